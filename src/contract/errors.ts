@@ -1,0 +1,75 @@
+/**
+ * The error codes of the intake and the status each one answers with: one table, from which the
+ * replies and the documents are made. This module is browser compatible.
+ *
+ * @module
+ */
+
+/** What a caller should do about an error: SPEC, Errors. */
+export interface ErrorRule {
+  readonly status: number;
+  readonly condition: string;
+  readonly callerAction: string;
+  readonly retry: "never" | "never as-is" | "after Retry-After" | "yes";
+}
+
+/**
+ * Every error code that the partner intake answers with.
+ *
+ * Source: SPEC, Errors; `not_found` from DECISIONS, The intake endpoint.
+ */
+export const errors = {
+  invalid_json: {
+    status: 400,
+    condition:
+      "the body is not a JSON object, or `extra` is not an object, or a field has the wrong JSON type",
+    callerAction: "fix the JSON",
+    retry: "never",
+  },
+  unauthorized: {
+    status: 401,
+    condition: "missing, unknown, revoked or inactive `X-API-Key`",
+    callerAction: "configuration problem; alert a human",
+    retry: "never",
+  },
+  not_found: {
+    status: 404,
+    condition: "nothing is served at this path",
+    callerAction: "fix the address",
+    retry: "never",
+  },
+  method_not_allowed: {
+    status: 405,
+    condition: "a method that this path does not serve; `Allow` names those it does",
+    callerAction: "fix the method",
+    retry: "never",
+  },
+  body_too_large: {
+    status: 413,
+    condition: "the body is over 64 KiB; produced before authentication; the body has no `request_id`",
+    callerAction: "trim `project_details`",
+    retry: "never as-is",
+  },
+  validation_failed: {
+    status: 422,
+    condition: "validation failed; `fields` lists every failing field with its reason",
+    callerAction: "fix each field and resend; the `Idempotency-Key` is not consumed",
+    retry: "never as-is",
+  },
+  rate_limited: {
+    status: 429,
+    condition:
+      "the per-key or per-IP budget is exceeded; the per-IP one comes before authentication and its body has no `request_id`",
+    callerAction: "wait `Retry-After` seconds, then retry; this does not spend a delivery attempt",
+    retry: "after Retry-After",
+  },
+  not_accepting: {
+    status: 503,
+    condition: "the store is unwritable or the key lookup failed; nothing was promised",
+    callerAction: "retry with exponential backoff",
+    retry: "yes",
+  },
+} as const satisfies Record<string, ErrorRule>;
+
+/** A machine code of the error body. */
+export type ErrorCode = keyof typeof errors;

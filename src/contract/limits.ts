@@ -1,0 +1,42 @@
+/**
+ * Every published number of the service, once. The handlers, the OpenAPI document, the integration
+ * brief and the tests read them from here. This module is browser compatible.
+ *
+ * @module
+ */
+
+/** A token bucket: `perMinute` requests sustained, `burst` requests at once. */
+export interface Rate {
+  readonly perMinute: number;
+  readonly burst: number;
+}
+
+/**
+ * The limits a caller can meet, units last in the names.
+ *
+ * Source: SPEC, Limits.
+ */
+export const limits = {
+  /** Per API key, checked after authentication. */
+  keyRate: { perMinute: 600, burst: 101 } satisfies Rate,
+  /** Per client address, checked before authentication. */
+  ipRate: { perMinute: 120, burst: 31 } satisfies Rate,
+  /** The floor of `Retry-After` on a 429. */
+  retryAfterSeconds: 1,
+  /** 64 KiB; the byte after it makes the answer 413. */
+  bodyBytesMax: 65_536,
+  /** A request has this long from its first byte to its answer. */
+  requestTimeoutMs: 20_000,
+  /** In characters (Unicode code points). */
+  idempotencyKeyLengthMax: 200,
+  /** In characters. */
+  requestIdLengthMax: 64,
+  /** Fallback dedupe of leads posted without an `Idempotency-Key`. */
+  contentWindowHours: 24,
+  costCentsMin: 1,
+  costCentsMax: 99_999,
+  /** Nesting deeper than this is not accepted as JSON. Source: DECISIONS, The lead envelope. */
+  jsonDepthMax: 64,
+  /** `Cache-Control: max-age` of the vocabulary. */
+  vocabularyMaxAgeSeconds: 300,
+} as const;
