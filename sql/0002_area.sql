@@ -1,0 +1,26 @@
+-- The vocabulary of project_area (SPEC, Vocabulary). A retired term stays, unlisted and unknown.
+
+create table area (
+  area text primary key,
+  status text not null check (status in ('confirmed', 'proposed', 'retired')),
+  created_at timestamptz not null default now()
+);
+create unique index area_folded on area (lower(area));
+
+insert into area (area, status)
+select unnest(array[
+  'attic', 'backyard', 'basement', 'bathroom', 'bedroom', 'chimney', 'closet', 'crawl space', 'deck',
+  'dining room', 'doors', 'driveway', 'electrical', 'exterior', 'fence', 'flooring', 'foundation', 'garage',
+  'gutters', 'home office', 'hvac', 'insulation', 'kitchen', 'landscaping', 'laundry room', 'living room',
+  'patio', 'plumbing', 'pool', 'porch', 'roof', 'siding', 'solar', 'stairs', 'walls', 'whole home', 'windows'
+]), 'confirmed';
+
+-- What callers sent that the vocabulary does not know, counted by tenant and term.
+create table unknown_area (
+  tenant_id int not null references tenant,
+  term text not null,
+  count bigint not null,
+  first_at timestamptz not null,
+  last_at timestamptz not null,
+  primary key (tenant_id, term)
+);

@@ -1,0 +1,168 @@
+-- accept: commits a batch of events, all or nothing, and says of each what became of it.
+--
+-- One call is one transaction: key still active, dedupe decided, event, outbox row, campaign spend and unknown
+-- terms. Each statement sees what committed before it began (READ COMMITTED), so after "insert … on conflict do
+-- nothing" has waited for a rival, the next statement reads the rival's event.
+--
+-- Locks are taken in one order everywhere (keys, dedupe digests, campaigns, terms, collisions; each sorted), so
+-- two processes' batches wait for one another but never in a circle.
+--
+-- The planner settings: planned once per connection, maybe while the tables are empty, the statements would
+-- otherwise keep scanning them whole.
+create or replace function accept(
+  p_kind text[],
+  p_key_id int[],
+  p_space text[],
+  p_digest text[],
+  p_content text[],
+  p_idempotency_key text[],
+  p_flags text[],          -- comma-separated
+  p_lead text[],
+  p_extra text[],
+  p_raw text[],
+  p_cost_cents int[],
+  p_unknown_area text[],
+  p_window_hours int
+)
+returns table (ord int, outcome text, event_id text, received_at text, flags text)
+language plpgsql
+set enable_seqscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set jit = off
+as $$
+#variable_conflict use_column
+declare
+  v_now timestamptz;
+  v_stamp text;
+  v_received_at text;
+  v_won text[];
+  v_won_ord int[];
+begin
+  -- Revoking takes the same lock exclusively: once it returns, no event of the key can commit. An advisory lock
+  -- and not the row's: waiting for it is fair, while share locks on a row can starve the one who revokes.
+  perform pg_advisory_xact_lock_shared(1, k.id)
+  from (select distinct unnest(p_key_id) as id order by 1) as k;
+
+  v_now := service_clock();
+  v_stamp := lpad(to_hex((extract(epoch from v_now) * 1000000)::bigint), 14, '0');
+  v_received_at := to_char(v_now at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"');
+
+  -- A content window that has passed lets go of its digest.
+  if 'c' = any(p_space) then
+    update event as e set dedupe_digest = null
+    from (
+      select e.event_id
+      from unnest(p_key_id, p_space, p_digest::uuid[]) as b (key_id, space, digest)
+      join api_key as k on k.id = b.key_id
+      join event as e on e.tenant_id = k.tenant_id and e.dedupe_space = b.space::"char" and e.dedupe_digest = b.digest
+      where b.space = 'c' and e.received_at <= v_now - make_interval(hours => p_window_hours)
+      order by e.tenant_id, e.dedupe_digest
+      for update of e
+    ) as expired
+    where e.event_id = expired.event_id;
+  end if;
+
+  with inserted as (
+    insert into event (
+      event_id, kind, tenant_id, key_id, received_at, dedupe_space, dedupe_digest, content_digest,
+      idempotency_key, flags, lead, extra, raw
+    )
+    select
+      v_stamp || lpad(to_hex(b.ord), 4, '0') || left(b.random, 8) || right(b.random, 12),
+      b.kind, k.tenant_id, b.key_id, v_now, b.space::"char", b.digest, b.content,
+      b.idempotency_key, coalesce(string_to_array(nullif(b.flags, ''), ','), '{}'), b.lead::json, b.extra, b.raw
+    from (
+      select u.*, gen_random_uuid()::text as random
+      from unnest(
+        p_kind, p_key_id, p_space, p_digest::uuid[], p_content::uuid[], p_idempotency_key, p_flags, p_lead,
+        p_extra, p_raw
+      ) with ordinality
+        as u (kind, key_id, space, digest, content, idempotency_key, flags, lead, extra, raw, ord)
+    ) as b
+    join api_key as k on k.id = b.key_id and k.revoked_at is null
+    order by k.tenant_id, b.space, b.digest, b.ord
+    on conflict (tenant_id, dedupe_space, dedupe_digest) do nothing
+    returning event_id, tenant_id
+  ),
+  queued as (
+    insert into outbox (event_id, tenant_id)
+    select i.event_id, i.tenant_id from inserted as i
+  )
+  select
+    coalesce(array_agg(i.event_id order by i.event_id), '{}'),
+    coalesce(array_agg(('x' || substr(i.event_id, 15, 4))::bit(16)::int order by i.event_id), '{}')
+  into v_won, v_won_ord
+  from inserted as i;
+
+  if cardinality(v_won) > 0 then
+    insert into outbox_tally (state, delta) values ('pending', cardinality(v_won));
+
+    if array_remove(p_cost_cents, null) <> '{}' then
+      perform from campaign as c
+      where c.id in (select k.campaign_id from api_key as k where k.id = any(p_key_id))
+      order by c.id
+      for no key update;
+
+      update campaign as c set spend_cents = c.spend_cents + spent.cents
+      from (
+        select k.campaign_id, sum(p_cost_cents[w.ord]) as cents
+        from unnest(v_won_ord) as w (ord)
+        join api_key as k on k.id = p_key_id[w.ord]
+        where k.campaign_id is not null and p_cost_cents[w.ord] is not null
+        group by k.campaign_id
+      ) as spent
+      where c.id = spent.campaign_id;
+    end if;
+
+    if array_remove(p_unknown_area, null) <> '{}' then
+      insert into unknown_area as a (tenant_id, term, count, first_at, last_at)
+      select k.tenant_id, p_unknown_area[w.ord], count(*), v_now, v_now
+      from unnest(v_won_ord) as w (ord)
+      join api_key as k on k.id = p_key_id[w.ord]
+      where p_unknown_area[w.ord] is not null
+      group by k.tenant_id, p_unknown_area[w.ord]
+      order by 1, 2
+      on conflict (tenant_id, term) do update set count = a.count + excluded.count, last_at = excluded.last_at;
+    end if;
+
+    -- A hint to other nodes, once per batch: it takes a database-wide lock at commit.
+    perform pg_notify('outbox', '');
+  end if;
+
+  return query
+  select w.ord, 'accepted', w.id, v_received_at, null::text
+  from unnest(v_won_ord, v_won) as w (ord, id);
+
+  if cardinality(v_won) = cardinality(p_key_id) then
+    return;
+  end if;
+
+  insert into collision as c (event_id, content_digest, key_id, count, first_at, last_at, lead, extra, raw)
+  select
+    e.event_id, l.content, (array_agg(l.key_id order by l.ord))[1], count(*), v_now, v_now,
+    (array_agg(l.lead order by l.ord))[1]::json, (array_agg(l.extra order by l.ord))[1],
+    (array_agg(l.raw order by l.ord))[1]
+  from unnest(p_key_id, p_space, p_digest::uuid[], p_content::uuid[], p_lead, p_extra, p_raw) with ordinality
+    as l (key_id, space, digest, content, lead, extra, raw, ord)
+  join api_key as k on k.id = l.key_id and k.revoked_at is null
+  join event as e
+    on e.tenant_id = k.tenant_id and e.dedupe_space = l.space::"char" and e.dedupe_digest = l.digest
+  where l.space in ('k', 'K') and e.content_digest <> l.content
+  group by e.event_id, l.content
+  order by e.event_id, l.content
+  on conflict (event_id, content_digest) do update
+    set count = c.count + excluded.count, last_at = excluded.last_at;
+
+  return query
+  select
+    l.ord::int, case when k.revoked_at is null then 'duplicate' else 'revoked' end, e.event_id,
+    to_char(e.received_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), array_to_string(e.flags, ',')
+  from unnest(p_key_id, p_space, p_digest::uuid[]) with ordinality as l (key_id, space, digest, ord)
+  join api_key as k on k.id = l.key_id
+  left join event as e
+    on e.tenant_id = k.tenant_id and e.dedupe_space = l.space::"char" and e.dedupe_digest = l.digest
+      and k.revoked_at is null
+  where l.ord <> all (v_won_ord);
+end
+$$;

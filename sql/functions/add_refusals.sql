@@ -1,0 +1,17 @@
+-- Adds refusals counted in a process's memory to the totals, and notes when keys were last used.
+create or replace function add_refusals(
+  p_key_id int[], p_reason text[], p_field text[], p_count int[], p_used_key_id int[], p_used_at text[]
+) returns void
+language sql volatile
+as $$
+  insert into refusal_total as t (day, key_id, reason, field, count)
+  select (service_clock() at time zone 'UTC')::date, r.key_id, r.reason, r.field, sum(r.count)
+  from unnest(p_key_id, p_reason, p_field, p_count) as r (key_id, reason, field, count)
+  group by 1, 2, 3, 4
+  order by 1, 2, 3, 4
+  on conflict (day, key_id, reason, field) do update set count = t.count + excluded.count;
+
+  update api_key as k set last_used_at = greatest(k.last_used_at, u.used_at::timestamptz)
+  from (select * from unnest(p_used_key_id, p_used_at) as u (id, used_at) order by 1) as u
+  where k.id = u.id;
+$$;

@@ -1,0 +1,65 @@
+/**
+ * The text of an API key: a prefix that names surface and kind, 32 random base62 characters, and a
+ * checksum that tells a mistyped key without a query. This module is browser compatible.
+ *
+ * @module
+ */
+
+/** The two key-gated surfaces. */
+export type KeySurface = "intake" | "forms";
+
+const alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+const randomLength = 32;
+const checksumLength = 6;
+const shape = /^(lead|form)_(live|test)_[0-9A-Za-z]{38}$/;
+
+const crcTable = Uint32Array.from({ length: 256 }, (_, byte) => {
+  let crc = byte;
+  for (let bit = 0; bit < 8; bit += 1) crc = (crc & 1) === 1 ? 0xedb88320 ^ (crc >>> 1) : crc >>> 1;
+  return crc;
+});
+
+/** The CRC-32 (IEEE) of ASCII text, as 6 base62 digits. */
+function checksum(text: string): string {
+  let crc = 0xffffffff;
+  for (let index = 0; index < text.length; index += 1) {
+    crc = (crcTable[(crc ^ text.charCodeAt(index)) & 0xff] as number) ^ (crc >>> 8);
+  }
+  let rest = (crc ^ 0xffffffff) >>> 0;
+  let digits = "";
+  for (let place = 0; place < checksumLength; place += 1) {
+    digits = (alphabet[rest % 62] as string) + digits;
+    rest = Math.floor(rest / 62);
+  }
+  return digits;
+}
+
+/**
+ * Makes a key's text from random bytes. `fillRandom` fills an array from a CSPRNG and may be called
+ * several times: bytes that would favour some characters are passed over.
+ *
+ * Source: DECISIONS, Keys and tenants.
+ */
+export function makeKey(
+  options: { readonly surface: KeySurface; readonly sandbox: boolean },
+  fillRandom: (bytes: Uint8Array) => void,
+): string {
+  const prefix = `${options.surface === "intake" ? "lead" : "form"}_${options.sandbox ? "test" : "live"}_`;
+  const bytes = new Uint8Array(64);
+  let random = "";
+  while (random.length < randomLength) {
+    fillRandom(bytes);
+    for (const byte of bytes) {
+      if (byte < 248 && random.length < randomLength) random += alphabet[byte % 62];
+    }
+  }
+  return prefix + random + checksum(prefix + random);
+}
+
+/** The surface that a key is for, or `null` for text that no key can be: wrong shape or checksum. */
+export function keySurface(text: string): KeySurface | null {
+  if (!shape.test(text)) return null;
+  const split = text.length - checksumLength;
+  if (checksum(text.slice(0, split)) !== text.slice(split)) return null;
+  return text.startsWith("lead_") ? "intake" : "forms";
+}

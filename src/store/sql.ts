@@ -1,0 +1,156 @@
+/**
+ * A pool of PostgreSQL connections with what postgres.js lacks: a deadline on every statement, and a
+ * fresh pool after one has fired.
+ *
+ * There is no transaction here: every durable write is one statement, a call of a SQL function. A
+ * connection that dies inside `sql.begin` can commit a later statement outside its transaction
+ * (postgres.js issues 1154, 1186, 1208, 1216).
+ *
+ * @module
+ */
+
+import postgres from "postgres";
+
+/** The store did not answer, or will not write. What a statement under way has done is unknown. */
+export class Unavailable extends Error {
+  override readonly name = "Unavailable";
+}
+
+/** How a pool connects. */
+export interface PoolOptions {
+  readonly databaseUrl: string;
+  /** Shown in `pg_stat_activity`. */
+  readonly name: string;
+  readonly connectionsMax: number;
+  /** The server gives up a statement after this long, so that what we gave up does not commit much later. */
+  readonly statementTimeoutMs: number;
+  /** Called with every notice of the severity WARNING. */
+  readonly onWarning?: (message: string) => void;
+}
+
+/** Which SQLSTATEs say "not accepting" rather than "this statement is wrong". */
+const unavailableStates =
+  /^(08|53|57P0|57014|58|25006|55P03|28|3D000)/;
+const connectionCodes = new Set([
+  "CONNECTION_CLOSED",
+  "CONNECTION_ENDED",
+  "CONNECTION_DESTROYED",
+  "CONNECT_TIMEOUT",
+  "ECONNREFUSED",
+  "ECONNRESET",
+  "ENOTFOUND",
+  "EPIPE",
+  "ETIMEDOUT",
+  "EHOSTUNREACH",
+  "ENETUNREACH",
+  "ENOENT",
+  "EAI_AGAIN",
+]);
+
+/**
+ * The SQLSTATE or connection code of an error, and the constraint where there is one: all of it that
+ * may be logged, since `detail`, `parameters` and `args` hold personal data.
+ */
+export function describeError(error: unknown): string {
+  if (error instanceof postgres.PostgresError) {
+    const constraint = error.constraint_name === undefined ? "" : ` (${error.constraint_name})`;
+    return `SQLSTATE ${error.code}${constraint}: ${error.routine ?? "no routine"}`;
+  }
+  if (error instanceof Unavailable) return error.message;
+  const code = (error as { code?: unknown } | null)?.code;
+  return typeof code === "string" ? code : "unexpected error";
+}
+
+function isUnavailable(error: unknown): boolean {
+  if (error instanceof Unavailable) return true;
+  const code = (error as { code?: unknown } | null)?.code;
+  if (error instanceof postgres.PostgresError) return unavailableStates.test(error.code);
+  return typeof code === "string" && connectionCodes.has(code);
+}
+
+/** Connections that were opened together and are left behind together. */
+interface Generation {
+  readonly sql: postgres.Sql;
+  /** Rejects when the generation is left behind; never resolves. */
+  readonly left: Promise<never>;
+  readonly leave: () => void;
+}
+
+/** Connections to one database for one purpose; others' slow statements do not hold them up. */
+export class Pool {
+  readonly #options: PoolOptions;
+  #generation: Generation;
+  #closed = false;
+
+  constructor(options: PoolOptions) {
+    this.#options = options;
+    this.#generation = this.#open();
+  }
+
+  #open(): Generation {
+    const sql = postgres(this.#options.databaseUrl, {
+      max: this.#options.connectionsMax,
+      connect_timeout: 2,
+      // In seconds; the default climbs to 20, and requests would wait past their deadline.
+      backoff: () => 0.2,
+      max_lifetime: 1800,
+      idle_timeout: 0,
+      onnotice: (notice) => {
+        if (notice.severity === "WARNING") this.#options.onWarning?.(notice.message ?? "");
+      },
+      connection: {
+        application_name: `lead-intake ${this.#options.name}`,
+        synchronous_commit: "on",
+        statement_timeout: this.#options.statementTimeoutMs,
+      },
+    });
+    const { promise: left, reject } = Promise.withResolvers<never>();
+    left.catch(() => {});
+    return { sql, left, leave: () => reject(new Unavailable("the connection was left behind")) };
+  }
+
+  /**
+   * Runs one statement and waits for its rows at most `deadlineMs` milliseconds.
+   *
+   * @throws {Unavailable} when the store does not answer in time, is away or does not write; whether
+   * the statement has taken effect is then unknown
+   * @throws {postgres.PostgresError} when the server refuses the statement; it has had no effect
+   */
+  async run<T>(deadlineMs: number, statement: (sql: postgres.Sql) => PromiseLike<T>): Promise<T> {
+    if (this.#closed) throw new Unavailable("the pool is closed");
+    const generation = this.#generation;
+    let late = false;
+    const timer = setTimeout(() => {
+      late = true;
+      this.#leave(generation);
+    }, deadlineMs);
+    try {
+      return await Promise.race([statement(generation.sql), generation.left]);
+    } catch (error) {
+      if (late) throw new Unavailable(`no answer within ${deadlineMs} ms`);
+      if (!isUnavailable(error)) throw error;
+      throw error instanceof Unavailable ? error : new Unavailable(describeError(error), { cause: error });
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  // A statement on a silent connection never settles and cannot be cancelled: leave the connection behind.
+  #leave(generation: Generation): void {
+    if (this.#generation !== generation || this.#closed) return;
+    this.#generation = this.#open();
+    generation.leave();
+    generation.sql.end({ timeout: 0 }).catch(() => {});
+  }
+
+  /** Leaves the connections behind and opens new ones, because those there are may be half dead. */
+  reconnect(): void {
+    this.#leave(this.#generation);
+  }
+
+  /** Closes the connections; statements under way have `graceSeconds` to finish. */
+  async close(graceSeconds = 0): Promise<void> {
+    this.#closed = true;
+    await this.#generation.sql.end({ timeout: graceSeconds }).catch(() => {});
+  }
+}
