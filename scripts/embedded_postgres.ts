@@ -1,0 +1,286 @@
+/**
+ * A PostgreSQL server of our own for `npm start` and the tests: the real one, as an ordinary child
+ * process, on a loopback port with a password.
+ *
+ * A small watchdog process stops the server when we die without a chance to do it ourselves, so that
+ * not even SIGKILL leaves one behind.
+ *
+ * @module
+ */
+
+import { type ChildProcess, spawn } from "node:child_process";
+import { randomInt } from "node:crypto";
+import { closeSync, openSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { credentials, findBinaries, type PostgresBinaries } from "./postgres_binaries.ts";
+import {
+  choosePlace,
+  ensureData,
+  environment,
+  keeperFile,
+  type Place,
+  readPidFile,
+  stopLeftover,
+  superuser,
+} from "./postgres_folder.ts";
+import { signalProcess } from "./processes.ts";
+
+/** How to start the server. */
+export interface EmbeddedPostgresOptions {
+  /**
+   * Keeps `postgres/` (the data), its password and its log. Left out: a temporary folder, removed
+   * with the server, also when this process is killed.
+   */
+  readonly folder?: string;
+  /** Server settings (`postgresql.conf` names). `fsync` and `full_page_writes` stay on unless set here. */
+  readonly settings?: Readonly<Record<string, string | number>>;
+  /** Told what a person should know, such as data in another place than asked for. */
+  readonly onNotice?: (message: string) => void;
+}
+
+/** A running server. */
+export interface EmbeddedPostgres {
+  /** As the superuser, on the database `postgres`. Stays the same over {@linkcode restart}. */
+  readonly url: string;
+  readonly port: number;
+  readonly dataFolder: string;
+  /** What the server wrote since its start. */
+  readonly logFile: string;
+  /** The postmaster's process id; another one after {@linkcode restart}. */
+  readonly pid: number;
+  /** Settles when the server that runs now has ended, for whatever reason. */
+  readonly ended: Promise<void>;
+  /** The address of another database on this server. */
+  databaseUrl(name: string): string;
+  /** Signals the postmaster alone: its backends are processes of their own. */
+  kill(signal: NodeJS.Signals): void;
+  /** Ends it in order (fast shutdown) and returns when it is gone; harmless when it has ended already. */
+  stop(): Promise<void>;
+  /** Ends it without waiting for anything (immediate shutdown); the next start recovers. */
+  stopNow(): void;
+  /** Starts it again on the same port and data, stopping it first when it runs. */
+  restart(): Promise<void>;
+  /** Lets this process exit while the server runs; the watchdog then stops it. */
+  unref(): void;
+}
+
+/** Crash recovery of a large database is the slow case. */
+const startTimeoutMs = 120_000;
+/** A fast shutdown writes a checkpoint. */
+const stopTimeoutMs = 30_000;
+/** Between looks at the pid file; there is no signal to wait for. */
+const pollMs = 10;
+
+/**
+ * Starts a server, creating its data when there is none.
+ *
+ * @throws {Error} with a sentence for the person at the terminal
+ */
+export async function startPostgres(options: EmbeddedPostgresOptions = {}): Promise<EmbeddedPostgres> {
+  const place = choosePlace(options.folder, options.onNotice);
+  const binaries = findBinaries(place.account);
+  await stopLeftover(place);
+  const password = await ensureData(place, binaries);
+  const server = new Server(place, binaries, password, options.settings ?? {});
+  await server.launch();
+  return server;
+}
+
+class Server implements EmbeddedPostgres {
+  readonly #place: Place;
+  readonly #binaries: PostgresBinaries;
+  readonly #password: string;
+  readonly #settings: Readonly<Record<string, string | number>>;
+  #port = 0;
+  #child: ChildProcess | undefined;
+  #watchdog: ChildProcess | undefined;
+  #ended = Promise.resolve();
+  #unref = false;
+
+  constructor(
+    place: Place,
+    binaries: PostgresBinaries,
+    password: string,
+    settings: Readonly<Record<string, string | number>>,
+  ) {
+    this.#place = place;
+    this.#binaries = binaries;
+    this.#password = password;
+    this.#settings = settings;
+  }
+
+  get url(): string {
+    return this.databaseUrl("postgres");
+  }
+
+  get port(): number {
+    return this.#port;
+  }
+
+  get dataFolder(): string {
+    return this.#place.dataFolder;
+  }
+
+  get logFile(): string {
+    return join(this.#place.folder, "postgres.log");
+  }
+
+  get pid(): number {
+    return this.#child?.pid ?? 0;
+  }
+
+  get ended(): Promise<void> {
+    return this.#ended;
+  }
+
+  databaseUrl(name: string): string {
+    return `postgres://${superuser}:${this.#password}@127.0.0.1:${this.#port}/${name}`;
+  }
+
+  /** Starts the server, on the port it had before or else on a free one, and waits until it accepts. */
+  async launch(): Promise<void> {
+    const deadlineMs = Date.now() + startTimeoutMs;
+    const firstTime = this.#port === 0;
+    while (true) {
+      if (firstTime) this.#port = await freePort();
+      this.#spawn();
+      if (await this.#becomesReady(deadlineMs)) break;
+      const output = readFileSync(this.logFile, "utf8");
+      // Backends of a killed server go a moment after it; a port may be taken between our look and its bind.
+      const passes = /is still in use|lock file .* already exists|could not bind|in use by/.test(output);
+      if (!passes || Date.now() > deadlineMs) {
+        await this.stop();
+        throw new Error(`PostgreSQL did not start in ${this.#place.folder}:\n${lastLines(output)}`);
+      }
+      await delay(50);
+    }
+    this.#watch();
+  }
+
+  #spawn(): void {
+    const settings = {
+      listen_addresses: "127.0.0.1",
+      port: this.#port,
+      // A socket in /tmp would be one more way in, and its path has a length limit.
+      unix_socket_directories: "",
+      timezone: "UTC",
+      log_timezone: "UTC",
+      // A pipe to us would break when we die, in the middle of its shutdown.
+      logging_collector: "off",
+      ...this.#settings,
+    };
+    const args = Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
+    const log = openSync(this.logFile, "w", 0o600);
+    const child = spawn(this.#binaries.postgres, ["-D", this.#place.dataFolder, ...args], {
+      cwd: "/",
+      // In a session of its own: Ctrl-C reaches us first, and we stop things in order.
+      detached: true,
+      env: environment(),
+      stdio: ["ignore", log, log],
+      ...credentials(this.#place.account),
+    });
+    closeSync(log);
+    if (this.#unref) child.unref();
+    this.#child = child;
+    this.#ended = new Promise((settle) => {
+      child.once("exit", () => settle());
+      child.once("error", () => settle());
+    });
+  }
+
+  async #becomesReady(deadlineMs: number): Promise<boolean> {
+    while (Date.now() < deadlineMs) {
+      if (!this.#runs()) return false;
+      const file = readPidFile(this.#place.dataFolder);
+      if (file?.pid === this.pid && file.ready) return true;
+      await delay(pollMs);
+    }
+    return false;
+  }
+
+  #runs(): boolean {
+    const child = this.#child;
+    return child?.pid !== undefined && child.exitCode === null && child.signalCode === null;
+  }
+
+  // Its input ends when this process does, however that happens.
+  #watch(): void {
+    const script = `
+      read -r _
+      kill -CONT "$1"; kill -INT "$1" || exit
+      n=0; while [ -e "$2/postmaster.pid" ] && [ $n -lt 100 ]; do sleep 0.1; n=$((n + 1)); done
+      [ -e "$2/postmaster.pid" ] && kill -QUIT "$1"
+      while [ -e "$2/postmaster.pid" ] && [ $n -lt 200 ]; do sleep 0.1; n=$((n + 1)); done
+      [ -z "$3" ] || rm -rf -- "$3"`;
+    const { dataFolder, folder, temporary, account } = this.#place;
+    if (!temporary) writeFileSync(keeperFile(this.#place), String(process.pid), { mode: 0o600 });
+    this.#watchdog?.kill("SIGKILL");
+    const watchdog = spawn(
+      "/bin/sh",
+      ["-c", script, "sh", String(this.pid), dataFolder, temporary ? folder : ""],
+      { cwd: "/", detached: true, stdio: ["pipe", "ignore", "ignore"], ...credentials(account) },
+    );
+    watchdog.on("error", () => {});
+    watchdog.unref();
+    (watchdog.stdin as unknown as { unref(): void }).unref();
+    this.#watchdog = watchdog;
+  }
+
+  kill(signal: NodeJS.Signals): void {
+    if (this.#runs()) signalProcess(this.pid, signal);
+  }
+
+  unref(): void {
+    this.#unref = true;
+    this.#child?.unref();
+  }
+
+  stopNow(): void {
+    this.kill("SIGCONT");
+    this.kill("SIGQUIT");
+  }
+
+  async #end(): Promise<void> {
+    for (const signal of ["SIGINT", "SIGQUIT", "SIGKILL"] as const) {
+      this.kill("SIGCONT");
+      this.kill(signal);
+      const deadlineMs = Date.now() + stopTimeoutMs;
+      while (this.#runs() && Date.now() < deadlineMs) await delay(pollMs);
+    }
+  }
+
+  async stop(): Promise<void> {
+    await this.#end();
+    this.#watchdog?.kill("SIGKILL");
+    this.#watchdog = undefined;
+    if (this.#place.temporary) rmSync(this.#place.folder, { recursive: true, force: true });
+    else rmSync(keeperFile(this.#place), { force: true });
+  }
+
+  async restart(): Promise<void> {
+    await this.#end();
+    await this.launch();
+  }
+}
+
+/**
+ * A free port below the range that the system gives to outgoing connections: a client that keeps
+ * trying a stopped server's port in that range can end up connected to itself, and hold it.
+ */
+async function freePort(): Promise<number> {
+  for (let attempt = 0; attempt < 100; attempt++) {
+    const port = randomInt(15_000, 32_000);
+    const free = await new Promise<boolean>((settle) => {
+      const server = createServer().once("error", () => settle(false));
+      server.listen({ port, host: "127.0.0.1", exclusive: true }, () => server.close(() => settle(true)));
+    });
+    if (free) return port;
+  }
+  throw new Error("No free port between 15000 and 32000 on 127.0.0.1");
+}
+
+function lastLines(text: string): string {
+  return text.trim().split("\n").slice(-15).join("\n");
+}

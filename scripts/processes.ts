@@ -1,0 +1,77 @@
+/**
+ * What runs on this machine: whether a process lives, what it is, and which ones it started.
+ *
+ * Linux is read from `/proc`, because a bare Debian has no `ps`; elsewhere `ps` is there.
+ *
+ * @module
+ */
+
+import { spawnSync } from "node:child_process";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+
+/** One running process. */
+export interface ProcessEntry {
+  readonly pid: number;
+  readonly parentPid: number;
+  /** The program's name without its folder; at most 15 characters on Linux. */
+  readonly command: string;
+}
+
+/** `undefined` when there is no such process, or nothing but its exit code is left of it (a zombie). */
+export function findProcess(pid: number): ProcessEntry | undefined {
+  if (existsSync("/proc/self/stat")) return readStat(pid);
+  return list(["-o", "pid=,ppid=,stat=,comm=", "-p", String(pid)])[0];
+}
+
+/** The processes that `pid` started and that still run. */
+export function childrenOf(pid: number): ProcessEntry[] {
+  const all = existsSync("/proc/self/stat")
+    ? readdirSync("/proc").filter((name) => /^\d+$/.test(name)).map((name) => readStat(Number(name)))
+    : list(["-A", "-o", "pid=,ppid=,stat=,comm="]);
+  return all.filter((entry): entry is ProcessEntry => entry?.parentPid === pid);
+}
+
+/** Whether a process of this id runs. A zombie does not. */
+export function isAlive(pid: number): boolean {
+  return findProcess(pid) !== undefined;
+}
+
+/**
+ * Sends a signal; `false` when the process was gone already.
+ *
+ * @throws when the process belongs to somebody else
+ */
+export function signalProcess(pid: number, signal: NodeJS.Signals): boolean {
+  try {
+    process.kill(pid, signal);
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ESRCH") return false;
+    throw error;
+  }
+}
+
+function readStat(pid: number): ProcessEntry | undefined {
+  let text: string;
+  try {
+    text = readFileSync(`/proc/${pid}/stat`, "utf8");
+  } catch {
+    return undefined;
+  }
+  // `pid (command) state parent …`; the command may hold spaces and parentheses itself.
+  const open = text.indexOf("(");
+  const close = text.lastIndexOf(")");
+  const [state, parent] = text.slice(close + 2).split(" ");
+  if (state === "Z" || state === "X") return undefined;
+  return { pid, parentPid: Number(parent), command: text.slice(open + 1, close) };
+}
+
+function list(args: string[]): ProcessEntry[] {
+  const { stdout } = spawnSync("ps", args, { encoding: "utf8" });
+  return stdout.split("\n").flatMap((line) => {
+    const match = /^\s*(\d+)\s+(\d+)\s+(\S+)\s+(.*)$/.exec(line);
+    if (match === null || match[3]?.startsWith("Z")) return [];
+    const command = (match[4] ?? "").trim().replace(/^.*\//, "");
+    return [{ pid: Number(match[1]), parentPid: Number(match[2]), command }];
+  });
+}
