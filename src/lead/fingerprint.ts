@@ -1,0 +1,108 @@
+/**
+ * One text for each lead, however it was spelled. This module is browser compatible.
+ *
+ * @module
+ */
+
+import { fieldNames } from "../contract/fields.ts";
+import { readDecimal } from "./decimal.ts";
+import { decode, spaceEnd, stringEnd, wordEnd } from "./json.ts";
+import type { Lead } from "./lead.ts";
+
+/**
+ * The canonical form of a normalized lead, `extra` (as the validator gives it) included: equal for the
+ * same lead spelled otherwise (order of members, escapes, white space, 1.10 for 1.1), different for
+ * different leads. The caller hashes it.
+ *
+ * Source: DECISIONS, The lead envelope, content hash.
+ *
+ * Chosen: numbers compare as exact decimals, so 1.10 is 1.1 and 1e2 is 100, but neighbours that a
+ * double cannot tell apart stay different, because a lost lead costs more than one sent twice; the
+ * number 1 and the string "1" differ. The order of an array's elements counts.
+ */
+export function canonicalText(lead: Lead, extra: string | null): string {
+  // JSON.stringify emits no raw line break, so the two parts cannot run into each other.
+  return `${canonicalLead(lead)}\n${extra === null ? "" : new Canonical(extra).value()}`;
+}
+
+/** In envelope order, whatever order the members of `lead` have. */
+function canonicalLead(lead: Lead): string {
+  let text = "";
+  for (const name of fieldNames) {
+    const value = lead[name];
+    if (value !== undefined) text += `${name}:${JSON.stringify(value)},`;
+  }
+  return lead.cost_cents === undefined ? text : `${text}cost_cents:${lead.cost_cents}`;
+}
+
+/**
+ * Rewrites a valid JSON text in one pass. It recurses as deep as the text nests, which the validator
+ * bounds. Rejected: `JSON.parse` with a reviver's `source`, because browsers of last year lack it.
+ */
+class Canonical {
+  readonly #text: string;
+  #at = 0;
+
+  constructor(text: string) {
+    this.#text = text;
+  }
+
+  value(): string {
+    this.#at = spaceEnd(this.#text, this.#at);
+    switch (this.#text[this.#at]) {
+      case "{":
+        return this.#object();
+      case "[":
+        return this.#array();
+      case '"':
+        return JSON.stringify(this.#string());
+      default:
+        return canonicalWord(this.#take(wordEnd(this.#text, this.#at)));
+    }
+  }
+
+  /** Members by name, of duplicates the last. */
+  #object(): string {
+    const found = new Map<string, string>();
+    this.#at++;
+    while (this.#more("}")) {
+      const name = this.#string();
+      this.#at = this.#text.indexOf(":", this.#at) + 1;
+      found.set(name, this.value());
+    }
+    return `{${[...found.keys()].sort().map((name) => `${JSON.stringify(name)}:${found.get(name)}`)}}`;
+  }
+
+  #array(): string {
+    const found: string[] = [];
+    this.#at++;
+    while (this.#more("]")) found.push(this.value());
+    return `[${found}]`;
+  }
+
+  /** Steps over a comma to what follows it, or over the closing bracket. */
+  #more(closing: string): boolean {
+    this.#at = spaceEnd(this.#text, this.#at);
+    if (this.#text[this.#at] === ",") this.#at = spaceEnd(this.#text, this.#at + 1);
+    if (this.#text[this.#at] !== closing) return true;
+    this.#at++;
+    return false;
+  }
+
+  #string(): string {
+    return decode(this.#take(stringEnd(this.#text, this.#at)));
+  }
+
+  #take(end: number): string {
+    const start = this.#at;
+    this.#at = end;
+    return this.#text.slice(start, end);
+  }
+}
+
+/** Texts of numbers become digits and exponent; `true`, `false` and `null` stay. */
+function canonicalWord(word: string): string {
+  if (word >= "a") return word;
+  const { negative, digits, point } = readDecimal(word);
+  return `${negative ? "-" : ""}${digits}e${point}`;
+}

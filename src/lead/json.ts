@@ -1,0 +1,158 @@
+/**
+ * JSON without loss: `JSON.parse` decides what is valid, and a scan of the same text finds the members
+ * of an object as they were written, so that 1.10, 12345678901234567890, `\u0000` and `__proto__`
+ * survive. Nothing recurses and nothing is quadratic. This module is browser compatible.
+ *
+ * @module
+ */
+
+/** One member of an object, as it was written. */
+export interface Member {
+  /** The name it stands for: escapes decoded, lone surrogates replaced by U+FFFD. */
+  readonly name: string;
+  /** The name as written, with its quotes. */
+  readonly nameText: string;
+  /** The value as written. */
+  readonly valueText: string;
+}
+
+/** A whole surrogate pair in escapes, half of one, any other escape; so `\\ud800` is none. */
+const escapes =
+  /\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(\\u[dD][89a-fA-F][0-9a-fA-F]{2})|\\[^]/g;
+
+/**
+ * Parses a text that must be one JSON object nested no deeper than `depthMax`, itself counted; `null`
+ * when it is not. Of duplicate members the last one wins; `__proto__` is a member like any other.
+ */
+export function parseObject(text: string, depthMax: number): Readonly<Record<string, unknown>> | null {
+  // Before JSON.parse: not every engine's parser is safe from deep nesting.
+  if (isDeeperThan(text, depthMax)) return null;
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return null;
+  }
+  return isObject(value) ? value : null;
+}
+
+/** Tells a JSON object from the other JSON values. */
+export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** Lists the members of a valid JSON object in the order of the text, duplicates and all. */
+export function members(text: string): Member[] {
+  const found: Member[] = [];
+  let at = spaceEnd(text, text.indexOf("{") + 1);
+  while (text.charCodeAt(at) === quote) {
+    const nameEnd = stringEnd(text, at);
+    const nameText = text.slice(at, nameEnd);
+    const valueStart = spaceEnd(text, text.indexOf(":", nameEnd) + 1);
+    at = valueEnd(text, valueStart);
+    found.push({ name: decode(nameText), nameText, valueText: text.slice(valueStart, at) });
+    at = spaceEnd(text, at);
+    // Past the comma to the next name, or past the closing brace to no quote.
+    at = spaceEnd(text, at + 1);
+  }
+  return found;
+}
+
+/**
+ * Replaces each escape of a lone surrogate in a JSON text by `\ufffd`; everything else stays as
+ * written. Strict parsers, PostgreSQL's among them, refuse such escapes.
+ */
+export function mendEscapes(text: string): string {
+  return text.replace(escapes, (escape, lone) => lone === undefined ? escape : "\\ufffd");
+}
+
+/** The text that a JSON string literal, given with its quotes, stands for; lone surrogates mended. */
+export function decode(literal: string): string {
+  return literal.includes("\\") ? JSON.parse(literal).toWellFormed() : literal.slice(1, -1);
+}
+
+/** The index after the JSON white space that starts at `at`, if any does. */
+export function spaceEnd(text: string, at: number): number {
+  let code = text.charCodeAt(at);
+  while (code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09) code = text.charCodeAt(++at);
+  return at;
+}
+
+/** The index after the string literal whose opening quote is at `at`; the text's length if it never closes. */
+export function stringEnd(text: string, at: number): number {
+  for (let end = text.indexOf('"', at + 1); end >= 0; end = text.indexOf('"', end + 1)) {
+    let backslashes = 0;
+    // Each run of backslashes is counted once, by the quote behind it.
+    while (text.charCodeAt(end - 1 - backslashes) === backslash) backslashes++;
+    if (backslashes % 2 === 0) return end + 1;
+  }
+  return text.length;
+}
+
+/** The index after the number, `true`, `false` or `null` that starts at `at`. */
+export function wordEnd(text: string, at: number): number {
+  while (isWordPart(text.charCodeAt(at))) at++;
+  return at;
+}
+
+const quote = 0x22;
+const backslash = 0x5c;
+const openBracket = 0x5b;
+const openBrace = 0x7b;
+const closeBracket = 0x5d;
+const closeBrace = 0x7d;
+
+/** Letters, digits, `+`, `-` and `.`; false for the NaN past the end. */
+function isWordPart(code: number): boolean {
+  return code >= 0x61 && code <= 0x7a || code >= 0x2d && code <= 0x39 || code === 0x2b || code === 0x45;
+}
+
+function valueEnd(text: string, at: number): number {
+  const first = text.charCodeAt(at);
+  if (first === quote) return stringEnd(text, at);
+  if (first !== openBrace && first !== openBracket) return wordEnd(text, at);
+  for (let depth = 0;;) {
+    const code = text.charCodeAt(at);
+    if (code === quote) {
+      at = stringEnd(text, at);
+      continue;
+    }
+    at++;
+    if (code === openBrace || code === openBracket) depth++;
+    else if (code === closeBrace || code === closeBracket) {
+      depth--;
+      if (depth === 0) return at;
+    }
+  }
+}
+
+/** Right for valid texts; of an invalid one it may say either. */
+function isDeeperThan(text: string, depthMax: number): boolean {
+  if (!hasMoreThan(text, depthMax)) return false;
+  let depth = 0;
+  for (let at = 0; at < text.length;) {
+    const code = text.charCodeAt(at);
+    if (code === quote) {
+      at = stringEnd(text, at);
+      continue;
+    }
+    at++;
+    if (code === openBrace || code === openBracket) {
+      depth++;
+      if (depth > depthMax) return true;
+    } else if (code === closeBrace || code === closeBracket) depth--;
+  }
+  return false;
+}
+
+/** Tells whether there are more than `countMax` opening brackets; `indexOf` is far faster than a loop. */
+function hasMoreThan(text: string, countMax: number): boolean {
+  let count = 0;
+  for (const bracket of ["[", "{"]) {
+    for (let at = text.indexOf(bracket); at >= 0; at = text.indexOf(bracket, at + 1)) {
+      count++;
+      if (count > countMax) return true;
+    }
+  }
+  return false;
+}
