@@ -13,6 +13,9 @@ const randomLength = 32;
 const checksumLength = 6;
 const shape = /^(lead|form)_(live|test)_[0-9A-Za-z]{38}$/;
 
+/** Finds what has the shape of a key inside other text, where a key must never be. */
+export const keyInText = /(?:lead|form)_(?:live|test)_[0-9A-Za-z]{38}/;
+
 const crcTable = Uint32Array.from({ length: 256 }, (_, byte) => {
   let crc = byte;
   for (let bit = 0; bit < 8; bit += 1) crc = (crc & 1) === 1 ? 0xedb88320 ^ (crc >>> 1) : crc >>> 1;

@@ -29,8 +29,7 @@ export interface PoolOptions {
 }
 
 /** Which SQLSTATEs say "not accepting" rather than "this statement is wrong". */
-const unavailableStates =
-  /^(08|53|57P0|57014|58|25006|55P03|28|3D000)/;
+const unavailableStates = /^(08|53|57P0|57014|58|25006|55P03|28|3D000)/;
 const connectionCodes = new Set([
   "CONNECTION_CLOSED",
   "CONNECTION_ENDED",
@@ -79,6 +78,8 @@ interface Generation {
 /** Connections to one database for one purpose; others' slow statements do not hold them up. */
 export class Pool {
   readonly #options: PoolOptions;
+  /** When each statement under way began, by `performance.now()`. */
+  readonly #running = new Map<symbol, number>();
   #generation: Generation;
   #closed = false;
 
@@ -102,6 +103,8 @@ export class Pool {
         application_name: `lead-intake ${this.#options.name}`,
         synchronous_commit: "on",
         statement_timeout: this.#options.statementTimeoutMs,
+        // A statement whose client has gone is given up, even while it waits for a lock.
+        client_connection_check_interval: 1_000,
       },
     });
     const { promise: left, reject } = Promise.withResolvers<never>();
@@ -119,6 +122,8 @@ export class Pool {
   async run<T>(deadlineMs: number, statement: (sql: postgres.Sql) => PromiseLike<T>): Promise<T> {
     if (this.#closed) throw new Unavailable("the pool is closed");
     const generation = this.#generation;
+    const statementId = Symbol();
+    this.#running.set(statementId, performance.now());
     let late = false;
     const timer = setTimeout(() => {
       late = true;
@@ -132,6 +137,7 @@ export class Pool {
       throw error instanceof Unavailable ? error : new Unavailable(describeError(error), { cause: error });
     } finally {
       clearTimeout(timer);
+      this.#running.delete(statementId);
     }
   }
 
@@ -143,9 +149,14 @@ export class Pool {
     generation.sql.end({ timeout: 0 }).catch(() => {});
   }
 
-  /** Leaves the connections behind and opens new ones, because those there are may be half dead. */
-  reconnect(): void {
-    this.#leave(this.#generation);
+  /**
+   * Opens new connections when a statement has been under way for `ageMs` milliseconds or longer: after
+   * an outage its connection may be half dead, while new ones are answered.
+   */
+  leaveStuck(ageMs: number): void {
+    const nowMs = performance.now();
+    const stuck = [...this.#running.values()].some((startedAtMs) => nowMs - startedAtMs >= ageMs);
+    if (stuck) this.#leave(this.#generation);
   }
 
   /** Closes the connections; statements under way have `graceSeconds` to finish. */

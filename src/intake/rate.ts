@@ -1,0 +1,83 @@
+/**
+ * The two budgets of the intake, per client address and per key, and the headers that tell a caller
+ * what is left of them.
+ *
+ * @module
+ */
+
+import type { Rate } from "../contract/limits.ts";
+import { limiterKey, type Networks, parseNetworks } from "../http/client.ts";
+import { TokenBucketLimiter } from "../limiter/token_bucket.ts";
+import type { IpLimit } from "../store/reference.ts";
+
+/** What a budget says to one request. */
+export interface Verdict {
+  readonly allowed: boolean;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+// Bounds the memory: about 20 MiB when every bucket is in use.
+const bucketsMax = 100_000;
+
+/** Counts by client address, before authentication. IPv6 clients are counted by their /64. */
+export class IpBudget {
+  readonly #limiter = new TokenBucketLimiter({ keysMax: bucketsMax });
+  readonly #rate: Rate;
+  #raised: readonly { networks: Networks; rate: Rate }[] = [];
+  #raisedFrom: readonly IpLimit[] = [];
+
+  constructor(rate: Rate) {
+    this.#rate = rate;
+  }
+
+  /** Spends one request of an address's budget; `raised` are the limits agreed for some networks. */
+  spend(address: string, raised: readonly IpLimit[], nowMs: number): Verdict {
+    const rate = this.#rateOf(address, raised);
+    return verdict("ip", rate, this.#limiter.allow(limiterKey(address), rate, nowMs), "");
+  }
+
+  #rateOf(address: string, raised: readonly IpLimit[]): Rate {
+    if (raised.length === 0) return this.#rate;
+    if (raised !== this.#raisedFrom) {
+      this.#raisedFrom = raised;
+      this.#raised = raised.map(({ network, rate }) => ({ networks: parseNetworks(network), rate }));
+    }
+    return this.#raised.find(({ networks }) => networks.contains(address))?.rate ?? this.#rate;
+  }
+}
+
+/** Counts by key, after authentication. */
+export class KeyBudget {
+  readonly #limiter = new TokenBucketLimiter({ keysMax: bucketsMax });
+  readonly #rate: Rate;
+
+  constructor(rate: Rate) {
+    this.#rate = rate;
+  }
+
+  /** Spends one request of a key's budget; the headers tell of both budgets. */
+  spend(key: { id: number; raisedRate: Rate | null }, ip: Verdict, nowMs: number): Verdict {
+    const rate = key.raisedRate ?? this.#rate;
+    return verdict("key", rate, this.#limiter.allow(String(key.id), rate, nowMs), ip);
+  }
+}
+
+// Chosen: the draft's `q` and `w` carry the sustained rate, because a bucket's burst has no parameter there;
+// `r` counts what may be sent at once and can therefore exceed neither burst nor rate for long.
+function verdict(
+  name: string,
+  rate: Rate,
+  spent: { allowed: boolean; remaining: number; retryAfterSeconds: number; resetSeconds: number },
+  before: Verdict | "",
+): Verdict {
+  const policy = `"${name}";q=${rate.perMinute};w=60`;
+  const state = `"${name}";r=${spent.remaining};t=${spent.resetSeconds}`;
+  const headers: Record<string, string> = before === ""
+    ? { "RateLimit-Policy": policy, "RateLimit": state }
+    : {
+      "RateLimit-Policy": `${before.headers["RateLimit-Policy"]}, ${policy}`,
+      "RateLimit": `${before.headers["RateLimit"]}, ${state}`,
+    };
+  if (!spent.allowed) headers["Retry-After"] = String(spent.retryAfterSeconds);
+  return { allowed: spent.allowed, headers };
+}

@@ -1,0 +1,110 @@
+/**
+ * The log: one JSON object a line on standard output. No key and no lead content ever goes in.
+ *
+ * @module
+ */
+
+import { write, writeSync } from "node:fs";
+
+/** What a line may hold besides time, level and event. */
+export type LogFields = Readonly<Record<string, string | number | boolean | null | undefined>>;
+
+/** Writes log lines. */
+export interface Log {
+  info(event: string, fields?: LogFields): void;
+  error(event: string, fields?: LogFields): void;
+}
+
+/** Where lines go. */
+export interface LineWriter {
+  /** Takes a line without its line break; never waits. */
+  push(line: string): void;
+  /** Writes what is held before it returns, as far as the receiver takes it. */
+  flush(): void;
+}
+
+/** A log that stamps its lines with a clock. */
+export function createLog(writer: LineWriter, now: () => Date): Log {
+  const line = (level: string, event: string, fields: LogFields | undefined) =>
+    writer.push(JSON.stringify({ time: now().toISOString(), level, event, ...fields }));
+  return {
+    info: (event, fields) => line("info", event, fields),
+    error: (event, fields) => line("error", event, fields),
+  };
+}
+
+// A line stays in memory this long at most; one write a line would cost more than the lead itself.
+const delayMs = 20;
+// When the receiver stops reading, lines beyond this are dropped and counted: a log must not stop the intake.
+const heldBytesMax = 8 * 1024 * 1024;
+const retryMs = 50;
+
+/** Collects lines and writes them to a file descriptor in the background. */
+export class BufferedLines implements LineWriter {
+  readonly #fd: number;
+  #lines: string[] = [];
+  #heldBytes = 0;
+  #dropped = 0;
+  #rest: Uint8Array | null = null;
+  #scheduled = false;
+
+  constructor(fd: number) {
+    this.#fd = fd;
+  }
+
+  push(line: string): void {
+    if (this.#heldBytes + line.length > heldBytesMax) {
+      this.#dropped += 1;
+      return;
+    }
+    this.#lines.push(line);
+    this.#heldBytes += line.length;
+    if (!this.#scheduled) this.#schedule(delayMs);
+  }
+
+  #schedule(afterMs: number): void {
+    this.#scheduled = true;
+    setTimeout(() => this.#write(), afterMs);
+  }
+
+  #take(): Uint8Array {
+    if (this.#rest !== null) return this.#rest;
+    if (this.#dropped > 0) {
+      this.#lines.push(JSON.stringify({ level: "error", event: "log_lines_dropped", count: this.#dropped }));
+      this.#dropped = 0;
+    }
+    const bytes = new TextEncoder().encode(this.#lines.map((line) => `${line}\n`).join(""));
+    this.#lines = [];
+    return bytes;
+  }
+
+  #write(): void {
+    const bytes = this.#take();
+    this.#rest = bytes;
+    write(this.#fd, bytes, (error, written) => {
+      if (error !== null && error.code !== "EAGAIN") {
+        // Nobody reads any more (EPIPE): there is nowhere left to say so.
+        this.#rest = null;
+        this.#heldBytes = 0;
+        this.#scheduled = false;
+        return;
+      }
+      const taken = error === null ? written : 0;
+      this.#rest = taken === bytes.length ? null : bytes.subarray(taken);
+      if (this.#rest === null) this.#heldBytes = this.#lines.reduce((sum, line) => sum + line.length, 0);
+      if (this.#rest !== null || this.#lines.length > 0) this.#schedule(error === null ? delayMs : retryMs);
+      else this.#scheduled = false;
+    });
+  }
+
+  flush(): void {
+    const bytes = this.#take();
+    this.#rest = null;
+    this.#heldBytes = 0;
+    try {
+      if (bytes.length > 0) writeSync(this.#fd, bytes);
+    } catch {
+      // The receiver is gone or full; the process is ending.
+    }
+  }
+}

@@ -1,0 +1,134 @@
+/**
+ * The commit of a batch of events: one call of the SQL function `accept`, which is one transaction.
+ *
+ * @module
+ */
+
+import type postgres from "postgres";
+import { limits } from "../contract/limits.ts";
+import { Pool, Unavailable } from "./sql.ts";
+
+/** One event to be committed. Digests are the first 128 bits of a SHA-256, as 32 hex digits. */
+export interface Entry {
+  readonly kind: "lead" | "form";
+  readonly keyId: number;
+  /**
+   * What makes a later post a duplicate: `k` its Idempotency-Key, `c` its content. Each is a space of
+   * its own, and so are the forms' `K` and `C`.
+   */
+  readonly space: "k" | "c" | "K" | "C";
+  readonly digest: string;
+  /** Of the normalized content, to tell a retry from another lead under the same Idempotency-Key. */
+  readonly contentDigest: string;
+  readonly idempotencyKey: string | null;
+  readonly flags: readonly string[];
+  /** JSON text. */
+  readonly lead: string;
+  /** JSON text of an object, lossless. */
+  readonly extra: string | null;
+  /** The body as posted. */
+  readonly raw: string;
+  readonly costCents: number | null;
+  readonly unknownArea: string | null;
+}
+
+/** What became of an {@linkcode Entry}. `receivedAt` is ISO 8601 in UTC with milliseconds. */
+export type Outcome =
+  | { readonly kind: "accepted"; readonly eventId: string; readonly receivedAt: string }
+  | {
+    readonly kind: "duplicate";
+    readonly eventId: string;
+    readonly receivedAt: string;
+    readonly flags: readonly string[];
+  }
+  | { readonly kind: "revoked" };
+
+/** A row of the SQL function's result. `event_id` is null when a rival let go of the digest meanwhile. */
+interface AcceptRow {
+  readonly ord: number;
+  readonly outcome: "accepted" | "duplicate" | "revoked";
+  readonly event_id: string | null;
+  readonly received_at: string;
+  readonly flags: string | null;
+}
+
+// Serialization failures: the transaction was rolled back whole and may simply be run again.
+const rolledBackStates = new Set(["40001", "40P01"]);
+const attemptsMax = 5;
+
+/** Commits batches over one connection: two or three were no faster than one (DECISIONS' experiments). */
+export class AcceptStore {
+  readonly #pool: Pool;
+  #warnings = 0;
+
+  constructor(
+    options: { databaseUrl: string; statementTimeoutMs: number; onWarning: (text: string) => void },
+  ) {
+    this.#pool = new Pool({
+      databaseUrl: options.databaseUrl,
+      name: "commit",
+      connectionsMax: 1,
+      statementTimeoutMs: options.statementTimeoutMs,
+      onWarning: (text) => {
+        this.#warnings += 1;
+        options.onWarning(text);
+      },
+    });
+  }
+
+  /**
+   * Commits a batch, all or nothing, and returns the outcomes in its order.
+   *
+   * @throws {Unavailable} when it is unknown whether the batch was committed: no answer in time, the
+   * connection lost, or a warning with the commit (a cancelled wait for a synchronous standby)
+   * @throws {postgres.PostgresError} when the server refused the batch: nothing was committed
+   */
+  async accept(entries: readonly Entry[], deadlineMs: number): Promise<Outcome[]> {
+    for (let attempt = 1;; attempt += 1) {
+      try {
+        return await this.#acceptOnce(entries, deadlineMs);
+      } catch (error) {
+        const code = (error as { code?: unknown }).code;
+        if (attempt === attemptsMax || typeof code !== "string" || !rolledBackStates.has(code)) throw error;
+      }
+    }
+  }
+
+  async #acceptOnce(entries: readonly Entry[], deadlineMs: number): Promise<Outcome[]> {
+    const warningsBefore = this.#warnings;
+    const rows = await this.#pool.run(deadlineMs, (sql) => call(sql, entries));
+    if (this.#warnings !== warningsBefore) throw new Unavailable("the commit came back with a warning");
+
+    const outcomes = new Array<Outcome>(entries.length).fill({ kind: "revoked" });
+    for (const row of rows) {
+      const { event_id: eventId, received_at: receivedAt } = row;
+      if (row.outcome === "revoked") continue;
+      if (eventId === null) throw new Unavailable("a rival's event went away; nothing was decided");
+      outcomes[row.ord - 1] = row.outcome === "accepted"
+        ? { kind: "accepted", eventId, receivedAt }
+        : { kind: "duplicate", eventId, receivedAt, flags: row.flags ? row.flags.split(",") : [] };
+    }
+    return outcomes;
+  }
+
+  /** Leaves a commit's connection behind when it has been silent for `ageMs` milliseconds. */
+  leaveStuck(ageMs: number): void {
+    this.#pool.leaveStuck(ageMs);
+  }
+
+  /** Closes the connection. */
+  close(): Promise<void> {
+    return this.#pool.close();
+  }
+}
+
+function call(sql: postgres.Sql, entries: readonly Entry[]): PromiseLike<AcceptRow[]> {
+  const column = <T>(pick: (entry: Entry) => T): T[] => entries.map(pick);
+  return sql<AcceptRow[]>`select * from accept(
+    ${column((entry) => entry.kind)}, ${column((entry) => entry.keyId)}, ${column((entry) => entry.space)},
+    ${column((entry) => entry.digest)}, ${column((entry) => entry.contentDigest)},
+    ${column((entry) => entry.idempotencyKey)}, ${column((entry) => entry.flags.join(","))},
+    ${column((entry) => entry.lead)}, ${column((entry) => entry.extra)}, ${column((entry) => entry.raw)},
+    ${column((entry) => entry.costCents)}, ${column((entry) => entry.unknownArea)},
+    ${limits.contentWindowHours})`;
+}

@@ -1,0 +1,60 @@
+/**
+ * Campaigns and what they have spent, as the operator sees them.
+ *
+ * @module
+ */
+
+import type { Pool } from "../sql.ts";
+import { adminDeadlineMs } from "./pool.ts";
+
+/** A campaign. */
+export interface Campaign {
+  readonly slug: string;
+  readonly tenant: string;
+  readonly spendCents: number;
+  /** ISO 8601, UTC. */
+  readonly createdAt: string;
+}
+
+/** Adds a campaign to a tenant; `false` when the tenant has one of that slug. */
+export async function addCampaign(
+  pool: Pool,
+  campaign: { readonly slug: string; readonly tenantId: number },
+): Promise<boolean> {
+  const rows = await pool.run(adminDeadlineMs, (sql) =>
+    sql`
+      insert into campaign (tenant_id, slug) values (${campaign.tenantId}, ${campaign.slug})
+      on conflict (tenant_id, slug) do nothing
+      returning id`);
+  return rows.length === 1;
+}
+
+/** The campaigns of one tenant or, with `null`, of all, by tenant and slug. */
+export async function listCampaigns(pool: Pool, tenantId: number | null): Promise<Campaign[]> {
+  const rows = await pool.run(
+    adminDeadlineMs,
+    (sql) =>
+      sql<{ slug: string; tenant: string; spend_cents: string; created_at: Date }[]>`
+      select c.slug, t.slug as tenant, c.spend_cents, c.created_at
+      from campaign as c join tenant as t on t.id = c.tenant_id
+      where ${tenantId}::int is null or c.tenant_id = ${tenantId}
+      order by t.slug, c.slug`,
+  );
+  return rows.map((row) => ({
+    slug: row.slug,
+    tenant: row.tenant,
+    spendCents: Number(row.spend_cents),
+    createdAt: row.created_at.toISOString(),
+  }));
+}
+
+/** The id of a tenant's campaign, or `null`. */
+export async function findCampaign(
+  pool: Pool,
+  campaign: { readonly slug: string; readonly tenantId: number },
+): Promise<number | null> {
+  const [row] = await pool.run(adminDeadlineMs, (sql) =>
+    sql<{ id: number }[]>`
+      select id from campaign where tenant_id = ${campaign.tenantId} and slug = ${campaign.slug}`);
+  return row?.id ?? null;
+}

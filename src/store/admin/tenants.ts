@@ -1,0 +1,58 @@
+/**
+ * Tenants, as the operator sees them.
+ *
+ * @module
+ */
+
+import type { Pool } from "../sql.ts";
+import { adminDeadlineMs } from "./pool.ts";
+
+/** A tenant. */
+export interface Tenant {
+  readonly slug: string;
+  readonly name: string;
+  readonly sandbox: boolean;
+  /** ISO 8601, UTC. */
+  readonly createdAt: string;
+}
+
+/** Adds a tenant; `false` when the slug is taken. */
+export async function addTenant(
+  pool: Pool,
+  tenant: { readonly slug: string; readonly name: string; readonly sandbox: boolean },
+): Promise<boolean> {
+  const rows = await pool.run(adminDeadlineMs, (sql) =>
+    sql`
+      insert into tenant (slug, name, sandbox) values (${tenant.slug}, ${tenant.name}, ${tenant.sandbox})
+      on conflict (slug) do nothing
+      returning id`);
+  return rows.length === 1;
+}
+
+/** All tenants by slug. */
+export async function listTenants(pool: Pool): Promise<Tenant[]> {
+  const rows = await pool.run(
+    adminDeadlineMs,
+    (sql) =>
+      sql<{ slug: string; name: string; sandbox: boolean; created_at: Date }[]>`
+      select slug, name, sandbox, created_at from tenant order by slug`,
+  );
+  return rows.map((row) => ({
+    slug: row.slug,
+    name: row.name,
+    sandbox: row.sandbox,
+    createdAt: row.created_at.toISOString(),
+  }));
+}
+
+/** The tenant with this slug as other statements need it, or `null`. */
+export async function findTenant(
+  pool: Pool,
+  slug: string,
+): Promise<{ readonly id: number; readonly sandbox: boolean } | null> {
+  const [row] = await pool.run(
+    adminDeadlineMs,
+    (sql) => sql<{ id: number; sandbox: boolean }[]>`select id, sandbox from tenant where slug = ${slug}`,
+  );
+  return row ?? null;
+}

@@ -1,0 +1,42 @@
+/**
+ * What must hold of the database before anything is accepted.
+ *
+ * @module
+ */
+
+import { missingFiles } from "./migrate.ts";
+import type { Pool } from "./sql.ts";
+
+const deadlineMs = 5_000;
+// client_connection_check_interval came with 14.
+const versionMin = 140_000;
+
+/**
+ * What is wrong with the database for this program, one sentence each; empty when it can be used.
+ *
+ * Source: DECISIONS, The intake endpoint (durability) and Operating it. Throws what {@linkcode Pool.run} throws.
+ */
+export async function databaseFaults(pool: Pool): Promise<string[]> {
+  const [row] = await pool.run(
+    deadlineMs,
+    (sql) =>
+      sql<{ version: number; fsync: string; full_page_writes: string; encoding: string }[]>`
+      select current_setting('server_version_num')::int as version, current_setting('fsync') as fsync,
+        current_setting('full_page_writes') as full_page_writes,
+        current_setting('server_encoding') as encoding`,
+  );
+  const faults: string[] = [];
+  if (row === undefined || row.version < versionMin) faults.push("PostgreSQL 14 or later is needed");
+  if (row?.fsync !== "on") faults.push("the server runs with fsync off: a 202 could be lost");
+  if (row?.full_page_writes !== "on") {
+    faults.push("the server runs with full_page_writes off: a 202 could be lost");
+  }
+  if (row?.encoding !== "UTF8") {
+    faults.push(`the database's encoding is ${row?.encoding}; it must be UTF8`);
+  }
+  const missing = await pool.run(deadlineMs, (sql) => missingFiles(sql));
+  if (missing.length > 0) {
+    faults.push(`the database is not migrated (${missing.join(", ")}); run: npm run migrate`);
+  }
+  return faults;
+}

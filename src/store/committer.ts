@@ -1,0 +1,155 @@
+/**
+ * Group commit: concurrent requests share a transaction. A batch goes at once when the committer is
+ * idle; what arrives during a running commit forms the next batch. There is no timer.
+ *
+ * It stands here and not with the intake, because the forms commit through the same one.
+ *
+ * @module
+ */
+
+import type { Entry, Outcome } from "./accept.ts";
+import { Unavailable } from "./sql.ts";
+
+/** How the committer is bounded. */
+export interface CommitterOptions {
+  /** Commits a batch, all or nothing; {@linkcode Unavailable} means that the outcome is unknown. */
+  readonly accept: (entries: readonly Entry[], deadlineMs: number) => Promise<readonly Outcome[]>;
+  /** Whether the store is known not to take writes: then a commit fails at once. */
+  readonly writable: () => boolean;
+  /** A monotonic clock in milliseconds. */
+  readonly nowMs: () => number;
+  /** From {@linkcode Committer.commit} to its answer. */
+  readonly deadlineMs: number;
+  /** Called with an entry's failure that was its own, after bisecting; the entry answers `Unavailable`. */
+  readonly onRefused: (error: unknown) => void;
+  /** Called after each confirmed batch with its size. */
+  readonly onCommitted?: (entries: number) => void;
+}
+
+interface Waiting {
+  readonly entry: Entry;
+  readonly bytes: number;
+  readonly deadlineAtMs: number;
+  readonly resolve: (outcome: Outcome) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+// A batch of 512 of typical leads is about 1 MiB; larger ones gained nothing and delay their first entry.
+const batchEntriesMax = 512;
+// Bounds the memory of a batch of the largest bodies.
+const batchBytesMax = 8 * 1024 * 1024;
+// What may wait: at 10,000 leads a second, less than half a second of work.
+const queueEntriesMax = 4096;
+const queueBytesMax = 64 * 1024 * 1024;
+
+// An entry closer to its deadline than this is not begun: it would cut the commit of its neighbours short.
+const commitMsMin = 1_000;
+
+/** Batches entries into commits; one commit runs at a time. */
+export class Committer {
+  readonly #options: CommitterOptions;
+  #queue: Waiting[] = [];
+  #queueBytes = 0;
+  #running: Promise<void> | null = null;
+
+  constructor(options: CommitterOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Commits an entry together with whatever else waits, and resolves once the commit is confirmed.
+   *
+   * @throws {Unavailable} when the store is known not to take writes, the queue is full, or the
+   * deadline has passed; also when the commit's outcome is unknown
+   */
+  commit(entry: Entry): Promise<Outcome> {
+    const bytes = entry.raw.length + entry.lead.length + (entry.extra?.length ?? 0);
+    if (!this.#options.writable()) return Promise.reject(new Unavailable("the store takes no writes"));
+    if (this.#queue.length >= queueEntriesMax || this.#queueBytes + bytes > queueBytesMax) {
+      return Promise.reject(new Unavailable("too many commits wait"));
+    }
+    return new Promise((resolve, reject) => {
+      const deadlineAtMs = this.#options.nowMs() + this.#options.deadlineMs;
+      this.#queue.push({ entry, bytes, deadlineAtMs, resolve, reject });
+      this.#queueBytes += bytes;
+      this.#running ??= this.#drain().finally(() => {
+        this.#running = null;
+      });
+    });
+  }
+
+  /** How many entries wait for the next batch. */
+  get waiting(): number {
+    return this.#queue.length;
+  }
+
+  /** Fails what waits and has not been sent: the store is known not to take writes. */
+  refuseWaiting(): void {
+    for (const waiting of this.#takeAll()) waiting.reject(new Unavailable("the store takes no writes"));
+  }
+
+  /** Resolves when nothing waits and nothing runs. */
+  async idle(): Promise<void> {
+    while (this.#running !== null) await this.#running;
+  }
+
+  async #drain(): Promise<void> {
+    while (this.#queue.length > 0) {
+      const batch = this.#takeBatch();
+      if (batch.length > 0) await this.#settle(batch);
+    }
+  }
+
+  #takeAll(): Waiting[] {
+    const all = this.#queue;
+    this.#queue = [];
+    this.#queueBytes = 0;
+    return all;
+  }
+
+  #takeBatch(): Waiting[] {
+    const nowMs = this.#options.nowMs();
+    const batch: Waiting[] = [];
+    let taken = 0;
+    let bytes = 0;
+    for (const waiting of this.#queue) {
+      if (batch.length >= batchEntriesMax || (bytes + waiting.bytes > batchBytesMax && batch.length > 0)) {
+        break;
+      }
+      taken += 1;
+      this.#queueBytes -= waiting.bytes;
+      if (waiting.deadlineAtMs - nowMs < commitMsMin) {
+        waiting.reject(new Unavailable("the deadline passed before the commit began"));
+        continue;
+      }
+      bytes += waiting.bytes;
+      batch.push(waiting);
+    }
+    this.#queue = taken === this.#queue.length ? [] : this.#queue.slice(taken);
+    return batch;
+  }
+
+  // Never throws: each entry is settled one way or the other.
+  async #settle(batch: readonly Waiting[]): Promise<void> {
+    // After bisecting, a half may begin with no time left: it fails as late as it would have anyway.
+    const deadlineAtMs = Math.min(...batch.map((waiting) => waiting.deadlineAtMs));
+    const deadlineMs = Math.max(1, deadlineAtMs - this.#options.nowMs());
+    try {
+      const outcomes = await this.#options.accept(batch.map((waiting) => waiting.entry), deadlineMs);
+      this.#options.onCommitted?.(batch.length);
+      batch.forEach((waiting, index) => waiting.resolve(outcomes[index] as Outcome));
+    } catch (error) {
+      if (error instanceof Unavailable) {
+        for (const waiting of batch) waiting.reject(error);
+      } else if (batch.length === 1) {
+        this.#options.onRefused(error);
+        batch[0]?.reject(new Unavailable("the store refused this entry", { cause: error }));
+      } else {
+        // Refused whole, nothing committed: halve it, so that one entry's trouble stays its own.
+        const half = batch.length >> 1;
+        await this.#settle(batch.slice(0, half));
+        await this.#settle(batch.slice(half));
+      }
+    }
+  }
+}
