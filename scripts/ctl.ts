@@ -1,0 +1,129 @@
+/**
+ * The operator's command: `node scripts/ctl.ts NOUN VERB …`, or `npm run --silent ctl -- NOUN VERB …`.
+ *
+ * Exit status 0: done; 1: refused, not found, or the store is away; 2: wrong usage. Chosen: a value that
+ * is wrong whatever the store holds (a slug with a space) is wrong usage; what depends on the store (a
+ * slug that is taken) is refused. Results go to stdout, messages to stderr, with `--json` too.
+ *
+ * @module
+ */
+
+import process from "node:process";
+import { openAdminPool } from "#src/store/admin/pool.ts";
+import { campaignCommands } from "./ctl/campaign.ts";
+import { type Command, type Input, parseInput, Refused, type Reply, WrongUsage } from "./ctl/command.ts";
+import { explainFailure } from "./ctl/failure.ts";
+import { commandHelp, overview, usage } from "./ctl/help.ts";
+import { keyCommands } from "./ctl/key.ts";
+import { leadCommands } from "./ctl/lead.ts";
+import { tenantCommands } from "./ctl/tenant.ts";
+import { renderJson, safe } from "./ctl/terminal.ts";
+import { findDatabaseUrl } from "./database_url.ts";
+
+/** Every command, in the order in which the help lists them. */
+const commands: readonly Command[] = [
+  ...tenantCommands,
+  ...campaignCommands,
+  ...keyCommands,
+  ...leadCommands,
+];
+
+/** What the program leaves behind. */
+interface Outcome {
+  readonly status: 0 | 1 | 2;
+  readonly stdout?: string;
+  readonly stderr?: string;
+}
+
+/** Runs one command line. */
+async function runCommandLine(argv: readonly string[]): Promise<Outcome> {
+  // `ctl --json key list` is as good as `ctl key list --json`.
+  const start = argv.findIndex((argument) => !argument.startsWith("-"));
+  const leading = start === -1 ? argv : argv.slice(0, start);
+  const [noun, verb, ...rest] = start === -1 ? [] : argv.slice(start);
+  const options = argv.includes("--") ? argv.slice(0, argv.indexOf("--")) : argv;
+  const wantsHelp = options.some((argument) => argument === "--help" || argument === "-h");
+
+  if (noun === undefined) {
+    if (wantsHelp) return { status: 0, stdout: overview(commands) };
+    return { status: 2, stderr: overview(commands) };
+  }
+  if (noun === "help") return { status: 0, stdout: overview(commands) };
+  const known = commands.some((command) => command.words.startsWith(`${noun} `));
+  if (!known) return { status: 2, stderr: `Unknown command: ${safe(noun)}\n\n${overview(commands)}` };
+  const command = commands.find(({ words }) => words === `${noun} ${verb}`);
+  if (command === undefined) {
+    if (wantsHelp) return { status: 0, stdout: overview(commands, noun) };
+    const complaint = verb === undefined ? "" : `Unknown command: ${safe(`${noun} ${verb}`)}\n\n`;
+    return { status: 2, stderr: complaint + overview(commands, noun) };
+  }
+  if (wantsHelp) return { status: 0, stdout: commandHelp(command) };
+  return await runCommand(command, [...leading, ...rest]);
+}
+
+async function runCommand(command: Command, argv: readonly string[]): Promise<Outcome> {
+  let input: Input;
+  let work: ReturnType<Command["prepare"]>;
+  try {
+    input = parseInput(command, argv);
+    work = command.prepare(input);
+  } catch (error) {
+    if (!(error instanceof WrongUsage)) throw error;
+    return { status: 2, stderr: `${message(error)}\n${usage(command)}` };
+  }
+  try {
+    const reply = await withStore(work);
+    return { status: 0, stdout: input.json ? renderJson(reply.json) : reply.text };
+  } catch (error) {
+    if (!(error instanceof Refused)) throw error;
+    return { status: 1, stderr: message(error) };
+  }
+}
+
+/**
+ * Runs a command's work on a connection of its own.
+ *
+ * @throws {Refused} for a failure of the store, in the operator's words
+ */
+async function withStore(work: ReturnType<Command["prepare"]>): Promise<Reply> {
+  const databaseUrl = databaseAddress();
+  const pool = openAdminPool(databaseUrl);
+  try {
+    return await work(pool);
+  } catch (error) {
+    const explanation = explainFailure(error, databaseUrl);
+    throw explanation === null ? error : new Refused(explanation, { cause: error });
+  } finally {
+    await pool.close();
+  }
+}
+
+function databaseAddress(): string {
+  let databaseUrl: string;
+  try {
+    databaseUrl = findDatabaseUrl();
+  } catch (error) {
+    throw new Refused(`${(error as Error).message}; set DATABASE_URL, or run npm start`);
+  }
+  // An unreadable one would be printed, password and all, by what fails on it.
+  if (!/^postgres(ql)?:\/\//.test(databaseUrl) || !URL.canParse(databaseUrl)) {
+    throw new Refused("DATABASE_URL is no address such as postgres://user:password@host:5432/database");
+  }
+  return databaseUrl;
+}
+
+/** A message for stderr. A key that was pasted as an argument is not repeated. */
+function message(error: Error): string {
+  return safe(error.message).replace(/((?:lead|form)_(?:live|test)_)[0-9A-Za-z]{8,}/g, "$1…");
+}
+
+// `ctl lead list | head` closes the pipe early; that is no failure.
+process.stdout.on("error", (error: NodeJS.ErrnoException) => {
+  if (error.code !== "EPIPE") throw error;
+  process.exit();
+});
+
+const outcome = await runCommandLine(process.argv.slice(2));
+process.exitCode = outcome.status;
+if (outcome.stdout !== undefined) process.stdout.write(`${outcome.stdout}\n`);
+if (outcome.stderr !== undefined) process.stderr.write(`${outcome.stderr}\n`);

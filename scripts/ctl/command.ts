@@ -1,0 +1,135 @@
+/**
+ * What a command of the operator's tool is: its words, what it takes, and what it does. The help is
+ * made from the same data as the parser.
+ *
+ * @module
+ */
+
+import { parseArgs } from "node:util";
+import type { Pool } from "#src/store/sql.ts";
+
+/** The command line is wrong: the message and the command's usage go to stderr, exit 2. */
+export class WrongUsage extends Error {
+  override readonly name = "WrongUsage";
+}
+
+/** The store says no, or has no such thing: the message says what and what to do, exit 1. */
+export class Refused extends Error {
+  override readonly name = "Refused";
+}
+
+/** What a command answers; one of the two is printed. */
+export interface Reply {
+  /** For `--json`: one document, see `renderJson`. */
+  readonly json: unknown;
+  /** For a person; control characters from the store are escaped already. */
+  readonly text: string;
+}
+
+/** One option of a command. */
+export interface OptionRule {
+  /** What stands for the value in the help; an option without it is a switch. */
+  readonly value?: string;
+  readonly required?: true;
+  readonly description: string;
+}
+
+/** One command. */
+export interface Command {
+  /** The two words that name it, such as `key issue`. */
+  readonly words: string;
+  /** Names of what stands without an option; a last one that ends in `…` may be repeated. */
+  readonly positionals: readonly string[];
+  readonly options: Readonly<Record<string, OptionRule>>;
+  /** One line, for the overview. */
+  readonly summary: string;
+  /** What else the help of the command says. */
+  readonly notes?: string;
+  /**
+   * Checks the arguments and returns what is left to do, so that wrong usage never reaches the store.
+   *
+   * @throws {WrongUsage}
+   */
+  readonly prepare: (input: Input) => (pool: Pool) => Promise<Reply>;
+}
+
+/** What was given on the command line, checked against the command's table. */
+export class Input {
+  readonly positionals: readonly string[];
+  /** Print JSON. */
+  readonly json: boolean;
+  readonly #values: Readonly<Record<string, string | boolean | undefined>>;
+
+  constructor(
+    positionals: readonly string[],
+    values: Readonly<Record<string, string | boolean | undefined>>,
+  ) {
+    this.positionals = positionals;
+    this.json = values.json === true;
+    this.#values = values;
+  }
+
+  /** The first argument of a command that takes one. */
+  get first(): string {
+    return this.positionals[0] as string;
+  }
+
+  /** The value of an option, or `undefined` when it is not given. */
+  option(name: string): string | undefined {
+    const value = this.#values[name];
+    return typeof value === "string" ? value : undefined;
+  }
+
+  /** The value of an option that must be given. */
+  required(name: string): string {
+    const value = this.option(name);
+    if (value === undefined) throw new WrongUsage(`--${name} is missing`);
+    return value;
+  }
+
+  /** Whether a switch is given. */
+  has(name: string): boolean {
+    return this.#values[name] === true;
+  }
+}
+
+/**
+ * Reads what follows a command's words.
+ *
+ * @throws {WrongUsage} for an unknown or repeated option, a missing or surplus argument
+ */
+export function parseInput(command: Command, argv: readonly string[]): Input {
+  const options: Record<string, { type: "string" | "boolean" }> = { json: { type: "boolean" } };
+  for (const [name, rule] of Object.entries(command.options)) {
+    options[name] = { type: rule.value === undefined ? "boolean" : "string" };
+  }
+  const { values, positionals, tokens } = parseStrictly(argv, options);
+
+  const seen = new Set<string>();
+  for (const token of tokens) {
+    if (token.kind !== "option") continue;
+    if (seen.has(token.name)) throw new WrongUsage(`--${token.name} is given twice`);
+    seen.add(token.name);
+  }
+  const names = command.positionals;
+  const missing = names[positionals.length];
+  if (missing !== undefined) throw new WrongUsage(`${missing.replace("…", "")} is missing`);
+  if (positionals.length > names.length && names.at(-1)?.endsWith("…") !== true) {
+    throw new WrongUsage(`Surplus argument: ${positionals[names.length]}`);
+  }
+  const absent = Object.entries(command.options)
+    .filter(([name, rule]) => rule.required === true && values[name] === undefined)
+    .map(([name]) => `--${name}`);
+  if (absent.length > 0) throw new WrongUsage(`Missing: ${absent.join(", ")}`);
+  return new Input(positionals, values);
+}
+
+function parseStrictly(argv: readonly string[], options: Record<string, { type: "string" | "boolean" }>) {
+  try {
+    return parseArgs({ args: [...argv], options, strict: true, allowPositionals: true, tokens: true });
+  } catch (error) {
+    // Its first sentence names the option; the rest is advice for other programs.
+    const [sentence] = (error as Error).message.split(/[.\n]/);
+    throw new WrongUsage(sentence ?? "Wrong arguments");
+  }
+}

@@ -1,0 +1,141 @@
+/**
+ * `ctl lead …`
+ *
+ * @module
+ */
+
+import { type ListedEvent, listLeads, readEvents, type StoredEvent } from "#src/store/admin/events.ts";
+import { type Command, Refused } from "./command.ts";
+import { optionalTenantId } from "./tenant.ts";
+import { block, dollars, JsonText, record, table } from "./terminal.ts";
+import { parseCount, parseTime } from "./values.ts";
+
+const listedByDefault = 50;
+const listedMax = 10_000;
+
+const list: Command = {
+  words: "lead list",
+  positionals: [],
+  options: {
+    tenant: { value: "SLUG", description: "only this tenant's" },
+    since: { value: "TIME", description: "only those received since then" },
+    limit: { value: "N", description: `at most N leads; ${listedByDefault} when left out` },
+  },
+  summary: "List accepted leads, the newest first",
+  prepare(input) {
+    const sinceText = input.option("since");
+    const since = sinceText === undefined
+      ? null
+      : parseTime(sinceText, { name: "--since", direction: "past", nowMs: Date.now() });
+    const limit = parseCount(input.option("limit") ?? String(listedByDefault), "--limit", listedMax);
+    return async (pool) => {
+      const tenantId = await optionalTenantId(pool, input.option("tenant"));
+      const leads = await listLeads(pool, { tenantId, since, limit });
+      const rows = table(
+        ["RECEIVED (UTC)", "EVENT ID", "TENANT", "SOURCE", "DELIVERY", "FLAGS"],
+        leads.map((lead) => [
+          lead.receivedAt.slice(0, 23).replace("T", " "),
+          lead.eventId,
+          lead.tenant,
+          lead.source,
+          lead.delivery.state,
+          lead.flags.join(", "),
+        ]),
+        "No leads.",
+      );
+      return {
+        json: leads.map((lead) => ({
+          ...heading(lead),
+          delivery: { state: lead.delivery.state },
+        })),
+        text: leads.length < limit ? rows : `${rows}\n\nThe newest ${limit}; --limit N shows more.`,
+      };
+    };
+  },
+};
+
+const show: Command = {
+  words: "lead show",
+  positionals: ["EVENT_ID…"],
+  options: {},
+  summary: "Show leads: normalized, as posted, flags, delivery",
+  notes: `With several ids, --json prints an array in their order. When one of them does not
+exist, nothing is shown and the message names it.`,
+  prepare: (input) => async (pool) => {
+    const ids = input.positionals;
+    const events = await readEvents(pool, ids);
+    const found = events.filter((event) => event !== null);
+    if (found.length < ids.length) {
+      const missing = ids.filter((_, index) => events[index] === null);
+      throw new Refused(
+        `There is no event ${[...new Set(missing)].join(", ")}; ctl lead list shows those there are`,
+      );
+    }
+    const documents = found.map(eventJson);
+    return {
+      json: ids.length === 1 ? documents[0] : documents,
+      text: found.map(eventText).join(`\n\n${"-".repeat(72)}\n\n`),
+    };
+  },
+};
+
+function heading(event: ListedEvent) {
+  return {
+    event_id: event.eventId,
+    kind: event.kind,
+    tenant: event.tenant,
+    source: event.source,
+    received_at: event.receivedAt,
+    flags: event.flags,
+    idempotency_key: event.idempotencyKey,
+  };
+}
+
+function eventJson(event: StoredEvent) {
+  return {
+    ...heading(event),
+    [contentName(event)]: spliced(event.lead),
+    extra: spliced(event.extra ?? "{}"),
+    raw: event.raw,
+    delivery: event.delivery,
+  };
+}
+
+/** Stored JSON text as a part of the output; `null` where an erasure has left nothing. */
+export function spliced(text: string | null): JsonText | null {
+  return text === null ? null : new JsonText(text);
+}
+
+function contentName(event: ListedEvent): "lead" | "submission" {
+  return event.kind === "lead" ? "lead" : "submission";
+}
+
+function eventText(event: StoredEvent): string {
+  const title = event.kind === "lead" ? "Lead" : "Submission";
+  return [
+    record([
+      ["Event", event.eventId],
+      ["Received", event.receivedAt],
+      ["Tenant", event.tenant],
+      ["Source", event.source],
+      ["Idempotency-Key", event.idempotencyKey ?? "-"],
+      ["Flags", event.flags.join(", ") || "-"],
+      ["Delivery", event.delivery.state],
+    ]),
+    `${title}\n${event.lead === null ? "  erased" : record(leadPairs(event.lead), "  ")}`,
+    ...(event.extra === null ? [] : [`Extra\n${block(event.extra)}`]),
+    `Body as posted\n${event.raw === null ? "  erased" : block(event.raw)}`,
+  ].join("\n\n");
+}
+
+/** The members of a lead's JSON text for a person to read: the cost in dollars. */
+export function leadPairs(json: string): [string, string][] {
+  return Object.entries(JSON.parse(json) as Record<string, unknown>).map(([name, value]) =>
+    name === "cost_cents" && typeof value === "number"
+      ? ["cost", dollars(value)]
+      : [name, typeof value === "string" ? value : JSON.stringify(value)]
+  );
+}
+
+/** The commands of this noun. */
+export const leadCommands: readonly Command[] = [list, show];

@@ -1,0 +1,50 @@
+/**
+ * Raised limits on the command line: the same three options for keys and for networks.
+ *
+ * @module
+ */
+
+import type { RaisedLimit } from "#src/store/admin/api_keys.ts";
+import { type Input, type OptionRule, WrongUsage } from "./command.ts";
+import { shortTime } from "./terminal.ts";
+import { parseCount, parseTime } from "./values.ts";
+
+// A bound against slips of the finger, far above what one database takes.
+const countMax = 10_000_000;
+
+/** The options of a command that raises a limit. */
+export const limitOptions: Readonly<Record<string, OptionRule>> = {
+  "per-minute": { value: "N", description: "requests a minute, sustained" },
+  burst: { value: "N", description: "requests at once" },
+  until: { value: "TIME", description: "when the published limit holds again" },
+  clear: { description: "let the published limit hold again now" },
+};
+
+/** The limit that is given, or `null` for `--clear`. */
+export function parseLimit(input: Input): RaisedLimit | null {
+  const names = ["per-minute", "burst", "until"] as const;
+  const given = names.filter((name) => input.option(name) !== undefined);
+  if (input.has("clear")) {
+    if (given.length > 0) throw new WrongUsage(`--clear goes without --${given[0]}`);
+    return null;
+  }
+  const missing = names.filter((name) => input.option(name) === undefined);
+  if (missing.length > 0) {
+    throw new WrongUsage(`Missing: ${missing.map((name) => `--${name}`).join(", ")}`);
+  }
+  return {
+    perMinute: parseCount(input.required("per-minute"), "--per-minute", countMax),
+    burst: parseCount(input.required("burst"), "--burst", countMax),
+    until: parseTime(input.required("until"), { name: "--until", direction: "future", nowMs: Date.now() }),
+  };
+}
+
+/** A limit in JSON. */
+export function limitJson(limit: RaisedLimit | null) {
+  return limit === null ? null : { per_minute: limit.perMinute, burst: limit.burst, until: limit.until };
+}
+
+/** A limit in words. */
+export function limitText(limit: RaisedLimit): string {
+  return `${limit.perMinute}/min, burst ${limit.burst} until ${shortTime(limit.until)} UTC`;
+}

@@ -1,0 +1,118 @@
+/**
+ * Makes the output: aligned tables and paragraphs whose stored text cannot drive the terminal, and
+ * JSON with parts that are spliced in as they are stored.
+ *
+ * @module
+ */
+
+/** The text of a JSON value that goes into the output as it is, with every digit as it was sent. */
+export class JsonText {
+  readonly text: string;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+}
+
+/**
+ * One JSON document, indented. Characters that could drive a terminal are written as `\u` escapes, which
+ * mean the same: in JSON text they can only stand inside strings.
+ */
+export function renderJson(value: unknown): string {
+  return write(value, "").replace(
+    /[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
+}
+
+function write(value: unknown, indent: string): string {
+  if (value instanceof JsonText) return value.text;
+  if (value === null || typeof value !== "object") return JSON.stringify(value);
+  const inner = `${indent}  `;
+  const isArray = Array.isArray(value);
+  const members = isArray
+    ? value.map((item) => write(item, inner))
+    : Object.entries(value).map(([name, member]) => `${JSON.stringify(name)}: ${write(member, inner)}`);
+  const [open, close] = isArray ? ["[", "]"] : ["{", "}"];
+  if (members.length === 0) return `${open}${close}`;
+  return `${open}\n${inner}${members.join(`,\n${inner}`)}\n${indent}${close}`;
+}
+
+const namedEscapes: Readonly<Record<string, string>> = { "\n": "\\n", "\r": "\\r", "\t": "\\t" };
+
+/** Text in which nothing can move the cursor, recolour, reorder or hide: such characters show as escapes. */
+export function safe(text: string): string {
+  // Joiners (U+200C, U+200D) stay: scripts and emoji need them.
+  return text.toWellFormed().replace(
+    /(?![\u200c\u200d])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu,
+    (character) => {
+      const code = character.codePointAt(0) as number;
+      const hex = code.toString(16);
+      if (code < 0x100) return namedEscapes[character] ?? `\\x${hex.padStart(2, "0")}`;
+      return code > 0xffff ? `\\u{${hex}}` : `\\u${hex.padStart(4, "0")}`;
+    },
+  );
+}
+
+/** Columns of a terminal that the text fills, near enough for alignment. */
+function width(text: string): number {
+  let columns = 0;
+  for (const character of text) {
+    if (/[\p{Mn}\p{Me}\p{Cf}]/u.test(character)) continue;
+    columns +=
+      /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Emoji_Presentation}\uff01-\uff60]/u
+          .test(character)
+        ? 2
+        : 1;
+  }
+  return columns;
+}
+
+function padded(text: string, columns: number, end: "left" | "right" = "left"): string {
+  const padding = " ".repeat(Math.max(0, columns - width(text)));
+  return end === "left" ? text + padding : padding + text;
+}
+
+/**
+ * An aligned table. Cells are escaped here. A heading that starts with `>` sets its column to the right.
+ * `empty` is shown when there are no rows.
+ */
+export function table(
+  headings: readonly string[],
+  rows: readonly (readonly string[])[],
+  empty: string,
+): string {
+  if (rows.length === 0) return empty;
+  const lines = [headings.map((heading) => heading.replace(/^>/, "")), ...rows.map((row) => row.map(safe))];
+  const widths = headings.map((_, column) => Math.max(...lines.map((line) => width(line[column] ?? ""))));
+  return lines.map((line) =>
+    line.map((cell, column) =>
+      padded(cell, widths[column] as number, headings[column]?.startsWith(">") === true ? "right" : "left")
+    ).join("  ").trimEnd()
+  ).join("\n");
+}
+
+/** Names and values under one another; a value of several lines is indented as a block. Values are escaped here. */
+export function record(pairs: readonly (readonly [string, string])[], indent = ""): string {
+  const columns = Math.max(...pairs.map(([name]) => width(name)));
+  return pairs.map(([name, value]) => {
+    const lines = value.split("\n").map(safe);
+    return `${indent}${padded(name, columns)}  ${lines.join(`\n${indent}${" ".repeat(columns)}  `)}`
+      .trimEnd();
+  }).join("\n");
+}
+
+/** A block of stored text, each line indented and escaped. */
+export function block(text: string): string {
+  return text.split(/\r?\n/).map((line) => `  ${safe(line)}`.trimEnd()).join("\n");
+}
+
+/** US cents as dollars. */
+export function dollars(cents: number): string {
+  return `$${Math.floor(cents / 100)}.${String(cents % 100).padStart(2, "0")}`;
+}
+
+/** A time to the second, for tables. */
+export function shortTime(iso: string | null): string {
+  return iso === null ? "-" : `${iso.slice(0, 10)} ${iso.slice(11, 19)}`;
+}
