@@ -27,10 +27,14 @@ export interface Exchange {
   readonly clientAddress: string;
   /** A header's value by lower-case name, one character per byte as sent; several are joined by `", "`. */
   header(name: string): string | undefined;
-  /** Reads the body once, holding at most `bytesMax` bytes. */
+  /** Reads the body, holding at most `bytesMax` bytes. Once: a second call throws. */
   readBody(bytesMax: number): Promise<Body>;
   /** For the access log only; set by a handler once the key is known. */
   keyId: string | null;
+  /** The pattern of the route that matched, or `"-"`; set by the router. */
+  route: string;
+  /** The segments that the route's `{name}` parts matched, percent-encoding untouched; set by the router. */
+  params: Readonly<Record<string, string>>;
 }
 
 /** An answer. The adapter adds `X-Request-Id` and `Content-Length`. */

@@ -1,0 +1,178 @@
+/**
+ * Who the client is: addresses in canonical text, networks in CIDR notation, and what a trusted proxy
+ * says in `X-Forwarded-For`.
+ *
+ * @module
+ */
+
+import { isIPv4, isIPv6 } from "node:net";
+
+/** An address as eight 16-bit groups; IPv4 in the IPv4-mapped range of IPv6. */
+type Groups = readonly number[];
+
+interface Network {
+  readonly groups: Groups;
+  readonly prefixBits: number;
+  readonly isV4: boolean;
+}
+
+/**
+ * The canonical text of an address: IPv4 dotted, IPv6 as RFC 5952 writes it, IPv4-mapped IPv6 as IPv4, a
+ * zone left out. `null` when it is no address.
+ */
+export function canonicalAddress(text: string): string | null {
+  const groups = parseAddress(text);
+  return groups === null ? null : formatAddress(groups);
+}
+
+/** A set of networks. Make one with {@linkcode parseNetworks}. */
+export class Networks {
+  readonly #networks: readonly Network[];
+
+  constructor(networks: readonly Network[]) {
+    this.#networks = networks;
+  }
+
+  /** Whether the set has no network. */
+  get isEmpty(): boolean {
+    return this.#networks.length === 0;
+  }
+
+  /** Whether an address is in one of the networks; `false` for what is no address. */
+  contains(address: string): boolean {
+    if (this.isEmpty) return false;
+    const groups = parseAddress(address);
+    if (groups === null) return false;
+    const isV4 = isMapped(groups);
+    return this.#networks.some((network) => network.isV4 === isV4 && isWithin(groups, network));
+  }
+}
+
+/**
+ * Reads a list of networks: `10.0.0.0/8, ::1, 192.168.1.7`, separated by commas or white space. An address
+ * without a prefix length is a network of one; bits after the prefix are ignored.
+ *
+ * Throws a `RangeError` that names the first entry that is none.
+ */
+export function parseNetworks(list: string): Networks {
+  return new Networks(list.split(/[\s,]+/).filter((entry) => entry !== "").map(parseNetwork));
+}
+
+function parseNetwork(entry: string): Network {
+  const [address = "", prefix, ...rest] = entry.split("/");
+  const groups = parseAddress(address);
+  const isV4 = isIPv4(address);
+  const bitsMax = isV4 ? 32 : 128;
+  const bits = prefix === undefined ? bitsMax : /^\d{1,3}$/.test(prefix) ? Number(prefix) : NaN;
+  if (groups === null || rest.length > 0 || !(bits <= bitsMax) || address.includes("%")) {
+    throw new RangeError(`${JSON.stringify(entry)} is not a network in CIDR notation`);
+  }
+  const prefixBits = isV4 ? bits + 96 : bits;
+  return { groups, prefixBits, isV4: isMapped(groups) && prefixBits >= 96 };
+}
+
+const privateNetworks = parseNetworks(
+  "127.0.0.0/8 10.0.0.0/8 172.16.0.0/12 192.168.0.0/16 169.254.0.0/16 ::1 fc00::/7 fe80::/10",
+);
+
+/**
+ * Whether an address to listen on is loopback, link-local or private (RFC 1918, RFC 4193); `localhost` is,
+ * every other name is not.
+ *
+ * `0.0.0.0` and `::` are public. Chosen: 100.64.0.0/10 is public too, because a carrier's other customers
+ * are in it.
+ */
+export function isPrivateOrLoopback(address: string): boolean {
+  return address.toLowerCase() === "localhost" || privateNetworks.contains(address);
+}
+
+/**
+ * What a per-client limit counts by: an IPv4 address as it is, an IPv6 address by its /64, because that is
+ * what one customer of a provider gets. `address` is canonical text.
+ */
+export function limiterKey(address: string): string {
+  if (!address.includes(":")) return address;
+  const groups = parseAddress(address);
+  return groups === null ? address : `${formatAddress([...groups.slice(0, 4), 0, 0, 0, 0])}/64`;
+}
+
+/**
+ * The client behind trusted proxies: the right-most address in `X-Forwarded-For` that is not theirs, or the
+ * left-most when all are. What stands left of something unreadable is not believed: the last good address
+ * counts. `peer` is canonical text, within `trusted`.
+ */
+export function forwardedClient(forwardedFor: string, options: { peer: string; trusted: Networks }): string {
+  let client = options.peer;
+  const hops = forwardedFor.split(",");
+  for (let index = hops.length - 1; index >= 0; index--) {
+    const hop = hopAddress((hops[index] as string).trim());
+    if (hop === null) return client;
+    client = hop;
+    if (!options.trusted.contains(hop)) return client;
+  }
+  return client;
+}
+
+/** Proxies write `192.0.2.1`, `192.0.2.1:4711`, `2001:db8::1`, `[2001:db8::1]` or `[2001:db8::1]:4711`. */
+function hopAddress(hop: string): string | null {
+  const bracketed = /^\[([^\]]*)\](?::\d{1,5})?$/.exec(hop)?.[1];
+  if (bracketed !== undefined) return isIPv6(bracketed) ? canonicalAddress(bracketed) : null;
+  return canonicalAddress(/^([\d.]+):\d{1,5}$/.exec(hop)?.[1] ?? hop);
+}
+
+function parseAddress(text: string): Groups | null {
+  if (isIPv4(text)) return [0, 0, 0, 0, 0, 0xffff, ...pairs(text)];
+  if (!isIPv6(text)) return null;
+  let address = text.split("%", 1)[0] as string;
+  const dotted = /[\d.]+$/.exec(address)?.[0];
+  if (dotted !== undefined && dotted.includes(".")) {
+    const [high, low] = pairs(dotted);
+    address = `${address.slice(0, -dotted.length)}${high.toString(16)}:${low.toString(16)}`;
+  }
+  const [left = "", right] = address.split("::");
+  const before = hexGroups(left);
+  if (right === undefined) return before;
+  const after = hexGroups(right);
+  return [...before, ...new Array<number>(8 - before.length - after.length).fill(0), ...after];
+}
+
+function pairs(dotted: string): [number, number] {
+  const [a = 0, b = 0, c = 0, d = 0] = dotted.split(".").map(Number);
+  return [a * 256 + b, c * 256 + d];
+}
+
+function hexGroups(text: string): number[] {
+  return text === "" ? [] : text.split(":").map((group) => Number.parseInt(group, 16));
+}
+
+function isMapped(groups: Groups): boolean {
+  return groups[5] === 0xffff && groups.slice(0, 5).every((group) => group === 0);
+}
+
+function isWithin(groups: Groups, network: Network): boolean {
+  for (let index = 0, bits = network.prefixBits; bits > 0; index++, bits -= 16) {
+    const mask = bits >= 16 ? 0xffff : (0xffff << (16 - bits)) & 0xffff;
+    if (((groups[index] as number) & mask) !== ((network.groups[index] as number) & mask)) return false;
+  }
+  return true;
+}
+
+function formatAddress(groups: Groups): string {
+  if (isMapped(groups)) {
+    return groups.slice(6).map((group) => `${group >> 8}.${group & 0xff}`).join(".");
+  }
+  const { start, length } = longestZeroRun(groups);
+  const hex = groups.map((group) => group.toString(16));
+  if (length < 2) return hex.join(":");
+  return `${hex.slice(0, start).join(":")}::${hex.slice(start + length).join(":")}`;
+}
+
+function longestZeroRun(groups: Groups): { start: number; length: number } {
+  let best = { start: 0, length: 0 };
+  for (let start = 0; start < 8; start++) {
+    let length = 0;
+    while (groups[start + length] === 0) length++;
+    if (length > best.length) best = { start, length };
+  }
+  return best;
+}

@@ -1,0 +1,86 @@
+/**
+ * Many things with the same time bound, cheaply: a linked list in the order of their deadlines that one
+ * interval looks at, in place of a timer each. It is also the set of what is going on.
+ *
+ * @module
+ */
+
+/** A member of a {@linkcode Deadlines} list: at most one list at a time. */
+export interface Timed {
+  deadline: Deadline | null;
+}
+
+/** The place of a member in its list. */
+export interface Deadline {
+  readonly owner: Timed;
+  readonly list: object;
+  atMs: number;
+  previous: Deadline | null;
+  next: Deadline | null;
+}
+
+/** Members that each have `boundMs` from when they were added. The time is passed in. */
+export class Deadlines<T extends Timed> {
+  readonly boundMs: number;
+  #head: Deadline | null = null;
+  #tail: Deadline | null = null;
+  #size = 0;
+
+  constructor(boundMs: number) {
+    this.boundMs = boundMs;
+  }
+
+  /** How many members there are. */
+  get size(): number {
+    return this.#size;
+  }
+
+  /** The member whose deadline comes first. */
+  get oldest(): T | null {
+    return this.#head === null ? null : this.#head.owner as T;
+  }
+
+  /** Adds a member that is in no list, with the deadline `nowMs + boundMs`. */
+  add(owner: T, nowMs: number): void {
+    const node: Deadline = {
+      owner,
+      list: this,
+      atMs: nowMs + this.boundMs,
+      previous: this.#tail,
+      next: null,
+    };
+    if (this.#tail === null) this.#head = node;
+    else this.#tail.next = node;
+    this.#tail = node;
+    this.#size++;
+    owner.deadline = node;
+  }
+
+  /** Takes a member out; nothing happens when it is not in this list. */
+  remove(owner: T): void {
+    const node = owner.deadline;
+    if (node === null || node.list !== this) return;
+    if (node.previous === null) this.#head = node.next;
+    else node.previous.next = node.next;
+    if (node.next === null) this.#tail = node.previous;
+    else node.next.previous = node.previous;
+    this.#size--;
+    owner.deadline = null;
+  }
+
+  /** Takes out every member whose deadline has passed and hands it to `expired`. */
+  sweep(nowMs: number, expired: (owner: T) => void): void {
+    while (this.#head !== null && this.#head.atMs <= nowMs) {
+      const owner = this.#head.owner as T;
+      this.remove(owner);
+      expired(owner);
+    }
+  }
+
+  /** The members there are now, in the order of their deadlines. */
+  members(): T[] {
+    const members: T[] = [];
+    for (let node = this.#head; node !== null; node = node.next) members.push(node.owner as T);
+    return members;
+  }
+}

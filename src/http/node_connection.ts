@@ -1,0 +1,201 @@
+/**
+ * The connections of a node:http or node:http2 listener: which are waiting for a request and for how long,
+ * which go first when there are too many, and how they end.
+ *
+ * @module
+ */
+
+import type { ServerHttp2Session } from "node:http2";
+import type { Socket } from "node:net";
+import { type Deadline, Deadlines, type Timed } from "./deadlines.ts";
+import type { Edge, Peer } from "./edge.ts";
+import type { NodeExchange } from "./node_exchange.ts";
+
+/** One connection: a socket that speaks HTTP/1.1, or an HTTP/2 session. */
+export class Connection implements Timed {
+  deadline: Deadline | null = null;
+  readonly peer: Peer;
+  readonly transport: Socket | ServerHttp2Session;
+  /** Exchanges that are not closed yet. */
+  active = 0;
+  /** The exchange that began last. */
+  latest: NodeExchange | null = null;
+  /** The parser has given up on it: what still comes is thrown away. */
+  hasFailed = false;
+  /** Bytes read when it failed. */
+  failedAtBytes = 0;
+  /** No further request is wanted on it. */
+  isClosing = false;
+
+  constructor(transport: Socket | ServerHttp2Session, peer: Peer) {
+    this.transport = transport;
+    this.peer = peer;
+  }
+
+  /** Whether it is an HTTP/2 session. */
+  get isHttp2(): boolean {
+    return !("destroySoon" in this.transport);
+  }
+
+  /** Closes it at once. */
+  destroy(): void {
+    this.transport.destroy();
+  }
+
+  /** Closes it when what is already written has gone out. */
+  end(): void {
+    if ("destroySoon" in this.transport) this.transport.destroySoon();
+    else this.transport.close();
+  }
+}
+
+/** The open connections and requests of one listener, and their time bounds. */
+export class Connections {
+  readonly edge: Edge;
+  /** Set by {@linkcode drain}: every answer closes its connection. */
+  isDraining = false;
+  /** Requests being read or handled. */
+  readonly requests: Deadlines<NodeExchange>;
+  /** Replies that a client is slow to take. */
+  readonly stalls: Deadlines<NodeExchange>;
+  /** Answered requests whose rest is being thrown away. */
+  readonly discards: Deadlines<NodeExchange>;
+  /** Connections that have not sent a request yet. */
+  readonly #fresh: Deadlines<Connection>;
+  /** Connections between requests. */
+  readonly #idle: Deadlines<Connection>;
+  /** Connections that failed and are being closed. */
+  readonly #failed: Deadlines<Connection>;
+  readonly #all = new Map<object, Connection>();
+  /** Sockets, those in a TLS handshake included. */
+  readonly #sockets = new Set<Socket>();
+  readonly #sweeper: ReturnType<typeof setInterval>;
+  #exchanges = 0;
+  #emptied: (() => void) | null = null;
+
+  constructor(edge: Edge) {
+    const { bounds } = edge;
+    this.edge = edge;
+    this.requests = new Deadlines(bounds.requestTimeoutMs);
+    this.stalls = new Deadlines(bounds.stallTimeoutMs);
+    this.discards = new Deadlines(bounds.discardTimeoutMs);
+    // Node answers slow headers with 408 first; this is for what it does not see, such as HTTP/2.
+    this.#fresh = new Deadlines(bounds.headersTimeoutMs + 2 * bounds.sweepIntervalMs);
+    this.#idle = new Deadlines(bounds.idleTimeoutMs);
+    this.#failed = new Deadlines(bounds.discardTimeoutMs);
+    this.#sweeper = setInterval(() => this.#sweep(), bounds.sweepIntervalMs);
+    this.#sweeper.unref();
+  }
+
+  /** A socket was accepted. One too many costs the connection that has waited longest without a request. */
+  accepted(socket: Socket): void {
+    this.#sockets.add(socket);
+    socket.once("close", () => {
+      this.#sockets.delete(socket);
+      this.#settle();
+    });
+    if (this.#sockets.size <= this.edge.bounds.connectionsMax) return;
+    const waiting = this.#fresh.oldest ?? this.#idle.oldest;
+    if (waiting === null) socket.destroy();
+    else waiting.destroy();
+  }
+
+  /** A connection is ready for requests. */
+  opened(transport: Socket | ServerHttp2Session, remoteAddress: string | undefined): Connection {
+    const connection = new Connection(transport, this.edge.peer(remoteAddress));
+    this.#all.set(transport, connection);
+    this.#fresh.add(connection, performance.now());
+    transport.once("close", () => this.#closed(connection));
+    if (this.isDraining) connection.end();
+    return connection;
+  }
+
+  /** The connection of a socket or session. */
+  find(transport: object): Connection | undefined {
+    return this.#all.get(transport);
+  }
+
+  /** A request began. */
+  began(exchange: NodeExchange): void {
+    const { connection } = exchange;
+    if (connection.active++ === 0) this.#unlist(connection);
+    connection.latest = exchange;
+    this.#exchanges++;
+    this.requests.add(exchange, exchange.startedMs);
+  }
+
+  /** A request is over: its answer is out or its connection gone. */
+  ended(exchange: NodeExchange): void {
+    const { connection } = exchange;
+    this.requests.remove(exchange);
+    this.stalls.remove(exchange);
+    this.discards.remove(exchange);
+    if (connection.latest === exchange) connection.latest = null;
+    if (--connection.active > 0) return;
+    if (this.isDraining || connection.isClosing) connection.end();
+    else if (connection.deadline === null) this.#idle.add(connection, performance.now());
+  }
+
+  /** The handler of a request is done, and so is the request. */
+  settled(): void {
+    this.#exchanges--;
+    this.#settle();
+  }
+
+  /** The parser has given up on a connection: it is closed when the client has, or when its time is up. */
+  failed(connection: Connection): void {
+    this.#unlist(connection);
+    this.#failed.add(connection, performance.now());
+  }
+
+  /** Ends what is idle, lets the rest finish for `graceMs`, cuts what is left. */
+  async drain(graceMs: number): Promise<void> {
+    this.isDraining = true;
+    for (const connection of this.#all.values()) {
+      // An HTTP/2 session takes no further stream and closes after its last one.
+      if (connection.isHttp2 || connection.active === 0) connection.end();
+    }
+    const cut = setTimeout(() => this.#cut(), graceMs);
+    await new Promise<void>((resolve) => {
+      this.#emptied = resolve;
+      this.#settle();
+    });
+    clearTimeout(cut);
+    clearInterval(this.#sweeper);
+  }
+
+  #cut(): void {
+    for (const connection of this.#all.values()) connection.destroy();
+    for (const socket of this.#sockets) socket.destroy();
+    // A handler that hangs must not keep the process: its client is gone.
+    this.#exchanges = 0;
+    this.#settle();
+  }
+
+  #settle(): void {
+    if (this.#emptied === null || this.#sockets.size > 0 || this.#exchanges > 0) return;
+    this.#emptied();
+  }
+
+  #closed(connection: Connection): void {
+    this.#unlist(connection);
+    this.#all.delete(connection.transport);
+    this.#settle();
+  }
+
+  #unlist(connection: Connection): void {
+    this.#fresh.remove(connection);
+    this.#idle.remove(connection);
+    this.#failed.remove(connection);
+  }
+
+  #sweep(): void {
+    const nowMs = performance.now();
+    this.requests.sweep(nowMs, (exchange) => exchange.expire());
+    this.stalls.sweep(nowMs, (exchange) => exchange.destroy());
+    this.discards.sweep(nowMs, (exchange) => exchange.destroy());
+    this.#fresh.sweep(nowMs, (connection) => connection.destroy());
+    this.#idle.sweep(nowMs, (connection) => connection.end());
+    this.#failed.sweep(nowMs, (connection) => connection.destroy());
+  }
+}

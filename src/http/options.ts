@@ -1,0 +1,142 @@
+/**
+ * What a listener is told: surfaces, bounds, and the hooks by which it reports. Numbers and reply bodies
+ * that belong to the service come in here; the kit itself knows nothing of leads.
+ *
+ * @module
+ */
+
+import type { Networks } from "./client.ts";
+import type { Exchange, Reply } from "./exchange.ts";
+import type { RequestIdRule } from "./request_id.ts";
+import type { Router } from "./router.ts";
+
+/** One of the services that share a listener, told apart by `Host`. */
+export interface Surface {
+  /** For the access log: `"intake"`. */
+  readonly name: string;
+  /** Names as in a `Host` header: with a port they match that port alone, without one any. */
+  readonly hosts: readonly string[];
+  readonly router: Router;
+  /** Answers what a handler threw, and a handler that has not answered within the request's bound. */
+  readonly fault: (exchange: Exchange, error: unknown) => Reply;
+}
+
+/**
+ * What the listener refuses by itself: malformed HTTP or Host (400), a request that did not arrive in time
+ * (408), an unknown `Host` (421), an `Expect` it cannot meet (417), headers too large (431), and a fault
+ * outside every surface (503).
+ */
+export type RefusalStatus = 400 | 408 | 417 | 421 | 431 | 503;
+
+/** One line of the access log. */
+export interface Access {
+  readonly requestId: string;
+  /** The surface's name, or `"-"` when the request did not get as far. */
+  readonly surface: string;
+  /** `"-"` when the request could not be read. */
+  readonly method: string;
+  /** The pattern of the route, or `"-"`: never the path or query as sent. */
+  readonly route: string;
+  readonly status: number;
+  readonly durationMs: number;
+  /** Bytes of the reply's body that were handed to the connection. */
+  readonly bytes: number;
+  readonly clientAddress: string;
+  readonly keyId: string | null;
+  /** The connection closed before the reply was handed over whole. */
+  readonly aborted: boolean;
+}
+
+/** The bounds of a listener; each has a default. */
+export interface Bounds {
+  /** From a connection's start, or a request's first byte, to the end of its headers. */
+  readonly headersTimeoutMs: number;
+  /** From the end of a request's headers to the end of its body and to its answer. */
+  readonly requestTimeoutMs: number;
+  /** The longest pause in which a client takes nothing of a reply. */
+  readonly stallTimeoutMs: number;
+  /** How long a connection is kept without a request. */
+  readonly idleTimeoutMs: number;
+  readonly handshakeTimeoutMs: number;
+  /** After an early answer, how long the rest of a request is read and thrown away. */
+  readonly discardTimeoutMs: number;
+  /** After an early answer, how much of the rest of a request is read and thrown away. */
+  readonly discardBytesMax: number;
+  /** How often the bounds are looked at: each is late by this much at most. */
+  readonly sweepIntervalMs: number;
+  /** All header lines of a request together. */
+  readonly headerBytesMax: number;
+  readonly connectionsMax: number;
+  /** Requests at once on one HTTP/2 connection. */
+  readonly streamsMax: number;
+  /** How often renewed certificate files are looked for. */
+  readonly certificatePollMs: number;
+}
+
+/** The defaults of {@linkcode Bounds}. */
+export const defaultBounds: Bounds = {
+  headersTimeoutMs: 10_000,
+  requestTimeoutMs: 20_000,
+  stallTimeoutMs: 20_000,
+  // Longer than the 60 s for which common proxies keep a connection: the side that reuses it closes it.
+  idleTimeoutMs: 65_000,
+  handshakeTimeoutMs: 5_000,
+  discardTimeoutMs: 5_000,
+  discardBytesMax: 16 * 1024 * 1024,
+  sweepIntervalMs: 1_000,
+  headerBytesMax: 16 * 1024,
+  connectionsMax: 10_000,
+  streamsMax: 100,
+  certificatePollMs: 5_000,
+};
+
+/** The files of a certificate chain and its key, PEM. */
+export interface TlsFiles {
+  readonly certFile: string;
+  readonly keyFile: string;
+}
+
+/** What became of a change of the certificate files. */
+export type CertificateEvent =
+  | { readonly kind: "renewed" }
+  /** The pair cannot be read or does not match; the one before stays in use. */
+  | { readonly kind: "refused"; readonly error: unknown };
+
+/** What {@linkcode listen} is told. */
+export interface ListenOptions {
+  readonly address: { readonly host: string; readonly port: number };
+  /** At least one. */
+  readonly surfaces: readonly Surface[];
+  /** Answer 421 to a `Host` that no surface has. Default: only when there are several surfaces. */
+  readonly strictHost?: boolean;
+  /** HTTPS with HTTP/2 and HTTP/1.1, TLS 1.2 or later; plain HTTP/1.1 without. */
+  readonly tls?: TlsFiles | null;
+  /** Default: the runtime this runs on. `"node"` works on both. */
+  readonly runtime?: "node" | "deno";
+  /** Peers whose `X-Forwarded-For` is believed. Default: none. */
+  readonly trustedProxies?: Networks;
+  readonly requestId: RequestIdRule & {
+    /** A fresh request id, ASCII. */
+    readonly generate: () => string;
+  };
+  /** The reply to what no surface sees. */
+  readonly refuse: (status: RefusalStatus, requestId: string) => Reply;
+  /** Called once for each request, those that could not be read included. */
+  readonly onAccess: (access: Access) => void;
+  /** Called once for each fault: what a handler threw, or a reply that could not be sent. */
+  readonly onFault: (error: unknown, exchange: Exchange | null) => void;
+  readonly onCertificate?: (event: CertificateEvent) => void;
+  readonly bounds?: Partial<Bounds>;
+}
+
+/** A listener that accepts connections. */
+export interface Listener {
+  readonly host: string;
+  /** The port it got, also when asked for port 0. */
+  readonly port: number;
+  /**
+   * Stops accepting, lets the requests that are being answered finish for at most `graceMs`, then cuts what is
+   * left. Resolves when every connection is closed. A second call shortens the grace.
+   */
+  close(graceMs: number): Promise<void>;
+}

@@ -1,0 +1,57 @@
+/**
+ * Builds replies. Everything that is not meant to be cached says so by default.
+ *
+ * @module
+ */
+
+import type { Reply } from "./exchange.ts";
+
+/** `Cache-Control` of what must be asked for again each time. */
+export const noStore = "no-store";
+
+const jsonHeaders = Object.freeze({
+  "Content-Type": "application/json",
+  "Cache-Control": noStore,
+});
+
+/**
+ * A JSON reply with `Cache-Control: no-store`, unless `headers` says otherwise.
+ *
+ * The media type has no charset parameter: RFC 8259 defines none, JSON on the wire is UTF-8.
+ */
+export function json(status: number, value: unknown, headers?: Readonly<Record<string, string>>): Reply {
+  return {
+    status,
+    headers: headers === undefined ? jsonHeaders : { ...jsonHeaders, ...headers },
+    body: JSON.stringify(value),
+  };
+}
+
+/** A reply of plain UTF-8 text with `Cache-Control: no-store`, unless `headers` says otherwise. */
+export function text(status: number, body: string, headers?: Readonly<Record<string, string>>): Reply {
+  return {
+    status,
+    headers: { "Content-Type": "text/plain; charset=utf-8", "Cache-Control": noStore, ...headers },
+    body,
+  };
+}
+
+/** A reply without a body, such as a 204 or a 304. */
+export function empty(status: number, headers?: Readonly<Record<string, string>>): Reply {
+  return { status, headers: headers ?? {}, body: null };
+}
+
+/** The same reply with one more header, or another value of it. */
+export function withHeader(reply: Reply, name: string, value: string): Reply {
+  return { ...reply, headers: { ...reply.headers, [name]: value } };
+}
+
+/** Whether a reply of this status may not have a body and says no length: RFC 9110, section 6.4.1. */
+export function isBodiless(status: number): boolean {
+  return status === 204 || status === 304 || status < 200;
+}
+
+/** Lets go of a body that will not be sent; a stream is cancelled so that its source is closed. */
+export function dropBody(body: Reply["body"]): void {
+  if (body instanceof ReadableStream && !body.locked) body.cancel().catch(() => {});
+}
