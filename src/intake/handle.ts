@@ -110,11 +110,11 @@ async function answerKeyHolder(
   }
 
   const idempotencyKey = readIdempotencyKey(exchange.header("idempotency-key"));
-  const fields = failingFields(verdict, idempotencyKey);
-  if (verdict.kind === "validation_failed" || fields !== null) {
+  if (verdict.kind === "validation_failed" || idempotencyKey.kind === "too_long") {
     if (await isRevoked(-1)) return refuse("unauthorized", { requestId, headers });
-    if (verdict.kind === "valid" || !verdict.empty) countRefusals(parts.totals, key.id, fields ?? {});
-    return refuse("validation_failed", { requestId, fields: fields ?? {}, headers });
+    const fields = failingFields(verdict, idempotencyKey);
+    if (verdict.kind === "valid" || !verdict.empty) countRefusals(parts.totals, key.id, fields);
+    return refuse("validation_failed", { requestId, fields, headers });
   }
 
   const entry = toEntry(key, verdict, { raw: text as string, idempotencyKey });
@@ -127,14 +127,13 @@ async function answerKeyHolder(
   return acknowledgeOutcome(outcome, { source: key.label, flags: verdict.flags, headers });
 }
 
-/** What fails in body and headers together, or `null` when nothing does. */
+/** What fails in body and headers together. */
 function failingFields(
   verdict: Exclude<LeadVerdict, { kind: "invalid_json" }>,
   idempotencyKey: IdempotencyKey,
-): Readonly<Record<string, Reason>> | null {
+): Readonly<Record<string, Reason>> {
   const inBody = verdict.kind === "validation_failed" ? verdict.fields : {};
-  if (idempotencyKey.kind === "too_long") return { ...inBody, "Idempotency-Key": "too_long" };
-  return verdict.kind === "validation_failed" ? inBody : null;
+  return idempotencyKey.kind === "too_long" ? { ...inBody, "Idempotency-Key": "too_long" } : inBody;
 }
 
 function countRefusals(totals: Totals, keyId: number, fields: Readonly<Record<string, Reason>>): void {
