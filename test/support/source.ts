@@ -1,0 +1,71 @@
+/**
+ * The repository's own text, for the tests that read it.
+ *
+ * @module
+ */
+
+import { readdirSync, readFileSync } from "node:fs";
+import { posix } from "node:path";
+import { fileURLToPath } from "node:url";
+
+/** A text file of the repository. */
+export interface SourceFile {
+  /** From the top of the repository, with `/`. */
+  readonly path: string;
+  readonly text: string;
+}
+
+/** One import or export-from of a module. */
+export interface Import {
+  /** As written. */
+  readonly specifier: string;
+  /** The imported file's path from the top, when it is one of ours. */
+  readonly path: string | undefined;
+  /** The statement has types only and vanishes at run time. */
+  readonly typeOnly: boolean;
+}
+
+const root = fileURLToPath(new URL("../../", import.meta.url));
+const foreign = new Set(["node_modules", ".git", ".data", "build", "coverage"]);
+
+/** Every text file in the tree, whether it is committed or not. */
+export function readSources(): SourceFile[] {
+  return walk("").map((path) => ({ path, text: readFileSync(root + path, "utf8") }));
+}
+
+function walk(folder: string): string[] {
+  return readdirSync(root + folder, { withFileTypes: true }).flatMap((entry) => {
+    if (foreign.has(entry.name)) return [];
+    const path = folder + entry.name;
+    if (entry.isDirectory()) return walk(`${path}/`);
+    return /\.(ts|js|json|jsonc|md|sql|sh|yml|service|timer|conf)$|^[^.]*$|\/run$/.test(entry.name)
+      ? [path]
+      : [];
+  });
+}
+
+/** A module's text without comments, and with line breaks where they were. Strings stay. */
+export function withoutComments(text: string): string {
+  return text.replaceAll(
+    /("(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')|\/\*[\s\S]*?\*\/|(^|[\s;{}(,])\/\/[^\n]*/g,
+    (match, string: string | undefined, before: string | undefined) =>
+      string ?? (before ?? "") + match.replaceAll(/[^\n]/g, "").slice((before ?? "").includes("\n") ? 1 : 0),
+  );
+}
+
+/** What a module imports, statically or with `import("…")`. */
+export function importsOf(file: SourceFile): Import[] {
+  const text = withoutComments(file.text);
+  const statement =
+    /^(import|export)\s+(type\s)?(?:[^;"'`]*?\sfrom\s+)?["']([^"']+)["']|\bimport\(\s*["']([^"']+)["']\s*\)/gm;
+  return [...text.matchAll(statement)].map((match) => {
+    const specifier = match[3] ?? match[4] ?? "";
+    return { specifier, path: pathOf(file.path, specifier), typeOnly: match[2] !== undefined };
+  });
+}
+
+function pathOf(importer: string, specifier: string): string | undefined {
+  if (specifier.startsWith("#src/")) return `src/${specifier.slice("#src/".length)}`;
+  if (!specifier.startsWith(".")) return undefined;
+  return posix.normalize(posix.join(posix.dirname(importer), specifier));
+}

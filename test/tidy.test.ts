@@ -1,0 +1,295 @@
+/**
+ * Reads the source and holds it to the rules that no other tool checks: what may import what, where SQL and
+ * the environment belong, what a test may not do.
+ *
+ * @module
+ */
+
+import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
+import { posix } from "node:path";
+import { test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { importsOf, readSources, type SourceFile, withoutComments } from "./support/source.ts";
+
+const files = readSources();
+const byPath = new Map(files.map((file) => [file.path, file]));
+const modules = files.filter((file) => /\.(ts|js)$/.test(file.path));
+const inSrc = modules.filter((file) => file.path.startsWith("src/"));
+const inTest = modules.filter((file) => file.path.startsWith("test/"));
+
+/** Ground floor first: a folder imports from itself and from what is named here. */
+const floors: Readonly<Record<string, readonly string[]>> = {
+  contract: [],
+  lead: ["contract"],
+  limiter: ["contract"],
+  http: ["contract"],
+  store: ["contract", "lead"],
+  // The surfaces: never one another.
+  intake: ["contract", "lead", "limiter", "http", "store"],
+  forms: ["contract", "lead", "limiter", "http", "store"],
+  plans: ["contract", "http", "store"],
+  site: ["contract", "http", "store"],
+  ops: ["contract", "http", "store"],
+  playground: ["contract", "lead", "http"],
+  delivery: ["contract", "lead", "http", "store"],
+  // A process of its own, with a composition root of its own.
+  actions: ["contract", "lead", "http", "store"],
+};
+
+/** Files on top of all floors, and who may use them: `""` stands for the other files there. */
+const onTop: Readonly<Record<string, readonly string[]>> = {
+  "main.ts": [],
+  "service.ts": [""],
+  "config.ts": ["", "actions"],
+  "log.ts": ["", "intake", "forms", "plans", "site", "ops", "delivery", "actions"],
+  "metrics.ts": ["", "intake", "forms", "plans", "site", "ops", "delivery", "actions"],
+};
+
+/** No I/O, no clock, no chance, no environment; they run in the browser too. */
+const pureFolders = ["contract", "lead", "limiter"];
+
+/** What of npm's may be imported, and where; `scripts` and `test` may have all of it. */
+const packages: Readonly<Record<string, RegExp>> = {
+  "postgres": /^src\/store\//,
+  "libphonenumber-js/min": /^src\/lead\//,
+  "nodemailer": /^src\/actions\//,
+};
+
+/** Test files that mirror no file of `src/` or `scripts/`, by folder or name, and what they are about. */
+const testsOfBehaviour: Readonly<Record<string, string>> = {
+  "test/tidy.test.ts": "this one",
+  "test/lead/vectors.test.ts": "test/vectors/ on the validator",
+  "test/suite/": "the wire contract, on Node and on Deno",
+  "test/faults/": "what must be survived",
+  "test/scripts/": "commands from end to end",
+  "test/support/": "the support itself",
+};
+
+/** Files of `src/` over 300 lines, and why they are better whole. */
+const longFiles: Readonly<Record<string, string>> = {};
+
+function floorOf(path: string): string {
+  const [, first = "", second] = path.split("/");
+  return second === undefined ? "" : first;
+}
+
+function isPure(file: SourceFile): boolean {
+  return pureFolders.includes(floorOf(file.path));
+}
+
+/** Fails with one line a finding, so that all of them are seen at once. */
+function none(...findings: readonly (readonly string[])[]): void {
+  assert.equal(findings.flat().join("\n"), "");
+}
+
+/** Where a pattern is found: `path:line: text`. */
+function find(
+  where: readonly SourceFile[],
+  pattern: RegExp,
+  text = (file: SourceFile) => file.text,
+): string[] {
+  return where.flatMap((file) =>
+    text(file).split("\n").flatMap((line, index) =>
+      pattern.test(line) ? [`${file.path}:${index + 1}: ${line.trim()}`] : []
+    )
+  );
+}
+
+const code = (file: SourceFile) => withoutComments(file.text);
+
+test("imports run one way, and no surface imports another", () => {
+  none(inSrc.flatMap((file) =>
+    importsOf(file).flatMap(({ path }) => {
+      if (path === undefined) return [];
+      const from = floorOf(file.path);
+      const to = floorOf(path);
+      if (!path.startsWith("src/")) return [`${file.path} imports ${path}, which is outside src/`];
+      if (to === "") {
+        const users = onTop[path.slice("src/".length)];
+        if (users?.includes(from)) return [];
+      } else if (from === "" || from === to || floors[from]?.includes(to)) return [];
+      return [`${file.path} imports ${path}: ${from || "src"} may not use ${to || path}`];
+    })
+  ));
+});
+
+test("every folder of src/ has its place on the floor plan", () => {
+  const folders = new Set(inSrc.map((file) => floorOf(file.path)).filter((floor) => floor !== ""));
+  const top = inSrc.filter((file) => floorOf(file.path) === "").map((file) => file.path.slice("src/".length));
+  none(
+    [...folders].filter((folder) => floors[folder] === undefined),
+    top.filter((name) => onTop[name] === undefined),
+  );
+});
+
+test("every relative import names a file that exists, with its extension", () => {
+  none(modules.flatMap((file) =>
+    importsOf(file)
+      .filter(({ path }) => path !== undefined && !byPath.has(path))
+      .map(({ specifier }) => `${file.path} imports ${specifier}`)
+  ));
+});
+
+test("packages are imported where they belong, and no others", () => {
+  const misplaced = inSrc.flatMap((file) =>
+    importsOf(file)
+      .filter(({ specifier, path }) => path === undefined && !specifier.startsWith("node:"))
+      .filter(({ specifier }) => !packages[specifier]?.test(file.path))
+      .map(({ specifier }) => `${file.path} imports ${specifier}`)
+  );
+  // Importing it installs exit hooks that fight ours; its binaries are found by path.
+  none(misplaced, find(modules, new RegExp(`from "embedded-${"postgres"}"`)));
+});
+
+test("contract, lead and limiter have no I/O, no clock, no chance and no environment", () => {
+  const pure = inSrc.filter(isPure);
+  const imports = pure.flatMap((file) =>
+    importsOf(file).filter(({ specifier }) => specifier.startsWith("node:"))
+      .map(({ specifier }) => `${file.path} imports ${specifier}`)
+  );
+  const impure =
+    /\b(Deno|process|globalThis|fetch|setTimeout|setInterval|queueMicrotask|console|performance|Buffer)\b\s*[.(]|\bnew Date\b|\bDate\.now\b|\bMath\.random\b|\bcrypto\.(getRandomValues|randomUUID)\b/;
+  none(imports, find(pure, impure, code));
+});
+
+test("a module that says it is browser compatible imports only such modules", () => {
+  const says = (file: SourceFile | undefined) =>
+    file !== undefined &&
+    /This module is browser compatible\./.test(file.text.replaceAll(/\s*\n \*\s*/g, " "));
+  const browserPackages = ["libphonenumber-js/min"];
+  none(
+    inSrc.filter(isPure).filter((file) => !says(file)).map((file) => `${file.path} does not say so`),
+    modules.filter(says).flatMap((file) =>
+      importsOf(file)
+        .filter(({ specifier, path }) =>
+          path === undefined ? !browserPackages.includes(specifier) : !says(byPath.get(path))
+        )
+        .map(({ specifier }) => `${file.path} imports ${specifier}`)
+    ),
+  );
+});
+
+test("SQL is in src/store and sql/ only", () => {
+  const elsewhere = inSrc.filter((file) => floorOf(file.path) !== "store");
+  const tag = /\b(sql|transaction)(<[^`]*>)?`|\.unsafe\(/;
+  const statement =
+    /(^|["'`])\s*(select\s.*\bfrom\s|insert\s+into\s|update\s+\w+\s+set\s|delete\s+from\s|(create|alter|drop)\s+(table|index|function|role)\s)/i;
+  none(find(elsewhere, tag, code), find(elsewhere, statement, code));
+});
+
+test("no transaction of postgres.js is used outside the migration", () => {
+  none(find(inSrc.filter((file) => file.path !== "src/store/migrate.ts"), /\.(begin|savepoint)\(/, code));
+});
+
+test("the environment is read in config.ts and by the programs themselves only", () => {
+  const readers = ["src/config.ts", "src/main.ts", "src/actions/main.ts"];
+  none(find(inSrc.filter((file) => !readers.includes(file.path)), /\b(process|Deno)\.env\b/, code));
+});
+
+test("standard output and standard error are for the log and the programs themselves", () => {
+  const writers = ["src/log.ts", "src/main.ts", "src/actions/main.ts"];
+  const writing = /\bconsole\.|\bprocess\.(stdout|stderr)\b/;
+  none(find(inSrc.filter((file) => !writers.includes(file.path)), writing, code));
+});
+
+test("every module opens with what it is for, and every export of src/ says its contract", () => {
+  const documented = modules.filter((file) => /^(src|scripts|test\/support)\//.test(file.path));
+  const silent = documented.filter((file) => !/^(#!.*\n)?\/\*\*\n/.test(file.text))
+    .map((file) => `${file.path} has no docstring at its top`);
+  const declaration =
+    /^export (?:declare )?(?:abstract )?(?:async )?(?:function\*?|class|const|let|interface|type|enum) (\w+)/;
+  const undocumented = inSrc.flatMap((file) => {
+    const lines = file.text.split("\n");
+    return lines.flatMap((line, index) => {
+      const name = declaration.exec(line)?.[1];
+      if (name === undefined) return [];
+      let above = index - 1;
+      while (lines[above]?.startsWith("// deno-lint-ignore")) above--;
+      if (lines[above]?.trimEnd().endsWith("*/")) return [];
+      // The further signatures of an overloaded function.
+      if (lines[above]?.startsWith(`export function ${name}`)) return [];
+      return [`${file.path}:${index + 1}: ${name}`];
+    });
+  });
+  none(silent, undocumented);
+});
+
+test("files of src/ have at most 300 lines", (t) => {
+  const long = inSrc.map((file) => ({ path: file.path, lines: file.text.split("\n").length - 1 }));
+  for (const { path, lines } of long) if (lines > 250) t.diagnostic(`${path} has ${lines} lines`);
+  none(
+    long.filter(({ path, lines }) => lines > 300 && longFiles[path] === undefined)
+      .map(({ path, lines }) => `${path} has ${lines} lines`),
+  );
+});
+
+test("names are snake_case and say what lives there", () => {
+  const paths = modules.map((file) => file.path);
+  const empty = /(^|[/_.])(utils?|helpers?|managers?|types?|common|misc|shared)([/_.]|$)/;
+  none(
+    paths.filter((path) => !/^[a-z0-9_]+(\.[a-z0-9_]+)*$/.test(posix.basename(path))),
+    paths.filter((path) => empty.test(path)),
+  );
+});
+
+test("nothing is left for later", () => {
+  none(find(files, new RegExp(`\\b(${["TO" + "DO", "FIX" + "ME"].join("|")})\\b`)));
+});
+
+test("no test is left out, and none runs alone", () => {
+  none(
+    find(inTest, /\b(test|it|describe|suite|t|context)\.(only|skip|todo)\b/, code),
+    find(inTest, /\{[^}]*\b(only|skip|todo):\s*(true|["'`])/, code),
+  );
+});
+
+test("no test sleeps: it waits on a signal, or with until()", () => {
+  const tests = inTest.filter((file) => file.path !== "test/support/until.ts");
+  const slept = /new Promise\w*(<[^>]*>)?\(\s*\(?\w*\)?\s*=>\s*\{?\s*setTimeout\b/;
+  none(
+    find(tests, /["']node:timers\/promises["']|\bscheduler\.wait\b|\bAtomics\.wait\b/, code),
+    tests.filter((file) => slept.test(code(file))).map((file) => file.path),
+  );
+});
+
+test("every test file mirrors a file, or is known for the behaviour it tests", () => {
+  none(
+    inTest.map((file) => file.path).filter((path) => path.endsWith(".test.ts")).filter((path) => {
+      if (Object.keys(testsOfBehaviour).some((known) => path.startsWith(known))) return false;
+      const stem = (posix.basename(path).split(".")[0]) as string;
+      const folder = posix.dirname(path).replace(/^test/, "src");
+      return !byPath.has(`${folder}/${stem}.ts`);
+    }),
+  );
+});
+
+test("nothing names a path of somebody's machine", () => {
+  none(
+    find(files, /(^|["'`\s(=])\/(home|Users|work|root)\/\w/),
+    find(files, new RegExp(`\\.\\./${"shared"}/`)),
+  );
+});
+
+test("package.json pins exact versions, and the lock file names no registry", () => {
+  const manifest = JSON.parse(byPath.get("package.json")?.text ?? "{}");
+  const versions = Object.entries({ ...manifest.dependencies, ...manifest.devDependencies });
+  none(
+    versions.filter(([, version]) => !/^\d+\.\d+\.\d+(-[\w.]+)?$/.test(String(version))).map(String),
+    find(files.filter((file) => file.path.endsWith("package-lock.json")), /"resolved":/),
+    find(files.filter((file) => /(^|\/)\.?npmrc$|^\.ci\//.test(file.path)), /registry/),
+  );
+});
+
+test("every npm script has a Deno task of its name", () => {
+  const scripts = Object.keys(JSON.parse(byPath.get("package.json")?.text ?? "{}").scripts);
+  const tasks = Object.keys(JSON.parse(byPath.get("deno.json")?.text ?? "{}").tasks ?? {});
+  assert.deepEqual(tasks.sort(), scripts.sort());
+});
+
+test("the README opens with the two commands", () => {
+  assert.ok(existsSync(fileURLToPath(new URL("../README.md", import.meta.url))), "there is a README.md");
+  const opening = byPath.get("README.md")?.text.split("\n").slice(0, 40).join("\n") ?? "";
+  assert.match(opening, /npm ci && npm start/);
+  assert.match(opening, /npm ci && npm test/);
+});
