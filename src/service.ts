@@ -62,6 +62,8 @@ export async function startService(config: Config, log: Log): Promise<Service> {
     await store.close();
     throw error;
   });
+  // Every listener is open; each has said where.
+  log.info("started");
   return {
     async close(graceMs) {
       isDraining = true;
