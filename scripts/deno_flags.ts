@@ -1,34 +1,28 @@
 /**
- * What the service may do when it runs on Deno. The tests start it with these flags, and the README quotes them.
+ * What the service may do when it runs on Deno: the narrowest flags that it works with. The tests start it with
+ * these, and the README quotes them.
  *
  * @module
  */
 
-// The settings of src/config.ts by prefix; postgres.js looks at PGSSL and the like when it opens a pool.
-const variables = [
-  "DATABASE_URL",
-  "PG*",
-  "INTAKE_*",
-  "FORMS_*",
-  "SUBSCRIPTION_*",
-  "SITE_*",
-  "OPS_*",
-  "TLS_*",
-  "TRUSTED_PROXIES",
-  "ACTIONS_*",
-  "DELIVERY_*",
-  "CHECKOUT_*",
-  "STRIPE_*",
-];
+import { variables } from "../src/config.ts";
+
+type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * The flags of `deno run` for `src/main.ts`, started in the repository's folder: the network, the
- * settings, and its own `sql/`. Certificate files have to be added to `--allow-read`.
+ * The flags of `deno run` for `src/main.ts`, started in the repository's folder: the network, its settings, and
+ * the files that it reads: `sql/`, and what the environment names as a file or folder.
  */
-export const denoFlags: readonly string[] = [
-  "--no-prompt",
-  "--cached-only",
-  "--allow-net",
-  "--allow-read=sql",
-  `--allow-env=${variables.join(",")}`,
-];
+export function denoFlags(environment: Environment = {}): string[] {
+  const files = Object.keys(variables)
+    .filter((name) => /_(FILE|DIR)$/.test(name))
+    .flatMap((name) => environment[name] || []);
+  return [
+    "--no-prompt",
+    "--cached-only",
+    "--allow-net",
+    `--allow-read=${["sql", ...files].join(",")}`,
+    // postgres.js looks for PGSSL and the like when it opens a pool.
+    `--allow-env=${[...Object.keys(variables), "PG*"].join(",")}`,
+  ];
+}

@@ -26,6 +26,7 @@ import {
   superuser,
 } from "./postgres_folder.ts";
 import { signalProcess } from "./processes.ts";
+import { postWatchdog, type Watchdog } from "./watchdog.ts";
 
 /** How to start the server. */
 export interface EmbeddedPostgresOptions {
@@ -95,7 +96,7 @@ class Server implements EmbeddedPostgres {
   readonly #settings: Readonly<Record<string, string | number>>;
   #port = 0;
   #child: ChildProcess | undefined;
-  #watchdog: ChildProcess | undefined;
+  #watchdog: Watchdog | undefined;
   #ended = Promise.resolve();
   #unref = false;
 
@@ -146,6 +147,7 @@ class Server implements EmbeddedPostgres {
     while (true) {
       if (firstTime) this.#port = await freePort();
       this.#spawn();
+      this.#watch();
       if (await this.#becomesReady(deadlineMs)) break;
       const output = readFileSync(this.logFile, "utf8");
       // Backends of a killed server go a moment after it; a port may be taken between our look and its bind.
@@ -156,7 +158,6 @@ class Server implements EmbeddedPostgres {
       }
       await delay(50);
     }
-    this.#watch();
   }
 
   #spawn(): void {
@@ -205,10 +206,8 @@ class Server implements EmbeddedPostgres {
     return child?.pid !== undefined && child.exitCode === null && child.signalCode === null;
   }
 
-  // Its input ends when this process does, however that happens.
   #watch(): void {
     const script = `
-      read -r _
       kill -CONT "$1"; kill -INT "$1" || exit
       n=0; while [ -e "$2/postmaster.pid" ] && [ $n -lt 100 ]; do sleep 0.1; n=$((n + 1)); done
       [ -e "$2/postmaster.pid" ] && kill -QUIT "$1"
@@ -216,16 +215,11 @@ class Server implements EmbeddedPostgres {
       [ -z "$3" ] || rm -rf -- "$3"`;
     const { dataFolder, folder, temporary, account } = this.#place;
     if (!temporary) writeFileSync(keeperFile(this.#place), String(process.pid), { mode: 0o600 });
-    this.#watchdog?.kill("SIGKILL");
-    const watchdog = spawn(
-      "/bin/sh",
-      ["-c", script, "sh", String(this.pid), dataFolder, temporary ? folder : ""],
-      { cwd: "/", detached: true, stdio: ["pipe", "ignore", "ignore"], ...credentials(account) },
-    );
-    watchdog.on("error", () => {});
-    watchdog.unref();
-    (watchdog.stdin as unknown as { unref(): void }).unref();
-    this.#watchdog = watchdog;
+    this.#watchdog?.dismiss();
+    this.#watchdog = postWatchdog(script, {
+      args: [String(this.pid), dataFolder, temporary ? folder : ""],
+      ...credentials(account),
+    });
   }
 
   kill(signal: NodeJS.Signals): void {
@@ -253,7 +247,7 @@ class Server implements EmbeddedPostgres {
 
   async stop(): Promise<void> {
     await this.#end();
-    this.#watchdog?.kill("SIGKILL");
+    this.#watchdog?.dismiss();
     this.#watchdog = undefined;
     if (this.#place.temporary) rmSync(this.#place.folder, { recursive: true, force: true });
     else rmSync(keeperFile(this.#place), { force: true });

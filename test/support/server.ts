@@ -7,6 +7,7 @@
 import { spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { denoFlags } from "../../scripts/deno_flags.ts";
+import { listeners } from "../../scripts/listeners.ts";
 import { until } from "./until.ts";
 
 /** What runs the server under test. */
@@ -55,13 +56,7 @@ const root = fileURLToPath(new URL("../../", import.meta.url));
 export const suiteRuntime: Runtime = process.env.SUITE_RUNTIME === "deno" ? "deno" : "node";
 
 /** Every listener on a port of the system's choice. */
-const listeners = {
-  INTAKE_LISTEN: "127.0.0.1:0",
-  FORMS_LISTEN: "127.0.0.1:0",
-  SUBSCRIPTION_LISTEN: "127.0.0.1:0",
-  SITE_LISTEN: "127.0.0.1:0",
-  OPS_LISTEN: "127.0.0.1:0",
-};
+const anyPort = Object.fromEntries(listeners({}).map(({ variable }) => [variable, "127.0.0.1:0"]));
 
 // Starting takes half a second; on a machine that is busy with other tests, several.
 const startTimeoutMs = 20_000;
@@ -69,7 +64,7 @@ const startTimeoutMs = 20_000;
 function run(script: string, args: readonly string[], options: ProgramOptions) {
   const onDeno = (options.runtime ?? suiteRuntime) === "deno";
   const command = onDeno ? `${root}node_modules/.bin/deno` : process.execPath;
-  const prefix = onDeno ? ["run", ...denoFlags] : [];
+  const prefix = onDeno ? ["run", ...denoFlags(options.env)] : [];
   const child = spawn(command, [...prefix, script, ...args], {
     cwd: root,
     stdio: ["ignore", "pipe", "pipe"],
@@ -113,7 +108,7 @@ export async function runToEnd(
 export async function startServer(options: ProgramOptions): Promise<RunningServer> {
   const { child, output, ended } = run("src/main.ts", [], {
     ...options,
-    env: { ...listeners, ...options.env },
+    env: { ...anyPort, ...options.env },
   });
   const logs: LogLine[] = [];
   const urls: Record<string, string> = {};
@@ -137,7 +132,7 @@ export async function startServer(options: ProgramOptions): Promise<RunningServe
   try {
     await until(() => {
       if (exit !== undefined) return true;
-      return urls.intake !== undefined && logs.some((entry) => entry.event === "started");
+      return logs.some((entry) => entry.event === "started");
     }, { deadlineMs: startTimeoutMs, what: "the server listens" });
   } catch (error) {
     await stopWith("SIGKILL");
