@@ -20,6 +20,9 @@ export interface Watchdog {
   dismiss(): void;
 }
 
+// A pipe that nothing refers to is closed by the garbage collector, and the watchdog would take us for dead.
+const posted = new Set<ChildProcess>();
+
 /** Runs the shell script as soon as this process has ended, however that happens. It holds nothing up. */
 export function postWatchdog(script: string, { args = [], ...account }: WatchdogOptions = {}): Watchdog {
   // Its input is a pipe from us, which the system closes when we end.
@@ -30,7 +33,9 @@ export function postWatchdog(script: string, { args = [], ...account }: Watchdog
     stdio: ["pipe", "ignore", "ignore"],
     ...account,
   });
-  child.on("error", () => {});
+  posted.add(child);
+  child.on("error", () => posted.delete(child));
+  child.on("exit", () => posted.delete(child));
   child.unref();
   (child.stdin as unknown as { unref(): void }).unref();
   return { dismiss: () => void child.kill("SIGKILL") };
