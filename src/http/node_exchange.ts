@@ -13,7 +13,7 @@ import type { Deadline, Timed } from "./deadlines.ts";
 import { EdgeExchange, HandlerTimeout } from "./edge.ts";
 import type { Body, Reply } from "./exchange.ts";
 import type { Connection, Connections } from "./node_connection.ts";
-import { dropBody, isBodiless } from "./reply.ts";
+import { dropBody, isBodiless, lengthOf } from "./reply.ts";
 import { isHost, parseTarget } from "./target.ts";
 
 /** Node's request, of either protocol. */
@@ -348,10 +348,4 @@ export class NodeExchange extends EdgeExchange implements Timed {
     this.#isLogged = true;
     this.edge.log(this, { status: this.#status, bytes: this.#bytes, aborted: isAborted });
   }
-}
-
-function lengthOf(body: Reply["body"]): number | null {
-  if (body === null) return 0;
-  if (typeof body === "string") return Buffer.byteLength(body);
-  return body instanceof Uint8Array ? body.byteLength : null;
 }

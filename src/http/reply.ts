@@ -4,6 +4,7 @@
  * @module
  */
 
+import { Buffer } from "node:buffer";
 import type { Reply } from "./exchange.ts";
 
 /** `Cache-Control` of what must be asked for again each time. */
@@ -54,4 +55,11 @@ export function isBodiless(status: number): boolean {
 /** Lets go of a body that will not be sent; a stream is cancelled so that its source is closed. */
 export function dropBody(body: Reply["body"]): void {
   if (body instanceof ReadableStream && !body.locked) body.cancel().catch(() => {});
+}
+
+/** The length of a body in bytes; `null` for a stream. */
+export function lengthOf(body: Reply["body"]): number | null {
+  if (body === null) return 0;
+  if (typeof body === "string") return Buffer.byteLength(body);
+  return body instanceof Uint8Array ? body.byteLength : null;
 }
