@@ -13,11 +13,14 @@ import { openAdminPool } from "#src/store/admin/pool.ts";
 import { campaignCommands } from "./ctl/campaign.ts";
 import { type Command, type Input, parseInput, Refused, type Reply, WrongUsage } from "./ctl/command.ts";
 import { explainFailure } from "./ctl/failure.ts";
+import { collisionCommands } from "./ctl/collision.ts";
 import { commandHelp, overview, usage } from "./ctl/help.ts";
+import { ipCommands } from "./ctl/ip.ts";
 import { keyCommands } from "./ctl/key.ts";
 import { leadCommands } from "./ctl/lead.ts";
 import { tenantCommands } from "./ctl/tenant.ts";
 import { renderJson, safe } from "./ctl/terminal.ts";
+import { vocabularyCommands } from "./ctl/vocabulary.ts";
 import { findDatabaseUrl } from "./database_url.ts";
 
 /** Every command, in the order in which the help lists them. */
@@ -25,7 +28,10 @@ const commands: readonly Command[] = [
   ...tenantCommands,
   ...campaignCommands,
   ...keyCommands,
+  ...ipCommands,
+  ...vocabularyCommands,
   ...leadCommands,
+  ...collisionCommands,
 ];
 
 /** What the program leaves behind. */

@@ -94,7 +94,7 @@ function heading(event: ListedEvent) {
 function eventJson(event: StoredEvent) {
   return {
     ...heading(event),
-    [contentName(event)]: spliced(event.lead),
+    [contentName(event.kind)]: spliced(event.lead),
     extra: spliced(event.extra ?? "{}"),
     raw: event.raw,
     delivery: event.delivery,
@@ -106,8 +106,9 @@ export function spliced(text: string | null): JsonText | null {
   return text === null ? null : new JsonText(text);
 }
 
-function contentName(event: ListedEvent): "lead" | "submission" {
-  return event.kind === "lead" ? "lead" : "submission";
+/** The member that holds the content of an event. */
+export function contentName(kind: ListedEvent["kind"]): "lead" | "submission" {
+  return kind === "lead" ? "lead" : "submission";
 }
 
 function eventText(event: StoredEvent): string {

@@ -1,0 +1,160 @@
+/**
+ * `ctl vocabulary …`
+ *
+ * @module
+ */
+
+import { fields } from "#src/contract/fields.ts";
+import { isLongerThan, normalizeLine } from "#src/lead/text.ts";
+import {
+  addArea,
+  type Area,
+  type AreaStatus,
+  changeArea,
+  findArea,
+  listAreas,
+  listUnknownAreas,
+} from "#src/store/admin/vocabulary.ts";
+import type { Pool } from "#src/store/sql.ts";
+import { type Command, Refused, WrongUsage } from "./command.ts";
+import { optionalTenantId } from "./tenant.ts";
+import { safe, shortTime, table } from "./terminal.ts";
+import { parseCount } from "./values.ts";
+
+const unknownByDefault = 100;
+const unknownMax = 10_000;
+
+/** The term as a lead's would be normalized, or it could never match one. */
+function parseArea(text: string): string {
+  const area = normalizeLine(text);
+  if (area === "") throw new WrongUsage("AREA must not be blank");
+  const { lengthMax } = fields.project_area;
+  if (isLongerThan(area, lengthMax)) throw new WrongUsage(`AREA is longer than ${lengthMax} characters`);
+  return area;
+}
+
+function areaReply(area: Area, sentence: string) {
+  return { json: { area: area.area, status: area.status }, text: `"${safe(area.area)}" ${sentence}.` };
+}
+
+function changedMeanwhile(): Refused {
+  return new Refused("Somebody else has changed the term meanwhile; run the command again");
+}
+
+const list: Command = {
+  words: "vocabulary list",
+  positionals: [],
+  options: {},
+  summary: "List the terms of project_area, retired ones too",
+  prepare: () => async (pool) => {
+    const areas = await listAreas(pool);
+    return {
+      json: areas,
+      text: table(["AREA", "STATUS"], areas.map(({ area, status }) => [area, status]), "No terms."),
+    };
+  },
+};
+
+const add: Command = {
+  words: "vocabulary add",
+  positionals: ["AREA"],
+  options: {
+    status: { value: "confirmed|proposed", description: "confirmed when left out; both are accepted alike" },
+  },
+  summary: "Add a term, or revive a retired one",
+  notes: "The spelling is kept as given; leads match it in any case. Running servers know it within seconds.",
+  prepare(input) {
+    const area = parseArea(input.first);
+    const status = input.option("status") ?? "confirmed";
+    if (status !== "confirmed" && status !== "proposed") {
+      throw new WrongUsage(`--status must be confirmed or proposed: ${status}`);
+    }
+    return async (pool) => {
+      const found = await findArea(pool, area);
+      if (found !== null && found.status !== "retired") {
+        throw new Refused(`The vocabulary has "${found.area}" already (${found.status})`);
+      }
+      const done = found === null
+        ? await addArea(pool, { area, status })
+        : await changeArea(pool, found, { status, spelling: area });
+      if (!done) throw changedMeanwhile();
+      return areaReply({ area, status }, `is ${found === null ? "added" : "back"}, ${status}`);
+    };
+  },
+};
+
+async function setStatus(pool: Pool, area: string, status: AreaStatus) {
+  const found = await findArea(pool, area);
+  if (found === null) {
+    throw new Refused(`The vocabulary has no "${area}"; ctl vocabulary list shows its terms`);
+  }
+  if (found.status === status) return areaReply(found, `is ${status} already`);
+  if (found.status === "retired") {
+    throw new Refused(`"${found.area}" is retired; ctl vocabulary add "${found.area}" revives it`);
+  }
+  if (!await changeArea(pool, found, { status })) throw changedMeanwhile();
+  return areaReply({ area: found.area, status }, `is ${status}`);
+}
+
+const confirm: Command = {
+  words: "vocabulary confirm",
+  positionals: ["AREA"],
+  options: {},
+  summary: "Ratify a proposed term",
+  prepare(input) {
+    const area = parseArea(input.first);
+    return (pool) => setStatus(pool, area, "confirmed");
+  },
+};
+
+const retire: Command = {
+  words: "vocabulary retire",
+  positionals: ["AREA"],
+  options: {},
+  summary: "Retire a term: no longer listed, unknown in new leads",
+  prepare(input) {
+    const area = parseArea(input.first);
+    return (pool) => setStatus(pool, area, "retired");
+  },
+};
+
+const unknown: Command = {
+  words: "vocabulary unknown",
+  positionals: [],
+  options: {
+    tenant: { value: "SLUG", description: "only what this tenant's leads had" },
+    limit: { value: "N", description: `at most N terms; ${unknownByDefault} when left out` },
+  },
+  summary: "List what callers sent that the vocabulary does not know",
+  notes: "The most frequent first. A term that has been added since is no longer listed.",
+  prepare(input) {
+    const limit = parseCount(input.option("limit") ?? String(unknownByDefault), "--limit", unknownMax);
+    return async (pool) => {
+      const tenantId = await optionalTenantId(pool, input.option("tenant"));
+      const terms = await listUnknownAreas(pool, { tenantId, limit });
+      return {
+        json: terms.map(({ tenant, term, count, firstAt, lastAt }) => ({
+          tenant,
+          term,
+          count,
+          first_at: firstAt,
+          last_at: lastAt,
+        })),
+        text: table(
+          ["TENANT", "TERM", ">COUNT", "FIRST SEEN (UTC)", "LAST SEEN"],
+          terms.map((term) => [
+            term.tenant,
+            term.term,
+            String(term.count),
+            shortTime(term.firstAt),
+            shortTime(term.lastAt),
+          ]),
+          "No unknown terms.",
+        ),
+      };
+    };
+  },
+};
+
+/** The commands of this noun. */
+export const vocabularyCommands: readonly Command[] = [list, add, confirm, retire, unknown];
