@@ -1,0 +1,212 @@
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import { after, before, test } from "node:test";
+import postgres from "postgres";
+import { keySurface } from "../../src/contract/api_key.ts";
+import { createDatabase, type TestDatabase } from "../support/database.ts";
+import { ctl, runCtl } from "../support/server.ts";
+import { until } from "../support/until.ts";
+import { accept } from "./event.ts";
+
+let database: TestDatabase;
+let on: { readonly databaseUrl: string };
+let sql: postgres.Sql;
+
+before(async () => {
+  database = await createDatabase();
+  on = { databaseUrl: database.url };
+  sql = postgres(database.url, { max: 3, onnotice: () => {} });
+  await ctl(["tenant", "add", "acme"], on);
+  await ctl(["tenant", "add", "box", "--sandbox"], on);
+  await ctl(["campaign", "add", "spring", "--tenant", "acme"], on);
+});
+after(async () => {
+  await sql.end({ timeout: 1 });
+  await database.drop();
+});
+
+test("key issue prints the key with what it is for, each time another one", async () => {
+  const issued = await ctl(["key", "issue", "acme", "--label", " web site ", "--campaign", "spring"], on);
+  assert.match(issued.id, /^\d+$/);
+  assert.match(issued.key, /^lead_live_[0-9A-Za-z]{38}$/);
+  assert.equal(keySurface(issued.key), "intake");
+  assert.deepEqual({ ...issued, id: "", key: "" }, {
+    id: "",
+    key: "",
+    tenant: "acme",
+    label: "web site",
+    surface: "intake",
+    campaign: "spring",
+  });
+  const again = await ctl(["key", "issue", "acme", "--label", "web site"], on);
+  assert.notEqual(again.key, issued.key);
+  assert.notEqual(again.id, issued.id);
+  assert.equal(again.campaign, null);
+});
+
+test("the prefix of a key tells its surface and the sandbox", async () => {
+  const prefix = async (...args: string[]) =>
+    (await ctl(["key", "issue", ...args, "--label", "x"], on)).key.slice(0, 10);
+  assert.equal(await prefix("box"), "lead_test_");
+  assert.equal(await prefix("acme", "--surface", "forms"), "form_live_");
+  assert.equal(await prefix("box", "--surface", "forms"), "form_test_");
+});
+
+test("a key is printed once: the store has its SHA-256 and last 4 characters, and key list neither", async () => {
+  const { stdout } = await runCtl(["key", "issue", "acme", "--label", "once"], on);
+  const [key = ""] = /lead_live_\w+/.exec(stdout) ?? [];
+  assert.match(stdout, /not shown again/);
+  const tables = await sql<{ name: string }[]>`
+    select format('%I.%I', schemaname, tablename) as name from pg_tables
+    where schemaname not in ('pg_catalog', 'information_schema')`;
+  assert.ok(tables.length > 8);
+  const secrets = [key, key.slice(10, 42), Buffer.from(key).toString("hex")];
+  for (const { name } of tables) {
+    const [found] = await sql.unsafe(
+      `select count(*)::int as rows from ${name} as t
+       where exists (select 1 from unnest($1::text[]) as s where position(s in t::text) > 0)`,
+      [secrets],
+    );
+    assert.equal(found?.rows, 0, name);
+  }
+  const digest = createHash("sha256").update(key).digest("hex");
+  const [row] = await sql`select last4 from api_key where digest = decode(${digest}, 'hex')`;
+  assert.equal(row?.last4, key.slice(-4));
+  const listed = await runCtl(["key", "list", "--json"], on);
+  assert.ok(!listed.stdout.includes(key.slice(0, -4)));
+  assert.ok(!listed.stdout.includes(digest));
+});
+
+test("key list --json has every member, and times in ISO 8601", async () => {
+  const { id, key } = await ctl(["key", "issue", "box", "--label", "shape"], on);
+  await sql`update api_key set last_used_at = '2026-09-03 12:00:00.5+02' where id = ${Number(id)}`;
+  const keys = await ctl(["key", "list", "--tenant", "box"], on);
+  assert.ok(keys.every((listed: { tenant: string }) => listed.tenant === "box"));
+  const { created_at, ...listed } = keys.at(-1);
+  assert.match(created_at, /^\d{4}-\d{2}-\d{2}T[\d:]{8}\.\d{3}Z$/);
+  assert.deepEqual(listed, {
+    id,
+    tenant: "box",
+    label: "shape",
+    surface: "intake",
+    last4: key.slice(-4),
+    campaign: null,
+    last_used_at: "2026-09-03T10:00:00.500Z",
+    revoked_at: null,
+    limit: null,
+  });
+});
+
+test("key issue refuses a campaign of another tenant, and issues nothing", async () => {
+  const before = (await ctl(["key", "list"], on)).length;
+  const { code, stderr } = await runCtl(["key", "issue", "box", "--label", "x", "--campaign", "spring"], on);
+  assert.equal(code, 1);
+  assert.match(stderr, /^Tenant box has no campaign spring/);
+  assert.equal((await ctl(["key", "list"], on)).length, before);
+});
+
+test("key revoke returns when the commits of the key have ended, and none follows", async () => {
+  const { id } = await ctl(["key", "issue", "acme", "--label", "revoked"], on);
+  let ended = false;
+  let revoking: ReturnType<typeof runCtl> | undefined;
+  await sql.begin(async (transaction) => {
+    // A commit in progress: it holds the key's lock until the transaction ends.
+    await accept(transaction, id);
+    revoking = runCtl(["key", "revoke", id, "--json"], on).finally(() => ended = true);
+    const [waiting] = await until(async () => {
+      const rows = await sql`
+        select 1 from pg_locks where locktype = 'advisory' and not granted and objid = ${Number(id)}`;
+      return rows.length > 0 && rows;
+    }, { what: "the revocation waits for the key's lock" });
+    assert.ok(waiting);
+    assert.equal(ended, false);
+  });
+  const { code, stdout } = await (revoking as ReturnType<typeof runCtl>);
+  assert.equal(code, 0);
+  const revocation = JSON.parse(stdout);
+  assert.match(revocation.revoked_at, /Z$/);
+  assert.deepEqual({ ...revocation, revoked_at: "" }, {
+    id,
+    tenant: "acme",
+    label: "revoked",
+    revoked_at: "",
+    already_revoked: false,
+  });
+  assert.equal((await accept(sql, id)).outcome, "revoked");
+  const [events] = await sql`select count(*)::int as n from event where key_id = ${Number(id)}`;
+  assert.equal(events?.n, 1);
+});
+
+test("key revoke of a revoked key exits 0 and keeps the time of the first", async () => {
+  const { id } = await ctl(["key", "issue", "acme", "--label", "twice"], on);
+  const first = await ctl(["key", "revoke", id], on);
+  const second = await ctl(["key", "revoke", id], on);
+  assert.deepEqual(second, { ...first, already_revoked: true });
+  assert.match((await runCtl(["key", "revoke", id], on)).stdout, /was revoked already/);
+  const listed = (await ctl(["key", "list"], on)).find((key: { id: string }) => key.id === id);
+  assert.equal(listed.revoked_at, first.revoked_at);
+});
+
+test("an id that no key has is refused, however long it is", async () => {
+  for (const id of ["4711", "999999999999999999"]) {
+    for (const args of [["key", "revoke", id], ["key", "limit", id, "--clear"]]) {
+      const { code, stdout, stderr } = await runCtl([...args, "--json"], on);
+      assert.equal(code, 1);
+      assert.equal(stdout, "");
+      assert.equal(stderr, `There is no key ${id}; ctl key list shows those there are\n`);
+    }
+  }
+});
+
+test("key limit raises a limit until a time, and --clear ends it", async () => {
+  const { id } = await ctl(["key", "issue", "acme", "--label", "backfill"], on);
+  const limitOf = async () =>
+    (await ctl(["key", "list"], on)).find((key: { id: string }) => key.id === id).limit;
+  const limit = { per_minute: 6000, burst: 500, until: "2999-01-01T00:00:00.000Z" };
+  const raise = ["key", "limit", id, "--per-minute", "6000", "--burst", "500", "--until"];
+  assert.deepEqual(await ctl([...raise, "2999-01-01"], on), { id, limit });
+  assert.deepEqual(await limitOf(), limit);
+  assert.match((await runCtl(["key", "list"], on)).stdout, /active, 6000\/min, burst 500 until 2999-01-01/);
+  assert.deepEqual(await ctl(["key", "limit", id, "--clear"], on), { id, limit: null });
+  assert.equal(await limitOf(), null);
+
+  await ctl([...raise, "2h"], on);
+  await sql`update api_key set limit_until = now() - interval '1 second' where id = ${Number(id)}`;
+  assert.equal(await limitOf(), null, "a window that has passed is no limit");
+});
+
+test("key limit refuses a revoked key", async () => {
+  const { id } = await ctl(["key", "issue", "acme", "--label", "gone"], on);
+  await ctl(["key", "revoke", id], on);
+  const { code, stderr } = await runCtl(["key", "limit", id, "--clear"], on);
+  assert.equal(code, 1);
+  assert.match(stderr, /is revoked; issue another/);
+});
+
+test("ip limit raises the limit of a network, ip list shows it, --clear ends it", async () => {
+  const raise = ["--per-minute", "600", "--burst", "60", "--until", "2999-01-01T00:00Z"];
+  const limit = { per_minute: 600, burst: 60, until: "2999-01-01T00:00:00.000Z" };
+  assert.deepEqual(await ctl(["ip", "list"], on), []);
+  assert.deepEqual(await ctl(["ip", "limit", "203.0.113.7/24", ...raise], on), {
+    network: "203.0.113.0/24",
+    limit,
+  });
+  assert.equal((await ctl(["ip", "limit", "2001:DB8::1", ...raise], on)).network, "2001:db8::1/128");
+  const again = ["--per-minute", "9", "--burst", "9", "--until", "1h"];
+  await ctl(["ip", "limit", "203.0.113.0/24", ...again], on);
+  await ctl(["ip", "limit", "203.0.113.0/24", ...raise], on);
+  assert.deepEqual(await ctl(["ip", "list"], on), [
+    { network: "203.0.113.0/24", ...limit },
+    { network: "2001:db8::1/128", ...limit },
+  ]);
+  assert.match((await runCtl(["ip", "list"], on)).stdout, /203\.0\.113\.0\/24 +600 +60 +2999-01-01 00:00:00/);
+  await sql`update ip_limit set until = now() - interval '1 second' where masklen(network) = 128`;
+  assert.equal((await ctl(["ip", "list"], on)).length, 1);
+  assert.deepEqual(await ctl(["ip", "limit", "203.0.113.0/24", "--clear"], on), {
+    network: "203.0.113.0/24",
+    limit: null,
+  });
+  const { code, stderr } = await runCtl(["ip", "limit", "203.0.113.0/24", "--clear"], on);
+  assert.equal(code, 1);
+  assert.match(stderr, /^There is no raised limit for 203\.0\.113\.0\/24/);
+});

@@ -1,0 +1,222 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import postgres from "postgres";
+import { createDatabase, type TestDatabase } from "../support/database.ts";
+import { ctl, runCtl } from "../support/server.ts";
+import { accept, ordinaryLead } from "./event.ts";
+
+let database: TestDatabase;
+let on: { readonly databaseUrl: string };
+let sql: postgres.Sql;
+let acme: string;
+let box: string;
+
+before(async () => {
+  database = await createDatabase();
+  on = { databaseUrl: database.url };
+  sql = postgres(database.url, { max: 1, onnotice: () => {} });
+  await ctl(["tenant", "add", "acme"], on);
+  await ctl(["tenant", "add", "box", "--sandbox"], on);
+  await ctl(["campaign", "add", "spring", "--tenant", "acme"], on);
+  acme = (await ctl(["key", "issue", "acme", "--label", "web", "--campaign", "spring"], on)).id;
+  box = (await ctl(["key", "issue", "box", "--label", "test"], on)).id;
+});
+after(async () => {
+  await sql.end({ timeout: 1 });
+  await database.drop();
+});
+
+test("lead show --json prints the whole event", async () => {
+  const raw = '\ufeff{"first_name":"Zoë 👩‍👧","note":"\\u0000"}\r\n';
+  const { event_id, received_at } = await accept(sql, acme, {
+    idempotencyKey: "acme:1",
+    flags: "phone_unnormalized,extra_fields_preserved",
+    extra: '{"note":"\\u0000"}',
+    raw,
+    costCents: 1234,
+  });
+  assert.deepEqual(await ctl(["lead", "show", event_id], on), {
+    event_id,
+    kind: "lead",
+    tenant: "acme",
+    source: "web",
+    received_at,
+    flags: ["phone_unnormalized", "extra_fields_preserved"],
+    idempotency_key: "acme:1",
+    lead: ordinaryLead,
+    extra: { note: "\0" },
+    raw,
+    delivery: { state: "pending", attempts: [] },
+  });
+  assert.equal((await ctl(["campaign", "list"], on))[0].spend_cents, 1234);
+});
+
+test("lead show gives back extra as it was sent, to the last digit", async () => {
+  const extra = '{"__proto__":{"a":1},"constructor":12345678901234567890,"p":1.10,"e":1E+2,"z":"\\u0000"}';
+  const { event_id } = await accept(sql, acme, { extra, raw: extra });
+  const { stdout } = await runCtl(["lead", "show", event_id, "--json"], on);
+  assert.ok(stdout.includes(`"extra": ${extra}`), stdout);
+  const shown = JSON.parse(stdout);
+  assert.equal(shown.raw, extra);
+  assert.ok(Object.hasOwn(shown.extra, "__proto__"));
+});
+
+test("lead show without flags, extra and Idempotency-Key has [], {} and null", async () => {
+  const { event_id } = await accept(sql, box);
+  const shown = await ctl(["lead", "show", event_id], on);
+  assert.deepEqual(shown.flags, []);
+  assert.deepEqual(shown.extra, {});
+  assert.equal(shown.idempotency_key, null);
+});
+
+test("an event without an outbox row is delivered", async () => {
+  const { event_id } = await accept(sql, box);
+  await sql`delete from outbox where event_id = ${event_id}`;
+  assert.deepEqual((await ctl(["lead", "show", event_id], on)).delivery, {
+    state: "delivered",
+    attempts: [],
+  });
+});
+
+test("lead show of several ids prints an array in their order", async () => {
+  const a = (await accept(sql, acme)).event_id;
+  const b = (await accept(sql, box)).event_id;
+  const shown = await ctl(["lead", "show", b, a, b], on);
+  assert.deepEqual(shown.map((event: { event_id: string }) => event.event_id), [b, a, b]);
+});
+
+test("lead show with an id that does not exist shows nothing, and names it", async () => {
+  const { event_id } = await accept(sql, acme);
+  const { code, stdout, stderr } = await runCtl(["lead", "show", event_id, "nope", "--json"], on);
+  assert.equal(code, 1);
+  assert.equal(stdout, "");
+  assert.equal(stderr, "There is no event nope; ctl lead list shows those there are\n");
+});
+
+test("lead show of a submission has submission in place of lead, and lead list leaves it out", async () => {
+  const { event_id } = await accept(sql, acme, { kind: "form", lead: '{"message":"hi"}' });
+  const shown = await ctl(["lead", "show", event_id], on);
+  assert.equal(shown.kind, "form");
+  assert.deepEqual(shown.submission, { message: "hi" });
+  assert.ok(!("lead" in shown));
+  const listed = await ctl(["lead", "list"], on);
+  assert.ok(listed.every((lead: { kind: string }) => lead.kind === "lead"));
+});
+
+test("an erased lead shows null, and says so", async () => {
+  const { event_id } = await accept(sql, acme);
+  await sql`update event set lead = null, extra = null, raw = null where event_id = ${event_id}`;
+  const shown = await ctl(["lead", "show", event_id], on);
+  assert.equal(shown.lead, null);
+  assert.deepEqual(shown.extra, {});
+  assert.equal(shown.raw, null);
+  assert.match((await runCtl(["lead", "show", event_id], on)).stdout, /Lead\n {2}erased/);
+});
+
+test("lead show for a person escapes what could drive the terminal", async () => {
+  const { event_id } = await accept(sql, acme, {
+    idempotencyKey: "\x1b]0;owned\x07",
+    lead: JSON.stringify({ ...ordinaryLead, project_details: "line one\nline \x1b[2Jtwo", city: "a\u202eb" }),
+    raw: '{"a":"\x9b31m"}',
+  });
+  const { stdout } = await runCtl(["lead", "show", event_id], on);
+  // deno-lint-ignore no-control-regex
+  assert.doesNotMatch(stdout, /[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]/);
+  assert.match(stdout, /project_details {2}line one\n {19}line \\x1b\[2Jtwo/);
+  assert.match(stdout, /city +a\\u202eb/);
+  assert.match(stdout, /cost +\$12\.34/);
+  assert.match(stdout, /Idempotency-Key {2}\\x1b\]0;owned\\x07/);
+  assert.match(stdout, /Body as posted\n {2}\{"a":"\\x9b31m"\}/);
+});
+
+test("lead list prints the newest first, with received_at as acknowledged", async () => {
+  const first = await accept(sql, acme, { idempotencyKey: "list:1", flags: "email_shape_suspect" });
+  const second = await accept(sql, box);
+  const [newest, next] = await ctl(["lead", "list", "--limit", "2"], on);
+  assert.equal(newest.event_id, second.event_id);
+  assert.deepEqual(next, {
+    event_id: first.event_id,
+    kind: "lead",
+    tenant: "acme",
+    source: "web",
+    received_at: first.received_at,
+    flags: ["email_shape_suspect"],
+    idempotency_key: "list:1",
+    delivery: { state: "pending" },
+  });
+  const { stdout } = await runCtl(["lead", "list", "--limit", "1"], on);
+  assert.match(stdout, /^RECEIVED \(UTC\) +EVENT ID/);
+  assert.match(stdout, /The newest 1; --limit N shows more/);
+});
+
+test("lead list --tenant shows that tenant's leads alone", async () => {
+  await accept(sql, box);
+  await accept(sql, acme);
+  const listed = await ctl(["lead", "list", "--tenant", "box"], on);
+  assert.ok(listed.length > 0);
+  assert.ok(listed.every((lead: { tenant: string }) => lead.tenant === "box"));
+});
+
+test("lead list --since starts at that time, and a time before all leads shows all", async () => {
+  const before = await accept(sql, acme);
+  await sql`select pg_sleep(0.002)`;
+  const { received_at, event_id } = await accept(sql, acme);
+  const listed = await ctl(["lead", "list", "--since", received_at], on);
+  assert.deepEqual(listed.map((lead: { event_id: string }) => lead.event_id), [event_id]);
+  const all = await ctl(["lead", "list", "--since", before.received_at], on);
+  assert.equal(all.length, 2);
+  assert.equal((await ctl(["lead", "list", "--since", "1h", "--limit", "3"], on)).length, 3);
+  assert.deepEqual(await ctl(["lead", "list", "--since", "2999-01-01"], on), []);
+  assert.ok((await ctl(["lead", "list", "--since", "1970-01-01"], on)).length > 2);
+});
+
+test("collisions are listed, and shown beside the lead that was accepted", async () => {
+  assert.deepEqual(await ctl(["collision", "list"], on), []);
+  const post = { idempotencyKey: "7", digest: "0192f0c1-2345-4789-8abc-0123456789ab" };
+  const { event_id, received_at } = await accept(sql, acme, post);
+  const other = { ...ordinaryLead, first_name: "Grace", phone: "+15557654321" };
+  const raw = '\ufeff{"first_name":"Grace"}';
+  const again = await accept(sql, acme, {
+    ...post,
+    lead: JSON.stringify(other),
+    extra: '{"n":12345678901234567890}',
+    raw,
+  });
+  assert.equal(again.outcome, "duplicate");
+
+  const [listed, ...others] = await ctl(["collision", "list", "--tenant", "acme"], on);
+  assert.deepEqual(others, []);
+  assert.match(listed.id, /^\d+$/);
+  assert.match(listed.first_at, /Z$/);
+  assert.deepEqual({ ...listed, id: "", first_at: "", last_at: "" }, {
+    id: "",
+    event_id,
+    tenant: "acme",
+    source: "web",
+    idempotency_key: "7",
+    count: 1,
+    first_at: "",
+    last_at: "",
+  });
+  assert.deepEqual(await ctl(["collision", "list", "--tenant", "box"], on), []);
+
+  const { stdout } = await runCtl(["collision", "show", listed.id, "--json"], on);
+  assert.ok(stdout.includes('"extra": {"n":12345678901234567890}'));
+  const { extra: _, ...shown } = JSON.parse(stdout);
+  assert.deepEqual(shown, {
+    ...listed,
+    lead: other,
+    raw,
+    accepted: { source: "web", received_at, lead: ordinaryLead, extra: {} },
+  });
+
+  const text = (await runCtl(["collision", "show", listed.id], on)).stdout;
+  assert.match(text, /first_name {2}Grace +Ada/);
+  assert.match(text, /extra +\{"n":12345678901234567890\} +-/);
+  assert.doesNotMatch(text, /Lovelace/);
+  assert.match((await runCtl(["collision", "list"], on)).stdout, new RegExp(event_id));
+
+  const missing = await runCtl(["collision", "show", "4711"], on);
+  assert.equal(missing.code, 1);
+  assert.match(missing.stderr, /^There is no collision 4711/);
+});

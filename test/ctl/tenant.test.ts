@@ -1,0 +1,99 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { createDatabase, type TestDatabase } from "../support/database.ts";
+import { ctl, runCtl } from "../support/server.ts";
+
+const isoMs = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/;
+let database: TestDatabase;
+let on: { readonly databaseUrl: string };
+
+before(async () => {
+  database = await createDatabase();
+  on = { databaseUrl: database.url };
+});
+after(() => database.drop());
+
+test("tenant list of an empty database is [], and says how to add one", async () => {
+  assert.deepEqual(await ctl(["tenant", "list"], on), []);
+  assert.match((await runCtl(["tenant", "list"], on)).stdout, /^No tenants yet; ctl tenant add/);
+});
+
+test("tenant add prints the tenant, and tenant list has it", async () => {
+  assert.deepEqual(await ctl(["tenant", "add", "acme", "--name", " Acme \x20Roofing "], on), {
+    tenant: "acme",
+    name: "Acme  Roofing",
+    sandbox: false,
+  });
+  assert.deepEqual(await ctl(["--sandbox", "tenant", "add", "box"], on), {
+    tenant: "box",
+    name: "box",
+    sandbox: true,
+  });
+  const [acme, box, ...others] = await ctl(["tenant", "list"], on);
+  assert.deepEqual(others, []);
+  assert.match(acme.created_at, isoMs);
+  assert.deepEqual({ ...acme, created_at: "" }, {
+    tenant: "acme",
+    name: "Acme  Roofing",
+    sandbox: false,
+    created_at: "",
+  });
+  assert.equal(box.sandbox, true);
+});
+
+test("tenant add refuses a slug that is taken, and changes nothing", async () => {
+  const { code, stdout, stderr } = await runCtl(["tenant", "add", "acme", "--sandbox", "--json"], on);
+  assert.equal(code, 1);
+  assert.equal(stdout, "");
+  assert.match(stderr, /^Tenant acme exists already/);
+  assert.equal((await ctl(["tenant", "list"], on))[0].sandbox, false);
+});
+
+test("campaign add prints the campaign; the same slug serves two tenants, not one tenant twice", async () => {
+  assert.deepEqual(await ctl(["campaign", "add", "spring", "--tenant", "acme"], on), {
+    campaign: "spring",
+    tenant: "acme",
+  });
+  await ctl(["campaign", "add", "spring", "--tenant", "box"], on);
+  const again = await runCtl(["campaign", "add", "spring", "--tenant", "acme"], on);
+  assert.equal(again.code, 1);
+  assert.match(again.stderr, /^Tenant acme has a campaign spring already/);
+});
+
+test("campaign list shows spend_cents as a number, of one tenant or of all", async () => {
+  const all = await ctl(["campaign", "list"], on);
+  assert.deepEqual(all.map((row: { tenant: string }) => row.tenant), ["acme", "box"]);
+  const [only, ...others] = await ctl(["campaign", "list", "--tenant", "acme"], on);
+  assert.deepEqual(others, []);
+  assert.match(only.created_at, isoMs);
+  assert.deepEqual({ ...only, created_at: "" }, {
+    campaign: "spring",
+    tenant: "acme",
+    spend_cents: 0,
+    created_at: "",
+  });
+  const { stdout } = await runCtl(["campaign", "list"], on);
+  assert.match(
+    stdout,
+    /^TENANT {2}CAMPAIGN {2}SPENT {2}CREATED \(UTC\)\nacme {4}spring {4}\$0\.00 {2}\d{4}-/,
+  );
+});
+
+test("a tenant that does not exist is named on stderr with exit 1", async () => {
+  for (
+    const args of [
+      ["campaign", "add", "x", "--tenant", "nobody"],
+      ["campaign", "list", "--tenant", "nobody"],
+      ["key", "issue", "nobody", "--label", "x"],
+      ["key", "list", "--tenant", "nobody"],
+      ["lead", "list", "--tenant", "nobody"],
+      ["vocabulary", "unknown", "--tenant", "nobody"],
+      ["collision", "list", "--tenant", "nobody"],
+    ]
+  ) {
+    const { code, stdout, stderr } = await runCtl([...args, "--json"], on);
+    assert.equal(code, 1, args.join(" "));
+    assert.equal(stdout, "");
+    assert.match(stderr, /^There is no tenant nobody; ctl tenant list/);
+  }
+});

@@ -1,0 +1,43 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { block, dollars, JsonText, record, renderJson, safe, table } from "../../scripts/ctl/terminal.ts";
+
+test("text for a person holds nothing that drives the terminal", () => {
+  assert.equal(safe("a\x1b[2Jb\r\n\tc\x7f\x9b"), "a\\x1b[2Jb\\r\\n\\tc\\x7f\\x9b");
+  assert.equal(safe("pay\u202egpj.exe\u2066\u2028\ufeff"), "pay\\u202egpj.exe\\u2066\\u2028\\ufeff");
+  assert.equal(safe("\u{e0041}"), "\\u{e0041}");
+  assert.equal(safe("\ud800x"), "\ufffdx");
+});
+
+test("text in any script, and joined emoji, stay as they are", () => {
+  for (const text of ["Zoë O’Brien", "山田太郎", "می‌خواهم", "👩‍👧", "\\n"]) assert.equal(safe(text), text);
+});
+
+test("columns align whatever the width of their characters", () => {
+  assert.equal(
+    table(["NAME", ">N", "X"], [["山田", "1", "a"], ["Zoë", "1000", ""], ["e\u0301", "20", "b\n"]], "none"),
+    "NAME     N  X\n山田     1  a\nZoë   1000\ne\u0301       20  b\\n",
+  );
+  assert.equal(table(["NAME"], [], "none"), "none");
+});
+
+test("a value of several lines is indented, and each line is escaped", () => {
+  assert.equal(record([["a", "1"], ["long", "x\ny\x1b"]], "  "), "  a     1\n  long  x\n        y\\x1b");
+  assert.equal(block("{\r\n\x1b}"), "  {\n  \\x1b}");
+});
+
+test("JSON is spliced as it is stored, and what could drive a terminal is escaped without loss", () => {
+  const stored = '{"__proto__":12345678901234567890,"a":1.10,"b":"\\u0000\x9b\u2028"}';
+  const text = renderJson({ extra: new JsonText(stored), list: [], none: null, s: "\x7f\x1b\u202e" });
+  assert.ok(text.includes('{"__proto__":12345678901234567890,"a":1.10,"b":"\\u0000\\u009b\\u2028"}'));
+  assert.doesNotMatch(text, /[^\n\x20-\x7e]/);
+  assert.deepEqual(Object.keys(JSON.parse(text).extra), ["__proto__", "a", "b"]);
+  assert.equal(JSON.parse(text).s, "\x7f\x1b\u202e");
+  assert.equal(JSON.parse(text).extra.b, "\0\x9b\u2028");
+});
+
+test("cents show as dollars", () => {
+  assert.equal(dollars(0), "$0.00");
+  assert.equal(dollars(5), "$0.05");
+  assert.equal(dollars(123456), "$1234.56");
+});

@@ -1,0 +1,128 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { runCtl } from "../support/server.ts";
+
+// Nothing listens there: a command that asked the store would say so.
+const nowhere = { databaseUrl: "postgres://127.0.0.1:1/nowhere" };
+
+const everyCommand = [
+  "tenant add",
+  "tenant list",
+  "campaign add",
+  "campaign list",
+  "key issue",
+  "key list",
+  "key revoke",
+  "key limit",
+  "ip limit",
+  "ip list",
+  "vocabulary list",
+  "vocabulary add",
+  "vocabulary confirm",
+  "vocabulary retire",
+  "vocabulary unknown",
+  "lead list",
+  "lead show",
+  "collision list",
+  "collision show",
+];
+
+test("ctl --help lists every command on stdout and exits 0", async () => {
+  for (const args of [["--help"], ["-h"], ["help"]]) {
+    const { code, stdout, stderr } = await runCtl(args, nowhere);
+    assert.equal(code, 0);
+    assert.equal(stderr, "");
+    for (const words of everyCommand) assert.match(stdout, new RegExp(`^  ctl ${words} `, "m"));
+    assert.doesNotMatch(stdout, /route|retention|undefined/);
+  }
+});
+
+test("ctl without a command prints its usage on stderr and exits 2", async () => {
+  const { code, stdout, stderr } = await runCtl([], nowhere);
+  assert.equal(code, 2);
+  assert.equal(stdout, "");
+  assert.match(stderr, /^Usage: ctl NOUN VERB/);
+});
+
+test("ctl NOUN --help lists the commands of the noun alone", async () => {
+  const { code, stdout } = await runCtl(["key", "--help"], nowhere);
+  assert.equal(code, 0);
+  assert.match(stdout, /^Usage: ctl key VERB/);
+  assert.match(stdout, /ctl key issue /);
+  assert.doesNotMatch(stdout, /ctl tenant add/);
+});
+
+test("ctl NOUN VERB --help tells arguments and options, even beside wrong ones, and exits 0", async () => {
+  const { code, stdout, stderr } = await runCtl(["key", "issue", "--bogus", "--help"], nowhere);
+  assert.equal(code, 0);
+  assert.equal(stderr, "");
+  assert.match(stdout, /^Usage: ctl key issue SLUG --label LABEL \[--campaign SLUG\]/);
+  assert.match(stdout, /--label LABEL +becomes the source/);
+  const list = await runCtl(["lead", "list", "--help"], nowhere);
+  assert.match(list.stdout, /TIME is ISO 8601/);
+});
+
+const wrong: readonly (readonly [string, readonly string[], RegExp])[] = [
+  ["an unknown noun", ["keys", "list"], /Unknown command: keys/],
+  ["a noun without a verb", ["key"], /^Usage: ctl key VERB/],
+  ["an unknown verb", ["key", "burn"], /Unknown command: key burn/],
+  ["what a later version offers", ["tenant", "route", "acme"], /Unknown command: tenant route/],
+  ["an unknown option", ["tenant", "list", "--bogus"], /Unknown option '--bogus'/],
+  ["an unknown option in front", ["--bogus", "tenant", "list"], /Unknown option '--bogus'/],
+  ["an option twice", ["key", "issue", "a", "--label", "x", "--label", "y"], /--label is given twice/],
+  ["an option without its value", ["key", "issue", "a", "--label"], /--label/],
+  ["a value for a switch", ["tenant", "add", "a", "--sandbox=yes"], /--sandbox/],
+  ["a missing argument", ["tenant", "add"], /SLUG is missing/],
+  ["no id at all", ["lead", "show"], /EVENT_ID is missing/],
+  ["a surplus argument", ["tenant", "add", "a", "b"], /Surplus argument: b/],
+  ["a missing option", ["campaign", "add", "a"], /Missing: --tenant/],
+  ["a slug in capitals", ["tenant", "add", "Acme"], /SLUG must be/],
+  ["a slug that ends in a dash", ["campaign", "add", "a-", "--tenant", "b"], /SLUG must be/],
+  ["a blank name", ["tenant", "add", "a", "--name", " "], /--name must not be blank/],
+  ["a blank label", ["key", "issue", "a", "--label", " \u3000"], /--label must not be blank/],
+  ["a label of two lines", ["key", "issue", "a", "--label", "x\ny"], /control characters/],
+  ["a label that reorders text", ["key", "issue", "a", "--label", "x\u202ey"], /control characters/],
+  ["a label of 101 characters", ["key", "issue", "a", "--label", "é".repeat(101)], /longer than 100/],
+  ["an unknown surface", ["key", "issue", "a", "--label", "x", "--surface", "web"], /intake or forms/],
+  ["an id that is no number", ["key", "revoke", "x1"], /ID must be a number/],
+  ["half a limit", ["key", "limit", "1", "--burst", "2"], /Missing: --per-minute, --until/],
+  ["a limit and --clear", ["key", "limit", "1", "--clear", "--burst", "2"], /--clear goes without --burst/],
+  [
+    "a limit of 0",
+    ["ip", "limit", "10.0.0.0/8", "--per-minute", "0", "--burst", "1", "--until", "1h"],
+    /--per-minute must be a whole number from 1/,
+  ],
+  [
+    "a limit until yesterday",
+    ["ip", "limit", "10.0.0.0/8", "--per-minute", "1", "--burst", "1", "--until", "2020-01-01"],
+    /--until must lie in the future/,
+  ],
+  ["no address", ["ip", "limit", "10.0.0", "--clear"], /CIDR must be an address or a network/],
+  ["a mask too long", ["ip", "limit", "10.0.0.0/33", "--clear"], /CIDR must be an address or a network/],
+  ["IPv4 as IPv6", ["ip", "limit", "::ffff:10.0.0.1", "--clear"], /must be written as IPv4/],
+  ["a time of no calendar", ["lead", "list", "--since", "2026-02-30"], /--since is no time/],
+  ["a limit of none", ["lead", "list", "--limit", "0"], /--limit must be a whole number/],
+  ["an unknown status", ["vocabulary", "add", "x", "--status", "retired"], /confirmed or proposed/],
+  ["a blank term", ["vocabulary", "add", "\t"], /AREA must not be blank/],
+  ["a term that no lead can hold", ["vocabulary", "add", "x".repeat(101)], /longer than 100/],
+];
+
+for (const [what, args, message] of wrong) {
+  test(`${what} is wrong usage: exit 2, the usage on stderr, and the store is not asked`, async () => {
+    const { code, stdout, stderr } = await runCtl(args, nowhere);
+    assert.equal(code, 2, stderr);
+    assert.equal(stdout, "");
+    assert.match(stderr, message);
+    assert.match(stderr, /^Usage: ctl /m);
+    assert.doesNotMatch(stderr, /^ +at /m);
+  });
+}
+
+test("a key that is pasted in place of its id is not repeated", async () => {
+  const key = "lead_live_01234567890123456789012345678901abcdef";
+  for (const args of [["key", "revoke", key], ["tenant", "list", key], ["key", "revoke", "1", `--${key}`]]) {
+    const { code, stderr } = await runCtl(args, nowhere);
+    assert.equal(code, 2);
+    assert.doesNotMatch(stderr, /0123456789/);
+  }
+});

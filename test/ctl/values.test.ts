@@ -1,0 +1,44 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { WrongUsage } from "../../scripts/ctl/command.ts";
+import { parseId, parseTime } from "../../scripts/ctl/values.ts";
+
+const nowMs = Date.parse("2026-09-30T12:00:00Z");
+const past = { name: "--since", direction: "past", nowMs } as const;
+const future = { name: "--until", direction: "future", nowMs } as const;
+
+test("a span counts back from now for --since and on from now for --until", () => {
+  assert.equal(parseTime("2h", past), "2026-09-30T10:00:00.000Z");
+  assert.equal(parseTime("7d", future), "2026-10-07T12:00:00.000Z");
+  assert.equal(parseTime("90s", past), "2026-09-30T11:58:30.000Z");
+  assert.equal(parseTime("30m", future), "2026-09-30T12:30:00.000Z");
+  assert.equal(parseTime("1w", past), "2026-09-23T12:00:00.000Z");
+});
+
+test("ISO 8601 is read with and without time, seconds and offset; without an offset it is UTC", () => {
+  assert.equal(parseTime("2026-09-01", past), "2026-09-01T00:00:00.000Z");
+  assert.equal(parseTime("2026-09-01T08:30", past), "2026-09-01T08:30:00.000Z");
+  assert.equal(parseTime("2026-09-01T08:30:15Z", past), "2026-09-01T08:30:15.000Z");
+  assert.equal(parseTime("2026-09-01T08:30:15.123456z", past), "2026-09-01T08:30:15.123Z");
+  assert.equal(parseTime("2026-09-01T08:30+02:00", past), "2026-09-01T06:30:00.000Z");
+  assert.equal(parseTime("2026-09-01T08:30:00-0430", past), "2026-09-01T13:00:00.000Z");
+});
+
+test("what is no time is wrong usage", () => {
+  const wrong = ["", "soon", "2", "2y", "-2h", "2026-13-01", "2026-02-29", "2026-09-01T25:00", "2026-9-1"];
+  for (const text of [...wrong, "1969-12-31", "999999w", "2026-09-01T08:30+99:00", " 2h"]) {
+    assert.throws(() => parseTime(text, past), WrongUsage, text);
+  }
+});
+
+test("--until must lie in the future", () => {
+  assert.throws(() => parseTime("2026-09-30T12:00Z", future), /future/);
+  assert.throws(() => parseTime("0s", future), /future/);
+});
+
+test("an id is decimal digits; leading zeros do not count", () => {
+  assert.equal(parseId("007", "ctl key list"), "7");
+  for (const text of ["", "1.0", "0x1", "-1", "1".repeat(19)]) {
+    assert.throws(() => parseId(text, "ctl key list"), WrongUsage);
+  }
+});
