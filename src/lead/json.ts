@@ -111,38 +111,31 @@ function valueEnd(text: string, at: number): number {
   const first = text.charCodeAt(at);
   if (first === quote) return stringEnd(text, at);
   if (first !== openBrace && first !== openBracket) return wordEnd(text, at);
-  for (let depth = 0;;) {
+  let depth = 0;
+  do {
     const code = text.charCodeAt(at);
-    if (code === quote) {
-      at = stringEnd(text, at);
-      continue;
-    }
-    at++;
-    if (code === openBrace || code === openBracket) depth++;
-    else if (code === closeBrace || code === closeBracket) {
-      depth--;
-      if (depth === 0) return at;
-    }
-  }
+    at = code === quote ? stringEnd(text, at) : at + 1;
+    depth += step(code);
+  } while (depth > 0);
+  return at;
+}
+
+/** How an opening or closing bracket, or any other character, changes the depth. */
+function step(code: number): number {
+  if (code === openBrace || code === openBracket) return 1;
+  return code === closeBrace || code === closeBracket ? -1 : 0;
 }
 
 /** Right for valid texts; of an invalid one it may say either. */
 function isDeeperThan(text: string, depthMax: number): boolean {
   if (!hasMoreThan(text, depthMax)) return false;
   let depth = 0;
-  for (let at = 0; at < text.length;) {
+  for (let at = 0; at < text.length && depth <= depthMax;) {
     const code = text.charCodeAt(at);
-    if (code === quote) {
-      at = stringEnd(text, at);
-      continue;
-    }
-    at++;
-    if (code === openBrace || code === openBracket) {
-      depth++;
-      if (depth > depthMax) return true;
-    } else if (code === closeBrace || code === closeBracket) depth--;
+    at = code === quote ? stringEnd(text, at) : at + 1;
+    depth += step(code);
   }
-  return false;
+  return depth > depthMax;
 }
 
 /** Tells whether there are more than `countMax` opening brackets; `indexOf` is far faster than a loop. */

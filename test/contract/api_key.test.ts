@@ -1,0 +1,61 @@
+import assert from "node:assert/strict";
+import { randomFillSync } from "node:crypto";
+import test from "node:test";
+import { crc32 } from "node:zlib";
+import { keyInText, keySurface, makeKey } from "../../src/contract/api_key.ts";
+
+const digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+
+/** The first of what a CSPRNG might give. */
+const counting = (bytes: Uint8Array) => bytes.forEach((_, at) => bytes[at] = at);
+
+function valueOf(base62: string): number {
+  return [...base62].reduce((value, digit) => value * 62 + digits.indexOf(digit), 0);
+}
+
+test("a key is its prefix, 32 random characters and the CRC-32 of both in 6", () => {
+  for (const surface of ["intake", "forms"] as const) {
+    for (const sandbox of [true, false]) {
+      const key = makeKey({ surface, sandbox }, counting);
+      const prefix = `${surface === "intake" ? "lead" : "form"}_${sandbox ? "test" : "live"}_`;
+      assert.equal(key.slice(0, -6), prefix + digits.slice(0, 32));
+      assert.equal(valueOf(key.slice(-6)), crc32(key.slice(0, -6)));
+      assert.equal(keySurface(key), surface);
+      assert.match(`key=${key};`, keyInText);
+    }
+  }
+});
+
+test("bytes that would favour some characters are passed over, and more are asked for", () => {
+  let calls = 0;
+  const key = makeKey({ surface: "intake", sandbox: true }, (bytes) => {
+    bytes.fill(calls < 2 ? 255 : 61);
+    if (calls === 1) bytes.fill(247, 0, 5);
+    calls++;
+  });
+  assert.equal(calls, 3);
+  assert.equal(key.slice(10, -6), "z".repeat(32));
+});
+
+test("keys from a CSPRNG differ and hold every character", () => {
+  const keys = Array.from(
+    { length: 500 },
+    () => makeKey({ surface: "forms", sandbox: false }, randomFillSync),
+  );
+  assert.equal(new Set(keys).size, keys.length);
+  assert.equal(new Set(keys.map((key) => key.slice(10, 42)).join("")).size, 62);
+});
+
+test("one mistyped, missing or added character makes it no key", () => {
+  const key = makeKey({ surface: "intake", sandbox: false }, counting);
+  for (let at = 0; at < key.length; at++) {
+    for (const other of "0aZ_é") {
+      if (other === key[at]) continue;
+      assert.equal(keySurface(key.slice(0, at) + other + key.slice(at + 1)), null, `${at}: ${other}`);
+    }
+    assert.equal(keySurface(key.slice(0, at) + key.slice(at + 1)), null, `${at} missing`);
+  }
+  for (const text of ["", ` ${key}`, `${key}\n`, `${key}0`, key.toUpperCase(), "lead_live_"]) {
+    assert.equal(keySurface(text), null, text);
+  }
+});

@@ -1,0 +1,60 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+import {
+  fieldNames,
+  fields,
+  flagNames,
+  flags,
+  projectServices,
+  reasons,
+  requiredFields,
+} from "../../src/contract/fields.ts";
+
+test("the envelope has the specification's fields in its order, with the caps decided", () => {
+  const caps = Object.entries(fields).map(([name, { lengthMax }]) => [name, lengthMax]);
+  assert.deepEqual(caps, [
+    ["first_name", 100],
+    ["last_name", 100],
+    ["phone", 64],
+    ["email", 254],
+    ["street_address", 200],
+    ["city", 100],
+    ["state", 64],
+    ["zip", 20],
+    ["country", 64],
+    ["project_area", 100],
+    ["project_service", 64],
+    ["project_material", 200],
+    ["project_details", 16_000],
+    ["external_id", 200],
+  ]);
+  assert.deepEqual(fieldNames, Object.keys(fields));
+});
+
+test("first_name, last_name and phone are required and nothing else is", () => {
+  assert.deepEqual(requiredFields, ["first_name", "last_name", "phone"]);
+});
+
+test("project_service is a closed enum of four", () => {
+  assert.deepEqual(projectServices, ["replacement", "repair", "remodel", "maintain"]);
+});
+
+test("a field fails for one of three reasons", () => {
+  assert.deepEqual(reasons, ["required", "too_long", "out_of_range"]);
+});
+
+test("there are six flags, listed in the specification's order", () => {
+  assert.deepEqual(flagNames, [
+    "phone_unnormalized",
+    "project_area_unknown",
+    "project_service_unknown",
+    "email_shape_suspect",
+    "extra_fields_preserved",
+    "country_unrecognized",
+  ]);
+});
+
+test("every field and flag has a sentence that says what it is", () => {
+  const sentences = [...Object.values(fields).map(({ description }) => description), ...Object.values(flags)];
+  for (const sentence of sentences) assert.match(sentence, /^[A-Z0-9].*\.$/);
+});

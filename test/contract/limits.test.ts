@@ -1,0 +1,20 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+import { limits } from "../../src/contract/limits.ts";
+
+test("the limits are the published ones", () => {
+  assert.deepEqual(limits, {
+    keyRate: { perMinute: 600, burst: 101 },
+    ipRate: { perMinute: 120, burst: 31 },
+    retryAfterSeconds: 1,
+    bodyBytesMax: 64 * 1024,
+    requestTimeoutMs: 20 * 1000,
+    idempotencyKeyLengthMax: 200,
+    requestIdLengthMax: 64,
+    contentWindowHours: 24,
+    costCentsMin: 1,
+    costCentsMax: 99_999,
+    jsonDepthMax: 64,
+    vocabularyMaxAgeSeconds: 300,
+  });
+});

@@ -1,0 +1,59 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+import fc from "fast-check";
+import { toCents } from "../../src/lead/cost.ts";
+import { exactly, numberText, runs } from "./properties.ts";
+
+test("a cost equals its definition: the exact decimal, rounded half away from zero, in range", () => {
+  const nearRange = fc.tuple(
+    fc.constantFrom("", "-"),
+    fc.nat(1001),
+    fc.stringMatching(/^[0459]{1,25}$/),
+    fc.constantFrom("", "e0", "e-1", "E+1", "e-2", "e2"),
+  ).map(([sign, whole, fraction, exponent]) => `${sign}${whole}.${fraction}${exponent}`);
+  fc.assert(
+    fc.property(fc.oneof(numberText, nearRange), (text) => {
+      assert.equal(toCents(text), centsByDefinition(text), text);
+    }),
+    { numRuns: runs.numRuns * 5 },
+  );
+});
+
+test("every cent from 0.01 to 999.99 is itself, and what is short of half a cent more too", () => {
+  for (let cents = 1; cents <= 99_999; cents += 7) {
+    const text = `${Math.floor(cents / 100)}.${String(cents % 100).padStart(2, "0")}`;
+    assert.equal(toCents(text), cents);
+    assert.equal(toCents(`${text}4999`), cents);
+    assert.equal(toCents(`${text}5`), cents === 99_999 ? null : cents + 1);
+    assert.equal(toCents(`-${text}`), null);
+  }
+});
+
+test("the ends of the range are checked after rounding", () => {
+  assert.equal(toCents("0.005"), 1);
+  assert.equal(toCents("0.00499999999999999999999"), null);
+  assert.equal(toCents("999.99499999999999999999"), 99_999);
+  assert.equal(toCents("999.995"), null);
+  assert.equal(toCents("1000"), null);
+  assert.equal(toCents("0"), null);
+});
+
+test("exponents of any size cost their digits only", () => {
+  const startedMs = performance.now();
+  assert.equal(toCents(`1e${"9".repeat(65_000)}`), null);
+  assert.equal(toCents(`1e-${"9".repeat(65_000)}`), null);
+  assert.equal(toCents(`0.${"0".repeat(60_000)}1e60004`), null);
+  assert.equal(toCents(`0.${"0".repeat(60_000)}1e60001`), 100);
+  assert.equal(toCents(`1${"0".repeat(60_000)}e-${"0".repeat(5_000)}60000`), 100);
+  assert.ok(performance.now() - startedMs < 1000);
+});
+
+function centsByDefinition(text: string): number | null {
+  const { units, scale } = exactly(text);
+  // value × 1000 × 10^k as an integer, to see half cents exactly.
+  const up = scale < 0n ? -scale : 0n;
+  const divisor = 10n ** (scale < 0n ? 0n : scale);
+  const twiceCents = units * 10n ** up * 200n;
+  const rounded = units < 0n ? 0n : (twiceCents + divisor) / (2n * divisor);
+  return rounded >= 1n && rounded <= 99_999n ? Number(rounded) : null;
+}

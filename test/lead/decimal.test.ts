@@ -1,0 +1,71 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+import fc from "fast-check";
+import { readDecimal } from "../../src/lead/decimal.ts";
+import { areEqual, numberText, runs } from "./properties.ts";
+
+test("a number is read as sign, digits and the place of the point", () => {
+  const read: Record<string, [boolean, string, number | bigint]> = {
+    "1": [false, "1", 1],
+    "-1.10": [true, "11", 1],
+    "0.001": [false, "1", -2],
+    "1200": [false, "12", 4],
+    "12e2": [false, "12", 4],
+    "0.00120E+3": [false, "12", 1],
+    "1e-2": [false, "1", -1],
+    "9007199254740993": [false, "9007199254740993", 16],
+    "1e99999999999999999999": [false, "1", 100000000000000000000n],
+    "-10e-99999999999999999999": [true, "1", -99999999999999999997n],
+    "1e00000000000000000005": [false, "1", 6n],
+  };
+  for (const [text, [negative, digits, point]] of Object.entries(read)) {
+    assert.deepEqual(readDecimal(text), { negative, digits, point }, text);
+  }
+});
+
+test("zero has no sign, no digits and no exponent, however it is written", () => {
+  for (const text of ["0", "-0", "0.000", "0e5", "-0.0E-99999999999999999999"]) {
+    assert.deepEqual(readDecimal(text), { negative: false, digits: "", point: 0 }, text);
+  }
+});
+
+test("two spellings are read alike exactly when they are the same decimal", () => {
+  const spelledTwice = numberText.chain((text) =>
+    fc.oneof(
+      numberText,
+      fc.nat(9).map((zeros) => respell(text, zeros)),
+      fc.nat(20).map((at) => text.slice(0, at) + "1" + text.slice(at)),
+    ).map((other) => [text, other] as const)
+  );
+  fc.assert(
+    fc.property(spelledTwice, ([text, other]) => {
+      fc.pre(/^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/.test(other));
+      assert.equal(spell(text) === spell(other), areEqual(text, other), `${text} and ${other}`);
+    }),
+    runs,
+  );
+});
+
+test("64 KiB of digits, zeros or exponent take no time to speak of", () => {
+  const startedMs = performance.now();
+  assert.equal(readDecimal("9".repeat(65_000)).point, 65_000);
+  assert.equal(readDecimal(`0.${"0".repeat(65_000)}1`).point, -65_000);
+  assert.equal(readDecimal(`1${"0".repeat(65_000)}`).digits, "1");
+  assert.equal(readDecimal(`1${"0".repeat(32_000)}1${"0".repeat(32_000)}`).digits.length, 32_002);
+  assert.equal(readDecimal(`1e${"9".repeat(65_000)}`).point, 10n ** 65_000n);
+  assert.equal(readDecimal(`1e-${"0".repeat(65_000)}1`).point, 0n);
+  assert.ok(performance.now() - startedMs < 1000);
+});
+
+function spell(text: string): string {
+  const { negative, digits, point } = readDecimal(text);
+  return `${negative}:${digits}:${point}`;
+}
+
+/** The same number with zeros added to its fraction and `zeros` moved into its exponent. */
+function respell(text: string, zeros: number): string {
+  const [mantissa = "", exponent = "0"] = text.split(/[eE]/);
+  const [whole = "", fraction = ""] = mantissa.split(".");
+  return `${whole}${fraction}.${"0".repeat(zeros + 1)}e${Number(exponent) - fraction.length}`
+    .replace(/^(-?)0+(?=\d)/, "$1");
+}

@@ -1,0 +1,196 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+import fc from "fast-check";
+import { fieldNames } from "../../src/contract/fields.ts";
+import { canonicalText } from "../../src/lead/fingerprint.ts";
+import type { Lead } from "../../src/lead/lead.ts";
+import { areEqual, literalOf, messyText, numberText, runs } from "./properties.ts";
+
+const ada: Lead = { first_name: "Ada", last_name: "Lovelace", phone: "+14155550123", country: "US" };
+
+/** Asserts that all texts of `extra` are one lead, or that all are different ones. */
+function assertSame(...extras: string[]): void {
+  for (const extra of extras) assert.equal(canonicalText(ada, extra), canonicalText(ada, extras[0]!), extra);
+}
+function assertDifferent(...extras: string[]): void {
+  assert.equal(new Set(extras.map((extra) => canonicalText(ada, extra))).size, extras.length);
+}
+
+/** A JSON value as data, with its numbers as text and its members in a list. */
+type Tree =
+  | { word: string }
+  | { number: string }
+  | { text: string }
+  | { items: Tree[] }
+  | { members: [string, Tree][] };
+
+const tree = fc.letrec<{ tree: Tree }>((tie) => ({
+  tree: fc.oneof(
+    { depthSize: "small" },
+    fc.record({ word: fc.constantFrom("null", "true", "false") }),
+    fc.record({ number: numberText }),
+    fc.record({ text: messyText.map((text) => text.toWellFormed()) }),
+    fc.record({ items: fc.array(tie("tree"), { maxLength: 3 }) }),
+    fc.record({
+      members: fc.uniqueArray(
+        fc.tuple(fc.constantFrom("a", "b", "é", "__proto__", "10", "2", ""), tie("tree")),
+        {
+          selector: ([name]) => name,
+          maxLength: 4,
+        },
+      ),
+    }),
+  ),
+})).tree;
+
+/** One spelling of a tree: escapes, white space, order of members, a losing duplicate, zeros. */
+function spelling(value: Tree): fc.Arbitrary<string> {
+  if ("word" in value) return fc.constant(value.word);
+  if ("number" in value) return fc.nat(3).map((zeros) => respell(value.number, zeros));
+  if ("text" in value) return literalOf(value.text);
+  const gap = fc.constantFrom("", " ", "\n\t");
+  if ("items" in value) {
+    return fc.tuple(gap, fc.tuple(...value.items.map(spelling)))
+      .map(([gap, items]) => `[${gap}${items.join(`${gap},${gap}`)}${gap}]`);
+  }
+  const pairs = value.members.map(([name, inner]) => fc.tuple(literalOf(name), spelling(inner)));
+  const shuffled = fc.tuple(...pairs)
+    .chain((list) => fc.shuffledSubarray(list, { minLength: list.length, maxLength: list.length }));
+  return fc.tuple(gap, shuffled, fc.boolean()).map(([gap, list, duplicate]) => {
+    const texts = list.map(([name, inner]) => `${name}${gap}:${gap}${inner}`);
+    if (duplicate && list.length > 0) texts.unshift(`${list.at(-1)![0]}:["loses"]`);
+    return `{${gap}${texts.join(`${gap},${gap}`)}${gap}}`;
+  });
+}
+
+function respell(number: string, zeros: number): string {
+  if (zeros === 0 || /[eE]/.test(number)) return number;
+  return (number.includes(".") ? number : `${number}.`) + "0".repeat(zeros) + (zeros === 3 ? "E-00" : "");
+}
+
+function areSame(left: Tree, right: Tree): boolean {
+  if ("word" in left) return "word" in right && left.word === right.word;
+  if ("number" in left) return "number" in right && areEqual(left.number, right.number);
+  if ("text" in left) return "text" in right && left.text === right.text;
+  if ("items" in left) {
+    return "items" in right && left.items.length === right.items.length &&
+      left.items.every((item, at) => areSame(item, right.items[at]!));
+  }
+  return "members" in right && left.members.length === right.members.length &&
+    left.members.every(([name, inner]) =>
+      right.members.some(([other, value]) => name === other && areSame(inner, value))
+    );
+}
+
+test("the order of a lead's members does not matter", () => {
+  const full = Object.fromEntries(
+    [...fieldNames, "cost_cents"].map((name, at) => [name, name === "cost_cents" ? 1250 : `value ${at}`]),
+  );
+  fc.assert(
+    fc.property(fc.shuffledSubarray(Object.entries(full)), (some) => {
+      const ordered = Object.entries(full).filter(([name]) => some.some(([other]) => other === name));
+      const lead = { ...ada, ...Object.fromEntries(some) };
+      assert.equal(
+        canonicalText(lead, null),
+        canonicalText({ ...ada, ...Object.fromEntries(ordered) }, null),
+      );
+    }),
+    runs,
+  );
+});
+
+test("every member of a lead counts, and which one holds a value counts", () => {
+  const leads = [
+    ada,
+    ...fieldNames.map((name) => ({ ...ada, [name]: "other" })),
+    { ...ada, cost_cents: 1 },
+    { ...ada, cost_cents: 10 },
+    { ...ada, external_id: "1" },
+    { ...ada, city: 'x",state:"CA' },
+    { ...ada, city: "x", state: "CA" },
+    { ...ada, city: "x\n{}" },
+  ];
+  assert.equal(new Set(leads.map((lead) => canonicalText(lead, null))).size, leads.length);
+});
+
+test("extra counts, and none differs from some", () => {
+  assert.notEqual(canonicalText(ada, null), canonicalText(ada, '{"a":null}'));
+  assertDifferent(
+    '{"a":null}',
+    '{"a":1}',
+    '{"a":"1"}',
+    '{"a":true}',
+    '{"a":"true"}',
+    '{"a":[1]}',
+    '{"a":{}}',
+  );
+  assertDifferent('{"a":[]}', '{"a":[[]]}', '{"a":[{}]}', '{"a":""}', '{"a":0}', '{"a":false}', '{"b":null}');
+});
+
+test("white space, the order of members and escapes in extra do not matter", () => {
+  assertSame(
+    '{"a":[1,{"b":2,"c":"é/"}],"d":{}}',
+    ' {"d" : { } ,\n"\\u0061":[ 1 ,{"c":"\\u00e9\\/","b":2}\t]\r} ',
+  );
+});
+
+test("the order of an array's elements matters", () => {
+  assertDifferent('{"a":[1,2]}', '{"a":[2,1]}', '{"a":[1,2,2]}', '{"a":[[1],2]}');
+});
+
+test("of duplicate members in extra the last one counts, at every depth", () => {
+  assertSame('{"m":{"a":2}}', '{"m":{"a":1,"a":2}}', '{"m":1,"m":{"a":[],"\\u0061":2.0}}');
+});
+
+test("numbers are compared as exact decimals", () => {
+  assertSame('{"a":1.10}', '{"a":1.1}', '{"a":11e-1}', '{"a":0.11E+1}', '{"a":1.1000000000000000000000e0}');
+  assertSame('{"a":0}', '{"a":-0}', '{"a":0.00}', '{"a":0e99}');
+  assertSame('{"a":100}', '{"a":1e2}', '{"a":1e00000000000000000000002}');
+  assertDifferent('{"a":12345678901234567890}', '{"a":12345678901234567891}', '{"a":12345678901234567000}');
+  assertDifferent('{"a":0.1}', '{"a":0.1000000000000000000000000001}', '{"a":-0.1}', '{"a":1}', '{"a":10}');
+  assertDifferent('{"a":1e400}', '{"a":1e401}', '{"a":-1e400}', '{"a":1e-400}', '{"a":0}', '{"a":null}');
+  assertDifferent('{"a":1e99999999999999999998}', '{"a":1e99999999999999999999}');
+});
+
+test("__proto__ and constructor are members like any other", () => {
+  assertDifferent("{}", '{"__proto__":1}', '{"__proto__":{"a":1}}', '{"constructor":1}', '{"a":1}');
+  assertSame('{"__proto__":1,"a":2}', '{"a":2,"__proto__":1}');
+});
+
+test("brackets, quotation marks and NUL in strings of extra are text", () => {
+  assertDifferent('{"a":"]}"}', '{"a":"\\"]}"}', '{"a":"\\\\"}', '{"a":"\\u0000"}', '{"a":"\\\\u0000"}');
+});
+
+test("two spellings of one extra give one text", () => {
+  const twice = tree.chain((value) => fc.tuple(spelling(value), spelling(value)));
+  fc.assert(
+    fc.property(twice, ([left, right]) => {
+      assertSame(`{"x":${left}}`, `{"x":${right}}`);
+    }),
+    runs,
+  );
+});
+
+test("two extras give one text exactly when they are the same data", () => {
+  const two = fc.tuple(tree, tree).chain(([left, right]) =>
+    fc.tuple(fc.constant(left), fc.constant(right), spelling(left), spelling(right))
+  );
+  fc.assert(
+    fc.property(two, ([left, right, leftText, rightText]) => {
+      const same = canonicalText(ada, leftText) === canonicalText(ada, rightText);
+      assert.equal(same, areSame(left, right), `${leftText} and ${rightText}`);
+    }),
+    runs,
+  );
+});
+
+test("64 KiB of extra take no time to speak of", () => {
+  const startedMs = performance.now();
+  canonicalText(ada, `{"a":1e${"9".repeat(65_000)}}`);
+  canonicalText(ada, `{"a":"${"\\\\".repeat(32_000)}"}`);
+  canonicalText(ada, `{"a":[${"0,".repeat(32_000)}0]}`);
+  canonicalText(ada, `{${Array.from({ length: 7000 }, (_, at) => `"${at}":[]`)}}`);
+  const deep = "[".repeat(62) + `"${"x".repeat(65_000)}"` + "]".repeat(62);
+  canonicalText(ada, `{"a":${deep}}`);
+  assert.ok(performance.now() - startedMs < 2000);
+});

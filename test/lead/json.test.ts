@@ -1,0 +1,139 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+import fc from "fast-check";
+import { decode, isObject, members, mendEscapes, parseObject, stringEnd } from "../../src/lead/json.ts";
+import { literalOf, messyText, runs } from "./properties.ts";
+
+const depthMax = 64;
+const space = fc.string({ unit: fc.constantFrom(..." \t\r\n"), maxLength: 2 });
+
+/** The text of a JSON value with random white space, escapes and duplicate names. */
+const valueText = fc.letrec<{ value: string; object: string }>((tie) => ({
+  value: fc.oneof(
+    { depthSize: "small" },
+    fc.constantFrom("null", "true", "false", "0", "-1.10", "1E+5", "12345678901234567890"),
+    messyText.chain(literalOf),
+    tie("object"),
+    fc.tuple(space, fc.array(tie("value"), { maxLength: 3 })).map(([gap, items]) =>
+      `[${gap}${items.join(`${gap},${gap}`)}${gap}]`
+    ),
+  ),
+  object: fc.tuple(
+    space,
+    fc.array(
+      fc.tuple(fc.oneof(messyText, fc.constantFrom("a", "__proto__")).chain(literalOf), tie("value")),
+      { maxLength: 3 },
+    ),
+  ).map(([gap, pairs]) =>
+    `{${gap}${pairs.map(([name, value]) => `${name}${gap}:${gap}${value}`).join(`${gap},${gap}`)}${gap}}`
+  ),
+}));
+
+test("an object is parsed as JSON.parse parses it", () => {
+  fc.assert(
+    fc.property(valueText.object, (text) => {
+      assert.deepEqual(parseObject(text, depthMax), JSON.parse(text));
+    }),
+    runs,
+  );
+});
+
+test("what JSON.parse refuses, or what is no object, is null", () => {
+  fc.assert(
+    fc.property(fc.oneof(messyText, fc.json(), valueText.value), (text) => {
+      let expected: unknown = null;
+      try {
+        const value = JSON.parse(text);
+        if (isObject(value)) expected = value;
+      } catch {
+        // Null it is.
+      }
+      assert.deepEqual(parseObject(text, depthMax), expected);
+    }),
+    runs,
+  );
+});
+
+test("objects are told from arrays, null and the rest", () => {
+  assert.equal(isObject({}), true);
+  for (const value of [null, [], "", 0, true, undefined]) assert.equal(isObject(value), false);
+});
+
+test("the depth is counted outside strings, the object itself included", () => {
+  assert.deepEqual(parseObject('{"a":{}}', 2), { a: {} });
+  assert.equal(parseObject('{"a":{"b":[]}}', 2), null);
+  assert.deepEqual(parseObject('{"a":{},"b":[],"c":{}}', 2), { a: {}, b: [], c: {} });
+  assert.deepEqual(parseObject('{"[[[":"{{{\\"[[["}', 1), { "[[[": '{{{"[[[' });
+  assert.equal(parseObject('{"a":"[[[', 1), null, "an unclosed string");
+  assert.equal(parseObject(`{"a":${"[".repeat(30_000)}${"]".repeat(30_000)}}`, depthMax), null);
+  assert.equal(parseObject("[".repeat(65_000), depthMax), null);
+});
+
+test("members are listed as written, names decoded, duplicates and all", () => {
+  const text = ' { "a" : 1.10 ,\n"\\u0061":[ 1, {"b":"]}"} ],"__proto__":{"x":"\\\\"},"\\ud800":"\\ud800" } ';
+  assert.deepEqual(members(text), [
+    { name: "a", nameText: '"a"', valueText: "1.10" },
+    { name: "a", nameText: '"\\u0061"', valueText: '[ 1, {"b":"]}"} ]' },
+    { name: "__proto__", nameText: '"__proto__"', valueText: '{"x":"\\\\"}' },
+    { name: "\ufffd", nameText: '"\\ud800"', valueText: '"\\ud800"' },
+  ]);
+  assert.deepEqual(members("{}"), []);
+  assert.deepEqual(members(" { } "), []);
+});
+
+test("the members of any object put together again are the object", () => {
+  fc.assert(
+    fc.property(valueText.object, (text) => {
+      const found = members(text);
+      const again = found.map((member) => `${member.nameText}:${member.valueText}`).join();
+      assert.deepEqual(JSON.parse(`{${again}}`), JSON.parse(text));
+      for (const { name, nameText, valueText } of found) {
+        assert.equal(name, JSON.parse(nameText).toWellFormed());
+        assert.equal(valueText.trim(), valueText);
+        JSON.parse(valueText);
+      }
+    }),
+    runs,
+  );
+});
+
+test("mending escapes gives the well-formed text and touches nothing else", () => {
+  const unit = fc.constantFrom("\ud83d", "\ude00", "😀", "\\", '"', "u", "d", "8", "\n", "a");
+  fc.assert(
+    fc.property(fc.string({ unit, maxLength: 12 }).chain(literalOf), (literal) => {
+      const mended = mendEscapes(literal);
+      assert.equal(JSON.parse(mended), JSON.parse(literal).toWellFormed());
+      if (JSON.parse(literal).isWellFormed()) assert.equal(mended, literal);
+      assert.equal(mendEscapes(mended), mended);
+      assert.equal(decode(literal), JSON.parse(mended));
+    }),
+    runs,
+  );
+  assert.equal(mendEscapes('["\\uD83D\\uDE00","\\uDE00\\uD83D"]'), '["\\uD83D\\uDE00","\\ufffd\\ufffd"]');
+  assert.equal(mendEscapes('"\\\\ud83d \\n \\u0041"'), '"\\\\ud83d \\n \\u0041"');
+});
+
+test("a string ends at the first quotation mark that no odd run of backslashes precedes", () => {
+  assert.equal(stringEnd('"a" "b"', 0), 3);
+  assert.equal(stringEnd('"a" "b"', 4), 7);
+  assert.equal(stringEnd('"\\"" "', 0), 4);
+  assert.equal(stringEnd('"\\\\" "', 0), 4);
+  assert.equal(stringEnd('"\\\\\\" " "', 0), 7);
+  assert.equal(stringEnd('"', 0), 1);
+  assert.equal(stringEnd('"abc\\"', 0), 6);
+});
+
+test("64 KiB of the worst JSON takes no time to speak of", () => {
+  const startedMs = performance.now();
+  const strings = ["\\\\".repeat(32_000), '\\"'.repeat(32_000), "\\ud800".repeat(10_000), "{".repeat(65_000)];
+  for (const inside of strings) {
+    const text = `{"a":"${inside}"}`;
+    parseObject(text, depthMax);
+    members(text);
+    mendEscapes(text);
+  }
+  const flat = `{${Array.from({ length: 7000 }, (_, at) => `"${at}":[]`)}}`;
+  assert.equal(members(flat).length, 7000);
+  assert.notEqual(parseObject(flat, depthMax), null);
+  assert.ok(performance.now() - startedMs < 1000);
+});

@@ -1,0 +1,142 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+import fc from "fast-check";
+import {
+  countryDefault,
+  foldArea,
+  normalizeCountry,
+  normalizeState,
+  normalizeZip,
+} from "../../src/lead/place.ts";
+import { normalizeLine } from "../../src/lead/text.ts";
+import { areas } from "./areas.ts";
+import { messyText, runs } from "./properties.ts";
+
+/** `text` in some mix of cases. */
+const anyCase = (text: string): fc.Arbitrary<string> =>
+  fc.mixedCase(fc.constant(text), { toggleCase: (char) => char.toUpperCase() });
+
+test("a lead without a country is in the US", () => {
+  assert.equal(countryDefault, "US");
+});
+
+test("the specification's names of countries are mapped in any case", () => {
+  const names = {
+    USA: "US",
+    "U.S.": "US",
+    "United States": "US",
+    CAN: "CA",
+    Canada: "CA",
+    MEX: "MX",
+    Mexico: "MX",
+  };
+  for (const [name, code] of Object.entries(names)) {
+    fc.assert(
+      fc.property(anyCase(name.toLowerCase()), (text) => {
+        assert.equal(normalizeCountry(text), code);
+      }),
+      { numRuns: 20 },
+    );
+  }
+});
+
+test("two characters are upper-cased, whatever they are, and stay two", () => {
+  fc.assert(
+    fc.property(fc.string({ unit: "binary", minLength: 2, maxLength: 2 }), (text) => {
+      const country = normalizeCountry(text);
+      assert.equal([...country ?? ""].length, 2);
+      assert.equal(normalizeCountry(country!), country);
+    }),
+    runs,
+  );
+  assert.equal(normalizeCountry("gb"), "GB");
+  assert.equal(normalizeCountry("é1"), "É1");
+  assert.equal(normalizeCountry("ß1"), "ß1");
+  assert.equal(normalizeCountry("😀b"), "😀B");
+});
+
+test("one character, or three and more that are no name, are no country", () => {
+  for (const text of ["", "u", "é", "😀", "fra", "U.S.A.", "United State", "États-Unis", "constructor"]) {
+    assert.equal(normalizeCountry(text), null, text);
+  }
+});
+
+test("a state of exactly two ASCII letters is upper-cased, any other is left alone", () => {
+  assert.equal(normalizeState("on"), "ON");
+  fc.assert(
+    fc.property(fc.oneof(messyText, fc.stringMatching(/^[a-zA-Z]{0,3}$/)), (text) => {
+      const expected = /^[a-zA-Z][a-zA-Z]$/.test(text) ? text.toUpperCase() : text;
+      assert.equal(normalizeState(text), expected);
+    }),
+    runs,
+  );
+  for (const text of ["éa", "ａｂ", "a\n", "ſs"]) assert.equal(normalizeState(text), text);
+});
+
+test("nine bare digits become ZIP+4 in the US alone", () => {
+  fc.assert(
+    fc.property(fc.stringMatching(/^[0-9]{9}$/), (digits) => {
+      const [five, four] = [digits.slice(0, 5), digits.slice(5)];
+      assert.equal(normalizeZip(digits, "US"), `${five}-${four}`);
+      assert.equal(normalizeZip(digits, "CA"), digits);
+      assert.equal(normalizeZip(`${five}-${four}`, "US"), `${five}-${four}`);
+    }),
+    runs,
+  );
+  for (const text of ["12345", "12345678", "1234567890", "123 456 789", "١٢٣٤٥٦٧٨٩", "123456789\n"]) {
+    assert.equal(normalizeZip(text, "US"), text);
+  }
+});
+
+test("a Canadian code becomes ANA NAN whatever the country", () => {
+  const code = fc.stringMatching(/^[a-zA-Z][0-9][a-zA-Z][ -]?[0-9][a-zA-Z][0-9]$/);
+  fc.assert(
+    fc.property(code, fc.constantFrom("CA", "US", "FR", "Elsewhere"), (text, country) => {
+      const zip = normalizeZip(text, country);
+      assert.match(zip, /^[A-Z][0-9][A-Z] [0-9][A-Z][0-9]$/);
+      assert.equal(zip.replace(" ", ""), text.replace(/[ -]/, "").toUpperCase());
+      assert.equal(normalizeZip(zip, country), zip);
+    }),
+    runs,
+  );
+});
+
+test("any other postal code is left alone", () => {
+  const others = [
+    "k1a",
+    "k1a_0b1",
+    "k1a  0b1",
+    "1k2b3c",
+    "k1a0b1x",
+    "xk1a0b1",
+    "é1a0b1",
+    "sw1a 1aa",
+    "k1a\n0b1",
+  ];
+  for (const text of others) {
+    assert.equal(normalizeZip(text, "CA"), text);
+  }
+});
+
+test("a project_area folds the same in any case and with any space around it", () => {
+  for (const [folded, area] of areas) {
+    fc.assert(
+      fc.property(anyCase(area), fc.constantFrom("", " ", "\t", "\u3000"), (text, space) => {
+        assert.equal(foldArea(space + text.replaceAll(" ", `${space} `) + space), folded);
+      }),
+      { numRuns: 5 },
+    );
+  }
+  assert.equal(areas.size, 37);
+});
+
+test("folding a second time, or a term that is a normal line, changes nothing more", () => {
+  fc.assert(
+    fc.property(messyText, (text) => {
+      const folded = foldArea(text);
+      assert.equal(foldArea(folded), folded);
+      assert.equal(foldArea(normalizeLine(text)), folded);
+    }),
+    runs,
+  );
+});

@@ -1,0 +1,289 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+import fc from "fast-check";
+import { type FieldName, fieldNames, fields, flagNames, reasons } from "../../src/contract/fields.ts";
+import { canonicalText } from "../../src/lead/fingerprint.ts";
+import type { Lead, Verdict } from "../../src/lead/lead.ts";
+import { validate } from "../../src/lead/validate.ts";
+import { areas } from "./areas.ts";
+import { literalOf, messyText, numberText, runs } from "./properties.ts";
+
+const base = { first_name: "Ada", last_name: "Lovelace", phone: "+14155550123" };
+
+type Valid = Extract<Verdict, { kind: "valid" }>;
+
+function validLead(body: string): Valid {
+  const verdict = validate(body, areas);
+  assert.equal(verdict.kind, "valid", body);
+  return verdict as Valid;
+}
+
+/** Values that mean something to a field, and any others. */
+const fieldText = fc.oneof(
+  messyText,
+  fc.constantFrom("US", "fr", "ca", "Canada", "Elsewhere", "k1a0b1", "941031234", "Roof", "crawl  space"),
+  fc.constantFrom(
+    "415-555-0123",
+    "+1 (415) 555-0123",
+    "+44 20 7946 0958",
+    "A@B.CO",
+    "Repair",
+    "a\r\n\r\n\n\nb",
+  ),
+);
+
+/** The members of an envelope, as pairs of name and text of the value. */
+const envelope = fc.array(
+  fc.oneof(
+    { weight: 8, arbitrary: fc.tuple(fc.constantFrom(...fieldNames), fieldText.chain(literalOf)) },
+    { weight: 1, arbitrary: fc.tuple(fc.constantFrom(...fieldNames), fc.constant("null")) },
+    { weight: 2, arbitrary: fc.tuple(fc.constant("cost"), fc.constantFrom("1.005", "45", "999.99", "1e1")) },
+    { weight: 2, arbitrary: fc.tuple(fc.constant("extra"), fc.json().map((text) => `{"x":${text}}`)) },
+    {
+      weight: 2,
+      arbitrary: fc.tuple(
+        fc.constantFrom("note", "__proto__", "source", "First_Name", "x"),
+        fc.oneof(fc.json(), numberText, messyText.chain(literalOf)),
+      ),
+    },
+  ),
+  { maxLength: 12 },
+);
+
+const required = Object.entries(base).map(([name, value]) => [name, JSON.stringify(value)] as const);
+
+function bodyOf(pairs: readonly (readonly [string, string])[]): string {
+  return `{${pairs.map(([name, value]) => `${JSON.stringify(name)}:${value}`).join()}}`;
+}
+
+/** The body that a caller would post who has only the normalized lead. */
+function repost(lead: Lead, extra: string | null): string {
+  const { cost_cents, ...texts } = lead;
+  const pairs = Object.entries(texts).map(([name, text]) => [name, JSON.stringify(text)] as [string, string]);
+  if (cost_cents !== undefined) pairs.push(["cost", String(cost_cents / 100)]);
+  if (extra !== null) pairs.push(["extra", extra]);
+  return bodyOf(pairs);
+}
+
+test("no text whatever makes the validator throw", () => {
+  const anything = fc.oneof(messyText, fc.json(), envelope.map(bodyOf), fc.string({ unit: "binary" }));
+  fc.assert(
+    fc.property(anything, (body) => {
+      const verdict = validate(body, areas);
+      if (verdict.kind === "validation_failed") {
+        assert.ok(Object.keys(verdict.fields).length > 0);
+        for (const [name, reason] of Object.entries(verdict.fields)) {
+          assert.ok(name in fields || name === "cost", name);
+          assert.ok(reasons.includes(reason));
+        }
+      }
+    }),
+    runs,
+  );
+});
+
+test("a normalized lead posted again is the same lead, and its flags are the same", () => {
+  fc.assert(
+    fc.property(envelope, (pairs) => {
+      const verdict = validate(bodyOf([...required, ...pairs]), areas);
+      if (verdict.kind !== "valid") return;
+      const again = validLead(repost(verdict.lead, verdict.extra));
+      assert.deepEqual(again, verdict);
+      assert.equal(canonicalText(again.lead, again.extra), canonicalText(verdict.lead, verdict.extra));
+    }),
+    runs,
+  );
+});
+
+test("a valid lead keeps to the contract: caps, order, flags, no control characters, well-formed", () => {
+  fc.assert(
+    fc.property(envelope, (pairs) => {
+      const verdict = validate(bodyOf([...required, ...pairs]), areas);
+      if (verdict.kind !== "valid") return;
+      const order = [...fieldNames, "cost_cents"];
+      assert.deepEqual(Object.keys(verdict.lead), order.filter((name) => name in verdict.lead));
+      for (const name of fieldNames) {
+        const text = verdict.lead[name];
+        if (text === undefined) continue;
+        assert.ok(text.isWellFormed() && text !== "", name);
+        assert.ok([...text].length <= fields[name].lengthMax, name);
+        assert.ok(!text.includes("\0"), name);
+        if (name === "phone") assert.doesNotMatch(text, /^\p{White_Space}|\p{Cc}|\p{White_Space}$/u);
+        else if (name !== "project_details") {
+          assert.doesNotMatch(text, /^ | $| {2}|(?! )[\p{Cc}\p{White_Space}]/u);
+        }
+      }
+      assert.deepEqual(verdict.flags, flagNames.filter((flag) => verdict.flags.includes(flag)));
+      assert.equal(verdict.flags.includes("extra_fields_preserved"), verdict.extra !== null);
+    }),
+    runs,
+  );
+});
+
+test("what lies outside the envelope comes back as it was sent", () => {
+  const unknown = fc.uniqueArray(
+    fc.tuple(
+      fc.oneof(
+        messyText.map((text) => text.toWellFormed()),
+        fc.constantFrom("__proto__", "constructor", "a"),
+      ),
+      fc.oneof(fc.json(), numberText, fc.string({ unit: "grapheme" }).chain(literalOf)),
+    ),
+    { selector: ([name]) => name, minLength: 1, maxLength: 6 },
+  ).filter((pairs) => pairs.every(([name]) => !(name in fields) && name !== "cost" && name !== "extra"));
+  fc.assert(
+    fc.property(unknown, (pairs) => {
+      fc.pre(bodyOf(pairs).isWellFormed());
+      const { extra, lead } = validLead(bodyOf([...required, ...pairs]));
+      assert.equal(extra, bodyOf(pairs));
+      assert.deepEqual(lead, { ...base, country: "US" });
+      assert.equal(validLead(bodyOf([...required, ["extra", bodyOf(pairs)]])).extra, extra);
+    }),
+    runs,
+  );
+});
+
+test("extra is JSON that strict parsers accept, whatever was sent", () => {
+  fc.assert(
+    fc.property(envelope, (pairs) => {
+      const verdict = validate(bodyOf([...required, ...pairs]), areas);
+      if (verdict.kind !== "valid" || verdict.extra === null) return;
+      assert.ok(verdict.extra.isWellFormed());
+      JSON.parse(verdict.extra, (name, value) => {
+        assert.ok(name.isWellFormed());
+        assert.ok(typeof value !== "string" || value.isWellFormed());
+        return value;
+      });
+    }),
+    runs,
+  );
+});
+
+test("the order of the members and their spelling never change the content", () => {
+  const spelled = envelope.chain((pairs) => {
+    const unique = [...new Map([...required, ...pairs]).entries()];
+    const literals = unique.map(([name, value]) =>
+      fc.tuple(literalOf(name), value.startsWith('"') ? literalOf(JSON.parse(value)) : fc.constant(value))
+    );
+    const whole = fc.tuple(...literals)
+      .chain((list) => fc.shuffledSubarray(list, { minLength: list.length, maxLength: list.length }))
+      .map((list) => `{ ${list.map(([name, value]) => `${name} :\n${value}`).join(" ,\t")} }`);
+    return fc.tuple(fc.constant(bodyOf(unique)), whole);
+  });
+  fc.assert(
+    fc.property(spelled, ([left, right]) => {
+      const [a, b] = [validate(left, areas), validate(right, areas)];
+      assert.equal(a.kind, b.kind);
+      if (a.kind !== "valid" || b.kind !== "valid") return assert.deepEqual(a, b);
+      assert.deepEqual([a.lead, a.flags], [b.lead, b.flags]);
+      assert.equal(canonicalText(a.lead, a.extra), canonicalText(b.lead, b.extra));
+    }),
+    runs,
+  );
+});
+
+test("one value of a wrong type is invalid_json whatever the other fields are", () => {
+  const wrong = fc.json().filter((text) => !/^\s*(null|")/.test(text));
+  fc.assert(
+    fc.property(envelope, fc.constantFrom(...fieldNames), wrong, (pairs, name, value) => {
+      const body = bodyOf([...required, ...pairs.filter(([other]) => other !== name), [name, value]]);
+      assert.equal(validate(body, areas).kind, "invalid_json");
+    }),
+    runs,
+  );
+});
+
+test("exactly the fields over their caps are too_long", () => {
+  const lengths = fc.record(
+    Object.fromEntries(fieldNames.map((name) => [name, fc.integer({ min: -1, max: 1 })])),
+  );
+  fc.assert(
+    fc.property(lengths, (over) => {
+      // 16,000 of them have a test of their own.
+      const rune = (name: FieldName) => name === "project_details" ? "x" : "😀";
+      const sent = fieldNames.map((name) => [name, rune(name).repeat(fields[name].lengthMax + over[name]!)]);
+      const failing = fieldNames.filter((name) => over[name]! > 0);
+      const verdict = validate(JSON.stringify(Object.fromEntries(sent)), areas);
+      if (failing.length === 0) return assert.equal(verdict.kind, "valid");
+      assert.deepEqual(verdict, {
+        kind: "validation_failed",
+        fields: Object.fromEntries(failing.map((name) => [name, "too_long"])),
+        empty: false,
+      });
+    }),
+    { numRuns: Math.ceil(runs.numRuns / 3) },
+  );
+});
+
+test("project_details holds 16,000 characters outside the BMP and not one more", () => {
+  const roofs = "🏠".repeat(16_000);
+  assert.equal(validLead(JSON.stringify({ ...base, project_details: roofs })).lead.project_details, roofs);
+  assert.deepEqual(validate(JSON.stringify({ ...base, project_details: `${roofs}🏠` }), areas), {
+    kind: "validation_failed",
+    fields: { project_details: "too_long" },
+    empty: false,
+  });
+});
+
+test("an email that grows in lower case is measured in lower case", () => {
+  // U+0130 becomes an i and a combining dot.
+  const fits = `${"İ".repeat(121)}@example.com`;
+  assert.equal([...validLead(JSON.stringify({ ...base, email: fits })).lead.email!].length, 254);
+  const verdict = validate(JSON.stringify({ ...base, email: `İ${fits}` }), areas);
+  assert.deepEqual(verdict, { kind: "validation_failed", fields: { email: "too_long" }, empty: false });
+});
+
+test("half a surrogate pair in the text of the body reads as U+FFFD", () => {
+  assert.equal(validLead(`{"first_name":"A\ud83d","last_name":"B","phone":"1"}`).lead.first_name, "A\ufffd");
+  const { extra } = validLead(
+    bodyOf([...required, ["x\ude00", '"\ud83d\\ude00"']]).replace("\\ude00", "\ude00"),
+  );
+  assert.equal(extra, '{"x\ufffd":"\ufffd\\ufffd"}');
+});
+
+test("a recognized project_area is stored as the vocabulary spells it", () => {
+  const spelled = new Map([["hvac", "HVAC"], ["crawl space", "Crawl Space"]]);
+  for (const [sent, stored] of [["hvac", "HVAC"], [" CRAWL  space", "Crawl Space"]] as const) {
+    const verdict = validate(JSON.stringify({ ...base, project_area: sent }), spelled);
+    assert.ok(verdict.kind === "valid");
+    assert.equal(verdict.lead.project_area, stored);
+    assert.deepEqual(verdict.flags, []);
+  }
+  const verdict = validate(JSON.stringify({ ...base, project_area: "roof" }), new Map());
+  assert.deepEqual(verdict.kind === "valid" && verdict.flags, ["project_area_unknown"]);
+});
+
+test("nothing that fits in 64 KiB overflows a stack or takes long", () => {
+  const bodies = [
+    "[".repeat(65_536),
+    `{"a":${"[".repeat(32_000)}${"]".repeat(32_000)}}`,
+    `${'{"a":'.repeat(13_000)}`,
+    `{"first_name":"${" ".repeat(65_000)}"}`,
+    `{"first_name":"${" a".repeat(32_000)}"}`,
+    `{"phone":"${"\u3000-".repeat(16_000)}"}`,
+    `{"project_details":"${" \\n".repeat(21_000)}"}`,
+    `{"email":"${"@".repeat(65_000)}"}`,
+    `{"email":"a@${".".repeat(65_000)}"}`,
+    `{"zip":"${"1".repeat(65_000)}"}`,
+    `{"cost":1e${"9".repeat(65_000)}}`,
+    `{"cost":0.${"0".repeat(65_000)}}`,
+    `{"x":"${"\\ud800".repeat(10_000)}"}`,
+    `{"x":"${"\\\\".repeat(32_000)}"}`,
+    `{${Array.from({ length: 7000 }, (_, at) => `"${at}":0`)}}`,
+    `{${'"a":0,'.repeat(10_000)}"a":0}`,
+  ];
+  for (const body of bodies) {
+    const startedMs = performance.now();
+    validate(body, areas);
+    const tookMs = performance.now() - startedMs;
+    assert.ok(tookMs < 250, `${body.slice(0, 30)}… took ${tookMs} ms`);
+  }
+});
+
+test("validating never changes the prototype of anything", () => {
+  validLead(
+    bodyOf([...required, ["__proto__", '{"polluted":1}'], ["constructor", '{"prototype":{"polluted":1}}']]),
+  );
+  assert.equal("polluted" in {}, false);
+  assert.equal(Object.getPrototypeOf(validLead(bodyOf(required)).lead), Object.prototype);
+});
