@@ -1,0 +1,170 @@
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import { flagNames } from "../../src/contract/fields.ts";
+import { ctl, runCtl } from "../support/server.ts";
+import { freshKey, lead, World } from "./world.ts";
+
+const world = await World.open();
+after(() => world.close());
+await world.start();
+
+test("POST /v1/intake answers 202 with the acknowledgement and commits event and outbox row together", async () => {
+  const key = await world.issue();
+  const answer = await world.intake({ key: key.text, body: lead() });
+  assert.equal(answer.status, 202);
+  assert.deepEqual(Object.keys(answer.json), ["event_id", "status", "received_at", "source", "flags"]);
+  assert.equal(answer.json.status, "accepted");
+  assert.equal(answer.json.source, key.label);
+  assert.deepEqual(answer.json.flags, []);
+  assert.match(answer.json.event_id, /^[0-9a-z]+$/);
+  assert.match(answer.json.received_at, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+  const [together] = await world.sql`
+    select e.xmin = o.xmin as same, e.tenant_id, e.key_id, o.tenant_id as outbox_tenant
+    from event as e join outbox as o using (event_id) where event_id = ${answer.json.event_id}`;
+  assert.deepEqual({ ...together }, {
+    same: true,
+    tenant_id: key.tenant.id,
+    key_id: key.id,
+    outbox_tenant: key.tenant.id,
+  });
+});
+
+test("the acknowledgement is JSON, is not to be cached, and says what is left of both budgets", async () => {
+  const { headers } = await world.intake({ key: (await world.issue()).text, body: lead() });
+  assert.equal(headers["content-type"], "application/json");
+  assert.equal(headers["cache-control"], "no-store");
+  assert.match(String(headers["ratelimit-policy"]), /^"ip";q=\d+;w=60, "key";q=\d+;w=60$/);
+  assert.match(String(headers["ratelimit"]), /^"ip";r=\d+;t=\d+, "key";r=\d+;t=\d+$/);
+  assert.equal(headers["retry-after"], undefined);
+  assert.equal(headers["access-control-allow-origin"], undefined);
+});
+
+test("received_at is the database's clock in the commit, and the repeat has the first one's", async () => {
+  const key = await world.issue();
+  const options = { key: key.text, body: lead(), headers: { "Idempotency-Key": freshKey() } };
+  await world.setClock("2031-05-06 07:08:09.123456+00");
+  const first = await world.intake(options);
+  await world.setClock(null);
+  assert.equal(first.json.received_at, "2031-05-06T07:08:09.123Z");
+  const again = await world.intake(options);
+  assert.equal(again.status, 200);
+  assert.equal(again.json.received_at, "2031-05-06T07:08:09.123Z");
+  const [row] = await world.sql`
+    select received_at = '2031-05-06 07:08:09.123456+00' as exact from event
+    where event_id = ${first.json.event_id}`;
+  assert.equal(row?.exact, true);
+});
+
+test("event ids sort by acceptance and differ by 80 random bits within one commit", async () => {
+  const key = await world.issue();
+  const ids: string[] = [];
+  for (let post = 0; post < 20; post += 1) {
+    ids.push((await world.intake({ key: key.text, body: lead() })).json.event_id);
+  }
+  assert.deepEqual(ids, [...ids].sort());
+  const batch = await Promise.all(
+    Array.from({ length: 100 }, () => world.intake({ key: key.text, body: lead() })),
+  );
+  const tails = new Set([...ids, ...batch.map(({ json }) => json.event_id)].map((id) => id.slice(-20)));
+  assert.equal(tails.size, 120);
+  for (let place = 0; place < 20; place += 1) {
+    const digits = new Set([...tails].map((tail) => tail[place]));
+    assert.ok(digits.size > 4, `character ${place} of the random part takes many values`);
+  }
+});
+
+test("the source is the key's label, and one in the body only lands in extra", async () => {
+  const key = await world.issue({ label: "Dächer & Söhne – Köln 屋根" });
+  const answer = await world.intake({ key: key.text, body: lead({ source: "spoofed" }) });
+  assert.equal(answer.status, 202);
+  assert.equal(answer.json.source, "Dächer & Söhne – Köln 屋根");
+  assert.deepEqual(answer.json.flags, ["extra_fields_preserved"]);
+  const event = await world.event(answer.json.event_id);
+  assert.equal(event.extra, '{"source":"spoofed"}');
+  assert.equal(event.key_id, key.id);
+  assert.equal(event.lead.source, undefined);
+});
+
+test("every flag is an observation on a 202, and the repeat has the first one's flags", async () => {
+  const key = await world.issue();
+  const body = lead({
+    phone: "+44 20 7946 0000",
+    email: "nobody",
+    country: "Freedonia",
+    project_area: "observatory",
+    project_service: "demolish",
+    campaign_code: 7,
+  });
+  const options = { key: key.text, body, headers: { "Idempotency-Key": freshKey() } };
+  const first = await world.intake(options);
+  assert.equal(first.status, 202);
+  assert.deepEqual(first.json.flags, flagNames);
+  const again = await world.intake({ ...options, body: lead() });
+  assert.equal(again.status, 200);
+  assert.deepEqual(again.json, { ...first.json, status: "duplicate" });
+});
+
+test("the 200 of a repeat has the same members and headers as the 202", async () => {
+  const options = {
+    key: (await world.issue()).text,
+    body: lead(),
+    headers: { "Idempotency-Key": freshKey() },
+  };
+  const first = await world.intake(options);
+  const again = await world.intake(options);
+  assert.deepEqual(Object.keys(again.json), Object.keys(first.json));
+  assert.deepEqual(again.json, { ...first.json, status: "duplicate" });
+  assert.deepEqual(Object.keys(again.headers).sort(), Object.keys(first.headers).sort());
+});
+
+for (const type of ["text/plain", "application/x-www-form-urlencoded", "application/json; charset=latin1"]) {
+  test(`a JSON object sent as ${type} is a lead: Content-Type is not enforced`, async () => {
+    const key = await world.issue();
+    const body = lead({ city: "Zürich" });
+    const answer = await world.intake({ key: key.text, body, headers: { "Content-Type": type } });
+    assert.equal(answer.status, 202);
+    assert.equal((await world.event(answer.json.event_id)).lead.city, "Zürich");
+  });
+}
+
+test("ctl issues a working key, lead show --json prints the lead that was posted, lead list finds it", async () => {
+  const options = { databaseUrl: world.database.url };
+  await ctl(["tenant", "add", "acme"], options);
+  const issued = await ctl(["key", "issue", "acme", "--label", "acme web"], options);
+  const body = lead({ phone: "212.555.0100", cost: 1.005, zip: "123456789", email: "A@B.example" });
+  const idempotencyKey = freshKey();
+  const answer = await world.intake({
+    key: issued.key,
+    body,
+    headers: { "Idempotency-Key": idempotencyKey },
+  });
+  assert.equal(answer.status, 202);
+  const { event_id } = answer.json;
+  const shown = await ctl(["lead", "show", event_id], options);
+  assert.deepEqual(shown, {
+    event_id,
+    kind: "lead",
+    tenant: "acme",
+    source: "acme web",
+    received_at: answer.json.received_at,
+    flags: [],
+    idempotency_key: idempotencyKey,
+    lead: {
+      first_name: body.first_name,
+      last_name: body.last_name,
+      phone: "+12125550100",
+      email: "a@b.example",
+      zip: "12345-6789",
+      country: "US",
+      cost_cents: 101,
+    },
+    extra: {},
+    raw: JSON.stringify(body),
+    delivery: { state: "pending", attempts: [] },
+  });
+  const listed = await ctl(["lead", "list", "--tenant", "acme"], options);
+  assert.deepEqual(listed.map((row: { event_id: string }) => row.event_id), [event_id]);
+  const both = await ctl(["lead", "show", event_id, event_id], options);
+  assert.deepEqual(both, [shown, shown]);
+  assert.equal((await runCtl(["lead", "show", "0000"], options)).code, 1);
+});

@@ -1,0 +1,204 @@
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import { freshKey, type IssuedKey, lead, World } from "./world.ts";
+
+const world = await World.open();
+after(() => world.close());
+await world.start();
+const second = await world.start();
+const key = await world.issue();
+
+const post = (body: unknown, idempotencyKey: string, by: IssuedKey = key) =>
+  world.intake({ key: by.text, body, headers: { "Idempotency-Key": idempotencyKey } });
+
+/** A header value with the bytes of text in UTF-8: header strings are one character per byte. */
+const utf8 = (text: string) => Buffer.from(text, "utf8").toString("latin1");
+
+async function collisions(eventId: string) {
+  return await world.sql<{ count: number; last_name: string; key_id: number; raw: string }[]>`
+    select count::int, lead->>'last_name' as last_name, key_id, raw from collision
+    where event_id = ${eventId} order by id`;
+}
+
+test("a repeat with the same Idempotency-Key answers 200 duplicate with the first event_id; no second lead", async () => {
+  const idempotencyKey = freshKey();
+  const body = lead({ cost: 5 });
+  const first = await post(body, idempotencyKey);
+  assert.equal(first.status, 202);
+  await world.leavesNothing(async () => {
+    for (let retry = 0; retry < 3; retry += 1) {
+      const again = await post(body, idempotencyKey);
+      assert.equal(again.status, 200);
+      assert.deepEqual(again.json, { ...first.json, status: "duplicate" });
+    }
+  });
+  assert.equal((await world.event(first.json.event_id)).idempotency_key, idempotencyKey);
+});
+
+test("another server answers the repeat in the same way", async () => {
+  const options = { key: key.text, body: lead(), headers: { "Idempotency-Key": freshKey() } };
+  const first = await world.intake(options);
+  const again = await world.intake(options, second);
+  assert.deepEqual(again.json, { ...first.json, status: "duplicate" });
+});
+
+test("another lead under a used Idempotency-Key answers 200 and is kept aside as a collision with a count", async () => {
+  const idempotencyKey = freshKey();
+  const first = await post(lead({ cost: 5 }), idempotencyKey);
+  const rival = lead({ cost: 7, project_area: "observatory" });
+  const before = await world.stored();
+  for (const status of [200, 200, 200]) {
+    const answer = await post(rival, idempotencyKey);
+    assert.equal(answer.status, status);
+    assert.equal(answer.json.event_id, first.json.event_id);
+    assert.deepEqual(answer.json.flags, first.json.flags);
+  }
+  assert.equal((await post(lead(), idempotencyKey)).status, 200);
+  const kept = await collisions(first.json.event_id);
+  assert.deepEqual(kept.map(({ count }) => count), [3, 1]);
+  assert.equal(kept[0]?.last_name, rival.last_name);
+  assert.equal(kept[0]?.raw, JSON.stringify(rival));
+  assert.equal(kept[0]?.key_id, key.id);
+  // Not a lead: no event, nothing to deliver, nothing charged, no term counted.
+  assert.deepEqual(await world.stored(), { ...before, collisions: before.collisions + 2 });
+});
+
+test("the same lead spelled otherwise under its Idempotency-Key is a plain retry, not a collision", async () => {
+  const idempotencyKey = freshKey();
+  const last_name = lead().last_name as string;
+  const body = { first_name: "Ada", last_name, phone: "555-123-4567", cost: 1.1, x: 1.10, y: "é" };
+  const first = await post(body, idempotencyKey);
+  assert.equal(first.status, 202);
+  const respelled = `{ "y":"\\u00e9", "x":11e-1, "extra":{}, "cost":1.100,"city":null,
+    "phone":"+1 (555) 123 4567","last_name":"  ${
+    last_name.replaceAll(" ", "   ")
+  } ","first_name":"\\u0041da"}`;
+  assert.equal((await post(respelled, idempotencyKey)).status, 200);
+  assert.deepEqual([...await collisions(first.json.event_id)], []);
+});
+
+test("of concurrent posts of one Idempotency-Key with different leads one is accepted, the others are collisions", async () => {
+  const idempotencyKey = freshKey();
+  const answers = await Promise.all(Array.from({ length: 20 }, () => post(lead(), idempotencyKey)));
+  assert.deepEqual(answers.map(({ status }) => status).sort(), [...Array(19).fill(200), 202]);
+  const ids = new Set(answers.map(({ json }) => json.event_id));
+  assert.equal(ids.size, 1);
+  assert.equal((await collisions([...ids][0])).length, 19);
+});
+
+test("256 concurrent posts of one Idempotency-Key over two servers: one 202, the rest 200, one event", async () => {
+  const before = await world.stored();
+  const options = { key: key.text, body: lead({ cost: 3 }), headers: { "Idempotency-Key": freshKey() } };
+  const answers = await Promise.all(
+    Array.from({ length: 256 }, (_, index) => world.intake(options, index % 2 === 0 ? undefined : second)),
+  );
+  const statuses = answers.map(({ status }) => status);
+  assert.equal(statuses.filter((status) => status === 202).length, 1);
+  assert.equal(statuses.filter((status) => status === 200).length, 255);
+  assert.equal(new Set(answers.map(({ json }) => json.event_id)).size, 1);
+  const { events, outbox, pending } = before;
+  assert.deepEqual(await world.stored(), {
+    ...before,
+    events: events + 1,
+    outbox: outbox + 1,
+    pending: pending + 1,
+  });
+});
+
+test("an Idempotency-Key belongs to the tenant: its keys share it, and the 200 has the calling key's source", async () => {
+  const idempotencyKey = freshKey();
+  const sister = await world.issue({ tenant: key.tenant, label: "the other source" });
+  const body = lead();
+  const first = await post(body, idempotencyKey);
+  const again = await post(body, idempotencyKey, sister);
+  assert.equal(again.status, 200);
+  assert.deepEqual(again.json, { ...first.json, status: "duplicate", source: "the other source" });
+  assert.equal((await world.event(first.json.event_id)).key_id, key.id);
+});
+
+test("two tenants may use one Idempotency-Key", async () => {
+  const idempotencyKey = freshKey();
+  const stranger = await world.issue();
+  const body = lead();
+  const mine = await post(body, idempotencyKey);
+  const theirs = await post(body, idempotencyKey, stranger);
+  assert.equal(mine.status, 202);
+  assert.equal(theirs.status, 202);
+  assert.notEqual(mine.json.event_id, theirs.json.event_id);
+});
+
+test("rotation does not break idempotency: the new key repeats what the revoked one posted", async () => {
+  const old = await world.issue();
+  const body = lead();
+  const idempotencyKey = freshKey();
+  const first = await post(body, idempotencyKey, old);
+  const fresh = await world.issue({ tenant: old.tenant });
+  await world.sql`update api_key set revoked_at = now() where id = ${old.id}`;
+  const again = await post(body, idempotencyKey, fresh);
+  assert.equal(again.status, 200);
+  assert.equal(again.json.event_id, first.json.event_id);
+});
+
+test("an Idempotency-Key never expires", async () => {
+  const idempotencyKey = freshKey();
+  const body = lead();
+  await world.setClock("2027-01-01 00:00:00+00");
+  const first = await post(body, idempotencyKey);
+  await world.setClock("2037-01-01 00:00:00+00");
+  const again = await post(body, idempotencyKey);
+  await world.setClock(null);
+  assert.equal(first.status, 202);
+  assert.equal(again.json.event_id, first.json.event_id);
+});
+
+test("an Idempotency-Key of 200 characters is accepted and one of 201 answers 422 too_long", async () => {
+  assert.equal((await post(lead(), freshKey().padEnd(200, "k"))).status, 202);
+  const answer = await world.leavesNothing(() => post(lead(), freshKey().padEnd(201, "k")));
+  assert.equal(answer.status, 422);
+  assert.deepEqual(answer.json.fields, { "Idempotency-Key": "too_long" });
+  const both = await post({ first_name: "Ada" }, "k".repeat(201));
+  assert.deepEqual(both.json.fields, {
+    last_name: "required",
+    phone: "required",
+    "Idempotency-Key": "too_long",
+  });
+});
+
+test("an Idempotency-Key's characters are counted, not its bytes, and it is stored as text", async () => {
+  const text = `${"🏠".repeat(190)}${freshKey().slice(-10)}`;
+  const first = await post(lead(), utf8(text));
+  assert.equal(first.status, 202);
+  assert.equal((await world.event(first.json.event_id)).idempotency_key, text);
+  assert.equal((await post(lead(), utf8(`${text}!`))).status, 422);
+});
+
+test("an Idempotency-Key is compared byte for byte: case, composition and encoding count", async () => {
+  const base = freshKey();
+  const spellings = [
+    `${base}a`,
+    `${base}A`,
+    utf8(`${base}é`),
+    utf8(`${base}e\u0301`),
+    `${base}\xe9`,
+    `${base}é?`,
+  ];
+  const body = lead();
+  const ids = new Set<string>();
+  for (const spelling of spellings) {
+    const answer = await post(body, spelling);
+    assert.equal(answer.status, 202, spelling);
+    ids.add(answer.json.event_id);
+    assert.equal((await post(body, spelling)).json.event_id, answer.json.event_id);
+  }
+  assert.equal(ids.size, spellings.length);
+});
+
+test("a blank Idempotency-Key counts as absent", async () => {
+  const body = lead();
+  const first = await post(body, "");
+  const again = await post(body, "   ");
+  assert.equal(first.status, 202);
+  assert.equal(again.status, 200);
+  assert.equal((await world.event(first.json.event_id)).idempotency_key, null);
+  assert.equal((await post(lead(), " ")).status, 202);
+});

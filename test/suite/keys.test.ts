@@ -1,0 +1,214 @@
+import assert from "node:assert/strict";
+import { createHash, getRandomValues } from "node:crypto";
+import { after, test } from "node:test";
+import { makeKey } from "../../src/contract/api_key.ts";
+import { ctl } from "../support/server.ts";
+import { freshKey, lead, World } from "./world.ts";
+
+const world = await World.open();
+after(() => world.close());
+await world.start();
+
+const keyCheck = { first_name: "required", last_name: "required", phone: "required" };
+
+test("the key check {} answers 422 with the three required fields, stores nothing and is no use of the key", async () => {
+  const key = await world.issue();
+  const headers = { "Idempotency-Key": freshKey() };
+  const answer = await world.leavesNothing(() => world.intake({ key: key.text, body: {}, headers }));
+  assert.equal(answer.status, 422);
+  assert.deepEqual(answer.json, {
+    error: "validation_failed",
+    request_id: answer.headers["x-request-id"],
+    fields: keyCheck,
+  });
+  assert.equal((await world.intake({ key: key.text, body: lead(), headers })).status, 202);
+});
+
+test("an issued key works at once, also when it was refused a moment before", async () => {
+  const text = makeKey({ surface: "intake", sandbox: false }, (bytes) => getRandomValues(bytes));
+  assert.equal((await world.intake({ key: text, body: {} })).status, 401);
+  const { id: tenantId } = await world.tenant();
+  await world.sql`
+    insert into api_key (tenant_id, surface, label, digest, last4)
+    values (${tenantId}, 'intake', 'new', decode(${
+    createHash("sha256").update(text).digest("hex")
+  }, 'hex'), 'xxxx')`;
+  assert.equal((await world.intake({ key: text, body: {} })).status, 422);
+});
+
+const wellFormed = makeKey({ surface: "intake", sandbox: false }, (bytes) => getRandomValues(bytes));
+const refusedKeys: Readonly<Record<string, string | undefined>> = {
+  "no key": undefined,
+  "a blank key": " ",
+  "nonsense": "secret",
+  "an unknown key": wellFormed,
+  "a mistyped key": `${wellFormed.slice(0, 12)}${wellFormed[12] === "a" ? "b" : "a"}${wellFormed.slice(13)}`,
+  "a key in other case": wellFormed.toUpperCase(),
+  "a key with more behind it": `${wellFormed}0`,
+  "a cut key": wellFormed.slice(0, -1),
+  "SQL": "' or 1=1 --",
+  "two keys": `${wellFormed}, ${wellFormed}`,
+};
+
+for (const [what, key] of Object.entries(refusedKeys)) {
+  test(`POST /v1/intake with ${what} answers 401 unauthorized and stores nothing`, async () => {
+    await world.leavesNothing(async () => {
+      for (const body of [lead(), {}, "[]"]) {
+        const answer = await world.intake({ ...(key === undefined ? {} : { key }), body });
+        assert.equal(answer.status, 401);
+        assert.deepEqual(answer.json, { error: "unauthorized", request_id: answer.headers["x-request-id"] });
+      }
+    });
+  });
+}
+
+test("a key anywhere but in X-API-Key is 401", async () => {
+  const { text } = await world.issue();
+  const answer = await world.send(`/v1/intake?X-API-Key=${text}`, {
+    method: "POST",
+    body: lead({ "X-API-Key": text }),
+    headers: { "Authorization": `Bearer ${text}`, "Cookie": `X-API-Key=${text}` },
+  });
+  assert.equal(answer.status, 401);
+});
+
+test("the header's name is X-API-Key in any case", async () => {
+  const { text } = await world.issue();
+  for (const name of ["x-api-key", "X-Api-Key", "X-API-KEY"]) {
+    assert.equal((await world.intake({ body: {}, headers: { [name]: text } })).status, 422);
+  }
+});
+
+test("a forms key on the intake is 401", async () => {
+  const key = await world.issue({ surface: "forms" });
+  await world.leavesNothing(async () => {
+    assert.equal((await world.intake({ key: key.text, body: {} })).status, 401);
+    assert.equal((await world.intake({ key: key.text, body: lead() })).status, 401);
+  });
+});
+
+test("a wrong checksum and a forms key are 401 without a query: they are answered while no key can be read", async () => {
+  const key = await world.issue();
+  const forms = await world.issue({ surface: "forms" });
+  const mistyped = key.text.slice(0, -1) + (key.text.endsWith("0") ? "1" : "0");
+  const release = await world.hold("lock table api_key in access exclusive mode");
+  const asked = world.intake({ key: key.text, body: {} });
+  await world.untilWaiting();
+  const answers = [mistyped, forms.text, "nonsense", ""].map((text) =>
+    world.intake({ key: text, body: lead(), timeoutMs: 2_000 })
+  );
+  const settled = await Promise.allSettled(answers);
+  await release();
+  assert.deepEqual(settled.map((answer) => answer.status === "fulfilled" && answer.value.status), [
+    401,
+    401,
+    401,
+    401,
+  ]);
+  assert.equal((await asked).status, 422);
+});
+
+test("a key that cannot be looked up is 503 not_accepting, not 401", async () => {
+  const key = await world.issue();
+  // Their turn may come while the table is locked.
+  world.expectLogged("totals_kept");
+  await world.leavesNothing(async () => {
+    const release = await world.hold("lock table api_key in access exclusive mode");
+    const answer = await world.intake({ key: key.text, body: lead() });
+    await release();
+    assert.equal(answer.status, 503);
+    assert.deepEqual(answer.json, { error: "not_accepting", request_id: answer.headers["x-request-id"] });
+  });
+  assert.equal((await world.intake({ key: key.text, body: {} })).status, 422);
+});
+
+test("after ctl key revoke has returned, {} answers 401 at once and a post answers 401, though the key was cached", async () => {
+  const key = await world.issue();
+  assert.equal((await world.intake({ key: key.text, body: lead() })).status, 202);
+  assert.equal((await world.intake({ key: key.text, body: {} })).status, 422);
+  const revoked = await ctl(["key", "revoke", String(key.id)], { databaseUrl: world.database.url });
+  assert.equal(revoked.already_revoked, false);
+  await world.leavesNothing(async () => {
+    assert.equal((await world.intake({ key: key.text, body: {} })).status, 401);
+    assert.equal((await world.intake({ key: key.text, body: "[]" })).status, 401);
+    assert.equal((await world.intake({ key: key.text, body: lead({ cost: 0 }) })).status, 401);
+    assert.equal((await world.intake({ key: key.text, body: lead() })).status, 401);
+  });
+});
+
+test("a repeat under a revoked key is 401, not 200", async () => {
+  const key = await world.issue();
+  const options = { key: key.text, body: lead(), headers: { "Idempotency-Key": freshKey() } };
+  assert.equal((await world.intake(options)).status, 202);
+  await world.sql`update api_key set revoked_at = now() where id = ${key.id}`;
+  assert.equal((await world.intake(options)).status, 401);
+});
+
+test("a post under way when its key is revoked is 401 unless its commit had begun; the revocation waits for that", async () => {
+  const key = await world.issue();
+  assert.equal((await world.intake({ key: key.text, body: lead() })).status, 202);
+  const release = await world.holdCommits();
+  const begun = world.intake({ key: key.text, body: lead() });
+  await world.untilWaiting(1);
+  const queued = world.intake({ key: key.text, body: lead() });
+  let hasReturned = false;
+  const revoking = world.sql`update api_key set revoked_at = now() where id = ${key.id}`.then(() => {
+    hasReturned = true;
+  });
+  await world.untilWaiting(2);
+  // On another connection, so that the queued post has been read when this is answered.
+  assert.equal((await world.send("/healthz")).status, 200);
+  assert.equal(hasReturned, false, "revoking waits for the commit under way");
+  await release();
+  assert.equal((await begun).status, 202);
+  await revoking;
+  assert.equal((await queued).status, 401);
+});
+
+test("nothing of a key commits after ctl key revoke has returned, under load from many clients on two servers", async () => {
+  const second = await world.start();
+  const key = await world.issue();
+  const other = await world.issue({ tenant: key.tenant });
+  let isRevoked = false;
+  let accepted = 0;
+  const count = async () => {
+    const [row] = await world.sql<{ count: number }[]>`
+      select count(*)::int as count from event where key_id = ${key.id}`;
+    return row?.count ?? 0;
+  };
+  const client = async (server?: typeof second) => {
+    for (let late = 0; late < 5;) {
+      const startedAfter = isRevoked;
+      const { status } = await world.intake({ key: key.text, body: lead() }, server);
+      if (status === 202) accepted += 1;
+      else assert.equal(status, 401);
+      if (!startedAfter) continue;
+      assert.equal(status, 401);
+      late += 1;
+      assert.equal((await world.intake({ key: key.text, body: {} }, server)).status, 401);
+    }
+  };
+  const clients = Array.from({ length: 24 }, (_, index) => client(index % 2 === 0 ? undefined : second));
+  await ctl(["key", "revoke", String(key.id)], { databaseUrl: world.database.url });
+  isRevoked = true;
+  const committed = await count();
+  await Promise.all(clients);
+  assert.equal(await count(), committed);
+  assert.equal(accepted, committed, "every 202 is stored, and nothing else");
+  assert.ok(committed > 0, "the key was in use");
+  assert.equal((await world.intake({ key: other.text, body: lead() })).status, 202, "others go on");
+});
+
+test("the key is stored as its SHA-256 only", async () => {
+  const key = await world.issue();
+  assert.equal((await world.intake({ key: key.text, body: lead() })).status, 202);
+  const tables = await world.sql<{ name: string }[]>`
+    select table_name as name from information_schema.tables where table_schema = 'public'`;
+  for (const { name } of tables) {
+    const [found] = await world.sql`
+      select count(*)::int as count from ${world.sql(name)} as t where t::text like ${`%${
+      key.text.slice(10, 42)
+    }%`}`;
+    assert.equal(found?.count, 0, name);
+  }
+});

@@ -1,0 +1,247 @@
+import assert from "node:assert/strict";
+import { gzipSync } from "node:zlib";
+import { after, test } from "node:test";
+import { limits } from "../../src/contract/limits.ts";
+import { exchangeRaw } from "./raw_connection.ts";
+import { freshKey, lead, World } from "./world.ts";
+
+const world = await World.open();
+after(() => world.close());
+const server = await world.start();
+const key = await world.issue();
+
+/** A lead of exactly this many bytes. */
+function leadOfBytes(bytes: number): string {
+  const start = JSON.stringify(lead()).replace("}", ',"project_details":"');
+  return `${start}${"x".repeat(bytes - start.length - 2)}"}`;
+}
+
+const notLeads: Readonly<Record<string, string | Uint8Array>> = {
+  "nothing": "",
+  "no JSON": "first_name=Ada",
+  "half an object": '{"first_name":"Ada"',
+  "an array": "[]",
+  "a string": '"lead"',
+  "null": "null",
+  "a number for a name": JSON.stringify(lead({ first_name: 1 })),
+  "true for an optional field": JSON.stringify(lead({ city: true })),
+  "an array for a phone": JSON.stringify(lead({ phone: ["5551234567"] })),
+  "a string for the cost": JSON.stringify(lead({ cost: "12.50" })),
+  "an array for extra": JSON.stringify(lead({ extra: [] })),
+  "a string for extra": JSON.stringify(lead({ extra: "x" })),
+  "null for extra": JSON.stringify(lead({ extra: null })),
+  "bytes that are not UTF-8": new Uint8Array([...Buffer.from('{"first_name":"'), 0xff, 0x22, 0x7d]),
+  "UTF-16": new Uint8Array(Buffer.from(`\ufeff${JSON.stringify(lead())}`, "utf16le")),
+  "65 levels": JSON.stringify(lead()).replace("}", `,"deep":${"[".repeat(64)}${"]".repeat(64)}}`),
+  "30,000 levels": `{"deep":${"[".repeat(30_000)}${"]".repeat(30_000)}}`,
+  "two objects": "{}{}",
+  "a raw NUL": `{"first_name":"A\u0000"}`,
+};
+
+for (const [what, body] of Object.entries(notLeads)) {
+  test(`POST /v1/intake with ${what} answers 400 invalid_json and stores nothing`, async () => {
+    await world.leavesNothing(async () => {
+      const answer = await world.intake({ key: key.text, body });
+      assert.equal(answer.status, 400);
+      assert.deepEqual(answer.json, {
+        error: "invalid_json",
+        request_id: answer.headers["x-request-id"],
+      });
+    });
+  });
+}
+
+test("64 levels of nesting are accepted", async () => {
+  const body = JSON.stringify(lead()).replace("}", `,"deep":${"[".repeat(63)}${"]".repeat(63)}}`);
+  assert.equal((await world.intake({ key: key.text, body })).status, 202);
+});
+
+test("a body with a Content-Encoding answers 400 invalid_json, and identity is none", async () => {
+  const body = gzipSync(JSON.stringify(lead()));
+  const packed = await world.intake({ key: key.text, body, headers: { "Content-Encoding": "gzip" } });
+  assert.equal(packed.status, 400);
+  const claimed = await world.intake({ key: key.text, body: lead(), headers: { "Content-Encoding": "br" } });
+  assert.equal(claimed.json.error, "invalid_json");
+  const plain = await world.intake({
+    key: key.text,
+    body: lead(),
+    headers: { "Content-Encoding": "Identity" },
+  });
+  assert.equal(plain.status, 202);
+});
+
+test("POST /v1/intake answers 422 naming every failing field and consumes no Idempotency-Key", async () => {
+  const headers = { "Idempotency-Key": freshKey() };
+  const body = {
+    first_name: "x".repeat(101),
+    last_name: " \t ",
+    phone: null,
+    email: "e".repeat(255),
+    city: "c".repeat(101),
+    project_details: "d".repeat(16_001),
+    cost: 1000,
+  };
+  const refused = await world.leavesNothing(() => world.intake({ key: key.text, body, headers }));
+  assert.equal(refused.status, 422);
+  assert.deepEqual(refused.json, {
+    error: "validation_failed",
+    request_id: refused.headers["x-request-id"],
+    fields: {
+      first_name: "too_long",
+      last_name: "required",
+      phone: "required",
+      email: "too_long",
+      city: "too_long",
+      project_details: "too_long",
+      cost: "out_of_range",
+    },
+  });
+  const accepted = await world.intake({ key: key.text, body: lead(), headers });
+  assert.equal(accepted.status, 202);
+});
+
+for (const cost of [0, 0.0049, 999.995, 1000, -1, 1e300]) {
+  test(`cost ${cost} answers 422 out_of_range`, async () => {
+    const answer = await world.leavesNothing(() => world.intake({ key: key.text, body: lead({ cost }) }));
+    assert.equal(answer.status, 422);
+    assert.deepEqual(answer.json.fields, { cost: "out_of_range" });
+  });
+}
+
+test("caps count characters, not bytes: 100 emoji are a first name and 101 are too long", async () => {
+  const fits = await world.intake({ key: key.text, body: lead({ first_name: "🏠".repeat(100) }) });
+  assert.equal(fits.status, 202);
+  const over = await world.intake({ key: key.text, body: lead({ first_name: "🏠".repeat(101) }) });
+  assert.deepEqual(over.json.fields, { first_name: "too_long" });
+});
+
+test("a used Idempotency-Key with an invalid body answers 422 or 400: validation comes first", async () => {
+  const headers = { "Idempotency-Key": freshKey() };
+  assert.equal((await world.intake({ key: key.text, body: lead(), headers })).status, 202);
+  await world.leavesNothing(async () => {
+    assert.equal((await world.intake({ key: key.text, body: {}, headers })).status, 422);
+    assert.equal((await world.intake({ key: key.text, body: "[]", headers })).status, 400);
+  });
+});
+
+for (const method of ["GET", "PUT", "PATCH", "DELETE", "OPTIONS", "HEAD"]) {
+  test(`${method} /v1/intake answers 405 with Allow: POST and no CORS header`, async () => {
+    const answer = await world.leavesNothing(() =>
+      world.send("/v1/intake", {
+        method,
+        key: key.text,
+        headers: { "Origin": "https://elsewhere.example", "Access-Control-Request-Method": "POST" },
+      })
+    );
+    assert.equal(answer.status, 405);
+    assert.equal(answer.headers.allow, "POST");
+    assert.equal(answer.headers["access-control-allow-origin"], undefined);
+    assert.equal(answer.headers["access-control-allow-methods"], undefined);
+    if (method === "HEAD") assert.equal(answer.text, "");
+    else {
+      assert.deepEqual(answer.json, {
+        error: "method_not_allowed",
+        request_id: answer.headers["x-request-id"],
+      });
+    }
+  });
+}
+
+test("a body of 65,536 bytes is read whole, and one byte more answers 413 without request_id", async () => {
+  const fits = leadOfBytes(limits.bodyBytesMax);
+  assert.equal(fits.length, 65_536);
+  assert.deepEqual((await world.intake({ key: key.text, body: fits })).json.fields, {
+    project_details: "too_long",
+  });
+  const padded = JSON.stringify(lead());
+  const body = padded + " ".repeat(limits.bodyBytesMax - padded.length);
+  assert.equal((await world.intake({ key: key.text, body })).status, 202);
+  await world.leavesNothing(async () => {
+    const over = await world.intake({ key: key.text, body: `${body} ` });
+    assert.equal(over.status, 413);
+    assert.deepEqual(over.json, { error: "body_too_large" });
+    assert.ok(over.headers["x-request-id"]);
+  });
+});
+
+test("413 comes from Content-Length alone, before a byte of the body", async () => {
+  const answer = await exchangeRaw(
+    server.url,
+    "POST /v1/intake HTTP/1.1\r\nHost: h\r\nX-Request-Id: early-413\r\nContent-Length: 65537\r\n\r\n",
+  );
+  assert.equal(answer.status, 413);
+  assert.deepEqual(answer.headers.get("x-request-id"), ["early-413"]);
+  assert.deepEqual(JSON.parse(answer.body), { error: "body_too_large" });
+});
+
+test("413 comes with the 65,537th byte of a chunked body that never ends", async () => {
+  const chunk = `8000\r\n${" ".repeat(0x8000)}\r\n`;
+  const answer = await exchangeRaw(
+    server.url,
+    `POST /v1/intake HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n${chunk}${chunk}1\r\n \r\n`,
+  );
+  assert.equal(answer.status, 413);
+  assert.deepEqual(JSON.parse(answer.body), { error: "body_too_large" });
+});
+
+test("a chunked body is a lead like any other", async () => {
+  const text = JSON.stringify(lead());
+  const chunks = [...text.matchAll(/.{1,7}/gs)].map(([part]) => `${part.length.toString(16)}\r\n${part}\r\n`);
+  const answer = await exchangeRaw(
+    server.url,
+    `POST /v1/intake HTTP/1.1\r\nHost: h\r\nX-API-Key: ${key.text}\r\nTransfer-Encoding: chunked\r\n\r\n${
+      chunks.join("")
+    }0\r\n\r\n`,
+  );
+  assert.equal(answer.status, 202);
+});
+
+for (
+  const path of [
+    "/v1/intake/",
+    "/V1/intake",
+    "/v1//intake",
+    "/v1/intake%20",
+    "/v1/%69ntake",
+    "/",
+    "/v2/intake",
+  ]
+) {
+  test(`POST ${path} answers 404 not_found and stores nothing`, async () => {
+    const answer = await world.leavesNothing(() =>
+      world.send(path, { method: "POST", key: key.text, body: lead() })
+    );
+    assert.equal(answer.status, 404);
+    assert.deepEqual(answer.json, { error: "not_found", request_id: answer.headers["x-request-id"] });
+  });
+}
+
+test("a query changes nothing, and neither does an absolute-form target", async () => {
+  const query = await world.send("/v1/intake?debug=1", { method: "POST", key: key.text, body: lead() });
+  assert.equal(query.status, 202);
+  const body = JSON.stringify(lead());
+  const { host } = new URL(server.url);
+  const absolute = await exchangeRaw(
+    server.url,
+    `POST http://${host}/v1/intake HTTP/1.1\r\nHost: ${host}\r\nX-API-Key: ${key.text}\r\n` +
+      `Content-Length: ${body.length}\r\n\r\n${body}`,
+  );
+  assert.equal(absolute.status, 202);
+});
+
+test("a body that breaks off is no lead", async () => {
+  const body = JSON.stringify(lead());
+  await world.leavesNothing(async () => {
+    const { request } = await import("node:http");
+    await new Promise<void>((settle) => {
+      const cut = request(`${server.url}/v1/intake`, {
+        method: "POST",
+        headers: { "X-API-Key": key.text, "Content-Length": body.length + 10 },
+      });
+      cut.on("error", () => settle());
+      cut.write(body, () => cut.destroy());
+    });
+    // The next answer comes after the server has seen the end of that one.
+    assert.equal((await world.intake({ key: key.text, body: {} })).status, 422);
+  });
+});
