@@ -1,0 +1,134 @@
+/**
+ * The service that the tests of the server kit talk to. Imported on Node, and run as a program on Deno with its
+ * settings as JSON in the first argument: then it prints a line of JSON for each event.
+ *
+ * @module
+ */
+
+import type { Exchange, Reply } from "#src/http/exchange.ts";
+import { parseNetworks } from "#src/http/client.ts";
+import type { Access, Bounds, CertificateEvent, Listener, Surface, TlsFiles } from "#src/http/options.ts";
+import { json, text } from "#src/http/reply.ts";
+import { Router } from "#src/http/router.ts";
+import { listen } from "#src/http/serve.ts";
+
+/** What a test may vary. */
+export interface Settings {
+  readonly runtime?: "node" | "deno";
+  readonly tls?: TlsFiles;
+  readonly bounds?: Partial<Bounds>;
+  readonly bodyBytesMax?: number;
+  readonly trustedProxies?: string;
+  /** The hosts of surface "one"; with it there is a surface "two" at two.test. */
+  readonly hosts?: readonly string[];
+}
+
+/** What the app reports. */
+export type AppEvent =
+  | { readonly event: "access"; readonly access: Access }
+  | { readonly event: "fault"; readonly message: string; readonly requestId: string | null }
+  | { readonly event: "certificate"; readonly certificate: CertificateEvent["kind"] }
+  | { readonly event: "began" | "cancelled" };
+
+/** Starts it on a free port of 127.0.0.1. */
+export function startEcho(settings: Settings, report: (event: AppEvent) => void): Promise<Listener> {
+  const one = surface("one", settings.hosts ?? [], routes(settings, report));
+  const two = surface("two", ["two.test"], router().get("/name", () => text(200, "two")));
+  let made = 0;
+  return listen({
+    address: { host: "127.0.0.1", port: 0 },
+    surfaces: settings.hosts === undefined ? [one] : [one, two],
+    ...(settings.runtime === undefined ? {} : { runtime: settings.runtime }),
+    tls: settings.tls ?? null,
+    trustedProxies: parseNetworks(settings.trustedProxies ?? ""),
+    requestId: { lengthMax: 64, refused: /secret_[a-z]{8}/, generate: () => `made-${++made}` },
+    refuse: (status, requestId) => json(status, { refused: status, request_id: requestId }),
+    onAccess: (access) => report({ event: "access", access }),
+    onFault: (error, exchange) =>
+      report({ event: "fault", message: String(error), requestId: exchange?.requestId ?? null }),
+    onCertificate: ({ kind }) => report({ event: "certificate", certificate: kind }),
+    bounds: { sweepIntervalMs: 20, ...settings.bounds },
+  });
+}
+
+function surface(name: string, hosts: readonly string[], router: Router): Surface {
+  return {
+    name,
+    hosts,
+    router,
+    fault: (exchange) => json(503, { fault: true, request_id: exchange.requestId }),
+  };
+}
+
+function router(): Router {
+  return new Router({
+    notFound: (exchange) => json(404, { error: "not_found", request_id: exchange.requestId }),
+    methodNotAllowed: () => json(405, { error: "method_not_allowed" }),
+  });
+}
+
+function routes(settings: Settings, report: (event: AppEvent) => void): Router {
+  const bodyBytesMax = settings.bodyBytesMax ?? 1024;
+  let release: () => void = () => {};
+  return router()
+    .get("/name", () => text(200, "one"))
+    .get("/seen", (exchange) => json(200, seen(exchange)))
+    .get("/items/{item}", (exchange) => json(200, exchange.params))
+    .get("/files/*", (exchange) => text(200, exchange.path))
+    .any("/echo", async (exchange) => {
+      const body = await exchange.readBody(bodyBytesMax);
+      if (body.kind === "complete") {
+        return { status: 202, headers: { "Cache-Control": "no-store" }, body: body.bytes };
+      }
+      return json(body.kind === "too_large" ? 413 : 503, { error: body.kind });
+    })
+    .post("/unread", () => json(429, { error: "unread" }))
+    .get("/throw", () => {
+      throw new Error("thrown by the handler");
+    })
+    .get("/bad-header", () => json(200, {}, { "X-Bad": "a\r\nb" }))
+    .get("/latin1", () => text(200, "\u00e9", { "X-Name": "\u00e9" }))
+    .get("/empty", () => ({ status: 204, headers: {}, body: null }))
+    .get("/never", () => new Promise<Reply>(() => {}))
+    .get("/held", () => {
+      report({ event: "began" });
+      return new Promise<Reply>((resolve) => release = () => resolve(text(200, "held")));
+    })
+    .post("/release", () => {
+      release();
+      return text(200, "released");
+    })
+    .get("/stream", (exchange) => ({
+      status: 200,
+      headers: {},
+      body: countingStream(Number(exchange.query), () => report({ event: "cancelled" })),
+    }));
+}
+
+function seen(exchange: Exchange): unknown {
+  exchange.keyId = "key-1";
+  const { method, path, query, requestId, clientAddress } = exchange;
+  return { method, path, query, requestId, clientAddress, twice: exchange.header("x-twice") ?? null };
+}
+
+/** `chunks` chunks of 64 KiB, made as they are asked for. */
+function countingStream(chunks: number, onCancel: () => void): ReadableStream<Uint8Array> {
+  let sent = 0;
+  return new ReadableStream({
+    pull(controller) {
+      if (sent++ < chunks) controller.enqueue(new Uint8Array(65_536).fill(sent));
+      else controller.close();
+    },
+    cancel: onCancel,
+  });
+}
+
+if (import.meta.main) {
+  const print = (value: unknown) => console.log(JSON.stringify(value));
+  const listener = await startEcho(JSON.parse(process.argv[2] ?? "{}") as Settings, print);
+  print({ event: "listening", port: listener.port });
+  process.on("SIGTERM", async () => {
+    await listener.close(1_000);
+    process.exit(0);
+  });
+}

@@ -1,0 +1,106 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Exchange, Handler } from "#src/http/exchange.ts";
+import { json, text } from "#src/http/reply.ts";
+import { Router } from "#src/http/router.ts";
+
+const named = (name: string): Handler => () => text(200, name);
+const options = { notFound: named("not found"), methodNotAllowed: () => json(405, { error: "no" }) };
+
+function ask(method: string, path: string): Exchange {
+  return {
+    method,
+    path,
+    query: "",
+    requestId: "id",
+    clientAddress: "-",
+    header: () => undefined,
+    readBody: () => Promise.resolve({ kind: "incomplete" }),
+    keyId: null,
+    route: "-",
+    params: {},
+  };
+}
+
+async function answered(router: Router, exchange: Exchange): Promise<string> {
+  return String((await router.handle(exchange)).body);
+}
+
+const router = new Router(options)
+  .get("/healthz", named("health"))
+  .any("/v1/intake", named("intake"))
+  .get("/things", named("list")).post("/things", named("make"))
+  .post("/v1/forms/{tenant}/{form_key}", named("form"))
+  .get("/v1/forms/acme/exact", named("exact"))
+  .get("/assets/*", named("assets"))
+  .get("/assets/large/*", named("large"));
+
+test("get serves GET and HEAD; any other method answers 405 with Allow", async () => {
+  assert.equal(await answered(router, ask("GET", "/healthz")), "health");
+  assert.equal(await answered(router, ask("HEAD", "/healthz")), "health");
+  for (const method of ["POST", "PUT", "DELETE", "OPTIONS", "get", "BREW"]) {
+    const reply = await router.handle(ask(method, "/healthz"));
+    assert.equal(reply.status, 405);
+    assert.equal(reply.headers["Allow"], "GET, HEAD");
+    assert.equal(reply.headers["Cache-Control"], "no-store");
+  }
+  assert.equal((await router.handle(ask("PUT", "/things"))).headers["Allow"], "GET, HEAD, POST");
+});
+
+test("any passes every method to the handler", async () => {
+  for (const method of ["POST", "GET", "BREW"]) {
+    assert.equal(await answered(router, ask(method, "/v1/intake")), "intake");
+  }
+});
+
+test("a path matches as sent: no decoding, no normalizing, no trailing slash", async () => {
+  const others = [
+    "/Healthz",
+    "/healthz/",
+    "//healthz",
+    "/./healthz",
+    "/health%7a",
+    "healthz",
+    "",
+    "*",
+    "//x",
+    "/",
+  ];
+  for (const path of others) {
+    const exchange = ask("GET", path);
+    assert.equal(await answered(router, exchange), "not found", path);
+    assert.equal(exchange.route, "-");
+  }
+});
+
+test("a braced segment matches one segment that is not empty, and is handed over as sent", async () => {
+  const exchange = ask("POST", "/v1/forms/acme/contact%2Fus");
+  assert.equal(await answered(router, exchange), "form");
+  assert.equal(exchange.route, "/v1/forms/{tenant}/{form_key}");
+  assert.deepEqual({ ...exchange.params }, { tenant: "acme", form_key: "contact%2Fus" });
+  for (const path of ["/v1/forms/acme", "/v1/forms/acme/", "/v1/forms//x", "/v1/forms/a/b/c"]) {
+    assert.equal(await answered(router, ask("POST", path)), "not found", path);
+  }
+});
+
+test("exact beats template, and a longer prefix beats a shorter one", async () => {
+  assert.equal(await answered(router, ask("GET", "/v1/forms/acme/exact")), "exact");
+  assert.equal(await answered(router, ask("GET", "/assets/a/b.css")), "assets");
+  assert.equal(await answered(router, ask("GET", "/assets/large/b.css")), "large");
+  assert.equal(await answered(router, ask("GET", "/assets")), "not found");
+});
+
+test("the label of a request is the pattern, never the path", async () => {
+  const exchange = ask("GET", "/assets/someones-name");
+  await router.handle(exchange);
+  assert.equal(exchange.route, "/assets/*");
+});
+
+test("a route that is there already, or a pattern that is none, is refused", () => {
+  const twice = new Router(options).get("/a", named("a")).any("/b", named("b"));
+  assert.throws(() => twice.get("/a", named("a")), TypeError);
+  assert.throws(() => twice.any("/a", named("a")), TypeError);
+  assert.throws(() => twice.post("/b", named("b")), TypeError);
+  assert.throws(() => twice.get("a", named("a")), TypeError);
+  assert.throws(() => twice.get("/a/{b}c", named("a")), TypeError);
+});
