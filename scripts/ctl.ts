@@ -11,9 +11,9 @@
 import process from "node:process";
 import { openAdminPool } from "#src/store/admin/pool.ts";
 import { campaignCommands } from "./ctl/campaign.ts";
+import { collisionCommands } from "./ctl/collision.ts";
 import { type Command, type Input, parseInput, Refused, type Reply, WrongUsage } from "./ctl/command.ts";
 import { explainFailure } from "./ctl/failure.ts";
-import { collisionCommands } from "./ctl/collision.ts";
 import { commandHelp, overview, usage } from "./ctl/help.ts";
 import { ipCommands } from "./ctl/ip.ts";
 import { keyCommands } from "./ctl/key.ts";
@@ -75,14 +75,14 @@ async function runCommand(command: Command, argv: readonly string[]): Promise<Ou
     work = command.prepare(input);
   } catch (error) {
     if (!(error instanceof WrongUsage)) throw error;
-    return { status: 2, stderr: `${message(error)}\n${usage(command)}` };
+    return { status: 2, stderr: `${safe(error.message)}\n${usage(command)}` };
   }
   try {
     const reply = await withStore(work);
     return { status: 0, stdout: input.json ? renderJson(reply.json) : reply.text };
   } catch (error) {
     if (!(error instanceof Refused)) throw error;
-    return { status: 1, stderr: message(error) };
+    return { status: 1, stderr: safe(error.message) };
   }
 }
 
@@ -118,9 +118,9 @@ function databaseAddress(): string {
   return databaseUrl;
 }
 
-/** A message for stderr. A key that was pasted as an argument is not repeated. */
-function message(error: Error): string {
-  return safe(error.message).replace(/((?:lead|form)_(?:live|test)_)[0-9A-Za-z]{8,}/g, "$1…");
+/** A key that was pasted where another argument belongs is not repeated on stderr. */
+function withoutKeys(text: string): string {
+  return text.replace(/((?:lead|form)_(?:live|test)_)[0-9A-Za-z]{8,}/g, "$1…");
 }
 
 // `ctl lead list | head` closes the pipe early; that is no failure.
@@ -132,4 +132,4 @@ process.stdout.on("error", (error: NodeJS.ErrnoException) => {
 const outcome = await runCommandLine(process.argv.slice(2));
 process.exitCode = outcome.status;
 if (outcome.stdout !== undefined) process.stdout.write(`${outcome.stdout}\n`);
-if (outcome.stderr !== undefined) process.stderr.write(`${outcome.stderr}\n`);
+if (outcome.stderr !== undefined) process.stderr.write(`${withoutKeys(outcome.stderr)}\n`);
