@@ -27,6 +27,8 @@ class DenoExchange extends EdgeExchange implements Timed {
   deadline: Deadline | null = null;
   /** The client has not sent all of the body, and what it still sends is not wanted. */
   isCutShort = false;
+  /** The client went away while its body was read. */
+  isGone = false;
   readonly #request: Request;
   #reader: ReadableStreamDefaultReader<Uint8Array> | null = null;
   #hasRead = false;
@@ -89,7 +91,10 @@ class DenoExchange extends EdgeExchange implements Timed {
     this.#request.bytes().then((bytes) => {
       this.#isWhole = true;
       resolve({ kind: "complete", bytes });
-    }, () => resolve(incomplete));
+    }, () => {
+      this.isGone = true;
+      resolve(incomplete);
+    });
   }
 
   async #readUnannounced(resolve: (body: Body) => void, bytesMax: number): Promise<void> {
@@ -107,7 +112,7 @@ class DenoExchange extends EdgeExchange implements Timed {
    * connection right behind such an answer, and a client that is still sending would lose it.
    */
   async discard(): Promise<void> {
-    if (this.#isWhole || this.isCutShort || !this.#mayHaveBody) return;
+    if (this.#isWhole || this.isGone || this.isCutShort || !this.#mayHaveBody) return;
     // Touching the body would ask the client for it.
     const isAwaited = this.#reader === null && this.header("expect") !== undefined;
     if (!isAwaited && this.#request.body === null) return;
@@ -139,6 +144,7 @@ class DenoExchange extends EdgeExchange implements Timed {
       this.#isWhole = true;
       return "end";
     } catch {
+      this.isGone = true;
       return null;
     }
   }
@@ -199,7 +205,7 @@ function respond(
 ): Response {
   const { response, bytes } = build(exchange, reply, how.isClosing);
   const log = (aborted: boolean) => exchange.edge.log(exchange, { status: response.status, bytes, aborted });
-  how.info.completed.then(() => log(false), () => log(true));
+  how.info.completed.then(() => log(exchange.isGone), () => log(true));
   return response;
 }
 

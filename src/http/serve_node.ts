@@ -184,6 +184,9 @@ function clientError(connections: Connections, error: NodeJS.ErrnoException, soc
   if (latest === null) {
     if (status === 408 && socket.bytesRead === 0) socket.destroy();
     else refuseSocket(connections, socket, { status, connection });
+  } else if (error.code === "HPE_INVALID_EOF_STATE") {
+    // The client went away in the middle of a body.
+    latest.destroy();
   } else if (!latest.isComplete) {
     // Its own body is what is malformed.
     latest.send(connections.edge.refuse(status, latest.requestId));

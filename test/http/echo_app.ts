@@ -76,11 +76,17 @@ function routes(settings: Settings, report: (event: AppEvent) => void): Router {
     .get("/items/{item}", (exchange) => json(200, exchange.params))
     .get("/files/*", (exchange) => text(200, exchange.path))
     .any("/echo", async (exchange) => {
+      if (exchange.requestId === "gone") report({ event: "began" });
       const body = await exchange.readBody(bodyBytesMax);
       if (body.kind === "complete") {
         return { status: 202, headers: { "Cache-Control": "no-store" }, body: body.bytes };
       }
       return json(body.kind === "too_large" ? 413 : 503, { error: body.kind });
+    })
+    .post("/twice", async (exchange) => {
+      await exchange.readBody(bodyBytesMax);
+      await exchange.readBody(bodyBytesMax);
+      return text(200, "");
     })
     .post("/unread", () => json(429, { error: "unread" }))
     .get("/throw", () => {

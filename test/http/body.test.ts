@@ -1,0 +1,221 @@
+import assert from "node:assert/strict";
+import { Buffer } from "node:buffer";
+import { after, describe, test } from "node:test";
+import { BodyBuffer } from "#src/http/body.ts";
+import { get, parse, type Place, post, startApp, Wire } from "./support.ts";
+
+const cap = 1024;
+
+/** One chunk of a chunked body. */
+function chunk(text: string): string {
+  return `${text.length.toString(16)}\r\n${text}\r\n`;
+}
+
+function chunkedHead(target: string, ...lines: string[]): string {
+  return [`POST ${target} HTTP/1.1`, "Host: one.test", "Transfer-Encoding: chunked", ...lines, "", ""].join(
+    "\r\n",
+  );
+}
+
+test("a body in one chunk is handed over without a copy", () => {
+  const buffer = new BodyBuffer(cap, 3);
+  const only = Buffer.from("abc");
+  assert.ok(buffer.add(only));
+  const body = buffer.take();
+  assert.ok(body.kind === "complete" && body.bytes === only);
+});
+
+test("a body a byte at a time is held in no more than the cap, and complete", () => {
+  for (const expected of [0, 10, cap, 1e9]) {
+    const buffer = new BodyBuffer(cap, expected);
+    for (let index = 0; index < cap; index++) assert.ok(buffer.add(Uint8Array.of(index % 251)));
+    const body = buffer.take();
+    assert.ok(body.kind === "complete");
+    assert.equal(body.bytes.byteLength, cap);
+    assert.ok(body.bytes.buffer.byteLength <= cap);
+    assert.ok(body.bytes.every((byte, index) => byte === index % 251));
+  }
+});
+
+test("the byte after the cap drops everything", () => {
+  const buffer = new BodyBuffer(cap, 0);
+  assert.ok(buffer.add(new Uint8Array(cap)));
+  assert.ok(!buffer.add(new Uint8Array(1)));
+  const body = buffer.take();
+  assert.ok(body.kind === "complete" && body.bytes.byteLength === 0);
+});
+
+test("no body is an empty one", () => {
+  const body = new BodyBuffer(cap, 0).take();
+  assert.ok(body.kind === "complete" && body.bytes.byteLength === 0);
+});
+
+for (const place of ["node", "deno"] as Place[]) {
+  describe(`on ${place}`, async () => {
+    const app = await startApp(place, { bodyBytesMax: cap });
+    after(() => app.close());
+    const talk = async (run: (wire: Wire) => Promise<void>) => {
+      const wire = await Wire.open(app.port);
+      await run(wire);
+      wire.socket.destroy();
+    };
+
+    test("a body of exactly the cap arrives, by Content-Length and chunked, on one connection", () =>
+      talk(async (wire) => {
+        const body = "x".repeat(cap);
+        wire.send(post("/echo", body));
+        assert.equal((await wire.answer()).body.toString(), body);
+        wire.send(chunkedHead("/echo"), chunk(body.slice(0, 600)), chunk(body.slice(600)), "0\r\n\r\n");
+        const answer = await wire.answer();
+        assert.equal(answer.status, 202);
+        assert.equal(answer.body.toString(), body);
+      }));
+
+    test("a POST without a body has an empty one", () =>
+      talk(async (wire) => {
+        wire.send(post("/echo", ""), "POST /echo HTTP/1.1\r\nHost: one.test\r\n\r\n");
+        assert.equal((await wire.answer()).body.byteLength, 0);
+        assert.equal((await wire.answer()).status, 202);
+      }));
+
+    test("413 comes at once from Content-Length, before any byte of the body", () =>
+      talk(async (wire) => {
+        wire.send(`POST /echo HTTP/1.1\r\nHost: one.test\r\nContent-Length: ${cap + 1}\r\n\r\n`);
+        const answer = await wire.answer();
+        assert.equal(answer.status, 413);
+        assert.equal(parse(answer)["error"], "too_large");
+        assert.ok(answer.headers["x-request-id"]);
+      }));
+
+    test("a chunked body over the cap answers 413 although more is to come", () =>
+      talk(async (wire) => {
+        wire.send(chunkedHead("/echo"), chunk("x".repeat(cap)), chunk("x"));
+        assert.equal((await wire.answer()).status, 413);
+      }));
+
+    test("413 can be read by a client that first sends a body of megabytes", () =>
+      talk(async (wire) => {
+        const size = 4 * 1024 * 1024;
+        wire.send(`POST /echo HTTP/1.1\r\nHost: one.test\r\nContent-Length: ${size}\r\n\r\n`);
+        await new Promise((resolve) => wire.socket.write(Buffer.alloc(size), resolve));
+        assert.equal((await wire.answer()).status, 413);
+      }));
+
+    test("after an early answer to a short body the connection serves the next request", () =>
+      talk(async (wire) => {
+        wire.send(post("/unread", "x".repeat(600)), get("/name"));
+        assert.equal((await wire.answer()).status, 429);
+        assert.equal((await wire.answer()).body.toString(), "one");
+      }));
+
+    test("100 Continue is sent when the handler wants the body", () =>
+      talk(async (wire) => {
+        wire.send(
+          "POST /echo HTTP/1.1\r\nHost: one.test\r\nContent-Length: 2\r\nExpect: 100-continue\r\n\r\n",
+        );
+        assert.equal((await wire.answer()).status, 100);
+        wire.send("hi");
+        assert.equal((await wire.answer()).body.toString(), "hi");
+      }));
+
+    test("a client that goes away in mid-body is logged as aborted", () =>
+      talk(async (wire) => {
+        wire.send(
+          "POST /echo HTTP/1.1\r\nHost: one.test\r\nContent-Length: 10\r\nX-Request-Id: gone\r\n\r\nhalf",
+        );
+        await app.next((event): event is typeof event => event.event === "began");
+        wire.socket.destroy();
+        const access = await app.access(({ requestId }) => requestId === "gone");
+        assert.equal(access.status, 503);
+        assert.equal(access.aborted, true);
+      }));
+  });
+}
+
+describe("only Node's server, which can close a connection", async () => {
+  const bounds = { discardBytesMax: 256 * 1024, discardTimeoutMs: 200, requestTimeoutMs: 250 };
+  const app = await startApp("node", { bodyBytesMax: cap, bounds });
+  after(() => app.close());
+
+  test("an announced body over the cap gets 413 without 100 Continue, and the connection closes", async () => {
+    const wire = await Wire.open(app.port);
+    const head = `Host: one.test\r\nContent-Length: ${cap + 1}\r\nExpect: 100-continue`;
+    wire.send(`POST /echo HTTP/1.1\r\n${head}\r\n\r\n`);
+    const answer = await wire.answer();
+    assert.equal(answer.status, 413);
+    assert.equal(answer.headers["connection"], "close");
+    assert.equal((await wire.closed()).byteLength, 0);
+  });
+
+  test("another expectation answers 417", async () => {
+    const wire = await Wire.open(app.port);
+    wire.send("POST /echo HTTP/1.1\r\nHost: one.test\r\nContent-Length: 2\r\nExpect: tea\r\n\r\nhi");
+    const answer = await wire.answer();
+    assert.equal(answer.status, 417);
+    assert.ok(answer.headers["x-request-id"]);
+    wire.socket.destroy();
+  });
+
+  test("a 413 says Connection: close, and the connection closes once the client is done", async () => {
+    const wire = await Wire.open(app.port);
+    wire.send(chunkedHead("/echo"), chunk("x".repeat(cap)), chunk("x"));
+    assert.equal((await wire.answer()).headers["connection"], "close");
+    wire.send("0\r\n\r\n");
+    await wire.closed();
+  });
+
+  test("what comes after an early answer is thrown away up to a bound in bytes", async () => {
+    const wire = await Wire.open(app.port);
+    wire.send(`POST /echo HTTP/1.1\r\nHost: one.test\r\nContent-Length: 100000000\r\n\r\n`);
+    assert.equal((await wire.answer()).status, 413);
+    const startedMs = performance.now();
+    wire.send(Buffer.alloc(1024 * 1024));
+    await wire.closed();
+    assert.ok(performance.now() - startedMs < 180, "the bound in time closed it, not the one in bytes");
+  });
+
+  test("and up to a bound in time", async () => {
+    const wire = await Wire.open(app.port);
+    wire.send(`POST /echo HTTP/1.1\r\nHost: one.test\r\nContent-Length: 100000000\r\n\r\n`);
+    assert.equal((await wire.answer()).status, 413);
+    await wire.closed();
+  });
+
+  test("a body that has not arrived within the request's bound closes the connection", async () => {
+    const wire = await Wire.open(app.port);
+    wire.send(
+      "POST /echo HTTP/1.1\r\nHost: one.test\r\nContent-Length: 10\r\nX-Request-Id: slow\r\n\r\nhalf",
+    );
+    assert.equal((await wire.closed()).byteLength, 0);
+    assert.equal((await app.access(({ requestId }) => requestId === "slow")).aborted, true);
+  });
+
+  test("a body that comes a byte at a time does not move the bound", async () => {
+    const wire = await Wire.open(app.port);
+    wire.send("POST /echo HTTP/1.1\r\nHost: one.test\r\nContent-Length: 1000\r\n\r\n");
+    const drip = setInterval(() => wire.send("x"), 20);
+    assert.equal((await wire.closed()).byteLength, 0);
+    clearInterval(drip);
+  });
+
+  test("a second reading of the body is a fault of the handler", async () => {
+    const wire = await Wire.open(app.port);
+    wire.send(post("/twice", "abc"));
+    assert.equal((await wire.answer()).status, 503);
+    wire.socket.destroy();
+  });
+});
+
+test("on Deno.serve a body that does not arrive in time is answered and the connection is not kept", async () => {
+  const app = await startApp("deno", { bounds: { requestTimeoutMs: 200 } });
+  for (const framing of ["Content-Length: 10", "Transfer-Encoding: chunked"]) {
+    const wire = await Wire.open(app.port);
+    wire.send(`POST /echo HTTP/1.1\r\nHost: one.test\r\n${framing}\r\n\r\n`);
+    const answer = await wire.answer();
+    assert.equal(answer.status, 503);
+    assert.equal(parse(answer)["error"], "incomplete");
+    assert.equal(answer.headers["connection"], "close");
+    wire.socket.destroy();
+  }
+  await app.close();
+});
