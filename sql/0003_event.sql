@@ -4,8 +4,10 @@ create table event (
   -- Time, order within the batch, 80 random bits: sorts by acceptance, so the index grows at its right edge.
   event_id text collate "C" primary key,
   kind text not null check (kind in ('lead', 'form')),
-  tenant_id int not null references tenant,
-  key_id int not null references api_key,
+  -- No foreign keys here and on the outbox: accept() takes both from api_key, whose rows are never deleted, and
+  -- the checks would lock the same two rows for every lead.
+  tenant_id int not null,
+  key_id int not null,
   received_at timestamptz not null,
   -- What makes a later post a duplicate: 'k' the digest of its Idempotency-Key, 'c' of its content; 'K' and
   -- 'C' are the same for forms. The digest is null once a content window has passed.
@@ -38,11 +40,24 @@ create table collision (
   unique (event_id, content_digest)
 );
 
--- One row per event that is not settled yet.
+-- One row per event that is not settled yet. It stays narrow and leaves when the event is delivered or dead.
 create table outbox (
   event_id text collate "C" primary key,
-  tenant_id int not null
-);
+  tenant_id int not null,
+  -- Pending: when it may be sent. Sending: when the lease ends and anybody may claim it again.
+  due_at timestamptz not null,
+  -- Attempts begun, and those of them that count towards its death; one that is being made counts in both.
+  made int not null default 0,
+  spent int not null default 0,
+  -- Replayed by an operator: the next refusal makes it dead again.
+  is_replay boolean not null default false,
+  -- The claim that is sending it; null while pending.
+  lease uuid,
+  -- Why it still waits, in a word.
+  reason text
+) with (fillfactor = 80);
+-- A tenant's rows in the order in which they are due: claims go tenant by tenant.
+create index outbox_due on outbox (tenant_id, due_at, event_id);
 
 -- Changes of the number of outbox rows by state: inserted, never updated, so that no two commits meet on a
 -- counter's row; folded together now and then (compact_outbox_tally).

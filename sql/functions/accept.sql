@@ -22,7 +22,8 @@ create or replace function accept(
   p_raw text[],
   p_cost_cents int[],
   p_unknown_area text[],
-  p_window_hours int
+  p_window_hours int,
+  p_node text default ''   -- who commits, so that its own NOTIFY tells it nothing new
 )
 returns table (ord int, outcome text, event_id text, received_at text, flags text)
 language plpgsql
@@ -86,8 +87,8 @@ begin
     returning event_id, tenant_id
   ),
   queued as (
-    insert into outbox (event_id, tenant_id)
-    select i.event_id, i.tenant_id from inserted as i
+    insert into outbox (event_id, tenant_id, due_at)
+    select i.event_id, i.tenant_id, v_now from inserted as i
   )
   select
     coalesce(array_agg(i.event_id order by i.event_id), '{}'),
@@ -127,7 +128,7 @@ begin
     end if;
 
     -- A hint to other nodes, once per batch: it takes a database-wide lock at commit.
-    perform pg_notify('outbox', '');
+    perform pg_notify('outbox', p_node);
   end if;
 
   return query

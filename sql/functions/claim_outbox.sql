@@ -1,0 +1,81 @@
+-- Claims rows of the outbox that are due, tenant by tenant, under a lease, and returns what is to be sent.
+--
+-- A row whose earlier lease has run out was lost with the process that held it: that attempt is recorded as lost
+-- and stays spent; when it was the last one, the row is dead.
+--
+-- p_floor: nothing of the tenant is due before it (the claimer knows from earlier claims). Without it a scan would
+-- begin with every dead index entry that a long transaction elsewhere keeps from being cleaned up.
+create or replace function claim_outbox(
+  p_lease uuid,
+  p_lease_ms int,
+  p_attempts_max int,
+  p_tenant_id int[],
+  p_floor text[],
+  p_limit int[]
+)
+returns table (
+  event_id text, tenant_id int, due_at_ms float8, number int, spent int, is_replay boolean, kind text, tenant text,
+  source text, received_at text, flags text, lead text, extra text
+)
+language plpgsql
+set enable_seqscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set jit = off
+as $$
+#variable_conflict use_column
+declare
+  v_now timestamptz := service_clock();
+begin
+  return query
+  with due as materialized (
+    select o.*
+    from unnest(p_tenant_id, p_floor::timestamptz[], p_limit) as t (id, since, size)
+    cross join lateral (
+      select o.event_id, o.tenant_id, o.due_at, o.lease, o.made, o.spent
+      from outbox as o
+      where o.tenant_id = t.id and o.due_at >= t.since and o.due_at <= v_now
+      order by o.due_at, o.event_id
+      limit t.size
+      for update skip locked
+    ) as o
+  ),
+  lost as (
+    insert into attempt (event_id, number, at, outcome, spent)
+    select d.event_id, d.made, v_now, 'lost', true from due as d where d.lease is not null
+    on conflict do nothing
+  ),
+  died as (
+    delete from outbox as o using due as d
+    where o.event_id = d.event_id and d.spent >= p_attempts_max
+    returning o.event_id, o.tenant_id
+  ),
+  buried as (
+    insert into dead_letter (event_id, tenant_id, died_at, reason)
+    select d.event_id, d.tenant_id, v_now, 'lost' from died as d
+  ),
+  counted as (
+    insert into outbox_tally (state, delta)
+    select c.state, c.sign * n.count
+    from (select count(*) from died) as n (count), (values ('pending', -1), ('dead', 1)) as c (state, sign)
+    where n.count > 0
+  ),
+  claimed as (
+    update outbox as o
+    set lease = p_lease, due_at = v_now + make_interval(secs => p_lease_ms / 1000.0),
+      made = o.made + 1, spent = o.spent + 1
+    from due as d
+    where o.event_id = d.event_id and d.spent < p_attempts_max
+    returning o.event_id, o.tenant_id, d.due_at, o.made, o.spent, o.is_replay
+  )
+  select
+    c.event_id, c.tenant_id, (extract(epoch from c.due_at) * 1000)::float8, c.made, c.spent, c.is_replay, e.kind, t.slug, k.label,
+    to_char(e.received_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), array_to_string(e.flags, ','),
+    e.lead::text, e.extra
+  from claimed as c
+  join event as e on e.event_id = c.event_id
+  join tenant as t on t.id = c.tenant_id
+  join api_key as k on k.id = e.key_id
+  order by c.due_at, c.event_id;
+end
+$$;

@@ -1,0 +1,16 @@
+-- The tenants that have something due, as the backstop of the wake-ups. A live tenant without a route is not among
+-- them: its rows wait and spend nothing until it has one.
+create or replace function due_tenants() returns table (tenant_id int)
+language plpgsql
+set enable_seqscan = off
+set jit = off
+as $$
+declare
+  v_now timestamptz := service_clock();
+begin
+  return query
+  select t.id from tenant as t
+  where (t.sandbox or t.has_route)
+    and exists (select from outbox as o where o.tenant_id = t.id and o.due_at <= v_now);
+end
+$$;

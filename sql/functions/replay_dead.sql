@@ -1,0 +1,28 @@
+-- Puts dead letters back to pending, due at once; returns those that were. The next refusal makes one dead again.
+create or replace function replay_dead(p_event_id text[]) returns table (event_id text)
+language plpgsql
+as $$
+#variable_conflict use_column
+declare
+  v_replayed text[];
+begin
+  with risen as (
+    delete from dead_letter as d where d.event_id = any(p_event_id) returning d.event_id, d.tenant_id
+  ),
+  queued as (
+    insert into outbox (event_id, tenant_id, due_at, made, is_replay, reason)
+    select
+      r.event_id, r.tenant_id, service_clock(),
+      coalesce((select max(a.number) from attempt as a where a.event_id = r.event_id), 0), true, 'replayed'
+    from risen as r
+  )
+  select coalesce(array_agg(r.event_id order by r.event_id), '{}') into v_replayed from risen as r;
+
+  if cardinality(v_replayed) > 0 then
+    insert into outbox_tally (state, delta)
+    values ('pending', cardinality(v_replayed)), ('dead', -cardinality(v_replayed));
+    perform pg_notify('outbox', '');
+  end if;
+  return query select unnest(v_replayed);
+end
+$$;

@@ -1,0 +1,80 @@
+-- Settles what became of sends, a batch at once: delivered and dead rows leave the outbox, the others wait for
+-- their next attempt, and every attempt leaves a row.
+--
+-- A row that has been claimed by somebody else meanwhile (the lease ran out) is theirs to settle, unless it was
+-- delivered: delivered is delivered. Its attempt was recorded as lost by the claim and is put right here.
+create or replace function settle_outbox(
+  p_lease uuid,
+  p_event_id text[],
+  p_number int[],
+  p_verdict text[],      -- delivered | retry | dead | released (claimed, but never sent)
+  p_outcome text[],
+  p_status int[],
+  p_reason text[],
+  p_duration_ms int[],
+  p_spent text[],        -- t | f
+  p_retry_ms float8[]
+)
+returns void
+language plpgsql
+set enable_seqscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set jit = off
+as $$
+#variable_conflict use_column
+declare
+  v_now timestamptz := service_clock();
+  v_delivered int;
+  v_dead int;
+begin
+  insert into attempt as a (event_id, number, at, outcome, status, reason, duration_ms, spent)
+  select
+    s.event_id, s.number, v_now - make_interval(secs => s.duration_ms / 1000.0), s.outcome, s.status, s.reason,
+    s.duration_ms, s.spent::boolean
+  from unnest(p_event_id, p_number, p_verdict, p_outcome, p_status, p_reason, p_duration_ms, p_spent)
+    as s (event_id, number, verdict, outcome, status, reason, duration_ms, spent)
+  where s.verdict <> 'released'
+  order by s.event_id, s.number
+  on conflict (event_id, number) do update
+    set at = excluded.at, outcome = excluded.outcome, status = excluded.status, reason = excluded.reason,
+      duration_ms = excluded.duration_ms, spent = excluded.spent;
+
+  with gone as (
+    delete from outbox as o
+    using (
+      select s.event_id, s.number, s.verdict, s.reason from unnest(p_event_id, p_number, p_verdict, p_reason)
+        as s (event_id, number, verdict, reason)
+      where s.verdict in ('delivered', 'dead')
+    ) as s
+    where o.event_id = s.event_id
+      and (s.verdict = 'delivered' or (o.lease = p_lease and o.made = s.number))
+    returning o.event_id, o.tenant_id, s.verdict, s.reason
+  ),
+  buried as (
+    insert into dead_letter (event_id, tenant_id, died_at, reason)
+    select g.event_id, g.tenant_id, v_now, g.reason from gone as g where g.verdict = 'dead'
+  )
+  select count(*) filter (where g.verdict = 'delivered'), count(*) filter (where g.verdict = 'dead')
+  into v_delivered, v_dead
+  from gone as g;
+
+  if v_delivered + v_dead > 0 then
+    insert into outbox_tally (state, delta) values ('pending', -(v_delivered + v_dead));
+  end if;
+  if v_dead > 0 then
+    insert into outbox_tally (state, delta) values ('dead', v_dead);
+  end if;
+
+  if p_verdict && array['retry', 'released'] then
+    update outbox as o
+    set lease = null, due_at = v_now + make_interval(secs => s.retry_ms / 1000.0),
+      made = o.made - (s.verdict = 'released')::int, spent = o.spent - (not s.spent::boolean)::int,
+      reason = coalesce(s.reason, o.reason)
+    from unnest(p_event_id, p_number, p_verdict, p_reason, p_spent, p_retry_ms)
+      as s (event_id, number, verdict, reason, spent, retry_ms)
+    where o.event_id = s.event_id and o.lease = p_lease and o.made = s.number
+      and s.verdict in ('retry', 'released');
+  end if;
+end
+$$;

@@ -1,0 +1,331 @@
+/**
+ * The delivery loop: claims what is due, sends it, settles it.
+ *
+ *     commit, NOTIFY, poll ──▶ wake ──▶ claim ──▶ ready rows ──▶ send ──▶ settle
+ *                                                    ▲ shares, breaker
+ *
+ * It is a pump: every event (a wake-up, a claim's rows, an answer) calls {@linkcode DeliveryLoop.#pump},
+ * which starts whatever may be started. The table is the truth; a wake-up is a hint, and the poll finds
+ * what was missed.
+ *
+ * @module
+ */
+
+import type { Claimed, ClaimRequest, Settlement } from "../store/outbox.ts";
+import { backoffMs, type BackoffOptions } from "./backoff.ts";
+import type { Breaker } from "./breaker.ts";
+import { payload } from "./payload.ts";
+import type { SendOutcome } from "./send.ts";
+import { Settler } from "./settler.ts";
+import { mayStart } from "./shares.ts";
+import { TenantQueue } from "./tenant_queue.ts";
+
+/** What the loop works with; time and randomness are passed in. */
+export interface DeliveryParts {
+  readonly claim: (requests: readonly ClaimRequest[]) => Promise<Claimed[]>;
+  readonly settle: (settlements: readonly Settlement[]) => Promise<void>;
+  readonly dueTenants: () => Promise<number[]>;
+  readonly send: (eventId: string, body: string) => Promise<SendOutcome>;
+  readonly breaker: Breaker;
+  readonly nowMs: () => number;
+  readonly random: () => number;
+  /** A statement failed; the poll tries again. */
+  readonly onFailure: (what: "claim" | "settle" | "poll", error: unknown) => void;
+  /** An attempt came to an end, for figures and the log. */
+  readonly onAttempt: (settlement: Settlement) => void;
+}
+
+/** The loop's bounds. */
+export interface DeliveryOptions extends BackoffOptions {
+  readonly attemptsMax: number;
+  readonly leaseMs: number;
+  readonly sendTimeoutMs: number;
+  readonly pollMs: number;
+}
+
+// Bounds a claim's statement.
+const claimMax = 256;
+// Bounds the payloads in memory: beyond it a tenant gets no more than `readyMin` rows ready.
+const readyMax = 1_024;
+const readyMin = 2;
+// Every so often a claim looks below its floor: at rows that came due late, or were put back by hand.
+const floorMaxAgeMs = 30_000;
+// Retries further away are the poll's.
+const timerMaxMs = 60_000;
+
+/** Delivers until it is closed. */
+export class DeliveryLoop {
+  readonly #parts: DeliveryParts;
+  readonly #options: DeliveryOptions;
+  readonly #settler: Settler;
+  /** In the order of their turns. */
+  readonly #tenants = new Map<number, TenantQueue>();
+  #inFlight = 0;
+  #ready = 0;
+  #isClaiming = false;
+  #isPolling = false;
+  #isClosing = false;
+  #pollTimer: ReturnType<typeof setTimeout> | undefined;
+  #probeTimer: ReturnType<typeof setTimeout> | undefined;
+  #floorsForgottenAtMs = Number.NEGATIVE_INFINITY;
+  #idleWaiters: (() => void)[] = [];
+
+  constructor(parts: DeliveryParts, options: DeliveryOptions) {
+    this.#parts = parts;
+    this.#options = options;
+    this.#settler = new Settler({
+      settle: parts.settle,
+      onSettled: (batch) => this.#afterSettle(batch),
+      onFailure: (error) => parts.onFailure("settle", error),
+    });
+  }
+
+  /** Polls for the first time and goes on. */
+  start(): void {
+    void this.poll();
+  }
+
+  /** Something of these tenants was committed. */
+  wake(tenantIds: Iterable<number>): void {
+    for (const id of tenantIds) this.#queue(id).mayHaveDue = true;
+    this.#pump();
+  }
+
+  /** Looks for everything that is due: the backstop of the wake-ups. */
+  async poll(): Promise<void> {
+    if (this.#isPolling || this.#isClosing) return;
+    this.#isPolling = true;
+    clearTimeout(this.#pollTimer);
+    try {
+      const nowMs = this.#parts.nowMs();
+      if (nowMs - this.#floorsForgottenAtMs >= floorMaxAgeMs) {
+        this.#floorsForgottenAtMs = nowMs;
+        for (const queue of this.#tenants.values()) queue.forgetFloor();
+      }
+      this.wake(await this.#parts.dueTenants());
+    } catch (error) {
+      this.#parts.onFailure("poll", error);
+    }
+    this.#isPolling = false;
+    if (!this.#isClosing) this.#pollTimer = setTimeout(() => void this.poll(), this.#options.pollMs);
+  }
+
+  /** Requests in flight. */
+  get inFlight(): number {
+    return this.#inFlight;
+  }
+
+  #queue(tenantId: number): TenantQueue {
+    let queue = this.#tenants.get(tenantId);
+    if (queue === undefined) {
+      queue = new TenantQueue(tenantId);
+      this.#tenants.set(tenantId, queue);
+    }
+    return queue;
+  }
+
+  #pump(): void {
+    const allowed = this.#isClosing ? 0 : this.#parts.breaker.allowed(this.#parts.nowMs());
+    if (allowed > 0) this.#start(allowed);
+    else this.#releaseReady();
+    if (!this.#isClosing) {
+      if (allowed > 0) void this.#claim(allowed);
+      else this.#awaitProbe();
+    }
+    if (this.#isIdle) { for (const resolve of this.#idleWaiters.splice(0)) resolve(); }
+  }
+
+  get #isIdle(): boolean {
+    return this.#inFlight === 0 && this.#ready === 0 && !this.#isClaiming;
+  }
+
+  // Starts one request of each tenant in turn, round after round, while its share allows.
+  #start(allowed: number): void {
+    for (let started = true; started;) {
+      started = false;
+      for (const queue of [...this.#tenants.values()]) {
+        if (queue.ready.length === 0 || !mayStart(queue.inFlight, this.#inFlight, allowed)) continue;
+        started = true;
+        this.#startOne(queue);
+      }
+    }
+  }
+
+  #startOne(queue: TenantQueue): void {
+    const { row, claimedAtMs } = queue.ready.shift() as TenantQueue["ready"][number];
+    this.#ready -= 1;
+    // A lease that could run out during the send would make it a repeat.
+    const leaseLeftMs = this.#options.leaseMs - (this.#parts.nowMs() - claimedAtMs);
+    if (leaseLeftMs <= this.#options.sendTimeoutMs) return this.#release(row);
+    queue.inFlight += 1;
+    this.#inFlight += 1;
+    void this.#send(queue, row);
+  }
+
+  async #send(queue: TenantQueue, row: Claimed): Promise<void> {
+    const { breaker, nowMs } = this.#parts;
+    const startedAtMs = nowMs();
+    const wasClosed = breaker.state === "closed";
+    const outcome = await this.#parts.send(row.event_id, payload(row));
+    const durationMs = Math.round(nowMs() - startedAtMs);
+    // A probe spends nothing, nor does what was in flight when the breaker opened.
+    const isFree = outcome.kind === "unreachable" && (!wasClosed || breaker.state !== "closed");
+    if (outcome.kind === "unreachable") breaker.failed(nowMs());
+    else breaker.answered();
+    queue.inFlight -= 1;
+    this.#inFlight -= 1;
+    const settlement = this.#judge(row, outcome, { durationMs, isFree });
+    this.#parts.onAttempt(settlement);
+    this.#settler.add(settlement);
+    this.#pump();
+  }
+
+  #judge(row: Claimed, outcome: SendOutcome, attempt: { durationMs: number; isFree: boolean }): Settlement {
+    const { event_id: eventId, tenant_id: tenantId, number } = row;
+    const { durationMs } = attempt;
+    const common = { eventId, tenantId, number, durationMs, status: outcome.status };
+    if (outcome.kind === "delivered") {
+      return {
+        ...common,
+        verdict: "delivered",
+        outcome: "delivered",
+        reason: null,
+        isSpent: true,
+        retryMs: 0,
+      };
+    }
+    const { attemptsMax } = this.#options;
+    const waitsForRoute = outcome.kind === "refused" && outcome.reason === "no_route";
+    const isSpent = !attempt.isFree && !waitsForRoute;
+    const isLast = row.spent >= attemptsMax || (row.is_replay && outcome.kind === "refused");
+    const retryAfterMs = outcome.kind === "refused" ? outcome.retryAfterMs : 0;
+    return {
+      ...common,
+      verdict: isSpent && isLast ? "dead" : "retry",
+      outcome: outcome.kind,
+      reason: outcome.reason,
+      isSpent,
+      retryMs: isSpent ? backoffMs(row.spent, this.#parts.random(), { ...this.#options, retryAfterMs }) : 0,
+    };
+  }
+
+  #release(row: Claimed): void {
+    this.#settler.add({
+      eventId: row.event_id,
+      tenantId: row.tenant_id,
+      number: row.number,
+      verdict: "released",
+      outcome: "unreachable",
+      status: null,
+      reason: null,
+      durationMs: 0,
+      isSpent: false,
+      retryMs: 0,
+    });
+  }
+
+  // While the breaker is open or the loop is closing, others may have what is claimed here.
+  #releaseReady(): void {
+    if (this.#ready === 0) return;
+    for (const queue of this.#tenants.values()) {
+      for (const { row } of queue.ready.splice(0)) this.#release(row);
+    }
+    this.#ready = 0;
+  }
+
+  // When the store has taken a row back, it is due again later or at once.
+  #afterSettle(batch: readonly Settlement[]): void {
+    if (this.#isClosing) return;
+    for (const settlement of batch) {
+      if (settlement.verdict === "retry" || settlement.verdict === "released") {
+        this.#wakeLater(settlement);
+      }
+    }
+    this.#pump();
+  }
+
+  #wakeLater({ tenantId, retryMs }: Settlement): void {
+    if (retryMs > timerMaxMs) return;
+    const queue = this.#queue(tenantId);
+    const atMs = this.#parts.nowMs() + retryMs;
+    if (queue.timer !== null && queue.timerAtMs <= atMs) return;
+    if (queue.timer !== null) clearTimeout(queue.timer);
+    queue.timerAtMs = atMs;
+    queue.timer = setTimeout(() => {
+      queue.timer = null;
+      queue.mayHaveDue = true;
+      this.#pump();
+    }, retryMs);
+  }
+
+  async #claim(allowed: number): Promise<void> {
+    if (this.#isClaiming) return;
+    const requests = this.#requests(allowed);
+    if (requests.length === 0) return;
+    this.#isClaiming = true;
+    const claimedAtMs = this.#parts.nowMs();
+    for (const { tenantId } of requests) this.#queue(tenantId).mayHaveDue = false;
+    try {
+      const rows = await this.#parts.claim(requests);
+      this.#take(requests, rows, claimedAtMs);
+    } catch (error) {
+      // The poll asks again: at once would be a storm while the store is away.
+      this.#parts.onFailure("claim", error);
+    }
+    this.#isClaiming = false;
+    this.#pump();
+  }
+
+  // As many rows ready as slots are free, so that an answer finds the next one; but never none of a tenant,
+  // however much of what is ready belongs to others.
+  #requests(allowed: number): ClaimRequest[] {
+    const requests: ClaimRequest[] = [];
+    let left = claimMax;
+    for (const queue of this.#tenants.values()) {
+      if (!queue.mayHaveDue) continue;
+      const target = this.#ready < readyMax ? Math.max(readyMin, 2 * (allowed - this.#inFlight)) : readyMin;
+      const limit = Math.min(left, target - queue.ready.length);
+      // Not for a few rows more: a claim costs much the same for one as for a hundred.
+      if (limit <= 0 || (limit < target / 2 && queue.ready.length > 0)) continue;
+      requests.push({ tenantId: queue.tenantId, floor: queue.floor, limit });
+      left -= limit;
+      if (left <= 0) break;
+    }
+    return requests;
+  }
+
+  #take(requests: readonly ClaimRequest[], rows: readonly Claimed[], claimedAtMs: number): void {
+    const byTenant = Map.groupBy(rows, (row) => row.tenant_id);
+    for (const { tenantId, limit } of requests) {
+      const queue = this.#queue(tenantId);
+      const own = byTenant.get(tenantId) ?? [];
+      queue.push(own, claimedAtMs);
+      if (own.length >= limit) queue.mayHaveDue = true;
+      // To the end of the turns: who was served waits for the others.
+      this.#tenants.delete(tenantId);
+      this.#tenants.set(tenantId, queue);
+    }
+    this.#ready += rows.length;
+  }
+
+  #awaitProbe(): void {
+    const { probeAtMs } = this.#parts.breaker;
+    if (probeAtMs === null) return;
+    clearTimeout(this.#probeTimer);
+    this.#probeTimer = setTimeout(() => void this.poll(), Math.max(0, probeAtMs - this.#parts.nowMs()));
+  }
+
+  /** Starts nothing more, gives back what is claimed, and waits for what is in flight, at most `graceMs`. */
+  async close(graceMs: number): Promise<void> {
+    this.#isClosing = true;
+    clearTimeout(this.#pollTimer);
+    clearTimeout(this.#probeTimer);
+    for (const queue of this.#tenants.values()) if (queue.timer !== null) clearTimeout(queue.timer);
+    const idle = new Promise<void>((resolve) => this.#idleWaiters.push(resolve));
+    this.#pump();
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    await Promise.race([idle, new Promise((resolve) => timer = setTimeout(resolve, graceMs))]);
+    clearTimeout(timer);
+    await this.#settler.close();
+  }
+}
