@@ -273,12 +273,17 @@ test("nothing names a path of somebody's machine", () => {
   );
 });
 
-test("package.json pins exact versions, and the lock file names no registry", () => {
+test("package.json pins exact versions; the lock file names no registry, and has every platform's packages", () => {
   const manifest = JSON.parse(byPath.get("package.json")?.text ?? "{}");
   const versions = Object.entries({ ...manifest.dependencies, ...manifest.devDependencies });
+  // npm leaves out what the registry at hand does not carry, and npm ci then refuses the file.
+  const locked: Record<string, { optionalDependencies?: Record<string, string> }> =
+    JSON.parse(byPath.get("package-lock.json")?.text ?? "{}").packages;
+  const optional = Object.values(locked).flatMap((entry) => Object.keys(entry.optionalDependencies ?? {}));
   none(
     versions.filter(([, version]) => !/^\d+\.\d+\.\d+(-[\w.]+)?$/.test(String(version))).map(String),
     find(files.filter((file) => file.path.endsWith("package-lock.json")), /"resolved":/),
+    optional.filter((name) => locked[`node_modules/${name}`] === undefined),
     find(files.filter((file) => /(^|\/)\.?npmrc$|^\.ci\//.test(file.path)), /registry/),
   );
 });
