@@ -26,6 +26,22 @@ export interface Config {
   readonly trustedProxies: Networks;
   readonly intakeIpRate: Rate;
   readonly intakeKeyRate: Rate;
+  /** Where accepted events go, or `null`: then they are accepted and wait. */
+  readonly delivery: DeliveryConfig | null;
+}
+
+/** The settings of the delivery loop. */
+export interface DeliveryConfig {
+  readonly actionsUrl: string;
+  /** `null` for plain HTTP to this machine, as benchmarks use it. */
+  readonly files: { readonly ca: string; readonly cert: string; readonly key: string } | null;
+  readonly sendTimeoutMs: number;
+  readonly backoffBaseMs: number;
+  readonly backoffCapMs: number;
+  readonly attemptsMax: number;
+  readonly leaseMs: number;
+  readonly pollMs: number;
+  readonly concurrency: number;
 }
 
 /** Settings that cannot be used; `faults` has one sentence for each. */
@@ -63,6 +79,20 @@ export const variables = {
     meaning: "requests a minute per key",
   },
   INTAKE_KEY_BURST: { default: String(limits.keyRate.burst), meaning: "requests at once per key" },
+  ACTIONS_URL: { default: "–", meaning: "base address of the actions tier; without it leads wait" },
+  ACTIONS_CA_FILE: { default: "–", meaning: "PEM certificate of the CA that signed the tier's certificate" },
+  ACTIONS_CLIENT_CERT_FILE: { default: "–", meaning: "PEM certificate that the service shows the tier" },
+  ACTIONS_CLIENT_KEY_FILE: { default: "–", meaning: "PEM private key of that certificate" },
+  DELIVERY_SEND_TIMEOUT_MS: {
+    default: "25000",
+    meaning: "a delivery's answer must be there by then; shorter than the lease",
+  },
+  DELIVERY_BACKOFF_BASE_MS: { default: "5000", meaning: "wait after the first failed attempt; then × 3" },
+  DELIVERY_BACKOFF_CAP_MS: { default: "21600000", meaning: "the longest wait between attempts" },
+  DELIVERY_ATTEMPTS_MAX: { default: "24", meaning: "attempts after which an event is dead" },
+  DELIVERY_LEASE_MS: { default: "50000", meaning: "how long a claimed event stays with its process" },
+  DELIVERY_POLL_MS: { default: "5000", meaning: "how often the outbox is looked at without a hint" },
+  DELIVERY_CONCURRENCY: { default: "128", meaning: "deliveries in flight" },
 } as const;
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -80,6 +110,7 @@ export function readConfig(environment: Environment): Config {
     trustedProxies: read.networks("TRUSTED_PROXIES"),
     intakeIpRate: read.rate("INTAKE_IP", limits.ipRate),
     intakeKeyRate: read.rate("INTAKE_KEY", limits.keyRate),
+    delivery: read.delivery(),
   };
   if (tls === null) read.requirePrivate("INTAKE_LISTEN", config.intakeListen);
   if (faults.length > 0) throw new ConfigError(faults);
@@ -153,14 +184,62 @@ class Reader {
       );
       return null;
     }
-    for (const [name, file] of [["TLS_CERT_FILE", certFile], ["TLS_KEY_FILE", keyFile]] as const) {
-      try {
-        readFileSync(file);
-      } catch (error) {
-        this.#faults.push(`${name} cannot be read (${(error as { code?: string }).code ?? "unknown cause"})`);
-      }
-    }
+    this.#requireReadable("TLS_CERT_FILE", certFile);
+    this.#requireReadable("TLS_KEY_FILE", keyFile);
     return { certFile, keyFile };
+  }
+
+  #requireReadable(name: string, file: string): void {
+    try {
+      readFileSync(file);
+    } catch (error) {
+      this.#faults.push(`${name} cannot be read (${(error as { code?: string }).code ?? "unknown cause"})`);
+    }
+  }
+
+  delivery(): DeliveryConfig | null {
+    const actionsUrl = this.baseUrl("ACTIONS_URL");
+    if (actionsUrl === null) return null;
+    const sendTimeoutMs = this.#integer("DELIVERY_SEND_TIMEOUT_MS");
+    const leaseMs = this.#integer("DELIVERY_LEASE_MS");
+    if (leaseMs <= sendTimeoutMs) {
+      this.#faults.push("DELIVERY_LEASE_MS is not longer than DELIVERY_SEND_TIMEOUT_MS");
+    }
+    return {
+      actionsUrl,
+      files: this.#actionsFiles(actionsUrl),
+      sendTimeoutMs,
+      leaseMs,
+      backoffBaseMs: this.#integer("DELIVERY_BACKOFF_BASE_MS"),
+      backoffCapMs: this.#integer("DELIVERY_BACKOFF_CAP_MS"),
+      attemptsMax: this.#integer("DELIVERY_ATTEMPTS_MAX"),
+      pollMs: this.#integer("DELIVERY_POLL_MS"),
+      concurrency: this.#integer("DELIVERY_CONCURRENCY"),
+    };
+  }
+
+  #actionsFiles(actionsUrl: string): DeliveryConfig["files"] {
+    const url = URL.canParse(actionsUrl) ? new URL(actionsUrl) : null;
+    if (url?.protocol === "http:") {
+      // Leads never cross a network in the clear.
+      if (isLoopback(url.hostname)) return null;
+      this.#faults.push(
+        "ACTIONS_URL is http: on another machine; the actions tier is reached over mutual TLS",
+      );
+      return null;
+    }
+    const names = ["ACTIONS_CA_FILE", "ACTIONS_CLIENT_CERT_FILE", "ACTIONS_CLIENT_KEY_FILE"] as const;
+    const [ca, cert, key] = names.map((name) => {
+      const file = this.#get(name);
+      if (file === null) this.#faults.push(`${name} is not set; ACTIONS_URL needs it`);
+      else this.#requireReadable(name, file);
+      return file ?? "";
+    }) as [string, string, string];
+    return { ca, cert, key };
+  }
+
+  #integer(name: keyof typeof variables): number {
+    return this.#positiveInteger(name, Number(variables[name].default));
   }
 
   networks(name: string): Networks {
@@ -188,4 +267,8 @@ class Reader {
     }
     return number;
   }
+}
+
+function isLoopback(hostname: string): boolean {
+  return hostname === "localhost" || hostname === "[::1]" || /^127(\.\d{1,3}){3}$/.test(hostname);
 }

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { randomBytes, randomInt } from "node:crypto";
+import { randomBytes, randomInt, randomUUID } from "node:crypto";
 import type { Config } from "./config.ts";
 import type { ErrorCode } from "./contract/errors.ts";
 import { keyInText } from "./contract/api_key.ts";
@@ -14,6 +14,7 @@ import type { Access, CertificateEvent, Listener, RefusalStatus, Surface } from 
 import { json } from "./http/reply.ts";
 import { Router } from "./http/router.ts";
 import { listen } from "./http/serve.ts";
+import { startDelivery } from "./delivery/delivery.ts";
 import { intakeHandler } from "./intake/handle.ts";
 import { healthHandler } from "./intake/health.ts";
 import { IpBudget, KeyBudget } from "./intake/rate.ts";
@@ -59,7 +60,7 @@ export async function startService(config: Config, log: Log): Promise<Service> {
   let isDraining = false;
   const router = intakeRouter(config, store, () => isDraining);
   const listener = await listenIntake(config, router, log).catch(async (error) => {
-    await store.close();
+    await store.close(0);
     throw error;
   });
   // Every listener is open; each has said where.
@@ -67,8 +68,9 @@ export async function startService(config: Config, log: Log): Promise<Service> {
   return {
     async close(graceMs) {
       isDraining = true;
+      const startedAtMs = nowMs();
       await listener.close(graceMs);
-      await store.close();
+      await store.close(Math.max(0, graceMs - (nowMs() - startedAtMs)));
     },
   };
 }
@@ -83,8 +85,10 @@ async function openStore(config: Config, log: Log) {
     const faults = await databaseFaults(reads);
     if (faults.length > 0) throw new DatabaseRefused(faults.join("\n"));
     const reference = new ReferenceReader(reads, nowMs, await readReference(reads, nowMs));
+    const node = randomUUID();
     const accepts = new AcceptStore({
       databaseUrl,
+      node,
       statementTimeoutMs,
       onWarning: (text) => log.error("commit_warning", { text }),
     });
@@ -111,9 +115,23 @@ async function openStore(config: Config, log: Log) {
       nowMs,
       deadlineMs: commitDeadlineMs,
       onRefused: (error) => log.error("entry_refused", { cause: describeError(error) }),
-      onCommitted: () => heartbeat.wrote(),
+      onCommitted: (entries) => {
+        heartbeat.wrote();
+        delivery?.wake(new Set(entries.map((entry) => entry.tenantId)));
+      },
     });
     await heartbeat.start();
+    const delivery = config.delivery === null ? null : startDelivery(
+      { ...config.delivery, databaseUrl, node, lease: randomUUID() },
+      {
+        pool: reads,
+        nowMs,
+        random: Math.random,
+        onFailure: (what, error) => log.error("delivery_failure", { what, cause: describeError(error) }),
+        onBreaker: (state) => log.info("breaker", { state }),
+        onAttempt: () => {},
+      },
+    );
     const keys = new KeyStore(reads, nowMs);
     const totals = new Totals(reads, (error) => log.error("totals_kept", { cause: describeError(error) }));
     return {
@@ -122,8 +140,9 @@ async function openStore(config: Config, log: Log) {
       heartbeat,
       keys,
       totals,
-      async close() {
+      async close(graceMs: number) {
         await committer.idle();
+        await delivery?.close(graceMs);
         reference.close();
         await totals.close();
         await Promise.all([heartbeat.close(), accepts.close(), reads.close()]);

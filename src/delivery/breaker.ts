@@ -17,6 +17,8 @@ export interface BreakerOptions {
   readonly pauseCapMs: number;
   /** Requests in flight when closed. */
   readonly concurrency: number;
+  /** Called with the new state when it changes. */
+  readonly onChange: (state: BreakerState) => void;
 }
 
 /** Counts answers and failures of the tier; time is passed in, in milliseconds. */
@@ -43,7 +45,7 @@ export class Breaker {
   /** How many requests may be in flight at this time; 0 while open. */
   allowed(nowMs: number): number {
     if (this.#state === "closed") return this.#window;
-    if (this.#state === "open" && nowMs >= this.#probeAtMs) this.#state = "half_open";
+    if (this.#state === "open" && nowMs >= this.#probeAtMs) this.#become("half_open");
     return this.#state === "half_open" ? 1 : 0;
   }
 
@@ -59,7 +61,7 @@ export class Breaker {
       this.#window = Math.min(this.#options.concurrency, this.#window + 1);
       return;
     }
-    this.#state = "closed";
+    this.#become("closed");
     this.#pauseMs = this.#options.pauseMs;
     this.#window = Math.min(this.#options.concurrency, 2);
   }
@@ -72,7 +74,12 @@ export class Breaker {
     if (this.#state === "half_open") {
       this.#pauseMs = Math.min(this.#options.pauseCapMs, this.#pauseMs * 2);
     }
-    this.#state = "open";
     this.#probeAtMs = nowMs + this.#pauseMs;
+    this.#become("open");
+  }
+
+  #become(state: BreakerState): void {
+    this.#state = state;
+    this.#options.onChange(state);
   }
 }

@@ -170,6 +170,7 @@ function toEntry(
   return {
     kind: "lead",
     keyId: key.id,
+    tenantId: key.tenantId,
     space: byKey ? "k" : "c",
     digest: byKey ? digest128(idempotencyKey.bytes) : contentDigest,
     contentDigest,

@@ -12,6 +12,7 @@ import { Pool, Unavailable } from "./sql.ts";
 export interface Entry {
   readonly kind: "lead" | "form";
   readonly keyId: number;
+  readonly tenantId: number;
   /**
    * What makes a later post a duplicate: `k` its Idempotency-Key, `c` its content. Each is a space of
    * its own, and so are the forms' `K` and `C`.
@@ -56,14 +57,22 @@ interface AcceptRow {
 const rolledBackStates = new Set(["40001", "40P01"]);
 const attemptsMax = 5;
 
-/** Commits batches over one connection: two or three were no faster than one (DECISIONS' experiments). */
+/** Commits batches over one connection: two or three were no faster than one (measured). */
 export class AcceptStore {
   readonly #pool: Pool;
+  readonly #node: string;
   #warnings = 0;
 
+  /** `node` names this process in the notifications of its commits. */
   constructor(
-    options: { databaseUrl: string; statementTimeoutMs: number; onWarning: (text: string) => void },
+    options: {
+      databaseUrl: string;
+      node: string;
+      statementTimeoutMs: number;
+      onWarning: (text: string) => void;
+    },
   ) {
+    this.#node = options.node;
     this.#pool = new Pool({
       databaseUrl: options.databaseUrl,
       name: "commit",
@@ -96,7 +105,7 @@ export class AcceptStore {
 
   async #acceptOnce(entries: readonly Entry[], deadlineMs: number): Promise<Outcome[]> {
     const warningsBefore = this.#warnings;
-    const rows = await this.#pool.run(deadlineMs, (sql) => call(sql, entries));
+    const rows = await this.#pool.run(deadlineMs, (sql) => call(sql, entries, this.#node));
     if (this.#warnings !== warningsBefore) throw new Unavailable("the commit came back with a warning");
 
     const outcomes = new Array<Outcome>(entries.length).fill({ kind: "revoked" });
@@ -122,7 +131,7 @@ export class AcceptStore {
   }
 }
 
-function call(sql: postgres.Sql, entries: readonly Entry[]): PromiseLike<AcceptRow[]> {
+function call(sql: postgres.Sql, entries: readonly Entry[], node: string): PromiseLike<AcceptRow[]> {
   const column = <T>(pick: (entry: Entry) => T): T[] => entries.map(pick);
   return sql<AcceptRow[]>`select * from accept(
     ${column((entry) => entry.kind)}, ${column((entry) => entry.keyId)}, ${column((entry) => entry.space)},
@@ -130,5 +139,5 @@ function call(sql: postgres.Sql, entries: readonly Entry[]): PromiseLike<AcceptR
     ${column((entry) => entry.idempotencyKey)}, ${column((entry) => entry.flags.join(","))},
     ${column((entry) => entry.lead)}, ${column((entry) => entry.extra)}, ${column((entry) => entry.raw)},
     ${column((entry) => entry.costCents)}, ${column((entry) => entry.unknownArea)},
-    ${limits.contentWindowHours})`;
+    ${limits.contentWindowHours}, ${node})`;
 }

@@ -22,8 +22,8 @@ export interface CommitterOptions {
   readonly deadlineMs: number;
   /** Called with an entry's failure that was its own, after bisecting; the entry answers `Unavailable`. */
   readonly onRefused: (error: unknown) => void;
-  /** Called after each confirmed batch with its size. */
-  readonly onCommitted?: (entries: number) => void;
+  /** Called after each confirmed batch with its entries. */
+  readonly onCommitted?: (entries: readonly Entry[]) => void;
 }
 
 interface Waiting {
@@ -135,9 +135,10 @@ export class Committer {
     const deadlineAtMs = Math.min(...batch.map((waiting) => waiting.deadlineAtMs));
     const deadlineMs = Math.max(1, deadlineAtMs - this.#options.nowMs());
     try {
-      const outcomes = await this.#options.accept(batch.map((waiting) => waiting.entry), deadlineMs);
-      this.#options.onCommitted?.(batch.length);
+      const entries = batch.map((waiting) => waiting.entry);
+      const outcomes = await this.#options.accept(entries, deadlineMs);
       batch.forEach((waiting, index) => waiting.resolve(outcomes[index] as Outcome));
+      this.#options.onCommitted?.(entries);
     } catch (error) {
       if (error instanceof Unavailable) {
         for (const waiting of batch) waiting.reject(error);

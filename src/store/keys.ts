@@ -13,6 +13,7 @@ import type { Pool } from "./sql.ts";
 export interface ApiKey {
   readonly id: number;
   readonly surface: KeySurface;
+  readonly tenantId: number;
   readonly tenantSlug: string;
   /** The lead's source. */
   readonly label: string;
@@ -116,6 +117,7 @@ export class KeyStore {
           digest: string;
           id: number;
           surface: KeySurface;
+          tenant_id: number;
           slug: string;
           label: string;
           sandbox: boolean;
@@ -123,7 +125,7 @@ export class KeyStore {
           burst: number | null;
         }[]
       >`
-        select encode(k.digest, 'hex') as digest, k.id, k.surface, t.slug, k.label, t.sandbox,
+        select encode(k.digest, 'hex') as digest, k.id, k.surface, k.tenant_id, t.slug, k.label, t.sandbox,
           case when k.limit_until > service_clock() then k.limit_per_minute end as per_minute,
           case when k.limit_until > service_clock() then k.limit_burst end as burst
         from unnest(${digests}::text[]) as d (digest)
@@ -132,6 +134,7 @@ export class KeyStore {
     return new Map(rows.map((row) => [row.digest, {
       id: row.id,
       surface: row.surface,
+      tenantId: row.tenant_id,
       tenantSlug: row.slug,
       label: row.label,
       sandbox: row.sandbox,

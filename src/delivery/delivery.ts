@@ -1,0 +1,114 @@
+/**
+ * The delivery of one process, put together: outbox, sender, breaker, loop and listener.
+ *
+ * @module
+ */
+
+import type { Claimed } from "../store/outbox.ts";
+import { OutboxListener } from "../store/listener.ts";
+import { OutboxStore } from "../store/outbox.ts";
+import type { Pool } from "../store/sql.ts";
+import { Breaker, type BreakerState } from "./breaker.ts";
+import { DeliveryLoop } from "./loop.ts";
+import { Sender, type SendOptions } from "./send.ts";
+
+/** What the delivery is told. */
+export interface DeliverySettings {
+  readonly databaseUrl: string;
+  /** Names this process in notifications. */
+  readonly node: string;
+  /** Names this process's claims: a UUID of its own. */
+  readonly lease: string;
+  readonly actionsUrl: string;
+  readonly files: SendOptions["files"];
+  readonly sendTimeoutMs: number;
+  readonly backoffBaseMs: number;
+  readonly backoffCapMs: number;
+  readonly attemptsMax: number;
+  readonly leaseMs: number;
+  readonly pollMs: number;
+  readonly concurrency: number;
+}
+
+/** What the delivery works with besides. */
+export interface DeliveryHooks {
+  /** Connections for the listener's notifications to itself. */
+  readonly pool: Pool;
+  readonly nowMs: () => number;
+  readonly random: () => number;
+  readonly onFailure: (what: string, error: unknown) => void;
+  readonly onBreaker: (state: BreakerState) => void;
+  readonly onAttempt: (attempt: { readonly eventId: Claimed["event_id"]; readonly outcome: string }) => void;
+}
+
+// In a row and without an answer between them: one slow answer is no outage.
+const breakerFailuresMax = 5;
+const breakerPauseMs = 1_000;
+// The tier's return is noticed within this time.
+const breakerPauseCapMs = 15_000;
+
+/** A running delivery. */
+export interface Delivery {
+  /** Something of these tenants was committed here. */
+  wake(tenantIds: Iterable<number>): void;
+  /** For the figures. */
+  readonly breakerState: BreakerState;
+  /** Lets what is in flight finish for at most `graceMs`, gives back what is claimed, and closes everything. */
+  close(graceMs: number): Promise<void>;
+}
+
+/** Starts delivering. */
+export function startDelivery(settings: DeliverySettings, hooks: DeliveryHooks): Delivery {
+  const { databaseUrl, lease, leaseMs, attemptsMax, sendTimeoutMs, pollMs, concurrency } = settings;
+  const outbox = new OutboxStore({ databaseUrl, lease, leaseMs, attemptsMax });
+  const sender = new Sender({
+    url: settings.actionsUrl,
+    files: settings.files,
+    timeoutMs: sendTimeoutMs,
+    connectionsMax: concurrency,
+  });
+  const breaker = new Breaker({
+    failuresMax: breakerFailuresMax,
+    pauseMs: breakerPauseMs,
+    pauseCapMs: breakerPauseCapMs,
+    concurrency,
+    onChange: hooks.onBreaker,
+  });
+  const loop = new DeliveryLoop({
+    claim: (requests) => outbox.claim(requests),
+    settle: (settlements) => outbox.settle(settlements),
+    dueTenants: () => outbox.dueTenants(),
+    send: (eventId, body) => sender.send(eventId, body),
+    breaker,
+    nowMs: hooks.nowMs,
+    random: hooks.random,
+    onFailure: hooks.onFailure,
+    onAttempt: hooks.onAttempt,
+  }, {
+    baseMs: settings.backoffBaseMs,
+    capMs: settings.backoffCapMs,
+    attemptsMax,
+    leaseMs,
+    sendTimeoutMs,
+    pollMs,
+  });
+  const listener = new OutboxListener({
+    databaseUrl,
+    pool: hooks.pool,
+    node: settings.node,
+    onHint: () => void loop.poll(),
+  });
+  loop.start();
+  return {
+    wake: (tenantIds) => loop.wake(tenantIds),
+    get breakerState() {
+      return breaker.state;
+    },
+    async close(graceMs) {
+      await listener.close();
+      await loop.close(graceMs);
+      sender.close();
+      await outbox.close();
+    },
+  };
+}
