@@ -42,6 +42,11 @@ export class Connection implements Timed {
     this.transport.destroy();
   }
 
+  /** Tells the client that nothing more will come, and still takes what it sends. */
+  half(): void {
+    if (!this.isHttp2) (this.transport as Socket).end();
+  }
+
   /** Closes it when what is already written has gone out. */
   end(): void {
     if ("destroySoon" in this.transport) this.transport.destroySoon();

@@ -211,6 +211,8 @@ export class NodeExchange extends EdgeExchange implements Timed {
     }
     if (body === null) response.flushHeaders();
     else response.write(body);
+    // With a broken request there is no end to wait for: the client is told now.
+    if (this.connection.hasFailed) this.connection.half();
     this.#log(false);
     this.#connections.requests.remove(this);
     this.#connections.stalls.remove(this);

@@ -28,7 +28,7 @@ export type AppEvent =
   | { readonly event: "access"; readonly access: Access }
   | { readonly event: "fault"; readonly message: string; readonly requestId: string | null }
   | { readonly event: "certificate"; readonly certificate: CertificateEvent["kind"] }
-  | { readonly event: "began" | "cancelled" };
+  | { readonly event: "began" | "cancelled" | "closing" };
 
 /** Starts it on a free port of 127.0.0.1. */
 export function startEcho(settings: Settings, report: (event: AppEvent) => void): Promise<Listener> {
@@ -134,7 +134,9 @@ if (import.meta.main) {
   const listener = await startEcho(JSON.parse(process.argv[2] ?? "{}") as Settings, print);
   print({ event: "listening", port: listener.port });
   process.on("SIGTERM", async () => {
-    await listener.close(1_000);
+    const closed = listener.close(1_000);
+    print({ event: "closing" });
+    await closed;
     process.exit(0);
   });
 }

@@ -1,0 +1,106 @@
+import assert from "node:assert/strict";
+import { connect as connectHttp2 } from "node:http2";
+import { connect } from "node:net";
+import { describe, test } from "node:test";
+import { type App, get, makeCertificate, post, startApp, temporaryFolder, Wire, within } from "./support.ts";
+
+const files = makeCertificate(temporaryFolder(), "drain");
+
+function begun(app: App): Promise<unknown> {
+  return app.next((event): event is typeof event => event.event === "began");
+}
+
+function isRefused(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, "127.0.0.1");
+    socket.once("connect", () => resolve(false)).once("error", () => resolve(true));
+  });
+}
+
+for (const tls of [false, true]) {
+  describe(tls ? "with TLS" : "without TLS", () => {
+    const start = () => startApp("node", tls ? { tls: files } : {});
+
+    test("close refuses new connections and ends idle ones at once", async () => {
+      const app = await start();
+      const kept = await Wire.open(app.port, { tls });
+      kept.send(get("/name"));
+      assert.equal((await kept.answer()).status, 200);
+      const fresh = await Wire.open(app.port, { tls });
+      const startedMs = performance.now();
+      await app.close(4_000);
+      assert.ok(performance.now() - startedMs < 1_000);
+      await Promise.all([kept.closed(), fresh.closed()]);
+      assert.ok(await isRefused(app.port));
+    });
+
+    test("a request in flight is answered with Connection: close, then close resolves", async () => {
+      const app = await start();
+      const releasing = await Wire.open(app.port, { tls });
+      const held = await Wire.open(app.port, { tls });
+      held.send(get("/held"));
+      await begun(app);
+      // Its head is complete and its body is not, so that it is in flight while the other is released.
+      releasing.send(post("/echo", "").replace("Content-Length: 0", "Content-Length: 3"));
+      releasing.send("ab");
+      const unread = await Wire.open(app.port, { tls });
+      unread.send(post("/release", "").replace("Content-Length: 0", "Content-Length: 1"));
+      assert.equal((await unread.answer()).status, 200);
+      const closing = app.close(4_000);
+      const answer = await held.answer();
+      assert.equal(answer.body.toString(), "held");
+      releasing.send("c");
+      const echo = await releasing.answer();
+      assert.equal(echo.body.toString(), "abc");
+      assert.equal(echo.headers["connection"], "close");
+      unread.send("x");
+      await closing;
+    });
+
+    test("what is not done within the grace is cut", async () => {
+      const app = await start();
+      const wire = await Wire.open(app.port, { tls });
+      wire.send(get("/never"));
+      const upload = await Wire.open(app.port, { tls });
+      upload.send("POST /echo HTTP/1.1\r\nHost: one.test\r\nContent-Length: 9\r\nX-Request-Id: gone\r\n\r\n");
+      await begun(app);
+      const startedMs = performance.now();
+      await app.close(150);
+      assert.ok(performance.now() - startedMs < 1_500);
+      await Promise.all([wire.closed(), upload.closed()]);
+    });
+  });
+}
+
+test("an HTTP/2 session finishes its streams and takes no further one", async () => {
+  const app = await startApp("node", { tls: files });
+  const idle = connectHttp2(`https://127.0.0.1:${app.port}`, { rejectUnauthorized: false });
+  const busy = connectHttp2(`https://127.0.0.1:${app.port}`, { rejectUnauthorized: false });
+  const stream = busy.request({ ":path": "/echo", ":method": "POST", "x-request-id": "gone" });
+  await begun(app);
+  const goaway = within(new Promise((resolve) => busy.once("goaway", resolve)), "GOAWAY");
+  const idleClosed = within(new Promise((resolve) => idle.once("close", resolve)), "end of the idle session");
+  const closing = app.close(4_000);
+  await Promise.all([goaway, idleClosed]);
+  stream.end("abc");
+  const [body] = await within(stream.toArray(), "answer");
+  assert.equal(String(body), "abc");
+  await closing;
+});
+
+test("on Deno.serve close answers what is in flight", async () => {
+  const app = await startApp("deno");
+  const wire = await Wire.open(app.port);
+  wire.send("POST /echo HTTP/1.1\r\nHost: one.test\r\nContent-Length: 3\r\nX-Request-Id: gone\r\n\r\nab");
+  await begun(app);
+  const kept = await Wire.open(app.port);
+  kept.send(get("/name"));
+  assert.equal((await kept.answer()).status, 200);
+  const closing = app.close();
+  await app.next((event): event is typeof event => event.event === "closing");
+  wire.send("c");
+  const answer = await wire.answer();
+  assert.equal(answer.body.toString(), "abc");
+  assert.equal(answer.headers["connection"], "close");
+  await Promise.all([kept.closed(), closing]);
+});

@@ -1,0 +1,231 @@
+import assert from "node:assert/strict";
+import { after, describe, test } from "node:test";
+import { ask, get, parse, type Place, post, startApp, Wire } from "./support.ts";
+
+for (const place of ["node", "deno"] as Place[]) {
+  describe(`on ${place}`, async () => {
+    const app = await startApp(place);
+    after(() => app.close());
+
+    test("HEAD answers what GET does, without the body", async () => {
+      const wire = await Wire.open(app.port);
+      wire.send(get("/name").replace("GET", "HEAD"), get("/name"));
+      const head = await wire.answer({ isHead: true });
+      assert.equal(head.status, 200);
+      assert.equal(head.headers["content-length"], "3");
+      assert.equal((await wire.answer()).body.toString(), "one");
+      wire.socket.destroy();
+      assert.equal((await app.access(({ method }) => method === "HEAD")).bytes, 0);
+    });
+
+    test("an unserved path answers 404, labelled - in the access log", async () => {
+      const answer = await ask(app.port, get("/Someones-Secret?q=1"));
+      assert.equal(answer.status, 404);
+      assert.equal(answer.headers["cache-control"], "no-store");
+      const access = await app.access(({ status }) => status === 404);
+      assert.equal(access.route, "-");
+      assert.equal(access.surface, "one");
+      assert.ok(!JSON.stringify(access).includes("Secret"));
+    });
+
+    test("an unserved method answers 405 with Allow", async () => {
+      const answer = await ask(app.port, post("/name", "x"));
+      assert.equal(answer.status, 405);
+      assert.equal(answer.headers["allow"], "GET, HEAD");
+    });
+
+    test("an absolute-form target is routed by its path", async () => {
+      const answer = await ask(app.port, get("http://one.test:81/seen?x=1"));
+      assert.equal(parse(answer)["path"], "/seen");
+      assert.equal(parse(answer)["query"], "x=1");
+      assert.equal((await ask(app.port, get("HTTP://one.test/name"))).status, 200);
+      assert.equal((await ask(app.port, get("http://one.test"))).status, 404);
+    });
+
+    test("targets that are no path of ours answer 404, and are not decoded or normalized", async () => {
+      for (const target of ["//name", "/name/", "/./name", "/x/../name", "/%6eame", "/name%00", "/NAME"]) {
+        assert.equal((await ask(app.port, get(target))).status, 404, target);
+      }
+      assert.equal((await ask(app.port, get("*").replace("GET", "OPTIONS"))).status, 404);
+    });
+
+    test("the query is what follows the first question mark", async () => {
+      const seen = parse(await ask(app.port, get("/seen?a=%20?b//c")));
+      assert.equal(seen["query"], "a=%20?b//c");
+    });
+
+    test("several headers of one name are joined", async () => {
+      assert.equal(parse(await ask(app.port, get("/seen", "X-Twice: a", "x-twice: b")))["twice"], "a, b");
+    });
+
+    test("parameters of the path come as they were sent", async () => {
+      assert.deepEqual(parse(await ask(app.port, get("/items/a%2Fb"))), { item: "a%2Fb" });
+    });
+
+    test("what a handler throws is answered by the surface and reported once", async () => {
+      for (const target of ["/throw", "/bad-header"]) {
+        const answer = await ask(app.port, get(target, "X-Request-Id: faulty"));
+        assert.equal(answer.status, 503);
+        assert.deepEqual(parse(answer), { fault: true, request_id: "faulty" });
+        await app.next((event): event is typeof event => event.event === "fault");
+        await app.access(({ status }) => status === 503);
+      }
+      assert.equal(app.events.filter(({ event }) => event === "fault").length, 0);
+    });
+
+    test("a handler that does not answer in time is answered by the surface", async () => {
+      const hasty = await startApp(place, { bounds: { requestTimeoutMs: 150 } });
+      const answer = await ask(hasty.port, get("/never"));
+      assert.equal(answer.status, 503);
+      assert.equal(parse(answer)["fault"], true);
+      await hasty.next((event): event is typeof event => event.event === "fault");
+      await hasty.close();
+    });
+
+    test("a 204 has neither body nor length", async () => {
+      const answer = await ask(app.port, get("/empty"));
+      assert.equal(answer.status, 204);
+      assert.equal(answer.headers["content-length"], undefined);
+    });
+
+    test("a stream arrives whole", async () => {
+      const answer = await ask(app.port, get("/stream?3"));
+      assert.equal(answer.body.byteLength, 3 * 65_536);
+      const wire = await Wire.open(app.port);
+      wire.send(get("/stream?2").replace("GET", "HEAD"), get("/name"));
+      assert.equal((await wire.answer({ isHead: true })).status, 200);
+      assert.equal((await wire.answer()).body.toString(), "one");
+      wire.socket.destroy();
+    });
+
+    test("a stream is cancelled when the client goes away", async () => {
+      const wire = await Wire.open(app.port);
+      wire.send(get("/stream?100000"));
+      wire.socket.once("data", () => wire.socket.destroy());
+      await app.next((event): event is typeof event => event.event === "cancelled");
+      assert.equal((await app.access(({ aborted }) => aborted)).route, "/stream");
+    });
+
+    test("pipelined requests are answered in their order", async () => {
+      const wire = await Wire.open(app.port);
+      wire.send(get("/seen?1"), post("/echo", "two"), get("/seen?3"));
+      assert.equal(parse(await wire.answer())["query"], "1");
+      assert.equal((await wire.answer()).body.toString(), "two");
+      assert.equal(parse(await wire.answer())["query"], "3");
+      wire.socket.destroy();
+    });
+
+    test("surfaces on one listener are told apart by Host", async () => {
+      const shared = await startApp(place, { hosts: ["one.test", "also.test:81"] });
+      const name = async (host: string, target = "/name") => {
+        const answer = await ask(shared.port, `GET ${target} HTTP/1.1\r\nHost: ${host}\r\n\r\n`);
+        return answer.status === 200 ? answer.body.toString() : answer.status;
+      };
+      assert.equal(await name("one.test"), "one");
+      assert.equal(await name("ONE.test:8080"), "one");
+      assert.equal(await name("one.test."), "one");
+      assert.equal(await name("two.test"), "two");
+      assert.equal(await name("also.test:81"), "one");
+      assert.equal(await name("also.test"), 421);
+      assert.equal(await name("three.test"), 421);
+      assert.equal(await name("one.test", "http://two.test/name"), "two");
+      assert.equal((await shared.access(({ status }) => status === 421)).surface, "-");
+      await shared.close();
+    });
+
+    test("a malformed Host answers 400", async () => {
+      for (const host of ["", "a b", "a/b", "a@b", "[::1", "one.test:99999999", "a,b"]) {
+        assert.equal((await ask(app.port, `GET /name HTTP/1.1\r\nHost: ${host}\r\n\r\n`)).status, 400, host);
+      }
+      for (const host of ["[::1]:80", "127.0.0.1", "a-b.c_d"]) {
+        assert.equal((await ask(app.port, `GET /name HTTP/1.1\r\nHost: ${host}\r\n\r\n`)).status, 200, host);
+      }
+    });
+
+    test("two Host headers answer 400", async () => {
+      const request = "GET /name HTTP/1.1\r\nHost: one.test\r\nHost: one.test\r\n\r\n";
+      assert.equal((await ask(app.port, request)).status, 400);
+    });
+  });
+}
+
+describe("only Node's server", async () => {
+  const app = await startApp("node", { bounds: { headerBytesMax: 4096 } });
+  after(() => app.close());
+
+  const malformed: Record<string, string> = {
+    "no HTTP at all": "\x16\x03\x01\x02\x00\x01\x00",
+    "an unknown method": "FOO / HTTP/1.1\r\nHost: a\r\n\r\n",
+    "a bad version": "GET / HTTP/9.9\r\nHost: a\r\n\r\n",
+    "a space in a header name": "GET / HTTP/1.1\r\nHost : a\r\n\r\n",
+    "a control character in a header": "GET / HTTP/1.1\r\nHost: a\r\nX-A: \x01\r\n\r\n",
+    "Content-Length beside Transfer-Encoding":
+      "POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+    "two lengths": "POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\nContent-Length: 4\r\n\r\nabc",
+    "a negative length": "POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: -1\r\n\r\n",
+    "a bad chunk": "POST /echo HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n",
+    "CONNECT": "CONNECT a:443 HTTP/1.1\r\nHost: a\r\n\r\n",
+  };
+  for (const [what, request] of Object.entries(malformed)) {
+    test(`${what} answers 400 as JSON with a request id, and the connection closes`, async () => {
+      const wire = await Wire.open(app.port);
+      wire.send(request);
+      const answer = await wire.answer();
+      assert.equal(answer.status, 400);
+      assert.equal(answer.headers["content-type"], "application/json");
+      assert.equal(answer.headers["connection"], "close");
+      const requestId = answer.headers["x-request-id"] as string;
+      assert.deepEqual(parse(answer), { refused: 400, request_id: requestId });
+      await wire.closed();
+      assert.equal((await app.access((access) => access.requestId === requestId)).status, 400);
+    });
+  }
+
+  test("no Host answers 400, except to HTTP/1.0", async () => {
+    assert.equal((await ask(app.port, "GET /name HTTP/1.1\r\n\r\n")).status, 400);
+    assert.equal((await ask(app.port, "GET /name HTTP/1.0\r\n\r\n")).status, 200);
+  });
+
+  test("headers over the cap answer 431 with a request id, although more is being sent", async () => {
+    const wire = await Wire.open(app.port);
+    wire.send(get("/name", `X-A: ${"a".repeat(200_000)}`));
+    const answer = await wire.answer();
+    assert.equal(answer.status, 431);
+    assert.deepEqual(parse(answer), { refused: 431, request_id: answer.headers["x-request-id"] });
+    assert.equal((await app.access(({ status }) => status === 431)).method, "-");
+    wire.socket.destroy();
+  });
+
+  test("a malformed request behind a good one leaves the good one its answer", async () => {
+    const wire = await Wire.open(app.port);
+    wire.send(get("/held"), "GARBAGE\r\n\r\n");
+    await app.next((event): event is typeof event => event.event === "began");
+    await ask(app.port, post("/release", ""));
+    const answer = await wire.answer();
+    assert.equal(answer.body.toString(), "held");
+    assert.equal(answer.headers["connection"], "close");
+    await wire.closed();
+  });
+
+  test("a client that goes away behind a queue of pipelined requests leaves nothing behind", async () => {
+    const wire = await Wire.open(app.port);
+    wire.send(get("/held", "X-Request-Id: first"), get("/seen", "X-Request-Id: second"));
+    await app.next((event): event is typeof event => event.event === "began");
+    wire.socket.destroy();
+    await ask(app.port, post("/release", ""));
+    for (const id of ["first", "second"]) {
+      assert.equal((await app.access(({ requestId }) => requestId === id)).aborted, true);
+    }
+  });
+
+  test("a reader slower than its bound loses a stream", async () => {
+    const hasty = await startApp("node", { bounds: { stallTimeoutMs: 150, requestTimeoutMs: 100 } });
+    const wire = await Wire.open(hasty.port);
+    wire.send(get("/stream?100000"));
+    wire.socket.once("data", () => wire.socket.pause());
+    await hasty.next((event): event is typeof event => event.event === "cancelled");
+    assert.equal((await hasty.access()).aborted, true);
+    wire.socket.destroy();
+    await hasty.close();
+  });
+});

@@ -1,0 +1,225 @@
+import assert from "node:assert/strict";
+import { Buffer } from "node:buffer";
+import { copyFileSync, writeFileSync } from "node:fs";
+import { type ClientHttp2Session, connect as connectHttp2 } from "node:http2";
+import { join } from "node:path";
+import { after, describe, test } from "node:test";
+import { connect as connectTls, type TLSSocket } from "node:tls";
+import {
+  type App,
+  get,
+  makeCertificate,
+  parse,
+  type Place,
+  post,
+  startApp,
+  temporaryFolder,
+  Wire,
+  within,
+} from "./support.ts";
+
+interface Http2Answer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, unknown>>;
+  readonly body: Buffer;
+  readonly rstCode: number;
+}
+
+const insecure = { rejectUnauthorized: false };
+
+function session(app: App): ClientHttp2Session {
+  const opened = connectHttp2(`https://127.0.0.1:${app.port}`, insecure);
+  opened.on("error", () => {});
+  return opened;
+}
+
+function ask(on: ClientHttp2Session, headers: Record<string, string>, body?: Buffer): Promise<Http2Answer> {
+  return within(
+    new Promise((resolve, reject) => {
+      const stream = on.request(headers, { endStream: body === undefined });
+      const chunks: Buffer[] = [];
+      let answer: Record<string, unknown> = {};
+      stream.on("response", (received) => answer = received);
+      stream.on("data", (chunk: Buffer) => chunks.push(chunk));
+      stream.on("error", reject);
+      stream.on("close", () => {
+        const status = Number(answer[":status"]);
+        resolve({ status, headers: answer, body: Buffer.concat(chunks), rstCode: stream.rstCode ?? 0 });
+      });
+      if (body !== undefined) stream.end(body);
+    }),
+    "answer over HTTP/2",
+  );
+}
+
+function handshake(app: App, options: object): Promise<TLSSocket> {
+  return within(
+    new Promise((resolve, reject) => {
+      const socket = connectTls({ port: app.port, host: "127.0.0.1", ...insecure, ...options });
+      socket.once("secureConnect", () => resolve(socket));
+      socket.once("error", reject);
+    }),
+    "handshake",
+  );
+}
+
+async function servedName(app: App): Promise<unknown> {
+  const socket = await handshake(app, {});
+  const name = socket.getPeerCertificate().subject.CN;
+  socket.destroy();
+  return name;
+}
+
+const folder = temporaryFolder();
+const first = makeCertificate(folder, "first");
+const second = makeCertificate(folder, "second");
+
+for (const place of ["node", "deno"] as Place[]) {
+  describe(`on ${place}`, async () => {
+    const app = await startApp(place, { tls: first, bodyBytesMax: 1024, bounds: { headerBytesMax: 8192 } });
+    after(() => app.close());
+
+    test("HTTP/2 and HTTP/1.1 are both served, by ALPN", async () => {
+      const http2 = session(app);
+      const answer = await ask(http2, { ":path": "/seen?x", "x-request-id": "mine" });
+      http2.close();
+      assert.equal(answer.status, 200);
+      assert.equal(answer.headers["x-request-id"], "mine");
+      assert.equal(answer.headers["connection"], undefined);
+      const seen = JSON.parse(answer.body.toString());
+      assert.deepEqual([seen.path, seen.query, seen.clientAddress], ["/seen", "x", "127.0.0.1"]);
+
+      const wire = await Wire.open(app.port, { tls: true });
+      wire.send(get("/seen"), post("/echo", "abc"));
+      assert.equal((await wire.answer()).status, 200);
+      assert.equal((await wire.answer()).body.toString(), "abc");
+      wire.socket.destroy();
+    });
+
+    test("TLS 1.2 is served, TLS 1.1 is refused", async () => {
+      const socket = await handshake(app, { maxVersion: "TLSv1.2" });
+      assert.equal(socket.getProtocol(), "TLSv1.2");
+      socket.destroy();
+      const old = { minVersion: "TLSv1", maxVersion: "TLSv1.1", ciphers: "DEFAULT@SECLEVEL=0" };
+      await assert.rejects(handshake(app, old));
+      assert.equal(await servedName(app), "first");
+    });
+
+    test("a body over HTTP/2 arrives, and HEAD has none", async () => {
+      const http2 = session(app);
+      const echo = { ":path": "/echo", ":method": "POST" };
+      assert.equal((await ask(http2, echo, Buffer.from("abc"))).body.toString(), "abc");
+      const head = await ask(http2, { ":path": "/name", ":method": "HEAD" });
+      assert.deepEqual([head.status, head.headers["content-length"], head.body.byteLength], [200, "3", 0]);
+      http2.close();
+    });
+
+    test("413 over HTTP/2 can be read while the body is sent, and the session lives on", async () => {
+      const http2 = session(app);
+      const echo = { ":path": "/echo", ":method": "POST" };
+      for (const announced of [{}, { "content-length": "1000000" }] as Record<string, string>[]) {
+        const answer = await ask(http2, { ...echo, ...announced }, Buffer.alloc(1_000_000));
+        assert.equal(answer.status, 413);
+        assert.equal(JSON.parse(answer.body.toString()).error, "too_large");
+        assert.equal(answer.rstCode, 0);
+      }
+      assert.equal((await ask(http2, { ":path": "/name" })).status, 200);
+      http2.close();
+    });
+
+    test("100 Continue over HTTP/2 comes when the handler wants the body", async () => {
+      const http2 = session(app);
+      const stream = http2.request({ ":path": "/echo", ":method": "POST", expect: "100-continue" });
+      await within(new Promise((resolve) => stream.once("continue", resolve)), "100 Continue");
+      stream.end("abc");
+      const [body] = await within(stream.toArray(), "answer");
+      assert.equal(String(body), "abc");
+      http2.close();
+    });
+
+    test("headers over the cap answer 431 over HTTP/2", async () => {
+      const http2 = session(app);
+      const answer = await ask(http2, { ":path": "/name", "x-a": "a".repeat(9000) });
+      assert.equal(answer.status, 431);
+      assert.ok(answer.headers["x-request-id"]);
+      http2.close();
+    });
+
+    test("a Host that contradicts :authority answers 400", async () => {
+      const http2 = session(app);
+      assert.equal(
+        (await ask(http2, { ":path": "/name", ":authority": "one.test", host: "other.test" })).status,
+        400,
+      );
+      http2.close();
+    });
+
+    test("malformed HTTP/1.1 over TLS answers 400 with a request id", async () => {
+      const wire = await Wire.open(app.port, { tls: true });
+      wire.send("GARBAGE\r\n\r\n");
+      const answer = await wire.answer();
+      assert.equal(answer.status, 400);
+      assert.deepEqual(parse(answer), { refused: 400, request_id: answer.headers["x-request-id"] });
+      await wire.closed();
+    });
+
+    test("plain HTTP on the TLS port is cut, and hurts nobody", async () => {
+      const wire = await Wire.open(app.port);
+      wire.send(get("/name"));
+      await wire.closed();
+      assert.equal(await servedName(app), "first");
+    });
+
+    test("a request over HTTP/2 that is cut off is logged as aborted", async () => {
+      const http2 = session(app);
+      const stream = http2.request({ ":path": "/held", "x-request-id": "cut" });
+      stream.on("error", () => {});
+      await app.next((event): event is typeof event => event.event === "began");
+      http2.destroy();
+      const releasing = session(app);
+      await ask(releasing, { ":path": "/release", ":method": "POST" });
+      releasing.close();
+      assert.equal((await app.access(({ requestId }) => requestId === "cut")).aborted, true);
+    });
+
+    test("a renewed certificate is picked up; a broken pair keeps the one before and is reported", async () => {
+      const files = { certFile: join(folder, `${place}.pem`), keyFile: join(folder, `${place}.key`) };
+      const put = (from: { certFile: string; keyFile: string }) => {
+        copyFileSync(from.certFile, files.certFile);
+        copyFileSync(from.keyFile, files.keyFile);
+      };
+      const outcome = async () => {
+        const event = await renewing.next((event): event is Extract<typeof event, { event: "certificate" }> =>
+          event.event === "certificate"
+        );
+        return event.certificate;
+      };
+      put(first);
+      const renewing = await startApp(place, { tls: files, bounds: { certificatePollMs: 50 } });
+      assert.equal(await servedName(renewing), "first");
+      const kept = session(renewing);
+      assert.equal((await ask(kept, { ":path": "/name" })).status, 200);
+
+      writeFileSync(files.certFile, "no certificate");
+      assert.equal(await outcome(), "refused");
+      assert.equal(await servedName(renewing), "first");
+      copyFileSync(second.certFile, files.certFile);
+      assert.equal(await outcome(), "refused");
+      assert.equal(await servedName(renewing), "first");
+      copyFileSync(second.keyFile, files.keyFile);
+      assert.equal(await outcome(), "renewed");
+      assert.equal(await servedName(renewing), "second");
+      await assert.rejects(
+        handshake(renewing, { minVersion: "TLSv1", maxVersion: "TLSv1.1", ciphers: "DEFAULT@SECLEVEL=0" }),
+      );
+      assert.equal((await ask(kept, { ":path": "/name" })).status, 200);
+      kept.close();
+      await renewing.close();
+    });
+  });
+}
+
+test("a certificate without its key is refused at the start", async () => {
+  const mixed = { certFile: first.certFile, keyFile: second.keyFile };
+  await assert.rejects(startApp("node", { tls: mixed }), /do not belong together/);
+});
