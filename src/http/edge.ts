@@ -47,6 +47,7 @@ export abstract class EdgeExchange implements Exchange {
   route = "-";
   params = noParams;
   surface: Surface | null = null;
+  #clientAddress: string | null = null;
 
   constructor(edge: Edge, peer: Peer) {
     this.edge = edge;
@@ -54,14 +55,19 @@ export abstract class EdgeExchange implements Exchange {
   }
 
   get clientAddress(): string {
-    if (!this.peer.isTrusted) return this.peer.address;
-    const forwardedFor = this.header("x-forwarded-for");
-    if (forwardedFor === undefined) return this.peer.address;
-    return forwardedClient(forwardedFor, { peer: this.peer.address, trusted: this.edge.trustedProxies });
+    this.#clientAddress ??= this.#findClient();
+    return this.#clientAddress;
   }
 
   abstract header(name: string): string | undefined;
   abstract readBody(bytesMax: number): Promise<Body>;
+
+  #findClient(): string {
+    const { address, isTrusted } = this.peer;
+    const forwardedFor = isTrusted ? this.header("x-forwarded-for") : undefined;
+    if (forwardedFor === undefined) return address;
+    return forwardedClient(forwardedFor, { peer: address, trusted: this.edge.trustedProxies });
+  }
 
   protected adopt(sent: string | undefined): void {
     const adopted = sent === undefined ? null : adoptRequestId(sent, this.edge.options.requestId);

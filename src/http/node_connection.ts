@@ -69,14 +69,15 @@ export class Connections {
   readonly #fresh: Deadlines<Connection>;
   /** Connections between requests. */
   readonly #idle: Deadlines<Connection>;
-  /** Connections that failed and are being closed. */
-  readonly #failed: Deadlines<Connection>;
+  /** Connections that are being closed: a client that takes nothing must not keep them. */
+  readonly #ending: Deadlines<Connection>;
   readonly #all = new Map<object, Connection>();
   /** Sockets, those in a TLS handshake included. */
   readonly #sockets = new Set<Socket>();
   readonly #sweeper: ReturnType<typeof setInterval>;
   #exchanges = 0;
   #emptied: (() => void) | null = null;
+  #drained: Promise<void> | null = null;
 
   constructor(edge: Edge) {
     const { bounds } = edge;
@@ -87,7 +88,7 @@ export class Connections {
     // Node answers slow headers with 408 first; this is for what it does not see, such as HTTP/2.
     this.#fresh = new Deadlines(bounds.headersTimeoutMs + 2 * bounds.sweepIntervalMs);
     this.#idle = new Deadlines(bounds.idleTimeoutMs);
-    this.#failed = new Deadlines(bounds.discardTimeoutMs);
+    this.#ending = new Deadlines(bounds.discardTimeoutMs);
     this.#sweeper = setInterval(() => this.#sweep(), bounds.sweepIntervalMs);
     this.#sweeper.unref();
   }
@@ -111,7 +112,7 @@ export class Connections {
     this.#all.set(transport, connection);
     this.#fresh.add(connection, performance.now());
     transport.once("close", () => this.#closed(connection));
-    if (this.isDraining) connection.end();
+    if (this.isDraining) this.#end(connection);
     return connection;
   }
 
@@ -137,8 +138,9 @@ export class Connections {
     this.discards.remove(exchange);
     if (connection.latest === exchange) connection.latest = null;
     if (--connection.active > 0) return;
-    if (this.isDraining || connection.isClosing) connection.end();
-    else if (connection.deadline === null) this.#idle.add(connection, performance.now());
+    if (connection.deadline !== null) return;
+    if (this.isDraining || connection.isClosing) this.#end(connection);
+    else this.#idle.add(connection, performance.now());
   }
 
   /** The handler of a request is done, and so is the request. */
@@ -147,10 +149,10 @@ export class Connections {
     this.#settle();
   }
 
-  /** The parser has given up on a connection: it is closed when the client has, or when its time is up. */
-  failed(connection: Connection): void {
+  /** A connection will be closed by the client, or when its time is up. */
+  ending(connection: Connection): void {
     this.#unlist(connection);
-    this.#failed.add(connection, performance.now());
+    this.#ending.add(connection, performance.now());
   }
 
   /** Ends what is idle, lets the rest finish for `graceMs`, cuts what is left. */
@@ -158,15 +160,20 @@ export class Connections {
     this.isDraining = true;
     for (const connection of this.#all.values()) {
       // An HTTP/2 session takes no further stream and closes after its last one.
-      if (connection.isHttp2 || connection.active === 0) connection.end();
+      if (connection.active === 0) this.#end(connection);
+      else if (connection.isHttp2) connection.end();
     }
     const cut = setTimeout(() => this.#cut(), graceMs);
-    await new Promise<void>((resolve) => {
-      this.#emptied = resolve;
-      this.#settle();
-    });
+    this.#drained ??= new Promise<void>((resolve) => this.#emptied = resolve);
+    this.#settle();
+    await this.#drained;
     clearTimeout(cut);
     clearInterval(this.#sweeper);
+  }
+
+  #end(connection: Connection): void {
+    this.ending(connection);
+    connection.end();
   }
 
   #cut(): void {
@@ -191,7 +198,7 @@ export class Connections {
   #unlist(connection: Connection): void {
     this.#fresh.remove(connection);
     this.#idle.remove(connection);
-    this.#failed.remove(connection);
+    this.#ending.remove(connection);
   }
 
   #sweep(): void {
@@ -200,7 +207,7 @@ export class Connections {
     this.stalls.sweep(nowMs, (exchange) => exchange.destroy());
     this.discards.sweep(nowMs, (exchange) => exchange.destroy());
     this.#fresh.sweep(nowMs, (connection) => connection.destroy());
-    this.#idle.sweep(nowMs, (connection) => connection.end());
-    this.#failed.sweep(nowMs, (connection) => connection.destroy());
+    this.#idle.sweep(nowMs, (connection) => this.#end(connection));
+    this.#ending.sweep(nowMs, (connection) => connection.destroy());
   }
 }

@@ -15,7 +15,7 @@ import { NodeBody } from "./node_body.ts";
 import type { Connection, Connections } from "./node_connection.ts";
 import { headerValue, requestHost, scanHeaders } from "./node_headers.ts";
 import { pump } from "./node_pump.ts";
-import { dropBody, isBodiless, lengthOf } from "./reply.ts";
+import { dropBody, headersOf, isAscii, isBodiless } from "./reply.ts";
 import { parseTarget } from "./target.ts";
 
 /** Node's request, of either protocol. */
@@ -29,9 +29,6 @@ const cancel = 0x8;
 
 /** A body up to this length, announced, is thrown away so that the connection can be kept. */
 const keptDiscardBytesMax = 256 * 1024;
-
-// deno-lint-ignore no-control-regex -- what is outside of ASCII is what it looks for
-const nonAscii = /[^\x00-\x7f]/;
 
 /** An exchange over Node's servers. */
 export class NodeExchange extends EdgeExchange implements Timed {
@@ -50,6 +47,7 @@ export class NodeExchange extends EdgeExchange implements Timed {
   readonly #http2: ServerHttp2Stream | null;
   readonly #body: NodeBody | null;
   #hasRead = false;
+  #isTooLarge = false;
   #isSent = false;
   #isClosed = false;
   #isLogged = false;
@@ -104,7 +102,10 @@ export class NodeExchange extends EdgeExchange implements Timed {
     this.#hasRead = true;
     if (this.#isClosed) return Promise.resolve(incomplete);
     if (this.#body === null) return Promise.resolve(emptyBody);
-    if (this.#body.announcedBytes > bytesMax) return Promise.resolve(tooLarge);
+    if (this.#body.announcedBytes > bytesMax) {
+      this.#isTooLarge = true;
+      return Promise.resolve(tooLarge);
+    }
     if (this.awaitsContinue) {
       this.awaitsContinue = false;
       this.#response.writeContinue();
@@ -160,21 +161,10 @@ export class NodeExchange extends EdgeExchange implements Timed {
     let { body } = reply;
     const isHead = this.method === "HEAD";
     const isUnread = !this.isComplete;
-    const length = lengthOf(body);
-    const headers: string[] = [];
-    let isAscii = !nonAscii.test(this.requestIdHeader);
-    for (const name in reply.headers) {
-      const value = reply.headers[name] as string;
-      if (nonAscii.test(value)) isAscii = false;
-      headers.push(name, value);
-    }
-    headers.push("X-Request-Id", this.requestIdHeader);
-    if (length !== null && !isBodiless(status) && !(isHead && body === null)) {
-      headers.push("Content-Length", String(length));
-    }
+    const { headers, length } = headersOf(reply, { isHead, requestId: this.requestIdHeader });
     if (this.#http2 === null && this.#mustClose(isUnread)) headers.push("Connection", "close");
     // Node would write the headers in the encoding of the text that follows them.
-    if (!isAscii && typeof body === "string") body = Buffer.from(body);
+    if (typeof body === "string" && !isAscii(headers)) body = Buffer.from(body);
     this.#response.writeHead(status, headers);
     this.#isSent = true;
     this.#status = status;
@@ -194,7 +184,9 @@ export class NodeExchange extends EdgeExchange implements Timed {
 
   #mustClose(isUnread: boolean): boolean {
     if (this.#connections.isDraining || this.connection.isClosing) return true;
-    return isUnread && (this.awaitsContinue || !((this.#body?.announcedBytes ?? 0) <= keptDiscardBytesMax));
+    if (!isUnread) return false;
+    return this.awaitsContinue || this.#isTooLarge ||
+      !((this.#body?.announcedBytes ?? 0) <= keptDiscardBytesMax);
   }
 
   /**

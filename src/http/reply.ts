@@ -63,3 +63,29 @@ export function lengthOf(body: Reply["body"]): number | null {
   if (typeof body === "string") return Buffer.byteLength(body);
   return body instanceof Uint8Array ? body.byteLength : null;
 }
+
+/** The headers of a reply as Node takes them, names and values in turn, and the length of its body. */
+export function headersOf(
+  reply: Reply,
+  options: { isHead: boolean; requestId: string },
+): { headers: string[]; length: number | null } {
+  const headers: string[] = [];
+  for (const name in reply.headers) headers.push(name, reply.headers[name] as string);
+  headers.push("X-Request-Id", options.requestId);
+  const length = lengthOf(reply.body);
+  // The answer to a HEAD has the length of what a GET would get, which no body does not tell.
+  const isKnown = length !== null && !(options.isHead && reply.body === null);
+  if (isKnown && !isBodiless(reply.status)) headers.push("Content-Length", String(length));
+  return { headers, length };
+}
+
+// deno-lint-ignore no-control-regex -- what is outside of ASCII is what it looks for
+const nonAscii = /[^\x00-\x7f]/;
+
+/** Whether no text has a character outside of ASCII. */
+export function isAscii(texts: readonly string[]): boolean {
+  for (const text of texts) {
+    if (nonAscii.test(text)) return false;
+  }
+  return true;
+}

@@ -69,7 +69,6 @@ function secureServer(edge: Edge, certificate: Certificate): Http2SecureServer {
       allowHTTP1: true,
       handshakeTimeout: bounds.handshakeTimeoutMs,
       settings: { maxConcurrentStreams: bounds.streamsMax, maxHeaderListSize: bounds.headerBytesMax },
-      maxSessionMemory: 10,
     } as Parameters<typeof createSecureServer>[0],
   );
 }
@@ -211,7 +210,7 @@ function refuseSocket(
   const reply = edge.refuse(options.status, requestId);
   socket.end(rawReply(reply, requestId));
   if (connection === undefined) return;
-  connections.failed(connection);
+  connections.ending(connection);
   edge.logUnread(options.status, requestId, connection.peer);
 }
 

@@ -157,11 +157,19 @@ describe("only Node's server, which can close a connection", async () => {
   });
 
   test("a 413 says Connection: close, and the connection closes once the client is done", async () => {
-    const wire = await Wire.open(app.port);
-    wire.send(chunkedHead("/echo"), chunk("x".repeat(cap)), chunk("x"));
-    assert.equal((await wire.answer()).headers["connection"], "close");
-    wire.send("0\r\n\r\n");
-    await wire.closed();
+    const chunked = await Wire.open(app.port);
+    chunked.send(chunkedHead("/echo"), chunk("x".repeat(cap)), chunk("x"));
+    const announced = await Wire.open(app.port);
+    announced.send(`POST /echo HTTP/1.1\r\nHost: one.test\r\nContent-Length: ${cap + 1}\r\n\r\n`);
+    for (
+      const [wire, rest] of [[chunked, "0\r\n\r\n"], [announced, "x".repeat(cap + 1)]] as [Wire, string][]
+    ) {
+      const answer = await wire.answer();
+      assert.equal(answer.status, 413);
+      assert.equal(answer.headers["connection"], "close");
+      wire.send(rest);
+      assert.equal((await wire.closed()).byteLength, 0);
+    }
   });
 
   test("what comes after an early answer is thrown away up to a bound in bytes", async () => {

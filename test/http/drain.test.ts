@@ -72,6 +72,18 @@ for (const tls of [false, true]) {
   });
 }
 
+test("a second close shortens the grace of the first", async () => {
+  const app = await startApp("node");
+  const wire = await Wire.open(app.port);
+  wire.send(get("/never", "X-Request-Id: gone"));
+  const upload = await Wire.open(app.port);
+  upload.send("POST /echo HTTP/1.1\r\nHost: one.test\r\nContent-Length: 9\r\nX-Request-Id: gone\r\n\r\n");
+  await begun(app);
+  const first = app.close(60_000);
+  await Promise.all([app.close(50), first]);
+  await Promise.all([wire.closed(), upload.closed()]);
+});
+
 test("an HTTP/2 session finishes its streams and takes no further one", async () => {
   const app = await startApp("node", { tls: files });
   const idle = connectHttp2(`https://127.0.0.1:${app.port}`, { rejectUnauthorized: false });

@@ -181,6 +181,11 @@ describe("only Node's server", async () => {
     });
   }
 
+  test("an upgrade is not taken: the request is answered as it is", async () => {
+    const answer = await ask(app.port, get("/name", "Connection: Upgrade, HTTP2-Settings", "Upgrade: h2c"));
+    assert.equal(answer.body.toString(), "one");
+  });
+
   test("no Host answers 400, except to HTTP/1.0", async () => {
     assert.equal((await ask(app.port, "GET /name HTTP/1.1\r\n\r\n")).status, 400);
     assert.equal((await ask(app.port, "GET /name HTTP/1.0\r\n\r\n")).status, 200);

@@ -111,6 +111,39 @@ describe("on node", async () => {
     await hasty.close();
   });
 
+  test("an HTTP/2 client that takes nothing of its answer loses the stream, and its idle session", async () => {
+    const hasty = await startApp("node", {
+      bounds: { ...bounds, requestTimeoutMs: 100, discardTimeoutMs: 100 },
+      tls: files,
+    });
+    const options = { rejectUnauthorized: false, settings: { initialWindowSize: 0 } };
+    const session = connectHttp2(`https://127.0.0.1:${hasty.port}`, options);
+    session.on("error", () => {});
+    const stream = session.request({ ":path": "/name" });
+    stream.on("error", () => {});
+    await within(new Promise((resolve) => stream.once("close", resolve)), "reset");
+    assert.equal(stream.rstCode, 8);
+    assert.equal((await hasty.access()).aborted, true);
+    await within(new Promise((resolve) => session.once("close", resolve)), "end of the session");
+    await hasty.close();
+  });
+
+  test("an HTTP/1 client that takes nothing of its answers loses the connection", async () => {
+    const hasty = await startApp("node", {
+      bounds: { ...bounds, requestTimeoutMs: 200, idleTimeoutMs: 5_000 },
+    });
+    const wire = await Wire.open(hasty.port);
+    wire.socket.pause();
+    const closed = new Promise((resolve) => wire.socket.once("close", resolve));
+    wire.socket.on("error", () => {});
+    const requests = get("/files/" + "x".repeat(3_000)).repeat(10_000);
+    wire.send(requests);
+    await hasty.access(({ aborted }) => aborted);
+    wire.socket.resume();
+    await within(closed, "end of the connection");
+    await hasty.close();
+  });
+
   test("hundreds of slow clients do not hold up others, and are shed", async () => {
     const slow = Array.from({ length: 500 }, () => {
       const socket = connect(app.port, "127.0.0.1");
