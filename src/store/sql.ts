@@ -30,6 +30,8 @@ export interface PoolOptions {
 
 /** Which SQLSTATEs say "not accepting" rather than "this statement is wrong". */
 const unavailableStates = /^(08|53|57P0|57014|58|25006|55P03|28|3D000)/;
+// After a lost connection, and between attempts to connect: bounds how often a server that is away is asked.
+const reconnectPauseMs = 200;
 const connectionCodes = new Set([
   "CONNECTION_CLOSED",
   "CONNECTION_ENDED",
@@ -60,16 +62,23 @@ export function describeError(error: unknown): string {
   return typeof code === "string" ? code : "unexpected error";
 }
 
+/** Whether an error is about the connection, and not an answer of the server. */
+function isConnectionLoss(error: unknown): boolean {
+  const code = (error as { code?: unknown } | null)?.code;
+  return !(error instanceof postgres.PostgresError) && typeof code === "string" && connectionCodes.has(code);
+}
+
 function isUnavailable(error: unknown): boolean {
   if (error instanceof Unavailable) return true;
-  const code = (error as { code?: unknown } | null)?.code;
   if (error instanceof postgres.PostgresError) return unavailableStates.test(error.code);
-  return typeof code === "string" && connectionCodes.has(code);
+  return isConnectionLoss(error);
 }
 
 /** Connections that were opened together and are left behind together. */
 interface Generation {
   readonly sql: postgres.Sql;
+  /** Resolves when connections may be opened. */
+  readonly opens: Promise<void>;
   /** Rejects when the generation is left behind; never resolves. */
   readonly left: Promise<never>;
   readonly leave: () => void;
@@ -88,12 +97,12 @@ export class Pool {
     this.#generation = this.#open();
   }
 
-  #open(): Generation {
+  #open(afterMs = 0): Generation {
     const sql = postgres(this.#options.databaseUrl, {
       max: this.#options.connectionsMax,
       connect_timeout: 2,
       // In seconds; the default climbs to 20, and requests would wait past their deadline.
-      backoff: () => 0.2,
+      backoff: () => reconnectPauseMs / 1000,
       max_lifetime: 1800,
       idle_timeout: 0,
       onnotice: (notice) => {
@@ -109,7 +118,8 @@ export class Pool {
     });
     const { promise: left, reject } = Promise.withResolvers<never>();
     left.catch(() => {});
-    return { sql, left, leave: () => reject(new Unavailable("the connection was left behind")) };
+    const opens = afterMs === 0 ? Promise.resolve() : new Promise<void>((open) => setTimeout(open, afterMs));
+    return { sql, opens, left, leave: () => reject(new Unavailable("the connection was left behind")) };
   }
 
   /**
@@ -130,8 +140,10 @@ export class Pool {
       this.#leave(generation);
     }, deadlineMs);
     try {
-      return await Promise.race([statement(generation.sql), generation.left]);
+      const rows = generation.opens.then(() => statement(generation.sql));
+      return await Promise.race([rows, generation.left]);
     } catch (error) {
+      if (isConnectionLoss(error)) this.#leave(generation, reconnectPauseMs);
       if (late) throw new Unavailable(`no answer within ${deadlineMs} ms`);
       if (!isUnavailable(error)) throw error;
       throw error instanceof Unavailable ? error : new Unavailable(describeError(error), { cause: error });
@@ -141,10 +153,12 @@ export class Pool {
     }
   }
 
-  // A statement on a silent connection never settles and cannot be cancelled: leave the connection behind.
-  #leave(generation: Generation): void {
+  // A statement on a silent connection never settles and cannot be cancelled, and after a lost connection
+  // postgres.js 3.4.9 may send the next statement into the dead socket and wait for ever (a reset tells of the
+  // error before it tells of the end; upstream issue 1130): leave the connection behind.
+  #leave(generation: Generation, pauseMs = 0): void {
     if (this.#generation !== generation || this.#closed) return;
-    this.#generation = this.#open();
+    this.#generation = this.#open(pauseMs);
     generation.leave();
     generation.sql.end({ timeout: 0 }).catch(() => {});
   }
