@@ -1,7 +1,11 @@
 -- Claims rows of the outbox that are due, tenant by tenant, under a lease, and returns what is to be sent.
 --
 -- A row whose earlier lease has run out was lost with the process that held it: that attempt is recorded as lost
--- and stays spent; when it was the last one, the row is dead.
+-- and stays spent; when it was the last one, the row is dead. Only a lost attempt makes one dead here: a pending row
+-- that has spent more than the maximum, since somebody has lowered it, is sent once more.
+--
+-- Nothing is claimed of a live tenant without a route, whoever asks: sent and refused, its rows would be due again at
+-- once.
 --
 -- p_floor: nothing of the tenant is due before it (the claimer knows from earlier claims). Without it a scan would
 -- begin with every dead index entry that a long transaction elsewhere keeps from being cleaned up.
@@ -31,6 +35,7 @@ begin
   with due as materialized (
     select o.*
     from unnest(p_tenant_id, p_floor::timestamptz[], p_limit) as t (id, since, size)
+    join tenant as n on n.id = t.id and (n.sandbox or n.has_route)
     cross join lateral (
       select o.event_id, o.tenant_id, o.due_at, o.lease, o.made, o.spent
       from outbox as o
@@ -47,7 +52,7 @@ begin
   ),
   died as (
     delete from outbox as o using due as d
-    where o.event_id = d.event_id and d.spent >= p_attempts_max
+    where o.event_id = d.event_id and d.lease is not null and d.spent >= p_attempts_max
     returning o.event_id, o.tenant_id
   ),
   buried as (
@@ -65,7 +70,7 @@ begin
     set lease = p_lease, due_at = v_now + make_interval(secs => p_lease_ms / 1000.0),
       made = o.made + 1, spent = o.spent + 1
     from due as d
-    where o.event_id = d.event_id and d.spent < p_attempts_max
+    where o.event_id = d.event_id and (d.lease is null or d.spent < p_attempts_max)
     returning o.event_id, o.tenant_id, d.due_at, o.made, o.spent, o.is_replay
   )
   select
