@@ -2,7 +2,10 @@
 -- their next attempt, and every attempt leaves a row.
 --
 -- A row that has been claimed by somebody else meanwhile (the lease ran out) is theirs to settle, unless it was
--- delivered: delivered is delivered. Its attempt was recorded as lost by the claim and is put right here.
+-- delivered: delivered is delivered, even when the loss has made it dead. Its attempt was recorded as lost by the
+-- claim, and counted: all but that is put right here.
+--
+-- A batch may come twice, when its outcome was unknown, and so may an attempt within one: the second changes nothing.
 create or replace function settle_outbox(
   p_lease uuid,
   p_event_id text[],
@@ -29,22 +32,24 @@ declare
   v_dead int;
 begin
   insert into attempt as a (event_id, number, at, outcome, status, reason, duration_ms, spent)
-  select
+  select distinct on (s.event_id, s.number)
     s.event_id, s.number, v_now - make_interval(secs => s.duration_ms / 1000.0), s.outcome, s.status, s.reason,
     s.duration_ms, s.spent::boolean
   from unnest(p_event_id, p_number, p_verdict, p_outcome, p_status, p_reason, p_duration_ms, p_spent)
     as s (event_id, number, verdict, outcome, status, reason, duration_ms, spent)
   where s.verdict <> 'released'
-  order by s.event_id, s.number
+  order by s.event_id, s.number, s.verdict <> 'delivered'
   on conflict (event_id, number) do update
     set at = excluded.at, outcome = excluded.outcome, status = excluded.status, reason = excluded.reason,
-      duration_ms = excluded.duration_ms, spent = excluded.spent;
+      duration_ms = excluded.duration_ms
+    where a.outcome = 'lost' or (excluded.outcome = 'delivered' and a.outcome <> 'delivered');
 
   with gone as (
     delete from outbox as o
     using (
-      select s.event_id, s.number, s.verdict, s.reason from unnest(p_event_id, p_number, p_verdict, p_reason)
-        as s (event_id, number, verdict, reason)
+      select s.event_id, s.number, s.verdict, coalesce(s.reason, s.status::text) as reason
+      from unnest(p_event_id, p_number, p_verdict, p_reason, p_status)
+        as s (event_id, number, verdict, reason, status)
       where s.verdict in ('delivered', 'dead')
     ) as s
     where o.event_id = s.event_id
@@ -59,6 +64,17 @@ begin
   into v_delivered, v_dead
   from gone as g;
 
+  if v_delivered < cardinality(array_positions(p_verdict, 'delivered')) then
+    with redeemed as (
+      delete from dead_letter as d
+      using unnest(p_event_id, p_verdict) as s (event_id, verdict)
+      where d.event_id = s.event_id and s.verdict = 'delivered'
+      returning d.event_id
+    )
+    insert into outbox_tally (state, delta)
+    select 'dead', -n.count from (select count(*) from redeemed) as n (count) where n.count > 0;
+  end if;
+
   if v_delivered + v_dead > 0 then
     insert into outbox_tally (state, delta) values ('pending', -(v_delivered + v_dead));
   end if;
@@ -70,9 +86,9 @@ begin
     update outbox as o
     set lease = null, due_at = v_now + make_interval(secs => s.retry_ms / 1000.0),
       made = o.made - (s.verdict = 'released')::int, spent = o.spent - (not s.spent::boolean)::int,
-      reason = coalesce(s.reason, o.reason)
-    from unnest(p_event_id, p_number, p_verdict, p_reason, p_spent, p_retry_ms)
-      as s (event_id, number, verdict, reason, spent, retry_ms)
+      reason = case when s.verdict = 'released' then o.reason else coalesce(s.reason, s.status::text) end
+    from unnest(p_event_id, p_number, p_verdict, p_reason, p_status, p_spent, p_retry_ms)
+      as s (event_id, number, verdict, reason, status, spent, retry_ms)
     where o.event_id = s.event_id and o.lease = p_lease and o.made = s.number
       and s.verdict in ('retry', 'released');
   end if;
