@@ -1,0 +1,701 @@
+/** The SQL functions of the outbox on a real database: claims, settlements, replays, and what they cost. */
+
+import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
+import { after, before, beforeEach, test } from "node:test";
+import postgres from "postgres";
+import { accept } from "../ctl/event.ts";
+import { createDatabase, type TestDatabase } from "../support/database.ts";
+
+const startMs = Date.UTC(2030, 0, 1);
+const leaseMs = 30_000;
+const attemptsMax = 3;
+
+let database: TestDatabase;
+let sql: postgres.Sql;
+/** A second session. */
+let other: postgres.Sql;
+let nowMs = startMs;
+
+before(async () => {
+  database = await createDatabase();
+  sql = postgres(database.url, { max: 1, onnotice: () => {} });
+  other = postgres(database.url, { max: 1, onnotice: () => {} });
+});
+after(async () => {
+  await Promise.all([sql.end({ timeout: 1 }), other.end({ timeout: 1 })]);
+  await database.drop();
+});
+beforeEach(async () => {
+  await sql`truncate event, outbox, attempt, dead_letter, outbox_tally, collision`;
+  await moveClock(startMs);
+});
+
+/** Replaces the service's clock by one that stands still. */
+async function moveClock(toMs: number): Promise<void> {
+  nowMs = toMs;
+  await sql.unsafe(
+    `create or replace function service_clock() returns timestamptz language sql volatile
+     as $$ select to_timestamp(${toMs / 1000}) $$`,
+  );
+}
+
+interface Tenant {
+  readonly id: number;
+  readonly keyId: string;
+}
+
+/** A sandbox tenant, unless it says otherwise: nothing is claimed of a live one without a route. */
+async function addTenant(kind: "sandbox" | "live" = "sandbox"): Promise<Tenant> {
+  const slug = `t${randomUUID()}`;
+  const [tenant] = await sql`
+    insert into tenant (slug, name, sandbox) values (${slug}, ${slug}, ${kind === "sandbox"}) returning id`;
+  const [key] = await sql`
+    insert into api_key (tenant_id, surface, label, digest, last4)
+    values (${tenant?.id}, 'intake', 'web', sha256(${slug}::text::bytea), '0000') returning id`;
+  return { id: tenant?.id, keyId: String(key?.id) };
+}
+
+async function post(tenant: Tenant, count = 1): Promise<string[]> {
+  const ids: string[] = [];
+  for (let posted = 0; posted < count; posted++) ids.push((await accept(sql, tenant.keyId)).event_id);
+  return ids.sort();
+}
+
+/** Many at once: due one microsecond after another, up to now. */
+async function postMany(tenant: Tenant, count: number): Promise<void> {
+  await sql`
+    with made as (
+      insert into event (event_id, kind, tenant_id, key_id, received_at, dedupe_space, dedupe_digest, flags, lead, raw)
+      select
+        lpad(to_hex(${nowMs}::bigint * 1000 - ${count} + n), 14, '0') || '0001' || left(md5(${tenant.id} || '-' || n), 20),
+        'lead', ${tenant.id}, ${tenant.keyId}::int, service_clock(), 'k', gen_random_uuid(), '{}', '{}', '{}'
+      from generate_series(1, ${count}::int) as n
+      returning event_id, tenant_id
+    ),
+    queued as (
+      insert into outbox (event_id, tenant_id, due_at)
+      select event_id, tenant_id, to_timestamp(('x' || left(event_id, 14))::bit(56)::bigint / 1000000.0) from made
+    )
+    insert into outbox_tally (state, delta) select 'pending', count(*) from made`;
+}
+
+interface Claimed {
+  readonly event_id: string;
+  readonly tenant_id: number;
+  readonly due_at_ms: number;
+  readonly number: number;
+  readonly spent: number;
+  readonly is_replay: boolean;
+}
+
+interface ClaimOptions {
+  readonly limit?: number;
+  readonly floor?: string;
+  readonly by?: postgres.Sql;
+}
+
+async function claim(lease: string, tenants: readonly Tenant[], options: ClaimOptions = {}) {
+  const { limit = 100, floor = "-infinity", by = sql } = options;
+  return [
+    ...await by<Claimed[]>`select * from claim_outbox(
+      ${lease}, ${leaseMs}, ${attemptsMax}, ${tenants.map(({ id }) => id)}, ${tenants.map(() => floor)},
+      ${tenants.map(() => limit)})`,
+  ];
+}
+
+interface Settlement {
+  readonly number?: number;
+  readonly outcome?: string;
+  readonly status?: number | null;
+  readonly reason?: string | null;
+  readonly durationMs?: number;
+  readonly isSpent?: boolean;
+  readonly retryMs?: number;
+}
+
+const outcomes = { delivered: "delivered", retry: "refused", dead: "refused", released: "unreachable" };
+
+/** Settles rows alike. */
+async function settle(
+  lease: string,
+  ids: readonly string[],
+  verdict: keyof typeof outcomes,
+  settlement: Settlement = {},
+): Promise<void> {
+  const status = settlement.status === undefined ? (verdict === "delivered" ? 200 : 500) : settlement.status;
+  const each = <T>(value: T) => ids.map(() => value);
+  await sql`select settle_outbox(
+    ${lease}, ${[...ids]}, ${each(settlement.number ?? 1)}, ${each(verdict)},
+    ${each(settlement.outcome ?? outcomes[verdict])}, ${each(status)}, ${each(settlement.reason ?? null)},
+    ${each(settlement.durationMs ?? 5)}, ${each(settlement.isSpent === false ? "f" : "t")},
+    ${each(settlement.retryMs ?? 0)})`;
+}
+
+async function replay(ids: readonly string[]): Promise<string[]> {
+  return (await sql`select event_id from replay_dead(${[...ids]})`).map((row) => row.event_id);
+}
+
+async function dueTenants(): Promise<number[]> {
+  return (await sql`select tenant_id from due_tenants()`).map((row) => row.tenant_id);
+}
+
+/** The figures of GET /healthz, which must be what the tables hold. */
+async function figures(): Promise<{ pending: number; dead: number }> {
+  const [told] = await sql`select pending::int, dead::int from beat(0)`;
+  const [held] = await sql`
+    select (select count(*) from outbox)::int as pending, (select count(*) from dead_letter)::int as dead`;
+  assert.deepEqual(told, held);
+  return { pending: held?.pending, dead: held?.dead };
+}
+
+async function row(id: string) {
+  const [found] = await sql`
+    select made, spent, lease, reason, is_replay, (extract(epoch from due_at) * 1000)::float8 as due_at_ms
+    from outbox where event_id = ${id}`;
+  return found;
+}
+
+async function attempts(id: string) {
+  return [
+    ...await sql`
+      select number, outcome, status, reason, duration_ms, spent, (extract(epoch from at) * 1000)::float8 as at_ms
+      from attempt where event_id = ${id} order by number`,
+  ];
+}
+
+const idsOf = (rows: readonly Claimed[]) => rows.map((claimed) => claimed.event_id);
+
+test("a claim takes what is due, in the order in which it is due, and no more than the limit", async () => {
+  const tenant = await addTenant();
+  const [first] = await post(tenant);
+  await moveClock(startMs + 1_000);
+  const [second, third] = await post(tenant, 2);
+  await moveClock(startMs + 500);
+  assert.deepEqual(idsOf(await claim(randomUUID(), [tenant])), [first]);
+  await moveClock(startMs + 1_000);
+  const rows = await claim(randomUUID(), [tenant], { limit: 1 });
+  assert.deepEqual(idsOf(rows), [second]);
+  assert.deepEqual(
+    { ...rows[0], event_id: "" },
+    {
+      ...rows[0],
+      event_id: "",
+      tenant_id: tenant.id,
+      due_at_ms: startMs + 1_000,
+      number: 1,
+      spent: 1,
+      is_replay: false,
+      kind: "lead",
+      source: "web",
+      received_at: "2030-01-01T00:00:01.000Z",
+      flags: "",
+      extra: null,
+    },
+  );
+  assert.deepEqual(idsOf(await claim(randomUUID(), [tenant])), [third]);
+  assert.deepEqual(await claim(randomUUID(), [tenant]), []);
+  assert.deepEqual(await figures(), { pending: 3, dead: 0 });
+});
+
+test("a claim goes tenant by tenant, each with its own limit and floor", async () => {
+  const [busy, quiet, absent] = [await addTenant(), await addTenant(), await addTenant()];
+  const old = await post(quiet);
+  await moveClock(startMs + 60_000);
+  const ofBusy = await post(busy, 5);
+  const fresh = await post(quiet);
+  await post(absent, 2);
+  const rows = await sql<Claimed[]>`select * from claim_outbox(
+    ${randomUUID()}, ${leaseMs}, ${attemptsMax}, ${[busy.id, quiet.id]},
+    ${["-infinity", new Date(startMs + 30_000).toISOString()]}, ${[2, 100]})`;
+  assert.deepEqual(idsOf(rows).sort(), [...ofBusy.slice(0, 2), ...fresh].sort());
+  assert.deepEqual(idsOf(await claim(randomUUID(), [quiet])), old);
+});
+
+test("a claim leads to the end of its lease, which the database's clock decides", async () => {
+  const tenant = await addTenant();
+  const [id] = await post(tenant) as [string];
+  const lease = randomUUID();
+  await claim(lease, [tenant]);
+  assert.deepEqual(await row(id), {
+    made: 1,
+    spent: 1,
+    lease,
+    reason: null,
+    is_replay: false,
+    due_at_ms: startMs + leaseMs,
+  });
+  await moveClock(startMs + leaseMs - 1);
+  assert.deepEqual(await claim(randomUUID(), [tenant]), []);
+  assert.deepEqual(await dueTenants(), []);
+  await moveClock(startMs + leaseMs);
+  assert.deepEqual(await dueTenants(), [tenant.id]);
+  assert.equal((await claim(randomUUID(), [tenant])).length, 1);
+});
+
+test("a clock that is set back makes nothing due and breaks no lease", async () => {
+  const tenant = await addTenant();
+  const [id] = await post(tenant) as [string];
+  await moveClock(startMs - 3_600_000);
+  assert.deepEqual(await claim(randomUUID(), [tenant]), []);
+  await moveClock(startMs);
+  const lease = randomUUID();
+  await claim(lease, [tenant]);
+  await moveClock(startMs - 3_600_000);
+  await settle(lease, [id], "retry", { retryMs: 5_000 });
+  assert.equal((await row(id))?.due_at_ms, startMs - 3_600_000 + 5_000);
+});
+
+test("two claimers at once never get the same row, and neither waits for the other", async () => {
+  const tenant = await addTenant();
+  const posted = await post(tenant, 6);
+  await other.unsafe("begin");
+  const held = await claim(randomUUID(), [tenant], { limit: 2, by: other });
+  await sql`set lock_timeout = '2s'`;
+  const rest = await claim(randomUUID(), [tenant]);
+  await sql`reset lock_timeout`;
+  await other.unsafe("commit");
+  assert.equal(held.length, 2);
+  assert.deepEqual([...idsOf(held), ...idsOf(rest)].sort(), posted);
+});
+
+test("six claimers drain 3,000 rows, each row once", async () => {
+  const tenant = await addTenant();
+  await postMany(tenant, 3_000);
+  const claimers = postgres(database.url, { max: 6, onnotice: () => {} });
+  const claimed: string[] = [];
+  const drain = async () => {
+    for (let misses = 0; misses < 3;) {
+      const rows = await claim(randomUUID(), [tenant], { limit: 50, by: claimers });
+      claimed.push(...idsOf(rows));
+      // While others hold the last locks a claim may find nothing.
+      misses = rows.length === 0 ? misses + 1 : 0;
+    }
+  };
+  await Promise.all(Array.from({ length: 6 }, drain));
+  await claimers.end();
+  assert.equal(claimed.length, 3_000);
+  assert.equal(new Set(claimed).size, 3_000);
+});
+
+test("a lease that runs out leaves a lost attempt, spent, and the next claim is the next attempt", async () => {
+  const tenant = await addTenant();
+  const [id] = await post(tenant) as [string];
+  await claim(randomUUID(), [tenant]);
+  await moveClock(startMs + leaseMs);
+  const [again] = await claim(randomUUID(), [tenant]);
+  assert.deepEqual([again?.number, again?.spent], [2, 2]);
+  assert.deepEqual(await attempts(id), [{
+    number: 1,
+    outcome: "lost",
+    status: null,
+    reason: null,
+    duration_ms: null,
+    spent: true,
+    at_ms: startMs + leaseMs,
+  }]);
+  assert.deepEqual(await figures(), { pending: 1, dead: 0 });
+});
+
+test("the last lost attempt makes the event dead", async () => {
+  const tenant = await addTenant();
+  const [id] = await post(tenant) as [string];
+  for (let made = 1; made <= attemptsMax; made++) {
+    assert.equal((await claim(randomUUID(), [tenant])).length, 1);
+    await moveClock(nowMs + leaseMs);
+  }
+  assert.deepEqual(await claim(randomUUID(), [tenant]), []);
+  assert.equal(await row(id), undefined);
+  assert.deepEqual((await attempts(id)).map(({ outcome }) => outcome), ["lost", "lost", "lost"]);
+  assert.deepEqual([...await sql`select event_id, tenant_id, reason from dead_letter`], [
+    { event_id: id, tenant_id: tenant.id, reason: "lost" },
+  ]);
+  assert.deepEqual(await figures(), { pending: 0, dead: 1 });
+});
+
+test("a lowered maximum of attempts makes nothing dead before it was sent once more", async () => {
+  const tenant = await addTenant();
+  const [id] = await post(tenant) as [string];
+  await sql`update outbox set made = 9, spent = 9 where event_id = ${id}`;
+  const [claimed] = await claim(randomUUID(), [tenant]);
+  assert.deepEqual([claimed?.number, claimed?.spent], [10, 10]);
+  assert.deepEqual(await figures(), { pending: 1, dead: 0 });
+});
+
+test("of a live tenant without a route nothing is claimed or due, and all of it once it has one", async () => {
+  const tenant = await addTenant("live");
+  const ids = await post(tenant, 2);
+  assert.deepEqual(await dueTenants(), []);
+  assert.deepEqual(await claim(randomUUID(), [tenant]), []);
+  assert.equal((await row(ids[0] as string))?.made, 0);
+  await sql`update tenant set has_route = true where id = ${tenant.id}`;
+  assert.deepEqual(await dueTenants(), [tenant.id]);
+  assert.deepEqual(idsOf(await claim(randomUUID(), [tenant])), ids);
+});
+
+test("due_tenants names each tenant once that has something due, and no other", async () => {
+  const [a, b, empty] = [await addTenant(), await addTenant(), await addTenant()];
+  await post(a, 3);
+  await moveClock(startMs + 1_000);
+  await post(b);
+  await moveClock(startMs + 999);
+  assert.deepEqual(await dueTenants(), [a.id]);
+  await moveClock(startMs + 1_000);
+  assert.deepEqual((await dueTenants()).sort(), [a.id, b.id].sort());
+  assert.ok(!(await dueTenants()).includes(empty.id));
+});
+
+test("delivered leaves the outbox, and the attempt stays", async () => {
+  const tenant = await addTenant();
+  const [id, rest] = await post(tenant, 2) as [string, string];
+  const lease = randomUUID();
+  await claim(lease, [tenant]);
+  await moveClock(startMs + 40);
+  await settle(lease, [id], "delivered", { durationMs: 30 });
+  assert.equal(await row(id), undefined);
+  assert.ok(await row(rest));
+  assert.deepEqual(await attempts(id), [{
+    number: 1,
+    outcome: "delivered",
+    status: 200,
+    reason: null,
+    duration_ms: 30,
+    spent: true,
+    at_ms: startMs + 10,
+  }]);
+  assert.deepEqual(await figures(), { pending: 1, dead: 0 });
+});
+
+test("retry keeps the row, due after the wait and not before, with what the tier said", async () => {
+  const tenant = await addTenant();
+  const [id] = await post(tenant) as [string];
+  const lease = randomUUID();
+  await claim(lease, [tenant]);
+  await settle(lease, [id], "retry", { status: 424, reason: "crm failed", retryMs: 5_000 });
+  assert.deepEqual(await row(id), {
+    made: 1,
+    spent: 1,
+    lease: null,
+    reason: "crm failed",
+    is_replay: false,
+    due_at_ms: startMs + 5_000,
+  });
+  await moveClock(startMs + 4_999);
+  assert.deepEqual(await claim(lease, [tenant]), []);
+  await moveClock(startMs + 5_000);
+  assert.deepEqual((await claim(lease, [tenant])).map(({ number, spent }) => [number, spent]), [[2, 2]]);
+  await settle(lease, [id], "retry", { number: 2, status: 500 });
+  assert.equal((await row(id))?.reason, "500");
+  assert.deepEqual((await attempts(id)).map(({ number, status }) => [number, status]), [[1, 424], [2, 500]]);
+  assert.deepEqual(await figures(), { pending: 1, dead: 0 });
+});
+
+test("a retry that spends nothing gives the attempt back and still leaves its row", async () => {
+  const tenant = await addTenant();
+  const [id] = await post(tenant) as [string];
+  const lease = randomUUID();
+  const unreachable = { outcome: "unreachable", status: null, reason: "ECONNREFUSED", isSpent: false };
+  for (let number = 1; number <= attemptsMax + 2; number++) {
+    assert.equal((await claim(lease, [tenant])).length, 1);
+    await settle(lease, [id], "retry", { ...unreachable, number });
+  }
+  assert.deepEqual([(await row(id))?.made, (await row(id))?.spent], [attemptsMax + 2, 0]);
+  assert.deepEqual(new Set((await attempts(id)).map(({ spent }) => spent)), new Set([false]));
+  assert.equal((await attempts(id)).length, attemptsMax + 2);
+});
+
+test("dead moves the row to the dead letters", async () => {
+  const tenant = await addTenant();
+  const ids = await post(tenant, 3);
+  const lease = randomUUID();
+  await claim(lease, [tenant]);
+  await settle(lease, ids.slice(0, 2), "dead", { status: 400 });
+  assert.deepEqual(await figures(), { pending: 1, dead: 2 });
+  const dead = await sql`
+    select event_id, tenant_id, reason, (extract(epoch from died_at) * 1000)::float8 as died_at_ms
+    from dead_letter order by event_id`;
+  assert.deepEqual(
+    [...dead],
+    ids.slice(0, 2).map((id) => ({
+      event_id: id,
+      tenant_id: tenant.id,
+      reason: "400",
+      died_at_ms: startMs,
+    })),
+  );
+  assert.equal((await attempts(ids[0] as string)).length, 1);
+});
+
+test("released leaves no attempt, spends none, and is due at once", async () => {
+  const tenant = await addTenant();
+  const [id] = await post(tenant) as [string];
+  await sql`update outbox set reason = 'replayed'`;
+  const lease = randomUUID();
+  await claim(lease, [tenant]);
+  await settle(lease, [id], "released", { isSpent: false, status: null });
+  assert.deepEqual(await row(id), {
+    made: 0,
+    spent: 0,
+    lease: null,
+    reason: "replayed",
+    is_replay: false,
+    due_at_ms: startMs,
+  });
+  assert.deepEqual(await attempts(id), []);
+  assert.deepEqual((await claim(lease, [tenant])).map(({ number }) => number), [1]);
+});
+
+test("verdicts of all kinds settle in one batch", async () => {
+  const tenant = await addTenant();
+  const ids = await post(tenant, 4);
+  const lease = randomUUID();
+  await claim(lease, [tenant]);
+  await sql`select settle_outbox(
+    ${lease}, ${ids}, ${[1, 1, 1, 1]}, ${["delivered", "retry", "dead", "released"]},
+    ${["delivered", "refused", "refused", "unreachable"]}, ${[200, 500, 400, null]}, ${[
+    null,
+    null,
+    null,
+    null,
+  ]},
+    ${[1, 1, 1, 0]}, ${["t", "t", "t", "f"]}, ${[0, 1000, 0, 0]})`;
+  assert.deepEqual(await figures(), { pending: 2, dead: 1 });
+  const made = await sql`select event_id, made, spent from outbox order by event_id`;
+  assert.deepEqual([...made], [
+    { event_id: ids[1], made: 1, spent: 1 },
+    { event_id: ids[3], made: 0, spent: 0 },
+  ]);
+  assert.equal((await sql`select * from attempt`).length, 3);
+});
+
+for (const verdict of ["retry", "dead", "released"] as const) {
+  test(`${verdict} from a former holder of the lease leaves the row to the present one`, async () => {
+    const tenant = await addTenant();
+    const [id] = await post(tenant) as [string];
+    const [former, present] = [randomUUID(), randomUUID()];
+    await claim(former, [tenant]);
+    await moveClock(startMs + leaseMs);
+    await claim(present, [tenant]);
+    const held = await row(id);
+    await settle(former, [id], verdict, { status: 500, isSpent: false, durationMs: 40_000 });
+    assert.deepEqual(await row(id), held);
+    const [first] = await attempts(id);
+    // What it learned replaces the loss; that it counts does not change behind the claim's back.
+    assert.deepEqual(
+      [first?.outcome, first?.status, first?.spent],
+      verdict === "released" ? ["lost", null, true] : ["refused", 500, true],
+    );
+    await settle(present, [id], "delivered", { number: 2 });
+    assert.deepEqual((await attempts(id)).map(({ number }) => number), [1, 2]);
+    assert.deepEqual(await figures(), { pending: 0, dead: 0 });
+  });
+}
+
+test("the same process with a second claim of a row is not disturbed by its own first", async () => {
+  const tenant = await addTenant();
+  const [id] = await post(tenant) as [string];
+  const lease = randomUUID();
+  await claim(lease, [tenant]);
+  await moveClock(startMs + leaseMs);
+  await claim(lease, [tenant]);
+  const held = await row(id);
+  await settle(lease, [id], "retry", { number: 1, retryMs: 1 });
+  assert.deepEqual(await row(id), held);
+});
+
+test("a lease that ran out and was claimed by nobody may still be settled", async () => {
+  const tenant = await addTenant();
+  const [id] = await post(tenant) as [string];
+  const lease = randomUUID();
+  await claim(lease, [tenant]);
+  await moveClock(startMs + leaseMs + 1);
+  await settle(lease, [id], "retry", { retryMs: 1_000 });
+  assert.deepEqual([(await row(id))?.lease, (await row(id))?.made], [null, 1]);
+});
+
+test("delivered is delivered, whoever holds the lease by then", async () => {
+  const tenant = await addTenant();
+  const [id] = await post(tenant) as [string];
+  const [former, present] = [randomUUID(), randomUUID()];
+  await claim(former, [tenant]);
+  await moveClock(startMs + leaseMs);
+  await claim(present, [tenant]);
+  await settle(former, [id], "delivered", { durationMs: 29_000 });
+  assert.equal(await row(id), undefined);
+  assert.deepEqual(await figures(), { pending: 0, dead: 0 });
+  for (const verdict of ["delivered", "dead", "retry", "released"] as const) {
+    await settle(present, [id], verdict, { number: 2 });
+    assert.deepEqual(await figures(), { pending: 0, dead: 0 });
+  }
+  assert.deepEqual((await attempts(id)).map(({ outcome }) => outcome), ["delivered", "delivered"]);
+});
+
+test("delivered is delivered, even when the loss of it has made the event dead", async () => {
+  const tenant = await addTenant();
+  const [id, lost] = await post(tenant, 2) as [string, string];
+  await sql`update outbox set made = 2, spent = 2`;
+  const lease = randomUUID();
+  await claim(lease, [tenant]);
+  await moveClock(startMs + leaseMs);
+  await claim(randomUUID(), [tenant]);
+  assert.deepEqual(await figures(), { pending: 0, dead: 2 });
+  await settle(lease, [id], "delivered", { number: 3 });
+  assert.deepEqual(await figures(), { pending: 0, dead: 1 });
+  assert.deepEqual([...await sql`select event_id from dead_letter`], [{ event_id: lost }]);
+  assert.deepEqual((await attempts(id)).map(({ outcome }) => outcome), ["delivered"]);
+});
+
+test("a batch that is settled twice, and an attempt that is in it twice, count once", async () => {
+  const tenant = await addTenant();
+  const ids = await post(tenant, 2) as [string, string];
+  const lease = randomUUID();
+  await claim(lease, [tenant]);
+  await settle(lease, [ids[0], ids[0]], "retry", { retryMs: 1_000 });
+  const [before, history] = [await row(ids[0]), await attempts(ids[0])];
+  await moveClock(startMs + 500);
+  await settle(lease, [ids[0]], "retry", { retryMs: 1_000 });
+  assert.deepEqual(await row(ids[0]), before);
+  assert.deepEqual(await attempts(ids[0]), history);
+  for (let times = 0; times < 2; times++) await settle(lease, [ids[1]], "dead");
+  assert.deepEqual(await figures(), { pending: 1, dead: 1 });
+});
+
+test("replay puts dead letters back, due at once, with their history, and says which they were", async () => {
+  const tenant = await addTenant();
+  const ids = await post(tenant, 3) as [string, string, string];
+  const lease = randomUUID();
+  await claim(lease, [tenant]);
+  await settle(lease, ids.slice(0, 2), "dead");
+  await moveClock(startMs + 60_000);
+  assert.deepEqual(await replay([ids[1], "nonsense", ids[2], ids[0], ids[0]]), [ids[0], ids[1]]);
+  assert.deepEqual(await row(ids[0]), {
+    made: 1,
+    spent: 0,
+    lease: null,
+    reason: "replayed",
+    is_replay: true,
+    due_at_ms: startMs + 60_000,
+  });
+  assert.deepEqual(await figures(), { pending: 3, dead: 0 });
+  assert.deepEqual(await replay([ids[0]]), []);
+  const again = (await claim(lease, [tenant])).find(({ event_id }) => event_id === ids[0]);
+  assert.deepEqual([again?.number, again?.spent, again?.is_replay], [2, 1, true]);
+  await settle(lease, [ids[0]], "dead", { number: 2, status: 400 });
+  assert.deepEqual((await attempts(ids[0])).map(({ status }) => status), [500, 400]);
+  assert.deepEqual(await figures(), { pending: 2, dead: 1 });
+});
+
+test("two replays at once put a dead letter back once", async () => {
+  const tenant = await addTenant();
+  const ids = await post(tenant, 20);
+  const lease = randomUUID();
+  await claim(lease, [tenant]);
+  await settle(lease, ids, "dead");
+  const [one, two] = await Promise.all([
+    replay(ids),
+    other`select event_id from replay_dead(${[...ids].reverse()})`,
+  ]);
+  assert.equal(one.length + two.length, 20);
+  assert.deepEqual(await figures(), { pending: 20, dead: 0 });
+});
+
+test("compacting the tally changes no figure, whatever is committed meanwhile", async () => {
+  const tenant = await addTenant();
+  const ids = await post(tenant, 8);
+  const lease = randomUUID();
+  await claim(lease, [tenant]);
+  await settle(lease, ids.slice(0, 3), "delivered");
+  await settle(lease, ids.slice(3, 5), "dead");
+  const told = await figures();
+  await other.unsafe("begin");
+  await other`insert into outbox_tally (state, delta) values ('pending', 0)`;
+  await sql`select compact_outbox_tally()`;
+  await other.unsafe("commit");
+  assert.deepEqual(await figures(), told);
+  await Promise.all([sql`select compact_outbox_tally()`, other`select compact_outbox_tally()`]);
+  assert.deepEqual(await figures(), told);
+  await sql`select compact_outbox_tally()`;
+  assert.equal((await sql`select * from outbox_tally`).length, 2);
+  assert.deepEqual(await replay(ids), ids.slice(3, 5));
+  assert.deepEqual(await figures(), { pending: 5, dead: 0 });
+});
+
+/** What statements have read since they were last asked for, of this session and all that have ended. */
+async function reads(of: postgres.Sql = sql) {
+  await of`select pg_stat_force_next_flush()`;
+  const [found] = await of`
+    select
+      (select sum(seq_tup_read)::int from pg_stat_user_tables
+        where relname in ('outbox', 'event', 'attempt', 'dead_letter')) as scanned,
+      (select idx_tup_read::int from pg_stat_user_indexes where indexrelname = 'outbox_due') as due`;
+  return { scanned: found?.scanned as number, due: found?.due as number };
+}
+
+async function readsOf(work: () => Promise<unknown>) {
+  const earlier = await reads();
+  await work();
+  const later = await reads();
+  return { scanned: later.scanned - earlier.scanned, due: later.due - earlier.due };
+}
+
+/** Everything that the delivery asks of the store, once. */
+async function cycle(tenant: Tenant, floor = "-infinity"): Promise<void> {
+  const lease = randomUUID();
+  await dueTenants();
+  const rows = await claim(lease, [tenant], { limit: 40, floor });
+  const byNumber = Map.groupBy(rows, ({ number }) => number);
+  for (const [number, group] of byNumber) {
+    const ids = idsOf(group);
+    const quarter = Math.ceil(ids.length / 4);
+    await settle(lease, ids.slice(0, quarter), "delivered", { number });
+    await settle(lease, ids.slice(quarter, 2 * quarter), "retry", { number, retryMs: 60_000 });
+    await settle(lease, ids.slice(2 * quarter, 3 * quarter), "dead", { number });
+    await settle(lease, ids.slice(3 * quarter), "released", { number, isSpent: false });
+    await replay(ids.slice(2 * quarter, 3 * quarter));
+  }
+}
+
+test("planned while the tables were empty, the functions read no table whole and no more than they claim", async () => {
+  const [tenant, waiting] = [await addTenant(), await addTenant("live")];
+  // A generic plan is made with the sixth call of a session.
+  await post(tenant, 1);
+  for (let calls = 0; calls < 8; calls++) await cycle(tenant);
+  await postMany(tenant, 150_000);
+  await postMany(waiting, 50_000);
+  await figures();
+  for (const analyzed of [false, true]) {
+    if (analyzed) await sql`analyze`;
+    for (const work of [dueTenants, () => cycle(tenant)]) {
+      const { scanned, due } = await readsOf(work);
+      assert.equal(scanned, 0);
+      assert.ok(due < 500, `${due} entries of outbox_due read`);
+    }
+  }
+});
+
+test("while a transaction elsewhere holds xmin, the floor spares a claim what was delivered", async () => {
+  const tenant = await addTenant();
+  await postMany(tenant, 20_000);
+  await other.unsafe("begin isolation level repeatable read; select count(*) from tenant");
+  try {
+    const lease = randomUUID();
+    let newestMs = 0;
+    for (let left = 19_000; left > 0; left -= 1_000) {
+      const rows = await claim(lease, [tenant], {
+        limit: 1_000,
+        floor: new Date(newestMs).toISOString(),
+      });
+      newestMs = Math.floor(rows.at(-1)?.due_at_ms ?? 0);
+      await settle(lease, idsOf(rows), "delivered");
+    }
+    assert.deepEqual(await figures(), { pending: 1_000, dead: 0 });
+    const floored = await readsOf(() =>
+      claim(lease, [tenant], { limit: 10, floor: new Date(newestMs).toISOString() })
+    );
+    const unfloored = await readsOf(() => claim(lease, [tenant], { limit: 10 }));
+    assert.ok(floored.due < 2_000, `${floored.due} entries read above the floor`);
+    assert.ok(unfloored.due > 19_000, `${unfloored.due} entries read: the floor is no longer needed`);
+  } finally {
+    await other.unsafe("rollback");
+  }
+});
