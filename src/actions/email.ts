@@ -1,0 +1,106 @@
+/**
+ * The email effect: one message to the tenant's address, over SMTP.
+ *
+ * @module
+ */
+
+import { createTransport } from "nodemailer";
+import { composeEmail } from "./email_text.ts";
+import type { DeliveredEvent } from "./event.ts";
+import { failed, failureWord, type Outcome } from "./outcome.ts";
+
+/** The mail server and the sender. */
+export interface MailConfig {
+  readonly host: string;
+  readonly port: number;
+  /** TLS from the first byte (`smtps:`); otherwise STARTTLS where it is due, see {@linkcode Mailer}. */
+  readonly isSecure: boolean;
+  readonly login: { readonly user: string; readonly password: string } | null;
+  readonly from: { readonly name: string; readonly address: string };
+}
+
+/** How mail is sent. */
+export interface MailerOptions extends MailConfig {
+  /** From the look-up of the server's name to its answer to the message. */
+  readonly timeoutMs: number;
+}
+
+/**
+ * Sends mails, each over a connection of its own: one that is kept may be closed under a message, whose outcome
+ * then nobody knows.
+ *
+ * Chosen: without `smtps:`, STARTTLS is used where the server offers it and required where there is a password;
+ * on loopback it is left out, because nothing crosses a network and no certificate there names localhost.
+ */
+export class Mailer {
+  readonly #options: MailerOptions;
+  readonly #transport: ReturnType<typeof openTransport>;
+
+  constructor(options: MailerOptions) {
+    this.#options = options;
+    this.#transport = openTransport(options);
+  }
+
+  /**
+   * Mails the event to an address; never throws. The same event has the same `Message-ID` at every attempt.
+   * `nowMs` is the wall clock's time.
+   */
+  async send(event: DeliveredEvent, address: string, nowMs: number): Promise<Outcome> {
+    const { from, timeoutMs } = this.#options;
+    const host = from.address.slice(from.address.lastIndexOf("@") + 1);
+    try {
+      const { subject, text, html } = composeEmail(event);
+      await this.#transport.sendMail({
+        // The envelope is given apart, so that no recipient is ever read from a header.
+        envelope: { from: from.address, to: [address] },
+        from,
+        to: { name: "", address },
+        subject,
+        text,
+        html,
+        date: new Date(nowMs),
+        messageId: `<${event.eventId}@${host}>`,
+        // Answering machines keep silent (RFC 3834).
+        headers: { "Auto-Submitted": "auto-generated" },
+        signal: AbortSignal.timeout(timeoutMs),
+      });
+      return { kind: "done" };
+    } catch (error) {
+      return failed(smtpWord(error));
+    }
+  }
+}
+
+function openTransport(options: MailerOptions) {
+  const { host, port, isSecure, login, from, timeoutMs } = options;
+  const isLoopback = /^(localhost|::1|127(\.\d{1,3}){3})$/.test(host);
+  return createTransport({
+    host,
+    port,
+    secure: isSecure,
+    ignoreTLS: !isSecure && isLoopback,
+    requireTLS: !isSecure && !isLoopback && login !== null,
+    tls: { minVersion: "TLSv1.2" },
+    // What it says in EHLO; the machine's own name is nobody's business.
+    name: from.address.slice(from.address.lastIndexOf("@") + 1),
+    ...(login === null ? {} : { auth: { user: login.user, pass: login.password } }),
+    // The signal bounds the whole; these end the parts of it that are waiting.
+    connectionTimeout: timeoutMs,
+    greetingTimeout: timeoutMs,
+    socketTimeout: timeoutMs,
+    dnsTimeout: timeoutMs,
+    // Nothing in a message may make it read a file or a URL.
+    disableFileAccess: true,
+    disableUrlAccess: true,
+  });
+}
+
+/** 4xx: the server asks to come again; 5xx: it will not take this message. */
+function smtpWord(error: unknown): string {
+  const { responseCode, code } = error as { responseCode?: unknown; code?: unknown };
+  if (typeof responseCode === "number" && responseCode >= 400 && responseCode < 600) {
+    return `smtp_${responseCode < 500 ? "deferred" : "rejected"}_${responseCode}`;
+  }
+  if (code === "ECONNECTION" || code === "ESOCKET") return "smtp_connection";
+  return failureWord(error);
+}

@@ -1,0 +1,40 @@
+/**
+ * What became of an effect.
+ *
+ * @module
+ */
+
+/** An effect that was tried. A reason is a word like `http_503` or `smtp_rejected_550`, never text of the other side. */
+export type Outcome =
+  | { readonly kind: "done" }
+  | {
+    readonly kind: "failed";
+    readonly reason: string;
+    /** When the other side asks to be left alone, for how long; whole seconds, 1 or more. */
+    readonly retryAfterSeconds: number | null;
+  };
+
+/** A failure with its reason. */
+export function failed(reason: string, retryAfterSeconds: number | null = null): Outcome {
+  return { kind: "failed", reason, retryAfterSeconds };
+}
+
+const words: readonly (readonly [RegExp, string])[] = [
+  [/^(ENOTFOUND|ENODATA|EDNS)$/, "dns_not_found"],
+  [/^(ETIMEOUT|ETIMEDOUT|ESOCKETTIMEDOUT|ABORT_ERR|EABORT)$/, "timeout"],
+  [/^(ESERVFAIL|EREFUSED|EAI_AGAIN|EBADRESP|EFORMERR)$/, "dns_failed"],
+  [/^ECONNREFUSED$/, "connection_refused"],
+  [/^(ECONNRESET|EPIPE|ECONNABORTED|ERR_STREAM_PREMATURE_CLOSE)$/, "connection_closed"],
+  [/^(EHOSTUNREACH|ENETUNREACH|EADDRNOTAVAIL|EAFNOSUPPORT)$/, "unreachable"],
+  [/CERT|SELF_SIGNED|UNABLE_TO_|ALTNAME|HOSTNAME_MISMATCH/, "certificate_refused"],
+  [/^(EPROTO|ETLS|ERR_SSL_|ERR_TLS_)/, "tls_failed"],
+  [/^HPE_/, "bad_response"],
+];
+
+/** A word for an error of the network: made from its code, since its message may name an address. */
+export function failureWord(error: unknown): string {
+  const code = (error as { code?: unknown } | null)?.code;
+  if (typeof code !== "string") return "failed";
+  return words.find(([pattern]) => pattern.test(code))?.[1] ??
+    (/^[A-Z][A-Z0-9_]{1,40}$/.test(code) ? code.toLowerCase() : "failed");
+}

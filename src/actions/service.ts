@@ -1,0 +1,95 @@
+/**
+ * Puts the actions process together from its settings and runs it; `main.ts` reads the settings and the signals.
+ *
+ * @module
+ */
+
+import type { Log } from "../log.ts";
+import { EffectStore } from "../store/actions/effects.ts";
+import { databaseFaults } from "../store/check.ts";
+import { describeError, Pool } from "../store/sql.ts";
+import type { ActionsConfig } from "./config.ts";
+import { CrmWebhook } from "./crm_webhook.ts";
+import { Effects } from "./effects.ts";
+import { Mailer } from "./email.ts";
+import { actionsHandler, refuse } from "./handle.ts";
+import { createResolver } from "./resolve.ts";
+import { type ActionsListener, serveActions } from "./serve.ts";
+
+/** A running actions process. */
+export interface ActionsService {
+  /** Stops accepting, lets what is under way finish for at most `graceMs`, and closes everything. */
+  close(graceMs: number): Promise<void>;
+}
+
+/** The database cannot be used; the message says why, a line each. */
+export class DatabaseRefused extends Error {
+  override readonly name = "DatabaseRefused";
+}
+
+// Three short statements an event; the server gives one up before we do (see the deadline of the store).
+const statementTimeoutMs = 4_500;
+const connectionsMax = 8;
+
+/**
+ * Starts the process and resolves when it accepts requests.
+ *
+ * @throws {DatabaseRefused} when the database is not migrated
+ * @throws {Unavailable} when it cannot be reached
+ */
+export async function startActions(config: ActionsConfig, log: Log): Promise<ActionsService> {
+  const pool = new Pool({
+    databaseUrl: config.databaseUrl,
+    name: "actions",
+    connectionsMax,
+    statementTimeoutMs,
+    onWarning: (text) => log.error("commit_warning", { text }),
+  });
+  try {
+    const faults = await databaseFaults(pool);
+    if (faults.length > 0) throw new DatabaseRefused(faults.join("\n"));
+    const listener = await listen(config, new EffectStore(pool), log);
+    const host = listener.host.includes(":") ? `[${listener.host}]` : listener.host;
+    log.info("listening", { surface: "actions", url: `https://${host}:${listener.port}` });
+    log.info("started");
+    return {
+      async close(graceMs) {
+        await listener.close(graceMs);
+        await pool.close();
+      },
+    };
+  } catch (error) {
+    await pool.close();
+    throw error;
+  }
+}
+
+function listen(config: ActionsConfig, store: EffectStore, log: Log): Promise<ActionsListener> {
+  const { effectTimeoutMs, allowedNetworks, mail } = config;
+  const nowMs = () => Date.now();
+  const effects = new Effects({
+    records: store,
+    crm: new CrmWebhook({ allowedNetworks, timeoutMs: effectTimeoutMs, resolve: createResolver() }),
+    mailer: mail === null ? null : new Mailer({ ...mail, timeoutMs: effectTimeoutMs }),
+    effectTimeoutMs,
+    nowMs,
+  });
+  return serveActions({
+    address: config.listen,
+    files: config.files,
+    clientName: config.clientName,
+    handle: actionsHandler({
+      perform: (event) => effects.perform(event),
+      ping: () => store.ping(),
+      log,
+      clockMs: () => performance.now(),
+    }),
+    refuse,
+    onRefused: ({ reason, peer }) => log.error("client_refused", { reason, client: peer }),
+    onFiles: (event) => {
+      if (event.kind === "renewed") log.info("certificates_renewed", { ca: event.caChanged });
+      else log.error("certificates_refused", { cause: describeError(event.error) });
+    },
+    nowMs,
+  });
+}
