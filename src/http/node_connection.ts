@@ -130,10 +130,9 @@ export class Connections {
     this.requests.add(exchange, exchange.startedMs);
   }
 
-  /** A request is over: its answer is out or its connection gone. */
+  /** The connection is done with a request: its answer is out, or the client gone. */
   ended(exchange: NodeExchange): void {
     const { connection } = exchange;
-    this.requests.remove(exchange);
     this.stalls.remove(exchange);
     this.discards.remove(exchange);
     if (connection.latest === exchange) connection.latest = null;
@@ -143,8 +142,9 @@ export class Connections {
     else this.#idle.add(connection, performance.now());
   }
 
-  /** The handler of a request is done, and so is the request. */
-  settled(): void {
+  /** The handler is done with a request too. */
+  settled(exchange: NodeExchange): void {
+    this.requests.remove(exchange);
     this.#exchanges--;
     this.#settle();
   }

@@ -78,14 +78,3 @@ export function headersOf(
   if (isKnown && !isBodiless(reply.status)) headers.push("Content-Length", String(length));
   return { headers, length };
 }
-
-// deno-lint-ignore no-control-regex -- what is outside of ASCII is what it looks for
-const nonAscii = /[^\x00-\x7f]/;
-
-/** Whether no text has a character outside of ASCII. */
-export function isAscii(texts: readonly string[]): boolean {
-  for (const text of texts) {
-    if (nonAscii.test(text)) return false;
-  }
-  return true;
-}

@@ -95,7 +95,10 @@ function routes(settings: Settings, report: (event: AppEvent) => void): Router {
     .get("/bad-header", () => json(200, {}, { "X-Bad": "a\r\nb" }))
     .get("/latin1", () => text(200, "\u00e9", { "X-Name": "\u00e9" }))
     .get("/empty", () => ({ status: 204, headers: {}, body: null }))
-    .get("/never", () => new Promise<Reply>(() => {}))
+    .get("/never", (exchange) => {
+      if (exchange.requestId === "gone") report({ event: "began" });
+      return new Promise<Reply>(() => {});
+    })
     .get("/held", () => {
       report({ event: "began" });
       return new Promise<Reply>((resolve) => release = () => resolve(text(200, "held")));

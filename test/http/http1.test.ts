@@ -213,14 +213,17 @@ describe("only Node's server", async () => {
   });
 
   test("a client that goes away behind a queue of pipelined requests leaves nothing behind", async () => {
-    const wire = await Wire.open(app.port);
-    wire.send(get("/held", "X-Request-Id: first"), get("/seen", "X-Request-Id: second"));
-    await app.next((event): event is typeof event => event.event === "began");
+    const hasty = await startApp("node", { bounds: { requestTimeoutMs: 150 } });
+    const wire = await Wire.open(hasty.port);
+    wire.send(get("/never", "X-Request-Id: gone"), get("/seen", "X-Request-Id: second"));
+    await hasty.next((event): event is typeof event => event.event === "began");
     wire.socket.destroy();
-    await ask(app.port, post("/release", ""));
-    for (const id of ["first", "second"]) {
-      assert.equal((await app.access(({ requestId }) => requestId === id)).aborted, true);
+    for (const id of ["gone", "second"]) {
+      assert.equal((await hasty.access(({ requestId }) => requestId === id)).aborted, true);
     }
+    // The handler that hangs is reported all the same.
+    await hasty.next((event): event is typeof event => event.event === "fault");
+    await hasty.close(4_000);
   });
 
   test("a reader slower than its bound loses a stream", async () => {
