@@ -6,6 +6,7 @@
 
 import { type ListedEvent, listLeads, readEvents, type StoredEvent } from "#src/store/admin/events.ts";
 import { type Command, Refused } from "./command.ts";
+import { deliveryJson, deliveryText } from "./delivery.ts";
 import { optionalTenantId } from "./tenant.ts";
 import { block, dollars, JsonText, record, table } from "./terminal.ts";
 import { parseCount, parseTime } from "./values.ts";
@@ -38,7 +39,7 @@ const list: Command = {
           lead.eventId,
           lead.tenant,
           lead.source,
-          lead.delivery.state,
+          lead.state,
           lead.flags.join(", "),
         ]),
         "No leads.",
@@ -46,7 +47,7 @@ const list: Command = {
       return {
         json: leads.map((lead) => ({
           ...heading(lead),
-          delivery: { state: lead.delivery.state },
+          delivery: { state: lead.state },
         })),
         text: leads.length < limit ? rows : `${rows}\n\nThe newest ${limit}; --limit N shows more.`,
       };
@@ -58,9 +59,12 @@ const show: Command = {
   words: "lead show",
   positionals: ["EVENT_ID…"],
   options: {},
-  summary: "Show leads: normalized, as posted, flags, delivery",
-  notes: `With several ids, --json prints an array in their order. When one of them does not
-exist, nothing is shown and the message names it.`,
+  summary: "Show leads: normalized, as posted, flags, the story of their delivery",
+  notes: `The delivery is pending (due_at tells since or until when, reason why), sending,
+delivered or dead; its attempts stand in order. An attempt that was not spent does
+not count towards those after which a lead is dead. With several ids, --json
+prints an array in their order. When one of them does not exist, nothing is shown and
+the message names it.`,
   prepare: (input) => async (pool) => {
     const ids = input.positionals;
     const events = await readEvents(pool, ids);
@@ -79,7 +83,8 @@ exist, nothing is shown and the message names it.`,
   },
 };
 
-function heading(event: ListedEvent) {
+/** The members of an event that hold no content. */
+export function heading(event: Omit<ListedEvent, "state">) {
   return {
     event_id: event.eventId,
     kind: event.kind,
@@ -92,12 +97,15 @@ function heading(event: ListedEvent) {
 }
 
 function eventJson(event: StoredEvent) {
+  return { ...heading(event), ...contentJson(event), delivery: deliveryJson(event.delivery) };
+}
+
+/** The members that hold the content of an event: all that was accepted. */
+export function contentJson(event: StoredEvent) {
   return {
-    ...heading(event),
     [contentName(event.kind)]: spliced(event.lead),
     extra: spliced(event.extra ?? "{}"),
     raw: event.raw,
-    delivery: event.delivery,
   };
 }
 
@@ -111,7 +119,8 @@ export function contentName(kind: ListedEvent["kind"]): "lead" | "submission" {
   return kind === "lead" ? "lead" : "submission";
 }
 
-function eventText(event: StoredEvent): string {
+/** A whole event for a person to read. */
+export function eventText(event: StoredEvent): string {
   const title = event.kind === "lead" ? "Lead" : "Submission";
   return [
     record([
@@ -123,6 +132,7 @@ function eventText(event: StoredEvent): string {
       ["Flags", event.flags.join(", ") || "-"],
       ["Delivery", event.delivery.state],
     ]),
+    `What became of it\n${deliveryText(event)}`,
     `${title}\n${event.lead === null ? "  erased" : record(leadPairs(event.lead), "  ")}`,
     ...(event.extra === null ? [] : [`Extra\n${block(event.extra)}`]),
     `Body as posted\n${event.raw === null ? "  erased" : block(event.raw)}`,

@@ -46,7 +46,8 @@ test("lead show --json prints the whole event", async () => {
     lead: ordinaryLead,
     extra: { note: "\0" },
     raw,
-    delivery: { state: "pending", attempts: [] },
+    // A live tenant without a route.
+    delivery: { state: "pending", due_at: received_at, reason: "no_route", attempts: [] },
   });
   assert.equal((await ctl(["campaign", "list"], on))[0].spend_cents, 1234);
 });

@@ -5,7 +5,7 @@
  */
 
 import type { Pool } from "../sql.ts";
-import { type Delivery, readDeliveries } from "./deliveries.ts";
+import { type Delivery, type DeliveryState, readDeliveries, readStates } from "./deliveries.ts";
 import { adminDeadlineMs } from "./pool.ts";
 
 /** What a list shows of an event: no content of the lead. */
@@ -19,11 +19,12 @@ export interface ListedEvent {
   readonly receivedAt: string;
   readonly flags: readonly string[];
   readonly idempotencyKey: string | null;
-  readonly delivery: Delivery;
+  readonly state: DeliveryState;
 }
 
 /** A whole event. The three texts are `null` after an erasure. */
 export interface StoredEvent extends ListedEvent {
+  readonly delivery: Delivery;
   /** The text of the normalized lead's JSON. */
   readonly lead: string | null;
   /** The text of a JSON object, or `null` when there was nothing outside the envelope. */
@@ -42,7 +43,7 @@ interface EventRow {
   idempotency_key: string | null;
 }
 
-function listedEvent(row: EventRow, delivery: Delivery): ListedEvent {
+function listedEvent(row: EventRow, state: DeliveryState): ListedEvent {
   return {
     eventId: row.event_id,
     kind: row.kind,
@@ -51,7 +52,7 @@ function listedEvent(row: EventRow, delivery: Delivery): ListedEvent {
     receivedAt: row.received_at,
     flags: row.flags,
     idempotencyKey: row.idempotency_key,
-    delivery,
+    state,
   };
 }
 
@@ -79,8 +80,8 @@ export async function listLeads(
       join api_key as k on k.id = e.key_id
       order by e.event_id desc`;
   });
-  const deliveries = await readDeliveries(pool, rows.map((row) => row.event_id));
-  return rows.map((row, index) => listedEvent(row, deliveries[index] as Delivery));
+  const states = await readStates(pool, rows.map((row) => row.event_id));
+  return rows.map((row, index) => listedEvent(row, states[index] as DeliveryState));
 }
 
 /** The events with these ids; `null` in the place of one that does not exist. */
@@ -103,12 +104,11 @@ export async function readEvents(
   );
   const deliveries = await readDeliveries(pool, rows.map((row) => row.event_id));
   const events = new Map(
-    rows.map((row, index) => [row.event_id, {
-      ...listedEvent(row, deliveries[index] as Delivery),
-      lead: row.lead,
-      extra: row.extra,
-      raw: row.raw,
-    }]),
+    rows.map((row, index) => {
+      const delivery = deliveries[index] as Delivery;
+      const { lead, extra, raw } = row;
+      return [row.event_id, { ...listedEvent(row, delivery.state), delivery, lead, extra, raw }];
+    }),
   );
   return eventIds.map((id) => events.get(id) ?? null);
 }

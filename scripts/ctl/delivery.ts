@@ -1,0 +1,85 @@
+/**
+ * The story of an event's delivery, as `ctl lead show` and `ctl dead show` tell it.
+ *
+ * @module
+ */
+
+import type { Attempt, Delivery } from "#src/store/admin/deliveries.ts";
+import type { StoredEvent } from "#src/store/admin/events.ts";
+import { record } from "./terminal.ts";
+
+/** The attempts as JSON has them. */
+export function attemptsJson(attempts: readonly Attempt[]) {
+  return attempts.map(({ number, at, outcome, status, reason, durationMs, spent }) => ({
+    number,
+    at,
+    outcome,
+    status,
+    reason,
+    duration_ms: durationMs,
+    spent,
+  }));
+}
+
+/** The member `delivery` of an event. */
+export function deliveryJson(delivery: Delivery) {
+  const { state } = delivery;
+  const attempts = attemptsJson(delivery.attempts);
+  switch (state) {
+    case "pending":
+      return { state, due_at: delivery.dueAt, reason: delivery.reason, attempts };
+    case "sending":
+      return { state, lease_until: delivery.leaseUntil, attempts };
+    case "delivered":
+      return { state, attempts };
+    case "dead":
+      return { state, died_at: delivery.diedAt, reason: delivery.reason, attempts };
+  }
+}
+
+/** The story in order: accepted, each attempt, and what is next. */
+export function deliveryText(event: StoredEvent): string {
+  const { delivery } = event;
+  return record([
+    [spaced(event.receivedAt), "accepted"],
+    ...delivery.attempts.map((attempt) => [spaced(attempt.at), attemptText(attempt)] as const),
+    ...next(event),
+  ], "  ");
+}
+
+function spaced(iso: string): string {
+  return iso.slice(0, 23).replace("T", " ");
+}
+
+function attemptText(attempt: Attempt): string {
+  const { outcome, status, reason, durationMs } = attempt;
+  const said = [status === null ? "" : `status ${status}`, reason ?? ""].filter((part) => part !== "");
+  const what = outcome === "lost" ? "lost, the process that made it ended" : outcome;
+  return [
+    `attempt ${attempt.number}: ${what}`,
+    ...said,
+    ...(durationMs === null ? [] : [`${durationMs} ms`]),
+    ...(attempt.spent ? [] : ["does not count"]),
+  ].join(", ");
+}
+
+function next({ eventId, tenant, delivery }: StoredEvent): [string, string][] {
+  const number = (delivery.attempts.at(-1)?.number ?? 0) + 1;
+  switch (delivery.state) {
+    case "pending": {
+      if (delivery.reason === "no_route") {
+        return [["waiting", `tenant ${tenant} has no route (no_route); it goes at once when one is added`]];
+      }
+      const why = delivery.reason === null ? "" : ` (${delivery.reason})`;
+      return [[spaced(delivery.dueAt), `attempt ${number} is due${why}`]];
+    }
+    case "sending":
+      return [["now", `attempt ${number} is under way, until ${spaced(delivery.leaseUntil)} at most`]];
+    case "delivered":
+      return delivery.attempts.at(-1)?.outcome === "delivered" ? [] : [["", "delivered"]];
+    case "dead": {
+      const why = delivery.reason === null ? "" : ` (${delivery.reason})`;
+      return [[spaced(delivery.diedAt), `dead${why}; ctl dead replay ${eventId} sends it again`]];
+    }
+  }
+}
