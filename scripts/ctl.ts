@@ -13,6 +13,7 @@ import { openAdminPool } from "#src/store/admin/pool.ts";
 import { campaignCommands } from "./ctl/campaign.ts";
 import { collisionCommands } from "./ctl/collision.ts";
 import { type Command, type Input, parseInput, Refused, type Reply, WrongUsage } from "./ctl/command.ts";
+import { deadCommands } from "./ctl/dead.ts";
 import { explainFailure } from "./ctl/failure.ts";
 import { commandHelp, overview, usage } from "./ctl/help.ts";
 import { ipCommands } from "./ctl/ip.ts";
@@ -31,6 +32,7 @@ const commands: readonly Command[] = [
   ...ipCommands,
   ...vocabularyCommands,
   ...leadCommands,
+  ...deadCommands,
   ...collisionCommands,
 ];
 

@@ -38,7 +38,7 @@ export interface OptionRule {
 export interface Command {
   /** The two words that name it, such as `key issue`. */
   readonly words: string;
-  /** Names of what stands without an option; a last one that ends in `…` may be repeated. */
+  /** Names of what stands without an option; a last one with `…` may be repeated, one in brackets left out. */
   readonly positionals: readonly string[];
   readonly options: Readonly<Record<string, OptionRule>>;
   /** One line, for the overview. */
@@ -113,8 +113,10 @@ export function parseInput(command: Command, argv: readonly string[]): Input {
   }
   const names = command.positionals;
   const missing = names[positionals.length];
-  if (missing !== undefined) throw new WrongUsage(`${missing.replace("…", "")} is missing`);
-  if (positionals.length > names.length && names.at(-1)?.endsWith("…") !== true) {
+  if (missing !== undefined && !missing.startsWith("[")) {
+    throw new WrongUsage(`${missing.replace("…", "")} is missing`);
+  }
+  if (positionals.length > names.length && names.at(-1)?.includes("…") !== true) {
     throw new WrongUsage(`Surplus argument: ${positionals[names.length]}`);
   }
   const absent = Object.entries(command.options)

@@ -23,6 +23,9 @@ const everyCommand = [
   "vocabulary unknown",
   "lead list",
   "lead show",
+  "dead list",
+  "dead show",
+  "dead replay",
   "collision list",
   "collision show",
 ];
@@ -103,6 +106,10 @@ const wrong: readonly (readonly [string, readonly string[], RegExp])[] = [
   ["a time of no calendar", ["lead", "list", "--since", "2026-02-30"], /--since is no time/],
   ["a limit of none", ["lead", "list", "--limit", "0"], /--limit must be a whole number/],
   ["an unknown status", ["vocabulary", "add", "x", "--status", "retired"], /confirmed or proposed/],
+  ["a replay of nothing", ["dead", "replay"], /EVENT_ID or --all is missing/],
+  ["a replay of ids and all", ["dead", "replay", "a", "--all"], /--all goes without EVENT_ID/],
+  ["a replay of ids and a tenant", ["dead", "replay", "a", "--tenant", "b"], /--tenant goes with --all/],
+  ["a dead letter without its id", ["dead", "show"], /EVENT_ID is missing/],
   ["a blank term", ["vocabulary", "add", "\t"], /AREA must not be blank/],
   ["a term that no lead can hold", ["vocabulary", "add", "x".repeat(101)], /longer than 100/],
 ];

@@ -1,0 +1,180 @@
+/**
+ * `ctl dead …`
+ *
+ * @module
+ */
+
+import {
+  listDeadLetters,
+  type ListedDeadLetter,
+  nextDeadIds,
+  replayDead,
+} from "#src/store/admin/dead_letters.ts";
+import { readEvents, type StoredEvent } from "#src/store/admin/events.ts";
+import type { Pool } from "#src/store/sql.ts";
+import { type Command, Refused, type Reply, WrongUsage } from "./command.ts";
+import { attemptsJson } from "./delivery.ts";
+import { contentJson, eventText, heading } from "./lead.ts";
+import { optionalTenantId } from "./tenant.ts";
+import { shortTime, table } from "./terminal.ts";
+import { parseCount } from "./values.ts";
+
+const listedByDefault = 50;
+const listedMax = 10_000;
+// Bounds the rows that one statement locks, and the work that one failure loses.
+const replayBatch = 1_000;
+// Ids that a person is shown after a replay; --json has all.
+const idsShown = 20;
+
+const list: Command = {
+  words: "dead list",
+  positionals: [],
+  options: {
+    tenant: { value: "SLUG", description: "only this tenant's" },
+    limit: { value: "N", description: `at most N; ${listedByDefault} when left out` },
+  },
+  summary: "List what was given up after its attempts, the newest first",
+  prepare(input) {
+    const limit = parseCount(input.option("limit") ?? String(listedByDefault), "--limit", listedMax);
+    return async (pool) => {
+      const tenantId = await optionalTenantId(pool, input.option("tenant"));
+      const letters = await listDeadLetters(pool, { tenantId, limit });
+      const rows = table(
+        ["DIED (UTC)", "EVENT ID", "KIND", "TENANT", "SOURCE", "RECEIVED (UTC)", ">ATTEMPTS", "REASON"],
+        letters.map((letter) => [
+          shortTime(letter.diedAt),
+          letter.eventId,
+          letter.kind,
+          letter.tenant,
+          letter.source,
+          shortTime(letter.receivedAt),
+          String(letter.attempts),
+          letter.reason ?? "-",
+        ]),
+        "No dead letters.",
+      );
+      return {
+        json: letters.map(listedJson),
+        text: letters.length < limit ? rows : `${rows}\n\nThe newest ${limit}; --limit N shows more.`,
+      };
+    };
+  },
+};
+
+function listedJson(letter: ListedDeadLetter) {
+  return {
+    event_id: letter.eventId,
+    kind: letter.kind,
+    tenant: letter.tenant,
+    source: letter.source,
+    received_at: letter.receivedAt,
+    died_at: letter.diedAt,
+    reason: letter.reason,
+    attempts_made: letter.attempts,
+  };
+}
+
+const show: Command = {
+  words: "dead show",
+  positionals: ["EVENT_ID"],
+  options: {},
+  summary: "Show what was given up: all that was accepted, and every attempt",
+  prepare: (input) => async (pool) => {
+    const id = input.first;
+    const [event] = await readEvents(pool, [id]);
+    if (event?.delivery.state !== "dead") throw new Refused(notDead([[id, event ?? null]]));
+    const { diedAt, reason, attempts } = event.delivery;
+    return {
+      json: {
+        ...heading(event),
+        died_at: diedAt,
+        reason,
+        ...contentJson(event),
+        attempts: attemptsJson(attempts),
+      },
+      text: eventText(event),
+    };
+  },
+};
+
+const replay: Command = {
+  words: "dead replay",
+  positionals: ["[EVENT_ID…]"],
+  options: {
+    all: { description: "every dead letter, instead of ids" },
+    tenant: { value: "SLUG", description: "with --all: only this tenant's" },
+    "dry-run": { description: "tell what would be replayed, and change nothing" },
+  },
+  summary: "Send again what was given up",
+  notes: `It is due at once, with attempts that go on from those made before; every attempt stays
+in the history. When the actions tier refuses it once more, it is dead again at once:
+repair the cause, then replay. While the tier cannot be reached it waits, as a lead does.
+
+When an id is not dead, nothing is replayed and the message names it. --all goes in
+batches; stopped half-way, run it again: what is replayed is no longer dead.
+--json prints {"replayed":[ids],"dry_run":false}, in the order of the ids.`,
+  prepare(input) {
+    const ids = [...new Set(input.positionals)].sort();
+    const all = input.has("all");
+    const isDryRun = input.has("dry-run");
+    if (all && ids.length > 0) throw new WrongUsage("--all goes without EVENT_ID");
+    if (!all && ids.length === 0) throw new WrongUsage("EVENT_ID or --all is missing");
+    if (!all && input.option("tenant") !== undefined) throw new WrongUsage("--tenant goes with --all");
+    return async (pool) => {
+      if (!all) return replayReply(await replayThese(pool, ids, isDryRun), isDryRun);
+      const tenantId = await optionalTenantId(pool, input.option("tenant"));
+      return replayReply(await replayAll(pool, tenantId, isDryRun), isDryRun);
+    };
+  },
+};
+
+async function replayThese(
+  pool: Pool,
+  ids: readonly string[],
+  isDryRun: boolean,
+): Promise<readonly string[]> {
+  const events = await readEvents(pool, ids);
+  const others = ids.map((id, index) => [id, events[index] ?? null] as const)
+    .filter(([, event]) => event?.delivery.state !== "dead");
+  if (others.length > 0) throw new Refused(`${notDead(others)}; nothing was replayed`);
+  if (isDryRun) return ids;
+  const replayed = new Set(await replayDead(pool, ids));
+  const missed = ids.filter((id) => !replayed.has(id));
+  if (missed.length > 0) {
+    throw new Refused(
+      `Somebody else has replayed ${missed.join(", ")} meanwhile; ${replayed.size} were replayed`,
+    );
+  }
+  return ids;
+}
+
+async function replayAll(pool: Pool, tenantId: number | null, isDryRun: boolean): Promise<string[]> {
+  const done: string[] = [];
+  // By id, so that what dies again meanwhile is not met twice.
+  for (let afterId = "";;) {
+    const ids = await nextDeadIds(pool, { tenantId, afterId, limit: replayBatch });
+    const last = ids.at(-1);
+    if (last === undefined) return done;
+    afterId = last;
+    done.push(...(isDryRun ? ids : await replayDead(pool, ids)));
+  }
+}
+
+function replayReply(ids: readonly string[], isDryRun: boolean): Reply {
+  const what = ids.length === 1 ? "1 dead letter" : `${ids.length} dead letters`;
+  const shown = ids.slice(0, idsShown).map((id) => `  ${id}`);
+  if (ids.length > shown.length) shown.push(`  and ${ids.length - shown.length} more; --json names all`);
+  const sentence = isDryRun ? `Would replay ${what}; nothing was changed.` : `Replayed ${what}.`;
+  return {
+    json: { replayed: ids, dry_run: isDryRun },
+    text: ids.length === 0 ? "There are no dead letters." : [sentence, ...shown].join("\n"),
+  };
+}
+
+function notDead(events: readonly (readonly [string, StoredEvent | null])[]): string {
+  const named = events.map(([id, event]) => `${id} (${event?.state ?? "there is no such event"})`);
+  return `Not dead: ${named.join(", ")}; ctl dead list shows what is`;
+}
+
+/** The commands of this noun. */
+export const deadCommands: readonly Command[] = [list, show, replay];

@@ -1,0 +1,337 @@
+import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
+import { after, before, beforeEach, test } from "node:test";
+import postgres from "postgres";
+import { createDatabase, type TestDatabase } from "../support/database.ts";
+import { ctl, runCtl } from "../support/server.ts";
+import { accept, ordinaryLead, type Post } from "./event.ts";
+
+const isoMs = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/;
+const lease = randomUUID();
+let database: TestDatabase;
+let on: { readonly databaseUrl: string };
+let sql: postgres.Sql;
+/** Keys of two sandbox tenants: what they have may be claimed without a route. */
+let acme: string;
+let box: string;
+
+before(async () => {
+  database = await createDatabase();
+  on = { databaseUrl: database.url };
+  sql = postgres(database.url, { max: 1, onnotice: () => {} });
+  await ctl(["tenant", "add", "acme", "--sandbox"], on);
+  await ctl(["tenant", "add", "box", "--sandbox"], on);
+  acme = (await ctl(["key", "issue", "acme", "--label", "web"], on)).id;
+  box = (await ctl(["key", "issue", "box", "--label", "test"], on)).id;
+});
+after(async () => {
+  await sql.end({ timeout: 1 });
+  await database.drop();
+});
+beforeEach(async () => {
+  await sql`truncate event, outbox, attempt, dead_letter, outbox_tally, collision`;
+});
+
+interface Answer {
+  readonly verdict: "delivered" | "retry" | "dead";
+  readonly outcome: "delivered" | "refused" | "unreachable";
+  readonly status?: number;
+  readonly reason?: string;
+  readonly isSpent?: boolean;
+  readonly retryMs?: number;
+}
+
+async function claimAll(leaseMs = 30_000) {
+  return await sql<{ event_id: string; number: number }[]>`
+    select event_id, number from tenant as t, claim_outbox(
+      ${lease}, ${leaseMs}, 24, array[t.id], array['-infinity'], array[100]::int[])`;
+}
+
+/** Claims what is due and has the tier answer so to all of it. */
+async function attempt(answer: Answer): Promise<void> {
+  const rows = await claimAll();
+  const each = <T>(value: T) => rows.map(() => value);
+  await sql`select settle_outbox(
+    ${lease}, ${rows.map((row) => row.event_id)}, ${rows.map((row) => row.number)}, ${each(answer.verdict)},
+    ${each(answer.outcome)}, ${each(answer.status ?? null)}, ${each(answer.reason ?? null)}, ${each(7)},
+    ${each(answer.isSpent === false ? "f" : "t")}, ${each(answer.retryMs ?? 0)})`;
+}
+
+const crmRefuses = { verdict: "dead", outcome: "refused", status: 424, reason: "crm failed_400" } as const;
+
+/** An event that has died. */
+async function dead(keyId: string, post: Post = {}): Promise<string> {
+  const { event_id } = await accept(sql, keyId, post);
+  await attempt(crmRefuses);
+  return event_id;
+}
+
+async function show(id: string) {
+  return (await ctl(["lead", "show", id], on)).delivery;
+}
+
+test("lead show tells the whole story in order: unreachable, refused, delivered", async () => {
+  const { event_id, received_at } = await accept(sql, acme);
+  assert.deepEqual(await show(event_id), {
+    state: "pending",
+    due_at: received_at,
+    reason: null,
+    attempts: [],
+  });
+  await attempt({ verdict: "retry", outcome: "unreachable", reason: "ECONNREFUSED", isSpent: false });
+  await attempt({ verdict: "retry", outcome: "refused", status: 500 });
+  const waiting = await show(event_id);
+  assert.match(waiting.due_at, isoMs);
+  assert.match(waiting.attempts[0].at, isoMs);
+  const first = {
+    number: 1,
+    at: waiting.attempts[0].at,
+    outcome: "unreachable",
+    status: null,
+    reason: "ECONNREFUSED",
+    duration_ms: 7,
+    spent: false,
+  };
+  const second = {
+    ...first,
+    number: 2,
+    at: waiting.attempts[1].at,
+    outcome: "refused",
+    status: 500,
+    reason: null,
+    spent: true,
+  };
+  assert.deepEqual(waiting, {
+    state: "pending",
+    due_at: waiting.due_at,
+    reason: "500",
+    attempts: [first, second],
+  });
+  await attempt({ verdict: "delivered", outcome: "delivered", status: 200 });
+  const { state, attempts, ...others } = await show(event_id);
+  assert.deepEqual(others, {});
+  assert.equal(state, "delivered");
+  assert.deepEqual(attempts.map((one: { outcome: string }) => one.outcome), [
+    "unreachable",
+    "refused",
+    "delivered",
+  ]);
+
+  const { stdout } = await runCtl(["lead", "show", event_id], on);
+  const time = String.raw`\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3}`;
+  assert.match(
+    stdout,
+    new RegExp([
+      "What became of it",
+      `  ${time}  accepted`,
+      `  ${time}  attempt 1: unreachable, ECONNREFUSED, 7 ms, does not count`,
+      `  ${time}  attempt 2: refused, status 500, 7 ms`,
+      `  ${time}  attempt 3: delivered, status 200, 7 ms`,
+      "",
+      "Lead",
+    ].join("\n")),
+  );
+});
+
+test("a lead under a lease is sending; when the lease has run out it is pending, then lost", async () => {
+  const { event_id } = await accept(sql, acme);
+  await claimAll();
+  const sending = await show(event_id);
+  assert.match(sending.lease_until, isoMs);
+  assert.deepEqual(sending, { state: "sending", lease_until: sending.lease_until, attempts: [] });
+  const [listed] = await ctl(["lead", "list"], on);
+  assert.deepEqual(listed.delivery, { state: "sending" });
+  const told = (await runCtl(["lead", "show", event_id], on)).stdout;
+  assert.match(told, /Delivery +sending\n[^]*attempt 1 is under way, until \d{4}/);
+
+  await sql`update outbox set due_at = service_clock() - interval '1 s'`;
+  assert.equal((await show(event_id)).state, "pending");
+  await claimAll();
+  const [lost] = (await show(event_id)).attempts;
+  assert.deepEqual([lost.outcome, lost.status, lost.duration_ms, lost.spent], ["lost", null, null, true]);
+  assert.match((await runCtl(["lead", "show", event_id], on)).stdout, /attempt 1: lost, the process/);
+});
+
+test("a lead of a live tenant waits with the reason no_route until the tenant has a route", async () => {
+  await ctl(["tenant", "add", "live"], on);
+  const key = (await ctl(["key", "issue", "live", "--label", "web"], on)).id;
+  const { event_id } = await accept(sql, key);
+  assert.equal((await show(event_id)).reason, "no_route");
+  const { stdout } = await runCtl(["lead", "show", event_id], on);
+  assert.match(stdout, /waiting +tenant live has no route \(no_route\)/);
+  await sql`update tenant set has_route = true where slug = 'live'`;
+  assert.equal((await show(event_id)).reason, null);
+});
+
+test("dead list is [] when nothing is dead, and says so", async () => {
+  assert.deepEqual(await ctl(["dead", "list"], on), []);
+  assert.equal((await runCtl(["dead", "list"], on)).stdout, "No dead letters.\n");
+  assert.deepEqual(await ctl(["dead", "replay", "--all"], on), { replayed: [], dry_run: false });
+});
+
+test("dead list names what was given up, the newest first, of all tenants or of one", async () => {
+  const older = await dead(acme);
+  const newer = await dead(box, { kind: "form", lead: '{"message":"hi"}' });
+  const listed = await ctl(["dead", "list"], on);
+  assert.deepEqual(listed.map((row: { event_id: string }) => row.event_id), [newer, older]);
+  assert.match(listed[1].died_at, isoMs);
+  assert.match(listed[1].received_at, isoMs);
+  assert.deepEqual({ ...listed[1], died_at: "", received_at: "" }, {
+    event_id: older,
+    kind: "lead",
+    tenant: "acme",
+    source: "web",
+    received_at: "",
+    died_at: "",
+    reason: "crm failed_400",
+    attempts_made: 1,
+  });
+  const ofBox = await ctl(["dead", "list", "--tenant", "box"], on);
+  assert.deepEqual(ofBox.map((row: { kind: string }) => row.kind), ["form"]);
+  const { stdout } = await runCtl(["dead", "list", "--limit", "1"], on);
+  assert.match(stdout, new RegExp(`${newer} +form +box`));
+  assert.match(stdout, /The newest 1; --limit N shows more/);
+  assert.match((await runCtl(["dead", "list", "--tenant", "none"], on)).stderr, /^There is no tenant none/);
+});
+
+test("dead show keeps the payload whole, to the last digit, with every attempt", async () => {
+  const extra = '{"__proto__":{"a":1},"n":12345678901234567890,"p":1.10,"z":"\\u0000"}';
+  const raw = '\ufeff{"first_name":"Zoë"}\r\n';
+  const { event_id, received_at } = await accept(sql, acme, {
+    idempotencyKey: "k1",
+    flags: "extra_fields_preserved",
+    extra,
+    raw,
+  });
+  await attempt({ verdict: "retry", outcome: "refused", status: 500 });
+  await attempt(crmRefuses);
+  const { stdout } = await runCtl(["dead", "show", event_id, "--json"], on);
+  assert.ok(stdout.includes(`"extra": ${extra}`), stdout);
+  const { extra: _, attempts, died_at, ...shown } = JSON.parse(stdout);
+  assert.match(died_at, isoMs);
+  assert.deepEqual(shown, {
+    event_id,
+    kind: "lead",
+    tenant: "acme",
+    source: "web",
+    received_at,
+    flags: ["extra_fields_preserved"],
+    idempotency_key: "k1",
+    reason: "crm failed_400",
+    lead: ordinaryLead,
+    raw,
+  });
+  assert.deepEqual(attempts.map((one: { status: number }) => one.status), [500, 424]);
+  assert.deepEqual(await show(event_id), { state: "dead", died_at, reason: "crm failed_400", attempts });
+  const text = (await runCtl(["dead", "show", event_id], on)).stdout;
+  assert.match(text, new RegExp(`dead \\(crm failed_400\\); ctl dead replay ${event_id} sends it again`));
+  assert.match(text, /first_name +Ada/);
+});
+
+test("dead show of what is not dead tells what it is, exit 1", async () => {
+  const { event_id } = await accept(sql, acme);
+  const pending = await runCtl(["dead", "show", event_id, "--json"], on);
+  assert.deepEqual([pending.code, pending.stdout], [1, ""]);
+  assert.equal(pending.stderr, `Not dead: ${event_id} (pending); ctl dead list shows what is\n`);
+  const absent = await runCtl(["dead", "show", "nope"], on);
+  assert.match(absent.stderr, /^Not dead: nope \(there is no such event\)/);
+});
+
+test("dead replay makes them pending again, prints their ids in order, and their history goes on", async () => {
+  const [a, b] = [await dead(acme), await dead(box)];
+  assert.deepEqual(await ctl(["dead", "replay", b, a, b, "--dry-run"], on), {
+    replayed: [a, b],
+    dry_run: true,
+  });
+  assert.equal((await show(a)).state, "dead");
+  assert.deepEqual(await ctl(["dead", "replay", b, a], on), { replayed: [a, b], dry_run: false });
+  const { state, reason } = await show(a);
+  assert.deepEqual([state, reason], ["pending", "replayed"]);
+
+  await attempt({ verdict: "delivered", outcome: "delivered", status: 200 });
+  const delivered = await show(a);
+  assert.deepEqual(
+    delivered.attempts.map((one: { number: number; outcome: string }) => [one.number, one.outcome]),
+    [
+      [1, "refused"],
+      [2, "delivered"],
+    ],
+  );
+  const [figures] = await sql`select pending::int, dead::int from beat(0)`;
+  assert.deepEqual({ ...figures }, { pending: 0, dead: 0 });
+});
+
+test("what is replayed and refused again is dead again, with every attempt, and can be replayed again", async () => {
+  const id = await dead(acme);
+  for (let times = 2; times <= 4; times++) {
+    await ctl(["dead", "replay", id], on);
+    await attempt(crmRefuses);
+    const { state, attempts } = await show(id);
+    assert.equal(state, "dead");
+    assert.equal(attempts.length, times);
+  }
+});
+
+test("dead replay with an id that is not dead replays none, and names it, exit 1", async () => {
+  const id = await dead(acme);
+  const { event_id: waiting } = await accept(sql, acme);
+  const { code, stdout, stderr } = await runCtl(["dead", "replay", id, waiting, "nope", "--json"], on);
+  assert.equal(code, 1);
+  assert.equal(stdout, "");
+  assert.equal(
+    stderr,
+    `Not dead: ${waiting} (pending), nope (there is no such event); ctl dead list shows what is; nothing was replayed\n`,
+  );
+  assert.equal((await show(id)).state, "dead");
+  assert.equal((await runCtl(["dead", "replay", "nope", "--dry-run"], on)).code, 1);
+});
+
+test("dead replay --all --tenant leaves other tenants' dead letters alone", async () => {
+  const [a, b] = [await dead(acme), await dead(box)];
+  assert.deepEqual(await ctl(["dead", "replay", "--all", "--tenant", "box"], on), {
+    replayed: [b],
+    dry_run: false,
+  });
+  assert.equal((await show(a)).state, "dead");
+  const wrong = await runCtl(["dead", "replay", "--all", "--tenant", "none"], on);
+  assert.deepEqual([wrong.code, wrong.stdout], [1, ""]);
+});
+
+test("dead replay --all replays thousands in batches, and with --dry-run only names them", async () => {
+  await sql`
+    with made as (
+      insert into event (event_id, kind, tenant_id, key_id, received_at, dedupe_space, flags)
+      select lpad(to_hex(n), 38, '0'), 'lead', k.tenant_id, k.id, service_clock(), 'k', '{}'
+      from generate_series(1, 2500) as n, api_key as k where k.id = ${acme}::int
+      returning event_id, tenant_id
+    ),
+    buried as (
+      insert into dead_letter (event_id, tenant_id, died_at)
+      select event_id, tenant_id, service_clock() from made
+    )
+    insert into outbox_tally (state, delta) select 'dead', count(*) from made`;
+  const dry = await ctl(["dead", "replay", "--all", "--dry-run"], on);
+  assert.equal(dry.dry_run, true);
+  assert.equal(dry.replayed.length, 2_500);
+  assert.equal((await ctl(["dead", "list", "--limit", "9999"], on)).length, 2_500);
+  const done = await ctl(["dead", "replay", "--all"], on);
+  assert.deepEqual(done.replayed, dry.replayed);
+  assert.deepEqual(done.replayed, [...done.replayed].sort());
+  const [figures] = await sql`select pending::int, dead::int from beat(0)`;
+  assert.deepEqual({ ...figures }, { pending: 2_500, dead: 0 });
+  // One commit a batch.
+  assert.equal((await sql`select from outbox_tally where state = 'pending'`).length, 3);
+});
+
+test("dead replay for a person names what it did, and no more than fits a screen", async () => {
+  const ids: string[] = [];
+  for (let count = 0; count < 21; count++) ids.push(await dead(acme));
+  const dry = (await runCtl(["dead", "replay", "--all", "--dry-run"], on)).stdout;
+  assert.match(dry, /^Would replay 21 dead letters; nothing was changed\.\n {2}/);
+  assert.match(dry, /and 1 more; --json names all\n$/);
+  const one = (await runCtl(["dead", "replay", ids[0] as string], on)).stdout;
+  assert.equal(one, `Replayed 1 dead letter.\n  ${ids[0]}\n`);
+  const { stdout } = await runCtl(["dead", "replay", "--help"], on);
+  assert.match(stdout, /^Usage: ctl dead replay \[EVENT_ID…\] \[--all\] \[--tenant SLUG\] \[--dry-run\]/);
+  assert.match(stdout, /dead again at once/);
+});
