@@ -283,8 +283,13 @@ export function checked(answer: Answer): Answer {
   assert.equal(headers["content-type"], "application/json");
   assert.equal(codes[json.error]?.status, status, `${json.error} has its status`);
   assert.deepEqual(Object.keys(json).filter((name) => !errorMembers.includes(name)), []);
-  if (json.request_id !== undefined) assert.equal(json.request_id, headers["x-request-id"]);
+  if (json.request_id !== undefined) assert.equal(json.request_id, asText(headers["x-request-id"]));
   return answer;
+}
+
+/** A header's value, one character per byte, as the text that its bytes are in UTF-8. */
+function asText(value: unknown): string {
+  return Buffer.from(String(value), "latin1").toString("utf8");
 }
 
 /** Events that no test of the suite may cause without saying so. */

@@ -1,0 +1,97 @@
+import assert from "node:assert/strict";
+import { connect } from "node:net";
+import { after, test } from "node:test";
+import { get } from "../support/client.ts";
+import { until } from "../support/until.ts";
+import { freshKey, lead, World } from "./world.ts";
+
+const world = await World.open();
+after(() => world.close());
+
+/** A server with a post in its commit, which waits until `release`. */
+async function serverAtWork() {
+  const server = await world.start();
+  const key = await world.issue();
+  const release = await world.holdCommits();
+  const headers = { "Idempotency-Key": freshKey() };
+  const answer = world.intake({ key: key.text, body: lead(), headers }, server);
+  answer.catch(() => {});
+  await world.untilWaiting();
+  return { server, key, release, answer, headers };
+}
+
+const isStopping = (server: { logs: readonly { event?: string }[] }) => () =>
+  server.logs.some((line) => line.event === "stopping");
+
+/** Whether a connection to the address is refused. */
+function isRefused(url: string): Promise<boolean> {
+  const { hostname, port } = new URL(url);
+  return new Promise((settle) => {
+    const socket = connect({ host: hostname, port: Number(port) });
+    socket.on("connect", () => {
+      socket.destroy();
+      settle(false);
+    });
+    socket.on("error", () => settle(true));
+  });
+}
+
+for (const signal of ["SIGTERM", "SIGINT"] as const) {
+  test(`${signal}: no further connection is accepted, the request under way gets its 202, and it exits 0`, async () => {
+    const { server, release, answer } = await serverAtWork();
+    const ended = server.kill(signal);
+    await until(isStopping(server));
+    await until(() => isRefused(server.url));
+    await release();
+    const { status, json } = await answer;
+    assert.equal(status, 202);
+    assert.equal(await ended, 0);
+    assert.ok(await world.event(json.event_id));
+    assert.equal(server.logs.at(-1)?.event, "stopped");
+    assert.ok(server.logs.some((line) => line.route === "/v1/intake" && line.status === 202));
+  });
+}
+
+test("a second signal ends it at once, and the retry with the Idempotency-Key is no second lead", async () => {
+  const { server, key, release, answer, headers } = await serverAtWork();
+  const ended = server.kill("SIGTERM");
+  await until(isStopping(server));
+  const startMs = performance.now();
+  void server.kill("SIGTERM");
+  assert.notEqual(await ended, 0);
+  assert.ok(performance.now() - startMs < 2_000, "at once");
+  await release();
+  await assert.rejects(answer, "the client sees a closed connection");
+  const next = await world.start();
+  const retry = await world.intake({ key: key.text, body: lead(), headers }, next);
+  assert.ok([200, 202].includes(retry.status));
+  const [row] = await world.sql`
+    select count(*)::int as count from event where idempotency_key = ${headers["Idempotency-Key"]}`;
+  assert.equal(row?.count, 1);
+});
+
+test("SIGTERM with kept-alive connections and nothing under way ends it within a second or two", async () => {
+  const server = await world.start();
+  for (let n = 1; n <= 10; n += 1) await get(`${server.url}/healthz`, { localAddress: `127.5.0.${n}` });
+  const startMs = performance.now();
+  assert.equal(await server.stop(), 0);
+  assert.ok(performance.now() - startMs < 3_000);
+  assert.equal(server.output.stderr, "");
+});
+
+test("a start and a stop leave nothing in the database but a heartbeat", async () => {
+  const count = async () => {
+    const tables = await world.sql<{ name: string }[]>`
+      select table_name as name from information_schema.tables
+      where table_schema = 'public' and table_name not in ('outbox_tally', 'heartbeat')`;
+    const counts: Record<string, number> = {};
+    for (const { name } of tables) {
+      const [row] = await world.sql`select count(*)::int as count from ${world.sql(name)}`;
+      counts[name] = row?.count;
+    }
+    return counts;
+  };
+  const before = await count();
+  assert.equal(await (await world.start()).stop(), 0);
+  assert.deepEqual(await count(), before);
+});

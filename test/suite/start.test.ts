@@ -1,0 +1,172 @@
+import assert from "node:assert/strict";
+import { randomBytes } from "node:crypto";
+import { mkdtempSync, rmSync } from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import postgres from "postgres";
+import { createDatabase, ownPostgres } from "../support/database.ts";
+import { type Outcome, runToEnd } from "../support/server.ts";
+import { lead, World } from "./world.ts";
+
+const database = await createDatabase();
+after(() => database.drop());
+const folder = mkdtempSync(join(tmpdir(), "suite-"));
+after(() => rmSync(folder, { recursive: true }));
+
+/** Starts the server, which is expected to end by itself. */
+function start(env: Readonly<Record<string, string>>, databaseUrl = database.url): Promise<Outcome> {
+  return runToEnd("src/main.ts", [], { databaseUrl, env: { INTAKE_LISTEN: "127.0.0.1:0", ...env } });
+}
+
+/** An empty database of the shared server, with `options` behind `create database`. */
+async function otherDatabase(options: string): Promise<{ url: string; drop: () => Promise<void> }> {
+  const name = `test_other_${randomBytes(6).toString("hex")}`;
+  const sql = postgres(database.url, { max: 1, onnotice: () => {} });
+  await sql.unsafe(`create database ${name} template template0 ${options}`);
+  const url = new URL(database.url);
+  url.pathname = `/${name}`;
+  const drop = async () => {
+    await sql.unsafe(`drop database ${name} with (force)`);
+    await sql.end();
+  };
+  return { url: url.href, drop };
+}
+
+test("wrong settings stop the start with one message that lists all faults, without a secret, and exit 2", async () => {
+  const { code, stdout, stderr } = await start({
+    INTAKE_LISTEN: "somewhere",
+    INTAKE_URL: "ftp://intake.example/x",
+    TLS_CERT_FILE: join(folder, "missing.pem"),
+    TLS_KEY_FILE: join(folder, "missing-key.pem"),
+    TRUSTED_PROXIES: "10.0.0.0/40",
+    INTAKE_IP_PER_MINUTE: "many",
+    INTAKE_KEY_BURST: "0",
+  }, "mysql://root:hunter2@db/leads");
+  assert.equal(code, 2);
+  assert.equal(stdout, "");
+  const faults = [
+    "DATABASE_URL is not a postgres:// address",
+    "INTAKE_LISTEN is not address:port",
+    "INTAKE_URL is not a base address",
+    "TLS_CERT_FILE cannot be read",
+    "TLS_KEY_FILE cannot be read",
+    "TRUSTED_PROXIES is not a list of networks",
+    "INTAKE_IP_PER_MINUTE is not a whole number",
+    "INTAKE_KEY_BURST is not a whole number",
+  ];
+  for (const fault of faults) assert.ok(stderr.includes(fault), `${fault}\n${stderr}`);
+  for (const secret of ["hunter2", "mysql", "root"]) assert.ok(!stderr.includes(secret), stderr);
+  assert.doesNotMatch(stderr, /\bat .*:\d+:\d+/);
+});
+
+test("without DATABASE_URL it says so and exits 2", async () => {
+  const { code, stderr } = await runToEnd("src/main.ts", [], {});
+  assert.equal(code, 2);
+  assert.match(stderr, /DATABASE_URL is not set/);
+});
+
+for (const address of ["0.0.0.0:0", "[::]:0", "203.0.113.5:443"]) {
+  test(`a public address without a certificate (${address}) is refused: exit 2, nothing listens`, async () => {
+    const { code, stdout, stderr } = await start({ INTAKE_LISTEN: address });
+    assert.equal(code, 2);
+    assert.equal(stdout, "");
+    assert.match(stderr, /INTAKE_LISTEN is a public address .*TLS_CERT_FILE/);
+  });
+}
+
+test("a certificate without its key is a fault", async () => {
+  const { code, stderr } = await start({ TLS_CERT_FILE: "package.json" });
+  assert.equal(code, 2);
+  assert.match(stderr, /TLS_KEY_FILE is not set/);
+});
+
+test("a database that is not migrated stops the start, names the command and exits 2", async () => {
+  const empty = await otherDatabase("encoding 'UTF8'");
+  const { code, stdout, stderr } = await start({}, empty.url);
+  await empty.drop();
+  assert.equal(code, 2);
+  assert.equal(stdout, "");
+  assert.match(stderr, /not migrated .*npm run migrate/);
+});
+
+test("a database whose functions are another version's is not migrated", async () => {
+  const other = await createDatabase();
+  const sql = postgres(other.url, { max: 1 });
+  await sql`update schema_file set digest = 'x' where name = 'functions/accept.sql'`;
+  await sql.end();
+  const { code, stderr } = await start({}, other.url);
+  await other.drop();
+  assert.equal(code, 2);
+  assert.match(stderr, /functions\/accept\.sql.*npm run migrate/);
+});
+
+for (const encoding of ["SQL_ASCII", "LATIN1"]) {
+  test(`a database with the encoding ${encoding} is refused, exit 2`, async () => {
+    const other = await otherDatabase(`encoding '${encoding}' lc_collate 'C' lc_ctype 'C'`);
+    const { code, stderr } = await start({}, other.url);
+    await other.drop();
+    assert.equal(code, 2);
+    assert.match(stderr, new RegExp(`encoding is ${encoding}.*UTF8`));
+  });
+}
+
+for (const setting of ["fsync", "full_page_writes"]) {
+  test(`a server with ${setting} off is refused, exit 2`, async () => {
+    const own = await ownPostgres({ [setting]: "off" });
+    const { code, stderr } = await start({}, own.url);
+    await own.stop();
+    assert.equal(code, 2);
+    assert.match(stderr, new RegExp(`with ${setting} off`));
+  });
+}
+
+test("synchronous_commit off in the database does not hold for the service: it sets its own", async () => {
+  const world = await World.open();
+  try {
+    await world.sql.unsafe(`alter database ${world.database.name} set synchronous_commit = off`);
+    await world.sql.unsafe(`
+      create table seen_setting (value text);
+      create function note_setting() returns trigger language plpgsql as $$
+      begin insert into seen_setting values (current_setting('synchronous_commit')); return null; end $$;
+      create trigger note_setting after insert on event execute function note_setting()`);
+    await world.start();
+    const key = await world.issue();
+    assert.equal((await world.intake({ key: key.text, body: lead() })).status, 202);
+    const [row] = await world.sql`select value from seen_setting`;
+    assert.equal(row?.value, "on");
+  } finally {
+    await world.close();
+  }
+});
+
+test("a database that cannot be reached ends the start with one sentence, and no password", async () => {
+  const url = new URL(database.url);
+  url.port = "1";
+  const { code, stderr } = await start({}, url.href);
+  assert.equal(code, 1);
+  assert.match(stderr, /database cannot be reached.*DATABASE_URL/);
+  assert.ok(!stderr.includes(url.password));
+});
+
+test("a wrong password ends the start with one sentence, and no password", async () => {
+  const url = new URL(database.url);
+  url.password = "hunter2";
+  const { code, stderr } = await start({}, url.href);
+  assert.equal(code, 1);
+  assert.ok(!stderr.includes("hunter2"), stderr);
+  assert.doesNotMatch(stderr, /\bat .*:\d+:\d+/);
+});
+
+test("a taken port ends the start with a sentence that names it and the setting", async () => {
+  const taken = createServer();
+  await new Promise<void>((settle) => taken.listen(0, "127.0.0.1", settle));
+  const { port } = taken.address() as { port: number };
+  const { code, stderr } = await start({ INTAKE_LISTEN: `127.0.0.1:${port}` });
+  taken.close();
+  assert.equal(code, 1);
+  assert.match(stderr, new RegExp(`${port}`));
+  assert.match(stderr, /INTAKE_LISTEN/);
+  assert.doesNotMatch(stderr, /\bat .*:\d+:\d+/);
+});
