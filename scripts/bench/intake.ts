@@ -28,7 +28,7 @@ const bodyCount = 2_000;
 
 /** How everybody was run, beside the settings of PostgreSQL. */
 const conditions = [
-  "one machine for client, server and PostgreSQL; loopback; wrk with one thread; a fresh database for each round",
+  "one machine for client, server and PostgreSQL; loopback; wrk with one thread; a fresh database each round",
   "ours: node src/main.ts with everything on, its access log written to a file on the same disk, limits raised",
   "Fastify: one process as ours; its logger is off, it has no rate limits, no access log, no request ids",
   "pgbench: event and outbox row only; no look at the key, no spend, no HTTP",
@@ -119,8 +119,18 @@ async function main(options: BenchOptions): Promise<number> {
   return failures.length === 0 ? 0 : 1;
 }
 
+/** Exits with 2 when the command line is wrong. */
+function optionsOrExit(): BenchOptions | "help" {
+  try {
+    return readOptions(process.argv.slice(2));
+  } catch (error) {
+    say(`${error instanceof Error ? error.message : error}\n\n${help}`);
+    process.exit(2);
+  }
+}
+
+const options = optionsOrExit();
 try {
-  const options = readOptions(process.argv.slice(2));
   if (options === "help") console.log(help);
   else {
     stopOnSignals();

@@ -41,10 +41,10 @@ export interface RoundOptions {
 export interface Loaded extends LoadResult {
   /** Answers during the warm-up and the round. */
   readonly answers: number;
-  /** Processor cores that the target's process was busy on, during the round. */
-  readonly cores: number;
+  /** Processor time of the target's process during the round, for each answer. */
+  readonly cpuUsPerAnswer: number;
   /** The same of all processes of PostgreSQL. */
-  readonly databaseCores: number;
+  readonly databaseCpuUsPerAnswer: number;
   readonly memory: Memory;
 }
 
@@ -56,18 +56,14 @@ export async function loadTarget(
 ): Promise<Loaded> {
   const warmUp = await runWrk(target.url, { load, connections, seconds: warmUpSeconds });
   const database = stage.pids();
-  const [startedAtMs, targetBefore, databaseBefore] = [
-    performance.now(),
-    cpuSeconds([target.pid]),
-    cpuSeconds(database),
-  ];
+  const [targetBefore, databaseBefore] = [cpuSeconds([target.pid]), cpuSeconds(database)];
   const result = await runWrk(target.url, { load, connections, seconds });
-  const elapsed = (performance.now() - startedAtMs) / 1_000;
+  const usPerAnswer = (seconds: number) => seconds * 1e6 / result.requests;
   return {
     ...result,
     answers: warmUp.requests + result.requests,
-    cores: (cpuSeconds([target.pid]) - targetBefore) / elapsed,
-    databaseCores: (cpuSeconds(database) - databaseBefore) / elapsed,
+    cpuUsPerAnswer: usPerAnswer(cpuSeconds([target.pid]) - targetBefore),
+    databaseCpuUsPerAnswer: usPerAnswer(cpuSeconds(database) - databaseBefore),
     memory: readMemory(target.pid),
   };
 }

@@ -184,8 +184,8 @@ function syncRow(rounds: readonly StoreRound[]): RowResult {
     figures: {
       "commits per lead (pg_stat_database.xact_commit)": figure(rounds.map((round) => round.commitsPerLead)),
       "WAL bytes per lead": figure(rounds.map((round) => round.walBytesPerLead)),
-      "processor cores, our process": figure(rounds.map((round) => round.cores)),
-      "processor cores, PostgreSQL": figure(rounds.map((round) => round.databaseCores)),
+      "processor µs per lead, our process": figure(rounds.map((round) => round.cpuUsPerAnswer)),
+      "processor µs per lead, PostgreSQL": figure(rounds.map((round) => round.databaseCpuUsPerAnswer)),
     },
     notes: ["syncs: pg_stat_io.fsyncs of object wal, context normal, from the server's start to its end"],
   };

@@ -33,7 +33,7 @@ export async function tuneFastify(bench: Bench): Promise<{ poolSize: number; not
         .perSecond;
     });
   const found = new Map<number, number>();
-  for (const poolSize of options.quick ? [16, 32] : [8, 16, 24, 32, 48, 64]) {
+  for (const poolSize of options.quick ? [16, 32] : [4, 8, 12, 16, 24, 32, 64]) {
     found.set(poolSize, await measure(poolSize, false));
     bench.say(`tuning: Fastify with a pool of ${poolSize}: ${digits(found.get(poolSize) ?? 0)} leads/s`);
   }
