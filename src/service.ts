@@ -122,7 +122,7 @@ async function openStore(config: Config, log: Log) {
     });
     await heartbeat.start();
     const delivery = config.delivery === null ? null : startDelivery(
-      { ...config.delivery, databaseUrl, node, lease: randomUUID() },
+      { ...config.delivery, databaseUrl, node, newLease: () => randomUUID() },
       {
         pool: reads,
         nowMs,

@@ -155,6 +155,12 @@ begin
   on conflict (event_id, content_digest) do update
     set count = c.count + excluded.count, last_at = excluded.last_at;
 
+  -- A duplicate's answer is a promise too. A record of this transaction's own makes its commit wait for disk and
+  -- synchronous standby, and with it for the event that it found: that one's wait may have been cancelled.
+  if cardinality(v_won) = 0 then
+    perform pg_logical_emit_message(true, 'duplicate', '');
+  end if;
+
   return query
   select
     l.ord::int, case when k.revoked_at is null then 'duplicate' else 'revoked' end, e.event_id,

@@ -5,9 +5,10 @@
 -- delivered: delivered is delivered, even when the loss has made it dead. Its attempt was recorded as lost by the
 -- claim, and counted: all but that is put right here.
 --
--- A batch may come twice, when its outcome was unknown, and so may an attempt within one: the second changes nothing.
+-- Each claim has a lease of its own, so that a row which was released and claimed again by the same process is told
+-- from the row before. A batch may come twice, when its outcome was unknown, and so may an attempt within one: the second changes nothing.
 create or replace function settle_outbox(
-  p_lease uuid,
+  p_lease text[],        -- of the claim that the row came with
   p_event_id text[],
   p_number int[],
   p_verdict text[],      -- delivered | retry | dead | released (claimed, but never sent)
@@ -47,13 +48,13 @@ begin
   with gone as (
     delete from outbox as o
     using (
-      select s.event_id, s.number, s.verdict, coalesce(s.reason, s.status::text) as reason
-      from unnest(p_event_id, p_number, p_verdict, p_reason, p_status)
-        as s (event_id, number, verdict, reason, status)
+      select s.event_id, s.lease::uuid, s.number, s.verdict, coalesce(s.reason, s.status::text) as reason
+      from unnest(p_event_id, p_lease, p_number, p_verdict, p_reason, p_status)
+        as s (event_id, lease, number, verdict, reason, status)
       where s.verdict in ('delivered', 'dead')
     ) as s
     where o.event_id = s.event_id
-      and (s.verdict = 'delivered' or (o.lease = p_lease and o.made = s.number))
+      and (s.verdict = 'delivered' or (o.lease = s.lease and o.made = s.number))
     returning o.event_id, o.tenant_id, s.verdict, s.reason
   ),
   buried as (
@@ -87,9 +88,9 @@ begin
     set lease = null, due_at = v_now + make_interval(secs => s.retry_ms / 1000.0),
       made = o.made - (s.verdict = 'released')::int, spent = o.spent - (not s.spent::boolean)::int,
       reason = case when s.verdict = 'released' then o.reason else coalesce(s.reason, s.status::text) end
-    from unnest(p_event_id, p_number, p_verdict, p_reason, p_status, p_spent, p_retry_ms)
-      as s (event_id, number, verdict, reason, status, spent, retry_ms)
-    where o.event_id = s.event_id and o.lease = p_lease and o.made = s.number
+    from unnest(p_event_id, p_lease, p_number, p_verdict, p_reason, p_status, p_spent, p_retry_ms)
+      as s (event_id, lease, number, verdict, reason, status, spent, retry_ms)
+    where o.event_id = s.event_id and o.lease = s.lease::uuid and o.made = s.number
       and s.verdict in ('retry', 'released');
   end if;
 end

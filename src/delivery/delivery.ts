@@ -17,8 +17,8 @@ export interface DeliverySettings {
   readonly databaseUrl: string;
   /** Names this process in notifications. */
   readonly node: string;
-  /** Names this process's claims: a UUID of its own. */
-  readonly lease: string;
+  /** Makes a UUID, which names a claim. */
+  readonly newLease: () => string;
   readonly actionsUrl: string;
   readonly files: SendOptions["files"];
   readonly sendTimeoutMs: number;
@@ -59,8 +59,8 @@ export interface Delivery {
 
 /** Starts delivering. */
 export function startDelivery(settings: DeliverySettings, hooks: DeliveryHooks): Delivery {
-  const { databaseUrl, lease, leaseMs, attemptsMax, sendTimeoutMs, pollMs, concurrency } = settings;
-  const outbox = new OutboxStore({ databaseUrl, lease, leaseMs, attemptsMax });
+  const { databaseUrl, newLease, leaseMs, attemptsMax, sendTimeoutMs, pollMs, concurrency } = settings;
+  const outbox = new OutboxStore({ databaseUrl, newLease, leaseMs, attemptsMax });
   const sender = new Sender({
     url: settings.actionsUrl,
     files: settings.files,
@@ -96,7 +96,7 @@ export function startDelivery(settings: DeliverySettings, hooks: DeliveryHooks):
     databaseUrl,
     pool: hooks.pool,
     node: settings.node,
-    onHint: () => void loop.poll(),
+    onHint: () => loop.hint(),
   });
   loop.start();
   return {

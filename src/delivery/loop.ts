@@ -12,9 +12,11 @@
  */
 
 import type { Claimed, ClaimRequest, Settlement } from "../store/outbox.ts";
-import { backoffMs, type BackoffOptions } from "./backoff.ts";
+import type { BackoffOptions } from "./backoff.ts";
 import type { Breaker } from "./breaker.ts";
+import { judge, release } from "./judge.ts";
 import { payload } from "./payload.ts";
+import { Poller } from "./poller.ts";
 import type { SendOutcome } from "./send.ts";
 import { Settler } from "./settler.ts";
 import { mayStart } from "./shares.ts";
@@ -58,14 +60,13 @@ export class DeliveryLoop {
   readonly #parts: DeliveryParts;
   readonly #options: DeliveryOptions;
   readonly #settler: Settler;
+  readonly #poller: Poller;
   /** In the order of their turns. */
   readonly #tenants = new Map<number, TenantQueue>();
   #inFlight = 0;
   #ready = 0;
   #isClaiming = false;
-  #isPolling = false;
   #isClosing = false;
-  #pollTimer: ReturnType<typeof setTimeout> | undefined;
   #probeTimer: ReturnType<typeof setTimeout> | undefined;
   #floorsForgottenAtMs = Number.NEGATIVE_INFINITY;
   #idleWaiters: (() => void)[] = [];
@@ -78,11 +79,16 @@ export class DeliveryLoop {
       onSettled: (batch) => this.#afterSettle(batch),
       onFailure: (error) => parts.onFailure("settle", error),
     });
+    this.#poller = new Poller({
+      look: () => this.#poll(),
+      nowMs: parts.nowMs,
+      intervalMs: options.pollMs,
+    });
   }
 
   /** Polls for the first time and goes on. */
   start(): void {
-    void this.poll();
+    this.#poller.hint();
   }
 
   /** Something of these tenants was committed. */
@@ -91,11 +97,12 @@ export class DeliveryLoop {
     this.#pump();
   }
 
-  /** Looks for everything that is due: the backstop of the wake-ups. */
-  async poll(): Promise<void> {
-    if (this.#isPolling || this.#isClosing) return;
-    this.#isPolling = true;
-    clearTimeout(this.#pollTimer);
+  /** Another node may have committed something, or something may have been missed. */
+  hint(): void {
+    this.#poller.hint();
+  }
+
+  async #poll(): Promise<void> {
     try {
       const nowMs = this.#parts.nowMs();
       if (nowMs - this.#floorsForgottenAtMs >= floorMaxAgeMs) {
@@ -106,13 +113,6 @@ export class DeliveryLoop {
     } catch (error) {
       this.#parts.onFailure("poll", error);
     }
-    this.#isPolling = false;
-    if (!this.#isClosing) this.#pollTimer = setTimeout(() => void this.poll(), this.#options.pollMs);
-  }
-
-  /** Requests in flight. */
-  get inFlight(): number {
-    return this.#inFlight;
   }
 
   #queue(tenantId: number): TenantQueue {
@@ -156,7 +156,7 @@ export class DeliveryLoop {
     this.#ready -= 1;
     // A lease that could run out during the send would make it a repeat.
     const leaseLeftMs = this.#options.leaseMs - (this.#parts.nowMs() - claimedAtMs);
-    if (leaseLeftMs <= this.#options.sendTimeoutMs) return this.#release(row);
+    if (leaseLeftMs <= this.#options.sendTimeoutMs) return this.#settler.add(release(row));
     queue.inFlight += 1;
     this.#inFlight += 1;
     void this.#send(queue, row);
@@ -174,61 +174,22 @@ export class DeliveryLoop {
     else breaker.answered();
     queue.inFlight -= 1;
     this.#inFlight -= 1;
-    const settlement = this.#judge(row, outcome, { durationMs, isFree });
+    const settlement = judge(
+      row,
+      outcome,
+      { durationMs, isFree, random: this.#parts.random() },
+      this.#options,
+    );
     this.#parts.onAttempt(settlement);
     this.#settler.add(settlement);
     this.#pump();
-  }
-
-  #judge(row: Claimed, outcome: SendOutcome, attempt: { durationMs: number; isFree: boolean }): Settlement {
-    const { event_id: eventId, tenant_id: tenantId, number } = row;
-    const { durationMs } = attempt;
-    const common = { eventId, tenantId, number, durationMs, status: outcome.status };
-    if (outcome.kind === "delivered") {
-      return {
-        ...common,
-        verdict: "delivered",
-        outcome: "delivered",
-        reason: null,
-        isSpent: true,
-        retryMs: 0,
-      };
-    }
-    const { attemptsMax } = this.#options;
-    const waitsForRoute = outcome.kind === "refused" && outcome.reason === "no_route";
-    const isSpent = !attempt.isFree && !waitsForRoute;
-    const isLast = row.spent >= attemptsMax || (row.is_replay && outcome.kind === "refused");
-    const retryAfterMs = outcome.kind === "refused" ? outcome.retryAfterMs : 0;
-    return {
-      ...common,
-      verdict: isSpent && isLast ? "dead" : "retry",
-      outcome: outcome.kind,
-      reason: outcome.reason,
-      isSpent,
-      retryMs: isSpent ? backoffMs(row.spent, this.#parts.random(), { ...this.#options, retryAfterMs }) : 0,
-    };
-  }
-
-  #release(row: Claimed): void {
-    this.#settler.add({
-      eventId: row.event_id,
-      tenantId: row.tenant_id,
-      number: row.number,
-      verdict: "released",
-      outcome: "unreachable",
-      status: null,
-      reason: null,
-      durationMs: 0,
-      isSpent: false,
-      retryMs: 0,
-    });
   }
 
   // While the breaker is open or the loop is closing, others may have what is claimed here.
   #releaseReady(): void {
     if (this.#ready === 0) return;
     for (const queue of this.#tenants.values()) {
-      for (const { row } of queue.ready.splice(0)) this.#release(row);
+      for (const { row } of queue.ready.splice(0)) this.#settler.add(release(row));
     }
     this.#ready = 0;
   }
@@ -312,13 +273,13 @@ export class DeliveryLoop {
     const { probeAtMs } = this.#parts.breaker;
     if (probeAtMs === null) return;
     clearTimeout(this.#probeTimer);
-    this.#probeTimer = setTimeout(() => void this.poll(), Math.max(0, probeAtMs - this.#parts.nowMs()));
+    this.#probeTimer = setTimeout(() => this.hint(), Math.max(0, probeAtMs - this.#parts.nowMs()));
   }
 
   /** Starts nothing more, gives back what is claimed, and waits for what is in flight, at most `graceMs`. */
   async close(graceMs: number): Promise<void> {
     this.#isClosing = true;
-    clearTimeout(this.#pollTimer);
+    this.#poller.close();
     clearTimeout(this.#probeTimer);
     for (const queue of this.#tenants.values()) if (queue.timer !== null) clearTimeout(queue.timer);
     const idle = new Promise<void>((resolve) => this.#idleWaiters.push(resolve));

@@ -152,7 +152,8 @@ function refusalWord(text: string): string | null {
       .filter(([, state]) => typeof state === "string" && state.startsWith("failed"))
       .map(([effect, state]) => `${effect} ${state}`);
     const word = failed.length > 0 ? failed.join("; ") : answer.error;
-    return typeof word === "string" ? word.slice(0, 200) : null;
+    // The store takes no NUL, and a log no line breaks.
+    return typeof word === "string" ? word.replace(/\p{Cc}/gu, " ").slice(0, 200) : null;
   } catch {
     return null;
   }

@@ -10,6 +10,8 @@ import { Pool } from "./sql.ts";
 export interface Claimed {
   readonly event_id: string;
   readonly tenant_id: number;
+  /** Names the claim it came with. */
+  readonly lease: string;
   /** When it was due: milliseconds since 1970 on the database's clock. */
   readonly due_at_ms: number;
   /** Of the attempt that is now to be made, from 1. */
@@ -33,6 +35,7 @@ export interface Claimed {
 export interface Settlement {
   readonly eventId: string;
   readonly tenantId: number;
+  readonly lease: string;
   readonly number: number;
   /** `released`: it was claimed but never sent, and leaves no attempt. */
   readonly verdict: "delivered" | "retry" | "dead" | "released";
@@ -58,13 +61,15 @@ const deadlineMs = 10_000;
 /** Claims and settles over connections of its own, so that deliveries and commits do not queue behind each other. */
 export class OutboxStore {
   readonly #pool: Pool;
-  /** Names this process's claims. */
-  readonly #lease: string;
+  readonly #newLease: () => string;
   readonly #leaseMs: number;
   readonly #attemptsMax: number;
 
-  constructor(options: { databaseUrl: string; lease: string; leaseMs: number; attemptsMax: number }) {
-    this.#lease = options.lease;
+  /** `newLease` makes a UUID for each claim. */
+  constructor(
+    options: { databaseUrl: string; newLease: () => string; leaseMs: number; attemptsMax: number },
+  ) {
+    this.#newLease = options.newLease;
     this.#leaseMs = options.leaseMs;
     this.#attemptsMax = options.attemptsMax;
     this.#pool = new Pool({
@@ -77,11 +82,16 @@ export class OutboxStore {
 
   /** Claims what is due, at most `limit` rows a tenant. Throws what {@linkcode Pool.run} throws. */
   async claim(requests: readonly ClaimRequest[]): Promise<Claimed[]> {
-    return await this.#pool.run(deadlineMs, (sql) =>
-      sql<Claimed[]>`select * from claim_outbox(
-        ${this.#lease}, ${this.#leaseMs}, ${this.#attemptsMax},
+    const lease = this.#newLease();
+    const rows = await this.#pool.run(
+      deadlineMs,
+      (sql) =>
+        sql<Omit<Claimed, "lease">[]>`select * from claim_outbox(
+        ${lease}, ${this.#leaseMs}, ${this.#attemptsMax},
         ${requests.map((request) => request.tenantId)}, ${requests.map((request) => request.floor)},
-        ${requests.map((request) => request.limit)})`);
+        ${requests.map((request) => request.limit)})`,
+    );
+    return rows.map((row) => ({ ...row, lease }));
   }
 
   /** Settles a batch. Throws what {@linkcode Pool.run} throws; then the leases run out. */
@@ -89,7 +99,7 @@ export class OutboxStore {
     const column = <T>(pick: (settlement: Settlement) => T): T[] => settlements.map(pick);
     await this.#pool.run(deadlineMs, (sql) =>
       sql`select settle_outbox(
-        ${this.#lease}, ${column((one) => one.eventId)}, ${column((one) => one.number)},
+        ${column((one) => one.lease)}, ${column((one) => one.eventId)}, ${column((one) => one.number)},
         ${column((one) => one.verdict)}, ${column((one) => one.outcome)}, ${column((one) => one.status)},
         ${column((one) => one.reason)}, ${column((one) => one.durationMs)},
         ${column((one) => one.isSpent ? "t" : "f")}, ${column((one) => one.retryMs)})`);

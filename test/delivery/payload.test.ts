@@ -6,6 +6,7 @@ import type { Claimed } from "../../src/store/outbox.ts";
 const row: Claimed = {
   event_id: "0660bd1782f0d200016cea739903366605de5c",
   tenant_id: 1,
+  lease: "00000000-0000-0000-0000-000000000000",
   due_at_ms: 0,
   number: 3,
   spent: 2,

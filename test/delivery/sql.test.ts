@@ -126,7 +126,7 @@ async function settle(
   const status = settlement.status === undefined ? (verdict === "delivered" ? 200 : 500) : settlement.status;
   const each = <T>(value: T) => ids.map(() => value);
   await sql`select settle_outbox(
-    ${lease}, ${[...ids]}, ${each(settlement.number ?? 1)}, ${each(verdict)},
+    ${each(lease)}, ${[...ids]}, ${each(settlement.number ?? 1)}, ${each(verdict)},
     ${each(settlement.outcome ?? outcomes[verdict])}, ${each(status)}, ${each(settlement.reason ?? null)},
     ${each(settlement.durationMs ?? 5)}, ${each(settlement.isSpent === false ? "f" : "t")},
     ${each(settlement.retryMs ?? 0)})`;
@@ -451,7 +451,7 @@ test("verdicts of all kinds settle in one batch", async () => {
   const lease = randomUUID();
   await claim(lease, [tenant]);
   await sql`select settle_outbox(
-    ${lease}, ${ids}, ${[1, 1, 1, 1]}, ${["delivered", "retry", "dead", "released"]},
+    ${ids.map(() => lease)}, ${ids}, ${[1, 1, 1, 1]}, ${["delivered", "retry", "dead", "released"]},
     ${["delivered", "refused", "refused", "unreachable"]}, ${[200, 500, 400, null]}, ${[
     null,
     null,

@@ -1,0 +1,68 @@
+/**
+ * What becomes of a row after its send: delivered, another attempt, or dead.
+ *
+ * @module
+ */
+
+import type { Claimed, Settlement } from "../store/outbox.ts";
+import { backoffMs, type BackoffOptions } from "./backoff.ts";
+import type { SendOutcome } from "./send.ts";
+
+/** The attempt that was made. */
+export interface Attempt {
+  readonly durationMs: number;
+  /** The breaker was not closed: a failure of the tier spends nothing. */
+  readonly isFree: boolean;
+  /** In [0, 1), for the jitter. */
+  readonly random: number;
+}
+
+// The tier knows of no route although the service does: a route that was just removed, or one not seen yet.
+const noRouteWaitMs = 30_000;
+
+/**
+ * Judges an outcome. A refusal of a replayed row makes it dead again; a tier that is away never does.
+ *
+ * Source: DECISIONS, Delivery.
+ */
+export function judge(
+  row: Claimed,
+  outcome: SendOutcome,
+  attempt: Attempt,
+  options: BackoffOptions & { readonly attemptsMax: number },
+): Settlement {
+  const common = { ...identify(row), durationMs: attempt.durationMs, status: outcome.status };
+  if (outcome.kind === "delivered") {
+    return { ...common, verdict: "delivered", outcome: "delivered", reason: null, isSpent: true, retryMs: 0 };
+  }
+  const { kind, reason } = outcome;
+  const waitsForRoute = kind === "refused" && reason === "no_route";
+  const isSpent = !attempt.isFree && !waitsForRoute;
+  const isLast = row.spent >= options.attemptsMax || (row.is_replay && kind === "refused");
+  if (!isSpent) {
+    const retryMs = waitsForRoute ? noRouteWaitMs : 0;
+    return { ...common, verdict: "retry", outcome: kind, reason, isSpent, retryMs };
+  }
+  if (isLast) return { ...common, verdict: "dead", outcome: kind, reason, isSpent, retryMs: 0 };
+  const retryAfterMs = kind === "refused" ? outcome.retryAfterMs : 0;
+  const retryMs = backoffMs(row.spent, attempt.random, { ...options, retryAfterMs });
+  return { ...common, verdict: "retry", outcome: kind, reason, isSpent, retryMs };
+}
+
+/** The settlement of a row that was claimed but is not sent: others may have it. */
+export function release(row: Claimed): Settlement {
+  return {
+    ...identify(row),
+    verdict: "released",
+    outcome: "unreachable",
+    status: null,
+    reason: null,
+    durationMs: 0,
+    isSpent: false,
+    retryMs: 0,
+  };
+}
+
+function identify(row: Claimed): Pick<Settlement, "eventId" | "tenantId" | "lease" | "number"> {
+  return { eventId: row.event_id, tenantId: row.tenant_id, lease: row.lease, number: row.number };
+}

@@ -1,0 +1,292 @@
+/**
+ * The delivery over the wire: the service with a database, and an actions tier that does as it is told.
+ *
+ * @module
+ */
+
+import assert from "node:assert/strict";
+import test, { after, before, beforeEach } from "node:test";
+import { freshKey, type IssuedKey, lead, type Tenant, World } from "../suite/world.ts";
+import { ctl, type RunningServer } from "../support/server.ts";
+import { until } from "../support/until.ts";
+import { Sink } from "./sink.ts";
+
+let world: World;
+let sink: Sink;
+let server: RunningServer;
+
+/** Quick, so that a test sees in a second what takes days. */
+const quick = {
+  DELIVERY_BACKOFF_BASE_MS: "20",
+  DELIVERY_BACKOFF_CAP_MS: "100",
+  DELIVERY_ATTEMPTS_MAX: "3",
+  DELIVERY_SEND_TIMEOUT_MS: "1500",
+  DELIVERY_LEASE_MS: "3000",
+  // A wake-up has to do it, not the poll, unless a test says otherwise.
+  DELIVERY_POLL_MS: "60000",
+};
+
+before(async () => {
+  world = await World.open();
+  sink = await Sink.open();
+  server = await world.start({ ...quick, ACTIONS_URL: sink.url });
+});
+after(async () => {
+  await world.close();
+  await sink.down();
+});
+beforeEach(() => {
+  sink.react = () => ({ status: 200, body: {} });
+});
+
+async function routed(): Promise<IssuedKey> {
+  const key = await world.issue();
+  await route(key.tenant);
+  return key;
+}
+
+async function route(tenant: Tenant): Promise<void> {
+  await world.sql`insert into actions.route (tenant_id, email) values (${tenant.id}, 'leads@example.com')`;
+}
+
+async function accept(key: IssuedKey, members: Record<string, unknown> = {}, to = server): Promise<string> {
+  const answer = await world.intake({
+    key: key.text,
+    body: lead(members),
+    headers: { "Idempotency-Key": freshKey() },
+  }, to);
+  assert.equal(answer.status, 202);
+  return answer.json.event_id;
+}
+
+interface Story {
+  readonly state: string;
+  readonly attempts: readonly {
+    readonly number: number;
+    readonly outcome: string;
+    readonly status: number | null;
+    readonly spent: boolean;
+  }[];
+}
+
+async function story(eventId: string): Promise<Story> {
+  const shown = await ctl(["lead", "show", eventId], { databaseUrl: world.database.url });
+  return shown.delivery;
+}
+
+async function untilState(eventId: string, state: string): Promise<Story> {
+  await until(async () => (await story(eventId)).state === state, { what: `${eventId} is ${state}` });
+  return await story(eventId);
+}
+
+/** A restart with nothing in memory: what was put into the database by hand is found by the first poll. */
+async function onAnotherNode<T>(
+  env: Record<string, string>,
+  work: (node: RunningServer) => Promise<T>,
+): Promise<T> {
+  const node = await world.start({ ...quick, ...env });
+  try {
+    return await work(node);
+  } finally {
+    await node.stop();
+  }
+}
+
+test("An accepted lead arrives at PUT /v1/events/{event_id} exactly as accepted, and is delivered", async () => {
+  const key = await routed();
+  const eventId = await accept(key, { phone: "555.123.4567", cost: 1.005, big: 1 });
+  const [request] = await sink.until(eventId);
+  assert.equal(request?.method, "PUT");
+  const shown = await ctl(["lead", "show", eventId], { databaseUrl: world.database.url });
+  const { attempt, lead: sent, ...rest } = request?.body;
+  assert.equal(attempt, 1);
+  assert.deepEqual(sent, shown.lead);
+  assert.deepEqual(rest, {
+    event_id: eventId,
+    kind: "lead",
+    tenant: key.tenant.slug,
+    source: key.label,
+    received_at: shown.received_at,
+    extra: { big: 1 },
+    flags: ["extra_fields_preserved"],
+  });
+  const { attempts } = await untilState(eventId, "delivered");
+  assert.deepEqual(attempts.map(({ number, outcome, status, spent }) => [number, outcome, status, spent]), [
+    [1, "delivered", 200, true],
+  ]);
+});
+
+test("A digit is never lost on the way: extra goes out as it was posted", async () => {
+  const key = await routed();
+  const answer = await world.intake({
+    key: key.text,
+    body: '{"first_name":"A","last_name":"B","phone":"5551234567","n":12345678901234567890,"p":1.10}',
+  });
+  const [request] = await sink.until(answer.json.event_id);
+  assert.ok(request?.text.includes('"n":12345678901234567890'), request?.text);
+  assert.ok(request?.text.includes('"p":1.10'), request?.text);
+});
+
+test("A refusal (424) spends an attempt, is retried, and never trips the breaker", async () => {
+  const key = await routed();
+  sink.react = (request) =>
+    request.body.attempt < 3
+      ? { status: 424, body: { error: "effects_failed", effects: { crm: "failed: 500", email: "done" } } }
+      : { status: 200 };
+  const eventId = await accept(key);
+  const { attempts } = await untilState(eventId, "delivered");
+  assert.deepEqual(attempts.map(({ outcome, status, spent }) => [outcome, status, spent]), [
+    ["refused", 424, true],
+    ["refused", 424, true],
+    ["delivered", 200, true],
+  ]);
+  assert.deepEqual(server.logs.filter((line) => line.event === "breaker"), []);
+});
+
+test("After its attempts a poison lead is dead with its payload, and holds up nobody", async () => {
+  const [poisoned, healthy] = [await routed(), await routed()];
+  sink.react = (request) => ({ status: request.body.tenant === poisoned.tenant.slug ? 424 : 200 });
+  const poison = await accept(poisoned, { project_details: "poison" });
+  const others = await Promise.all([accept(healthy), accept(healthy), accept(healthy)]);
+  for (const eventId of others) await untilState(eventId, "delivered");
+  const { attempts } = await untilState(poison, "dead");
+  assert.deepEqual(attempts.map(({ outcome }) => outcome), ["refused", "refused", "refused"]);
+  const shown = await ctl(["lead", "show", poison], { databaseUrl: world.database.url });
+  assert.equal(shown.lead.project_details, "poison");
+  await until(async () => (await world.send("/healthz")).json.dead === 1, { what: "healthz counts it" });
+});
+
+test("A replayed lead is sent at once; refused again it is dead again, and every attempt stays", async () => {
+  const key = await routed();
+  sink.react = () => ({ status: 424 });
+  const eventId = await accept(key);
+  await untilState(eventId, "dead");
+  await ctl(["dead", "replay", eventId], { databaseUrl: world.database.url });
+  await sink.until(eventId, 4);
+  const again = await untilState(eventId, "dead");
+  assert.equal(again.attempts.length, 4);
+  sink.react = () => ({ status: 200 });
+  await ctl(["dead", "replay", eventId], { databaseUrl: world.database.url });
+  const { attempts } = await untilState(eventId, "delivered");
+  assert.deepEqual(attempts.map(({ number, outcome }) => [number, outcome]), [
+    [1, "refused"],
+    [2, "refused"],
+    [3, "refused"],
+    [4, "refused"],
+    [5, "delivered"],
+  ]);
+});
+
+test("While the tier is away the breaker is open, and no attempt is spent but those that opened it", async () => {
+  const key = await routed();
+  await sink.down();
+  const ids: string[] = [];
+  for (let index = 0; index < 30; index += 1) ids.push(await accept(key));
+  const opened = () => server.logs.some((line) => line.event === "breaker" && line.state === "open");
+  await until(opened, { what: "the breaker opens" });
+  const [row] = await world.sql<{ spent: number }[]>`
+    select coalesce(max(spent), 0)::int as spent from outbox where event_id = any(${ids})`;
+  assert.ok((row?.spent ?? 9) <= 2, `spent ${row?.spent}`);
+  await sink.listen();
+  for (const eventId of ids) {
+    const { attempts } = await untilState(eventId, "delivered");
+    assert.ok(attempts.filter(({ spent }) => spent).length <= 3);
+  }
+});
+
+test("503 of the tier opens the breaker like a refused connection, and is no refusal of the lead", async () => {
+  const key = await routed();
+  sink.react = () => ({ status: 503, body: { error: "unavailable" } });
+  const ids = await Promise.all(Array.from({ length: 8 }, () => accept(key)));
+  const before = server.logs.length;
+  await until(
+    () =>
+      server.logs.slice(before - before).filter((line) => line.event === "breaker" && line.state === "open")
+        .length >= 2,
+    { what: "the breaker opens again" },
+  );
+  sink.react = () => ({ status: 200 });
+  for (const eventId of ids) {
+    const { attempts } = await untilState(eventId, "delivered");
+    assert.ok(
+      attempts.slice(0, -1).every(({ outcome, status }) => outcome === "unreachable" && status === 503),
+    );
+  }
+});
+
+test("A live tenant without a route waits, spends nothing and goes at once when it has one", async () => {
+  const key = await world.issue();
+  const eventId = await accept(key);
+  const other = await routed();
+  await untilState(await accept(other), "delivered");
+  const waiting = await story(eventId);
+  assert.equal(waiting.state, "pending");
+  assert.deepEqual(waiting.attempts, []);
+  assert.equal(sink.of(eventId).length, 0);
+  await route(key.tenant);
+  await sink.until(eventId);
+  await untilState(eventId, "delivered");
+});
+
+test("A sandbox tenant's lead goes to the tier, which has nothing to do for it", async () => {
+  const tenant = await world.tenant({ sandbox: true });
+  const eventId = await accept(await world.issue({ tenant }));
+  await untilState(eventId, "delivered");
+});
+
+test("A tenant whose requests hang delays no other tenant", async () => {
+  const [hanging, healthy] = [await routed(), await routed()];
+  sink.react = (request) => request.body.tenant === hanging.tenant.slug ? "hang" : { status: 200 };
+  await Promise.all(Array.from({ length: 200 }, () => accept(hanging)));
+  const eventId = await accept(healthy);
+  await sink.until(eventId);
+  const inFlight = new Set(sink.arrived.filter(({ body }) => body.tenant === hanging.tenant.slug));
+  assert.ok(inFlight.size >= 1 && inFlight.size < 128, `${inFlight.size} of the hanging tenant in flight`);
+  sink.react = () => ({ status: 200 });
+});
+
+test("What another node has accepted is delivered on its NOTIFY", async () => {
+  const key = await routed();
+  await onAnotherNode({ ACTIONS_URL: "" }, async (node) => {
+    const eventId = await accept(key, {}, node);
+    await sink.until(eventId);
+    await untilState(eventId, "delivered");
+  });
+});
+
+test("A process killed during a send loses the attempt, not the lead: after the lease another delivers it", async () => {
+  const key = await routed();
+  // Only the second node delivers this one.
+  await onAnotherNode({ ACTIONS_URL: sink.url, DELIVERY_POLL_MS: "200" }, async (node) => {
+    sink.react = (request) => request.body.attempt === 1 ? "hang" : { status: 200 };
+    await server.stop();
+    const eventId = await accept(key, {}, node);
+    await sink.until(eventId);
+    await node.kill();
+    server = await world.start({ ...quick, ACTIONS_URL: sink.url, DELIVERY_POLL_MS: "200" });
+    const { attempts } = await untilState(eventId, "delivered");
+    assert.deepEqual(attempts.map(({ number, outcome, spent }) => [number, outcome, spent]), [
+      [1, "lost", true],
+      [2, "delivered", true],
+    ]);
+  });
+});
+
+test("SIGTERM gives back what is claimed, and lets what is in flight finish", async () => {
+  const key = await routed();
+  await onAnotherNode({ ACTIONS_URL: "" }, async (node) => {
+    await server.stop();
+    const ids = await Promise.all(Array.from({ length: 40 }, () => accept(key, {}, node)));
+    sink.react = () => "hang";
+    const arrivedBefore = sink.arrived.length;
+    const stopping = await world.start({ ...quick, ACTIONS_URL: sink.url });
+    await until(() => sink.arrived.length > arrivedBefore, { what: "a send is in flight" });
+    assert.equal(await stopping.stop(), 0);
+    const [row] = await world.sql<{ leased: number }[]>`
+      select count(*)::int as leased from outbox where event_id = any(${ids}) and lease is not null`;
+    assert.equal(row?.leased, 0);
+    sink.react = () => ({ status: 200 });
+    server = await world.start({ ...quick, ACTIONS_URL: sink.url });
+    for (const eventId of ids) await untilState(eventId, "delivered");
+  });
+});
