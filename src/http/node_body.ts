@@ -17,7 +17,7 @@ export class NodeBody {
   #isListening = false;
   #buffer: BodyBuffer | null = null;
   #resolve: ((body: Body) => void) | null = null;
-  #onDiscarded: (() => void) | null = null;
+  #onDiscarded: (() => unknown) | null = null;
   #discardedBytes = 0;
 
   /** `onOverrun` is called when more than `discardBytesMax` came that nobody wants. */
@@ -45,7 +45,7 @@ export class NodeBody {
   }
 
   /** Throws away what still comes, then calls `onDiscarded`. */
-  discard(onDiscarded: () => void): void {
+  discard(onDiscarded: () => unknown): void {
     this.#onDiscarded = onDiscarded;
     this.#listen();
     this.#request.resume();

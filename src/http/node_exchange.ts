@@ -50,6 +50,7 @@ export class NodeExchange extends EdgeExchange implements Timed {
   #isTooLarge = false;
   #isSent = false;
   #isClosed = false;
+  #isDiscarding = false;
   #isLogged = false;
   #status = 0;
   #bytes = 0;
@@ -143,7 +144,7 @@ export class NodeExchange extends EdgeExchange implements Timed {
   /** Closes the HTTP/1 connection, or the HTTP/2 stream. */
   destroy(): void {
     if (this.#http2 === null) this.connection.destroy();
-    else this.#http2.close(cancel);
+    else this.#http2.close(this.#isDiscarding ? noError : cancel);
   }
 
   /** The response is closed: sent, or cut off. */
@@ -191,26 +192,24 @@ export class NodeExchange extends EdgeExchange implements Timed {
   }
 
   /**
-   * Answers while the request still comes. Closing now would make the kernel reset the connection and the
-   * client lose the answer, so an HTTP/1 response is left unfinished until the rest has been read and thrown
-   * away. HTTP/2 has flow control: what is not read stays with the client until the stream is reset.
+   * Answers while the request still comes. Closing now would make the kernel reset an HTTP/1 connection and
+   * the client lose the answer, so the response is left unfinished until the rest has been read and thrown
+   * away. An HTTP/2 response is whole at once, but clients mishandle a reset while they send.
    */
   #answerEarly(body: string | Uint8Array | null): void {
     const response = this.#response;
-    if (this.#http2 !== null) {
-      response.once("finish", () => this.#http2?.close(noError));
-      response.end(body, "latin1");
-      return;
-    }
-    if (body === null) response.flushHeaders();
+    const isHttp2 = this.#http2 !== null;
+    if (isHttp2) response.end(body, "latin1");
+    else if (body === null) response.flushHeaders();
     else response.write(body, "latin1");
     // With a broken request there is no end to wait for: the client is told now.
     if (this.connection.hasFailed) this.connection.half();
     this.#log(false);
+    this.#isDiscarding = true;
     this.#connections.requests.remove(this);
     this.#connections.stalls.remove(this);
     this.#connections.discards.add(this, performance.now());
-    this.#body?.discard(() => response.end());
+    this.#body?.discard(() => isHttp2 || response.end());
   }
 
   async #stream(body: ReadableStream<Uint8Array>): Promise<void> {

@@ -97,7 +97,10 @@ for (const place of ["node", "deno"] as Place[]) {
       talk(async (wire) => {
         const size = 4 * 1024 * 1024;
         wire.send(`POST /echo HTTP/1.1\r\nHost: one.test\r\nContent-Length: ${size}\r\n\r\n`);
-        await new Promise((resolve) => wire.socket.write(Buffer.alloc(size), resolve));
+        wire.socket.pause();
+        const error = await new Promise((resolve) => wire.socket.write(Buffer.alloc(size), resolve));
+        assert.ok(!error, String(error));
+        wire.socket.resume();
         assert.equal((await wire.answer()).status, 413);
       }));
 

@@ -125,6 +125,8 @@ function countingStream(chunks: number, onCancel: () => void): ReadableStream<Ui
   let sent = 0;
   return new ReadableStream({
     pull(controller) {
+      // NaN: a source that hangs.
+      if (Number.isNaN(chunks)) return new Promise(() => {});
       if (sent++ < chunks) controller.enqueue(new Uint8Array(65_536).fill(sent));
       else controller.close();
     },

@@ -1,6 +1,24 @@
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
+import { parseTarget } from "#src/http/target.ts";
 import { ask, get, parse, type Place, post, startApp, Wire } from "./support.ts";
+
+test("a request target is taken apart and nothing in it is changed", () => {
+  const parts = (target: string) => {
+    const { path, query, authority } = parseTarget(target);
+    return [path, query, authority];
+  };
+  assert.deepEqual(parts("/v1/intake"), ["/v1/intake", "", null]);
+  assert.deepEqual(parts("/a?b?c#d"), ["/a", "b?c#d", null]);
+  assert.deepEqual(parts("//host/a"), ["//host/a", "", null]);
+  assert.deepEqual(parts("http://host:1/a?b"), ["/a", "b", "host:1"]);
+  assert.deepEqual(parts("HTTPS://host?b"), ["/", "b", "host"]);
+  assert.deepEqual(parts("http://host"), ["/", "", "host"]);
+  assert.deepEqual(parts("http://user@host/"), ["/", "", "user@host"]);
+  assert.deepEqual(parts("*"), ["*", "", null]);
+  assert.deepEqual(parts("host:443"), ["host:443", "", null]);
+  assert.deepEqual(parts("ftp://host/a"), ["ftp://host/a", "", null]);
+});
 
 for (const place of ["node", "deno"] as Place[]) {
   describe(`on ${place}`, async () => {
@@ -187,7 +205,9 @@ describe("only Node's server", async () => {
   });
 
   test("no Host answers 400, except to HTTP/1.0", async () => {
-    assert.equal((await ask(app.port, "GET /name HTTP/1.1\r\n\r\n")).status, 400);
+    const answer = await ask(app.port, "GET /name HTTP/1.1\r\n\r\n");
+    assert.equal(answer.status, 400);
+    assert.deepEqual(parse(answer), { refused: 400, request_id: answer.headers["x-request-id"] });
     assert.equal((await ask(app.port, "GET /name HTTP/1.0\r\n\r\n")).status, 200);
   });
 
@@ -234,6 +254,15 @@ describe("only Node's server", async () => {
     await hasty.next((event): event is typeof event => event.event === "cancelled");
     assert.equal((await hasty.access()).aborted, true);
     wire.socket.destroy();
+    await hasty.close();
+  });
+
+  test("a stream whose source hangs is cut", async () => {
+    const hasty = await startApp("node", { bounds: { stallTimeoutMs: 100 } });
+    const wire = await Wire.open(hasty.port);
+    wire.send(get("/stream?hanging"));
+    await wire.closed();
+    await hasty.next((event): event is typeof event => event.event === "cancelled");
     await hasty.close();
   });
 });
