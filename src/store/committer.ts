@@ -72,9 +72,15 @@ export class Committer {
       const deadlineAtMs = this.#options.nowMs() + this.#options.deadlineMs;
       this.#queue.push({ entry, bytes, deadlineAtMs, resolve, reject });
       this.#queueBytes += bytes;
-      this.#running ??= this.#drain().finally(() => {
-        this.#running = null;
-      });
+      this.#start();
+    });
+  }
+
+  #start(): void {
+    this.#running ??= this.#drain().finally(() => {
+      this.#running = null;
+      // Whoever was answered by the last batch may have come again since the loop looked at the queue.
+      if (this.#queue.length > 0) this.#start();
     });
   }
 
