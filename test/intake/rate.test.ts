@@ -1,0 +1,69 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { limits } from "../../src/contract/limits.ts";
+import { IpBudget, KeyBudget } from "../../src/intake/rate.ts";
+
+test("the published budget of an address: 31 at once, one more each half second", () => {
+  const budget = new IpBudget(limits.ipRate);
+  for (let n = 0; n < 31; n += 1) assert.equal(budget.spend("192.0.2.1", [], 0).allowed, true);
+  const refused = budget.spend("192.0.2.1", [], 0);
+  assert.deepEqual(refused, {
+    allowed: false,
+    headers: {
+      "RateLimit-Policy": '"ip";q=120;w=60',
+      "RateLimit": '"ip";r=0;t=16',
+      "Retry-After": "1",
+    },
+  });
+  assert.equal(budget.spend("192.0.2.1", [], 499).allowed, false);
+  assert.equal(budget.spend("192.0.2.1", [], 500).allowed, true);
+  assert.equal(budget.spend("192.0.2.2", [], 0).allowed, true);
+});
+
+test("an IPv6 client is its /64", () => {
+  const budget = new IpBudget({ perMinute: 60, burst: 1 });
+  assert.equal(budget.spend("2001:db8:1:2:3::4", [], 0).allowed, true);
+  assert.equal(budget.spend("2001:db8:1:2:ffff::1", [], 0).allowed, false);
+  assert.equal(budget.spend("2001:db8:1:3::1", [], 0).allowed, true);
+});
+
+test("a raised limit holds for its network alone, and a new snapshot of limits counts at once", () => {
+  const budget = new IpBudget({ perMinute: 60, burst: 1 });
+  const raised = [
+    { network: "10.1.2.0/24", rate: { perMinute: 6000, burst: 3 } },
+    { network: "10.0.0.0/8", rate: { perMinute: 60, burst: 2 } },
+  ];
+  const allowed = (address: string, limits: typeof raised) =>
+    [1, 2, 3, 4].filter(() => budget.spend(address, limits, 0).allowed).length;
+  assert.equal(allowed("10.1.2.9", raised), 3);
+  assert.equal(allowed("10.9.9.9", raised), 2);
+  assert.equal(allowed("192.0.2.9", raised), 1);
+  assert.equal(allowed("10.1.2.10", []), 1);
+  assert.match(budget.spend("10.1.2.11", raised, 0).headers["RateLimit-Policy"] ?? "", /q=6000/);
+});
+
+test("the published budget of a key: 101 at once, one more each tenth of a second; its headers tell of both", () => {
+  const ip = new IpBudget(limits.ipRate).spend("192.0.2.1", [], 0);
+  const budget = new KeyBudget(limits.keyRate);
+  const key = { id: 7, raisedRate: null };
+  for (let n = 0; n < 101; n += 1) assert.equal(budget.spend(key, ip, 0).allowed, true);
+  assert.deepEqual(budget.spend(key, ip, 0), {
+    allowed: false,
+    headers: {
+      "RateLimit-Policy": '"ip";q=120;w=60, "key";q=600;w=60',
+      "RateLimit": '"ip";r=30;t=1, "key";r=0;t=11',
+      "Retry-After": "1",
+    },
+  });
+  assert.equal(budget.spend(key, ip, 99).allowed, false);
+  assert.equal(budget.spend(key, ip, 100).allowed, true);
+});
+
+test("a key's raised limit counts while it is there", () => {
+  const ip = new IpBudget(limits.ipRate).spend("192.0.2.1", [], 0);
+  const budget = new KeyBudget({ perMinute: 60, burst: 1 });
+  const raised = { id: 7, raisedRate: { perMinute: 6000, burst: 10 } };
+  for (let n = 0; n < 10; n += 1) assert.equal(budget.spend(raised, ip, 0).allowed, true);
+  assert.equal(budget.spend(raised, ip, 0).allowed, false);
+  assert.equal(budget.spend({ id: 7, raisedRate: null }, ip, 0).allowed, false);
+});

@@ -1,0 +1,106 @@
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import { freshAddress } from "../support/client.ts";
+import type { LogLine } from "../support/server.ts";
+import { until } from "../support/until.ts";
+import { freshKey, lead, World } from "./world.ts";
+
+const world = await World.open();
+after(() => world.close());
+const server = await world.start();
+const key = await world.issue();
+
+const lineOf = (requestId: string): Promise<LogLine> =>
+  until(() => server.logs.find((line) => line.request_id === requestId));
+
+test("every line is one JSON object with time, level and event", async () => {
+  await world.intake({ key: key.text, body: lead() });
+  await until(() => server.logs.some(({ route }) => route === "/v1/intake"));
+  for (const line of server.logs) {
+    assert.match(String(line.time), /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+    assert.ok(["info", "error"].includes(String(line.level)));
+    assert.equal(typeof line.event, "string");
+  }
+});
+
+test("the access line has time, request id, surface, method, route, status, duration, bytes, client and key id", async () => {
+  const localAddress = freshAddress();
+  const answer = await world.send("/v1/intake?secret=1", {
+    method: "POST",
+    key: key.text,
+    body: lead(),
+    headers: { "X-Request-Id": "access line" },
+    localAddress,
+  });
+  const { time, duration_ms, ...line } = await lineOf("access line");
+  assert.ok(typeof time === "string");
+  assert.ok(typeof duration_ms === "number" && duration_ms > 0 && duration_ms < 20_000);
+  assert.deepEqual(line, {
+    level: "info",
+    event: "request",
+    request_id: "access line",
+    surface: "intake",
+    method: "POST",
+    route: "/v1/intake",
+    status: 202,
+    bytes: Buffer.byteLength(answer.text),
+    client: localAddress,
+    key_id: String(key.id),
+  });
+});
+
+test("each request has one line; its key id is there once the key is known, and not before", async () => {
+  const expected: [string, string, object, string | null][] = [
+    ["422", "/v1/intake", { method: "POST", key: key.text, body: {} }, String(key.id)],
+    ["400", "/v1/intake", { method: "POST", key: key.text, body: "[]" }, String(key.id)],
+    ["401", "/v1/intake", { method: "POST", key: "nonsense", body: {} }, null],
+    ["413", "/v1/intake", { method: "POST", key: key.text, body: " ".repeat(65_537) }, null],
+    ["405", "/v1/intake", { method: "PUT", key: key.text }, null],
+    ["200", "/v1/vocabulary", {}, null],
+    ["200", "/healthz", { method: "HEAD" }, null],
+  ];
+  for (const [index, [status, route, options, keyId]] of expected.entries()) {
+    const id = `one line ${index}`;
+    await world.send(route, { ...options, headers: { "X-Request-Id": id } });
+    const line = await lineOf(id);
+    assert.deepEqual([String(line.status), line.route, line.key_id], [status, route, keyId]);
+  }
+  for (const index of expected.keys()) {
+    assert.equal(server.logs.filter((line) => line.request_id === `one line ${index}`).length, 1);
+  }
+});
+
+test("a path that nothing serves is logged as -, with neither path nor query", async () => {
+  const path = `/v1/${key.text}/555-123-4567?phone=5551234567`;
+  await world.send(path, { headers: { "X-Request-Id": "unrouted" } });
+  const line = await lineOf("unrouted");
+  assert.equal(line.route, "-");
+  assert.equal(line.status, 404);
+  assert.doesNotMatch(JSON.stringify(line), /5551234567|555-123/);
+});
+
+test("neither key nor lead nor Idempotency-Key gets into the log, whatever is wrong with them", async () => {
+  const secret = "Q9secret";
+  const idempotencyKey = `${secret}:${freshKey()}`;
+  const sent = [
+    { key: key.text, body: lead({ city: secret }), headers: { "Idempotency-Key": idempotencyKey } },
+    { key: key.text, body: lead({ city: secret }), headers: { "Idempotency-Key": idempotencyKey } },
+    { key: key.text, body: `{"first_name":"${secret}"` },
+    { key: key.text, body: { first_name: secret.repeat(50), [secret]: 1 } },
+    { key: secret, body: lead({ city: secret }) },
+    { key: `lead_live_${secret.padEnd(38, "0")}`, body: lead() },
+    { key: key.text, body: lead(), headers: { "Cookie": secret, "User-Agent": secret, "Referer": secret } },
+    { key: key.text, body: lead({ [secret]: `\u0000${secret}` }) },
+  ];
+  for (const [index, options] of sent.entries()) {
+    const id = `content ${index}`;
+    await world.send("/v1/intake", {
+      method: "POST",
+      ...options,
+      headers: { ...options.headers, "X-Request-Id": id },
+    });
+    await lineOf(id);
+  }
+  // Keys, digests and the names of all leads are looked for in the whole output when the world closes.
+  assert.doesNotMatch(server.output.stdout, new RegExp(secret));
+});
