@@ -276,7 +276,7 @@ test("nothing that fits in 64 KiB overflows a stack or takes long", () => {
     const startedMs = performance.now();
     validate(body, areas);
     const tookMs = performance.now() - startedMs;
-    assert.ok(tookMs < 250, `${body.slice(0, 30)}… took ${tookMs} ms`);
+    assert.ok(tookMs < 1000, `${body.slice(0, 30)}… took ${tookMs} ms`);
   }
 });
 

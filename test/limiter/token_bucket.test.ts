@@ -126,6 +126,12 @@ test("when the clock steps back nothing is earned and time runs on from there", 
   assert.equal(limiter.allow("a", ipRate, steppedMs + 500).allowed, true);
 });
 
+test("when the clock steps back nothing is lost either", () => {
+  const limiter = new TokenBucketLimiter({ keysMax: 10 });
+  allowedOf(limiter, "a", ipRate, startMs, 5);
+  assert.equal(limiter.allow("a", ipRate, startMs - 3_600_000).remaining, 25);
+});
+
 test("when the clock leaps ahead and back again one full bucket is gained at most", () => {
   const limiter = new TokenBucketLimiter({ keysMax: 10 });
   allowedOf(limiter, "a", ipRate, startMs, ipRate.burst);
