@@ -16,14 +16,15 @@ export class Connection implements Timed {
   deadline: Deadline | null = null;
   readonly peer: Peer;
   readonly transport: Socket | ServerHttp2Session;
-  /** Exchanges that are not closed yet. */
-  active = 0;
+  /** Requests that are not over yet. */
+  readonly exchanges = new Set<NodeExchange>();
   /** The exchange that began last. */
   latest: NodeExchange | null = null;
   /** The parser has given up on it: what still comes is thrown away. */
   hasFailed = false;
   /** Bytes read when it failed. */
   failedAtBytes = 0;
+  isClosed = false;
   /** No further request is wanted on it. */
   isClosing = false;
 
@@ -124,7 +125,8 @@ export class Connections {
   /** A request began. */
   began(exchange: NodeExchange): void {
     const { connection } = exchange;
-    if (connection.active++ === 0) this.#unlist(connection);
+    if (connection.exchanges.size === 0) this.#unlist(connection);
+    connection.exchanges.add(exchange);
     connection.latest = exchange;
     this.#exchanges++;
     this.requests.add(exchange, exchange.startedMs);
@@ -136,8 +138,9 @@ export class Connections {
     this.stalls.remove(exchange);
     this.discards.remove(exchange);
     if (connection.latest === exchange) connection.latest = null;
-    if (--connection.active > 0) return;
-    if (connection.deadline !== null) return;
+    connection.exchanges.delete(exchange);
+    if (connection.exchanges.size > 0) return;
+    if (connection.deadline !== null || connection.isClosed) return;
     if (this.isDraining || connection.isClosing) this.#end(connection);
     else this.#idle.add(connection, performance.now());
   }
@@ -160,7 +163,7 @@ export class Connections {
     this.isDraining = true;
     for (const connection of this.#all.values()) {
       // An HTTP/2 session takes no further stream and closes after its last one.
-      if (connection.active === 0) this.#end(connection);
+      if (connection.exchanges.size === 0) this.#end(connection);
       else if (connection.isHttp2) connection.end();
     }
     const cut = setTimeout(() => this.#cut(), graceMs);
@@ -190,8 +193,11 @@ export class Connections {
   }
 
   #closed(connection: Connection): void {
+    connection.isClosed = true;
     this.#unlist(connection);
     this.#all.delete(connection.transport);
+    // Node closes the responses first; Deno says nothing of those that wait behind another one.
+    for (const exchange of connection.exchanges) exchange.closed();
     this.#settle();
   }
 
