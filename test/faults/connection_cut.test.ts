@@ -1,0 +1,139 @@
+/**
+ * The connection to PostgreSQL is lost at every place of the commit.
+ *
+ * @module
+ */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { post } from "../support/client.ts";
+import { until } from "../support/until.ts";
+import { leadBody, Load } from "./support/load.ts";
+import { type Fault, type Place, places } from "./support/postgres_proxy.ts";
+import { chanceOf, rounds } from "./support/random.ts";
+import { stand, storeWritable } from "./support/stand.ts";
+
+const { apiKey, databaseUrl, history, intakeUrls, proxy, server } = await stand({
+  proxy: true,
+  servers: 2,
+});
+
+const everyFault = (Object.keys(places) as Place[]).flatMap((place) =>
+  (["close", "reset"] as const).map((how): Fault => ({ place, how }))
+);
+
+test("POST /v1/intake answers 503 when its connection is cut before, inside or after the commit message, and the retry finds out", async () => {
+  for (const fault of everyFault) {
+    const name = `${fault.place}-${fault.how}`;
+    const request = {
+      apiKey: apiKey.key,
+      idempotencyKey: name,
+      body: `{"first_name":"${name}","last_name":"Cut","phone":"5551234567"}`,
+    };
+    const made = proxy.faultOnce(fault);
+    const answer = await history.post(server.url, request);
+    await made;
+    assert.deepEqual(answer, { kind: "not_accepting" }, name);
+
+    const retried = await until(async () => {
+      const outcome = await history.post(server.url, request);
+      return outcome.kind !== "not_accepting" && outcome;
+    }, { deadlineMs: 2_000, what: `${name}: the retry is answered` });
+    const committed = places[fault.place];
+    if (committed !== null) assert.equal(retried.kind, committed ? "duplicate" : "accepted", name);
+  }
+  await history.check(databaseUrl);
+});
+
+test("POST /v1/intake answers nothing before ReadyForQuery: neither the statement's end nor CommandComplete is the commit", async () => {
+  for (const place of ["before_commit", "after_commit", "inside_answer"] as const) {
+    const request = {
+      apiKey: apiKey.key,
+      idempotencyKey: place,
+      body: `{"first_name":"${place}","last_name":"Halt","phone":"5551234567"}`,
+    };
+    const made = proxy.faultOnce({ place, how: "halt" });
+    const answer = history.post(server.url, request);
+    const halted = await made;
+    // Each is a round trip through the server and PostgreSQL, so an answer would be here by now.
+    const probe = { key: apiKey.key, body: "{}" };
+    for (let n = 0; n < 20; n++) assert.equal((await post(`${server.url}/v1/intake`, probe)).status, 422);
+    assert.equal(
+      history.entries.at(-1)?.outcome,
+      undefined,
+      `${place}: no answer while the connection halts`,
+    );
+    halted.release();
+    assert.equal((await answer).kind, "accepted", place);
+  }
+  await history.check(databaseUrl);
+});
+
+test("256 posts of one Idempotency-Key over two servers, their connections being cut: one event, and at most one 202", async (t) => {
+  const first = history.entries.length;
+  const chance = chanceOf(t);
+  for (let round = 1; round <= rounds(4); round++) {
+    const idempotencyKey = history.freshKey("one");
+    const request = { apiKey: apiKey.key, idempotencyKey, body: leadBody(chance, round) };
+    let cuts = chance.below(5);
+    proxy.chooseFault = () => cuts-- > 0 ? chance.pick(everyFault) : null;
+    await Promise.all(Array.from({ length: 256 }, async (_, index) => {
+      const url = intakeUrls()[index % 2] ?? "";
+      await until(async () => {
+        const { kind } = await history.post(url, request);
+        return kind === "accepted" || kind === "duplicate";
+      }, { what: "the retry is answered", intervalMs: 50 });
+    }));
+    const { events } = await history.check(databaseUrl);
+    assert.equal(events.filter((event) => event.idempotencyKey === idempotencyKey).length, 1);
+  }
+  t.diagnostic(history.summary(first));
+  assert.equal(history.count("refused", first), 0);
+});
+
+test("256 posts of one Idempotency-Key over two servers that nothing disturbs: one 202, 255 times 200, one event", async () => {
+  const first = history.entries.length;
+  const request = {
+    apiKey: apiKey.key,
+    idempotencyKey: "undisturbed",
+    body: '{"first_name":"A","last_name":"B","phone":"C"}',
+  };
+  await Promise.all(
+    Array.from({ length: 256 }, (_, index) => history.post(intakeUrls()[index % 2] ?? "", request)),
+  );
+  assert.equal(history.count("accepted", first), 1);
+  assert.equal(history.count("duplicate", first), 255);
+  await history.check(databaseUrl);
+});
+
+test("every 202 is in the store once after connections were cut again and again at any place, under load over two servers", async (t) => {
+  const first = history.entries.length;
+  const chance = chanceOf(t);
+  const load = new Load(t, { history, chance, apiKeys: [apiKey.key], intakeUrls, clients: 16 });
+  for (let round = 1; round <= rounds(10); round++) {
+    await load.accepted(20);
+    if (chance.oneIn(3)) proxy.cut();
+    else await proxy.faultOnce(chance.pick(everyFault));
+  }
+  await load.stop();
+  t.diagnostic(history.summary(first));
+  await history.check(databaseUrl);
+});
+
+test("Half-open connections, silent without an end: store_writable is false within 2 s, and true within 2 s more on new ones", async (t) => {
+  const chance = chanceOf(t);
+  const load = new Load(t, { history, chance, apiKeys: [apiKey.key], intakeUrls, clients: 8 });
+  await load.accepted(50);
+  proxy.blackHole();
+  const startMs = performance.now();
+  const falseMs = await storeWritable(server.url, false, 3_000);
+  const trueMs = await storeWritable(server.url, true, 3_000);
+  await load.accepted(50);
+  t.diagnostic(
+    `store_writable false after ${Math.round(falseMs)} ms, true after ${
+      Math.round(trueMs)
+    } ms more; 50 accepted ${Math.round(performance.now() - startMs)} ms after the fault`,
+  );
+  await load.stop();
+  await history.check(databaseUrl);
+});

@@ -1,0 +1,62 @@
+/**
+ * A key is revoked while its leads are being committed.
+ *
+ * @module
+ */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { ctl } from "../support/server.ts";
+import { Load } from "./support/load.ts";
+import { chanceOf, rounds } from "./support/random.ts";
+import { stand } from "./support/stand.ts";
+import { withSql } from "./support/store.ts";
+
+const settings = { track_commit_timestamp: "on" };
+const { apiKey, databaseUrl, history, intakeUrls, issueKey } = await stand({ servers: 2, settings });
+
+test("a key revoked under load over two servers: nothing of it commits after ctl key revoke has returned, and it gets 401 from then on", async (t) => {
+  const chance = chanceOf(t);
+  for (let round = 1; round <= rounds(3); round++) {
+    const revoked = await issueKey(`revoked-${round}`);
+    const load = new Load(t, {
+      history,
+      chance,
+      apiKeys: [apiKey.key, revoked.key],
+      intakeUrls,
+      clients: 32,
+    });
+    await load.accepted(100 + chance.below(200));
+    const startMs = performance.now();
+    await ctl(["key", "revoke", revoked.id], { databaseUrl });
+    const returnedMs = performance.now();
+    const [returned] = await withSql(
+      databaseUrl,
+      (sql) => sql<{ at: string }[]>`select clock_timestamp()::text as at`,
+    );
+    assert.ok(returned);
+    await load.accepted(100);
+    await load.stop();
+
+    const late = await withSql(databaseUrl, (sql) =>
+      sql`
+      select event_id from event
+      where key_id = ${revoked.id}::int and pg_xact_commit_timestamp(xmin) >= ${returned.at}::timestamptz`);
+    assert.equal(late.length, 0, "events of the key that committed after the return");
+
+    const own = history.entries.filter((entry) => entry.apiKey === revoked.key);
+    for (const { outcome, sentAtMs } of own) {
+      const isRefused = outcome?.kind === "refused" && outcome.status === 401;
+      assert.ok(isRefused || outcome?.kind === "accepted", `202 or 401, not ${JSON.stringify(outcome)}`);
+      assert.ok(isRefused || sentAtMs < returnedMs, "401 to what was posted after the return");
+    }
+    const refused = own.filter(({ outcome }) => outcome?.kind === "refused").length;
+    assert.ok(refused > 0 && refused < own.length);
+    t.diagnostic(
+      `revoked in ${Math.round(returnedMs - startMs)} ms; ${
+        own.length - refused
+      } accepted before, ${refused} refused`,
+    );
+  }
+  await history.check(databaseUrl);
+});

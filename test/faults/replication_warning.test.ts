@@ -1,0 +1,71 @@
+/**
+ * The wait for a synchronous standby is cancelled: PostgreSQL has then committed on its own disk only, and
+ * reports success with a WARNING.
+ *
+ * @module
+ */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { until } from "../support/until.ts";
+import { stand, storeWritable } from "./support/stand.ts";
+import { withSql } from "./support/store.ts";
+
+const { apiKey, databaseUrl, history, proxy, servers } = await stand({ proxy: true, servers: 2 });
+
+function setStandby(name: string): Promise<void> {
+  return withSql(databaseUrl, async (sql) => {
+    await sql.unsafe(`alter system set synchronous_standby_names = '${name}'`);
+    await sql`select pg_reload_conf()`;
+  });
+}
+
+/** The process of the commit that waits for a standby. */
+function waitingCommit(): Promise<number> {
+  return withSql(databaseUrl, (sql) =>
+    until(async () => {
+      const [row] = await sql<{ pid: number }[]>`
+        select pid from pg_stat_activity
+        where application_name = 'lead-intake commit' and wait_event = 'SyncRep'`;
+      return row?.pid;
+    }, { what: "a commit waits for the standby" }));
+}
+
+test("a commit that comes back with a WARNING about replication is answered 503, and its retry 200 only when the standby is no longer missed", async (t) => {
+  const [first, second] = servers;
+  assert.ok(first && second);
+  const idempotencyKey = "unreplicated";
+  const body = '{"first_name":"Ada","last_name":"Lovelace","phone":"5551234567"}';
+  const request = { apiKey: apiKey.key, idempotencyKey, body };
+
+  // Both are on their way before the heartbeats notice that nothing is replicated.
+  let made = proxy.faultOnce({ place: "before_execute", how: "halt" });
+  const answer = history.post(first.url, request);
+  const halted = await made;
+  made = proxy.faultOnce({ place: "before_execute", how: "halt" });
+  const retry = history.post(second.url, request);
+  const retryHalted = await made;
+  await setStandby("missing");
+  await Promise.all([first, second].map(({ url }) => storeWritable(url, false, 3_000)));
+
+  halted.release();
+  const pid = await waitingCommit();
+  await withSql(databaseUrl, (sql) => sql`select pg_cancel_backend(${pid})`);
+  assert.equal((await answer).kind, "not_accepting", "the commit with the warning");
+  await until(() => first.logs.some((line) => line.event === "commit_warning"), {
+    what: "the log tells of it",
+  });
+  const stored = await withSql(
+    databaseUrl,
+    (sql) => sql`select event_id from event where idempotency_key = ${idempotencyKey}`,
+  );
+  assert.equal(stored.length, 1, "it is there, on the primary alone");
+
+  retryHalted.release();
+  await waitingCommit();
+  await setStandby("");
+  const healedMs = await storeWritable(first.url, true, 3_000);
+  assert.deepEqual(await retry, { kind: "duplicate", eventId: stored[0]?.event_id });
+  t.diagnostic(`store_writable ${Math.round(healedMs)} ms after the standby was given up`);
+  await history.check(databaseUrl);
+});

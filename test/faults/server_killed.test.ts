@@ -1,0 +1,48 @@
+/**
+ * Server processes are killed under load.
+ *
+ * @module
+ */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Load } from "./support/load.ts";
+import { chanceOf, rounds } from "./support/random.ts";
+import { stand } from "./support/stand.ts";
+
+const { apiKey, databaseUrl, history, servers, intakeUrls, startServer } = await stand();
+
+test("every 202 and 200 is in the store once, with the body as posted, after the server was killed with SIGKILL at random moments under load", async (t) => {
+  const chance = chanceOf(t);
+  const load = new Load(t, { history, chance, apiKeys: [apiKey.key], intakeUrls, clients: 32 });
+  for (let round = 1; round <= rounds(4); round++) {
+    const [server] = servers;
+    assert.ok(server);
+    // An answer to somebody is the moment: others' requests are being read, committed and answered then.
+    await load.accepted(1 + chance.below(200));
+    await server.kill("SIGKILL");
+    await startServer();
+  }
+  await load.accepted(20);
+  await load.stop();
+  t.diagnostic(history.summary());
+  assert.ok(history.count("no_answer") > 0, "some requests were under way when the server was killed");
+  await history.check(databaseUrl);
+});
+
+test("every 202 and 200 is in the store once after one of two servers was killed with SIGKILL again and again, while the other goes on", async (t) => {
+  const chance = chanceOf(t);
+  const first = history.entries.length;
+  await startServer();
+  const load = new Load(t, { history, chance, apiKeys: [apiKey.key], intakeUrls, clients: 32 });
+  for (let round = 1; round <= rounds(3); round++) {
+    await load.accepted(1 + chance.below(200));
+    await chance.pick(servers).kill("SIGKILL");
+    // What the killed one held locked must not stop the other.
+    await load.accepted(100);
+    await startServer();
+  }
+  await load.stop();
+  t.diagnostic(history.summary(first));
+  await history.check(databaseUrl);
+});
