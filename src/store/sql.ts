@@ -111,6 +111,8 @@ export class Pool {
       connection: {
         application_name: `lead-intake ${this.#options.name}`,
         synchronous_commit: "on",
+        // What accept and revoke rest on: a statement sees what committed before it began, not before its transaction.
+        default_transaction_isolation: "read committed",
         statement_timeout: this.#options.statementTimeoutMs,
         // A statement whose client has gone is given up, even while it waits for a lock.
         client_connection_check_interval: 1_000,
