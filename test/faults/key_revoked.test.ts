@@ -7,13 +7,20 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ctl } from "../support/server.ts";
+import { until } from "../support/until.ts";
 import { Load } from "./support/load.ts";
 import { chanceOf, rounds } from "./support/random.ts";
 import { stand } from "./support/stand.ts";
 import { withSql } from "./support/store.ts";
 
-const settings = { track_commit_timestamp: "on" };
-const { apiKey, databaseUrl, history, intakeUrls, issueKey } = await stand({ servers: 2, settings });
+const settings = {
+  track_commit_timestamp: "on",
+  // A server may be set like this; the service must not depend on it.
+  default_transaction_isolation: "repeatable read",
+};
+const { apiKey, databaseUrl, history, intakeUrls, issueKey, server } = await stand({ servers: 2, settings });
+
+const lead = '{"first_name":"Ada","last_name":"Lovelace","phone":"5551234567"}';
 
 test("a key revoked under load over two servers: nothing of it commits after ctl key revoke has returned, and it gets 401 from then on", async (t) => {
   const chance = chanceOf(t);
@@ -58,5 +65,26 @@ test("a key revoked under load over two servers: nothing of it commits after ctl
       } accepted before, ${refused} refused`,
     );
   }
+  await history.check(databaseUrl);
+});
+
+test("a lead whose commit waits for the revocation of its key gets 401, whatever isolation level the server is set to", async () => {
+  const { id, key } = await issueKey("waiting");
+  await history.post(server.url, { apiKey: key, idempotencyKey: history.freshKey("before"), body: lead });
+  const idempotencyKey = history.freshKey("waiting");
+  const outcome = await withSql(databaseUrl, (sql) =>
+    sql.begin(async (revocation) => {
+      await revocation`update api_key set revoked_at = now() where id = ${id}`;
+      const answer = history.post(server.url, { apiKey: key, idempotencyKey, body: lead });
+      await until(async () => {
+        const [waiting] = await revocation`
+          select 1 from pg_locks where locktype = 'advisory' and not granted`;
+        return waiting !== undefined;
+      }, { what: "the commit waits for the revocation" });
+      // Wrapped: the transaction ends before the answer comes.
+      return { answer };
+    }));
+  const answer = await outcome.answer;
+  assert.equal(answer.kind === "refused" && answer.status, 401, JSON.stringify(answer));
   await history.check(databaseUrl);
 });

@@ -16,7 +16,10 @@ const keysPerRound = 60;
 const clients = 128;
 const postsPerClient = 12;
 
-const { apiKey, databaseUrl, history, intakeUrls, issueKey, postgres } = await stand({ servers: 2 });
+const { apiKey, databaseUrl, history, intakeUrls, issueKey, postgres } = await stand({
+  servers: 2,
+  settings: { default_transaction_isolation: "serializable" },
+});
 const apiKeys = [apiKey.key, (await issueKey("second")).key, (await issueKey("third")).key];
 
 interface Posted {
