@@ -4,7 +4,7 @@
  * @module
  */
 
-import { randomBytes, randomInt, randomUUID } from "node:crypto";
+import { randomFillSync, randomInt, randomUUID } from "node:crypto";
 import type { Config } from "./config.ts";
 import type { ErrorCode } from "./contract/errors.ts";
 import { keyInText } from "./contract/api_key.ts";
@@ -12,6 +12,7 @@ import { limits } from "./contract/limits.ts";
 import type { Exchange, Reply } from "./http/exchange.ts";
 import type { Access, CertificateEvent, Listener, RefusalStatus, Surface } from "./http/options.ts";
 import { json } from "./http/reply.ts";
+import { createRequestIds } from "./http/request_id.ts";
 import { Router } from "./http/router.ts";
 import { listen } from "./http/serve.ts";
 import { startDelivery } from "./delivery/delivery.ts";
@@ -191,7 +192,7 @@ async function listenIntake(config: Config, router: Router, log: Log): Promise<L
     requestId: {
       lengthMax: limits.requestIdLengthMax,
       refused: keyInText,
-      generate: () => randomBytes(12).toString("hex"),
+      generate: createRequestIds((bytes) => randomFillSync(bytes)),
     },
     refuse: refuseUnread,
     onAccess: (access) => logAccess(log, access),

@@ -4,6 +4,8 @@
  * @module
  */
 
+import { Buffer } from "node:buffer";
+
 /** What a caller's request id may be. */
 export interface RequestIdRule {
   /** In characters: code points when the bytes are valid UTF-8, else bytes. */
@@ -55,4 +57,22 @@ function lengthInCodePoints(text: string): number {
 
 function isRefused(text: string, rule: RequestIdRule): boolean {
   return rule.refused !== null && rule.refused.test(text);
+}
+
+// Random bytes are drawn for this many ids at once: a draw costs more than the rest of a small answer.
+const idsPerDraw = 256;
+const idBytes = 12;
+
+/** Makes request ids of 24 hex digits from a CSPRNG that fills arrays. */
+export function createRequestIds(fillRandom: (bytes: Uint8Array) => void): () => string {
+  const bytes = Buffer.alloc(idsPerDraw * idBytes);
+  let next = bytes.length;
+  return () => {
+    if (next === bytes.length) {
+      fillRandom(bytes);
+      next = 0;
+    }
+    next += idBytes;
+    return bytes.toString("hex", next - idBytes, next);
+  };
 }

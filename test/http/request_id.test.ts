@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { after, describe, test } from "node:test";
-import { adoptRequestId } from "#src/http/request_id.ts";
+import { adoptRequestId, createRequestIds } from "#src/http/request_id.ts";
 import { ask, get, parse, type Place, startApp } from "./support.ts";
 
 const rule = { lengthMax: 64, refused: /secret_[a-z]{8}/ };
@@ -84,4 +84,16 @@ test("of two X-Request-Id headers the first is taken", async () => {
   const answer = await ask(app.port, get("/seen", "X-Request-Id: first", "x-request-id: second"));
   assert.equal(answer.headers["x-request-id"], "first");
   await app.close();
+});
+
+test("generated request ids are 24 hex digits, and no two of 1,000 are alike", () => {
+  let draws = 0;
+  const generate = createRequestIds((bytes) => {
+    draws += 1;
+    crypto.getRandomValues(bytes as Uint8Array<ArrayBuffer>);
+  });
+  const ids = new Set(Array.from({ length: 1_000 }, generate));
+  assert.equal(ids.size, 1_000);
+  for (const id of ids) assert.match(id, /^[0-9a-f]{24}$/);
+  assert.equal(draws, 4);
 });
