@@ -24,7 +24,7 @@ export interface PoolOptions {
   readonly connectionsMax: number;
   /** The server gives up a statement after this long, so that what we gave up does not commit much later. */
   readonly statementTimeoutMs: number;
-  /** Called with every notice of the severity WARNING. */
+  /** Called with every notice of the severity WARNING that comes with a statement. */
   readonly onWarning?: (message: string) => void;
 }
 
@@ -106,6 +106,8 @@ export class Pool {
       max_lifetime: 1800,
       idle_timeout: 0,
       onnotice: (notice) => {
+        // Not about a statement: the operating system's collations have changed since the database was made.
+        if (notice.routine === "CheckMyDatabase") return;
         if (notice.severity === "WARNING") this.#options.onWarning?.(notice.message ?? "");
       },
       connection: {
