@@ -112,7 +112,7 @@ test("every 202 is in the store once after connections were cut again and again 
   const load = new Load(t, { history, chance, apiKeys: [apiKey.key], intakeUrls, clients: 16 });
   for (let round = 1; round <= rounds(10); round++) {
     await load.accepted(20);
-    if (chance.oneIn(3)) proxy.cut();
+    if (chance.oneIn(3)) await proxy.cut();
     else await proxy.faultOnce(chance.pick(everyFault));
   }
   await load.stop();

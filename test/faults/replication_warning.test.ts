@@ -69,3 +69,20 @@ test("a commit that comes back with a WARNING about replication is answered 503,
   t.diagnostic(`store_writable ${Math.round(healedMs)} ms after the standby was given up`);
   await history.check(databaseUrl);
 });
+
+test("a WARNING with which a connection begins is not a commit's: the first lead on it gets 202", async () => {
+  const [first] = servers;
+  assert.ok(first);
+  // As after an upgrade of the operating system; PostgreSQL warns of it on every new connection.
+  await withSql(
+    databaseUrl,
+    (sql) =>
+      sql`update pg_database set datcollversion = 'of another system' where datname = current_database()`,
+  );
+  await proxy.cut();
+  await until(() => proxy.connections > 0, { what: "a heartbeat has connected again" });
+  const body = '{"first_name":"Grace","last_name":"Hopper","phone":"5551234567"}';
+  const outcome = await history.post(first.url, { apiKey: apiKey.key, idempotencyKey: "collation", body });
+  assert.equal(outcome.kind, "accepted");
+  await history.check(databaseUrl);
+});

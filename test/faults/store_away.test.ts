@@ -168,7 +168,7 @@ test("every connection slot of PostgreSQL taken, after its connections were cut:
     chance: chanceOf(t),
     async breakIt() {
       proxy.acceptsNew = false;
-      proxy.cut();
+      await proxy.cut();
       await until(async () => {
         taken.push(await hog.reserve());
         return taken.length === settings.max_connections;

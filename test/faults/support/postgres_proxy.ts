@@ -99,9 +99,11 @@ export class PostgresProxy {
     this.#onFault(halted);
   }
 
-  /** Ends all connections, or those whose `application_name` this is. */
-  cut(applicationName?: string): void {
-    for (const link of this.#select(applicationName)) link.end("reset");
+  /** Ends all connections, or those whose `application_name` this is, and returns when they are closed. */
+  async cut(applicationName?: string): Promise<void> {
+    const links = this.#select(applicationName);
+    for (const link of links) link.end("reset");
+    await Promise.all(links.map((link) => link.closed));
   }
 
   /** Forwards nothing more on the connections there are, and ends none of them; new ones work. */
@@ -123,7 +125,7 @@ export class PostgresProxy {
   /** Ends everything. */
   async close(): Promise<void> {
     const closed = new Promise<void>((settle) => this.#server.close(() => settle()));
-    this.cut();
+    await this.cut();
     await closed;
   }
 }
