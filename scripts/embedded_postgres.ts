@@ -207,11 +207,13 @@ class Server implements EmbeddedPostgres {
   }
 
   #watch(): void {
+    // The next server on this data has a pid file of its own.
     const script = `
+      runs() { [ "$(head -n 1 "$2/postmaster.pid" 2>&1)" = "$1" ]; }
       kill -CONT "$1"; kill -INT "$1" || exit
-      n=0; while [ -e "$2/postmaster.pid" ] && [ $n -lt 100 ]; do sleep 0.1; n=$((n + 1)); done
-      [ -e "$2/postmaster.pid" ] && kill -QUIT "$1"
-      while [ -e "$2/postmaster.pid" ] && [ $n -lt 200 ]; do sleep 0.1; n=$((n + 1)); done
+      n=0; while runs "$@" && [ $n -lt 100 ]; do sleep 0.1; n=$((n + 1)); done
+      runs "$@" && kill -QUIT "$1"
+      while runs "$@" && [ $n -lt 200 ]; do sleep 0.1; n=$((n + 1)); done
       [ -z "$3" ] || rm -rf -- "$3"`;
     const { dataFolder, folder, temporary, account } = this.#place;
     if (!temporary) writeFileSync(keeperFile(this.#place), String(process.pid), { mode: 0o600 });

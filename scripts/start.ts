@@ -20,7 +20,7 @@ import { denoFlags } from "./deno_flags.ts";
 import { type EmbeddedPostgres, startPostgres } from "./embedded_postgres.ts";
 import { nextFree, takenListeners } from "./listeners.ts";
 import { seed } from "./seed.ts";
-import { postWatchdog } from "./watchdog.ts";
+import { endGroup, postWatchdog } from "./watchdog.ts";
 
 const root = fileURLToPath(new URL("../", import.meta.url));
 const watch = process.argv.includes("--watch");
@@ -63,7 +63,7 @@ process.on("SIGINT", onSignal);
 process.on("SIGTERM", onSignal);
 process.on("SIGHUP", onSignal);
 
-start().catch((error) => finish({ code: 1, message: explain(error) }));
+start().catch((error) => finish({ code: error instanceof ConfigError ? 2 : 1, message: explain(error) }));
 const { code, message } = await end.promise;
 if (message !== undefined) console.error(`\n${message}`);
 await stop();
@@ -136,7 +136,7 @@ function startService(
     stdio: ["ignore", "pipe", "inherit"],
   });
   service = child;
-  postWatchdog('kill -TERM -- "-$1"', { args: [String(child.pid)] });
+  postWatchdog(endGroup, { args: [String(child.pid)] });
   child.on("error", (error) => finish({ code: 1, message: explain(error) }));
   child.on("exit", (code, signal) => {
     const how = signal ?? `exit code ${code}`;
@@ -233,8 +233,6 @@ async function stop(): Promise<void> {
   }
 }
 
-/** A sentence for what a person can do something about, a stack for what nobody foresaw. */
 function explain(error: unknown): string {
-  if (error instanceof ConfigError) return error.message;
   return error instanceof Error ? error.message : String(error);
 }

@@ -15,7 +15,7 @@ import { fileURLToPath } from "node:url";
 import { type EmbeddedPostgres, startPostgres } from "./embedded_postgres.ts";
 import { isAlive, signalProcess } from "./processes.ts";
 import type { TestCounts } from "./test_reporter.ts";
-import { postWatchdog } from "./watchdog.ts";
+import { endGroup, postWatchdog } from "./watchdog.ts";
 
 const root = fileURLToPath(new URL("../", import.meta.url));
 // The tests are Node's, also when this script runs on Deno.
@@ -195,7 +195,7 @@ async function runCommand(
     stdio: ["ignore", "inherit", "inherit"],
   });
   current = child;
-  const watchdog = postWatchdog('kill -TERM -- "-$1"', { args: [String(child.pid)] });
+  const watchdog = postWatchdog(endGroup, { args: [String(child.pid)] });
   const how = await new Promise<string | undefined>((settle) => {
     child.once("error", (error) => settle(error.message));
     child.once("exit", (code, signal) => settle(code === 0 ? undefined : signal ?? `exit code ${code}`));

@@ -40,3 +40,12 @@ export function postWatchdog(script: string, { args = [], ...account }: Watchdog
   (child.stdin as unknown as { unref(): void }).unref();
   return { dismiss: () => void child.kill("SIGKILL") };
 }
+
+/**
+ * The script that ends the process group `$1`, with SIGKILL what has not ended after 25 s. `kill -TERM -- -1234` is
+ * an error in Debian's shell.
+ */
+export const endGroup = `
+  kill -s TERM -- "-$1" || exit
+  n=0; while kill -s 0 -- "-$1" && [ $n -lt 250 ]; do sleep 0.1; n=$((n + 1)); done
+  kill -s KILL -- "-$1"`;

@@ -61,6 +61,7 @@ const testsOfBehaviour: Readonly<Record<string, string>> = {
   "test/tidy.test.ts": "this one",
   "test/lead/vectors.test.ts": "test/vectors/ on the validator",
   "test/pure.test.ts": "the ground floor as a whole",
+  "test/http/": "the server kit on the wire, on both runtimes",
   "test/ctl/": "the operator's command, and the parts of scripts/ctl/",
   "test/suite/": "the wire contract, on Node and on Deno",
   "test/faults/": "what must be survived",

@@ -1,0 +1,256 @@
+/**
+ * `npm start` from end to end, in copies of the repository.
+ *
+ * @module
+ */
+
+import assert from "node:assert/strict";
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { existsSync, readFileSync, statSync } from "node:fs";
+import { connect, createServer } from "node:net";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { listeners } from "../../scripts/listeners.ts";
+import { childrenOf, isAlive } from "../../scripts/processes.ts";
+import { type Checkout, copyCheckout } from "../support/checkout.ts";
+import { post } from "../support/client.ts";
+import { createDatabase } from "../support/database.ts";
+import { until } from "../support/until.ts";
+
+/** An `npm start` under way. */
+interface Start {
+  readonly child: ChildProcess;
+  readonly ended: Promise<number | NodeJS.Signals>;
+  /** Both outputs so far. */
+  readonly output: () => string;
+  readonly isOver: () => boolean;
+}
+
+const anyPort = Object.fromEntries(listeners({}).map(({ variable }) => [variable, "127.0.0.1:0"]));
+const running = new Set<ChildProcess>();
+let checkout: Checkout;
+
+before(() => {
+  checkout = copyCheckout();
+});
+
+after(() => {
+  for (const child of running) child.kill("SIGKILL");
+  checkout.remove();
+});
+
+function start(folder: string, env: Readonly<Record<string, string>> = {}): Start {
+  const child = spawn(process.execPath, ["--import", "./scripts/check_node.js", "scripts/start.ts"], {
+    cwd: folder,
+    // What npm passes on of a person's shell, as far as it matters.
+    env: { PATH: process.env.PATH, ...anyPort, ...env },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  running.add(child);
+  let output = "";
+  let over = false;
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding("utf8").on("data", (text: string) => output += text);
+  }
+  const ended = new Promise<number | NodeJS.Signals>((settle) => {
+    child.once("close", (code, signal) => {
+      running.delete(child);
+      over = true;
+      settle(code ?? signal ?? 1);
+    });
+  });
+  return { child, ended, output: () => output, isOver: () => over };
+}
+
+/** Waits for the lines that a person is waiting for, and takes them apart. */
+async function welcome(started: Start) {
+  await until(() => started.isOver() || started.output().includes("Ctrl-C ends it all."), {
+    deadlineMs: 30_000,
+    what: "npm start says what it has started",
+  });
+  const text = started.output();
+  assert.ok(!started.isOver(), text);
+  return {
+    text,
+    url: /^ {2}intake +(\S+)$/m.exec(text)?.[1] ?? "",
+    key: /^ {2}sandbox key +(\S+)$/m.exec(text)?.[1],
+    curl: /^curl .*$/m.exec(text)?.[0] ?? "",
+  };
+}
+
+/** The postmaster and the service, with the watchdogs. */
+function processesOf(started: Start): number[] {
+  return childrenOf(started.child.pid ?? 0).map(({ pid }) => pid);
+}
+
+async function allEnd(pids: readonly number[]): Promise<void> {
+  await until(() => pids.every((pid) => !isAlive(pid)), {
+    deadlineMs: 30_000,
+    what: "nothing is left behind",
+  });
+}
+
+async function checkKey(url: string, key: string): Promise<number> {
+  return (await post(`${url}/v1/intake`, { key, body: {} })).status;
+}
+
+test("npm start prints a curl line that answers 202, and its repeat 200; Ctrl-C leaves nothing behind", async () => {
+  const started = start(checkout.folder);
+  const { text, curl, key, url } = await welcome(started);
+  assert.match(key ?? "", /^lead_test_/);
+  assert.match(text, /^ {2}database +\.data\/postgres$/m);
+
+  const [first, second] = [1, 2].map(() => spawnSync("/bin/sh", ["-c", curl], { encoding: "utf8" }));
+  assert.match(first?.stdout ?? "", /^HTTP\/1\.1 202 [\s\S]*"status":"accepted"/);
+  assert.match(second?.stdout ?? "", /^HTTP\/1\.1 200 [\s\S]*"status":"duplicate"/);
+  assert.equal(await checkKey(url, key ?? ""), 422);
+
+  const pids = processesOf(started);
+  assert.ok(pids.length >= 3, "PostgreSQL, the service and a watchdog run");
+  started.child.kill("SIGINT");
+  assert.equal(await started.ended, 0);
+  await allEnd(pids);
+});
+
+test("a second npm start keeps the data and revokes the key of the first", async () => {
+  const first = start(checkout.folder);
+  const { key: earlier = "" } = await welcome(first);
+  first.child.kill("SIGINT");
+  await first.ended;
+
+  const second = start(checkout.folder);
+  const { url, key: later = "" } = await welcome(second);
+  assert.notEqual(later, earlier);
+  assert.equal(await checkKey(url, earlier), 401);
+  assert.equal(await checkKey(url, later), 422);
+
+  // Beside it, the operator's command finds the database by itself.
+  const file = join(checkout.folder, ".data", "database_url");
+  assert.equal(statSync(file).mode & 0o777, 0o600);
+  const list = spawnSync(process.execPath, ["scripts/ctl.ts", "key", "list", "--json"], {
+    cwd: checkout.folder,
+    env: { PATH: process.env.PATH },
+    encoding: "utf8",
+  });
+  const keys = JSON.parse(list.stdout) as { label: string; revoked_at: string | null }[];
+  assert.ok(keys.length >= 2 && keys.every(({ label }) => label === "npm-start"), list.stdout);
+  assert.equal(keys.filter(({ revoked_at }) => revoked_at === null).length, 1);
+
+  second.child.kill("SIGTERM");
+  assert.equal(await second.ended, 0);
+  assert.ok(!existsSync(file), "no address of a database that is gone");
+});
+
+test("a taken address is named, with the setting that chooses another, before anything is started", async () => {
+  const holder = createServer().listen({ port: 0, host: "127.0.0.1" });
+  await new Promise((settle) => holder.once("listening", settle));
+  const { port } = holder.address() as { port: number };
+  const copy = copyCheckout();
+  const started = start(copy.folder, { INTAKE_LISTEN: `127.0.0.1:${port}` });
+  const code = await started.ended;
+  holder.close();
+  assert.equal(code, 1);
+  assert.ok(started.output().includes(`127.0.0.1:${port}  (INTAKE_LISTEN)`), started.output());
+  assert.match(started.output(), /INTAKE_LISTEN=127\.0\.0\.1:\d+ npm start/);
+  assert.ok(!existsSync(join(copy.folder, ".data")));
+  copy.remove();
+});
+
+test("wrong settings are all named, and nothing is started", async () => {
+  const copy = copyCheckout();
+  const started = start(copy.folder, { INTAKE_KEY_BURST: "many", TRUSTED_PROXIES: "nobody" });
+  assert.equal(await started.ended, 2);
+  assert.match(started.output(), /INTAKE_KEY_BURST/);
+  assert.match(started.output(), /TRUSTED_PROXIES/);
+  assert.ok(!existsSync(join(copy.folder, ".data")));
+  copy.remove();
+});
+
+test("a given DATABASE_URL is seeded while it has no tenant, and then left alone", async () => {
+  const database = await createDatabase();
+  const copy = copyCheckout();
+  const first = start(copy.folder, { DATABASE_URL: database.url });
+  const { url, key = "" } = await welcome(first);
+  assert.equal(await checkKey(url, key), 422);
+  first.child.kill("SIGINT");
+  assert.equal(await first.ended, 0);
+
+  const second = start(copy.folder, { DATABASE_URL: database.url });
+  const again = await welcome(second);
+  assert.equal(again.key, undefined);
+  assert.match(again.text, /key issue TENANT --label LABEL/);
+  assert.equal(await checkKey(again.url, key), 422, "the key of the first run still works");
+  second.child.kill("SIGINT");
+  assert.equal(await second.ended, 0);
+  assert.ok(!existsSync(join(copy.folder, ".data")), "no database of its own");
+  copy.remove();
+  await database.drop();
+});
+
+test("killed with SIGKILL, npm start leaves nothing running, and the next one starts on the same data", async () => {
+  const killed = start(checkout.folder);
+  await welcome(killed);
+  const pids = processesOf(killed);
+  killed.child.kill("SIGKILL");
+  assert.equal(await killed.ended, "SIGKILL");
+  const next = start(checkout.folder);
+  await welcome(next);
+  await allEnd(pids);
+  next.child.kill("SIGINT");
+  assert.equal(await next.ended, 0);
+});
+
+test("when the service or PostgreSQL dies, npm start says so and ends the rest", async () => {
+  for (const command of ["service", "postgres"] as const) {
+    const started = start(checkout.folder);
+    await welcome(started);
+    const pids = processesOf(started);
+    const postmaster = Number(
+      readFileSync(join(checkout.folder, ".data/postgres/postmaster.pid"), "utf8").split("\n")[0],
+    );
+    const service = childrenOf(started.child.pid ?? 0)
+      .find(({ pid, command }) => pid !== postmaster && command !== "sh")?.pid;
+    process.kill((command === "service" ? service : postmaster) ?? 0, "SIGKILL");
+    assert.equal(await started.ended, 1);
+    assert.match(started.output(), command === "service" ? /The service has ended/ : /PostgreSQL has ended/);
+    await allEnd(pids);
+  }
+});
+
+test("a second Ctrl-C does not wait for a request under way", async () => {
+  const started = start(checkout.folder);
+  const { url } = await welcome(started);
+  const pids = processesOf(started);
+  const { hostname, port } = new URL(url);
+  const client = connect({ host: hostname, port: Number(port) });
+  client.on("error", () => {});
+  await new Promise((settle) => client.once("connect", settle));
+  client.write("POST /v1/intake HTTP/1.1\r\nHost: x\r\nX-API-Key: x\r\nContent-Length: 10\r\n\r\n{");
+
+  const firstMs = performance.now();
+  started.child.kill("SIGINT");
+  await until(() => {
+    // Nearer than half a second, npm has passed on the same Ctrl-C.
+    if (performance.now() - firstMs < 600) return false;
+    started.child.kill("SIGINT");
+    return true;
+  });
+  await started.ended;
+  assert.ok(performance.now() - firstMs < 5_000, "it took no 20 s");
+  client.destroy();
+  await allEnd(pids);
+});
+
+test("npm start works where the server's account cannot reach the checkout, and says where the data is", async () => {
+  const copy = copyCheckout({ hidden: true });
+  const started = start(copy.folder);
+  const { text, url, key = "" } = await welcome(started);
+  assert.equal(await checkKey(url, key), 422);
+  started.child.kill("SIGINT");
+  assert.equal(await started.ended, 0);
+  // An ordinary user's server runs as that user, and reaches everything.
+  const elsewhere = /its data is in (\S+)$/m.exec(text)?.[1];
+  assert.equal(elsewhere !== undefined, process.getuid?.() === 0);
+  copy.remove();
+  if (elsewhere !== undefined) spawnSync("rm", ["-rf", "--", elsewhere]);
+});
