@@ -38,6 +38,7 @@ const delayMs = 20;
 // When the receiver stops reading, lines beyond this are dropped and counted: a log must not stop the intake.
 const heldBytesMax = 8 * 1024 * 1024;
 const retryMs = 50;
+const drainPollMs = 5;
 
 /** Collects lines and writes them to a file descriptor in the background. */
 export class BufferedLines implements LineWriter {
@@ -46,6 +47,8 @@ export class BufferedLines implements LineWriter {
   #heldBytes = 0;
   #dropped = 0;
   #rest: Uint8Array | null = null;
+  /** A write of `#rest` is under way. */
+  #writing = false;
   #scheduled = false;
 
   constructor(fd: number) {
@@ -67,8 +70,7 @@ export class BufferedLines implements LineWriter {
     setTimeout(() => this.#write(), afterMs);
   }
 
-  #take(): Uint8Array {
-    if (this.#rest !== null) return this.#rest;
+  #takeLines(): Uint8Array {
     if (this.#dropped > 0) {
       this.#lines.push(JSON.stringify({ level: "error", event: "log_lines_dropped", count: this.#dropped }));
       this.#dropped = 0;
@@ -79,12 +81,15 @@ export class BufferedLines implements LineWriter {
   }
 
   #write(): void {
-    const bytes = this.#take();
+    const bytes = this.#rest ?? this.#takeLines();
     this.#rest = bytes;
+    this.#writing = true;
     write(this.#fd, bytes, (error, written) => {
+      this.#writing = false;
       if (error !== null && error.code !== "EAGAIN") {
         // Nobody reads any more (EPIPE): there is nowhere left to say so.
         this.#rest = null;
+        this.#lines = [];
         this.#heldBytes = 0;
         this.#scheduled = false;
         return;
@@ -97,14 +102,28 @@ export class BufferedLines implements LineWriter {
     });
   }
 
+  /** Waits until everything is written, for at most `graceMs` milliseconds: the way to end in good order. */
+  async drain(graceMs: number): Promise<void> {
+    const endMs = performance.now() + graceMs;
+    while ((this.#rest !== null || this.#lines.length > 0) && performance.now() < endMs) {
+      await new Promise((resolve) => setTimeout(resolve, drainPollMs));
+    }
+  }
+
   flush(): void {
-    const bytes = this.#take();
-    this.#rest = null;
-    this.#heldBytes = 0;
+    // What is being written goes out by itself; written again it would stand in the log twice.
+    const rest = this.#writing ? null : this.#rest;
+    if (!this.#writing) this.#rest = null;
     try {
-      if (bytes.length > 0) writeSync(this.#fd, bytes);
+      if (rest !== null) writeWhole(this.#fd, rest);
+      writeWhole(this.#fd, this.#takeLines());
     } catch {
       // The receiver is gone or full; the process is ending.
     }
+    this.#heldBytes = this.#rest?.length ?? 0;
   }
+}
+
+function writeWhole(fd: number, bytes: Uint8Array): void {
+  for (let written = 0; written < bytes.length;) written += writeSync(fd, bytes.subarray(written));
 }

@@ -11,6 +11,9 @@ import { BufferedLines, createLog } from "./log.ts";
 import { DatabaseRefused, type Service, startService } from "./service.ts";
 import { describeError, Unavailable } from "./store/sql.ts";
 
+// A receiver that does not read must not keep the process.
+const logGraceMs = 1_000;
+
 const lines = new BufferedLines(1);
 const log = createLog(lines, () => new Date());
 
@@ -52,6 +55,7 @@ function stopOnSignals(service: Service): void {
     log.info("stopping", { signal });
     await service.close(limits.requestTimeoutMs);
     log.info("stopped");
+    await lines.drain(logGraceMs);
     exit(0);
   };
   process.on("SIGTERM", () => void stop("SIGTERM"));
