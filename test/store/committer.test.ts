@@ -15,7 +15,15 @@ interface Commit {
 /** Entries are told apart by their raw body. */
 function entry(name: string, bytes = 0): Entry {
   return {
-    ...{ kind: "lead", keyId: 1, space: "k", digest: "00", contentDigest: "00", idempotencyKey: null },
+    ...{
+      kind: "lead",
+      keyId: 1,
+      tenantId: 1,
+      space: "k",
+      digest: "00",
+      contentDigest: "00",
+      idempotencyKey: null,
+    },
     ...{ flags: [], lead: "", extra: null, raw: name.padEnd(bytes), costCents: null, unknownArea: null },
   };
 }

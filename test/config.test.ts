@@ -1,0 +1,165 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { ConfigError, readConfig, variables } from "../src/config.ts";
+import { limits } from "../src/contract/limits.ts";
+
+const databaseUrl = "postgres://service:hunter2@db.internal:5432/leads";
+const minimal = { DATABASE_URL: databaseUrl };
+
+/** The faults of an environment; empty when it can be used. */
+function faults(environment: Readonly<Record<string, string>>): readonly string[] {
+  try {
+    readConfig({ ...minimal, ...environment });
+    return [];
+  } catch (error) {
+    assert.ok(error instanceof ConfigError);
+    for (const fault of error.faults) assert.ok(error.message.includes(fault));
+    assert.ok(!error.message.includes("hunter2"), "no secret in the message");
+    return error.faults;
+  }
+}
+
+const fault = (environment: Readonly<Record<string, string>>): string => {
+  const all = faults(environment);
+  assert.equal(all.length, 1, all.join("\n"));
+  return all[0] as string;
+};
+
+test("DATABASE_URL alone is enough; everything else has the published default", () => {
+  const config = readConfig(minimal);
+  assert.equal(config.databaseUrl, databaseUrl);
+  assert.deepEqual(config.intakeListen, { host: "127.0.0.1", port: 8080 });
+  assert.equal(config.intakeUrl, null);
+  assert.equal(config.tls, null);
+  assert.ok(config.trustedProxies.isEmpty);
+  assert.deepEqual(config.intakeIpRate, limits.ipRate);
+  assert.deepEqual(config.intakeKeyRate, limits.keyRate);
+});
+
+test("an empty or blank variable counts as unset, and white space around a value is left out", () => {
+  const blank = Object.fromEntries(Object.keys(variables).map((name) => [name, "  "]));
+  assert.deepEqual(
+    { ...readConfig({ ...blank, ...minimal }), trustedProxies: null },
+    { ...readConfig(minimal), trustedProxies: null },
+  );
+  assert.equal(readConfig({ DATABASE_URL: ` ${databaseUrl}\n` }).databaseUrl, databaseUrl);
+});
+
+test("every published number can be set", () => {
+  const config = readConfig({
+    ...minimal,
+    INTAKE_IP_PER_MINUTE: "1",
+    INTAKE_IP_BURST: "2",
+    INTAKE_KEY_PER_MINUTE: "3",
+    INTAKE_KEY_BURST: "999999999",
+  });
+  assert.deepEqual(config.intakeIpRate, { perMinute: 1, burst: 2 });
+  assert.deepEqual(config.intakeKeyRate, { perMinute: 3, burst: 999_999_999 });
+  for (const value of ["0", "-1", "1.5", "1e3", "many", "9999999999", "0x10", "١"]) {
+    assert.match(fault({ INTAKE_KEY_BURST: value }), /^INTAKE_KEY_BURST is not a whole number/);
+  }
+});
+
+test("addresses to listen on: IPv4, IPv6 in brackets, localhost, a port up to 65535", () => {
+  const listen = (value: string) => readConfig({ ...minimal, INTAKE_LISTEN: value }).intakeListen;
+  assert.deepEqual(listen("10.1.2.3:0"), { host: "10.1.2.3", port: 0 });
+  assert.deepEqual(listen("[::1]:8443"), { host: "::1", port: 8443 });
+  assert.deepEqual(listen("[fd00::1]:65535"), { host: "fd00::1", port: 65_535 });
+  assert.deepEqual(listen("localhost:80"), { host: "localhost", port: 80 });
+  for (
+    const value of ["8080", ":8080", "127.0.0.1", "127.0.0.1:", "::1:80", "127.0.0.1:65536", "300.0.0.1:80"]
+  ) {
+    assert.ok(
+      faults({ INTAKE_LISTEN: value }).some((text) => /^INTAKE_LISTEN is not address:port/.test(text)),
+      value,
+    );
+  }
+});
+
+test("a public address needs a certificate", () => {
+  for (
+    const value of [
+      "0.0.0.0:80",
+      "[::]:80",
+      "8.8.8.8:443",
+      "[2001:db8::1]:443",
+      "100.64.0.1:80",
+      "172.32.0.1:80",
+    ]
+  ) {
+    assert.match(fault({ INTAKE_LISTEN: value }), /^INTAKE_LISTEN is a public address .*TLS_CERT_FILE/);
+    assert.deepEqual(
+      faults({ INTAKE_LISTEN: value, TLS_CERT_FILE: "package.json", TLS_KEY_FILE: "package.json" }),
+      [],
+    );
+  }
+  for (const value of ["127.8.8.8:80", "10.0.0.1:80", "192.168.1.1:80", "172.31.0.1:80", "[fe80::1]:80"]) {
+    assert.deepEqual(faults({ INTAKE_LISTEN: value }), []);
+  }
+});
+
+test("certificate and key go together and can be read", () => {
+  assert.match(fault({ TLS_CERT_FILE: "package.json" }), /^TLS_KEY_FILE is not set/);
+  assert.match(fault({ TLS_KEY_FILE: "package.json" }), /^TLS_CERT_FILE is not set/);
+  const missing = faults({ TLS_CERT_FILE: "missing.pem", TLS_KEY_FILE: "src" });
+  assert.deepEqual(missing, [
+    "TLS_CERT_FILE cannot be read (ENOENT)",
+    "TLS_KEY_FILE cannot be read (EISDIR)",
+  ]);
+});
+
+test("a base address has a scheme and a host and nothing behind them", () => {
+  assert.equal(
+    readConfig({ ...minimal, INTAKE_URL: "https://intake.example.com/" }).intakeUrl,
+    "https://intake.example.com",
+  );
+  const wrong = [
+    "intake.example.com",
+    "ftp://x",
+    "https://x/path",
+    "https://x?y",
+    "https://x#y",
+    "https://u:p@x",
+  ];
+  for (const value of wrong) {
+    assert.match(fault({ INTAKE_URL: value }), /^INTAKE_URL is not a base address/);
+  }
+});
+
+test("trusted proxies are networks", () => {
+  const { trustedProxies } = readConfig({
+    ...minimal,
+    TRUSTED_PROXIES: "10.0.0.0/8, 2001:db8::/32 192.0.2.7",
+  });
+  for (const inside of ["10.200.0.1", "2001:db8:ffff::1", "192.0.2.7"]) {
+    assert.ok(trustedProxies.contains(inside));
+  }
+  for (const outside of ["11.0.0.1", "2001:db9::1", "192.0.2.8"]) {
+    assert.ok(!trustedProxies.contains(outside));
+  }
+  for (const value of ["10.0.0.0/33", "everybody", "10.0.0.0/8/8"]) {
+    assert.match(fault({ TRUSTED_PROXIES: value }), /^TRUSTED_PROXIES is not a list of networks/);
+  }
+});
+
+test("a database address that is none is not repeated", () => {
+  for (
+    const value of ["mysql://u:hunter2@h/d", "hunter2", "postgres:/hunter2", "postgres://u:hunter2@h:port/d"]
+  ) {
+    assert.equal(fault({ DATABASE_URL: value }), "DATABASE_URL is not a postgres:// address");
+  }
+  assert.match(fault({ DATABASE_URL: "" }), /^DATABASE_URL is not set/);
+});
+
+test("all faults are told together", () => {
+  const all = faults({
+    DATABASE_URL: "",
+    INTAKE_LISTEN: "x",
+    INTAKE_URL: "x",
+    TRUSTED_PROXIES: "x",
+    INTAKE_IP_BURST: "x",
+    INTAKE_IP_PER_MINUTE: "x",
+    TLS_CERT_FILE: "x",
+  });
+  assert.equal(all.length, 7);
+});
