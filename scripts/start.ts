@@ -180,7 +180,10 @@ function readLogLine(line: string): Record<string, unknown> {
 
 function welcome(addresses: ReadonlyMap<string, string>, key: string | undefined): string {
   const rows = [...addresses];
-  if (server !== undefined) rows.push(["database", relative(process.cwd(), server.dataFolder)]);
+  if (server !== undefined) {
+    const below = relative(process.cwd(), server.dataFolder);
+    rows.push(["database", below.startsWith("..") ? server.dataFolder : below]);
+  }
   if (key !== undefined) rows.push(["sandbox key", key]);
   const width = Math.max(...rows.map(([name]) => name.length));
   const table = rows.map(([name, value]) => `  ${name.padEnd(width)}  ${value}`).join("\n");

@@ -40,7 +40,7 @@ interface Step {
   readonly run: () => Promise<Outcome>;
 }
 
-const workFolder = mkdtempSync(join(tmpdir(), "lead-intake-run-"));
+let workFolder = "";
 let current: ChildProcess | undefined;
 let server: EmbeddedPostgres | undefined;
 let stopping = false;
@@ -52,6 +52,7 @@ async function main(args: readonly string[]): Promise<number> {
     console.error(`No step and no test file is called ${args.join(" or ")}.`);
     return 2;
   }
+  workFolder = mkdtempSync(join(tmpdir(), "lead-intake-run-"));
   try {
     for (const step of steps) {
       console.log(`\n▶ ${step.name}`);

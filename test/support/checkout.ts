@@ -4,7 +4,8 @@
  * @module
  */
 
-import { chmodSync, cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from "node:fs";
+import { spawnSync } from "node:child_process";
+import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -28,7 +29,6 @@ const parts = ["src", "sql", "scripts", "package.json", "deno.json"];
 /** Copies the sources; the installed packages are shared. */
 export function copyCheckout({ hidden = false }: CheckoutOptions = {}): Checkout {
   const parent = mkdtempSync(join(tmpdir(), "lead-intake-test-"));
-  if (!hidden) chmodSync(parent, 0o755);
   const folder = join(parent, "a copy");
   mkdirSync(folder);
   for (const part of parts) {
@@ -37,6 +37,8 @@ export function copyCheckout({ hidden = false }: CheckoutOptions = {}): Checkout
       filter: (path) => !path.endsWith("/node_modules"),
     });
   }
+  // Whatever the umask says; mkdtemp has given the parent 700.
+  if (!hidden) spawnSync("chmod", ["-R", "a+rX", parent]);
   symlinkSync(join(root, "node_modules"), join(folder, "node_modules"));
   return { folder, remove: () => rmSync(parent, { recursive: true, force: true }) };
 }
