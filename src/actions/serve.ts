@@ -74,6 +74,8 @@ const headersTimeoutMs = 10_000;
 const requestTimeoutMs = 20_000;
 const idleTimeoutMs = 120_000;
 const connectionsMax = 1_000;
+// Certificates of its clients that the present CA has let in; a CA for one tier has issued a few.
+const knownCertificatesMax = 1_000;
 
 /** What is known of a connection that was taken. */
 interface Connection {
@@ -113,7 +115,8 @@ function secureOptions(credentials: ServerCredentials) {
   return {
     ...credentials,
     minVersion: "TLSv1.2" as const,
-    // A resumed session would be let in by the certificate of an earlier handshake.
+    // A resumed session is let in by the certificate of an earlier handshake, so there is none. Deno resumes all
+    // the same; see #faultOf.
     secureOptions: constants.SSL_OP_NO_TICKET,
   };
 }
@@ -123,6 +126,8 @@ class MutualTlsServer {
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
   readonly #connections = new Map<Socket, Connection>();
+  /** Fingerprints of certificates that were seen in a whole handshake under the present CA. */
+  readonly #known = new Set<string>();
   #generation = 0;
   #isClosing = false;
   #onIdle: (() => void) | null = null;
@@ -172,6 +177,7 @@ class MutualTlsServer {
     this.#server.setSecureContext(secureOptions(credentials));
     if (!caChanged) return;
     this.#generation += 1;
+    this.#known.clear();
     for (const connection of this.#connections.values()) {
       if (connection.requests === 0) connection.socket.destroy();
     }
@@ -203,6 +209,7 @@ class MutualTlsServer {
       socket.destroy();
       return;
     }
+    if (this.#known.size < knownCertificatesMax) this.#known.add(certificate.fingerprint256);
     this.#connections.set(socket, {
       socket,
       expiresAtMs: Date.parse(certificate.valid_to),
@@ -220,6 +227,8 @@ class MutualTlsServer {
     // The TLS layer has refused those already; what it says is not taken on trust alone.
     if (!socket.authorized) return "not_authorized";
     if (this.#isClosing) return "closing";
+    // The client forgets the session and comes again with a whole handshake.
+    if (socket.isSessionReused() && !this.#known.has(certificate.fingerprint256)) return "resumed";
     const { clientName } = this.#options;
     return clientName === null || namesOf(certificate).includes(clientName) ? null : "wrong_name";
   }

@@ -1,0 +1,255 @@
+import assert from "node:assert/strict";
+import { copyFileSync } from "node:fs";
+import { Agent, request as httpsRequest } from "node:https";
+import { connect as connectPlain } from "node:net";
+import { after, before, test } from "node:test";
+import { connect, type ConnectionOptions } from "node:tls";
+import { until } from "../support/until.ts";
+import { ask, type RunningActions } from "./support/actions_process.ts";
+import { Authority, type Issued } from "./support/authority.ts";
+import { eventBody, newEventId } from "./support/event.ts";
+import { openStand, type Stand } from "./support/stand.ts";
+
+let stand: Stand;
+let foreign: Authority;
+/** One process on each runtime. */
+const processes = new Map<string, RunningActions>();
+/** Files of a process that a test may replace, by runtime. */
+const replaceable = new Map<string, { cert: string; key: string; ca: string }>();
+
+before(async () => {
+  stand = await openStand();
+  await stand.addTenant("box", { sandbox: true });
+  foreign = new Authority("another authority");
+  for (const runtime of ["node", "deno"] as const) {
+    const files = {
+      cert: `${foreign.folder}/${runtime}.pem`,
+      key: `${foreign.folder}/${runtime}.key`,
+      ca: `${foreign.folder}/${runtime}.ca`,
+    };
+    copyFileSync(stand.server.certFile, files.cert);
+    copyFileSync(stand.server.keyFile, files.key);
+    copyFileSync(stand.authority.file, files.ca);
+    replaceable.set(runtime, files);
+    const env = {
+      ACTIONS_SERVER_CERT_FILE: files.cert,
+      ACTIONS_SERVER_KEY_FILE: files.key,
+      ACTIONS_CLIENT_CA_FILE: files.ca,
+    };
+    processes.set(runtime, await stand.start({ runtime, env }));
+  }
+});
+after(async () => {
+  await stand.close();
+  foreign.remove();
+});
+
+/** What came back over TLS until the connection was closed, after a whole request was sent. */
+function bytesFrom(port: number, options: ConnectionOptions, eventId = newEventId()): Promise<string> {
+  return new Promise((settle) => {
+    let text = "";
+    const body = eventBody({ eventId, tenant: "box" });
+    const socket = connect({
+      host: "127.0.0.1",
+      port,
+      servername: "localhost",
+      ca: stand.authority.pem,
+      ...options,
+    });
+    socket.setTimeout(10_000, () => socket.destroy(new Error("nothing within 10 s")));
+    socket.on("error", () => {});
+    socket.on("data", (chunk) => text += chunk);
+    socket.on("close", () => settle(text));
+    // With TLS 1.3 the client believes that it is connected before the server has seen its certificate.
+    socket.on("secureConnect", () => {
+      socket.write(
+        `PUT /v1/events/${eventId} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n` +
+          `Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+      );
+    });
+  });
+}
+
+const identity = ({ cert, key }: Issued): ConnectionOptions => ({ cert, key });
+const portOf = (runtime: string) => (processes.get(runtime) as RunningActions).port;
+
+for (const runtime of ["node", "deno"]) {
+  for (const version of ["TLSv1.2", "TLSv1.3"] as const) {
+    const versions: ConnectionOptions = { minVersion: version, maxVersion: version };
+
+    test(`${runtime}, ${version}: a client with a certificate of the CA is answered`, async () => {
+      const text = await bytesFrom(portOf(runtime), { ...identity(stand.client), ...versions });
+      assert.match(text, /^HTTP\/1\.1 200 OK\r\n[^]*"sandbox":true/);
+    });
+
+    const strangers: readonly (readonly [string, () => ConnectionOptions])[] = [
+      ["without a certificate", () => ({})],
+      ["with a self-signed certificate", () => identity(stand.authority.selfSigned("lead-intake"))],
+      [
+        "with another CA's certificate",
+        () => identity(foreign.issue({ name: "lead-intake", usage: "clientAuth" })),
+      ],
+      [
+        "with an expired certificate",
+        () => identity(stand.authority.issue({ name: "lead-intake", usage: "clientAuth", days: -1 })),
+      ],
+      ["with a server's certificate", () => identity(stand.server)],
+    ];
+    for (const [what, options] of strangers) {
+      test(`${runtime}, ${version}: a client ${what} gets no byte of HTTP, and nothing is done`, async () => {
+        const actions = processes.get(runtime) as RunningActions;
+        const refusals = () => actions.logs.filter((line) => line.event === "client_refused").length;
+        const refused = refusals();
+        const eventId = newEventId();
+        assert.equal(await bytesFrom(actions.port, { ...options(), ...versions }, eventId), "");
+        await until(() => refusals() > refused);
+        assert.ok(!actions.output.stdout.includes(eventId));
+      });
+    }
+  }
+
+  test(`${runtime}: TLS 1.1 and plain HTTP are refused`, async () => {
+    const old = { minVersion: "TLSv1.1", maxVersion: "TLSv1.1", ciphers: "ALL:@SECLEVEL=0" } as const;
+    assert.equal(await bytesFrom(portOf(runtime), { ...identity(stand.client), ...old }), "");
+    const plain = await new Promise<string>((settle) => {
+      let text = "";
+      const socket = connectPlain(portOf(runtime), "127.0.0.1", () => {
+        socket.write("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n");
+      });
+      socket.on("data", (chunk) => text += chunk.toString("latin1"));
+      socket.on("error", () => {});
+      socket.on("close", () => settle(text));
+    });
+    assert.doesNotMatch(plain, /HTTP|ok/);
+  });
+
+  test(`${runtime}: a client of the CA without the required name gets no byte of HTTP`, async () => {
+    const actions = await stand.start({
+      runtime: runtime as "node",
+      env: { ACTIONS_CLIENT_NAME: "lead-intake" },
+    });
+    const other = stand.authority.issue({ name: "console", usage: "clientAuth" });
+    const quoted = stand.authority.issue({
+      name: "console2",
+      usage: "clientAuth",
+      alternativeNames: "DNS:lead-intake.example, DNS:x-lead-intake",
+    });
+    assert.equal(await bytesFrom(actions.port, identity(other)), "");
+    assert.equal(await bytesFrom(actions.port, identity(quoted)), "");
+    assert.match(await bytesFrom(actions.port, identity(stand.client)), /^HTTP\/1\.1 200/);
+    const alternative = stand.authority.issue({
+      name: "node-2",
+      usage: "clientAuth",
+      alternativeNames: "DNS:node-2,DNS:lead-intake",
+    });
+    assert.match(await bytesFrom(actions.port, identity(alternative)), /^HTTP\/1\.1 200/);
+    await actions.stop();
+    assert.equal(actions.logs.filter((line) => line.reason === "wrong_name").length, 2);
+    assert.equal(actions.logs.filter((line) => line.event === "sandbox").length, 2);
+  });
+
+  test(`${runtime}: requests share a connection`, async () => {
+    const agent = keptAgent(stand.client);
+    const ports = [await healthPort(portOf(runtime), agent), await healthPort(portOf(runtime), agent)];
+    assert.equal(ports[0], ports[1]);
+    agent.destroy();
+  });
+
+  test(`${runtime}: a renewed server certificate is used without a restart, a broken one is reported and left`, async () => {
+    const actions = processes.get(runtime) as RunningActions;
+    const files = replaceable.get(runtime) as { cert: string; key: string };
+    const renewed = stand.authority.issue({ name: "actions-renewed", usage: "serverAuth" });
+    copyFileSync(stand.client.keyFile, files.key);
+    await until(() => actions.logs.some((line) => line.event === "certificates_refused"));
+    assert.equal(await serverName(actions.port), "actions");
+    copyFileSync(renewed.certFile, files.cert);
+    copyFileSync(renewed.keyFile, files.key);
+    await until(() => actions.logs.some((line) => line.event === "certificates_renewed"));
+    assert.equal(await serverName(actions.port), "actions-renewed");
+  });
+
+  test(`${runtime}: when the CA is replaced, its clients are out, with open connections and old sessions too`, async () => {
+    const actions = processes.get(runtime) as RunningActions;
+    const session = await sessionOf(actions.port);
+    const agent = keptAgent(stand.client);
+    const first = await healthPort(actions.port, agent);
+    assert.equal(await healthPort(actions.port, agent), first);
+    copyFileSync(foreign.file, (replaceable.get(runtime) as { ca: string }).ca);
+    await until(() => actions.logs.some((line) => line.event === "certificates_renewed" && line.ca === true));
+    await assert.rejects(healthPort(actions.port, agent));
+    assert.equal(await bytesFrom(actions.port, identity(stand.client)), "");
+    if (session !== undefined) {
+      assert.equal(await bytesFrom(actions.port, { ...identity(stand.client), session }), "");
+      assert.equal(await bytesFrom(actions.port, { session }), "");
+    }
+    const welcome = foreign.issue({ name: "lead-intake", usage: "clientAuth" });
+    assert.match(await bytesFrom(actions.port, identity(welcome)), /^HTTP\/1\.1 200/);
+    agent.destroy();
+  });
+
+  test(`${runtime}: SIGTERM lets a delivery finish, takes no further one, and exits 0`, async () => {
+    const actions = await stand.start({ runtime: runtime as "node" });
+    const agent = keptAgent(stand.client);
+    await healthPort(actions.port, agent);
+    const arrived = Promise.withResolvers<() => void>();
+    stand.crm.answer = (response) => arrived.resolve(() => response.writeHead(204).end());
+    const eventId = newEventId();
+    const delivery = ask(actions, { authority: stand.authority, certificate: stand.client }, {
+      method: "PUT",
+      path: `/v1/events/${eventId}`,
+      body: eventBody({ eventId }),
+    });
+    const answer = await arrived.promise;
+    const stopped = actions.stop();
+    await until(() => actions.logs.some((line) => line.event === "stopping"));
+    await assert.rejects(healthPort(actions.port, agent));
+    answer();
+    assert.equal((await delivery).status, 200);
+    assert.equal(await stopped, 0);
+    agent.destroy();
+  });
+}
+
+function keptAgent(client: Issued): Agent {
+  const { cert, key } = client;
+  return new Agent({ keepAlive: true, maxSockets: 1, ca: stand.authority.pem, cert, key });
+}
+
+/** Asks for /healthz and returns the local port of the connection. */
+function healthPort(port: number, agent: Agent): Promise<number> {
+  return new Promise((settle, reject) => {
+    const request = httpsRequest({ host: "127.0.0.1", port, path: "/healthz", agent });
+    request.on("error", reject);
+    request.on("response", (response) => {
+      const local = request.socket?.localPort ?? 0;
+      response.resume().on("end", () => settle(local)).on("error", reject);
+    });
+    request.end();
+  });
+}
+
+/** What a client keeps of a connection to shorten the next handshake, if the server lets it. */
+function sessionOf(port: number): Promise<Buffer | undefined> {
+  return new Promise((settle) => {
+    let last: Buffer | undefined;
+    const options = { servername: "localhost", ca: stand.authority.pem, ...identity(stand.client) };
+    const socket = connect({ host: "127.0.0.1", port, ...options });
+    socket.on("session", (session) => last = session);
+    socket.on("secureConnect", () => {
+      socket.write("GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+    });
+    socket.on("data", () => {});
+    socket.on("close", () => settle(last));
+  });
+}
+
+function serverName(port: number): Promise<string> {
+  return new Promise((settle, reject) => {
+    const options = { servername: "localhost", ca: stand.authority.pem, ...identity(stand.client) };
+    const socket = connect({ host: "127.0.0.1", port, ...options }, () => {
+      settle(String(socket.getPeerCertificate().subject.CN));
+      socket.destroy();
+    });
+    socket.on("error", reject);
+  });
+}

@@ -1,0 +1,49 @@
+/**
+ * Events as the service delivers them.
+ *
+ * @module
+ */
+
+import { randomBytes } from "node:crypto";
+import { type DeliveredEvent, parseEvent } from "../../../src/actions/event.ts";
+
+/** Parts of an event that a test wants otherwise; `lead` and `extra` are the text of JSON. */
+export interface EventParts {
+  readonly eventId?: string;
+  readonly kind?: "lead" | "form";
+  readonly tenant?: string;
+  readonly source?: string;
+  readonly attempt?: number;
+  readonly content?: string;
+  readonly extra?: string;
+  readonly flags?: readonly string[];
+}
+
+/** An event id as the service makes them. */
+export function newEventId(): string {
+  return randomBytes(19).toString("hex");
+}
+
+/** Nobody's lead. */
+export const plainLead =
+  '{"first_name":"Ada","last_name":"Lovelace","phone":"+15551234567","email":"ada@example.com","country":"US"}';
+
+/** The body of `PUT /v1/events/{event_id}`. */
+export function eventBody(parts: EventParts & { readonly eventId: string }): string {
+  const kind = parts.kind ?? "lead";
+  const text = JSON.stringify;
+  return `{"event_id":${text(parts.eventId)},"kind":"${kind}","tenant":${text(parts.tenant ?? "acme")},` +
+    `"source":${text(parts.source ?? "partner-x")},"received_at":"2026-09-03T14:05:12.345Z",` +
+    `"attempt":${parts.attempt ?? 1},"${kind === "lead" ? "lead" : "submission"}":${
+      parts.content ?? plainLead
+    },` +
+    `"extra":${parts.extra ?? "{}"},"flags":${text(parts.flags ?? [])}}`;
+}
+
+/** A parsed event. */
+export function event(parts: EventParts = {}): DeliveredEvent {
+  const eventId = parts.eventId ?? newEventId();
+  const parsed = parseEvent(eventBody({ ...parts, eventId }), eventId);
+  if ("wrong" in parsed) throw new Error(`The test's event is wrong: ${parsed.wrong}`);
+  return parsed;
+}
