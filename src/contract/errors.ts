@@ -73,3 +73,19 @@ export const errors = {
 
 /** A machine code of the error body. */
 export type ErrorCode = keyof typeof errors;
+
+/**
+ * What the server refuses before it knows what is asked for, by status: malformed or unfinished requests, a
+ * wrong host. The connection closes after most of them.
+ *
+ * Source: DECISIONS, The intake endpoint. Chosen: the nearest of the intake's codes, because a caller who
+ * knows those needs no further ones.
+ */
+export const unreadErrors = {
+  400: { code: "invalid_json", condition: "the request is not valid HTTP" },
+  408: { code: "invalid_json", condition: "the request did not arrive in time" },
+  417: { code: "invalid_json", condition: "`Expect` asks for something other than `100-continue`" },
+  421: { code: "not_found", condition: "nothing is served for this `Host`" },
+  431: { code: "invalid_json", condition: "the request's headers are too large" },
+  503: { code: "not_accepting", condition: "an unexpected fault; nothing was promised" },
+} as const satisfies Record<number, { code: ErrorCode; condition: string }>;

@@ -39,4 +39,8 @@ export const limits = {
   jsonDepthMax: 64,
   /** `Cache-Control: max-age` of the vocabulary. */
   vocabularyMaxAgeSeconds: 300,
+  /** `Cache-Control: max-age` of the published documents. Chosen: as the vocabulary's, because they change as seldom. */
+  documentMaxAgeSeconds: 300,
+  /** The longest wait of a client between its retries. */
+  backoffCapSeconds: 30,
 } as const;

@@ -16,5 +16,7 @@ test("the limits are the published ones", () => {
     costCentsMax: 99_999,
     jsonDepthMax: 64,
     vocabularyMaxAgeSeconds: 300,
+    documentMaxAgeSeconds: 300,
+    backoffCapSeconds: 30,
   });
 });

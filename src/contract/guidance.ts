@@ -1,0 +1,153 @@
+/**
+ * What the documents say beside fields, codes and numbers: the rules for callers, the retry policy, the
+ * meaning of the key check. Text is Markdown of one line; numbers come from `limits.ts`. This module is
+ * browser compatible.
+ *
+ * @module
+ */
+
+import { limits } from "./limits.ts";
+
+/** A whole number with separators: `16,000`. */
+export function grouped(value: number): string {
+  return String(value).replace(/\B(?=(\d{3})+$)/g, ",");
+}
+
+/** `0.01`, from integer cents. */
+export function dollars(cents: number): string {
+  return (cents / 100).toFixed(2);
+}
+
+/** `20` for 20,000 ms. */
+const seconds = (ms: number) => ms / 1000;
+
+/** The eight rules. Source: DECISIONS, The integration brief's fixed parts. */
+export const rules = [
+  "One lead a `POST`, from your server, over HTTPS, as soon as the lead exists.",
+  "The key lives in a secret store and travels only in the `X-API-Key` header: never in code, a URL or a log.",
+  "Check the key with `{}`, never with an invented lead.",
+  "Send an `Idempotency-Key` that starts with your own namespace and is the same on every retry of the same lead.",
+  "Send your own terms. The vocabulary is read live, and nothing is guessed.",
+  "Leave out what you do not have: no placeholders, no `cost` of 0.",
+  "Retry 5xx, time-outs and 429 only, as the retry policy says.",
+  "202 and 200 are final: keep the `event_id`, log the request id, and treat flags as observations.",
+] as const;
+
+/** What has to be true before an integration goes live. Source: DECISIONS, as the rules. */
+export const definitionOfDone = [
+  "The key check answers 422.",
+  "A sandbox lead answers 202.",
+  "Its repeat, with the same `Idempotency-Key`, answers 200 with the same `event_id`.",
+  "A 422 reaches a person, with its `fields`.",
+  "429 and 503 are retried with backoff and jitter.",
+  "A 401 alerts a person.",
+  "`event_id` and request id are stored with the lead.",
+  "No key is in code, a URL or a log.",
+  "No test lead is in production.",
+] as const;
+
+/** The client's side of the contract. Source: SPEC, Client retry policy. */
+export const retryPolicy = [
+  "Retry on any 5xx, on a time-out or transport error, and on 429 after `Retry-After`.",
+  `Back off exponentially, with jitter and a cap of ${limits.backoffCapSeconds} s.`,
+  "A 429 does not consume a delivery attempt: wait at least `Retry-After` and grow the wait on repeats.",
+  "Never retry any other 4xx: a 422 needs a corrected body.",
+  "Send the same body and the same `Idempotency-Key` on every retry; the answer tells which attempt counted.",
+  "Keep the `event_id` with your lead, and log `request_id` (or your own `X-Request-Id`) on every failure.",
+] as const;
+
+/** What each answer to the key check says about the key. Source: SPEC, Key check. */
+export const keyCheck = [
+  { answer: "422 `validation_failed`", meaning: "The key is valid and active. Nothing was stored." },
+  {
+    answer: "401 `unauthorized`",
+    meaning: "The key is missing, mistyped or revoked, or this is the wrong host.",
+  },
+  {
+    answer: "429 `rate_limited`",
+    meaning: "Too many requests from your address. This says nothing about the key.",
+  },
+  { answer: "503 `not_accepting`", meaning: "The service cannot look the key up just now. Try again." },
+  {
+    answer: "connection refused, or a time-out",
+    meaning: "`http://` instead of `https://`, or your network blocks the way out.",
+  },
+] as const;
+
+/** What is done to every field before it is stored. Source: SPEC, Global normalization. */
+export const normalization = [
+  "White space at both ends is removed, and runs of it inside become one space.",
+  "Control characters are removed, tabs and line breaks become a space; in `project_details` line breaks stay.",
+  "`email` is lower-cased, `country` mapped and upper-cased, `phone` reduced to E.164 where it is a US or Canadian number.",
+  "`null` counts as left out, and so does an optional field with nothing but white space in it.",
+  "Lengths are counted in characters (Unicode code points), after normalization; `phone` as sent. A value over its cap is refused, never cut.",
+] as const;
+
+/** Every limit with its value and what it is about. Source: SPEC, Limits. */
+export const limitRows: readonly { limit: string; value: string; appliesTo: string }[] = [
+  {
+    limit: "Rate per key",
+    value: `${limits.keyRate.perMinute} requests a minute, burst ${limits.keyRate.burst}`,
+    appliesTo: "intake, after authentication",
+  },
+  {
+    limit: "Rate per address",
+    value: `${limits.ipRate.perMinute} requests a minute, burst ${limits.ipRate.burst}`,
+    appliesTo: "intake, before authentication; shared by everybody behind one address",
+  },
+  {
+    limit: "`Retry-After`",
+    value: `${limits.retryAfterSeconds} s or more`,
+    appliesTo: "429; a floor",
+  },
+  {
+    limit: "Body",
+    value: `${limits.bodyBytesMax / 1024} KiB (${grouped(limits.bodyBytesMax)} bytes)`,
+    appliesTo: "intake, before authentication",
+  },
+  {
+    limit: "JSON nesting",
+    value: `${limits.jsonDepthMax} levels`,
+    appliesTo: "intake",
+  },
+  {
+    limit: "Time for a request",
+    value: `${seconds(limits.requestTimeoutMs)} s`,
+    appliesTo: `everything; use a client time-out of ${seconds(limits.requestTimeoutMs)} s too`,
+  },
+  {
+    limit: "`Idempotency-Key`",
+    value: `${limits.idempotencyKeyLengthMax} characters`,
+    appliesTo: "shared by all keys of one customer; never expires",
+  },
+  {
+    limit: "Dedupe without an `Idempotency-Key`",
+    value: `${limits.contentWindowHours} hours`,
+    appliesTo: "the same normalized lead again, from the first one on",
+  },
+  {
+    limit: "`X-Request-Id`",
+    value: `${limits.requestIdLengthMax} characters`,
+    appliesTo: "a longer one is replaced by one of ours",
+  },
+  {
+    limit: "`cost`",
+    value: `${dollars(limits.costCentsMin)} to ${dollars(limits.costCentsMax)} USD`,
+    appliesTo: "after rounding to cents",
+  },
+  {
+    limit: "Vocabulary cache",
+    value: `${limits.vocabularyMaxAgeSeconds / 60} minutes`,
+    appliesTo: "`GET /v1/vocabulary`",
+  },
+  {
+    limit: "Network",
+    value: "HTTPS only, TLS 1.2 or later, HTTP/2 or 1.1",
+    appliesTo: "nothing listens on port 80, and nothing redirects",
+  },
+  {
+    limit: "Backfill",
+    value: "by agreement",
+    appliesTo: "ask first: the limits can be raised for a while",
+  },
+];

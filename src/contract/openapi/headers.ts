@@ -1,0 +1,133 @@
+/**
+ * The headers of the OpenAPI document, those of requests and those of answers. This module is browser
+ * compatible.
+ *
+ * @module
+ */
+
+import { placeholders } from "../examples.ts";
+import { documentEncoding } from "../documents.ts";
+import { limits } from "../limits.ts";
+import { type Node, ref } from "./node.ts";
+
+const budgets = (parameters: string) => `^"ip";${parameters}(, "key";${parameters})?$`;
+
+/** `components.parameters`: what a request may say in its headers. */
+export const parameters: Readonly<Record<string, Node>> = {
+  IdempotencyKey: {
+    name: "Idempotency-Key",
+    in: "header",
+    description:
+      "Your own name for the lead, the same on every retry. All keys of one customer share one namespace: start it with " +
+      "yours, or another source's lead may answer for your own. Never a timestamp, never made anew for an attempt. " +
+      `Without it, the same normalized lead counts as a repeat for ${limits.contentWindowHours} hours.`,
+    schema: { type: "string", maxLength: limits.idempotencyKeyLengthMax },
+    example: placeholders.idempotencyKey,
+  },
+  RequestId: {
+    name: "X-Request-Id",
+    in: "header",
+    description:
+      "Your own name for the request. It comes back in the header of the same name, in `request_id` of " +
+      "errors, and stands in the service's log. One that is longer, or holds control characters or a key, is replaced.",
+    schema: { type: "string", maxLength: limits.requestIdLengthMax },
+    example: placeholders.requestId,
+  },
+  IfNoneMatch: {
+    name: "If-None-Match",
+    in: "header",
+    description: "The `ETag` of the copy at hand; the answer is 304 when it is still good.",
+    schema: { type: "string" },
+    example: '"7c2f0f3f0d0a4b6e9a51"',
+  },
+  AcceptEncoding: {
+    name: "Accept-Encoding",
+    in: "header",
+    description: `The document is compressed when \`${documentEncoding}\` is accepted.`,
+    schema: { type: "string" },
+    example: documentEncoding,
+  },
+  Version: {
+    name: "v",
+    in: "query",
+    description:
+      "The version that the page names. When it is the one that is served, it may be kept for good.",
+    schema: { type: "string" },
+    example: "7c2f0f3f0d0a4b6e",
+  },
+};
+
+const header = (description: string, schema: Node, example?: unknown): Node => ({
+  description,
+  required: true,
+  schema,
+  ...(example === undefined ? {} : { example }),
+});
+
+const origin = header("Any site's scripts may read the answer.", { type: "string", enum: ["*"] }, "*");
+
+/** A header with one fixed value, or one of several. */
+export function fixed(description: string, ...values: string[]): Node {
+  return header(description, { type: "string", enum: values }, values[0]);
+}
+
+/** `components.headers`. */
+export const headers: Readonly<Record<string, Node>> = {
+  RequestId: header(
+    "The request's id: yours, or one that the service made. An edge in front may add it a second time; take the first.",
+    { type: "string", minLength: 1 },
+    placeholders.requestId,
+  ),
+  RateLimitPolicy: header(
+    "The limits that count here, as the IETF draft *RateLimit header fields for HTTP* writes them: `q` requests in `w` " +
+      'seconds, sustained. `"ip"` counts by address, `"key"` by key.',
+    { type: "string", pattern: budgets(String.raw`q=\d+;w=\d+`) },
+    `"ip";q=${limits.ipRate.perMinute};w=60, "key";q=${limits.keyRate.perMinute};w=60`,
+  ),
+  RateLimit: header(
+    "What is left of each limit: `r` requests at once, all of them again in `t` seconds.",
+    { type: "string", pattern: budgets(String.raw`r=\d+;t=\d+`) },
+    `"ip";r=${limits.ipRate.burst - 1};t=1, "key";r=${limits.keyRate.burst - 1};t=1`,
+  ),
+  RetryAfter: header(
+    "Seconds to wait before the next attempt, at least.",
+    { type: "integer", minimum: limits.retryAfterSeconds },
+    limits.retryAfterSeconds,
+  ),
+  NoStore: fixed("The answer is not to be kept.", "no-store"),
+  AllowOrigin: origin,
+  ETag: header(
+    "The version of the document.",
+    { type: "string", pattern: '^"[^"]+"$' },
+    '"7c2f0f3f0d0a4b6e9a51"',
+  ),
+  Vary: fixed("The document comes compressed or not.", "Accept-Encoding"),
+  ContentEncoding: {
+    ...fixed("How the document is compressed, when it is.", documentEncoding),
+    required: false,
+  },
+  NoSniff: fixed("The media type is the one that is named.", "nosniff"),
+};
+
+/** The headers that every answer has, and those with the given names. */
+export function withHeaders(...names: (keyof typeof headers)[]): Record<string, Node> {
+  return Object.fromEntries(["RequestId", ...names].map((name) => [wireNames[name], ref("headers", name)]));
+}
+
+/** A header that is there on some of the answers only. */
+export function sometimes(name: keyof typeof headers): Node {
+  return { ...headers[name], required: false };
+}
+
+const wireNames: Readonly<Record<string, string>> = {
+  RequestId: "X-Request-Id",
+  RateLimitPolicy: "RateLimit-Policy",
+  RateLimit: "RateLimit",
+  RetryAfter: "Retry-After",
+  NoStore: "Cache-Control",
+  AllowOrigin: "Access-Control-Allow-Origin",
+  ETag: "ETag",
+  Vary: "Vary",
+  ContentEncoding: "Content-Encoding",
+  NoSniff: "X-Content-Type-Options",
+};
