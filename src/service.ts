@@ -6,9 +6,12 @@
 
 import { randomFillSync, randomInt, randomUUID } from "node:crypto";
 import type { Config } from "./config.ts";
-import type { ErrorCode } from "./contract/errors.ts";
 import { keyInText } from "./contract/api_key.ts";
+import { brief } from "./contract/brief.ts";
+import { documents } from "./contract/documents.ts";
+import { unreadErrors } from "./contract/errors.ts";
 import { limits } from "./contract/limits.ts";
+import { openapi } from "./contract/openapi.ts";
 import type { Exchange, Reply } from "./http/exchange.ts";
 import type { Access, CertificateEvent, Listener, RefusalStatus, Surface } from "./http/options.ts";
 import { json } from "./http/reply.ts";
@@ -16,6 +19,7 @@ import { createRequestIds } from "./http/request_id.ts";
 import { Router } from "./http/router.ts";
 import { listen } from "./http/serve.ts";
 import { startDelivery } from "./delivery/delivery.ts";
+import { documentHandler } from "./intake/docs.ts";
 import { intakeHandler } from "./intake/handle.ts";
 import { healthHandler } from "./intake/health.ts";
 import { IpBudget, KeyBudget } from "./intake/rate.ts";
@@ -59,11 +63,14 @@ const nowMs = () => performance.now();
 export async function startService(config: Config, log: Log): Promise<Service> {
   const store = await openStore(config, log);
   let isDraining = false;
+  let baseUrl = config.intakeUrl ?? "";
   const router = intakeRouter(config, store, () => isDraining);
+  addDocuments(router, () => baseUrl);
   const listener = await listenIntake(config, router, log).catch(async (error) => {
     await store.close(0);
     throw error;
   });
+  if (config.intakeUrl === null) baseUrl = urlOf(config, listener);
   // Every listener is open; each has said where.
   log.info("started");
   return {
@@ -177,6 +184,13 @@ function intakeRouter(config: Config, store: Store, isDraining: () => boolean): 
     .get("/healthz", healthHandler(() => heartbeat, isDraining));
 }
 
+/** The documents name the address of the intake, which the listener may have to find first. */
+function addDocuments(router: Router, baseUrl: () => string): void {
+  router
+    .get(documents.openapi.path, documentHandler("openapi", () => JSON.stringify(openapi(baseUrl()))))
+    .get(documents.brief.path, documentHandler("brief", () => brief(baseUrl())));
+}
+
 async function listenIntake(config: Config, router: Router, log: Log): Promise<Listener> {
   const surface: Surface = {
     name: "intake",
@@ -200,17 +214,20 @@ async function listenIntake(config: Config, router: Router, log: Log): Promise<L
     onCertificate: (event) => logCertificate(log, event),
     bounds: { requestTimeoutMs: limits.requestTimeoutMs },
   });
+  log.info("listening", { surface: "intake", url: urlOf(config, listener) });
+  return listener;
+}
+
+/** The listener's own address. */
+function urlOf(config: Config, listener: Listener): string {
   const scheme = config.tls === null ? "http" : "https";
   const host = listener.host.includes(":") ? `[${listener.host}]` : listener.host;
-  const url = `${scheme}://${host}:${listener.port}`;
-  log.info("listening", { surface: "intake", url });
-  return listener;
+  return `${scheme}://${host}:${listener.port}`;
 }
 
 /** The answer to what no surface sees; the intake's error body, with the nearest of its codes. */
 function refuseUnread(status: RefusalStatus, requestId: string): Reply {
-  const code: ErrorCode = status === 503 ? "not_accepting" : status === 421 ? "not_found" : "invalid_json";
-  return json(status, { error: code, request_id: requestId });
+  return json(status, { error: unreadErrors[status].code, request_id: requestId });
 }
 
 function logAccess(log: Log, access: Access): void {
