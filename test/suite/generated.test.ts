@@ -19,9 +19,17 @@ const bodies = Number(process.env.FC_RUNS ?? 300);
 // Posted at once, so that they share commits and a poisonous one has neighbours.
 const bodiesAtOnce = 25;
 
+/**
+ * Letters with case and digits that came with Unicode 17, which Node 24 knows and Deno 2.9 does not: this process
+ * would expect another lower case of them than the server's.
+ */
+const unicode17 = /[\ua7ce-\ua7d5\u{11de0}-\u{11de9}\u{16ea0}-\u{16ed3}]/gu;
 const blanks = [" ", "\t", "\n", "\r", "\u0085", "\u2028", "\u0000", "a", "\u00a0", "\u3000"];
 const text = fc.oneof(
-  { weight: 8, arbitrary: fc.string({ unit: "binary", maxLength: 40 }) },
+  {
+    weight: 8,
+    arbitrary: fc.string({ unit: "binary", maxLength: 40 }).map((sent) => sent.replace(unicode17, "")),
+  },
   { weight: 4, arbitrary: fc.string({ unit: fc.constantFrom(...blanks) }) },
   {
     weight: 4,

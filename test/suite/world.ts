@@ -10,6 +10,7 @@ import { createHash, getRandomValues, randomBytes } from "node:crypto";
 import postgres from "postgres";
 import { keyInText, type KeySurface, makeKey } from "../../src/contract/api_key.ts";
 import { errors } from "../../src/contract/errors.ts";
+import { assertDocumented } from "../support/contract.ts";
 import { type Answer, post, type RequestOptions, send } from "../support/client.ts";
 import { createDatabase, type TestDatabase } from "../support/database.ts";
 import { type ProgramOptions, type RunningServer, startServer } from "../support/server.ts";
@@ -272,9 +273,10 @@ function inBytes(options: RequestOptions): RequestOptions {
 const codes: Readonly<Record<string, { status: number }>> = errors;
 const errorMembers = ["error", "fields", "request_id"];
 
-/** Fails on an answer with internals in it, an unknown error code, or no request id. */
+/** Fails on an answer that is not documented, has internals in it, an unknown error code, or no request id. */
 export function checked(answer: Answer): Answer {
   const { status, headers, json, text } = answer;
+  assertDocumented(answer);
   assert.ok(headers["x-request-id"], `X-Request-Id on ${status}`);
   for (const name of ["server", "x-powered-by", "via"]) assert.equal(headers[name], undefined, name);
   assert.doesNotMatch(text, /\bat .*:\d+:\d+|postgres|sqlstate|select |insert |node:|file:\/\//i);
