@@ -10,7 +10,7 @@ import { readFileSync } from "node:fs";
 import { isIP } from "node:net";
 import { ConfigError, type ListenAddress } from "../config.ts";
 import { type Networks, parseNetworks } from "../http/client.ts";
-import type { MailConfig } from "./email.ts";
+import { mailAddress, type MailConfig } from "./email.ts";
 import type { ServerFiles } from "./server_files.ts";
 
 /** The settings of the actions process. */
@@ -213,6 +213,6 @@ function parseSmtpUrl(text: string): Omit<MailConfig, "from"> | null {
 function parseSender(text: string): MailConfig["from"] | null {
   const match = /^(?:"?([^"<>\p{Cc}]*?)"?\s*<([^<>]*)>|([^<>]*))$/u.exec(text);
   const address = match?.[2] ?? match?.[3] ?? "";
-  if (!/^[!#-'*+\-/-9=?A-Z^-~.]{1,64}@[A-Za-z0-9.-]{1,253}$/.test(address)) return null;
+  if (!mailAddress.test(address)) return null;
   return { name: match?.[1] ?? "", address };
 }

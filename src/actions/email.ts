@@ -9,6 +9,12 @@ import { composeEmail } from "./email_text.ts";
 import type { DeliveredEvent } from "./event.ts";
 import { failed, failureWord, type Outcome } from "./outcome.ts";
 
+/**
+ * One address, ASCII, with nothing that nodemailer could take for a second one: it splits recipients at commas, also
+ * those of the envelope.
+ */
+export const mailAddress = /^[!#-'*+\-/-9=?A-Z^-~.]{1,64}@[A-Za-z0-9.-]{1,253}$/;
+
 /** The mail server and the sender. */
 export interface MailConfig {
   readonly host: string;
@@ -46,6 +52,7 @@ export class Mailer {
    * `nowMs` is the wall clock's time.
    */
   async send(event: DeliveredEvent, address: string, nowMs: number): Promise<Outcome> {
+    if (!mailAddress.test(address)) return failed("address_refused");
     const { from, timeoutMs } = this.#options;
     const host = from.address.slice(from.address.lastIndexOf("@") + 1);
     try {

@@ -42,6 +42,11 @@ export interface Stand {
   crmUrl(path?: string): string;
   /** Delivers an event, by default to the tenant `acme`, which has both routes. */
   deliver(parts?: EventParts): Promise<ActionsAnswer & { readonly eventId: string }>;
+  /** The same, to a process. */
+  deliverTo(
+    actions: RunningActions,
+    parts: EventParts,
+  ): Promise<ActionsAnswer & { readonly eventId: string }>;
   close(): Promise<void>;
 }
 
@@ -93,9 +98,10 @@ export async function openStand(
         select id, ${crmUrl}, ${crmUrl === null ? null : secret}, ${email} from tenant where slug = ${slug}`;
     },
     crmUrl: (path = "/hook") => `https://localhost:${crm.port}${path}`,
-    deliver: async (parts = {}) => {
+    deliver: (parts = {}) => stand.deliverTo(stand.actions, parts),
+    deliverTo: async (actions, parts) => {
       const eventId = parts.eventId ?? newEventId();
-      const answer = await ask(stand.actions, { authority, certificate: client }, {
+      const answer = await ask(actions, { authority, certificate: client }, {
         method: "PUT",
         path: `/v1/events/${eventId}`,
         body: eventBody({ ...parts, eventId }),

@@ -1,0 +1,123 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { actionsVariables, readActionsConfig } from "../../src/actions/config.ts";
+import { ConfigError } from "../../src/config.ts";
+import { Authority, type Issued } from "./support/authority.ts";
+
+let authority: Authority;
+let server: Issued;
+
+before(() => {
+  authority = new Authority();
+  server = authority.issue({ name: "actions", usage: "serverAuth" });
+});
+after(() => authority.remove());
+
+function environment(other: Readonly<Record<string, string>> = {}): Record<string, string> {
+  return {
+    ACTIONS_DATABASE_URL: "postgres://actions:hunter2@127.0.0.1/leads",
+    ACTIONS_SERVER_CERT_FILE: server.certFile,
+    ACTIONS_SERVER_KEY_FILE: server.keyFile,
+    ACTIONS_CLIENT_CA_FILE: authority.file,
+    ...other,
+  };
+}
+
+function faultsOf(env: Readonly<Record<string, string>>): readonly string[] {
+  try {
+    readActionsConfig(env);
+  } catch (error) {
+    assert.ok(error instanceof ConfigError);
+    return error.faults;
+  }
+  return [];
+}
+
+test("the defaults: loopback, any client of the CA, public addresses only, 10 s, no mail", () => {
+  const config = readActionsConfig(environment());
+  assert.deepEqual(config.listen, { host: "127.0.0.1", port: 9443 });
+  assert.equal(config.clientName, null);
+  assert.equal(config.allowedNetworks.isEmpty, true);
+  assert.equal(config.effectTimeoutMs, 10_000);
+  assert.equal(config.mail, null);
+});
+
+test("an empty environment names everything that is missing, at once", () => {
+  const faults = faultsOf({}).join("\n");
+  for (
+    const name of [
+      ...["ACTIONS_DATABASE_URL", "ACTIONS_SERVER_CERT_FILE", "ACTIONS_SERVER_KEY_FILE"],
+      "ACTIONS_CLIENT_CA_FILE",
+    ]
+  ) {
+    assert.match(faults, new RegExp(`^${name} is not set`, "m"));
+  }
+});
+
+const mail = { SMTP_URL: "smtp://127.0.0.1", MAIL_FROM: "leads@intake.example" };
+const wrong: readonly (readonly [string, Readonly<Record<string, string>>, RegExp])[] = [
+  ["a listener without a port", { ACTIONS_LISTEN: "127.0.0.1" }, /^ACTIONS_LISTEN is not address:port/],
+  ["a listener by name", { ACTIONS_LISTEN: "actions.example:1" }, /^ACTIONS_LISTEN/],
+  ["another database", { ACTIONS_DATABASE_URL: "mysql://a:hunter2@b" }, /^ACTIONS_DATABASE_URL is not/],
+  ["a certificate that is not there", { ACTIONS_SERVER_CERT_FILE: "/nowhere" }, /cannot be read \(ENOENT\)/],
+  ["no list of networks", { ACTIONS_ALLOWED_NETWORKS: "10.0.0.0/33" }, /^ACTIONS_ALLOWED_NETWORKS is not/],
+  ["no number", { ACTIONS_EFFECT_TIMEOUT_MS: "10s" }, /^ACTIONS_EFFECT_TIMEOUT_MS is not/],
+  ["a bound of 0", { ACTIONS_EFFECT_TIMEOUT_MS: "0" }, /^ACTIONS_EFFECT_TIMEOUT_MS is not/],
+  ["a bound of an hour", { ACTIONS_EFFECT_TIMEOUT_MS: "3600000" }, /^ACTIONS_EFFECT_TIMEOUT_MS is not/],
+  ["a mail server without a sender", { SMTP_URL: mail.SMTP_URL }, /^MAIL_FROM is not set/],
+  ["a sender without a mail server", { MAIL_FROM: mail.MAIL_FROM }, /^SMTP_URL is not set/],
+  ["a mail server over HTTP", { ...mail, SMTP_URL: "http://a:hunter2@b" }, /^SMTP_URL is not an address/],
+  ["a mail server with options", { ...mail, SMTP_URL: "smtp://a?pool=true" }, /^SMTP_URL is not an address/],
+  ["a password that is not encoded", { ...mail, SMTP_URL: "smtp://a:hunter2%@b" }, /^SMTP_URL is not/],
+  ["a sender that is none", { ...mail, MAIL_FROM: "leads" }, /^MAIL_FROM is not a sender/],
+  ["two senders", { ...mail, MAIL_FROM: "a@b.example, c@d.example" }, /^MAIL_FROM is not a sender/],
+  [
+    "a sender of two lines",
+    { ...mail, MAIL_FROM: "A\r\nBcc: x <a@b.example>" },
+    /^MAIL_FROM is not a sender/,
+  ],
+];
+for (const [what, env, message] of wrong) {
+  test(`${what} is a fault, and no secret is repeated`, () => {
+    const faults = faultsOf(environment(env));
+    assert.equal(faults.length, 1, faults.join("\n"));
+    assert.match(faults[0] as string, message);
+    assert.doesNotMatch(faults.join("\n"), /hunter2/);
+  });
+}
+
+test("a certificate and a key that do not belong together, and files that hold something else, are faults", () => {
+  const other = authority.issue({ name: "other", usage: "serverAuth" });
+  assert.match(
+    faultsOf(environment({ ACTIONS_SERVER_KEY_FILE: other.keyFile })).join("\n"),
+    /do not belong together/,
+  );
+  assert.match(
+    faultsOf(environment({ ACTIONS_CLIENT_CA_FILE: server.keyFile })).join("\n"),
+    /^ACTIONS_CLIENT_CA_FILE does not hold/,
+  );
+});
+
+test("SMTP_URL and MAIL_FROM in their spellings", () => {
+  const read = (SMTP_URL: string, MAIL_FROM: string) =>
+    readActionsConfig(environment({ SMTP_URL, MAIL_FROM })).mail;
+  assert.deepEqual(read("smtps://us%40er:p%2Fw@mail.example", "Leads <a@b.example>"), {
+    host: "mail.example",
+    port: 465,
+    isSecure: true,
+    login: { user: "us@er", password: "p/w" },
+    from: { name: "Leads", address: "a@b.example" },
+  });
+  assert.deepEqual(read("smtp://[::1]:2525/", '"Leads, all" <a@b.example>'), {
+    host: "::1",
+    port: 2525,
+    isSecure: false,
+    login: null,
+    from: { name: "Leads, all", address: "a@b.example" },
+  });
+  assert.equal(read("smtp://localhost", "a@b.example")?.port, 587);
+});
+
+test("every variable has a default and a meaning", () => {
+  for (const [name, { meaning }] of Object.entries(actionsVariables)) assert.ok(meaning.length > 10, name);
+});

@@ -1,0 +1,201 @@
+import assert from "node:assert/strict";
+import { after, before, beforeEach, test } from "node:test";
+import { Mailer, type MailerOptions } from "../../src/actions/email.ts";
+import { event, type EventParts } from "./support/event.ts";
+import { type SmtpListener, startSmtp, type Step } from "./support/smtp_listener.ts";
+
+let smtp: SmtpListener;
+const nowMs = Date.UTC(2026, 8, 3, 14, 5, 13);
+
+before(async () => {
+  smtp = await startSmtp();
+});
+beforeEach(() => smtp.answers.clear());
+after(() => smtp.close());
+
+function mailer(options: Partial<MailerOptions> = {}): Mailer {
+  return new Mailer({
+    host: "127.0.0.1",
+    port: smtp.port,
+    isSecure: false,
+    login: null,
+    from: { name: "Leads", address: "leads@intake.example" },
+    timeoutMs: 5_000,
+    ...options,
+  });
+}
+
+/** Sends an event and returns the message that arrived. */
+async function mailed(parts: EventParts) {
+  const before = smtp.messages.length;
+  const what = event(parts);
+  assert.deepEqual(await mailer().send(what, "sales@acme.example", nowMs), { kind: "done" });
+  assert.equal(smtp.messages.length, before + 1);
+  const message = smtp.messages.at(-1);
+  assert.ok(message);
+  return { ...message, eventId: what.eventId, headers: headersOf(message.raw) };
+}
+
+/** Header lines, unfolded: names in lower case and values. */
+function headersOf(raw: string): [string, string][] {
+  const head = raw.slice(0, raw.indexOf("\r\n\r\n")).replace(/\r\n[ \t]+/g, " ");
+  return head.split("\r\n").map((line) => {
+    const colon = line.indexOf(":");
+    return [line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim()];
+  });
+}
+
+const one = (headers: readonly (readonly [string, string])[], name: string): string => {
+  const values = headers.filter(([header]) => header === name).map(([, value]) => value);
+  assert.equal(values.length, 1, `${name}: ${values.length} times`);
+  return values[0] as string;
+};
+
+/** The decoded parts of the message by their type. */
+function partsOf(raw: string): Record<string, string> {
+  const boundary = /boundary="([^"]+)"/.exec(raw)?.[1] ?? "";
+  const parts = raw.split(`--${boundary}`).slice(1, -1);
+  return Object.fromEntries(parts.map((part) => {
+    const [head = "", ...body] = part.replace(/^\r\n/, "").split("\r\n\r\n");
+    const text = body.join("\r\n\r\n").replace(/\r\n$/, "");
+    const type = /content-type: ([^;\r]+)/i.exec(head)?.[1] ?? "";
+    return [type, decode(text, /encoding: (\S+)/i.exec(head)?.[1] ?? "7bit")];
+  }));
+}
+
+function decode(text: string, encoding: string): string {
+  if (encoding === "base64") return Buffer.from(text, "base64").toString("utf8");
+  if (encoding !== "quoted-printable") return text;
+  const bytes = text.replace(/=\r\n/g, "").replace(
+    /=([0-9A-F]{2})/g,
+    (_, hex) => String.fromCharCode(parseInt(hex, 16)),
+  );
+  return Buffer.from(bytes, "latin1").toString("utf8");
+}
+
+test("the mail goes from the configured sender to the tenant's address, with the event's Message-ID", async () => {
+  const { from, to, headers, eventId, raw } = await mailed({});
+  assert.match(from, /^<leads@intake\.example>/);
+  assert.deepEqual(to, ["<sales@acme.example>"]);
+  assert.equal(one(headers, "from"), "Leads <leads@intake.example>");
+  assert.equal(one(headers, "to"), "sales@acme.example");
+  assert.equal(one(headers, "message-id"), `<${eventId}@intake.example>`);
+  assert.equal(one(headers, "subject"), "New lead from partner-x (2026-09-03 14:05 UTC)");
+  assert.equal(one(headers, "auto-submitted"), "auto-generated");
+  assert.equal(one(headers, "date"), "Thu, 03 Sep 2026 14:05:13 +0000");
+  assert.match(one(headers, "content-type"), /^multipart\/alternative;/);
+  assert.deepEqual(Object.keys(partsOf(raw)), ["text/plain", "text/html"]);
+});
+
+test("the same event has the same Message-ID at every attempt", async () => {
+  const first = await mailed({});
+  const second = await mailed({ eventId: first.eventId, attempt: 2 });
+  assert.equal(one(first.headers, "message-id"), one(second.headers, "message-id"));
+});
+
+test("every character arrives, dots at line starts and long lines too", async () => {
+  const details = `.\n..\n.hidden\n${"ä".repeat(2_000)}\nFrom here\n😀 \u00a0 = =3D 漢字`;
+  const content = JSON.stringify({ first_name: "Zoë", project_details: details });
+  const parts = partsOf((await mailed({ content })).raw);
+  const indented = details.replaceAll("\n", "\n    ");
+  assert.ok(
+    parts["text/plain"]?.replaceAll("\r\n", "\n").includes(
+      `First name: Zoë\nProject details:\n    ${indented}\n`,
+    ),
+  );
+  assert.ok(parts["text/html"]?.includes("漢字"));
+});
+
+const injections = [
+  ..."\r\nBcc: victim@evil.example,\nBcc: victim@evil.example,\rBcc: victim@evil.example".split(","),
+  "x\r\n\r\nbody",
+  "x\r\n.\r\nMAIL FROM:<evil@evil.example>\r\nRCPT TO:<victim@evil.example>\r\nDATA\r\n",
+  "=?utf-8?B?DQpCY2M6IHZpY3RpbUBldmlsLmV4YW1wbGU=?=",
+  '"><victim@evil.example>, x',
+];
+for (const text of injections) {
+  test(`${JSON.stringify(text)} in every field adds no header, no recipient and no command`, async () => {
+    const usual = (await mailed({})).headers.map(([name]) => name);
+    const heard = smtp.commands.length;
+    const names = ["first_name", "last_name", "phone", "email", "city", "project_details", text];
+    const content = JSON.stringify(Object.fromEntries(names.map((name) => [name, text])));
+    const { to, from, headers } = await mailed({
+      content,
+      extra: JSON.stringify({ [text]: text, to: text, attachments: [{ path: "/etc/passwd" }] }),
+      source: text,
+      flags: [text],
+    });
+    assert.deepEqual(headers.map(([name]) => name), usual);
+    assert.deepEqual(to, ["<sales@acme.example>"]);
+    assert.match(from, /^<leads@intake\.example>/);
+    assert.equal(one(headers, "to"), "sales@acme.example");
+    const verbs = smtp.commands.slice(heard).map((line) => line.slice(0, 4).toUpperCase());
+    assert.deepEqual(verbs.filter((verb) => verb !== "QUIT"), ["EHLO", "MAIL", "RCPT", "DATA"]);
+  });
+}
+
+for (
+  const address of [
+    ...[
+      "a@b.example, victim@evil.example",
+      "a@b.example;victim@evil.example",
+      "<victim@evil.example>",
+      "",
+      "a",
+    ],
+    ...[
+      "A <victim@evil.example>",
+      "a@b.example\r\nRCPT TO:<victim@evil.example>",
+      "g:a@b.example,c@d.example;",
+    ],
+  ]
+) {
+  test(`${JSON.stringify(address)} is no address, and no server is asked`, async () => {
+    const heard = smtp.commands.length;
+    const outcome = await mailer().send(event(), address, nowMs);
+    assert.deepEqual(outcome, { kind: "failed", reason: "address_refused", retryAfterSeconds: null });
+    assert.equal(smtp.commands.length, heard);
+  });
+}
+
+const refusals: readonly (readonly [Step, string, string])[] = [
+  ["greeting", "421 too busy", "smtp_deferred_421"],
+  ["greeting", "554 go away", "smtp_rejected_554"],
+  ["MAIL", "451 later", "smtp_deferred_451"],
+  ["RCPT", "450 greylisted", "smtp_deferred_450"],
+  ["RCPT", "550 no such user", "smtp_rejected_550"],
+  ["DATA", "452 no space", "smtp_deferred_452"],
+  ["message", "451 later", "smtp_deferred_451"],
+  ["message", "552 too large", "smtp_rejected_552"],
+];
+for (const [step, line, reason] of refusals) {
+  test(`${line} at ${step} is ${reason}`, async () => {
+    smtp.answers.set(step, line);
+    const outcome = await mailer().send(event(), "sales@acme.example", nowMs);
+    assert.deepEqual(outcome, { kind: "failed", reason, retryAfterSeconds: null });
+  });
+}
+
+for (const step of ["greeting", "EHLO", "RCPT", "message"] as const) {
+  test(`a server that says nothing at ${step} ends with the bound`, async () => {
+    smtp.answers.set(step, null);
+    const startMs = performance.now();
+    const outcome = await mailer({ timeoutMs: 300 }).send(event(), "sales@acme.example", nowMs);
+    assert.deepEqual(outcome, { kind: "failed", reason: "timeout", retryAfterSeconds: null });
+    assert.ok(performance.now() - startMs < 1_500);
+  });
+}
+
+test("a server that is not there is smtp_connection", async () => {
+  const outcome = await mailer({ port: 1 }).send(event(), "sales@acme.example", nowMs);
+  assert.deepEqual(outcome, { kind: "failed", reason: "smtp_connection", retryAfterSeconds: null });
+});
+
+test("a password is not sent in the clear to another machine", async () => {
+  const heard = smtp.commands.length;
+  // This machine by another address than loopback's; the server there offers no STARTTLS.
+  const login = { user: "user", password: "hunter2" };
+  const outcome = await mailer({ host: "0.0.0.0", login }).send(event(), "sales@acme.example", nowMs);
+  assert.equal(outcome.kind, "failed");
+  assert.doesNotMatch(smtp.commands.slice(heard).join("\n"), /AUTH|MAIL|hunter2|aHVudGVyMg/);
+});

@@ -1,0 +1,77 @@
+import assert from "node:assert/strict";
+import { createServer } from "node:net";
+import { after, before, test } from "node:test";
+import postgres from "postgres";
+import { createDatabase, type TestDatabase } from "../support/database.ts";
+import { actionsEnv, createRole, runActionsToEnd, type TestRole } from "./support/actions_process.ts";
+import { Authority, type Issued } from "./support/authority.ts";
+
+let database: TestDatabase;
+let authority: Authority;
+let server: Issued;
+let role: TestRole;
+
+before(async () => {
+  database = await createDatabase();
+  role = await createRole(database.url, "lead_actions");
+  authority = new Authority();
+  server = authority.issue({ name: "actions", usage: "serverAuth" });
+});
+after(async () => {
+  await role.drop();
+  await database.drop();
+  authority.remove();
+});
+
+const env = (other: Readonly<Record<string, string>> = {}) =>
+  actionsEnv({ databaseUrl: role.url, authority, server, env: other });
+
+test("wrong settings end the start with all faults and exit code 2, and no secret", async () => {
+  const { code, stdout, stderr } = await runActionsToEnd({
+    ACTIONS_LISTEN: "everywhere",
+    ACTIONS_DATABASE_URL: "redis://:hunter2@127.0.0.1",
+    SMTP_URL: "ftp://hunter2@x",
+  });
+  assert.equal(code, 2);
+  assert.equal(stdout, "");
+  assert.match(stderr, /^The settings are wrong:\n {2}ACTIONS_LISTEN/);
+  assert.match(stderr, /ACTIONS_CLIENT_CA_FILE is not set[^]*MAIL_FROM is not set/);
+  assert.doesNotMatch(stderr, /hunter2|^ +at /m);
+});
+
+test("a database that is away ends the start with exit code 1", async () => {
+  const { code, stderr } = await runActionsToEnd(
+    env({ ACTIONS_DATABASE_URL: "postgres://x:hunter2@127.0.0.1:1/x" }),
+  );
+  assert.equal(code, 1);
+  assert.match(stderr, /^The database cannot be reached .*check ACTIONS_DATABASE_URL/);
+  assert.doesNotMatch(stderr, /hunter2|^ +at /m);
+});
+
+test("an address that is taken ends the start with exit code 1 and says what to do", async () => {
+  const taken = createServer();
+  await new Promise<void>((settle) => taken.listen(0, "127.0.0.1", settle));
+  const { port } = taken.address() as { port: number };
+  const { code, stderr } = await runActionsToEnd(env({ ACTIONS_LISTEN: `127.0.0.1:${port}` }));
+  taken.close();
+  assert.equal(code, 1);
+  assert.match(
+    stderr,
+    new RegExp(`^Cannot listen on 127\\.0\\.0\\.1:${port} \\(EADDRINUSE\\); .*ACTIONS_LISTEN`),
+  );
+});
+
+test("a role without the rights, and a database that is not migrated, end the start with exit code 2", async () => {
+  const sql = postgres(database.url, { max: 1, onnotice: () => {} });
+  const name = new URL(role.url).username;
+  await sql.unsafe(`revoke lead_actions from ${name}`);
+  const forbidden = await runActionsToEnd(env());
+  assert.equal(forbidden.code, 2);
+  assert.match(forbidden.stderr, /grant lead_actions to/);
+  await sql.unsafe(`grant lead_actions to ${name}`);
+  await sql`update schema_file set digest = 'x' where name = '0020_actions.sql'`;
+  const old = await runActionsToEnd(env());
+  await sql.end();
+  assert.equal(old.code, 2);
+  assert.match(old.stderr, /is not migrated \(0020_actions\.sql\)/);
+});
