@@ -279,7 +279,10 @@ export function checked(answer: Answer): Answer {
   assertDocumented(answer);
   assert.ok(headers["x-request-id"], `X-Request-Id on ${status}`);
   for (const name of ["server", "x-powered-by", "via"]) assert.equal(headers[name], undefined, name);
-  assert.doesNotMatch(text, /\bat .*:\d+:\d+|postgres|sqlstate|select |insert |node:|file:\/\//i);
+  // The published documents speak of times and of programs; what they say is compared with their source.
+  if (status !== 200 || !answer.path.startsWith("/api")) {
+    assert.doesNotMatch(text, /\bat .*:\d+:\d+|postgres|sqlstate|select |insert |node:|file:\/\//i);
+  }
   assert.doesNotMatch(text, keyInText);
   if (status < 400 || text === "" || typeof json?.error !== "string") return answer;
   assert.equal(headers["content-type"], "application/json");

@@ -25,6 +25,9 @@ export interface RequestOptions {
 
 /** One answer. */
 export interface Answer {
+  /** What was asked, for messages and for the contract. */
+  readonly method: string;
+  readonly path: string;
   readonly status: number;
   readonly headers: http.IncomingHttpHeaders;
   /** Names and values in turn, as they came. */
@@ -92,7 +95,15 @@ export function send(url: string, options: RequestOptions = {}): Promise<Answer>
       response.on("end", () => {
         const text = Buffer.concat(chunks).toString("utf8");
         const { headers, rawHeaders } = response;
-        settle({ status: response.statusCode ?? 0, headers, rawHeaders, text, json: parse(text) });
+        settle({
+          method: options.method ?? "GET",
+          path: target.pathname + target.search,
+          status: response.statusCode ?? 0,
+          headers,
+          rawHeaders,
+          text,
+          json: parse(text),
+        });
       });
     });
     request.end(body);

@@ -40,7 +40,8 @@ function errorText(code: ErrorCode): string {
   return `${sentence(condition)} ${sentence(callerAction)} Retry: ${retry}.`;
 }
 
-const names: Readonly<Record<keyof typeof unreadErrors, string>> = {
+/** The shared answer of each status that is given before the path is looked at. */
+export const unreadNames: Readonly<Record<keyof typeof unreadErrors, string>> = {
   400: "MalformedRequest",
   408: "RequestTimeout",
   417: "ExpectationFailed",
@@ -60,7 +61,7 @@ export const sharedResponses: Readonly<Record<string, Response>> = {
   },
   ...Object.fromEntries(
     Object.entries(unreadErrors).map(([status, { code, condition }]) => [
-      names[Number(status) as keyof typeof unreadErrors],
+      unreadNames[Number(status) as keyof typeof unreadErrors],
       {
         description: sentence(condition),
         headers: {
@@ -77,7 +78,9 @@ export const sharedResponses: Readonly<Record<string, Response>> = {
 /** What every operation answers besides its own. */
 export const everywhere: Readonly<Record<string, Node>> = {
   404: ref("responses", "NotFound"),
-  ...Object.fromEntries(Object.entries(names).map(([status, name]) => [status, ref("responses", name)])),
+  ...Object.fromEntries(
+    Object.entries(unreadNames).map(([status, name]) => [status, ref("responses", name)]),
+  ),
 };
 
 /** The 405 of a public read. */

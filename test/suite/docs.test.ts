@@ -1,0 +1,183 @@
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import { request } from "node:http";
+import { after, test } from "node:test";
+import { gunzipSync } from "node:zlib";
+import { brief } from "../../src/contract/brief.ts";
+import { documents } from "../../src/contract/documents.ts";
+import { type Example, failureExamples } from "../../src/contract/examples.ts";
+import { openapi } from "../../src/contract/openapi.ts";
+import { freshKey, World } from "./world.ts";
+
+const world = await World.open();
+after(() => world.close());
+const server = await world.start();
+const elsewhere = await world.start({ INTAKE_URL: "https://intake.acme.test/" });
+const key = await world.issue();
+
+/** A GET as a browser sends it, with the bytes as they came. */
+function getPacked(path: string, acceptEncoding: string): Promise<{ headers: object; bytes: Buffer }> {
+  return new Promise((settle, reject) => {
+    const sent = request(
+      server.url + path,
+      { headers: { "Accept-Encoding": acceptEncoding } },
+      (response) => {
+        const chunks: Uint8Array[] = [];
+        response.on("data", (chunk: Uint8Array) => chunks.push(chunk));
+        response.on("end", () => settle({ headers: response.headers, bytes: Buffer.concat(chunks) }));
+      },
+    );
+    sent.on("error", reject);
+    sent.end();
+  });
+}
+
+test("GET /api/openapi.json is the document for this address", async () => {
+  const answer = await world.send(documents.openapi.path);
+  assert.equal(answer.status, 200);
+  assert.equal(answer.headers["content-type"], "application/json");
+  assert.deepEqual(answer.json, JSON.parse(JSON.stringify(openapi(server.url))));
+  assert.deepEqual(answer.json.servers.map(({ url }: { url: string }) => url), [server.url]);
+});
+
+test("GET /api/INTEGRATION.md is the brief for this address", async () => {
+  const answer = await world.send(documents.brief.path);
+  assert.equal(answer.status, 200);
+  assert.equal(answer.headers["content-type"], "text/markdown; charset=utf-8");
+  assert.equal(answer.text, brief(server.url));
+});
+
+test("with INTAKE_URL set the documents name it", async () => {
+  const { json } = await world.send(documents.openapi.path, {}, elsewhere);
+  assert.equal(json.servers[0].url, "https://intake.acme.test");
+  const { text } = await world.send(documents.brief.path, {}, elsewhere);
+  assert.match(text, /curl -sS -i https:\/\/intake\.acme\.test\/v1\/intake/);
+  assert.doesNotMatch(text, /127\.0\.0\.1/);
+});
+
+for (const { path, contentType, caching } of [documents.openapi, documents.brief]) {
+  test(`${path} has a strong ETag and may be kept for five minutes, by anybody`, async () => {
+    const answer = await world.send(path, { headers: { Origin: "https://elsewhere.example" } });
+    const version = createHash("sha256").update(answer.text).digest("hex").slice(0, 20);
+    assert.equal(answer.headers.etag, `"${version}"`);
+    assert.equal(answer.headers["cache-control"], "public, max-age=300");
+    assert.equal(answer.headers["access-control-allow-origin"], "*");
+    assert.equal(answer.headers.vary, "Accept-Encoding");
+    assert.equal(answer.headers["x-content-type-options"], "nosniff");
+  });
+
+  test(`${path} answers 304 to its ETag, weak or in a list, and to *`, async () => {
+    const { headers: { etag } } = await world.send(path);
+    for (const sent of [etag, `W/${etag}`, `"other", ${etag}`, "*"]) {
+      const answer = await world.send(path, { headers: { "If-None-Match": sent } });
+      assert.equal(answer.status, 304, sent);
+      assert.equal(answer.text, "");
+      assert.equal(answer.headers.etag, etag);
+      assert.equal(answer.headers["cache-control"], caching);
+      assert.equal(answer.headers["content-type"], undefined);
+    }
+    for (const sent of ['"other"', etag?.slice(1), ""]) {
+      assert.equal((await world.send(path, { headers: { "If-None-Match": sent } })).status, 200, sent);
+    }
+  });
+
+  test(`${path} is compressed for whoever accepts gzip, under an ETag of its own`, async () => {
+    const plain = await world.send(path);
+    for (const accepted of ["gzip", "gzip, deflate, br, zstd", "br;q=0, *", "GZIP;q=0.5", "x-gzip"]) {
+      const { headers, bytes } = await getPacked(path, accepted);
+      const named = headers as Record<string, string>;
+      assert.equal(named["content-encoding"], "gzip", accepted);
+      assert.equal(gunzipSync(bytes).toString(), plain.text);
+      assert.notEqual(named.etag, plain.headers.etag);
+      assert.equal(named.vary, "Accept-Encoding");
+      const again = await world.send(path, {
+        headers: { "Accept-Encoding": accepted, "If-None-Match": named.etag },
+      });
+      assert.equal(again.status, 304);
+    }
+    for (const accepted of ["", "identity", "gzip;q=0", "gzip;q=0, *"]) {
+      const { headers } = await getPacked(path, accepted);
+      assert.equal((headers as Record<string, string>)["content-encoding"], undefined, accepted);
+    }
+  });
+
+  test(`HEAD ${path} has the headers of GET and no body`, async () => {
+    const got = await world.send(path);
+    const head = await world.send(path, { method: "HEAD" });
+    assert.equal(head.status, 200);
+    assert.equal(head.text, "");
+    for (const name of ["content-type", "content-length", "etag", "cache-control", "vary"]) {
+      assert.equal(head.headers[name], got.headers[name], name);
+    }
+    assert.equal(head.headers["content-type"], contentType);
+  });
+
+  test(`POST ${path} answers 405 with Allow: GET, HEAD, and ${path}/ is 404`, async () => {
+    const refused = await world.send(path, { method: "POST", body: {} });
+    assert.equal(refused.status, 405);
+    assert.equal(refused.headers.allow, "GET, HEAD");
+    assert.equal((await world.send(`${path}/`)).status, 404);
+  });
+}
+
+// deno-lint-ignore no-explicit-any -- the document as it came over the wire
+let published: any;
+
+test("every request example of the document is answered as the example of its answer says", async () => {
+  published = (await world.send(documents.openapi.path)).json;
+  const { post } = published.paths["/v1/intake"];
+  const answers = post.responses[202].content["application/json"].examples;
+  const examples = Object.entries(post.requestBody.content["application/json"].examples);
+  assert.ok(examples.length >= 9);
+  for (const [name, { value }] of examples as [string, { value: unknown }][]) {
+    const headers = { "Idempotency-Key": freshKey() };
+    const accepted = await world.intake({ key: key.text, body: value, headers });
+    assert.equal(accepted.status, 202, name);
+    const { event_id, received_at } = accepted.json;
+    const expected = { ...answers[name].value, event_id, received_at, source: key.label };
+    assert.deepEqual(accepted.json, expected, name);
+    const repeat = await world.intake({ key: key.text, body: value, headers });
+    assert.deepEqual([repeat.status, repeat.json], [200, { ...expected, status: "duplicate" }], name);
+  }
+});
+
+test("every example of a refusal is what the server answers", async () => {
+  const { post } = published.paths["/v1/intake"];
+  for (const [name, example] of Object.entries(failureExamples as Record<string, Example>)) {
+    const { body, answer, idempotencyKey } = example;
+    const headers = idempotencyKey === undefined ? {} : { "Idempotency-Key": idempotencyKey };
+    const refused = await world.intake({ key: key.text, body, headers });
+    assert.equal(refused.status, answer.status, name);
+    const { example: one, examples } = post.responses[answer.status].content["application/json"];
+    const documented = examples?.[name].value ?? one;
+    const request_id = refused.headers["x-request-id"];
+    assert.deepEqual(
+      refused.json,
+      documented.request_id === undefined ? documented : { ...documented, request_id },
+      name,
+    );
+  }
+});
+
+test("the examples of the other answers are the server's too", async () => {
+  const { paths } = published;
+  const vocabulary = paths["/v1/vocabulary"].get.responses[200].content["application/json"].example;
+  const { json } = await world.send("/v1/vocabulary");
+  for (const area of vocabulary.project_area) {
+    assert.ok(json.project_area.some((one: object) => JSON.stringify(one) === JSON.stringify(area)));
+  }
+  assert.deepEqual(vocabulary.project_service, json.project_service);
+  assert.deepEqual(vocabulary.required, json.required);
+  const errors: [path: string, options: object, status: number][] = [
+    ["/v1/intake", { method: "POST", body: {} }, 401],
+    ["/v1/intake", { method: "PUT", body: {} }, 405],
+    ["/v1/vocabulary", { method: "POST" }, 405],
+  ];
+  for (const [path, options, status] of errors) {
+    const answer = await world.send(path, options);
+    const operation = Object.values(paths[path])[0] as typeof paths;
+    const { example } = operation.responses[status].content["application/json"];
+    assert.equal(answer.status, status);
+    assert.deepEqual(answer.json, { ...example, request_id: answer.headers["x-request-id"] });
+  }
+});

@@ -1,0 +1,120 @@
+/**
+ * Holds a JSON value to a schema of the OpenAPI document. Stricter than JSON Schema: a member that is not
+ * listed fails unless the schema opens itself with `additionalProperties`, and so does a keyword that this
+ * module does not know, because it would check nothing.
+ *
+ * @module
+ */
+
+/** A schema, or any other part of the document. */
+export type Schema = { readonly [keyword: string]: unknown };
+
+const silent = ["description", "example", "title"];
+const known = [
+  ...["$ref", "type", "nullable", "enum", "anyOf", "oneOf", "minLength", "maxLength", "pattern", "format"],
+  ...["minimum", "maximum", "items", "uniqueItems", "maxItems"],
+  ...["properties", "required", "additionalProperties", "minProperties"],
+];
+
+/** Follows a `$ref` inside the document. */
+export function resolve<T extends object = Schema>(document: object, part: Schema): T {
+  const { $ref } = part;
+  if (typeof $ref !== "string") return part as T;
+  let target: unknown = document;
+  for (const name of $ref.replace("#/", "").split("/")) target = (target as Schema)[name];
+  if (target === undefined) throw new Error(`${$ref} is not in the document`);
+  return resolve<T>(document, target as Schema);
+}
+
+/** What is wrong with a value, one line each; empty when it is as the schema says. */
+export function findings(document: object, schema: Schema, value: unknown, at = "the body"): string[] {
+  const rule: Schema = resolve(document, schema);
+  const strange = Object.keys(rule).filter((keyword) =>
+    !known.includes(keyword) && !silent.includes(keyword)
+  );
+  if (strange.length > 0) throw new Error(`${at}: the schema has ${strange}, which is not checked here`);
+  if (rule.nullable === true && value === null) return [];
+  return [
+    ...alternatives(document, rule, value, at),
+    ...typeOf(rule, value, at),
+    ...(rule.enum !== undefined && !(rule.enum as unknown[]).includes(value)
+      ? [`${at} is ${JSON.stringify(value)}, not one of ${JSON.stringify(rule.enum)}`]
+      : []),
+    ...(typeof value === "string" ? text(rule, value, at) : []),
+    ...(typeof value === "number" ? number(rule, value, at) : []),
+    ...(Array.isArray(value) ? array(document, rule, value, at) : []),
+    ...(isObject(value) && rule.type === "object" ? object(document, rule, value, at) : []),
+  ];
+}
+
+function isObject(value: unknown): value is Schema {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function alternatives(document: object, rule: Schema, value: unknown, at: string): string[] {
+  for (const keyword of ["anyOf", "oneOf"]) {
+    const choices = rule[keyword] as Schema[] | undefined;
+    if (choices === undefined) continue;
+    const tried = choices.map((choice) => findings(document, choice, value, at));
+    const fitting = tried.filter((found) => found.length === 0).length;
+    if (fitting === 0) return tried.flat();
+    if (keyword === "oneOf" && fitting > 1) return [`${at} fits ${fitting} of the choices`];
+  }
+  return [];
+}
+
+function typeOf(rule: Schema, value: unknown, at: string): string[] {
+  const is: Readonly<Record<string, boolean>> = {
+    string: typeof value === "string",
+    number: typeof value === "number",
+    integer: Number.isInteger(value),
+    boolean: typeof value === "boolean",
+    array: Array.isArray(value),
+    object: isObject(value),
+  };
+  if (rule.type === undefined || is[String(rule.type)]) return [];
+  return [`${at} is ${JSON.stringify(value)}, not of type ${rule.type}`];
+}
+
+function text(rule: Schema, value: string, at: string): string[] {
+  const { minLength = 0, maxLength = Infinity, pattern, format } = rule;
+  const length = [...value].length;
+  const found = [];
+  if (length < Number(minLength)) found.push(`${at} is shorter than ${minLength}`);
+  if (length > Number(maxLength)) found.push(`${at} is longer than ${maxLength}`);
+  if (typeof pattern === "string" && !new RegExp(pattern, "u").test(value)) {
+    found.push(`${at} is ${JSON.stringify(value)}, not like ${pattern}`);
+  }
+  const isTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/.test(value) && !Number.isNaN(Date.parse(value));
+  if (format === "date-time" && !isTime) found.push(`${at} is ${JSON.stringify(value)}, not a UTC time`);
+  return found;
+}
+
+function number(rule: Schema, value: number, at: string): string[] {
+  const { minimum = -Infinity, maximum = Infinity } = rule;
+  const fits = value >= Number(minimum) && value <= Number(maximum);
+  return fits ? [] : [`${at} is ${value}, not within ${minimum} and ${maximum}`];
+}
+
+function array(document: object, rule: Schema, value: readonly unknown[], at: string): string[] {
+  const { items, uniqueItems, maxItems = Infinity } = rule;
+  const found = value.flatMap((item, index) => findings(document, items as Schema, item, `${at}[${index}]`));
+  if (value.length > Number(maxItems)) found.push(`${at} has more than ${maxItems} items`);
+  const texts = value.map((item) => JSON.stringify(item));
+  if (uniqueItems === true && new Set(texts).size < texts.length) found.push(`${at} has an item twice`);
+  return found;
+}
+
+function object(document: object, rule: Schema, value: Schema, at: string): string[] {
+  const { properties = {}, required = [], additionalProperties, minProperties = 0 } = rule;
+  const members = properties as Readonly<Record<string, Schema>>;
+  const found = (required as string[]).filter((name) => !Object.hasOwn(value, name))
+    .map((name) => `${at} has no ${name}`);
+  for (const [name, member] of Object.entries(value)) {
+    const schema = Object.hasOwn(members, name) ? members[name] : undefined;
+    if (schema !== undefined) found.push(...findings(document, schema, member, `${at}.${name}`));
+    else if (additionalProperties !== true) found.push(`${at} has an undocumented member ${name}`);
+  }
+  if (Object.keys(value).length < Number(minProperties)) found.push(`${at} has too few members`);
+  return found;
+}
