@@ -19,6 +19,7 @@ import { commandHelp, overview, usage } from "./ctl/help.ts";
 import { ipCommands } from "./ctl/ip.ts";
 import { keyCommands } from "./ctl/key.ts";
 import { leadCommands } from "./ctl/lead.ts";
+import { routeCommands } from "./ctl/route.ts";
 import { tenantCommands } from "./ctl/tenant.ts";
 import { renderJson, safe } from "./ctl/terminal.ts";
 import { vocabularyCommands } from "./ctl/vocabulary.ts";
@@ -27,6 +28,7 @@ import { findDatabaseUrl } from "./database_url.ts";
 /** Every command, in the order in which the help lists them. */
 const commands: readonly Command[] = [
   ...tenantCommands,
+  ...routeCommands,
   ...campaignCommands,
   ...keyCommands,
   ...ipCommands,

@@ -1,0 +1,233 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import postgres from "postgres";
+import { createDatabase, type TestDatabase } from "../support/database.ts";
+import { ctl, runCtl } from "../support/server.ts";
+
+let database: TestDatabase;
+let sql: postgres.Sql;
+let on: { readonly databaseUrl: string };
+
+before(async () => {
+  database = await createDatabase();
+  on = { databaseUrl: database.url };
+  sql = postgres(database.url, { max: 2, onnotice: () => {} });
+  await ctl(["tenant", "add", "acme"], on);
+  await ctl(["tenant", "add", "box", "--sandbox"], on);
+});
+after(async () => {
+  await sql.end();
+  await database.drop();
+});
+
+const route = (...args: string[]) => ctl(["tenant", "route", ...args], on);
+const refused = (...args: string[]) => runCtl(["tenant", "route", ...args, "--json"], on);
+const secretShape = /^whsec_[A-Za-z0-9+/]{43}=$/;
+
+async function stored() {
+  const [row] = await sql`
+    select r.*, t.has_route from tenant as t left join actions.route as r on r.tenant_id = t.id
+    where t.slug = 'acme'`;
+  return row as Record<string, unknown>;
+}
+
+test("tenant route shows a tenant without a route, and says that its leads wait", async () => {
+  assert.deepEqual(await route("acme"), { tenant: "acme", crm_url: null, email: null });
+  assert.match((await runCtl(["tenant", "route", "acme"], on)).stdout, /has no route; its leads wait/);
+  assert.equal((await stored()).has_route, false);
+});
+
+test("--crm-url makes a secret and shows it this once", async () => {
+  const { crm_secret, ...rest } = await route("acme", "--crm-url", "HTTPS://CRM.Example.com/leads?k=1");
+  assert.deepEqual(rest, { tenant: "acme", crm_url: "https://crm.example.com/leads?k=1", email: null });
+  assert.match(crm_secret, secretShape);
+  const row = await stored();
+  assert.deepEqual([row.crm_secret, row.has_route], [crm_secret, true]);
+  assert.deepEqual(await route("acme"), rest);
+  const { stdout, stderr } = await runCtl(["tenant", "route", "acme"], on);
+  assert.doesNotMatch(stdout + stderr, /whsec_/);
+});
+
+test("the text says the secret and that it is not shown again", async () => {
+  const { stdout } = await runCtl(["tenant", "route", "acme", "--rotate-secret"], on);
+  assert.match(stdout, /Signing secret: whsec_[A-Za-z0-9+/]{43}=\n\nStore it now/);
+});
+
+test("the same address keeps its secret; --email leaves the CRM alone", async () => {
+  const { crm_secret } = await stored();
+  assert.deepEqual(await route("acme", "--crm-url", "https://crm.example.com/leads?k=1"), {
+    tenant: "acme",
+    crm_url: "https://crm.example.com/leads?k=1",
+    email: null,
+  });
+  assert.deepEqual(await route("acme", "--email", " sales@acme.example "), {
+    tenant: "acme",
+    crm_url: "https://crm.example.com/leads?k=1",
+    email: "sales@acme.example",
+  });
+  assert.equal((await stored()).crm_secret, crm_secret);
+});
+
+test("--rotate-secret makes another one, and the one before signs a day longer", async () => {
+  const { crm_secret: before } = await stored();
+  const { crm_secret } = await route("acme", "--rotate-secret");
+  assert.notEqual(crm_secret, before);
+  const row = await stored();
+  assert.deepEqual([row.crm_secret, row.crm_secret_before], [crm_secret, before]);
+  const hoursLeft = ((row.crm_secret_before_until as Date).getTime() - Date.now()) / 3_600_000;
+  assert.ok(hoursLeft > 23.9 && hoursLeft <= 24.1, String(hoursLeft));
+  const [due] = await sql`select * from actions.begin_effects('e1', 'acme', gen_random_uuid(), 1)`;
+  assert.deepEqual([due?.crm_secret, due?.crm_secret_before], [crm_secret, before]);
+  await sql`update actions.route set crm_secret_before_until = now() - interval '1 second'`;
+  const [late] = await sql`select * from actions.begin_effects('e1', 'acme', gen_random_uuid(), 1)`;
+  assert.deepEqual([late?.crm_secret, late?.crm_secret_before], [crm_secret, null]);
+});
+
+test("another address gets another secret, and the one before signs no longer", async () => {
+  const { crm_secret: before } = await stored();
+  const { crm_secret } = await route("acme", "--crm-url", "https://crm2.example.com/");
+  assert.match(crm_secret, secretShape);
+  assert.notEqual(crm_secret, before);
+  assert.equal((await stored()).crm_secret_before, null);
+});
+
+test("--clear takes one part away, the last part the whole route", async () => {
+  assert.deepEqual(await route("acme", "--clear", "crm"), {
+    tenant: "acme",
+    crm_url: null,
+    email: "sales@acme.example",
+  });
+  const row = await stored();
+  assert.deepEqual([row.crm_secret, row.crm_secret_before, row.has_route], [null, null, true]);
+  assert.deepEqual(await route("acme", "--clear", "email"), { tenant: "acme", crm_url: null, email: null });
+  assert.equal((await stored()).has_route, false);
+  assert.equal((await sql`select from actions.route`).length, 0);
+});
+
+test("--rotate-secret without a CRM route is refused", async () => {
+  const { code, stdout, stderr } = await refused("acme", "--rotate-secret");
+  assert.deepEqual([code, stdout], [1, ""]);
+  assert.match(stderr, /has no CRM route; --crm-url makes one/);
+});
+
+test("an unknown tenant is refused", async () => {
+  const { code, stderr } = await refused("nobody", "--email", "a@b.example");
+  assert.equal(code, 1);
+  assert.match(stderr, /There is no tenant nobody/);
+});
+
+test("a sandbox tenant is refused, in so many words, and has no route afterwards", async () => {
+  for (const change of [["--crm-url", "https://crm.example.com/"], ["--email", "a@b.example"], []]) {
+    const { code, stdout, stderr } = await refused("box", ...change);
+    assert.deepEqual([code, stdout], [1, ""]);
+    assert.match(
+      stderr,
+      /^Tenant box is a sandbox: its leads go nowhere, so it has no CRM route and no email route/,
+    );
+  }
+  assert.equal((await sql`select from actions.route`).length, 0);
+});
+
+test("the database itself refuses it: by direct SQL, by function, and for a tenant that becomes a sandbox", async () => {
+  const rule = { code: "23503", constraint_name: "a_sandbox_tenant_has_no_route" };
+  const [box] = await sql<{ id: number }[]>`select id from tenant where slug = 'box'`;
+  const id = box?.id as number;
+  await assert.rejects(sql`insert into actions.route (tenant_id, email) values (${id}, 'a@b.example')`, rule);
+  await assert.rejects(
+    sql`select actions.set_route(${id}, null, 'a@b.example', false, false, false, 'x', '1 day')`,
+    rule,
+  );
+  await assert.rejects(
+    sql`insert into actions.route (tenant_id, email, sandbox) overriding system value
+      values (${id}, 'a@b.example', true)`,
+  );
+  await route("acme", "--email", "sales@acme.example");
+  await assert.rejects(sql`update actions.route set tenant_id = ${id}`, rule);
+  await assert.rejects(sql`update tenant set sandbox = true where slug = 'acme'`, rule);
+  await assert.rejects(sql`update actions.route set sandbox = true`);
+  assert.equal((await sql`select from tenant where has_route and sandbox`).length, 0);
+});
+
+test("a tenant that becomes a sandbox at this moment gets no route, whoever comes first", async () => {
+  await sql`insert into tenant (slug, name) values ('race', 'race')`;
+  const other = postgres(database.url, { max: 1, onnotice: () => {} });
+  const outcomes = await sql.begin(async (first) => {
+    await first`update tenant set sandbox = true where slug = 'race'`;
+    // Waits for the first one, and then finds a sandbox.
+    const second = other`insert into actions.route (tenant_id, email)
+      select id, 'a@b.example' from tenant where slug = 'race'`.then(() => "inserted", () => "refused");
+    return [second];
+  });
+  assert.equal(await outcomes[0], "refused");
+  await other.end();
+  assert.equal(
+    (await sql`
+    select from tenant as t join actions.route as r on r.tenant_id = t.id where t.sandbox`).length,
+    0,
+  );
+});
+
+test("the database refuses addresses that the command would refuse", async () => {
+  const [acme] = await sql<{ id: number }[]>`select id from tenant where slug = 'acme'`;
+  for (
+    const email of ["a@b.example,c@d.example", "a b@c.example", "<a@b.example>", "a", "a@b.example\r\nBcc: c"]
+  ) {
+    await assert.rejects(
+      sql`update actions.route set email = ${email} where tenant_id = ${acme?.id as number}`,
+      { code: "23514" },
+      email,
+    );
+  }
+  for (
+    const url of [
+      "http://a.example/",
+      "https://u:p@a.example/",
+      "https://a.example/#x",
+      "https://a b/",
+      "https:///x",
+    ]
+  ) {
+    await assert.rejects(
+      sql`update actions.route set crm_url = ${url}, crm_secret = ${`whsec_${"a".repeat(43)}=`}`,
+      { code: "23514" },
+      url,
+    );
+  }
+});
+
+test("when a route appears, the delivery loops are told at its commit", async () => {
+  await sql`delete from actions.route`;
+  const told = Promise.withResolvers<string>();
+  const listening = await sql.listen("outbox", (payload) => told.resolve(payload));
+  await route("acme", "--email", "sales@acme.example");
+  assert.equal(await told.promise, "");
+  await listening.unlisten();
+});
+
+const wrong: readonly (readonly [string, readonly string[], RegExp])[] = [
+  ["plain HTTP", ["--crm-url", "http://crm.example.com/"], /--crm-url must be an https address/],
+  ["no address", ["--crm-url", "crm.example.com"], /--crm-url must be an https address/],
+  ["a password in the address", ["--crm-url", "https://u:hunter2@crm.example.com"], /must not hold a user/],
+  ["a fragment", ["--crm-url", "https://crm.example.com/#hunter2"], /must not have a fragment/],
+  ["an endless address", ["--crm-url", `https://crm.example.com/${"x".repeat(2_000)}`], /longer than 2000/],
+  ["no email address", ["--email", "sales"], /--email must be one address/],
+  ["two email addresses", ["--email", "a@b.example,c@d.example"], /--email must be one address/],
+  ["an email address with a name", ["--email", "A <a@b.example>"], /--email must be one address/],
+  [
+    "a header after the address",
+    ["--email", "a@b.example\r\nBcc: c@d.example"],
+    /--email must be one address/,
+  ],
+  ["an unknown part", ["--clear", "all"], /--clear must be crm or email/],
+  ["a part that is set and cleared", ["--clear", "crm", "--crm-url", "https://a.example/"], /goes without/],
+  ["a secret that is rotated and cleared", ["--clear", "crm", "--rotate-secret"], /goes without/],
+  ["an address that is set and cleared", ["--clear", "email", "--email", "a@b.example"], /goes without/],
+];
+for (const [what, args, message] of wrong) {
+  test(`tenant route with ${what} is wrong usage, and the value is not repeated`, async () => {
+    const { code, stdout, stderr } = await refused("acme", ...args);
+    assert.deepEqual([code, stdout], [2, ""]);
+    assert.match(stderr, message);
+    assert.doesNotMatch(stderr, /hunter2/);
+  });
+}
