@@ -18,9 +18,9 @@ export interface Claim {
 
 /** Where effects are claimed and recorded; it throws when the database is away. */
 export interface EffectRecords {
-  begin(
+  claim(
     event: { readonly eventId: string; readonly tenant: string },
-    claim: { readonly lease: string; readonly leaseMs: number },
+    lease: { readonly id: string; readonly ms: number },
   ): Promise<Begun>;
   settle(claim: Claim, reason: string | null): Promise<void>;
 }
@@ -69,7 +69,7 @@ export class Effects {
   async perform(event: DeliveredEvent): Promise<Performed> {
     const { records, effectTimeoutMs } = this.#options;
     const lease = randomUUID();
-    const begun = await records.begin(event, { lease, leaseMs: effectTimeoutMs + leaseMarginMs });
+    const begun = await records.claim(event, { id: lease, ms: effectTimeoutMs + leaseMarginMs });
     if (begun.kind !== "begun") return { kind: begun.kind };
     const run = async (effect: Effect) => {
       const state = begun.states[effect];

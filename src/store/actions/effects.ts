@@ -62,17 +62,17 @@ export class EffectStore {
   }
 
   /**
-   * Looks up the tenant's route and claims what is left to do for the event, for `leaseMs`. The id `lease`
-   * goes with it to {@linkcode EffectStore.settle}.
+   * Looks up the tenant's route and claims what is left to do for the event. The lease's id goes with it to
+   * {@linkcode EffectStore.settle}.
    */
-  async begin(
+  async claim(
     event: { readonly eventId: string; readonly tenant: string },
-    claim: { readonly lease: string; readonly leaseMs: number },
+    lease: { readonly id: string; readonly ms: number },
   ): Promise<Begun> {
     const [row] = await this.#run((sql) =>
       sql<BegunRow[]>`
         select * from actions.begin_effects(
-          ${event.eventId}, ${event.tenant}, ${claim.lease}::uuid, ${claim.leaseMs}::int
+          ${event.eventId}, ${event.tenant}, ${lease.id}::uuid, ${lease.ms}::int
         )`
     );
     if (row === undefined) return { kind: "unknown_tenant" };
