@@ -15,14 +15,14 @@ export type ExpectedAnswer =
   | { readonly status: 400 | 413 };
 
 /** One body. */
-export interface Example {
+export interface Example<A extends ExpectedAnswer = ExpectedAnswer> {
   readonly title: string;
   /** What it shows, in one sentence. */
   readonly about: string;
   /** As it goes over the wire. */
   readonly body: string;
   readonly idempotencyKey?: string;
-  readonly answer: ExpectedAnswer;
+  readonly answer: A;
 }
 
 /** What stands in for what the service makes up: ids, times, the key's label. */
@@ -40,7 +40,10 @@ function pretty(body: unknown): string {
   return JSON.stringify(body, null, 2);
 }
 
-function accepted(title: string, about: string, body: object, ...flags: Flag[]): Example {
+/** A body that becomes a lead. */
+export type AcceptedExample = Example<Extract<ExpectedAnswer, { status: 202 }>>;
+
+function accepted(title: string, about: string, body: object, ...flags: Flag[]): AcceptedExample {
   return { title, about, body: pretty(body), answer: { status: 202, flags } };
 }
 
@@ -97,7 +100,7 @@ const flagged: Readonly<Record<Flag, object>> = {
 /** One accepted lead for each flag. */
 export const flagExamples = Object.fromEntries(
   flagNames.map((flag) => [flag, accepted(flag, flags[flag], flagged[flag], flag)]),
-) as Record<Flag, Example>;
+) as Record<Flag, AcceptedExample>;
 
 /** The bodies of {@linkcode failureExamples} that are too long to be shown. */
 const overlong = "All of it, again and again. ".repeat(limits.bodyBytesMax / 27);

@@ -45,7 +45,7 @@ export function shellSnippets(baseUrl: string) {
 
 /** Programs stand indented here, so that nothing takes their lines for this module's own. */
 function unindented(text: string): string {
-  const indent = /^ +/m.exec(text)?.[0] ?? "";
+  const indent = " ".repeat(text.search(/\S/) - 1);
   return `${text.replaceAll(`\n${indent}`, "\n").trim()}\n`;
 }
 

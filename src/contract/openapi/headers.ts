@@ -57,11 +57,11 @@ export const parameters: Readonly<Record<string, Node>> = {
   },
 };
 
-const header = (description: string, schema: Node, example?: unknown): Node => ({
+const header = (description: string, schema: Node, example: unknown): Node => ({
   description,
   required: true,
   schema,
-  ...(example === undefined ? {} : { example }),
+  example,
 });
 
 const origin = header("Any site's scripts may read the answer.", { type: "string", enum: ["*"] }, "*");

@@ -5,7 +5,14 @@
  */
 
 import { type ErrorCode, errors, unreadErrors } from "../errors.ts";
-import { type Example, failureExamples, flagExamples, leadExamples, placeholders } from "../examples.ts";
+import {
+  type AcceptedExample,
+  type Example,
+  failureExamples,
+  flagExamples,
+  leadExamples,
+  placeholders,
+} from "../examples.ts";
 import { fixed, sometimes, withHeaders } from "./headers.ts";
 import { type Node, ref } from "./node.ts";
 import { errorSchemas } from "./schemas.ts";
@@ -103,7 +110,7 @@ function acknowledged(
   return { description, headers: rated, content: jsonOf(ref("schemas", schema), { examples }) };
 }
 
-const acceptedExamples: Readonly<Record<string, Example>> = { ...leadExamples, ...flagExamples };
+const acceptedExamples: Readonly<Record<string, AcceptedExample>> = { ...leadExamples, ...flagExamples };
 
 const acknowledgement = (status: string, flags: readonly string[]): Node => ({
   event_id: placeholders.eventId,
@@ -117,7 +124,7 @@ const acknowledgement = (status: string, flags: readonly string[]): Node => ({
 function accepted(): Response {
   const examples = Object.entries(acceptedExamples).map(([name, { title, answer }]) => [
     name,
-    { summary: title, value: acknowledgement("accepted", answer.status === 202 ? answer.flags : []) },
+    { summary: title, value: acknowledgement("accepted", answer.flags) },
   ]);
   return acknowledged(
     "The lead and its delivery record are on disk, committed together. This is final.",

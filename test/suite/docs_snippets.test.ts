@@ -1,0 +1,262 @@
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { createServer, type IncomingHttpHeaders } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { clientModule } from "../../src/contract/snippets.ts";
+import { World } from "./world.ts";
+
+// A caller's project in which openapi-typescript is installed, so that npx fetches nothing.
+const packages = fileURLToPath(new URL("../../node_modules", import.meta.url));
+const bin = join(packages, ".bin");
+const folder = mkdtempSync(join(tmpdir(), "brief-"));
+symlinkSync(packages, join(folder, "node_modules"));
+after(() => rmSync(folder, { recursive: true }));
+const world = await World.open();
+after(() => world.close());
+await world.start();
+const key = await world.issue();
+
+const text = (await world.send("/api/INTEGRATION.md")).text;
+const snippets = [...text.matchAll(/^```(\w+)\n(.*?)^```$/gms)].map(([, language, code]) => ({
+  language: language as string,
+  code: code as string,
+}));
+const inShell = snippets.filter(({ language }) => language === "sh").map(({ code }) => code);
+
+/** Runs a program in the folder of the snippets, as a caller has it there. */
+function run(command: string, args: readonly string[], env: Record<string, string> = {}) {
+  return new Promise<{ code: number; stdout: string; stderr: string }>((settle) => {
+    execFile(command, args, {
+      cwd: folder,
+      timeout: 60_000,
+      env: {
+        PATH: `${bin}:${process.env.PATH}`,
+        HOME: folder,
+        LEAD_API_KEY: key.text,
+        NO_COLOR: "1",
+        ...env,
+      },
+    }, (error, stdout, stderr) => {
+      settle({ code: error === null ? 0 : Number(error.code ?? 1), stdout, stderr });
+    });
+  });
+}
+
+/** Runs a snippet of the brief and returns what it printed; it must end well and without a complaint. */
+async function shell(code: string): Promise<string> {
+  const { code: exit, stdout, stderr } = await run("sh", ["-e", "-c", code]);
+  assert.equal(exit, 0, stderr);
+  return stdout;
+}
+
+const parsed = (answer: string) => ({
+  status: Number(/^HTTP\/\S+ (\d+)/.exec(answer)?.[1]),
+  json: JSON.parse(answer.slice(answer.indexOf("\r\n\r\n") + 4)),
+});
+
+test("the brief has snippets in the languages that are tested here, and no others", () => {
+  assert.deepEqual([...new Set(snippets.map(({ language }) => language))].sort(), ["json", "sh", "ts"]);
+  assert.equal(inShell.length, 4);
+});
+
+test("curl: the key check answers 422 with the three required fields, and stores nothing", async () => {
+  const answer = parsed(await world.leavesNothing(() => shell(inShell[0] as string)));
+  assert.equal(answer.status, 422);
+  assert.deepEqual(answer.json.fields, { first_name: "required", last_name: "required", phone: "required" });
+});
+
+test("curl: the lead is accepted, and its repeat is a duplicate", async () => {
+  const first = parsed(await shell(inShell[1] as string));
+  assert.deepEqual([first.status, first.json.status, first.json.flags], [202, "accepted", []]);
+  const again = parsed(await shell(inShell[1] as string));
+  assert.deepEqual([again.status, again.json.event_id], [200, first.json.event_id]);
+  const sample = JSON.parse(snippets.find(({ language }) => language === "json")?.code ?? "");
+  assert.deepEqual(Object.keys(first.json), Object.keys(sample));
+});
+
+test("curl: the vocabulary comes as JSON", async () => {
+  const { project_area } = JSON.parse(await shell(inShell[3] as string));
+  assert.equal(project_area.length, 37);
+});
+
+test("openapi-typescript makes types from the live document, and a client on them compiles strictly", async () => {
+  await shell(inShell[2] as string);
+  assert.match(readFileSync(join(folder, "lead-intake.d.ts"), "utf8"), /export interface paths/);
+  writeFileSync(join(folder, "typed.ts"), typedClient);
+  const { code, stderr } = await run("deno", ["check", "--no-config", "typed.ts"]);
+  assert.equal(code, 0, stderr);
+  const accepted = await run("node", ["typed.ts"], {
+    BASE_URL: text.match(/POST (\S+)\/v1\/intake`/)?.[1] ?? "",
+  });
+  assert.equal(accepted.stdout, "accepted\n", accepted.stderr);
+});
+
+/** Each expected error would be reported as unused, if the types let it through. */
+const typedClient = `\
+import type { components, paths } from "./lead-intake.d.ts";
+
+type Post = paths["/v1/intake"]["post"];
+type Lead = components["schemas"]["Lead"];
+type Body<S extends keyof Post["responses"]> = Post["responses"][S] extends
+  { content: { "application/json": infer B } } ? B : never;
+type Headers = NonNullable<Post["parameters"]["header"]>;
+
+const smallest: Lead = { first_name: "Ada", last_name: "Lovelace", phone: "(555) 123-4567" };
+const whole: Lead = { ...smallest, email: null, project_service: "remodel", cost: 12.5, campaign: "spring" };
+// @ts-expect-error phone is required
+const partial: Lead = { first_name: "Ada", last_name: "Lovelace" };
+// @ts-expect-error cost is a number
+const priced: Lead = { ...smallest, cost: "12.50" };
+// @ts-expect-error first_name cannot be null
+const nameless: Lead = { ...smallest, first_name: null };
+void [whole, partial, priced, nameless];
+
+async function send(lead: Lead, headers: Headers): Promise<Body<202> | Body<200>> {
+  const answer = await fetch(process.env.BASE_URL + "/v1/intake", {
+    method: "POST",
+    headers: { ...headers, "Content-Type": "application/json", "X-API-Key": process.env.LEAD_API_KEY ?? "" },
+    body: JSON.stringify(lead),
+  });
+  if (answer.status === 202) return await answer.json() as Body<202>;
+  if (answer.status === 200) return await answer.json() as Body<200>;
+  if (answer.status === 422) {
+    const refused = await answer.json() as Body<422>;
+    const reason: "required" | "too_long" | undefined = refused.fields.phone;
+    // @ts-expect-error cost is never too long
+    const cost: "too_long" | undefined = refused.fields.cost;
+    throw new Error([refused.request_id, reason, cost].join());
+  }
+  const limited = await answer.json() as Body<429>;
+  const id: string | undefined = limited.request_id;
+  throw new Error([limited.error, id].join());
+}
+
+const acknowledged = await send(smallest, { "Idempotency-Key": "acme:typed:1", "X-Request-Id": "typed" });
+const flag: components["schemas"]["Flag"] | undefined = acknowledged.flags[0];
+void flag;
+console.log(acknowledged.status);
+`;
+
+/** The snippets in TypeScript, each under the name that its first line gives. */
+const programs = snippets.filter(({ language }) => language === "ts").map(({ code }) => ({
+  name: /^\/\/ (\w+\.ts):/.exec(code)?.[1] ?? "",
+  code,
+}));
+
+test("TypeScript: the client compiles strictly, checks its key, and sends a lead", async () => {
+  assert.deepEqual(programs.map(({ name }) => name), ["lead_intake.ts", "send.ts"]);
+  for (const { name, code } of programs) writeFileSync(join(folder, name), code);
+  const { code, stderr } = await run("deno", ["check", "--no-config", "send.ts"]);
+  assert.equal(code, 0, stderr);
+  const sent = await run("node", ["send.ts"]);
+  assert.match(sent.stdout, /^accepted [0-9a-z]+ \[\]\n$/, sent.stderr);
+  const repeated = await run("node", ["send.ts"]);
+  assert.equal(repeated.stdout, sent.stdout.replace("accepted", "duplicate"));
+});
+
+test("TypeScript: the client runs on Deno too", async () => {
+  const sent = await run("deno", [
+    "run",
+    "--no-config",
+    "--no-prompt",
+    "--allow-net",
+    "--allow-env",
+    "send.ts",
+  ]);
+  assert.match(sent.stdout, /^duplicate [0-9a-z]+ \[\]\n$/, sent.stderr);
+});
+
+test("TypeScript: a key that does not work is told from a lead that does not", async () => {
+  const { code, stderr } = await run("node", ["send.ts"], { LEAD_API_KEY: "mistyped" });
+  assert.equal(code, 1);
+  assert.match(stderr, /The key is not accepted/);
+});
+
+/** One scripted answer; `null` cuts the connection. */
+type Scripted = { status: number; headers?: Record<string, string>; body?: unknown } | null;
+
+/** Answers as scripted and remembers what was asked. */
+async function scripted(answers: readonly Scripted[]) {
+  const seen: { headers: IncomingHttpHeaders; body: string; atMs: number }[] = [];
+  const server = createServer(async (request, response) => {
+    let body = "";
+    for await (const chunk of request) body += chunk;
+    const answer = answers[seen.length] ?? null;
+    seen.push({ headers: request.headers, body, atMs: performance.now() });
+    if (answer === null) return request.socket.destroy();
+    response.writeHead(answer.status, { "X-Request-Id": "scripted", ...answer.headers });
+    response.end(typeof answer.body === "string" ? answer.body : JSON.stringify(answer.body ?? {}));
+  });
+  await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
+  const module = join(folder, `client_${(server.address() as AddressInfo).port}.ts`);
+  writeFileSync(module, clientModule(`http://127.0.0.1:${(server.address() as AddressInfo).port}`));
+  const client = await import(module);
+  return { seen, client, close: () => server.close() };
+}
+
+const lead = { first_name: "Ada", last_name: "Lovelace", phone: "(555) 123-4567" };
+const done = {
+  status: 202,
+  body: { event_id: "e", status: "accepted", received_at: "", source: "", flags: [] },
+};
+
+test("TypeScript: 503, a cut connection, half an answer and 429 are retried with one Idempotency-Key", async () => {
+  const { seen, client, close } = await scripted([
+    { status: 503, body: { error: "not_accepting" } },
+    null,
+    { status: 202, body: '{"event_id":' },
+    { status: 429, headers: { "Retry-After": "1" }, body: { error: "rate_limited" } },
+    done,
+  ]);
+  try {
+    assert.deepEqual(await client.sendLead("key", lead, "acme:1"), done.body);
+    assert.equal(seen.length, 5);
+    for (const { headers, body } of seen) {
+      assert.equal(headers["idempotency-key"], "acme:1");
+      assert.equal(headers["x-api-key"], "key");
+      assert.deepEqual(JSON.parse(body), lead);
+    }
+    const waitedMs = (seen[4]?.atMs ?? 0) - (seen[3]?.atMs ?? 0);
+    assert.ok(waitedMs >= 999, `${waitedMs} ms after a Retry-After of 1`);
+  } finally {
+    close();
+  }
+});
+
+for (
+  const [status, error] of [[400, "invalid_json"], [401, "unauthorized"], [413, "body_too_large"], [422, "x"]]
+) {
+  test(`TypeScript: ${status} is not retried, and what was answered is at hand`, async () => {
+    const fields = { phone: "required" };
+    const { seen, client, close } = await scripted([{ status: Number(status), body: { error, fields } }]);
+    try {
+      await assert.rejects(client.sendLead("key", lead, "acme:2"), {
+        status,
+        code: error,
+        requestId: "scripted",
+        fields,
+      });
+      assert.equal(seen.length, 1);
+    } finally {
+      close();
+    }
+  });
+}
+
+test("TypeScript: the key check is one request with the body {}, and only 422 and 401 tell", async () => {
+  const { seen, client, close } = await scripted([{ status: 422 }, { status: 401 }, { status: 429 }]);
+  try {
+    assert.equal(await client.checkKey("key"), true);
+    assert.equal(await client.checkKey("key"), false);
+    await assert.rejects(client.checkKey("key"), { status: 429 });
+    assert.deepEqual(seen.map(({ body }) => body), ["{}", "{}", "{}"]);
+    assert.equal(seen[0]?.headers["idempotency-key"], undefined);
+  } finally {
+    close();
+  }
+});
