@@ -98,48 +98,48 @@ test("openapi-typescript makes types from the live document, and a client on the
 
 /** Each expected error would be reported as unused, if the types let it through. */
 const typedClient = `\
-import type { components, paths } from "./lead-intake.d.ts";
+  import type { components, paths } from "./lead-intake.d.ts";
 
-type Post = paths["/v1/intake"]["post"];
-type Lead = components["schemas"]["Lead"];
-type Body<S extends keyof Post["responses"]> = Post["responses"][S] extends
-  { content: { "application/json": infer B } } ? B : never;
-type Headers = NonNullable<Post["parameters"]["header"]>;
+  type Post = paths["/v1/intake"]["post"];
+  type Lead = components["schemas"]["Lead"];
+  type Body<S extends keyof Post["responses"]> = Post["responses"][S] extends
+    { content: { "application/json": infer B } } ? B : never;
+  type Headers = NonNullable<Post["parameters"]["header"]>;
 
-const smallest: Lead = { first_name: "Ada", last_name: "Lovelace", phone: "(555) 123-4567" };
-const whole: Lead = { ...smallest, email: null, project_service: "remodel", cost: 12.5, campaign: "spring" };
-// @ts-expect-error phone is required
-const partial: Lead = { first_name: "Ada", last_name: "Lovelace" };
-// @ts-expect-error cost is a number
-const priced: Lead = { ...smallest, cost: "12.50" };
-// @ts-expect-error first_name cannot be null
-const nameless: Lead = { ...smallest, first_name: null };
-void [whole, partial, priced, nameless];
+  const smallest: Lead = { first_name: "Ada", last_name: "Lovelace", phone: "(555) 123-4567" };
+  const whole: Lead = { ...smallest, email: null, project_service: "remodel", cost: 12.5, campaign: "spring" };
+  // @ts-expect-error phone is required
+  const partial: Lead = { first_name: "Ada", last_name: "Lovelace" };
+  // @ts-expect-error cost is a number
+  const priced: Lead = { ...smallest, cost: "12.50" };
+  // @ts-expect-error first_name cannot be null
+  const nameless: Lead = { ...smallest, first_name: null };
+  void [whole, partial, priced, nameless];
 
-async function send(lead: Lead, headers: Headers): Promise<Body<202> | Body<200>> {
-  const answer = await fetch(process.env.BASE_URL + "/v1/intake", {
-    method: "POST",
-    headers: { ...headers, "Content-Type": "application/json", "X-API-Key": process.env.LEAD_API_KEY ?? "" },
-    body: JSON.stringify(lead),
-  });
-  if (answer.status === 202) return await answer.json() as Body<202>;
-  if (answer.status === 200) return await answer.json() as Body<200>;
-  if (answer.status === 422) {
-    const refused = await answer.json() as Body<422>;
-    const reason: "required" | "too_long" | undefined = refused.fields.phone;
-    // @ts-expect-error cost is never too long
-    const cost: "too_long" | undefined = refused.fields.cost;
-    throw new Error([refused.request_id, reason, cost].join());
+  async function send(lead: Lead, headers: Headers): Promise<Body<202> | Body<200>> {
+    const answer = await fetch(process.env.BASE_URL + "/v1/intake", {
+      method: "POST",
+      headers: { ...headers, "Content-Type": "application/json", "X-API-Key": process.env.LEAD_API_KEY ?? "" },
+      body: JSON.stringify(lead),
+    });
+    if (answer.status === 202) return await answer.json() as Body<202>;
+    if (answer.status === 200) return await answer.json() as Body<200>;
+    if (answer.status === 422) {
+      const refused = await answer.json() as Body<422>;
+      const reason: "required" | "too_long" | undefined = refused.fields.phone;
+      // @ts-expect-error cost is never too long
+      const cost: "too_long" | undefined = refused.fields.cost;
+      throw new Error([refused.request_id, reason, cost].join());
+    }
+    const limited = await answer.json() as Body<429>;
+    const id: string | undefined = limited.request_id;
+    throw new Error([limited.error, id].join());
   }
-  const limited = await answer.json() as Body<429>;
-  const id: string | undefined = limited.request_id;
-  throw new Error([limited.error, id].join());
-}
 
-const acknowledged = await send(smallest, { "Idempotency-Key": "acme:typed:1", "X-Request-Id": "typed" });
-const flag: components["schemas"]["Flag"] | undefined = acknowledged.flags[0];
-void flag;
-console.log(acknowledged.status);
+  const acknowledged = await send(smallest, { "Idempotency-Key": "acme:typed:1", "X-Request-Id": "typed" });
+  const flag: components["schemas"]["Flag"] | undefined = acknowledged.flags[0];
+  void flag;
+  console.log(acknowledged.status);
 `;
 
 /** The snippets in TypeScript, each under the name that its first line gives. */

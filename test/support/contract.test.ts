@@ -1,3 +1,9 @@
+/**
+ * The check of answers against the OpenAPI document finds what it is there to find.
+ *
+ * @module
+ */
+
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { assertDocumented, type Exchanged } from "./contract.ts";
