@@ -68,7 +68,9 @@ export async function startService(config: Config, log: Log): Promise<Service> {
   addDocuments(router, () => baseUrl);
   const listener = await listenIntake(config, router, log).catch(async (error) => {
     await store.close(0);
-    throw error;
+    // Deno does not say which address it was.
+    const { host: address, port } = config.intakeListen;
+    throw Object.assign(error, { address, port });
   });
   if (config.intakeUrl === null) baseUrl = urlOf(config, listener);
   // Every listener is open; each has said where.
