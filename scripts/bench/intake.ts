@@ -5,10 +5,9 @@
  * @module
  */
 
-import { existsSync, mkdirSync, statSync, writeFileSync } from "node:fs";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
-import { killAll, run } from "./children.ts";
+import { killAll } from "./children.ts";
 import { makeBodies } from "./leads.ts";
 import { describeMachine } from "./machine.ts";
 import type { Bench } from "./measure.ts";
@@ -19,7 +18,8 @@ import { measureLatency } from "./rows/latency.ts";
 import { measureSaturation } from "./rows/saturation.ts";
 import { measureStart } from "./rows/start.ts";
 import { measureStored } from "./rows/stored.ts";
-import { openStage, type Stage } from "./stage.ts";
+import { installPeers, optionsOrExit, runSession, say, type Session } from "./session.ts";
+import { openStage } from "./stage.ts";
 import { buildFolder } from "./targets.ts";
 import { writeLoad, wrkVersion } from "./wrk.ts";
 
@@ -36,42 +36,10 @@ const conditions = [
   "checked after each round: every acknowledged lead is in the store",
 ];
 
-let stage: Stage | undefined;
-let isStopping = false;
-
-async function cleanUp(): Promise<void> {
-  killAll();
-  await stage?.close();
-}
-
-function stopOnSignals(): void {
-  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
-    process.on(signal, async () => {
-      if (isStopping) return;
-      isStopping = true;
-      process.stderr.write(`\n${signal}: ending what was started\n`);
-      await cleanUp();
-      process.exit(130);
-    });
-  }
-}
-
-function say(line: string): void {
-  process.stderr.write(`${line}\n`);
-}
-
-/** The peers' packages are their own; they are installed when they are missing or out of date. */
-async function installPeers(): Promise<void> {
-  const folder = fileURLToPath(new URL(".", import.meta.url));
-  const installed = join(folder, "node_modules", ".package-lock.json");
-  const lock = join(folder, "package-lock.json");
-  if (existsSync(installed) && statSync(installed).mtimeMs >= statSync(lock).mtimeMs) return;
-  say("npm ci --prefix scripts/bench");
-  // With all of the environment: it may name a proxy or a certificate.
-  await run("npm", ["ci", "--prefix", folder], { timeoutMs: 300_000, env: process.env });
-}
-
-async function measureAll(bench: Bench): Promise<{ rows: RowResult[]; failures: string[] }> {
+async function measureAll(
+  bench: Bench,
+  session: Session,
+): Promise<{ rows: RowResult[]; failures: string[] }> {
   const rows: RowResult[] = [];
   const failures: string[] = [];
   for (const measure of [measureSaturation, measureLatency, measureStart, measureStored]) {
@@ -79,7 +47,7 @@ async function measureAll(bench: Bench): Promise<{ rows: RowResult[]; failures: 
       rows.push(...await measure(bench));
     } catch (error) {
       // The other rows are worth having all the same.
-      if (isStopping) throw error;
+      if (session.isStopping) throw error;
       failures.push(`${measure.name}: ${error instanceof Error ? error.stack : error}`);
       killAll();
     }
@@ -87,7 +55,7 @@ async function measureAll(bench: Bench): Promise<{ rows: RowResult[]; failures: 
   return { rows: rows.sort((a, b) => a.row - b.row), failures };
 }
 
-async function main(options: BenchOptions): Promise<number> {
+async function main(options: BenchOptions, session: Session): Promise<number> {
   const wrk = await wrkVersion();
   if (wrk === undefined) {
     say("wrk is missing, the client that posts the leads. On Debian: apt-get install wrk");
@@ -99,7 +67,7 @@ async function main(options: BenchOptions): Promise<number> {
     say(`The machine is busy (load ${machine.loadBefore.toFixed(1)}): take the figures for a smoke test`);
   }
   if (!options.profile) await installPeers();
-  stage = await openStage();
+  const stage = session.stage = await openStage();
   const bodies = makeBodies(bodyCount);
   const bench: Bench = { options, stage, bodies, load: writeLoad(buildFolder, bodies, stage.keys), say };
   if (options.profile) {
@@ -107,7 +75,7 @@ async function main(options: BenchOptions): Promise<number> {
     return 0;
   }
   const postgresql = await stage.describe();
-  const { rows, failures } = await measureAll(bench);
+  const { rows, failures } = await measureAll(bench, session);
   console.log(`\n${renderTable(rows)}`);
   const file = join(buildFolder, "intake.json");
   const asked = { ...options, rows: [...options.rows] };
@@ -119,28 +87,6 @@ async function main(options: BenchOptions): Promise<number> {
   return failures.length === 0 ? 0 : 1;
 }
 
-/** Exits with 2 when the command line is wrong. */
-function optionsOrExit(): BenchOptions | "help" {
-  try {
-    return readOptions(process.argv.slice(2));
-  } catch (error) {
-    say(`${error instanceof Error ? error.message : error}\n\n${help}`);
-    process.exit(2);
-  }
-}
-
-const options = optionsOrExit();
-try {
-  if (options === "help") console.log(help);
-  else {
-    stopOnSignals();
-    process.exitCode = await main(options);
-  }
-} catch (error) {
-  if (!isStopping) {
-    say(error instanceof Error ? error.stack ?? error.message : String(error));
-    process.exitCode = 1;
-  }
-} finally {
-  if (!isStopping) await cleanUp();
-}
+const options = optionsOrExit(readOptions, help);
+if (options === "help") console.log(help);
+else await runSession((session) => main(options, session));

@@ -57,13 +57,8 @@ export function readOptions(args: string[]): BenchOptions | "help" {
   });
   if (values.help === true) return "help";
   const { quick, profile } = values;
-  const rows = values.rows === undefined ? allRows : values.rows.split(",").map(Number);
-  const unknown = rows.filter((row) => !allRows.includes(row));
-  if (unknown.length > 0) {
-    throw new Error(`--rows takes numbers from 1 to ${allRows.length}, such as 1,3`);
-  }
   return {
-    rows: new Set(rows),
+    rows: readRows(values.rows, allRows),
     quick,
     profile,
     rounds: wholeNumber("rounds", values.rounds) ?? (quick ? 2 : 5),
@@ -76,10 +71,20 @@ export function readOptions(args: string[]): BenchOptions | "help" {
   };
 }
 
-function wholeNumber(name: string, text: string | undefined): number | undefined {
+/** Reads an option that is a whole number; `undefined` when it was not given. */
+export function wholeNumber(name: string, text: string | undefined): number | undefined {
   if (text === undefined) return undefined;
   if (!/^[1-9]\d{0,8}$/.test(text)) {
     throw new Error(`--${name} takes a whole number from 1`);
   }
   return Number(text);
+}
+
+/** Reads `--rows`: the numbers of the rows to measure, all of them when it was not given. */
+export function readRows(text: string | undefined, all: readonly number[]): Set<number> {
+  const rows = text === undefined ? all : text.split(",").map(Number);
+  if (!rows.every((row) => all.includes(row))) {
+    throw new Error(`--rows takes numbers from 1 to ${all.length}, such as 1,3`);
+  }
+  return new Set(rows);
 }

@@ -28,14 +28,12 @@ const shown = 40;
 
 /** Runs the round and returns the hottest functions as text. */
 export async function profile(bench: Bench): Promise<string> {
-  const old = readdirSync(buildFolder).filter((name) => name.endsWith(".cpuprofile"));
-  for (const name of old) rmSync(join(buildFolder, name));
   const { options } = bench;
+  const profiled = openProfile();
   const perSecond = await onFreshDatabase(
     bench,
     async ({ url: databaseUrl }) => {
-      const nodeFlags = ["--cpu-prof", `--cpu-prof-dir=${buildFolder}`];
-      const target = await startOurs({ databaseUrl, nodeFlags });
+      const target = await startOurs({ databaseUrl, nodeFlags: profiled.nodeFlags });
       try {
         const round = {
           connections: options.inFlight,
@@ -48,13 +46,30 @@ export async function profile(bench: Bench): Promise<string> {
       }
     },
   );
-  const name = readdirSync(buildFolder).find((name) => name.endsWith(".cpuprofile"));
-  if (name === undefined) throw new Error("Node wrote no .cpuprofile");
-  const file = join(buildFolder, name);
-  return [
-    `${digits(perSecond)} leads/s under the profiler; ${file}`,
-    ...hottest(JSON.parse(readFileSync(file, "utf8"))),
-  ].join("\n");
+  return [`${digits(perSecond)} leads/s under the profiler`, ...profiled.read()].join("\n");
+}
+
+/** A profile that a process is going to write. */
+export interface Profile {
+  /** Flags of Node for that process. */
+  readonly nodeFlags: readonly string[];
+  /** Lines of text, once the process has ended: the file, and the hottest functions. */
+  read(): string[];
+}
+
+/** Removes profiles of earlier runs and says how the next one is made. */
+export function openProfile(): Profile {
+  const profiles = () => readdirSync(buildFolder).filter((name) => name.endsWith(".cpuprofile"));
+  for (const name of profiles()) rmSync(join(buildFolder, name));
+  return {
+    nodeFlags: ["--cpu-prof", `--cpu-prof-dir=${buildFolder}`],
+    read() {
+      const [name] = profiles();
+      if (name === undefined) throw new Error("Node wrote no .cpuprofile");
+      const file = join(buildFolder, name);
+      return [file, ...hottest(JSON.parse(readFileSync(file, "utf8")))];
+    },
+  };
 }
 
 /** Functions by the time spent in themselves, in percent of the time that was not idle. */

@@ -8,13 +8,13 @@ import { digits, type Figure, withSpread } from "./stats.ts";
 
 /** One line of the table. */
 export interface RowResult {
-  /** The number of the issue's row; row 6 has two lines. */
+  /** The number of the issue's row; some have two lines. */
   readonly row: number;
   readonly what: string;
   /** `null` when it could not be measured. */
   readonly value: Figure | null;
   /** `×` for a ratio. */
-  readonly unit: "×" | "MiB" | "s" | "";
+  readonly unit: "×" | "MiB" | "s" | "ms" | "";
   readonly target: { readonly atLeast: number } | { readonly atMost: number };
   /** What is held against the target: the median, except where the worst has to meet it. */
   readonly judged: "median" | "highest";

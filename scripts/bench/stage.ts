@@ -12,6 +12,7 @@ import { makeKey } from "../../src/contract/api_key.ts";
 import { migrate } from "../../src/store/migrate.ts";
 import { type EmbeddedPostgres, startPostgres } from "../embedded_postgres.ts";
 import { childrenOf } from "../processes.ts";
+import { cpuSeconds, endedCpuSeconds } from "./usage.ts";
 
 /**
  * What differs from PostgreSQL's defaults, or matters so much that it is said; the same for everybody.
@@ -38,6 +39,7 @@ export const keyCount = 16;
 
 /** A copy of the template. */
 export interface Database {
+  readonly name: string;
   readonly url: string;
   readonly sql: postgres.Sql;
   /** The newest event id, `""` when there is none. */
@@ -46,6 +48,8 @@ export interface Database {
   countAfter(eventId: string): Promise<number>;
   /** Waits until nobody but us is connected: then the others' statistics are in. */
   quiet(): Promise<void>;
+  /** Ends our own connection; it can then be a template. */
+  disconnect(): Promise<void>;
   drop(): Promise<void>;
 }
 
@@ -95,15 +99,16 @@ export class Stage {
     return Object.fromEntries(rows.map(({ name, value }) => [name, value]));
   }
 
-  /** A new database that is equal to the template. */
-  async createDatabase(): Promise<Database> {
+  /** A new database that is equal to the template, to which nobody may be connected. */
+  async createDatabase(template = "template_bench"): Promise<Database> {
     this.#databases += 1;
     const name = `bench_${this.#databases}`;
     // Copied through the WAL, which takes no checkpoint.
-    await this.#admin.unsafe(`create database ${name} template template_bench strategy wal_log`);
+    await this.#admin.unsafe(`create database ${name} template ${template} strategy wal_log`);
     const url = this.#server.databaseUrl(name);
     const sql = connect(url);
     return {
+      name,
       url,
       sql,
       async newest() {
@@ -115,6 +120,7 @@ export class Stage {
         return Number(row?.n);
       },
       quiet: () => this.#quiet(name),
+      disconnect: () => sql.end({ timeout: 5 }),
       drop: async () => {
         await sql.end({ timeout: 5 });
         await this.#admin.unsafe(`drop database ${name} with (force)`);
@@ -136,6 +142,18 @@ export class Stage {
   /** The processes of the server that run now. */
   pids(): number[] {
     return [this.#server.pid, ...childrenOf(this.#server.pid).map(({ pid }) => pid)];
+  }
+
+  /** Lets the server count calls of PL/pgSQL functions in a database, for connections that come later. */
+  async trackFunctions(databaseUrl: string): Promise<void> {
+    await this.#admin.unsafe(
+      `alter database ${new URL(databaseUrl).pathname.slice(1)} set track_functions = 'pl'`,
+    );
+  }
+
+  /** Seconds of processor time of all its processes since its start, those included that have ended. */
+  cpuSeconds(): number {
+    return cpuSeconds(this.pids()) + endedCpuSeconds(this.#server.pid);
   }
 
   /** The server's totals. Those of a connection are in once it is closed. */
@@ -182,6 +200,10 @@ async function seed(url: string): Promise<string[]> {
   try {
     for (let tenant = 1; tenant <= tenantCount; tenant += 1) {
       await sql`insert into tenant (slug, name) values (${`tenant-${tenant}`}, ${`Tenant ${tenant}`})`;
+      // Without a route nothing is delivered.
+      await sql`
+        insert into actions.route (tenant_id, email)
+        select id, slug || '@example.com' from tenant where slug = ${`tenant-${tenant}`}`;
     }
     for (const [index, key] of keys.entries()) {
       const digest = createHash("sha256").update(key).digest("hex");

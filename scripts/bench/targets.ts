@@ -42,11 +42,13 @@ export interface OursOptions {
   readonly databaseUrl: string;
   /** Flags of Node, such as the profiler's. */
   readonly nodeFlags?: readonly string[];
+  /** Further settings. */
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 /** Starts the process of our server and does not wait for it. */
 export async function spawnOurs(
-  { databaseUrl, nodeFlags = [] }: OursOptions,
+  { databaseUrl, nodeFlags = [], env = {} }: OursOptions,
 ): Promise<{ child: ChildProcess; base: string; logFile: string }> {
   const port = await freePort();
   // The access log goes to a file, all of it, as under a service manager.
@@ -59,6 +61,7 @@ export async function spawnOurs(
       ...Object.fromEntries(others.map((name) => [name, "127.0.0.1:0"])),
       ...raised,
       ...raisedKeys,
+      ...env,
       DATABASE_URL: databaseUrl,
       INTAKE_LISTEN: `127.0.0.1:${port}`,
     },

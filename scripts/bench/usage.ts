@@ -26,16 +26,21 @@ const ticksPerSecond = 100;
 
 /** Seconds of processor time that processes have taken together; those that are gone count nothing. */
 export function cpuSeconds(pids: readonly number[]): number {
-  let ticks = 0;
-  for (const pid of pids) {
-    try {
-      const text = readFileSync(`/proc/${pid}/stat`, "utf8");
-      // After the program's name in parentheses, utime and stime are the 12th and 13th field.
-      const fields = text.slice(text.lastIndexOf(")") + 2).split(" ");
-      ticks += Number(fields[11]) + Number(fields[12]);
-    } catch {
-      // It has ended.
-    }
+  return pids.reduce((sum, pid) => sum + ticks(pid, 11) + ticks(pid, 12), 0) / ticksPerSecond;
+}
+
+/** Seconds of processor time of the children that a process has started and that have ended. */
+export function endedCpuSeconds(pid: number): number {
+  return (ticks(pid, 13) + ticks(pid, 14)) / ticksPerSecond;
+}
+
+// After the program's name in parentheses: utime, stime and those of ended children are the 12th to 15th field.
+function ticks(pid: number, field: number): number {
+  try {
+    const text = readFileSync(`/proc/${pid}/stat`, "utf8");
+    return Number(text.slice(text.lastIndexOf(")") + 2).split(" ")[field]);
+  } catch {
+    // It has ended.
+    return 0;
   }
-  return ticks / ticksPerSecond;
 }

@@ -1,0 +1,54 @@
+/**
+ * graphile-worker as a peer: a job an event. `prepare` fills its queue, `work` delivers.
+ *
+ * @module
+ */
+
+import { createRequire } from "node:module";
+import process from "node:process";
+import { readChunks } from "./backlog.mjs";
+import { post } from "./post.mjs";
+
+// Spared: a line for every job that succeeds.
+process.env.NO_LOG_SUCCESS = "1";
+const require = createRequire(import.meta.url);
+const { Logger, makeWorkerUtils, run } = require("graphile-worker");
+
+const connectionString = process.env.DATABASE_URL;
+const logger = new Logger(() => (level, message) => {
+  if (level === "error" || level === "warning") {
+    process.stderr.write(`${message}\n`);
+  }
+});
+
+async function prepare() {
+  const utils = await makeWorkerUtils({ connectionString, logger });
+  await utils.migrate();
+  for await (const chunk of readChunks(5_000)) {
+    await utils.addJobs(chunk.map((payload) => ({ identifier: "deliver", payload })));
+  }
+  await utils.release();
+}
+
+async function work() {
+  const runner = await run({
+    preset: {
+      worker: {
+        connectionString,
+        logger,
+        concurrentJobs: Number(process.env.CONCURRENCY),
+        maxPoolSize: 10,
+        localQueue: { size: Number(process.env.QUEUE_SIZE) },
+        completeJobBatchDelay: Number(process.env.COMPLETE_DELAY_MS),
+        failJobBatchDelay: 0,
+      },
+    },
+    taskList: { deliver: (payload) => post(payload) },
+    parsedCronItems: [],
+  });
+  // It stops on SIGTERM by itself.
+  await runner.promise;
+  process.exit(0);
+}
+
+await (process.argv[2] === "prepare" ? prepare() : work());

@@ -1,0 +1,49 @@
+/**
+ * pg-boss as a peer: a job an event. `prepare` fills its queue, `work` delivers batch by batch.
+ *
+ * @module
+ */
+
+import { createRequire } from "node:module";
+import process from "node:process";
+import { readChunks } from "./backlog.mjs";
+import { post } from "./post.mjs";
+
+const require = createRequire(import.meta.url);
+const { PgBoss } = require("pg-boss");
+
+const boss = new PgBoss({
+  connectionString: process.env.DATABASE_URL,
+  max: 10,
+  // Spared: nothing is left to keep up in a round.
+  schedule: false,
+  supervise: false,
+});
+boss.on("error", (error) => process.stderr.write(`${error.stack ?? error}\n`));
+await boss.start();
+
+async function prepare() {
+  await boss.createQueue("deliver", { partition: process.env.PARTITION === "1" });
+  for await (const chunk of readChunks(5_000)) {
+    await boss.insert("deliver", chunk.map((data) => ({ data })));
+  }
+  await boss.stop({ graceful: false });
+}
+
+async function work() {
+  const options = {
+    batchSize: Number(process.env.BATCH_SIZE),
+    localConcurrency: Number(process.env.WORKERS),
+    pollingIntervalSeconds: 0.5,
+    burstWhenBatchFull: true,
+  };
+  await boss.work("deliver", options, async (jobs) => {
+    await Promise.all(jobs.map(({ data }) => post(data)));
+  });
+  process.on("SIGTERM", async () => {
+    await boss.stop({ graceful: false });
+    process.exit(0);
+  });
+}
+
+await (process.argv[2] === "prepare" ? prepare() : work());
