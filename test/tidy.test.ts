@@ -10,7 +10,7 @@ import { existsSync } from "node:fs";
 import { posix } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { importsOf, readSources, type SourceFile, withoutComments } from "./support/source.ts";
+import { importsOf, readSources, type SourceFile, withoutComments, withoutQuotes } from "./support/source.ts";
 
 const files = readSources();
 const byPath = new Map(files.map((file) => [file.path, file]));
@@ -61,6 +61,7 @@ const testsOfBehaviour: Readonly<Record<string, string>> = {
   "test/tidy.test.ts": "this one",
   "test/lead/vectors.test.ts": "test/vectors/ on the validator",
   "test/pure.test.ts": "the ground floor as a whole",
+  "test/delivery/sql.test.ts": "the functions of the outbox",
   "test/http/": "the server kit on the wire, on both runtimes",
   "test/ctl/": "the operator's command, and the parts of scripts/ctl/",
   "test/suite/": "the wire contract, on Node and on Deno",
@@ -99,9 +100,10 @@ function find(
   );
 }
 
-/** Modules whose text is programs for others to run. */
-const quoted = ["src/contract/snippets.ts"];
-const code = (file: SourceFile) => quoted.includes(file.path) ? "" : withoutComments(file.text);
+/** The program itself, for what it does. */
+const code = (file: SourceFile) => withoutQuotes(file.text);
+/** With what it says in strings over several lines, such as SQL. */
+const quotes = (file: SourceFile) => withoutComments(file.text);
 
 test("imports run one way, and no surface imports another", () => {
   none(inSrc.flatMap((file) =>
@@ -180,11 +182,13 @@ test("SQL is in src/store and sql/ only", () => {
   const tag = /\b(sql|transaction)(<[^`]*>)?`|\.unsafe\(/;
   const statement =
     /(^|["'`])\s*(select\s.*\bfrom\s|insert\s+into\s|update\s+\w+\s+set\s|delete\s+from\s|(create|alter|drop)\s+(table|index|function|role)\s)/i;
-  none(find(elsewhere, tag, code), find(elsewhere, statement, code));
+  none(find(elsewhere, tag, code), find(elsewhere, statement, quotes));
 });
 
 test("no transaction of postgres.js is used outside the migration", () => {
-  none(find(inSrc.filter((file) => file.path !== "src/store/migrate.ts"), /\.(begin|savepoint)\(/, code));
+  none(
+    find(inSrc.filter((file) => file.path !== "src/store/migrate.ts"), /sql\w*\.(begin|savepoint)\(/i, code),
+  );
 });
 
 test("the environment is read in config.ts and by the programs themselves only", () => {
@@ -196,6 +200,10 @@ test("standard output and standard error are for the log and the programs themse
   const writers = ["src/log.ts", "src/main.ts", "src/actions/main.ts"];
   const writing = /\bconsole\.|\bprocess\.(stdout|stderr)\b/;
   none(find(inSrc.filter((file) => !writers.includes(file.path)), writing, code));
+});
+
+test("paths are made from addresses with fileURLToPath, so that they may have spaces", () => {
+  none(find(modules, /\bnew URL\([^)]*import\.meta\.url\)\.pathname\b/, code));
 });
 
 test("every module opens with what it is for, and every export of src/ says its contract", () => {

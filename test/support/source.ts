@@ -53,6 +53,20 @@ export function withoutComments(text: string): string {
   );
 }
 
+/** A module's text without comments and what template strings say (programs for others, SQL); their expressions stay. */
+export function withoutQuotes(text: string): string {
+  return withoutComments(text).replaceAll(
+    /`(?:[^`\\]|\\[\s\S])*`/g,
+    (quote) =>
+      `\`${
+        quote.slice(1, -1).replaceAll(
+          /\\[\s\S]|\$\{[^{}`]*\}|[^\n]/g,
+          (part) => part.startsWith("${") ? part : "",
+        )
+      }\``,
+  );
+}
+
 /** What a module imports, statically or with `import("…")`. */
 export function importsOf(file: SourceFile): Import[] {
   const text = withoutComments(file.text);
