@@ -18,8 +18,9 @@ import { migrate } from "../src/store/migrate.ts";
 import { dataFolder, publishDatabaseUrl, withdrawDatabaseUrl } from "./database_url.ts";
 import { denoFlags } from "./deno_flags.ts";
 import { type EmbeddedPostgres, startPostgres } from "./embedded_postgres.ts";
+import { explainSetup } from "./explain.ts";
 import { nextFree, takenListeners } from "./listeners.ts";
-import { seed } from "./seed.ts";
+import { seed, type SeedOptions } from "./seed.ts";
 import { endGroup, postWatchdog } from "./watchdog.ts";
 
 const root = fileURLToPath(new URL("../", import.meta.url));
@@ -63,7 +64,7 @@ process.on("SIGINT", onSignal);
 process.on("SIGTERM", onSignal);
 process.on("SIGHUP", onSignal);
 
-start().catch((error) => finish({ code: error instanceof ConfigError ? 2 : 1, message: explain(error) }));
+start().catch((error) => finish({ code: error instanceof ConfigError ? 2 : 1, message: error.message }));
 const { code, message } = await end.promise;
 if (message !== undefined) console.error(`\n${message}`);
 await stop();
@@ -76,11 +77,19 @@ async function start(): Promise<void> {
   const databaseUrl = given ?? await startDatabase();
   if (ending) return;
 
-  const applied = await migrate(databaseUrl);
-  if (applied.length > 0) console.log(`Applied ${applied.length} files of sql/.`);
-  const key = await seed(databaseUrl, { onlyWhenEmpty: given !== undefined });
+  const key = await prepare(databaseUrl, { onlyWhenEmpty: given !== undefined });
   if (ending) return;
   startService(databaseUrl, (addresses) => console.log(welcome(addresses, key)));
+}
+
+async function prepare(databaseUrl: string, options: SeedOptions): Promise<string | undefined> {
+  try {
+    const applied = await migrate(databaseUrl);
+    if (applied.length > 0) console.log(`Applied ${applied.length} files of sql/.`);
+    return await seed(databaseUrl, options);
+  } catch (error) {
+    throw new Error(explainSetup(error, databaseUrl), { cause: error });
+  }
 }
 
 async function refuseTakenAddresses(): Promise<void> {
@@ -137,7 +146,7 @@ function startService(
   });
   service = child;
   postWatchdog(endGroup, { args: [String(child.pid)] });
-  child.on("error", (error) => finish({ code: 1, message: explain(error) }));
+  child.on("error", (error) => finish({ code: 1, message: error.message }));
   child.on("exit", (code, signal) => {
     const how = signal ?? `exit code ${code}`;
     // What it had to say stands above.
@@ -234,8 +243,4 @@ async function stop(): Promise<void> {
     withdrawDatabaseUrl();
     await started.stop();
   }
-}
-
-function explain(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

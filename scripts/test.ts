@@ -2,7 +2,8 @@
  * `npm test`: formatting, lint, types, then all tests on a PostgreSQL that it brings itself.
  *
  * `npm test -- lead` runs the test files that have `lead` in their path, `npm test -- lint types` the steps of these
- * names. All steps run even when one fails, and every failure is named again at the end.
+ * names (format, lint, types, tidy, coverage, node, faults, deno). All steps run even when one fails, and the table at
+ * the end tells which did.
  *
  * @module
  */
@@ -99,7 +100,8 @@ function testSteps(files: readonly string[], options: { readonly complete: boole
   const covered = files.filter((file) =>
     file === "test/pure.test.ts" || coveredFolders.some((folder) => within(folder)(file))
   );
-  const rest = files.filter((file) => !tidy.includes(file) && !covered.includes(file));
+  const faults = files.filter(within("faults"));
+  const rest = files.filter((file) => ![...tidy, ...covered, ...faults].includes(file));
   const suite = files.filter(within("suite"));
   const steps: (Step & { readonly files: readonly string[] })[] = [
     { name: "tidy", files: tidy, run: () => runTests(tidy) },
@@ -109,6 +111,8 @@ function testSteps(files: readonly string[], options: { readonly complete: boole
       run: () => runTests(covered, { coverage: options.complete }),
     },
     { name: "node", files: rest, run: () => runTests(rest, { database: true }) },
+    // They measure how soon the service is back: one at a time.
+    { name: "faults", files: faults, run: () => runTests(faults, { database: true, concurrency: 1 }) },
     {
       name: "deno",
       files: suite,
@@ -123,6 +127,8 @@ interface TestOptions {
   /** With the lines and branches of the covered folders at 100 %. */
   readonly coverage?: boolean;
   readonly database?: boolean;
+  /** How many files at once; left out: one a processor, two at least. */
+  readonly concurrency?: number;
   readonly env?: Readonly<Record<string, string>>;
 }
 
@@ -131,7 +137,7 @@ async function runTests(files: readonly string[], options: TestOptions = {}): Pr
   rmSync(countsFile, { force: true });
   const args = [
     "--test",
-    `--test-concurrency=${Math.max(2, availableParallelism())}`,
+    `--test-concurrency=${options.concurrency ?? Math.max(2, availableParallelism())}`,
     `--test-timeout=${testTimeoutMs}`,
     "--test-reporter=spec",
     "--test-reporter-destination=stdout",

@@ -39,11 +39,14 @@ after(() => {
   checkout.remove();
 });
 
-function start(folder: string, env: Readonly<Record<string, string>> = {}): Start {
-  const child = spawn(process.execPath, ["--import", "./scripts/check_node.js", "scripts/start.ts"], {
+const onNode = [process.execPath, "--import", "./scripts/check_node.js", "scripts/start.ts"];
+const onDeno = ["./node_modules/.bin/deno", "run", "-A", "scripts/start.ts"];
+
+function start(folder: string, env: Readonly<Record<string, string>> = {}, command = onNode): Start {
+  const child = spawn(command[0] ?? "", command.slice(1), {
     cwd: folder,
     // What npm passes on of a person's shell, as far as it matters.
-    env: { PATH: process.env.PATH, ...anyPort, ...env },
+    env: { PATH: process.env.PATH, HOME: process.env.HOME, NO_COLOR: "1", ...anyPort, ...env },
     stdio: ["ignore", "pipe", "pipe"],
   });
   running.add(child);
@@ -139,6 +142,16 @@ test("a second npm start keeps the data and revokes the key of the first", async
   second.child.kill("SIGTERM");
   assert.equal(await second.ended, 0);
   assert.ok(!existsSync(file), "no address of a database that is gone");
+});
+
+test("deno task start does the same, with the service on Deno", async () => {
+  const started = start(checkout.folder, {}, onDeno);
+  const { url, key = "" } = await welcome(started);
+  assert.equal(await checkKey(url, key), 422);
+  const pids = processesOf(started);
+  started.child.kill("SIGINT");
+  assert.equal(await started.ended, 0);
+  await allEnd(pids);
 });
 
 test("a taken address is named, with the setting that chooses another, before anything is started", async () => {

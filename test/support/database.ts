@@ -37,9 +37,15 @@ async function serverUrl(): Promise<string> {
   return server.url;
 }
 
+/** What kind of database a test needs. */
+export interface DatabaseOptions {
+  /** With the current schema; `true` when left out. */
+  readonly migrated?: boolean;
+}
+
 /** Creates a database on the server that all test files share. */
-export async function createDatabase(): Promise<TestDatabase> {
-  return await copyTemplate(await serverUrl());
+export async function createDatabase({ migrated = true }: DatabaseOptions = {}): Promise<TestDatabase> {
+  return await copyTemplate(await serverUrl(), migrated);
 }
 
 /** A PostgreSQL of a test's own, to be killed, stopped and restarted. */
@@ -94,10 +100,10 @@ function databaseUrl(server: string, name: string): string {
   return url.href;
 }
 
-async function copyTemplate(server: string): Promise<TestDatabase> {
+async function copyTemplate(server: string, migrated = true): Promise<TestDatabase> {
   const name = `test_${process.pid}_${randomBytes(6).toString("hex")}`;
   await administer(server, async (sql) => {
-    const template = await ensureTemplate(sql, server);
+    const template = migrated ? await ensureTemplate(sql, server) : "template0";
     await sql`create database ${sql(name)} template ${sql(template)}`;
   });
   return {

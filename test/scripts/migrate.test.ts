@@ -1,0 +1,38 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { createDatabase } from "../support/database.ts";
+import { runToEnd } from "../support/server.ts";
+
+const migrate = (databaseUrl: string) => runToEnd("scripts/migrate.ts", [], { databaseUrl, runtime: "node" });
+
+test("npm run migrate says that a database is current", async () => {
+  const database = await createDatabase();
+  const { code, stdout } = await migrate(database.url);
+  assert.equal(code, 0);
+  assert.equal(stdout, "The database is current\n");
+  await database.drop();
+});
+
+test("npm run migrate applies sql/ to an empty database and names the files", async () => {
+  const database = await createDatabase({ migrated: false });
+  const { code, stdout } = await migrate(database.url);
+  assert.equal(code, 0);
+  assert.match(stdout, /^Applied sql\/0001_tenant\.sql\n/);
+  assert.match(stdout, /^Applied sql\/functions\/accept\.sql$/m);
+  await database.drop();
+});
+
+test("npm run migrate names a database that is not there, without its password", async () => {
+  const { code, stderr } = await migrate("postgres://somebody:hunter2@127.0.0.1:1/leads");
+  assert.equal(code, 1);
+  assert.match(stderr, /127\.0\.0\.1:1/);
+  assert.match(stderr, /ECONNREFUSED/);
+  assert.doesNotMatch(stderr, /hunter2/);
+});
+
+test("npm run migrate refuses what is no address, and does not repeat it", async () => {
+  const { code, stderr } = await migrate("hunter2");
+  assert.equal(code, 1);
+  assert.match(stderr, /DATABASE_URL is no address/);
+  assert.doesNotMatch(stderr, /hunter2/);
+});
