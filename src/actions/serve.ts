@@ -10,6 +10,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { createServer, type Server } from "node:https";
 import type { AddressInfo, Socket } from "node:net";
 import type { PeerCertificate, TLSSocket } from "node:tls";
+import { readBody } from "./request_body.ts";
 import {
   type FilesEvent,
   readServerFiles,
@@ -64,9 +65,6 @@ export interface ActionsListener {
   /** Stops accepting, lets requests finish for at most `graceMs`, then cuts what is left. */
   close(graceMs: number): Promise<void>;
 }
-
-/** An event is a posted body of 64 KiB at most, twice (lead and extra), and what escapes add. */
-export const requestBytesMax = 512 * 1024;
 
 // The service's connections are few and kept; each bound only has to end what is dead.
 const handshakeTimeoutMs = 5_000;
@@ -265,7 +263,8 @@ class MutualTlsServer {
       return this.#options.refuse(413);
     }
     if (body === "aborted") return this.#options.refuse(400);
-    return await this.#options.handle({ method, path, encoding, body: decode(body) });
+    const text = body === "not_utf8" ? null : body.text;
+    return await this.#options.handle({ method, path, encoding, body: text });
   }
 
   #write(response: ServerResponse, { status, body, headers }: ActionsReply): void {
@@ -287,32 +286,4 @@ function namesOf(certificate: PeerCertificate): string[] {
     .flatMap((entry) => /^(?:DNS|URI):([^"]+)$/.exec(entry)?.[1] ?? []);
   const common: unknown = certificate.subject.CN;
   return typeof common === "string" ? [common, ...alternative] : alternative;
-}
-
-/** What is too large is answered at once; the rest of it is read and thrown away, so that the answer arrives. */
-function readBody(request: IncomingMessage): Promise<Uint8Array | "too_large" | "aborted"> {
-  return new Promise((settle) => {
-    const chunks: Uint8Array[] = [];
-    let bytes = 0;
-    request.on("data", (chunk: Uint8Array) => {
-      bytes += chunk.length;
-      if (bytes <= requestBytesMax) {
-        chunks.push(chunk);
-        return;
-      }
-      chunks.length = 0;
-      settle("too_large");
-    });
-    request.on("end", () => settle(Buffer.concat(chunks)));
-    request.on("close", () => settle("aborted"));
-    if (Number(request.headers["content-length"] ?? 0) > requestBytesMax) settle("too_large");
-  });
-}
-
-function decode(bytes: Uint8Array): string | null {
-  try {
-    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
-  } catch {
-    return null;
-  }
 }

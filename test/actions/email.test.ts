@@ -186,6 +186,14 @@ for (const step of ["greeting", "EHLO", "RCPT", "message"] as const) {
   });
 }
 
+test("a server that goes on talking ends with the bound too", async () => {
+  smtp.answers.set("EHLO", "250-and another thing");
+  const startMs = performance.now();
+  const outcome = await mailer({ timeoutMs: 300 }).send(event(), "sales@acme.example", nowMs);
+  assert.deepEqual(outcome, { kind: "failed", reason: "timeout", retryAfterSeconds: null });
+  assert.ok(performance.now() - startMs < 1_500);
+});
+
 test("a server that is not there is smtp_connection", async () => {
   const outcome = await mailer({ port: 1 }).send(event(), "sales@acme.example", nowMs);
   assert.deepEqual(outcome, { kind: "failed", reason: "smtp_connection", retryAfterSeconds: null });

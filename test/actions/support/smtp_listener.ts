@@ -25,7 +25,7 @@ export interface SmtpListener {
   readonly messages: readonly Received[];
   /** Every command line that was heard. */
   readonly commands: readonly string[];
-  /** Other answers than the usual: a line, or `null` to say nothing at all. */
+  /** Other answers than the usual: a line, or `null` to say nothing at all. A line like `250-…` goes on for ever. */
   readonly answers: Map<Step, string | null>;
   close(): Promise<void>;
 }
@@ -76,6 +76,10 @@ function converse(
   const say = (step: Step): boolean => {
     const line = log.answers.has(step) ? log.answers.get(step) as string | null : usual[step];
     if (line !== null) socket.write(`${line}\r\n`);
+    if (/^\d{3}-[^\r]*$/.test(line ?? "")) {
+      const timer = setInterval(() => socket.write(`${line}\r\n`), 20);
+      socket.on("close", () => clearInterval(timer));
+    }
     return line?.startsWith("2") === true || line?.startsWith("3") === true;
   };
   const hear = (line: string) => {
