@@ -23,6 +23,12 @@ export function denoFlags(environment: Environment = {}): string[] {
     "--allow-net",
     `--allow-read=${["sql", ...files].join(",")}`,
     // postgres.js looks for PGSSL and the like when it opens a pool.
-    `--allow-env=${[...Object.keys(variables), "PG*"].join(",")}`,
+    `--allow-env=${[...settingNames(), "PG*"].join(",")}`,
   ];
+}
+
+/** The names of the settings; several that begin alike are one pattern, so that a person can read the command. */
+function settingNames(): string[] {
+  const groups = Map.groupBy(Object.keys(variables), (name) => name.replace(/_.*/, "_*"));
+  return [...groups].map(([pattern, names]) => names.length === 1 ? names[0] as string : pattern);
 }

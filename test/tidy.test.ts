@@ -10,6 +10,7 @@ import { existsSync } from "node:fs";
 import { posix } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { denoFlags } from "../scripts/deno_flags.ts";
 import { importsOf, readSources, type SourceFile, withoutComments, withoutQuotes } from "./support/source.ts";
 
 const files = readSources();
@@ -310,4 +311,10 @@ test("the README opens with the two commands", () => {
   const opening = byPath.get("README.md")?.text.split("\n").slice(0, 40).join("\n") ?? "";
   assert.match(opening, /npm ci && npm start/);
   assert.match(opening, /npm ci && npm test/);
+});
+
+test("the README quotes the permissions that the tests run with on Deno", () => {
+  const command = `deno run ${denoFlags().join(" ")} src/main.ts`;
+  const text = (byPath.get("README.md")?.text ?? "").replaceAll(/['"]|\\\n\s*/g, "");
+  assert.ok(text.includes(command), command);
 });
