@@ -1,20 +1,12 @@
 /**
- * The settings: the one reader of the environment. All faults are reported together, and no value
- * that may be a secret is repeated in a message.
+ * The settings of the service process.
  *
  * @module
  */
 
-import { readFileSync } from "node:fs";
-import { isIP } from "node:net";
 import { limits, type Rate } from "./contract/limits.ts";
-import { isPrivateOrLoopback, type Networks, parseNetworks } from "./http/client.ts";
-
-/** An address to listen on; port 0 asks the system for a free one. */
-export interface ListenAddress {
-  readonly host: string;
-  readonly port: number;
-}
+import { isPrivateOrLoopback, type Networks } from "./http/client.ts";
+import { type Environment, type ListenAddress, SettingsReader } from "./settings.ts";
 
 /** The settings of the service process. */
 export interface Config {
@@ -42,17 +34,6 @@ export interface DeliveryConfig {
   readonly leaseMs: number;
   readonly pollMs: number;
   readonly concurrency: number;
-}
-
-/** Settings that cannot be used; `faults` has one sentence for each. */
-export class ConfigError extends Error {
-  override readonly name = "ConfigError";
-  readonly faults: readonly string[];
-
-  constructor(faults: readonly string[]) {
-    super(`The settings are wrong:\n${faults.map((fault) => `  ${fault}`).join("\n")}`);
-    this.faults = faults;
-  }
 }
 
 /**
@@ -95,178 +76,101 @@ export const variables = {
   DELIVERY_CONCURRENCY: { default: "128", meaning: "deliveries in flight" },
 } as const;
 
-type Environment = Readonly<Record<string, string | undefined>>;
-
 /** Reads the settings. Throws {@linkcode ConfigError} with every fault at once. */
 export function readConfig(environment: Environment): Config {
-  const faults: string[] = [];
-  const read = new Reader(environment, faults);
-  const tls = read.tls();
+  const read = new SettingsReader(variables, environment);
+  const tls = readTls(read);
   const config: Config = {
-    databaseUrl: read.databaseUrl(),
-    intakeListen: read.listen("INTAKE_LISTEN", variables.INTAKE_LISTEN.default),
-    intakeUrl: read.baseUrl("INTAKE_URL"),
+    databaseUrl: read.databaseUrl("DATABASE_URL"),
+    intakeListen: read.listen("INTAKE_LISTEN"),
+    intakeUrl: readBaseUrl(read, "INTAKE_URL"),
     tls,
     trustedProxies: read.networks("TRUSTED_PROXIES"),
-    intakeIpRate: read.rate("INTAKE_IP", limits.ipRate),
-    intakeKeyRate: read.rate("INTAKE_KEY", limits.keyRate),
-    delivery: read.delivery(),
+    intakeIpRate: readRate(read, "INTAKE_IP"),
+    intakeKeyRate: readRate(read, "INTAKE_KEY"),
+    delivery: readDelivery(read),
   };
-  if (tls === null) read.requirePrivate("INTAKE_LISTEN", config.intakeListen);
-  if (faults.length > 0) throw new ConfigError(faults);
+  if (tls === null) requirePrivate(read, "INTAKE_LISTEN", config.intakeListen);
+  read.finish();
   return config;
 }
 
-/** Reads single variables and collects their faults. An empty variable counts as unset. */
-class Reader {
-  readonly #environment: Environment;
-  readonly #faults: string[];
+type Name = keyof typeof variables;
+type Reader = SettingsReader<Name>;
 
-  constructor(environment: Environment, faults: string[]) {
-    this.#environment = environment;
-    this.#faults = faults;
-  }
+function requirePrivate(read: Reader, name: Name, address: ListenAddress): void {
+  if (address.host === "" || isPrivateOrLoopback(address.host)) return;
+  read.faults.push(
+    `${name} is a public address (${address.host}) and there is no certificate: set TLS_CERT_FILE and ` +
+      `TLS_KEY_FILE, or listen on a loopback or private address behind an edge`,
+  );
+}
 
-  #get(name: string): string | null {
-    const value = this.#environment[name]?.trim();
-    return value === undefined || value === "" ? null : value;
-  }
+function readBaseUrl(read: Reader, name: Name): string | null {
+  const value = read.text(name);
+  if (value === null) return null;
+  const url = URL.canParse(value) ? new URL(value) : null;
+  const isBase = url !== null && /^https?:$/.test(url.protocol) && url.search === "" && url.hash === "" &&
+    url.username === "" && url.password === "" && url.pathname === "/";
+  if (!isBase) read.faults.push(`${name} is not a base address such as https://intake.example.com`);
+  return value.replace(/\/+$/, "");
+}
 
-  databaseUrl(): string {
-    const value = this.#get("DATABASE_URL");
-    if (value === null) {
-      this.#faults.push("DATABASE_URL is not set; it names the PostgreSQL database");
-    } else if (!/^postgres(ql)?:\/\//.test(value) || !URL.canParse(value)) {
-      this.#faults.push("DATABASE_URL is not a postgres:// address");
-    }
-    return value ?? "";
-  }
+function readTls(read: Reader): Config["tls"] {
+  const certFile = read.text("TLS_CERT_FILE");
+  const keyFile = read.text("TLS_KEY_FILE");
+  if (certFile === null && keyFile === null) return null;
+  const whyNeeded = "the certificate and its key go together";
+  read.fileText("TLS_CERT_FILE", whyNeeded);
+  read.fileText("TLS_KEY_FILE", whyNeeded);
+  return certFile === null || keyFile === null ? null : { certFile, keyFile };
+}
 
-  listen(name: string, fallback: string): ListenAddress {
-    const value = this.#get(name) ?? fallback;
-    const match = /^(?:\[([^\]]+)\]|([^:[\]]+)):(\d{1,5})$/.exec(value);
-    const host = match?.[1] ?? match?.[2] ?? "";
-    const port = Number(match?.[3]);
-    const isHost = isIP(host) !== 0 || host === "localhost";
-    if (match === null || !isHost || port > 65_535) {
-      this.#faults.push(`${name} is not address:port, such as ${fallback} or [::1]:8080`);
-    }
-    return { host, port };
-  }
+function readRate(read: Reader, prefix: "INTAKE_IP" | "INTAKE_KEY"): Rate {
+  return {
+    perMinute: read.positiveInteger(`${prefix}_PER_MINUTE`),
+    burst: read.positiveInteger(`${prefix}_BURST`),
+  };
+}
 
-  requirePrivate(name: string, address: ListenAddress): void {
-    if (address.host === "" || isPrivateOrLoopback(address.host)) return;
-    this.#faults.push(
-      `${name} is a public address (${address.host}) and there is no certificate: set TLS_CERT_FILE and ` +
-        `TLS_KEY_FILE, or listen on a loopback or private address behind an edge`,
-    );
+function readDelivery(read: Reader): DeliveryConfig | null {
+  const actionsUrl = readBaseUrl(read, "ACTIONS_URL");
+  if (actionsUrl === null) return null;
+  const sendTimeoutMs = read.positiveInteger("DELIVERY_SEND_TIMEOUT_MS");
+  const leaseMs = read.positiveInteger("DELIVERY_LEASE_MS");
+  if (leaseMs <= sendTimeoutMs) {
+    read.faults.push("DELIVERY_LEASE_MS is not longer than DELIVERY_SEND_TIMEOUT_MS");
   }
+  return {
+    actionsUrl,
+    files: readActionsFiles(read, actionsUrl),
+    sendTimeoutMs,
+    leaseMs,
+    backoffBaseMs: read.positiveInteger("DELIVERY_BACKOFF_BASE_MS"),
+    backoffCapMs: read.positiveInteger("DELIVERY_BACKOFF_CAP_MS"),
+    attemptsMax: read.positiveInteger("DELIVERY_ATTEMPTS_MAX"),
+    pollMs: read.positiveInteger("DELIVERY_POLL_MS"),
+    concurrency: read.positiveInteger("DELIVERY_CONCURRENCY"),
+  };
+}
 
-  baseUrl(name: string): string | null {
-    const value = this.#get(name);
-    if (value === null) return null;
-    const url = URL.canParse(value) ? new URL(value) : null;
-    const isBase = url !== null && /^https?:$/.test(url.protocol) && url.search === "" && url.hash === "" &&
-      url.username === "" && url.password === "" && url.pathname === "/";
-    if (!isBase) this.#faults.push(`${name} is not a base address such as https://intake.example.com`);
-    return value.replace(/\/+$/, "");
+function readActionsFiles(read: Reader, actionsUrl: string): DeliveryConfig["files"] {
+  const url = URL.canParse(actionsUrl) ? new URL(actionsUrl) : null;
+  if (url?.protocol === "http:") {
+    // Leads never cross a network in the clear.
+    if (isLoopback(url.hostname)) return null;
+    read.faults.push("ACTIONS_URL is http: on another machine; the actions tier is reached over mutual TLS");
+    return null;
   }
-
-  tls(): Config["tls"] {
-    const certFile = this.#get("TLS_CERT_FILE");
-    const keyFile = this.#get("TLS_KEY_FILE");
-    if (certFile === null && keyFile === null) return null;
-    if (certFile === null || keyFile === null) {
-      this.#faults.push(
-        `${
-          certFile === null ? "TLS_CERT_FILE" : "TLS_KEY_FILE"
-        } is not set; the certificate and its key go together`,
-      );
-      return null;
-    }
-    this.#requireReadable("TLS_CERT_FILE", certFile);
-    this.#requireReadable("TLS_KEY_FILE", keyFile);
-    return { certFile, keyFile };
-  }
-
-  #requireReadable(name: string, file: string): void {
-    try {
-      readFileSync(file);
-    } catch (error) {
-      this.#faults.push(`${name} cannot be read (${(error as { code?: string }).code ?? "unknown cause"})`);
-    }
-  }
-
-  delivery(): DeliveryConfig | null {
-    const actionsUrl = this.baseUrl("ACTIONS_URL");
-    if (actionsUrl === null) return null;
-    const sendTimeoutMs = this.#integer("DELIVERY_SEND_TIMEOUT_MS");
-    const leaseMs = this.#integer("DELIVERY_LEASE_MS");
-    if (leaseMs <= sendTimeoutMs) {
-      this.#faults.push("DELIVERY_LEASE_MS is not longer than DELIVERY_SEND_TIMEOUT_MS");
-    }
-    return {
-      actionsUrl,
-      files: this.#actionsFiles(actionsUrl),
-      sendTimeoutMs,
-      leaseMs,
-      backoffBaseMs: this.#integer("DELIVERY_BACKOFF_BASE_MS"),
-      backoffCapMs: this.#integer("DELIVERY_BACKOFF_CAP_MS"),
-      attemptsMax: this.#integer("DELIVERY_ATTEMPTS_MAX"),
-      pollMs: this.#integer("DELIVERY_POLL_MS"),
-      concurrency: this.#integer("DELIVERY_CONCURRENCY"),
-    };
-  }
-
-  #actionsFiles(actionsUrl: string): DeliveryConfig["files"] {
-    const url = URL.canParse(actionsUrl) ? new URL(actionsUrl) : null;
-    if (url?.protocol === "http:") {
-      // Leads never cross a network in the clear.
-      if (isLoopback(url.hostname)) return null;
-      this.#faults.push(
-        "ACTIONS_URL is http: on another machine; the actions tier is reached over mutual TLS",
-      );
-      return null;
-    }
-    const names = ["ACTIONS_CA_FILE", "ACTIONS_CLIENT_CERT_FILE", "ACTIONS_CLIENT_KEY_FILE"] as const;
-    const [ca, cert, key] = names.map((name) => {
-      const file = this.#get(name);
-      if (file === null) this.#faults.push(`${name} is not set; ACTIONS_URL needs it`);
-      else this.#requireReadable(name, file);
-      return file ?? "";
-    }) as [string, string, string];
-    return { ca, cert, key };
-  }
-
-  #integer(name: keyof typeof variables): number {
-    return this.#positiveInteger(name, Number(variables[name].default));
-  }
-
-  networks(name: string): Networks {
-    try {
-      return parseNetworks(this.#get(name) ?? "");
-    } catch {
-      this.#faults.push(`${name} is not a list of networks such as 10.0.0.0/8, ::1/128`);
-      return parseNetworks("");
-    }
-  }
-
-  rate(prefix: string, published: Rate): Rate {
-    return {
-      perMinute: this.#positiveInteger(`${prefix}_PER_MINUTE`, published.perMinute),
-      burst: this.#positiveInteger(`${prefix}_BURST`, published.burst),
-    };
-  }
-
-  #positiveInteger(name: string, fallback: number): number {
-    const value = this.#get(name);
-    if (value === null) return fallback;
-    const number = Number(value);
-    if (!/^\d{1,9}$/.test(value) || number < 1) {
-      this.#faults.push(`${name} is not a whole number from 1 to 999999999`);
-    }
-    return number;
-  }
+  const [ca, cert, key] = ([
+    "ACTIONS_CA_FILE",
+    "ACTIONS_CLIENT_CERT_FILE",
+    "ACTIONS_CLIENT_KEY_FILE",
+  ] as const).map((name) => {
+    read.fileText(name, "ACTIONS_URL needs it");
+    return read.text(name) ?? "";
+  }) as [string, string, string];
+  return { ca, cert, key };
 }
 
 function isLoopback(hostname: string): boolean {

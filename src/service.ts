@@ -19,32 +19,25 @@ import { createRequestIds } from "./http/request_id.ts";
 import { Router } from "./http/router.ts";
 import { listen } from "./http/serve.ts";
 import { startDelivery } from "./delivery/delivery.ts";
-import { documentHandler } from "./intake/docs.ts";
+import { documentHandler, versionOf } from "./intake/docs.ts";
 import { intakeHandler } from "./intake/handle.ts";
 import { healthHandler } from "./intake/health.ts";
 import { IpBudget, KeyBudget } from "./intake/rate.ts";
 import { refuse } from "./intake/reply.ts";
 import { publicRead, vocabularyHandler } from "./intake/vocabulary.ts";
 import type { Log } from "./log.ts";
+import bundle from "./playground/bundle.json" with { type: "json" };
+import { icon } from "./playground/icon.ts";
+import { playgroundPage } from "./playground/page.ts";
+import type { Running } from "./run.ts";
 import { AcceptStore } from "./store/accept.ts";
-import { databaseFaults } from "./store/check.ts";
+import { requireUsableDatabase } from "./store/check.ts";
 import { Committer } from "./store/committer.ts";
 import { Heartbeat } from "./store/heartbeat.ts";
 import { KeyStore } from "./store/keys.ts";
 import { readReference, ReferenceReader } from "./store/reference.ts";
 import { describeError, Pool } from "./store/sql.ts";
 import { Totals } from "./store/totals.ts";
-
-/** A running service. */
-export interface Service {
-  /** Stops accepting, lets what is under way finish for at most `graceMs`, and closes everything. */
-  close(graceMs: number): Promise<void>;
-}
-
-/** The database cannot be used; `faults` says why, one sentence each. */
-export class DatabaseRefused extends Error {
-  override readonly name = "DatabaseRefused";
-}
 
 // The 503 has to leave within 10 s (DECISIONS, The intake endpoint), the statement ends before we give it up.
 const commitDeadlineMs = 9_500;
@@ -60,7 +53,7 @@ const nowMs = () => performance.now();
  * @throws {DatabaseRefused} when the database is not migrated or not durable
  * @throws {Unavailable} when it cannot be reached
  */
-export async function startService(config: Config, log: Log): Promise<Service> {
+export async function startService(config: Config, log: Log): Promise<Running> {
   const store = await openStore(config, log);
   let isDraining = false;
   let baseUrl = config.intakeUrl ?? "";
@@ -92,8 +85,7 @@ async function openStore(config: Config, log: Log) {
   const { databaseUrl } = config;
   const reads = new Pool({ databaseUrl, name: "read", connectionsMax: 2, statementTimeoutMs });
   try {
-    const faults = await databaseFaults(reads);
-    if (faults.length > 0) throw new DatabaseRefused(faults.join("\n"));
+    await requireUsableDatabase(reads);
     const reference = new ReferenceReader(reads, nowMs, await readReference(reads, nowMs));
     const node = randomUUID();
     const accepts = new AcceptStore({
@@ -188,9 +180,15 @@ function intakeRouter(config: Config, store: Store, isDraining: () => boolean): 
 
 /** The documents name the address of the intake, which the listener may have to find first. */
 function addDocuments(router: Router, baseUrl: () => string): void {
+  const { script, style } = bundle;
+  const versions = { script: versionOf(script), style: versionOf(style), icon: versionOf(icon) };
   router
     .get(documents.openapi.path, documentHandler("openapi", () => JSON.stringify(openapi(baseUrl()))))
-    .get(documents.brief.path, documentHandler("brief", () => brief(baseUrl())));
+    .get(documents.brief.path, documentHandler("brief", () => brief(baseUrl())))
+    .get(documents.playground.path, documentHandler("playground", () => playgroundPage(baseUrl(), versions)))
+    .get(documents.script.path, documentHandler("script", () => script))
+    .get(documents.style.path, documentHandler("style", () => style))
+    .get(documents.icon.path, documentHandler("icon", () => icon));
 }
 
 async function listenIntake(config: Config, router: Router, log: Log): Promise<Listener> {

@@ -1,15 +1,12 @@
 /**
- * The settings of the actions process. All faults are reported together, and no value that may be a
- * secret is repeated in a message.
+ * The settings of the actions process.
  *
  * @module
  */
 
 import { createPrivateKey, X509Certificate } from "node:crypto";
-import { readFileSync } from "node:fs";
-import { isIP } from "node:net";
-import { ConfigError, type ListenAddress } from "../config.ts";
-import { type Networks, parseNetworks } from "../http/client.ts";
+import type { Networks } from "../http/client.ts";
+import { type Environment, type ListenAddress, SettingsReader } from "../settings.ts";
 import { mailAddress, type MailConfig } from "./email.ts";
 import type { ServerFiles } from "./server_files.ts";
 
@@ -54,140 +51,72 @@ export const actionsVariables = {
   MAIL_FROM: { default: "–", meaning: "sender of the mails, `leads@example.com` or `Leads <…>`" },
 } as const;
 
-type Environment = Readonly<Record<string, string | undefined>>;
 type Name = keyof typeof actionsVariables;
+type Reader = SettingsReader<Name>;
 
 // The lease of an effect ends some time after this bound; a repeat after a crash waits for it.
 const effectTimeoutMsMax = 120_000;
 
 /** Reads the settings. Throws {@linkcode ConfigError} with every fault at once. */
 export function readActionsConfig(environment: Environment): ActionsConfig {
-  const faults: string[] = [];
-  const read = new Reader(environment, faults);
+  const read = new SettingsReader(actionsVariables, environment);
   const config: ActionsConfig = {
-    listen: read.listen(),
-    databaseUrl: read.databaseUrl(),
-    files: read.files(),
-    clientName: read.get("ACTIONS_CLIENT_NAME"),
-    allowedNetworks: read.allowedNetworks(),
-    effectTimeoutMs: read.effectTimeoutMs(),
-    mail: read.mail(),
+    listen: read.listen("ACTIONS_LISTEN"),
+    databaseUrl: read.databaseUrl("ACTIONS_DATABASE_URL"),
+    files: readFiles(read),
+    clientName: read.text("ACTIONS_CLIENT_NAME"),
+    allowedNetworks: read.networks("ACTIONS_ALLOWED_NETWORKS"),
+    effectTimeoutMs: read.positiveInteger("ACTIONS_EFFECT_TIMEOUT_MS", effectTimeoutMsMax),
+    mail: readMail(read),
   };
-  if (faults.length > 0) throw new ConfigError(faults);
+  read.finish();
   return config;
 }
 
-/** Reads single variables and collects their faults. An empty variable counts as unset. */
-class Reader {
-  readonly #environment: Environment;
-  readonly #faults: string[];
-
-  constructor(environment: Environment, faults: string[]) {
-    this.#environment = environment;
-    this.#faults = faults;
+function readFiles(read: Reader): ServerFiles {
+  const names = ["ACTIONS_SERVER_CERT_FILE", "ACTIONS_SERVER_KEY_FILE", "ACTIONS_CLIENT_CA_FILE"] as const;
+  const [certFile, keyFile, caFile] = names.map((name) => read.text(name) ?? "") as [string, string, string];
+  const [cert, key, ca] = names.map((name) =>
+    read.fileText(name, "without certificates nobody could be told from anybody")
+  ) as [string, string, string];
+  const certificate = parsed(read, "ACTIONS_SERVER_CERT_FILE", cert, (pem) => new X509Certificate(pem));
+  const privateKey = parsed(read, "ACTIONS_SERVER_KEY_FILE", key, (pem) => createPrivateKey(pem));
+  parsed(read, "ACTIONS_CLIENT_CA_FILE", ca, (pem) => new X509Certificate(pem));
+  if (certificate !== null && privateKey !== null && !certificate.checkPrivateKey(privateKey)) {
+    read.faults.push("ACTIONS_SERVER_CERT_FILE and ACTIONS_SERVER_KEY_FILE do not belong together");
   }
+  return { certFile, keyFile, caFile };
+}
 
-  get(name: Name): string | null {
-    const value = this.#environment[name]?.trim();
-    return value === undefined || value === "" ? null : value;
+function parsed<T>(read: Reader, name: Name, pem: string, parse: (pem: string) => T): T | null {
+  // What could not be read has been reported.
+  if (pem === "") return null;
+  try {
+    return parse(pem);
+  } catch {
+    read.faults.push(`${name} does not hold what it should, in PEM`);
+    return null;
   }
+}
 
-  listen(): ListenAddress {
-    const fallback = actionsVariables.ACTIONS_LISTEN.default;
-    const match = /^(?:\[([^\]]+)\]|([^:[\]]+)):(\d{1,5})$/.exec(this.get("ACTIONS_LISTEN") ?? fallback);
-    const host = match?.[1] ?? match?.[2] ?? "";
-    const port = Number(match?.[3]);
-    if (match === null || (isIP(host) === 0 && host !== "localhost") || port > 65_535) {
-      this.#faults.push(`ACTIONS_LISTEN is not address:port, such as ${fallback} or [::1]:9443`);
-    }
-    return { host, port };
+function readMail(read: Reader): MailConfig | null {
+  const url = read.text("SMTP_URL");
+  const from = read.text("MAIL_FROM");
+  if (url === null && from === null) return null;
+  if (url === null || from === null) {
+    const missing = url === null ? "SMTP_URL" : "MAIL_FROM";
+    read.faults.push(`${missing} is not set; the mail server and the sender go together`);
+    return null;
   }
-
-  databaseUrl(): string {
-    const value = this.get("ACTIONS_DATABASE_URL");
-    if (value === null) {
-      this.#faults.push("ACTIONS_DATABASE_URL is not set; it names the PostgreSQL database");
-    } else if (!/^postgres(ql)?:\/\//.test(value) || !URL.canParse(value)) {
-      this.#faults.push("ACTIONS_DATABASE_URL is not a postgres:// address");
-    }
-    return value ?? "";
+  const server = parseSmtpUrl(url);
+  if (server === null) {
+    read.faults.push("SMTP_URL is not an address such as smtp://user:password@mail.example.com:587");
   }
-
-  files(): ServerFiles {
-    const names = ["ACTIONS_SERVER_CERT_FILE", "ACTIONS_SERVER_KEY_FILE", "ACTIONS_CLIENT_CA_FILE"] as const;
-    const [certFile, keyFile, caFile] = names.map((name) => this.get(name) ?? "") as [string, string, string];
-    const [cert, key, ca] = names.map((name) => this.#content(name)) as [string, string, string];
-    const certificate = this.#parsed("ACTIONS_SERVER_CERT_FILE", cert, (pem) => new X509Certificate(pem));
-    const privateKey = this.#parsed("ACTIONS_SERVER_KEY_FILE", key, (pem) => createPrivateKey(pem));
-    this.#parsed("ACTIONS_CLIENT_CA_FILE", ca, (pem) => new X509Certificate(pem));
-    if (certificate !== null && privateKey !== null && !certificate.checkPrivateKey(privateKey)) {
-      this.#faults.push("ACTIONS_SERVER_CERT_FILE and ACTIONS_SERVER_KEY_FILE do not belong together");
-    }
-    return { certFile, keyFile, caFile };
+  const sender = parseSender(from);
+  if (sender === null) {
+    read.faults.push("MAIL_FROM is not a sender such as leads@example.com or Leads <leads@example.com>");
   }
-
-  #content(name: Name): string {
-    const file = this.get(name);
-    if (file === null) {
-      this.#faults.push(`${name} is not set; without certificates nobody could be told from anybody`);
-      return "";
-    }
-    try {
-      return readFileSync(file, "utf8");
-    } catch (error) {
-      this.#faults.push(`${name} cannot be read (${(error as { code?: string }).code ?? "unknown cause"})`);
-      return "";
-    }
-  }
-
-  #parsed<T>(name: Name, pem: string, parse: (pem: string) => T): T | null {
-    // What could not be read has been reported.
-    if (pem === "") return null;
-    try {
-      return parse(pem);
-    } catch {
-      this.#faults.push(`${name} does not hold what it should, in PEM`);
-      return null;
-    }
-  }
-
-  allowedNetworks(): Networks {
-    try {
-      return parseNetworks(this.get("ACTIONS_ALLOWED_NETWORKS") ?? "");
-    } catch {
-      this.#faults.push("ACTIONS_ALLOWED_NETWORKS is not a list of networks such as 10.0.0.0/8, ::1/128");
-      return parseNetworks("");
-    }
-  }
-
-  effectTimeoutMs(): number {
-    const value = this.get("ACTIONS_EFFECT_TIMEOUT_MS") ?? actionsVariables.ACTIONS_EFFECT_TIMEOUT_MS.default;
-    const number = Number(value);
-    if (!/^\d{1,9}$/.test(value) || number < 1 || number > effectTimeoutMsMax) {
-      this.#faults.push(`ACTIONS_EFFECT_TIMEOUT_MS is not a whole number from 1 to ${effectTimeoutMsMax}`);
-    }
-    return number;
-  }
-
-  mail(): MailConfig | null {
-    const url = this.get("SMTP_URL");
-    const from = this.get("MAIL_FROM");
-    if (url === null && from === null) return null;
-    if (url === null || from === null) {
-      const missing = url === null ? "SMTP_URL" : "MAIL_FROM";
-      this.#faults.push(`${missing} is not set; the mail server and the sender go together`);
-      return null;
-    }
-    const server = parseSmtpUrl(url);
-    if (server === null) {
-      this.#faults.push("SMTP_URL is not an address such as smtp://user:password@mail.example.com:587");
-    }
-    const sender = parseSender(from);
-    if (sender === null) {
-      this.#faults.push("MAIL_FROM is not a sender such as leads@example.com or Leads <leads@example.com>");
-    }
-    return server === null || sender === null ? null : { ...server, from: sender };
-  }
+  return server === null || sender === null ? null : { ...server, from: sender };
 }
 
 function parseSmtpUrl(text: string): Omit<MailConfig, "from"> | null {

@@ -5,8 +5,9 @@
  */
 
 import type { Log } from "../log.ts";
+import type { Running } from "../run.ts";
 import { EffectStore } from "../store/actions/effects.ts";
-import { databaseFaults } from "../store/check.ts";
+import { requireUsableDatabase } from "../store/check.ts";
 import { describeError, Pool } from "../store/sql.ts";
 import type { ActionsConfig } from "./config.ts";
 import { CrmWebhook } from "./crm_webhook.ts";
@@ -15,17 +16,6 @@ import { Mailer } from "./email.ts";
 import { actionsHandler, refuse } from "./handle.ts";
 import { createResolver } from "./resolve.ts";
 import { type ActionsListener, serveActions } from "./serve.ts";
-
-/** A running actions process. */
-export interface ActionsService {
-  /** Stops accepting, lets what is under way finish for at most `graceMs`, and closes everything. */
-  close(graceMs: number): Promise<void>;
-}
-
-/** The database cannot be used; the message says why, a line each. */
-export class DatabaseRefused extends Error {
-  override readonly name = "DatabaseRefused";
-}
 
 // Three short statements an event; the server gives one up before we do (see the deadline of the store).
 const statementTimeoutMs = 4_500;
@@ -37,7 +27,7 @@ const connectionsMax = 8;
  * @throws {DatabaseRefused} when the database is not migrated
  * @throws {Unavailable} when it cannot be reached
  */
-export async function startActions(config: ActionsConfig, log: Log): Promise<ActionsService> {
+export async function startActions(config: ActionsConfig, log: Log): Promise<Running> {
   const pool = new Pool({
     databaseUrl: config.databaseUrl,
     name: "actions",
@@ -46,8 +36,7 @@ export async function startActions(config: ActionsConfig, log: Log): Promise<Act
     onWarning: (text) => log.error("commit_warning", { text }),
   });
   try {
-    const faults = await databaseFaults(pool);
-    if (faults.length > 0) throw new DatabaseRefused(faults.join("\n"));
+    await requireUsableDatabase(pool);
     const listener = await listen(config, new EffectStore(pool), log);
     const host = listener.host.includes(":") ? `[${listener.host}]` : listener.host;
     log.info("listening", { surface: "actions", url: `https://${host}:${listener.port}` });

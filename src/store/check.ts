@@ -7,16 +7,29 @@
 import { missingFiles } from "./migrate.ts";
 import type { Pool } from "./sql.ts";
 
+/** The database cannot be used; the message has one sentence a line. */
+export class DatabaseRefused extends Error {
+  override readonly name = "DatabaseRefused";
+}
+
 const deadlineMs = 5_000;
 // client_connection_check_interval came with 14.
 const versionMin = 140_000;
 
 /**
- * What is wrong with the database for this program, one sentence each; empty when it can be used.
+ * Makes sure that the database can be used: migrated, durable, UTF8.
  *
- * Source: DECISIONS, The intake endpoint (durability) and Operating it. Throws what {@linkcode Pool.run} throws.
+ * Source: DECISIONS, The intake endpoint (durability) and Operating it.
+ *
+ * @throws {DatabaseRefused} with everything that is wrong
+ * @throws {Unavailable} when it cannot be reached
  */
-export async function databaseFaults(pool: Pool): Promise<string[]> {
+export async function requireUsableDatabase(pool: Pool): Promise<void> {
+  const faults = await databaseFaults(pool);
+  if (faults.length > 0) throw new DatabaseRefused(faults.join("\n"));
+}
+
+async function databaseFaults(pool: Pool): Promise<string[]> {
   const [row] = await pool.run(
     deadlineMs,
     (sql) =>

@@ -13,11 +13,12 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import process from "node:process";
 import { connect as connectTls } from "node:tls";
+import { fileURLToPath } from "node:url";
 import type { Access } from "#src/http/options.ts";
 import { type AppEvent, type Settings, startEcho } from "./echo_app.ts";
 
 const patienceMs = 5_000;
-const root = new URL("../../", import.meta.url).pathname;
+const root = fileURLToPath(new URL("../../", import.meta.url));
 
 /** Where the app runs: in this process, or as a program on Deno (Deno.serve when plain, node:http2 with TLS). */
 export type Place = "node" | "deno";

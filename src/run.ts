@@ -1,0 +1,105 @@
+/**
+ * What the service process and the actions process have in common: one readable message when they cannot start,
+ * a stop in good order on SIGTERM or SIGINT, and an end when nobody caught a fault.
+ *
+ * @module
+ */
+
+import process from "node:process";
+import { BufferedLines, createLog, type Log } from "./log.ts";
+import { ConfigError } from "./settings.ts";
+import { DatabaseRefused } from "./store/check.ts";
+import { describeError, Unavailable } from "./store/sql.ts";
+
+/** What is run. */
+export interface Program {
+  /** Starts and resolves when requests are accepted. */
+  readonly start: (log: Log) => Promise<Running>;
+  /** The settings that a message names when the database or the address cannot be had. */
+  readonly settings: { readonly database: string; readonly listen: string };
+}
+
+/** What has been started. */
+export interface Running {
+  /** Stops accepting, lets what is under way finish for at most `graceMs`, and closes everything. */
+  close(graceMs: number): Promise<void>;
+}
+
+// Source: DECISIONS, Operating it (exit).
+const graceMs = 20_000;
+// A receiver that does not read must not keep the process.
+const logGraceMs = 1_000;
+
+/** Runs a program until it is told to stop; sets the exit code: 2 for what the operator has to mend, 1 for the rest. */
+export async function run(program: Program): Promise<void> {
+  const lines = new BufferedLines(1);
+  const log = createLog(lines, () => new Date());
+  const exit = (code: number): never => {
+    lines.flush();
+    process.exit(code);
+  };
+  // A fault that nobody caught leaves the process in a state nobody knows: it ends, and systemd starts another.
+  process.on("uncaughtException", (error) => {
+    // The stack names our code, the message might quote a lead: only the first is logged.
+    const stack = error.stack?.replace(/^[^\n]*/, "") ?? "";
+    log.error("uncaught", { cause: describeError(error), name: error.name, stack });
+    exit(1);
+  });
+  try {
+    const running = await program.start(log);
+    onFirstSignal(async (signal) => {
+      log.info("stopping", { signal });
+      await running.close(graceMs);
+      log.info("stopped");
+      await lines.drain(logGraceMs);
+      exit(0);
+    }, () => exit(1));
+  } catch (error) {
+    const { message, exitCode } = explain(error, program.settings);
+    process.stderr.write(`${message}\n`);
+    exit(exitCode);
+  }
+}
+
+/** Calls `stop` on the first SIGTERM or SIGINT; whoever sends a second does not want to wait. */
+function onFirstSignal(stop: (signal: string) => Promise<void>, stopAtOnce: () => void): void {
+  let isStopping = false;
+  for (const signal of ["SIGTERM", "SIGINT"] as const) {
+    process.on(signal, () => {
+      if (isStopping) return stopAtOnce();
+      isStopping = true;
+      void stop(signal);
+    });
+  }
+}
+
+/** One readable message for the operator; a stack only for what nobody foresaw. */
+function explain(error: unknown, settings: Program["settings"]): { message: string; exitCode: number } {
+  if (error instanceof ConfigError) return { message: error.message, exitCode: 2 };
+  if (error instanceof DatabaseRefused) {
+    const faults = error.message.replaceAll("\n", "\n  ");
+    return { message: `The database cannot be used:\n  ${faults}`, exitCode: 2 };
+  }
+  if (error instanceof Unavailable) {
+    return {
+      message: `The database cannot be reached (${error.message}); check ${settings.database}`,
+      exitCode: 1,
+    };
+  }
+  const code = (error as { code?: unknown }).code;
+  if (code === "EADDRINUSE" || code === "EADDRNOTAVAIL" || code === "EACCES") {
+    const { address, port } = error as { address?: string; port?: number };
+    const where = address === undefined ? "the address" : `${address}:${port}`;
+    return {
+      message: `Cannot listen on ${where} (${code}); choose another address with ${settings.listen}`,
+      exitCode: 1,
+    };
+  }
+  if (code === "42501") {
+    const message = "The database role may not do what this process does; make it a member of lead_service " +
+      "(the service) or lead_actions (the actions process)";
+    return { message, exitCode: 2 };
+  }
+  const stack = error instanceof Error ? error.stack ?? "" : "";
+  return { message: `Cannot start (${describeError(error)})\n${stack}`, exitCode: 1 };
+}
