@@ -97,7 +97,12 @@ export class Pool {
     this.#generation = this.#open();
   }
 
+  // postgres.js asks for the array types on each new connection, in a statement whose failure nobody catches: a
+  // connection lost just then would end the process. They are the same everywhere, so the first answer is kept.
+  static #arrayTypes: postgres.Sql["options"] | null = null;
+
   #open(afterMs = 0): Generation {
+    const known = Pool.#arrayTypes;
     const sql = postgres(this.#options.databaseUrl, {
       max: this.#options.connectionsMax,
       connect_timeout: 2,
@@ -105,6 +110,7 @@ export class Pool {
       backoff: () => reconnectPauseMs / 1000,
       max_lifetime: 1800,
       idle_timeout: 0,
+      fetch_types: known === null,
       onnotice: (notice) => {
         // Not about a statement: the operating system's collations have changed since the database was made.
         if (notice.routine === "CheckMyDatabase") return;
@@ -120,6 +126,10 @@ export class Pool {
         client_connection_check_interval: 1_000,
       },
     });
+    if (known !== null) {
+      Object.assign(sql.options.parsers, known.parsers);
+      Object.assign(sql.options.serializers, known.serializers);
+    }
     const { promise: left, reject } = Promise.withResolvers<never>();
     left.catch(() => {});
     const opens = afterMs === 0 ? Promise.resolve() : new Promise<void>((open) => setTimeout(open, afterMs));
@@ -144,8 +154,12 @@ export class Pool {
       this.#leave(generation);
     }, deadlineMs);
     try {
-      const rows = generation.opens.then(() => statement(generation.sql));
-      return await Promise.race([rows, generation.left]);
+      const answer = generation.opens.then(() => statement(generation.sql));
+      const rows = await Promise.race([answer, generation.left]);
+      Pool.#arrayTypes ??= generation.sql.options;
+      // For the connections that this generation has yet to open.
+      generation.sql.options.fetch_types = false;
+      return rows;
     } catch (error) {
       if (isConnectionLoss(error)) this.#leave(generation, reconnectPauseMs);
       if (late) throw new Unavailable(`no answer within ${deadlineMs} ms`);

@@ -9,7 +9,7 @@ import { test } from "node:test";
 import { post } from "../support/client.ts";
 import { until } from "../support/until.ts";
 import { leadBody, Load } from "./support/load.ts";
-import { type Fault, type Place, places } from "./support/postgres_proxy.ts";
+import { acceptCall, type Fault, type Place, places } from "./support/postgres_proxy.ts";
 import { chanceOf, rounds } from "./support/random.ts";
 import { stand, storeWritable } from "./support/stand.ts";
 
@@ -123,6 +123,24 @@ test("every 202 is in the store once after connections were cut again and again 
   const slowestMs = Math.max(...history.entries.slice(first).map((entry) => entry.durationMs));
   t.diagnostic(`${history.summary(first)}; slowest answer after ${Math.round(slowestMs)} ms`);
   assert.ok(slowestMs < recoveredWithinMs, "no answer waits for a connection that was lost");
+  await history.check(databaseUrl);
+});
+
+test("a connection that is lost while it is being opened costs nobody more than a 503", async (t) => {
+  const first = history.entries.length;
+  // postgres.js reads the types on a new connection, with a statement that is nobody's.
+  proxy.watched = /pg_type|\baccept\(/;
+  const chance = chanceOf(t);
+  proxy.chooseFault = () => chance.pick(everyFault);
+  await proxy.cut();
+  const load = new Load(t, { history, chance, apiKeys: [apiKey.key], intakeUrls, clients: 4 });
+  await until(() => history.count("not_accepting", first) >= 20, { what: "leads are refused" });
+  proxy.chooseFault = () => null;
+  proxy.watched = acceptCall;
+  await load.accepted(20);
+  await load.stop();
+  t.diagnostic(history.summary(first));
+  assert.equal(history.count("no_answer", first), 0, "no server has ended");
   await history.check(databaseUrl);
 });
 

@@ -44,11 +44,16 @@ export interface Halted {
   release(): void;
 }
 
+/** The statement that commits a batch. */
+export const acceptCall = /\baccept\(/;
+
 /** A proxy on a loopback port. */
 export class PostgresProxy {
   readonly #server: Server;
   readonly #links = new Set<Link>();
-  /** Called for each call of `accept` that comes by; `null` lets it pass. */
+  /** Which statements {@linkcode chooseFault} is asked about. */
+  watched = acceptCall;
+  /** Called for each watched statement that comes by; `null` lets it pass. */
   chooseFault: () => Fault | null = () => null;
   /** Whether new connections are taken, or reset at once. */
   acceptsNew = true;
@@ -209,7 +214,7 @@ class Link {
     if (type === "startup") this.applicationName = startupParameter(bytes, "application_name");
     if (type === "P") this.#statements.set(textAt(bytes, 0), textAt(bytes, 1));
     if (type === "B") this.#bound = this.#statements.get(textAt(bytes, 1)) ?? "";
-    if (type === "E" && /\baccept\(/.test(this.#bound)) {
+    if (type === "E" && this.#proxy.watched.test(this.#bound)) {
       this.#fault = this.#proxy.chooseFault();
     }
     const place = this.#fault?.place;
