@@ -1,0 +1,123 @@
+/**
+ * The answer that the intake would give to a body, from the validator that it uses.
+ *
+ * @module
+ */
+
+import { type ErrorCode, errors } from "../contract/errors.ts";
+import { placeholders } from "../contract/examples.ts";
+import type { Flag, Reason } from "../contract/fields.ts";
+import { limits } from "../contract/limits.ts";
+import type { Areas, Verdict } from "../lead/lead.ts";
+import { validate } from "../lead/validate.ts";
+
+/** What would be posted, with a key that works. */
+export interface Posted {
+  readonly body: string;
+  /** As typed; blank for none. */
+  readonly idempotencyKey: string;
+  /** The lead was accepted before. */
+  readonly isRepeat: boolean;
+}
+
+/** What would come back. Values that the service makes up are placeholders. */
+export interface Answer {
+  readonly status: number;
+  readonly reason: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Readonly<Record<string, unknown>>;
+  /** `null` when the body is refused before anybody reads it. */
+  readonly verdict: Verdict | null;
+  readonly fields: Readonly<Record<string, Reason>>;
+  readonly flags: readonly Flag[];
+}
+
+/** The values in an answer that stand in for others. */
+export const madeUp: readonly string[] = [
+  placeholders.eventId,
+  placeholders.receivedAt,
+  placeholders.source,
+  placeholders.requestId,
+];
+
+const reasons: Readonly<Record<number, string>> = {
+  200: "OK",
+  202: "Accepted",
+  400: "Bad Request",
+  413: "Payload Too Large",
+  422: "Unprocessable Entity",
+};
+
+const { keyRate, ipRate } = limits;
+const ipPolicy = `"ip";q=${ipRate.perMinute};w=60`;
+const keyPolicy = `"key";q=${keyRate.perMinute};w=60`;
+const ipLeft = `"ip";r=${ipRate.burst - 1};t=1`;
+const keyLeft = `"key";r=${keyRate.burst - 1};t=1`;
+
+// deno-lint-ignore no-control-regex -- what a header may not hold
+const control = /[\u0000-\u001f\u007f-\u009f]/;
+
+/**
+ * Answers in the intake's order: size, JSON, fields and `Idempotency-Key`, then the lead itself.
+ *
+ * Source: SPEC, POST intake.
+ */
+export function answerTo(posted: Posted, areas: Areas): Answer {
+  if (isTooLarge(posted.body)) return refuse("body_too_large", null, {});
+  const verdict = validate(posted.body, areas);
+  if (verdict.kind === "invalid_json") return refuse("invalid_json", verdict, {});
+  const inHeader = isKeyTooLong(posted.idempotencyKey) ? { "Idempotency-Key": "too_long" as const } : {};
+  const fields = { ...(verdict.kind === "validation_failed" ? verdict.fields : {}), ...inHeader };
+  if (verdict.kind === "validation_failed" || Object.keys(fields).length > 0) {
+    return refuse("validation_failed", verdict, fields);
+  }
+  const status = posted.isRepeat ? 200 : 202;
+  const body = {
+    event_id: placeholders.eventId,
+    status: posted.isRepeat ? "duplicate" : "accepted",
+    received_at: placeholders.receivedAt,
+    source: placeholders.source,
+    flags: verdict.flags,
+  };
+  return { ...wire(status, true), body, verdict, fields, flags: verdict.flags };
+}
+
+function refuse(code: ErrorCode, verdict: Verdict | null, fields: Readonly<Record<string, Reason>>): Answer {
+  const early = code === "body_too_large";
+  const body = {
+    error: code,
+    ...(early ? {} : { request_id: placeholders.requestId }),
+    ...(code === "validation_failed" ? { fields } : {}),
+  };
+  return { ...wire(errors[code].status, !early), body, verdict, fields, flags: [] };
+}
+
+/** `afterKey`: the answer tells of the key's limit too. */
+function wire(status: number, afterKey: boolean) {
+  return {
+    status,
+    reason: reasons[status] as string,
+    headers: {
+      "Content-Type": "application/json",
+      "Cache-Control": "no-store",
+      "RateLimit-Policy": afterKey ? `${ipPolicy}, ${keyPolicy}` : ipPolicy,
+      "RateLimit": afterKey ? `${ipLeft}, ${keyLeft}` : ipLeft,
+      "X-Request-Id": placeholders.requestId,
+    },
+  };
+}
+
+/** The size of a body in UTF-8, or more than the cap for one that is over it anyway. */
+export function bytesOf(body: string): number {
+  return body.length > limits.bodyBytesMax ? body.length : new TextEncoder().encode(body).length;
+}
+
+function isTooLarge(body: string): boolean {
+  return bytesOf(body) > limits.bodyBytesMax;
+}
+
+/** As the intake reads the header: blank is none, and control characters are as bad as too many. */
+function isKeyTooLong(value: string): boolean {
+  const text = value.trim();
+  return control.test(text) || [...text].length > limits.idempotencyKeyLengthMax;
+}

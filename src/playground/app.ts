@@ -1,0 +1,233 @@
+/**
+ * The playground's script: takes what is typed, asks the validator, and shows the answer. It posts nothing but
+ * the key check.
+ *
+ * @module
+ */
+
+/// <reference lib="dom" />
+
+import type { Example } from "../contract/examples.ts";
+import { grouped } from "../contract/guidance.ts";
+import { limits } from "../contract/limits.ts";
+import { curlPost } from "../contract/snippets.ts";
+import { failureExamples, flagExamples, leadExamples } from "../contract/examples.ts";
+import type { Areas } from "../lead/lead.ts";
+import { type Answer, answerTo, bytesOf } from "./answer.ts";
+import { byId, fill } from "./dom.ts";
+import { placeOf, places } from "./edit_json.ts";
+import { editor, paint, select, type Stretch, stretchOf } from "./editor.ts";
+import { explain } from "./explain.ts";
+import * as form from "./form.ts";
+import * as keyCheck from "./key_check.ts";
+import { type Finding, flagText, reasonText, show } from "./result.ts";
+import { areasOf, follow } from "./vocabulary.ts";
+
+const examples: Readonly<Record<string, Example>> = { ...leadExamples, ...flagExamples, ...failureExamples };
+const flagFields: Readonly<Record<string, string>> = {
+  phone_unnormalized: "phone",
+  project_area_unknown: "project_area",
+  project_service_unknown: "project_service",
+  email_shape_suspect: "email",
+  country_unrecognized: "country",
+};
+
+// A command line takes no NUL, and a long one is better in a file.
+const commandBytesMax = 8_000;
+
+const example = byId("example", HTMLSelectElement);
+const idempotencyKey = byId("idempotency-key", HTMLInputElement);
+const repeat = byId("repeat", HTMLInputElement);
+const notice = byId("notice", HTMLElement);
+const views = [...document.querySelectorAll<HTMLInputElement>('input[name="view"]')];
+
+/** `null` until the vocabulary has come, and when it cannot be had. */
+let areas: Areas | null = null;
+let isDue = false;
+
+/** What the page makes of a body; the tests ask this of the very script that the page runs. */
+export function judge(body: string, terms: readonly string[]): Answer {
+  return answerTo({ body, idempotencyKey: "", isRepeat: false }, areasOf(terms));
+}
+
+function findings(body: string, answer: Answer): Finding[] {
+  if (answer.status === 413) return [];
+  if (answer.status === 400) {
+    const { text, fields } = explain(body);
+    const single = Object.entries(fields).map(([field, text]): Finding => ({
+      kind: "failing",
+      field,
+      code: "",
+      text,
+    }));
+    return single.length > 0 ? single : [{ kind: "failing", field: "", code: "", text }];
+  }
+  const sent = places(body.replace(/^\ufeff/, "")) ?? [];
+  const failing = Object.entries(answer.fields).map(([field, reason]): Finding => {
+    const typed = placeOf(sent, field)?.valueText ?? null;
+    return { kind: "failing", field, code: reason, text: reasonText(field, reason, typed) };
+  });
+  const flagged = answer.flags.map((flag): Finding => ({
+    kind: "flagged",
+    field: flagFields[flag] ?? "",
+    code: flag,
+    text: flagText(flag),
+  }));
+  return [...failing, ...flagged];
+}
+
+/** Where the findings stand in the text; what is kept under `extra` is no single member. */
+function stretches(body: string, found: readonly Finding[]): Stretch[] {
+  const at = body.startsWith("\ufeff") ? 1 : 0;
+  const sent = places(body.slice(at));
+  if (sent === null) {
+    const broken = explain(body).at;
+    return broken === null ? [] : [{ start: broken, end: broken + 1, kind: "failing" }];
+  }
+  return found.flatMap(({ field, kind }) => {
+    const place = placeOf(sent, field);
+    if (place === undefined) return [];
+    const { start, end } = stretchOf(place, kind);
+    return [{ start: start + at, end: end + at, kind }];
+  });
+}
+
+function go(finding: Finding): void {
+  if (finding.field === "Idempotency-Key") return idempotencyKey.focus();
+  const field = document.getElementById(`field-${finding.field}`);
+  if (isForm() && field !== null) return field.focus();
+  const [stretch] = stretches(editor.value, [finding]);
+  // A missing member has no place yet: it belongs behind the last one.
+  const end = editor.value.lastIndexOf("}");
+  if (stretch !== undefined) select(stretch.start, stretch.end);
+  else select(Math.max(0, end), Math.max(0, end));
+}
+
+const isForm = () => views.some(({ checked, value }) => checked && value === "form");
+
+/** At most once a frame, however fast somebody types. */
+function changed(): void {
+  if (isDue) return;
+  isDue = true;
+  requestAnimationFrame(() => {
+    isDue = false;
+    update();
+  });
+}
+
+function update(): void {
+  const body = editor.value;
+  const answer = answerTo(
+    { body, idempotencyKey: idempotencyKey.value, isRepeat: repeat.checked },
+    areas ?? areasOf([]),
+  );
+  const found = findings(body, answer);
+  show(body, answer, { findings: found, go });
+  paint(body, answer.status === 413 ? [] : stretches(body, found));
+  byId("size", HTMLElement).textContent = `${grouped(bytesOf(body))} of ${
+    grouped(limits.bodyBytesMax)
+  } bytes`;
+  byId("curl", HTMLElement).textContent = command(body);
+  const remarks = new Map(found.map(({ field, kind, text }) => [field, { kind, text }]));
+  form.remark(remarks);
+  if (isForm()) form.show(body);
+}
+
+function command(body: string): string {
+  const baseUrl = document.documentElement.dataset.baseUrl ?? "";
+  const key = idempotencyKey.value.trim();
+  if (body.includes("\0") || bytesOf(body) > commandBytesMax) {
+    const line = curlPost(baseUrl, { body: "", idempotencyKey: key });
+    return line.replace(/--data-raw ''$/, "--data-binary @lead.json");
+  }
+  return curlPost(baseUrl, { body, idempotencyKey: key });
+}
+
+function load(name: string): void {
+  const chosen = examples[name];
+  if (chosen === undefined) return;
+  editor.value = chosen.body;
+  idempotencyKey.value = chosen.idempotencyKey ?? "acme:lead:4711";
+  repeat.checked = false;
+  example.value = name;
+  // The editor's own undo would lead into another lead.
+  form.show(chosen.body);
+  update();
+}
+
+function setView(): void {
+  byId("json", HTMLElement).hidden = isForm();
+  byId("form", HTMLElement).hidden = !isForm();
+  update();
+}
+
+/** JSON as it is, with two spaces; numbers and escapes stay as they are written. */
+function tidy(): void {
+  try {
+    const parsed = JSON.parse(editor.value);
+    const text = JSON.stringify(parsed, null, 2);
+    // What JSON.parse would not give back as it was is better left alone.
+    if (JSON.stringify(parsed) === editor.value.replaceAll(/("(?:[^"\\]|\\.)*")|\s+/g, "$1")) {
+      editor.value = text;
+    }
+  } catch {
+    // The findings say what is wrong.
+  }
+  update();
+}
+
+async function copy(): Promise<void> {
+  const shown = byId("curl", HTMLElement);
+  const button = byId("copy", HTMLButtonElement);
+  try {
+    await navigator.clipboard.writeText(shown.textContent ?? "");
+    button.textContent = "Copied";
+    setTimeout(() => button.textContent = "Copy", 2_000);
+  } catch {
+    // Not every page may write to the clipboard: what is selected can be copied by hand.
+    getSelection()?.selectAllChildren(shown);
+  }
+}
+
+function start(): void {
+  const typed = () => {
+    example.value = "";
+    changed();
+  };
+  editor.addEventListener("input", typed);
+  idempotencyKey.addEventListener("input", changed);
+  repeat.addEventListener("change", changed);
+  example.addEventListener("change", () => load(example.value));
+  for (const view of views) view.addEventListener("change", setView);
+  byId("tidy", HTMLButtonElement).addEventListener("click", tidy);
+  byId("copy", HTMLButtonElement).addEventListener("click", () => void copy());
+  form.listen(() => editor.value, (text) => {
+    editor.value = text;
+    typed();
+  });
+  document.addEventListener("click", (event) => {
+    const name = (event.target as Element).closest<HTMLElement>("[data-example]")?.dataset.example;
+    if (name === undefined) return;
+    load(name);
+    byId("playground", HTMLElement).scrollIntoView();
+    (isForm() ? byId("field-first_name", HTMLInputElement) : editor).focus({ preventScroll: true });
+  });
+  keyCheck.listen();
+  follow((terms) => {
+    areas = terms ?? areas;
+    notice.hidden = terms !== null;
+    fill(
+      notice,
+      terms === null ? "The vocabulary cannot be read just now: project_area is taken as unknown." : null,
+    );
+    update();
+  });
+  update();
+}
+
+globalThis.addEventListener("error", () => {
+  notice.hidden = false;
+  fill(notice, "Something in this page has failed. Reload it; what you typed is not stored anywhere.");
+});
+
+start();

@@ -1,0 +1,159 @@
+/**
+ * The page of the playground. It is whole without JavaScript: then it is the contract's documentation.
+ *
+ * @module
+ */
+
+import { documents } from "../contract/documents.ts";
+import { leadExamples, placeholders } from "../contract/examples.ts";
+import { type FieldName, fieldNames, fields, projectServices } from "../contract/fields.ts";
+import { dollars, grouped, keyCheck } from "../contract/guidance.ts";
+import { limits } from "../contract/limits.ts";
+import { shellSnippets } from "../contract/snippets.ts";
+import { type Markup, markup, rich } from "./markup.ts";
+import { exampleGroups, reference } from "./reference.ts";
+
+/** The versions of what the page loads, for its addresses. */
+export interface AssetVersions {
+  readonly script: string;
+  readonly style: string;
+  readonly icon: string;
+}
+
+const lists: Partial<Record<FieldName, string>> = {
+  project_area: "area-terms",
+  project_service: "service-terms",
+};
+
+function field(name: string, options: { required: boolean; cap: string; input: Markup }): Markup {
+  const need = options.required ? markup` <b class="need">required</b>` : null;
+  return markup`<div class="field" data-field="${name}">
+<label for="field-${name}"><code>${name}</code>${need} <small>${options.cap}</small></label>${options.input}
+<p class="message" id="message-${name}"></p></div>
+`;
+}
+
+function textField(name: FieldName): Markup {
+  const { required, lengthMax } = fields[name];
+  const described = markup`aria-describedby="message-${name}" autocomplete="off" spellcheck="false"`;
+  const list = lists[name] === undefined ? null : markup` list="${lists[name]}"`;
+  const input = name === "project_details"
+    ? markup`<textarea id="field-${name}" rows="4" ${described}></textarea>`
+    : markup`<input id="field-${name}" type="text" ${described}${list}>`;
+  return field(name, { required, cap: `at most ${grouped(lengthMax)}`, input });
+}
+
+function form(): Markup {
+  const cost = field("cost", {
+    required: false,
+    cap: `${dollars(limits.costCentsMin)} to ${dollars(limits.costCentsMax)}`,
+    input: markup`<input id="field-cost" type="text" inputmode="decimal" aria-describedby="message-cost"
+ autocomplete="off">`,
+  });
+  const services = projectServices.map((name) => markup`<option value="${name}">`);
+  return markup`<div id="form" class="fields" hidden>${fieldNames.map(textField)}${cost}
+<p id="form-broken" class="note" hidden>The JSON cannot be read, so there is no form for it. Mend it first.</p>
+<datalist id="area-terms"></datalist><datalist id="service-terms">${services}</datalist></div>`;
+}
+
+function controls(): Markup {
+  const groups = exampleGroups.map(({ title, examples }) => {
+    const options = Object.entries(examples).map(([name, one]) =>
+      markup`<option value="${name}">${one.title}</option>`
+    );
+    return markup`<optgroup label="${title}">${options}</optgroup>`;
+  });
+  return markup`<div class="controls">
+<label>Example <select id="example" autocomplete="off">${groups}<option value="" hidden>Your own</option></select></label>
+<fieldset class="switch"><legend>Edit as</legend>
+<label><input type="radio" name="view" value="json" checked autocomplete="off"> JSON</label>
+<label><input type="radio" name="view" value="form" autocomplete="off"> Form</label></fieldset>
+</div>`;
+}
+
+function editor(): Markup {
+  return markup`<div class="pane edit"><h2 class="quiet">What you would post</h2>
+${controls()}
+<div id="json"><div class="editor" id="editor"><pre id="mirror" aria-hidden="true"></pre>
+<textarea id="body" aria-label="The lead as JSON" aria-describedby="size" spellcheck="false" autocomplete="off"
+ autocapitalize="off" wrap="soft">${leadExamples.minimal.body}</textarea></div>
+<p class="under"><span id="size"></span><button type="button" id="tidy" class="plain">Tidy up</button></p></div>
+${form()}
+<div class="field"><label for="idempotency-key"><code>Idempotency-Key</code> <small>header, recommended</small></label>
+<input id="idempotency-key" type="text" value="${placeholders.idempotencyKey}" autocomplete="off" spellcheck="false"
+ aria-describedby="message-idempotency-key">
+<p class="message" id="message-idempotency-key"></p></div>
+<label class="check"><input type="checkbox" id="repeat" autocomplete="off"> It was accepted before: this is the repeat</label>
+</div>`;
+}
+
+function result(): Markup {
+  return markup`<div id="verdict" class="verdict stuck" role="status" aria-live="polite"></div>
+<div class="pane result"><h2 class="quiet">What the service would answer</h2>
+<ul id="findings" class="findings"></ul>
+<div id="compare"></div>
+<h3>The answer</h3><pre class="code" id="response" tabindex="0" aria-label="The answer"></pre>
+<h3>As a command <button type="button" id="copy" class="plain">Copy</button></h3>
+<pre class="code" id="curl" tabindex="0" aria-label="The request as a curl command"></pre>
+</div>`;
+}
+
+function keyCheckForm(baseUrl: string): Markup {
+  const meanings = keyCheck.map(({ answer, meaning }) =>
+    markup`<div><dt>${rich(answer)}</dt><dd>${rich(meaning)}</dd></div>`
+  );
+  return markup`<section id="key-check"><h2>Check a key</h2>
+<p>One probe is allowed in production: an empty object, <code>{}</code>, with your key. It stores, delivers and emails
+nothing.</p>
+<div class="scripted probe"><p>The key stays in this page's memory, goes to this service only, and is forgotten with the
+page.</p>
+<div class="row"><label for="key">Your key</label>
+<input id="key" type="password" autocomplete="off" spellcheck="false" placeholder="lead_live_…" aria-describedby="key-shape">
+<button type="button" id="probe">Post {}</button></div>
+<p id="key-shape" class="message"></p><div id="probe-result" role="status" aria-live="polite"></div></div>
+<pre class="code"><code>${shellSnippets(baseUrl).keyCheck}</code></pre>
+<dl class="meanings">${meanings}</dl></section>`;
+}
+
+function head(versions: AssetVersions): Markup {
+  const { script, style, icon } = documents;
+  return markup`<meta charset="utf-8">
+<title>Lead intake playground</title>
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="description" content="Edit a lead and see what the service would answer. Nothing you type leaves the browser.">
+<meta name="color-scheme" content="light dark">
+<link rel="icon" href="${icon.path}?v=${versions.icon}" type="image/svg+xml">
+<link rel="stylesheet" href="${style.path}?v=${versions.style}">
+<script type="module" src="${script.path}?v=${versions.script}"></script>`;
+}
+
+/** The page for a service that is reached at `baseUrl`. */
+export function playgroundPage(baseUrl: string, versions: AssetVersions): string {
+  const { brief, openapi } = documents;
+  return markup`<!doctype html>
+<html lang="en" data-base-url="${baseUrl}">
+<head>
+${head(versions)}
+</head>
+<body>
+<a class="skip" href="#body">Skip to the editor</a>
+<header><h1>Lead intake <span>playground</span></h1>
+<nav aria-label="Documents"><a href="${brief.path}">Integration brief</a> <a href="${openapi.path}">OpenAPI</a>
+<a href="/v1/vocabulary">Vocabulary</a> <a href="/healthz">Health</a></nav></header>
+<main>
+<p class="lede">Edit a lead and see what the service would answer: this page runs the service's own validator.
+Nothing you type leaves your browser, and nothing is posted.</p>
+<p class="note unscripted">Trying leads here needs JavaScript. Without it, this page is the contract: fields, answers,
+limits, and an example of everything.</p>
+<p id="notice" class="note" role="alert" hidden></p>
+<section id="playground" class="panes scripted" aria-label="Playground">${editor()}${result()}</section>
+${keyCheckForm(baseUrl)}
+<div class="reference"><nav aria-label="Contents" class="contents"><a href="#rules">Rules</a>
+<a href="#limits">Limits</a> <a href="#envelope">Envelope</a> <a href="#answers">Answers</a>
+<a href="#vocabulary">Vocabulary</a> <a href="#examples">Examples</a></nav>
+${reference(baseUrl)}</div>
+</main>
+</body>
+</html>
+`.text;
+}
