@@ -12,12 +12,21 @@ create table campaign (
   id int generated always as identity primary key,
   tenant_id int not null references tenant,
   slug text not null check (slug ~ '^[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?$'),
-  -- What the contacts of this campaign have cost so far, US cents.
-  spend_cents bigint not null default 0,
   created_at timestamptz not null default now(),
   unique (tenant_id, slug),
   unique (tenant_id, id)
 );
+
+-- What contacts have cost, US cents: a campaign's spend is the sum. Inserted, never updated, so that no two commits
+-- meet on a campaign's row; folded together now and then (compact_campaign_charge).
+create table campaign_charge (
+  campaign_id int not null,
+  cents bigint not null
+);
+create view campaign_spend as
+  select c.id as campaign_id, coalesce(sum(s.cents), 0)::bigint as spend_cents
+  from campaign as c left join campaign_charge as s on s.campaign_id = c.id
+  group by c.id;
 
 create table api_key (
   id int generated always as identity primary key,

@@ -45,15 +45,17 @@ export async function run(program: Program): Promise<void> {
     log.error("uncaught", { cause: describeError(error), name: error.name, stack });
     exit(1);
   });
+  let running: Running | null = null;
+  onFirstSignal(async (signal) => {
+    log.info("stopping", { signal });
+    await running?.close(graceMs);
+    log.info("stopped");
+    await lines.drain(logGraceMs);
+    exit(0);
+  }, () => exit(1));
   try {
-    const running = await program.start(log);
-    onFirstSignal(async (signal) => {
-      log.info("stopping", { signal });
-      await running.close(graceMs);
-      log.info("stopped");
-      await lines.drain(logGraceMs);
-      exit(0);
-    }, () => exit(1));
+    running = await program.start(log);
+    log.info("started");
   } catch (error) {
     const { message, exitCode } = explain(error, program.settings);
     process.stderr.write(`${message}\n`);

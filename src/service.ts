@@ -67,7 +67,6 @@ export async function startService(config: Config, log: Log): Promise<Running> {
   });
   if (config.intakeUrl === null) baseUrl = urlOf(config, listener);
   // Every listener is open; each has said where.
-  log.info("started");
   return {
     async close(graceMs) {
       isDraining = true;

@@ -4,7 +4,7 @@
 -- terms. Each statement sees what committed before it began (READ COMMITTED), so after "insert … on conflict do
 -- nothing" has waited for a rival, the next statement reads the rival's event.
 --
--- Locks are taken in one order everywhere (keys, dedupe digests, campaigns, terms, collisions; each sorted), so
+-- Locks are taken in one order everywhere (keys, dedupe digests, terms, collisions; each sorted), so
 -- two processes' batches wait for one another but never in a circle.
 --
 -- The planner settings: planned once per connection, maybe while the tables are empty, the statements would
@@ -100,20 +100,12 @@ begin
     insert into outbox_tally (state, delta) values ('pending', cardinality(v_won));
 
     if array_remove(p_cost_cents, null) <> '{}' then
-      perform from campaign as c
-      where c.id in (select k.campaign_id from api_key as k where k.id = any(p_key_id))
-      order by c.id
-      for no key update;
-
-      update campaign as c set spend_cents = c.spend_cents + spent.cents
-      from (
-        select k.campaign_id, sum(p_cost_cents[w.ord]) as cents
-        from unnest(v_won_ord) as w (ord)
-        join api_key as k on k.id = p_key_id[w.ord]
-        where k.campaign_id is not null and p_cost_cents[w.ord] is not null
-        group by k.campaign_id
-      ) as spent
-      where c.id = spent.campaign_id;
+      insert into campaign_charge (campaign_id, cents)
+      select k.campaign_id, sum(p_cost_cents[w.ord])
+      from unnest(v_won_ord) as w (ord)
+      join api_key as k on k.id = p_key_id[w.ord]
+      where k.campaign_id is not null and p_cost_cents[w.ord] is not null
+      group by k.campaign_id;
     end if;
 
     if array_remove(p_unknown_area, null) <> '{}' then

@@ -2,7 +2,10 @@
 -- them: its rows wait and spend nothing until it has one.
 --
 -- "limit 1" and not "exists", which the planner makes a hash join of that reads every row that waits.
-create or replace function due_tenants() returns table (tenant_id int)
+--
+-- p_floor: nothing of that tenant is due before it (see claim_outbox); the other tenants are looked at whole.
+create or replace function due_tenants(p_tenant_id int[] default '{}', p_floor text[] default '{}')
+returns table (tenant_id int)
 language plpgsql
 set enable_seqscan = off
 set enable_hashjoin = off
@@ -14,8 +17,11 @@ declare
 begin
   return query
   select t.id from tenant as t
+  left join unnest(p_tenant_id, p_floor::timestamptz[]) as f (id, since) on f.id = t.id
   cross join lateral (
-    select from outbox as o where o.tenant_id = t.id and o.due_at <= v_now order by o.due_at limit 1
+    select from outbox as o
+    where o.tenant_id = t.id and o.due_at >= coalesce(f.since, '-infinity') and o.due_at <= v_now
+    order by o.due_at limit 1
   ) as due
   where t.sandbox or t.has_route;
 end

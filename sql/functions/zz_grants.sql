@@ -10,7 +10,6 @@ alter default privileges in schema public grant select, insert, update, delete o
 -- What belongs to the operator: a service that somebody has taken over can neither issue keys, nor raise limits, nor
 -- make a sandbox of a tenant.
 revoke insert, update, delete on tenant, campaign, api_key, ip_limit, area, schema_file from lead_service;
-grant update (spend_cents) on campaign to lead_service;
 grant update (last_used_at) on api_key to lead_service;
 
 grant usage on schema actions to lead_actions;

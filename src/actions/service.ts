@@ -40,7 +40,6 @@ export async function startActions(config: ActionsConfig, log: Log): Promise<Run
     const listener = await listen(config, new EffectStore(pool), log);
     const host = listener.host.includes(":") ? `[${listener.host}]` : listener.host;
     log.info("listening", { surface: "actions", url: `https://${host}:${listener.port}` });
-    log.info("started");
     return {
       async close(graceMs) {
         await listener.close(graceMs);

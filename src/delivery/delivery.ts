@@ -77,7 +77,7 @@ export function startDelivery(settings: DeliverySettings, hooks: DeliveryHooks):
   const loop = new DeliveryLoop({
     claim: (requests) => outbox.claim(requests),
     settle: (settlements) => outbox.settle(settlements),
-    dueTenants: () => outbox.dueTenants(),
+    dueTenants: (floors) => outbox.dueTenants(floors),
     send: (eventId, body) => sender.send(eventId, body),
     breaker,
     nowMs: hooks.nowMs,

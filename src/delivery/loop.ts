@@ -26,7 +26,7 @@ import { TenantQueue } from "./tenant_queue.ts";
 export interface DeliveryParts {
   readonly claim: (requests: readonly ClaimRequest[]) => Promise<Claimed[]>;
   readonly settle: (settlements: readonly Settlement[]) => Promise<void>;
-  readonly dueTenants: () => Promise<number[]>;
+  readonly dueTenants: (floors: readonly Pick<ClaimRequest, "tenantId" | "floor">[]) => Promise<number[]>;
   readonly send: (eventId: string, body: string) => Promise<SendOutcome>;
   readonly breaker: Breaker;
   readonly nowMs: () => number;
@@ -109,7 +109,7 @@ export class DeliveryLoop {
         this.#floorsForgottenAtMs = nowMs;
         for (const queue of this.#tenants.values()) queue.forgetFloor();
       }
-      this.wake(await this.#parts.dueTenants());
+      this.wake(await this.#parts.dueTenants([...this.#tenants.values()]));
     } catch (error) {
       this.#parts.onFailure("poll", error);
     }

@@ -78,7 +78,10 @@ export class Heartbeat {
       this.#change(true, null);
       this.#beats += 1;
       if (this.#beats % compactEveryBeats === 0) {
-        await this.#pool.run(deadlineMs, (sql) => sql`select compact_outbox_tally()`);
+        await this.#pool.run(
+          deadlineMs,
+          (sql) => sql`select compact_outbox_tally(), compact_campaign_charge()`,
+        );
       }
     } catch (error) {
       this.#change(false, error);

@@ -105,11 +105,13 @@ export class OutboxStore {
         ${column((one) => one.isSpent ? "t" : "f")}, ${column((one) => one.retryMs)})`);
   }
 
-  /** The tenants that have something due and somewhere to send it. */
-  async dueTenants(): Promise<number[]> {
+  /** The tenants that have something due and somewhere to send it; `floors` as in {@linkcode ClaimRequest}. */
+  async dueTenants(floors: readonly Pick<ClaimRequest, "tenantId" | "floor">[]): Promise<number[]> {
     const rows = await this.#pool.run(
       deadlineMs,
-      (sql) => sql<{ tenant_id: number }[]>`select tenant_id from due_tenants()`,
+      (sql) =>
+        sql<{ tenant_id: number }[]>`select tenant_id from due_tenants(
+          ${floors.map(({ tenantId }) => tenantId)}, ${floors.map(({ floor }) => floor)})`,
     );
     return rows.map((row) => row.tenant_id);
   }

@@ -10,7 +10,7 @@ const second = await world.start();
 
 async function spendCents(campaignId: number): Promise<number> {
   const [row] = await world.sql<{ cents: number }[]>`
-    select spend_cents::int as cents from campaign where id = ${campaignId}`;
+    select spend_cents::int as cents from campaign_spend where campaign_id = ${campaignId}`;
   return row?.cents ?? -1;
 }
 

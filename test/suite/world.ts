@@ -173,7 +173,7 @@ export class World {
         (select coalesce(sum(delta), 0)::int from outbox_tally where state = 'pending') as pending,
         (select count(*)::int from collision) as collisions,
         (select coalesce(sum(count), 0)::int from unknown_area) as unknown,
-        (select coalesce(sum(spend_cents), 0)::int from campaign) as "spendCents"`;
+        (select coalesce(sum(cents), 0)::int from campaign_charge) as "spendCents"`;
     return row as Stored;
   }
 

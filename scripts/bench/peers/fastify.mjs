@@ -54,7 +54,7 @@ const insertOutbox = {
 };
 const addSpend = {
   name: "add_spend",
-  text: "update campaign set spend_cents = spend_cents + $2 where id = $1",
+  text: "insert into campaign_charge (campaign_id, cents) values ($1, $2)",
 };
 const countUnknown = {
   name: "count_unknown",

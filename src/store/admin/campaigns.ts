@@ -35,8 +35,8 @@ export async function listCampaigns(pool: Pool, tenantId: number | null): Promis
     adminDeadlineMs,
     (sql) =>
       sql<{ slug: string; tenant: string; spend_cents: string; created_at: Date }[]>`
-      select c.slug, t.slug as tenant, c.spend_cents, c.created_at
-      from campaign as c join tenant as t on t.id = c.tenant_id
+      select c.slug, t.slug as tenant, s.spend_cents, c.created_at
+      from campaign as c join tenant as t on t.id = c.tenant_id join campaign_spend as s on s.campaign_id = c.id
       where ${tenantId}::int is null or c.tenant_id = ${tenantId}
       order by t.slug, c.slug`,
   );

@@ -49,7 +49,8 @@ export function readStore(databaseUrl: string): Promise<Store> {
     const [tally] = await sql<{ pending: number }[]>`
       select coalesce(sum(delta), 0)::int as pending from outbox_tally where state = 'pending'`;
     const campaigns = await sql<{ slug: string; spendCents: number }[]>`
-      select slug, spend_cents::int as "spendCents" from campaign`;
+      select c.slug, s.spend_cents::int as "spendCents"
+      from campaign as c join campaign_spend as s on s.campaign_id = c.id`;
     return { events, outbox: outbox.map((row) => row.event_id), pending: tally?.pending ?? 0, campaigns };
   });
 }
