@@ -1,0 +1,521 @@
+/// <reference lib="dom" />
+
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { after, test } from "node:test";
+import fc from "fast-check";
+import type { Browser, BrowserContextOptions, Page, Request } from "playwright-core";
+import { documents } from "../../src/contract/documents.ts";
+import { type Example, failureExamples, flagExamples, leadExamples } from "../../src/contract/examples.ts";
+import { flags } from "../../src/contract/fields.ts";
+import { keyCheck } from "../../src/contract/guidance.ts";
+import type { Answer } from "../../src/playground/answer.ts";
+import { freshKey, World } from "../suite/world.ts";
+import areaTerms from "../vectors/areas.json" with { type: "json" };
+import vectors from "../vectors/lead.json" with { type: "json" };
+import { body as generatedBody } from "./bodies.ts";
+import { findBrowser, startBrowser } from "./browser.ts";
+
+const examples: Readonly<Record<string, Example>> = { ...leadExamples, ...flagExamples, ...failureExamples };
+
+const path = findBrowser();
+if (path === null) {
+  test("the playground's page is not tested: no Chromium is found here", () => {});
+} else {
+  await testPage(path);
+}
+
+async function testPage(executablePath: string): Promise<void> {
+  const world = await World.open();
+  after(() => world.close());
+  const server = await world.start();
+  const key = await world.issue();
+  const browser: Browser = await startBrowser(executablePath);
+  after(() => browser.close());
+
+  /** What the pages have asked for, complained of, and thrown. */
+  const requests: Request[] = [];
+  const complaints: string[] = [];
+
+  async function open(options: BrowserContextOptions = {}): Promise<Page> {
+    const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options });
+    context.setDefaultTimeout(60_000);
+    const page = await context.newPage();
+    page.on("request", (request) => requests.push(request));
+    page.on("pageerror", (error) => complaints.push(String(error)));
+    page.on("console", (message) => {
+      if (["error", "warning"].includes(message.type())) complaints.push(message.text());
+    });
+    await page.goto(server.url + documents.playground.path);
+    if (options.javaScriptEnabled !== false) await page.locator("#areas .term").first().waitFor();
+    return page;
+  }
+
+  const page = await open();
+  const body = page.locator("#body");
+  const verdict = page.locator("#verdict strong");
+  /** What the page says once it has seen the last input: a frame later. */
+  const settled = () =>
+    page.evaluate(() => new Promise((done) => requestAnimationFrame(() => setTimeout(done))));
+  async function type(text: string): Promise<string> {
+    await body.fill(text);
+    await settled();
+    return await verdict.innerText();
+  }
+  /** The very script of the page judges bodies; UTF-8 in base64, so that nothing on the way touches them. */
+  async function judge(bodies: readonly string[]): Promise<Answer[]> {
+    const sent = bodies.map((text) => Buffer.from(text).toString("base64"));
+    return await page.evaluate(async ({ sent, terms }) => {
+      const script = document.querySelector("script[src]") as HTMLScriptElement;
+      const { judge } = await import(script.src);
+      const utf8 = new TextDecoder("utf-8", { ignoreBOM: true });
+      return sent.map((text) =>
+        judge(utf8.decode(Uint8Array.from(atob(text), (character) => character.charCodeAt(0))), terms)
+      );
+    }, { sent, terms: areaTerms });
+  }
+
+  test("every vector has its verdict in the browser", async () => {
+    const answers = await judge(vectors.map(({ body }) => body.toWellFormed()));
+    for (const [index, { name, body: _, ...expected }] of vectors.entries()) {
+      assert.deepEqual(answers[index]?.verdict, expected, name);
+    }
+  });
+
+  test("10,000 generated bodies get the same verdict in the browser and on the server", async (t) => {
+    const seed = Number(process.env.FC_SEED ?? Date.now() % 2 ** 31);
+    t.diagnostic(`FC_SEED=${seed}`);
+    const bodies = fc.sample(generatedBody, { numRuns: 10_000, seed });
+    const seen: Record<string, number> = {};
+    for (let start = 0; start < bodies.length; start += 250) {
+      const some = bodies.slice(start, start + 250);
+      const [here, there] = await Promise.all([judge(some), Promise.all(some.map(throughServer))]);
+      for (const [index, answer] of there.entries()) {
+        const found = inBrowser(here[index] as Answer);
+        assert.deepEqual(found, answer, JSON.stringify(some[index]));
+        seen[answer.status] = (seen[answer.status] ?? 0) + 1;
+      }
+    }
+    t.diagnostic(JSON.stringify(seen));
+    for (const status of [202, 400, 422]) assert.ok((seen[status] ?? 0) > 300, `${status} is among them`);
+  });
+
+  /** What the server answers and stores. */
+  async function throughServer(text: string) {
+    const headers = { "Idempotency-Key": freshKey() };
+    const { status, json } = await world.intake({
+      key: key.text,
+      body: new TextEncoder().encode(text),
+      headers,
+    });
+    if (status !== 202) return { status, error: json.error, fields: json.fields };
+    const { lead, extra, flags } = await world.event(json.event_id);
+    assert.deepEqual(json.flags, flags);
+    return { status, lead, extra, flags };
+  }
+
+  function inBrowser({ status, body, verdict }: Answer) {
+    if (verdict?.kind !== "valid") return { status, error: body.error, fields: body.fields };
+    return { status, lead: verdict.lead, extra: verdict.extra, flags: body.flags };
+  }
+
+  test("each example is shown with its verdict, flags in words, and every failing field", async () => {
+    for (const [name, { answer, body: text }] of Object.entries(examples)) {
+      await page.locator("#example").selectOption(name);
+      await settled();
+      assert.equal(await body.inputValue(), text.replaceAll("\r\n", "\n"), name);
+      assert.ok((await verdict.innerText()).startsWith(String(answer.status)), name);
+      const findings = await page.locator("#findings").innerText();
+      if (answer.status === 202) {
+        for (const flag of answer.flags) assert.ok(findings.includes(flags[flag].replaceAll("`", "")), name);
+      } else if (answer.status === 422) {
+        for (const field of Object.keys(answer.fields)) assert.ok(findings.includes(field), name);
+      } else if (answer.status === 400) assert.notEqual(findings, "", name);
+    }
+  });
+
+  test("the answer that is shown is the server's: status, headers, body", async () => {
+    for (const [name, { body: text, idempotencyKey }] of Object.entries(examples)) {
+      await page.locator("#example").selectOption(name);
+      await settled();
+      const shown = await page.locator("#response").innerText();
+      const headers = { "Idempotency-Key": idempotencyKey ?? freshKey() };
+      const real = await world.intake({ key: key.text, body: text, headers });
+      const [head = "", json = ""] = shown.split("\n\n", 2);
+      const [statusLine = "", ...lines] = head.split("\n");
+      assert.match(statusLine, new RegExp(`^HTTP/1\\.1 ${real.status} [A-Z]`), name);
+      const framing = ["date", "connection", "keep-alive", "content-length"];
+      const names = lines.map((line) => line.split(":")[0]?.toLowerCase());
+      assert.deepEqual(
+        names.sort(),
+        Object.keys(real.headers).filter((one) => !framing.includes(one)).sort(),
+        name,
+      );
+      const { event_id, received_at, source, request_id } = real.json;
+      const made = { event_id, received_at, source, request_id };
+      const own = JSON.parse(shown.slice(shown.indexOf("\n\n") + 2));
+      assert.deepEqual(Object.keys(own), Object.keys(real.json), name);
+      for (const member of Object.keys(made)) if (member in own) own[member] = real.json[member];
+      assert.deepEqual(own, real.json, name + json);
+    }
+  });
+
+  test("the command that is shown gets that answer", async () => {
+    for (const [name, { answer }] of Object.entries(examples)) {
+      if (answer.status === 413) continue;
+      await page.locator("#example").selectOption(name);
+      if (answer.status === 202) await page.locator("#idempotency-key").fill(freshKey());
+      await settled();
+      const line = await page.locator("#curl").innerText();
+      assert.ok(!line.includes(key.text));
+      const printed = execFileSync("sh", ["-c", line], {
+        encoding: "utf8",
+        env: { PATH: process.env.PATH, LEAD_API_KEY: key.text },
+        stdio: ["ignore", "pipe", "ignore"],
+      });
+      assert.match(printed, new RegExp(`^HTTP/1\\.1 ${answer.status} `), name);
+    }
+  });
+
+  test("the lead as stored stands beside the lead as typed, with what differs marked", async () => {
+    await page.locator("#example").selectOption("canadian");
+    await settled();
+    const row = page.locator("#compare tr", { hasText: "zip" });
+    assert.deepEqual(await row.locator("td").allInnerTexts(), ["k1a0b1", "K1A·0B1"]);
+    assert.deepEqual(await row.locator("del").allInnerTexts(), ["k", "a", "b"]);
+    assert.deepEqual(await row.locator("ins").allInnerTexts(), ["K", "A·", "B"]);
+    assert.equal(
+      await page.locator("#compare tr", { hasText: "project_area" }).locator("ins, del").count(),
+      0,
+    );
+  });
+
+  test("a repeat is shown as a duplicate", async () => {
+    await page.locator("#example").selectOption("minimal");
+    await page.locator("#repeat").check();
+    await settled();
+    assert.equal(await verdict.innerText(), "200 duplicate");
+    await page.locator("#repeat").uncheck();
+  });
+
+  test("bad input gets the server's answer, and the page lives on", async () => {
+    const bad: Readonly<Record<string, string>> = {
+      "nothing": "",
+      "broken JSON": '{"first_name":',
+      "64 KiB of text": "x".repeat(65_536),
+      "64 KiB of quotes": '"'.repeat(65_536),
+      "64 KiB of brackets": "[".repeat(65_536),
+      "a byte more": "x".repeat(65_537),
+      "a megabyte": "x".repeat(1_000_000),
+      "emoji": "🏠".repeat(1_000),
+      "emoji in a lead": JSON.stringify({ first_name: "🏠".repeat(101), last_name: "🧱", phone: "1" }),
+      "NUL": "\u0000",
+      "NUL in a lead": '{"first_name":"A\u0000","last_name":"B","phone":"1"}',
+      "an escaped NUL": '{"first_name":"\\u0000","last_name":"B","phone":"1"}',
+      "a byte order mark":
+        '\ufeff{"first_name":"A","last_name":"B","phone":"1","zip":"97201-1234, or is it 97202?"}',
+      "markup": '<img src=x onerror="alert(1)">',
+      "a prototype":
+        '{"__proto__":{"first_name":"A"},"constructor":1,"first_name":"A","last_name":"B","phone":"1"}',
+    };
+    for (const [what, text] of Object.entries(bad)) {
+      const shown = await type(text);
+      const { status, json } = await world.intake({ key: key.text, body: text });
+      assert.equal(shown, `${status} ${json.error ?? json.status}`, what);
+    }
+    assert.equal(await type(leadExamples.minimal.body), "202 accepted");
+  });
+
+  test("half a surrogate pair is judged as it would be sent", async () => {
+    await page.evaluate(() => {
+      const area = document.querySelector("#body") as HTMLTextAreaElement;
+      area.value = '{"first_name":"\ud800","last_name":"B","phone":"1"}';
+      area.dispatchEvent(new Event("input"));
+    });
+    await settled();
+    assert.equal(await verdict.innerText(), "202 accepted");
+    assert.ok((await page.locator("#compare").innerText()).includes("\ufffd"));
+  });
+
+  test("a finding leads to its place in the text, and what fails is underlined there", async () => {
+    await page.locator("#example").selectOption("several");
+    await settled();
+    assert.ok((await page.locator("#mirror .failing").allInnerTexts()).join("").includes('"state"'));
+    await page.locator("#findings button", { hasText: "state" }).click();
+    const selected = await body.evaluate((area: HTMLTextAreaElement) =>
+      area.value.slice(area.selectionStart, area.selectionEnd)
+    );
+    assert.match(selected, /^"state": "Oregon, /);
+  });
+
+  test("the form writes the JSON, member by member, and says at each field what fails", async () => {
+    await type('{\n  "first_name": "Ada",\n  "n": 1.10\n}');
+    await page.locator('input[name="view"][value="form"]').check();
+    await page.locator("#field-last_name").fill("Lovelace");
+    await page.locator("#field-phone").fill("415 555 0123");
+    await page.locator("#field-zip").fill("9".repeat(21));
+    await page.locator("#field-cost").fill("0");
+    await settled();
+    assert.equal(await page.locator("#message-zip").innerText(), "has more than 20 characters");
+    assert.equal(await page.locator("#field-zip").getAttribute("aria-invalid"), "true");
+    assert.match(await page.locator("#message-cost").innerText(), /^must be within 0\.01 and 999\.99/);
+    assert.equal(await page.locator("#message-city").innerText(), "");
+    await page.locator("#field-zip").fill("");
+    await page.locator("#field-cost").fill("12.50");
+    await page.locator("#field-project_area").fill("Moat");
+    await settled();
+    assert.equal(await verdict.innerText(), "202 accepted");
+    assert.match(await page.locator("#message-project_area").innerText(), /not in the vocabulary/);
+    await page.locator("#field-cost").fill("a lot");
+    await settled();
+    assert.equal(await verdict.innerText(), "400 invalid_json");
+    assert.match(await page.locator("#message-cost").innerText(), /a number is needed/);
+    await page.locator("#field-cost").fill("12.50");
+    await page.locator('input[name="view"][value="json"]').check();
+    assert.equal(
+      await body.inputValue(),
+      '{\n  "first_name": "Ada",\n  "last_name": "Lovelace",\n  "phone": "415 555 0123",\n' +
+        '  "project_area": "Moat",\n  "cost": 12.50,\n  "n": 1.10\n}',
+    );
+  });
+
+  test("the form is closed while the JSON is broken, and open again when it is mended", async () => {
+    await type("{");
+    await page.locator('input[name="view"][value="form"]').check();
+    assert.ok(await page.locator("#form-broken").isVisible());
+    assert.ok(await page.locator("#field-phone").isDisabled());
+    await page.locator("#example").selectOption("complete");
+    assert.ok(await page.locator("#form-broken").isHidden());
+    assert.equal(await page.locator("#field-email").inputValue(), "Ada@Example.com");
+    await page.locator('input[name="view"][value="json"]').check();
+  });
+
+  test("everything can be reached and used by keyboard", async () => {
+    const own = await open();
+    await own.keyboard.press("Tab");
+    assert.equal(await own.evaluate(() => document.activeElement?.className), "skip");
+    await own.keyboard.press("Enter");
+    await own.keyboard.press("Tab");
+    const reached: string[] = [];
+    await own.locator("#example").focus();
+    for (let n = 0; n < 60; n++) {
+      reached.push(
+        await own.evaluate(() => {
+          const { id, tagName, textContent } = document.activeElement as HTMLElement;
+          return id === "" ? `${tagName} ${textContent?.trim().slice(0, 20)}` : id;
+        }),
+      );
+      await own.keyboard.press("Tab");
+    }
+    for (
+      const id of [
+        "example",
+        "body",
+        "tidy",
+        "idempotency-key",
+        "repeat",
+        "response",
+        "copy",
+        "curl",
+        "key",
+        "probe",
+      ]
+    ) {
+      assert.ok(reached.includes(id), `${id} among ${reached}`);
+    }
+    await own.locator('input[value="json"]').focus();
+    await own.keyboard.press("ArrowRight");
+    assert.ok(await own.locator("#field-first_name").isVisible());
+    await own.locator("#field-first_name").focus();
+    await own.keyboard.type("bel");
+    await own.waitForFunction(() => document.querySelector("#curl")?.textContent?.includes("Adabel"));
+    await own.context().close();
+  });
+
+  test("an example of the reference is tried by its button", async () => {
+    await page.locator("#example-cost_zero summary").click();
+    await page.locator("#example-cost_zero button").click();
+    await settled();
+    assert.equal(await page.locator("#example").inputValue(), "cost_zero");
+    assert.equal(await verdict.innerText(), "422 validation_failed");
+  });
+
+  test("the key check posts {} with the key, says what the answer means, and keeps the key nowhere", async () => {
+    const own = await open();
+    const before = await world.stored();
+    const cases = [
+      [key.text, "422 validation_failed", keyCheck[0].meaning],
+      [`${key.text.slice(0, -1)}~`, "401 unauthorized", keyCheck[1].meaning],
+    ] as const;
+    for (const [text, answer, meaning] of cases) {
+      await own.locator("#key").fill(text);
+      assert.equal(await own.locator("#key-shape").innerText() === "", text === key.text);
+      const [request] = await Promise.all([
+        own.waitForRequest((request) => request.method() === "POST"),
+        own.locator("#probe").click(),
+      ]);
+      assert.equal(new URL(request.url()).pathname, "/v1/intake");
+      assert.equal(request.postData(), "{}");
+      assert.equal(request.headers()["x-api-key"], text);
+      await own.locator("#probe-result strong").waitFor();
+      const said = await own.locator("#probe-result").innerText();
+      assert.ok(said.startsWith(`${answer} ${meaning}`), said);
+      await own.locator("#key").fill("");
+    }
+    await own.locator("#key").fill(key.text);
+    const kept = await own.evaluate(() => ({
+      stores: [localStorage.length, sessionStorage.length, document.cookie, history.state],
+      text: document.documentElement.outerHTML + location.href,
+    }));
+    assert.deepEqual(kept.stores, [0, 0, "", null]);
+    assert.ok(!kept.text.includes(key.text));
+    await own.reload();
+    assert.equal(await own.locator("#key").inputValue(), "");
+    assert.deepEqual(await world.stored(), before);
+    await own.context().close();
+  });
+
+  test("a key that cannot be sent is refused by the page, and an answer that does not come is told", async () => {
+    const own = await open();
+    await own.locator("#key").fill("ключ");
+    await own.locator("#probe").click();
+    assert.match(await own.locator("#probe-result").innerText(), /^401 unauthorized/);
+    await own.route("**/v1/intake", (route) => route.abort());
+    await own.locator("#key").fill(key.text);
+    await own.locator("#key").press("Enter");
+    await own.locator("#probe-result strong", { hasText: "No answer" }).waitFor();
+    // The cut connection is the test's own.
+    complaints.splice(0, complaints.length, ...complaints.filter((text) => !/ERR_FAILED/.test(text)));
+    await own.context().close();
+  });
+
+  test("without the vocabulary the page says so, and judges the rest", async () => {
+    const context = await browser.newContext();
+    const own = await context.newPage();
+    await own.route("**/v1/vocabulary", (route) => route.fulfill({ status: 503, body: "{}" }));
+    await own.goto(server.url + documents.playground.path);
+    await own.locator("#notice", { hasText: "vocabulary cannot be read" }).waitFor();
+    await own.locator("#example").selectOption("complete");
+    await own.locator("#findings li", { hasText: "project_area" }).waitFor();
+    await context.close();
+  });
+
+  for (const width of [320, 390, 768, 1280]) {
+    test(`nothing sticks out at ${width} pixels`, async () => {
+      const own = await open({ viewport: { width, height: 800 } });
+      for (
+        const [name, view] of [["complete", "json"], ["several", "form"], [
+          "idempotency_key",
+          "json",
+        ]] as const
+      ) {
+        await own.locator("#example").selectOption(name);
+        await own.locator(`input[name="view"][value="${view}"]`).check();
+        const wide = await own.evaluate(() => document.documentElement.scrollWidth);
+        assert.ok(wide <= width, `${name}: ${wide}`);
+      }
+      await own.context().close();
+    });
+  }
+
+  for (const colorScheme of ["light", "dark"] as const) {
+    test(`text stands out from its ground in ${colorScheme}`, async () => {
+      const own = await open({ colorScheme });
+      for (const name of ["complete", "several", "project_area_unknown"]) {
+        await own.locator("#example").selectOption(name);
+        assert.deepEqual(await own.evaluate(faintTexts), [], name);
+      }
+      await own.context().close();
+    });
+  }
+
+  test("without JavaScript the page is documentation, with nothing that does not work", async () => {
+    const own = await open({ javaScriptEnabled: false });
+    assert.ok(await own.locator("#playground").isHidden());
+    assert.ok(await own.locator("#probe").isHidden());
+    assert.ok(await own.getByText("Trying leads here needs JavaScript").isVisible());
+    for (const id of ["rules", "limits", "envelope", "answers", "examples"]) {
+      assert.ok(await own.locator(`#${id} h2`).isVisible(), id);
+    }
+    await own.locator("#example-canadian summary").click();
+    assert.ok(await own.locator("#example-canadian pre").isVisible());
+    assert.ok(await own.locator("#example-canadian button").isHidden());
+    await own.context().close();
+  });
+
+  test("the policy lets no inline script run and no markup be written", async () => {
+    const own = await browser.newPage();
+    await own.goto(server.url + documents.playground.path);
+    const ran = await own.evaluate(() => {
+      const script = document.createElement("script");
+      try {
+        script.text = "globalThis.ran = true";
+        document.body.append(script);
+        document.body.innerHTML = "<p>gone</p>";
+      } catch {
+        // Trusted types refuse it.
+      }
+      return "ran" in globalThis || document.body.textContent === "gone";
+    });
+    assert.equal(ran, false);
+    await own.close();
+  });
+
+  test("in all of this nothing was asked for but the page, the vocabulary and key checks, and nothing went wrong", () => {
+    const asked = new Set(requests.map((request) => {
+      const { origin, pathname } = new URL(request.url());
+      assert.equal(origin, server.url);
+      if (request.method() === "POST") assert.equal(request.postData(), "{}");
+      return `${request.method()} ${pathname}`;
+    }));
+    assert.deepEqual([...asked].sort(), [
+      "GET /api",
+      "GET /api/playground.css",
+      "GET /api/playground.js",
+      "GET /api/playground.svg",
+      "GET /v1/vocabulary",
+      "POST /v1/intake",
+    ]);
+    // The browser itself remarks on the key check's own 401.
+    assert.deepEqual(complaints.filter((text) => !/status of 4(01|22)/.test(text)), []);
+  });
+}
+
+/** Visible texts with less than WCAG's contrast of 4.5; runs in the page. */
+function faintTexts(): string[] {
+  const canvas = document.createElement("canvas").getContext("2d", {
+    willReadFrequently: true,
+  }) as CanvasRenderingContext2D;
+  const rgb = (colours: readonly string[]) => {
+    canvas.clearRect(0, 0, 1, 1);
+    for (const colour of colours) {
+      canvas.fillStyle = colour;
+      canvas.fillRect(0, 0, 1, 1);
+    }
+    return [...canvas.getImageData(0, 0, 1, 1).data].slice(0, 3);
+  };
+  const luminance = (channels: readonly number[]) => {
+    const [r = 0, g = 0, b = 0] = channels.map((channel) => {
+      const part = channel / 255;
+      return part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4;
+    });
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  const found = new Set<string>();
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  for (let node = walker.nextNode(); node !== null; node = walker.nextNode()) {
+    const element = node.parentElement as HTMLElement;
+    if (node.textContent?.trim() === "" || element.closest("[hidden], textarea, option") !== null) continue;
+    if (element.offsetParent === null) continue;
+    const grounds: string[] = [];
+    for (let at: HTMLElement | null = element; at !== null; at = at.parentElement) {
+      grounds.unshift(getComputedStyle(at).backgroundColor);
+    }
+    const ground = rgb(grounds);
+    const ink = rgb([...grounds, getComputedStyle(element).color]);
+    const [light = 0, dark = 0] = [luminance(ground), luminance(ink)].sort((a, b) => b - a);
+    const contrast = (light + 0.05) / (dark + 0.05);
+    if (contrast < 4.5) found.add(`${node.textContent?.trim().slice(0, 30)}: ${contrast.toFixed(2)}`);
+  }
+  return [...found];
+}
