@@ -1,5 +1,5 @@
 /**
- * `npm test`: formatting, lint, types, then all tests on a PostgreSQL that it brings itself.
+ * `npm test`: formatting, lint, types, generated files, then all tests on a PostgreSQL that it brings itself.
  *
  * `npm test -- lead` runs the test files that have `lead` in their path, `npm test -- lint types` the steps of these
  * names (format, lint, types, tidy, coverage, node, faults, deno). All steps run even when one fails, and the table at
@@ -76,6 +76,7 @@ const checks: readonly Step[] = [
   { name: "format", run: () => runCommand(deno, ["fmt", "--check"]) },
   { name: "lint", run: () => runCommand(deno, ["lint"]) },
   { name: "types", run: () => runCommand(deno, ["check", "src", "scripts", "test"]) },
+  { name: "generated", run: () => runCommand(node, ["scripts/build_playground.ts", "--check"]) },
 ];
 
 function chooseSteps(args: readonly string[]): Step[] {
