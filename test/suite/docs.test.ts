@@ -4,7 +4,7 @@ import { request } from "node:http";
 import { after, test } from "node:test";
 import { gunzipSync } from "node:zlib";
 import { brief } from "../../src/contract/brief.ts";
-import { documents } from "../../src/contract/documents.ts";
+import { type DocumentRule, documents } from "../../src/contract/documents.ts";
 import { type Example, failureExamples } from "../../src/contract/examples.ts";
 import { openapi } from "../../src/contract/openapi.ts";
 import { freshKey, World } from "./world.ts";
@@ -55,12 +55,17 @@ test("with INTAKE_URL set the documents name it", async () => {
   assert.doesNotMatch(text, /127\.0\.0\.1/);
 });
 
-for (const { path, contentType, caching } of [documents.openapi, documents.brief]) {
-  test(`${path} has a strong ETag and may be kept for five minutes, by anybody`, async () => {
+for (
+  const { path, contentType, caching, headers, cachingOfVersion } of Object.values(
+    documents,
+  ) as DocumentRule[]
+) {
+  test(`${path} has a strong ETag, its caching, and may be read by anybody`, async () => {
     const answer = await world.send(path, { headers: { Origin: "https://elsewhere.example" } });
     const version = createHash("sha256").update(answer.text).digest("hex").slice(0, 20);
     assert.equal(answer.headers.etag, `"${version}"`);
-    assert.equal(answer.headers["cache-control"], "public, max-age=300");
+    assert.equal(answer.headers["cache-control"], caching);
+    assert.equal(answer.headers["content-security-policy"], headers?.["Content-Security-Policy"]);
     assert.equal(answer.headers["access-control-allow-origin"], "*");
     assert.equal(answer.headers.vary, "Accept-Encoding");
     assert.equal(answer.headers["x-content-type-options"], "nosniff");
@@ -112,6 +117,15 @@ for (const { path, contentType, caching } of [documents.openapi, documents.brief
     assert.equal(head.headers["content-type"], contentType);
   });
 
+  test(`${path} may be kept for good only under its own version, if at all`, async () => {
+    const { headers: { etag } } = await world.send(path);
+    const own = await world.send(`${path}?v=${etag?.replaceAll('"', "")}`);
+    assert.equal(own.headers["cache-control"], cachingOfVersion ?? caching);
+    const other = await world.send(`${path}?v=other`);
+    assert.equal(other.headers["cache-control"], caching);
+    assert.equal(other.text, own.text);
+  });
+
   test(`POST ${path} answers 405 with Allow: GET, HEAD, and ${path}/ is 404`, async () => {
     const refused = await world.send(path, { method: "POST", body: {} });
     assert.equal(refused.status, 405);
@@ -119,6 +133,22 @@ for (const { path, contentType, caching } of [documents.openapi, documents.brief
     assert.equal((await world.send(`${path}/`)).status, 404);
   });
 }
+
+test("openapi.json and INTEGRATION.md may be kept for five minutes", () => {
+  assert.equal(documents.openapi.caching, "public, max-age=300");
+  assert.equal(documents.brief.caching, "public, max-age=300");
+});
+
+test("GET /api names the versions of what it loads, and they are the ones that are served", async () => {
+  const { text } = await world.send(documents.playground.path);
+  const loaded = [...text.matchAll(/(?:src|href)="(\/api\/playground\.[a-z]+\?v=[^"]+)"/g)].map(([, path]) =>
+    path
+  );
+  assert.equal(loaded.length, 3);
+  for (const path of loaded) {
+    assert.match(String((await world.send(String(path))).headers["cache-control"]), /immutable/, path);
+  }
+});
 
 // deno-lint-ignore no-explicit-any -- the document as it came over the wire
 let published: any;
