@@ -8,6 +8,7 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import { connect as connectTls, type ConnectionOptions, createServer, type TLSSocket } from "node:tls";
 import { post, type RequestOptions, send } from "../support/client.ts";
+import { assertDocumented } from "../support/contract.ts";
 import { until } from "../support/until.ts";
 import { checked, freshKey, lead, World } from "./world.ts";
 
@@ -63,7 +64,16 @@ function postHttp2(url: string, options: { body: unknown; headers: Record<string
       let text = "";
       stream.on("response", (received) => headers = received);
       stream.setEncoding("utf8").on("data", (part: string) => text += part);
-      stream.on("end", () => settle({ status: Number(headers[":status"]), headers, json: JSON.parse(text) }));
+      stream.on("end", () => {
+        const status = Number(headers[":status"]);
+        const sent = headers as Record<string, string>;
+        try {
+          assertDocumented({ method: "POST", path: "/v1/intake", status, headers: sent, text });
+          settle({ status, headers, json: JSON.parse(text) });
+        } catch (error) {
+          reject(error);
+        }
+      });
       stream.on("error", reject);
       stream.end(JSON.stringify(options.body));
     },
