@@ -92,7 +92,7 @@ export class History {
    */
   async check(databaseUrl: string): Promise<Store> {
     const store = await readStore(databaseUrl);
-    const findings = [...this.#findings(store), ...togetherFindings(store)];
+    const findings = [...this.findings(store), ...togetherFindings(store)];
     if (findings.length === 0) return store;
     const shown = findings.slice(0, 20).join("\n  ");
     throw new Error(
@@ -100,7 +100,8 @@ export class History {
     );
   }
 
-  #findings(store: Store): string[] {
+  /** What is wrong with the events in the store, by what clients posted and were told. */
+  findings(store: Pick<Store, "events">): string[] {
     // As the service tells duplicates: by the Idempotency-Key, or else by the content.
     const eventsByKey = Map.groupBy(store.events, (event) => event.idempotencyKey ?? `content ${event.raw}`);
     const entriesByKey = Map.groupBy(
