@@ -1,0 +1,129 @@
+/**
+ * The actions tier is away for hours, as the database's clock has it.
+ *
+ * @module
+ */
+
+import assert from "node:assert/strict";
+import { setTimeout as delay } from "node:timers/promises";
+import { test } from "node:test";
+import { until } from "../support/until.ts";
+import { deliveryStand } from "./support/delivery_stand.ts";
+import { readDeliveries } from "./support/delivery_store.ts";
+import { leadBody } from "./support/load.ts";
+import { type Chance, chanceOf, rounds } from "./support/random.ts";
+import type { IssuedKey } from "../suite/world.ts";
+
+const concurrency = 16;
+const stand = await deliveryStand({
+  env: {
+    // With so few, an outage that spent attempts would have killed every lead.
+    DELIVERY_ATTEMPTS_MAX: "2",
+    DELIVERY_CONCURRENCY: String(concurrency),
+    DELIVERY_SEND_TIMEOUT_MS: "1000",
+  },
+});
+const { databaseUrl, deliveries, intake, tier } = stand;
+const service = await stand.start();
+const key = await stand.routed();
+const hour = 3_600;
+
+/** How the tier can be away. */
+const ways = {
+  "refuses connections": {
+    begin: () => tier.down(),
+    end: () => tier.up(),
+  },
+  "answers 503": {
+    begin: () => tier.answer = () => ({ status: 503 }),
+    end: () => tier.answer = () => ({ status: 200 }),
+  },
+  "cuts connections": {
+    begin: () => tier.answer = () => "cut",
+    end: () => tier.answer = () => ({ status: 200 }),
+  },
+} as const;
+
+async function accept(chance: Chance, count: number, from: IssuedKey = key): Promise<void> {
+  for (let n = 1; n <= count; n++) {
+    const request = { apiKey: from.text, idempotencyKey: intake.freshKey("out"), body: leadBody(chance, n) };
+    assert.equal((await intake.post(service.url, request)).kind, "accepted");
+  }
+}
+
+const breakerStates = () =>
+  service.logs.filter(({ event }) => event === "breaker").map(({ state }) => String(state));
+
+const spentAttempts = async () => {
+  const { attempts } = await readDeliveries(databaseUrl);
+  return attempts.filter(({ spent, outcome }) => spent && outcome !== "delivered").length;
+};
+
+/** The breaker tries the tier and finds it away, once more. */
+async function probed(): Promise<void> {
+  const before = breakerStates().length;
+  await until(() => breakerStates().slice(before).join().includes("half_open,open"), {
+    deadlineMs: 25_000,
+    what: "a probe fails",
+  });
+}
+
+test("the actions tier is away for hours: no attempt is spent while the breaker is open, nothing dies, and when it is back the load rises step by step", async (t) => {
+  const chance = chanceOf(t);
+  const names = Object.keys(ways) as (keyof typeof ways)[];
+  for (let round = 1; round <= rounds(1); round++) {
+    const way = chance.pick(names);
+    t.diagnostic(`the tier ${way}`);
+    await accept(chance, 20);
+    await stand.drained();
+
+    const before = await spentAttempts();
+    await ways[way].begin();
+    await accept(chance, 40);
+    await until(() => breakerStates().at(-1) === "open", { what: "the breaker opens" });
+    // What was in flight when it opened has been settled when the first probe has failed.
+    await probed();
+    const spent = await spentAttempts();
+    // Each before the breaker knew, and what was in flight with it.
+    assert.ok(
+      spent - before <= concurrency,
+      `${spent - before} attempts were spent before the breaker opened`,
+    );
+    for (const hours of [1, 5, 48]) {
+      await stand.pass(hours * hour);
+      await accept(chance, 20);
+      if (hours === 5) await probed();
+    }
+    const { attempts, dead, outbox } = await readDeliveries(databaseUrl);
+    const spentMeanwhile = attempts.filter((one) => one.spent && one.outcome !== "delivered").length - spent;
+    assert.equal(spentMeanwhile, 0, "no attempt is spent while the breaker is open");
+    assert.deepEqual(dead, []);
+    assert.ok(outbox.length >= 100, `${outbox.length} wait`);
+
+    const first = tier.requests.length;
+    await ways[way].end();
+    // Slow enough that a herd would be seen as one.
+    tier.answer = async () => {
+      await delay(20);
+      return { status: 200 };
+    };
+    await stand.drained();
+    const returned = tier.requests.slice(first);
+    const [probe] = returned;
+    assert.ok(probe);
+    const most = Math.max(...returned.map(({ inFlight }) => inFlight));
+    t.diagnostic(`${returned.length} requests after the return, at most ${most} in flight`);
+    for (const { inFlight, answeredBefore } of returned) {
+      const answers = answeredBefore - probe.answeredBefore;
+      const allowed = Math.min(concurrency, answers + 1);
+      assert.ok(inFlight <= allowed, `${inFlight} in flight after ${answers} answers`);
+    }
+    // A tenant alone gets half of what is allowed.
+    assert.ok(most >= concurrency / 2, "in the end the load is what it was");
+    tier.answer = () => ({ status: 200 });
+    assert.equal(breakerStates().at(-1), "closed");
+  }
+  const figures = await deliveries.check();
+  t.diagnostic(`${intake.summary()}; ${JSON.stringify(figures)}`);
+  assert.equal(figures.dead, 0);
+});
