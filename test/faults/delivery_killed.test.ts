@@ -14,7 +14,9 @@ import { Load } from "./support/load.ts";
 import { chanceOf, rounds } from "./support/random.ts";
 
 const stand = await actionsStand({ ownPostgres: true });
-const { crm, deliveries, intake, postgres, smtp, tier } = stand;
+const { crm, deliveries, intake, smtp, tier } = stand;
+assert.ok(stand.postgres);
+const { server } = stand.postgres;
 
 // As many leads may be on their way; beyond it the clients wait, so that the end is not all catching up.
 const backlogMax = 60;
@@ -52,10 +54,10 @@ test("every 202 reaches the CRM and the inbox after SIGKILL of the service, the 
     postgres: () =>
       deliveries.kill("postgres", {
         end: async () => {
-          postgres.server.kill("SIGKILL");
-          await postgres.server.ended;
+          server.kill("SIGKILL");
+          await server.ended;
         },
-        begin: () => postgres.server.restart(),
+        begin: () => server.restart(),
       }),
   };
   const victims: Victim[] = ["service", "actions", "postgres"];

@@ -35,8 +35,8 @@ export interface DeliveryStandOptions {
 export interface DeliveryStand {
   readonly world: World;
   readonly databaseUrl: string;
-  /** Fails when the stand has none of its own. */
-  readonly postgres: OwnPostgres;
+  /** Its own, when it was asked for. */
+  readonly postgres: OwnPostgres | undefined;
   readonly tier: Tier;
   /** Of what is posted. */
   readonly intake: History;
@@ -122,9 +122,6 @@ export async function actionsStand(
   after(() => authority.remove());
   return {
     ...stand,
-    get postgres() {
-      return stand.postgres;
-    },
     routed: (route = {}) =>
       stand.routed({
         crmUrl: `https://localhost:${crm.port}/hook`,
@@ -173,10 +170,7 @@ function assemble(
   };
   return {
     ...{ world, databaseUrl, tier, intake, pass },
-    get postgres() {
-      if (own === undefined) throw new Error("This stand has no PostgreSQL of its own");
-      return own;
-    },
+    postgres: own,
     deliveries: new DeliveryHistory({ databaseUrl, intake, tier }),
     start: (env = {}) =>
       world.start({ ...quick, ACTIONS_URL: tier.url, ...tls, ...options.env, ...env }, { runtime: "node" }),
