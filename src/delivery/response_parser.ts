@@ -1,0 +1,228 @@
+/**
+ * Reads one HTTP/1.x response at a time from the bytes of a connection, however they are cut into chunks.
+ *
+ *     head ──▶ (1xx: head again) ──▶ length | close ──────────────────────────▶ done
+ *                                └─▶ chunk_size ─▶ chunk_data ─▶ chunk_end ─┐   ▲
+ *                                       ▲ └─ size 0 ─▶ trailer ─────────────┼───┘
+ *                                       └───────────────────────────────────┘
+ *
+ * @module
+ */
+
+import { parseResponseHead, ResponseFault, type ResponseHead, splitField } from "./response_head.ts";
+
+/** A response that has arrived whole. */
+export interface Response {
+  readonly head: ResponseHead;
+  /** The first 16 KiB of the body. */
+  readonly body: Buffer;
+}
+
+// Of all heads and trailers of one response together, so that interim responses cannot go on for ever.
+const headBytesMax = 16 * 1024;
+// What is kept of a body; the tier's are a few hundred bytes.
+const keptBytesMax = 16 * 1024;
+// What of a body is worth reading to keep the connection, framing included.
+const bodyBytesMax = 1024 * 1024;
+// A chunk's size with its extensions, which are skipped.
+const chunkLineBytesMax = 1024;
+
+const beginning = "HTTP/1.";
+const lineEnd = Buffer.from("\r\n");
+const headEnd = Buffer.from("\r\n\r\n");
+const nothing = Buffer.alloc(0);
+const chunkLine = /^([0-9A-Fa-f]{1,8})(?:[ \t]*;[\t\x20-\x7e\x80-\xff]*)?$/;
+
+type Phase =
+  | "head"
+  | "length"
+  | "close"
+  | "chunk_size"
+  | "chunk_data"
+  | "chunk_end"
+  | "trailer"
+  | "done";
+
+/** Parses the responses of one connection, one after the other: {@linkcode ResponseParser.reset} between them. */
+export class ResponseParser {
+  #phase: Phase = "head";
+  /** The beginning of something that is not whole yet. */
+  #held: Buffer = nothing;
+  #head: ResponseHead | null = null;
+  #headBytes = 0;
+  #bodyBytes = 0;
+  /** Bytes of the body, or of its chunk, that are still to come. */
+  #left = 0;
+  #kept: Buffer[] = [];
+  #keptBytes = 0;
+  #hasSurplus = false;
+  // A server's heads differ in the Date, once a second: the last one need not be read again.
+  #knownText = "";
+  #knownHead: ResponseHead | null = null;
+
+  /** Makes ready for the next response. */
+  reset(): void {
+    this.#phase = "head";
+    this.#held = nothing;
+    this.#head = null;
+    this.#headBytes = 0;
+    this.#bodyBytes = 0;
+    this.#left = 0;
+    this.#kept = [];
+    this.#keptBytes = 0;
+    this.#hasSurplus = false;
+  }
+
+  /** The status, as soon as the head of a final response is there. */
+  get status(): number | null {
+    return this.#head?.status ?? null;
+  }
+
+  /** Something came after the end of the response: nobody can say what it belongs to. */
+  get hasSurplus(): boolean {
+    return this.#hasSurplus;
+  }
+
+  /** The response; call it when {@linkcode ResponseParser.push} or {@linkcode ResponseParser.end} said so. */
+  get response(): Response {
+    const body = this.#kept.length === 1 ? this.#kept[0] as Buffer : Buffer.concat(this.#kept);
+    return { head: this.#head as ResponseHead, body };
+  }
+
+  /**
+   * Takes the next bytes, which must not change afterwards, and returns whether the response is whole.
+   *
+   * @throws {ResponseFault} and the connection is of no use any more
+   */
+  push(chunk: Buffer): boolean {
+    let rest = this.#held.length === 0 ? chunk : Buffer.concat([this.#held, chunk]);
+    this.#held = nothing;
+    while (rest.length > 0 && this.#phase !== "done") {
+      const used = this.#take(rest);
+      if (used === 0) {
+        this.#held = rest;
+        return false;
+      }
+      rest = rest.subarray(used);
+    }
+    this.#hasSurplus ||= rest.length > 0;
+    return this.#phase === "done";
+  }
+
+  /** The server has ended the connection; returns whether the response is whole by that. */
+  end(): boolean {
+    if (this.#phase === "close") this.#phase = "done";
+    return this.#phase === "done";
+  }
+
+  // Returns how many bytes were used; 0 when more are needed.
+  #take(data: Buffer): number {
+    switch (this.#phase) {
+      case "head":
+        return this.#takeHead(data);
+      case "length":
+      case "close":
+      case "chunk_data":
+        return this.#takeBody(data);
+      default:
+        return this.#takeLine(data);
+    }
+  }
+
+  #takeHead(data: Buffer): number {
+    const end = data.indexOf(headEnd);
+    const bytes = end === -1 ? data.length + 1 : end + headEnd.length;
+    if (this.#headBytes + bytes > headBytesMax) throw new ResponseFault("EPROTO", "The head is too long");
+    if (end === -1) {
+      // Garbage is known for what it is before the timeout.
+      const start = data.toString("latin1", 0, beginning.length);
+      if (start !== beginning.slice(0, start.length)) throw new ResponseFault("EPROTO", "Not HTTP/1.x");
+      refuseBareLineFeed(data);
+      return 0;
+    }
+    this.#headBytes += bytes;
+    const head = this.#parseHead(data.toString("latin1", 0, end));
+    // Interim responses say nothing; a switch of protocols was not asked for.
+    if (head.status === 101) throw new ResponseFault("EPROTO", "101 without an Upgrade");
+    if (head.status >= 200) this.#begin(head);
+    return bytes;
+  }
+
+  #parseHead(text: string): ResponseHead {
+    if (text === this.#knownText && this.#knownHead !== null) return this.#knownHead;
+    const head = parseResponseHead(text);
+    this.#knownText = text;
+    this.#knownHead = head;
+    return head;
+  }
+
+  #begin(head: ResponseHead): void {
+    const { framing } = head;
+    this.#head = head;
+    this.#left = Infinity;
+    if (framing.kind === "length") this.#expect(framing.bytes);
+    if (framing.kind === "chunked") this.#phase = "chunk_size";
+    else this.#phase = framing.kind === "none" || this.#left === 0 ? "done" : framing.kind;
+  }
+
+  #expect(bytes: number): void {
+    if (this.#bodyBytes + bytes > bodyBytesMax) throw new ResponseFault("EMSGSIZE", "The body is too long");
+    this.#left = bytes;
+  }
+
+  #count(bytes: number): void {
+    this.#bodyBytes += bytes;
+    if (this.#bodyBytes > bodyBytesMax) throw new ResponseFault("EMSGSIZE", "The body is too long");
+  }
+
+  #takeBody(data: Buffer): number {
+    const used = Math.min(data.length, this.#left);
+    this.#count(used);
+    const kept = Math.min(used, keptBytesMax - this.#keptBytes);
+    if (kept > 0) {
+      this.#kept.push(data.subarray(0, kept));
+      this.#keptBytes += kept;
+    }
+    this.#left -= used;
+    if (this.#left === 0) this.#phase = this.#phase === "chunk_data" ? "chunk_end" : "done";
+    return used;
+  }
+
+  #takeLine(data: Buffer): number {
+    if (this.#phase === "chunk_end" && (data[0] !== 13 || (data.length > 1 && data[1] !== 10))) {
+      throw new ResponseFault("EPROTO", "A chunk is longer than it says");
+    }
+    const end = data.indexOf(lineEnd);
+    const bytesMax = this.#phase === "trailer" ? headBytesMax - this.#headBytes : chunkLineBytesMax;
+    const bytes = end === -1 ? data.length + 1 : end + lineEnd.length;
+    if (bytes > bytesMax) throw new ResponseFault("EPROTO", "A line of a chunked body is too long");
+    if (end === -1) {
+      refuseBareLineFeed(data);
+      return 0;
+    }
+    this.#count(bytes);
+    const line = data.toString("latin1", 0, end);
+    if (this.#phase === "chunk_size") this.#readChunkSize(line);
+    else if (this.#phase === "chunk_end") this.#phase = "chunk_size";
+    else if (line === "") this.#phase = "done";
+    else {
+      splitField(line);
+      this.#headBytes += bytes;
+    }
+    return bytes;
+  }
+
+  #readChunkSize(line: string): void {
+    const size = chunkLine.exec(line)?.[1];
+    if (size === undefined) throw new ResponseFault("EPROTO", "Not a chunk size");
+    this.#expect(parseInt(size, 16));
+    this.#phase = this.#left === 0 ? "trailer" : "chunk_data";
+  }
+}
+
+// A line that ends with LF alone never ends for us.
+function refuseBareLineFeed(data: Buffer): void {
+  for (let at = data.indexOf(10); at !== -1; at = data.indexOf(10, at + 1)) {
+    if (data[at - 1] !== 13) throw new ResponseFault("EPROTO", "A line ends with LF alone");
+  }
+}
