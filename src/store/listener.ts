@@ -21,8 +21,9 @@ export interface ListenerOptions {
   readonly onHint: () => void;
 }
 
-// Within 15 s a half-open connection is noticed: two beats and the time for one to arrive.
-const beatMs = 5_000;
+// Within 15 s a half-open connection is noticed: the silence, and at most one more beat until it is looked at, with a
+// second left for a busy machine. It is longer than two beats, so that one that fails is no silence.
+const beatMs = 4_000;
 const silenceMaxMs = 10_000;
 const deadlineMs = 2_000;
 
