@@ -4,9 +4,16 @@
  * @module
  */
 
-import { readFileSync } from "node:fs";
-import http from "node:http";
-import https from "node:https";
+import net from "node:net";
+import tls from "node:tls";
+import {
+  type ClientCredentials,
+  type ClientFiles,
+  readClientFiles,
+  watchClientFiles,
+} from "./client_files.ts";
+import type { Answer } from "./connection.ts";
+import { ConnectionPool } from "./connection_pool.ts";
 
 /** What became of a request. */
 export type SendOutcome =
@@ -24,124 +31,129 @@ export type SendOutcome =
 
 /** How the tier is reached. */
 export interface SendOptions {
-  /** Base address, `https:`; `http:` serves benchmarks and tests. */
+  /** Base address, `https:`; `http:` serves benchmarks and tests. A path stands before the requests' own. */
   readonly url: string;
-  readonly files: { readonly ca: string; readonly cert: string; readonly key: string } | null;
-  /** From the request's start to the end of its answer. */
+  /** Without them, `https:` trusts the system's authorities and shows no certificate. */
+  readonly files: ClientFiles | null;
+  /** From the request's start, its wait for a connection included, to the end of its answer. */
   readonly timeoutMs: number;
+  /** Requests beyond so many at once wait. */
   readonly connectionsMax: number;
+  /** How often changed certificate files are looked for. Default: 10 s. */
+  readonly filesCheckMs?: number;
 }
 
-// What is read of an answer; the tier's are a few hundred bytes.
-const answerBytesMax = 16 * 1024;
 // Renewed certificate files are noticed within this time.
 const filesCheckMs = 10_000;
 
-/** Sends events to the actions tier. */
+/**
+ * Sends events to the actions tier, each with one request on a connection that is kept.
+ *
+ * Chosen: an HTTP/1.1 client of our own on sockets, because node:http's was the dearest part of a delivery.
+ */
 export class Sender {
-  readonly #options: SendOptions;
-  readonly #url: URL;
-  #agent: http.Agent;
-  #filesText = "";
-  readonly #filesTimer: ReturnType<typeof setInterval> | null;
+  readonly #pool: ConnectionPool;
+  /** What stands before and after the event's id in the head. */
+  readonly #head: readonly [string, string];
+  readonly #stopWatching: () => void = () => {};
 
+  /**
+   * @throws {Error} when the files cannot be used; later changes of them that cannot be are passed over
+   */
   constructor(options: SendOptions) {
-    this.#options = options;
-    this.#url = new URL(options.url);
-    this.#agent = this.#openAgent();
-    this.#filesTimer = options.files === null ? null : setInterval(() => this.#renew(), filesCheckMs);
-    this.#filesTimer?.unref();
-  }
-
-  #openAgent(): http.Agent {
-    const { files, connectionsMax } = this.#options;
-    const common = { keepAlive: true, maxSockets: connectionsMax, scheduling: "lifo" as const };
-    if (this.#url.protocol === "http:") return new http.Agent(common);
-    const [ca, cert, key] = files === null
-      ? [undefined, undefined, undefined]
-      : [readFileSync(files.ca), readFileSync(files.cert), readFileSync(files.key)];
-    this.#filesText = `${ca}${cert}${key}`;
-    return new https.Agent({
-      ...common,
-      minVersion: "TLSv1.2",
-      ...(ca === undefined ? {} : { ca }),
-      ...(cert === undefined ? {} : { cert }),
-      ...(key === undefined ? {} : { key }),
-    });
-  }
-
-  // A broken pair keeps the old one: the next check tries again.
-  #renew(): void {
-    const { files } = this.#options;
-    if (files === null) return;
-    try {
-      const text = `${readFileSync(files.ca)}${readFileSync(files.cert)}${readFileSync(files.key)}`;
-      if (text === this.#filesText) return;
-      const agent = this.#openAgent();
-      this.#agent = agent;
-    } catch {
-      // Half-written files; the connections that are open go on.
+    const { files, connectionsMax, timeoutMs } = options;
+    const url = new URL(options.url);
+    this.#head = [
+      `PUT ${url.pathname.replace(/\/$/, "")}/v1/events/`,
+      // HTTP/1.0 servers keep the connection only when they are asked to.
+      ` HTTP/1.1\r\nHost: ${url.host}\r\nConnection: keep-alive\r\n` +
+      "Content-Type: application/json\r\nContent-Length: ",
+    ];
+    const isPlain = url.protocol === "http:";
+    const address = {
+      host: url.hostname.replace(/^\[|\]$/g, ""),
+      port: Number(url.port) || (isPlain ? 80 : 443),
+    };
+    const common = { connectionsMax, timeoutMs };
+    if (isPlain) {
+      this.#pool = new ConnectionPool({ ...common, connect: () => net.connect(address), opened: "connect" });
+      return;
     }
-  }
-
-  /** Sends one event and says what became of it; never throws. */
-  send(eventId: string, body: string): Promise<SendOutcome> {
-    return new Promise((resolve) => {
-      const request = (this.#url.protocol === "http:" ? http : https).request({
-        agent: this.#agent,
-        method: "PUT",
-        host: this.#url.hostname.replace(/^\[|\]$/g, ""),
-        port: this.#url.port || undefined,
-        path: `${this.#url.pathname.replace(/\/$/, "")}/v1/events/${eventId}`,
-        headers: { "Content-Type": "application/json", "Content-Length": Buffer.byteLength(body) },
-      });
-      const timer = setTimeout(() => request.destroy(new Error("ETIMEDOUT")), this.#options.timeoutMs);
-      const settle = (outcome: SendOutcome) => {
-        clearTimeout(timer);
-        resolve(outcome);
-      };
-      request.on("error", (error: Error & { code?: string }) => {
-        settle({ kind: "unreachable", status: null, reason: failureWord(error) });
-      });
-      request.on("response", (response) => readAnswer(response, settle));
-      request.end(body);
+    const current = files === null ? null : readClientFiles(files);
+    let secure = secureOptions(address, current);
+    const connect = () => tls.connect(secure);
+    this.#pool = new ConnectionPool({ ...common, connect, opened: "secureConnect" });
+    if (files === null || current === null) return;
+    this.#stopWatching = watchClientFiles(files, {
+      current,
+      everyMs: options.filesCheckMs ?? filesCheckMs,
+      onChange: (renewed) => {
+        secure = secureOptions(address, renewed);
+        // What was agreed on by the old files is not to outlive them.
+        this.#pool.retire();
+      },
     });
   }
 
-  /** Closes the connections. */
+  /**
+   * Sends one event and says what became of it; never throws, and never sends it twice. `unreachable` has the
+   * error code as its reason: of the connection (`ECONNREFUSED`, `ETIMEDOUT`, `CERT_HAS_EXPIRED`, …), `EPROTO` for
+   * an answer that is no HTTP, `EMSGSIZE` for one that does not end.
+   */
+  async send(eventId: string, body: string): Promise<SendOutcome> {
+    const [before, after] = this.#head;
+    const bytes = Buffer.byteLength(body);
+    const request = `${before}${encodeURIComponent(eventId)}${after}${bytes}\r\n\r\n${body}`;
+    return outcomeOf(await this.#pool.exchange(request));
+  }
+
+  /** Cuts the connections; what is under way is `unreachable`. */
   close(): void {
-    if (this.#filesTimer !== null) clearInterval(this.#filesTimer);
-    this.#agent.destroy();
+    this.#stopWatching();
+    this.#pool.close();
   }
 }
 
-function failureWord(error: Error & { code?: string }): string {
-  return error.code ?? (error.message === "ETIMEDOUT" ? "ETIMEDOUT" : "EUNKNOWN");
+/**
+ * Chosen: no session is resumed. Connections are kept, the tier lets none in by an earlier handshake, and a resumed one
+ * would go on with a certificate that has been renewed since.
+ */
+function secureOptions(
+  address: { readonly host: string; readonly port: number },
+  credentials: ClientCredentials | null,
+): tls.ConnectionOptions {
+  const context = { minVersion: "TLSv1.2" as const, ...credentials };
+  return {
+    ...address,
+    ...context,
+    // Reads the files' text once instead of for each connection.
+    secureContext: tls.createSecureContext(context),
+    // An address is no name to ask for; it is verified all the same, against the certificate's addresses.
+    servername: net.isIP(address.host) === 0 ? address.host : "",
+    // Also where the environment says otherwise.
+    rejectUnauthorized: true,
+    ALPNProtocols: ["http/1.1"],
+  };
 }
 
-function readAnswer(response: http.IncomingMessage, settle: (outcome: SendOutcome) => void): void {
-  const status = response.statusCode ?? 0;
-  let text = "";
-  response.setEncoding("utf8");
-  response.on("data", (chunk: string) => {
-    if (text.length < answerBytesMax) text += chunk;
-  });
-  response.on("error", () => settle({ kind: "unreachable", status, reason: "ECONNRESET" }));
-  response.on("end", () => {
-    // Never delivered before the whole 2xx has arrived.
-    if (!response.complete) settle({ kind: "unreachable", status, reason: "ECONNRESET" });
-    else if (status >= 200 && status < 300) settle({ kind: "delivered", status });
-    else if (status === 503) settle({ kind: "unreachable", status, reason: "503" });
-    else {
-      const retryAfterMs = readRetryAfter(response.headers["retry-after"]);
-      settle({ kind: "refused", status, reason: refusalWord(text), retryAfterMs });
-    }
-  });
+function outcomeOf(answer: Answer): SendOutcome {
+  if (answer.kind === "failed") {
+    return { kind: "unreachable", status: answer.status, reason: answer.reason };
+  }
+  const { head: { status, retryAfter }, body } = answer.response;
+  if (status >= 200 && status < 300) return { kind: "delivered", status };
+  if (status === 503) return { kind: "unreachable", status, reason: "503" };
+  return {
+    kind: "refused",
+    status,
+    reason: refusalWord(body.toString("utf8")),
+    retryAfterMs: readRetryAfter(retryAfter),
+  };
 }
 
 /** Seconds only: the tier is ours and sends no dates. At most a day, so that no answer can park a lead. */
-function readRetryAfter(value: string | undefined): number {
-  return value !== undefined && /^\d{1,9}$/.test(value) ? Math.min(Number(value), 86_400) * 1000 : 0;
+function readRetryAfter(value: string | null): number {
+  return value !== null && /^\d{1,9}$/.test(value) ? Math.min(Number(value), 86_400) * 1000 : 0;
 }
 
 /** The failed effects or the error code of the tier's answer, in words that hold no content. */

@@ -1,0 +1,329 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import net, { type AddressInfo, type Socket } from "node:net";
+import test, { type TestContext } from "node:test";
+import { Sender } from "../../src/delivery/send.ts";
+import { until } from "../support/until.ts";
+
+/** A server below HTTP: it takes requests apart and writes what a test says. */
+class RawServer {
+  readonly requests: string[] = [];
+  readonly sockets: Socket[] = [];
+  /** Requests of each connection, in the order of the connections. */
+  readonly counts: number[] = [];
+  react: (socket: Socket, request: string) => void = (socket) => socket.write(ok);
+  onConnection: (socket: Socket) => void = () => {};
+  readonly #server = net.createServer((socket) => this.#serve(socket));
+
+  static async open(t: TestContext, host = "127.0.0.1"): Promise<RawServer> {
+    const server = new RawServer();
+    server.#server.listen(0, host);
+    await once(server.#server, "listening");
+    t.after(() => server.close());
+    return server;
+  }
+
+  get port(): number {
+    return (this.#server.address() as AddressInfo).port;
+  }
+
+  close(): void {
+    this.#server.close();
+    for (const socket of this.sockets) socket.destroy();
+  }
+
+  #serve(socket: Socket): void {
+    const index = this.sockets.push(socket) - 1;
+    this.counts.push(0);
+    this.onConnection(socket);
+    let text = "";
+    socket.setEncoding("utf8");
+    socket.on("error", () => {});
+    socket.on("data", (chunk: string) => {
+      text += chunk;
+      const matched = /^[^]*?\r\nContent-Length: (\d+)\r\n\r\n/.exec(text);
+      if (matched === null) return;
+      const [head, length] = matched as unknown as [string, string];
+      const bodyBytes = Buffer.from(text.slice(head.length));
+      if (bodyBytes.length < Number(length)) return;
+      assert.equal(bodyBytes.length, Number(length), "one request at a time");
+      const request = text;
+      text = "";
+      this.requests.push(request);
+      this.counts[index] = (this.counts[index] as number) + 1;
+      this.react(socket, request);
+    });
+  }
+}
+
+const answer = (...lines: string[]) => lines.map((line) => `${line}\r\n`).join("") + "\r\n";
+const ok = `${answer("HTTP/1.1 200 OK", "Content-Length: 2")}{}`;
+const delivered = { kind: "delivered", status: 200 };
+const unreachable = (reason: string, status: number | null = null) => ({
+  kind: "unreachable",
+  status,
+  reason,
+});
+
+function sender(
+  t: TestContext,
+  port: number,
+  options: { timeoutMs?: number; connectionsMax?: number } = {},
+): Sender {
+  const made = new Sender({
+    url: `http://127.0.0.1:${port}`,
+    files: null,
+    timeoutMs: 5_000,
+    connectionsMax: 4,
+    ...options,
+  });
+  t.after(() => made.close());
+  return made;
+}
+
+/** Waits until this process's client has got what was sent to it before: a whole exchange comes after it. */
+async function clientHasSeen(t: TestContext): Promise<void> {
+  const { to } = await opened(t);
+  assert.deepEqual(await to.send("other", "{}"), delivered);
+}
+
+async function opened(t: TestContext, options = {}): Promise<{ server: RawServer; to: Sender }> {
+  const server = await RawServer.open(t);
+  return { server, to: sender(t, server.port, options) };
+}
+
+test("A request is one PUT with the event's id in its path, the host, and the length of its body in bytes", async (t) => {
+  const server = await RawServer.open(t, "::1");
+  const to = new Sender({
+    url: `http://[::1]:${server.port}/tier/`,
+    files: null,
+    timeoutMs: 5_000,
+    connectionsMax: 1,
+  });
+  t.after(() => to.close());
+  const body = `{"first_name":"Zoë 🏠"}`;
+  assert.deepEqual(await to.send("abc123", body), delivered);
+  assert.deepEqual(await to.send("a/b c\r\n", "{}"), delivered);
+  assert.equal(
+    server.requests[0],
+    answer(
+      "PUT /tier/v1/events/abc123 HTTP/1.1",
+      `Host: [::1]:${server.port}`,
+      "Connection: keep-alive",
+      "Content-Type: application/json",
+      `Content-Length: ${Buffer.byteLength(body)}`,
+    ) + body,
+  );
+  assert.match(server.requests[1] as string, /^PUT \/tier\/v1\/events\/a%2Fb%20c%0D%0A HTTP/);
+});
+
+test("Connections are kept, the last one used first, and never more of them than allowed", async (t) => {
+  const { server, to } = await opened(t, { connectionsMax: 3 });
+  let inFlight = 0;
+  let most = 0;
+  server.react = (socket) => {
+    most = Math.max(most, ++inFlight);
+    setImmediate(() => {
+      inFlight -= 1;
+      socket.write(ok);
+    });
+  };
+  const outcomes = await Promise.all(Array.from({ length: 100 }, (_, n) => to.send(`e${n}`, "{}")));
+  assert.ok(outcomes.every(({ kind }) => kind === "delivered"));
+  assert.equal(server.requests.length, 100);
+  assert.equal(server.sockets.length, 3);
+  assert.ok(most <= 3);
+  const before = [...server.counts];
+  for (let n = 0; n < 5; n += 1) await to.send(`f${n}`, "{}");
+  const grown = server.counts.filter((count, index) => count !== before[index]);
+  assert.equal(grown.length, 1, "one after the other, on one connection");
+});
+
+test("An answer is read in every framing, and says whether the connection is kept", async (t) => {
+  const { server, to } = await opened(t);
+  const chunked = `${
+    answer("HTTP/1.1 200 OK", "Transfer-Encoding: chunked")
+  }2;x=y\r\n{}\r\n0\r\nT: 1\r\n\r\n`;
+  const vectors: [text: string, isKept: boolean][] = [
+    [ok, true],
+    [chunked, true],
+    [answer("HTTP/1.1 100 Continue") + answer("HTTP/1.1 103 Early Hints") + ok, true],
+    [answer("HTTP/1.1 204 No Content"), true],
+    [`${answer("HTTP/1.0 200 OK", "Content-Length: 2", "Connection: keep-alive")}{}`, true],
+    [`${answer("HTTP/1.0 200 OK", "Content-Length: 2")}{}`, false],
+    [`${answer("HTTP/1.1 200 OK", "Content-Length: 2", "Connection: close")}{}`, false],
+    [`${answer("HTTP/1.1 200 OK", "Content-Length: 2", "Keep-Alive: timeout=1")}{}`, false],
+    [`${ok}surplus`, false],
+  ];
+  for (const [text, isKept] of vectors) {
+    server.react = (socket) => socket.write(text);
+    const connections = server.sockets.length;
+    assert.equal((await to.send("a", "{}")).kind, "delivered", text);
+    server.react = (socket) => socket.write(ok);
+    await to.send("b", "{}");
+    // The first one may open one; the second one does when the first one's is not kept.
+    assert.equal(server.sockets.length - connections, connections === 0 || !isKept ? 1 : 0, text);
+  }
+});
+
+test("A body that ends with its connection is whole then, and not before", async (t) => {
+  const { server, to } = await opened(t);
+  server.react = (socket) => socket.write(`${answer("HTTP/1.1 400 Bad")}{"error":`);
+  let isSettled = false;
+  const sent = to.send("a", "{}").finally(() => isSettled = true);
+  await until(() => server.requests.length === 1);
+  await new Promise<void>((resolve) => server.sockets[0]?.write(`"invalid_json"}`, () => resolve()));
+  assert.equal(isSettled, false);
+  server.sockets[0]?.end();
+  assert.deepEqual(await sent, { kind: "refused", status: 400, reason: "invalid_json", retryAfterMs: 0 });
+});
+
+test("Refusals have the tier's words and its Retry-After; 503 is the tier's trouble", async (t) => {
+  const { server, to } = await opened(t);
+  const say = (status: string, body: string, ...lines: string[]) => {
+    const length = `Content-Length: ${Buffer.byteLength(body)}`;
+    server.react = (socket) => socket.write(answer(`HTTP/1.1 ${status}`, length, ...lines) + body);
+    return to.send("a", "{}");
+  };
+  const effects = `{"error":"effects","effects":{"crm":"failed 400","email":"done"}}`;
+  assert.deepEqual(await say("424 Failed", effects, "Retry-After: 120"), {
+    kind: "refused",
+    status: 424,
+    reason: "crm failed 400",
+    retryAfterMs: 120_000,
+  });
+  assert.deepEqual(await say("500 Oh", "<html>", "Retry-After: Fri, 31 Dec 1999 23:59:59 GMT"), {
+    kind: "refused",
+    status: 500,
+    reason: null,
+    retryAfterMs: 0,
+  });
+  assert.deepEqual(await say("503 Busy", "{}"), unreachable("503", 503));
+  assert.equal(server.sockets.length, 1);
+});
+
+test("Nothing is delivered before the whole 2xx has arrived", async (t) => {
+  const { server, to } = await opened(t);
+  const chunked = `${answer("HTTP/1.1 200 OK", "Transfer-Encoding: chunked")}2\r\n{}\r\n0\r\n\r\n`;
+  for (const text of [ok, chunked]) {
+    const headBytes = text.indexOf("\r\n\r\n") + 4;
+    for (let bytes = 0; bytes < text.length; bytes += 1) {
+      server.react = (socket) => socket.end(text.slice(0, bytes));
+      assert.deepEqual(await to.send("a", "{}"), unreachable("ECONNRESET", bytes < headBytes ? null : 200));
+    }
+  }
+  server.react = (socket) => socket.write(answer("HTTP/1.1 200 OK"), () => socket.resetAndDestroy());
+  assert.equal((await to.send("a", "{}")).kind, "unreachable");
+});
+
+test("What is no HTTP is EPROTO, and its connection is not used again", async (t) => {
+  const { server, to } = await opened(t);
+  const conflicting = answer("HTTP/1.1 200 OK", "Content-Length: 2", "Transfer-Encoding: chunked");
+  const long = answer("HTTP/1.1 200 OK", `X: ${"x".repeat(16 * 1024)}`, "Content-Length: 0");
+  for (const text of ["SSH-2.0-OpenSSH_9\r\n", conflicting, long, "HTTP/1.1 200 OK\nContent-Length: 0\n\n"]) {
+    server.react = (socket) => socket.write(text);
+    const connections = server.sockets.length;
+    assert.deepEqual(await to.send("a", "{}"), unreachable("EPROTO"));
+    assert.equal(server.sockets.length, connections + 1);
+    await until(() => server.sockets.at(-1)?.closed, { what: "the connection closes" });
+  }
+  server.react = (socket) => socket.write(answer("HTTP/1.1 200 OK", "Content-Length: 1048577"));
+  assert.deepEqual(await to.send("a", "{}"), unreachable("EMSGSIZE", 200));
+});
+
+test("A request ends with ETIMEDOUT when its answer is not whole in time, also one that waits", async (t) => {
+  const { server, to } = await opened(t, { timeoutMs: 150, connectionsMax: 1 });
+  server.react = () => {};
+  assert.deepEqual(await Promise.all([to.send("a", "{}"), to.send("b", "{}")]), [
+    unreachable("ETIMEDOUT"),
+    unreachable("ETIMEDOUT"),
+  ]);
+  await until(() => server.sockets.every((socket) => socket.closed), { what: "the connections close" });
+  // A body that drips would keep any timeout between two bytes from firing.
+  server.react = (socket) => {
+    socket.write(answer("HTTP/1.1 200 OK", "Content-Length: 1000"));
+    const timer = setInterval(() => socket.write("x"), 20);
+    socket.on("close", () => clearInterval(timer));
+  };
+  const startMs = performance.now();
+  assert.deepEqual(await to.send("c", "{}"), unreachable("ETIMEDOUT", 200));
+  assert.ok(performance.now() - startMs < 2_000);
+  server.react = (socket) => socket.write(ok);
+  assert.deepEqual(await to.send("d", "{}"), delivered);
+});
+
+test("A connection that the server has closed while it was idle is not used, and nothing is sent twice", async (t) => {
+  const { server, to } = await opened(t);
+  for (const close of ["end", "destroy", "resetAndDestroy"] as const) {
+    await to.send("a", "{}");
+    const { length } = server.sockets;
+    const last = server.sockets[length - 1] as Socket;
+    const gone = once(last, "close");
+    last[close]();
+    await gone;
+    await clientHasSeen(t);
+    const requests = server.requests.length;
+    assert.deepEqual(await to.send("b", "{}"), delivered);
+    assert.equal(server.requests.length, requests + 1);
+    assert.equal(server.sockets.length, length + 1);
+  }
+});
+
+test("A request that a used connection lost is reported, not repeated", async (t) => {
+  const { server, to } = await opened(t);
+  await to.send("a", "{}");
+  server.react = (socket) => socket.destroy();
+  assert.deepEqual(await to.send("b", "{}"), unreachable("ECONNRESET"));
+  assert.equal(server.requests.filter((request) => request.includes("/b ")).length, 1);
+  assert.equal(server.sockets.length, 1);
+});
+
+test("What a server says to an idle connection answers nothing that is asked later", async (t) => {
+  const { server, to } = await opened(t);
+  await to.send("a", "{}");
+  const gone = once(server.sockets[0] as Socket, "close");
+  server.sockets[0]?.write(`${answer("HTTP/1.1 408 Timeout", "Content-Length: 2")}{}`);
+  await gone;
+  assert.deepEqual(await to.send("b", "{}"), delivered);
+});
+
+test("An early answer to a request that is still being sent is taken, and its connection is not kept", async (t) => {
+  const { server, to } = await opened(t);
+  server.onConnection = (socket) => {
+    socket.pause();
+    socket.write(`${answer("HTTP/1.1 413 Too Large", "Content-Length: 0")}`);
+  };
+  assert.equal((await to.send("a", "x".repeat(16 * 1024 * 1024))).status, 413);
+  server.onConnection = () => {};
+  assert.deepEqual(await to.send("b", "{}"), delivered);
+  assert.equal(server.sockets.length, 2);
+});
+
+test("A server that is not there is unreachable with the connection's error, for each request that waits", async (t) => {
+  const { server, to } = await opened(t, { connectionsMax: 2 });
+  server.close();
+  const outcomes = await Promise.all(Array.from({ length: 10 }, (_, n) => to.send(`e${n}`, "{}")));
+  assert.deepEqual(outcomes, Array(10).fill(unreachable("ECONNREFUSED")));
+  const nowhere = new Sender({
+    url: "http://nowhere.invalid",
+    files: null,
+    timeoutMs: 5_000,
+    connectionsMax: 1,
+  });
+  t.after(() => nowhere.close());
+  const { kind, reason } = await nowhere.send("a", "{}") as { kind: string; reason: string };
+  assert.equal(kind, "unreachable");
+  assert.match(reason, /^(ENOTFOUND|EAI_AGAIN)$/);
+});
+
+test("Closing ends what is under way and what waits, and every connection", async (t) => {
+  const { server, to } = await opened(t, { connectionsMax: 1 });
+  server.react = () => {};
+  const sent = [to.send("a", "{}"), to.send("b", "{}")];
+  await until(() => server.requests.length === 1);
+  to.close();
+  assert.deepEqual(await Promise.all(sent), [unreachable("ECANCELED"), unreachable("ECANCELED")]);
+  assert.deepEqual(await to.send("c", "{}"), unreachable("ECANCELED"));
+  await until(() => server.sockets.every((socket) => socket.closed), { what: "the connections close" });
+  assert.equal(server.requests.length, 1);
+});
