@@ -14,15 +14,15 @@ import { limits } from "../contract/limits.ts";
 import { shellSnippets } from "../contract/snippets.ts";
 import { type Markup, markup, rich, type Value } from "./markup.ts";
 
-/** A table that scrolls in its own box on a narrow screen. */
+/** A table; on a narrow screen each row becomes a list of its own, with the heads as labels. */
 function table(caption: string, head: readonly string[], rows: readonly (readonly Value[])[]): Markup {
   const heads = head.map((name) => markup`<th scope="col">${name}</th>`);
   const bodies = rows.map(([first = "", ...rest]) => {
-    const cells = rest.map((cell) => markup`<td>${cell}</td>`);
+    const cells = rest.map((cell, at) => markup`<td data-label="${head[at + 1] ?? ""}">${cell}</td>`);
     return markup`<tr><th scope="row">${first}</th>${cells}</tr>`;
   });
-  return markup`<div class="scroll" tabindex="0" role="region" aria-label="${caption}"><table>
-<thead><tr>${heads}</tr></thead><tbody>${bodies}</tbody></table></div>`;
+  return markup`<table aria-label="${caption}">
+<thead><tr>${heads}</tr></thead><tbody>${bodies}</tbody></table>`;
 }
 
 const list = (items: readonly string[]) => items.map((item) => markup`<li>${rich(item)}</li>`);
