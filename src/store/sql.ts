@@ -32,6 +32,8 @@ export interface PoolOptions {
 const unavailableStates = /^(08|53|57P0|57014|58|25006|55P03|28|3D000)/;
 // After a lost connection, and between attempts to connect: bounds how often a server that is away is asked.
 const reconnectPauseMs = 200;
+// After a connection has ended: how long a statement from before may take until it counts as forgotten.
+const forgottenAfterMs = 500;
 const connectionCodes = new Set([
   "CONNECTION_CLOSED",
   "CONNECTION_ENDED",
@@ -111,6 +113,7 @@ export class Pool {
       max_lifetime: 1800,
       idle_timeout: 0,
       fetch_types: known === null,
+      onclose: () => this.#suspect(generation),
       onnotice: (notice) => {
         // Not about a statement: the operating system's collations have changed since the database was made.
         if (notice.routine === "CheckMyDatabase") return;
@@ -133,7 +136,9 @@ export class Pool {
     const { promise: left, reject } = Promise.withResolvers<never>();
     left.catch(() => {});
     const opens = afterMs === 0 ? Promise.resolve() : new Promise<void>((open) => setTimeout(open, afterMs));
-    return { sql, opens, left, leave: () => reject(new Unavailable("the connection was left behind")) };
+    const leave = () => reject(new Unavailable("the connection was left behind"));
+    const generation: Generation = { sql, opens, left, leave };
+    return generation;
   }
 
   /**
@@ -179,6 +184,15 @@ export class Pool {
     this.#generation = this.#open(pauseMs);
     generation.leave();
     generation.sql.end({ timeout: 0 }).catch(() => {});
+  }
+
+  // The same turn between error and end, on a connection that was idle: the statement issued in it is forgotten.
+  #suspect(generation: Generation): void {
+    const suspects = [...this.#running.keys()];
+    if (suspects.length === 0) return;
+    setTimeout(() => {
+      if (suspects.some((statement) => this.#running.has(statement))) this.#leave(generation);
+    }, forgottenAfterMs);
   }
 
   /**
