@@ -68,26 +68,29 @@ async function assertHinted(t: TestContext, chance: Chance): Promise<void> {
 
 test("a half-open LISTEN connection costs no more than the poll interval, and is noticed and replaced within 15 s", async (t) => {
   const chance = chanceOf(t);
-  // Anywhere between two beats.
-  const moment = performance.now() + chance.below(4_000);
-  const before = await until(listener, { what: "the node listens" });
-  await assertHinted(t, chance);
-  await until(() => performance.now() >= moment, { what: "the moment" });
-  const startMs = performance.now();
-  proxy.blackHole(listenName);
-  for (let n = 1; n <= 2; n++) {
-    const tookMs = await delayMs(chance);
-    t.diagnostic(`a lead took ${Math.round(tookMs)} ms by the poll`);
-    assert.ok(tookMs < pollMs + slackMs);
+  for (let round = 1; round <= rounds(1); round++) {
+    const before = await until(listener, { what: "the node listens" });
+    await assertHinted(t, chance);
+    // Soon after a beat in the short run, which is the worst moment, and anywhere between two in the long one.
+    const moment = performance.now() + (round === 1 ? 0 : chance.below(4_000));
+    await until(() => performance.now() >= moment, { what: "the moment" });
+    const startMs = performance.now();
+    proxy.blackHole(listenName);
+    for (let n = 1; n <= 2; n++) {
+      const tookMs = await delayMs(chance);
+      t.diagnostic(`a lead took ${Math.round(tookMs)} ms by the poll`);
+      assert.ok(tookMs < pollMs + slackMs);
+    }
+    await until(async () => (await listener() ?? before) !== before, {
+      deadlineMs: 2 * noticedWithinMs,
+      what: "another connection listens",
+      intervalMs: 100,
+    });
+    const noticedMs = performance.now() - startMs;
+    t.diagnostic(`noticed and replaced after ${Math.round(noticedMs)} ms`);
+    assert.ok(noticedMs < noticedWithinMs);
+    await assertHinted(t, chance);
   }
-  await until(async () => {
-    const now = await listener();
-    return now !== undefined && now !== before;
-  }, { deadlineMs: 2 * noticedWithinMs, what: "another connection listens", intervalMs: 100 });
-  const noticedMs = performance.now() - startMs;
-  t.diagnostic(`noticed and replaced after ${Math.round(noticedMs)} ms`);
-  assert.ok(noticedMs < noticedWithinMs);
-  await assertHinted(t, chance);
   await stand.drained();
   await deliveries.check();
 });
