@@ -82,7 +82,14 @@ type Store = Awaited<ReturnType<typeof openStore>>;
 
 async function openStore(config: Config, log: Log) {
   const { databaseUrl } = config;
-  const reads = new Pool({ databaseUrl, name: "read", connectionsMax: 2, statementTimeoutMs });
+  let isAway = () => false;
+  const reads = new Pool({
+    databaseUrl,
+    name: "read",
+    connectionsMax: 2,
+    statementTimeoutMs,
+    isAway: () => isAway(),
+  });
   try {
     await requireUsableDatabase(reads);
     const reference = new ReferenceReader(reads, nowMs, await readReference(reads, nowMs));
@@ -107,9 +114,12 @@ async function openStore(config: Config, log: Log) {
         } else {
           log.error("store_not_writable", { cause: describeError(cause) });
           committer.refuseWaiting();
+          // Lookups fail fast as commits do.
+          reads.leaveStuck(0);
         }
       },
     });
+    isAway = () => !heartbeat.writable;
     const committer = new Committer({
       accept: (entries, deadlineMs) => accepts.accept(entries, deadlineMs),
       writable: () => heartbeat.writable,

@@ -24,6 +24,11 @@ export interface PoolOptions {
   readonly connectionsMax: number;
   /** The server gives up a statement after this long, so that what we gave up does not commit much later. */
   readonly statementTimeoutMs: number;
+  /**
+   * Whether the store is known to be away. While it is, a statement waits for half a second at most, and after
+   * one without an answer all fail at once.
+   */
+  readonly isAway?: () => boolean;
   /** Called with every notice of the severity WARNING that comes with a statement. */
   readonly onWarning?: (message: string) => void;
 }
@@ -32,6 +37,8 @@ export interface PoolOptions {
 const unavailableStates = /^(08|53|57P0|57014|58|25006|55P03|28|3D000)/;
 // After a lost connection, and between attempts to connect: bounds how often a server that is away is asked.
 const reconnectPauseMs = 200;
+// While the store is known to be away: what may be asked at all is answered in milliseconds, or not.
+const awayDeadlineMs = 500;
 // After a connection has ended: how long a statement from before may take until it counts as forgotten.
 const forgottenAfterMs = 500;
 const connectionCodes = new Set([
@@ -93,6 +100,8 @@ export class Pool {
   readonly #running = new Map<symbol, number>();
   #generation: Generation;
   #closed = false;
+  /** The last statement that ended got no answer. */
+  #silent = false;
 
   constructor(options: PoolOptions) {
     this.#options = options;
@@ -150,24 +159,29 @@ export class Pool {
    */
   async run<T>(deadlineMs: number, statement: (sql: postgres.Sql) => PromiseLike<T>): Promise<T> {
     if (this.#closed) throw new Unavailable("the pool is closed");
+    const isAway = this.#options.isAway?.() ?? false;
+    if (isAway && this.#silent) throw new Unavailable("the store is away");
+    const boundMs = isAway ? Math.min(deadlineMs, awayDeadlineMs) : deadlineMs;
     const generation = this.#generation;
     const statementId = Symbol();
     this.#running.set(statementId, performance.now());
     let late = false;
     const timer = setTimeout(() => {
       late = true;
+      this.#silent = true;
       this.#leave(generation);
-    }, deadlineMs);
+    }, boundMs);
     try {
       const answer = generation.opens.then(() => statement(generation.sql));
       const rows = await Promise.race([answer, generation.left]);
+      this.#silent = false;
       Pool.#arrayTypes ??= generation.sql.options;
       // For the connections that this generation has yet to open.
       generation.sql.options.fetch_types = false;
       return rows;
     } catch (error) {
       if (isConnectionLoss(error)) this.#leave(generation, reconnectPauseMs);
-      if (late) throw new Unavailable(`no answer within ${deadlineMs} ms`);
+      if (late) throw new Unavailable(`no answer within ${boundMs} ms`);
       if (!isUnavailable(error)) throw error;
       throw error instanceof Unavailable ? error : new Unavailable(describeError(error), { cause: error });
     } finally {
@@ -202,7 +216,9 @@ export class Pool {
   leaveStuck(ageMs: number): void {
     const nowMs = performance.now();
     const stuck = [...this.#running.values()].some((startedAtMs) => nowMs - startedAtMs >= ageMs);
-    if (stuck) this.#leave(this.#generation);
+    if (!stuck) return;
+    this.#silent = true;
+    this.#leave(this.#generation);
   }
 
   /** Closes the connections; statements under way have `graceSeconds` to finish. */
