@@ -54,27 +54,39 @@ interface Outage {
   readonly healIt: () => Promise<void> | void;
 }
 
+/** While the store is known to be away, nothing waits for it. */
+async function refusedAtOnce(chance: Chance): Promise<void> {
+  for (let n = 1; n <= 20; n++) {
+    const idempotencyKey = history.freshKey("known");
+    const sentAtMs = performance.now();
+    const outcome = await history.post(server.url, {
+      apiKey: apiKey.key,
+      idempotencyKey,
+      body: leadBody(chance, n),
+    });
+    assert.equal(outcome.kind, "not_accepting");
+    assert.ok(performance.now() - sentAtMs < failFastMs, "503 at once while the store is known to be away");
+  }
+}
+
 /** Breaks the store under load, heals it, and holds the service to the figures. */
 async function survive(t: TestContext, outage: Outage): Promise<void> {
   const first = history.entries.length;
   const load = new Load(t, { history, chance: outage.chance, apiKeys: [apiKey.key], intakeUrls, clients: 8 });
   await load.accepted(50);
 
+  let isHealed = false;
+  t.after(() => isHealed ? undefined : outage.healIt());
   await outage.breakIt();
   const falseMs = await storeWritable(server.url, false, unwritableWithinMs);
-  for (let n = 1; n <= 20; n++) {
-    const request = {
-      apiKey: apiKey.key,
-      idempotencyKey: history.freshKey("known"),
-      body: leadBody(outage.chance, n),
-    };
-    const sentAtMs = performance.now();
-    assert.equal((await history.post(server.url, request)).kind, "not_accepting");
-    assert.ok(performance.now() - sentAtMs < failFastMs, "503 at once while the store is known to be away");
+  await refusedAtOnce(outage.chance);
+  if (outage.meanwhile !== undefined) {
+    await outage.meanwhile();
+    await refusedAtOnce(outage.chance);
   }
-  await outage.meanwhile?.();
 
   await outage.healIt();
+  isHealed = true;
   const healedAtMs = performance.now();
   await storeWritable(server.url, true, healedWithinMs);
   await until(async () => {
