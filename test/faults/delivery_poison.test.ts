@@ -15,12 +15,12 @@ import { leadBody } from "./support/load.ts";
 import { chanceOf } from "./support/random.ts";
 
 const attemptsMax = 4;
-const effectTimeoutMs = 1_000;
+const effectTimeoutMs = 1_500;
 // Alone it takes some milliseconds; behind what hangs it would take many effect timeouts.
 const promptMs = 3_000;
 
 const stand = await actionsStand({
-  env: { DELIVERY_ATTEMPTS_MAX: String(attemptsMax), DELIVERY_SEND_TIMEOUT_MS: "5000" },
+  env: { DELIVERY_ATTEMPTS_MAX: String(attemptsMax), DELIVERY_SEND_TIMEOUT_MS: "6000" },
   actionsEnv: { ACTIONS_EFFECT_TIMEOUT_MS: String(effectTimeoutMs) },
 });
 const { crm, databaseUrl, deliveries, intake, smtp, tier } = stand;
@@ -93,7 +93,7 @@ test("a lead for which the CRM answers 400 for ever is dead after its attempts, 
 
 test("a tenant whose CRM never answers delays no other tenant, however much of it waits", async (t) => {
   const chance = chanceOf(t);
-  const hanging = await stand.routed({ crmUrl: `https://localhost:${crm.port}/hangs` });
+  const hanging = await stand.routed({ crmUrl: `https://127.0.0.1:${crm.port}/hangs` });
   const others = [await stand.routed(), await stand.routed()];
   const hung: string[] = [];
   for (let n = 1; n <= 60; n++) hung.push(await accept(hanging, leadBody(chance, n)));
@@ -107,9 +107,9 @@ test("a tenant whose CRM never answers delays no other tenant, however much of i
   const slowest = Math.max(...await delaysMs(prompt));
   const { attempts } = await readDeliveries(databaseUrl);
   const untried = hung.filter((id) => !attempts.some(({ eventId }) => eventId === id)).length;
-  t.diagnostic(`the slowest of the others took ${Math.round(slowest)} ms; ${untried} still had no attempt`);
+  t.diagnostic(`the slowest of the others took ${Math.round(slowest)} ms; ${untried} had no answer yet`);
   assert.ok(slowest < promptMs);
-  assert.ok(untried > 0, "much waited all the time");
+  assert.ok(untried > 0, "much of it waited all the time");
   hangs = false;
   await stand.drained();
   await check();

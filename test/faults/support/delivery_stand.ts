@@ -124,7 +124,8 @@ export async function actionsStand(
     ...stand,
     routed: (route = {}) =>
       stand.routed({
-        crmUrl: `https://localhost:${crm.port}/hook`,
+        // No name: the machine's name server is no part of this, and may lose a question now and then.
+        crmUrl: `https://127.0.0.1:${crm.port}/hook`,
         email: "sales@customer.example",
         ...route,
       }),
