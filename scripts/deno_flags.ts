@@ -1,10 +1,11 @@
 /**
- * What the service may do when it runs on Deno: the narrowest flags that it works with. The tests start it with
- * these, and the README quotes them.
+ * What the service and the actions process may do when they run on Deno: the narrowest flags that they work with. The
+ * tests start the service with these, and the README quotes them.
  *
  * @module
  */
 
+import { actionsVariables } from "../src/actions/config.ts";
 import { variables } from "../src/config.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -14,17 +15,39 @@ type Environment = Readonly<Record<string, string | undefined>>;
  * the files that it reads: `sql/`, and what the environment names as a file or folder.
  */
 export function denoFlags(environment: Environment = {}): string[] {
-  const files = Object.keys(variables)
-    .filter((name) => /_(FILE|DIR)$/.test(name))
-    .flatMap((name) => environment[name] || []);
   return [
     "--no-prompt",
     "--cached-only",
     "--allow-net",
-    `--allow-read=${["sql", ...files].join(",")}`,
+    `--allow-read=${["sql", ...filesOf(variables, environment)].join(",")}`,
     // postgres.js looks for PGSSL and the like when it opens a pool.
     `--allow-env=${[...settingNames(), "PG*"].join(",")}`,
   ];
+}
+
+// Which authorities to trust beside the well-known ones, as Node names them.
+const trust = ["NODE_EXTRA_CA_CERTS", "NODE_USE_SYSTEM_CA"];
+
+/**
+ * The flags of `deno run` for `src/actions/main.ts`, likewise. It calls servers of others, and for that Deno reads
+ * the authorities to trust: the flag takes no narrower name, and without any of these every CRM call fails.
+ */
+export function actionsDenoFlags(environment: Environment = {}): string[] {
+  const files = [...filesOf(actionsVariables, environment), environment.NODE_EXTRA_CA_CERTS || []].flat();
+  return [
+    "--no-prompt",
+    "--cached-only",
+    "--allow-net",
+    "--allow-sys",
+    `--allow-read=${["sql", ...files].join(",")}`,
+    `--allow-env=${[...Object.keys(actionsVariables), "PG*", ...trust].join(",")}`,
+  ];
+}
+
+function filesOf(settings: Readonly<Record<string, unknown>>, environment: Environment): string[] {
+  return Object.keys(settings)
+    .filter((name) => /_(FILE|DIR)$/.test(name))
+    .flatMap((name) => environment[name] || []);
 }
 
 /** The names of the settings; several that begin alike are one pattern, so that a person can read the command. */

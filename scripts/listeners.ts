@@ -1,13 +1,14 @@
 /**
- * The addresses that the service will listen on, seen from outside: read from the same table as its settings.
+ * The addresses that will be listened on, seen from outside: read from the same table as its settings.
  *
  * @module
  */
 
 import { createServer } from "node:net";
+import { actionsVariables } from "../src/actions/config.ts";
 import { variables } from "../src/config.ts";
 
-/** One listener of `src/main.ts`. */
+/** One listener of `src/main.ts`, or that of `src/actions/main.ts`. */
 export interface ListenerSetting {
   /** As the log line `listening` names it. */
   readonly surface: string;
@@ -18,9 +19,13 @@ export interface ListenerSetting {
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Every listener, with the address that the environment gives it. */
+/**
+ * Every listener, with the address that the environment gives it. That of the actions process is among them only when
+ * it was given one: otherwise `npm start` lets it take a free port.
+ */
 export function listeners(environment: Environment): ListenerSetting[] {
-  return Object.entries(variables)
+  const actions = environment.ACTIONS_LISTEN ? { ACTIONS_LISTEN: actionsVariables.ACTIONS_LISTEN } : {};
+  return Object.entries({ ...variables, ...actions })
     .filter(([variable]) => variable.endsWith("_LISTEN"))
     .map(([variable, rule]) => ({
       surface: variable.replace(/_LISTEN$/, "").toLowerCase(),
