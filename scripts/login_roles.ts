@@ -1,0 +1,52 @@
+/**
+ * The database roles that `npm start` runs its processes as: like in production, neither is the owner, the service
+ * cannot see the routes, and the actions process cannot see the leads.
+ *
+ * @module
+ */
+
+import { randomBytes } from "node:crypto";
+import postgres from "postgres";
+
+/** The database as each process knows it. */
+export interface Logins {
+  /** A member of `lead_service`. */
+  readonly serviceUrl: string;
+  /** A member of `lead_actions`. */
+  readonly actionsUrl: string;
+}
+
+/**
+ * Creates the login roles on a migrated database whose owner may create roles, or gives those of an earlier start
+ * new passwords: nothing that was written down then opens the database now.
+ */
+export async function createLogins(databaseUrl: string): Promise<Logins> {
+  const sql = postgres(databaseUrl, { max: 1, onnotice: () => {} });
+  try {
+    return {
+      serviceUrl: await createLogin(sql, databaseUrl, "lead_service"),
+      actionsUrl: await createLogin(sql, databaseUrl, "lead_actions"),
+    };
+  } finally {
+    await sql.end({ timeout: 5 });
+  }
+}
+
+async function createLogin(
+  sql: postgres.Sql,
+  databaseUrl: string,
+  group: "lead_service" | "lead_actions",
+): Promise<string> {
+  const name = `npm_start_${group}`;
+  // Hexadecimal: it stands in a statement, which takes no parameter here, and in an address.
+  const password = randomBytes(24).toString("hex");
+  const [found] = await sql`select 1 from pg_roles where rolname = ${name}`;
+  await sql.unsafe(
+    `${found === undefined ? "create" : "alter"} role ${name} with login password '${password}'`,
+  );
+  await sql.unsafe(`grant ${group} to ${name}`);
+  const url = new URL(databaseUrl);
+  url.username = name;
+  url.password = password;
+  return url.href;
+}
