@@ -5,29 +5,18 @@
  */
 
 import assert from "node:assert/strict";
-import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { connect, createServer } from "node:net";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { listeners } from "../../scripts/listeners.ts";
-import { childrenOf, isAlive } from "../../scripts/processes.ts";
+import { childrenOf } from "../../scripts/processes.ts";
 import { type Checkout, copyCheckout } from "../support/checkout.ts";
 import { post } from "../support/client.ts";
 import { createDatabase } from "../support/database.ts";
 import { until } from "../support/until.ts";
+import { allEnd, killAll, onDeno, processesOf, start, welcome } from "./npm_start.ts";
 
-/** An `npm start` under way. */
-interface Start {
-  readonly child: ChildProcess;
-  readonly ended: Promise<number | NodeJS.Signals>;
-  /** Both outputs so far. */
-  readonly output: () => string;
-  readonly isOver: () => boolean;
-}
-
-const anyPort = Object.fromEntries(listeners({}).map(({ variable }) => [variable, "127.0.0.1:0"]));
-const running = new Set<ChildProcess>();
 let checkout: Checkout;
 
 before(() => {
@@ -35,63 +24,9 @@ before(() => {
 });
 
 after(() => {
-  for (const child of running) child.kill("SIGKILL");
+  killAll();
   checkout.remove();
 });
-
-const onNode = [process.execPath, "--import", "./scripts/check_node.js", "scripts/start.ts"];
-const onDeno = ["./node_modules/.bin/deno", "run", "-A", "scripts/start.ts"];
-
-function start(folder: string, env: Readonly<Record<string, string>> = {}, command = onNode): Start {
-  const child = spawn(command[0] ?? "", command.slice(1), {
-    cwd: folder,
-    // What npm passes on of a person's shell, as far as it matters.
-    env: { PATH: process.env.PATH, HOME: process.env.HOME, NO_COLOR: "1", ...anyPort, ...env },
-    stdio: ["ignore", "pipe", "pipe"],
-  });
-  running.add(child);
-  let output = "";
-  let over = false;
-  for (const stream of [child.stdout, child.stderr]) {
-    stream.setEncoding("utf8").on("data", (text: string) => output += text);
-  }
-  const ended = new Promise<number | NodeJS.Signals>((settle) => {
-    child.once("close", (code, signal) => {
-      running.delete(child);
-      over = true;
-      settle(code ?? signal ?? 1);
-    });
-  });
-  return { child, ended, output: () => output, isOver: () => over };
-}
-
-/** Waits for the lines that a person is waiting for, and takes them apart. */
-async function welcome(started: Start) {
-  await until(() => started.isOver() || started.output().includes("Ctrl-C ends it all."), {
-    deadlineMs: 30_000,
-    what: "npm start says what it has started",
-  });
-  const text = started.output();
-  assert.ok(!started.isOver(), text);
-  return {
-    text,
-    url: /^ {2}intake +(\S+)$/m.exec(text)?.[1] ?? "",
-    key: /^ {2}sandbox key +(\S+)$/m.exec(text)?.[1],
-    curl: /^curl .*$/m.exec(text)?.[0] ?? "",
-  };
-}
-
-/** The postmaster and the service, with the watchdogs. */
-function processesOf(started: Start): number[] {
-  return childrenOf(started.child.pid ?? 0).map(({ pid }) => pid);
-}
-
-async function allEnd(pids: readonly number[]): Promise<void> {
-  await until(() => pids.every((pid) => !isAlive(pid)), {
-    deadlineMs: 30_000,
-    what: "nothing is left behind",
-  });
-}
 
 async function checkKey(url: string, key: string): Promise<number> {
   return (await post(`${url}/v1/intake`, { key, body: {} })).status;
@@ -109,7 +44,7 @@ test("npm start prints a curl line that answers 202, and its repeat 200; Ctrl-C 
   assert.equal(await checkKey(url, key ?? ""), 422);
 
   const pids = processesOf(started);
-  assert.ok(pids.length >= 3, "PostgreSQL, the service and a watchdog run");
+  assert.ok(pids.length >= 6, "PostgreSQL, the actions process and the service run, each with a watchdog");
   started.child.kill("SIGINT");
   assert.equal(await started.ended, 0);
   await allEnd(pids);
@@ -213,21 +148,27 @@ test("killed with SIGKILL, npm start leaves nothing running, and the next one st
   assert.equal(await next.ended, 0);
 });
 
-test("when the service or PostgreSQL dies, npm start says so and ends the rest", async () => {
-  for (const command of ["service", "postgres"] as const) {
+test("when the service, the actions process or PostgreSQL dies, npm start says so and ends the rest", async () => {
+  const said: string[] = [];
+  // Which of the two processes of ours is which, the message tells.
+  for (const victim of [0, 1, "postgres"] as const) {
     const started = start(checkout.folder);
     await welcome(started);
     const pids = processesOf(started);
     const postmaster = Number(
       readFileSync(join(checkout.folder, ".data/postgres/postmaster.pid"), "utf8").split("\n")[0],
     );
-    const service = childrenOf(started.child.pid ?? 0)
-      .find(({ pid, command }) => pid !== postmaster && command !== "sh")?.pid;
-    process.kill((command === "service" ? service : postmaster) ?? 0, "SIGKILL");
+    const ours = childrenOf(started.child.pid ?? 0)
+      .filter(({ pid, command }) => pid !== postmaster && command !== "sh")
+      .map(({ pid }) => pid)
+      .sort((a, b) => a - b);
+    assert.equal(ours.length, 2);
+    process.kill((victim === "postgres" ? postmaster : ours[victim]) ?? 0, "SIGKILL");
     assert.equal(await started.ended, 1);
-    assert.match(started.output(), command === "service" ? /The service has ended/ : /PostgreSQL has ended/);
+    said.push(/^(.*) has ended\b/m.exec(started.output())?.[1] ?? started.output());
     await allEnd(pids);
   }
+  assert.deepEqual(said.sort(), ["PostgreSQL", "The actions process", "The service"]);
 });
 
 test("a second Ctrl-C does not wait for a request under way", async () => {

@@ -1,0 +1,184 @@
+/**
+ * What `npm start` delivers, and what it says where it cannot.
+ *
+ * @module
+ */
+
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { randomUUID } from "node:crypto";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from "node:fs";
+import { createServer as createHttpServer } from "node:http";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { delimiter, join } from "node:path";
+import { after, before, test } from "node:test";
+import postgres from "postgres";
+import { createRole } from "../actions/support/actions_process.ts";
+import { type Checkout, copyCheckout } from "../support/checkout.ts";
+import { post } from "../support/client.ts";
+import { createDatabase } from "../support/database.ts";
+import { until } from "../support/until.ts";
+import { allEnd, killAll, onDeno, onNode, processesOf, start, welcome } from "./npm_start.ts";
+
+let checkout: Checkout;
+
+before(() => {
+  checkout = copyCheckout();
+});
+
+after(() => {
+  killAll();
+  checkout.remove();
+});
+
+/** Runs the operator's command beside it, as it would be pasted. */
+// deno-lint-ignore no-explicit-any
+function ctl(args: readonly string[], env: Readonly<Record<string, string>> = {}): any {
+  const { stdout, stderr } = spawnSync(process.execPath, ["scripts/ctl.ts", ...args, "--json"], {
+    cwd: checkout.folder,
+    env: { PATH: process.env.PATH, ...env },
+    encoding: "utf8",
+  });
+  assert.notEqual(stdout, "", stderr);
+  return JSON.parse(stdout);
+}
+
+async function accepted(url: string, key: string): Promise<string> {
+  // The same lead posted twice would be a duplicate.
+  const lead = { first_name: "Ada", last_name: "Lovelace", phone: "555-123-4567", external_id: randomUUID() };
+  const answer = await post(`${url}/v1/intake`, { key, body: lead });
+  assert.equal(answer.status, 202);
+  return answer.json.event_id;
+}
+
+function stateOf(eventId: string, env: Readonly<Record<string, string>> = {}): string {
+  return ctl(["lead", "show", eventId], env).delivery.state;
+}
+
+async function delivered(eventId: string, env: Readonly<Record<string, string>> = {}): Promise<void> {
+  await until(() => stateOf(eventId, env) === "delivered", { what: `${eventId} is delivered` });
+}
+
+for (const [runtime, command] of [["Node", onNode], ["Deno", onDeno]] as const) {
+  test(`on ${runtime}, a sandbox lead is delivered a moment later; one of a live tenant without a route waits`, async () => {
+    const started = start(checkout.folder, {}, command);
+    const { url, key = "", text } = await welcome(started);
+    assert.match(text, /^npm run --silent ctl -- lead show EVENT_ID$/m);
+    const slug = `live-${runtime.toLowerCase()}`;
+    ctl(["tenant", "add", slug]);
+    const live = await accepted(url, ctl(["key", "issue", slug, "--label", "live"]).key);
+    await delivered(await accepted(url, key));
+    assert.equal(stateOf(live), "pending");
+
+    const pids = processesOf(started);
+    started.child.kill("SIGINT");
+    assert.equal(await started.ended, 0);
+    await allEnd(pids);
+  });
+}
+
+test("both processes work on the embedded database as roles of their own, without rights of its owner", async () => {
+  const started = start(checkout.folder);
+  await welcome(started);
+  const databaseUrl = readFileSync(join(checkout.folder, ".data/database_url"), "utf8").trim();
+  const sql = postgres(databaseUrl, { max: 1 });
+  const at = await sql<{ usename: string }[]>`
+    select distinct usename from pg_stat_activity
+    where datname = current_database() and pid <> pg_backend_pid() order by 1`;
+  assert.deepEqual(at.map(({ usename }) => usename), ["npm_start_lead_actions", "npm_start_lead_service"]);
+  const roles = await sql`
+    select rolname from pg_roles where rolname like 'npm_start_%' and (rolsuper or rolcreaterole or rolcreatedb)`;
+  assert.equal(roles.length, 0);
+  await sql.end();
+  started.child.kill("SIGINT");
+  assert.equal(await started.ended, 0);
+});
+
+test("without openssl it starts without delivery and says so", async () => {
+  const copy = copyCheckout();
+  const bin = pathWithout("openssl");
+  const started = start(copy.folder, { PATH: bin });
+  const { text, url, key = "" } = await welcome(started);
+  assert.match(text, /accepted and waits, without delivery: openssl is not installed/);
+  await accepted(url, key);
+  const health = await (await fetch(`${url}/healthz`)).json() as { ok: boolean };
+  assert.equal(health.ok, true);
+  started.child.kill("SIGINT");
+  assert.equal(await started.ended, 0);
+  rmSync(bin, { recursive: true });
+  copy.remove();
+});
+
+/** A folder with every command that a person has, but one. */
+function pathWithout(command: string): string {
+  const bin = mkdtempSync(join(tmpdir(), "lead-intake-path-"));
+  const seen = new Set([command]);
+  for (const folder of (process.env.PATH ?? "").split(delimiter).filter((folder) => existsSync(folder))) {
+    for (const name of readdirSync(folder)) {
+      if (seen.has(name)) continue;
+      seen.add(name);
+      symlinkSync(join(folder, name), join(bin, name));
+    }
+  }
+  return bin;
+}
+
+test("with ACTIONS_URL in the environment it starts no actions process, and delivers there", async () => {
+  const seen: string[] = [];
+  const tier = createHttpServer((request, response) => {
+    seen.push(request.url ?? "");
+    request.resume().on("end", () => response.writeHead(200).end("{}"));
+  }).listen({ port: 0, host: "127.0.0.1" }).unref();
+  await new Promise((settle) => tier.once("listening", settle));
+  const address = `http://127.0.0.1:${(tier.address() as { port: number }).port}`;
+  const started = start(checkout.folder, { ACTIONS_URL: address });
+  const { text, url, key = "" } = await welcome(started);
+  assert.ok(text.includes(`delivered to ${address}`), text);
+  assert.doesNotMatch(text, /"surface":"actions"/);
+  await delivered(await accepted(url, key));
+  assert.ok(seen.length > 0);
+  started.child.kill("SIGINT");
+  assert.equal(await started.ended, 0);
+  tier.closeAllConnections();
+  tier.close();
+});
+
+test("with a DATABASE_URL, leads wait until ACTIONS_DATABASE_URL names the role of the actions process", async (t) => {
+  const database = await createDatabase();
+  const role = await createRole(database.url, "lead_actions");
+  t.after(async () => {
+    await role.drop();
+    await database.drop();
+  });
+  const env = { DATABASE_URL: database.url };
+
+  const waiting = start(checkout.folder, env);
+  const first = await welcome(waiting);
+  assert.match(first.text, /accepted and waits, without delivery: DATABASE_URL is given/);
+  const eventId = await accepted(first.url, first.key ?? "");
+  waiting.child.kill("SIGINT");
+  assert.equal(await waiting.ended, 0);
+  assert.equal(stateOf(eventId, env), "pending");
+
+  const delivering = start(checkout.folder, { ...env, ACTIONS_DATABASE_URL: role.url });
+  await welcome(delivering);
+  await delivered(eventId, env);
+  delivering.child.kill("SIGINT");
+  assert.equal(await delivering.ended, 0);
+});
+
+test("a taken ACTIONS_LISTEN is named, and so is one that is not on this machine", async () => {
+  const holder = createServer().listen({ port: 0, host: "127.0.0.1" });
+  await new Promise((settle) => holder.once("listening", settle));
+  const taken = `127.0.0.1:${(holder.address() as { port: number }).port}`;
+  const started = start(checkout.folder, { ACTIONS_LISTEN: taken });
+  assert.equal(await started.ended, 1);
+  holder.close();
+  assert.ok(started.output().includes(`${taken}  (ACTIONS_LISTEN)`), started.output());
+
+  const elsewhere = start(checkout.folder, { ACTIONS_LISTEN: "0.0.0.0:9443", SMTP_URL: "nowhere" });
+  assert.equal(await elsewhere.ended, 2);
+  assert.match(elsewhere.output(), /ACTIONS_LISTEN is not on this machine/);
+  assert.match(elsewhere.output(), /MAIL_FROM is not set/);
+});
