@@ -7,15 +7,14 @@
 
 /// <reference lib="dom" />
 
-import type { Example } from "../contract/examples.ts";
+import { type Example, failureExamples, flagExamples, leadExamples } from "../contract/examples.ts";
 import { grouped } from "../contract/guidance.ts";
 import { limits } from "../contract/limits.ts";
 import { curlPost } from "../contract/snippets.ts";
-import { failureExamples, flagExamples, leadExamples } from "../contract/examples.ts";
 import type { Areas } from "../lead/lead.ts";
 import { type Answer, answerTo, bytesOf } from "./answer.ts";
 import { byId, fill } from "./dom.ts";
-import { placeOf, places } from "./edit_json.ts";
+import { indented, placeOf, places } from "./edit_json.ts";
 import { editor, paint, select, type Stretch, stretchOf } from "./editor.ts";
 import { explain } from "./explain.ts";
 import * as form from "./form.ts";
@@ -161,18 +160,9 @@ function setView(): void {
   update();
 }
 
-/** JSON as it is, with two spaces; numbers and escapes stay as they are written. */
 function tidy(): void {
-  try {
-    const parsed = JSON.parse(editor.value);
-    const text = JSON.stringify(parsed, null, 2);
-    // What JSON.parse would not give back as it was is better left alone.
-    if (JSON.stringify(parsed) === editor.value.replaceAll(/("(?:[^"\\]|\\.)*")|\s+/g, "$1")) {
-      editor.value = text;
-    }
-  } catch {
-    // The findings say what is wrong.
-  }
+  const at = editor.value.startsWith("\ufeff") ? 1 : 0;
+  editor.value = editor.value.slice(0, at) + indented(editor.value.slice(at));
   update();
 }
 
@@ -225,9 +215,11 @@ function start(): void {
   update();
 }
 
-globalThis.addEventListener("error", () => {
-  notice.hidden = false;
-  fill(notice, "Something in this page has failed. Reload it; what you typed is not stored anywhere.");
-});
+for (const failure of ["error", "unhandledrejection"]) {
+  globalThis.addEventListener(failure, () => {
+    notice.hidden = false;
+    fill(notice, "Something in this page has failed. Reload it; what you typed is not stored anywhere.");
+  });
+}
 
 start();

@@ -8,6 +8,7 @@
 import { fieldNames } from "../contract/fields.ts";
 import { members, parseObject, spaceEnd } from "../lead/json.ts";
 import { limits } from "../contract/limits.ts";
+import { tokenize } from "./tokens.ts";
 
 /** A member, with the indices of its name and value in the text. */
 export interface Place {
@@ -91,4 +92,28 @@ function gap(text: string, found: readonly Place[]): string {
 
 function splice(text: string, start: number, end: number, put: string): string {
   return text.slice(0, start) + put + text.slice(end);
+}
+
+/**
+ * The same JSON with every member on a line of its own, as `JSON.stringify` would indent it; numbers, strings and
+ * members that stand twice stay as they are written. A text that is no object stays as it is.
+ */
+export function indented(text: string): string {
+  if (parseObject(text, limits.jsonDepthMax) === null) return text;
+  const parts = tokenize(text).filter(({ kind }) => kind !== "space")
+    .flatMap(({ kind, text }) => kind === "mark" ? [...text] : [text]);
+  let depth = 0;
+  let written = "";
+  for (const [index, part] of parts.entries()) {
+    const isEmpty = /^[{[]$/.test(parts[index - 1] ?? "");
+    if (/^[}\]]$/.test(part)) {
+      depth--;
+      written += isEmpty ? part : `\n${"  ".repeat(depth)}${part}`;
+      continue;
+    }
+    if (isEmpty || parts[index - 1] === ",") written += `\n${"  ".repeat(depth)}`;
+    written += part === ":" ? ": " : part;
+    if (/^[{[]$/.test(part)) depth++;
+  }
+  return written;
 }

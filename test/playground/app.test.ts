@@ -375,6 +375,45 @@ async function testPage(executablePath: string): Promise<void> {
     await own.context().close();
   });
 
+  test("every answer to the key check has its meaning", async () => {
+    const own = await open();
+    for (
+      const [status, error, meaning] of [
+        [429, "rate_limited", keyCheck[2].meaning],
+        [503, "not_accepting", keyCheck[3].meaning],
+        [500, "", "This answer says nothing about the key."],
+      ] as const
+    ) {
+      await own.unrouteAll();
+      await own.route("**/v1/intake", (route) => route.fulfill({ status, body: JSON.stringify({ error }) }));
+      await own.locator("#key").fill(key.text);
+      await own.locator("#probe").click();
+      await own.locator("#probe-result strong", { hasText: String(status) }).waitFor();
+      assert.ok((await own.locator("#probe-result").innerText()).includes(meaning));
+    }
+    complaints.splice(
+      0,
+      complaints.length,
+      ...complaints.filter((text) => !/status of (429|50\d)/.test(text)),
+    );
+    await own.context().close();
+  });
+
+  test("the text is tidied without a loss, and the command is copied whole", async () => {
+    const own = await open({ permissions: ["clipboard-read", "clipboard-write"] });
+    await own.locator("#body").fill('{"first_name":"A","last_name":"B","phone":"1","n":1.10}');
+    await own.locator("#tidy").click();
+    assert.equal(
+      await own.locator("#body").inputValue(),
+      '{\n  "first_name": "A",\n  "last_name": "B",\n  "phone": "1",\n  "n": 1.10\n}',
+    );
+    await own.locator("#copy").click();
+    await own.locator("#copy", { hasText: "Copied" }).waitFor();
+    const copied = await own.evaluate(() => navigator.clipboard.readText());
+    assert.equal(copied, await own.locator("#curl").textContent());
+    await own.context().close();
+  });
+
   test("a key that cannot be sent is refused by the page, and an answer that does not come is told", async () => {
     const own = await open();
     await own.locator("#key").fill("ключ");

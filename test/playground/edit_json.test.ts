@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import fc from "fast-check";
-import { placeOf, places, setMember } from "../../src/playground/edit_json.ts";
+import { indented, placeOf, places, setMember } from "../../src/playground/edit_json.ts";
 
 const name = fc.constantFrom("first_name", "last_name", "phone", "cost", 'a"b\\', "é", "__proto__", "zip");
 const object = fc.dictionary(name, fc.jsonValue({ maxDepth: 2 }), { maxKeys: 6 });
@@ -54,4 +54,26 @@ test("the text stays one object in which the member is as it was set", () => {
       [...expected].sort(([a], [b]) => a < b ? -1 : 1),
     );
   }));
+});
+
+test("a text is indented as JSON.stringify would do it, whatever its white space was", () => {
+  fc.assert(fc.property(object, fc.constantFrom(0, 1, "\t"), (value, indent) => {
+    assert.equal(indented(JSON.stringify(value, null, indent)), JSON.stringify(value, null, 2));
+  }));
+});
+
+test("numbers, escapes and members that stand twice are indented as they are written", () => {
+  assert.equal(
+    indented('{"n":1.10,"s":"\\u0041","n":1e2,"a":[],"o":{ }}'),
+    [
+      "{",
+      '  "n": 1.10,',
+      '  "s": "\\u0041",',
+      '  "n": 1e2,',
+      '  "a": [],',
+      '  "o": {}',
+      "}",
+    ].join("\n"),
+  );
+  for (const none of ["", "[1]", "{", '{"a":1,}']) assert.equal(indented(none), none);
 });
