@@ -15,12 +15,12 @@ import { leadBody } from "./support/load.ts";
 import { chanceOf } from "./support/random.ts";
 
 const attemptsMax = 4;
-const effectTimeoutMs = 1_500;
-// Alone it takes some milliseconds; behind what hangs it would take many effect timeouts.
-const promptMs = 3_000;
+const effectTimeoutMs = 4_000;
+// Alone it takes some milliseconds; behind anything that hangs it would take an effect's timeout.
+const promptMs = 2_000;
 
 const stand = await actionsStand({
-  env: { DELIVERY_ATTEMPTS_MAX: String(attemptsMax), DELIVERY_SEND_TIMEOUT_MS: "6000" },
+  env: { DELIVERY_ATTEMPTS_MAX: String(attemptsMax), DELIVERY_SEND_TIMEOUT_MS: "8500" },
   actionsEnv: { ACTIONS_EFFECT_TIMEOUT_MS: String(effectTimeoutMs) },
 });
 const { crm, databaseUrl, deliveries, intake, smtp, tier } = stand;
