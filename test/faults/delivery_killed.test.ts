@@ -25,13 +25,16 @@ const clients = 4;
 test("every 202 reaches the CRM and the inbox after SIGKILL of the service, the actions process and PostgreSQL at random moments, and what is done twice has the same id", async (t) => {
   const chance = chanceOf(t);
   const keys = [await stand.routed(), await stand.routed()];
-  let service: RunningServer | null = await stand.start();
+  // One service, or two that drain the same store.
+  const services: RunningServer[] = [];
+  for (let n = chance.below(2); n >= 0; n--) services.push(await stand.start());
+  t.diagnostic(`${services.length} services`);
   const load = new Load(t, {
     history: intake,
     chance,
     apiKeys: keys.map((key) => key.text),
     intakeUrls: () =>
-      service === null || intake.count("accepted") - tier.taken.size > backlogMax ? [] : [service.url],
+      intake.count("accepted") - tier.taken.size > backlogMax ? [] : services.map(({ url }) => url),
     clients,
   });
   // Somewhere between a request's arrival at the tier and the answer to it.
@@ -42,11 +45,11 @@ test("every 202 reaches the CRM and the inbox after SIGKILL of the service, the 
   };
   const kill: Readonly<Record<Victim, () => Promise<void>>> = {
     service: () => {
-      const killed = service;
-      service = null;
+      const killed = chance.pick(services);
+      services.splice(services.indexOf(killed), 1);
       return deliveries.kill("service", {
-        end: () => killed?.kill() ?? Promise.resolve(),
-        begin: async () => service = await stand.start(),
+        end: () => killed.kill(),
+        begin: async () => services.push(await stand.start()),
       });
     },
     actions: () =>
