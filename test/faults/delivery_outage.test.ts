@@ -5,7 +5,6 @@
  */
 
 import assert from "node:assert/strict";
-import { setTimeout as delay } from "node:timers/promises";
 import { test } from "node:test";
 import { until } from "../support/until.ts";
 import { deliveryStand } from "./support/delivery_stand.ts";
@@ -104,7 +103,8 @@ test("the actions tier is away for hours: no attempt is spent while the breaker 
     await ways[way].end();
     // Slow enough that a herd would be seen as one.
     tier.answer = async () => {
-      await delay(20);
+      const readyAtMs = performance.now() + 20;
+      await until(() => performance.now() >= readyAtMs, { what: "its work is done", intervalMs: 10 });
       return { status: 200 };
     };
     await stand.drained();
