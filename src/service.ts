@@ -42,8 +42,8 @@ import { Totals } from "./store/totals.ts";
 // The 503 has to leave within 10 s (DECISIONS, The intake endpoint), the statement ends before we give it up.
 const commitDeadlineMs = 9_500;
 const statementTimeoutMs = 9_000;
-// After an outage, a commit that is still silent this long sits on a dead connection.
-const stuckAfterMs = 500;
+// After an outage, a statement that is still silent this long sits on a dead connection.
+const renewGraceMs = 500;
 
 const nowMs = () => performance.now();
 
@@ -107,10 +107,8 @@ async function openStore(config: Config, log: Log) {
       onChange: (writable, cause) => {
         if (writable) {
           log.info("store_writable");
-          setTimeout(() => {
-            accepts.leaveStuck(stuckAfterMs);
-            reads.leaveStuck(stuckAfterMs);
-          }, stuckAfterMs);
+          accepts.renew(renewGraceMs);
+          reads.renew(renewGraceMs);
         } else {
           log.error("store_not_writable", { cause: describeError(cause) });
           committer.refuseWaiting();

@@ -120,9 +120,9 @@ export class AcceptStore {
     return outcomes;
   }
 
-  /** Leaves a commit's connection behind when it has been silent for `ageMs` milliseconds. */
-  leaveStuck(ageMs: number): void {
-    this.#pool.leaveStuck(ageMs);
+  /** Commits on a new connection from now on; the batch under way has `graceMs` milliseconds to be answered. */
+  renew(graceMs: number): void {
+    this.#pool.renew(graceMs);
   }
 
   /** Closes the connection. */

@@ -93,6 +93,11 @@ interface Generation {
   readonly leave: () => void;
 }
 
+function abandon(generation: Generation): void {
+  generation.leave();
+  generation.sql.end({ timeout: 0 }).catch(() => {});
+}
+
 /** Connections to one database for one purpose; others' slow statements do not hold them up. */
 export class Pool {
   readonly #options: PoolOptions;
@@ -196,8 +201,18 @@ export class Pool {
   #leave(generation: Generation, pauseMs = 0): void {
     if (this.#generation !== generation || this.#closed) return;
     this.#generation = this.#open(pauseMs);
-    generation.leave();
-    generation.sql.end({ timeout: 0 }).catch(() => {});
+    abandon(generation);
+  }
+
+  /**
+   * Gives every further statement a new connection: after an outage those there are may be dead without having
+   * said so. Statements under way have `graceMs` milliseconds to be answered.
+   */
+  renew(graceMs: number): void {
+    if (this.#closed) return;
+    const old = this.#generation;
+    this.#generation = this.#open();
+    setTimeout(() => abandon(old), graceMs);
   }
 
   // The same turn between error and end, on a connection that was idle: the statement issued in it is forgotten.
@@ -209,10 +224,7 @@ export class Pool {
     }, forgottenAfterMs);
   }
 
-  /**
-   * Opens new connections when a statement has been under way for `ageMs` milliseconds or longer: after
-   * an outage its connection may be half dead, while new ones are answered.
-   */
+  /** Opens new connections when a statement has been under way for `ageMs` milliseconds or longer, and fails it. */
   leaveStuck(ageMs: number): void {
     const nowMs = performance.now();
     const stuck = [...this.#running.values()].some((startedAtMs) => nowMs - startedAtMs >= ageMs);
