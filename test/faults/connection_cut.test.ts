@@ -162,3 +162,16 @@ test("Half-open connections, silent without an end: store_writable is false with
   await load.stop();
   await history.check(databaseUrl);
 });
+
+test("Half-open connections that nobody was using: the first lead after the recovery is accepted on a new one", async () => {
+  const body = '{"first_name":"Ada","last_name":"Lovelace","phone":"5551234567"}';
+  const before = { apiKey: apiKey.key, idempotencyKey: history.freshKey("idle"), body };
+  assert.equal((await history.post(server.url, before)).kind, "accepted");
+  proxy.blackHole();
+  await storeWritable(server.url, false, noticedWithinMs);
+  await storeWritable(server.url, true, recoveredWithinMs);
+  const after = { apiKey: apiKey.key, idempotencyKey: history.freshKey("idle"), body };
+  assert.equal((await history.post(server.url, after)).kind, "accepted");
+  assert.ok((history.entries.at(-1)?.durationMs ?? Infinity) < recoveredWithinMs);
+  await history.check(databaseUrl);
+});
