@@ -63,7 +63,11 @@ export function startProgram(options: ProgramOptions): Program {
     // What it had to say stands above.
     options.onEnd({ code: code || 1, message: `${options.name} has ended (${how}).` });
   });
-  return { started: passOn(child), stop: () => stop(child), kill: () => void child.kill("SIGKILL") };
+  return {
+    started: passOn(child),
+    stop: () => stop(child, options.watch),
+    kill: () => void child.kill("SIGKILL"),
+  };
 }
 
 function commandOf({ main, denoFlags, watch }: ProgramOptions): string[] {
@@ -104,11 +108,12 @@ function readLogLine(line: string): Record<string, unknown> {
   }
 }
 
-async function stop(child: ChildProcess): Promise<void> {
+async function stop(child: ChildProcess, watch: boolean): Promise<void> {
   if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
   const ended = new Promise((settle) => child.once("exit", settle));
   const impatience = setTimeout(() => child.kill("SIGKILL"), stopTimeoutMs);
-  child.kill("SIGTERM");
+  // Deno's watcher passes SIGTERM on, and then waits for a file to change.
+  child.kill(watch && process.versions.deno !== undefined ? "SIGKILL" : "SIGTERM");
   await ended;
   clearTimeout(impatience);
 }
