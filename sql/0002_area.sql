@@ -15,12 +15,17 @@ select unnest(array[
   'patio', 'plumbing', 'pool', 'porch', 'roof', 'siding', 'solar', 'stairs', 'walls', 'whole home', 'windows'
 ]), 'confirmed';
 
--- What callers sent that the vocabulary does not know, counted by tenant and term.
-create table unknown_area (
-  tenant_id int not null references tenant,
+-- What callers sent that the vocabulary does not know. Inserted, never updated, so that no commit waits for a row;
+-- folded together now and then (compact_unknown_area).
+create table unknown_area_seen (
+  tenant_id int not null,
   term text not null,
   count bigint not null,
   first_at timestamptz not null,
-  last_at timestamptz not null,
-  primary key (tenant_id, term)
+  last_at timestamptz not null
 );
+-- The same, counted by tenant and term.
+create view unknown_area as
+  select tenant_id, term, sum(count)::bigint as count, min(first_at) as first_at, max(last_at) as last_at
+  from unknown_area_seen
+  group by tenant_id, term;

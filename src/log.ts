@@ -15,6 +15,12 @@ export interface Log {
   error(event: string, fields?: LogFields): void;
 }
 
+/** The frames of an error's stack: they name our code, while its message might quote a lead or a key. */
+export function stackFrames(error: unknown): string {
+  if (!(error instanceof Error)) return "";
+  return (error.stack ?? "").split("\n").filter((line) => /^\s+at /.test(line)).join("\n");
+}
+
 /** Where lines go. */
 export interface LineWriter {
   /** Takes a line without its line break; never waits. */

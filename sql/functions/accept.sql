@@ -4,7 +4,7 @@
 -- terms. Each statement sees what committed before it began (READ COMMITTED), so after "insert … on conflict do
 -- nothing" has waited for a rival, the next statement reads the rival's event.
 --
--- Locks are taken in one order everywhere (keys, dedupe digests, terms, collisions; each sorted), so
+-- Locks are taken in one order everywhere (keys, dedupe digests, collisions; each sorted), so
 -- two processes' batches wait for one another but never in a circle.
 --
 -- The planner settings: planned once per connection, maybe while the tables are empty, the statements would
@@ -109,14 +109,12 @@ begin
     end if;
 
     if array_remove(p_unknown_area, null) <> '{}' then
-      insert into unknown_area as a (tenant_id, term, count, first_at, last_at)
+      insert into unknown_area_seen (tenant_id, term, count, first_at, last_at)
       select k.tenant_id, p_unknown_area[w.ord], count(*), v_now, v_now
       from unnest(v_won_ord) as w (ord)
       join api_key as k on k.id = p_key_id[w.ord]
       where p_unknown_area[w.ord] is not null
-      group by k.tenant_id, p_unknown_area[w.ord]
-      order by 1, 2
-      on conflict (tenant_id, term) do update set count = a.count + excluded.count, last_at = excluded.last_at;
+      group by k.tenant_id, p_unknown_area[w.ord];
     end if;
 
     -- A hint to other nodes, once per batch: it takes a database-wide lock at commit.

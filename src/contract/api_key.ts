@@ -13,8 +13,8 @@ const randomLength = 32;
 const checksumLength = 6;
 const shape = /^(lead|form)_(live|test)_[0-9A-Za-z]{38}$/;
 
-/** Finds what has the shape of a key inside other text, where a key must never be. */
-export const keyInText = /(?:lead|form)_(?:live|test)_[0-9A-Za-z]{38}/;
+/** Finds what looks like a key, or like the beginning of one, inside other text, where a key must never be. */
+export const keyInText = /(?:lead|form)_(?:live|test)_[0-9A-Za-z]{8}/;
 
 const crcTable = Uint32Array.from({ length: 256 }, (_, byte) => {
   let crc = byte;

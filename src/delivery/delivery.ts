@@ -4,7 +4,6 @@
  * @module
  */
 
-import type { Claimed } from "../store/outbox.ts";
 import { OutboxListener } from "../store/listener.ts";
 import { OutboxStore } from "../store/outbox.ts";
 import type { Pool } from "../store/sql.ts";
@@ -38,7 +37,6 @@ export interface DeliveryHooks {
   readonly random: () => number;
   readonly onFailure: (what: string, error: unknown) => void;
   readonly onBreaker: (state: BreakerState) => void;
-  readonly onAttempt: (attempt: { readonly eventId: Claimed["event_id"]; readonly outcome: string }) => void;
 }
 
 // In a row and without an answer between them: one slow answer is no outage.
@@ -83,7 +81,6 @@ export function startDelivery(settings: DeliverySettings, hooks: DeliveryHooks):
     nowMs: hooks.nowMs,
     random: hooks.random,
     onFailure: hooks.onFailure,
-    onAttempt: hooks.onAttempt,
   }, {
     baseMs: settings.backoffBaseMs,
     capMs: settings.backoffCapMs,

@@ -33,8 +33,6 @@ export interface DeliveryParts {
   readonly random: () => number;
   /** A statement failed; the poll tries again. */
   readonly onFailure: (what: "claim" | "settle" | "poll", error: unknown) => void;
-  /** An attempt came to an end, for figures and the log. */
-  readonly onAttempt: (settlement: Settlement) => void;
 }
 
 /** The loop's bounds. */
@@ -180,7 +178,6 @@ export class DeliveryLoop {
       { durationMs, isFree, random: this.#parts.random() },
       this.#options,
     );
-    this.#parts.onAttempt(settlement);
     this.#settler.add(settlement);
     this.#pump();
   }

@@ -9,7 +9,7 @@ import { gzipSync } from "node:zlib";
 import { documentEncoding, type DocumentName, type DocumentRule, documents } from "../contract/documents.ts";
 import type { Exchange, Handler, Reply } from "../http/exchange.ts";
 import { empty } from "../http/reply.ts";
-import { publicRead } from "./vocabulary.ts";
+import { publicRead } from "./reply.ts";
 
 /** A document as it is sent. */
 interface Rendered {

@@ -90,11 +90,12 @@ async function answerKeyHolder(
   const budget = parts.keyBudget.spend(key, ip, parts.nowMs());
   const { headers } = budget;
   // From the cache a key may only be led to its commit; before any other answer the store is asked.
-  const isRevoked = async (ageMaxMs: number) =>
-    cached !== null && parts.keys.cached(digest, ageMaxMs) === null && await parts.keys.find(digest) === null;
+  const isRevoked = async () => cached !== null && await parts.keys.find(digest) === null;
 
   if (!budget.allowed) {
-    if (await isRevoked(limitedKeyAgeMaxMs)) return refuse("unauthorized", { requestId, headers });
+    if (parts.keys.cached(digest, limitedKeyAgeMaxMs) === null && await isRevoked()) {
+      return refuse("unauthorized", { requestId, headers });
+    }
     parts.totals.refused(key.id, "rate_limited", "");
     return refuse("rate_limited", { requestId, headers });
   }
@@ -104,14 +105,14 @@ async function answerKeyHolder(
     ? { kind: "invalid_json" } as const
     : validate(text, parts.reference().areaIndex);
   if (verdict.kind === "invalid_json") {
-    if (await isRevoked(-1)) return refuse("unauthorized", { requestId, headers });
+    if (await isRevoked()) return refuse("unauthorized", { requestId, headers });
     parts.totals.refused(key.id, "invalid_json", "");
     return refuse("invalid_json", { requestId, headers });
   }
 
   const idempotencyKey = readIdempotencyKey(exchange.header("idempotency-key"));
   if (verdict.kind === "validation_failed" || idempotencyKey.kind === "too_long") {
-    if (await isRevoked(-1)) return refuse("unauthorized", { requestId, headers });
+    if (await isRevoked()) return refuse("unauthorized", { requestId, headers });
     const fields = failingFields(verdict, idempotencyKey);
     if (verdict.kind === "valid" || !verdict.empty) countRefusals(parts.totals, key.id, fields);
     return refuse("validation_failed", { requestId, fields, headers });

@@ -6,7 +6,7 @@
 
 import type { Handler } from "../http/exchange.ts";
 import { json } from "../http/reply.ts";
-import { publicRead } from "./vocabulary.ts";
+import { publicRead } from "./reply.ts";
 
 /** What the answer is made of. */
 export interface Health {

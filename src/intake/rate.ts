@@ -33,7 +33,7 @@ export class IpBudget {
   /** Spends one request of an address's budget; `raised` are the limits agreed for some networks. */
   spend(address: string, raised: readonly IpLimit[], nowMs: number): Verdict {
     const rate = this.#rateOf(address, raised);
-    return verdict("ip", rate, this.#limiter.allow(limiterKey(address), rate, nowMs), "");
+    return verdict({ name: "ip", rate }, this.#limiter.allow(limiterKey(address), rate, nowMs), null);
   }
 
   #rateOf(address: string, raised: readonly IpLimit[]): Rate {
@@ -58,21 +58,20 @@ export class KeyBudget {
   /** Spends one request of a key's budget; the headers tell of both budgets. */
   spend(key: { id: number; raisedRate: Rate | null }, ip: Verdict, nowMs: number): Verdict {
     const rate = key.raisedRate ?? this.#rate;
-    return verdict("key", rate, this.#limiter.allow(String(key.id), rate, nowMs), ip);
+    return verdict({ name: "key", rate }, this.#limiter.allow(String(key.id), rate, nowMs), ip);
   }
 }
 
 // Chosen: the draft's `q` and `w` carry the sustained rate, because a bucket's burst has no parameter there;
 // `r` counts what may be sent at once and can therefore exceed neither burst nor rate for long.
 function verdict(
-  name: string,
-  rate: Rate,
+  { name, rate }: { name: string; rate: Rate },
   spent: { allowed: boolean; remaining: number; retryAfterSeconds: number; resetSeconds: number },
-  before: Verdict | "",
+  before: Verdict | null,
 ): Verdict {
   const policy = `"${name}";q=${rate.perMinute};w=60`;
   const state = `"${name}";r=${spent.remaining};t=${spent.resetSeconds}`;
-  const headers: Record<string, string> = before === ""
+  const headers: Record<string, string> = before === null
     ? { "RateLimit-Policy": policy, "RateLimit": state }
     : {
       "RateLimit-Policy": `${before.headers["RateLimit-Policy"]}, ${policy}`,

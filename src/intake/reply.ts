@@ -5,7 +5,7 @@
  */
 
 import { type ErrorCode, errors } from "../contract/errors.ts";
-import type { Flag, Reason } from "../contract/fields.ts";
+import type { Reason } from "../contract/fields.ts";
 import type { Reply } from "../http/exchange.ts";
 import { json } from "../http/reply.ts";
 
@@ -31,7 +31,7 @@ export interface Acknowledgement {
   readonly eventId: string;
   readonly receivedAt: string;
   readonly source: string;
-  readonly flags: readonly Flag[] | readonly string[];
+  readonly flags: readonly string[];
 }
 
 /** 202 `accepted` or 200 `duplicate`. Source: SPEC, Lead acknowledgement. */
@@ -48,3 +48,6 @@ export function acknowledge(
     flags: acknowledgement.flags,
   }, headers);
 }
+
+/** Headers of the public reads: any site's scripts may read them. */
+export const publicRead: Readonly<Record<string, string>> = { "Access-Control-Allow-Origin": "*" };

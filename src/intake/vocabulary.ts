@@ -9,7 +9,7 @@ import { limits } from "../contract/limits.ts";
 import type { Handler } from "../http/exchange.ts";
 import { json } from "../http/reply.ts";
 import type { Reference } from "../store/reference.ts";
-import { refuse } from "./reply.ts";
+import { publicRead, refuse } from "./reply.ts";
 
 /**
  * The handler: the vocabulary as the validator has it, while it is no older than five minutes.
@@ -29,6 +29,3 @@ export function vocabularyHandler(reference: () => Reference, nowMs: () => numbe
     });
   };
 }
-
-/** Headers of the public reads: any site's scripts may read them. */
-export const publicRead: Readonly<Record<string, string>> = { "Access-Control-Allow-Origin": "*" };

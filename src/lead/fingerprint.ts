@@ -8,6 +8,7 @@ import { fieldNames } from "../contract/fields.ts";
 import { readDecimal } from "./decimal.ts";
 import { decode, spaceEnd, stringEnd, wordEnd } from "./json.ts";
 import type { Lead } from "./lead.ts";
+import { foldArea } from "./place.ts";
 
 /**
  * The canonical form of a normalized lead, `extra` (as the validator gives it) included: equal for the
@@ -30,7 +31,9 @@ function canonicalLead(lead: Lead): string {
   let text = "";
   for (const name of fieldNames) {
     const value = lead[name];
-    if (value !== undefined) text += `${name}:${JSON.stringify(value)},`;
+    if (value === undefined) continue;
+    // Folded: the vocabulary may have learnt or dropped the term between a lead and its repeat.
+    text += `${name}:${JSON.stringify(name === "project_area" ? foldArea(value) : value)},`;
   }
   return lead.cost_cents === undefined ? text : `${text}cost_cents:${lead.cost_cents}`;
 }

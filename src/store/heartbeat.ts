@@ -80,7 +80,7 @@ export class Heartbeat {
       if (this.#beats % compactEveryBeats === 0) {
         await this.#pool.run(
           deadlineMs,
-          (sql) => sql`select compact_outbox_tally(), compact_campaign_charge()`,
+          (sql) => sql`select compact_outbox_tally(), compact_campaign_charge(), compact_unknown_area()`,
         );
       }
     } catch (error) {

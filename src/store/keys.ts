@@ -14,10 +14,8 @@ export interface ApiKey {
   readonly id: number;
   readonly surface: KeySurface;
   readonly tenantId: number;
-  readonly tenantSlug: string;
   /** The lead's source. */
   readonly label: string;
-  readonly sandbox: boolean;
   /** A raised limit that is in force, or `null` for the published one. */
   readonly raisedRate: Rate | null;
 }
@@ -118,26 +116,21 @@ export class KeyStore {
           id: number;
           surface: KeySurface;
           tenant_id: number;
-          slug: string;
           label: string;
-          sandbox: boolean;
           per_minute: number | null;
           burst: number | null;
         }[]
       >`
-        select encode(k.digest, 'hex') as digest, k.id, k.surface, k.tenant_id, t.slug, k.label, t.sandbox,
+        select encode(k.digest, 'hex') as digest, k.id, k.surface, k.tenant_id, k.label,
           case when k.limit_until > service_clock() then k.limit_per_minute end as per_minute,
           case when k.limit_until > service_clock() then k.limit_burst end as burst
         from unnest(${digests}::text[]) as d (digest)
-        join api_key as k on k.digest = decode(d.digest, 'hex') and k.revoked_at is null
-        join tenant as t on t.id = k.tenant_id`);
+        join api_key as k on k.digest = decode(d.digest, 'hex') and k.revoked_at is null`);
     return new Map(rows.map((row) => [row.digest, {
       id: row.id,
       surface: row.surface,
       tenantId: row.tenant_id,
-      tenantSlug: row.slug,
       label: row.label,
-      sandbox: row.sandbox,
       raisedRate: row.per_minute === null || row.burst === null
         ? null
         : { perMinute: row.per_minute, burst: row.burst },

@@ -171,11 +171,14 @@ export class Pool {
     const statementId = Symbol();
     this.#running.set(statementId, performance.now());
     let late = false;
-    const timer = setTimeout(() => {
+    const giveUp = () => {
+      if (!this.#running.has(statementId)) return;
       late = true;
       this.#silent = true;
       this.#leave(generation);
-    }, boundMs);
+    };
+    // A process that was busy finds its timers due before it has looked at its sockets: the answer may be there.
+    const timer = setTimeout(() => setImmediate(() => setImmediate(giveUp)), boundMs);
     try {
       const answer = generation.opens.then(() => statement(generation.sql));
       const rows = await Promise.race([answer, generation.left]);

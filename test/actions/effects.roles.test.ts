@@ -92,14 +92,15 @@ test("the actions role reads routes, and of the tenants slug and sandbox alone",
 });
 
 test("the actions role reads no lead, no key and no raw body, and changes no route", async () => {
-  const tables = await asActions<{ name: string }[]>`
-    select c.relname as name from pg_class as c
+  const tables = await asActions<{ name: string; isView: boolean }[]>`
+    select c.relname as name, c.relkind in ('v', 'm') as "isView" from pg_class as c
     where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p', 'v', 'm')
       and c.relname not in ('tenant', 'schema_file')`;
   assert.ok(tables.some(({ name }) => name === "event") && tables.some(({ name }) => name === "api_key"));
-  for (const { name } of tables) {
+  for (const { name, isView } of tables) {
     await assert.rejects(asActions`select * from ${asActions(name)}`, denied, name);
-    await assert.rejects(asActions`delete from ${asActions(name)}`, denied, name);
+    // A view that sums up takes no deletes from anybody.
+    if (!isView) await assert.rejects(asActions`delete from ${asActions(name)}`, denied, name);
   }
   for (
     const statement of [
@@ -113,7 +114,10 @@ test("the actions role reads no lead, no key and no raw body, and changes no rou
         "insert into actions.route (tenant_id, email) values (1, 'a@b.example')",
         "update schema_file set name = ''",
       ],
-      ...["select * from claim_outbox(gen_random_uuid(), 1, 1, '{}', '{}', '{}')", "select revoke_key(1)"],
+      ...[
+        "select * from claim_outbox(gen_random_uuid(), 1, 1, '{}', '{}', '{}')",
+        "update api_key set revoked_at = now()",
+      ],
       "select actions.set_route(1, null, 'a@b.example', false, false, false, 'x', '1 day')",
     ]
   ) {

@@ -194,3 +194,10 @@ test("64 KiB of extra take no time to speak of", () => {
   canonicalText(ada, `{"a":${deep}}`);
   assert.ok(performance.now() - startedMs < 2000);
 });
+
+test("a lead is the same before and after the vocabulary learns its area, in whatever spelling", () => {
+  const asSent: Lead = { ...ada, project_area: "Sauna" };
+  const asKnown: Lead = { ...ada, project_area: "sauna" };
+  assert.equal(canonicalText(asSent, null), canonicalText(asKnown, null));
+  assert.notEqual(canonicalText(asSent, null), canonicalText({ ...ada, project_area: "saunas" }, null));
+});

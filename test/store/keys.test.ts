@@ -49,9 +49,7 @@ test("find reads an active key by its digest, and null for an unknown or revoked
     id,
     surface: "intake",
     tenantId: tenant?.id,
-    tenantSlug: "acme",
     label: "web",
-    sandbox: false,
     raisedRate: null,
   });
   assert.equal(await keys.find("00".repeat(32)), null);

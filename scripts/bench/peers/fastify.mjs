@@ -50,7 +50,8 @@ const findDuplicate = {
 };
 const insertOutbox = {
   name: "insert_outbox",
-  text: "insert into outbox (event_id, tenant_id, due_at) values ($1, $2, now())",
+  text:
+    "insert into outbox (event_id, tenant_id, due_at) values ($1, $2, now())",
 };
 const addSpend = {
   name: "add_spend",
@@ -59,8 +60,7 @@ const addSpend = {
 const countUnknown = {
   name: "count_unknown",
   text:
-    `insert into unknown_area as a (tenant_id, term, count, first_at, last_at) values ($1, $2, 1, now(), now())
-    on conflict (tenant_id, term) do update set count = a.count + 1, last_at = excluded.last_at`,
+    "insert into unknown_area_seen (tenant_id, term, count, first_at, last_at) values ($1, $2, 1, now(), now())",
 };
 
 /** Half of a SHA-256, as the tables want it. */
@@ -110,7 +110,10 @@ async function store(client, { keyDigest, idempotencyKey, verdict, raw }) {
     ],
   });
   if (inserted.rowCount === 0) {
-    const { rows } = await client.query({ ...findDuplicate, values: [key.tenant_id, digest] });
+    const { rows } = await client.query({
+      ...findDuplicate,
+      values: [key.tenant_id, digest],
+    });
     return {
       status: "duplicate",
       key,
@@ -128,7 +131,13 @@ async function store(client, { keyDigest, idempotencyKey, verdict, raw }) {
     await send(addSpend, [key.campaign_id, lead.cost_cents]);
   }
   await Promise.all([...sent, client.query("commit")]);
-  return { status: "accepted", key, eventId, receivedAt: inserted.rows[0].received_at, flags };
+  return {
+    status: "accepted",
+    key,
+    eventId,
+    receivedAt: inserted.rows[0].received_at,
+    flags,
+  };
 }
 
 const app = fastify({ logger: false, bodyLimit: 65_536 });
@@ -152,7 +161,9 @@ const acknowledgement = {
   },
 };
 
-const { rows } = await pool.query("select area from area where status <> 'retired'");
+const { rows } = await pool.query(
+  "select area from area where status <> 'retired'",
+);
 const areas = new Map(rows.map(({ area }) => [foldArea(area), area]));
 
 app.post("/v1/intake", {
@@ -163,18 +174,28 @@ app.post("/v1/intake", {
     return reply.code(400).send({ error: verdict.kind });
   }
   if (verdict.kind !== "valid") {
-    return reply.code(422).send({ error: verdict.kind, fields: verdict.fields });
+    return reply.code(422).send({
+      error: verdict.kind,
+      fields: verdict.fields,
+    });
   }
   const idempotencyKey = request.headers["idempotency-key"];
   if (idempotencyKey === undefined) {
-    return reply.code(400).send({ error: "this peer wants an Idempotency-Key" });
+    return reply.code(400).send({
+      error: "this peer wants an Idempotency-Key",
+    });
   }
 
   const keyDigest = hash("sha256", request.headers["x-api-key"] ?? "", "hex");
   const client = await pool.connect();
   let outcome;
   try {
-    outcome = await store(client, { keyDigest, idempotencyKey, verdict, raw: request.body });
+    outcome = await store(client, {
+      keyDigest,
+      idempotencyKey,
+      verdict,
+      raw: request.body,
+    });
     if (outcome?.status !== "accepted") await client.query("rollback");
     client.release();
   } catch (error) {

@@ -111,7 +111,7 @@ export interface Revocation {
 
 /**
  * Revokes a key; `null` when there is none with this id. When it has returned, no event of the key can
- * commit any more: the trigger in `sql/functions/revoke_key.sql` waits for the commits under way.
+ * commit any more: the trigger in `sql/functions/wait_for_commits_of_key.sql` waits for the commits under way.
  */
 export async function revokeKey(pool: Pool, id: string): Promise<Revocation | null> {
   const revoked = await pool.run(adminDeadlineMs, (sql) =>

@@ -1,0 +1,12 @@
+-- Folds the sightings of each tenant's term into one row. Rows that another node is folding are left to it.
+create or replace function compact_unknown_area() returns void
+language sql volatile
+as $$
+  with folded as (
+    delete from unknown_area_seen
+    where ctid in (select ctid from unknown_area_seen for update skip locked)
+    returning *
+  )
+  insert into unknown_area_seen (tenant_id, term, count, first_at, last_at)
+  select tenant_id, term, sum(count), min(first_at), max(last_at) from folded group by tenant_id, term;
+$$;

@@ -1,0 +1,157 @@
+/**
+ * Opens everything that works on the database, in the order in which the parts need one another, and ties them
+ * together: what the heartbeat finds out, the committer, the lookups and the delivery act upon.
+ *
+ * @module
+ */
+
+import { randomInt, randomUUID } from "node:crypto";
+import type { Config } from "./config.ts";
+import { type Delivery, startDelivery } from "./delivery/delivery.ts";
+import type { Log } from "./log.ts";
+import { AcceptStore } from "./store/accept.ts";
+import { requireUsableDatabase } from "./store/check.ts";
+import { Committer } from "./store/committer.ts";
+import { Heartbeat } from "./store/heartbeat.ts";
+import { KeyStore } from "./store/keys.ts";
+import { readReference, ReferenceReader } from "./store/reference.ts";
+import { describeError, Pool } from "./store/sql.ts";
+import { Totals } from "./store/totals.ts";
+
+// The 503 has to leave within 10 s (DECISIONS, The intake endpoint), the statement ends before we give it up.
+const commitDeadlineMs = 9_500;
+const statementTimeoutMs = 9_000;
+// After an outage, a statement that is still silent this long sits on a dead connection.
+const renewGraceMs = 500;
+
+/** The monotonic clock of the process, in milliseconds. */
+export const nowMs = (): number => performance.now();
+
+/** What works on the database. */
+export interface Store {
+  readonly reference: ReferenceReader;
+  readonly committer: Committer;
+  readonly heartbeat: Heartbeat;
+  readonly keys: KeyStore;
+  readonly totals: Totals;
+  /** Finishes commits and deliveries under way, the latter for at most `graceMs`, and closes the connections. */
+  close(graceMs: number): Promise<void>;
+}
+
+/** Connections by purpose, so that none queues behind another's slow statements. */
+interface Pools {
+  readonly accepts: AcceptStore;
+  /** Key lookups: a request waits for them. */
+  readonly lookups: Pool;
+  /** The snapshot, the totals and the listener's beats: nobody waits for them. */
+  readonly background: Pool;
+}
+
+/**
+ * Opens the store.
+ *
+ * @throws {DatabaseRefused} when the database is not migrated or not durable
+ * @throws {Unavailable} when it cannot be reached
+ */
+export async function openStore(config: Config, log: Log): Promise<Store> {
+  const node = randomUUID();
+  let heartbeat: Heartbeat | null = null;
+  const pools = openPools(config, { node, log, isAway: () => heartbeat !== null && !heartbeat.writable });
+  const { accepts, lookups, background } = pools;
+  try {
+    await requireUsableDatabase(background);
+    const reference = new ReferenceReader(background, nowMs, await readReference(background, nowMs));
+    let delivery: Delivery | null = null;
+    const committer = new Committer({
+      accept: (entries, deadlineMs) => accepts.accept(entries, deadlineMs),
+      writable: () => heartbeat?.writable ?? false,
+      nowMs,
+      deadlineMs: commitDeadlineMs,
+      onRefused: (error) => log.error("entry_refused", { cause: describeError(error) }),
+      onCommitted: (entries) => {
+        heartbeat?.wrote();
+        delivery?.wake(new Set(entries.map((entry) => entry.tenantId)));
+      },
+    });
+    const beating = heartbeat = openHeartbeat(config, { committer, pools, log });
+    await beating.start();
+    delivery = openDelivery(config, { node, background, log });
+    const totals = new Totals(
+      background,
+      (error) => log.error("totals_kept", { cause: describeError(error) }),
+    );
+    return {
+      reference,
+      committer,
+      heartbeat: beating,
+      keys: new KeyStore(lookups, nowMs),
+      totals,
+      async close(graceMs) {
+        await committer.idle();
+        await delivery?.close(graceMs);
+        reference.close();
+        await totals.close();
+        await Promise.all([beating.close(), accepts.close(), lookups.close(), background.close()]);
+      },
+    };
+  } catch (error) {
+    await Promise.all([accepts.close(), lookups.close(), background.close()]);
+    throw error;
+  }
+}
+
+function openPools(
+  { databaseUrl }: Config,
+  { node, log, isAway }: { node: string; log: Log; isAway: () => boolean },
+): Pools {
+  const open = (name: string) =>
+    new Pool({ databaseUrl, name, connectionsMax: 1, statementTimeoutMs, isAway });
+  return {
+    accepts: new AcceptStore({
+      databaseUrl,
+      node,
+      statementTimeoutMs,
+      onWarning: (text) => log.error("commit_warning", { text }),
+    }),
+    lookups: open("lookup"),
+    background: open("background"),
+  };
+}
+
+function openHeartbeat(
+  { databaseUrl }: Config,
+  { committer, pools, log }: { committer: Committer; pools: Pools; log: Log },
+): Heartbeat {
+  return new Heartbeat({
+    databaseUrl,
+    nowMs,
+    slot: randomInt(64),
+    onChange: (writable, cause) => {
+      if (writable) {
+        log.info("store_writable");
+        pools.accepts.renew(renewGraceMs);
+        pools.lookups.renew(renewGraceMs);
+        pools.background.renew(renewGraceMs);
+      } else {
+        log.error("store_not_writable", { cause: describeError(cause) });
+        committer.refuseWaiting();
+        // Lookups fail fast as commits do.
+        pools.lookups.leaveStuck(0);
+      }
+    },
+  });
+}
+
+function openDelivery(
+  { databaseUrl, delivery }: Config,
+  { node, background, log }: { node: string; background: Pool; log: Log },
+): Delivery | null {
+  if (delivery === null) return null;
+  return startDelivery({ ...delivery, databaseUrl, node, newLease: () => randomUUID() }, {
+    pool: background,
+    nowMs,
+    random: Math.random,
+    onFailure: (what, error) => log.error("delivery_failure", { what, cause: describeError(error) }),
+    onBreaker: (state) => log.info("breaker", { state }),
+  });
+}
