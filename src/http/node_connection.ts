@@ -33,6 +33,13 @@ export class Connection implements Timed {
     this.peer = peer;
   }
 
+  /** Nothing that still comes on it is a request. */
+  fail(): void {
+    this.hasFailed = true;
+    this.isClosing = true;
+    this.failedAtBytes = (this.transport as Socket).bytesRead;
+  }
+
   /** Whether it is an HTTP/2 session. */
   get isHttp2(): boolean {
     return !("destroySoon" in this.transport);
@@ -54,6 +61,9 @@ export class Connection implements Timed {
     else this.transport.close();
   }
 }
+
+/** An error closes the connection, which is what counts. */
+function ignore(): void {}
 
 /** The open connections and requests of one listener, and their time bounds. */
 export class Connections {
@@ -97,6 +107,8 @@ export class Connections {
   /** A socket was accepted. One too many costs the connection that has waited longest without a request. */
   accepted(socket: Socket): void {
     this.#sockets.add(socket);
+    // Node's own listener goes away with its parser: a reset after a CONNECT would end the process.
+    socket.on("error", ignore);
     socket.once("close", () => {
       this.#sockets.delete(socket);
       this.#settle();
@@ -113,6 +125,7 @@ export class Connections {
     this.#all.set(transport, connection);
     this.#fresh.add(connection, performance.now());
     transport.once("close", () => this.#closed(connection));
+    transport.on("error", ignore);
     if (this.isDraining) this.#end(connection);
     return connection;
   }
@@ -208,7 +221,14 @@ export class Connections {
   }
 
   #sweep(): void {
-    const nowMs = performance.now();
+    try {
+      this.#sweepAt(performance.now());
+    } catch (error) {
+      this.edge.report(error, null);
+    }
+  }
+
+  #sweepAt(nowMs: number): void {
     this.requests.sweep(nowMs, (exchange) => exchange.expire());
     this.stalls.sweep(nowMs, (exchange) => exchange.destroy());
     this.discards.sweep(nowMs, (exchange) => exchange.destroy());

@@ -71,7 +71,8 @@ export class NodeExchange extends EdgeExchange implements Timed {
     this.#response = options.response as ServerResponse;
     this.#http2 = stream;
     this.method = request.method as string;
-    const { path, query, authority } = parseTarget(request.url as string);
+    // CONNECT over HTTP/2 has no :path.
+    const { path, query, authority } = parseTarget(request.url ?? "");
     this.path = path;
     this.query = query;
     const headers = scanHeaders(request.rawHeaders);

@@ -4,21 +4,15 @@
  * @module
  */
 
-import {
-  createServer,
-  type IncomingMessage,
-  type Server,
-  type ServerResponse,
-  STATUS_CODES,
-} from "node:http";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { createSecureServer, type Http2SecureServer, type ServerHttp2Session } from "node:http2";
 import type { AddressInfo, Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
 import { Certificate } from "./certificate.ts";
 import { Edge } from "./edge.ts";
-import type { Reply } from "./exchange.ts";
-import { type Connection, Connections } from "./node_connection.ts";
+import { Connections } from "./node_connection.ts";
 import { NodeExchange, type NodeRequest, type NodeResponse } from "./node_exchange.ts";
+import { clientError, connectRequested, refuseUnmade } from "./node_refusal.ts";
 import type { Listener, ListenOptions, RefusalStatus } from "./options.ts";
 
 const exchangeOf: unique symbol = Symbol("exchange");
@@ -42,7 +36,7 @@ export async function serveNode(options: ListenOptions): Promise<Listener> {
   const stopWatching = certificate?.watch({
     everyMs: edge.bounds.certificatePollMs,
     onRenewed: (context) => (server as Http2SecureServer).setSecureContext(context),
-    onEvent: options.onCertificate ?? (() => {}),
+    onEvent: (event) => guard(edge, () => options.onCertificate?.(event)),
   });
   const { address, port } = server.address() as AddressInfo;
   return {
@@ -96,7 +90,18 @@ function setTimeouts(server: Server | Http2SecureServer, edge: Edge): void {
   });
 }
 
+/** What a listener of ours throws would end the process: it is reported and ends what it was about. */
+function guard(edge: Edge, listener: () => void, target?: { destroy(): unknown }): void {
+  try {
+    listener();
+  } catch (error) {
+    edge.report(error, null);
+    target?.destroy();
+  }
+}
+
 function attach(server: Server | Http2SecureServer, connections: Connections): void {
+  const { edge } = connections;
   const events = server as Server;
   events.on("request", (request: NodeRequest, response: NodeResponse) => {
     begin(connections, request, response);
@@ -107,37 +112,65 @@ function attach(server: Server | Http2SecureServer, connections: Connections): v
   events.on("checkExpectation", (request: IncomingMessage, response: ServerResponse) => {
     begin(connections, request, response, { refusal: 417 });
   });
-  // CONNECT: this is no proxy. HTTP/1 hands over the bare socket, HTTP/2 a response.
+  // HTTP/1 hands over the bare socket, HTTP/2 a response.
   events.on("connect", (request: IncomingMessage, target: Socket | ServerResponse) => {
     if ("writeHead" in target) begin(connections, request, target, { refusal: 400 });
-    else refuseSocket(connections, target, { status: 400 });
+    else guard(edge, () => connectRequested(connections, target), target);
   });
   events.on("clientError", (error: NodeJS.ErrnoException, socket: Socket) => {
-    clientError(connections, error, socket);
+    guard(edge, () => clientError(connections, error, socket), socket);
   });
-  events.on("connection", (socket: Socket) => connections.accepted(socket));
-  if (!("setSecureContext" in server)) {
-    events.on("connection", (socket: Socket) => connections.opened(socket, socket.remoteAddress));
-    return;
-  }
+  const opened = (socket: Socket): void => {
+    guard(edge, () => connections.opened(socket, socket.remoteAddress), socket);
+  };
+  events.on("connection", (socket: Socket) => {
+    guard(edge, () => connections.accepted(socket), socket);
+    if (!("setSecureContext" in server)) opened(socket);
+  });
+  if (!("setSecureContext" in server)) return;
   const secure = server as Http2SecureServer;
   secure.on("secureConnection", (socket: TLSSocket) => {
-    if (socket.alpnProtocol !== "h2") connections.opened(socket, socket.remoteAddress);
+    if (socket.alpnProtocol !== "h2") opened(socket);
   });
   secure.on("session", (session: ServerHttp2Session) => {
     session.on("error", () => session.destroy());
-    connections.opened(session, session.socket.remoteAddress);
+    guard(edge, () => connections.opened(session, session.socket.remoteAddress), session);
   });
   secure.on("sessionError", () => {});
   secure.on("tlsClientError", (_error: Error, socket: Socket) => socket.destroy());
 }
 
+interface Beginning {
+  readonly awaitsContinue?: boolean;
+  readonly refusal?: RefusalStatus;
+}
+
+/** Starts on a request. Never throws: what goes wrong is reported and answered 503, or cut. */
 function begin(
   connections: Connections,
   request: NodeRequest,
   response: NodeResponse,
-  how?: { awaitsContinue?: boolean; refusal?: RefusalStatus },
+  how?: Beginning,
 ): void {
+  try {
+    make(connections, { request, response, how: how ?? {} });
+  } catch (error) {
+    connections.edge.report(error, null);
+    guard(connections.edge, () => fail(connections.edge, response as ServerResponse), response);
+  }
+}
+
+function fail(edge: Edge, response: ServerResponse & Tagged): void {
+  const exchange = response[exchangeOf];
+  if (exchange === undefined) refuseUnmade(edge, response);
+  else exchange.destroy();
+}
+
+function make(
+  connections: Connections,
+  options: { request: NodeRequest; response: NodeResponse; how: Beginning },
+): void {
+  const { request, response, how } = options;
   const transport = "stream" in request ? request.stream.session : request.socket;
   const connection = transport === undefined ? undefined : connections.find(transport);
   if (connection === undefined || connection.hasFailed) return;
@@ -145,8 +178,8 @@ function begin(
   connections.began(exchange);
   (response as Tagged)[exchangeOf] = exchange;
   (response as ServerResponse).on("close", closed);
-  if (how?.awaitsContinue) exchange.awaitsContinue = true;
-  const refusal = how?.refusal ??
+  if (how.awaitsContinue) exchange.awaitsContinue = true;
+  const refusal = how.refusal ??
     (exchange.headerBytes > connections.edge.bounds.headerBytesMax ? 431 : undefined);
   if (refusal === undefined) answer(connections.edge, exchange);
   else exchange.send(connections.edge.refuse(refusal, exchange.requestId));
@@ -159,70 +192,10 @@ function closed(this: ServerResponse): void {
 }
 
 async function answer(edge: Edge, exchange: NodeExchange): Promise<void> {
-  exchange.send(await edge.answer(exchange));
-}
-
-/** The parser has given up on a connection, or Node's time bound for headers has passed. */
-function clientError(connections: Connections, error: NodeJS.ErrnoException, socket: Socket): void {
-  const connection = connections.find(socket);
-  const status = refusalOf(error);
-  if (connection === undefined || status === null || !socket.writable) {
-    // A failed handshake, a reset, or a client that has gone.
-    socket.destroy();
-    return;
+  try {
+    exchange.send(await edge.answer(exchange));
+  } catch (error) {
+    edge.report(error, exchange);
+    exchange.destroy();
   }
-  if (connection.hasFailed) {
-    const discarded = socket.bytesRead - connection.failedAtBytes;
-    if (discarded > connections.edge.bounds.discardBytesMax) socket.destroy();
-    return;
-  }
-  connection.hasFailed = true;
-  connection.isClosing = true;
-  connection.failedAtBytes = socket.bytesRead;
-  const { latest } = connection;
-  if (latest === null) {
-    if (status === 408 && socket.bytesRead === 0) socket.destroy();
-    else refuseSocket(connections, socket, { status, connection });
-  } else if (error.code === "HPE_INVALID_EOF_STATE") {
-    // The client went away in the middle of a body.
-    latest.destroy();
-  } else if (!latest.isComplete) {
-    // Its own body is what is malformed.
-    latest.send(connections.edge.refuse(status, latest.requestId));
-  }
-}
-
-function refusalOf(error: NodeJS.ErrnoException): RefusalStatus | null {
-  if (error.code === "HPE_HEADER_OVERFLOW") return 431;
-  if (error.code === "ERR_HTTP_REQUEST_TIMEOUT") return 408;
-  return error.code?.startsWith("HPE_") ? 400 : null;
-}
-
-/** Answers on the bare socket, then waits for the client to close it. */
-function refuseSocket(
-  connections: Connections,
-  socket: Socket,
-  options: { status: RefusalStatus; connection?: Connection },
-): void {
-  const { edge } = connections;
-  const connection = options.connection ?? connections.find(socket);
-  const requestId = edge.options.requestId.generate();
-  const reply = edge.refuse(options.status, requestId);
-  socket.end(rawReply(reply, requestId));
-  if (connection === undefined) return;
-  connections.ending(connection);
-  edge.logUnread(options.status, requestId, connection.peer);
-}
-
-function rawReply(reply: Reply, requestId: string): string {
-  const body = typeof reply.body === "string" ? reply.body : "";
-  const headers: Record<string, string> = {
-    ...reply.headers,
-    "X-Request-Id": requestId,
-    "Content-Length": String(new TextEncoder().encode(body).length),
-    "Date": new Date().toUTCString(),
-    "Connection": "close",
-  };
-  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`).join("");
-  return `HTTP/1.1 ${reply.status} ${STATUS_CODES[reply.status] ?? ""}\r\n${lines}\r\n${body}`;
 }

@@ -21,6 +21,8 @@ export interface Settings {
   readonly trustedProxies?: string;
   /** The hosts of surface "one"; with it there is a surface "two" at two.test. */
   readonly hosts?: readonly string[];
+  /** Hooks that throw. */
+  readonly throwing?: readonly ("generate" | "refuse" | "access" | "fault")[];
 }
 
 /** What the app reports. */
@@ -35,17 +37,35 @@ export function startEcho(settings: Settings, report: (event: AppEvent) => void)
   const one = surface("one", settings.hosts ?? [], routes(settings, report));
   const two = surface("two", ["two.test"], router().get("/name", () => text(200, "two")));
   let made = 0;
+  const hook = (name: string): void => {
+    if (settings.throwing?.some((throwing) => throwing === name)) throw new Error(`thrown by ${name}`);
+  };
   return listen({
     address: { host: "127.0.0.1", port: 0 },
     surfaces: settings.hosts === undefined ? [one] : [one, two],
     ...(settings.runtime === undefined ? {} : { runtime: settings.runtime }),
     tls: settings.tls ?? null,
     trustedProxies: parseNetworks(settings.trustedProxies ?? ""),
-    requestId: { lengthMax: 64, refused: /secret_[a-z]{8}/, generate: () => `made-${++made}` },
-    refuse: (status, requestId) => json(status, { refused: status, request_id: requestId }),
-    onAccess: (access) => report({ event: "access", access }),
-    onFault: (error, exchange) =>
-      report({ event: "fault", message: String(error), requestId: exchange?.requestId ?? null }),
+    requestId: {
+      lengthMax: 64,
+      refused: /secret_[a-z]{8}/,
+      generate: () => {
+        hook("generate");
+        return `made-${++made}`;
+      },
+    },
+    refuse: (status, requestId) => {
+      hook("refuse");
+      return json(status, { refused: status, request_id: requestId });
+    },
+    onAccess: (access) => {
+      hook("access");
+      report({ event: "access", access });
+    },
+    onFault: (error, exchange) => {
+      hook("fault");
+      report({ event: "fault", message: String(error), requestId: exchange?.requestId ?? null });
+    },
     onCertificate: ({ kind }) => report({ event: "certificate", certificate: kind }),
     bounds: { sweepIntervalMs: 20, ...settings.bounds },
   });

@@ -1,0 +1,127 @@
+import assert from "node:assert/strict";
+import { type ClientHttp2Session, connect as connectHttp2, type OutgoingHttpHeaders } from "node:http2";
+import { after, describe, test } from "node:test";
+import {
+  ask,
+  get,
+  makeCertificate,
+  type Place,
+  post,
+  startApp,
+  temporaryFolder,
+  Wire,
+  within,
+} from "./support.ts";
+
+const files = makeCertificate(temporaryFolder(), "hostile");
+
+function session(port: number): ClientHttp2Session {
+  const opened = connectHttp2(`https://127.0.0.1:${port}`, { rejectUnauthorized: false });
+  opened.on("error", () => {});
+  return opened;
+}
+
+function status(on: ClientHttp2Session, headers: OutgoingHttpHeaders): Promise<number | string> {
+  const stream = on.request(headers);
+  stream.resume();
+  return within(
+    new Promise((resolve) => {
+      stream.once("response", (answer) => resolve(Number(answer[":status"])));
+      stream.once("error", () => resolve("reset"));
+    }),
+    "answer over HTTP/2",
+  );
+}
+
+for (const place of ["node", "deno"] as Place[]) {
+  describe(`HTTP/2 on ${place}`, async () => {
+    const app = await startApp(place, { tls: files });
+    after(() => app.close());
+
+    test("CONNECT, which has no :path, is refused and the session lives on", async () => {
+      const http2 = session(app.port);
+      assert.equal(await status(http2, { ":method": "CONNECT", ":authority": "one.test:443" }), 400);
+      assert.equal((await app.access()).status, 400);
+      assert.equal(await status(http2, { ":path": "/name" }), 200);
+      http2.close();
+    });
+
+    test("odd pseudo-headers and a strange Expect are refused, and hurt nobody", async () => {
+      const odd: OutgoingHttpHeaders[] = [
+        { ":path": "/name", ":authority": "" },
+        { ":path": "/name", ":authority": "a b" },
+        { ":path": "*", ":method": "OPTIONS" },
+        { ":path": "/name", ":method": "G\u00e9T" },
+        { ":path": "/name", expect: "something" },
+      ];
+      for (const headers of odd) {
+        const http2 = session(app.port);
+        assert.notEqual(await status(http2, headers), 200);
+        http2.destroy();
+      }
+      const http2 = session(app.port);
+      assert.equal(await status(http2, { ":path": "/name" }), 200);
+      http2.close();
+    });
+  });
+}
+
+describe("HTTP/1 on node", async () => {
+  const app = await startApp("node");
+  after(() => app.close());
+
+  test("a reset behind a CONNECT hurts nobody", async () => {
+    const wire = await Wire.open(app.port);
+    wire.send("CONNECT a:443 HTTP/1.1\r\nHost: a\r\n\r\n");
+    assert.equal((await wire.answer()).status, 400);
+    wire.send("more of it");
+    wire.socket.resetAndDestroy();
+    assert.equal((await ask(app.port, get("/name"))).status, 200);
+  });
+
+  test("a CONNECT behind a request leaves it its answer, which closes the connection", async () => {
+    const wire = await Wire.open(app.port);
+    wire.send(get("/held"), "CONNECT a:443 HTTP/1.1\r\nHost: a\r\n\r\n");
+    await app.next((event): event is typeof event => event.event === "began");
+    await ask(app.port, post("/release", ""));
+    const answer = await wire.answer();
+    assert.equal(answer.body.toString(), "held");
+    assert.equal(answer.headers["connection"], "close");
+    await wire.closed();
+  });
+});
+
+test("a fault before there is an exchange answers 503 and is reported", async () => {
+  for (const tls of [false, true]) {
+    const app = await startApp("node", { throwing: ["generate"], ...(tls ? { tls: files } : {}) });
+    const wire = await Wire.open(app.port, { tls });
+    wire.send(get("/name"));
+    const answer = await wire.answer();
+    assert.deepEqual([answer.status, answer.headers["connection"]], [503, "close"]);
+    await app.next((event): event is typeof event => event.event === "fault");
+    await wire.closed();
+    // Malformed HTTP needs an id too: nothing is left to answer with.
+    const garbage = await Wire.open(app.port, { tls });
+    garbage.send("GARBAGE\r\n\r\n");
+    assert.equal((await garbage.closed()).byteLength, 0);
+    if (tls) {
+      const http2 = session(app.port);
+      assert.equal(await status(http2, { ":path": "/name" }), 503);
+      http2.close();
+    }
+    await app.close();
+  }
+});
+
+test("hooks that throw cost no request its answer", async () => {
+  for (const place of ["node", "deno"] as Place[]) {
+    const app = await startApp(place, { throwing: ["access", "fault", "refuse"] });
+    const wire = await Wire.open(app.port);
+    wire.send(get("/name"), get("/throw"));
+    assert.equal((await wire.answer()).status, 200);
+    assert.equal((await wire.answer()).status, 503);
+    assert.equal((await ask(app.port, "GET /name HTTP/1.1\r\nHost: a b\r\n\r\n")).status, 400);
+    wire.socket.destroy();
+    await app.close();
+  }
+});
