@@ -50,8 +50,7 @@ const findDuplicate = {
 };
 const insertOutbox = {
   name: "insert_outbox",
-  text:
-    "insert into outbox (event_id, tenant_id, due_at) values ($1, $2, now())",
+  text: "insert into outbox (event_id, tenant_id, due_at) values ($1, $2, now())",
 };
 const addSpend = {
   name: "add_spend",
@@ -110,10 +109,7 @@ async function store(client, { keyDigest, idempotencyKey, verdict, raw }) {
     ],
   });
   if (inserted.rowCount === 0) {
-    const { rows } = await client.query({
-      ...findDuplicate,
-      values: [key.tenant_id, digest],
-    });
+    const { rows } = await client.query({ ...findDuplicate, values: [key.tenant_id, digest] });
     return {
       status: "duplicate",
       key,
@@ -131,13 +127,7 @@ async function store(client, { keyDigest, idempotencyKey, verdict, raw }) {
     await send(addSpend, [key.campaign_id, lead.cost_cents]);
   }
   await Promise.all([...sent, client.query("commit")]);
-  return {
-    status: "accepted",
-    key,
-    eventId,
-    receivedAt: inserted.rows[0].received_at,
-    flags,
-  };
+  return { status: "accepted", key, eventId, receivedAt: inserted.rows[0].received_at, flags };
 }
 
 const app = fastify({ logger: false, bodyLimit: 65_536 });
@@ -161,9 +151,7 @@ const acknowledgement = {
   },
 };
 
-const { rows } = await pool.query(
-  "select area from area where status <> 'retired'",
-);
+const { rows } = await pool.query("select area from area where status <> 'retired'");
 const areas = new Map(rows.map(({ area }) => [foldArea(area), area]));
 
 app.post("/v1/intake", {
@@ -174,28 +162,18 @@ app.post("/v1/intake", {
     return reply.code(400).send({ error: verdict.kind });
   }
   if (verdict.kind !== "valid") {
-    return reply.code(422).send({
-      error: verdict.kind,
-      fields: verdict.fields,
-    });
+    return reply.code(422).send({ error: verdict.kind, fields: verdict.fields });
   }
   const idempotencyKey = request.headers["idempotency-key"];
   if (idempotencyKey === undefined) {
-    return reply.code(400).send({
-      error: "this peer wants an Idempotency-Key",
-    });
+    return reply.code(400).send({ error: "this peer wants an Idempotency-Key" });
   }
 
   const keyDigest = hash("sha256", request.headers["x-api-key"] ?? "", "hex");
   const client = await pool.connect();
   let outcome;
   try {
-    outcome = await store(client, {
-      keyDigest,
-      idempotencyKey,
-      verdict,
-      raw: request.body,
-    });
+    outcome = await store(client, { keyDigest, idempotencyKey, verdict, raw: request.body });
     if (outcome?.status !== "accepted") await client.query("rollback");
     client.release();
   } catch (error) {
