@@ -5,7 +5,7 @@
  */
 
 import { limits, type Rate } from "./contract/limits.ts";
-import { isPrivateOrLoopback, type Networks } from "./http/client.ts";
+import { isPrivateOrLoopback, type Networks, parseNetworks } from "./http/client.ts";
 import { type Environment, type ListenAddress, SettingsReader } from "./settings.ts";
 
 /** The settings of the service process. */
@@ -120,9 +120,10 @@ function readTls(read: Reader): Config["tls"] {
   const certFile = read.text("TLS_CERT_FILE");
   const keyFile = read.text("TLS_KEY_FILE");
   if (certFile === null && keyFile === null) return null;
-  const whyNeeded = "the certificate and its key go together";
-  read.fileText("TLS_CERT_FILE", whyNeeded);
-  read.fileText("TLS_KEY_FILE", whyNeeded);
+  read.checkTlsFiles(
+    { cert: "TLS_CERT_FILE", key: "TLS_KEY_FILE" },
+    "the certificate and its key go together",
+  );
   return certFile === null || keyFile === null ? null : { certFile, keyFile };
 }
 
@@ -162,17 +163,19 @@ function readActionsFiles(read: Reader, actionsUrl: string): DeliveryConfig["fil
     read.faults.push("ACTIONS_URL is http: on another machine; the actions tier is reached over mutual TLS");
     return null;
   }
-  const [ca, cert, key] = ([
-    "ACTIONS_CA_FILE",
-    "ACTIONS_CLIENT_CERT_FILE",
-    "ACTIONS_CLIENT_KEY_FILE",
-  ] as const).map((name) => {
-    read.fileText(name, "ACTIONS_URL needs it");
-    return read.text(name) ?? "";
-  }) as [string, string, string];
-  return { ca, cert, key };
+  const names = {
+    ca: "ACTIONS_CA_FILE",
+    cert: "ACTIONS_CLIENT_CERT_FILE",
+    key: "ACTIONS_CLIENT_KEY_FILE",
+  } as const;
+  read.checkTlsFiles(names, "ACTIONS_URL needs it");
+  const file = (name: Name) => read.text(name) ?? "";
+  return { ca: file(names.ca), cert: file(names.cert), key: file(names.key) };
 }
 
+const loopback = parseNetworks("127.0.0.0/8, ::1");
+
+/** `hostname` is a URL's: an IPv6 address is in brackets. */
 function isLoopback(hostname: string): boolean {
-  return hostname === "localhost" || hostname === "[::1]" || /^127(\.\d{1,3}){3}$/.test(hostname);
+  return hostname === "localhost" || loopback.contains(hostname.replace(/^\[(.*)\]$/, "$1"));
 }

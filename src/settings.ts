@@ -5,8 +5,10 @@
  * @module
  */
 
+import { createPrivateKey, X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { isIP } from "node:net";
+import { createSecureContext } from "node:tls";
 import { type Networks, parseNetworks } from "./http/client.ts";
 
 /** An address to listen on; port 0 asks the system for a free one. */
@@ -30,6 +32,28 @@ export class ConfigError extends Error {
     super(`The settings are wrong:\n${faults.map((fault) => `  ${fault}`).join("\n")}`);
     this.faults = faults;
   }
+}
+
+/**
+ * Whether a text is the address of a PostgreSQL database that the driver can read: with a `%` that is no escape it
+ * would fail on it, and quote it.
+ */
+export function isDatabaseUrl(text: string): boolean {
+  if (!/^postgres(ql)?:\/\//.test(text) || !URL.canParse(text)) return false;
+  const { username, password, hostname } = new URL(text);
+  try {
+    for (const part of [username, password, hostname]) decodeURIComponent(part);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** The variables that name the PEM files of one end of a TLS connection; `ca` is what it trusts. */
+export interface TlsVariables<Name extends string> {
+  readonly cert: Name;
+  readonly key: Name;
+  readonly ca?: Name;
 }
 
 /** Reads the variables of a table. An empty variable counts as unset. */
@@ -60,7 +84,7 @@ export class SettingsReader<Name extends string> {
     const value = this.text(name);
     if (value === null) {
       this.faults.push(`${name} is not set; it names the PostgreSQL database`);
-    } else if (!/^postgres(ql)?:\/\//.test(value) || !URL.canParse(value)) {
+    } else if (!isDatabaseUrl(value)) {
       this.faults.push(`${name} is not a postgres:// address`);
     }
     return value ?? "";
@@ -100,18 +124,60 @@ export class SettingsReader<Name extends string> {
     return number;
   }
 
-  /** The text of a file that a variable names; `""` when it is not set or cannot be read, which is a fault. */
-  fileText(name: Name, whyNeeded: string): string {
+  /**
+   * Makes sure that the files are there, hold what they should and can be used with one another. The service would
+   * find out too, but only after it has opened the database, and one fault at a time.
+   */
+  checkTlsFiles(names: TlsVariables<Name>, whyNeeded: string): void {
+    const certificate = (pem: string) => new X509Certificate(pem);
+    const cert = this.#pem(names.cert, whyNeeded, certificate);
+    const key = this.#pem(names.key, whyNeeded, (pem) => createPrivateKey(pem));
+    const ca = names.ca === undefined ? { text: undefined } : this.#pem(names.ca, whyNeeded, certificate);
+    if (cert === null || key === null || ca === null) return;
+    const both = `${names.cert} and ${names.key}`;
+    if (!cert.parsed.checkPrivateKey(key.parsed)) {
+      this.faults.push(`${both} do not belong together`);
+      return;
+    }
+    try {
+      createSecureContext({ cert: cert.text, key: key.text, ca: ca.text });
+    } catch (error) {
+      // Such as a key that is too short, or a chain that is broken behind its first certificate.
+      this.faults.push(`${both} cannot be used for TLS (${codeOf(error)})`);
+    }
+  }
+
+  #pem<T>(
+    name: Name,
+    whyNeeded: string,
+    parse: (pem: string) => T,
+  ): { readonly text: string; readonly parsed: T } | null {
+    const text = this.#fileText(name, whyNeeded);
+    if (text === null) return null;
+    try {
+      return { text, parsed: parse(text) };
+    } catch {
+      this.faults.push(`${name} does not hold what it should, in PEM and without a passphrase`);
+      return null;
+    }
+  }
+
+  /** The text of a file that a variable names; `null` when it is not set or cannot be read, which is a fault. */
+  #fileText(name: Name, whyNeeded: string): string | null {
     const file = this.text(name);
     if (file === null) {
       this.faults.push(`${name} is not set; ${whyNeeded}`);
-      return "";
+      return null;
     }
     try {
       return readFileSync(file, "utf8");
     } catch (error) {
-      this.faults.push(`${name} cannot be read (${(error as { code?: string }).code ?? "unknown cause"})`);
-      return "";
+      this.faults.push(`${name} cannot be read (${codeOf(error)})`);
+      return null;
     }
   }
+}
+
+function codeOf(error: unknown): string {
+  return (error as { code?: string }).code ?? "unknown cause";
 }

@@ -1,8 +1,18 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { after, test } from "node:test";
 import { readConfig, variables } from "../src/config.ts";
 import { ConfigError } from "../src/settings.ts";
 import { limits } from "../src/contract/limits.ts";
+import { Authority } from "./actions/support/authority.ts";
+
+const authority = new Authority();
+after(() => authority.remove());
+const server = authority.issue({ name: "intake", usage: "serverAuth" });
+const other = authority.issue({ name: "other", usage: "clientAuth" });
+const empty = join(authority.folder, "empty.pem");
+writeFileSync(empty, "");
 
 const databaseUrl = "postgres://service:hunter2@db.internal:5432/leads";
 const minimal = { DATABASE_URL: databaseUrl };
@@ -90,7 +100,7 @@ test("a public address needs a certificate", () => {
   ) {
     assert.match(fault({ INTAKE_LISTEN: value }), /^INTAKE_LISTEN is a public address .*TLS_CERT_FILE/);
     assert.deepEqual(
-      faults({ INTAKE_LISTEN: value, TLS_CERT_FILE: "package.json", TLS_KEY_FILE: "package.json" }),
+      faults({ INTAKE_LISTEN: value, TLS_CERT_FILE: server.certFile, TLS_KEY_FILE: server.keyFile }),
       [],
     );
   }
@@ -100,13 +110,67 @@ test("a public address needs a certificate", () => {
 });
 
 test("certificate and key go together and can be read", () => {
-  assert.match(fault({ TLS_CERT_FILE: "package.json" }), /^TLS_KEY_FILE is not set/);
-  assert.match(fault({ TLS_KEY_FILE: "package.json" }), /^TLS_CERT_FILE is not set/);
+  assert.match(fault({ TLS_CERT_FILE: server.certFile }), /^TLS_KEY_FILE is not set/);
+  assert.match(fault({ TLS_KEY_FILE: server.keyFile }), /^TLS_CERT_FILE is not set/);
   const missing = faults({ TLS_CERT_FILE: "missing.pem", TLS_KEY_FILE: "src" });
   assert.deepEqual(missing, [
     "TLS_CERT_FILE cannot be read (ENOENT)",
     "TLS_KEY_FILE cannot be read (EISDIR)",
   ]);
+});
+
+test("a certificate and a key that are no pair, and files that hold something else, are faults", () => {
+  assert.equal(
+    fault({ TLS_CERT_FILE: server.certFile, TLS_KEY_FILE: other.keyFile }),
+    "TLS_CERT_FILE and TLS_KEY_FILE do not belong together",
+  );
+  for (const file of ["package.json", empty]) {
+    assert.deepEqual(faults({ TLS_CERT_FILE: file, TLS_KEY_FILE: file }), [
+      "TLS_CERT_FILE does not hold what it should, in PEM and without a passphrase",
+      "TLS_KEY_FILE does not hold what it should, in PEM and without a passphrase",
+    ]);
+  }
+});
+
+test("a certificate that TLS cannot use is a fault", () => {
+  const broken = join(authority.folder, "broken.pem");
+  const chain = `${server.cert}-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n`;
+  writeFileSync(broken, chain);
+  assert.match(
+    fault({ TLS_CERT_FILE: broken, TLS_KEY_FILE: server.keyFile }),
+    /^TLS_CERT_FILE and TLS_KEY_FILE cannot be used for TLS \(ERR_/,
+  );
+});
+
+const actions = {
+  ACTIONS_URL: "https://actions.internal:9443",
+  ACTIONS_CA_FILE: authority.file,
+  ACTIONS_CLIENT_CERT_FILE: other.certFile,
+  ACTIONS_CLIENT_KEY_FILE: other.keyFile,
+};
+
+test("the files for the actions tier are there, hold what they should, and are a pair", () => {
+  assert.deepEqual(readConfig({ ...minimal, ...actions }).delivery?.files, {
+    ca: authority.file,
+    cert: other.certFile,
+    key: other.keyFile,
+  });
+  assert.match(fault({ ...actions, ACTIONS_CA_FILE: other.keyFile }), /^ACTIONS_CA_FILE does not hold/);
+  assert.match(fault({ ...actions, ACTIONS_CA_FILE: "" }), /^ACTIONS_CA_FILE is not set/);
+  assert.match(
+    fault({ ...actions, ACTIONS_CLIENT_KEY_FILE: server.keyFile }),
+    /^ACTIONS_CLIENT_CERT_FILE and ACTIONS_CLIENT_KEY_FILE do not belong together/,
+  );
+  assert.equal(faults({ ACTIONS_URL: actions.ACTIONS_URL }).length, 3);
+});
+
+test("the actions tier is reached in the clear on this machine only", () => {
+  for (const host of ["localhost", "127.0.0.1", "127.8.8.8", "[::1]"]) {
+    assert.equal(readConfig({ ...minimal, ACTIONS_URL: `http://${host}:9443` }).delivery?.files, null);
+  }
+  for (const host of ["10.0.0.1", "[::2]", "actions.internal", "127.0.0.1.example"]) {
+    assert.match(fault({ ACTIONS_URL: `http://${host}:9443` }), /^ACTIONS_URL is http: on another machine/);
+  }
 });
 
 test("a base address has a scheme and a host and nothing behind them", () => {
@@ -145,7 +209,10 @@ test("trusted proxies are networks", () => {
 
 test("a database address that is none is not repeated", () => {
   for (
-    const value of ["mysql://u:hunter2@h/d", "hunter2", "postgres:/hunter2", "postgres://u:hunter2@h:port/d"]
+    const value of [
+      ...["mysql://u:hunter2@h/d", "hunter2", "postgres:/hunter2", "postgres://u:hunter2@h:port/d"],
+      ...["postgres://a%zz:hunter2@h/x", "postgres://a:hunter2%@h/x", "postgres://a:hunter2@%zz/x"],
+    ]
   ) {
     assert.equal(fault({ DATABASE_URL: value }), "DATABASE_URL is not a postgres:// address");
   }

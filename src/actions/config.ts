@@ -4,7 +4,6 @@
  * @module
  */
 
-import { createPrivateKey, X509Certificate } from "node:crypto";
 import type { Networks } from "../http/client.ts";
 import { type Environment, type ListenAddress, SettingsReader } from "../settings.ts";
 import { mailAddress, type MailConfig } from "./email.ts";
@@ -74,29 +73,14 @@ export function readActionsConfig(environment: Environment): ActionsConfig {
 }
 
 function readFiles(read: Reader): ServerFiles {
-  const names = ["ACTIONS_SERVER_CERT_FILE", "ACTIONS_SERVER_KEY_FILE", "ACTIONS_CLIENT_CA_FILE"] as const;
-  const [certFile, keyFile, caFile] = names.map((name) => read.text(name) ?? "") as [string, string, string];
-  const [cert, key, ca] = names.map((name) =>
-    read.fileText(name, "without certificates nobody could be told from anybody")
-  ) as [string, string, string];
-  const certificate = parsed(read, "ACTIONS_SERVER_CERT_FILE", cert, (pem) => new X509Certificate(pem));
-  const privateKey = parsed(read, "ACTIONS_SERVER_KEY_FILE", key, (pem) => createPrivateKey(pem));
-  parsed(read, "ACTIONS_CLIENT_CA_FILE", ca, (pem) => new X509Certificate(pem));
-  if (certificate !== null && privateKey !== null && !certificate.checkPrivateKey(privateKey)) {
-    read.faults.push("ACTIONS_SERVER_CERT_FILE and ACTIONS_SERVER_KEY_FILE do not belong together");
-  }
-  return { certFile, keyFile, caFile };
-}
-
-function parsed<T>(read: Reader, name: Name, pem: string, parse: (pem: string) => T): T | null {
-  // What could not be read has been reported.
-  if (pem === "") return null;
-  try {
-    return parse(pem);
-  } catch {
-    read.faults.push(`${name} does not hold what it should, in PEM`);
-    return null;
-  }
+  const names = {
+    cert: "ACTIONS_SERVER_CERT_FILE",
+    key: "ACTIONS_SERVER_KEY_FILE",
+    ca: "ACTIONS_CLIENT_CA_FILE",
+  } as const;
+  read.checkTlsFiles(names, "without certificates nobody could be told from anybody");
+  const file = (name: Name) => read.text(name) ?? "";
+  return { certFile: file(names.cert), keyFile: file(names.key), caFile: file(names.ca) };
 }
 
 function readMail(read: Reader): MailConfig | null {
