@@ -9,6 +9,7 @@
  */
 
 import process from "node:process";
+import { isDatabaseUrl } from "#src/settings.ts";
 import { openAdminPool } from "#src/store/admin/pool.ts";
 import { campaignCommands } from "./ctl/campaign.ts";
 import { collisionCommands } from "./ctl/collision.ts";
@@ -116,7 +117,7 @@ function databaseAddress(): string {
     throw new Refused(`${(error as Error).message}; set DATABASE_URL, or run npm start`);
   }
   // An unreadable one would be printed, password and all, by what fails on it.
-  if (!/^postgres(ql)?:\/\//.test(databaseUrl) || !URL.canParse(databaseUrl)) {
+  if (!isDatabaseUrl(databaseUrl)) {
     throw new Refused("DATABASE_URL is no address such as postgres://user:password@host:5432/database");
   }
   return databaseUrl;

@@ -5,6 +5,7 @@
  */
 
 import postgres from "postgres";
+import { isDatabaseUrl } from "../src/settings.ts";
 import { storeFailure } from "../src/store/admin/pool.ts";
 import { explainFailure } from "./ctl/failure.ts";
 
@@ -13,7 +14,7 @@ import { explainFailure } from "./ctl/failure.ts";
  * with the connection in ours, which hold no password.
  */
 export function explainSetup(error: unknown, databaseUrl: string): string {
-  if (!/^postgres(ql)?:\/\//.test(databaseUrl) || !URL.canParse(databaseUrl)) {
+  if (!isDatabaseUrl(databaseUrl)) {
     return "DATABASE_URL is no address such as postgres://user:password@host:5432/database";
   }
   const kind = storeFailure(error)?.kind;

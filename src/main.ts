@@ -11,5 +11,6 @@ import { startService } from "./service.ts";
 
 await run({
   start: (log) => startService(readConfig(process.env), log),
-  settings: { database: "DATABASE_URL", listen: "INTAKE_LISTEN" },
+  settings: { database: "DATABASE_URL", listen: "INTAKE_LISTEN", group: "lead_service" },
+  environment: process.env,
 });

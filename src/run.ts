@@ -6,17 +6,20 @@
  */
 
 import process from "node:process";
-import { BufferedLines, createLog, type Log } from "./log.ts";
-import { ConfigError } from "./settings.ts";
+import { BufferedLines, createLog, type Log, stackFrames } from "./log.ts";
+import { ConfigError, type Environment } from "./settings.ts";
 import { DatabaseRefused } from "./store/check.ts";
-import { describeError, Unavailable } from "./store/sql.ts";
+import { certainStoreFailure, failureSentence } from "./store/failure.ts";
+import { describeError } from "./store/sql.ts";
 
 /** What is run. */
 export interface Program {
   /** Starts and resolves when requests are accepted. */
   readonly start: (log: Log) => Promise<Running>;
-  /** The settings that a message names when the database or the address cannot be had. */
-  readonly settings: { readonly database: string; readonly listen: string };
+  /** The settings that a message names when the database or the address cannot be had, and the role that it takes. */
+  readonly settings: { readonly database: string; readonly listen: string; readonly group: string };
+  /** What the settings were read from. */
+  readonly environment: Environment;
 }
 
 /** What has been started. */
@@ -40,9 +43,7 @@ export async function run(program: Program): Promise<void> {
   };
   // A fault that nobody caught leaves the process in a state nobody knows: it ends, and systemd starts another.
   process.on("uncaughtException", (error) => {
-    // The stack names our code, the message might quote a lead: only the first is logged.
-    const stack = error.stack?.replace(/^[^\n]*/, "") ?? "";
-    log.error("uncaught", { cause: describeError(error), name: error.name, stack });
+    log.error("uncaught", { cause: describeError(error), name: error.name, stack: stackFrames(error) });
     exit(1);
   });
   let running: Running | null = null;
@@ -57,7 +58,7 @@ export async function run(program: Program): Promise<void> {
     running = await program.start(log);
     log.info("started");
   } catch (error) {
-    const { message, exitCode } = explain(error, program.settings);
+    const { message, exitCode } = explain(error, program);
     process.stderr.write(`${message}\n`);
     exit(exitCode);
   }
@@ -76,17 +77,12 @@ function onFirstSignal(stop: (signal: string) => Promise<void>, stopAtOnce: () =
 }
 
 /** One readable message for the operator; a stack only for what nobody foresaw. */
-function explain(error: unknown, settings: Program["settings"]): { message: string; exitCode: number } {
+function explain(error: unknown, program: Program): { message: string; exitCode: number } {
+  const { settings, environment } = program;
   if (error instanceof ConfigError) return { message: error.message, exitCode: 2 };
   if (error instanceof DatabaseRefused) {
     const faults = error.message.replaceAll("\n", "\n  ");
     return { message: `The database cannot be used:\n  ${faults}`, exitCode: 2 };
-  }
-  if (error instanceof Unavailable) {
-    return {
-      message: `The database cannot be reached (${error.message}); check ${settings.database}`,
-      exitCode: 1,
-    };
   }
   const code = (error as { code?: unknown }).code;
   if (code === "EADDRINUSE" || code === "EADDRNOTAVAIL" || code === "EACCES") {
@@ -97,11 +93,12 @@ function explain(error: unknown, settings: Program["settings"]): { message: stri
       exitCode: 1,
     };
   }
-  if (code === "42501") {
-    const message = "The database role may not do what this process does; make it a member of lead_service " +
-      "(the service) or lead_actions (the actions process)";
-    return { message, exitCode: 2 };
+  const failure = certainStoreFailure(error);
+  if (failure !== null && failure.kind !== "other") {
+    const { database: name, group } = settings;
+    const databaseUrl = environment[name]?.trim() ?? "";
+    const message = failureSentence(failure, { databaseUrl, name, group });
+    return { message, exitCode: failure.kind === "not_permitted" ? 2 : 1 };
   }
-  const stack = error instanceof Error ? error.stack ?? "" : "";
-  return { message: `Cannot start (${describeError(error)})\n${stack}`, exitCode: 1 };
+  return { message: `Cannot start (${describeError(error)})\n${stackFrames(error)}`, exitCode: 1 };
 }

@@ -4,7 +4,7 @@ import { closeSync, constants, mkdtempSync, openSync, readFileSync, readSync, rm
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { BufferedLines, createLog } from "../src/log.ts";
+import { BufferedLines, createLog, stackFrames } from "../src/log.ts";
 import { until } from "./support/until.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "log-"));
@@ -142,4 +142,12 @@ test("a reader that is gone stops nothing", async () => {
     other.push("and goes on");
     return true;
   });
+});
+
+test("of a stack, the frames alone are kept: no line of the message, however many it has", () => {
+  const error = new Error("a lead\nAda Lovelace\nat home, +15551234567");
+  const frames = stackFrames(error);
+  assert.match(frames, /^ +at .*log\.test\.ts/);
+  assert.doesNotMatch(frames, /lead|Ada|home|555/);
+  assert.equal(stackFrames("no error"), "");
 });

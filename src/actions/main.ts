@@ -11,5 +11,6 @@ import { startActions } from "./service.ts";
 
 await run({
   start: (log) => startActions(readActionsConfig(process.env), log),
-  settings: { database: "ACTIONS_DATABASE_URL", listen: "ACTIONS_LISTEN" },
+  settings: { database: "ACTIONS_DATABASE_URL", listen: "ACTIONS_LISTEN", group: "lead_actions" },
+  environment: process.env,
 });

@@ -1,0 +1,86 @@
+/**
+ * What a failure of the store means, in sentences for whoever runs a program: one table for the services, the
+ * operator's command and the migration. No connection string is ever printed: it holds a password.
+ *
+ * @module
+ */
+
+import postgres from "postgres";
+import { type StoreFailure, storeFailure } from "./admin/pool.ts";
+import { Unavailable } from "./sql.ts";
+
+/** Where the database's address came from. */
+export interface DatabaseSetting {
+  /** A `postgres://` address. */
+  readonly databaseUrl: string;
+  /** The variable that the sentences name. */
+  readonly name: string;
+  /** The role whose rights the program needs; left out, it needs those of the schema's owner. */
+  readonly group?: string;
+}
+
+/** What has failed and what to do about it; `code` of the failure is in it. Without a full stop. */
+export function failureSentence(
+  failure: StoreFailure,
+  setting: DatabaseSetting,
+): string {
+  const { code } = failure;
+  const { name } = setting;
+  const { host, database, user } = place(setting.databaseUrl);
+  switch (failure.kind) {
+    case "unreachable":
+      return `The database at ${host} cannot be reached (${code}); check that it is running and that ${name} names it`;
+    case "login_refused":
+      return `The database at ${host} refuses the login of ${user} (${code}); check user and password in ${name}`;
+    case "no_such_database":
+      return `There is no database ${database} at ${host} (${code}); check ${name}, or create it and run: npm run migrate`;
+    case "not_migrated":
+      return `The database ${database} at ${host} is not migrated for this program (${code}); run: npm run migrate`;
+    case "not_permitted":
+      return `The database role ${user} may not do this (${code}); ${
+        setting.group === undefined
+          ? "use the role that owns the schema"
+          : `run as the role that owns the schema: grant ${setting.group} to ${user}`
+      }`;
+    case "read_only":
+      return `The database at ${host} is read-only; check that ${name} names the primary`;
+    case "given_up":
+      return `The database gave the statement up (${code}), another session may be holding it`;
+    case "outcome_unknown":
+      return `The database at ${host} did not answer (${code})`;
+    case "other":
+      return `The database refused the statement (${code})`;
+  }
+}
+
+/**
+ * As {@linkcode storeFailure}, for a place where other things fail too: a bare code such as `EACCES` may be a
+ * listener's or a file's and is `null` here.
+ */
+export function certainStoreFailure(error: unknown): StoreFailure | null {
+  const isCertain = error instanceof Unavailable ||
+    error instanceof postgres.PostgresError;
+  return isCertain ? storeFailure(error) : null;
+}
+
+/** What may be said of a connection string. */
+function place(
+  databaseUrl: string,
+): { host: string; database: string; user: string } {
+  const url = new URL(databaseUrl);
+  const host = url.hostname === "" ? (url.searchParams.get("host") ?? "localhost") : url.hostname;
+  return {
+    host: `${host}:${url.port === "" ? "5432" : url.port}`,
+    database: decoded(url.pathname.slice(1)) || decoded(url.username) ||
+      "postgres",
+    user: decoded(url.username) || "the default user",
+  };
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
