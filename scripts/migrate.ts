@@ -1,12 +1,19 @@
 /**
- * `npm run migrate`: brings the database to the shape that this version expects. Exit status 1 when that fails.
+ * `npm run migrate`: brings the database to the shape that this version expects. Exit status 1 when that fails, 2 for
+ * arguments, since there are none: whoever gives one expects something else than what would be done.
  *
  * @module
  */
 
+import process from "node:process";
 import { migrate } from "../src/store/migrate.ts";
 import { findDatabaseUrl } from "./database_url.ts";
 import { explainSetup } from "./explain.ts";
+
+const usage = `Usage: npm run migrate
+
+Applies the files of sql/ that the database lacks, each in a transaction of its own.
+The database is the one that DATABASE_URL names, or that of an npm start that is running here.`;
 
 async function run(): Promise<void> {
   const databaseUrl = findDatabaseUrl();
@@ -20,9 +27,17 @@ async function run(): Promise<void> {
   if (applied.length === 0) console.log("The database is current");
 }
 
-try {
-  await run();
-} catch (error) {
-  console.error((error as Error).message);
-  process.exitCode = 1;
+const [argument] = process.argv.slice(2);
+if (argument === "--help" || argument === "-h") {
+  console.log(usage);
+} else if (argument !== undefined) {
+  console.error(`Unknown argument: ${argument}\n\n${usage}`);
+  process.exitCode = 2;
+} else {
+  try {
+    await run();
+  } catch (error) {
+    console.error((error as Error).message);
+    process.exitCode = 1;
+  }
 }

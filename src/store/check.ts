@@ -13,6 +13,8 @@ export class DatabaseRefused extends Error {
 }
 
 const deadlineMs = 5_000;
+// An empty database lacks every file: enough to tell it from one that lacks the newest.
+const namesMax = 3;
 // client_connection_check_interval came with 14.
 const versionMin = 140_000;
 
@@ -49,7 +51,12 @@ async function databaseFaults(pool: Pool): Promise<string[]> {
   }
   const missing = await pool.run(deadlineMs, (sql) => missingFiles(sql));
   if (missing.length > 0) {
-    faults.push(`the database is not migrated (${missing.join(", ")}); run: npm run migrate`);
+    faults.push(`the database is not migrated; run: npm run migrate (it lacks ${firstOf(missing)})`);
   }
   return faults;
+}
+
+function firstOf(names: readonly string[]): string {
+  const more = names.length - namesMax;
+  return names.slice(0, namesMax).join(", ") + (more > 0 ? ` and ${more} more` : "");
 }

@@ -66,7 +66,9 @@ async function applyFiles(sql: postgres.Sql): Promise<string[]> {
   const edited = tables.find((file) => applied.has(file.name) && applied.get(file.name) !== file.digest);
   if (edited !== undefined) {
     throw new Error(
-      `sql/${edited.name} was changed after it was applied to this database; add a new file instead`,
+      `This database was made by another version of this repository: it has another sql/${edited.name}.
+Use that version, or another database. The database of npm start is made anew when the folder .data is moved away or deleted.
+(If you have changed that file: what was applied is never changed; undo it and add a new file.)`,
     );
   }
   const missing = [

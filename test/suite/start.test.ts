@@ -88,7 +88,8 @@ test("a database that is not migrated stops the start, names the command and exi
   await empty.drop();
   assert.equal(code, 2);
   assert.equal(stdout, "");
-  assert.match(stderr, /not migrated .*npm run migrate/);
+  assert.match(stderr, /not migrated; run: npm run migrate .*0001_tenant\.sql.* and \d+ more/);
+  assert.ok(stderr.length < 300, stderr);
 });
 
 test("a database whose functions are another version's is not migrated", async () => {
@@ -99,7 +100,7 @@ test("a database whose functions are another version's is not migrated", async (
   const { code, stderr } = await start({}, other.url);
   await other.drop();
   assert.equal(code, 2);
-  assert.match(stderr, /functions\/accept\.sql.*npm run migrate/);
+  assert.match(stderr, /npm run migrate .*functions\/accept\.sql/);
 });
 
 for (const encoding of ["SQL_ASCII", "LATIN1"]) {
@@ -146,17 +147,38 @@ test("a database that cannot be reached ends the start with one sentence, and no
   url.port = "1";
   const { code, stderr } = await start({}, url.href);
   assert.equal(code, 1);
-  assert.match(stderr, /database cannot be reached.*DATABASE_URL/);
+  assert.match(stderr, /^The database at \S+:1 cannot be reached .*DATABASE_URL/);
   assert.ok(!stderr.includes(url.password));
 });
 
 test("a wrong password ends the start with one sentence, and no password", async () => {
   const url = new URL(database.url);
   url.password = "hunter2";
+  url.username = "stranger";
   const { code, stderr } = await start({}, url.href);
   assert.equal(code, 1);
+  assert.match(stderr, /^The database at \S+ refuses the login of stranger .*DATABASE_URL\n$/);
   assert.ok(!stderr.includes("hunter2"), stderr);
   assert.doesNotMatch(stderr, /\bat .*:\d+:\d+/);
+});
+
+test("a database that does not exist is named", async () => {
+  const url = new URL(database.url);
+  url.pathname = "/no_such";
+  const { code, stderr } = await start({}, url.href);
+  assert.equal(code, 1);
+  assert.match(stderr, /^There is no database no_such at .*DATABASE_URL.*npm run migrate\n$/);
+});
+
+test("files that TLS cannot use stop the start before the database is asked, exit 2", async () => {
+  const { code, stdout, stderr } = await start({
+    TLS_CERT_FILE: "package.json",
+    TLS_KEY_FILE: "package.json",
+  }, "postgres://nobody:hunter2@127.0.0.1:1/none");
+  assert.equal(code, 2);
+  assert.equal(stdout, "");
+  assert.match(stderr, /TLS_CERT_FILE does not hold .*\n.*TLS_KEY_FILE does not hold/);
+  assert.doesNotMatch(stderr, /\bat .*:\d+:\d+|hunter2/);
 });
 
 test("a taken port ends the start with a sentence that names it and the setting", async () => {
