@@ -5,6 +5,7 @@
  */
 
 import { isIP } from "node:net";
+import { limits } from "#src/contract/limits.ts";
 import { clearNetwork, limitNetwork, listIpLimits } from "#src/store/admin/ip_limits.ts";
 import { type Command, Refused, WrongUsage } from "./command.ts";
 import { limitJson, limitOptions, limitText, parseLimit } from "./limit.ts";
@@ -31,12 +32,13 @@ const limit: Command = {
   positionals: ["CIDR"],
   options: limitOptions,
   summary: "Raise the rate limit of the addresses in a network for a while",
-  notes: `Give all three of --per-minute, --burst and --until, or --clear alone. Each address has
-the limit for itself. Where networks overlap, the narrowest counts. The limit per key
-stands behind this one: an agreed backfill needs ctl key limit too.`,
+  notes: `Give all three of --per-minute, --burst and --until, or --clear alone. Neither number
+may be below the published one. Each address has the limit for itself. Where networks
+overlap, the narrowest counts. The limit per key stands behind this one: an agreed
+backfill needs ctl key limit too.`,
   prepare(input) {
     const cidr = parseCidr(input.first);
-    const raised = parseLimit(input);
+    const raised = parseLimit(input, limits.ipRate);
     return async (pool) => {
       if (raised !== null) {
         const network = await limitNetwork(pool, cidr, raised);
@@ -63,12 +65,12 @@ const list: Command = {
   options: {},
   summary: "List the raised limits of networks that are in force",
   prepare: () => async (pool) => {
-    const limits = await listIpLimits(pool);
+    const raised = await listIpLimits(pool);
     return {
-      json: limits.map(({ network, limit }) => ({ network, ...limitJson(limit) })),
+      json: raised.map(({ network, limit }) => ({ network, ...limitJson(limit) })),
       text: table(
         ["NETWORK", ">PER MINUTE", ">BURST", "UNTIL (UTC)"],
-        limits.map(({ network, limit }) => [
+        raised.map(({ network, limit }) => [
           network,
           String(limit.perMinute),
           String(limit.burst),

@@ -6,6 +6,7 @@
 
 import { createHash, getRandomValues } from "node:crypto";
 import { type KeySurface, makeKey } from "#src/contract/api_key.ts";
+import { limits } from "#src/contract/limits.ts";
 import { insertKey, limitKey, type ListedKey, listKeys, revokeKey } from "#src/store/admin/api_keys.ts";
 import { findCampaign } from "#src/store/admin/campaigns.ts";
 import { type Command, type Input, Refused, WrongUsage } from "./command.ts";
@@ -157,11 +158,12 @@ const limit: Command = {
   positionals: ["ID"],
   options: limitOptions,
   summary: "Raise a key's rate limit for a while, such as for a backfill",
-  notes: `Give all three of --per-minute, --burst and --until, or --clear alone. The limit per
-address stands before this one: an agreed backfill needs ctl ip limit too.`,
+  notes: `Give all three of --per-minute, --burst and --until, or --clear alone. Neither number
+may be below the published one. The limit per address stands before this one: an agreed
+backfill needs ctl ip limit too.`,
   prepare(input) {
     const id = parseId(input.first, "ctl key list");
-    const raised = parseLimit(input);
+    const raised = parseLimit(input, limits.keyRate);
     return async (pool) => {
       const outcome = await limitKey(pool, id, raised);
       if (outcome === "not_found") throw noSuchKey(id);

@@ -4,6 +4,7 @@
  * @module
  */
 
+import type { Rate } from "#src/contract/limits.ts";
 import type { RaisedLimit } from "#src/store/admin/api_keys.ts";
 import { type Input, type OptionRule, WrongUsage } from "./command.ts";
 import { shortTime } from "./terminal.ts";
@@ -20,8 +21,13 @@ export const limitOptions: Readonly<Record<string, OptionRule>> = {
   clear: { description: "let the published limit hold again now" },
 };
 
-/** The limit that is given, or `null` for `--clear`. */
-export function parseLimit(input: Input): RaisedLimit | null {
+/**
+ * The limit that is given, or `null` for `--clear`.
+ *
+ * Chosen: one below the published limit is wrong usage, because partners build on what is published; what this is for
+ * are agreed backfills, and a slip of the finger would refuse their leads.
+ */
+export function parseLimit(input: Input, published: Rate): RaisedLimit | null {
   const names = ["per-minute", "burst", "until"] as const;
   const given = names.filter((name) => input.option(name) !== undefined);
   if (input.has("clear")) {
@@ -33,10 +39,16 @@ export function parseLimit(input: Input): RaisedLimit | null {
     throw new WrongUsage(`Missing: ${missing.map((name) => `--${name}`).join(", ")}`);
   }
   return {
-    perMinute: parseCount(input.required("per-minute"), "--per-minute", countMax),
-    burst: parseCount(input.required("burst"), "--burst", countMax),
+    perMinute: parseRaised(input, "per-minute", published.perMinute),
+    burst: parseRaised(input, "burst", published.burst),
     until: parseTime(input.required("until"), { name: "--until", direction: "future", nowMs: Date.now() }),
   };
+}
+
+function parseRaised(input: Input, name: "per-minute" | "burst", published: number): number {
+  const count = parseCount(input.required(name), `--${name}`, countMax);
+  if (count >= published) return count;
+  throw new WrongUsage(`--${name} ${count} is below the published ${published}; limits can only be raised`);
 }
 
 /** A limit in JSON. */

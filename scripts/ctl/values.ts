@@ -10,15 +10,18 @@ import { WrongUsage } from "./command.ts";
 const unitMs = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 } as const;
 const isoShape = /^(\d{4}-\d{2}-\d{2})(?:T(\d{2}:\d{2})(:\d{2}(?:\.\d{1,6})?)?(Z|[+-]\d{2}:?\d{2})?)?$/i;
 
+interface TimeOptions {
+  readonly name: string;
+  readonly direction: "past" | "future";
+  readonly nowMs: number;
+}
+
 /**
  * A TIME as ISO 8601 in UTC. `direction` says which way a span such as `2h` counts from `nowMs`.
  *
  * Chosen: a time without an offset is UTC, because every time that the service prints is.
  */
-export function parseTime(
-  text: string,
-  options: { readonly name: string; readonly direction: "past" | "future"; readonly nowMs: number },
-): string {
+export function parseTime(text: string, options: TimeOptions): string {
   const span = /^(\d{1,6})([smhdw])$/.exec(text);
   if (span !== null) {
     const spanMs = Number(span[1]) * unitMs[span[2] as keyof typeof unitMs];
@@ -26,12 +29,12 @@ export function parseTime(
     return checkedTime(timeMs, text, options);
   }
   const iso = isoShape.exec(text);
-  if (iso === null) throw wrongTime(options.name, text);
+  if (iso === null) throw wrongTime(text, options);
   const [, day, minutes = "00:00", seconds = ":00", offset = "Z"] = iso;
   // The parser of Date takes 2026-02-30 for the second of March.
   const midnight = new Date(`${day}T00:00:00Z`);
   if (Number.isNaN(midnight.getTime()) || !midnight.toISOString().startsWith(`${day}`)) {
-    throw wrongTime(options.name, text);
+    throw wrongTime(text, options);
   }
   const zone = offset.toUpperCase().replace(/^([+-]\d{2})(\d{2})$/, "$1:$2");
   return checkedTime(Date.parse(`${day}T${minutes}${seconds}${zone}`), text, options);
@@ -40,10 +43,10 @@ export function parseTime(
 function checkedTime(
   timeMs: number,
   text: string,
-  options: { readonly name: string; readonly direction: "past" | "future"; readonly nowMs: number },
+  options: TimeOptions,
 ): string {
   if (!Number.isFinite(timeMs) || timeMs < 0 || timeMs > Date.UTC(9999, 0)) {
-    throw wrongTime(options.name, text);
+    throw wrongTime(text, options);
   }
   if (options.direction === "future" && timeMs <= options.nowMs) {
     throw new WrongUsage(`${options.name} must lie in the future: ${text}`);
@@ -51,8 +54,9 @@ function checkedTime(
   return new Date(timeMs).toISOString();
 }
 
-function wrongTime(name: string, text: string): WrongUsage {
-  return new WrongUsage(`${name} is no time: ${text} (write 2026-09-30T12:00Z, or 2h, 7d from now)`);
+function wrongTime(text: string, { name, direction }: TimeOptions): WrongUsage {
+  const spans = direction === "past" ? "2h or 7d, counted back from now" : "2h or 7d, counted from now";
+  return new WrongUsage(`${name} is no time: ${text} (write 2026-09-30T12:00Z, or ${spans})`);
 }
 
 /** A whole number from 1 to `max`. */

@@ -192,7 +192,7 @@ test("ip limit raises the limit of a network, ip list shows it, --clear ends it"
     limit,
   });
   assert.equal((await ctl(["ip", "limit", "2001:DB8::1", ...raise], on)).network, "2001:db8::1/128");
-  const again = ["--per-minute", "9", "--burst", "9", "--until", "1h"];
+  const again = ["--per-minute", "120", "--burst", "31", "--until", "1h"];
   await ctl(["ip", "limit", "203.0.113.0/24", ...again], on);
   await ctl(["ip", "limit", "203.0.113.0/24", ...raise], on);
   assert.deepEqual(await ctl(["ip", "list"], on), [

@@ -97,9 +97,20 @@ const wrong: readonly (readonly [string, readonly string[], RegExp])[] = [
   ],
   [
     "a limit until yesterday",
-    ["ip", "limit", "10.0.0.0/8", "--per-minute", "1", "--burst", "1", "--until", "2020-01-01"],
+    ["ip", "limit", "10.0.0.0/8", "--per-minute", "200", "--burst", "200", "--until", "2020-01-01"],
     /--until must lie in the future/,
   ],
+  [
+    "an address's limit below the published one",
+    ["ip", "limit", "10.0.0.0/8", "--per-minute", "119", "--burst", "200", "--until", "1h"],
+    /--per-minute 119 is below the published 120; limits can only be raised/,
+  ],
+  [
+    "a key's limit below the published one",
+    ["key", "limit", "1", "--per-minute", "6000", "--burst", "31", "--until", "1h"],
+    /--burst 31 is below the published 101; limits can only be raised/,
+  ],
+  ["a time past that is none", ["lead", "list", "--since", "yesterday"], /7d, counted back from now/],
   ["no address", ["ip", "limit", "10.0.0", "--clear"], /CIDR must be an address or a network/],
   ["a mask too long", ["ip", "limit", "10.0.0.0/33", "--clear"], /CIDR must be an address or a network/],
   ["IPv4 as IPv6", ["ip", "limit", "::ffff:10.0.0.1", "--clear"], /must be written as IPv4/],
