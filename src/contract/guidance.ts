@@ -77,7 +77,8 @@ export const keyCheck = [
 /** What is done to every field before it is stored. Source: SPEC, Global normalization. */
 export const normalization = [
   "White space at both ends is removed, and runs of it inside become one space.",
-  "Control characters are removed, tabs and line breaks become a space; in `project_details` line breaks stay.",
+  "Control characters are removed; tabs and line breaks become a space.",
+  "`project_details` is the exception: line breaks stay, as LF, and so does every control character that is no white space, but for NUL.",
   "`email` is lower-cased, `country` mapped and upper-cased, `phone` reduced to E.164 where it is a US or Canadian number.",
   "`null` counts as left out, and so does an optional field with nothing but white space in it.",
   "Lengths are counted in characters (Unicode code points), after normalization; `phone` as sent. A value over its cap is refused, never cut.",
