@@ -52,7 +52,8 @@ async function attempt(answer: Answer): Promise<void> {
   const rows = await claimAll();
   const each = <T>(value: T) => rows.map(() => value);
   await sql`select settle_outbox(
-    ${lease}, ${rows.map((row) => row.event_id)}, ${rows.map((row) => row.number)}, ${each(answer.verdict)},
+    ${each(lease)}, ${rows.map((row) => row.event_id)}, ${rows.map((row) => row.number)},
+    ${each(answer.verdict)},
     ${each(answer.outcome)}, ${each(answer.status ?? null)}, ${each(answer.reason ?? null)}, ${each(7)},
     ${each(answer.isSpent === false ? "f" : "t")}, ${each(answer.retryMs ?? 0)})`;
 }
