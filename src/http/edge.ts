@@ -17,6 +17,19 @@ import {
 import { adoptRequestId } from "./request_id.ts";
 import { Hosts } from "./target.ts";
 
+/** What the access log calls by name: any other method is text of the caller's choice, a key perhaps. */
+const loggedMethods: ReadonlySet<string> = new Set([
+  "GET",
+  "HEAD",
+  "POST",
+  "PUT",
+  "PATCH",
+  "DELETE",
+  "OPTIONS",
+  "TRACE",
+  "CONNECT",
+]);
+
 const noParams: Readonly<Record<string, string>> = Object.freeze({});
 
 /** A handler did not answer within the request's time bound. */
@@ -146,7 +159,7 @@ export class Edge {
       this.options.onAccess({
         requestId: exchange.requestId,
         surface: exchange.surface?.name ?? "-",
-        method: exchange.method,
+        method: loggedMethods.has(exchange.method) ? exchange.method : "-",
         route: exchange.route,
         status: outcome.status,
         durationMs: performance.now() - exchange.startedMs,

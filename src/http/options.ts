@@ -33,7 +33,7 @@ export interface Access {
   readonly requestId: string;
   /** The surface's name, or `"-"` when the request did not get as far. */
   readonly surface: string;
-  /** `"-"` when the request could not be read. */
+  /** One of the common methods; `"-"` for any other, and when the request could not be read. */
   readonly method: string;
   /** The pattern of the route, or `"-"`: never the path or query as sent. */
   readonly route: string;

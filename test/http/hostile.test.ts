@@ -46,6 +46,16 @@ for (const place of ["node", "deno"] as Place[]) {
       http2.close();
     });
 
+    test("a method of the caller's own making is not logged", async () => {
+      const http2 = session(app.port);
+      const method = "secret_abcdefgh".repeat(20);
+      assert.equal(await status(http2, { ":path": "/name", ":method": method }), 405);
+      const access = await app.access(({ status }) => status === 405);
+      assert.equal(access.method, "-");
+      assert.ok(!JSON.stringify(access).includes("secret"));
+      http2.close();
+    });
+
     test("odd pseudo-headers and a strange Expect are refused, and hurt nobody", async () => {
       const odd: OutgoingHttpHeaders[] = [
         { ":path": "/name", ":authority": "" },
