@@ -35,7 +35,7 @@ export function adoptRequestId(sent: string, rule: RequestIdRule): string | null
   if (sent === "" || sent.length > 4 * rule.lengthMax || control.test(sent)) return null;
   const decoded = decodeUtf8(sent);
   const text = decoded ?? sent;
-  if (decoded !== null && controlDecoded.test(decoded)) return null;
+  if (controlDecoded.test(text)) return null;
   if (lengthInCodePoints(text) > rule.lengthMax || isRefused(text, rule)) return null;
   return text;
 }

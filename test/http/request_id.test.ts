@@ -25,8 +25,8 @@ test("an id with a control character is not adopted", () => {
   for (const id of ["a\tb", "a\x00", "\x7f", "é\x01", "\u0085", "a\u009f"]) {
     assert.equal(adopt(bytesOf(id)), null);
   }
-  // 0x85 alone is no UTF-8: a byte, not the control character NEL.
-  assert.equal(adopt("a\x85"), "a\x85");
+  // No UTF-8, and a control character of Latin-1, which a terminal obeys all the same.
+  for (const id of ["a\x85", "\x9b31m", "caf\xe9\x80"]) assert.equal(adopt(id), null);
 });
 
 test("an id that holds what looks like a secret is not adopted", () => {
