@@ -25,6 +25,8 @@ export class Connection implements Timed {
   /** Bytes read when it failed. */
   failedAtBytes = 0;
   isClosed = false;
+  /** It has been told that an answer is the last, or has more unanswered than it may: what follows is ignored. */
+  takesNoMore = false;
   /** No further request is wanted on it. */
   isClosing = false;
 
@@ -38,6 +40,15 @@ export class Connection implements Timed {
     this.hasFailed = true;
     this.isClosing = true;
     this.failedAtBytes = (this.transport as Socket).bytesRead;
+  }
+
+  /**
+   * A client has pipelined more than may be unanswered: what it was let have is answered, then it is closed.
+   * Pausing the socket does not hold node:http back: each request that is read resumes it.
+   */
+  overrun(): void {
+    this.takesNoMore = true;
+    this.isClosing = true;
   }
 
   /** Whether it is an HTTP/2 session. */

@@ -41,6 +41,8 @@ export class NodeExchange extends EdgeExchange implements Timed {
   deadline: Deadline | null = null;
   /** The client waits for a 100 before it sends the body. */
   awaitsContinue = false;
+  /** Refused before any surface saw it: an HTTP/1 connection is not believed after that. */
+  isRefused = false;
   readonly #connections: Connections;
   readonly #request: IncomingMessage;
   readonly #response: ServerResponse;
@@ -164,7 +166,10 @@ export class NodeExchange extends EdgeExchange implements Timed {
     const isHead = this.method === "HEAD";
     const isUnread = !this.isComplete;
     const { headers, length } = headersOf(reply, { isHead, requestId: this.requestIdHeader });
-    if (this.#http2 === null && this.#mustClose(isUnread)) headers.push("Connection", "close");
+    if (this.#http2 === null && this.#mustClose(isUnread)) {
+      headers.push("Connection", "close");
+      this.connection.takesNoMore = true;
+    }
     // Node writes the headers in the encoding of the text behind them. Theirs is Latin-1, which also is the
     // fastest for a text of ASCII alone; any other text goes as bytes.
     if (typeof body === "string" && body.length !== length) body = Buffer.from(body);
@@ -186,7 +191,10 @@ export class NodeExchange extends EdgeExchange implements Timed {
   }
 
   #mustClose(isUnread: boolean): boolean {
-    if (this.#connections.isDraining || this.connection.isClosing) return true;
+    if (this.isRefused) return true;
+    // Only the last of several: Node closes behind the first that says so, and the others would be lost.
+    const isEnding = this.#connections.isDraining || this.connection.isClosing;
+    if (isEnding && this.connection.latest === this) return true;
     if (!isUnread) return false;
     return this.awaitsContinue || this.#isTooLarge ||
       !((this.#body?.announcedBytes ?? 0) <= keptDiscardBytesMax);

@@ -67,7 +67,7 @@ export interface Bounds {
   /** All header lines of a request together. */
   readonly headerBytesMax: number;
   readonly connectionsMax: number;
-  /** Requests at once on one HTTP/2 connection. */
+  /** Requests at once on one connection; HTTP/1 that pipelines more is answered that many, then closed. */
   readonly streamsMax: number;
   /** How often renewed certificate files are looked for. */
   readonly certificatePollMs: number;

@@ -173,16 +173,24 @@ function make(
   const { request, response, how } = options;
   const transport = "stream" in request ? request.stream.session : request.socket;
   const connection = transport === undefined ? undefined : connections.find(transport);
-  if (connection === undefined || connection.hasFailed) return;
+  if (connection === undefined || connection.hasFailed || connection.takesNoMore) return;
+  if (!connection.isHttp2 && connection.exchanges.size >= connections.edge.bounds.streamsMax) {
+    connection.overrun();
+    return;
+  }
   const exchange = new NodeExchange(connections, { connection, request, response });
   connections.began(exchange);
   (response as Tagged)[exchangeOf] = exchange;
   (response as ServerResponse).on("close", closed);
   if (how.awaitsContinue) exchange.awaitsContinue = true;
-  const refusal = how.refusal ??
-    (exchange.headerBytes > connections.edge.bounds.headerBytesMax ? 431 : undefined);
-  if (refusal === undefined) answer(connections.edge, exchange);
-  else exchange.send(connections.edge.refuse(refusal, exchange.requestId));
+  const isOver = exchange.headerBytes > connections.edge.bounds.headerBytesMax;
+  const refusal = how.refusal ?? (isOver ? 431 : exchange.host === null ? 400 : undefined);
+  if (refusal === undefined) {
+    answer(connections.edge, exchange);
+    return;
+  }
+  exchange.isRefused = true;
+  exchange.send(connections.edge.refuse(refusal, exchange.requestId));
 }
 
 type Tagged = NodeResponse & { [exchangeOf]?: NodeExchange };

@@ -89,6 +89,36 @@ describe("HTTP/1 on node", async () => {
     assert.equal((await ask(app.port, get("/name"))).status, 200);
   });
 
+  test("a missing, repeated or malformed Host and a strange Expect close the connection", async () => {
+    for (
+      const [lines, expected] of [
+        ["X-A: b", 400],
+        ["Host: a\r\nHost: a", 400],
+        ["Host: a b", 400],
+        ["Host: a\r\nExpect: something", 417],
+      ] as const
+    ) {
+      const wire = await Wire.open(app.port);
+      wire.send(`GET /name HTTP/1.1\r\n${lines}\r\n\r\n`, get("/name"));
+      const answer = await wire.answer();
+      assert.deepEqual([answer.status, answer.headers["connection"]], [expected, "close"]);
+      assert.equal((await wire.closed()).byteLength, 0);
+    }
+  });
+
+  test("a client that pipelines too much is answered what it may, then closed", async () => {
+    const small = await startApp("node", { bounds: { streamsMax: 3 } });
+    const wire = await Wire.open(small.port);
+    wire.send(get("/name").repeat(50));
+    for (const last of [undefined, undefined, "close"]) {
+      const answer = await wire.answer();
+      assert.equal(answer.status, 200);
+      assert.equal(answer.headers["connection"] === "close" ? "close" : undefined, last);
+    }
+    assert.equal((await wire.closed()).byteLength, 0);
+    await small.close();
+  });
+
   test("a CONNECT behind a request leaves it its answer, which closes the connection", async () => {
     const wire = await Wire.open(app.port);
     wire.send(get("/held"), "CONNECT a:443 HTTP/1.1\r\nHost: a\r\n\r\n");
