@@ -87,6 +87,8 @@ function setTimeouts(server: Server | Http2SecureServer, edge: Edge): void {
     // Our idle list does it without a timer for each answer.
     keepAliveTimeout: 0,
     timeout: 0,
+    // A client may shut down its side behind a whole request (nc -N) and is answered all the same.
+    httpAllowHalfOpen: true,
   });
 }
 

@@ -119,6 +119,16 @@ describe("HTTP/1 on node", async () => {
     await small.close();
   });
 
+  test("a client that shuts down its side behind a whole request is answered", async () => {
+    const wire = await Wire.open(app.port);
+    wire.send(get("/held"));
+    wire.socket.end();
+    await app.next((event): event is typeof event => event.event === "began");
+    await ask(app.port, post("/release", ""));
+    assert.equal((await wire.answer()).body.toString(), "held");
+    await wire.closed();
+  });
+
   test("a CONNECT behind a request leaves it its answer, which closes the connection", async () => {
     const wire = await Wire.open(app.port);
     wire.send(get("/held"), "CONNECT a:443 HTTP/1.1\r\nHost: a\r\n\r\n");

@@ -237,7 +237,7 @@ describe("only Node's server", async () => {
     const wire = await Wire.open(hasty.port);
     wire.send(get("/never", "X-Request-Id: gone"), get("/seen", "X-Request-Id: second"));
     await hasty.next((event): event is typeof event => event.event === "began");
-    wire.socket.destroy();
+    wire.socket.resetAndDestroy();
     for (const id of ["gone", "second"]) {
       assert.equal((await hasty.access(({ requestId }) => requestId === id)).aborted, true);
     }
