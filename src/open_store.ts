@@ -17,6 +17,7 @@ import { KeyStore } from "./store/keys.ts";
 import { readReference, ReferenceReader } from "./store/reference.ts";
 import { describeError, Pool } from "./store/sql.ts";
 import { Totals } from "./store/totals.ts";
+import { Upkeep } from "./store/upkeep.ts";
 
 // The 503 has to leave within 10 s (DECISIONS, The intake endpoint), the statement ends before we give it up.
 const commitDeadlineMs = 9_500;
@@ -34,6 +35,9 @@ export interface Store {
   readonly heartbeat: Heartbeat;
   readonly keys: KeyStore;
   readonly totals: Totals;
+  readonly upkeep: Upkeep;
+  /** `null` without an actions tier. */
+  readonly delivery: Delivery | null;
   /** Finishes commits and deliveries under way, the latter for at most `graceMs`, and closes the connections. */
   close(graceMs: number): Promise<void>;
 }
@@ -80,8 +84,14 @@ export async function openStore(config: Config, log: Log): Promise<Store> {
       background,
       (error) => log.error("totals_kept", { cause: describeError(error) }),
     );
+    const upkeep = new Upkeep({
+      databaseUrl: config.databaseUrl,
+      onFailure: (error) => log.error("upkeep_failed", { cause: describeError(error) }),
+    });
     return {
       reference,
+      upkeep,
+      delivery,
       committer,
       heartbeat: beating,
       keys: new KeyStore(lookups, nowMs),
@@ -91,7 +101,13 @@ export async function openStore(config: Config, log: Log): Promise<Store> {
         await delivery?.close(graceMs);
         reference.close();
         await totals.close();
-        await Promise.all([beating.close(), accepts.close(), lookups.close(), background.close()]);
+        await Promise.all([
+          beating.close(),
+          upkeep.close(),
+          accepts.close(),
+          lookups.close(),
+          background.close(),
+        ]);
       },
     };
   } catch (error) {

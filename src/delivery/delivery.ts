@@ -45,12 +45,20 @@ const breakerPauseMs = 1_000;
 // The tier's return is noticed within this time.
 const breakerPauseCapMs = 15_000;
 
+/** Counts since the start of the process, and how things stand. */
+export interface DeliveryFigures {
+  readonly breaker: BreakerState;
+  readonly inFlight: number;
+  readonly attempts: Readonly<Record<"delivered" | "refused" | "unreachable", number>>;
+  readonly died: number;
+}
+
 /** A running delivery. */
 export interface Delivery {
   /** Something of these tenants was committed here. */
   wake(tenantIds: Iterable<number>): void;
-  /** For the figures. */
-  readonly breakerState: BreakerState;
+  /** What `/metrics` is made of. */
+  figures(): DeliveryFigures;
   /** Lets what is in flight finish for at most `graceMs`, gives back what is claimed, and closes everything. */
   close(graceMs: number): Promise<void>;
 }
@@ -98,9 +106,12 @@ export function startDelivery(settings: DeliverySettings, hooks: DeliveryHooks):
   loop.start();
   return {
     wake: (tenantIds) => loop.wake(tenantIds),
-    get breakerState() {
-      return breaker.state;
-    },
+    figures: () => ({
+      breaker: breaker.state,
+      inFlight: loop.inFlight,
+      attempts: { ...loop.attempts },
+      died: loop.died,
+    }),
     async close(graceMs) {
       await listener.close();
       await loop.close(graceMs);

@@ -59,6 +59,10 @@ export class DeliveryLoop {
   readonly #options: DeliveryOptions;
   readonly #settler: Settler;
   readonly #poller: Poller;
+  /** Attempts that came to an end in this process, by outcome. */
+  readonly attempts: Record<Settlement["outcome"], number> = { delivered: 0, refused: 0, unreachable: 0 };
+  /** Events that died in this process. */
+  died = 0;
   /** In the order of their turns. */
   readonly #tenants = new Map<number, TenantQueue>();
   #inFlight = 0;
@@ -93,6 +97,11 @@ export class DeliveryLoop {
   wake(tenantIds: Iterable<number>): void {
     for (const id of tenantIds) this.#queue(id).mayHaveDue = true;
     this.#pump();
+  }
+
+  /** Requests in flight. */
+  get inFlight(): number {
+    return this.#inFlight;
   }
 
   /** Another node may have committed something, or something may have been missed. */
@@ -178,6 +187,8 @@ export class DeliveryLoop {
       { durationMs, isFree, random: this.#parts.random() },
       this.#options,
     );
+    this.attempts[settlement.outcome] += 1;
+    if (settlement.verdict === "dead") this.died += 1;
     this.#settler.add(settlement);
     this.#pump();
   }

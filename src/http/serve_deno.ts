@@ -126,7 +126,9 @@ function buildOnce(
     headers.push(["Content-Length", String(length)]);
   }
   headers.push(["X-Request-Id", exchange.requestIdHeader]);
-  if (isClosing) headers.push(["Connection", "close"]);
+  // Deno.serve says it by itself to a client that has asked for it.
+  const isAskedFor = /\bclose\b/i.test(exchange.header("connection") ?? "");
+  if (isClosing && !isAskedFor) headers.push(["Connection", "close"]);
   const isSent = !isHead && !isBodiless(status);
   if (!isSent) dropBody(body);
   const response = new Response(isSent ? body as BodyInit | null : null, { status, headers });

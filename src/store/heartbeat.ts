@@ -24,7 +24,6 @@ const deadlineMs = 1_000;
 // While the store is away: so that "accepting again" follows its return at once.
 const retryMs = 200;
 const writeAgeMaxMs = 2_000;
-const compactEveryBeats = 10;
 
 /** Writes now and then and remembers how that went. */
 export class Heartbeat {
@@ -33,7 +32,6 @@ export class Heartbeat {
   #timer: ReturnType<typeof setTimeout> | undefined;
   #writable = false;
   #wroteAtMs = Number.NEGATIVE_INFINITY;
-  #beats = 0;
   #closed = false;
   /** Rows of the outbox that are not settled, as last read. */
   pending = 0;
@@ -76,13 +74,6 @@ export class Heartbeat {
       this.dead = Math.max(0, Number(row?.dead));
       this.wrote();
       this.#change(true, null);
-      this.#beats += 1;
-      if (this.#beats % compactEveryBeats === 0) {
-        await this.#pool.run(
-          deadlineMs,
-          (sql) => sql`select compact_outbox_tally(), compact_campaign_charge(), compact_unknown_area()`,
-        );
-      }
     } catch (error) {
       this.#change(false, error);
     }

@@ -1,0 +1,67 @@
+/**
+ * What the store needs now and then: the insert-only counts are folded together, and the age of what waits longest is
+ * read for the figures. It has a connection of its own, because a large fold may take its time and nothing waits
+ * for it.
+ *
+ * @module
+ */
+
+import { Pool } from "./sql.ts";
+
+// Bounds the rows that summing up has to read: what a few seconds insert.
+const intervalMs = 5_000;
+const deadlineMs = 30_000;
+
+/** Runs until it is closed. */
+export class Upkeep {
+  readonly #pool: Pool;
+  readonly #onFailure: (error: unknown) => void;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #closed = false;
+  /** When the oldest event of the outbox was accepted, ISO 8601; `null` when nothing waits. */
+  oldestPendingAt: string | null = null;
+
+  constructor(options: { databaseUrl: string; onFailure: (error: unknown) => void }) {
+    this.#onFailure = options.onFailure;
+    this.#pool = new Pool({
+      databaseUrl: options.databaseUrl,
+      name: "upkeep",
+      connectionsMax: 1,
+      statementTimeoutMs: deadlineMs,
+    });
+    this.#schedule();
+  }
+
+  #schedule(): void {
+    this.#timer = setTimeout(async () => {
+      await this.runOnce();
+      if (!this.#closed) this.#schedule();
+    }, intervalMs);
+  }
+
+  /** Folds and reads once; a failure is told and tried again the next time. */
+  async runOnce(): Promise<void> {
+    try {
+      const [row] = await this.#pool.run(deadlineMs, (sql) =>
+        sql<{ event_id: string | null }[]>`
+          select compact_outbox_tally(), compact_campaign_charge(), compact_unknown_area(),
+            (select event_id from outbox order by event_id limit 1) as event_id`);
+      this.oldestPendingAt = acceptedAt(row?.event_id ?? null);
+    } catch (error) {
+      if (!this.#closed) this.#onFailure(error);
+    }
+  }
+
+  /** Stops. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    clearTimeout(this.#timer);
+    await this.#pool.close();
+  }
+}
+
+/** An event id begins with the microseconds since 1970 in 14 hex digits (see the SQL function accept). */
+function acceptedAt(eventId: string | null): string | null {
+  if (eventId === null) return null;
+  return new Date(Number.parseInt(eventId.slice(0, 14), 16) / 1_000).toISOString();
+}
