@@ -6,7 +6,7 @@
  */
 
 import { actionsVariables } from "../src/actions/config.ts";
-import { variables } from "../src/config.ts";
+import { variables } from "../src/variables.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -47,7 +47,7 @@ export function actionsDenoFlags(environment: Environment = {}): string[] {
 function filesOf(settings: Readonly<Record<string, unknown>>, environment: Environment): string[] {
   return Object.keys(settings)
     .filter((name) => /_(FILE|DIR)$/.test(name))
-    .flatMap((name) => environment[name] || []);
+    .flatMap((name) => environment[name] || (name === "SITE_DIR" ? variables.SITE_DIR.default : []));
 }
 
 /** The names of the settings; several that begin alike are one pattern, so that a person can read the command. */

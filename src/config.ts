@@ -4,22 +4,37 @@
  * @module
  */
 
-import { limits, type Rate } from "./contract/limits.ts";
+import type { Rate } from "./contract/limits.ts";
 import { isPrivateOrLoopback, type Networks, parseNetworks } from "./http/client.ts";
 import { type Environment, type ListenAddress, SettingsReader } from "./settings.ts";
+import { variables } from "./variables.ts";
 
 /** The settings of the service process. */
 export interface Config {
   readonly databaseUrl: string;
-  readonly intakeListen: ListenAddress;
-  /** The public base address, or `null` for the listener's own. */
-  readonly intakeUrl: string | null;
+  readonly intake: PublicListener;
+  readonly forms: PublicListener;
+  readonly subscription: PublicListener;
+  readonly site: PublicListener;
+  /** What the site's listener serves. */
+  readonly siteDir: string;
+  /** The operator's listener: loopback or private, without TLS. */
+  readonly opsListen: ListenAddress;
   readonly tls: { readonly certFile: string; readonly keyFile: string } | null;
   readonly trustedProxies: Networks;
   readonly intakeIpRate: Rate;
   readonly intakeKeyRate: Rate;
+  readonly formsIpRate: Rate;
+  readonly formsTenantRate: Rate;
   /** Where accepted events go, or `null`: then they are accepted and wait. */
   readonly delivery: DeliveryConfig | null;
+}
+
+/** Where a public surface listens. */
+export interface PublicListener {
+  readonly listen: ListenAddress;
+  /** The public base address, or `null` for the listener's own. */
+  readonly url: string | null;
 }
 
 /** The settings of the delivery loop. */
@@ -36,61 +51,29 @@ export interface DeliveryConfig {
   readonly concurrency: number;
 }
 
-/**
- * Every variable that {@linkcode readConfig} reads, with its default and its meaning: the README's table and the
- * Deno permission list are checked against it.
- */
-export const variables = {
-  DATABASE_URL: { default: "–", meaning: "PostgreSQL, `postgres://user:password@host:port/database`" },
-  INTAKE_LISTEN: { default: "127.0.0.1:8080", meaning: "address:port of the intake" },
-  INTAKE_URL: { default: "the listener's", meaning: "public base address of the intake" },
-  TLS_CERT_FILE: {
-    default: "–",
-    meaning: "PEM certificate chain; with it the public listeners speak HTTPS",
-  },
-  TLS_KEY_FILE: { default: "–", meaning: "PEM private key of the certificate" },
-  TRUSTED_PROXIES: { default: "none", meaning: "CIDR list whose `X-Forwarded-For` is believed" },
-  INTAKE_IP_PER_MINUTE: {
-    default: String(limits.ipRate.perMinute),
-    meaning: "requests a minute per client address",
-  },
-  INTAKE_IP_BURST: { default: String(limits.ipRate.burst), meaning: "requests at once per client address" },
-  INTAKE_KEY_PER_MINUTE: {
-    default: String(limits.keyRate.perMinute),
-    meaning: "requests a minute per key",
-  },
-  INTAKE_KEY_BURST: { default: String(limits.keyRate.burst), meaning: "requests at once per key" },
-  ACTIONS_URL: { default: "–", meaning: "base address of the actions tier; without it leads wait" },
-  ACTIONS_CA_FILE: { default: "–", meaning: "PEM certificate of the CA that signed the tier's certificate" },
-  ACTIONS_CLIENT_CERT_FILE: { default: "–", meaning: "PEM certificate that the service shows the tier" },
-  ACTIONS_CLIENT_KEY_FILE: { default: "–", meaning: "PEM private key of that certificate" },
-  DELIVERY_SEND_TIMEOUT_MS: {
-    default: "25000",
-    meaning: "a delivery's answer must be there by then; shorter than the lease",
-  },
-  DELIVERY_BACKOFF_BASE_MS: { default: "5000", meaning: "wait after the first failed attempt; then × 3" },
-  DELIVERY_BACKOFF_CAP_MS: { default: "21600000", meaning: "the longest wait between attempts" },
-  DELIVERY_ATTEMPTS_MAX: { default: "24", meaning: "attempts after which an event is dead" },
-  DELIVERY_LEASE_MS: { default: "50000", meaning: "how long a claimed event stays with its process" },
-  DELIVERY_POLL_MS: { default: "5000", meaning: "how often the outbox is looked at without a hint" },
-  DELIVERY_CONCURRENCY: { default: "128", meaning: "deliveries in flight" },
-} as const;
-
 /** Reads the settings. Throws {@linkcode ConfigError} with every fault at once. */
 export function readConfig(environment: Environment): Config {
   const read = new SettingsReader(variables, environment);
   const tls = readTls(read);
   const config: Config = {
     databaseUrl: read.databaseUrl("DATABASE_URL"),
-    intakeListen: read.listen("INTAKE_LISTEN"),
-    intakeUrl: readBaseUrl(read, "INTAKE_URL"),
+    intake: readPublic(read, "INTAKE"),
+    forms: readPublic(read, "FORMS"),
+    subscription: readPublic(read, "SUBSCRIPTION"),
+    site: readPublic(read, "SITE"),
+    siteDir: read.text("SITE_DIR") ?? variables.SITE_DIR.default,
+    opsListen: read.listen("OPS_LISTEN"),
     tls,
     trustedProxies: read.networks("TRUSTED_PROXIES"),
     intakeIpRate: readRate(read, "INTAKE_IP"),
     intakeKeyRate: readRate(read, "INTAKE_KEY"),
+    formsIpRate: readRate(read, "FORMS_IP"),
+    formsTenantRate: readRate(read, "FORMS_TENANT"),
     delivery: readDelivery(read),
   };
-  if (tls === null) requirePrivate(read, "INTAKE_LISTEN", config.intakeListen);
+  if (tls === null) { for (const surface of publicSurfaces) requirePrivate(read, surface, config); }
+  checkOps(read, config);
+  checkShared(read, config);
   read.finish();
   return config;
 }
@@ -98,12 +81,69 @@ export function readConfig(environment: Environment): Config {
 type Name = keyof typeof variables;
 type Reader = SettingsReader<Name>;
 
-function requirePrivate(read: Reader, name: Name, address: ListenAddress): void {
-  if (address.host === "" || isPrivateOrLoopback(address.host)) return;
+/** The public surfaces as {@linkcode Config} names them. */
+export const publicSurfaces = ["intake", "forms", "subscription", "site"] as const;
+
+/** One of {@linkcode publicSurfaces}. */
+export type PublicSurface = (typeof publicSurfaces)[number];
+
+type Prefix = Uppercase<PublicSurface>;
+
+const prefixOf = (surface: PublicSurface) => surface.toUpperCase() as Prefix;
+
+function readPublic(read: Reader, prefix: Prefix): PublicListener {
+  return { listen: read.listen(`${prefix}_LISTEN`), url: readBaseUrl(read, `${prefix}_URL`) };
+}
+
+function requirePrivate(read: Reader, surface: PublicSurface, config: Config): void {
+  const { host } = config[surface].listen;
+  if (host === "" || isPrivateOrLoopback(host)) return;
   read.faults.push(
-    `${name} is a public address (${address.host}) and there is no certificate: set TLS_CERT_FILE and ` +
+    `${
+      prefixOf(surface)
+    }_LISTEN is a public address (${host}) and there is no certificate: set TLS_CERT_FILE and ` +
       `TLS_KEY_FILE, or listen on a loopback or private address behind an edge`,
   );
+}
+
+/** The whole view of everything is for the operator alone, whatever stands before the public listeners. */
+function checkOps(read: Reader, config: Config): void {
+  const { host } = config.opsListen;
+  if (host !== "" && !isPrivateOrLoopback(host)) {
+    read.faults.push(`OPS_LISTEN is a public address (${host}); it takes a loopback or private one only`);
+  }
+  for (const surface of publicSurfaces) {
+    if (isSame(config.opsListen, config[surface].listen)) {
+      read.faults.push(
+        `OPS_LISTEN and ${prefixOf(surface)}_LISTEN are one address; the operator's is its own`,
+      );
+    }
+  }
+}
+
+/** Surfaces on one address are told apart by Host, so each needs a name of its own. */
+function checkShared(read: Reader, config: Config): void {
+  const names = new Map<string, PublicSurface>();
+  for (const surface of publicSurfaces) {
+    const { listen, url } = config[surface];
+    const shares = publicSurfaces.some((other) => other !== surface && isSame(config[other].listen, listen));
+    if (!shares) continue;
+    if (url === null) {
+      read.faults.push(`${prefixOf(surface)}_URL is not set; surfaces on one address are told apart by it`);
+      continue;
+    }
+    const name = `${listen.host}:${listen.port} ${URL.canParse(url) ? new URL(url).host : url}`;
+    const other = names.get(name);
+    if (other !== undefined) {
+      read.faults.push(`${prefixOf(other)}_URL and ${prefixOf(surface)}_URL name one host on one address`);
+    }
+    names.set(name, surface);
+  }
+}
+
+/** Whether two listeners are one; two on port 0 get different ports. */
+export function isSame(one: ListenAddress, other: ListenAddress): boolean {
+  return one.port !== 0 && one.port === other.port && one.host === other.host;
 }
 
 function readBaseUrl(read: Reader, name: Name): string | null {
@@ -127,7 +167,7 @@ function readTls(read: Reader): Config["tls"] {
   return certFile === null || keyFile === null ? null : { certFile, keyFile };
 }
 
-function readRate(read: Reader, prefix: "INTAKE_IP" | "INTAKE_KEY"): Rate {
+function readRate(read: Reader, prefix: "INTAKE_IP" | "INTAKE_KEY" | "FORMS_IP" | "FORMS_TENANT"): Rate {
   return {
     perMinute: read.positiveInteger(`${prefix}_PER_MINUTE`),
     burst: read.positiveInteger(`${prefix}_BURST`),

@@ -4,33 +4,28 @@
  * @module
  */
 
-import { randomFillSync } from "node:crypto";
-import { logAccess, logCertificate, logFault } from "./access_log.ts";
-import type { Config } from "./config.ts";
-import { keyInText } from "./contract/api_key.ts";
+import type { Config, PublicSurface } from "./config.ts";
 import { brief } from "./contract/brief.ts";
 import { documents } from "./contract/documents.ts";
-import { unreadErrors } from "./contract/errors.ts";
-import { limits } from "./contract/limits.ts";
 import { openapi } from "./contract/openapi.ts";
-import type { Reply } from "./http/exchange.ts";
-import type { Listener, RefusalStatus, Surface } from "./http/options.ts";
-import { json } from "./http/reply.ts";
-import { createRequestIds } from "./http/request_id.ts";
-import { Router } from "./http/router.ts";
-import { listen } from "./http/serve.ts";
+import { formsRouter } from "./forms/router.ts";
+import type { Exchange, Reply } from "./http/exchange.ts";
+import { json, text } from "./http/reply.ts";
+import type { Router } from "./http/router.ts";
 import { documentHandler, versionOf } from "./intake/docs.ts";
-import { intakeHandler } from "./intake/handle.ts";
-import { healthHandler } from "./intake/health.ts";
 import { IpBudget, KeyBudget } from "./intake/rate.ts";
-import { publicRead, refuse } from "./intake/reply.ts";
-import { vocabularyHandler } from "./intake/vocabulary.ts";
+import { refuse } from "./intake/reply.ts";
+import { intakeRouter } from "./intake/router.ts";
+import { listenAll, type Listeners, type PlacedSurface } from "./listen_all.ts";
 import type { Log } from "./log.ts";
 import { nowMs, openStore, type Store } from "./open_store.ts";
+import { opsRouter } from "./ops/router.ts";
+import { plansRouter } from "./plans/router.ts";
 import bundle from "./playground/bundle.json" with { type: "json" };
 import { icon } from "./playground/icon.ts";
 import { playgroundPage } from "./playground/page.ts";
 import type { Running } from "./run.ts";
+import { siteRouter } from "./site/router.ts";
 
 /**
  * Starts the service and resolves when it accepts requests.
@@ -40,48 +35,93 @@ import type { Running } from "./run.ts";
  */
 export async function startService(config: Config, log: Log): Promise<Running> {
   const store = await openStore(config, log);
-  let isDraining = false;
-  let baseUrl = config.intakeUrl ?? "";
-  const router = intakeRouter(config, store, () => isDraining);
-  addDocuments(router, () => baseUrl);
-  const listener = await listenIntake(config, router, log).catch(async (error) => {
+  const state: State = { isDraining: false, urls: new Map() };
+  let listeners: Listeners;
+  try {
+    listeners = await listenAll([
+      ...publicSurfaces(config, store, state),
+      opsSurface(config),
+    ], { config, log });
+  } catch (error) {
     await store.close(0);
-    // Deno does not say which address it was.
-    const { host: address, port } = config.intakeListen;
-    throw Object.assign(error, { address, port });
-  });
-  if (config.intakeUrl === null) baseUrl = urlOf(config, listener);
-  // Every listener is open; each has said where.
+    throw error;
+  }
+  state.urls = listeners.urls;
   return {
     async close(graceMs) {
-      isDraining = true;
+      state.isDraining = true;
       const startedAtMs = nowMs();
-      await listener.close(graceMs);
+      await listeners.close(graceMs);
       await store.close(Math.max(0, graceMs - (nowMs() - startedAtMs)));
     },
   };
 }
 
-function intakeRouter(config: Config, store: Store, isDraining: () => boolean): Router {
+/** What the handlers see change. */
+interface State {
+  isDraining: boolean;
+  /** The listeners' own addresses by surface, once they are open. */
+  urls: ReadonlyMap<string, string>;
+}
+
+function publicSurfaces(config: Config, store: Store, state: State): PlacedSurface[] {
+  const place = (name: PublicSurface, router: Router, fault: Fault): PlacedSurface => ({
+    surface: { name, hosts: hostsOf(config[name].url), router, fault },
+    listen: config[name].listen,
+    isPrivate: false,
+  });
+  return [
+    place("intake", intake(config, store, state), ({ requestId }) => refuse("not_accepting", { requestId })),
+    place("forms", formsRouter({ nowMs }), notAccepting),
+    place("subscription", plansRouter({ nowMs }), notAccepting),
+    place("site", siteRouter({ dir: config.siteDir }), () => text(503, "Not available\n")),
+  ];
+}
+
+type Fault = PlacedSurface["surface"]["fault"];
+
+function notAccepting({ requestId }: Exchange): Reply {
+  return json(503, { error: "not_accepting", request_id: requestId });
+}
+
+function hostsOf(url: string | null): string[] {
+  return url === null ? [] : [new URL(url).host];
+}
+
+/**
+ * The operator's surface answers only to its own address and, on loopback, to what a browser calls that: a page
+ * of somebody else whose name resolves to it gets nothing (DNS rebinding).
+ */
+function opsSurface({ opsListen }: Config): PlacedSurface {
+  const host = opsListen.host.includes(":") ? `[${opsListen.host}]` : opsListen.host;
+  const isLoopback = /^(localhost|127\.|\[::1\]$)/.test(host);
+  return {
+    surface: {
+      name: "ops",
+      hosts: [...new Set([host, ...(isLoopback ? ["localhost", "127.0.0.1", "[::1]"] : [])])],
+      router: opsRouter({ nowMs }),
+      fault: notAccepting,
+    },
+    listen: opsListen,
+    isPrivate: true,
+  };
+}
+
+function intake(config: Config, store: Store, state: State): Router {
   const { keys, committer, totals, reference, heartbeat } = store;
-  return new Router({
-    notFound: ({ requestId }) => refuse("not_found", { requestId }),
-    methodNotAllowed: ({ requestId }) => refuse("method_not_allowed", { requestId, headers: publicRead }),
-  })
-    .any(
-      "/v1/intake",
-      intakeHandler({
-        keys,
-        committer,
-        totals,
-        reference: () => reference.current,
-        ipBudget: new IpBudget(config.intakeIpRate),
-        keyBudget: new KeyBudget(config.intakeKeyRate),
-        nowMs,
-      }),
-    )
-    .get("/v1/vocabulary", vocabularyHandler(() => reference.current, nowMs))
-    .get("/healthz", healthHandler(() => heartbeat, isDraining));
+  const router = intakeRouter({
+    keys,
+    committer,
+    totals,
+    reference: () => reference.current,
+    ipBudget: new IpBudget(config.intakeIpRate),
+    keyBudget: new KeyBudget(config.intakeKeyRate),
+    nowMs,
+    health: () => heartbeat,
+    isDraining: () => state.isDraining,
+  });
+  addDocuments(router, () => config.intake.url ?? state.urls.get("intake") ?? "");
+  return router;
 }
 
 /** The documents name the address of the intake, which the listener may have to find first. */
@@ -95,43 +135,4 @@ function addDocuments(router: Router, baseUrl: () => string): void {
     .get(documents.script.path, documentHandler("script", () => script))
     .get(documents.style.path, documentHandler("style", () => style))
     .get(documents.icon.path, documentHandler("icon", () => icon));
-}
-
-async function listenIntake(config: Config, router: Router, log: Log): Promise<Listener> {
-  const surface: Surface = {
-    name: "intake",
-    hosts: config.intakeUrl === null ? [] : [new URL(config.intakeUrl).host],
-    router,
-    fault: ({ requestId }) => refuse("not_accepting", { requestId }),
-  };
-  const listener = await listen({
-    address: config.intakeListen,
-    surfaces: [surface],
-    tls: config.tls,
-    trustedProxies: config.trustedProxies,
-    requestId: {
-      lengthMax: limits.requestIdLengthMax,
-      refused: keyInText,
-      generate: createRequestIds((bytes) => randomFillSync(bytes)),
-    },
-    refuse: refuseUnread,
-    onAccess: (access) => logAccess(log, access),
-    onFault: (error, exchange) => logFault(log, error, exchange),
-    onCertificate: (event) => logCertificate(log, event),
-    bounds: { requestTimeoutMs: limits.requestTimeoutMs },
-  });
-  log.info("listening", { surface: "intake", url: urlOf(config, listener) });
-  return listener;
-}
-
-/** The listener's own address. */
-function urlOf(config: Config, listener: Listener): string {
-  const scheme = config.tls === null ? "http" : "https";
-  const host = listener.host.includes(":") ? `[${listener.host}]` : listener.host;
-  return `${scheme}://${host}:${listener.port}`;
-}
-
-/** The answer to what no surface sees; the intake's error body, with the nearest of its codes. */
-function refuseUnread(status: RefusalStatus, requestId: string): Reply {
-  return json(status, { error: unreadErrors[status].code, request_id: requestId });
 }

@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { readConfig, variables } from "../src/config.ts";
+import { readConfig } from "../src/config.ts";
+import { variables } from "../src/variables.ts";
 import { ConfigError } from "../src/settings.ts";
 import { limits } from "../src/contract/limits.ts";
 import { Authority } from "./actions/support/authority.ts";
@@ -39,8 +40,8 @@ const fault = (environment: Readonly<Record<string, string>>): string => {
 test("DATABASE_URL alone is enough; everything else has the published default", () => {
   const config = readConfig(minimal);
   assert.equal(config.databaseUrl, databaseUrl);
-  assert.deepEqual(config.intakeListen, { host: "127.0.0.1", port: 8080 });
-  assert.equal(config.intakeUrl, null);
+  assert.deepEqual(config.intake.listen, { host: "127.0.0.1", port: 8080 });
+  assert.equal(config.intake.url, null);
   assert.equal(config.tls, null);
   assert.ok(config.trustedProxies.isEmpty);
   assert.deepEqual(config.intakeIpRate, limits.ipRate);
@@ -72,7 +73,7 @@ test("every published number can be set", () => {
 });
 
 test("addresses to listen on: IPv4, IPv6 in brackets, localhost, a port up to 65535", () => {
-  const listen = (value: string) => readConfig({ ...minimal, INTAKE_LISTEN: value }).intakeListen;
+  const listen = (value: string) => readConfig({ ...minimal, INTAKE_LISTEN: value }).intake.listen;
   assert.deepEqual(listen("10.1.2.3:0"), { host: "10.1.2.3", port: 0 });
   assert.deepEqual(listen("[::1]:8443"), { host: "::1", port: 8443 });
   assert.deepEqual(listen("[fd00::1]:65535"), { host: "fd00::1", port: 65_535 });
@@ -175,7 +176,7 @@ test("the actions tier is reached in the clear on this machine only", () => {
 
 test("a base address has a scheme and a host and nothing behind them", () => {
   assert.equal(
-    readConfig({ ...minimal, INTAKE_URL: "https://intake.example.com/" }).intakeUrl,
+    readConfig({ ...minimal, INTAKE_URL: "https://intake.example.com/" }).intake.url,
     "https://intake.example.com",
   );
   const wrong = [
@@ -230,4 +231,38 @@ test("all faults are told together", () => {
     TLS_CERT_FILE: "x",
   });
   assert.equal(all.length, 8, "the certificate cannot be read, and its key is not set");
+});
+
+test("OPS_LISTEN takes a loopback or private address only, also with a certificate, and never a public listener's", () => {
+  for (const value of ["0.0.0.0:9090", "203.0.113.7:9090", "[::]:9090", "[2001:db8::1]:9090"]) {
+    assert.match(
+      fault({ OPS_LISTEN: value, TLS_CERT_FILE: server.certFile, TLS_KEY_FILE: server.keyFile }),
+      /^OPS_LISTEN is a public address .*private one only/,
+    );
+  }
+  for (const value of ["127.0.0.1:9090", "10.1.2.3:9090", "[::1]:9090", "192.168.0.1:0"]) {
+    assert.deepEqual(faults({ OPS_LISTEN: value }), []);
+  }
+  assert.match(fault({ OPS_LISTEN: "127.0.0.1:8081" }), /^OPS_LISTEN and FORMS_LISTEN are one address/);
+});
+
+test("surfaces on one address need a URL each, with hosts that differ", () => {
+  const one = { INTAKE_LISTEN: "127.0.0.1:8443", FORMS_LISTEN: "127.0.0.1:8443" };
+  assert.deepEqual(faults(one).map((text) => text.slice(0, 21)), [
+    "INTAKE_URL is not set",
+    "FORMS_URL is not set;",
+  ]);
+  const intake = { ...one, INTAKE_URL: "https://intake.example.com" };
+  assert.match(fault(intake), /^FORMS_URL is not set/);
+  assert.match(
+    fault({ ...intake, FORMS_URL: "https://intake.example.com" }),
+    /^INTAKE_URL and FORMS_URL name one host/,
+  );
+  assert.deepEqual(faults({ ...intake, FORMS_URL: "https://forms.example.com" }), []);
+});
+
+test("every public surface needs a certificate on a public address", () => {
+  for (const name of ["FORMS", "SUBSCRIPTION", "SITE"]) {
+    assert.match(fault({ [`${name}_LISTEN`]: "203.0.113.7:443" }), new RegExp(`^${name}_LISTEN is a public`));
+  }
 });

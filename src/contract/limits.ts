@@ -21,6 +21,10 @@ export const limits = {
   keyRate: { perMinute: 600, burst: 101 } satisfies Rate,
   /** Per client address, checked before authentication. */
   ipRate: { perMinute: 120, burst: 31 } satisfies Rate,
+  /** Form posts per client address, before authentication: the customers' web servers post for many visitors. Source: DECISIONS, Forms. */
+  formsIpRate: { perMinute: 600, burst: 100 } satisfies Rate,
+  /** Form posts per tenant, after authentication. Source: DECISIONS, Forms. */
+  formsTenantRate: { perMinute: 1200, burst: 200 } satisfies Rate,
   /** The floor of `Retry-After` on a 429. */
   retryAfterSeconds: 1,
   /** 64 KiB; the byte after it makes the answer 413. */
@@ -33,6 +37,8 @@ export const limits = {
   requestIdLengthMax: 64,
   /** Fallback dedupe of leads posted without an `Idempotency-Key`. */
   contentWindowHours: 24,
+  /** The same of form submissions. Source: DECISIONS, Forms. */
+  formContentWindowMinutes: 10,
   costCentsMin: 1,
   costCentsMax: 99_999,
   /** Nesting deeper than this is not accepted as JSON. Source: DECISIONS, The lead envelope. */

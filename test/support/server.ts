@@ -73,6 +73,7 @@ function run(script: string, args: readonly string[], options: ProgramOptions) {
       // Deno looks for its cache below it.
       ...(process.env.HOME === undefined ? {} : { HOME: process.env.HOME }),
       NO_COLOR: "1",
+      ...anyPort,
       ...(options.databaseUrl === undefined ? {} : { DATABASE_URL: options.databaseUrl }),
       ...options.env,
     },
@@ -106,10 +107,7 @@ export async function runToEnd(
  * @throws {Error} with what it printed, when it ends first
  */
 export async function startServer(options: ProgramOptions): Promise<RunningServer> {
-  const { child, output, ended } = run("src/main.ts", [], {
-    ...options,
-    env: { ...anyPort, ...options.env },
-  });
+  const { child, output, ended } = run("src/main.ts", [], options);
   const logs: LogLine[] = [];
   const urls: Record<string, string> = {};
   let rest = "";
