@@ -11,6 +11,8 @@ alter default privileges in schema public grant select, insert, update, delete o
 -- make a sandbox of a tenant.
 revoke insert, update, delete on tenant, campaign, api_key, ip_limit, area, schema_file from lead_service;
 grant update (last_used_at) on api_key to lead_service;
+-- What is noted stays noted.
+revoke update, delete on audit from lead_service;
 
 grant usage on schema actions to lead_actions;
 grant select on actions.route to lead_actions;
