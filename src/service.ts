@@ -9,11 +9,11 @@ import { brief } from "./contract/brief.ts";
 import { documents } from "./contract/documents.ts";
 import { openapi } from "./contract/openapi.ts";
 import { formsRouter } from "./forms/router.ts";
+import { HolderBudget, IpBudget } from "./gate/rate.ts";
 import type { Exchange, Reply } from "./http/exchange.ts";
 import { json, text } from "./http/reply.ts";
 import type { Router } from "./http/router.ts";
 import { documentHandler, versionOf } from "./intake/docs.ts";
-import { IpBudget, KeyBudget } from "./intake/rate.ts";
 import { refuse } from "./intake/reply.ts";
 import { intakeRouter } from "./intake/router.ts";
 import { listenAll, type Listeners, type PlacedSurface } from "./listen_all.ts";
@@ -115,7 +115,7 @@ function intake(config: Config, store: Store, state: State): Router {
     totals,
     reference: () => reference.current,
     ipBudget: new IpBudget(config.intakeIpRate),
-    keyBudget: new KeyBudget(config.intakeKeyRate),
+    keyBudget: new HolderBudget("key", config.intakeKeyRate),
     nowMs,
     health: () => heartbeat,
     isDraining: () => state.isDraining,

@@ -26,9 +26,11 @@ const floors: Readonly<Record<string, readonly string[]>> = {
   limiter: ["contract"],
   http: ["contract"],
   store: ["contract", "lead"],
+  // What stands before both key-gated posts.
+  gate: ["contract", "limiter", "http", "store"],
   // The surfaces: never one another.
-  intake: ["contract", "lead", "limiter", "http", "store"],
-  forms: ["contract", "lead", "limiter", "http", "store"],
+  intake: ["contract", "lead", "http", "store", "gate"],
+  forms: ["contract", "lead", "http", "store", "gate"],
   plans: ["contract", "http", "store"],
   site: ["contract", "http", "store"],
   ops: ["contract", "http", "store"],

@@ -4,27 +4,13 @@
  * @module
  */
 
-import { type ErrorCode, errors } from "../contract/errors.ts";
-import type { Reason } from "../contract/fields.ts";
+import { errors } from "../contract/errors.ts";
+import { refuseBy } from "../gate/refusal.ts";
 import type { Reply } from "../http/exchange.ts";
 import { json } from "../http/reply.ts";
 
-/** What an error body holds besides its code. */
-export interface Refusal {
-  /** `null` for the answers that are made before the handler: 413 and the per-IP 429. */
-  readonly requestId: string | null;
-  readonly fields?: Readonly<Record<string, Reason>>;
-  readonly headers?: Readonly<Record<string, string>>;
-}
-
 /** An error reply with its status. Source: SPEC, Error body. */
-export function refuse(code: ErrorCode, refusal: Refusal): Reply {
-  return json(errors[code].status, {
-    error: code,
-    ...(refusal.requestId === null ? {} : { request_id: refusal.requestId }),
-    ...(refusal.fields === undefined ? {} : { fields: refusal.fields }),
-  }, refusal.headers);
-}
+export const refuse = refuseBy(errors);
 
 /** What an acknowledgement says. */
 export interface Acknowledgement {

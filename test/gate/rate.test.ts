@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { limits } from "../../src/contract/limits.ts";
-import { IpBudget, KeyBudget } from "../../src/intake/rate.ts";
+import { HolderBudget, IpBudget } from "../../src/gate/rate.ts";
 
 test("the published budget of an address: 31 at once, one more each half second", () => {
   const budget = new IpBudget(limits.ipRate);
@@ -44,7 +44,7 @@ test("a raised limit holds for its network alone, and a new snapshot of limits c
 
 test("the published budget of a key: 101 at once, one more each tenth of a second; its headers tell of both", () => {
   const ip = new IpBudget(limits.ipRate).spend("192.0.2.1", [], 0);
-  const budget = new KeyBudget(limits.keyRate);
+  const budget = new HolderBudget("key", limits.keyRate);
   const key = { id: 7, raisedRate: null };
   for (let n = 0; n < 101; n += 1) assert.equal(budget.spend(key, ip, 0).allowed, true);
   assert.deepEqual(budget.spend(key, ip, 0), {
@@ -61,9 +61,33 @@ test("the published budget of a key: 101 at once, one more each tenth of a secon
 
 test("a key's raised limit counts while it is there", () => {
   const ip = new IpBudget(limits.ipRate).spend("192.0.2.1", [], 0);
-  const budget = new KeyBudget({ perMinute: 60, burst: 1 });
+  const budget = new HolderBudget("key", { perMinute: 60, burst: 1 });
   const raised = { id: 7, raisedRate: { perMinute: 6000, burst: 10 } };
   for (let n = 0; n < 10; n += 1) assert.equal(budget.spend(raised, ip, 0).allowed, true);
   assert.equal(budget.spend(raised, ip, 0).allowed, false);
   assert.equal(budget.spend({ id: 7, raisedRate: null }, ip, 0).allowed, false);
+});
+
+test("a budget of tenants is called so in the headers, and all that hold one id share it", () => {
+  const ip = new IpBudget(limits.formsIpRate).spend("192.0.2.1", [], 0);
+  const budget = new HolderBudget("tenant", { perMinute: 60, burst: 2 });
+  const tenant = { id: 3, raisedRate: null };
+  assert.equal(budget.spend(tenant, ip, 0).allowed, true);
+  assert.equal(
+    budget.spend(tenant, ip, 0).headers["RateLimit-Policy"],
+    '"ip";q=600;w=60, "tenant";q=60;w=60',
+  );
+  assert.equal(budget.spend(tenant, ip, 0).allowed, false);
+  assert.equal(budget.spend({ ...tenant, id: 4 }, ip, 0).allowed, true);
+});
+
+test("a raised limit that is below the published one lowers nothing", () => {
+  const raised = { perMinute: 120, burst: 31 };
+  const ip = new IpBudget(limits.formsIpRate)
+    .spend("192.0.2.1", [{ network: "192.0.2.0/24", rate: raised }], 0);
+  assert.equal(ip.headers["RateLimit-Policy"], '"ip";q=600;w=60');
+  const budget = new HolderBudget("tenant", limits.formsTenantRate);
+  const { headers } = budget.spend({ id: 3, raisedRate: { perMinute: 2400, burst: 1 } }, ip, 0);
+  assert.equal(headers["RateLimit-Policy"], '"ip";q=600;w=60, "tenant";q=2400;w=60');
+  assert.match(String(headers.RateLimit), /"tenant";r=199;/);
 });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { readIdempotencyKey } from "../../src/intake/idempotency_key.ts";
+import { readIdempotencyKey } from "../../src/gate/idempotency_key.ts";
 
 /** As a header has it: one character per byte. */
 const bytesOf = (text: string) => Buffer.from(text, "utf8").toString("latin1");

@@ -1,6 +1,6 @@
 /**
- * The two budgets of the intake, per client address and per key, and the headers that tell a caller
- * what is left of them.
+ * The two budgets of a key-gated post, one before the key by client address, one after it, and the headers that
+ * tell a caller what is left of them.
  *
  * @module
  */
@@ -42,24 +42,43 @@ export class IpBudget {
       this.#raisedFrom = raised;
       this.#raised = raised.map(({ network, rate }) => ({ networks: parseNetworks(network), rate }));
     }
-    return this.#raised.find(({ networks }) => networks.contains(address))?.rate ?? this.#rate;
+    const found = this.#raised.find(({ networks }) => networks.contains(address));
+    return found === undefined ? this.#rate : higher(found.rate, this.#rate);
   }
 }
 
-/** Counts by key, after authentication. */
-export class KeyBudget {
+/** Who holds a key, as the budget counts: the intake's by key, the forms' by tenant. */
+export interface Holder {
+  readonly id: number;
+  /** A raised limit that is in force, or `null` for the published one. */
+  readonly raisedRate: Rate | null;
+}
+
+/** Counts by who holds the key, after authentication. */
+export class HolderBudget {
   readonly #limiter = new TokenBucketLimiter({ keysMax: bucketsMax });
+  readonly #name: "key" | "tenant";
   readonly #rate: Rate;
 
-  constructor(rate: Rate) {
+  /** `name` is what the headers call it. */
+  constructor(name: "key" | "tenant", rate: Rate) {
+    this.#name = name;
     this.#rate = rate;
   }
 
-  /** Spends one request of a key's budget; the headers tell of both budgets. */
-  spend(key: { id: number; raisedRate: Rate | null }, ip: Verdict, nowMs: number): Verdict {
-    const rate = key.raisedRate ?? this.#rate;
-    return verdict({ name: "key", rate }, this.#limiter.allow(String(key.id), rate, nowMs), ip);
+  /** Spends one request of a holder's budget; the headers tell of both budgets. */
+  spend({ id, raisedRate }: Holder, ip: Verdict, nowMs: number): Verdict {
+    const rate = raisedRate === null ? this.#rate : higher(raisedRate, this.#rate);
+    return verdict({ name: this.#name, rate }, this.#limiter.allow(String(id), rate, nowMs), ip);
   }
+}
+
+/** A raised limit is agreed for one surface and holds on both; where the other allows more anyway, it lowers nothing. */
+function higher(raised: Rate, published: Rate): Rate {
+  return {
+    perMinute: Math.max(raised.perMinute, published.perMinute),
+    burst: Math.max(raised.burst, published.burst),
+  };
 }
 
 // Chosen: the draft's `q` and `w` carry the sustained rate, because a bucket's burst has no parameter there;
