@@ -1,0 +1,133 @@
+/**
+ * Finds web links in text, and knows some hosts. Linear in the text: split by characters, never by a pattern
+ * that backtracks. This module is browser compatible.
+ *
+ * @module
+ */
+
+/** A link that stands in a text. */
+export interface Link {
+  /** Lower case, without `www.`. */
+  readonly host: string;
+  /** It has a scheme or `www.`; else it is a bare `name.com`. */
+  readonly explicit: boolean;
+  readonly familiar: boolean;
+  readonly shortener: boolean;
+  readonly odd: boolean;
+  readonly cheap: boolean;
+  readonly chat: boolean;
+  readonly disguised: boolean;
+}
+
+const chunks = /[^\s<>"'()\[\]{}|\\^`,;*]+/g;
+const schemes = ["https://", "http://", "hxxps://", "hxxp://", "ftp://", "//"];
+
+/** Top-level domains that make a bare `name.tld` a link; those that are English or Spanish words are missing on purpose. */
+const bareDomains = set(
+  "com net org info biz co io app dev ca mx us es uk ru cn de fr shop store online site website club live xyz top click icu buzz vip pro agency digital marketing tech link page example test invalid",
+);
+
+/** Where customers keep listings, plans and photos. */
+const familiarHosts = set(
+  "zillow.com redfin.com realtor.com trulia.com homes.com realtor.ca apartments.com airbnb.com vrbo.com craigslist.org houzz.com pinterest.com pin.it " +
+    "photos.google.com photos.app.goo.gl maps.google.com maps.app.goo.gl goo.gl drive.google.com docs.google.com google.com icloud.com share.icloud.com dropbox.com box.com onedrive.live.com 1drv.ms imgur.com ibb.co flickr.com " +
+    "youtube.com youtu.be facebook.com instagram.com nextdoor.com yelp.com angi.com thumbtack.com homeadvisor.com bbb.org homedepot.com homedepot.ca lowes.com menards.com wayfair.com ikea.com amazon.com amazon.ca etsy.com overstock.com costco.com " +
+    "gaf.com owenscorning.com certainteed.com jameshardie.com andersenwindows.com pella.com trex.com kohler.com sherwin-williams.com benjaminmoore.com tesla.com carrier.com trane.com lennox.com gmail.com yahoo.com hotmail.com outlook.com",
+);
+
+const shorteners = set(
+  "bit.ly tinyurl.com t.co ow.ly is.gd v.gd cutt.ly rebrand.ly rb.gy shorturl.at tiny.cc t.ly s.id adf.ly bl.ink lnkd.in buff.ly soo.gd clck.ru qr.ae shrtco.de u.to vk.cc goo.su short.io linktr.ee tiny.one urlz.fr bitly.com x.co dub.sh",
+);
+
+const chatHosts = set("t.me telegram.me telegram.dog wa.me api.whatsapp.com chat.whatsapp.com wa.link");
+
+/** Sold for cents or given away. */
+const cheapDomains = set(
+  "xyz top click icu buzz rest cyou sbs cfd monster quest loan win bid gq ml cf tk ga pw work party stream download racing review date faith accountant cricket science trade men kim bar fit surf lol mom zip mov vip ru su",
+);
+
+/** Finds the links of a text, in their order. */
+export function findLinks(text: string): readonly Link[] {
+  if (!text.includes(".") && !text.includes("://")) return [];
+  const links: Link[] = [];
+  for (const [chunk] of text.matchAll(chunks)) {
+    if (!chunk.includes(".") && !chunk.includes("//")) continue;
+    for (const part of splitSchemes(chunk.toLowerCase())) {
+      const link = readLink(part);
+      if (link !== undefined) links.push(link);
+    }
+  }
+  return links;
+}
+
+/** Addresses that were run together: `http://a.comhttp://b.com`. */
+function splitSchemes(chunk: string): readonly string[] {
+  const parts: string[] = [];
+  let from = 0;
+  for (let at = chunk.indexOf("://"); at >= 0; at = chunk.indexOf("://", at + 3)) {
+    let start = at;
+    while (start > from && at - start < 5 && /[a-z]/.test(chunk.charAt(start - 1))) start--;
+    if (start > from) parts.push(chunk.slice(from, start));
+    from = start;
+  }
+  parts.push(chunk.slice(from));
+  return parts;
+}
+
+function readLink(part: string): Link | undefined {
+  const scheme = schemes.find((one) => part.startsWith(one));
+  const rest = part.slice(scheme?.length ?? 0);
+  const end = rest.search(/[/?#]/);
+  const authority = end < 0 ? rest : rest.slice(0, end);
+  if (authority.length > 253) return undefined;
+  const at = authority.lastIndexOf("@");
+  // Without a scheme it is a mail address.
+  if (at >= 0 && scheme === undefined) return undefined;
+  const [named = "", port] = authority.slice(at + 1).split(":");
+  const isWww = named.startsWith("www.");
+  const host = (isWww ? named.slice(4) : named).replace(/^[^a-z0-9]+/, "").replace(/[.!?…]+$/, "");
+  const explicit = scheme !== undefined && scheme !== "//" || isWww;
+  const isAddress = /^\d{1,3}(\.\d{1,3}){3}$/.test(host) || /^(0x[0-9a-f]+|\d{8,10})$/.test(host) && explicit;
+  if (!isAddress && !isDomain(host, explicit, end >= 0)) return undefined;
+  if (isAddress && !explicit && end < 0) return undefined;
+  const top = host.slice(host.lastIndexOf(".") + 1);
+  return {
+    host,
+    explicit,
+    familiar: isListed(familiarHosts, host),
+    shortener: isListed(shorteners, host),
+    odd: isAddress || host.includes("xn--") || at >= 0 || port !== undefined && !/^(80|443)?$/.test(port) ||
+      host.split(".").length > 5,
+    cheap: cheapDomains.has(top) && !isAddress,
+    chat: isListed(chatHosts, host),
+    disguised: scheme?.startsWith("hxxp") ?? false,
+  };
+}
+
+function isDomain(host: string, explicit: boolean, hasPath: boolean): boolean {
+  const labels = host.split(".");
+  if (labels.length < 2 || labels.some((label) => label === "" || label.length > 63)) return false;
+  const top = labels.at(-1) as string;
+  if (!/^(xn--[a-z0-9-]+|\p{L}{2,24})$/u.test(top)) return false;
+  if (explicit) return true;
+  if (!labels.every((label) => /^[\p{L}\p{N}_-]+$/u.test(label))) return false;
+  // "gotta go.To the roof" and "etc.and/or" are typing mistakes.
+  return bareDomains.has(top) && (labels.at(-2) as string).length > 1 ||
+    hasPath && (isListed(shorteners, host) || isListed(chatHosts, host) || isListed(familiarHosts, host));
+}
+
+/** Tells whether a host, or a domain above it, is in a list. */
+export function isListed(list: ReadonlySet<string>, host: string): boolean {
+  let rest = host;
+  for (let depth = 0; depth < 8; depth++) {
+    if (list.has(rest)) return true;
+    const dot = rest.indexOf(".");
+    if (dot < 0) return false;
+    rest = rest.slice(dot + 1);
+  }
+  return false;
+}
+
+function set(hosts: string): ReadonlySet<string> {
+  return new Set(hosts.split(" "));
+}

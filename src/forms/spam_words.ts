@@ -1,0 +1,117 @@
+/**
+ * Words: the form's blocked ones, and the vocabulary of pitches. This module is browser compatible.
+ *
+ * @module
+ */
+
+import { foldText, wordsOf } from "./spam_fold.ts";
+import { type Topic, topics } from "./spam_lexicon.ts";
+import type { Reading } from "./spam_reading.ts";
+import type { SpamReason, SpamReasonName } from "./spam_reasons.ts";
+import { concepts } from "./spam_stance.ts";
+
+/** One blocked word is enough for the usual threshold. */
+const blockedPoints = 50;
+const pointsByWeight = { strong: 26, fair: 13, weak: 5 } as const;
+const topicPointsMax = 60;
+/** By the number of different things said that a seller says. */
+const solicitationPoints = [0, 0, 8, 30, 50, 60];
+/** Written without spaces between words. */
+const unspaced =
+  /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u;
+
+/** A phrase of the lexicon: its words, where `rank*` is any word with that beginning. */
+interface Phrase {
+  readonly words: readonly string[];
+  readonly id: number;
+  readonly group: string;
+  readonly points: number;
+}
+
+/**
+ * Scores the blocked words: {@linkcode blockedPoints} for each different one that occurs. The work is the
+ * number of blocked words times the length of the text.
+ */
+export function scoreBlockedWords(reading: Reading, blocked: readonly string[]): readonly SpamReason[] {
+  const texts = reading.map(({ folded, words }) => ({ folded, spaced: ` ${words.join(" ")} ` }));
+  const phrases = new Set(
+    blocked.map((phrase) => foldText(phrase.toWellFormed()).trim()).filter((phrase) => phrase !== ""),
+  );
+  let found = 0;
+  for (const phrase of phrases) {
+    const words = wordsOf(phrase);
+    const isAnywhere = words.length === 0 || unspaced.test(phrase);
+    const spaced = ` ${words.join(" ")} `;
+    if (texts.some((text) => isAnywhere ? text.folded.includes(phrase) : text.spaced.includes(spaced))) {
+      found++;
+    }
+  }
+  return [{ name: "blocked_words", points: found * blockedPoints }];
+}
+
+/** Scores the vocabulary of pitches by topic, and the stance of somebody who sells. */
+export function scorePitch(reading: Reading): readonly SpamReason[] {
+  const seen = new Set<number>();
+  const points = new Map<string, { points: number; isSure: boolean }>();
+  const said = new Set<string>();
+  for (const { role, words } of reading) {
+    if (role === "email" || role === "phone" || role === "place" || role === "link") continue;
+    for (const phrase of phrasesIn(words)) {
+      if (seen.has(phrase.id)) continue;
+      seen.add(phrase.id);
+      if (phrase.points === 0) {
+        said.add(phrase.group);
+        continue;
+      }
+      const sum = points.get(phrase.group) ?? { points: 0, isSure: false };
+      points.set(phrase.group, {
+        points: sum.points + phrase.points,
+        isSure: sum.isSure || phrase.points > pointsByWeight.weak,
+      });
+    }
+  }
+  const solicitation = solicitationPoints[Math.min(said.size, solicitationPoints.length - 1)] as number;
+  const pitches = [...points].map(([group, sum]): SpamReason => ({
+    name: group as SpamReasonName,
+    // A weak word is everyone's ("loan", "followers") until somebody sells.
+    points: sum.isSure || solicitation >= 30 ? Math.min(topicPointsMax, sum.points) : 0,
+  }));
+  return [{ name: "solicitation", points: solicitation }, ...pitches];
+}
+
+/** All phrases in a text, by the first two letters of each word: a bounded number of comparisons a word. */
+function* phrasesIn(words: readonly string[]): Generator<Phrase> {
+  for (let at = 0; at < words.length; at++) {
+    for (const phrase of phrasesByStart.get((words[at] as string).slice(0, 2)) ?? []) {
+      if (phrase.words.every((word, offset) => isWord(words[at + offset], word))) yield phrase;
+    }
+  }
+}
+
+function isWord(said: string | undefined, wanted: string): boolean {
+  if (said === undefined) return false;
+  return wanted.endsWith("*") ? said.startsWith(wanted.slice(0, -1)) : said === wanted;
+}
+
+const phrasesByStart = indexPhrases();
+
+function indexPhrases(): ReadonlyMap<string, readonly Phrase[]> {
+  const index = new Map<string, Phrase[]>();
+  let id = 0;
+  const add = (text: string, group: string, points: number) => {
+    for (const line of text.split(",")) {
+      const phrase = foldText(line).trim();
+      if (phrase === "") continue;
+      const words = phrase.split(/\s+/);
+      const start = (words[0] as string).slice(0, 2);
+      index.set(start, [...(index.get(start) ?? []), { words, id: id++, group, points }]);
+    }
+  };
+  for (const topic of topics as readonly Topic[]) {
+    for (const weight of ["strong", "fair", "weak"] as const) {
+      add(topic[weight], topic.reason, pointsByWeight[weight]);
+    }
+  }
+  for (const [concept, text] of Object.entries(concepts)) add(text, concept, 0);
+  return index;
+}
