@@ -20,6 +20,7 @@ import { commandHelp, overview, usage } from "./ctl/help.ts";
 import { ipCommands } from "./ctl/ip.ts";
 import { keyCommands } from "./ctl/key.ts";
 import { leadCommands } from "./ctl/lead.ts";
+import { planCommands } from "./ctl/plan.ts";
 import { routeCommands } from "./ctl/route.ts";
 import { tenantCommands } from "./ctl/tenant.ts";
 import { renderJson, safe } from "./ctl/terminal.ts";
@@ -37,6 +38,7 @@ const commands: readonly Command[] = [
   ...leadCommands,
   ...deadCommands,
   ...collisionCommands,
+  ...planCommands,
 ];
 
 /** What the program leaves behind. */

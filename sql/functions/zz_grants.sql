@@ -8,8 +8,8 @@ grant select, insert, update, delete on all tables in schema public to lead_serv
 alter default privileges in schema public grant select, insert, update, delete on tables to lead_service;
 
 -- What belongs to the operator: a service that somebody has taken over can neither issue keys, nor raise limits, nor
--- make a sandbox of a tenant.
-revoke insert, update, delete on tenant, campaign, api_key, ip_limit, area, schema_file from lead_service;
+-- make a sandbox of a tenant, nor change a price.
+revoke insert, update, delete on tenant, campaign, api_key, ip_limit, area, plan, schema_file from lead_service;
 grant update (last_used_at) on api_key to lead_service;
 -- What is noted stays noted.
 revoke update, delete on audit from lead_service;

@@ -107,7 +107,8 @@ function isWordPart(code: number): boolean {
   return code >= 0x61 && code <= 0x7a || code >= 0x2d && code <= 0x39 || code === 0x2b || code === 0x45;
 }
 
-function valueEnd(text: string, at: number): number {
+/** The index after the JSON value of any kind that starts at `at`. */
+export function valueEnd(text: string, at: number): number {
   const first = text.charCodeAt(at);
   if (first === quote) return stringEnd(text, at);
   if (first !== openBrace && first !== openBracket) return wordEnd(text, at);

@@ -28,6 +28,9 @@ const everyCommand = [
   "dead replay",
   "collision list",
   "collision show",
+  "plan put",
+  "plan list",
+  "plan remove",
 ];
 
 test("ctl --help lists every command on stdout and exits 0", async () => {

@@ -1,0 +1,68 @@
+/**
+ * The subscription plans as they are read: by the feed, which keeps a snapshot of them, and by whoever builds the
+ * site.
+ *
+ * @module
+ */
+
+import type { Pool } from "./sql.ts";
+
+/** How often a plan may be paid. Source: DECISIONS, Plans, checkout, site. */
+export const intervals = ["day", "week", "month", "year"] as const;
+
+/** One of {@linkcode intervals}. */
+export type Interval = (typeof intervals)[number];
+
+/** One line of what a plan includes. */
+export interface PlanItem {
+  readonly title: string;
+  readonly detail: string;
+}
+
+/** A plan. */
+export interface Plan {
+  readonly slug: string;
+  readonly name: string;
+  readonly customer: string;
+  /** US cents per interval; 0 is free. */
+  readonly amountCents: number;
+  readonly interval: Interval;
+  /** In their own order; unknown members are in {@linkcode Plan.json} only. */
+  readonly items: readonly PlanItem[];
+  /** The whole plan as JSON text, unknown members as they were written. */
+  readonly json: string;
+}
+
+const deadlineMs = 2_000;
+
+/**
+ * All plans, by customer, then price, then slug. Chosen: an order that depends on nothing but the plans, so that every
+ * node serves the same bytes.
+ *
+ * Throws what {@linkcode Pool.run} throws.
+ */
+export async function readPlans(pool: Pool): Promise<Plan[]> {
+  const rows = await pool.run(deadlineMs, (sql) =>
+    sql<
+      {
+        slug: string;
+        name: string;
+        customer: string;
+        amount_cents: number;
+        billing_interval: Interval;
+        body: string;
+      }[]
+    >`
+      select slug, name, customer, amount_cents, billing_interval, body::text as body from plan
+      order by customer collate "C", amount_cents, slug collate "C"`);
+  return rows.map((row) => ({
+    slug: row.slug,
+    name: row.name,
+    customer: row.customer,
+    amountCents: row.amount_cents,
+    interval: row.billing_interval,
+    items: (JSON.parse(row.body) as { items: PlanItem[] }).items
+      .map(({ title, detail }) => ({ title, detail })),
+    json: row.body,
+  }));
+}

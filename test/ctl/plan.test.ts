@@ -1,0 +1,186 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import fc from "fast-check";
+import postgres from "postgres";
+import { readPlanFile } from "../../scripts/ctl/plan_file.ts";
+import { readPlans } from "../../src/store/plans.ts";
+import { openAdminPool } from "../../src/store/admin/pool.ts";
+import { putPlans } from "../../src/store/admin/plans.ts";
+import { createDatabase, type TestDatabase } from "../support/database.ts";
+import { ctl, runCtl } from "../support/server.ts";
+
+let database: TestDatabase;
+let on: { readonly databaseUrl: string };
+let sql: postgres.Sql;
+const folder = mkdtempSync(join(tmpdir(), "lead-intake-plans-"));
+
+before(async () => {
+  database = await createDatabase();
+  on = { databaseUrl: database.url };
+  sql = postgres(database.url, { max: 1, onnotice: () => {} });
+});
+after(async () => {
+  await sql.end({ timeout: 1 });
+  await database.drop();
+  rmSync(folder, { recursive: true });
+});
+
+function file(content: unknown): string {
+  const path = join(folder, "plans.json");
+  writeFileSync(
+    path,
+    typeof content === "string" || content instanceof Uint8Array ? content : JSON.stringify(content),
+  );
+  return path;
+}
+
+const plan = (members: Readonly<Record<string, unknown>> = {}) => ({
+  slug: "basic",
+  name: "Basic",
+  customer: "acme",
+  amount_cents: 2900,
+  interval: "month",
+  items: [{ title: "Leads", detail: "Up to 100 a month" }],
+  ...members,
+});
+
+async function audit(): Promise<unknown[]> {
+  return [...await sql`select actor, action, subject, detail from audit order by id`];
+}
+
+test("plan put adds, changes and leaves alone; plan list --json gives the feed's objects; each change is noted", async () => {
+  const year = plan({ slug: "yearly", amount_cents: 29_000, interval: "year" });
+  assert.deepEqual(await ctl(["plan", "put", file([year, plan()])], on), [
+    { slug: "yearly", change: "added" },
+    { slug: "basic", change: "added" },
+  ]);
+  assert.deepEqual(await ctl(["plan", "list"], on), [plan(), year]);
+
+  const dearer = plan({ amount_cents: 3900 });
+  assert.deepEqual(await ctl(["plan", "put", file([dearer, year])], on), [
+    { slug: "basic", change: "changed" },
+    { slug: "yearly", change: "unchanged" },
+  ]);
+  assert.deepEqual(await ctl(["plan", "put", file(JSON.stringify(dearer, null, 4))], on), [
+    { slug: "basic", change: "unchanged" },
+  ]);
+  assert.match(
+    (await runCtl(["plan", "list"], on)).stdout,
+    /^CUSTOMER +SLUG +NAME +PRICE +INTERVAL\nacme +basic +Basic +\$39\.00 +month\nacme +yearly +Basic +\$290\.00 +year\n$/,
+  );
+
+  assert.deepEqual(await ctl(["plan", "remove", "yearly"], on), { slug: "yearly", change: "removed" });
+  assert.deepEqual(await ctl(["plan", "list"], on), [dearer]);
+  const again = await runCtl(["plan", "remove", "yearly"], on);
+  assert.deepEqual([again.code, again.stderr], [1, "There is no plan yearly; ctl plan list shows them\n"]);
+
+  const [actor] = (await sql`select 'ctl ' || current_user as actor`).map((row) => row.actor);
+  const noted = (action: string, subject: string, detail: unknown) => ({ actor, action, subject, detail });
+  assert.deepEqual(await audit(), [
+    noted("plan.put", "basic", { change: "added", amount_cents: 2900 }),
+    noted("plan.put", "yearly", { change: "added", amount_cents: 29_000 }),
+    noted("plan.put", "basic", { change: "changed", amount_cents: 3900 }),
+    noted("plan.remove", "yearly", null),
+  ]);
+});
+
+test("plan put tells every fault of a file with its path, exits 2 and stores nothing", async () => {
+  const before = await ctl(["plan", "list"], on);
+  const text = `[
+    {"slug": "One", "name": " ", "amount_cents": 29.5, "interval": "monthly", "items": {}},
+    {"slug": "two", "name": 2, "customer": "a\\u0007b", "amount_cents": "2900", "interval": "week",
+     "items": [{"title": "x"}, 7, {"title": "", "detail": "d", "detail": "e"}]},
+    {"slug": "two", "name": "n", "customer": "c", "amount_cents": 1, "amount_cents": 2, "interval": "day",
+     "items": [], "note": "\\ud800"},
+    "three"
+  ]`;
+  const { code, stdout, stderr } = await runCtl(["plan", "put", file(text)], on);
+  assert.equal(code, 2);
+  assert.equal(stdout, "");
+  for (
+    const fault of [
+      "[0].slug is not 1 to 64 of a-z, 0-9 and -, with no - at either end",
+      "[0].name is blank",
+      "[0].customer is missing",
+      "[0].amount_cents is not a whole number of cents from 0 to 99999999",
+      "[0].interval is not one of day, week, month, year",
+      "[0].items is not an array",
+      "[1].name is not a string",
+      "[1].customer has control characters",
+      "[1].amount_cents is not a whole number of cents from 0 to 99999999",
+      "[1].items[0].detail is missing",
+      "[1].items[1] is not an object",
+      '[1].items[2] has "detail" twice',
+      "[1].items[2].title is blank",
+      '[2] has "amount_cents" twice',
+      "[2] has half of a surrogate pair, which strict parsers refuse",
+      "[2].slug is the same as [1].slug",
+      "[3] is not an object",
+    ]
+  ) assert.ok(stderr.includes(`  ${fault}`.trimStart()), `${fault}\n${stderr}`);
+  assert.deepEqual(await ctl(["plan", "list"], on), before);
+});
+
+test("plan put refuses what is no JSON, no UTF-8, too deep or not there, with exit 2", async () => {
+  for (
+    const [content, fault] of [
+      ['{"slug": ', /is not JSON/],
+      [new Uint8Array([0x22, 0xff, 0x22]), /is not UTF-8/],
+      [plan({ deep: JSON.parse("[".repeat(64) + "]".repeat(64)) }), /nested deeper than 64 levels/],
+      ["[]", /^The file has no plan/],
+    ] as const
+  ) {
+    const { code, stdout, stderr } = await runCtl(["plan", "put", file(content)], on);
+    assert.equal(code, content === "[]" ? 0 : 2);
+    assert.match(content === "[]" ? stdout : stderr, fault);
+  }
+  const missing = await runCtl(["plan", "put", join(folder, "none.json")], on);
+  assert.equal(missing.code, 2);
+  assert.match(missing.stderr, /none\.json cannot be read \(ENOENT\)/);
+});
+
+test("unknown members, digits, escapes and their order survive: 1.10, 12345678901234567890, \\u0000, __proto__", async () => {
+  const extras =
+    '"z":1.10,"__proto__":{"constructor":[1E400,12345678901234567890]},"nul":"\\u0000","a":{"é":"\\u00e9"}';
+  const body = `{"slug":"extra","amount_cents":0,"interval":"day","name":"N","customer":"c",` +
+    `"items":[{"title":"t","detail":"","icon":"\\u2713","rank":1.0}],${extras}}`;
+  await ctl(["plan", "put", file(body.replaceAll(",", " ,\n "))], on);
+  const [row] = await sql`select body::text as body from plan where slug = 'extra'`;
+  assert.equal(row?.body, body);
+  const pool = openAdminPool(database.url);
+  const plans = await readPlans(pool);
+  await pool.close();
+  const read = plans.find(({ slug }) => slug === "extra");
+  assert.equal(read?.json, body);
+  assert.deepEqual(read?.items, [{ title: "t", detail: "" }]);
+});
+
+test("whatever the unknown members: what was put is what is read", async () => {
+  const pool = openAdminPool(database.url);
+  const known = new Set(Object.keys(plan()));
+  await fc.assert(
+    fc.asyncProperty(
+      fc.dictionary(fc.string({ unit: "grapheme" }).filter((name) => !known.has(name)), fc.jsonValue()),
+      fc.constantFrom(0, 2),
+      async (extras, indent) => {
+        const text = JSON.stringify({ ...extras, ...plan({ slug: "property" }) }, null, indent);
+        await putPlans(pool, readPlanFile(new TextEncoder().encode(text)));
+        const stored = (await readPlans(pool)).find(({ slug }) => slug === "property");
+        assert.equal(stored?.json, JSON.stringify(JSON.parse(text)));
+      },
+    ),
+    { numRuns: 50 },
+  );
+  await pool.close();
+});
+
+test("the service's role reads plans and cannot change one", async () => {
+  const [rights] = await sql`
+    select has_table_privilege('lead_service', 'plan', 'select') as reads,
+      has_table_privilege('lead_service', 'plan', 'insert') or has_table_privilege('lead_service', 'plan', 'update')
+        or has_table_privilege('lead_service', 'plan', 'delete') as writes`;
+  assert.deepEqual({ ...rights }, { reads: true, writes: false });
+});
