@@ -7,6 +7,7 @@
 
 import { randomInt, randomUUID } from "node:crypto";
 import type { Config } from "./config.ts";
+import { limits } from "./contract/limits.ts";
 import { type Delivery, startDelivery } from "./delivery/delivery.ts";
 import type { Log } from "./log.ts";
 import { AcceptStore } from "./store/accept.ts";
@@ -14,6 +15,7 @@ import { requireUsableDatabase } from "./store/check.ts";
 import { Committer } from "./store/committer.ts";
 import { Heartbeat } from "./store/heartbeat.ts";
 import { KeyStore } from "./store/keys.ts";
+import { PlanSnapshot } from "./store/plan_snapshot.ts";
 import { readReference, ReferenceReader } from "./store/reference.ts";
 import { describeError, Pool } from "./store/sql.ts";
 import { Totals } from "./store/totals.ts";
@@ -36,6 +38,7 @@ export interface Store {
   readonly keys: KeyStore;
   readonly totals: Totals;
   readonly upkeep: Upkeep;
+  readonly plans: PlanSnapshot;
   /** `null` without an actions tier. */
   readonly delivery: Delivery | null;
   /** Finishes commits and deliveries under way, the latter for at most `graceMs`, and closes the connections. */
@@ -49,6 +52,8 @@ interface Pools {
   readonly lookups: Pool;
   /** The snapshot, the totals and the listener's beats: nobody waits for them. */
   readonly background: Pool;
+  /** The plans and the checkout. */
+  readonly plans: Pool;
 }
 
 /**
@@ -62,6 +67,7 @@ export async function openStore(config: Config, log: Log): Promise<Store> {
   let heartbeat: Heartbeat | null = null;
   const pools = openPools(config, { node, log, isAway: () => heartbeat !== null && !heartbeat.writable });
   const { accepts, lookups, background } = pools;
+  const plans = openPlans(pools.plans, log);
   try {
     await requireUsableDatabase(background);
     const reference = new ReferenceReader(background, nowMs, await readReference(background, nowMs));
@@ -77,8 +83,8 @@ export async function openStore(config: Config, log: Log): Promise<Store> {
         delivery?.wake(new Set(entries.map((entry) => entry.tenantId)));
       },
     });
-    const beating = heartbeat = openHeartbeat(config, { committer, pools, log });
-    await beating.start();
+    const beating = heartbeat = openHeartbeat(config, { committer, pools, plans, log });
+    await Promise.all([beating.start(), plans.read()]);
     delivery = openDelivery(config, { node, background, log });
     const totals = new Totals(
       background,
@@ -90,6 +96,7 @@ export async function openStore(config: Config, log: Log): Promise<Store> {
     });
     return {
       reference,
+      plans,
       upkeep,
       delivery,
       committer,
@@ -100,6 +107,7 @@ export async function openStore(config: Config, log: Log): Promise<Store> {
         await committer.idle();
         await delivery?.close(graceMs);
         reference.close();
+        plans.close();
         await totals.close();
         await Promise.all([
           beating.close(),
@@ -107,11 +115,13 @@ export async function openStore(config: Config, log: Log): Promise<Store> {
           accepts.close(),
           lookups.close(),
           background.close(),
+          pools.plans.close(),
         ]);
       },
     };
   } catch (error) {
-    await Promise.all([accepts.close(), lookups.close(), background.close()]);
+    plans.close();
+    await Promise.all([accepts.close(), lookups.close(), background.close(), pools.plans.close()]);
     throw error;
   }
 }
@@ -131,12 +141,22 @@ function openPools(
     }),
     lookups: open("lookup"),
     background: open("background"),
+    plans: open("plans"),
   };
+}
+
+function openPlans(pool: Pool, log: Log): PlanSnapshot {
+  return new PlanSnapshot({
+    pool,
+    nowMs,
+    ageMaxMs: limits.plansSnapshotAgeMaxMs,
+    onFailure: (error) => log.error("plans_unreadable", { cause: describeError(error) }),
+  });
 }
 
 function openHeartbeat(
   { databaseUrl }: Config,
-  { committer, pools, log }: { committer: Committer; pools: Pools; log: Log },
+  { committer, pools, plans, log }: { committer: Committer; pools: Pools; plans: PlanSnapshot; log: Log },
 ): Heartbeat {
   return new Heartbeat({
     databaseUrl,
@@ -148,11 +168,15 @@ function openHeartbeat(
         pools.accepts.renew(renewGraceMs);
         pools.lookups.renew(renewGraceMs);
         pools.background.renew(renewGraceMs);
+        pools.plans.renew(renewGraceMs);
       } else {
         log.error("store_not_writable", { cause: describeError(cause) });
         committer.refuseWaiting();
         // Lookups fail fast as commits do.
         pools.lookups.leaveStuck(0);
+        // The feed finds out at once whether the plans can be read all the same.
+        pools.plans.leaveStuck(0);
+        void plans.read();
       }
     },
   });

@@ -73,7 +73,7 @@ function publicSurfaces(config: Config, store: Store, state: State): PlacedSurfa
   return [
     place("intake", intake(config, store, state), ({ requestId }) => refuse("not_accepting", { requestId })),
     place("forms", formsRouter({ nowMs }), notAccepting),
-    place("subscription", plansRouter({ nowMs }), notAccepting),
+    place("subscription", plansRouter({ plans: () => store.plans.current }), notAccepting),
     place("site", siteRouter({ dir: config.siteDir }), () => text(503, "Not available\n")),
   ];
 }

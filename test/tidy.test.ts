@@ -31,7 +31,7 @@ const floors: Readonly<Record<string, readonly string[]>> = {
   // The surfaces: never one another.
   intake: ["contract", "lead", "http", "store", "gate"],
   forms: ["contract", "lead", "http", "store", "gate"],
-  plans: ["contract", "http", "store"],
+  plans: ["contract", "lead", "http", "store", "gate"],
   site: ["contract", "http", "store"],
   ops: ["contract", "http", "store"],
   playground: ["contract", "lead", "http"],

@@ -45,6 +45,10 @@ export const limits = {
   jsonDepthMax: 64,
   /** `Cache-Control: max-age` of the vocabulary. */
   vocabularyMaxAgeSeconds: 300,
+  /** `Cache-Control: max-age` of the plan feed. Source: DECISIONS, Plans, checkout, site. */
+  plansMaxAgeSeconds: 300,
+  /** The oldest snapshot that the plan feed is served from, in milliseconds. */
+  plansSnapshotAgeMaxMs: 5_000,
   /** `Cache-Control: max-age` of the published documents. Chosen: as the vocabulary's, because they change as seldom. */
   documentMaxAgeSeconds: 300,
   /** The longest wait of a client between its retries. */

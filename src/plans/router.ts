@@ -4,19 +4,25 @@
  * @module
  */
 
-import { json } from "../http/reply.ts";
 import { Router } from "../http/router.ts";
+import { anyOrigin, planFeedHandler } from "./feed.ts";
+import { refusePlan } from "./reply.ts";
 
 /** What the routes work with. */
 export interface PlansParts {
-  /** A monotonic clock in milliseconds. */
-  readonly nowMs: () => number;
+  /** The plans as the text of a JSON array, or `null` when the store cannot be read. */
+  readonly plans: () => string | null;
 }
 
-/** The surface's routes. */
-export function plansRouter(_parts: PlansParts): Router {
+/**
+ * The surface's routes. There is no catalog: 404, as the specification has it.
+ *
+ * Source: SPEC, Subscription plan feed, catalog and checkout.
+ */
+export function plansRouter(parts: PlansParts): Router {
   return new Router({
-    notFound: ({ requestId }) => json(404, { error: "not_found", request_id: requestId }),
-    methodNotAllowed: ({ requestId }) => json(405, { error: "method_not_allowed", request_id: requestId }),
-  });
+    notFound: ({ requestId }) => refusePlan("not_found", { requestId }),
+    methodNotAllowed: ({ requestId }) => refusePlan("method_not_allowed", { requestId, headers: anyOrigin }),
+  })
+    .get("/api/plans", planFeedHandler(parts.plans));
 }

@@ -5,6 +5,7 @@
  * @module
  */
 
+import type postgres from "postgres";
 import type { Pool } from "./sql.ts";
 
 /** How often a plan may be paid. Source: DECISIONS, Plans, checkout, site. */
@@ -34,6 +35,7 @@ export interface Plan {
 }
 
 const deadlineMs = 2_000;
+const order = (sql: postgres.Sql) => sql`order by customer collate "C", amount_cents, slug collate "C"`;
 
 /**
  * All plans, by customer, then price, then slug. Chosen: an order that depends on nothing but the plans, so that every
@@ -53,8 +55,9 @@ export async function readPlans(pool: Pool): Promise<Plan[]> {
         body: string;
       }[]
     >`
-      select slug, name, customer, amount_cents, billing_interval, body::text as body from plan
-      order by customer collate "C", amount_cents, slug collate "C"`);
+      select slug, name, customer, amount_cents, billing_interval, body::text as body from plan ${
+      order(sql)
+    }`);
   return rows.map((row) => ({
     slug: row.slug,
     name: row.name,
@@ -65,4 +68,12 @@ export async function readPlans(pool: Pool): Promise<Plan[]> {
       .map(({ title, detail }) => ({ title, detail })),
     json: row.body,
   }));
+}
+
+/** All plans in the order of {@linkcode readPlans}, as the text of one JSON array. Throws what it throws. */
+export async function readPlansText(pool: Pool): Promise<string> {
+  const [row] = await pool.run(deadlineMs, (sql) =>
+    sql<{ plans: string }[]>`
+      select coalesce(string_agg(body::text, ',' ${order(sql)}), '') as plans from plan`);
+  return `[${row?.plans ?? ""}]`;
 }

@@ -1,0 +1,191 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { type Answer, type RequestOptions, send } from "../support/client.ts";
+import { ownPostgres } from "../support/database.ts";
+import { ctl, type RunningServer } from "../support/server.ts";
+import { until } from "../support/until.ts";
+import { World } from "./world.ts";
+
+const own = await ownPostgres();
+const world = await World.open(own.url);
+const folder = mkdtempSync(join(tmpdir(), "lead-intake-plans-"));
+after(async () => {
+  await world.close();
+  await own.stop();
+  rmSync(folder, { recursive: true });
+});
+world.expectLogged("totals_kept");
+const first = await world.start();
+const second = await world.start();
+const on = { databaseUrl: world.database.url };
+
+async function ask(
+  path: string,
+  options: RequestOptions = {},
+  server: RunningServer = first,
+): Promise<Answer> {
+  const answer = await send(`${server.urls.subscription}${path}`, options);
+  assert.ok(answer.headers["x-request-id"]);
+  if (answer.status >= 400 && options.method !== "HEAD") {
+    assert.equal(answer.headers["content-type"], "application/json");
+    assert.equal(answer.headers["cache-control"], "no-store");
+    assert.deepEqual(Object.keys(answer.json), ["error", "request_id"]);
+    assert.equal(answer.json.request_id, answer.headers["x-request-id"]);
+  }
+  return answer;
+}
+
+async function put(text: string): Promise<void> {
+  const file = join(folder, "plans.json");
+  writeFileSync(file, text);
+  await ctl(["plan", "put", file], on);
+}
+
+const basic = '{"slug":"basic","name":"Básico","customer":"acme","amount_cents":2900,"interval":"month",' +
+  '"items":[{"title":"Leads","detail":"100","icon":"\\u2713"}],"tax":1.10,"sku":12345678901234567890,' +
+  '"__proto__":{"nul":"\\u0000"}}';
+const yearly =
+  '{"interval":"year","slug":"yearly","name":"Yearly","customer":"acme","amount_cents":29000,"items":[]}';
+
+test("GET /api/plans answers [] while there is no plan, for any site's scripts, to be kept for 300 s", async () => {
+  const { status, headers, text } = await ask("/api/plans");
+  assert.deepEqual([status, text], [200, "[]"]);
+  assert.equal(headers["content-type"], "application/json");
+  assert.equal(headers["cache-control"], "public, max-age=300");
+  assert.equal(headers["access-control-allow-origin"], "*");
+  assert.match(String(headers.etag), /^"[\w-]{22}"$/);
+});
+
+test("a plan put by ctl is served by every node within 5 s, as it was written, in one order and with one ETag", async () => {
+  await put(`[${yearly},\n ${basic.replaceAll(",", ", ")}]`);
+  for (const server of [first, second]) {
+    await until(async () => (await ask("/api/plans", {}, server)).text === `[${basic},${yearly}]`, {
+      deadlineMs: 5_000,
+    });
+  }
+  const [one, other] = await Promise.all([first, second].map((server) => ask("/api/plans", {}, server)));
+  assert.equal(one?.headers.etag, other?.headers.etag);
+  assert.equal(one?.headers["content-length"], String(Buffer.byteLength(`[${basic},${yearly}]`)));
+});
+
+test("the query is ignored, no key is needed, and HEAD has the headers of GET", async () => {
+  const got = await ask("/api/plans?slug=basic&x=%00", { key: "nonsense" });
+  assert.deepEqual(got.json.map(({ slug }: { slug: string }) => slug), ["basic", "yearly"]);
+  const head = await ask("/api/plans", { method: "HEAD" });
+  assert.deepEqual([head.status, head.text], [200, ""]);
+  for (const name of ["content-type", "content-length", "cache-control", "etag", "vary"]) {
+    assert.equal(head.headers[name], got.headers[name], name);
+  }
+});
+
+test("If-None-Match: 304 without a body for the tag, alone, in a list, weak, or *; 200 for any other", async () => {
+  const { headers } = await ask("/api/plans");
+  const tag = String(headers.etag);
+  for (
+    const [sent, status] of [
+      [tag, 304],
+      [`W/${tag}`, 304],
+      [`"other", ${tag}`, 304],
+      [`"a,b",W/${tag} , "c"`, 304],
+      ["*", 304],
+      [" * ", 304],
+      ['"other"', 200],
+      [tag.slice(1, -1), 200],
+      [`"${tag}"`, 200],
+      ['"*"', 200],
+      ["", 200],
+    ] as const
+  ) {
+    for (const method of ["GET", "HEAD"]) {
+      const answer = await ask("/api/plans", { method, headers: { "If-None-Match": sent } });
+      assert.equal(answer.status, status, `${method} ${sent}`);
+      if (status === 200) continue;
+      assert.equal(answer.text, "");
+      for (const name of ["etag", "cache-control", "vary", "access-control-allow-origin"]) {
+        assert.equal(answer.headers[name], headers[name], name);
+      }
+      assert.equal(answer.headers["content-type"], undefined);
+    }
+  }
+});
+
+test("Accept-Encoding: gzip gets the same bytes packed, under a tag of their own", async () => {
+  const plain = await ask("/api/plans");
+  assert.equal(plain.headers["content-encoding"], undefined);
+  const packed = await fetch(`${first.urls.subscription}/api/plans`, {
+    headers: { "Accept-Encoding": "gzip, br" },
+  });
+  assert.equal(packed.headers.get("content-encoding"), "gzip");
+  assert.equal(await packed.text(), plain.text);
+  const tag = String(packed.headers.get("etag"));
+  assert.notEqual(tag, plain.headers.etag);
+  const headers = { "Accept-Encoding": "gzip", "If-None-Match": tag };
+  assert.equal((await ask("/api/plans", { headers })).status, 304);
+  assert.equal((await ask("/api/plans", { headers: { "If-None-Match": tag } })).status, 200);
+  for (const refused of ["gzip;q=0", "identity, *;q=0", "br"]) {
+    const answer = await ask("/api/plans", { headers: { "Accept-Encoding": refused } });
+    assert.equal(answer.headers["content-encoding"], undefined, refused);
+    assert.equal(answer.text, plain.text);
+  }
+});
+
+test("other methods are 405 with Allow; the catalog and every other path are 404", async () => {
+  for (const method of ["POST", "PUT", "PATCH", "DELETE", "OPTIONS"]) {
+    const answer = await ask("/api/plans", { method });
+    assert.equal(answer.status, 405);
+    assert.equal(answer.headers.allow, "GET, HEAD");
+    assert.equal(answer.json.error, "method_not_allowed");
+  }
+  for (
+    const path of ["/api/catalog", "/api/plans/", "/api/plans/basic", "/api", "/", "/v1/intake", "/healthz"]
+  ) {
+    for (const method of ["GET", "POST", "HEAD"]) {
+      assert.equal((await ask(path, { method })).status, 404, `${method} ${path}`);
+    }
+  }
+});
+
+test("with the store away the feed is 503 and never [], and comes back by itself", async () => {
+  const { headers, text } = await ask("/api/plans");
+  own.freeze();
+  const away = await until(async () => {
+    const answer = await ask("/api/plans", { headers: { "If-None-Match": String(headers.etag) } });
+    if (answer.status === 503) return answer;
+    assert.equal(answer.status, 304, "until the store is known to be away, the last snapshot");
+    return null;
+  }, { deadlineMs: 4_000 });
+  assert.equal(away.json.error, "not_accepting");
+  assert.equal(away.headers["access-control-allow-origin"], "*");
+  assert.equal(away.headers.etag, undefined);
+  own.thaw();
+  const back = await until(async () => {
+    const answer = await ask("/api/plans");
+    return answer.status === 200 ? answer : null;
+  }, { deadlineMs: 5_000 });
+  assert.equal(back.text, text);
+  assert.equal(back.headers.etag, headers.etag);
+});
+
+test("a store that is read-only can be read: the feed goes on", async () => {
+  const health = async () => (await send(`${first.url}/healthz`)).json.store_writable;
+  const readOnly = async (yes: boolean) => {
+    await world.sql`set default_transaction_read_only = off`;
+    await world.sql.unsafe(`alter system set default_transaction_read_only = ${yes ? "on" : "off"}`);
+    await world.sql`select pg_reload_conf()`;
+  };
+  await readOnly(true);
+  await until(async () => await health() === false);
+  assert.equal((await ask("/api/plans")).status, 200);
+  await readOnly(false);
+  await until(async () => await health() === true);
+});
+
+test("plans that cannot be read are 503, whatever else the store does", async () => {
+  await world.sql`alter table plan rename to plan_gone`;
+  await until(async () => (await ask("/api/plans")).status === 503, { deadlineMs: 3_000 });
+  await world.sql`alter table plan_gone rename to plan`;
+  await until(async () => (await ask("/api/plans")).status === 200, { deadlineMs: 3_000 });
+});
