@@ -8,6 +8,7 @@ import { BodyBuffer, emptyBody, incomplete, tooLarge } from "./body.ts";
 import type { Deadline, Timed } from "./deadlines.ts";
 import { type Edge, EdgeExchange, HandlerTimeout, type Peer } from "./edge.ts";
 import type { Body, Reply } from "./exchange.ts";
+import { dropBody } from "./reply.ts";
 import { isHost, parseTarget } from "./target.ts";
 
 /** A client that sends nothing for this long after its answer is ready waits for it. */
@@ -24,6 +25,8 @@ export class DenoExchange extends EdgeExchange implements Timed {
   isCutShort = false;
   /** The client went away while its body was read, or before it had all of a stream. */
   isGone = false;
+  /** Ends the stream that is being sent. */
+  cut: () => void = () => {};
   /** The body that is being read, or was. */
   bodyRead: Promise<Body> | null = null;
   readonly #request: Request;
@@ -52,8 +55,14 @@ export class DenoExchange extends EdgeExchange implements Timed {
   /** The handler's reply, or the fault reply when it has not answered in time. */
   answer(): Promise<Reply> {
     return new Promise((resolve) => {
-      this.#reply = resolve;
-      this.edge.answer(this).then(resolve);
+      let isAnswered = false;
+      this.#reply = (reply) => {
+        // Too late, and what it has open is closed.
+        if (isAnswered) dropBody(reply.body);
+        isAnswered = true;
+        resolve(reply);
+      };
+      this.edge.answer(this).then(this.#reply);
     });
   }
 

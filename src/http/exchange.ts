@@ -37,13 +37,18 @@ export interface Exchange {
   params: Readonly<Record<string, string>>;
 }
 
-/** An answer. The adapter adds `X-Request-Id` and `Content-Length`. */
+/** An answer. The adapter adds `X-Request-Id`, and `Content-Length` when the length is known. */
 export interface Reply {
   readonly status: number;
   /** Names in their usual spelling, values as Latin-1 text. */
   readonly headers: Readonly<Record<string, string>>;
   /** Text goes out as UTF-8; a stream is closed when the client goes away. */
   readonly body: string | Uint8Array | ReadableStream<Uint8Array> | null;
+  /**
+   * The length of a stream in bytes, when it is known, and that of a body which the answer to a HEAD leaves out.
+   * A stream that turns out to have another length is cut off: the client sees that it has not all of it.
+   */
+  readonly length?: number;
 }
 
 /** Answers one request. What it throws is answered with the surface's fault reply and logged. */

@@ -181,7 +181,7 @@ export class NodeExchange extends EdgeExchange implements Timed {
       body = null;
     }
     if (body instanceof ReadableStream) {
-      this.#stream(body);
+      this.#stream(body, length);
       return;
     }
     this.#bytes = body === null ? 0 : length as number;
@@ -221,7 +221,7 @@ export class NodeExchange extends EdgeExchange implements Timed {
     this.#body?.discard(() => isHttp2 || response.end());
   }
 
-  async #stream(body: ReadableStream<Uint8Array>): Promise<void> {
+  async #stream(body: ReadableStream<Uint8Array>, length: number | null): Promise<void> {
     const { requests, stalls } = this.#connections;
     this.#reader = body.getReader();
     requests.remove(this);
@@ -232,7 +232,7 @@ export class NodeExchange extends EdgeExchange implements Timed {
       if (!this.#isClosed) stalls.add(this, performance.now());
     };
     try {
-      await pump(this.#reader, { response: this.#response, onChunk });
+      await pump(this.#reader, { response: this.#response, length, onChunk });
     } catch (error) {
       this.edge.report(error, this);
       this.destroy();

@@ -57,11 +57,14 @@ export function dropBody(body: Reply["body"]): void {
   if (body instanceof ReadableStream && !body.locked) body.cancel().catch(() => {});
 }
 
-/** The length of a body in bytes; `null` for a stream. */
-export function lengthOf(body: Reply["body"]): number | null {
-  if (body === null) return 0;
+/**
+ * The length of a reply's body in bytes, that of what a GET would get in the answer to a HEAD; `null` for a stream
+ * that does not tell, and for no body in the answer to a HEAD.
+ */
+export function lengthOf({ body, length }: Reply, isHead: boolean): number | null {
   if (typeof body === "string") return Buffer.byteLength(body);
-  return body instanceof Uint8Array ? body.byteLength : null;
+  if (body instanceof Uint8Array) return body.byteLength;
+  return body === null && !isHead ? 0 : length ?? null;
 }
 
 /** The headers of a reply as Node takes them, names and values in turn, and the length of its body. */
@@ -72,9 +75,7 @@ export function headersOf(
   const headers: string[] = [];
   for (const name in reply.headers) headers.push(name, reply.headers[name] as string);
   headers.push("X-Request-Id", options.requestId);
-  const length = lengthOf(reply.body);
-  // The answer to a HEAD has the length of what a GET would get, which no body does not tell.
-  const isKnown = length !== null && !(options.isHead && reply.body === null);
-  if (isKnown && !isBodiless(reply.status)) headers.push("Content-Length", String(length));
+  const length = lengthOf(reply, options.isHead);
+  if (length !== null && !isBodiless(reply.status)) headers.push("Content-Length", String(length));
   return { headers, length };
 }

@@ -19,10 +19,11 @@ import { dropBody, isBodiless, lengthOf } from "./reply.ts";
 export function serveDeno(options: ListenOptions): Promise<Listener> {
   const edge = new Edge(options);
   const requests = new Deadlines<DenoExchange>(edge.bounds.requestTimeoutMs);
-  const sweeper = setInterval(
-    () => requests.sweep(performance.now(), (exchange) => exchange.expire()),
-    edge.bounds.sweepIntervalMs,
-  );
+  const stalls = new Deadlines<DenoExchange>(edge.bounds.stallTimeoutMs);
+  const sweeper = setInterval(() => {
+    requests.sweep(performance.now(), (exchange) => exchange.expire());
+    stalls.sweep(performance.now(), (exchange) => exchange.cut());
+  }, edge.bounds.sweepIntervalMs);
   Deno.unrefTimer(sweeper);
   const abort = new AbortController();
   let isDraining = false;
@@ -43,7 +44,7 @@ export function serveDeno(options: ListenOptions): Promise<Listener> {
       : await exchange.answer();
     requests.remove(exchange);
     await exchange.discard();
-    return respond(exchange, reply, { info, isClosing: isDraining || exchange.isCutShort });
+    return respond(exchange, reply, { info, stalls, isClosing: isDraining || exchange.isCutShort });
   });
   const { hostname, port } = server.addr;
   return Promise.resolve({
@@ -51,11 +52,20 @@ export function serveDeno(options: ListenOptions): Promise<Listener> {
     port,
     async close(graceMs) {
       isDraining = true;
-      const cut = setTimeout(() => abort.abort(), graceMs);
+      let isShuttingDown = false;
+      const { promise: isCut, resolve: cut } = Promise.withResolvers<void>();
+      const timer = setTimeout(() => {
+        // Deno can do only one of the two: behind `shutdown` this would end the process with a BadResource.
+        if (!isShuttingDown) abort.abort();
+        for (const exchange of stalls.members()) exchange.cut();
+        cut();
+      }, graceMs);
       // `shutdown` would cut off the bodies that are being read: they come first.
       await Promise.race([Promise.all(requests.members().map(({ bodyRead }) => bodyRead)), server.finished]);
-      await server.shutdown();
-      clearTimeout(cut);
+      isShuttingDown = true;
+      // It waits for those who have stopped reading, whose connections end with the process.
+      await Promise.race([server.shutdown(), isCut]);
+      clearTimeout(timer);
       clearInterval(sweeper);
     },
   });
@@ -64,11 +74,16 @@ export function serveDeno(options: ListenOptions): Promise<Listener> {
 function respond(
   exchange: DenoExchange,
   reply: Reply,
-  how: { info: Deno.ServeHandlerInfo<Deno.NetAddr>; isClosing: boolean },
+  how: {
+    info: Deno.ServeHandlerInfo<Deno.NetAddr>;
+    stalls: Deadlines<DenoExchange>;
+    isClosing: boolean;
+  },
 ): Response {
   let bytes = 0;
+  const onChunk = (length: number) => bytes += length;
   const sent: Reply = reply.body instanceof ReadableStream
-    ? { ...reply, body: watched(reply.body, exchange, (length) => bytes += length) }
+    ? { ...reply, body: watched(reply.body, { exchange, stalls: how.stalls, onChunk }) }
     : reply;
   const built = build(exchange, sent, how.isClosing);
   bytes += built.bytes;
@@ -78,21 +93,55 @@ function respond(
   return built.response;
 }
 
-/** The same stream, whose chunks are counted and whose cancelling is noticed: `completed` does not tell. */
+/**
+ * The same stream, whose chunks are counted and whose cancelling is noticed: `completed` does not tell. A client
+ * that takes nothing for too long, or a source that gives nothing, ends it; Deno closes the connection when it next
+ * looks at it.
+ */
 function watched(
   stream: ReadableStream<Uint8Array>,
-  exchange: DenoExchange,
-  onChunk: (bytes: number) => void,
+  options: {
+    exchange: DenoExchange;
+    stalls: Deadlines<DenoExchange>;
+    onChunk: (bytes: number) => void;
+  },
 ): ReadableStream<Uint8Array> {
+  const { exchange, stalls, onChunk } = options;
   const reader = stream.getReader();
+  const wait = () => {
+    stalls.remove(exchange);
+    stalls.add(exchange, performance.now());
+  };
   return new ReadableStream({
+    start(controller) {
+      exchange.cut = () => {
+        exchange.isGone = true;
+        controller.error(new Error("The client has stalled"));
+        reader.cancel().catch(() => {});
+      };
+      wait();
+    },
     async pull(controller) {
-      const { done, value } = await reader.read();
-      if (done) return controller.close();
-      onChunk(value.byteLength);
-      controller.enqueue(value);
+      wait();
+      try {
+        const { done, value } = await reader.read();
+        if (exchange.isGone) return;
+        if (!done) {
+          onChunk(value.byteLength);
+          controller.enqueue(value);
+          return;
+        }
+      } catch (error) {
+        stalls.remove(exchange);
+        exchange.isGone = true;
+        exchange.edge.report(error, exchange);
+        throw error;
+      }
+      stalls.remove(exchange);
+      controller.close();
     },
     cancel() {
+      stalls.remove(exchange);
       exchange.isGone = true;
       return reader.cancel();
     },
@@ -120,11 +169,9 @@ function buildOnce(
   const { status } = reply;
   const headers = Object.entries(reply.headers);
   const { body } = reply;
-  const length = lengthOf(body);
   const isHead = exchange.method === "HEAD";
-  if (length !== null && !isBodiless(status) && !(isHead && body === null)) {
-    headers.push(["Content-Length", String(length)]);
-  }
+  const length = lengthOf(reply, isHead);
+  if (length !== null && !isBodiless(status)) headers.push(["Content-Length", String(length)]);
   headers.push(["X-Request-Id", exchange.requestIdHeader]);
   // Deno.serve says it by itself to a client that has asked for it.
   const isAskedFor = /\bclose\b/i.test(exchange.header("connection") ?? "");
@@ -132,5 +179,6 @@ function buildOnce(
   const isSent = !isHead && !isBodiless(status);
   if (!isSent) dropBody(body);
   const response = new Response(isSent ? body as BodyInit | null : null, { status, headers });
-  return { response, bytes: isSent ? length ?? 0 : 0 };
+  const isStream = body instanceof ReadableStream;
+  return { response, bytes: isSent && !isStream ? length ?? 0 : 0 };
 }

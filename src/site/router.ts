@@ -6,6 +6,7 @@
 
 import { text } from "../http/reply.ts";
 import { Router } from "../http/router.ts";
+import { staticFiles } from "../http/static_file.ts";
 
 /** What the routes work with. */
 export interface SiteParts {
@@ -13,10 +14,33 @@ export interface SiteParts {
   readonly dir: string;
 }
 
-/** The surface's routes. */
-export function siteRouter(_parts: SiteParts): Router {
+/**
+ * What pages may do: the site's own files and styles, nothing of anybody else's. The JSON-LD in a page is data,
+ * which `script-src` does not stop.
+ */
+const pagePolicy = [
+  "default-src 'self'",
+  "style-src 'self' 'unsafe-inline'",
+  "img-src 'self' data:",
+  "object-src 'none'",
+  "base-uri 'none'",
+  "form-action 'self'",
+  "frame-ancestors 'none'",
+].join("; ");
+
+const headersOfType = {
+  "text/html": {
+    "Content-Security-Policy": pagePolicy,
+    "Referrer-Policy": "strict-origin-when-cross-origin",
+  },
+  // A picture that is opened by itself is a document, and may hold scripts.
+  "image/svg+xml": { "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; sandbox" },
+};
+
+/** The surface's routes: `GET` and `HEAD` of every file; `OPTIONS` is 405 like any other method. */
+export function siteRouter({ dir }: SiteParts): Router {
   return new Router({
     notFound: () => text(404, "Not found\n"),
     methodNotAllowed: () => text(405, "Method not allowed\n"),
-  });
+  }).get("/*", staticFiles({ folder: dir, mediaTypes: { data: "application/vnd.sqlite3" }, headersOfType }));
 }

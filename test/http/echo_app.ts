@@ -11,6 +11,7 @@ import type { Access, Bounds, CertificateEvent, Listener, Surface, TlsFiles } fr
 import { json, text } from "#src/http/reply.ts";
 import { Router } from "#src/http/router.ts";
 import { listen } from "#src/http/serve.ts";
+import { staticFiles } from "#src/http/static_file.ts";
 
 /** What a test may vary. */
 export interface Settings {
@@ -21,6 +22,8 @@ export interface Settings {
   readonly trustedProxies?: string;
   /** The hosts of surface "one"; with it there is a surface "two" at two.test. */
   readonly hosts?: readonly string[];
+  /** Serve the files of this folder, and nothing else. */
+  readonly folder?: string;
   /** Hooks that throw. */
   readonly throwing?: readonly ("generate" | "refuse" | "access" | "fault")[];
 }
@@ -34,7 +37,11 @@ export type AppEvent =
 
 /** Starts it on a free port of 127.0.0.1. */
 export function startEcho(settings: Settings, report: (event: AppEvent) => void): Promise<Listener> {
-  const one = surface("one", settings.hosts ?? [], routes(settings, report));
+  const { folder } = settings;
+  const routed = folder === undefined
+    ? routes(settings, report)
+    : router().get("/*", staticFiles({ folder }));
+  const one = surface("one", settings.hosts ?? [], routed);
   const two = surface("two", ["two.test"], router().get("/name", () => text(200, "two")));
   let made = 0;
   const hook = (name: string): void => {

@@ -26,11 +26,14 @@ export type Place = "node" | "deno";
 /** A running echo app. */
 export interface App {
   readonly port: number;
+  /** The process it runs in. */
+  readonly pid: number;
   /** The next event that fits, looking back to the last one taken. */
   next<T extends AppEvent>(fits: (event: AppEvent) => event is T): Promise<T>;
   access(fits?: (access: Access) => boolean): Promise<Access>;
   readonly events: AppEvent[];
-  close(graceMs?: number): Promise<void>;
+  /** On Deno it gives the exit code. */
+  close(graceMs?: number): Promise<number | null | void>;
 }
 
 /** Starts the echo app. */
@@ -60,15 +63,15 @@ export async function startApp(place: Place, settings: Settings = {}): Promise<A
   if (place === "node") {
     const listener = await startEcho({ runtime: "node", ...settings }, report);
     const close = (graceMs = 0) => within(listener.close(graceMs), "close");
-    return { port: listener.port, events, next, access, close };
+    return { port: listener.port, pid: process.pid, events, next, access, close };
   }
   const { port, child } = await spawnDeno(settings, report);
   const close = async () => {
-    const exit = new Promise<void>((resolve) => child.once("exit", () => resolve()));
+    const exit = new Promise<number | null>((resolve) => child.once("exit", resolve));
     child.kill("SIGTERM");
-    await within(exit, "exit of the app");
+    return await within(exit, "exit of the app");
   };
-  return { port, events, next, access, close };
+  return { port, pid: child.pid as number, events, next, access, close };
 }
 
 async function spawnDeno(
