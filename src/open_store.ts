@@ -10,7 +10,7 @@ import type { Config } from "./config.ts";
 import { limits } from "./contract/limits.ts";
 import { type Delivery, startDelivery } from "./delivery/delivery.ts";
 import type { Log } from "./log.ts";
-import { AcceptStore } from "./store/accept.ts";
+import { AcceptStore, isQueued } from "./store/accept.ts";
 import { requireUsableDatabase } from "./store/check.ts";
 import { Committer } from "./store/committer.ts";
 import { Heartbeat } from "./store/heartbeat.ts";
@@ -80,7 +80,7 @@ export async function openStore(config: Config, log: Log): Promise<Store> {
       onRefused: (error) => log.error("entry_refused", { cause: describeError(error) }),
       onCommitted: (entries) => {
         heartbeat?.wrote();
-        delivery?.wake(new Set(entries.map((entry) => entry.tenantId)));
+        delivery?.wake(new Set(entries.filter(isQueued).map(({ tenantId }) => tenantId)));
       },
     });
     const beating = heartbeat = openHeartbeat(config, { committer, pools, plans, log });

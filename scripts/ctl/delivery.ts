@@ -30,6 +30,7 @@ export function deliveryJson(delivery: Delivery) {
       return { state, due_at: delivery.dueAt, reason: delivery.reason, attempts };
     case "sending":
       return { state, lease_until: delivery.leaseUntil, attempts };
+    case "held":
     case "delivered":
       return { state, attempts };
     case "dead":
@@ -75,6 +76,8 @@ function next({ eventId, tenant, delivery }: StoredEvent): [string, string][] {
     }
     case "sending":
       return [["now", `attempt ${number} is under way, until ${spaced(delivery.leaseUntil)} at most`]];
+    case "held":
+      return [["held", `not delivered; ctl form release ${eventId} sends it`]];
     case "delivered":
       return delivery.attempts.at(-1)?.outcome === "delivered" ? [] : [["", "delivered"]];
     case "dead": {

@@ -5,7 +5,7 @@
  */
 
 import { type ListedEvent, listLeads, readEvents, type StoredEvent } from "#src/store/admin/events.ts";
-import { type Command, Refused } from "./command.ts";
+import { type Command, Refused, WrongUsage } from "./command.ts";
 import { deliveryJson, deliveryText } from "./delivery.ts";
 import { optionalTenantId } from "./tenant.ts";
 import { block, dollars, JsonText, record, table } from "./terminal.ts";
@@ -19,11 +19,13 @@ const list: Command = {
   positionals: [],
   options: {
     tenant: { value: "SLUG", description: "only this tenant's" },
+    kind: { value: "lead|form", description: "only leads, or only form submissions" },
     since: { value: "TIME", description: "only those received since then" },
-    limit: { value: "N", description: `at most N leads; ${listedByDefault} when left out` },
+    limit: { value: "N", description: `at most N; ${listedByDefault} when left out` },
   },
-  summary: "List accepted leads, the newest first",
+  summary: "List accepted leads and form submissions, the newest first",
   prepare(input) {
+    const kind = parseKind(input.option("kind"));
     const sinceText = input.option("since");
     const since = sinceText === undefined
       ? null
@@ -31,12 +33,13 @@ const list: Command = {
     const limit = parseCount(input.option("limit") ?? String(listedByDefault), "--limit", listedMax);
     return async (pool) => {
       const tenantId = await optionalTenantId(pool, input.option("tenant"));
-      const leads = await listLeads(pool, { tenantId, since, limit });
+      const leads = await listLeads(pool, { tenantId, kind, since, limit });
       const rows = table(
-        ["RECEIVED (UTC)", "EVENT ID", "TENANT", "SOURCE", "DELIVERY", "FLAGS"],
+        ["RECEIVED (UTC)", "EVENT ID", "KIND", "TENANT", "SOURCE", "DELIVERY", "FLAGS"],
         leads.map((lead) => [
           lead.receivedAt.slice(0, 23).replace("T", " "),
           lead.eventId,
+          lead.kind,
           lead.tenant,
           lead.source,
           lead.state,
@@ -55,12 +58,18 @@ const list: Command = {
   },
 };
 
+function parseKind(text: string | undefined): ListedEvent["kind"] | null {
+  if (text === undefined || text === "lead" || text === "form") return text ?? null;
+  throw new WrongUsage(`--kind must be lead or form: ${text}`);
+}
+
 const show: Command = {
   words: "lead show",
   positionals: ["EVENT_ID…"],
   options: {},
-  summary: "Show leads: normalized, as posted, flags, the story of their delivery",
-  notes: `The delivery is pending (due_at tells since or until when, reason why), sending,
+  summary: "Show leads and submissions: normalized, as posted, flags, the story of their delivery",
+  notes: `Of a form submission it also shows the verdict, its score and the reasons: a held one has
+the state held, and ctl form release sends it. The delivery is pending (due_at tells since or until when, reason why), sending,
 delivered or dead; its attempts stand in order. An attempt that was not spent does
 not count towards those after which a lead is dead. With several ids, --json
 prints an array in their order. When one of them does not exist, nothing is shown and
@@ -97,7 +106,24 @@ export function heading(event: Omit<ListedEvent, "state">) {
 }
 
 function eventJson(event: StoredEvent) {
-  return { ...heading(event), ...contentJson(event), delivery: deliveryJson(event.delivery) };
+  return {
+    ...heading(event),
+    ...foundJson(event),
+    ...contentJson(event),
+    delivery: deliveryJson(event.delivery),
+  };
+}
+
+/** What was found of a form submission; nothing of a lead. */
+export function foundJson({ found }: StoredEvent) {
+  if (found === null) return {};
+  return {
+    form_key: found.formKey,
+    verdict: found.verdict,
+    score: found.score,
+    reasons: found.reasons,
+    released_at: found.releasedAt,
+  };
 }
 
 /** The members that hold the content of an event: all that was accepted. */
@@ -130,6 +156,7 @@ export function eventText(event: StoredEvent): string {
       ["Source", event.source],
       ["Idempotency-Key", event.idempotencyKey ?? "-"],
       ["Flags", event.flags.join(", ") || "-"],
+      ...foundPairs(event),
       ["Delivery", event.delivery.state],
     ]),
     `What became of it\n${deliveryText(event)}`,
@@ -137,6 +164,17 @@ export function eventText(event: StoredEvent): string {
     ...(event.extra === null ? [] : [`Extra\n${block(event.extra)}`]),
     `Body as posted\n${event.raw === null ? "  erased" : block(event.raw)}`,
   ].join("\n\n");
+}
+
+function foundPairs({ found }: StoredEvent): [string, string][] {
+  if (found === null) return [];
+  const released = found.releasedAt === null ? "" : `, released ${found.releasedAt}`;
+  return [
+    ["Form", found.formKey],
+    ["Verdict", `${found.verdict}${released}`],
+    ["Score", String(found.score)],
+    ["Reasons", found.reasons.join(", ") || "-"],
+  ];
 }
 
 /** The members of a lead's JSON text for a person to read: the cost in dollars. */

@@ -1,8 +1,9 @@
 -- accept: commits a batch of events, all or nothing, and says of each what became of it.
 --
 -- One call is one transaction: key still active, dedupe decided, event, outbox row, campaign spend and unknown
--- terms. Each statement sees what committed before it began (READ COMMITTED), so after "insert … on conflict do
--- nothing" has waited for a rival, the next statement reads the rival's event.
+-- terms; of a form submission what was found of it, and no outbox row when it is held. Each statement sees what
+-- committed before it began (READ COMMITTED), so after "insert … on conflict do nothing" has waited for a rival, the
+-- next statement reads the rival's event.
 --
 -- Locks are taken in one order everywhere (keys, dedupe digests, collisions; each sorted), so
 -- two processes' batches wait for one another but never in a circle.
@@ -23,7 +24,15 @@ create or replace function accept(
   p_cost_cents int[],
   p_unknown_area text[],
   p_window_hours int,
-  p_node text default ''   -- who commits, so that its own NOTIFY tells it nothing new
+  p_node text,             -- who commits, so that its own NOTIFY tells it nothing new
+  p_form_id int[],         -- this and the next six: null for a lead, and empty when the batch is of leads alone
+  p_verdict text[],        -- clean | honeypot | spam
+  p_score int[],
+  p_reasons text[],        -- comma-separated
+  p_phone text[],
+  p_email text[],
+  p_last_name text[],
+  p_form_window_minutes int
 )
 returns table (ord int, outcome text, event_id text, received_at text, flags text)
 language plpgsql
@@ -39,6 +48,9 @@ declare
   v_received_at text;
   v_won text[];
   v_won_ord int[];
+  v_has_forms boolean := cardinality(p_form_id) > 0;
+  -- Of the events that won.
+  v_held int := 0;
 begin
   -- Revoking takes the same lock exclusively: once it returns, no event of the key can commit. An advisory lock
   -- and not the row's: waiting for it is fair, while share locks on a row can starve the one who revokes.
@@ -50,14 +62,16 @@ begin
   v_received_at := to_char(v_now at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"');
 
   -- A content window that has passed lets go of its digest.
-  if 'c' = any(p_space) then
+  if p_space && array['c', 'C'] then
     update event as e set dedupe_digest = null
     from (
       select e.event_id
       from unnest(p_key_id, p_space, p_digest::uuid[]) as b (key_id, space, digest)
       join api_key as k on k.id = b.key_id
       join event as e on e.tenant_id = k.tenant_id and e.dedupe_space = b.space::"char" and e.dedupe_digest = b.digest
-      where b.space = 'c' and e.received_at <= v_now - make_interval(hours => p_window_hours)
+      where b.space in ('c', 'C') and e.received_at <= v_now - case b.space
+        when 'c' then make_interval(hours => p_window_hours) else make_interval(mins => p_form_window_minutes)
+      end
       order by e.tenant_id, e.dedupe_digest
       for update of e
     ) as expired
@@ -89,6 +103,9 @@ begin
   queued as (
     insert into outbox (event_id, tenant_id, due_at)
     select i.event_id, i.tenant_id, v_now from inserted as i
+    -- Held ones are delivered once an operator has released them.
+    where not v_has_forms
+      or coalesce(p_verdict[('x' || substr(i.event_id, 15, 4))::bit(16)::int], 'clean') = 'clean'
   )
   select
     coalesce(array_agg(i.event_id order by i.event_id), '{}'),
@@ -96,8 +113,21 @@ begin
   into v_won, v_won_ord
   from inserted as i;
 
-  if cardinality(v_won) > 0 then
-    insert into outbox_tally (state, delta) values ('pending', cardinality(v_won));
+  if v_has_forms and cardinality(v_won) > 0 then
+    insert into submission (event_id, tenant_id, form_id, verdict, score, reasons, phone, email, last_name)
+    select
+      w.id, k.tenant_id, p_form_id[w.ord], p_verdict[w.ord], p_score[w.ord],
+      coalesce(string_to_array(nullif(p_reasons[w.ord], ''), ','), '{}'), p_phone[w.ord], p_email[w.ord],
+      p_last_name[w.ord]
+    from unnest(v_won_ord, v_won) as w (ord, id)
+    join api_key as k on k.id = p_key_id[w.ord]
+    where p_form_id[w.ord] is not null;
+
+    select count(*) into v_held from unnest(v_won_ord) as w (ord) where p_verdict[w.ord] <> 'clean';
+  end if;
+
+  if cardinality(v_won) > v_held then
+    insert into outbox_tally (state, delta) values ('pending', cardinality(v_won) - v_held);
 
     if array_remove(p_cost_cents, null) <> '{}' then
       insert into campaign_charge (campaign_id, cents)
@@ -162,4 +192,30 @@ begin
       and k.revoked_at is null
   where l.ord <> all (v_won_ord);
 end
+$$;
+
+-- As processes of the version before the forms call it, while they still run beside newer ones.
+create or replace function accept(
+  p_kind text[],
+  p_key_id int[],
+  p_space text[],
+  p_digest text[],
+  p_content text[],
+  p_idempotency_key text[],
+  p_flags text[],
+  p_lead text[],
+  p_extra text[],
+  p_raw text[],
+  p_cost_cents int[],
+  p_unknown_area text[],
+  p_window_hours int,
+  p_node text default ''
+)
+returns table (ord int, outcome text, event_id text, received_at text, flags text)
+language sql volatile
+as $$
+  select * from accept(
+    p_kind, p_key_id, p_space, p_digest, p_content, p_idempotency_key, p_flags, p_lead, p_extra, p_raw, p_cost_cents,
+    p_unknown_area, p_window_hours, p_node, '{}', '{}', '{}', '{}', '{}', '{}', '{}', 0
+  );
 $$;

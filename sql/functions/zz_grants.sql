@@ -9,7 +9,7 @@ alter default privileges in schema public grant select, insert, update, delete o
 
 -- What belongs to the operator: a service that somebody has taken over can neither issue keys, nor raise limits, nor
 -- make a sandbox of a tenant, nor change a price.
-revoke insert, update, delete on tenant, campaign, api_key, ip_limit, area, plan, schema_file from lead_service;
+revoke insert, update, delete on tenant, campaign, api_key, ip_limit, area, form, plan, schema_file from lead_service;
 grant update (last_used_at) on api_key to lead_service;
 -- What is noted stays noted.
 revoke update, delete on audit from lead_service;

@@ -116,6 +116,7 @@ function toEntry(
     raw,
     costCents: lead.cost_cents ?? null,
     unknownArea: flags.includes("project_area_unknown") ? lead.project_area ?? null : null,
+    submission: null,
   };
 }
 

@@ -8,6 +8,24 @@ import type postgres from "postgres";
 import { limits } from "../contract/limits.ts";
 import { Pool, Unavailable } from "./sql.ts";
 
+/** What was found of a form submission. A verdict other than `clean` holds it: it is stored and not delivered. */
+export interface SubmissionPart {
+  readonly formId: number;
+  readonly verdict: SubmissionVerdict;
+  readonly score: number;
+  /** Names only. */
+  readonly reasons: readonly string[];
+  /** For the operator's search; `null` where there is none. */
+  readonly contact: {
+    readonly phone: string | null;
+    readonly email: string | null;
+    readonly lastName: string | null;
+  };
+}
+
+/** Why a submission is held, or `clean`. */
+export type SubmissionVerdict = "clean" | "honeypot" | "spam";
+
 /** One event to be committed. Digests are the first 128 bits of a SHA-256, as 32 hex digits. */
 export interface Entry {
   readonly kind: "lead" | "form";
@@ -31,6 +49,8 @@ export interface Entry {
   readonly raw: string;
   readonly costCents: number | null;
   readonly unknownArea: string | null;
+  /** `null` for a lead. */
+  readonly submission: SubmissionPart | null;
 }
 
 /** What became of an {@linkcode Entry}. `receivedAt` is ISO 8601 in UTC with milliseconds. */
@@ -43,6 +63,11 @@ export type Outcome =
     readonly flags: readonly string[];
   }
   | { readonly kind: "revoked" };
+
+/** Whether an event has been handed over to the delivery with its commit. */
+export function isQueued({ submission }: Entry): boolean {
+  return submission === null || submission.verdict === "clean";
+}
 
 /** A row of the SQL function's result. `event_id` is null when a rival let go of the digest meanwhile. */
 interface AcceptRow {
@@ -133,11 +158,19 @@ export class AcceptStore {
 
 function call(sql: postgres.Sql, entries: readonly Entry[], node: string): PromiseLike<AcceptRow[]> {
   const column = <T>(pick: (entry: Entry) => T): T[] => entries.map(pick);
+  // Leads alone have nothing to send for these.
+  const hasForms = entries.some(({ submission }) => submission !== null);
+  const found = <T>(pick: (submission: SubmissionPart) => T): (T | null)[] =>
+    hasForms ? entries.map(({ submission }) => submission === null ? null : pick(submission)) : [];
   return sql<AcceptRow[]>`select * from accept(
     ${column((entry) => entry.kind)}, ${column((entry) => entry.keyId)}, ${column((entry) => entry.space)},
     ${column((entry) => entry.digest)}, ${column((entry) => entry.contentDigest)},
     ${column((entry) => entry.idempotencyKey)}, ${column((entry) => entry.flags.join(","))},
     ${column((entry) => entry.lead)}, ${column((entry) => entry.extra)}, ${column((entry) => entry.raw)},
     ${column((entry) => entry.costCents)}, ${column((entry) => entry.unknownArea)},
-    ${limits.contentWindowHours}, ${node})`;
+    ${limits.contentWindowHours}, ${node},
+    ${found(({ formId }) => formId)}, ${found(({ verdict }) => verdict)}, ${found(({ score }) => score)},
+    ${found(({ reasons }) => reasons.join(","))}, ${found(({ contact }) => contact.phone)},
+    ${found(({ contact }) => contact.email)}, ${found(({ contact }) => contact.lastName)},
+    ${limits.formContentWindowMinutes})`;
 }

@@ -94,14 +94,22 @@ test("lead show with an id that does not exist shows nothing, and names it", asy
   assert.equal(stderr, "There is no event nope; ctl lead list shows those there are\n");
 });
 
-test("lead show of a submission has submission in place of lead, and lead list leaves it out", async () => {
+test("lead show of a submission has submission in place of lead, and lead list --kind tells the two apart", async () => {
   const { event_id } = await accept(sql, acme, { kind: "form", lead: '{"message":"hi"}' });
   const shown = await ctl(["lead", "show", event_id], on);
   assert.equal(shown.kind, "form");
   assert.deepEqual(shown.submission, { message: "hi" });
   assert.ok(!("lead" in shown));
-  const listed = await ctl(["lead", "list"], on);
-  assert.ok(listed.every((lead: { kind: string }) => lead.kind === "lead"));
+  const kinds = async (...options: string[]) => {
+    const listed: { kind: string }[] = await ctl(["lead", "list", ...options], on);
+    return [...new Set(listed.map(({ kind }) => kind))].sort();
+  };
+  assert.deepEqual(await kinds(), ["form", "lead"]);
+  assert.deepEqual(await kinds("--kind", "lead"), ["lead"]);
+  assert.deepEqual(await kinds("--kind", "form"), ["form"]);
+  const { code, stderr } = await runCtl(["lead", "list", "--kind", "leads"], on);
+  assert.equal(code, 2);
+  assert.match(stderr, /--kind must be lead or form: leads/);
 });
 
 test("an erased lead shows null, and says so", async () => {

@@ -25,6 +25,7 @@ function entry(name: string, bytes = 0): Entry {
       idempotencyKey: null,
     },
     ...{ flags: [], lead: "", extra: null, raw: name.padEnd(bytes), costCents: null, unknownArea: null },
+    submission: null,
   };
 }
 

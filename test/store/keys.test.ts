@@ -49,6 +49,7 @@ test("find reads an active key by its digest, and null for an unknown or revoked
     id,
     surface: "intake",
     tenantId: tenant?.id,
+    tenant: "acme",
     label: "web",
     raisedRate: null,
   });

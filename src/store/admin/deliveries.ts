@@ -8,8 +8,11 @@ import type postgres from "postgres";
 import type { Pool } from "../sql.ts";
 import { adminDeadlineMs } from "./pool.ts";
 
-/** Where an event stands. `sending`: claimed, under a lease that has not run out. */
-export type DeliveryState = "pending" | "sending" | "delivered" | "dead";
+/**
+ * Where an event stands. `sending`: claimed, under a lease that has not run out; `held`: a form submission that is not
+ * delivered unless an operator releases it.
+ */
+export type DeliveryState = "held" | "pending" | "sending" | "delivered" | "dead";
 
 /** One attempt to deliver an event. */
 export interface Attempt {
@@ -33,7 +36,7 @@ export type Delivery =
   & (
     | { readonly state: "pending"; readonly dueAt: string; readonly reason: string | null }
     | { readonly state: "sending"; readonly leaseUntil: string }
-    | { readonly state: "delivered" }
+    | { readonly state: "held" | "delivered" }
     | { readonly state: "dead"; readonly diedAt: string; readonly reason: string | null }
   );
 
@@ -54,18 +57,23 @@ interface DeliveryRow {
   }[];
 }
 
-// Of the outbox row o and the dead letter d of an event.
+// Of the outbox row o, the dead letter d and the held submission s of an event.
 const stateOf = (sql: postgres.Sql) =>
   sql`case
     when d.event_id is not null then 'dead'
+    when s.event_id is not null then 'held'
     when o.event_id is null then 'delivered'
     when o.lease is not null and o.due_at > service_clock() then 'sending'
     else 'pending'
   end`;
 
+const held = (sql: postgres.Sql) =>
+  sql`left join submission as s
+    on s.event_id = i.event_id collate "C" and s.verdict <> 'clean' and s.released_at is null`;
+
 /**
- * Where events stand, in the order of the ids. An event that is neither in the outbox nor dead is delivered;
- * so the ids must be those of events.
+ * Where events stand, in the order of the ids. An event that is neither in the outbox nor dead nor held is
+ * delivered; so the ids must be those of events.
  */
 export async function readStates(pool: Pool, eventIds: readonly string[]): Promise<DeliveryState[]> {
   const rows = await pool.run(adminDeadlineMs, (sql) =>
@@ -74,6 +82,7 @@ export async function readStates(pool: Pool, eventIds: readonly string[]): Promi
       from unnest(${[...eventIds]}::text[]) with ordinality as i (event_id, ord)
       left join outbox as o on o.event_id = i.event_id collate "C"
       left join dead_letter as d on d.event_id = i.event_id collate "C"
+      ${held(sql)}
       order by i.ord`);
   return rows.map((row) => row.state);
 }
@@ -109,6 +118,7 @@ export async function readDeliveries(pool: Pool, eventIds: readonly string[]): P
       from unnest(${[...eventIds]}::text[]) with ordinality as i (event_id, ord)
       left join outbox as o on o.event_id = i.event_id collate "C"
       left join dead_letter as d on d.event_id = i.event_id collate "C"
+      ${held(sql)}
       left join tenant as t on t.id = o.tenant_id
       order by i.ord`;
   });
@@ -126,6 +136,7 @@ function delivery(row: DeliveryRow): Delivery {
       return { state, dueAt: row.due_at, reason, attempts };
     case "sending":
       return { state, leaseUntil: row.due_at, attempts };
+    case "held":
     case "delivered":
       return { state, attempts };
     case "dead":

@@ -4,6 +4,7 @@
  * @module
  */
 
+import type { SubmissionVerdict } from "../accept.ts";
 import type { Pool } from "../sql.ts";
 import { type Delivery, type DeliveryState, readDeliveries, readStates } from "./deliveries.ts";
 import { adminDeadlineMs } from "./pool.ts";
@@ -22,9 +23,22 @@ export interface ListedEvent {
   readonly state: DeliveryState;
 }
 
+/** What was found of a form submission. */
+export interface FoundSubmission {
+  readonly formKey: string;
+  readonly verdict: SubmissionVerdict;
+  readonly score: number;
+  /** Names only. */
+  readonly reasons: readonly string[];
+  /** When an operator has released it, ISO 8601, UTC. */
+  readonly releasedAt: string | null;
+}
+
 /** A whole event. The three texts are `null` after an erasure. */
 export interface StoredEvent extends ListedEvent {
   readonly delivery: Delivery;
+  /** `null` for a lead. */
+  readonly found: FoundSubmission | null;
   /** The text of the normalized lead's JSON. */
   readonly lead: string | null;
   /** The text of a JSON object, or `null` when there was nothing outside the envelope. */
@@ -56,16 +70,23 @@ function listedEvent(row: EventRow, state: DeliveryState): ListedEvent {
   };
 }
 
+/** Which events to list; `null` leaves a choice open. */
+export interface EventFilter {
+  readonly tenantId: number | null;
+  readonly kind: ListedEvent["kind"] | null;
+  /** Only those received since then; ISO 8601. */
+  readonly since: string | null;
+  readonly limit: number;
+}
+
 /**
- * Leads, the newest first. It walks the primary key from its end: an id starts with 14 hexadecimal
+ * Leads and form submissions, the newest first. It walks the primary key from its end: an id starts with 14 hexadecimal
  * digits, the microseconds since 1970.
  */
-export async function listLeads(
-  pool: Pool,
-  filter: { readonly tenantId: number | null; readonly since: string | null; readonly limit: number },
-): Promise<ListedEvent[]> {
+export async function listLeads(pool: Pool, filter: EventFilter): Promise<ListedEvent[]> {
   const rows = await pool.run(adminDeadlineMs, (sql) => {
     const ofTenant = filter.tenantId === null ? sql`` : sql`and e.tenant_id = ${filter.tenantId}`;
+    const ofKind = filter.kind === null ? sql`` : sql`and e.kind = ${filter.kind}`;
     const since = filter.since === null ? sql`` : sql`and e.event_id >= lpad(
         to_hex((extract(epoch from ${filter.since}::timestamptz) * 1000000)::bigint), 14, '0')`;
     return sql<EventRow[]>`
@@ -73,7 +94,7 @@ export async function listLeads(
         e.event_id, e.kind, t.slug as tenant, k.label as source, e.flags, e.idempotency_key,
         to_char(e.received_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as received_at
       from (
-        select * from event as e where e.kind = 'lead' ${ofTenant} ${since}
+        select * from event as e where true ${ofKind} ${ofTenant} ${since}
         order by e.event_id desc limit ${filter.limit}
       ) as e
       join tenant as t on t.id = e.tenant_id
@@ -84,6 +105,23 @@ export async function listLeads(
   return rows.map((row, index) => listedEvent(row, states[index] as DeliveryState));
 }
 
+interface ContentRow {
+  lead: string | null;
+  extra: string | null;
+  raw: string | null;
+  /** This and what follows: null for a lead. */
+  form_key: string | null;
+  verdict: SubmissionVerdict;
+  score: number;
+  reasons: string[];
+  released_at: string | null;
+}
+
+function foundSubmission(row: ContentRow): FoundSubmission | null {
+  const { form_key: formKey, verdict, score, reasons, released_at: releasedAt } = row;
+  return formKey === null ? null : { formKey, verdict, score, reasons, releasedAt };
+}
+
 /** The events with these ids; `null` in the place of one that does not exist. */
 export async function readEvents(
   pool: Pool,
@@ -92,14 +130,17 @@ export async function readEvents(
   const rows = await pool.run(
     adminDeadlineMs,
     (sql) =>
-      sql<(EventRow & { lead: string | null; extra: string | null; raw: string | null })[]>`
+      sql<(EventRow & ContentRow)[]>`
       select
         e.event_id, e.kind, t.slug as tenant, k.label as source, e.flags, e.idempotency_key,
         to_char(e.received_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as received_at,
-        e.lead::text as lead, e.extra, e.raw
+        e.lead::text as lead, e.extra, e.raw, f.form_key, s.verdict, s.score, s.reasons,
+        to_char(s.released_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as released_at
       from event as e
       join tenant as t on t.id = e.tenant_id
       join api_key as k on k.id = e.key_id
+      left join submission as s on s.event_id = e.event_id
+      left join form as f on f.id = s.form_id
       where e.event_id = any (${[...eventIds]}::text[])`,
   );
   const deliveries = await readDeliveries(pool, rows.map((row) => row.event_id));
@@ -107,7 +148,10 @@ export async function readEvents(
     rows.map((row, index) => {
       const delivery = deliveries[index] as Delivery;
       const { lead, extra, raw } = row;
-      return [row.event_id, { ...listedEvent(row, delivery.state), delivery, lead, extra, raw }];
+      return [
+        row.event_id,
+        { ...listedEvent(row, delivery.state), delivery, found: foundSubmission(row), lead, extra, raw },
+      ];
     }),
   );
   return eventIds.map((id) => events.get(id) ?? null);

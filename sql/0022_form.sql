@@ -1,0 +1,44 @@
+-- The tenants' forms, and what was found of each submission (SPEC, Tenant forms).
+
+create table form (
+  id int generated always as identity primary key,
+  tenant_id int not null references tenant,
+  -- A segment of the address, compared as sent: nothing in it may have a second spelling there.
+  form_key text not null check (form_key ~ '^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$'),
+  -- At least one, so that {} is always refused: the probe.
+  required text[] not null check (cardinality(required) > 0 and array_position(required, null) is null),
+  -- Submissions with this score or more are held; null: the service's default.
+  threshold int check (threshold > 0),
+  blocked text[] not null default '{}',
+  created_at timestamptz not null default now(),
+  -- It answers 404 since then; its submissions stay.
+  removed_at timestamptz,
+  unique (tenant_id, form_key)
+);
+
+-- Beside the event of each submission. No foreign keys, as on the outbox.
+create table submission (
+  event_id text collate "C" primary key,
+  tenant_id int not null,
+  form_id int not null,
+  -- All but a clean one are held: no outbox row until an operator releases them.
+  verdict text not null check (verdict in ('clean', 'honeypot', 'spam')),
+  score int not null,
+  -- Names only.
+  reasons text[] not null,
+  released_at timestamptz,
+  -- For the operator's search, from the fields whose names say that they hold them; null after an erasure. Their
+  -- lengths are bounded, because an index entry's is.
+  phone text,
+  email text,
+  -- Lower case, and compared by bytes, so that the start of a name is found by the index.
+  last_name text collate "C",
+  check (verdict <> 'clean' or released_at is null)
+);
+create index submission_phone on submission (phone, event_id) where phone is not null;
+create index submission_email on submission (email, event_id) where email is not null;
+create index submission_last_name on submission (last_name, event_id) where last_name is not null;
+-- What is held, newest first: of all tenants, and of one.
+create index submission_held on submission (event_id) where verdict <> 'clean' and released_at is null;
+create index submission_held_tenant on submission (tenant_id, event_id)
+  where verdict <> 'clean' and released_at is null;

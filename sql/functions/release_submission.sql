@@ -1,0 +1,32 @@
+-- Hands a held submission over to the delivery, due at once, and notes who did it. Returns what became of it:
+-- released | already (somebody has released it) | clean (it was never held) | erased | unknown.
+create or replace function release_submission(p_event_id text, p_actor text) returns text
+language plpgsql
+set enable_seqscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_tenant_id int;
+begin
+  update submission as s set released_at = service_clock()
+  from event as e
+  where s.event_id = p_event_id and s.verdict <> 'clean' and s.released_at is null
+    and e.event_id = s.event_id and e.lead is not null
+  returning s.tenant_id into v_tenant_id;
+  if v_tenant_id is null then
+    return coalesce((
+      select case when s.verdict = 'clean' then 'clean' when s.released_at is null then 'erased' else 'already' end
+      from submission as s where s.event_id = p_event_id
+    ), 'unknown');
+  end if;
+
+  insert into outbox (event_id, tenant_id, due_at, reason)
+  values (p_event_id, v_tenant_id, service_clock(), 'released');
+  insert into outbox_tally (state, delta) values ('pending', 1);
+  perform note_audit(p_actor, 'submission.release', p_event_id);
+  perform pg_notify('outbox', '');
+  return 'released';
+end
+$$;
