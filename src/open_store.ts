@@ -13,6 +13,7 @@ import type { Log } from "./log.ts";
 import { AcceptStore, isQueued } from "./store/accept.ts";
 import { requireUsableDatabase } from "./store/check.ts";
 import { Committer } from "./store/committer.ts";
+import { FormStore } from "./store/forms.ts";
 import { Heartbeat } from "./store/heartbeat.ts";
 import { KeyStore } from "./store/keys.ts";
 import { PlanSnapshot } from "./store/plan_snapshot.ts";
@@ -36,6 +37,7 @@ export interface Store {
   readonly committer: Committer;
   readonly heartbeat: Heartbeat;
   readonly keys: KeyStore;
+  readonly forms: FormStore;
   readonly totals: Totals;
   readonly upkeep: Upkeep;
   readonly plans: PlanSnapshot;
@@ -102,6 +104,7 @@ export async function openStore(config: Config, log: Log): Promise<Store> {
       committer,
       heartbeat: beating,
       keys: new KeyStore(lookups, nowMs),
+      forms: new FormStore(lookups, nowMs),
       totals,
       async close(graceMs) {
         await committer.idle();

@@ -8,6 +8,7 @@ import type { Config, PublicSurface } from "./config.ts";
 import { brief } from "./contract/brief.ts";
 import { documents } from "./contract/documents.ts";
 import { openapi } from "./contract/openapi.ts";
+import { refuse as refuseForm } from "./forms/reply.ts";
 import { formsRouter } from "./forms/router.ts";
 import { HolderBudget, IpBudget } from "./gate/rate.ts";
 import type { Exchange, Reply } from "./http/exchange.ts";
@@ -72,7 +73,11 @@ function publicSurfaces(config: Config, store: Store, state: State): PlacedSurfa
   });
   return [
     place("intake", intake(config, store, state), ({ requestId }) => refuse("not_accepting", { requestId })),
-    place("forms", formsRouter({ nowMs }), notAccepting),
+    place(
+      "forms",
+      forms(config, store, state),
+      ({ requestId }) => refuseForm("not_accepting", { requestId }),
+    ),
     place("subscription", plansRouter({ plans: () => store.plans.current }), notAccepting),
     place("site", siteRouter({ dir: config.siteDir }), () => text(503, "Not available\n")),
   ];
@@ -122,6 +127,23 @@ function intake(config: Config, store: Store, state: State): Router {
   });
   addDocuments(router, () => config.intake.url ?? state.urls.get("intake") ?? "");
   return router;
+}
+
+function forms(config: Config, store: Store, state: State): Router {
+  const { keys, forms, committer, totals, reference, heartbeat } = store;
+  return formsRouter({
+    keys,
+    forms,
+    committer,
+    totals,
+    reference: () => reference.current,
+    ipBudget: new IpBudget(config.formsIpRate),
+    tenantBudget: new HolderBudget("tenant", config.formsTenantRate),
+    nowMs,
+    wallMs: () => Date.now(),
+    health: () => heartbeat,
+    isDraining: () => state.isDraining,
+  });
 }
 
 /** The documents name the address of the intake, which the listener may have to find first. */
