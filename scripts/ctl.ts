@@ -16,6 +16,7 @@ import { collisionCommands } from "./ctl/collision.ts";
 import { type Command, type Input, parseInput, Refused, type Reply, WrongUsage } from "./ctl/command.ts";
 import { deadCommands } from "./ctl/dead.ts";
 import { explainFailure } from "./ctl/failure.ts";
+import { formCommands } from "./ctl/form.ts";
 import { commandHelp, overview, usage } from "./ctl/help.ts";
 import { ipCommands } from "./ctl/ip.ts";
 import { keyCommands } from "./ctl/key.ts";
@@ -36,6 +37,7 @@ const commands: readonly Command[] = [
   ...ipCommands,
   ...vocabularyCommands,
   ...leadCommands,
+  ...formCommands,
   ...deadCommands,
   ...collisionCommands,
   ...planCommands,
