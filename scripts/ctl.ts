@@ -17,6 +17,7 @@ import { type Command, type Input, parseInput, Refused, type Reply, WrongUsage }
 import { deadCommands } from "./ctl/dead.ts";
 import { eraseCommands } from "./ctl/erase.ts";
 import { explainFailure } from "./ctl/failure.ts";
+import { formCommands } from "./ctl/form.ts";
 import { commandHelp, overview, usage } from "./ctl/help.ts";
 import { ipCommands } from "./ctl/ip.ts";
 import { keyCommands } from "./ctl/key.ts";
@@ -37,6 +38,7 @@ const commands: readonly Command[] = [
   ...ipCommands,
   ...vocabularyCommands,
   ...leadCommands,
+  ...formCommands,
   ...deadCommands,
   ...collisionCommands,
   ...planCommands,

@@ -1,6 +1,6 @@
 /**
  * `npm start`: the whole service on this machine, with a PostgreSQL of its own under `.data/` unless `DATABASE_URL`
- * names one, an actions process behind mutual TLS, and a sandbox key to post a first lead with.
+ * names one, an actions process behind mutual TLS, and sandbox keys to post a first lead and a first form with.
  *
  * With `--watch` (`npm run dev`) both processes restart when a source file changes.
  *
@@ -18,7 +18,7 @@ import { explainSetup } from "./explain.ts";
 import { nextFree, takenListeners } from "./listeners.ts";
 import { createLogins } from "./login_roles.ts";
 import { type Program, startProgram } from "./program.ts";
-import { seed, type SeedOptions } from "./seed.ts";
+import { seed, type Seeded, type SeedOptions } from "./seed.ts";
 import {
   actionsListen,
   actionsSettings,
@@ -84,7 +84,7 @@ async function start(): Promise<void> {
   const databaseUrl = given ?? await startDatabase();
   if (ending) return;
 
-  const key = await prepare(databaseUrl, { onlyWhenEmpty: given !== undefined });
+  const seeded = await prepare(databaseUrl, { onlyWhenEmpty: given !== undefined });
   if (ending) return;
   // A given role is the operator's choice; on the server of our own nothing runs as its superuser.
   const { serviceUrl, actionsUrl } = given === undefined
@@ -104,10 +104,10 @@ async function start(): Promise<void> {
     : typeof files === "string"
     ? { kind: "none", reason: files } as const
     : { kind: "own" } as const;
-  console.log(welcome({ addresses, dataFolder: server?.dataFolder, key, delivery }));
+  console.log(welcome({ addresses, dataFolder: server?.dataFolder, seeded, delivery }));
 }
 
-async function prepare(databaseUrl: string, options: SeedOptions): Promise<string | undefined> {
+async function prepare(databaseUrl: string, options: SeedOptions): Promise<Seeded | undefined> {
   try {
     const applied = await migrate(databaseUrl);
     if (applied.length > 0) console.log(`Applied ${applied.length} files of sql/.`);
