@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { markup, rich } from "../../src/playground/markup.ts";
+import { markup, rich } from "../../src/http/markup.ts";
 
 test("values are escaped, markup is not, lists are joined, and nothing is nothing", () => {
   const value = `<b a="1" c='2'>&`;
