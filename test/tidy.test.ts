@@ -33,7 +33,7 @@ const floors: Readonly<Record<string, readonly string[]>> = {
   forms: ["contract", "lead", "http", "store", "gate"],
   plans: ["contract", "lead", "http", "store", "gate"],
   site: ["contract", "http", "store"],
-  ops: ["contract", "http", "store"],
+  ops: ["contract", "lead", "http", "store"],
   playground: ["contract", "lead", "http"],
   delivery: ["contract", "lead", "http", "store"],
   // A process of its own, with a composition root of its own.
