@@ -10,6 +10,7 @@
 import postgres from "postgres";
 import { ConfigError } from "../src/settings.ts";
 import { migrate } from "../src/store/migrate.ts";
+import { buildSiteFrom, siteSettings } from "./build_site.ts";
 import { dataFolder, publishDatabaseUrl, withdrawDatabaseUrl } from "./database_url.ts";
 import { actionsDenoFlags, denoFlags } from "./deno_flags.ts";
 import type { DevCertificates } from "./dev_certificates.ts";
@@ -99,6 +100,8 @@ async function start(): Promise<void> {
   if (ending) return;
   const addresses = new Map(await startService(serviceSettings(serviceUrl, to)));
   if (to !== undefined) addresses.set("actions", to.url);
+  if (ending) return;
+  await publishSite(databaseUrl, addresses);
   const delivery = destination === "given"
     ? { kind: "given", url: process.env.ACTIONS_URL ?? "" } as const
     : typeof files === "string"
@@ -114,6 +117,15 @@ async function prepare(databaseUrl: string, options: SeedOptions): Promise<Seede
     return await seed(databaseUrl, options);
   } catch (error) {
     throw new Error(explainSetup(error, databaseUrl), { cause: error });
+  }
+}
+
+/** The service takes leads with or without a site. */
+async function publishSite(databaseUrl: string, addresses: ReadonlyMap<string, string>): Promise<void> {
+  try {
+    await buildSiteFrom(databaseUrl, siteSettings(process.env, addresses));
+  } catch (error) {
+    console.error(`The site could not be built: ${explainSetup(error, databaseUrl)}`);
   }
 }
 

@@ -57,6 +57,7 @@ const packages: Readonly<Record<string, RegExp>> = {
   "postgres": /^src\/store\//,
   "libphonenumber-js/min": /^src\/lead\//,
   "nodemailer": /^src\/actions\//,
+  "marked": /^src\/site\//,
 };
 
 /** Test files that mirror no file of `src/` or `scripts/`, by folder or name, and what they are about. */
@@ -69,6 +70,7 @@ const testsOfBehaviour: Readonly<Record<string, string>> = {
   "test/ctl/": "the operator's command, and the parts of scripts/ctl/",
   "test/suite/": "the wire contract, on Node and on Deno",
   "test/faults/": "what must be survived",
+  "test/site/": "the site as it is built",
   "test/scripts/": "commands from end to end",
   "test/support/": "the support itself",
 };
