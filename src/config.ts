@@ -4,8 +4,9 @@
  * @module
  */
 
+import { type CheckoutConfig, readCheckoutConfig } from "./checkout_config.ts";
 import type { Rate } from "./contract/limits.ts";
-import { isPrivateOrLoopback, type Networks, parseNetworks } from "./http/client.ts";
+import { isLoopbackHostname, isPrivateOrLoopback, type Networks } from "./http/client.ts";
 import { type Environment, type ListenAddress, SettingsReader } from "./settings.ts";
 import { variables } from "./variables.ts";
 
@@ -28,6 +29,8 @@ export interface Config {
   readonly formsTenantRate: Rate;
   /** Where accepted events go, or `null`: then they are accepted and wait. */
   readonly delivery: DeliveryConfig | null;
+  /** Who may buy a plan, or `null`: nobody. */
+  readonly checkout: CheckoutConfig | null;
 }
 
 /** Where a public surface listens. */
@@ -70,6 +73,7 @@ export function readConfig(environment: Environment): Config {
     formsIpRate: readRate(read, "FORMS_IP"),
     formsTenantRate: readRate(read, "FORMS_TENANT"),
     delivery: readDelivery(read),
+    checkout: readCheckoutConfig(read),
   };
   if (tls === null) { for (const surface of publicSurfaces) requirePrivate(read, surface, config); }
   checkOps(read, config);
@@ -199,7 +203,7 @@ function readActionsFiles(read: Reader, actionsUrl: string): DeliveryConfig["fil
   const url = URL.canParse(actionsUrl) ? new URL(actionsUrl) : null;
   if (url?.protocol === "http:") {
     // Leads never cross a network in the clear.
-    if (isLoopback(url.hostname)) return null;
+    if (isLoopbackHostname(url.hostname)) return null;
     read.faults.push("ACTIONS_URL is http: on another machine; the actions tier is reached over mutual TLS");
     return null;
   }
@@ -211,11 +215,4 @@ function readActionsFiles(read: Reader, actionsUrl: string): DeliveryConfig["fil
   read.checkTlsFiles(names, "ACTIONS_URL needs it");
   const file = (name: Name) => read.text(name) ?? "";
   return { ca: file(names.ca), cert: file(names.cert), key: file(names.key) };
-}
-
-const loopback = parseNetworks("127.0.0.0/8, ::1");
-
-/** `hostname` is a URL's: an IPv6 address is in brackets. */
-function isLoopback(hostname: string): boolean {
-  return hostname === "localhost" || loopback.contains(hostname.replace(/^\[(.*)\]$/, "$1"));
 }

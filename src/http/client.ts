@@ -176,3 +176,10 @@ function longestZeroRun(groups: Groups): { start: number; length: number } {
   }
   return best;
 }
+
+const loopback = parseNetworks("127.0.0.0/8, ::1");
+
+/** Whether a URL's host is this machine; an IPv6 address is in brackets there. */
+export function isLoopbackHostname(hostname: string): boolean {
+  return hostname === "localhost" || loopback.contains(hostname.replace(/^\[(.*)\]$/, "$1"));
+}
