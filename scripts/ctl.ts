@@ -15,15 +15,14 @@ import { campaignCommands } from "./ctl/campaign.ts";
 import { collisionCommands } from "./ctl/collision.ts";
 import { type Command, type Input, parseInput, Refused, type Reply, WrongUsage } from "./ctl/command.ts";
 import { deadCommands } from "./ctl/dead.ts";
-import { eraseCommands } from "./ctl/erase.ts";
 import { explainFailure } from "./ctl/failure.ts";
-import { formCommands } from "./ctl/form.ts";
 import { commandHelp, overview, usage } from "./ctl/help.ts";
 import { ipCommands } from "./ctl/ip.ts";
 import { keyCommands } from "./ctl/key.ts";
 import { leadCommands } from "./ctl/lead.ts";
 import { planCommands } from "./ctl/plan.ts";
 import { routeCommands } from "./ctl/route.ts";
+import { subscriptionCommands } from "./ctl/subscription.ts";
 import { tenantCommands } from "./ctl/tenant.ts";
 import { renderJson, safe } from "./ctl/terminal.ts";
 import { vocabularyCommands } from "./ctl/vocabulary.ts";
@@ -38,11 +37,10 @@ const commands: readonly Command[] = [
   ...ipCommands,
   ...vocabularyCommands,
   ...leadCommands,
-  ...formCommands,
   ...deadCommands,
   ...collisionCommands,
   ...planCommands,
-  ...eraseCommands,
+  ...subscriptionCommands,
 ];
 
 /** What the program leaves behind. */
@@ -66,11 +64,6 @@ async function runCommandLine(argv: readonly string[]): Promise<Outcome> {
     return { status: 2, stderr: overview(commands) };
   }
   if (noun === "help") return { status: 0, stdout: overview(commands) };
-  const only = commands.find(({ words }) => words === noun);
-  if (only !== undefined) {
-    if (wantsHelp) return { status: 0, stdout: commandHelp(only) };
-    return await runCommand(only, [...leading, ...argv.slice(start + 1)]);
-  }
   const known = commands.some((command) => command.words.startsWith(`${noun} `));
   if (!known) return { status: 2, stderr: `Unknown command: ${safe(noun)}\n\n${overview(commands)}` };
   const command = commands.find(({ words }) => words === `${noun} ${verb}`);

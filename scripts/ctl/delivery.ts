@@ -31,7 +31,6 @@ export function deliveryJson(delivery: Delivery) {
     case "sending":
       return { state, lease_until: delivery.leaseUntil, attempts };
     case "held":
-    case "erased":
     case "delivered":
       return { state, attempts };
     case "dead":
@@ -49,8 +48,7 @@ export function deliveryText(event: StoredEvent): string {
   ], "  ");
 }
 
-/** A time to the millisecond, as the story has it. */
-export function spaced(iso: string): string {
+function spaced(iso: string): string {
   return iso.slice(0, 23).replace("T", " ");
 }
 
@@ -80,8 +78,6 @@ function next({ eventId, tenant, delivery }: StoredEvent): [string, string][] {
       return [["now", `attempt ${number} is under way, until ${spaced(delivery.leaseUntil)} at most`]];
     case "held":
       return [["held", `not delivered; ctl form release ${eventId} sends it`]];
-    case "erased":
-      return [["", "not delivered: its content went before"]];
     case "delivered":
       return delivery.attempts.at(-1)?.outcome === "delivered" ? [] : [["", "delivered"]];
     case "dead": {

@@ -28,10 +28,10 @@ const everyCommand = [
   "dead replay",
   "collision list",
   "collision show",
-  "erase",
   "plan put",
   "plan list",
   "plan remove",
+  "subscription list",
 ];
 
 test("ctl --help lists every command on stdout and exits 0", async () => {
@@ -125,12 +125,6 @@ const wrong: readonly (readonly [string, readonly string[], RegExp])[] = [
   ["a replay of ids and all", ["dead", "replay", "a", "--all"], /--all goes without EVENT_ID/],
   ["a replay of ids and a tenant", ["dead", "replay", "a", "--tenant", "b"], /--tenant goes with --all/],
   ["a dead letter without its id", ["dead", "show"], /EVENT_ID is missing/],
-  ["an erasure of nobody", ["erase"], /Exactly one of --email, --phone and --event is needed/],
-  ["an erasure of two", ["erase", "--email", "a@b.co", "--event", "0a"], /Exactly one of/],
-  ["an erasure with a verb", ["erase", "all", "--email", "a@b.co"], /Surplus argument: all/],
-  ["an erasure of no address", ["erase", "--email", "us"], /--email must be an address with one @/],
-  ["an erasure of no number", ["erase", "--phone", "867-530"], /--phone must have seven digits or more/],
-  ["an erasure of no event", ["erase", "--event", "a@b.co"], /--event must be an event id/],
   ["a blank term", ["vocabulary", "add", "\t"], /AREA must not be blank/],
   ["a term that no lead can hold", ["vocabulary", "add", "x".repeat(101)], /longer than 100/],
 ];
