@@ -49,6 +49,17 @@ export const limits = {
   plansMaxAgeSeconds: 300,
   /** The oldest snapshot that the plan feed is served from, in milliseconds. */
   plansSnapshotAgeMaxMs: 5_000,
+  /**
+   * Checkouts per client address, preflights not counted. Chosen: a person who tries again comes nowhere near it, and
+   * a household or an office behind one address does not either; every one of them is a call of the payment provider.
+   */
+  checkoutIpRate: { perMinute: 30, burst: 10 } satisfies Rate,
+  /** How long an `Idempotency-Key` of a checkout finds its session. Chosen: as long as the session can be paid. */
+  checkoutKeyHours: 24,
+  /** How long a checkout that was never paid is kept. Chosen: longer than the payment provider can send an event again. */
+  checkoutUnpaidDays: 40,
+  /** The largest event of the payment provider. Chosen: several times what its largest ones are, and little to hold. */
+  providerEventBytesMax: 524_288,
   /** `Cache-Control: max-age` of the published documents. Chosen: as the vocabulary's, because they change as seldom. */
   documentMaxAgeSeconds: 300,
   /** The longest wait of a client between its retries. */

@@ -5,14 +5,18 @@
  */
 
 import { Router } from "../http/router.ts";
+import { checkoutHandler, type CheckoutParts } from "./checkout.ts";
 import { anyOrigin, planFeedHandler } from "./feed.ts";
 import { refusePlan } from "./reply.ts";
+import { webhookHandler, type WebhookParts } from "./webhook.ts";
 
 /** What the routes work with. */
-export interface PlansParts {
+export interface PlansParts extends CheckoutParts, WebhookParts {
   /** The plans as the text of a JSON array, or `null` when the store cannot be read. */
   readonly plans: () => string | null;
 }
+
+const feed = "/api/plans";
 
 /**
  * The surface's routes. There is no catalog: 404, as the specification has it.
@@ -22,7 +26,10 @@ export interface PlansParts {
 export function plansRouter(parts: PlansParts): Router {
   return new Router({
     notFound: ({ requestId }) => refusePlan("not_found", { requestId }),
-    methodNotAllowed: ({ requestId }) => refusePlan("method_not_allowed", { requestId, headers: anyOrigin }),
+    methodNotAllowed: ({ requestId, route }) =>
+      refusePlan("method_not_allowed", { requestId, ...(route === feed ? { headers: anyOrigin } : {}) }),
   })
-    .get("/api/plans", planFeedHandler(parts.plans));
+    .get(feed, planFeedHandler(parts.plans))
+    .any("/api/checkout/sessions", checkoutHandler(parts))
+    .post("/api/stripe/webhook", webhookHandler(parts));
 }

@@ -6,11 +6,14 @@
  * @module
  */
 
+import { limits } from "../contract/limits.ts";
 import { Pool } from "./sql.ts";
 
 // Bounds the rows that summing up has to read: what a few seconds insert.
 const intervalMs = 5_000;
 const deadlineMs = 30_000;
+// What is old by days need not be looked for more often than about every hour.
+const forgetEveryRuns = 720;
 
 /** Runs until it is closed. */
 export class Upkeep {
@@ -18,6 +21,7 @@ export class Upkeep {
   readonly #onFailure: (error: unknown) => void;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #closed = false;
+  #runs = 0;
   /** When the oldest event of the outbox was accepted, ISO 8601; `null` when nothing waits. */
   oldestPendingAt: string | null = null;
 
@@ -47,9 +51,18 @@ export class Upkeep {
           select compact_outbox_tally(), compact_campaign_charge(), compact_unknown_area(),
             (select event_id from outbox order by event_id limit 1) as event_id`);
       this.oldestPendingAt = acceptedAt(row?.event_id ?? null);
+      if (this.#runs % forgetEveryRuns === 0) await this.#forget();
+      this.#runs += 1;
     } catch (error) {
       if (!this.#closed) this.#onFailure(error);
     }
+  }
+
+  async #forget(): Promise<void> {
+    await this.#pool.run(
+      deadlineMs,
+      (sql) => sql`select forget_checkouts(${limits.checkoutKeyHours}, ${limits.checkoutUnpaidDays})`,
+    );
   }
 
   /** Stops. */

@@ -1,0 +1,19 @@
+-- Lets go of what checkouts no longer need: keys after their time, addresses of sessions that are over, checkouts that
+-- were never paid, and the ids of events that the provider no longer sends again (it tries for days; a person can have
+-- one sent again for 30 days).
+create or replace function forget_checkouts(p_remembered_hours int, p_unpaid_days int)
+returns void
+language sql
+as $$
+  update subscription set key_digest = null, request_digest = null
+  where key_digest is not null and created_at <= service_clock() - make_interval(hours => p_remembered_hours);
+
+  update subscription set session_url = null
+  where session_url is not null and session_expires_at <= service_clock() - interval '1 hour';
+
+  delete from subscription
+  where state in ('opening', 'open', 'expired', 'failed')
+    and created_at <= service_clock() - make_interval(days => p_unpaid_days);
+
+  delete from provider_event where received_at <= service_clock() - make_interval(days => p_unpaid_days);
+$$;

@@ -1,0 +1,182 @@
+/**
+ * `POST /api/checkout/sessions`, in its order of checks: per-IP limit, method, origin, provider, body cap, body,
+ * idempotency and plan, and last the payment provider.
+ *
+ * @module
+ */
+
+import { limits } from "../contract/limits.ts";
+import { bodyText, digest128 } from "../gate/content.ts";
+import { type IdempotencyKey, readIdempotencyKey } from "../gate/idempotency_key.ts";
+import type { IpBudget } from "../gate/rate.ts";
+import type { Exchange, Handler, Reply } from "../http/exchange.ts";
+import { empty, json } from "../http/reply.ts";
+import type { Log } from "../log.ts";
+import type { Begun, CheckoutStore, OpenSession, Sale } from "../store/checkout.ts";
+import { Unavailable } from "../store/sql.ts";
+import { readCheckout } from "./checkout_request.ts";
+import { corsOf, preflight, varyOrigin } from "./origin.ts";
+import { type PlanErrorCode, refusePlan } from "./reply.ts";
+import type { StripeClient } from "./stripe_client.ts";
+import { openSession, type ReturnUrls, type SessionOutcome } from "./stripe_session.ts";
+
+/** What the handler works with. */
+export interface CheckoutParts {
+  readonly store: CheckoutStore;
+  readonly origins: ReadonlySet<string>;
+  /** `null` when there is none to ask. */
+  readonly provider: { readonly client: StripeClient; readonly urls: ReturnUrls } | null;
+  readonly ipBudget: IpBudget;
+  /** A monotonic clock in milliseconds. */
+  readonly nowMs: () => number;
+  readonly log: Log;
+}
+
+type Headers = Readonly<Record<string, string>>;
+
+/**
+ * The handler, for every method.
+ *
+ * Source: SPEC, Subscription checkout; DECISIONS, Plans, checkout, site. Chosen: a preflight spends nothing of the
+ * budget, because a browser that is refused one cannot tell its page why.
+ */
+export function checkoutHandler(parts: CheckoutParts): Handler {
+  const checkout = new Checkout(parts);
+  return async (exchange) => {
+    const { requestId } = exchange;
+    const cors = corsOf(parts.origins, exchange.header("origin"));
+    if (exchange.method === "OPTIONS") {
+      if (cors === null) return refusePlan("origin_not_allowed", { requestId, headers: varyOrigin });
+      return empty(204, { ...cors, ...preflight, "Allow": allow });
+    }
+    const ip = parts.ipBudget.spend(exchange.clientAddress, [], parts.nowMs());
+    const headers = { ...varyOrigin, ...cors, ...ip.headers };
+    if (!ip.allowed) return refusePlan("rate_limited", { requestId, headers });
+    if (exchange.method !== "POST") {
+      return refusePlan("method_not_allowed", { requestId, headers: { ...headers, "Allow": allow } });
+    }
+    if (cors === null) return refusePlan("origin_not_allowed", { requestId, headers });
+    if (parts.provider === null) return refusePlan("checkout_unavailable", { requestId, headers });
+
+    const body = await exchange.readBody(limits.bodyBytesMax);
+    if (body.kind === "too_large") return refusePlan("body_too_large", { requestId, headers });
+    if (body.kind === "incomplete") return refusePlan("invalid_json", { requestId, headers });
+    try {
+      return await checkout.answer(exchange, body.bytes, headers);
+    } catch (error) {
+      if (!(error instanceof Unavailable)) throw error;
+      return refusePlan("checkout_unavailable", { requestId, headers });
+    }
+  };
+}
+
+const allow = "POST, OPTIONS";
+
+/** What happens to a request that may be made. */
+class Checkout {
+  readonly #parts: CheckoutParts;
+  /** Calls of the provider under way by sale, so that the same one is not made twice at once. */
+  readonly #opening = new Map<string, Promise<SessionOutcome>>();
+
+  constructor(parts: CheckoutParts) {
+    this.#parts = parts;
+  }
+
+  async answer(exchange: Exchange, bytes: Uint8Array, headers: Headers): Promise<Reply> {
+    const { requestId } = exchange;
+    const text = bodyText(exchange, bytes);
+    const request = text === null ? { kind: "invalid_json" } as const : readCheckout(text);
+    if (request.kind === "invalid_json") return refusePlan("invalid_json", { requestId, headers });
+    const key = readIdempotencyKey(exchange.header("idempotency-key"));
+    if (request.kind === "validation_failed" || key.kind === "too_long") {
+      const fields = {
+        ...(request.kind === "validation_failed" ? request.fields : {}),
+        ...(key.kind === "too_long" ? { "Idempotency-Key": "too_long" } as const : {}),
+      };
+      return refusePlan("validation_failed", { requestId, fields, headers });
+    }
+    const begun = await this.#parts.store.begin(request.plan, digests(key, request));
+    switch (begun.kind) {
+      case "conflict":
+        return refusePlan("idempotency_conflict", { requestId, headers });
+      case "plan_not_found":
+        return refusePlan("plan_not_found", { requestId, headers });
+      case "open":
+        return opened(200, begun.session, headers);
+      default:
+        return await this.#open(begun, { requestId, email: request.email, headers });
+    }
+  }
+
+  async #open(
+    { kind, sale }: Extract<Begun, { sale: Sale }>,
+    { requestId, email, headers }: { requestId: string; email: string; headers: Headers },
+  ): Promise<Reply> {
+    let asked = this.#opening.get(sale.id);
+    if (asked === undefined) {
+      asked = this.#ask(sale, { requestId, email }).finally(() => this.#opening.delete(sale.id));
+      this.#opening.set(sale.id, asked);
+    }
+    const outcome = await asked;
+    if (outcome.kind === "open") return opened(kind === "begun" ? 201 : 200, outcome.session, headers);
+    if (outcome.kind === "email_refused") {
+      return refusePlan("validation_failed", { requestId, fields: { email: "invalid" }, headers });
+    }
+    return refusePlan(codeOf(outcome), { requestId, headers });
+  }
+
+  /** Asks the provider and notes what it said. */
+  async #ask(
+    sale: Sale,
+    { requestId, email }: { requestId: string; email: string },
+  ): Promise<SessionOutcome> {
+    const { provider, store, log } = this.#parts;
+    if (provider === null) throw new Error("There is no payment provider");
+    const outcome = await openSession(provider.client, sale, { email, urls: provider.urls });
+    if ("failure" in outcome) {
+      const { status, type, code, param, stripeRequestId, attempts } = outcome.failure;
+      log.error("checkout_failed", {
+        request_id: requestId,
+        checkout: sale.id,
+        status,
+        type,
+        code,
+        param,
+        provider_request_id: stripeRequestId,
+        attempts,
+      });
+    }
+    try {
+      if (outcome.kind === "open") await store.opened(sale.id, outcome.session);
+      else if (outcome.kind !== "not_now" || outcome.isFinal) await store.failed(sale.id);
+    } catch (error) {
+      // The answer is known all the same; a repeat asks the provider again, under the same id.
+      if (!(error instanceof Unavailable)) throw error;
+      log.error("checkout_not_noted", { request_id: requestId, checkout: sale.id });
+    }
+    return outcome;
+  }
+}
+
+function opened(status: 200 | 201, { url, sessionId }: OpenSession, headers: Headers): Reply {
+  return json(status, { url, session_id: sessionId }, headers);
+}
+
+function codeOf({ kind }: SessionOutcome): PlanErrorCode {
+  return kind === "refused" ? "provider_error" : "checkout_unavailable";
+}
+
+/**
+ * The key's digest, and that of what is asked for under it. The key is in the second one too, so that no address can be
+ * guessed from it.
+ */
+function digests(
+  key: Exclude<IdempotencyKey, { kind: "too_long" }>,
+  { plan, email }: { readonly plan: string; readonly email: string },
+): { keyDigest: string; requestDigest: string } | null {
+  if (key.kind === "absent") return null;
+  return {
+    keyDigest: digest128(key.bytes),
+    requestDigest: digest128(JSON.stringify([key.text, plan, email])),
+  };
+}

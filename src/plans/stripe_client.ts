@@ -1,0 +1,244 @@
+/**
+ * Calls of Stripe's API over plain HTTPS: form-encoded posts with a pinned version, a key for idempotency, a time
+ * limit and retries. No SDK.
+ *
+ * @module
+ */
+
+import http from "node:http";
+import https from "node:https";
+import { isObject, parseObject } from "../lead/json.ts";
+
+/**
+ * The version of Stripe's API that requests and answers are read as.
+ *
+ * Source: github.com/stripe/stripe-node, src/apiVersion.ts, as of 2026-08-26. Chosen: pinned, because without it the
+ * version is the account's, which somebody may change.
+ */
+export const stripeVersion = "2026-08-26.dahlia";
+
+/** How to reach the API. */
+export interface StripeOptions {
+  /** Base address; https, or http to this machine. */
+  readonly apiUrl: string;
+  readonly secretKey: string;
+  /** Authorities to trust instead of the system's. */
+  readonly ca?: string | Uint8Array;
+  /** From 0 up to 1, not 1. */
+  readonly random: () => number;
+  /** A monotonic clock in milliseconds. */
+  readonly nowMs: () => number;
+  readonly bounds?: Partial<StripeBounds>;
+}
+
+/** The bounds of a call, in milliseconds. */
+export interface StripeBounds {
+  /** Of one attempt, from its start to the last byte of its answer. */
+  readonly attemptMs: number;
+  /** Of the whole call, waits included: the buyer's browser waits, and a request has 20 s in all. */
+  readonly callMs: number;
+  /** The first wait between attempts; then it doubles. */
+  readonly waitMs: number;
+  /** The longest wait, also where the provider asks for more. */
+  readonly waitMaxMs: number;
+  readonly attemptsMax: number;
+}
+
+/** The bounds that hold where nothing else is said. The waits are those of Stripe's own libraries. */
+export const stripeBounds: StripeBounds = {
+  attemptMs: 8_000,
+  callMs: 16_000,
+  waitMs: 500,
+  waitMaxMs: 2_000,
+  attemptsMax: 4,
+};
+
+/** What is known of a failure; all of it may be logged. */
+export interface StripeFailure {
+  /** `null` when there was no answer. */
+  readonly status: number | null;
+  /** Such as `invalid_request_error`, or of the connection `ECONNREFUSED`. */
+  readonly type: string;
+  readonly code: string | null;
+  /** The parameter that is to blame. */
+  readonly param: string | null;
+  /** Stripe's own request id. */
+  readonly stripeRequestId: string | null;
+  readonly attempts: number;
+}
+
+/** The outcome of a call. */
+export type StripeAnswer =
+  | { readonly kind: "done"; readonly body: Readonly<Record<string, unknown>>; readonly attempts: number }
+  /** Stripe has decided: the same call, under the same key, gets the same answer. */
+  | ({ readonly kind: "refused" } & StripeFailure)
+  /** Whether it has taken effect is unknown; the same call under the same key finds out. */
+  | ({ readonly kind: "unanswered" } & StripeFailure);
+
+interface HttpAnswer {
+  readonly status: number;
+  readonly headers: http.IncomingHttpHeaders;
+  readonly text: string;
+}
+
+const answerBytesMax = 512 * 1024;
+
+/** A client; its connections are kept for the next call. */
+export class StripeClient {
+  readonly #options: StripeOptions;
+  readonly #bounds: StripeBounds;
+  readonly #agent: http.Agent | https.Agent;
+
+  constructor(options: StripeOptions) {
+    this.#options = options;
+    this.#bounds = { ...stripeBounds, ...options.bounds };
+    const isSecure = options.apiUrl.startsWith("https:");
+    this.#agent = isSecure
+      ? new https.Agent({
+        keepAlive: true,
+        ...(options.ca === undefined ? {} : { ca: options.ca as string }),
+      })
+      : new http.Agent({ keepAlive: true });
+  }
+
+  /**
+   * Posts a form; every attempt has the same `Idempotency-Key`, so that it takes effect once at most. Never throws.
+   */
+  async post(path: string, form: URLSearchParams, idempotencyKey: string): Promise<StripeAnswer> {
+    const { nowMs } = this.#options;
+    const { attemptMs, callMs, attemptsMax } = this.#bounds;
+    const endMs = nowMs() + callMs;
+    for (let attempts = 1;; attempts += 1) {
+      const request = { path, body: form.toString(), idempotencyKey };
+      const outcome = await this.#attempt(request, Math.min(attemptMs, endMs - nowMs()));
+      const answer = "status" in outcome ? judge(outcome, attempts) : unanswered(outcome.error, attempts);
+      if (answer.kind === "done" || attempts === attemptsMax) return answer;
+      const retry = "status" in outcome ? shouldRetry(outcome) : true;
+      const waitMs = this.#waitMs(attempts, "status" in outcome ? outcome.headers["retry-after"] : undefined);
+      // An attempt that would have no time to be answered is not made.
+      if (!retry || nowMs() + waitMs + this.#bounds.waitMs > endMs) return answer;
+      await new Promise((resolve) => setTimeout(resolve, waitMs));
+    }
+  }
+
+  async #attempt(
+    request: { path: string; body: string; idempotencyKey: string },
+    timeoutMs: number,
+  ): Promise<HttpAnswer | { error: unknown }> {
+    try {
+      return await this.#exchange(request, timeoutMs);
+    } catch (error) {
+      return { error };
+    }
+  }
+
+  #exchange(
+    { path, body, idempotencyKey }: { path: string; body: string; idempotencyKey: string },
+    timeoutMs: number,
+  ): Promise<HttpAnswer> {
+    const { apiUrl, secretKey } = this.#options;
+    const url = new URL(`${apiUrl}${path}`);
+    return new Promise((settle, reject) => {
+      const request = (url.protocol === "https:" ? https : http).request(url, {
+        method: "POST",
+        agent: this.#agent,
+        headers: {
+          "Accept": "application/json",
+          "Authorization": `Bearer ${secretKey}`,
+          "Content-Type": "application/x-www-form-urlencoded",
+          "Content-Length": String(body.length),
+          "Idempotency-Key": idempotencyKey,
+          "Stripe-Version": stripeVersion,
+          "User-Agent": "lead-intake-service",
+        },
+      });
+      const fail = (error: unknown) => {
+        clearTimeout(timer);
+        reject(error);
+        request.destroy();
+      };
+      const timer = setTimeout(() => fail({ code: "ETIMEDOUT" }), Math.max(1, timeoutMs));
+      request.on("error", fail);
+      request.on("response", (response) => {
+        const chunks: Uint8Array[] = [];
+        let length = 0;
+        response.on("error", fail);
+        response.on("aborted", () => fail({ code: "ECONNRESET" }));
+        response.on("data", (chunk: Uint8Array) => {
+          length += chunk.byteLength;
+          if (length > answerBytesMax) fail({ code: "ANSWER_TOO_LARGE" });
+          else chunks.push(chunk);
+        });
+        response.on("end", () => {
+          clearTimeout(timer);
+          const text = new TextDecoder().decode(concat(chunks, length));
+          settle({ status: response.statusCode ?? 0, headers: response.headers, text });
+        });
+      });
+      request.end(body);
+    });
+  }
+
+  /** Doubles, with half of it left to chance, and not less than the provider asks for, within the bound. */
+  #waitMs(attempts: number, retryAfter: string | undefined): number {
+    const { waitMs, waitMaxMs } = this.#bounds;
+    const grownMs = Math.min(waitMs * 2 ** (attempts - 1), waitMaxMs);
+    const askedMs = /^\d{1,3}$/.test(retryAfter ?? "") ? Number(retryAfter) * 1000 : 0;
+    return Math.min(waitMaxMs, Math.max(askedMs, grownMs * (0.5 + 0.5 * this.#options.random())));
+  }
+
+  /** Closes the connections that are kept. */
+  close(): void {
+    this.#agent.destroy();
+  }
+}
+
+function concat(chunks: readonly Uint8Array[], length: number): Uint8Array {
+  const whole = new Uint8Array(length);
+  let at = 0;
+  for (const chunk of chunks) {
+    whole.set(chunk, at);
+    at += chunk.byteLength;
+  }
+  return whole;
+}
+
+/**
+ * Source: Stripe, Advanced error handling, and what its libraries do: the header decides where there is one; else a
+ * conflict (another request under the key is being answered), a rate limit and a fault of the server are tried again.
+ */
+function shouldRetry({ status, headers }: HttpAnswer): boolean {
+  const asked = headers["stripe-should-retry"];
+  if (asked === "true") return true;
+  if (asked === "false") return false;
+  return status === 409 || status === 429 || status >= 500;
+}
+
+function judge(answer: HttpAnswer, attempts: number): StripeAnswer {
+  const { status, headers } = answer;
+  const body = parseObject(answer.text, 64);
+  // A redirect is not followed: the key would go along.
+  if (status === 200 && body !== null) return { kind: "done", body, attempts };
+  const error = isObject(body?.error) ? body.error : {};
+  const failure: StripeFailure = {
+    status,
+    type: word(error.type) ?? "unexpected_answer",
+    code: word(error.code),
+    param: word(error.param),
+    stripeRequestId: word(headers["request-id"]),
+    attempts,
+  };
+  // These two are said before anything is kept under the key, so that the same call may fare better later.
+  const isOpen = status === 409 || status === 429;
+  return { kind: isOpen ? "unanswered" : "refused", ...failure };
+}
+
+function unanswered(error: unknown, attempts: number): StripeAnswer {
+  const type = word((error as { code?: unknown } | null)?.code) ?? "connection";
+  return { kind: "unanswered", status: null, type, code: null, param: null, stripeRequestId: null, attempts };
+}
+
+/** Words and ids may be logged; sentences may quote what was sent. */
+function word(value: unknown): string | null {
+  return typeof value === "string" && /^[\w.[\]-]{1,100}$/.test(value) ? value : null;
+}

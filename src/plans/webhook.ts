@@ -1,0 +1,69 @@
+/**
+ * `POST /api/stripe/webhook`: the payment provider tells what has become of a checkout.
+ *
+ * @module
+ */
+
+import { limits } from "../contract/limits.ts";
+import type { Handler } from "../http/exchange.ts";
+import { json } from "../http/reply.ts";
+import type { Log } from "../log.ts";
+import type { CheckoutStore } from "../store/checkout.ts";
+import { Unavailable } from "../store/sql.ts";
+import { refusePlan } from "./reply.ts";
+import { readEvent } from "./stripe_event.ts";
+import { isSigned } from "./stripe_signature.ts";
+
+/** What the handler works with. */
+export interface WebhookParts {
+  readonly store: CheckoutStore;
+  /** Empty when there is no provider. */
+  readonly secrets: readonly string[];
+  /** The time of day in milliseconds since 1970. */
+  readonly clockMs: () => number;
+  readonly log: Log;
+}
+
+const received = json(200, { received: true });
+const utf8 = new TextDecoder("utf-8");
+
+/**
+ * The handler. Whoever has the secret is the provider: neither origin nor address counts. A 2xx ends an event; after
+ * anything else the provider sends it again, for days.
+ *
+ * Source: DECISIONS, Plans, checkout, site. Chosen: 200 for an event of a kind or a subscription that is not known
+ * here, because sending it again would not change that.
+ */
+export function webhookHandler({ store, secrets, clockMs, log }: WebhookParts): Handler {
+  return async (exchange) => {
+    const { requestId } = exchange;
+    if (secrets.length === 0) return refusePlan("checkout_unavailable", { requestId });
+    const body = await exchange.readBody(limits.providerEventBytesMax);
+    if (body.kind === "too_large") return refusePlan("body_too_large", { requestId });
+    if (body.kind === "incomplete") return refusePlan("invalid_json", { requestId });
+
+    const header = exchange.header("stripe-signature");
+    if (!isSigned(body.bytes, header, { secrets, nowSeconds: Math.floor(clockMs() / 1000) })) {
+      return refusePlan("invalid_signature", { requestId });
+    }
+    const event = readEvent(utf8.decode(body.bytes));
+    if (event.kind === "malformed") return refusePlan("invalid_json", { requestId });
+    if (event.kind === "ignored") return received;
+
+    const { change } = event;
+    try {
+      const outcome = await store.apply(change);
+      log.info("provider_event", {
+        request_id: requestId,
+        event_id: change.eventId,
+        type: change.type,
+        checkout: change.id,
+        outcome,
+      });
+      return received;
+    } catch (error) {
+      if (!(error instanceof Unavailable)) throw error;
+      return refusePlan("not_accepting", { requestId });
+    }
+  };
+}

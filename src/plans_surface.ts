@@ -1,0 +1,38 @@
+/**
+ * Puts the plan feed and the checkout together from the settings.
+ *
+ * @module
+ */
+
+import type { Config } from "./config.ts";
+import { limits } from "./contract/limits.ts";
+import { IpBudget } from "./gate/rate.ts";
+import type { Router } from "./http/router.ts";
+import type { Log } from "./log.ts";
+import { nowMs, type Store } from "./open_store.ts";
+import { plansRouter } from "./plans/router.ts";
+import { StripeClient } from "./plans/stripe_client.ts";
+
+/** The routes of the subscription surface. */
+export function plansSurface({ checkout }: Config, store: Store, log: Log): Router {
+  const provider = checkout?.provider ?? null;
+  return plansRouter({
+    plans: () => store.plans.current,
+    store: store.checkouts,
+    origins: checkout?.origins ?? new Set(),
+    provider: provider === null ? null : {
+      client: new StripeClient({
+        apiUrl: provider.apiUrl,
+        secretKey: provider.secretKey,
+        random: Math.random,
+        nowMs,
+      }),
+      urls: provider,
+    },
+    secrets: provider?.webhookSecrets ?? [],
+    ipBudget: new IpBudget(limits.checkoutIpRate),
+    nowMs,
+    clockMs: () => Date.now(),
+    log,
+  });
+}

@@ -1,0 +1,345 @@
+import assert from "node:assert/strict";
+import { after, afterEach, before, test } from "node:test";
+import {
+  buyerEmail,
+  checkout,
+  checkoutSettings,
+  freshCheckoutKey,
+  storefront,
+} from "../plans/support/buyer.ts";
+import { StripeServer } from "../plans/support/stripe_server.ts";
+import { freshAddress, send } from "../support/client.ts";
+import { ctl, type RunningServer } from "../support/server.ts";
+import { until } from "../support/until.ts";
+import { World } from "./world.ts";
+
+const stripe = await StripeServer.open();
+const world = await World.open();
+const settings = checkoutSettings(stripe.url, stripe.secretKey);
+const server = await world.start(settings);
+const second = await world.start(settings);
+const on = { databaseUrl: world.database.url };
+
+before(async () => {
+  await world.sql`
+    insert into plan (slug, name, customer, amount_cents, billing_interval, body) values
+      ('basic', 'Basic', 'acme', 2900, 'month', '{"items":[]}'),
+      ('free', 'Free', 'acme', 0, 'year', '{"items":[]}')`;
+});
+afterEach(() => stripe.clear());
+after(async () => {
+  const leaked = [server, second].map(({ output }) => output.stdout + output.stderr).join("");
+  const [row] = await world.sql`
+    select count(*)::int as count from subscription as s, provider_event as e
+    where s::text ilike ${`%${buyerEmail}%`} or e::text ilike ${`%${buyerEmail}%`}`;
+  await world.close();
+  await stripe.close();
+  assert.equal(row?.count, 0, "no address in the tables");
+  for (const secret of [buyerEmail, stripe.secretKey, "whsec_", "Invalid API Key", "checkout.stripe.com"]) {
+    assert.ok(!leaked.includes(secret), `no ${secret} in the log`);
+  }
+});
+
+const rows = async () =>
+  (await world.sql`select count(*)::int as count from subscription`)[0]?.count as number;
+
+test("POST /api/checkout/sessions answers 201 with the session's url, at our plan's price, to the allowed origin", async () => {
+  const answer = await checkout(server, {
+    body: { plan: "basic", email: ` ${buyerEmail} `, amount_cents: 1, interval: "day", currency: "jpy" },
+  });
+  assert.equal(answer.status, 201);
+  assert.deepEqual(Object.keys(answer.json), ["url", "session_id"]);
+  const session = stripe.sessions.get(answer.json.session_id);
+  assert.equal(answer.json.url, session?.url);
+  assert.equal(session?.customer_email, buyerEmail);
+  const [call] = stripe.calls;
+  assert.equal(call?.form["line_items[0][price_data][unit_amount]"], "2900");
+  assert.equal(call?.form["line_items[0][price_data][recurring][interval]"], "month");
+  assert.equal(call?.form["line_items[0][price_data][currency]"], "usd");
+  assert.equal(answer.headers["access-control-allow-origin"], storefront);
+  assert.equal(answer.headers["access-control-allow-credentials"], undefined);
+  const [row] = await ctl(["subscription", "list", "--limit", "1"], on);
+  const { created_at, updated_at, checkout: id, ...rest } = row;
+  assert.ok(created_at <= updated_at);
+  assert.equal(id, call?.headers["idempotency-key"]);
+  assert.deepEqual(rest, {
+    plan: "basic",
+    customer: "acme",
+    amount_cents: 2900,
+    interval: "month",
+    state: "open",
+    session_id: answer.json.session_id,
+    subscription_id: null,
+    customer_id: null,
+  });
+});
+
+test("a free plan is opened as any other, asking for no card", async () => {
+  assert.equal((await checkout(server, { body: { plan: "free", email: buyerEmail } })).status, 201);
+  assert.equal(stripe.calls[0]?.form.payment_method_collection, "if_required");
+  assert.equal(stripe.calls[0]?.form["line_items[0][price_data][unit_amount]"], "0");
+});
+
+const strangers = [
+  null,
+  "null",
+  "",
+  "*",
+  "http://shop.example",
+  "https://shop.example:443",
+  "https://shop.example:8443",
+  "https://www.shop.example",
+  "https://shop.example/",
+  "https://Shop.example",
+  "HTTPS://shop.example",
+  "https://shop.example.evil.example",
+  "https://evil.example/https://shop.example",
+  "https://evilshop.example",
+  "https://shop.exampl",
+  "https://a.shop.example",
+  "https://shop.example, https://shop.example",
+  "https://shop.example https://evil.example",
+  "https://shop.example@evil.example",
+];
+test("any other origin, and none, is 403 origin_not_allowed without CORS headers, and leaves nothing", async () => {
+  const before = await rows();
+  for (const origin of strangers) {
+    for (const method of ["POST", "OPTIONS"]) {
+      const answer = await checkout(server, { origin, method, headers: { Referer: `${storefront}/` } });
+      assert.equal(answer.status, 403, `${method} ${origin}`);
+      assert.equal(answer.json.error, "origin_not_allowed");
+      for (const name of Object.keys(answer.headers)) assert.ok(!name.startsWith("access-control-"), name);
+    }
+  }
+  assert.equal((await checkout(server, { origin: "https://www.shop.example:8443" })).status, 201);
+  assert.equal(stripe.calls.length, 1);
+  assert.equal(await rows(), before + 1);
+});
+
+test("a preflight is 204 with what is allowed, and spends nothing of the address's budget", async () => {
+  const localAddress = freshAddress();
+  for (let round = 0; round < 30; round += 1) {
+    const answer = await checkout(server, {
+      method: "OPTIONS",
+      localAddress,
+      headers: {
+        "Access-Control-Request-Method": "POST",
+        "Access-Control-Request-Headers": "idempotency-key",
+      },
+    });
+    assert.equal(answer.status, 204);
+    assert.equal(answer.headers["access-control-allow-origin"], storefront);
+    assert.equal(answer.headers["access-control-allow-methods"], "POST");
+    assert.equal(
+      answer.headers["access-control-allow-headers"],
+      "Content-Type, Idempotency-Key, X-Request-Id",
+    );
+    assert.equal(answer.headers["access-control-max-age"], "300");
+  }
+  assert.equal((await checkout(server, { localAddress })).status, 201);
+});
+
+test("other methods are 405 with Allow: POST, OPTIONS", async () => {
+  for (const method of ["GET", "HEAD", "PUT", "DELETE"]) {
+    const answer = await send(`${server.urls.subscription}/api/checkout/sessions`, {
+      method,
+      localAddress: freshAddress(),
+      headers: { Origin: storefront },
+    });
+    assert.deepEqual([answer.status, answer.headers.allow], [405, "POST, OPTIONS"]);
+  }
+  assert.equal((await send(`${server.urls.subscription}/api/checkout`, { method: "POST" })).status, 404);
+});
+
+test("beyond its burst an address gets 429 with Retry-After, before the origin is looked at", async () => {
+  const localAddress = freshAddress();
+  const statuses = [];
+  for (let round = 0; round < 11; round += 1) {
+    statuses.push((await checkout(server, { localAddress, body: "" })).status);
+  }
+  assert.deepEqual(statuses, [...Array(10).fill(400), 429]);
+  const limited = await checkout(server, { localAddress, origin: "https://evil.example" });
+  assert.equal(limited.status, 429);
+  assert.equal(limited.headers["access-control-allow-origin"], undefined);
+  const allowed = await checkout(server, { localAddress });
+  assert.equal(allowed.headers["access-control-allow-origin"], storefront);
+  assert.ok(Number(allowed.headers["retry-after"]) >= 1);
+  assert.equal(stripe.calls.length, 0);
+});
+
+test("bodies: 413 over 64 KiB, 400 for no JSON object or wrong types, 422 naming every failing field", async () => {
+  const before = await rows();
+  assert.equal((await checkout(server, { body: " ".repeat(65_537) })).status, 413);
+  for (
+    const body of ["", "[]", "null", "{", "{plan:1}", { plan: 1, email: buyerEmail }, {
+      plan: "basic",
+      email: {},
+    }]
+  ) {
+    const answer = await checkout(server, { body });
+    assert.deepEqual([answer.status, answer.json.error], [400, "invalid_json"]);
+  }
+  const compressed = await checkout(server, { headers: { "Content-Encoding": "gzip" } });
+  assert.deepEqual([compressed.status, compressed.json.error], [400, "invalid_json"]);
+  for (
+    const [body, fields] of [
+      [{}, { plan: "required", email: "required" }],
+      [{ plan: null, email: " " }, { plan: "required", email: "required" }],
+      [{ plan: "x".repeat(101), email: `${"a".repeat(250)}@b.example` }, {
+        plan: "too_long",
+        email: "too_long",
+      }],
+      [{ plan: "basic", email: "ada" }, { email: "invalid" }],
+      [{ plan: "basic", email: "a\u0000b@c.example" }, { email: "invalid" }],
+      [{ plan: "basic", email: "a@b@c.example" }, { email: "invalid" }],
+    ] as const
+  ) {
+    const answer = await checkout(server, { body });
+    assert.deepEqual([answer.status, answer.json.error, answer.json.fields], [
+      422,
+      "validation_failed",
+      fields,
+    ]);
+  }
+  const long = await checkout(server, { headers: { "Idempotency-Key": "x".repeat(201) } });
+  assert.deepEqual(long.json.fields, { "Idempotency-Key": "too_long" });
+  for (const plan of ["none", "BASIC", "basic ", "' or 1=1", "__proto__"]) {
+    const answer = await checkout(server, { body: { plan, email: buyerEmail } });
+    assert.deepEqual([answer.status, answer.json.error], [422, "plan_not_found"]);
+  }
+  assert.equal(stripe.calls.length, 0);
+  assert.equal(await rows(), before);
+});
+
+test("the same Idempotency-Key finds the same session, on every node, whatever becomes of the plan's price", async () => {
+  const headers = freshCheckoutKey();
+  const first = await checkout(server, { headers });
+  assert.equal(first.status, 201);
+  await world.sql`update plan set amount_cents = 9900 where slug = 'basic'`;
+  for (const node of [server, second]) {
+    const again = await checkout(node, { headers });
+    assert.equal(again.status, 200);
+    assert.deepEqual(again.json, first.json);
+  }
+  await world.sql`delete from plan where slug = 'basic'`;
+  assert.deepEqual((await checkout(second, { headers })).json, first.json);
+  await world.sql`
+    insert into plan (slug, name, customer, amount_cents, billing_interval, body)
+    values ('basic', 'Basic', 'acme', 2900, 'month', '{"items":[]}')`;
+  assert.equal(stripe.sessions.size, 1);
+  for (const body of [{ plan: "free", email: buyerEmail }, { plan: "basic", email: "other@example.com" }]) {
+    const conflict = await checkout(server, { headers, body });
+    assert.deepEqual([conflict.status, conflict.json.error], [409, "idempotency_conflict"]);
+  }
+  const more = { plan: "basic", email: buyerEmail, note: "what is ignored makes no difference" };
+  assert.equal((await checkout(server, { headers, body: more })).status, 200);
+  assert.equal(stripe.sessions.size, 1);
+});
+
+test("without an Idempotency-Key every post opens a session of its own", async () => {
+  await Promise.all([checkout(server), checkout(server)]);
+  assert.equal(stripe.sessions.size, 2);
+});
+
+test("concurrent posts with one key open one session, on one node and across nodes", async () => {
+  const headers = freshCheckoutKey();
+  const release = stripe.hold();
+  const posts = Array.from({ length: 12 }, (_, n) => checkout(n % 2 === 0 ? server : second, { headers }));
+  // The other node is told that the key is in use and asks again.
+  await until(() => stripe.calls.length >= 2);
+  release();
+  const answers = await Promise.all(posts);
+  assert.equal(stripe.sessions.size, 1);
+  assert.equal(new Set(answers.map(({ text }) => text)).size, 1);
+  for (const { status } of answers) assert.ok(status === 200 || status === 201, String(status));
+});
+
+test("a connection that is cut after the session was made: the retry finds the same session", async () => {
+  stripe.fail({ kind: "reset_after" }, { kind: "answer", status: 503, error: { type: "api_error" } });
+  const answer = await checkout(server, { headers: freshCheckoutKey() });
+  assert.equal(answer.status, 201);
+  assert.deepEqual([...stripe.sessions.keys()], [answer.json.session_id]);
+});
+
+test("when Stripe cannot be asked it is 503; the next post with the key goes on where it was", async () => {
+  const headers = freshCheckoutKey();
+  // More than we try: Deno's client tries again by itself where a connection was used before.
+  stripe.fail({ kind: "reset_after" }, ...Array.from({ length: 20 }, () => ({ kind: "reset" }) as const));
+  const failed = await checkout(server, { headers });
+  stripe.fail();
+  assert.deepEqual([failed.status, failed.json.error], [503, "checkout_unavailable"]);
+  assert.equal(failed.headers["access-control-allow-origin"], storefront);
+  const again = await checkout(second, { headers });
+  assert.equal(again.status, 200);
+  assert.deepEqual([...stripe.sessions.keys()], [again.json.session_id]);
+});
+
+const unavailable = ["checkout_unavailable", 503] as const;
+for (
+  const [what, fault, [code, status]] of [
+    ["a wrong parameter", { status: 400, error: { type: "invalid_request_error", param: "mode" } }, [
+      "provider_error",
+      502,
+    ]],
+    ["402", { status: 402, error: { type: "card_error", code: "card_declined" } }, ["provider_error", 502]],
+    [
+      "a wrong key",
+      { status: 401, error: { type: "invalid_request_error", message: "Invalid API Key" } },
+      unavailable,
+    ],
+    [
+      "a fault",
+      { status: 500, error: { type: "api_error" }, headers: { "Stripe-Should-Retry": "false" } },
+      unavailable,
+    ],
+    ["no session", { status: 200, text: "{}" }, ["provider_error", 502]],
+  ] as const
+) {
+  test(`${what} at Stripe is ${status} ${code}, logged in words alone; the same key then begins anew`, async () => {
+    const headers = freshCheckoutKey();
+    stripe.fail({ kind: "answer", ...fault });
+    const failed = await checkout(server, { headers });
+    assert.deepEqual([failed.status, failed.json.error], [status, code]);
+    const line = await until(() =>
+      server.logs.find(({ event, request_id }) =>
+        event === "checkout_failed" && request_id === failed.headers["x-request-id"]
+      )
+    );
+    assert.equal(line.status, fault.status);
+    assert.equal((await checkout(server, { headers })).status, 201);
+    const [first, next] = stripe.calls;
+    assert.notEqual(first?.headers["idempotency-key"], next?.headers["idempotency-key"]);
+  });
+}
+
+test("an address that Stripe refuses is 422 on email", async () => {
+  stripe.fail({
+    kind: "answer",
+    status: 400,
+    error: { type: "invalid_request_error", code: "email_invalid", param: "customer_email" },
+  });
+  const answer = await checkout(server);
+  assert.deepEqual([answer.status, answer.json.fields], [422, { email: "invalid" }]);
+});
+
+test("a session that is over lets go of its key", async () => {
+  const headers = freshCheckoutKey();
+  const first = await checkout(server, { headers });
+  await world
+    .sql`update subscription set session_expires_at = now() where session_id = ${first.json.session_id}`;
+  const next = await checkout(server, { headers });
+  assert.equal(next.status, 201);
+  assert.notEqual(next.json.session_id, first.json.session_id);
+});
+
+test("without a provider an allowed origin gets 503, without settings every origin 403; the webhook 503", async () => {
+  const { CHECKOUT_ORIGINS } = settings;
+  const unpaid = await world.start({ CHECKOUT_ORIGINS: CHECKOUT_ORIGINS as string });
+  const answer = await checkout(unpaid);
+  assert.deepEqual([answer.status, answer.json.error], [503, "checkout_unavailable"]);
+  assert.equal((await checkout(unpaid, { origin: "https://evil.example" })).status, 403);
+  const bare: RunningServer = await world.start();
+  assert.equal((await checkout(bare)).status, 403);
+  const webhook = await send(`${bare.urls.subscription}/api/stripe/webhook`, { method: "POST", body: "{}" });
+  assert.deepEqual([webhook.status, webhook.json.error], [503, "checkout_unavailable"]);
+});
