@@ -15,7 +15,9 @@ import { campaignCommands } from "./ctl/campaign.ts";
 import { collisionCommands } from "./ctl/collision.ts";
 import { type Command, type Input, parseInput, Refused, type Reply, WrongUsage } from "./ctl/command.ts";
 import { deadCommands } from "./ctl/dead.ts";
+import { eraseCommands } from "./ctl/erase.ts";
 import { explainFailure } from "./ctl/failure.ts";
+import { formCommands } from "./ctl/form.ts";
 import { commandHelp, overview, usage } from "./ctl/help.ts";
 import { ipCommands } from "./ctl/ip.ts";
 import { keyCommands } from "./ctl/key.ts";
@@ -37,9 +39,11 @@ const commands: readonly Command[] = [
   ...ipCommands,
   ...vocabularyCommands,
   ...leadCommands,
+  ...formCommands,
   ...deadCommands,
   ...collisionCommands,
   ...planCommands,
+  ...eraseCommands,
   ...subscriptionCommands,
 ];
 
@@ -64,6 +68,11 @@ async function runCommandLine(argv: readonly string[]): Promise<Outcome> {
     return { status: 2, stderr: overview(commands) };
   }
   if (noun === "help") return { status: 0, stdout: overview(commands) };
+  const only = commands.find(({ words }) => words === noun);
+  if (only !== undefined) {
+    if (wantsHelp) return { status: 0, stdout: commandHelp(only) };
+    return await runCommand(only, [...leading, ...argv.slice(start + 1)]);
+  }
   const known = commands.some((command) => command.words.startsWith(`${noun} `));
   if (!known) return { status: 2, stderr: `Unknown command: ${safe(noun)}\n\n${overview(commands)}` };
   const command = commands.find(({ words }) => words === `${noun} ${verb}`);

@@ -1,6 +1,6 @@
 /**
  * `npm start`: the whole service on this machine, with a PostgreSQL of its own under `.data/` unless `DATABASE_URL`
- * names one, an actions process behind mutual TLS, and a sandbox key to post a first lead with.
+ * names one, an actions process behind mutual TLS, and sandbox keys to post a first lead and a first form with.
  *
  * With `--watch` (`npm run dev`) both processes restart when a source file changes.
  *
@@ -10,6 +10,7 @@
 import postgres from "postgres";
 import { ConfigError } from "../src/settings.ts";
 import { migrate } from "../src/store/migrate.ts";
+import { buildSiteFrom, siteSettings } from "./build_site.ts";
 import { dataFolder, publishDatabaseUrl, withdrawDatabaseUrl } from "./database_url.ts";
 import { actionsDenoFlags, denoFlags } from "./deno_flags.ts";
 import type { DevCertificates } from "./dev_certificates.ts";
@@ -18,7 +19,7 @@ import { explainSetup } from "./explain.ts";
 import { nextFree, takenListeners } from "./listeners.ts";
 import { createLogins } from "./login_roles.ts";
 import { type Program, startProgram } from "./program.ts";
-import { seed, type SeedOptions } from "./seed.ts";
+import { seed, type Seeded, type SeedOptions } from "./seed.ts";
 import {
   actionsListen,
   actionsSettings,
@@ -84,7 +85,7 @@ async function start(): Promise<void> {
   const databaseUrl = given ?? await startDatabase();
   if (ending) return;
 
-  const key = await prepare(databaseUrl, { onlyWhenEmpty: given !== undefined });
+  const seeded = await prepare(databaseUrl, { onlyWhenEmpty: given !== undefined });
   if (ending) return;
   // A given role is the operator's choice; on the server of our own nothing runs as its superuser.
   const { serviceUrl, actionsUrl } = given === undefined
@@ -99,21 +100,32 @@ async function start(): Promise<void> {
   if (ending) return;
   const addresses = new Map(await startService(serviceSettings(serviceUrl, to)));
   if (to !== undefined) addresses.set("actions", to.url);
+  if (ending) return;
+  await publishSite(databaseUrl, addresses);
   const delivery = destination === "given"
     ? { kind: "given", url: process.env.ACTIONS_URL ?? "" } as const
     : typeof files === "string"
     ? { kind: "none", reason: files } as const
     : { kind: "own" } as const;
-  console.log(welcome({ addresses, dataFolder: server?.dataFolder, key, delivery }));
+  console.log(welcome({ addresses, dataFolder: server?.dataFolder, seeded, delivery }));
 }
 
-async function prepare(databaseUrl: string, options: SeedOptions): Promise<string | undefined> {
+async function prepare(databaseUrl: string, options: SeedOptions): Promise<Seeded | undefined> {
   try {
     const applied = await migrate(databaseUrl);
     if (applied.length > 0) console.log(`Applied ${applied.length} files of sql/.`);
     return await seed(databaseUrl, options);
   } catch (error) {
     throw new Error(explainSetup(error, databaseUrl), { cause: error });
+  }
+}
+
+/** The service takes leads with or without a site. */
+async function publishSite(databaseUrl: string, addresses: ReadonlyMap<string, string>): Promise<void> {
+  try {
+    await buildSiteFrom(databaseUrl, siteSettings(process.env, addresses));
+  } catch (error) {
+    console.error(`The site could not be built: ${explainSetup(error, databaseUrl)}`);
   }
 }
 

@@ -6,6 +6,7 @@
 
 import { randomUUID } from "node:crypto";
 import { relative } from "node:path";
+import type { Seeded } from "./seed.ts";
 
 /** What runs. */
 export interface Started {
@@ -14,7 +15,7 @@ export interface Started {
   /** Of the embedded PostgreSQL. */
   readonly dataFolder: string | undefined;
   /** `undefined` when the database was somebody's. */
-  readonly key: string | undefined;
+  readonly seeded: Seeded | undefined;
   /** Where the leads go, or why they wait. */
   readonly delivery:
     | { readonly kind: "own" }
@@ -23,13 +24,13 @@ export interface Started {
 }
 
 /** The whole text. */
-export function welcome({ addresses, dataFolder, key, delivery }: Started): string {
+export function welcome({ addresses, dataFolder, seeded, delivery }: Started): string {
   const rows = [...addresses];
   if (dataFolder !== undefined) {
     const below = relative(process.cwd(), dataFolder);
     rows.push(["database", below.startsWith("..") ? dataFolder : below]);
   }
-  if (key !== undefined) rows.push(["sandbox key", key]);
+  if (seeded !== undefined) rows.push(["sandbox key", seeded.key], ["forms key", seeded.formsKey]);
   const width = Math.max(...rows.map(([name]) => name.length));
   const table = rows.map(([name, value]) => `  ${name.padEnd(width)}  ${value}`).join("\n");
   const missing = `This database has tenants already, so none was added. A key of one of them:
@@ -42,10 +43,10 @@ The Lead Intake Service runs.
 
 ${table}
 
-${key === undefined ? missing : ""}Post a lead:
+${seeded === undefined ? missing : ""}Post a lead:
 
-${curlLine(addresses.get("intake") ?? "", key ?? "<API_KEY>")}
-
+${leadLine(addresses.get("intake") ?? "", seeded?.key ?? "<API_KEY>")}
+${seeded === undefined ? "" : `\nOr a website's form:\n\n${formLine(addresses.get("forms") ?? "", seeded)}\n`}
 ${deliveryText(delivery)}
 
 Ctrl-C ends it all.
@@ -58,14 +59,27 @@ function deliveryText(delivery: Started["delivery"]): string {
     ? "A moment later it is delivered; the lead of a sandbox goes no further than this machine."
     : `A moment later it is delivered to ${delivery.url}.`;
   return `${where}
-See it, with the event_id of the answer:
+See it, with the event_id or submission_id of the answer:
 
 npm run --silent ctl -- lead show EVENT_ID`;
 }
 
-/** One line to paste. The idempotency key is another one at each start, so that the first answer is a 202. */
-function curlLine(url: string, key: string): string {
+function leadLine(url: string, key: string): string {
   const lead = { first_name: "Ada", last_name: "Lovelace", phone: "(555) 123-4567", project_area: "roof" };
+  return curlLine(`${url}/v1/intake`, key, lead);
+}
+
+function formLine(url: string, { formsKey, formPath }: Seeded): string {
+  return curlLine(`${url}${formPath}`, formsKey, {
+    name: "Grace Hopper",
+    email: "grace@example.com",
+    message: "Could you look at our roof next week?",
+    page_url: "https://www.example.com/roofs?utm_source=newsletter",
+  });
+}
+
+/** One line to paste. The idempotency key is another one at each start, so that the first answer is a 202. */
+function curlLine(url: string, key: string, body: object): string {
   // A certificate on this machine is seldom one that curl trusts.
   const insecure = url.startsWith("https:") ? " -k" : "";
   const headers = [
@@ -74,5 +88,5 @@ function curlLine(url: string, key: string): string {
     `Idempotency-Key: npm-start-${randomUUID()}`,
   ];
   return `curl -i${insecure} ${headers.map((header) => `-H '${header}'`).join(" ")} ` +
-    `-d '${JSON.stringify(lead)}' ${url}/v1/intake`;
+    `-d '${JSON.stringify(body)}' ${url}`;
 }

@@ -14,6 +14,7 @@ import { AcceptStore, isQueued } from "./store/accept.ts";
 import { requireUsableDatabase } from "./store/check.ts";
 import { CheckoutStore } from "./store/checkout.ts";
 import { Committer } from "./store/committer.ts";
+import { FormStore } from "./store/forms.ts";
 import { Heartbeat } from "./store/heartbeat.ts";
 import { KeyStore } from "./store/keys.ts";
 import { PlanSnapshot } from "./store/plan_snapshot.ts";
@@ -25,6 +26,9 @@ import { Upkeep } from "./store/upkeep.ts";
 // The 503 has to leave within 10 s (DECISIONS, The intake endpoint), the statement ends before we give it up.
 const commitDeadlineMs = 9_500;
 const statementTimeoutMs = 9_000;
+// Several statements of a page must end within a request's 20 s, its page of the failure included.
+const consoleStatementTimeoutMs = 8_000;
+const consoleConnectionsMax = 2;
 // After an outage, a statement that is still silent this long sits on a dead connection.
 const renewGraceMs = 500;
 
@@ -37,9 +41,12 @@ export interface Store {
   readonly committer: Committer;
   readonly heartbeat: Heartbeat;
   readonly keys: KeyStore;
+  readonly forms: FormStore;
   readonly totals: Totals;
   readonly upkeep: Upkeep;
   readonly plans: PlanSnapshot;
+  /** Connections of the operator's pages. */
+  readonly console: Pool;
   readonly checkouts: CheckoutStore;
   /** `null` without an actions tier. */
   readonly delivery: Delivery | null;
@@ -56,6 +63,8 @@ interface Pools {
   readonly background: Pool;
   /** The plans and the checkout. */
   readonly plans: Pool;
+  /** The operator's pages: a slow one must keep nobody waiting. */
+  readonly console: Pool;
 }
 
 /**
@@ -99,12 +108,14 @@ export async function openStore(config: Config, log: Log): Promise<Store> {
     return {
       reference,
       plans,
+      console: pools.console,
       checkouts: new CheckoutStore(pools.plans),
       upkeep,
       delivery,
       committer,
       heartbeat: beating,
       keys: new KeyStore(lookups, nowMs),
+      forms: new FormStore(lookups, nowMs),
       totals,
       async close(graceMs) {
         await committer.idle();
@@ -119,12 +130,19 @@ export async function openStore(config: Config, log: Log): Promise<Store> {
           lookups.close(),
           background.close(),
           pools.plans.close(),
+          pools.console.close(),
         ]);
       },
     };
   } catch (error) {
     plans.close();
-    await Promise.all([accepts.close(), lookups.close(), background.close(), pools.plans.close()]);
+    await Promise.all([
+      accepts.close(),
+      lookups.close(),
+      background.close(),
+      pools.plans.close(),
+      pools.console.close(),
+    ]);
     throw error;
   }
 }
@@ -145,6 +163,13 @@ function openPools(
     lookups: open("lookup"),
     background: open("background"),
     plans: open("plans"),
+    console: new Pool({
+      databaseUrl,
+      name: "console",
+      connectionsMax: consoleConnectionsMax,
+      statementTimeoutMs: consoleStatementTimeoutMs,
+      isAway,
+    }),
   };
 }
 
@@ -172,11 +197,13 @@ function openHeartbeat(
         pools.lookups.renew(renewGraceMs);
         pools.background.renew(renewGraceMs);
         pools.plans.renew(renewGraceMs);
+        pools.console.renew(renewGraceMs);
       } else {
         log.error("store_not_writable", { cause: describeError(cause) });
         committer.refuseWaiting();
         // Lookups fail fast as commits do.
         pools.lookups.leaveStuck(0);
+        pools.console.leaveStuck(0);
         // The feed finds out at once whether the plans can be read all the same.
         pools.plans.leaveStuck(0);
         void plans.read();

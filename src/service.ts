@@ -4,12 +4,15 @@
  * @module
  */
 
+import { randomBytes } from "node:crypto";
 import type { Config, PublicSurface } from "./config.ts";
 import { brief } from "./contract/brief.ts";
 import { documents } from "./contract/documents.ts";
 import { openapi } from "./contract/openapi.ts";
+import { refuse as refuseForm } from "./forms/reply.ts";
 import { formsRouter } from "./forms/router.ts";
 import { HolderBudget, IpBudget } from "./gate/rate.ts";
+import { spamReasons } from "./forms/spam_reasons.ts";
 import type { Exchange, Reply } from "./http/exchange.ts";
 import { json, text } from "./http/reply.ts";
 import type { Router } from "./http/router.ts";
@@ -19,6 +22,7 @@ import { intakeRouter } from "./intake/router.ts";
 import { listenAll, type Listeners, type PlacedSurface } from "./listen_all.ts";
 import type { Log } from "./log.ts";
 import { nowMs, openStore, type Store } from "./open_store.ts";
+import type { ConsoleParts } from "./ops/console/context.ts";
 import { opsRouter } from "./ops/router.ts";
 import { plansSurface } from "./plans_surface.ts";
 import bundle from "./playground/bundle.json" with { type: "json" };
@@ -40,7 +44,7 @@ export async function startService(config: Config, log: Log): Promise<Running> {
   try {
     listeners = await listenAll([
       ...publicSurfaces(config, { store, log }, state),
-      opsSurface(config),
+      opsSurface(config, store, state),
     ], { config, log });
   } catch (error) {
     await store.close(0);
@@ -76,7 +80,11 @@ function publicSurfaces(
   });
   return [
     place("intake", intake(config, store, state), ({ requestId }) => refuse("not_accepting", { requestId })),
-    place("forms", formsRouter({ nowMs }), notAccepting),
+    place(
+      "forms",
+      forms(config, store, state),
+      ({ requestId }) => refuseForm("not_accepting", { requestId }),
+    ),
     place("subscription", plansSurface(config, store, log), notAccepting),
     place("site", siteRouter({ dir: config.siteDir }), () => text(503, "Not available\n")),
   ];
@@ -96,20 +104,36 @@ function hostsOf(url: string | null): string[] {
  * The operator's surface answers only to its own address and, on loopback, to what a browser calls that: a page
  * of somebody else whose name resolves to it gets nothing (DNS rebinding).
  */
-function opsSurface({ opsListen }: Config): PlacedSurface {
+function opsSurface({ opsListen }: Config, store: Store, state: State): PlacedSurface {
   const host = opsListen.host.includes(":") ? `[${opsListen.host}]` : opsListen.host;
   const isLoopback = /^(localhost|127\.|\[::1\]$)/.test(host);
   return {
     surface: {
       name: "ops",
       hosts: [...new Set([host, ...(isLoopback ? ["localhost", "127.0.0.1", "[::1]"] : [])])],
-      router: opsRouter({ nowMs }),
+      router: opsRouter({ nowMs, console: consoleParts(store, state) }),
       fault: notAccepting,
     },
     listen: opsListen,
     isPrivate: true,
   };
 }
+
+function consoleParts({ console: pool, heartbeat, delivery }: Store, state: State): ConsoleParts {
+  return {
+    pool,
+    now: () => new Date(),
+    secret: randomBytes(32),
+    health: () => heartbeat,
+    breaker: () => delivery?.figures().breaker ?? null,
+    isDraining: () => state.isDraining,
+    spamMeanings,
+  };
+}
+
+const spamMeanings = Object.fromEntries(
+  Object.entries(spamReasons).map(([name, { meaning }]) => [name, meaning]),
+);
 
 function intake(config: Config, store: Store, state: State): Router {
   const { keys, committer, totals, reference, heartbeat } = store;
@@ -126,6 +150,23 @@ function intake(config: Config, store: Store, state: State): Router {
   });
   addDocuments(router, () => config.intake.url ?? state.urls.get("intake") ?? "");
   return router;
+}
+
+function forms(config: Config, store: Store, state: State): Router {
+  const { keys, forms, committer, totals, reference, heartbeat } = store;
+  return formsRouter({
+    keys,
+    forms,
+    committer,
+    totals,
+    reference: () => reference.current,
+    ipBudget: new IpBudget(config.formsIpRate),
+    tenantBudget: new HolderBudget("tenant", config.formsTenantRate),
+    nowMs,
+    wallMs: () => Date.now(),
+    health: () => heartbeat,
+    isDraining: () => state.isDraining,
+  });
 }
 
 /** The documents name the address of the intake, which the listener may have to find first. */

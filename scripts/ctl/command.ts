@@ -36,7 +36,7 @@ export interface OptionRule {
 
 /** One command. */
 export interface Command {
-  /** The two words that name it, such as `key issue`. */
+  /** The two words that name it, such as `key issue`, or the one of a command without a verb. */
   readonly words: string;
   /** Names of what stands without an option; a last one with `…` may be repeated, one in brackets left out. */
   readonly positionals: readonly string[];

@@ -31,6 +31,7 @@ export function deliveryJson(delivery: Delivery) {
     case "sending":
       return { state, lease_until: delivery.leaseUntil, attempts };
     case "held":
+    case "erased":
     case "delivered":
       return { state, attempts };
     case "dead":
@@ -48,7 +49,8 @@ export function deliveryText(event: StoredEvent): string {
   ], "  ");
 }
 
-function spaced(iso: string): string {
+/** A time to the millisecond, as the story has it. */
+export function spaced(iso: string): string {
   return iso.slice(0, 23).replace("T", " ");
 }
 
@@ -78,6 +80,8 @@ function next({ eventId, tenant, delivery }: StoredEvent): [string, string][] {
       return [["now", `attempt ${number} is under way, until ${spaced(delivery.leaseUntil)} at most`]];
     case "held":
       return [["held", `not delivered; ctl form release ${eventId} sends it`]];
+    case "erased":
+      return [["", "not delivered: its content went before"]];
     case "delivered":
       return delivery.attempts.at(-1)?.outcome === "delivered" ? [] : [["", "delivered"]];
     case "dead": {

@@ -6,7 +6,7 @@
 
 import { type ListedEvent, listLeads, readEvents, type StoredEvent } from "#src/store/admin/events.ts";
 import { type Command, Refused, WrongUsage } from "./command.ts";
-import { deliveryJson, deliveryText } from "./delivery.ts";
+import { deliveryJson, deliveryText, spaced } from "./delivery.ts";
 import { optionalTenantId } from "./tenant.ts";
 import { block, dollars, JsonText, record, table } from "./terminal.ts";
 import { parseCount, parseTime } from "./values.ts";
@@ -126,13 +126,18 @@ export function foundJson({ found }: StoredEvent) {
   };
 }
 
-/** The members that hold the content of an event: all that was accepted. */
+/** The members that hold the content of an event: all that was accepted, or what has removed it and when. */
 export function contentJson(event: StoredEvent) {
   return {
+    ...(event.lead === null ? { content: goneWord(event), removed_at: event.removed?.at ?? null } : {}),
     [contentName(event.kind)]: spliced(event.lead),
     extra: spliced(event.extra ?? "{}"),
     raw: event.raw,
   };
+}
+
+function goneWord({ removed }: StoredEvent): "erased" | "expired" {
+  return removed?.by === "retention" ? "expired" : "erased";
 }
 
 /** Stored JSON text as a part of the output; `null` where an erasure has left nothing. */
@@ -148,6 +153,7 @@ export function contentName(kind: ListedEvent["kind"]): "lead" | "submission" {
 /** A whole event for a person to read. */
 export function eventText(event: StoredEvent): string {
   const title = event.kind === "lead" ? "Lead" : "Submission";
+  const gone = `  ${goneWord(event)}${event.removed === null ? "" : ` ${spaced(event.removed.at)}`}`;
   return [
     record([
       ["Event", event.eventId],
@@ -160,9 +166,9 @@ export function eventText(event: StoredEvent): string {
       ["Delivery", event.delivery.state],
     ]),
     `What became of it\n${deliveryText(event)}`,
-    `${title}\n${event.lead === null ? "  erased" : record(leadPairs(event.lead), "  ")}`,
+    `${title}\n${event.lead === null ? gone : record(leadPairs(event.lead), "  ")}`,
     ...(event.extra === null ? [] : [`Extra\n${block(event.extra)}`]),
-    `Body as posted\n${event.raw === null ? "  erased" : block(event.raw)}`,
+    `Body as posted\n${event.raw === null ? gone : block(event.raw)}`,
   ].join("\n\n");
 }
 

@@ -7,6 +7,8 @@
 -- Nothing is claimed of a live tenant without a route, whoever asks: sent and refused, its rows would be due again at
 -- once.
 --
+-- A claimed event without content is not returned, whoever has removed it how: nothing is ever sent without.
+--
 -- p_floor: nothing of the tenant is due before it (the claimer knows from earlier claims). Without it a scan would
 -- begin with every dead index entry that a long transaction elsewhere keeps from being cleaned up.
 create or replace function claim_outbox(
@@ -78,7 +80,7 @@ begin
     to_char(e.received_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), array_to_string(e.flags, ','),
     e.lead::text, e.extra
   from claimed as c
-  join event as e on e.event_id = c.event_id
+  join event as e on e.event_id = c.event_id and e.lead is not null
   join tenant as t on t.id = c.tenant_id
   join api_key as k on k.id = e.key_id
   order by c.due_at, c.event_id;

@@ -1,4 +1,5 @@
--- Folds the sightings of each tenant's term into one row. Rows that another node is folding are left to it.
+-- Folds the sightings of each tenant's term into one row. Rows that another node is folding are left to it; a term that
+-- nobody is left to have used (forget_unknown_area) goes.
 create or replace function compact_unknown_area() returns void
 language sql volatile
 as $$
@@ -8,5 +9,6 @@ as $$
     returning *
   )
   insert into unknown_area_seen (tenant_id, term, count, first_at, last_at)
-  select tenant_id, term, sum(count), min(first_at), max(last_at) from folded group by tenant_id, term;
+  select tenant_id, term, sum(count), min(first_at), max(last_at) from folded group by tenant_id, term
+  having sum(count) > 0;
 $$;

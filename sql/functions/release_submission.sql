@@ -10,11 +10,13 @@ as $$
 declare
   v_tenant_id int;
 begin
-  update submission as s set released_at = service_clock()
-  from event as e
-  where s.event_id = p_event_id and s.verdict <> 'clean' and s.released_at is null
-    and e.event_id = s.event_id and e.lead is not null
-  returning s.tenant_id into v_tenant_id;
+  -- Locked, so that no erasure comes between this look at the content and the outbox row.
+  perform from event as e where e.event_id = p_event_id and e.lead is not null for no key update;
+  if found then
+    update submission as s set released_at = service_clock()
+    where s.event_id = p_event_id and s.verdict <> 'clean' and s.released_at is null
+    returning s.tenant_id into v_tenant_id;
+  end if;
   if v_tenant_id is null then
     return coalesce((
       select case when s.verdict = 'clean' then 'clean' when s.released_at is null then 'erased' else 'already' end

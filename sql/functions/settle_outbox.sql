@@ -6,7 +6,8 @@
 -- claim, and counted: all but that is put right here.
 --
 -- Each claim has a lease of its own, so that a row which was released and claimed again by the same process is told
--- from the row before. A batch may come twice, when its outcome was unknown, and so may an attempt within one: the second changes nothing.
+-- from the row before. An event that was erased meanwhile has no row any more: its attempt is recorded, without the
+-- reason. A batch may come twice, when its outcome was unknown, and so may an attempt within one: the second changes nothing.
 create or replace function settle_outbox(
   p_lease text[],        -- of the claim that the row came with
   p_event_id text[],
@@ -34,7 +35,12 @@ declare
 begin
   insert into attempt as a (event_id, number, at, outcome, status, reason, duration_ms, spent)
   select distinct on (s.event_id, s.number)
-    s.event_id, s.number, v_now - make_interval(secs => s.duration_ms / 1000.0), s.outcome, s.status, s.reason,
+    s.event_id, s.number, v_now - make_interval(secs => s.duration_ms / 1000.0), s.outcome, s.status,
+    case
+      when s.reason is null then null
+      when exists (select from event as e where e.event_id = s.event_id and e.removed_at is not null) then null
+      else s.reason
+    end,
     s.duration_ms, s.spent::boolean
   from unnest(p_event_id, p_number, p_verdict, p_outcome, p_status, p_reason, p_duration_ms, p_spent)
     as s (event_id, number, verdict, outcome, status, reason, duration_ms, spent)

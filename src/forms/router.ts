@@ -4,19 +4,23 @@
  * @module
  */
 
-import { json } from "../http/reply.ts";
 import { Router } from "../http/router.ts";
+import { formsHandler, type FormsParts } from "./handle.ts";
+import { healthHandler } from "./health.ts";
+import { refuse } from "./reply.ts";
 
-/** What the routes work with. */
-export interface FormsParts {
-  /** A monotonic clock in milliseconds. */
-  readonly nowMs: () => number;
+/** What the routes work with, besides what the posts need. */
+export interface FormsRouterParts extends FormsParts {
+  readonly health: () => { readonly writable: boolean };
+  readonly isDraining: () => boolean;
 }
 
-/** The surface's routes. */
-export function formsRouter(_parts: FormsParts): Router {
+/** `POST /v1/forms/{tenant}/{form_key}` and `GET /healthz`. Source: SPEC, Endpoints. */
+export function formsRouter(parts: FormsRouterParts): Router {
   return new Router({
-    notFound: ({ requestId }) => json(404, { error: "not_found", request_id: requestId }),
-    methodNotAllowed: ({ requestId }) => json(405, { error: "method_not_allowed", request_id: requestId }),
-  });
+    notFound: ({ requestId }) => refuse("not_found", { requestId }),
+    methodNotAllowed: ({ requestId }) => refuse("method_not_allowed", { requestId }),
+  })
+    .any("/v1/forms/{tenant}/{form_key}", formsHandler(parts))
+    .get("/healthz", healthHandler(parts.health, parts.isDraining));
 }

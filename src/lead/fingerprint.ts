@@ -23,7 +23,12 @@ import { foldArea } from "./place.ts";
  */
 export function canonicalText(lead: Lead, extra: string | null): string {
   // JSON.stringify emits no raw line break, so the two parts cannot run into each other.
-  return `${canonicalLead(lead)}\n${extra === null ? "" : new Canonical(extra).value()}`;
+  return `${canonicalLead(lead)}\n${extra === null ? "" : canonicalJson(extra)}`;
+}
+
+/** The canonical form of a valid JSON text: equal for equal values, however they were written. */
+export function canonicalJson(text: string): string {
+  return new Canonical(text).value();
 }
 
 /** In envelope order, whatever order the members of `lead` have. */

@@ -66,6 +66,12 @@ export function mendEscapes(text: string): string {
   return text.replace(escapes, (escape, lone) => lone === undefined ? escape : "\\ufffd");
 }
 
+/** Takes every escape of U+0000 out of a JSON text; a text without them comes back as it is. */
+export function withoutNul(text: string): string {
+  if (!text.includes("\\u0000")) return text;
+  return text.replace(/\\u0000|\\[^]/g, (escape) => escape === "\\u0000" ? "" : escape);
+}
+
 /** The text that a JSON string literal, given with its quotes, stands for; lone surrogates mended. */
 export function decode(literal: string): string {
   return literal.includes("\\") ? JSON.parse(literal).toWellFormed() : literal.slice(1, -1);

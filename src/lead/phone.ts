@@ -49,6 +49,25 @@ export function toE164(sent: string, country: string): string | null {
   return national !== null && national >= "2" ? `+1${national}` : null;
 }
 
+/**
+ * The digits of a number in any formatting, in ASCII, with a `+` in front where one was: what two spellings of a
+ * number that is not North American have in common. `null` when the text holds anything else.
+ */
+export function plainNumber(sent: string): string | null {
+  let number = "";
+  for (const char of sent.replace(scheme, "")) {
+    if (decimalDigit.test(char)) number += decimalValue(char);
+    else if (plusSign.test(char) && number === "") number = "+";
+    else if (!formatting.test(char)) return null;
+  }
+  return number === "" || number === "+" ? null : number;
+}
+
+/** The text with the decimal digits of every script as ASCII digits. */
+export function withAsciiDigits(text: string): string {
+  return text.replace(/[^\P{Nd}0-9]/gu, (digit) => String(decimalValue(digit)));
+}
+
 /** The ten digits, whatever they start with, or `null`. */
 function nationalNumber(digits: string, plus: boolean, country: string): string | null {
   if (digits.length === 11 && digits.startsWith("1")) return digits.slice(1);

@@ -10,7 +10,7 @@ import { type FieldName, fieldNames, fields, projectServices } from "../contract
 import { dollars, grouped, keyCheck } from "../contract/guidance.ts";
 import { limits } from "../contract/limits.ts";
 import { shellSnippets } from "../contract/snippets.ts";
-import { type Markup, markup, rich } from "./markup.ts";
+import { type Markup, markup, rich } from "../http/markup.ts";
 import { exampleGroups, reference } from "./reference.ts";
 
 /** The versions of what the page loads, for its addresses. */

@@ -12,7 +12,7 @@ import { flagNames, flags } from "../contract/fields.ts";
 import { definitionOfDone, limitRows, normalization, retryPolicy, rules } from "../contract/guidance.ts";
 import { limits } from "../contract/limits.ts";
 import { shellSnippets } from "../contract/snippets.ts";
-import { type Markup, markup, rich, type Value } from "./markup.ts";
+import { type Markup, markup, rich, type Value } from "../http/markup.ts";
 
 /** A table; on a narrow screen each row becomes a list of its own, with the heads as labels. */
 function table(caption: string, head: readonly string[], rows: readonly (readonly Value[])[]): Markup {

@@ -46,7 +46,8 @@ export async function listHeld(
         s.score, s.reasons,
         to_char(e.received_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "receivedAt"
       from (
-        select * from submission as s
+        select s.* from submission as s
+        join event as e on e.event_id = s.event_id and e.lead is not null
         where s.verdict <> 'clean' and s.released_at is null ${ofTenant} ${older}
         order by s.event_id desc limit ${limit}
       ) as s
@@ -67,12 +68,18 @@ export type Release = "released" | "already" | "clean" | "erased" | "unknown";
 
 /**
  * Hands a held submission over to the delivery, due at once. `actor` stands in the audit row, which is written in the
- * same transaction. Throws what {@linkcode Pool.run} throws.
+ * same transaction; `null` is the operator's command. Throws what {@linkcode Pool.run} throws.
  */
-export async function releaseSubmission(pool: Pool, submissionId: string, actor: string): Promise<Release> {
+export async function releaseSubmission(
+  pool: Pool,
+  submissionId: string,
+  actor: string | null,
+): Promise<Release> {
   const [row] = await pool.run(
     adminDeadlineMs,
-    (sql) => sql<{ release: Release }[]>`select release_submission(${submissionId}, ${actor}) as release`,
+    (sql) =>
+      sql<{ release: Release }[]>`
+      select release_submission(${submissionId}, coalesce(${actor}, 'ctl ' || current_user)) as release`,
   );
   return row?.release ?? "unknown";
 }

@@ -7,7 +7,7 @@ import { fieldNames, flagNames } from "../../src/contract/fields.ts";
 import { limitRows, rules } from "../../src/contract/guidance.ts";
 import bundle from "../../src/playground/bundle.json" with { type: "json" };
 import { icon } from "../../src/playground/icon.ts";
-import { rich } from "../../src/playground/markup.ts";
+import { rich } from "../../src/http/markup.ts";
 import { playgroundPage } from "../../src/playground/page.ts";
 
 const page = playgroundPage("https://intake.acme.test", { script: "s1", style: "s2", icon: "i1" });

@@ -66,6 +66,8 @@ export async function welcome(started: Start) {
     text,
     url: /^ {2}intake +(\S+)$/m.exec(text)?.[1] ?? "",
     key: /^ {2}sandbox key +(\S+)$/m.exec(text)?.[1],
+    formsKey: /^ {2}forms key +(\S+)$/m.exec(text)?.[1],
+    formCurl: /^curl .*\/v1\/forms\/.*$/m.exec(text)?.[0] ?? "",
     curl: /^curl .*$/m.exec(text)?.[0] ?? "",
   };
 }

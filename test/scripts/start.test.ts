@@ -32,15 +32,18 @@ async function checkKey(url: string, key: string): Promise<number> {
   return (await post(`${url}/v1/intake`, { key, body: {} })).status;
 }
 
-test("npm start prints a curl line that answers 202, and its repeat 200; Ctrl-C leaves nothing behind", async () => {
+test("npm start prints curl lines for a lead and a form that answer 202, and their repeats 200; Ctrl-C leaves nothing behind", async () => {
   const started = start(checkout.folder);
-  const { text, curl, key, url } = await welcome(started);
+  const { text, curl, key, url, formsKey, formCurl } = await welcome(started);
   assert.match(key ?? "", /^lead_test_/);
+  assert.match(formsKey ?? "", /^form_test_/);
   assert.match(text, /^ {2}database +\.data\/postgres$/m);
 
-  const [first, second] = [1, 2].map(() => spawnSync("/bin/sh", ["-c", curl], { encoding: "utf8" }));
-  assert.match(first?.stdout ?? "", /^HTTP\/1\.1 202 [\s\S]*"status":"accepted"/);
-  assert.match(second?.stdout ?? "", /^HTTP\/1\.1 200 [\s\S]*"status":"duplicate"/);
+  for (const line of [curl, formCurl]) {
+    const [first, second] = [1, 2].map(() => spawnSync("/bin/sh", ["-c", line], { encoding: "utf8" }));
+    assert.match(first?.stdout ?? "", /^HTTP\/1\.1 202 [\s\S]*"status":"accepted"/);
+    assert.match(second?.stdout ?? "", /^HTTP\/1\.1 200 [\s\S]*"status":"duplicate"/);
+  }
   assert.equal(await checkKey(url, key ?? ""), 422);
 
   const pids = processesOf(started);
@@ -72,7 +75,7 @@ test("a second npm start keeps the data and revokes the key of the first", async
   });
   const keys = JSON.parse(list.stdout) as { label: string; revoked_at: string | null }[];
   assert.ok(keys.length >= 2 && keys.every(({ label }) => label === "npm-start"), list.stdout);
-  assert.equal(keys.filter(({ revoked_at }) => revoked_at === null).length, 1);
+  assert.equal(keys.filter(({ revoked_at }) => revoked_at === null).length, 2, "one of each surface");
 
   second.child.kill("SIGTERM");
   assert.equal(await second.ended, 0);

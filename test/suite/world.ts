@@ -11,6 +11,7 @@ import postgres from "postgres";
 import { keyInText, type KeySurface, makeKey } from "../../src/contract/api_key.ts";
 import { errors } from "../../src/contract/errors.ts";
 import { assertDocumented } from "../support/contract.ts";
+import { assertFormAnswer } from "../support/form_answer.ts";
 import { type Answer, post, type RequestOptions, send } from "../support/client.ts";
 import { createDatabase, type TestDatabase } from "../support/database.ts";
 import { type ProgramOptions, type RunningServer, startServer } from "../support/server.ts";
@@ -38,7 +39,24 @@ export interface IssueOptions {
   readonly surface?: KeySurface;
 }
 
-/** How much there is in every table that a lead can leave something in. */
+/** A form, as the endpoint finds it. */
+export interface TestForm {
+  readonly id: number;
+  readonly formKey: string;
+  readonly tenant: Tenant;
+}
+
+/** What a form is defined with; what is left out is ordinary. */
+export interface FormOptions {
+  readonly tenant?: Tenant;
+  readonly formKey?: string;
+  /** `name` and `email` when left out. */
+  readonly required?: readonly string[];
+  readonly threshold?: number;
+  readonly blocked?: readonly string[];
+}
+
+/** How much there is in every table that a lead or a submission can leave something in. */
 export interface Stored {
   readonly events: number;
   readonly outbox: number;
@@ -46,6 +64,7 @@ export interface Stored {
   readonly collisions: number;
   readonly unknown: number;
   readonly spendCents: number;
+  readonly submissions: number;
 }
 
 /** Limits that no test reaches by accident; a test of the limits starts a server with its own. */
@@ -54,6 +73,10 @@ const raisedLimits = {
   INTAKE_IP_BURST: "1000000",
   INTAKE_KEY_PER_MINUTE: "60000000",
   INTAKE_KEY_BURST: "1000000",
+  FORMS_IP_PER_MINUTE: "60000000",
+  FORMS_IP_BURST: "1000000",
+  FORMS_TENANT_PER_MINUTE: "60000000",
+  FORMS_TENANT_BURST: "1000000",
 };
 
 /** The published limits, whatever {@linkcode World.start} would raise. */
@@ -62,6 +85,10 @@ export const publishedLimits = {
   INTAKE_IP_BURST: "",
   INTAKE_KEY_PER_MINUTE: "",
   INTAKE_KEY_BURST: "",
+  FORMS_IP_PER_MINUTE: "",
+  FORMS_IP_BURST: "",
+  FORMS_TENANT_PER_MINUTE: "",
+  FORMS_TENANT_BURST: "",
 };
 
 /** In every lead of the suite, so that a lead in a log is found. */
@@ -75,6 +102,17 @@ export function lead(members: Readonly<Record<string, unknown>> = {}): Record<st
     first_name: "Ada",
     last_name: `${marker} ${process.pid} ${leads}`,
     phone: "(555) 123-4567",
+    ...members,
+  };
+}
+
+/** What a person writes into a form, another text each time. */
+export function visitor(members: Readonly<Record<string, unknown>> = {}): Record<string, unknown> {
+  leads += 1;
+  return {
+    name: `Grace ${marker}`,
+    email: "grace@example.com",
+    message: `We would like to have our roof looked at before winter. (${process.pid} ${leads})`,
     ...members,
   };
 }
@@ -154,6 +192,54 @@ export class World {
     return key;
   }
 
+  /** Defines a form, of a tenant of its own unless one is given. */
+  async form(options: FormOptions = {}): Promise<TestForm> {
+    const tenant = options.tenant ?? await this.tenant();
+    const { formKey = "contact", required = ["name", "email"], threshold = null, blocked = [] } = options;
+    const [row] = await this.sql<{ id: number }[]>`
+      insert into form (tenant_id, form_key, required, threshold, blocked)
+      values (${tenant.id}, ${formKey}, ${[...required]}, ${threshold}, ${[...blocked]}) returning id`;
+    return { id: row?.id as number, formKey, tenant };
+  }
+
+  /** A form with a key of its tenant. */
+  async formWithKey(options: FormOptions = {}): Promise<{ form: TestForm; key: IssuedKey }> {
+    const form = await this.form(options);
+    return { form, key: await this.issue({ tenant: form.tenant, surface: "forms" }) };
+  }
+
+  /** Posts to a form on the first server, or on the one given, and checks what holds of every answer. */
+  async submit(
+    form: { readonly formKey: string; readonly tenant: Pick<Tenant, "slug"> },
+    options: RequestOptions,
+    server = this.#servers[0] as RunningServer,
+  ): Promise<Answer> {
+    const path = `/v1/forms/${form.tenant.slug}/${form.formKey}`;
+    return await this.sendToForms(path, {
+      method: "POST",
+      ...options,
+      headers: { "Content-Type": "application/json", ...options.headers },
+    }, server);
+  }
+
+  /** Sends any request to the forms and checks what holds of every answer. */
+  async sendToForms(path: string, options: RequestOptions = {}, server = this.#servers[0] as RunningServer) {
+    const answer = await send(`${server.urls.forms}${path}`, inBytes(options));
+    withoutInternals(answer);
+    assertFormAnswer(answer);
+    return answer;
+  }
+
+  /** What was found of a submission. */
+  async submission(submissionId: string): Promise<StoredSubmission> {
+    const [row] = await this.sql<StoredSubmission[]>`
+      select s.*, s.xmin::text as transaction,
+        (select count(*)::int from outbox as o where o.event_id = s.event_id) as queued
+      from submission as s where s.event_id = ${submissionId}`;
+    assert.ok(row, `submission ${submissionId} is stored`);
+    return row;
+  }
+
   /** Posts to the first server's intake, or to the one given, and checks what holds of every answer. */
   async intake(options: RequestOptions, server = this.#servers[0] as RunningServer): Promise<Answer> {
     return checked(await post(`${server.url}/v1/intake`, inBytes(options)));
@@ -173,7 +259,8 @@ export class World {
         (select coalesce(sum(delta), 0)::int from outbox_tally where state = 'pending') as pending,
         (select count(*)::int from collision) as collisions,
         (select coalesce(sum(count), 0)::int from unknown_area) as unknown,
-        (select coalesce(sum(cents), 0)::int from campaign_charge) as "spendCents"`;
+        (select coalesce(sum(cents), 0)::int from campaign_charge) as "spendCents",
+        (select count(*)::int from submission) as submissions`;
     return row as Stored;
   }
 
@@ -260,6 +347,24 @@ export interface StoredEvent {
   readonly transaction: string;
 }
 
+/** A row of `submission`. */
+export interface StoredSubmission {
+  readonly event_id: string;
+  readonly tenant_id: number;
+  readonly form_id: number;
+  readonly verdict: string;
+  readonly score: number;
+  readonly reasons: string[];
+  readonly released_at: Date | null;
+  readonly phone: string | null;
+  readonly email: string | null;
+  readonly last_name: string | null;
+  /** Outbox rows. */
+  readonly queued: number;
+  /** The transaction that committed it. */
+  readonly transaction: string;
+}
+
 /** Node's client writes the headers in the encoding of a text body, so that bytes above 0x7F would be sent as two. */
 function inBytes(options: RequestOptions): RequestOptions {
   const { body } = options;
@@ -277,19 +382,24 @@ const errorMembers = ["error", "fields", "request_id"];
 export function checked(answer: Answer): Answer {
   const { status, headers, json, text } = answer;
   assertDocumented(answer);
-  assert.ok(headers["x-request-id"], `X-Request-Id on ${status}`);
-  for (const name of ["server", "x-powered-by", "via"]) assert.equal(headers[name], undefined, name);
-  // The published documents speak of times and of programs; what they say is compared with their source.
-  if (status !== 200 || !answer.path.startsWith("/api")) {
-    assert.doesNotMatch(text, /\bat .*:\d+:\d+|postgres|sqlstate|select |insert |node:|file:\/\//i);
-  }
-  assert.doesNotMatch(text, keyInText);
+  withoutInternals(answer);
   if (status < 400 || text === "" || typeof json?.error !== "string") return answer;
   assert.equal(headers["content-type"], "application/json");
   assert.equal(codes[json.error]?.status, status, `${json.error} has its status`);
   assert.deepEqual(Object.keys(json).filter((name) => !errorMembers.includes(name)), []);
   if (json.request_id !== undefined) assert.equal(json.request_id, asText(headers["x-request-id"]));
   return answer;
+}
+
+/** What holds on every surface. */
+function withoutInternals({ status, headers, text, path }: Answer): void {
+  assert.ok(headers["x-request-id"], `X-Request-Id on ${status}`);
+  for (const name of ["server", "x-powered-by", "via"]) assert.equal(headers[name], undefined, name);
+  // The published documents speak of times and of programs; what they say is compared with their source.
+  if (status !== 200 || !path.startsWith("/api")) {
+    assert.doesNotMatch(text, /\bat .*:\d+:\d+|postgres|sqlstate|select |insert |node:|file:\/\//i);
+  }
+  assert.doesNotMatch(text, keyInText);
 }
 
 /** A header's value, one character per byte, as the text that its bytes are in UTF-8. */

@@ -10,9 +10,9 @@ import { adminDeadlineMs } from "./pool.ts";
 
 /**
  * Where an event stands. `sending`: claimed, under a lease that has not run out; `held`: a form submission that is not
- * delivered unless an operator releases it.
+ * delivered unless an operator releases it; `erased`: its content went before it was delivered.
  */
-export type DeliveryState = "held" | "pending" | "sending" | "delivered" | "dead";
+export type DeliveryState = "held" | "pending" | "sending" | "delivered" | "dead" | "erased";
 
 /** One attempt to deliver an event. */
 export interface Attempt {
@@ -36,7 +36,7 @@ export type Delivery =
   & (
     | { readonly state: "pending"; readonly dueAt: string; readonly reason: string | null }
     | { readonly state: "sending"; readonly leaseUntil: string }
-    | { readonly state: "held" | "delivered" }
+    | { readonly state: "held" | "delivered" | "erased" }
     | { readonly state: "dead"; readonly diedAt: string; readonly reason: string | null }
   );
 
@@ -57,23 +57,27 @@ interface DeliveryRow {
   }[];
 }
 
-// Of the outbox row o, the dead letter d and the held submission s of an event.
+// Of the outbox row o, the dead letter d, the held submission s and the event r whose content is removed.
 const stateOf = (sql: postgres.Sql) =>
   sql`case
     when d.event_id is not null then 'dead'
+    when o.event_id is not null and o.lease is not null and o.due_at > service_clock() then 'sending'
+    when o.event_id is not null then 'pending'
+    when r.event_id is not null and not exists (
+      select from attempt as a where a.event_id = r.event_id and a.outcome = 'delivered'
+    ) then 'erased'
     when s.event_id is not null then 'held'
-    when o.event_id is null then 'delivered'
-    when o.lease is not null and o.due_at > service_clock() then 'sending'
-    else 'pending'
+    else 'delivered'
   end`;
 
-const held = (sql: postgres.Sql) =>
+const heldAndRemoved = (sql: postgres.Sql) =>
   sql`left join submission as s
-    on s.event_id = i.event_id collate "C" and s.verdict <> 'clean' and s.released_at is null`;
+    on s.event_id = i.event_id collate "C" and s.verdict <> 'clean' and s.released_at is null
+  left join event as r on r.event_id = i.event_id collate "C" and r.removed_at is not null`;
 
 /**
- * Where events stand, in the order of the ids. An event that is neither in the outbox nor dead nor held is
- * delivered; so the ids must be those of events.
+ * Where events stand, in the order of the ids. An event that is neither in the outbox nor dead nor held nor erased
+ * is delivered; so the ids must be those of events.
  */
 export async function readStates(pool: Pool, eventIds: readonly string[]): Promise<DeliveryState[]> {
   const rows = await pool.run(adminDeadlineMs, (sql) =>
@@ -82,7 +86,7 @@ export async function readStates(pool: Pool, eventIds: readonly string[]): Promi
       from unnest(${[...eventIds]}::text[]) with ordinality as i (event_id, ord)
       left join outbox as o on o.event_id = i.event_id collate "C"
       left join dead_letter as d on d.event_id = i.event_id collate "C"
-      ${held(sql)}
+      ${heldAndRemoved(sql)}
       order by i.ord`);
   return rows.map((row) => row.state);
 }
@@ -118,7 +122,7 @@ export async function readDeliveries(pool: Pool, eventIds: readonly string[]): P
       from unnest(${[...eventIds]}::text[]) with ordinality as i (event_id, ord)
       left join outbox as o on o.event_id = i.event_id collate "C"
       left join dead_letter as d on d.event_id = i.event_id collate "C"
-      ${held(sql)}
+      ${heldAndRemoved(sql)}
       left join tenant as t on t.id = o.tenant_id
       order by i.ord`;
   });
@@ -137,6 +141,7 @@ function delivery(row: DeliveryRow): Delivery {
     case "sending":
       return { state, leaseUntil: row.due_at, attempts };
     case "held":
+    case "erased":
     case "delivered":
       return { state, attempts };
     case "dead":

@@ -34,8 +34,10 @@ export interface FoundSubmission {
   readonly releasedAt: string | null;
 }
 
-/** A whole event. The three texts are `null` after an erasure. */
+/** A whole event. The three texts are `null` once its content is removed. */
 export interface StoredEvent extends ListedEvent {
+  /** By what and when (ISO 8601, UTC); `null` while the content is there. */
+  readonly removed: { readonly by: "erasure" | "retention"; readonly at: string } | null;
   readonly delivery: Delivery;
   /** `null` for a lead. */
   readonly found: FoundSubmission | null;
@@ -109,12 +111,18 @@ interface ContentRow {
   lead: string | null;
   extra: string | null;
   raw: string | null;
+  removed_by: "erasure" | "retention" | null;
+  removed_at: Date | null;
   /** This and what follows: null for a lead. */
   form_key: string | null;
   verdict: SubmissionVerdict;
   score: number;
   reasons: string[];
   released_at: string | null;
+}
+
+function removal({ removed_by: by, removed_at: at }: ContentRow): StoredEvent["removed"] {
+  return by === null || at === null ? null : { by, at: at.toISOString() };
 }
 
 function foundSubmission(row: ContentRow): FoundSubmission | null {
@@ -134,7 +142,7 @@ export async function readEvents(
       select
         e.event_id, e.kind, t.slug as tenant, k.label as source, e.flags, e.idempotency_key,
         to_char(e.received_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as received_at,
-        e.lead::text as lead, e.extra, e.raw, f.form_key, s.verdict, s.score, s.reasons,
+        e.lead::text as lead, e.extra, e.raw, e.removed_by, e.removed_at, f.form_key, s.verdict, s.score, s.reasons,
         to_char(s.released_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as released_at
       from event as e
       join tenant as t on t.id = e.tenant_id
@@ -148,9 +156,11 @@ export async function readEvents(
     rows.map((row, index) => {
       const delivery = deliveries[index] as Delivery;
       const { lead, extra, raw } = row;
+      const found = foundSubmission(row);
+      const removed = removal(row);
       return [
         row.event_id,
-        { ...listedEvent(row, delivery.state), delivery, found: foundSubmission(row), lead, extra, raw },
+        { ...listedEvent(row, delivery.state), delivery, found, removed, lead, extra, raw },
       ];
     }),
   );

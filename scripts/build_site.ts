@@ -1,0 +1,121 @@
+/**
+ * `npm run site:build`: builds the site from the Markdown in `src/site/pages/`, the contract, and the vocabulary and the
+ * plans of the database, into `SITE_DIR`.
+ *
+ * @module
+ */
+
+import process from "node:process";
+import { pathToFileURL } from "node:url";
+import { ConfigError } from "../src/settings.ts";
+import { buildSite } from "../src/site/build.ts";
+import type { SiteUrls } from "../src/site/content.ts";
+import { readPageSources } from "../src/site/source.ts";
+import { writeSite } from "../src/site/write.ts";
+import { openAdminPool } from "../src/store/admin/pool.ts";
+import { readPlans } from "../src/store/plans.ts";
+import { readSiteAreas } from "../src/store/site_content.ts";
+import { variables } from "../src/variables.ts";
+import { findDatabaseUrl } from "./database_url.ts";
+import { explainSetup } from "./explain.ts";
+
+const usage = `Usage: npm run site:build
+
+Builds the site into SITE_DIR (${variables.SITE_DIR.default}) and exchanges it for the one that is there.
+The vocabulary and the plans are those of the database that DATABASE_URL names, or of an npm start that is running here.
+SITE_URL, INTAKE_URL, FORMS_URL and SUBSCRIPTION_URL are the addresses that the pages name.`;
+
+/** Where a site is put, and what it calls the surfaces. */
+export interface SiteSettings {
+  readonly dir: string;
+  readonly urls: SiteUrls;
+}
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/**
+ * Reads the settings that the service has too. An address that is not set is the listener's own: that in `addresses`, or
+ * else the one that the service will listen on.
+ *
+ * @throws {ConfigError} with every fault
+ */
+export function siteSettings(
+  environment: Environment,
+  addresses: ReadonlyMap<string, string> = new Map(),
+): SiteSettings {
+  const faults: string[] = [];
+  const scheme = environment.TLS_CERT_FILE?.trim() ? "https" : "http";
+  const url = (surface: "site" | "intake" | "forms" | "subscription") => {
+    const prefix = surface.toUpperCase() as Uppercase<typeof surface>;
+    const given = environment[`${prefix}_URL`]?.trim();
+    if (given) {
+      if (!isBaseUrl(given)) {
+        faults.push(`${prefix}_URL is not a base address such as https://${surface}.example.com`);
+      }
+      return given.replace(/\/+$/, "");
+    }
+    const listen = environment[`${prefix}_LISTEN`]?.trim() || variables[`${prefix}_LISTEN`].default;
+    return addresses.get(surface) ?? `${scheme}://${listen}`;
+  };
+  const urls = {
+    site: url("site"),
+    intake: url("intake"),
+    forms: url("forms"),
+    subscription: url("subscription"),
+  };
+  if (faults.length > 0) throw new ConfigError(faults);
+  return { dir: environment.SITE_DIR?.trim() || variables.SITE_DIR.default, urls };
+}
+
+function isBaseUrl(text: string): boolean {
+  const url = URL.canParse(text) ? new URL(text) : null;
+  return url !== null && /^https?:$/.test(url.protocol) && url.href === `${url.origin}/`;
+}
+
+/** Builds the site from a database and puts it into its folder. Returns the number of its files. */
+export async function buildSiteFrom(databaseUrl: string, settings: SiteSettings): Promise<number> {
+  const pool = openAdminPool(databaseUrl);
+  try {
+    const [areas, plans] = [await readSiteAreas(pool), await readPlans(pool)];
+    const files = buildSite({ sources: readPageSources(), areas, plans, urls: settings.urls });
+    writeSite(settings.dir, files);
+    return files.size;
+  } finally {
+    await pool.close();
+  }
+}
+
+async function run(): Promise<void> {
+  const settings = siteSettings(process.env);
+  const databaseUrl = findDatabaseUrl();
+  let count: number;
+  try {
+    count = await buildSiteFrom(databaseUrl, settings);
+  } catch (error) {
+    throw new Error(explainSetup(error, databaseUrl), { cause: error });
+  }
+  console.log(`Built ${count} files in ${settings.dir}, as ${settings.urls.site}`);
+}
+
+async function main(args: readonly string[]): Promise<number> {
+  const [argument] = args;
+  if (argument === "--help" || argument === "-h") {
+    console.log(usage);
+    return 0;
+  }
+  if (argument !== undefined) {
+    console.error(`Unknown argument: ${argument}\n\n${usage}`);
+    return 2;
+  }
+  try {
+    await run();
+    return 0;
+  } catch (error) {
+    console.error((error as Error).message);
+    return error instanceof ConfigError ? 2 : 1;
+  }
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {
+  process.exitCode = await main(process.argv.slice(2));
+}

@@ -1,0 +1,264 @@
+/**
+ * `ctl erase`
+ *
+ * @module
+ */
+
+import { type Person, personByEmail, personByPhone } from "#src/lead/person.ts";
+import { readStates } from "#src/store/admin/deliveries.ts";
+import {
+  type Candidate,
+  type CollisionCandidate,
+  type ErasedState,
+  ErasureRun,
+  findCandidates,
+  findCollisionCandidates,
+  findEvent,
+  readCollisionsOf,
+} from "#src/store/admin/erasure.ts";
+import type { Pool } from "#src/store/sql.ts";
+import { type Command, type Input, Refused, type Reply, WrongUsage } from "./command.ts";
+
+// Ids that a person is shown of each kind; --json has all.
+const idsShown = 20;
+const idLengthMax = 100;
+// A collision that arrives between reading and erasing makes an event be judged again.
+const roundsMax = 100;
+
+/** What a run has done, or would do. */
+interface Report {
+  readonly isDryRun: boolean;
+  readonly erased: { readonly eventId: string; readonly state: ErasedState }[];
+  collisions: number;
+  /** Events with a text that mentions the person; they are left as they are. */
+  readonly mentions: Set<string>;
+  /** Collisions of erased events that are another person's. */
+  readonly kept: string[];
+}
+
+const erase: Command = {
+  words: "erase",
+  positionals: [],
+  options: {
+    email: { value: "E", description: "everything of the person with this address, in any case" },
+    phone: { value: "P", description: "everything of the person with this number, in any format" },
+    event: { value: "ID", description: "one event, with all that was kept aside under its Idempotency-Key" },
+    "dry-run": { description: "tell what would be erased, and change nothing" },
+  },
+  summary: "Erase a person: leads, submissions, bodies, what waits or is dead, collisions",
+  notes: `With --email or --phone an event is the person's when the address or the number is a
+whole value anywhere in it (any field, any member of extra or of a form), or stands in its
+field email or phone. It must be looked for by each one that the person has used: run the
+command once with the address and once with the number. Ten bare digits are also found where
+they were stored as another country's; with +1 in front only the North American number is.
+
+An event that has it only inside a longer text (somebody else's project_details, a message)
+is not erased but listed under mentions: look at it with ctl lead show, and erase it with
+--event when it is about the person. A collision of an erased event goes with it, unless it
+has another last name and nothing of the person's; then it is listed as kept.
+
+What is counted stays: when and by which key each event came, its flags and its cost, attempts,
+collisions. Nothing tells whose it was; the audit has the counts alone. A late retry with the
+same Idempotency-Key is still a duplicate and stores nothing; one without a key is a new lead.
+
+What was delivered stays at the customer's, and what is being sent at this moment may still
+arrive there, once. Events that are being accepted while this runs may be missed. Stopped
+half-way or in doubt, run it again: it is done when it says 0 events.
+On the disk PostgreSQL overwrites what was deleted after its next VACUUM, in its WAL files
+later; backups have it until they expire, so erase again after a restore.`,
+  prepare(input) {
+    const given = ["email", "phone", "event"].filter((name) => input.option(name) !== undefined);
+    if (given.length !== 1) throw new WrongUsage("Exactly one of --email, --phone and --event is needed");
+    const isDryRun = input.has("dry-run");
+    const eventId = input.option("event");
+    if (eventId !== undefined) {
+      // The text is not repeated: it may be an address that was pasted here.
+      if (!/^[0-9a-z]+$/.test(eventId) || eventId.length > idLengthMax) {
+        throw new WrongUsage("--event must be an event id, as ctl lead list shows it");
+      }
+      return (pool) => eraseOne(pool, eventId, isDryRun);
+    }
+    const person = personOf(input);
+    return (pool) => erasePerson(pool, person, isDryRun);
+  },
+};
+
+function personOf(input: Input): Person {
+  const email = input.option("email");
+  if (email !== undefined) {
+    const person = personByEmail(email);
+    if (person === null) {
+      throw new WrongUsage("--email must be an address with one @; --event takes the rest");
+    }
+    return person;
+  }
+  const person = personByPhone(input.required("phone"));
+  if (person === null) throw new WrongUsage("--phone must have seven digits or more; --event takes the rest");
+  return person;
+}
+
+function newReport(isDryRun: boolean): Report {
+  return { isDryRun, erased: [], collisions: 0, mentions: new Set(), kept: [] };
+}
+
+async function eraseOne(pool: Pool, eventId: string, isDryRun: boolean): Promise<Reply> {
+  const found = await findEvent(pool, eventId);
+  if (found === null) {
+    throw new Refused(`There is no event ${eventId}; ctl lead list shows those there are`);
+  }
+  const report = newReport(isDryRun);
+  if (isDryRun) {
+    if (found === "stored") {
+      const collisions = await readCollisionsOf(pool, eventId);
+      report.erased.push({ eventId, state: (await readStates(pool, [eventId]))[0] as ErasedState });
+      report.collisions = collisions.length;
+    }
+    return reply(report);
+  }
+  const run = new ErasureRun(pool, eventId);
+  const erased = await run.event(eventId, { seen: null, kept: [] });
+  if (erased.kind === "erased") {
+    report.erased.push({ eventId, state: erased.state });
+    report.collisions = erased.collisions;
+  }
+  await run.end();
+  return reply(report);
+}
+
+async function erasePerson(pool: Pool, person: Person, isDryRun: boolean): Promise<Reply> {
+  const report = newReport(isDryRun);
+  const run = isDryRun ? null : new ErasureRun(pool, null);
+  const { pattern } = person;
+  for (let after: string | null = "";;) {
+    const page: Awaited<ReturnType<typeof findCandidates>> = await findCandidates(pool, { after, pattern });
+    for (const candidate of page.found) {
+      const relation = person.relation(candidate.texts);
+      if (relation === "theirs") await eraseTheirs(pool, { person, run, report }, candidate);
+      else if (relation === "mention") report.mentions.add(candidate.eventId);
+    }
+    if (page.edge === null) break;
+    after = page.edge;
+  }
+  await eraseCollisions(pool, { person, run, report });
+  await run?.end();
+  return reply(report);
+}
+
+/** The parts of a run: without `run` nothing is changed. */
+interface Work {
+  readonly person: Person;
+  readonly run: ErasureRun | null;
+  readonly report: Report;
+}
+
+async function eraseTheirs(pool: Pool, work: Work, event: Candidate): Promise<void> {
+  const { run, report } = work;
+  const { eventId } = event;
+  for (let round = 1; round <= roundsMax; round++) {
+    const collisions = await readCollisionsOf(pool, eventId);
+    const kept = collisions.filter((one) => isAnothers(work.person, event, one)).map(({ id }) => id);
+    if (run === null) {
+      report.erased.push({ eventId, state: (await readStates(pool, [eventId]))[0] as ErasedState });
+      report.collisions += collisions.length - kept.length;
+      report.kept.push(...kept);
+      return;
+    }
+    const erased = await run.event(eventId, { seen: collisions.map(({ id }) => id), kept });
+    if (erased.kind === "gone") return;
+    if (erased.kind === "changed") continue;
+    report.erased.push({ eventId, state: erased.state });
+    report.collisions += erased.collisions;
+    report.kept.push(...kept);
+    return;
+  }
+  throw new Refused(`Event ${eventId} gets a new collision all the time; run it again`);
+}
+
+/** What is the person's among what was kept aside under other people's Idempotency-Keys. */
+async function eraseCollisions(pool: Pool, { person, run, report }: Work): Promise<void> {
+  const erased = new Set(report.erased.map(({ eventId }) => eventId));
+  const { pattern } = person;
+  for (let after: string | null = "0";;) {
+    const page: Awaited<ReturnType<typeof findCollisionCandidates>> = await findCollisionCandidates(pool, {
+      after,
+      pattern,
+    });
+    for (const collision of page.found) {
+      // With --dry-run they are still there, and counted already.
+      if (run === null && erased.has(collision.eventId)) continue;
+      const relation = person.relation(collision.texts);
+      if (relation === "mention") report.mentions.add(collision.eventId);
+      if (relation !== "theirs") continue;
+      if (run === null || await run.collision(collision.id)) report.collisions += 1;
+    }
+    if (page.edge === null) break;
+    after = page.edge;
+  }
+}
+
+/** Another last name, and nothing of the person's: a lead that only has the Idempotency-Key in common. */
+function isAnothers(person: Person, event: Candidate, collision: CollisionCandidate): boolean {
+  const name = lastName(collision);
+  const own = lastName(event);
+  return name !== null && own !== null && name !== own && person.relation(collision.texts) === "none";
+}
+
+function lastName({ texts }: Candidate): string | null {
+  const lead = texts.lead === null ? null : JSON.parse(texts.lead) as Record<string, unknown>;
+  return typeof lead?.last_name === "string" ? lead.last_name.toLowerCase() : null;
+}
+
+function reply(report: Report): Reply {
+  return {
+    json: {
+      dry_run: report.isDryRun,
+      events: report.erased.length,
+      collisions: report.collisions,
+      erased: report.erased.map(({ eventId, state }) => ({ event_id: eventId, state })),
+      mentions: [...report.mentions].sort(),
+      kept_collisions: report.kept,
+    },
+    text: text(report),
+  };
+}
+
+function text({ isDryRun, erased, collisions, mentions, kept }: Report): string {
+  const lines = [
+    `${isDryRun ? "Would erase" : "Erased"} ${count(erased.length, "event")} and ${
+      count(collisions, "collision")
+    }${isDryRun ? "; nothing was changed" : ""}.`,
+    ...shown(erased.map(({ eventId, state }) => `${eventId}  ${state}`)),
+  ];
+  if (erased.some(({ state }) => state === "sending")) {
+    lines.push("What is being sent at this moment may still arrive downstream, once.");
+  }
+  if (erased.some(({ state }) => state === "delivered")) {
+    lines.push("What was delivered is in the customer's CRM and inbox too: that is to be erased there.");
+  }
+  if (mentions.size > 0) {
+    lines.push(
+      "Mentioned inside longer texts, and not erased; ctl lead show EVENT_ID, ctl erase --event EVENT_ID:",
+      ...shown([...mentions].sort()),
+    );
+  }
+  if (kept.length > 0) {
+    lines.push(
+      "Kept, as another person's under the same Idempotency-Key; ctl collision show ID:",
+      ...shown(kept),
+    );
+  }
+  return lines.join("\n");
+}
+
+function count(number: number, what: string): string {
+  return `${number} ${what}${number === 1 ? "" : "s"}`;
+}
+
+function shown(ids: readonly string[]): string[] {
+  const lines = ids.slice(0, idsShown).map((id) => `  ${id}`);
+  if (ids.length > lines.length) lines.push(`  and ${ids.length - lines.length} more; --json names all`);
+  return lines;
+}
+
+/** The command; it has no verb. */
+export const eraseCommands: readonly Command[] = [erase];

@@ -1,0 +1,271 @@
+/**
+ * `ctl form …`
+ *
+ * @module
+ */
+
+import { defaultThreshold } from "#src/forms/score.ts";
+import { isLongerThan, normalizeLine } from "#src/lead/text.ts";
+import { addForm, changeForm, type FormDefinition, listForms, removeForm } from "#src/store/admin/forms.ts";
+import { formKeyShape } from "#src/store/forms.ts";
+import { type HeldSubmission, listHeld, type Release, releaseSubmission } from "#src/store/held.ts";
+import { type Command, type Input, Refused, WrongUsage } from "./command.ts";
+import { optionalTenantId, requireTenant } from "./tenant.ts";
+import { shortTime, table } from "./terminal.ts";
+import { parseCount } from "./values.ts";
+
+const listedByDefault = 50;
+const listedMax = 10_000;
+const thresholdMax = 10_000;
+// Far above what any form has; bounds what each submission is compared with.
+const namesMax = 100;
+const wordsMax = 500;
+const itemLengthMax = 100;
+
+/** What is to be done with which form. */
+function parseFormKey(text: string | undefined): string {
+  if (text === undefined || !formKeyShape.test(text)) {
+    throw new WrongUsage(
+      `FORM_KEY must be 1 to 64 of A-Z, a-z, 0-9, ., _ and -, the first a letter or digit: ${text}`,
+    );
+  }
+  return text;
+}
+
+function parseItems(text: string, name: string, countMax: number): string[] {
+  const items = [...new Set(text.split(",").map(normalizeLine))];
+  if (items.includes("")) throw new WrongUsage(`${name} has an empty item between its commas`);
+  if (items.length > countMax) throw new WrongUsage(`${name} has more than ${countMax} items`);
+  const long = items.find((item) => isLongerThan(item, itemLengthMax));
+  if (long !== undefined) {
+    throw new WrongUsage(`${name} has an item of more than ${itemLengthMax} characters: ${long}`);
+  }
+  return items;
+}
+
+function parseRequired(text: string): string[] {
+  const names = parseItems(text, "--required", namesMax);
+  // Nobody fills in the one, and the other is not a field.
+  const never = names.find((name) => name === "website" || name === "form_key");
+  if (never !== undefined) {
+    throw new WrongUsage(`--required must not have ${never}, which no visitor fills in`);
+  }
+  return names;
+}
+
+/** The options that are given. */
+function parseDefinition(input: Input): Partial<FormDefinition> {
+  const required = input.option("required");
+  const threshold = input.option("threshold");
+  const blocked = input.option("blocked");
+  return {
+    ...(required === undefined ? {} : { required: parseRequired(required) }),
+    ...(threshold === undefined ? {} : {
+      threshold: threshold === "default" ? null : parseCount(threshold, "--threshold", thresholdMax),
+    }),
+    ...(blocked === undefined
+      ? {}
+      : { blocked: blocked.trim() === "" ? [] : parseItems(blocked, "--blocked", wordsMax) }),
+  };
+}
+
+function definitionJson({ required, threshold, blocked }: FormDefinition) {
+  return { required, threshold, blocked };
+}
+
+function thresholdText(threshold: number | null): string {
+  return threshold === null ? `default (${defaultThreshold})` : String(threshold);
+}
+
+function noSuchForm(tenant: string, formKey: string): Refused {
+  return new Refused(`Tenant ${tenant} has no form ${formKey}; ctl form list shows those there are`);
+}
+
+const settings = {
+  threshold: {
+    value: "N",
+    description: `hold submissions with this score or more; ${defaultThreshold}, or default, when left out`,
+  },
+  blocked: {
+    value: "WORDS",
+    description: "words and phrases, comma-separated; one of them is enough to hold a submission",
+  },
+} as const;
+
+const add: Command = {
+  words: "form add",
+  positionals: ["TENANT", "FORM_KEY"],
+  options: {
+    required: { value: "NAMES", required: true, description: "required fields, comma-separated" },
+    ...settings,
+  },
+  summary: "Add a form, or bring a removed one back",
+  notes: `It takes posts at once, at /v1/forms/TENANT/FORM_KEY, with a key of the forms surface:
+ctl key issue TENANT --label LABEL --surface forms. A higher threshold holds less.`,
+  prepare(input) {
+    const [tenant = "", key] = input.positionals;
+    const formKey = parseFormKey(key);
+    const definition = { required: [], threshold: null, blocked: [], ...parseDefinition(input) };
+    return async (pool) => {
+      const { id: tenantId } = await requireTenant(pool, tenant);
+      if (!await addForm(pool, { tenantId, formKey }, definition)) {
+        throw new Refused(`Tenant ${tenant} has a form ${formKey} already; ctl form change changes it`);
+      }
+      return {
+        json: { tenant, form_key: formKey, ...definitionJson(definition) },
+        text: `Added form ${formKey} of ${tenant}: POST /v1/forms/${tenant}/${formKey}`,
+      };
+    };
+  },
+};
+
+const change: Command = {
+  words: "form change",
+  positionals: ["TENANT", "FORM_KEY"],
+  options: { required: { value: "NAMES", description: "required fields, comma-separated" }, ...settings },
+  summary: "Change a form; what is left out stays",
+  notes: `--threshold default goes back to the service's own, --blocked "" blocks no words. Running
+servers know it within five seconds. What is held or delivered already stays so.`,
+  prepare(input) {
+    const [tenant = "", key] = input.positionals;
+    const formKey = parseFormKey(key);
+    const wanted = parseDefinition(input);
+    if (Object.keys(wanted).length === 0) {
+      throw new WrongUsage("Missing: --required, --threshold or --blocked");
+    }
+    return async (pool) => {
+      const { id: tenantId } = await requireTenant(pool, tenant);
+      const form = await changeForm(pool, { tenantId, formKey }, wanted);
+      if (form === null) throw noSuchForm(tenant, formKey);
+      return {
+        json: { tenant, form_key: formKey, ...definitionJson(form) },
+        text: `Form ${formKey} of ${tenant} requires ${form.required.join(", ")}; threshold ${
+          thresholdText(form.threshold)
+        }; ${form.blocked.length} blocked words.`,
+      };
+    };
+  },
+};
+
+const remove: Command = {
+  words: "form remove",
+  positionals: ["TENANT", "FORM_KEY"],
+  options: {},
+  summary: "Remove a form: posts to it answer 404, what it has received stays",
+  notes: "Running servers know it within five seconds. ctl form add brings it back.",
+  prepare(input) {
+    const [tenant = "", key] = input.positionals;
+    const formKey = parseFormKey(key);
+    return async (pool) => {
+      const { id: tenantId } = await requireTenant(pool, tenant);
+      if (!await removeForm(pool, { tenantId, formKey })) throw noSuchForm(tenant, formKey);
+      return { json: { tenant, form_key: formKey }, text: `Removed form ${formKey} of ${tenant}.` };
+    };
+  },
+};
+
+const list: Command = {
+  words: "form list",
+  positionals: [],
+  options: { tenant: { value: "SLUG", description: "only this tenant's" } },
+  summary: "List the forms",
+  prepare: (input) => async (pool) => {
+    const forms = await listForms(pool, await optionalTenantId(pool, input.option("tenant")));
+    return {
+      json: forms.map(({ tenant, formKey, createdAt, ...definition }) => ({
+        tenant,
+        form_key: formKey,
+        ...definitionJson(definition),
+        created_at: createdAt,
+      })),
+      text: table(
+        ["TENANT", "FORM", "REQUIRED", "THRESHOLD", "BLOCKED", "CREATED (UTC)"],
+        forms.map((form) => [
+          form.tenant,
+          form.formKey,
+          form.required.join(", "),
+          thresholdText(form.threshold),
+          form.blocked.join(", ") || "-",
+          shortTime(form.createdAt),
+        ]),
+        "No forms yet; ctl form add TENANT FORM_KEY --required NAMES adds one.",
+      ),
+    };
+  },
+};
+
+const held: Command = {
+  words: "form held",
+  positionals: [],
+  options: {
+    tenant: { value: "SLUG", description: "only this tenant's" },
+    limit: { value: "N", description: `at most N; ${listedByDefault} when left out` },
+  },
+  summary: "List submissions that are held as spam, the newest first",
+  notes: `Whoever posted one was answered as for any other. It is not delivered: ctl lead show
+SUBMISSION_ID shows what it says, ctl form release SUBMISSION_ID sends it.`,
+  prepare(input) {
+    const limit = parseCount(input.option("limit") ?? String(listedByDefault), "--limit", listedMax);
+    return async (pool) => {
+      const tenantId = await optionalTenantId(pool, input.option("tenant"));
+      const submissions = await listHeld(pool, { tenantId, limit, before: null });
+      const rows = table(
+        ["RECEIVED (UTC)", "SUBMISSION ID", "TENANT", "FORM", "SOURCE", "VERDICT", ">SCORE", "REASONS"],
+        submissions.map((submission) => [
+          shortTime(submission.receivedAt),
+          submission.submissionId,
+          submission.tenant,
+          submission.formKey,
+          submission.source,
+          submission.verdict,
+          String(submission.score),
+          submission.reasons.join(", ") || "-",
+        ]),
+        "Nothing is held.",
+      );
+      return {
+        json: submissions.map(heldJson),
+        text: submissions.length < limit ? rows : `${rows}\n\nThe newest ${limit}; --limit N shows more.`,
+      };
+    };
+  },
+};
+
+function heldJson(submission: HeldSubmission) {
+  return {
+    submission_id: submission.submissionId,
+    tenant: submission.tenant,
+    form_key: submission.formKey,
+    source: submission.source,
+    received_at: submission.receivedAt,
+    verdict: submission.verdict,
+    score: submission.score,
+    reasons: submission.reasons,
+  };
+}
+
+const refusals: Readonly<Record<Exclude<Release, "released">, (id: string) => string>> = {
+  already: (id) => `${id} has been released already; ctl lead show ${id} tells what became of it`,
+  clean: (id) => `${id} is not held: it went to the delivery when it came`,
+  erased: (id) => `${id} has been erased; there is nothing left to deliver`,
+  unknown: (id) => `There is no submission ${id}; ctl form held shows what is held`,
+};
+
+const release: Command = {
+  words: "form release",
+  positionals: ["SUBMISSION_ID"],
+  options: {},
+  summary: "Deliver a held submission",
+  notes: "It is due at once, and goes as any other. Who released it is noted in the audit.",
+  prepare(input) {
+    const id = input.first;
+    return async (pool) => {
+      const outcome = await releaseSubmission(pool, id, null);
+      if (outcome !== "released") throw new Refused(refusals[outcome](id));
+      return { json: { submission_id: id, released: true }, text: `Released ${id}; it is due at once.` };
+    };
+  },
+};
+
+/** The commands of this noun. */
+export const formCommands: readonly Command[] = [add, change, remove, list, held, release];

@@ -1,0 +1,130 @@
+-- Erases one event: its content, what was kept aside under its Idempotency-Key, its place in the outbox and among the
+-- dead letters, what was said of its attempts. What is counted stays: the event's row with its time, key, flags and
+-- cost, the attempts' rows, the collisions' counts.
+--
+-- One event a call, and so a transaction: locks are held for milliseconds, and never of two events, so that no order
+-- among events can deadlock with the batches of accept, settle_outbox and the rest. For one event the order is:
+-- event, submission, attempts, outbox and dead letter, collisions.
+--
+-- Returns one row. outcome: erased | gone (no such event, or its content went before) | changed (a collision has come
+-- that is not among p_seen; nothing was done). state: what the delivery was at.
+--
+-- A send under way is not called back: it may still arrive downstream once. Its settlement finds no row and changes
+-- nothing but the attempt that it records.
+create or replace function erase_event(
+  p_event_id text,
+  p_seen bigint[],     -- the event's collisions that the caller has judged; null: all of them go
+  p_kept bigint[],     -- those that are another person's
+  p_audit_id bigint,   -- the row of this run in audit; null: it has none yet
+  p_subject text       -- of that row; null: the number of events
+)
+returns table (outcome text, state text, collisions int, audit_id bigint)
+language plpgsql
+set enable_seqscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set jit = off
+as $$
+#variable_conflict use_column
+declare
+  v_event event;
+  v_state text := 'delivered';
+  v_found text;
+  v_pending int := 0;
+  v_dead int := 0;
+  v_collisions int;
+begin
+  -- Not "for update": commits that keep another lead aside under this event's key share its row.
+  select e.* into v_event from event as e
+  where e.event_id = p_event_id and e.removed_at is null
+  for no key update;
+  if not found then
+    return query select 'gone', null::text, 0, p_audit_id;
+    return;
+  end if;
+  if p_seen is not null
+    and exists (
+      select from collision as c
+      where c.event_id = p_event_id and c.content_digest is not null and c.id <> all (p_seen)
+    ) then
+    return query select 'changed', null::text, 0, p_audit_id;
+    return;
+  end if;
+
+  update submission as s set phone = null, email = null, last_name = null
+  where s.event_id = p_event_id
+  returning case when s.verdict <> 'clean' and s.released_at is null then 'held' end into v_found;
+  v_state := coalesce(v_found, v_state);
+
+  update attempt as a set reason = null
+  from (
+    select a.number from attempt as a
+    where a.event_id = p_event_id and a.reason is not null
+    order by a.number for no key update
+  ) as said
+  where a.event_id = p_event_id and a.number = said.number;
+
+  -- A settlement or a replay may move it from one to the other meanwhile; whoever looks at one moment finds it in
+  -- one of them.
+  loop
+    delete from outbox as o where o.event_id = p_event_id
+    returning case when o.lease is not null and o.due_at > service_clock() then 'sending' else 'pending' end
+    into v_found;
+    if found then
+      v_state := v_found;
+      v_pending := v_pending + 1;
+    end if;
+    delete from dead_letter as d where d.event_id = p_event_id;
+    if found then
+      v_state := 'dead';
+      v_dead := v_dead + 1;
+    end if;
+    exit when not exists (select from outbox as o where o.event_id = p_event_id)
+      and not exists (select from dead_letter as d where d.event_id = p_event_id);
+  end loop;
+  insert into outbox_tally (state, delta)
+  select t.state, -t.count from (values ('pending', v_pending), ('dead', v_dead)) as t (state, count)
+  where t.count > 0;
+
+  with erased as (
+    update collision as c set lead = null, extra = null, raw = null, content_digest = null
+    from (
+      select c.id from collision as c
+      where c.event_id = p_event_id and c.id <> all (coalesce(p_kept, '{}')) and c.content_digest is not null
+      order by c.content_digest for no key update
+    ) as gone
+    where c.id = gone.id
+    returning c.id
+  )
+  select count(*)::int into v_collisions from erased;
+
+  update actions.effect as f set reason = null where f.event_id = p_event_id and f.reason is not null;
+
+  if v_event.kind = 'lead' and 'project_area_unknown' = any (v_event.flags) then
+    perform forget_unknown_area(v_event.tenant_id, v_event.lead ->> 'project_area');
+  end if;
+
+  perform remove_content(array[p_event_id], 'erasure');
+
+  return query select 'erased', v_state, v_collisions, note_erasure(
+    p_audit_id, p_subject,
+    json_build_object('events', 1, 'collisions', v_collisions, v_state, 1)
+  );
+end
+$$;
+
+-- Erases what was kept aside and leaves the event, which is another person's; false: its content went before.
+create or replace function erase_collision(p_id bigint, p_audit_id bigint)
+returns table (erased boolean, audit_id bigint)
+language plpgsql
+as $$
+begin
+  update collision as c set lead = null, extra = null, raw = null, content_digest = null
+  where c.id = p_id and c.content_digest is not null;
+  if not found then
+    return query select false, p_audit_id;
+    return;
+  end if;
+  return query select true, note_erasure(p_audit_id, null, json_build_object('collisions', 1));
+end
+$$;

@@ -1,0 +1,18 @@
+-- Takes the content out of events that the caller has locked. The digest of an Idempotency-Key stays, so that a late
+-- retry is still a duplicate; that of a content is made of it and goes.
+create or replace function remove_content(p_event_id text[], p_by text) returns void
+language plpgsql
+set enable_seqscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  update event as e
+  set lead = null, extra = null, raw = null, idempotency_key = null, content_digest = null,
+    dedupe_digest = case when e.dedupe_space in ('k', 'K') then e.dedupe_digest end,
+    cost_cents = coalesce(e.cost_cents, case when e.kind = 'lead' then (e.lead ->> 'cost_cents')::int end),
+    removed_at = service_clock(), removed_by = p_by
+  where e.event_id = any (p_event_id);
+end
+$$;

@@ -1,0 +1,31 @@
+/**
+ * The forms' replies: the acknowledgement and the error body.
+ *
+ * @module
+ */
+
+import { formErrors } from "../contract/form_errors.ts";
+import { refuseBy } from "../gate/refusal.ts";
+import type { Reply } from "../http/exchange.ts";
+import { json } from "../http/reply.ts";
+
+/** An error reply with its status. Source: DECISIONS, Forms. */
+export const refuse = refuseBy(formErrors);
+
+/**
+ * 202 `accepted` or 200 `duplicate`.
+ *
+ * Source: DECISIONS, Forms. Chosen: a repeat is told as on the intake, with the id and the time of the first, because
+ * the `Idempotency-Key` works as there; whether the submission is held shows in neither.
+ */
+export function acknowledge(
+  status: "accepted" | "duplicate",
+  submission: { readonly submissionId: string; readonly receivedAt: string },
+  headers: Readonly<Record<string, string>>,
+): Reply {
+  return json(status === "accepted" ? 202 : 200, {
+    status,
+    submission_id: submission.submissionId,
+    received_at: submission.receivedAt,
+  }, headers);
+}

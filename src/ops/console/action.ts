@@ -1,0 +1,96 @@
+/**
+ * The guard of everything that changes something: consecutive checks, and a redirect to a page that says what was done.
+ *
+ * @module
+ */
+
+import type { Exchange, Reply } from "../../http/exchange.ts";
+import { type Markup, markup } from "../../http/markup.ts";
+import { pageHeaders, Refusal } from "./layout.ts";
+import { parseQuery, type Query } from "./query.ts";
+import type { Tokens } from "./token.ts";
+
+// Two hundred ids, or one term in escapes.
+const bodyBytesMax = 64 * 1024;
+
+/** Where a form posts to. */
+export type ActionPath =
+  | "/dead/replay"
+  | "/dead/replay-all"
+  | "/held/release"
+  | "/vocabulary/add";
+
+/** The hidden field by which the console knows its own form. */
+export function tokenField(tokens: Tokens, path: ActionPath): Markup {
+  return markup`<input type="hidden" name="token" value="${tokens.issue(path)}">`;
+}
+
+/**
+ * Reads a form that was posted to a path. Nothing has happened when it refuses.
+ *
+ * @throws {Refusal} when it is not ours: 400, 403, 413 or 415
+ */
+export async function readForm(
+  exchange: Exchange,
+  { tokens, path, names }: {
+    readonly tokens: Tokens;
+    readonly path: ActionPath;
+    /** The form's fields besides its token. */
+    readonly names: readonly string[];
+  },
+): Promise<Query> {
+  if (!isSameOrigin(exchange)) {
+    throw new Refusal(
+      403,
+      "The form was sent from another place",
+      markup`<p>Nothing was changed. Open the page on this address and use its own button.</p>`,
+    );
+  }
+  const type = exchange.header("content-type")?.split(";")[0]?.trim().toLowerCase();
+  if (type !== "application/x-www-form-urlencoded") {
+    throw new Refusal(415, "This is no form", markup`<p>Nothing was changed.</p>`);
+  }
+  const body = await exchange.readBody(bodyBytesMax);
+  if (body.kind !== "complete") {
+    throw new Refusal(
+      body.kind === "too_large" ? 413 : 400,
+      body.kind === "too_large" ? "The form is too large" : "The form did not arrive whole",
+      markup`<p>Nothing was changed. Choose fewer at once.</p>`,
+    );
+  }
+  const form = parseQuery(new TextDecoder().decode(body.bytes), ["token", ...names]);
+  const verdict = tokens.check(path, form.text("token") ?? "");
+  if (verdict !== "good") {
+    throw new Refusal(
+      403,
+      verdict === "expired" ? "The form is too old" : "The form is not from this process",
+      markup`<p>Nothing was changed. Go back, load the page again and press the button once more: a form is good for
+        eight hours, at the process that made it.</p>`,
+    );
+  }
+  return form;
+}
+
+/**
+ * Whether a browser says that the request comes from our own page. `Origin` is compared with the Host that was asked
+ * for, which the listener has held against its own names; the scheme is left out, since an edge may speak TLS before
+ * us. What says neither `Origin` nor `Sec-Fetch-Site` is no browser of today.
+ */
+function isSameOrigin(exchange: Exchange): boolean {
+  const site = exchange.header("sec-fetch-site");
+  if (site !== undefined && site !== "same-origin") return false;
+  const origin = exchange.header("origin");
+  if (origin === undefined) return site === "same-origin";
+  const host = exchange.header("host");
+  return host !== undefined && /^https?:\/\/(.+)$/.exec(origin)?.[1]?.toLowerCase() === host.toLowerCase();
+}
+
+/** Who acts, for the audit. */
+export function actorOf(exchange: Exchange): string {
+  return `console ${exchange.clientAddress}`;
+}
+
+/** Leads to a page, by GET. `location` has nothing in it that a caller chose freely. */
+export function seeOther(location: string): Reply {
+  return { status: 303, headers: { ...pageHeaders, Location: location }, body: "" };
+}

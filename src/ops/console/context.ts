@@ -1,0 +1,44 @@
+/**
+ * What the console's pages work with.
+ *
+ * @module
+ */
+
+import type { Exchange } from "../../http/exchange.ts";
+import type { Pool } from "../../store/sql.ts";
+import type { Page } from "./layout.ts";
+import type { Tokens } from "./token.ts";
+
+/** What the console is told. */
+export interface ConsoleParts {
+  /** Connections of its own: a slow page must keep no post waiting. */
+  readonly pool: Pool;
+  /** The wall clock. */
+  readonly now: () => Date;
+  /** At least 32 random bytes, made by this process for itself. */
+  readonly secret: Uint8Array;
+  /** What the heartbeat knows; it works while the store is away. */
+  readonly health: () => { readonly writable: boolean; readonly pending: number; readonly dead: number };
+  /** The circuit breaker of this process; `null` without an actions tier. */
+  readonly breaker: () => "closed" | "open" | "half_open" | null;
+  readonly isDraining: () => boolean;
+  /** What the reasons of a spam verdict mean, by name. */
+  readonly spamMeanings: Readonly<Record<string, string>>;
+}
+
+/** One request for a page. */
+export interface Context {
+  readonly parts: ConsoleParts;
+  readonly tokens: Tokens;
+  readonly exchange: Exchange;
+  /** What follows the `?`, without the note of an action. */
+  readonly query: string;
+  readonly now: Date;
+  readonly nowMs: number;
+}
+
+/** Makes a page of a request; what it throws becomes a page too. */
+export type PageHandler = (context: Context) => Page | Promise<Page>;
+
+/** Does what a form asks for and returns the path and query of the page to show next. */
+export type ActionHandler = (context: Context) => Promise<string>;

@@ -1,0 +1,153 @@
+/**
+ * Dead letters and their replay: one, those chosen, or all.
+ *
+ * @module
+ */
+
+import { type Markup, markup } from "../../http/markup.ts";
+import { listDeadLetters, type ListedDeadLetter, nextDeadIds } from "../../store/admin/dead_letters.ts";
+import { countDead, replayDeadAs } from "../../store/console_pages.ts";
+import { actorOf, readForm, tokenField } from "./action.ts";
+import type { Context } from "./context.ts";
+import { type Page, Refusal, table } from "./layout.ts";
+import { withNote } from "./notes.ts";
+import { idShape, parseQuery, queryOf } from "./query.ts";
+import { boundedText } from "./state.ts";
+import { chosenTenant, tenantFilter } from "./tenants.ts";
+import { count, shown, time } from "./text.ts";
+
+const listedMax = 200;
+// As ctl: bounds the rows that one statement locks.
+const replayBatch = 1_000;
+// A request has 20 s; what is left after this is for another press of the button.
+const replayAllMs = 10_000;
+
+/** `/dead` */
+export async function deadPage({ parts, tokens, query, nowMs }: Context): Promise<Page> {
+  const { pool } = parts;
+  const tenant = await chosenTenant(pool, parseQuery(query, ["tenant"]));
+  const letters = await listDeadLetters(pool, { tenantId: tenant.id, limit: listedMax });
+  const filter = await tenantFilter(pool, "/dead", tenant.slug);
+  const total = await countDead(pool, tenant.id);
+  return {
+    title: "Dead letters",
+    section: "dead",
+    body: markup`<h1>Dead letters</h1>
+<p>Leads and submissions that were given up after their attempts. They keep their whole content. Repair the cause, then
+replay: it is tried once more at once, and when it is refused again it is back here.</p>
+${filter}
+<form method="post" action="/dead/replay">
+${tokenField(tokens, "/dead/replay")}
+${tenant.slug !== null && markup`<input type="hidden" name="tenant" value="${tenant.slug}">`}
+${
+      table(
+        ["Choose", "Died", "Event", "Kind", "Tenant", "Source", "Received", "Reason", {
+          name: "Attempts",
+          isNumber: true,
+        }, "Replay"],
+        letters.map((letter) => ({ cells: cells(letter, nowMs) })),
+        {
+          label: "Dead letters",
+          empty: markup`There are no dead letters${
+            tenant.slug !== null && markup` of this tenant`
+          }: nothing to do.`,
+          caption: total.count > letters.length
+            ? `The newest ${count(letters.length)} of ${boundedText(total)}`
+            : undefined,
+        },
+      )
+    }
+${
+      letters.length > 0 && markup`<div class="row"><button class="main">Replay the chosen ones</button>
+<a class="button" href="/dead/replay-all${queryOf({ tenant: tenant.slug })}">Replay all ${
+        boundedText(total)
+      }${tenant.slug !== null && markup` of ${tenant.slug}`}…</a></div>`
+    }
+</form>`,
+  };
+}
+
+function cells(letter: ListedDeadLetter, nowMs: number): Markup[] {
+  const { eventId } = letter;
+  return [
+    markup`<input type="checkbox" name="event_id" value="${eventId}" aria-label="Choose ${eventId}">`,
+    time(letter.diedAt, nowMs),
+    markup`<a class="id" href="/leads/${eventId}">${eventId}</a>`,
+    markup`${letter.kind}`,
+    markup`${letter.tenant}`,
+    shown(letter.source),
+    time(letter.receivedAt, nowMs),
+    markup`<span class="badge bad">${shown(letter.reason ?? "unknown")}</span>`,
+    markup`${count(letter.attempts)}`,
+    markup`<button name="only" value="${eventId}" aria-label="Replay ${eventId}">Replay</button>`,
+  ];
+}
+
+/** `POST /dead/replay`: one or those chosen, from the list or from an event's own page. */
+export async function replayAction({ parts, tokens, exchange }: Context): Promise<string> {
+  const form = await readForm(exchange, {
+    tokens,
+    path: "/dead/replay",
+    names: ["event_id", "only", "tenant", "page"],
+  });
+  const only = form.shaped("only", idShape);
+  const ids = only === null ? [...new Set(form.all("event_id"))] : [only];
+  if (ids.length > listedMax || ids.some((id) => !idShape.test(id))) {
+    throw new Refusal(400, "These are no event ids", markup`<p>Nothing was changed.</p>`);
+  }
+  const tenant = await chosenTenant(parts.pool, form);
+  const isLead = form.oneOf("page", ["lead"]) !== null && only !== null;
+  const back = isLead ? `/leads/${only}` : "/dead";
+  const query = isLead ? {} : { tenant: tenant.slug };
+  if (ids.length === 0) return withNote(back, { tokens, code: "none_chosen", query });
+  const done = await replayDeadAs(parts.pool, actorOf(exchange), ids);
+  const code = done.length === 0 ? "none_dead" : "replayed";
+  return withNote(back, { tokens, code, count: done.length, query });
+}
+
+/** `/dead/replay-all`: asks before it is done. */
+export async function replayAllPage({ parts, tokens, query }: Context): Promise<Page> {
+  const tenant = await chosenTenant(parts.pool, parseQuery(query, ["tenant"]));
+  const total = await countDead(parts.pool, tenant.id);
+  const whose = tenant.slug === null
+    ? markup`of <strong>all tenants</strong>`
+    : markup`of <strong>${tenant.slug}</strong>`;
+  return {
+    title: "Replay all",
+    section: "dead",
+    body: total.count === 0
+      ? markup`<h1>Replay all</h1><p>There are no dead letters ${whose}: nothing to replay.</p>
+<p><a href="/dead">Back to the dead letters</a></p>`
+      : markup`<h1>Replay ${boundedText(total)} ${total.count === 1 ? "dead letter" : "dead letters"}?</h1>
+<p>Every dead letter ${whose} goes back to pending and is sent at once: <strong>${
+        boundedText(total)
+      }</strong> of them. What is refused again is dead again after that one attempt. An effect that was done before is
+not done twice.</p>
+<form method="post" action="/dead/replay-all" class="row">
+${tokenField(tokens, "/dead/replay-all")}
+${tenant.slug !== null && markup`<input type="hidden" name="tenant" value="${tenant.slug}">`}
+<button class="main">Replay ${boundedText(total)}</button>
+<a class="button" href="/dead${queryOf({ tenant: tenant.slug })}">Leave them</a>
+</form>`,
+  };
+}
+
+/** `POST /dead/replay-all`: in batches, each a transaction with its audit rows. */
+export async function replayAllAction({ parts, tokens, exchange }: Context): Promise<string> {
+  const form = await readForm(exchange, { tokens, path: "/dead/replay-all", names: ["tenant"] });
+  const tenant = await chosenTenant(parts.pool, form);
+  const actor = actorOf(exchange);
+  const untilMs = parts.now().getTime() + replayAllMs;
+  let done = 0;
+  // By id, so that what dies again meanwhile is not met twice.
+  for (let afterId = "";;) {
+    const ids = await nextDeadIds(parts.pool, { tenantId: tenant.id, afterId, limit: replayBatch });
+    done += ids.length === 0 ? 0 : (await replayDeadAs(parts.pool, actor, ids)).length;
+    const isLast = ids.length < replayBatch;
+    if (isLast || parts.now().getTime() >= untilMs) {
+      const code = done === 0 ? "none_dead" : isLast ? "replayed" : "replayed_part";
+      return withNote("/dead", { tokens, code, count: done, query: { tenant: tenant.slug } });
+    }
+    afterId = ids.at(-1) ?? "";
+  }
+}

@@ -1,0 +1,103 @@
+/**
+ * The API keys: whose they are, and which are used no more.
+ *
+ * @module
+ */
+
+import { markup } from "../../http/markup.ts";
+import { type ListedKey, listKeys } from "../../store/admin/api_keys.ts";
+import type { Context } from "./context.ts";
+import { type Page, type Row, table } from "./layout.ts";
+import { parseQuery } from "./query.ts";
+import { chosenTenant, tenantFilter } from "./tenants.ts";
+import { count, counted, shown, time } from "./text.ts";
+
+const listedMax = 1_000;
+// Chosen: a source that has sent nothing for a month, or a key that nobody has used a week after its issue, is either
+// broken or a door that nobody needs.
+const staleMs = 30 * 86_400_000;
+const unusedMs = 7 * 86_400_000;
+
+type Standing = "in use" | "new" | "stale" | "never used" | "revoked";
+
+function standingOf(key: ListedKey, nowMs: number): Standing {
+  if (key.revokedAt !== null) return "revoked";
+  if (key.lastUsedAt !== null) return nowMs - Date.parse(key.lastUsedAt) > staleMs ? "stale" : "in use";
+  return nowMs - Date.parse(key.createdAt) > unusedMs ? "never used" : "new";
+}
+
+const order: readonly Standing[] = ["stale", "never used", "in use", "new", "revoked"];
+
+/** `/keys` */
+export async function keysPage({ parts, query, nowMs }: Context): Promise<Page> {
+  const tenant = await chosenTenant(parts.pool, parseQuery(query, ["tenant"]));
+  const keys = (await listKeys(parts.pool, tenant.id))
+    .map((key) => ({ key, standing: standingOf(key, nowMs) }))
+    .sort((a, b) => order.indexOf(a.standing) - order.indexOf(b.standing));
+  const idle = keys.filter(({ standing }) => standing === "stale" || standing === "never used").length;
+  return {
+    title: "Keys",
+    section: "keys",
+    body: markup`<h1>Keys</h1>
+<p>${
+      idle === 0
+        ? "Every key that is not revoked is in use."
+        : markup`<strong>${
+          counted(idle, "key")
+        }</strong> not used for 30 days, or never: ask whether the source still
+sends, and revoke what nobody needs.`
+    } Keys are issued, limited and revoked with the command, never here: <code>ctl key issue TENANT --label LABEL</code>,
+<code>ctl key limit ID …</code>, <code>ctl key revoke ID</code>.</p>
+${await tenantFilter(parts.pool, "/keys", tenant.slug)}
+${
+      table(
+        [
+          "Id",
+          "Standing",
+          "Tenant",
+          "Label (source)",
+          "Surface",
+          "Ends in",
+          "Campaign",
+          "Last used",
+          "Issued",
+          "Raised limit",
+        ],
+        keys.slice(0, listedMax).map(({ key, standing }) => row(key, { standing, nowMs })),
+        {
+          label: "Keys",
+          empty: markup`There are no keys${
+            tenant.slug !== null && markup` of this tenant`
+          }. Issue one: <code>ctl key issue TENANT --label LABEL</code>`,
+          caption: keys.length > listedMax ? `${count(listedMax)} of ${count(keys.length)}` : undefined,
+        },
+      )
+    }`,
+  };
+}
+
+function row(key: ListedKey, { standing, nowMs }: { standing: Standing; nowMs: number }): Row {
+  const isIdle = standing === "stale" || standing === "never used";
+  const { limit } = key;
+  return {
+    className: isIdle ? "stale" : standing === "revoked" ? "off" : undefined,
+    cells: [
+      key.id,
+      markup`<span class="badge ${isIdle ? "warn" : standing === "in use" ? "good" : ""}">${standing}</span>${
+        key.revokedAt !== null && markup`<br>${time(key.revokedAt, nowMs)}`
+      }`,
+      key.tenant,
+      shown(key.label),
+      key.surface,
+      markup`<code>…${shown(key.last4)}</code>`,
+      key.campaign ?? "–",
+      key.lastUsedAt === null ? "never" : time(key.lastUsedAt, nowMs),
+      time(key.createdAt, nowMs),
+      limit === null
+        ? "–"
+        : markup`${count(limit.perMinute)} a minute, burst ${count(limit.burst)}, until ${
+          time(limit.until, nowMs)
+        }`,
+    ],
+  };
+}

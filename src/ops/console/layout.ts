@@ -1,0 +1,188 @@
+/**
+ * What all pages of the console have in common: the frame, the headers, tables, and the pages of refusals.
+ *
+ * @module
+ */
+
+import { hash } from "node:crypto";
+import type { Handler, Reply } from "../../http/exchange.ts";
+import { type Markup, markup, type Value } from "../../http/markup.ts";
+import { style } from "./style.ts";
+import { count } from "./text.ts";
+
+/** Where a page stands in the navigation; `null` for a refusal that belongs nowhere. */
+export type Section =
+  | "overview"
+  | "leads"
+  | "dead"
+  | "held"
+  | "collisions"
+  | "vocabulary"
+  | "keys"
+  | "audit";
+
+const sections: Readonly<Record<Section, { readonly path: string; readonly name: string }>> = {
+  overview: { path: "/", name: "Overview" },
+  leads: { path: "/leads", name: "Leads" },
+  dead: { path: "/dead", name: "Dead" },
+  held: { path: "/held", name: "Held" },
+  collisions: { path: "/collisions", name: "Collisions" },
+  vocabulary: { path: "/vocabulary", name: "Vocabulary" },
+  keys: { path: "/keys", name: "Keys" },
+  audit: { path: "/audit", name: "Audit" },
+};
+
+/** A page without its frame. */
+export interface Page {
+  /** Default: 200. */
+  readonly status?: number;
+  /** Never a caller's text: it is the window's title. */
+  readonly title: string;
+  readonly section: Section | null;
+  readonly body: Markup;
+  /** The page asks for itself again after this many seconds. */
+  readonly refreshSeconds?: number | null;
+}
+
+/** What the frame shows besides. */
+export interface Frame {
+  readonly now: Date;
+  /** Dead letters, as last known. */
+  readonly dead: number;
+  /** What an action has just done. */
+  readonly message: Markup | null;
+}
+
+const styleVersion = hash("sha256", style, "hex").slice(0, 12);
+
+/**
+ * The headers of every answer. `same-origin`, since under `no-referrer` a browser posts a form with
+ * `Origin: null`, which is refused.
+ */
+export const pageHeaders: Readonly<Record<string, string>> = Object.freeze({
+  "Content-Type": "text/html; charset=utf-8",
+  "Cache-Control": "no-store",
+  "Content-Security-Policy":
+    "default-src 'none'; style-src 'self'; img-src data:; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
+  "Cross-Origin-Opener-Policy": "same-origin",
+  "Cross-Origin-Resource-Policy": "same-origin",
+  "X-Frame-Options": "DENY",
+  "X-Content-Type-Options": "nosniff",
+  "Referrer-Policy": "same-origin",
+});
+
+/** Puts a page into its frame. */
+export function render(page: Page, { now, dead, message }: Frame): Reply {
+  const { status = 200, title, section, body, refreshSeconds = null } = page;
+  const text = markup`<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+${refreshSeconds !== null && markup`<meta http-equiv="refresh" content="${refreshSeconds}">`}
+<title>${title} – Lead intake console</title>
+<link rel="stylesheet" href="/console/style.css?v=${styleVersion}">
+<link rel="icon" href="data:,">
+</head>
+<body>
+<a class="skip" href="#main">Skip to the content</a>
+<header>
+<p>Lead intake</p>
+<nav aria-label="Console"><ul>${
+    Object.entries(sections).map(([key, { path, name }]) =>
+      markup`<li><a href="${path}"${key === section && markup` aria-current="page"`}>${name}${
+        key === "dead" && dead > 0 && markup` <span class="badge bad">${count(dead)}</span>`
+      }</a></li>`
+    )
+  }</ul></nav>
+</header>
+<main id="main" tabindex="-1">
+${message}${body}
+</main>
+<footer>All times are UTC. This page was made at <time datetime="${now.toISOString()}">${
+    now.toISOString().slice(0, 19).replace("T", " ")
+  }</time>.</footer>
+</body>
+</html>
+`.text;
+  return { status, headers: pageHeaders, body: text };
+}
+
+/** Serves the style sheet; its address has its version, so that it is kept. */
+export const styleHandler: Handler = () => ({
+  status: 200,
+  headers: {
+    "Content-Type": "text/css; charset=utf-8",
+    "Cache-Control": "public, max-age=31536000, immutable",
+    "X-Content-Type-Options": "nosniff",
+    "Cross-Origin-Resource-Policy": "same-origin",
+  },
+  body: style,
+});
+
+/** What a request is refused with; the router makes a page of it. */
+export class Refusal extends Error {
+  override readonly name = "Refusal";
+  readonly status: number;
+  readonly advice: Markup;
+
+  /** `title` says what is wrong in a few words, `advice` what to do. */
+  constructor(status: number, title: string, advice: Markup) {
+    super(title);
+    this.status = status;
+    this.advice = advice;
+  }
+}
+
+/** A column of a table. */
+export interface Column {
+  readonly name: Value;
+  /** Figures stand at the right. */
+  readonly isNumber?: boolean;
+}
+
+/** A row: its cells, and the class that makes it stand out. */
+export interface Row {
+  readonly cells: readonly Value[];
+  readonly className?: "stale" | "off" | "differs" | undefined;
+}
+
+/** A table in a box of its own that scrolls; `empty` stands there instead when it has no rows. */
+export function table(
+  columns: readonly (string | Column)[],
+  rows: readonly Row[],
+  options: { readonly label: string; readonly empty: Markup; readonly caption?: Value | undefined },
+): Markup {
+  if (rows.length === 0) return markup`<p class="quiet">${options.empty}</p>`;
+  const heads = columns.map((column) => typeof column === "string" ? { name: column } : column);
+  return markup`<div class="scroll" role="region" aria-label="${options.label}" tabindex="0"><table>
+${options.caption === undefined ? null : markup`<caption>${options.caption}</caption>`}
+<thead><tr>${
+    heads.map(({ name, isNumber }) =>
+      markup`<th scope="col"${isNumber === true && markup` class="number"`}>${name}</th>`
+    )
+  }</tr></thead>
+<tbody>${
+    rows.map(({ cells, className }) =>
+      markup`<tr${className !== undefined && markup` class="${className}"`}>${
+        cells.map((cell, index) =>
+          markup`<td${heads[index]?.isNumber === true && markup` class="number"`}>${cell}</td>`
+        )
+      }</tr>
+`
+    )
+  }</tbody></table></div>`;
+}
+
+/** A `<select>` of a filter form, with its label. */
+export function select(
+  name: string,
+  options: readonly (readonly [value: string, text: string])[],
+  { label, chosen }: { readonly label: string; readonly chosen: string | null },
+): Markup {
+  return markup`<div><label for="${name}">${label}</label><select id="${name}" name="${name}">${
+    options.map(([value, text]) =>
+      markup`<option value="${value}"${value === (chosen ?? "") && markup` selected`}>${text}</option>`
+    )
+  }</select></div>`;
+}

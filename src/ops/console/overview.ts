@@ -1,0 +1,181 @@
+/**
+ * The first page: is it well, what needs a person, and how it went.
+ *
+ * @module
+ */
+
+import { type Markup, markup, type Value } from "../../http/markup.ts";
+import {
+  countHeld,
+  readOldestWaiting,
+  readStandings,
+  type TenantStanding,
+} from "../../store/console_pages.ts";
+import { Unavailable } from "../../store/sql.ts";
+import type { Context } from "./context.ts";
+import { history } from "./history.ts";
+import { type Page, table } from "./layout.ts";
+import { parseQuery, queryOf } from "./query.ts";
+import { type RangeName, ranges } from "./samples.ts";
+import { badge, boundedText } from "./state.ts";
+import { count, counted, relative, time } from "./text.ts";
+import { type Problem, problemsOf, type ProcessFacts, type StoreFacts } from "./verdict.ts";
+
+const refreshSeconds = 30;
+
+/** `/` */
+export async function overviewPage(context: Context): Promise<Page> {
+  const { parts, query, nowMs } = context;
+  const form = parseQuery(query, ["range", "refresh"]);
+  const range = form.oneOf("range", Object.keys(ranges) as RangeName[]) ?? "1h";
+  const isPaused = form.oneOf("refresh", ["off"]) !== null;
+  const process: ProcessFacts = {
+    ...pick(parts.health()),
+    breaker: parts.breaker(),
+    isDraining: parts.isDraining(),
+  };
+  const read = await readAll(context, range);
+  const problems = problemsOf(process, { store: read?.store ?? null, nowMs });
+  return {
+    status: read === null ? 503 : 200,
+    title: problems.length === 0 ? "All is well" : `${counted(problems.length, "problem")}`,
+    section: "overview",
+    refreshSeconds: isPaused ? null : refreshSeconds,
+    body: markup`${verdict(problems, read !== null)}
+${tiles(process, { store: read?.store ?? null, nowMs })}
+${read !== null && tenants(read.store.standings, nowMs)}
+<h2>How it went</h2>
+<div class="row"><span>Range:</span>${
+      Object.entries(ranges).map(([name, { text }]) =>
+        markup`<a class="button${name === range && " main"}"${
+          name === range && markup` aria-current="true"`
+        } href="/${queryOf({ range: name, refresh: isPaused ? "off" : null })}">${text}</a>`
+      )
+    }
+<a href="/${queryOf({ range, refresh: isPaused ? null : "off" })}">${
+      isPaused ? "Refresh every 30 seconds" : "Pause refreshing"
+    }</a></div>
+${read === null ? markup`<p class="quiet">Nothing can be read while the store is away.</p>` : read.history}`,
+  };
+}
+
+function pick({ writable, pending, dead }: Omit<ProcessFacts, "breaker" | "isDraining">) {
+  return { writable, pending, dead };
+}
+
+/** What the store says; `null` when it does not answer: this page is for just that moment. */
+async function readAll(
+  { parts: { pool }, nowMs }: Context,
+  range: RangeName,
+): Promise<{ readonly store: StoreFacts; readonly history: Markup } | null> {
+  try {
+    const [standings, oldest, held, past] = await Promise.all([
+      readStandings(pool),
+      readOldestWaiting(pool),
+      countHeld(pool, null),
+      history(pool, { range: ranges[range], nowMs }),
+    ]);
+    return { store: { standings, oldest, held }, history: past };
+  } catch (error) {
+    if (error instanceof Unavailable) return null;
+    throw error;
+  }
+}
+
+function verdict(problems: readonly Problem[], isRead: boolean): Markup {
+  if (problems.length === 0 && isRead) {
+    return markup`<div class="good verdict"><h1>All is well</h1><p>What is posted is stored, and what is stored is
+delivered.</p></div>`;
+  }
+  const isBad = !isRead || problems.some(({ tone }) => tone === "bad");
+  return markup`<div class="${isBad ? "bad" : "warn"} verdict"><h1>${
+    problems.length === 0 ? "The store does not answer" : `${counted(problems.length, "problem")}`
+  }</h1><ul>${
+    !isRead &&
+    markup`<li><strong>The store does not answer this page.</strong> The figures are the last that are known.</li>`
+  }${problems.map(({ text }) => markup`<li>${text}</li>`)}</ul></div>`;
+}
+
+function tiles(
+  process: ProcessFacts,
+  { store, nowMs }: { store: StoreFacts | null; nowMs: number },
+): Markup {
+  const { writable, pending, dead, breaker } = process;
+  const oldest = store?.oldest ?? null;
+  return markup`<dl class="tiles">
+${tile("Store", writable ? "writable" : "not writable", { tone: writable ? null : "bad" })}
+${
+    tile("Actions tier", breaker === null ? "none" : breakerNames[breaker], {
+      tone: breaker === "open" ? "bad" : breaker === "closed" ? null : "warn",
+      small: breaker === null ? "ACTIONS_URL is not set" : "breaker of this process",
+    })
+  }
+${tile("Waiting", count(pending), { small: "events not delivered yet" })}
+${
+    tile("Oldest waiting", oldest === null ? "–" : relative(oldest.receivedAt, nowMs).replace(" ago", ""), {
+      small: oldest === null
+        ? "nothing that could go"
+        : markup`<a href="/leads/${oldest.eventId}">${oldest.tenant}</a>`,
+    })
+  }
+${
+    tile("Dead", count(dead), {
+      tone: dead > 0 ? "bad" : null,
+      small: markup`<a href="/dead">dead letters</a>`,
+    })
+  }
+${
+    tile("Held", store === null ? "?" : boundedText(store.held), {
+      small: markup`<a href="/held">submissions taken for spam</a>`,
+    })
+  }
+</dl>`;
+}
+
+const breakerNames = { closed: "answers", open: "does not answer", half_open: "being tried" } as const;
+
+function tile(
+  name: string,
+  value: string,
+  { tone = null, small = null }: { tone?: "bad" | "warn" | null; small?: Value } = {},
+): Markup {
+  return markup`<div${tone !== null && markup` class="${tone}"`}><dt>${name}</dt><dd>${value}${
+    small !== null && markup`<small>${small}</small>`
+  }</dd></div>`;
+}
+
+function tenants(standings: readonly TenantStanding[], nowMs: number): Markup {
+  if (standings.length === 0) return markup``;
+  return markup`<h2>Tenants to look at</h2>
+${
+    table(
+      [
+        "Tenant",
+        "Route",
+        { name: "Waiting", isNumber: true },
+        "Due",
+        { name: "Dead", isNumber: true },
+        "See",
+      ],
+      standings.map((one) => ({
+        cells: [
+          one.tenant,
+          one.sandbox
+            ? badge("sandbox")
+            : one.hasRoute
+            ? "yes"
+            : markup`<span class="badge bad">no route</span>`,
+          boundedText(one.waiting),
+          time(one.dueSince, nowMs),
+          one.dead.count === 0
+            ? "0"
+            : markup`<a href="/dead${queryOf({ tenant: one.tenant })}"><strong>${
+              boundedText(one.dead)
+            }</strong></a>`,
+          markup`<a href="/leads${queryOf({ tenant: one.tenant })}">its leads</a>`,
+        ],
+      })),
+      { label: "Tenants with something waiting or dead, or without a route", empty: markup`` },
+    )
+  }`;
+}

@@ -1,0 +1,119 @@
+/**
+ * The console's routes: pages by GET, actions by POST, and a page for everything that goes wrong.
+ *
+ * @module
+ */
+
+import type { Exchange, Reply } from "../../http/exchange.ts";
+import { type Markup, markup } from "../../http/markup.ts";
+import type { Router } from "../../http/router.ts";
+import { Unavailable } from "../../store/sql.ts";
+import { seeOther } from "./action.ts";
+import { auditPage } from "./audit.ts";
+import { collisionPage, collisionsPage } from "./collisions.ts";
+import type { ActionHandler, ConsoleParts, Context, PageHandler } from "./context.ts";
+import { deadPage, replayAction, replayAllAction, replayAllPage } from "./dead.ts";
+import { heldPage, releaseAction } from "./held.ts";
+import { keysPage } from "./keys.ts";
+import { Refusal, render, styleHandler } from "./layout.ts";
+import { leadsPage } from "./leads.ts";
+import { noteText } from "./notes.ts";
+import { overviewPage } from "./overview.ts";
+import { timelinePage } from "./timeline.ts";
+import { Tokens } from "./token.ts";
+import { addTermAction, vocabularyPage } from "./vocabulary.ts";
+
+interface Handlers {
+  readonly get?: PageHandler;
+  readonly post?: ActionHandler;
+}
+
+const routes: Readonly<Record<string, Handlers>> = {
+  "/": { get: overviewPage },
+  "/leads": { get: leadsPage },
+  "/leads/{event_id}": { get: timelinePage },
+  "/dead": { get: deadPage },
+  "/dead/replay": { post: replayAction },
+  "/dead/replay-all": { get: replayAllPage, post: replayAllAction },
+  "/held": { get: heldPage },
+  "/held/release": { post: releaseAction },
+  "/collisions": { get: collisionsPage },
+  "/collisions/{id}": { get: collisionPage },
+  "/vocabulary": { get: vocabularyPage },
+  "/vocabulary/add": { post: addTermAction },
+  "/keys": { get: keysPage },
+  "/audit": { get: auditPage },
+};
+
+/** Adds the console's routes to those of the operator's surface. */
+export function addConsole(router: Router, parts: ConsoleParts): void {
+  const tokens = new Tokens(parts.secret, () => parts.now().getTime());
+  for (const [pattern, handlers] of Object.entries(routes)) {
+    router.any(pattern, (exchange) => answer(handlers, { parts, tokens, exchange }));
+  }
+  router.get("/console/style.css", styleHandler);
+}
+
+async function answer(
+  { get, post }: Handlers,
+  request: { readonly parts: ConsoleParts; readonly tokens: Tokens; readonly exchange: Exchange },
+): Promise<Reply> {
+  const now = request.parts.now();
+  const { method } = request.exchange;
+  const { query, message } = withoutNote(request);
+  const context: Context = { ...request, query, now, nowMs: now.getTime() };
+  const allow = [...(get === undefined ? [] : ["GET", "HEAD"]), ...(post === undefined ? [] : ["POST"])];
+  try {
+    if (get !== undefined && (method === "GET" || method === "HEAD")) {
+      return render(await get(context), { ...frame(context), message });
+    }
+    if (post !== undefined && method === "POST") return seeOther(await post(context));
+    throw new Refusal(405, "This address does not do that", markup`<p>It takes ${allow.join(", ")}.</p>`);
+  } catch (error) {
+    const reply = refusalPage(error, context);
+    return reply.status === 405
+      ? { ...reply, headers: { ...reply.headers, Allow: allow.join(", ") } }
+      : reply;
+  }
+}
+
+function frame({ now, parts }: Context): { now: Date; dead: number; message: null } {
+  return { now, dead: parts.health().dead, message: null };
+}
+
+/** Takes the note of an action that was just done from the query: the pages know nothing of it. */
+function withoutNote(
+  { exchange, tokens }: { readonly exchange: Exchange; readonly tokens: Tokens },
+): { query: string; message: Markup | null } {
+  const match = /(?:^|&)done=([\w.-]+)$/.exec(exchange.query);
+  if (match === null) return { query: exchange.query, message: null };
+  const note = tokens.readNote(match[1] as string);
+  return {
+    query: exchange.query.slice(0, match.index),
+    message: note === null ? null : noteText(note),
+  };
+}
+
+/** A page for what a handler threw; a bug is thrown on, to the edge that logs it. */
+function refusalPage(error: unknown, context: Context): Reply {
+  if (error instanceof Refusal) {
+    return render({
+      status: error.status,
+      title: error.message,
+      section: null,
+      body: markup`<h1>${error.message}</h1>${error.advice}<p><a href="/">To the overview</a></p>`,
+    }, frame(context));
+  }
+  if (error instanceof Unavailable) {
+    return render({
+      status: 503,
+      title: "The store is away",
+      section: null,
+      body: markup`<div class="bad verdict"><h1>The store is away</h1>
+<p>The database does not answer, so this page cannot be made. Whether an action that was just asked for has been done is
+not known: look again when the store is back, and repeat it then; that does no harm.</p></div>
+<p><a href="/">The overview</a> says when the store takes writes again.</p>`,
+    }, frame(context));
+  }
+  throw error;
+}

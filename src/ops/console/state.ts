@@ -1,0 +1,55 @@
+/**
+ * States, flags and reasons as badges, and what they mean to somebody who has to act.
+ *
+ * @module
+ */
+
+import { type Markup, markup } from "../../http/markup.ts";
+import type { Bounded } from "../../store/console_pages.ts";
+import { count, shown } from "./text.ts";
+
+const tones: Readonly<Record<string, "good" | "warn" | "bad">> = {
+  delivered: "good",
+  sending: "warn",
+  dead: "bad",
+  refused: "bad",
+  unreachable: "warn",
+  lost: "warn",
+  held: "warn",
+  open: "bad",
+  half_open: "warn",
+  closed: "good",
+};
+
+/** A state, an outcome or another word, coloured by what it means. */
+export function badge(word: string): Markup {
+  const tone = tones[word];
+  return markup`<span class="badge${tone !== undefined && ` ${tone}`}">${
+    shown(word.replaceAll("_", " "))
+  }</span>`;
+}
+
+/** Badges of words, or a dash. */
+export function badges(words: readonly string[]): Markup {
+  if (words.length === 0) return markup`<span class="quiet">–</span>`;
+  return markup`${words.map((word) => markup`<span class="badge">${shown(word)}</span> `)}`;
+}
+
+// Source: DECISIONS, Delivery, and the functions of sql/ that write these words.
+const meanings: Readonly<Record<string, string>> = {
+  no_route: "the tenant has no route; ctl tenant route gives it one, and what waits goes at once",
+  replayed: "an operator has replayed it",
+  released: "an operator has released it",
+};
+
+/** Why something waits or has failed, with what that means where it is known. */
+export function reasonText(reason: string | null): Markup | null {
+  if (reason === null) return null;
+  const meaning = meanings[reason];
+  return markup`<strong>${shown(reason)}</strong>${meaning !== undefined && markup`: ${meaning}`}`;
+}
+
+/** A number that was counted up to a bound, as text. */
+export function boundedText({ count: n, isMore }: Bounded): string {
+  return isMore ? `${count(n)}+` : count(n);
+}

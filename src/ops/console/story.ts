@@ -1,0 +1,177 @@
+/**
+ * The moments in the life of an event, in the order of time, and what comes next.
+ *
+ * @module
+ */
+
+import { type Markup, markup } from "../../http/markup.ts";
+import type { Attempt } from "../../store/admin/deliveries.ts";
+import type { StoredEvent } from "../../store/admin/events.ts";
+import type { AuditEntry } from "../../store/audit.ts";
+import type { EventSurroundings } from "../../store/console_pages.ts";
+import { reasonText } from "./state.ts";
+import { counted, duration, shortened, shown, time } from "./text.ts";
+
+/** Something that has happened to an event. */
+export interface Moment {
+  /** ISO 8601, UTC. */
+  readonly at: string;
+  readonly tone: "good" | "warn" | "bad" | null;
+  readonly title: Markup;
+  readonly text: Markup | null;
+}
+
+/** What is known beside the event. */
+interface Beside {
+  readonly around: EventSurroundings;
+  readonly audit: readonly AuditEntry[];
+  readonly nowMs: number;
+}
+
+/** All that has happened to an event, the earliest first. */
+export function momentsOf(event: StoredEvent, { around, audit, nowMs }: Beside): Moment[] {
+  const { delivery } = event;
+  const moments = [
+    received(event, around),
+    ...delivery.attempts.map((attempt) => attempted(attempt, event)),
+    ...around.collisions.map((one): Moment => ({
+      at: one.firstAt,
+      tone: "warn",
+      title: markup`Another one came under its Idempotency-Key`,
+      text: markup`It was kept aside${
+        one.count > 1 && `, posted ${counted(one.count, "time")}`
+      }: <a href="/collisions/${one.id}">compare the two</a>`,
+    })),
+    ...audit.map(noted),
+    ...(delivery.state === "dead" ? [died(delivery.diedAt, delivery.reason)] : []),
+    ...removed(around),
+    ...delivered(event, { around, nowMs }),
+  ];
+  // What has one time stays in this order.
+  return moments.sort((a, b) => Date.parse(a.at) - Date.parse(b.at));
+}
+
+function received(event: StoredEvent, around: EventSurroundings): Moment {
+  return {
+    at: event.receivedAt,
+    tone: "good",
+    title: markup`Received and committed`,
+    text: markup`From ${shown(event.source)} with key ${around.keyId}; ${
+      event.found === null || event.found.verdict === "clean"
+        ? "event and delivery record in one transaction."
+        : markup`held back as <strong>${event.found.verdict}</strong>, without a delivery record.`
+    } Only then the caller was told <code>accepted</code>.${
+      event.flags.length > 0 && markup` ${counted(event.flags.length, "flag")}.`
+    }`,
+  };
+}
+
+const outcomes: Readonly<Record<Attempt["outcome"], { tone: Moment["tone"]; text: string }>> = {
+  delivered: { tone: "good", text: "the actions tier has done every effect" },
+  refused: { tone: "bad", text: "the actions tier answered otherwise" },
+  unreachable: { tone: "warn", text: "the actions tier gave no answer" },
+  lost: { tone: "warn", text: "the process that made it ended; found when its lease ran out" },
+};
+
+function attempted(attempt: Attempt, event: StoredEvent): Moment {
+  const { tone, text } = outcomes[attempt.outcome];
+  const isLast = attempt.number === event.delivery.attempts.at(-1)?.number;
+  const { delivery } = event;
+  return {
+    at: attempt.at,
+    tone,
+    title: markup`Attempt ${attempt.number}: ${attempt.outcome}`,
+    text: markup`${text}${attempt.status !== null && markup`, status <strong>${attempt.status}</strong>`}${
+      attempt.reason !== null && markup`, ${reasonText(attempt.reason)}`
+    }${attempt.durationMs !== null && `, in ${duration(attempt.durationMs)}`}${
+      !attempt.spent && attempt.outcome !== "delivered" && "; it does not count towards the last one"
+    }${isLast && delivery.state === "pending" && markup`; next try at <code>${delivery.dueAt}</code>`}`,
+  };
+}
+
+function died(at: string, reason: string | null): Moment {
+  return {
+    at,
+    tone: "bad",
+    title: markup`Given up`,
+    text: markup`It is a dead letter${
+      reason !== null && markup`: ${reasonText(reason)}`
+    }. Its content is kept.`,
+  };
+}
+
+function removed({ removed: one }: EventSurroundings): Moment[] {
+  if (one === null) return [];
+  const isErasure = one.by === "erasure";
+  return [{
+    at: one.at,
+    tone: null,
+    title: markup`${isErasure ? "Erased for the person's sake" : "Removed at the end of its retention"}`,
+    text: markup`Its content is gone; the id, the time and the Idempotency-Key's digest are kept.`,
+  }];
+}
+
+function noted(entry: AuditEntry): Moment {
+  return {
+    at: entry.at,
+    tone: null,
+    title: markup`${sentences[entry.action] ?? markup`<code>${entry.action}</code>`}`,
+    text: markup`By ${shown(entry.actor)}${
+      entry.detail !== null && markup`, <code>${shortened(entry.detail, 200)}</code>`
+    }`,
+  };
+}
+
+const sentences: Readonly<Record<string, string>> = {
+  "dead.replay": "Replayed by an operator",
+  "submission.release": "Released by an operator",
+  "person.erase": "Erased by an operator",
+  "event.erase": "Erased by an operator",
+};
+
+/** A sandbox tenant's lead is delivered without an effect, so nothing else would say so. */
+function delivered(event: StoredEvent, { around }: { around: EventSurroundings; nowMs: number }): Moment[] {
+  if (event.delivery.state !== "delivered" || !around.sandbox) return [];
+  const at = event.delivery.attempts.at(-1)?.at ?? event.receivedAt;
+  return [{
+    at,
+    tone: "good",
+    title: markup`No effect, as for every lead of a sandbox tenant`,
+    text: null,
+  }];
+}
+
+/** What is to be expected, or done, now. */
+export function whatNext(
+  event: StoredEvent,
+  { around, nowMs }: { around: EventSurroundings; nowMs: number },
+): Markup {
+  const { delivery } = event;
+  switch (delivery.state) {
+    case "pending":
+      if (!around.sandbox && !around.hasRoute) {
+        return markup`It waits: the tenant has <strong>no route</strong>. Give it one with <code>ctl tenant route ${event.tenant} …</code>; it goes at once then.`;
+      }
+      return markup`${Date.parse(delivery.dueAt) > nowMs ? "Next try" : "Due since"} ${
+        time(delivery.dueAt, nowMs)
+      }${delivery.reason !== null && markup`: ${reasonText(delivery.reason)}`}`;
+    case "sending":
+      return markup`An attempt is under way; its lease ends ${time(delivery.leaseUntil, nowMs)}.`;
+    case "held":
+      return markup`It was taken for spam and is not delivered, unless somebody releases it.`;
+    case "erased":
+      return markup`Its content was erased before it was delivered; nothing is sent any more.`;
+    case "delivered": {
+      const last = delivery.attempts.at(-1);
+      return last === undefined
+        ? markup`The actions tier has taken it.`
+        : markup`The actions tier has taken it ${time(last.at, nowMs)}, after ${
+          counted(delivery.attempts.length, "attempt")
+        }.`;
+    }
+    case "dead":
+      return markup`Given up ${time(delivery.diedAt, nowMs)}${
+        delivery.reason !== null && markup`: ${reasonText(delivery.reason)}`
+      }. Repair the cause, then replay it: it is tried once more at once.`;
+  }
+}

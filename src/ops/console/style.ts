@@ -1,0 +1,139 @@
+/**
+ * The console's style sheet: light and dark, from a phone's width up.
+ *
+ * @module
+ */
+
+/** CSS. Colours on their papers have a contrast of 4.5 to 1 at least, which `test/ops/` measures in a browser. */
+export const style = `
+:root {
+  --paper: #f6f6f4; --card: #fff; --ink: #1d2124; --soft: #555e65; --line: #d9dad6; --accent: #1f5673;
+  --accent-ink: #fff; --good: #17683f; --good-paper: #e4f2ea; --warn: #7a4d00; --warn-paper: #fcf0d6;
+  --bad: #a3261b; --bad-paper: #fbe8e5; --quiet-paper: #ecedea; --mark: #fff3c4;
+  --accepted: #1f5673; --refused: #b3541e; --delivered: #17683f; --empty: #c9ccc8;
+  --mono: ui-monospace, SFMono-Regular, Menlo, Consolas, "Liberation Mono", monospace;
+  color-scheme: light dark;
+}
+@media (prefers-color-scheme: dark) {
+  :root {
+    --paper: #14171a; --card: #1b1f23; --ink: #e5e7e8; --soft: #a2abb2; --line: #343a40; --accent: #86c1e3;
+    --accent-ink: #0c1a22; --good: #7fd3a3; --good-paper: #17301f; --warn: #ecc06a; --warn-paper: #352a12;
+    --bad: #ff9d8f; --bad-paper: #45201b; --quiet-paper: #262b30; --mark: #4a3f14;
+    --accepted: #86c1e3; --refused: #f0a36f; --delivered: #7fd3a3; --empty: #444b52;
+  }
+}
+*, ::before, ::after { box-sizing: border-box; }
+html { font: 15px/1.5 system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", sans-serif; color: var(--ink);
+  background: var(--paper); text-size-adjust: 100%; }
+body { margin: 0; }
+header, main, footer { max-width: 82rem; margin: 0 auto; padding: 0 clamp(.75rem, 2.5vw, 2rem); }
+header { display: flex; flex-wrap: wrap; align-items: baseline; gap: .25rem 1.5rem; padding-block: .75rem;
+  border-bottom: 1px solid var(--line); }
+header p { margin: 0; font-weight: 700; }
+nav ul { display: flex; flex-wrap: wrap; gap: .1rem .25rem; list-style: none; margin: 0 0 0 -.5rem; padding: 0; }
+nav a { display: block; padding: .3rem .5rem; border-radius: .3rem; text-decoration: none; color: var(--ink); }
+nav a:hover { background: var(--quiet-paper); }
+nav a[aria-current] { background: var(--ink); color: var(--paper); }
+main { padding-block: 1rem 3rem; }
+main:focus { outline: none; }
+footer { color: var(--soft); font-size: .87rem; padding-block: .75rem 2rem; border-top: 1px solid var(--line); }
+h1 { font-size: 1.5rem; line-height: 1.25; margin: .25rem 0 .75rem; overflow-wrap: anywhere; }
+h2 { font-size: 1.1rem; margin: 2rem 0 .5rem; }
+h3 { font-size: 1rem; margin: 1rem 0 .25rem; }
+p { margin: .4rem 0; max-width: 65rem; }
+a { color: var(--accent); text-underline-offset: .2em; }
+:focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; border-radius: .15rem; }
+.skip { position: absolute; left: -99rem; }
+.skip:focus { left: .5rem; top: .5rem; background: var(--card); padding: .5rem 1rem; z-index: 1; }
+code, pre, .id { font-family: var(--mono); font-size: .92em; }
+.id { overflow-wrap: anywhere; }
+td .id { white-space: nowrap; }
+time { white-space: nowrap; font-variant-numeric: tabular-nums; }
+.ago, .quiet { color: var(--soft); white-space: nowrap; }
+.quiet { white-space: normal; }
+.unseen { font: .75em var(--mono); background: var(--bad-paper); color: var(--bad); border-radius: .2rem;
+  padding: 0 .2em; margin: 0 .1em; white-space: nowrap; }
+.scroll { overflow-x: auto; border: 1px solid var(--line); border-radius: .4rem; background: var(--card);
+  margin: .5rem 0; }
+table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
+caption { text-align: left; padding: .5rem .75rem; color: var(--soft); }
+th, td { text-align: left; vertical-align: top; padding: .4rem .75rem; border-bottom: 1px solid var(--line); }
+tbody tr:last-child > * { border-bottom: 0; }
+thead th { white-space: nowrap; font-size: .87rem; color: var(--soft); font-weight: 600; }
+.number { text-align: right; white-space: nowrap; }
+td.text { min-width: 12rem; overflow-wrap: anywhere; white-space: pre-wrap; }
+tr.stale td, tr.stale th { background: var(--warn-paper); }
+tr.off td, tr.off th { color: var(--soft); }
+tr.differs td { background: var(--mark); }
+.badge { display: inline-block; padding: 0 .5em; border-radius: 1em; font-size: .87rem; font-weight: 600;
+  white-space: nowrap; background: var(--quiet-paper); color: var(--ink); }
+.badge.good { background: var(--good-paper); color: var(--good); }
+.badge.warn { background: var(--warn-paper); color: var(--warn); }
+.badge.bad { background: var(--bad-paper); color: var(--bad); }
+.verdict, .message { border-radius: .4rem; padding: .75rem 1rem; margin: .5rem 0 1rem; border-left: .4rem solid; }
+.verdict h1 { margin: 0; }
+.verdict ul { margin: .4rem 0 0; padding-left: 1.2rem; }
+.verdict li { margin: .2rem 0; }
+.good.verdict, .good.message { background: var(--good-paper); border-color: var(--good); }
+.warn.verdict, .warn.message { background: var(--warn-paper); border-color: var(--warn); }
+.bad.verdict, .bad.message { background: var(--bad-paper); border-color: var(--bad); }
+.verdict a, .message a { color: inherit; }
+.verdict.good h1 { color: var(--good); } .verdict.warn h1 { color: var(--warn); } .verdict.bad h1 { color: var(--bad); }
+.tiles { display: grid; grid-template-columns: repeat(auto-fill, minmax(10rem, 1fr)); gap: .5rem; margin: 0; padding: 0; }
+.tiles > div { background: var(--card); border: 1px solid var(--line); border-radius: .4rem; padding: .5rem .75rem; }
+.tiles dt { color: var(--soft); font-size: .87rem; }
+.tiles dd { margin: 0; font-size: 1.35rem; font-weight: 650; line-height: 1.3; font-variant-numeric: tabular-nums; }
+.tiles small { display: block; font-size: .87rem; font-weight: 400; color: var(--soft); }
+.tiles .bad { border-color: var(--bad); } .tiles .bad dd { color: var(--bad); }
+.tiles .warn { border-color: var(--warn); } .tiles .warn dd { color: var(--warn); }
+form.filters { display: grid; grid-template-columns: repeat(auto-fill, minmax(11rem, 1fr)); gap: .6rem; align-items: end;
+  background: var(--card); border: 1px solid var(--line); border-radius: .4rem; padding: .75rem; margin: .5rem 0 1rem; }
+label { display: block; font-size: .87rem; color: var(--soft); }
+label.pick { display: inline; color: var(--ink); font-size: 1rem; }
+input, select, button { font: inherit; color: var(--ink); max-width: 100%; }
+input:not([type=checkbox]), select { width: 100%; padding: .35rem .5rem; background: var(--paper);
+  border: 1px solid var(--soft); border-radius: .3rem; min-height: 2.3rem; }
+input[type=checkbox] { width: 1.25rem; height: 1.25rem; margin: 0; vertical-align: middle; accent-color: var(--accent); }
+button, .button { display: inline-block; padding: .3rem .8rem; border: 1px solid var(--accent); border-radius: .3rem;
+  background: var(--card); color: var(--accent); font-weight: 600; text-decoration: none; cursor: pointer;
+  white-space: nowrap; min-height: 2.2rem; }
+button.main, .button.main { background: var(--accent); color: var(--accent-ink); }
+button:hover, .button:hover { filter: brightness(.93); }
+.row { display: flex; flex-wrap: wrap; gap: .5rem; align-items: center; margin: .5rem 0; }
+.row form, td form { display: inline; margin: 0; }
+pre { margin: .5rem 0; padding: .6rem .75rem; background: var(--card); border: 1px solid var(--line); border-radius: .4rem;
+  max-height: 30rem; overflow: auto; white-space: pre-wrap; overflow-wrap: anywhere; }
+dl.facts { display: grid; grid-template-columns: minmax(7rem, max-content) 1fr; gap: .15rem 1rem; margin: .5rem 0; }
+dl.facts dt { color: var(--soft); }
+dl.facts dd { margin: 0; overflow-wrap: anywhere; white-space: pre-wrap; }
+ol.story { list-style: none; margin: .5rem 0; padding: 0 0 0 1.1rem; border-left: 2px solid var(--line); }
+ol.story li { position: relative; margin: 0 0 .7rem; }
+ol.story li::before { content: ""; position: absolute; left: -1.52rem; top: .42rem; width: .75rem; height: .75rem;
+  border-radius: 50%; background: var(--soft); border: 2px solid var(--paper); }
+ol.story li.good::before { background: var(--good); } ol.story li.warn::before { background: var(--warn); }
+ol.story li.bad::before { background: var(--bad); }
+figure { margin: 1rem 0; background: var(--card); border: 1px solid var(--line); border-radius: .4rem; padding: .75rem; }
+figcaption { font-weight: 600; display: flex; flex-wrap: wrap; gap: .1rem 1rem; }
+.key { font-weight: 400; color: var(--soft); white-space: nowrap; }
+.key svg { width: 1.6rem; height: .7rem; margin-right: .3rem; }
+.plot { display: grid; grid-template-columns: auto 1fr; gap: 0 .5rem; margin-top: .5rem; }
+.plot svg { display: block; width: 100%; height: 9rem; border-left: 1px solid var(--line); border-bottom: 1px solid var(--line); }
+.plot.strip svg { height: 1.6rem; border: 0; }
+.plot .scale { display: flex; flex-direction: column; justify-content: space-between; text-align: right; min-width: 2.6rem; }
+.plot .ticks { grid-column: 2; display: flex; justify-content: space-between; }
+.plot .scale, .plot .ticks { color: var(--soft); font-size: .8rem; line-height: 1.1; font-variant-numeric: tabular-nums; }
+.plot .ticks { padding-top: .25rem; }
+svg path, svg line { fill: none; vector-effect: non-scaling-stroke; stroke-width: 2; }
+svg .accepted { stroke: var(--accepted); } svg .refused { stroke: var(--refused); stroke-dasharray: 5 3; }
+svg .delivered { stroke: var(--delivered); stroke-dasharray: 1.5 3; stroke-linecap: round; stroke-width: 2.5; }
+svg .oldest { stroke: var(--accepted); } svg .grid { stroke: var(--line); stroke-width: 1; }
+svg rect.closed { fill: var(--delivered); } svg rect.half_open { fill: var(--warn); } svg rect.open { fill: var(--bad); }
+svg rect.unknown { fill: var(--empty); }
+summary { cursor: pointer; color: var(--accent); padding: .2rem 0; }
+.sides { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(22rem, 100%), 1fr)); gap: 1rem; }
+.sides > * { min-width: 0; }
+@media (max-width: 40rem) {
+  header { padding-block: .5rem; } th, td { padding: .35rem .5rem; }
+  dl.facts { grid-template-columns: 1fr; gap: 0; } dl.facts dd { margin-bottom: .4rem; }
+}
+`;

@@ -1,0 +1,86 @@
+/**
+ * Texts on the console's pages. What callers sent is hostile until shown: every character that cannot be seen, or that
+ * changes how its neighbours are read, stands there by its number.
+ *
+ * @module
+ */
+
+import { type Markup, markup } from "../../http/markup.ts";
+
+// Controls but tab and line feed, soft hyphen, zero-width and bidirectional marks, invisible operators, the byte-order
+// mark, interlinear and tag characters, half surrogate pairs. Joiners stay: names are written with them.
+const unseen =
+  // deno-lint-ignore no-control-regex
+  /([\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}]|\p{Surrogate})\1*/gu;
+
+/** A caller's text, whole: `<bdi>` keeps its direction from its neighbours. */
+export function shown(text: string): Markup {
+  return markup`<bdi>${pieces(text)}</bdi>`;
+}
+
+/** A caller's text, at most `lengthMax` characters of it, on one line of a table. */
+export function shortened(text: string, lengthMax = 60): Markup {
+  const runes = [...text.slice(0, 2 * lengthMax + 2)];
+  if (runes.length <= lengthMax) return shown(text);
+  return markup`${shown(runes.slice(0, lengthMax - 1).join(""))}…`;
+}
+
+function pieces(text: string): Markup[] {
+  const found: Markup[] = [];
+  let end = 0;
+  for (const match of text.matchAll(unseen)) {
+    const point = match[1]?.codePointAt(0) ?? 0;
+    const count = match[0].length / (match[1]?.length ?? 1);
+    const name = `U+${point.toString(16).toUpperCase().padStart(4, "0")}`;
+    found.push(
+      markup`${text.slice(end, match.index)}<span class="unseen">${name}${count > 1 && `×${count}`}</span>`,
+    );
+    end = match.index + match[0].length;
+  }
+  found.push(markup`${text.slice(end)}`);
+  return found;
+}
+
+/** A whole number with thousands separators. */
+export function count(value: number): string {
+  return value.toLocaleString("en-GB");
+}
+
+/** A number and its noun: `1 lead`, `2,000 leads`. */
+export function counted(value: number, one: string, many = `${one}s`): string {
+  return `${count(value)} ${value === 1 ? one : many}`;
+}
+
+/** A span of time in its largest unit: `45 s`, `12 min`, `3 h`, `2 days`. */
+export function span(seconds: number): string {
+  const whole = Math.max(0, Math.round(seconds));
+  if (whole < 100) return `${whole} s`;
+  if (whole < 100 * 60) return `${Math.round(whole / 60)} min`;
+  if (whole < 48 * 3600) return `${Math.round(whole / 3600)} h`;
+  return counted(Math.round(whole / 86_400), "day");
+}
+
+/** How a time lies to now: `3 min ago`, `in 45 s`. */
+export function relative(iso: string, nowMs: number): string {
+  const seconds = (nowMs - Date.parse(iso)) / 1000;
+  if (Math.abs(seconds) < 1) return "now";
+  return seconds < 0 ? `in ${span(-seconds)}` : `${span(seconds)} ago`;
+}
+
+/** A time as the tables have it, UTC, with how long ago it is. `null` is a dash. */
+export function time(iso: string | null, nowMs: number): Markup {
+  if (iso === null) return markup`<span class="quiet">–</span>`;
+  return markup`<time datetime="${iso}" title="${iso}">${iso.slice(0, 19).replace("T", " ")}</time> <span
+    class="ago">${relative(iso, nowMs)}</span>`;
+}
+
+/** A duration in milliseconds. */
+export function duration(ms: number | null): string {
+  if (ms === null) return "–";
+  return ms < 10_000 ? `${count(ms)} ms` : span(ms / 1000);
+}
+
+/** Whole cents as dollars. */
+export function dollars(cents: number): string {
+  return `$${(cents / 100).toFixed(2)}`;
+}

@@ -1,0 +1,118 @@
+/**
+ * One lead or submission, from its post to its effect.
+ *
+ * @module
+ */
+
+import { type Markup, markup } from "../../http/markup.ts";
+import { readEvents, type StoredEvent } from "../../store/admin/events.ts";
+import { listAuditOf } from "../../store/audit.ts";
+import { type EventSurroundings, readSurroundings } from "../../store/console_pages.ts";
+import { tokenField } from "./action.ts";
+import { facts, verbatim } from "./content.ts";
+import type { ConsoleParts, Context } from "./context.ts";
+import { reasons } from "./held.ts";
+import { type Page, Refusal } from "./layout.ts";
+import { idShape, parseQuery } from "./query.ts";
+import { badge, badges } from "./state.ts";
+import { type Moment, momentsOf, whatNext } from "./story.ts";
+import { count, shown, time } from "./text.ts";
+import type { Tokens } from "./token.ts";
+
+const auditMax = 100;
+
+/** `/leads/{event_id}` */
+export async function timelinePage({ parts, tokens, exchange, query, nowMs }: Context): Promise<Page> {
+  parseQuery(query, []);
+  const id = exchange.params.event_id ?? "";
+  const [event] = idShape.test(id) ? await readEvents(parts.pool, [id]) : [];
+  const around = event ? await readSurroundings(parts.pool, id) : null;
+  if (!event || around === null) {
+    throw new Refusal(
+      404,
+      "There is no such event",
+      markup`<p>Look for it among the <a href="/leads">leads and submissions</a>; an id is copied whole, such as from the
+caller's log.</p>`,
+    );
+  }
+  const audit = await listAuditOf(parts.pool, { subject: id, limit: auditMax });
+  const name = event.kind === "lead" ? "Lead" : "Submission";
+  return {
+    title: `${name} ${event.eventId}`,
+    section: "leads",
+    body: markup`<h1>${name} <span class="id">${event.eventId}</span></h1>
+${standing(event, { around, tokens, nowMs })}
+${heading(event, { around, parts, nowMs })}
+<h2>From post to effect</h2>
+${story(momentsOf(event, { around, audit, nowMs }), nowMs)}
+<div class="sides"><section><h2>${name}, normalized</h2>${facts(event.lead)}</section>
+<section><h2>Extra</h2>${
+      event.lead !== null && event.extra === null
+        ? markup`<p class="quiet">Nothing was sent outside the envelope.</p>`
+        : verbatim(event.extra, "Extra")
+    }<h2>Body as posted</h2>${verbatim(event.raw, "Body as posted")}</section></div>`,
+  };
+}
+
+/** Where it stands now, what comes next, and the button for it. */
+function standing(
+  event: StoredEvent,
+  { around, tokens, nowMs }: { around: EventSurroundings; tokens: Tokens; nowMs: number },
+): Markup {
+  const { state } = event.delivery;
+  const tone = state === "dead" ? "bad" : state === "delivered" ? "good" : "warn";
+  return markup`<div class="${tone} message"><p>${badge(state)} ${whatNext(event, { around, nowMs })}</p>
+${
+    state === "held" &&
+    markup`<form method="post" action="/held/release">${
+      tokenField(tokens, "/held/release")
+    }<input type="hidden" name="page" value="lead"><button class="main" name="only" value="${event.eventId}">Release</button></form>`
+  }
+${
+    state === "dead" &&
+    markup`<form method="post" action="/dead/replay">${
+      tokenField(tokens, "/dead/replay")
+    }<input type="hidden" name="page" value="lead"><button class="main" name="only" value="${event.eventId}">Replay</button></form>`
+  }</div>`;
+}
+
+function heading(
+  event: StoredEvent,
+  { around, parts, nowMs }: { around: EventSurroundings; parts: ConsoleParts; nowMs: number },
+): Markup {
+  const { found } = event;
+  return markup`<dl class="facts">
+<dt>Received</dt><dd>${time(event.receivedAt, nowMs)}</dd>
+<dt>Tenant</dt><dd>${event.tenant}${around.sandbox && markup` <span class="badge">sandbox</span>`}${
+    !around.sandbox && !around.hasRoute && markup` <span class="badge bad">no route</span>`
+  }</dd>
+<dt>Source</dt><dd>${shown(event.source)}, key ${around.keyId} (ends in <code>${around.last4}</code>)${
+    around.keyRevokedAt !== null && markup`, revoked ${time(around.keyRevokedAt, nowMs)}`
+  }</dd>
+<dt>Idempotency-Key</dt><dd>${
+    event.idempotencyKey !== null
+      ? shown(event.idempotencyKey)
+      : /k/i.test(around.dedupeSpace)
+      ? "erased; its digest is kept, so that a late retry is still a duplicate"
+      : "none: told apart by its content"
+  }</dd>
+${
+    found === null
+      ? markup`<dt>Flags</dt><dd>${badges(event.flags)}</dd>`
+      : markup`<dt>Form</dt><dd>${shown(found.formKey)}</dd>
+<dt>Verdict</dt><dd>${badge(found.verdict)} score ${count(found.score)}</dd>
+<dt>Reasons</dt><dd>${reasons(found.reasons, parts)}</dd>`
+  }
+</dl>`;
+}
+
+function story(moments: readonly Moment[], nowMs: number): Markup {
+  return markup`<ol class="story">${
+    moments.map(({ at, tone, title, text }) =>
+      markup`<li${tone !== null && markup` class="${tone}"`}><strong>${title}</strong> <span class="quiet">${
+        time(at, nowMs)
+      }</span>${text !== null && markup`<br>${text}`}</li>
+`
+    )
+  }</ol>`;
+}

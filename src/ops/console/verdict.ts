@@ -1,0 +1,112 @@
+/**
+ * Whether all is well, in the order in which an operator who was woken has to know.
+ *
+ * @module
+ */
+
+import { type Markup, markup } from "../../http/markup.ts";
+import type { Bounded, OldestWaiting, TenantStanding } from "../../store/console_pages.ts";
+import { count, counted, shown, span } from "./text.ts";
+
+/** Something that needs a person. */
+export interface Problem {
+  readonly tone: "bad" | "warn";
+  readonly text: Markup;
+}
+
+/** What the process itself knows, whether the store is there or not. */
+export interface ProcessFacts {
+  readonly writable: boolean;
+  readonly pending: number;
+  readonly dead: number;
+  /** `null` without an actions tier. */
+  readonly breaker: "closed" | "open" | "half_open" | null;
+  readonly isDraining: boolean;
+}
+
+/** What the store says. */
+export interface StoreFacts {
+  readonly standings: readonly TenantStanding[];
+  readonly oldest: OldestWaiting | null;
+  readonly held: Bounded;
+}
+
+// A delivery takes a second; one that is refused is tried five times within ten minutes.
+const oldWarnSeconds = 10 * 60;
+const oldBadSeconds = 60 * 60;
+const tenantsNamed = 5;
+
+/** What is wrong, the worst first; empty when all is well. `store` is `null` when it does not answer. */
+export function problemsOf(
+  process: ProcessFacts,
+  { store, nowMs }: { readonly store: StoreFacts | null; readonly nowMs: number },
+): Problem[] {
+  const found = [...processProblems(process), ...(store === null ? [] : storeProblems(store, nowMs))];
+  return [...found.filter(({ tone }) => tone === "bad"), ...found.filter(({ tone }) => tone === "warn")];
+}
+
+function* processProblems(facts: ProcessFacts): Generator<Problem> {
+  if (!facts.writable) {
+    yield {
+      tone: "bad",
+      text:
+        markup`<strong>The store takes no writes.</strong> Posts are answered 503 and repeated by their callers. See
+whether PostgreSQL runs, is the primary, and has room on its disk.`,
+    };
+  }
+  if (facts.breaker === "open") {
+    yield {
+      tone: "bad",
+      text: markup`<strong>The actions tier does not answer</strong> (breaker open). ${
+        counted(facts.pending, "event")
+      } wait; nothing is lost, no attempt is spent, and it goes on by itself when the tier is back.`,
+    };
+  }
+  if (facts.breaker === "half_open") {
+    yield { tone: "warn", text: markup`The actions tier is being tried again (breaker half open).` };
+  }
+  if (facts.breaker === null && facts.pending > 0) {
+    yield {
+      tone: "warn",
+      text:
+        markup`<strong>There is no actions tier</strong>: <code>ACTIONS_URL</code> is not set at this process.
+${counted(facts.pending, "event")} wait.`,
+    };
+  }
+  if (facts.dead > 0) {
+    yield {
+      tone: "bad",
+      text: markup`<strong>${counted(facts.dead, "dead letter")}</strong>: given up after all attempts. <a
+ href="/dead">See why, and replay</a>.`,
+    };
+  }
+  if (facts.isDraining) yield { tone: "warn", text: markup`This process is stopping.` };
+}
+
+function* storeProblems({ standings, oldest }: StoreFacts, nowMs: number): Generator<Problem> {
+  const seconds = oldest === null ? 0 : (nowMs - Date.parse(oldest.receivedAt)) / 1_000;
+  if (oldest !== null && seconds > oldWarnSeconds) {
+    yield {
+      tone: seconds > oldBadSeconds ? "bad" : "warn",
+      text: markup`<strong>The oldest event has waited ${span(seconds)}</strong>, of ${oldest.tenant}${
+        oldest.reason !== null && markup` (${shown(oldest.reason)})`
+      }: <a href="/leads/${oldest.eventId}">see its attempts</a>.`,
+    };
+  }
+  const stuck = standings.filter((one) => !one.sandbox && !one.hasRoute && one.waiting.count > 0);
+  if (stuck.length > 0) {
+    yield {
+      tone: "warn",
+      text: markup`<strong>${counted(stuck.length, "tenant")} without a route</strong> ${
+        stuck.length === 1 ? "has" : "have"
+      } events waiting: ${
+        stuck.slice(0, tenantsNamed).map((one, index) =>
+          markup`${index > 0 && ", "}${one.tenant} (${count(one.waiting.count)}${one.waiting.isMore && "+"})`
+        )
+      }${
+        stuck.length > tenantsNamed && `, and ${count(stuck.length - tenantsNamed)} more`
+      }. <code>ctl tenant route TENANT …</code>
+sends them at once.`,
+    };
+  }
+}

@@ -1,0 +1,120 @@
+/**
+ * The vocabulary of `project_area`: what callers send that it does not know, and its own terms.
+ *
+ * @module
+ */
+
+import { type Markup, markup } from "../../http/markup.ts";
+import { type Area, listAreas, listUnknownAreas } from "../../store/admin/vocabulary.ts";
+import { confirmAreaAs, groupTerms, type UnknownTerm } from "../../store/console_pages.ts";
+import { actorOf, readForm, tokenField } from "./action.ts";
+import type { Context } from "./context.ts";
+import { type Page, Refusal, table } from "./layout.ts";
+import { type NoteCode, withNote } from "./notes.ts";
+import { parseQuery } from "./query.ts";
+import { badge } from "./state.ts";
+import { chosenTenant, tenantFilter } from "./tenants.ts";
+import { count, counted, shown, time } from "./text.ts";
+import type { Tokens } from "./token.ts";
+
+// Rows by tenant and spelling that are read, and groups of them that are shown.
+const readMax = 10_000;
+const listedMax = 200;
+const tenantsShown = 5;
+const areasMax = 2_000;
+
+/** `/vocabulary` */
+export async function vocabularyPage({ parts, tokens, query, nowMs }: Context): Promise<Page> {
+  const tenant = await chosenTenant(parts.pool, parseQuery(query, ["tenant"]));
+  const terms = groupTerms(await listUnknownAreas(parts.pool, { tenantId: tenant.id, limit: readMax }));
+  const areas = await listAreas(parts.pool);
+  return {
+    title: "Vocabulary",
+    section: "vocabulary",
+    body: markup`<h1>Vocabulary</h1>
+<h2>Unknown terms</h2>
+<p>What callers send as <code>project_area</code> and the vocabulary does not know. Their leads were accepted and flagged.
+Both statuses are accepted alike and stop the flag: <em>confirmed</em> is a term used on purpose, <em>proposed</em> waits
+to be ratified.</p>
+${await tenantFilter(parts.pool, "/vocabulary", tenant.slug)}
+${
+      table(
+        ["Term", { name: "Leads", isNumber: true }, "Sent by", "Last", "Take into the vocabulary"],
+        terms.slice(0, listedMax).map((term) => ({ cells: unknownCells(term, { tokens, nowMs }) })),
+        {
+          label: "Unknown terms",
+          empty: markup`No unknown terms: the vocabulary knows all that was sent.`,
+          caption: terms.length > listedMax
+            ? `The ${count(listedMax)} most frequent of ${count(terms.length)}`
+            : undefined,
+        },
+      )
+    }
+<h2>Terms of the vocabulary</h2>
+<p>${
+      counted(areas.filter(({ status }) => status !== "retired").length, "term")
+    } in use. Retire or re-spell one with the
+command: <code>ctl vocabulary retire AREA</code>, <code>ctl vocabulary add AREA</code>.</p>
+${
+      table(
+        ["Term", "Status", "Ratify"],
+        sorted(areas).slice(0, areasMax).map((area) => ({
+          className: area.status === "retired" ? "off" as const : undefined,
+          cells: [
+            shown(area.area),
+            badge(area.status),
+            area.status === "proposed" ? ratify(area.area, tokens) : "–",
+          ],
+        })),
+        {
+          label: "Terms of the vocabulary",
+          empty: markup`It is empty: <code>ctl vocabulary add AREA</code>`,
+        },
+      )
+    }`,
+  };
+}
+
+/** What waits to be ratified first. */
+function sorted(areas: readonly Area[]): Area[] {
+  const rank = ({ status }: Area) => ["proposed", "confirmed", "retired"].indexOf(status);
+  return [...areas].sort((a, b) => rank(a) - rank(b));
+}
+
+function unknownCells(
+  { term, count: sent, tenants, lastAt }: UnknownTerm,
+  { tokens, nowMs }: { tokens: Tokens; nowMs: number },
+): Markup[] {
+  const more = tenants.length - tenantsShown;
+  return [
+    shown(term),
+    markup`${count(sent)}`,
+    markup`${
+      tenants.slice(0, tenantsShown).map(({ tenant, count: n }, index) =>
+        markup`${index > 0 && ", "}${tenant} ${count(n)}`
+      )
+    }${more > 0 && ` and ${count(more)} more`}`,
+    time(lastAt, nowMs),
+    markup`<form method="post" action="/vocabulary/add">${tokenField(tokens, "/vocabulary/add")}<input
+ type="hidden" name="area" value="${term}"><span class="row"><button name="status" value="confirmed">Confirm</button><button
+ name="status" value="proposed">Propose</button></span></form>`,
+  ];
+}
+
+function ratify(area: string, tokens: Tokens): Markup {
+  return markup`<form method="post" action="/vocabulary/add">${tokenField(tokens, "/vocabulary/add")}<input
+ type="hidden" name="area" value="${area}"><button name="status" value="confirmed">Confirm</button></form>`;
+}
+
+/** `POST /vocabulary/add` */
+export async function addTermAction({ parts, tokens, exchange }: Context): Promise<string> {
+  const form = await readForm(exchange, { tokens, path: "/vocabulary/add", names: ["area", "status"] });
+  const area = form.text("area");
+  const status = form.oneOf("status", ["confirmed", "proposed"]);
+  if (area === null || status === null) {
+    throw new Refusal(400, "The form names no term", markup`<p>Nothing was changed.</p>`);
+  }
+  const outcome = await confirmAreaAs(parts.pool, actorOf(exchange), { area, status });
+  const code: NoteCode = outcome === "done" ? status : `area_${outcome}`;
+  return withNote("/vocabulary", { tokens, code });
+}

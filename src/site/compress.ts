@@ -1,0 +1,28 @@
+/**
+ * The compressed variants of a file.
+ *
+ * @module
+ */
+
+import { brotliCompressSync, constants, gzipSync } from "node:zlib";
+
+/** Below this a header of its own costs more than is saved. */
+const plainBytesMax = 256;
+
+/** `.br` and `.gz` of a text, each only where it is smaller. */
+export function packed(plain: Uint8Array): (readonly [ending: string, bytes: Uint8Array])[] {
+  if (plain.length < plainBytesMax) return [];
+  const brotli = brotliCompressSync(plain, {
+    params: {
+      [constants.BROTLI_PARAM_QUALITY]: constants.BROTLI_MAX_QUALITY,
+      [constants.BROTLI_PARAM_MODE]: constants.BROTLI_MODE_TEXT,
+      [constants.BROTLI_PARAM_SIZE_HINT]: plain.length,
+    },
+  });
+  const gzip = gzipSync(plain, { level: 9 });
+  // The header has the time (which is 0 here) and the operating system: 255 is "unknown".
+  gzip.fill(0, 4, 8);
+  gzip[9] = 255;
+  const variants = [[".br", brotli], [".gz", gzip]] as const;
+  return variants.filter(([, bytes]) => bytes.length < plain.length);
+}

@@ -1,0 +1,167 @@
+/**
+ * What a site is made from, and the pages that come of it: sources with their facts filled in, and one page for each
+ * area that the vocabulary has and no source describes.
+ *
+ * @module
+ */
+
+import { createHash } from "node:crypto";
+import type { Plan } from "../store/plans.ts";
+import { otherAreas } from "./categories.ts";
+import { factsOf } from "./facts.ts";
+import { render, type Rendered } from "./markdown.ts";
+import type { PageSource } from "./source.ts";
+
+/** A term of `project_area` that is in force. */
+export interface SiteArea {
+  readonly area: string;
+  readonly status: "confirmed" | "proposed";
+}
+
+/** The public base addresses, without a slash at the end. */
+export interface SiteUrls {
+  readonly site: string;
+  readonly intake: string;
+  readonly forms: string;
+  readonly subscription: string;
+}
+
+/** Everything that a build depends on. Equal content makes equal bytes. */
+export interface SiteContent {
+  readonly sources: readonly PageSource[];
+  readonly areas: readonly SiteArea[];
+  readonly plans: readonly Plan[];
+  readonly urls: SiteUrls;
+}
+
+/** An area with the page that explains it. */
+export interface AreaPage extends SiteArea {
+  readonly path: string;
+  readonly synonyms: readonly string[];
+  readonly category: string;
+}
+
+/** A page, ready to be laid out. */
+export interface Page extends Omit<PageSource, "body" | "area"> {
+  readonly url: string;
+  /** The page above it in the breadcrumbs. */
+  readonly parent: string | null;
+  readonly area: AreaPage | null;
+  /** With the facts filled in. */
+  readonly markdown: string;
+  readonly rendered: Rendered;
+}
+
+/** The pages of a site and what their builders share. */
+export interface Site {
+  readonly content: SiteContent;
+  /** In the order of their addresses. */
+  readonly pages: readonly Page[];
+  readonly areas: readonly AreaPage[];
+}
+
+const byCode = (a: string, b: string) => a < b ? -1 : a > b ? 1 : 0;
+const folded = (area: string) => area.normalize("NFC").toLowerCase();
+
+/**
+ * Makes the pages. A source about an area or of a term that is not in force makes none, and links to it become plain
+ * text.
+ *
+ * @throws {Error} when a source names a fact that there is none of, or links to a page that there is none of
+ */
+export function assemble(content: SiteContent): Site {
+  const sorted: SiteContent = {
+    ...content,
+    areas: [...content.areas].sort((a, b) => byCode(a.area, b.area)),
+    plans: [...content.plans].sort((a, b) => byCode(a.customer, b.customer) || byCode(a.slug, b.slug)),
+    sources: [...content.sources].sort((a, b) => byCode(a.path, b.path)),
+  };
+  const described = new Map(
+    sorted.sources.flatMap((source) => source.area === null ? [] : [[folded(source.area), source]]),
+  );
+  const taken = new Set(sorted.sources.map(({ path }) => path));
+  const areas = sorted.areas.map((area): AreaPage => {
+    const source = described.get(folded(area.area));
+    const path = source?.path ?? freePath(area.area, taken);
+    taken.add(path);
+    return { ...area, path, synonyms: source?.synonyms ?? [], category: source?.category ?? otherAreas };
+  });
+  const areaAt = new Map(areas.map((area) => [area.path, area]));
+  const sources = [
+    ...sorted.sources.filter((source) => source.area === null || areaAt.has(source.path)),
+    ...areas.filter(({ path }) => !sorted.sources.some((source) => source.path === path)).map(undescribed),
+  ].sort((a, b) => byCode(a.path, b.path));
+  const facts = factsOf(sorted, areas);
+  const site = sorted.urls.site;
+  const retired = new Set(
+    sorted.sources.filter(({ path, area }) => area !== null && !areaAt.has(path)).map(({ path }) => path),
+  );
+  const paths = new Set(sources.map(({ path }) => path));
+  const pages = sources.map((source): Page => {
+    const area = areaAt.get(source.path) ?? null;
+    const { body, ...rest } = source;
+    const markdown = facts.fill({ ...rest, body: withoutLinksTo(retired, body) }, area);
+    return {
+      ...rest,
+      url: site + source.path,
+      parent: parentOf(source.path, paths),
+      area,
+      markdown,
+      rendered: render(markdown),
+    };
+  });
+  return { content: sorted, pages, areas };
+}
+
+/** `/areas/wine-cellar/`; two terms that would have one address are told apart by a digest. */
+function freePath(area: string, taken: ReadonlySet<string>): string {
+  const slug = area.normalize("NFKD").toLowerCase().replace(/\p{M}+/gu, "").replace(/[^a-z0-9]+/g, "-")
+    .replace(/^-+|-+$/g, "").slice(0, 60).replace(/-+$/, "");
+  const path = `/areas/${slug}/`;
+  if (slug !== "" && !taken.has(path)) return path;
+  const digest = createHash("sha256").update(area).digest("hex").slice(0, 8);
+  return slug === "" ? `/areas/${digest}/` : `/areas/${slug}-${digest}/`;
+}
+
+function undescribed({ area, path }: AreaPage): PageSource {
+  const name = area.replace(/[\p{Cc}\s]+/gu, " ").trim();
+  return {
+    path,
+    title: `${name} leads`,
+    nav: name,
+    description: `The project area “${name}”: a term of the vocabulary without a description of its own yet.`,
+    category: otherAreas,
+    updated: null,
+    order: 1_000,
+    kind: "area",
+    area,
+    service: null,
+    synonyms: [],
+    // The name itself is a fact: what it holds must not be taken for a fact's name.
+    body: `The operator has added {{area code}} to the vocabulary. A lead that names it in \`project_area\` is
+taken as it is, without the flag \`project_area_unknown\`. Nobody has written yet what such a lead usually holds: {{area name}} means
+what the person who filled in the form meant by it, and \`project_details\` says the rest.
+
+{{area term}}
+
+## What to send
+
+{{area example}}
+
+The other areas are listed under [project areas](/areas/), and what else a lead may hold under
+[the envelope](/intake/envelope/).`,
+  };
+}
+
+function parentOf(path: string, paths: ReadonlySet<string>): string | null {
+  if (path === "/") return null;
+  const above = path.replace(/[^/]+\/?$/, "");
+  return paths.has(above) ? above : parentOf(above, paths);
+}
+
+function withoutLinksTo(paths: ReadonlySet<string>, markdown: string): string {
+  return markdown.replace(
+    /\[([^\]]*)\]\((\/areas\/[^)#]*)(?:#[^)]*)?\)/g,
+    (link, text: string, path: string) => paths.has(path) ? text : link,
+  );
+}

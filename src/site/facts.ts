@@ -1,0 +1,207 @@
+/**
+ * The facts that sources name in double braces, so that no page repeats a number, a code or a list that lives elsewhere:
+ * those of the contract, of the database, of the settings, and the schema of the site's own database.
+ *
+ * @module
+ */
+
+import { envelopeRows } from "../contract/brief.ts";
+import { documents } from "../contract/documents.ts";
+import { errors } from "../contract/errors.ts";
+import { placeholders } from "../contract/examples.ts";
+import { flagNames, flags, projectServices, requiredFields } from "../contract/fields.ts";
+import {
+  definitionOfDone,
+  dollars,
+  grouped,
+  keyCheck,
+  limitRows,
+  normalization,
+  retryPolicy,
+  rules,
+} from "../contract/guidance.ts";
+import { limits } from "../contract/limits.ts";
+import { clientModule, clientProgram, shellSnippets } from "../contract/snippets.ts";
+import { exampleQueries, siteDataSchema } from "../store/site_data.ts";
+import { categories } from "./categories.ts";
+import type { AreaPage, SiteContent } from "./content.ts";
+import { kits } from "./kits.ts";
+import { cell, codeBlock, codeSpan, literal, table } from "./markdown.ts";
+import { planBlocks } from "./plans.ts";
+import type { PageSource } from "./source.ts";
+
+type Facts = Readonly<Record<string, string>>;
+
+const bullets = (items: readonly string[]) => items.map((item) => `- ${item}`).join("\n");
+const numbered = (items: readonly string[]) => items.map((item, n) => `${n + 1}. ${item}`).join("\n");
+const sentence = (text: string) => `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
+const codes = (items: readonly string[]) => items.map(codeSpan).join(", ");
+
+function numbers(): Facts {
+  return {
+    "body KiB": String(limits.bodyBytesMax / 1024),
+    "timeout seconds": String(limits.requestTimeoutMs / 1000),
+    "backoff cap seconds": String(limits.backoffCapSeconds),
+    "retry-after seconds": String(limits.retryAfterSeconds),
+    "key rate": `${limits.keyRate.perMinute} requests a minute, ${limits.keyRate.burst} at once`,
+    "address rate": `${limits.ipRate.perMinute} requests a minute, ${limits.ipRate.burst} at once`,
+    "idempotency key length": grouped(limits.idempotencyKeyLengthMax),
+    "request id length": grouped(limits.requestIdLengthMax),
+    "content window hours": String(limits.contentWindowHours),
+    "vocabulary minutes": String(limits.vocabularyMaxAgeSeconds / 60),
+    "cost min": dollars(limits.costCentsMin),
+    "cost max": dollars(limits.costCentsMax),
+    "required fields": codes(requiredFields),
+    "services": codes(projectServices),
+    "example idempotency key": codeSpan(placeholders.idempotencyKey),
+  };
+}
+
+function lists(): Facts {
+  const errorRows = Object.entries(errors).map(([code, rule]) => [
+    String(rule.status),
+    codeSpan(code),
+    cell(sentence(rule.condition)),
+    cell(sentence(rule.callerAction)),
+    rule.retry,
+  ]);
+  return {
+    "rules": numbered(rules),
+    "retry policy": numbered(retryPolicy),
+    "definition of done": bullets(definitionOfDone),
+    "normalization": bullets(normalization),
+    "limits table": table(
+      ["Limit", "Value", "About"],
+      limitRows.map((row) => [row.limit, row.value, row.appliesTo].map(cell)),
+    ),
+    "envelope table": table(
+      ["Field", "Required", "At most", "Rules"],
+      envelopeRows.map((row) => row.map(cell)),
+    ),
+    "errors table": table(["Status", "Code", "When", "Do", "Retry"], errorRows),
+    "flags table": table(["Flag", "Means"], flagNames.map((flag) => [codeSpan(flag), cell(flags[flag])])),
+    "key check table": table(
+      ["Answer", "Means"],
+      keyCheck.map(({ answer, meaning }) => [cell(answer), cell(meaning)]),
+    ),
+    "kits": table(
+      ["Kit", "Language", "For"],
+      kits.map(({ name, language, about }) => [codeSpan(name), language, cell(about)]),
+    ),
+  };
+}
+
+function addresses({ urls }: SiteContent): Facts {
+  const shell = shellSnippets(urls.intake);
+  return {
+    "site url": urls.site,
+    "intake url": urls.intake,
+    "forms url": urls.forms,
+    "subscription url": urls.subscription,
+    "openapi url": urls.intake + documents.openapi.path,
+    "brief url": urls.intake + documents.brief.path,
+    "playground url": urls.intake + documents.playground.path,
+    "curl key check": codeBlock("sh", shell.keyCheck),
+    "curl lead": codeBlock("sh", shell.postLead),
+    "curl vocabulary": codeBlock("sh", shell.vocabulary),
+    "curl types": codeBlock("sh", shell.types),
+    "client module": codeBlock("ts", clientModule(urls.intake)),
+    "client program": codeBlock("ts", clientProgram),
+    "acknowledgement": codeBlock(
+      "json",
+      JSON.stringify(
+        {
+          event_id: placeholders.eventId,
+          status: "accepted",
+          received_at: placeholders.receivedAt,
+          source: placeholders.source,
+          flags: [],
+        },
+        null,
+        2,
+      ),
+    ),
+  };
+}
+
+function database(): Facts {
+  const queries = exampleQueries.map(({ about, sql }) => `${about}\n\n${codeBlock("sql", sql)}`);
+  return {
+    "schema": codeBlock("sql", siteDataSchema.map((statement) => `${statement};`).join("\n\n")),
+    "queries": queries.join("\n\n"),
+  };
+}
+
+function areaLists(areas: readonly AreaPage[]): Facts {
+  const confirmed = areas.filter(({ status }) => status === "confirmed").length;
+  const entry = ({ area, path, synonyms }: AreaPage) => {
+    const also = synonyms.length === 0 ? "" : `: ${synonyms.map(literal).join(", ")}`;
+    return `- [${literal(area)}](${path})${also}`;
+  };
+  const groups = categories.filter(({ parent }) => parent === "areas").flatMap(
+    ({ id, name, description }) => {
+      const own = areas.filter(({ category }) => category === id);
+      return own.length === 0 ? [] : [`## ${name}\n\n${description}\n\n${own.map(entry).join("\n")}`];
+    },
+  );
+  const waiting = areas.length - confirmed;
+  return {
+    "number of areas": String(areas.length),
+    "area statuses": waiting === 0
+      ? `All ${areas.length} terms are confirmed at the time of this build.`
+      : `At the time of this build ${confirmed} terms are confirmed and ${waiting} proposed.`,
+    "area groups": groups.join("\n\n"),
+    "area links": areas.map(({ area, path }) => `[${literal(area)}](${path})`).join(" · "),
+  };
+}
+
+function areaFacts(area: AreaPage): Facts {
+  const means = area.status === "confirmed"
+    ? "confirmed: a term that is used on purpose"
+    : "proposed: it came with real traffic and is accepted just like a confirmed one";
+  const rows = [
+    ["In `project_area`", codeSpan(area.area)],
+    ["Status", means],
+    ...(area.synonyms.length === 0 ? [] : [["Callers also write", area.synonyms.map(literal).join(", ")]]),
+  ];
+  const example = {
+    first_name: "Ada",
+    last_name: "Lovelace",
+    phone: "(555) 123-4567",
+    project_area: area.area,
+  };
+  return {
+    "area code": codeSpan(area.area),
+    "area name": literal(area.area),
+    "area term": table(["The term", ""], rows),
+    "area example": codeBlock("json", JSON.stringify(example, null, 2)),
+  };
+}
+
+/** Fills the facts of one build in. */
+export interface FactFiller {
+  /** @throws {Error} naming the source, when it asks for a fact that there is none of */
+  fill(source: PageSource, area: AreaPage | null): string;
+}
+
+/** Collects the facts of one build. */
+export function factsOf(content: SiteContent, areas: readonly AreaPage[]): FactFiller {
+  const shared: Facts = {
+    ...numbers(),
+    ...lists(),
+    ...addresses(content),
+    ...database(),
+    ...areaLists(areas),
+    "plans": planBlocks(content.plans),
+  };
+  return {
+    fill({ path, body }, area) {
+      const facts: Facts = area === null ? shared : { ...shared, ...areaFacts(area) };
+      return body.replace(/\{\{([^{}\n]+)\}\}/g, (_, name: string) => {
+        const fact = facts[name.trim()];
+        if (fact === undefined) throw new Error(`${path} names {{${name}}}, and there is no such fact`);
+        return fact;
+      });
+    },
+  };
+}

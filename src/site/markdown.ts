@@ -1,0 +1,140 @@
+/**
+ * Markdown to HTML, with the rules of this site: headings have addresses, tables can be scrolled by themselves, raw HTML
+ * is text, and a bare address is no link.
+ *
+ * @module
+ */
+
+import { Marked, type Token, type Tokens } from "marked";
+import { markup } from "../http/markup.ts";
+
+/** A heading of a page, for its contents. */
+export interface Heading {
+  readonly depth: number;
+  readonly id: string;
+  readonly text: string;
+}
+
+/** A page's text in the forms it is served in. */
+export interface Rendered {
+  readonly html: string;
+  /** Without any markup, for searching. */
+  readonly text: string;
+  readonly headings: readonly Heading[];
+  /** The addresses that the text links to, each once, in the order of the text. */
+  readonly links: readonly string[];
+}
+
+/**
+ * Text that stands for itself in Markdown. What a database holds goes through here or {@linkcode codeSpan}: a plan may
+ * be called `[Gold](javascript:…)`. Fit for the inside of a line and for a cell of a table.
+ */
+export function literal(text: string): string {
+  return line(text).replace(/[\\`*{}[\]<>#|~&!]|(?<![a-z0-9])_|_(?![a-z0-9])/gi, "\\$&").replace(
+    /^(\d*)([-+=.)])/,
+    "$1\\$2",
+  );
+}
+
+/** Text as code within a line; it may have backticks and bars. */
+export function codeSpan(text: string): string {
+  const shown = line(text);
+  const longest = Math.max(0, ...[...shown.matchAll(/`+/g)].map(([run]) => run.length));
+  const fence = "`".repeat(longest + 1);
+  const pad = longest > 0 || /^ .* $/.test(shown) ? " " : "";
+  return `${fence}${pad}${shown.replaceAll("|", "\\|")}${pad}${fence}`;
+}
+
+/** A block of code. */
+export function codeBlock(language: string, text: string): string {
+  const longest = Math.max(2, ...[...text.matchAll(/`+/g)].map(([run]) => run.length));
+  const fence = "`".repeat(longest + 1);
+  return `${fence}${language}\n${text.trimEnd()}\n${fence}`;
+}
+
+/** A table; the cells are Markdown. */
+export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const row = (cells: readonly string[]) => `| ${cells.join(" | ")} |`;
+  return [row(head), row(head.map(() => "---")), ...rows.map(row)].join("\n");
+}
+
+/** A cell of Markdown of our own that may have bars in it. */
+export function cell(text: string): string {
+  return text.replaceAll("|", "\\|");
+}
+
+/** One line, without the control characters that would end it or hide in it. */
+function line(text: string): string {
+  return text.toWellFormed().replace(/[\p{Cc}\p{Zl}\p{Zp}\s]+/gu, " ").trim();
+}
+
+/** The address of a heading within its page. */
+export function headingId(text: string): string {
+  return text.toLowerCase().normalize("NFKD").replace(/[^\p{L}\p{N}]+/gu, "-").replace(/^-+|-+$/g, "") ||
+    "section";
+}
+
+const entities: Readonly<Record<string, string>> = {
+  "&lt;": "<",
+  "&gt;": ">",
+  "&quot;": '"',
+  "&#39;": "'",
+  "&amp;": "&",
+};
+
+/** The text of markup that was made here. */
+export function textOf(html: string): string {
+  return html.replace(/<(?:\/(?:p|li|h\d|tr|td|th|pre|dd|dt)|br)>/g, "\n").replace(/<[^>]*>/g, "")
+    .replace(/&(?:lt|gt|quot|#39|amp);/g, (entity) => entities[entity] as string)
+    .replace(/[^\S\n]+/g, " ").replace(/\s*\n\s*/g, "\n").trim();
+}
+
+/** Renders a page's Markdown. */
+export function render(source: string): Rendered {
+  const headings: Heading[] = [];
+  const links = new Set<string>();
+  const marked = new Marked({ gfm: true, async: false });
+  marked.use({
+    tokenizer: { url: () => undefined },
+    renderer: {
+      html: ({ text }: Tokens.HTML | Tokens.Tag) => markup`${text}`.text,
+      heading({ tokens, depth }: Tokens.Heading) {
+        const inner = this.parser.parseInline(tokens as Token[]);
+        const text = textOf(inner);
+        let id = headingId(text);
+        for (let n = 2; headings.some((other) => other.id === id); n++) id = `${headingId(text)}-${n}`;
+        headings.push({ depth, id, text });
+        return `<h${depth} id="${id}">${inner}</h${depth}>\n`;
+      },
+      link({ href, tokens }: Tokens.Link) {
+        links.add(href);
+        const inner = this.parser.parseInline(tokens as Token[]);
+        return isAddress(href) ? `${markup`<a href="${href}">`.text}${inner}</a>` : inner;
+      },
+      image: ({ text }: Tokens.Image) => markup`${text}`.text,
+      code({ text, lang }: Tokens.Code) {
+        const language = /^[a-z]+/.exec(lang ?? "")?.[0] ?? "text";
+        return markup`<pre tabindex="0" class="code language-${language}"><code>${text}</code></pre>\n`.text;
+      },
+      table(token: Tokens.Table) {
+        const cells = (row: readonly Tokens.TableCell[], tag: string) =>
+          row.map((one) => `<${tag}>${this.parser.parseInline(one.tokens as Token[])}</${tag}>`).join("");
+        const head = `<thead><tr>${
+          cells(token.header, "th").replaceAll("<th>", '<th scope="col">')
+        }</tr></thead>`;
+        const body = token.rows.map((row) => `<tr>${cells(row, "td")}</tr>`).join("\n");
+        const heading = headings.at(-1);
+        const label = heading === undefined ? 'aria-label="Table"' : `aria-labelledby="${heading.id}"`;
+        // Reached by keyboard because it may scroll.
+        return `<div class="table" role="group" ${label} tabindex="0"><table>${head}\n<tbody>${body}</tbody></table></div>\n`;
+      },
+    },
+  });
+  const html = marked.parse(source) as string;
+  return { html, text: textOf(html), headings, links: [...links] };
+}
+
+/** Within the site, or a protocol that cannot run anything. */
+function isAddress(href: string): boolean {
+  return /^(https?:\/\/|mailto:|\/(?!\/)|#)/.test(href);
+}

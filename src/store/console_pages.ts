@@ -1,0 +1,277 @@
+/**
+ * What only the console's pages read and do, each in one statement. Everything an operator does leaves its audit row in
+ * the transaction that does it.
+ *
+ * @module
+ */
+
+import { foldArea } from "../lead/place.ts";
+import { adminDeadlineMs } from "./admin/pool.ts";
+import { findArea } from "./admin/vocabulary.ts";
+import type { Pool } from "./sql.ts";
+
+/** A number that was counted up to a bound. */
+export interface Bounded {
+  readonly count: number;
+  /** There are more. */
+  readonly isMore: boolean;
+}
+
+// Bounds what the overview reads of a backlog; a page says "10,000+" beyond it.
+const countedMax = 10_000;
+
+function bounded(count: number): Bounded {
+  return { count: Math.min(count, countedMax), isMore: count > countedMax };
+}
+
+/** What stands in a tenant's way. Times are ISO 8601, UTC. */
+export interface TenantStanding {
+  readonly tenant: string;
+  readonly sandbox: boolean;
+  readonly hasRoute: boolean;
+  readonly waiting: Bounded;
+  /** When what is due longest was due. */
+  readonly dueSince: string | null;
+  readonly dead: Bounded;
+}
+
+const iso = 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"';
+// A page lists no more tenants than this.
+const tenantsMax = 200;
+
+/** The tenants that have something waiting or dead, and the live ones without a route; most dead first. */
+export async function readStandings(pool: Pool): Promise<TenantStanding[]> {
+  const rows = await pool.run(adminDeadlineMs, (sql) =>
+    sql<
+      {
+        tenant: string;
+        sandbox: boolean;
+        has_route: boolean;
+        waiting: number;
+        due_since: string | null;
+        dead: number;
+      }[]
+    >`
+      select
+        t.slug as tenant, t.sandbox, t.has_route, w.count as waiting, d.count as dead,
+        to_char(w.due_at at time zone 'UTC', ${iso}) as due_since
+      from tenant as t
+      cross join lateral (
+        select count(*)::int, min(o.due_at) as due_at from (
+          select o.due_at from outbox as o where o.tenant_id = t.id order by o.due_at limit ${countedMax + 1}
+        ) as o
+      ) as w
+      cross join lateral (
+        select count(*)::int from (
+          select from dead_letter as d where d.tenant_id = t.id limit ${countedMax + 1}
+        ) as d
+      ) as d
+      where w.count > 0 or d.count > 0 or not (t.sandbox or t.has_route)
+      order by d.count desc, w.count desc, t.slug
+      limit ${tenantsMax}`);
+  return rows.map((row) => ({
+    tenant: row.tenant,
+    sandbox: row.sandbox,
+    hasRoute: row.has_route,
+    waiting: bounded(row.waiting),
+    dueSince: row.due_since,
+    dead: bounded(row.dead),
+  }));
+}
+
+/** How many dead letters there are, of one tenant or of all, counted up to a bound. */
+export async function countDead(pool: Pool, tenantId: number | null): Promise<Bounded> {
+  const [row] = await pool.run(adminDeadlineMs, (sql) => {
+    const ofTenant = tenantId === null ? sql`` : sql`where d.tenant_id = ${tenantId}`;
+    return sql<{ count: number }[]>`
+      select count(*)::int from (select from dead_letter as d ${ofTenant} limit ${countedMax + 1}) as d`;
+  });
+  return bounded(row?.count ?? 0);
+}
+
+/** Puts dead letters back to pending and notes each; returns the ids of those that were dead. */
+export async function replayDeadAs(
+  pool: Pool,
+  actor: string,
+  eventIds: readonly string[],
+): Promise<string[]> {
+  const rows = await pool.run(
+    adminDeadlineMs,
+    (sql) =>
+      sql<{ event_id: string }[]>`
+      select r.event_id from replay_dead_as(${actor}, ${[...eventIds]}) as r`,
+  );
+  return rows.map((row) => row.event_id);
+}
+
+/** What became of a term that was to come into the vocabulary. */
+export type AreaOutcome = "done" | "unchanged" | "changed_meanwhile" | "not_found";
+
+/** Takes a term that callers use into the vocabulary, or ratifies a proposed one, and notes it. */
+export async function confirmAreaAs(
+  pool: Pool,
+  actor: string,
+  to: { readonly area: string; readonly status: "confirmed" | "proposed" },
+): Promise<AreaOutcome> {
+  const known = await findArea(pool, to.area);
+  const [row] = await pool.run(
+    adminDeadlineMs,
+    (sql) =>
+      sql<{ outcome: AreaOutcome }[]>`
+      select console_confirm_area(${actor}, ${to.area}, ${to.status}, ${known?.area ?? null}) as outcome`,
+  );
+  return row?.outcome ?? "not_found";
+}
+
+/** Terms that are told apart by their spelling only, as the validator takes them: one. */
+export interface UnknownTerm {
+  /** As it was sent most often. */
+  readonly term: string;
+  readonly count: number;
+  readonly lastAt: string;
+  /** The most frequent first. */
+  readonly tenants: readonly { readonly tenant: string; readonly count: number }[];
+}
+
+/** Groups what callers sent by tenant and spelling; the most frequent first. */
+export function groupTerms(
+  seen: readonly {
+    readonly tenant: string;
+    readonly term: string;
+    readonly count: number;
+    readonly lastAt: string;
+  }[],
+): UnknownTerm[] {
+  const groups = Map.groupBy(seen, ({ term }) => foldArea(term));
+  return [...groups.values()].map((group) => {
+    const spellings = sums(group.map(({ term, count }) => [term, count] as const));
+    const tenants = sums(group.map(({ tenant, count }) => [tenant, count] as const));
+    return {
+      term: spellings[0]?.[0] ?? "",
+      count: group.reduce((sum, { count }) => sum + count, 0),
+      lastAt: group.map(({ lastAt }) => lastAt).sort().at(-1) ?? "",
+      tenants: tenants.map(([tenant, count]) => ({ tenant, count })),
+    };
+  }).sort((a, b) => b.count - a.count || (a.term < b.term ? -1 : 1));
+}
+
+function sums(pairs: readonly (readonly [string, number])[]): [string, number][] {
+  const found = new Map<string, number>();
+  for (const [name, count] of pairs) found.set(name, (found.get(name) ?? 0) + count);
+  return [...found].sort((a, b) => b[1] - a[1] || (a[0] < b[0] ? -1 : 1));
+}
+
+/** Who posted an event, and what lies beside it. Times are ISO 8601, UTC. */
+export interface EventSurroundings {
+  readonly keyId: string;
+  readonly last4: string;
+  readonly keyRevokedAt: string | null;
+  readonly sandbox: boolean;
+  readonly hasRoute: boolean;
+  /** `k`, `K`: by its Idempotency-Key; `c`, `C`: by its content. */
+  readonly dedupeSpace: string;
+  /** When its content went, and by what. */
+  readonly removed: { readonly at: string; readonly by: "erasure" | "retention" } | null;
+  /** The newest first. */
+  readonly collisions: readonly { readonly id: string; readonly firstAt: string; readonly count: number }[];
+}
+
+// An event has seldom more than one.
+const collisionsMax = 50;
+
+/** What lies beside an event, or `null` when there is no such event. */
+export async function readSurroundings(pool: Pool, eventId: string): Promise<EventSurroundings | null> {
+  const [row] = await pool.run(adminDeadlineMs, (sql) =>
+    sql<
+      {
+        key_id: number;
+        last4: string;
+        revoked_at: string | null;
+        sandbox: boolean;
+        has_route: boolean;
+        dedupe_space: string;
+        removed_at: string | null;
+        removed_by: "erasure" | "retention" | null;
+        collisions: { id: string; firstAt: string; count: number }[];
+      }[]
+    >`
+      select
+        k.id as key_id, k.last4, t.sandbox, t.has_route, e.dedupe_space::text, e.removed_by,
+        to_char(e.removed_at at time zone 'UTC', ${iso}) as removed_at,
+        to_char(k.revoked_at at time zone 'UTC', ${iso}) as revoked_at,
+        coalesce(
+          (
+            select json_agg(
+              json_build_object(
+                'id', c.id::text, 'firstAt', to_char(c.first_at at time zone 'UTC', ${iso}), 'count', c.count
+              )
+              order by c.id desc
+            )
+            from (
+              select * from collision as c where c.event_id = e.event_id order by c.id desc limit ${collisionsMax}
+            ) as c
+          ),
+          '[]'
+        ) as collisions
+      from event as e
+      join api_key as k on k.id = e.key_id
+      join tenant as t on t.id = e.tenant_id
+      where e.event_id = ${eventId}`);
+  if (row === undefined) return null;
+  return {
+    keyId: String(row.key_id),
+    last4: row.last4,
+    keyRevokedAt: row.revoked_at,
+    sandbox: row.sandbox,
+    hasRoute: row.has_route,
+    dedupeSpace: row.dedupe_space,
+    removed: row.removed_at === null || row.removed_by === null
+      ? null
+      : { at: row.removed_at, by: row.removed_by },
+    collisions: row.collisions,
+  };
+}
+
+/** How many submissions are held, of one tenant or of all, counted up to a bound. */
+export async function countHeld(pool: Pool, tenantId: number | null): Promise<Bounded> {
+  const [row] = await pool.run(adminDeadlineMs, (sql) => {
+    const ofTenant = tenantId === null ? sql`` : sql`and s.tenant_id = ${tenantId}`;
+    return sql<{ count: number }[]>`
+      select count(*)::int from (
+        select from submission as s
+        where s.verdict <> 'clean' and s.released_at is null ${ofTenant} limit ${countedMax + 1}
+      ) as s`;
+  });
+  return bounded(row?.count ?? 0);
+}
+
+/** What waits longest of the tenants that have somewhere to send to. */
+export interface OldestWaiting {
+  readonly eventId: string;
+  readonly tenant: string;
+  /** ISO 8601, UTC. */
+  readonly receivedAt: string;
+  readonly reason: string | null;
+}
+
+/**
+ * The oldest event of the outbox whose tenant has a route or needs none; `null` when there is none among the oldest
+ * ten thousand.
+ */
+export async function readOldestWaiting(pool: Pool): Promise<OldestWaiting | null> {
+  const [row] = await pool.run(
+    adminDeadlineMs,
+    (sql) =>
+      sql<{ event_id: string; tenant: string; received_at: string; reason: string | null }[]>`
+      select o.event_id, t.slug as tenant, o.reason, to_char(e.received_at at time zone 'UTC', ${iso}) as received_at
+      from (
+        select o.event_id, o.tenant_id, o.reason from outbox as o order by o.event_id limit ${countedMax}
+      ) as o
+      join tenant as t on t.id = o.tenant_id and (t.sandbox or t.has_route)
+      join event as e on e.event_id = o.event_id
+      order by o.event_id
+      limit 1`,
+  );
+  if (row === undefined) return null;
+  return { eventId: row.event_id, tenant: row.tenant, receivedAt: row.received_at, reason: row.reason };
+}

@@ -1,0 +1,345 @@
+/**
+ * `ctl erase` on what the service itself has stored: every table has something of the person, and of others.
+ */
+
+import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
+import { after, before, test } from "node:test";
+import { Sink } from "../delivery/sink.ts";
+import { freshKey, type IssuedKey, lead, World } from "../suite/world.ts";
+import { everyValue, rowsWith } from "../support/every_value.ts";
+import { ctl, runCtl, type RunningServer } from "../support/server.ts";
+import { until } from "../support/until.ts";
+
+const email = "quillon.vexworth@example.net";
+const person = { first_name: "Quillon", last_name: "Vexworth", email, phone: "(415) 867-5309" };
+/** In any text of the database, in any spelling that was used. */
+const traces = /quillon|vexworth|v\u0435xworth|867\D{0,3}5309|zebrawood|\\u0071uillon/i;
+
+let world: World;
+let sink: Sink;
+let server: RunningServer;
+let on: { readonly databaseUrl: string };
+/** Of a tenant with a route, and of one without. */
+let key: IssuedKey;
+let waiting: IssuedKey;
+
+before(async () => {
+  world = await World.open();
+  sink = await Sink.open();
+  server = await world.start({
+    ACTIONS_URL: sink.url,
+    DELIVERY_BACKOFF_BASE_MS: "20",
+    DELIVERY_BACKOFF_CAP_MS: "20",
+    DELIVERY_ATTEMPTS_MAX: "2",
+    DELIVERY_SEND_TIMEOUT_MS: "25000",
+    DELIVERY_LEASE_MS: "50000",
+  });
+  on = { databaseUrl: world.database.url };
+  const tenant = await world.tenant();
+  await world.sql`insert into actions.route (tenant_id, email) values (${tenant.id}, 'leads@example.com')`;
+  const campaignId = await world.campaign(tenant);
+  key = await world.issue({ tenant, campaignId });
+  waiting = await world.issue();
+});
+after(async () => {
+  await sink.down();
+  await world.close();
+});
+
+async function post(body: Record<string, unknown> | string, idempotencyKey = freshKey(), by = key) {
+  const headers = { "Idempotency-Key": idempotencyKey };
+  const { json } = await world.intake({ key: by.text, body, headers });
+  return json as { readonly event_id: string; readonly status: string };
+}
+
+async function accepted(members: Record<string, unknown>, idempotencyKey?: string, by = key) {
+  const { event_id, status } = await post(lead(members), idempotencyKey, by);
+  assert.equal(status, "accepted");
+  return event_id;
+}
+
+/** A submission as the forms endpoint commits it. */
+async function submission(fields: Record<string, string>, verdict: "clean" | "spam"): Promise<string> {
+  const digest = randomUUID();
+  const text = JSON.stringify(fields);
+  const [row] = await world.sql<{ event_id: string }[]>`
+    select event_id from accept(
+      ${["form"]}, ${[waiting.id]}, ${["K"]}, ${[digest]}, ${[digest]}, ${[null as string | null]}, ${[
+    "",
+  ]}, ${[text]},
+      ${[null as string | null]}, ${[text]}, ${[null as number | null]}, ${[
+    null as string | null,
+  ]}, 24, '', ${[1]},
+      ${[verdict]}, ${[7]}, ${["links"]}, ${[fields.phone ?? null]}, ${[fields.email ?? null]}, ${[
+    "vexworth",
+  ]}, 10)`;
+  return row?.event_id as string;
+}
+
+async function state(eventId: string): Promise<string> {
+  return (await ctl(["lead", "show", eventId], on)).delivery.state;
+}
+
+async function untilState(eventId: string, wanted: string): Promise<void> {
+  await until(async () => await state(eventId) === wanted, { what: `${eventId} is ${wanted}` });
+}
+
+/** What must be the same before and after. */
+async function counts() {
+  const [row] = await world.sql`
+    select
+      (select count(*)::int from event) as events,
+      (select json_object_agg(f.flag, f.count order by f.flag) from (
+        select unnest(flags) as flag, count(*) from event group by 1) as f) as flags,
+      (select json_agg(distinct received_at || event_id) from event) as times,
+      (select sum(cents)::int from campaign_charge) as spend,
+      (select sum(coalesce(cost_cents, (lead ->> 'cost_cents')::int))::int from event) as costs,
+      (select count(*)::int from attempt) as attempts,
+      (select count(*)::int from collision) as collisions,
+      (select sum(count)::int from collision) as posts_aside,
+      (select count(*)::int from submission where verdict = 'spam') as held,
+      (select sum(count)::int from refusal_total) as refused`;
+  return { ...row };
+}
+
+async function tally() {
+  const [figures] = await world.sql`select pending::int, dead::int from beat(0)`;
+  const [rows] = await world.sql`
+    select (select count(*)::int from outbox) as pending, (select count(*)::int from dead_letter) as dead`;
+  assert.deepEqual({ ...figures }, { ...rows });
+  return { ...figures };
+}
+
+test("erase removes a person from every table, leaves everybody else's rows and all counts, and says what it did", async () => {
+  sink.react = ({ body }) => {
+    const { details = "" } = { details: body.lead?.project_details };
+    if (details.includes("hangs")) return "hang";
+    return details.includes("dies") ? { status: 424, body: { failed: ["crm"] } } : { status: 200 };
+  };
+  const theirKey = `crm:${email}`;
+  const delivered = await accepted(
+    { ...person, cost: 12.5, project_area: "Quillon's zebrawood den" },
+    theirKey,
+  );
+  const dead = await accepted({ ...person, email: " Quillon.VEXWORTH@example.net", project_details: "dies" });
+  const sending = await accepted({ ...person, phone: "+1 415.867.5309", project_details: "hangs" });
+  const pending = await accepted(
+    { first_name: "Q", last_name: "V", phone: "4158675309" },
+    undefined,
+    waiting,
+  );
+  const byExtra = await accepted(
+    { last_name: "Vexworth", phone: "5550001111", cell: "415-867-5309", note: "zebrawood" },
+    undefined,
+    waiting,
+  );
+  const escaped = (await post(
+    `{"first_name":"Q","last_name":"Vexworth","phone":"5550002222","contact":"\\u0071uillon.vexworth\\u0040example.net"}`,
+    undefined,
+    waiting,
+  )).event_id;
+  const nested = await accepted(
+    { crm: { owner: { tel: 14158675309 } }, last_name: "Vexworth" },
+    undefined,
+    waiting,
+  );
+  const held = await submission({ name: "Quillon", email, message: "zebrawood floors" }, "spam");
+  const form = await submission({ name: "Quillon", tel: "١٤١٥٨٦٧٥٣٠٩", message: "zebrawood" }, "clean");
+  const theirs = [delivered, dead, sending, pending, byExtra, escaped, nested, held, form];
+
+  // Of others, and what mentions the person only.
+  const other = await accepted(
+    { phone: "4158675308", email: "x.quillon.vexworth@example.net.au" },
+    "other:1",
+  );
+  const shares = await accepted({ phone: "5550004444", project_area: "conservatory", cost: 3 });
+  await accepted({ ...person, project_area: "conservatory" }, undefined, waiting);
+  const mentions = await accepted({
+    phone: "5550003333",
+    project_details: `My neighbour ${email} sent me, call him: (415)867-5309`,
+  });
+  // Under their key: their own lead in other words, and somebody else's.
+  assert.equal(
+    (await post({ ...person, email: "q@example.net", phone: "5550009999" }, theirKey)).status,
+    "duplicate",
+  );
+  assert.equal(
+    (await post(lead({ phone: "5550008888", first_name: "Grace" }), theirKey)).status,
+    "duplicate",
+  );
+  // Theirs under somebody else's key.
+  assert.equal((await post({ ...person, note: "zebrawood" }, "other:1")).status, "duplicate");
+  assert.equal((await post({ ...person, note: "zebrawood" }, "other:1")).status, "duplicate");
+
+  await untilState(delivered, "delivered");
+  await untilState(dead, "dead");
+  await untilState(sending, "sending");
+  await world.sql`update attempt set reason = 'Vexworth refused' where event_id in (${delivered}, ${dead})`;
+  await world.sql`insert into actions.effect (event_id, effect, reason) values (${dead}, 'crm', 'quillon')`;
+  // Everything that is in it is of others.
+  const [graces] = await world.sql`select id from collision where raw like '%Grace%'`;
+  const before = await counts();
+  // The mention is to be looked at by a person, so it is no trace here.
+  await world.sql`update event set lead = '{"last_name":"Doe","phone":"+15550003333"}', extra = null,
+    raw = '{"project_details":"write to quillon.vexworth@example.net"}' where event_id = ${mentions}`;
+  const others = [other, shares, mentions];
+  const untouched = (rows: string[]) => rows.filter((row) => !row.startsWith("public.collision"));
+  const rows = untouched(await rowsWith(world.sql, others));
+  const collided = await rowsWith(world.sql, ["Grace"]);
+
+  const dry = await ctl(["erase", "--email", email, "--dry-run"], on);
+  assert.equal(dry.dry_run, true);
+  assert.deepEqual(await counts(), before);
+  assert.ok((await everyValue(world.sql)).some(({ text }) => traces.test(text)));
+  assert.equal((await world.sql`select from audit`).length, 0);
+
+  const one = await ctl(["erase", "--email", ` ${email.toUpperCase()} `], on);
+  assert.deepEqual({ ...one, dry_run: true }, dry);
+  assert.deepEqual(one.mentions, [mentions]);
+  assert.deepEqual(one.kept_collisions, [String(graces?.id)]);
+  assert.equal(one.collisions, 2);
+  const two = await ctl(["erase", "--phone", "1 (415) 867-5309"], on);
+  assert.deepEqual(two.mentions, []);
+  const states = Object.fromEntries(
+    [...one.erased, ...two.erased].map((
+      each: { event_id: string; state: string },
+    ) => [each.event_id, each.state]),
+  );
+  assert.equal(states[delivered], "delivered");
+  assert.equal(states[dead], "dead");
+  assert.equal(states[sending], "sending");
+  assert.equal(states[pending], "pending");
+  assert.equal(states[held], "held");
+  assert.deepEqual(theirs.filter((id) => states[id] === undefined), []);
+  assert.equal(one.events + two.events, theirs.length + 1);
+
+  // The mention, and another person's address with theirs inside it, as normalized and as posted.
+  const left = (await everyValue(world.sql)).filter(({ text }) => traces.test(text));
+  assert.deepEqual(left.map(({ column }) => column).sort(), [
+    "public.event.lead",
+    "public.event.raw",
+    "public.event.raw",
+  ]);
+  assert.deepEqual(untouched(await rowsWith(world.sql, others)), rows);
+  assert.deepEqual(await rowsWith(world.sql, ["Grace"]), collided);
+  assert.deepEqual(await counts(), before);
+  await tally();
+  const unknown = await ctl(["vocabulary", "unknown"], on);
+  assert.deepEqual(unknown.map(({ term, count }: { term: string; count: number }) => [term, count]), [
+    ["conservatory", 1],
+  ]);
+
+  // What is left cannot come back.
+  assert.match((await runCtl(["dead", "replay", dead], on)).stderr, /^Not dead/);
+  assert.equal((await world.sql`select release_submission(${held}, 'test') as said`)[0]?.said, "erased");
+  assert.equal(await state(held), "erased");
+  const shown = await ctl(["lead", "show", delivered], on);
+  assert.deepEqual([shown.content, shown.lead, shown.raw, shown.extra], ["erased", null, null, {}]);
+  assert.ok(Date.parse(shown.removed_at) > Date.parse(shown.received_at));
+  assert.deepEqual([shown.idempotency_key, shown.flags, shown.delivery.state], [
+    null,
+    ["project_area_unknown"],
+    "delivered",
+  ]);
+  const told = await runCtl(["lead", "show", pending], on);
+  assert.equal(told.code, 0);
+  assert.match(told.stdout, /not delivered: its content went before\n\nLead\n {2}erased \d{4}-/);
+
+  // A retry with the key is a duplicate and leaves nothing, in the same words or in others.
+  const again = await world.leavesNothing(() =>
+    post(lead({ ...person, project_details: "in other words" }), theirKey)
+  );
+  assert.deepEqual(again.status, "duplicate");
+  assert.equal(again.event_id, delivered);
+
+  const audit = await world.sql`select actor, action, subject, detail from audit order by id`;
+  assert.deepEqual(audit.map(({ action, subject }) => [action, subject]), [
+    ["person.erase", String(one.events)],
+    ["person.erase", String(two.events)],
+  ]);
+  assert.match(String(audit[0]?.actor), /^ctl \w+$/);
+  assert.equal(audit[0]?.detail.collisions, 2);
+  assert.equal(audit[0]?.detail.dead, 1);
+
+  const logged = server.output.stdout + server.output.stderr;
+  assert.doesNotMatch(logged, traces);
+});
+
+test("erase is done when it says 0 events, and notes that run too", async () => {
+  for (const by of [["--email", email], ["--phone", "415 867 5309"]]) {
+    const { events, collisions, erased } = await ctl(["erase", ...by], on);
+    assert.deepEqual([events, collisions, erased], [0, 0, []]);
+  }
+  const [last] = await world.sql`select subject, detail from audit order by id desc limit 1`;
+  assert.deepEqual({ ...last }, { subject: "0", detail: { events: 0, collisions: 0 } });
+});
+
+test("erase --event takes one event with all that was kept aside under its Idempotency-Key", async () => {
+  const name = "erase:event";
+  const id = await accepted({ project_details: "Nobody knows whose" }, name, waiting);
+  const neighbour = await accepted({ project_details: "Nobody else" }, undefined, waiting);
+  await post(lead({ first_name: "Grace", phone: "5550007777" }), name, waiting);
+  const before = await tally();
+  const dry = await ctl(["erase", "--event", id, "--dry-run"], on);
+  assert.deepEqual(dry, {
+    dry_run: true,
+    events: 1,
+    collisions: 1,
+    erased: [{ event_id: id, state: "pending" }],
+    mentions: [],
+    kept_collisions: [],
+  });
+  assert.equal(await state(id), "pending");
+  assert.deepEqual(await ctl(["erase", "--event", id], on), { ...dry, dry_run: false });
+  assert.deepEqual(await tally(), { ...before, pending: before.pending - 1 });
+  assert.equal(await state(id), "erased");
+  assert.equal(await state(neighbour), "pending");
+  const [noted] = await world.sql`select subject, detail from audit order by id desc limit 1`;
+  assert.deepEqual({ ...noted }, { subject: id, detail: { events: 1, collisions: 1, pending: 1 } });
+
+  const again = await runCtl(["erase", "--event", id], on);
+  assert.deepEqual([again.code, again.stdout], [0, "Erased 0 events and 0 collisions.\n"]);
+  const { code, stderr } = await runCtl(["erase", "--event", "0123"], on);
+  assert.deepEqual([code, stderr], [1, "There is no event 0123; ctl lead list shows those there are\n"]);
+});
+
+test("after an erasure the same lead without an Idempotency-Key is a new one", async () => {
+  const body = lead({ email: "later@example.org" });
+  const first = (await world.intake({ key: waiting.text, body })).json;
+  assert.equal((await world.intake({ key: waiting.text, body })).json.status, "duplicate");
+  await ctl(["erase", "--email", "later@example.org"], on);
+  const [row] = await world.sql`
+    select dedupe_digest, content_digest from event where event_id = ${first.event_id}`;
+  assert.deepEqual({ ...row }, { dedupe_digest: null, content_digest: null });
+  const second = (await world.intake({ key: waiting.text, body })).json;
+  assert.equal(second.status, "accepted");
+  assert.notEqual(second.event_id, first.event_id);
+  assert.equal((await ctl(["erase", "--email", "later@example.org"], on)).events, 1);
+});
+
+test("erase for a person names what happened, and no more than fits a screen", async () => {
+  for (let count = 0; count < 21; count++) await accepted({ email: "many@example.org" }, undefined, waiting);
+  const dry = (await runCtl(["erase", "--email", "many@example.org", "--dry-run"], on)).stdout;
+  assert.match(
+    dry,
+    /^Would erase 21 events and 0 collisions; nothing was changed\.\n {2}[0-9a-z]{38} {2}pending\n/,
+  );
+  assert.match(dry, /\n {2}and 1 more; --json names all\n$/);
+  const done = (await runCtl(["erase", "--email", "many@example.org"], on)).stdout;
+  assert.match(done, /^Erased 21 events and 0 collisions\.\n/);
+});
+
+test("erase finds everything in thousands of events, page by page", async () => {
+  const [row] = await world.sql<{ first: string; last: string }[]>`
+    with made as (
+      insert into event (event_id, kind, tenant_id, key_id, received_at, dedupe_space, flags, lead, raw)
+      select 'f' || lpad(n::text, 37, '0'), 'lead', ${key.tenant.id}, ${key.id}, service_clock(), 'k', '{}',
+        json_build_object('last_name', 'Far', 'email', case when n % 2999 = 1 then 'far@example.org' end), '{}'
+      from generate_series(1, 9001) as n returning event_id
+    )
+    select min(event_id) as first, max(event_id) as last from made`;
+  const { erased } = await ctl(["erase", "--email", "far@example.org"], on);
+  assert.deepEqual(erased.length, 4);
+  await world.sql`delete from event where event_id between ${row?.first ?? ""} and ${row?.last ?? ""}`;
+});

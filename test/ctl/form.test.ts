@@ -1,0 +1,261 @@
+import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
+import { after, before, test } from "node:test";
+import postgres from "postgres";
+import { createDatabase, type TestDatabase } from "../support/database.ts";
+import { ctl, runCtl } from "../support/server.ts";
+
+let database: TestDatabase;
+let on: { readonly databaseUrl: string };
+let sql: postgres.Sql;
+const keys: Record<string, number> = {};
+
+before(async () => {
+  database = await createDatabase();
+  on = { databaseUrl: database.url };
+  sql = postgres(database.url, { max: 1, onnotice: () => {} });
+  for (const slug of ["acme", "other"]) {
+    await ctl(["tenant", "add", slug], on);
+    keys[slug] = Number(
+      (await ctl(["key", "issue", slug, "--label", `${slug}-web`, "--surface", "forms"], on)).id,
+    );
+  }
+});
+after(async () => {
+  await sql.end({ timeout: 1 });
+  await database.drop();
+});
+
+let forms = 0;
+
+/** A form of the tenant `acme` that nothing else uses. */
+async function freshForm(...options: string[]): Promise<string> {
+  const formKey = `form-${++forms}`;
+  await ctl(["form", "add", "acme", formKey, "--required", "name", ...options], on);
+  return formKey;
+}
+
+async function refused(...args: string[]): Promise<{ code: unknown; stderr: string }> {
+  const { code, stdout, stderr } = await runCtl([...args, "--json"], on);
+  assert.equal(stdout, "");
+  return { code, stderr: stderr.split("\n")[0] ?? "" };
+}
+
+/** Stores a submission as the service does, and returns its id. */
+async function store(
+  verdict: string,
+  { tenant = "acme", formKey, lead = '{"name":"Ada"}' }: { tenant?: string; formKey: string; lead?: string },
+): Promise<string> {
+  const [form] = await sql<{ id: number }[]>`
+    select f.id from form as f join tenant as t on t.id = f.tenant_id
+    where t.slug = ${tenant} and f.form_key = ${formKey}`;
+  const [row] = await sql<{ event_id: string }[]>`
+    select event_id from accept(
+      '{form}', ${[keys[tenant] as number]}, '{C}', ${[randomUUID()]}, ${[randomUUID()]}, ${[null]}, '{""}',
+      ${[lead]}, ${[`{"form_key":"${formKey}","attribution":{}}`]}, ${[lead]}, ${[null]}, ${[
+    null,
+  ]}, 24, 'test',
+      ${[form?.id as number]}, ${[verdict]}, ${[verdict === "clean" ? 5 : 80]},
+      ${[verdict === "clean" ? "" : "links,gibberish"]}, ${[null]}, ${[null]}, ${["ada"]}, 10)`;
+  return row?.event_id as string;
+}
+
+test("form add defines a form, and form list shows it", async () => {
+  const added = await ctl(
+    ["form", "add", "acme", "Contact.v2", "--required", " name, e-mail ,name", "--threshold", "70"],
+    on,
+  );
+  assert.deepEqual(added, {
+    tenant: "acme",
+    form_key: "Contact.v2",
+    required: ["name", "e-mail"],
+    threshold: 70,
+    blocked: [],
+  });
+  const [listed] = (await ctl(["form", "list", "--tenant", "acme"], on))
+    .filter((form: { form_key: string }) => form.form_key === "Contact.v2");
+  assert.match(listed.created_at, /^\d{4}-.*Z$/);
+  delete listed.created_at;
+  assert.deepEqual(listed, added);
+  assert.deepEqual(await ctl(["form", "list", "--tenant", "other"], on), []);
+  const { stdout } = await runCtl(["form", "list"], on);
+  assert.match(stdout, /^TENANT +FORM +REQUIRED +THRESHOLD +BLOCKED +CREATED \(UTC\)\n/);
+  assert.match(stdout, /^acme +Contact\.v2 +name, e-mail +70 +- /m);
+});
+
+test("blocked words are kept as phrases, each once, white space normalized", async () => {
+  const formKey = await freshForm("--blocked", "free  crypto, seo ,seo");
+  const { blocked } = await ctl(["form", "change", "acme", formKey, "--threshold", "60"], on);
+  assert.deepEqual(blocked, ["free crypto", "seo"]);
+});
+
+test("form add refuses a form that is there; form change changes what is given and nothing else", async () => {
+  const formKey = await freshForm("--blocked", "seo");
+  assert.deepEqual(await refused("form", "add", "acme", formKey, "--required", "x"), {
+    code: 1,
+    stderr: `Tenant acme has a form ${formKey} already; ctl form change changes it`,
+  });
+  const changed = (...options: string[]) => ctl(["form", "change", "acme", formKey, ...options], on);
+  const base = { tenant: "acme", form_key: formKey };
+  assert.deepEqual(await changed("--threshold", "90"), {
+    ...{ ...base, required: ["name"], threshold: 90, blocked: ["seo"] },
+  });
+  assert.deepEqual(await changed("--required", "phone", "--threshold", "default"), {
+    ...{ ...base, required: ["phone"], threshold: null, blocked: ["seo"] },
+  });
+  assert.deepEqual(await changed("--blocked", ""), {
+    ...{ ...base, required: ["phone"], threshold: null, blocked: [] },
+  });
+  assert.equal((await refused("form", "change", "acme", "nowhere", "--threshold", "9")).code, 1);
+});
+
+test("form remove takes a form out of the list, and form add brings it back with a new definition", async () => {
+  const formKey = await freshForm("--blocked", "seo");
+  const submission = await store("spam", { formKey });
+  await ctl(["form", "remove", "acme", formKey], on);
+  assert.equal((await refused("form", "remove", "acme", formKey)).code, 1);
+  assert.equal((await refused("form", "change", "acme", formKey, "--threshold", "9")).code, 1);
+  const listed = await ctl(["form", "list"], on);
+  assert.ok(!listed.some((form: { form_key: string }) => form.form_key === formKey));
+  assert.equal((await ctl(["lead", "show", submission], on)).form_key, formKey, "what it received stays");
+  const back = await ctl(["form", "add", "acme", formKey, "--required", "email"], on);
+  assert.deepEqual(back.blocked, []);
+});
+
+test("what operators do to forms is in the audit, with the role that did it", async () => {
+  const formKey = await freshForm();
+  await ctl(["form", "change", "acme", formKey, "--threshold", "9"], on);
+  await ctl(["form", "remove", "acme", formKey], on);
+  const [{ role } = { role: "" }] = await sql<{ role: string }[]>`select current_user as role`;
+  assert.deepEqual(
+    (await sql`select actor, action from audit where subject = ${`acme/${formKey}`} order by id`)
+      .map((row) => [row.actor, row.action]),
+    [[`ctl ${role}`, "form.add"], [`ctl ${role}`, "form.change"], [`ctl ${role}`, "form.remove"]],
+  );
+});
+
+test("wrong usage never reaches the store", async () => {
+  const cases: [string[], RegExp][] = [
+    [["form", "add", "acme", "contact"], /Missing: --required/],
+    [["form", "add", "acme", "a/b", "--required", "x"], /FORM_KEY must be/],
+    [["form", "add", "acme", "..", "--required", "x"], /FORM_KEY must be/],
+    [["form", "add", "acme", "a".repeat(65), "--required", "x"], /FORM_KEY must be/],
+    [["form", "add", "acme", "c", "--required", "a,,b"], /empty item/],
+    [["form", "add", "acme", "c", "--required", "name,website"], /must not have website/],
+    [["form", "add", "acme", "c", "--required", "form_key"], /must not have form_key/],
+    [["form", "add", "acme", "c", "--required", "x".repeat(101)], /more than 100 characters/],
+    [["form", "add", "acme", "c", "--required", "x", "--threshold", "0"], /whole number from 1/],
+    [["form", "add", "acme", "c", "--required", "x", "--blocked", "a,"], /empty item/],
+    [["form", "change", "acme", "c"], /Missing: --required, --threshold or --blocked/],
+    [["form", "held", "--limit", "0"], /--limit must be/],
+    [["form", "release"], /SUBMISSION_ID is missing/],
+  ];
+  for (const [args, message] of cases) {
+    const { code, stderr } = await refused(...args);
+    assert.equal(code, 2, args.join(" "));
+    assert.match(stderr, message);
+  }
+});
+
+test("a tenant that does not exist is refused", async () => {
+  for (const args of [["add", "nobody", "c", "--required", "x"], ["list", "--tenant", "nobody"]]) {
+    assert.deepEqual(await refused("form", ...args), {
+      code: 1,
+      stderr: "There is no tenant nobody; ctl tenant list shows those there are",
+    });
+  }
+});
+
+test("form held lists what is held, the newest first and without content", async () => {
+  const formKey = await freshForm();
+  const [honeypot, clean, spam] = [
+    await store("honeypot", { formKey }),
+    await store("clean", { formKey }),
+    await store("spam", { formKey }),
+  ];
+  await ctl(["form", "add", "other", "contact", "--required", "name"], on);
+  await store("spam", { tenant: "other", formKey: "contact" });
+  const held = await ctl(["form", "held", "--tenant", "acme", "--limit", "2"], on);
+  assert.deepEqual(held.map((one: { submission_id: string }) => one.submission_id), [spam, honeypot]);
+  assert.ok(!held.some((one: { submission_id: string }) => one.submission_id === clean));
+  const [{ received_at, ...rest }] = held;
+  assert.match(received_at, /Z$/);
+  assert.deepEqual(rest, {
+    ...{ submission_id: spam, tenant: "acme", form_key: formKey, source: "acme-web", verdict: "spam" },
+    ...{ score: 80, reasons: ["links", "gibberish"] },
+  });
+  const { stdout } = await runCtl(["form", "held", "--limit", "1"], on);
+  assert.match(stdout, /other +contact +other-web +spam +80 +links, gibberish/);
+  assert.match(stdout, /The newest 1; --limit N shows more\.$/m);
+});
+
+test("lead show of a held submission tells its state, verdict, score, reasons and form", async () => {
+  const formKey = await freshForm();
+  const id = await store("spam", { formKey });
+  const shown = await ctl(["lead", "show", id], on);
+  assert.deepEqual(
+    [shown.delivery.state, shown.verdict, shown.score, shown.reasons, shown.form_key, shown.released_at],
+    ["held", "spam", 80, ["links", "gibberish"], formKey, null],
+  );
+  assert.deepEqual(shown.submission, { name: "Ada" });
+  assert.deepEqual(shown.extra, { form_key: formKey, attribution: {} });
+  const { stdout } = await runCtl(["lead", "show", id], on);
+  assert.match(stdout, /^Verdict +spam$/m);
+  assert.match(stdout, new RegExp(`^ {2}held +not delivered; ctl form release ${id} sends it$`, "m"));
+  const [listed] = await ctl(["lead", "list", "--kind", "form", "--limit", "1"], on);
+  assert.deepEqual([listed.event_id, listed.delivery.state], [id, "held"]);
+});
+
+test("form release puts a submission into the outbox, due at once, with an audit row in the same transaction", async () => {
+  const id = await store("honeypot", { formKey: await freshForm() });
+  const pending = async () => {
+    const [row] =
+      await sql`select coalesce(sum(delta), 0)::int as n from outbox_tally where state = 'pending'`;
+    return row?.n;
+  };
+  const before = await pending();
+  assert.deepEqual(await ctl(["form", "release", id], on), { submission_id: id, released: true });
+  const [row] = await sql`
+    select o.due_at <= clock_timestamp() as due, o.reason, s.released_at is not null as released, a.actor,
+      o.xmin::text = a.xmin::text and s.xmin::text = a.xmin::text as together
+    from outbox as o
+    join submission as s on s.event_id = o.event_id
+    join audit as a on a.action = 'submission.release' and a.subject = o.event_id
+    where o.event_id = ${id}`;
+  const [{ role } = { role: "" }] = await sql<{ role: string }[]>`select current_user as role`;
+  assert.deepEqual({ ...row }, {
+    ...{ due: true, reason: "released", released: true, actor: `ctl ${role}`, together: true },
+  });
+  assert.equal(await pending(), before + 1);
+  const shown = await ctl(["lead", "show", id], on);
+  assert.deepEqual([shown.delivery.state, shown.verdict], ["pending", "honeypot"]);
+  assert.ok(shown.released_at);
+  const held = await ctl(["form", "held"], on);
+  assert.ok(!held.some((one: { submission_id: string }) => one.submission_id === id));
+});
+
+test("form release of what is released, was never held, is erased or does not exist exits 1 and says so", async () => {
+  const formKey = await freshForm();
+  const [twice, clean, erased] = [
+    await store("spam", { formKey }),
+    await store("clean", { formKey }),
+    await store("spam", { formKey }),
+  ];
+  await ctl(["form", "release", twice], on);
+  await sql`update event set lead = null, extra = null, raw = null where event_id = ${erased}`;
+  const audited = async () => (await sql`select count(*)::int as n from audit`)[0]?.n;
+  const [before] = [await audited()];
+  for (
+    const [id, message] of [
+      [twice, `${twice} has been released already; ctl lead show ${twice} tells what became of it`],
+      [clean, `${clean} is not held: it went to the delivery when it came`],
+      [erased, `${erased} has been erased; there is nothing left to deliver`],
+      ["nothing", "There is no submission nothing; ctl form held shows what is held"],
+    ] as const
+  ) {
+    assert.deepEqual(await refused("form", "release", id), { code: 1, stderr: message });
+  }
+  assert.equal(await audited(), before);
+  assert.equal((await sql`select from outbox where event_id = ${twice}`).length, 1);
+  assert.equal((await sql`select from outbox where event_id = ${erased}`).length, 0);
+});

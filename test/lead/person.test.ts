@@ -1,0 +1,148 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { type Person, personByEmail, personByPhone, type StoredTexts } from "../../src/lead/person.ts";
+
+const nothing: StoredTexts = { lead: null, extra: null, raw: null, idempotencyKey: null };
+const json = (value: unknown) => JSON.stringify(value);
+
+function known(person: Person | null): Person {
+  assert.ok(person);
+  return person;
+}
+
+const jane = known(personByEmail(" Jane.Doe+web@Example.com\t"));
+const digit = known(personByEmail("j4ne@example.com"));
+const dialled = known(personByPhone("(415) 867-5309"));
+const london = known(personByPhone("+44 20 7946 0958"));
+
+type Case = readonly [string, Partial<StoredTexts>];
+
+function all(person: Person, relation: string, cases: readonly Case[]): void {
+  for (const [what, texts] of cases) {
+    const whole = { ...nothing, ...texts };
+    assert.equal(person.relation(whole), relation, what);
+    if (relation === "none") continue;
+    // What the store finds has to hold everything that counts.
+    const found = Object.values(whole).some((text) =>
+      text !== null && new RegExp(person.pattern, "u").test(text)
+    );
+    assert.ok(found, `${what} is a candidate`);
+  }
+}
+
+test("a lead is theirs when the address is a whole value anywhere in it, in any case", () => {
+  all(jane, "theirs", [
+    ["the field", { lead: json({ email: "jane.doe+web@example.com" }) }],
+    ["as posted", { raw: json({ email: " JANE.DOE+WEB@EXAMPLE.COM " }) }],
+    ["behind a byte order mark", { raw: `\ufeff${json({ email: "jane.doe+web@example.com" })}` }],
+    ["a member of extra", { extra: json({ backup: "Jane.Doe+web@example.com" }) }],
+    ["nested", { extra: json({ crm: [{ to: ["jane.doe+web@example.com"] }] }) }],
+    ["escaped", { raw: '{"m":"jan\\u0065.doe+web\\u0040example.com"}' }],
+    ["with the Kelvin sign", {
+      lead: json({ email: "jane.doe+web@example.com" }),
+      raw: '{"note":"\u212a"}',
+    }],
+    ["with a name around it, in the field itself", {
+      raw: json({ email: "Jane <jane.doe+web@example.com>" }),
+    }],
+  ]);
+});
+
+test("a text that only holds the address is a mention", () => {
+  all(jane, "mention", [
+    ["details", { lead: json({ project_details: "Write to jane.doe+web@example.com, please." }) }],
+    ["a member's name", { extra: json({ "jane.doe+web@example.com": true }) }],
+    ["an Idempotency-Key", { idempotencyKey: "crm:Jane.Doe+Web@example.com" }],
+    ["a member that came twice", {
+      raw: '{"email":"jane.doe+web@example.com","email":"a@b.co"}',
+    }],
+    ["no JSON", { raw: "{jane.doe+web@example.com" }],
+  ]);
+});
+
+test("another address is nobody's mention, however much of it is the same", () => {
+  all(digit, "theirs", [["a digit", { raw: json({ email: "J4NE@example.com" }) }]]);
+  all(jane, "none", [
+    ["nothing stored", {}],
+    ["a longer name", { lead: json({ email: "mary-jane.doe+web@example.com" }) }],
+    ["a longer domain", { lead: json({ email: "jane.doe+web@example.com.au" }) }],
+    ["another top level", { lead: json({ email: "jane.doe+web@example.comm" }) }],
+    ["a dot that is any character", { lead: json({ email: "janexdoe+web@example.com" }) }],
+    ["null and other values", { lead: "null", extra: "[1,true,null]" }],
+  ]);
+});
+
+test("an address outside ASCII is found in either case, escaped or not", () => {
+  const zoe = known(personByEmail("ZOË@münchen.de"));
+  all(zoe, "theirs", [
+    ["upper case", { raw: json({ email: "ZOË@MÜNCHEN.DE" }) }],
+    ["escaped", { raw: '{"email":"zo\\u00eb@m\\u00fcnchen.de"}' }],
+  ]);
+  all(known(personByEmail("i\u0307k@example.com")), "theirs", [
+    ["letters that are ASCII in lower case only", { raw: json({ email: "\u0130\u212a@EXAMPLE.COM" }) }],
+  ]);
+});
+
+test("what is no address is nobody", () => {
+  for (const text of ["", "us", "@", "a@", "@b", "a@b@c", " \t"]) {
+    assert.equal(personByEmail(text), null, text);
+  }
+});
+
+test("a lead is theirs when the number is a whole value in any format", () => {
+  all(dialled, "theirs", [
+    ["as normalized", { lead: json({ phone: "+14158675309" }) }],
+    ["as posted", { raw: json({ phone: "tel:415.867.5309" }) }],
+    ["with slashes that are escaped", { raw: '{"mobile":"415\\/867-5309"}' }],
+    ["a number", { extra: json({ cell: 4158675309 }) }],
+    ["with tabs", { raw: json({ cell: "415\t867\t5309" }) }],
+    ["other digits", { extra: json({ cell: "٤١٥٨٦٧٥٣٠٩" }) }],
+    ["full-width, escaped", { raw: '{"cell":"\\uff14\\uff11\\uff15 8675309"}' }],
+    ["with an extension, in the field itself", { lead: json({ phone: "415-867-5309 x12" }) }],
+  ]);
+});
+
+test("a text that only holds the number is a mention, and another number is none", () => {
+  all(dialled, "mention", [
+    ["details", { lead: json({ project_details: "Call (415) 867-5309 or 1 415 867 5309." }) }],
+    ["with an extension elsewhere", { extra: json({ office: "415-867-5309 ext. 4" }) }],
+    ["an Idempotency-Key", { idempotencyKey: "tel:4158675309" }],
+  ]);
+  // Ten bare digits may be either country's; with +1 in front they are not.
+  const abroad: Case[] = [["the same digits abroad", { lead: json({ phone: "4158675309", country: "MX" }) }]];
+  all(known(personByPhone("+1 415 867 5309")), "mention", abroad);
+  all(dialled, "theirs", abroad);
+  all(dialled, "none", [
+    ["the next number", { lead: json({ phone: "+14158675308" }) }],
+    ["inside a longer one", { extra: json({ order: "941586753091" }) }],
+    ["Switzerland", { lead: json({ phone: "+4158675309" }) }],
+    ["no number", { lead: json({ phone: "call me" }) }],
+  ]);
+});
+
+test("a number of another country is found by its digits, however it was stored", () => {
+  all(london, "theirs", [
+    ["as sent", { lead: json({ phone: "+44 20 7946 0958" }) }],
+    ["otherwise", { lead: json({ phone: "0044-20-7946-0958" }) }],
+    ["without a plus", { extra: json({ tel: "442079460958" }) }],
+  ]);
+  all(london, "none", [["another", { lead: json({ phone: "+44 20 7946 0959" }) }]]);
+  const mexican = known(personByPhone("5512345678"));
+  all(mexican, "theirs", [
+    ["bare digits, stored as sent", { lead: json({ phone: "55 1234 5678", country: "MX" }) }],
+    ["the same digits as a US number", { lead: json({ phone: "+15512345678" }) }],
+  ]);
+});
+
+test("a number that can only be compared as text is", () => {
+  const flowers = known(personByPhone("1-800-356-9377 FLOWERS"));
+  all(flowers, "theirs", [["as sent", { lead: json({ phone: "1-800-356-9377 FLOWERS" }) }]]);
+  all(flowers, "none", [
+    ["another text", { lead: json({ phone: "1-800-356-9378 FLOWERS" }) }],
+    ["another number", { lead: json({ phone: "5550001" }) }],
+  ]);
+});
+
+test("what has fewer than seven digits is no number", () => {
+  for (const text of ["", "+", "call me", "867-530"]) assert.equal(personByPhone(text), null, text);
+});

@@ -1,0 +1,161 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import areaTerms from "../vectors/areas.json" with { type: "json" };
+import { type BuiltSite, gutterCare, SiteWorld, urls } from "./support/site.ts";
+
+let world: SiteWorld;
+let site: BuiltSite;
+
+before(async () => {
+  world = await SiteWorld.open();
+  await world.put(gutterCare);
+  site = await world.build("site");
+});
+after(() => world.close());
+
+function rows(sql: string): Record<string, unknown>[] {
+  const database = site.database();
+  try {
+    return database.prepare(sql).all() as Record<string, unknown>[];
+  } finally {
+    database.close();
+  }
+}
+const value = (sql: string) => Object.values(rows(sql)[0] ?? {})[0];
+
+test("site.data is whole: integrity, foreign keys, one file with small pages and a mark of its own", () => {
+  assert.deepEqual(rows("pragma integrity_check").map(Object.values), [["ok"]]);
+  assert.deepEqual(rows("pragma foreign_key_check"), []);
+  assert.equal(value("pragma page_size"), 4096);
+  assert.equal(value("pragma journal_mode"), "delete");
+  assert.equal(value("pragma freelist_count"), 0);
+  assert.equal(value("pragma application_id"), 0x4c495344);
+  assert.equal(value("pragma user_version"), 1);
+  assert.ok(!site.paths.some((path) => /-(journal|wal|shm)$/.test(path)));
+});
+
+test("the four tables are strict, and every foreign key has an index", () => {
+  const tables = rows(
+    "select name, strict from pragma_table_list where schema = 'main' and type = 'table' and name not like 'sqlite_%'",
+  );
+  assert.deepEqual(tables.map(({ name, strict }) => [name, strict]).sort(), [
+    ["category", 1],
+    ["edge", 1],
+    ["entity", 1],
+    ["page", 1],
+  ]);
+  for (const { name } of tables) {
+    for (const { from } of rows(`select "from" from pragma_foreign_key_list('${name}')`)) {
+      const led = rows(
+        `select 1 from pragma_index_list('${name}') as i join pragma_index_info(i.name) as c
+         where c.seqno = 0 and c.name = '${from}'`,
+      );
+      assert.ok(led.length > 0, `${name}.${from}`);
+    }
+  }
+});
+
+test("page has every page but that of a 404, with the text of its Markdown", () => {
+  const pages = rows("select * from page");
+  assert.deepEqual(
+    pages.map(({ path }) => path).sort(),
+    [...site.pages.keys()].filter((path) => path !== "/404.html").sort(),
+  );
+  for (const { path, url, markdown, text, parent, title } of pages) {
+    assert.equal(url, urls.site + path);
+    assert.ok(
+      site.text(`${String(path).slice(1)}index.html.md`).includes(String(markdown).trim()),
+      String(path),
+    );
+    assert.ok(!/\{\{[a-z]|<[a-z]+ class/.test(String(text)), String(path));
+    assert.equal(parent === null, path === "/", String(title));
+  }
+});
+
+test("category is a tree with one place for every page", () => {
+  assert.equal(value("select count(*) from category where parent is not null"), 9);
+  const depth = rows(`
+    with recursive tree (id, depth) as (
+      select id, 0 from category where parent is null
+      union all select category.id, depth + 1 from category join tree on category.parent = tree.id)
+    select count(*) as reached, max(depth) as depth from tree`)[0];
+  assert.equal(depth?.reached, value("select count(*) from category"));
+  assert.equal(depth?.depth, 2);
+  assert.equal(
+    value("select count(*) from page join category on category.id = page.category"),
+    value("select count(*) from page"),
+  );
+});
+
+test("a look-up reads an index, not a table", () => {
+  for (
+    const sql of [
+      "select * from page where path = '/areas/roof/'",
+      "select * from entity where id = 'x'",
+      "select * from entity where type = 'Offer'",
+      "select * from entity where page = '/'",
+      "select * from edge where subject = 'x' and predicate = 'about'",
+      "select * from edge where object = 'x'",
+      "select * from page where category = 'areas'",
+    ]
+  ) {
+    const plan = rows(`explain query plan ${sql}`).map(({ detail }) => String(detail)).join("; ");
+    assert.match(plan, /^SEARCH/, `${sql}: ${plan}`);
+  }
+});
+
+/** The code blocks of `llms.txt`. */
+const codeBlocks = () =>
+  [...site.text("llms.txt").matchAll(/^```sql\n([\s\S]*?)\n```$/gm)].map(([, text]) => text as string);
+
+test("llms.txt follows the convention: a title, a summary, no further heading before the lists, and then links only", () => {
+  const text = site.text("llms.txt");
+  const [opening = "", ...sections] = text.split(/^## /m);
+  assert.match(opening, /^# Lead Intake Service\n\n> [^\n]+\n\n/);
+  assert.equal(opening.match(/^#/gm)?.length, 1);
+  assert.ok(sections.length >= 8);
+  for (const section of sections) {
+    const [name, blank, ...lines] = section.trimEnd().split("\n");
+    assert.notEqual(name, "");
+    assert.equal(blank, "");
+    assert.ok(lines.length > 0);
+    for (const line of lines) assert.match(line, /^- \[[^\n]+\]\(https:\/\/\S+\): \S[^\n]*$/);
+  }
+  const links = [...text.matchAll(/\]\((https:\/\/www\.example\.com\/[^)]*)\)/g)].map(([, href]) =>
+    href as string
+  );
+  for (const href of links) assert.ok(site.paths.includes(new URL(href).pathname.slice(1)), href);
+  assert.equal(new Set(links).size, site.pages.size - 1);
+});
+
+test("llms.txt has the schema exactly as sqlite_master has it", () => {
+  const [schema = ""] = codeBlocks();
+  const master = rows("select sql from sqlite_master where sql is not null order by rowid");
+  assert.equal(schema, master.map(({ sql }) => `${sql};`).join("\n\n"));
+});
+
+test("the three queries of llms.txt answer what they say", () => {
+  const [, ...queries] = codeBlocks();
+  assert.equal(queries.length, 3);
+  const [areas = [], search = [], roof = []] = queries.map(rows);
+  assert.deepEqual(areas.map(({ term }) => term), [...areaTerms].sort());
+  for (const { term, url, synonyms } of areas) {
+    assert.equal(url, `${urls.site}/areas/${String(term).replaceAll(" ", "-")}/`);
+    assert.ok(JSON.parse(String(synonyms)).length > 0, String(term));
+  }
+  assert.equal(search[0]?.title, "Idempotency");
+  assert.ok(search.every(({ excerpt }) => /duplicate|idempoten/i.test(String(excerpt))));
+  const names = roof.map(({ name }) => name);
+  assert.ok(names.includes("gutters") && names.includes("replacement"), names.join());
+});
+
+test("the page about the file shows the tables and queries of llms.txt", () => {
+  const markdown = site.text("site-data/index.html.md");
+  const [schema = "", ...queries] = codeBlocks();
+  for (const query of queries) assert.ok(markdown.includes(query));
+  for (
+    const statement of schema.split(/;\n\n|;$/).filter((one) => one !== "" && !one.includes("'page_search_"))
+  ) {
+    assert.ok(markdown.includes(statement), statement);
+  }
+});

@@ -1,0 +1,389 @@
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import postgres from "postgres";
+import { ConsoleStage, hostile } from "../ops/console/stage.ts";
+import { send } from "../support/client.ts";
+import { freshKey, lead } from "./world.ts";
+
+const stage = await ConsoleStage.open();
+after(() => stage.close());
+const { world } = stage;
+
+const tenant = await world.tenant();
+const other = await world.tenant();
+const key = await world.issue({ tenant, label: `key ${hostile}` });
+const formId = await stage.form(tenant);
+const deadId = await stage.accepted(key, {
+  project_details: hostile,
+  project_area: hostile,
+  [hostile]: hostile,
+});
+await stage.kill(tenant, [deadId], hostile);
+const heldId = await stage.held(key, formId, [hostile, "links"]);
+const collidingKey = hostile.replaceAll(/[^ -~]/g, "");
+for (const city of ["Springfield", hostile]) {
+  await world.intake({ key: key.text, body: lead({ city }), headers: { "Idempotency-Key": collidingKey } });
+}
+const [collision] = await world.sql<{ id: string; event_id: string }[]>`select id, event_id from collision`;
+await world.sql`select note_audit(${`ctl ${hostile}`}, 'test.hostile', ${hostile}, ${
+  JSON.stringify({ hostile })
+}::text::json)`;
+
+// deno-lint-ignore no-control-regex
+const unseen = /[\u0000-\u0008\u0080-\u009f\u200b\u202a-\u202e]/;
+
+const pages = [
+  "/",
+  "/?range=30d&refresh=off",
+  "/dead",
+  `/dead?tenant=${tenant.slug}`,
+  "/dead/replay-all",
+  `/dead/replay-all?tenant=${tenant.slug}`,
+  "/held",
+  "/collisions",
+  `/collisions/${collision?.id}`,
+  "/vocabulary",
+  "/keys",
+  "/audit",
+  `/leads/${deadId}`,
+  `/leads/${heldId}`,
+  `/leads/${collision?.event_id}`,
+];
+
+test("every page of the console is HTML with strict headers, whole and without anything of a caller's unescaped", async () => {
+  const before = await stage.everything();
+  for (const path of pages) {
+    const { status, headers, text: page } = await stage.get(path);
+    // What a form gives back is what it was given.
+    const text = page.replaceAll(/<input\s+type="hidden" name="area" value="[^"]*">/g, "");
+    assert.equal(status, 200, path);
+    assert.equal(headers["content-type"], "text/html; charset=utf-8");
+    assert.equal(headers["cache-control"], "no-store");
+    assert.equal(headers["x-frame-options"], "DENY");
+    assert.equal(headers["x-content-type-options"], "nosniff");
+    assert.equal(headers["referrer-policy"], "same-origin");
+    const policy = headers["content-security-policy"] as string;
+    for (
+      const part of [
+        "default-src 'none'",
+        "style-src 'self'",
+        "form-action 'self'",
+        "frame-ancestors 'none'",
+        "base-uri 'none'",
+      ]
+    ) assert.ok(policy.includes(part), `${part} of ${path}`);
+    assert.doesNotMatch(policy, /script|unsafe/);
+    assert.match(text, /^<!DOCTYPE html>[\s\S]*<\/html>\n$/);
+    assert.equal(text.match(/<h1/g)?.length, 1, `one heading of the first rank on ${path}`);
+    assert.doesNotMatch(text, /<script|<img|\sonerror=[^&]*>|\sstyle=/, path);
+    assert.doesNotMatch(text, unseen, path);
+    assert.doesNotMatch(text, /href="javascript:/i);
+  }
+  assert.deepEqual(await stage.everything(), before, "a GET changes nothing");
+});
+
+test("what is hostile stands there to be read", async () => {
+  const { text } = await stage.get(`/leads/${deadId}`);
+  assert.match(text, /&lt;script&gt;alert\(1\)&lt;\/script&gt;/);
+  assert.match(text, /<span class="unseen">U\+202E<\/span>txt\.exe/);
+  assert.match((await stage.get("/vocabulary")).text, /&lt;script&gt;/);
+  assert.match((await stage.get("/keys")).text, /U\+202E/);
+  assert.match((await stage.get("/held")).text, /The text has web links/);
+  assert.match((await stage.get("/audit")).text, /U\+202E/);
+});
+
+test("a lead at every cap, with a huge extra and escapes of U+0000 in its body, is shown whole", async () => {
+  const details = `${"word ".repeat(3_199)}last!`;
+  const big = Object.fromEntries(Array.from({ length: 1_000 }, (_, n) => [`member_${n}`, `<b>${n}`]));
+  const body = JSON.stringify({ ...lead({ project_details: details }), ...big, nul: "a\0b" });
+  const { json } = await world.intake({ key: key.text, body, headers: { "Idempotency-Key": freshKey() } });
+  const { status, text } = await stage.get(`/leads/${json.event_id}`);
+  assert.equal(status, 200);
+  assert.ok(text.includes(details));
+  assert.match(text, /member_999/);
+  assert.match(text, /a\\u0000b/);
+  assert.doesNotMatch(text, /<b>\d/);
+});
+
+test("HEAD answers as GET does, without a body", async () => {
+  const { status, text } = await send(`${stage.url}/dead`, { method: "HEAD", localAddress: "127.0.0.1" });
+  assert.deepEqual([status, text], [200, ""]);
+});
+
+test("the style sheet has an address with its version and is kept", async () => {
+  const path = /href="(\/console\/style\.css\?v=\w+)"/.exec((await stage.get("/")).text)?.[1] as string;
+  const { status, headers } = await stage.get(path);
+  assert.equal(status, 200);
+  assert.equal(headers["content-type"], "text/css; charset=utf-8");
+  assert.match(headers["cache-control"] ?? "", /immutable/);
+});
+
+test("no public listener has a page of the console, and the ops listener only under its own names", async () => {
+  const urls = Object.entries(stage.server.urls).filter(([name]) => name !== "ops");
+  for (const [, url] of urls) {
+    for (const path of ["/dead", "/held", `/leads/${deadId}`, "/console/style.css", "/audit"]) {
+      const { status, text } = await send(url + path, { localAddress: "127.0.0.1" });
+      assert.equal(status, 404, url + path);
+      assert.doesNotMatch(text, /console/i);
+    }
+  }
+  assert.equal((await stage.get("/dead", { Host: "rebound.example" })).status, 421);
+});
+
+test("ids that nothing has are a page of status 404", async () => {
+  for (
+    const path of [
+      "/leads/06600000000000000000000000000000000000",
+      "/leads/%3Cscript%3E",
+      "/leads/A",
+      "/collisions/999999",
+      "/collisions/x",
+      "/collisions/99999999999999999999",
+      "/dead?tenant=nobody",
+    ]
+  ) {
+    const { status, headers, text } = await stage.get(path);
+    assert.equal(status, 404, path);
+    assert.equal(headers["content-type"], "text/html; charset=utf-8");
+    assert.match(text, /There is no such (event|collision|tenant)/);
+  }
+});
+
+test("a query that is not understood is a page of status 400, and says what is", async () => {
+  for (
+    const path of [
+      "/dead?tenat=x",
+      "/dead?tenant=a&tenant=b",
+      "/dead?tenant=%zz",
+      "/dead?tenant=%00",
+      "/dead?tenant=UPPER",
+      "/?range=2h",
+      "/audit?from=0",
+      "/keys?tenant=%ff",
+      `/leads/${deadId}?x=1`,
+    ]
+  ) {
+    const { status, text } = await stage.get(path);
+    assert.equal(status, 400, path);
+    assert.match(text, /The request cannot be read/);
+    assert.doesNotMatch(text, /tenat|UPPER/);
+  }
+});
+
+test("another method is a page of status 405 that says which are served", async () => {
+  const put = await send(`${stage.url}/dead`, { method: "PUT", localAddress: "127.0.0.1" });
+  assert.deepEqual([put.status, put.headers.allow], [405, "GET, HEAD"]);
+  const get = await stage.get("/dead/replay");
+  assert.deepEqual([get.status, get.headers.allow], [405, "POST"]);
+});
+
+/** Every action: a form that would work. */
+const actions = [
+  { path: "/dead/replay", page: "/dead", fields: [["only", deadId]] },
+  { path: "/dead/replay-all", page: "/dead/replay-all", fields: [] },
+  { path: "/held/release", page: "/held", fields: [["only", heldId]] },
+  { path: "/vocabulary/add", page: "/vocabulary", fields: [["area", "nook"], ["status", "confirmed"]] },
+] as const;
+
+for (const { path, page, fields } of actions) {
+  test(`POST ${path} refuses what is not its own form, and nothing is changed`, async () => {
+    const token = await stage.token(page, path);
+    const good = [...fields, ["token", token]] as [string, string][];
+    const elsewhere = actions.find((one) => one.path !== path) as typeof actions[number];
+    const foreign = await stage.token(elsewhere.page, elsewhere.path);
+    const before = await stage.everything();
+    const refusals: [number, Promise<{ status: number; text: string }>][] = [
+      [403, stage.post(path, fields)],
+      [403, stage.post(path, [...fields, ["token", "x.y"]])],
+      [403, stage.post(path, [...fields, ["token", `${token}x`]])],
+      [403, stage.post(path, [...fields, ["token", foreign]])],
+      [403, stage.post(path, good, { Origin: "http://evil.example" })],
+      [403, stage.post(path, good, { "Origin": "null" })],
+      [403, stage.post(path, good, { Origin: stage.url.replace(/\d+$/, "1") })],
+      [403, stage.post(path, good, { "Sec-Fetch-Site": "cross-site" })],
+      [403, stage.post(path, good, { "Sec-Fetch-Site": "same-site" })],
+      [403, stage.post(path, good, { "Origin": null, "Sec-Fetch-Site": null })],
+      [415, stage.post(path, good, { "Content-Type": "text/plain" })],
+      [415, stage.post(path, good, { "Content-Type": "multipart/form-data; boundary=x" })],
+      [413, stage.post(path, [...good, ["filler", "x".repeat(70_000)]])],
+      [400, stage.post(path, [...good, ["unheard_of", "x"]])],
+      [400, stage.post(path, [...good, ["token", token]])],
+    ];
+    for (const [expected, answer] of refusals) {
+      const { status, text } = await answer;
+      assert.equal(status, expected);
+      assert.match(text, /<!DOCTYPE html>/);
+    }
+    assert.deepEqual(await stage.everything(), before);
+  });
+}
+
+/** Posts a form that the page has, follows to where it leads, and returns that page. */
+async function act(page: string, path: string, fields: readonly (readonly [string, string])[]) {
+  const token = await stage.token(page, path);
+  const answer = await stage.post(path, [...fields, ["token", token]]);
+  assert.equal(answer.status, 303, answer.text);
+  const location = answer.headers.location as string;
+  assert.match(location, /^\//);
+  return { location, ...(await stage.get(location)) };
+}
+
+test("replaying one dead letter puts it back, leaves an audit row, and does no harm when repeated", async () => {
+  const done = await act(`/leads/${deadId}`, "/dead/replay", [["only", deadId], ["page", "lead"]]);
+  assert.ok(done.location.startsWith(`/leads/${deadId}?done=`));
+  assert.match(done.text, /1 dead letter put back to pending/);
+  assert.match(done.text, /Replayed by an operator/);
+  const [row] = await world.sql`select * from outbox where event_id = ${deadId}`;
+  assert.equal(row?.is_replay, true);
+  const entry = { actor: "console 127.0.0.1", action: "dead.replay", subject: deadId };
+  assert.deepEqual((await stage.audit()).at(-1), entry);
+  const before = await stage.everything();
+  const dead = await stage.accepted(key);
+  await stage.kill(tenant, [dead]);
+  const again = await act("/dead", "/dead/replay", [["only", deadId]]);
+  assert.match(again.text, /none of them is dead any more/);
+  assert.deepEqual((await stage.audit()).length, (before as { audit: unknown[] }).audit.length);
+});
+
+test("the note of what was done is not shown when it was made up", async () => {
+  for (const note of ["replayed.99.zzzzzzzzz.x", "replayed.99", "x"]) {
+    const { status, text } = await stage.get(`/dead?done=${note}`);
+    assert.equal(status, 200);
+    assert.doesNotMatch(text, /role="status"/);
+  }
+});
+
+test("replaying those that are chosen leaves the others, and an audit row for each", async () => {
+  const ids = [await stage.accepted(key), await stage.accepted(key), await stage.accepted(key)].sort();
+  await stage.kill(tenant, ids);
+  const chosen = ids.slice(0, 2).map((id) => ["event_id", id] as const);
+  const { text } = await act("/dead", "/dead/replay", [...chosen, ...chosen, ["tenant", tenant.slug]]);
+  assert.match(text, /2 dead letters put back/);
+  const left = await world.sql<{ event_id: string }[]>`select event_id from dead_letter`;
+  assert.ok(left.some((row) => row.event_id === ids[2]));
+  const noted = (await stage.audit()).slice(-2);
+  assert.deepEqual(noted.map(({ subject }) => subject), ids.slice(0, 2));
+  assert.match((await act("/dead", "/dead/replay", [])).text, /none was chosen/);
+  const token = await stage.token("/dead", "/dead/replay");
+  const wrong = await stage.post("/dead/replay", [["event_id", "' or 1=1"], ["token", token]]);
+  assert.equal(wrong.status, 400);
+});
+
+test("replaying all asks first, says how many, and touches only the chosen tenant", async () => {
+  const otherKey = await world.issue({ tenant: other });
+  const theirs = await stage.accepted(otherKey);
+  await stage.kill(other, [theirs]);
+  const ours = await Promise.all(Array.from({ length: 5 }, () => stage.accepted(key)));
+  await stage.kill(tenant, ours);
+  const [{ count }] = await world.sql<[{ count: number }]>`
+    select count(*)::int from dead_letter where tenant_id = ${tenant.id}`;
+  const asked = await stage.get(`/dead/replay-all?tenant=${tenant.slug}`);
+  assert.match(asked.text, new RegExp(`Replay ${count} dead letters\\?`));
+  const page = `/dead/replay-all?tenant=${tenant.slug}`;
+  const { text } = await act(page, "/dead/replay-all", [["tenant", tenant.slug]]);
+  assert.match(text, new RegExp(`${count} dead letters put back`));
+  const left = await world.sql<{ event_id: string }[]>`select event_id from dead_letter`;
+  assert.deepEqual(left.map((row) => row.event_id), [theirs]);
+  assert.match((await stage.get("/audit")).text, new RegExp(`and ${count - 3} more`));
+});
+
+test("releasing a held submission hands it to the delivery, with an audit row, once", async () => {
+  const again = await stage.held(key, formId);
+  const { text } = await act(`/leads/${heldId}`, "/held/release", [["only", heldId], ["page", "lead"]]);
+  assert.match(text, /1 submission released/);
+  assert.match(text, /Released by an operator/);
+  assert.deepEqual((await stage.audit()).at(-1), {
+    actor: "console 127.0.0.1",
+    action: "submission.release",
+    subject: heldId,
+  });
+  const [row] = await world.sql`select reason from outbox where event_id = ${heldId}`;
+  assert.equal(row?.reason, "released");
+  assert.match(
+    (await act("/held", "/held/release", [["only", heldId]])).text,
+    /none of them is held any more/,
+  );
+  assert.match(
+    (await act("/held", "/held/release", [["submission_id", again]])).text,
+    /1 submission released/,
+  );
+});
+
+test("confirming and proposing a term changes the vocabulary that callers read, with an audit row", async () => {
+  for (const term of ["Nook", "nook", "NOOK", "snug"]) await stage.accepted(key, { project_area: term });
+  const { text } = await stage.get("/vocabulary");
+  assert.match(text, /<bdi>NOOK<\/bdi>/, "one of the three spellings stands for all");
+  assert.match(
+    (await act("/vocabulary", "/vocabulary/add", [["area", "nook"], ["status", "proposed"]])).text,
+    /is proposed/,
+  );
+  assert.match(
+    (await act("/vocabulary", "/vocabulary/add", [["area", "nook"], ["status", "confirmed"]])).text,
+    /is confirmed/,
+  );
+  assert.match(
+    (await act("/vocabulary", "/vocabulary/add", [["area", "Nook"], ["status", "proposed"]])).text,
+    /Nothing was changed/,
+  );
+  assert.deepEqual((await stage.audit()).slice(-2), [
+    { actor: "console 127.0.0.1", action: "area.propose", subject: "nook" },
+    { actor: "console 127.0.0.1", action: "area.confirm", subject: "nook" },
+  ]);
+  const [area] = await world.sql`select status from area where area = 'nook'`;
+  assert.equal(area?.status, "confirmed");
+  const unheard = await act("/vocabulary", "/vocabulary/add", [["area", "never sent"], [
+    "status",
+    "confirmed",
+  ]]);
+  assert.match(unheard.text, /nobody has sent that term/);
+  const [none] = await world.sql`select 1 from area where area = 'never sent'`;
+  assert.equal(none, undefined);
+});
+
+test("the service's role may confirm a term that was sent, and nothing else of the vocabulary", async () => {
+  const asService = postgres(stage.roleUrl, { max: 1, onnotice: () => {} });
+  try {
+    const confirm = async (area: string, status: string, known: string | null) => {
+      const [row] =
+        await asService`select console_confirm_area('console x', ${area}, ${status}, ${known}) as outcome`;
+      return row?.outcome;
+    };
+    await assert.rejects(asService`insert into area (area, status) values ('x', 'confirmed')`, {
+      code: "42501",
+    });
+    await assert.rejects(asService`update area set status = 'retired'`, { code: "42501" });
+    await assert.rejects(asService`delete from audit`, { code: "42501" });
+    await assert.rejects(confirm("snug", "retired", null), { code: "23514" });
+    assert.equal(await confirm("never sent", "confirmed", null), "not_found");
+    assert.equal(await confirm("snug", "confirmed", "no such term"), "changed_meanwhile");
+    assert.equal(await confirm("attic", "proposed", null), "unchanged");
+    await world.sql`insert into area (area, status) values ('bothy', 'retired')`;
+    assert.equal(await confirm("snug", "confirmed", "bothy"), "not_found", "what is retired stays so");
+    const [grants] = await world.sql<{ grantees: string[] }[]>`
+      select array_agg(a.grantee::regrole::text order by 1) as grantees
+      from pg_proc as p cross join aclexplode(p.proacl) as a
+      where p.proname = 'console_confirm_area' and a.grantee <> p.proowner`;
+    assert.deepEqual(grants?.grantees, ["lead_service"]);
+  } finally {
+    await asService.end();
+  }
+});
+
+test("the keys that are used no more stand out, and no page shows more of a key than its end", async () => {
+  const stale = await world.issue({ tenant: other, label: "stale one" });
+  await world.sql`
+    update api_key set created_at = now() - interval '90 days', last_used_at = now() - interval '60 days'
+    where id = ${stale.id}`;
+  const { text } = await stage.get("/keys");
+  assert.match(text, /<tr class="stale">/);
+  assert.ok(text.includes(`…<bdi>${stale.text.slice(-4)}`));
+  for (const path of pages) assert.ok(!(await stage.get(path)).text.includes(stale.text.slice(0, 30)));
+});
+
+test("the access log has the routes' patterns, and neither ids nor queries", () => {
+  const lines = stage.server.logs.filter((line) => line.event === "request" && line.surface === "ops");
+  assert.ok(lines.some((line) => line.route === "/leads/{event_id}"));
+  for (const line of lines) {
+    assert.doesNotMatch(JSON.stringify(line), new RegExp(`${deadId}|tenant=|done=|token`));
+  }
+});

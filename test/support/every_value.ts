@@ -1,0 +1,64 @@
+/**
+ * Reads a whole database as text, whatever tables it has: for tests of what is nowhere any more, and of what has
+ * stayed as it was.
+ *
+ * @module
+ */
+
+import type postgres from "postgres";
+
+/** One value of one row. */
+export interface StoredValue {
+  /** `schema.table.column` */
+  readonly column: string;
+  readonly text: string;
+}
+
+interface ColumnRow {
+  readonly schema: string;
+  readonly table: string;
+  readonly columns: string[];
+}
+
+async function tables(sql: postgres.Sql): Promise<ColumnRow[]> {
+  return await sql<ColumnRow[]>`
+    select n.nspname as schema, c.relname as table, array_agg(a.attname::text order by a.attnum) as columns
+    from pg_class as c
+    join pg_namespace as n on n.oid = c.relnamespace
+    join pg_attribute as a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
+    where c.relkind in ('r', 'p', 'm') and n.nspname !~ '^pg_' and n.nspname <> 'information_schema'
+    group by 1, 2 order by 1, 2`;
+}
+
+/** Every row of every table of every schema: by table, each row's columns as text. */
+export async function everyRow(
+  sql: postgres.Sql,
+): Promise<Map<string, readonly Readonly<Record<string, string | null>>[]>> {
+  const all = new Map<string, readonly Readonly<Record<string, string | null>>[]>();
+  for (const { schema, table, columns } of await tables(sql)) {
+    const quoted = columns.map((column) => `"${column}"::text as "${column}"`).join(", ");
+    const rows = await sql.unsafe(`select ${quoted} from "${schema}"."${table}"`);
+    all.set(`${schema}.${table}`, rows.map((row) => ({ ...row })));
+  }
+  return all;
+}
+
+/** Every value that is there. */
+export async function everyValue(sql: postgres.Sql): Promise<StoredValue[]> {
+  return [...await everyRow(sql)].flatMap(([table, rows]) =>
+    rows.flatMap((row) =>
+      Object.entries(row).flatMap(([name, text]) =>
+        text === null ? [] : [{ column: `${table}.${name}`, text }]
+      )
+    )
+  );
+}
+
+/** The rows that hold one of the texts, as comparable lines in a fixed order. */
+export async function rowsWith(sql: postgres.Sql, texts: readonly string[]): Promise<string[]> {
+  return [...await everyRow(sql)].flatMap(([table, rows]) =>
+    rows.map((row) => `${table} ${JSON.stringify(row)}`).filter((line) =>
+      texts.some((text) => line.includes(text))
+    )
+  ).sort();
+}
