@@ -1,18 +1,214 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
+import { ctl } from "../support/server.ts";
+import { until } from "../support/until.ts";
 import { visitor, World } from "./world.ts";
 
 const world = await World.open();
 after(() => world.close());
-await world.start();
+const server = await world.start();
 const { form, key } = await world.formWithKey();
+const on = { databaseUrl: world.database.url };
 
-test("a form's fields answer 202 with the submission's id and time, and are stored with an outbox row", async () => {
-  const answer = await world.submit(form, { key: key.text, body: visitor() });
+/** Bytes as they go out. */
+const bytes = (...parts: readonly (string | readonly number[])[]) =>
+  Buffer.concat(parts.map((part) => Buffer.from(part as string)));
+
+test("a form's fields answer 202 with the submission's id and time, and are stored in one transaction", async () => {
+  const body = visitor({ phone: "(555) 123-4567", size: 1.5, consent: true, company: null });
+  const answer = await world.submit(form, { key: key.text, body });
   assert.equal(answer.status, 202, answer.text);
-  const found = await world.submission(answer.json.submission_id);
-  assert.equal(found.verdict, "clean");
-  assert.equal(found.queued, 1);
-  const event = await world.event(answer.json.submission_id);
-  assert.equal(event.transaction, found.transaction);
+  const { submission_id, received_at } = answer.json;
+  const [found, event] = [await world.submission(submission_id), await world.event(submission_id)];
+  assert.deepEqual([found.verdict, found.form_id, found.tenant_id, found.queued], [
+    ...["clean", form.id, form.tenant.id, 1],
+  ]);
+  assert.deepEqual([found.phone, found.email, found.last_name], [
+    ...["+15551234567", "grace@example.com", "zmarker"],
+  ]);
+  assert.equal(found.transaction, event.transaction);
+  assert.equal(event.received_at.toISOString(), received_at);
+  assert.equal(event.lead_text, JSON.stringify(body));
+  assert.deepEqual(JSON.parse(String(event.extra)), { form_key: "contact", attribution: {} });
+  assert.equal(event.raw, JSON.stringify(body));
+  assert.deepEqual(event.flags, []);
+});
+
+test("lead show tells a submission as it was posted: every digit, no form_key, no empty website", async () => {
+  const raw =
+    `\ufeff{ "form_key":"other", "website":" ", "name":"Ada\\u0000 Zmarker ", "email":"a@b.example",` +
+    ` "n":12345678901234567890, "p":1.10, "__proto__":"x", "p":1.20,` +
+    ` "page_url":"https://acme.example/?utm_source=ads&gclid=G1", "referrer":"/?utm_source=r&utm_term=roof" }`;
+  const { status, json } = await world.submit(form, { key: key.text, body: raw });
+  assert.equal(status, 202);
+  const event = await world.event(json.submission_id);
+  assert.equal(
+    event.lead_text,
+    '{"name":"Ada Zmarker ","email":"a@b.example","n":12345678901234567890,"p":1.20,"__proto__":"x",' +
+      '"page_url":"https://acme.example/?utm_source=ads&gclid=G1","referrer":"/?utm_source=r&utm_term=roof"}',
+  );
+  const shown = await ctl(["lead", "show", json.submission_id], on);
+  assert.deepEqual(shown.extra, {
+    form_key: "contact",
+    attribution: { gclid: "G1", utm_source: "ads", utm_term: "roof" },
+  });
+  assert.equal(shown.raw, raw);
+  assert.equal(shown.form_key, "contact");
+  assert.equal(shown.verdict, "clean");
+  assert.ok("submission" in shown && !("lead" in shown));
+});
+
+test("400 invalid_json: no object, not flat, not JSON, not UTF-8, too deep, encoded, no body", async () => {
+  const flat = JSON.stringify(visitor());
+  await world.leavesNothing(async () => {
+    for (
+      const body of [
+        ...["", "[]", "1", "null", "{", '{"name":"a",}', '{"name":["a"]}', '{"name":{"a":"b"}}', "name=Ada"],
+        ...[bytes('{"name":"', [0xff], '"}'), bytes('{"name":"', [0xed, 0xa0, 0x80], '"}')],
+        ...[bytes([0xff, 0xfe, 0x7b, 0, 0x7d, 0]), '{"name":"a\u0000b"}', `{"a":${"[".repeat(30_000)}`],
+        ...[`{"a":${'{"a":'.repeat(8_000)}1${"}".repeat(8_001)}`],
+      ]
+    ) {
+      const answer = await world.submit(form, { key: key.text, body });
+      assert.equal(answer.status, 400, String(body));
+      assert.equal(answer.json.error, "invalid_json", String(body));
+    }
+    for (const encoding of ["gzip", "br", "identity, gzip"]) {
+      const headers = { "Content-Encoding": encoding };
+      assert.equal((await world.submit(form, { key: key.text, body: flat, headers })).status, 400, encoding);
+    }
+  });
+  const headers = { "Content-Encoding": "Identity" };
+  assert.equal((await world.submit(form, { key: key.text, body: flat, headers })).status, 202);
+});
+
+test("Content-Type is not enforced, and lone surrogates, odd names and thousands of fields are stored", async () => {
+  const many = Object.fromEntries(Array.from({ length: 4_000 }, (_, index) => [`f${index}`, "1"]));
+  for (
+    const body of [
+      JSON.stringify(visitor()).replace("}", ',"\\ud800":"\\udc00","":"x"}'),
+      JSON.stringify(visitor({ "'; drop table form; --": "x", ["a".repeat(20_000)]: "b".repeat(20_000) })),
+      JSON.stringify(visitor(many)),
+    ]
+  ) {
+    const headers = { "Content-Type": "text/plain" };
+    const answer = await world.submit(form, { key: key.text, body, headers });
+    assert.equal(answer.status, 202, answer.text);
+    await world.event(answer.json.submission_id);
+  }
+});
+
+test("400 missing_required lists the missing fields in the form's order, and stores nothing", async () => {
+  const { form, key } = await world.formWithKey({ required: ["name", "zip", "__proto__", "email"] });
+  await world.leavesNothing(async () => {
+    const answer = await world.submit(form, {
+      key: key.text,
+      body: { email: "a@b.example", zip: " \u3000" },
+    });
+    assert.equal(answer.status, 400);
+    assert.equal(
+      answer.text,
+      `{"error":"missing_required","request_id":"${answer.json.request_id}",` +
+        `"fields":{"name":"required","zip":"required","__proto__":"required"}}`,
+    );
+    for (const body of [{}, { form_key: "contact" }, { website: "" }]) {
+      const probe = await world.submit(form, { key: key.text, body });
+      assert.deepEqual(Object.keys(probe.json.fields), ["name", "zip", "__proto__", "email"]);
+    }
+  });
+  const body = '{"name":0,"zip":false,"__proto__":"x","email":"-"}';
+  assert.equal((await world.submit(form, { key: key.text, body })).status, 202, "0 and false are answers");
+});
+
+test("the tenant and the form key are compared as sent: no other spelling of the path is the form", async () => {
+  const { formKey, tenant } = form;
+  const post = (path: string) => world.sendToForms(path, { method: "POST", key: key.text, body: visitor() });
+  await world.leavesNothing(async () => {
+    for (
+      const [path, status, code] of [
+        [`/v1/forms/${tenant.slug}/CONTACT`, 404, "form_not_found"],
+        [`/v1/forms/${tenant.slug}/%63ontact`, 404, "form_not_found"],
+        [`/v1/forms/${tenant.slug}/contact%2f`, 404, "form_not_found"],
+        [`/v1/forms/${tenant.slug}/contact;x`, 404, "form_not_found"],
+        [`/v1/forms/${tenant.slug}/${"c".repeat(2_000)}`, 404, "form_not_found"],
+        [`/v1/forms/%74enant-1/${formKey}`, 403, "tenant_mismatch"],
+        [`/v1/forms/${tenant.slug.toUpperCase()}/${formKey}`, 403, "tenant_mismatch"],
+        [`/v1/forms/${tenant.slug}/${formKey}/`, 404, "not_found"],
+        [`/v1/forms/${tenant.slug}/`, 404, "not_found"],
+        [`/v1/forms/${tenant.slug}`, 404, "not_found"],
+        [`/V1/forms/${tenant.slug}/${formKey}`, 404, "not_found"],
+        ["/v1/intake", 404, "not_found"],
+        ["/v1/vocabulary", 404, "not_found"],
+      ] as const
+    ) {
+      const answer = await post(path);
+      assert.deepEqual([answer.status, answer.json.error], [status, code], path);
+    }
+  });
+  assert.equal(
+    (await post(`/v1/forms/${tenant.slug}/${formKey}?x=1`)).status,
+    202,
+    "a query is no part of it",
+  );
+});
+
+test("a form of one tenant is not another's, and one added works at once", async () => {
+  const other = await world.formWithKey({ formKey: "quote" });
+  const post = (options: { form: typeof form; key: typeof key }) =>
+    world.submit(options.form, { key: options.key.text, body: visitor() });
+  assert.equal((await post({ form: { ...form, formKey: "quote" }, key })).status, 404);
+  assert.equal((await post({ form: other.form, key })).status, 403);
+  await ctl(["form", "add", form.tenant.slug, "quote", "--required", "name"], on);
+  assert.equal((await post({ form: { ...form, formKey: "quote" }, key })).status, 202);
+});
+
+test("a form that is changed or removed is so for every process within 5 s, without a restart", async () => {
+  const { form, key } = await world.formWithKey();
+  const post = async () => {
+    const answer = await world.submit(form, { key: key.text, body: visitor() });
+    return answer.json.error ?? answer.status;
+  };
+  assert.equal(await post(), 202);
+  const name = [form.tenant.slug, form.formKey];
+  await ctl(["form", "change", ...name, "--required", "name,colour"], on);
+  await until(async () => await post() === "missing_required", { deadlineMs: 5_500, intervalMs: 200 });
+  await ctl(["form", "remove", ...name], on);
+  await until(async () => await post() === "form_not_found", { deadlineMs: 5_500, intervalMs: 200 });
+  await ctl(["form", "add", ...name, "--required", "name"], on);
+  assert.equal(await post(), 202, "back at once");
+});
+
+test("other methods answer 405 with Allow, OPTIONS too; there is no CORS", async () => {
+  const path = `/v1/forms/${form.tenant.slug}/${form.formKey}`;
+  for (const method of ["GET", "HEAD", "PUT", "DELETE", "OPTIONS", "PATCH"]) {
+    const headers = { Origin: "https://acme.example", "Access-Control-Request-Method": "POST" };
+    const answer = await (method === "HEAD"
+      ? world.sendToForms(path).then((get) => ({ ...get, method }))
+      : world.sendToForms(path, { method, headers }));
+    assert.equal(answer.status, 405, method);
+    assert.equal(answer.headers.allow, "POST");
+  }
+});
+
+test("GET and HEAD /healthz answer 200 with the plain text ok; it has no limit and takes nothing else", async () => {
+  for (let read = 0; read < 3; read++) {
+    const { status, text, headers } = await world.sendToForms("/healthz", { localAddress: "127.7.7.7" });
+    assert.deepEqual([status, text, headers["content-length"]], [200, "ok", "2"]);
+  }
+  const head = await world.sendToForms("/healthz", { method: "HEAD" });
+  assert.deepEqual([head.status, head.text, head.headers["content-length"]], [200, "", "2"]);
+  const { status, headers } = await world.sendToForms("/healthz", { method: "POST" });
+  assert.deepEqual([status, headers.allow], [405, "GET, HEAD"]);
+});
+
+test("X-Request-Id is adopted, and stands in header, error body and access log; the route is no path", async () => {
+  const headers = { "X-Request-Id": "site-7" };
+  const answer = await world.submit(form, { key: key.text, body: {}, headers });
+  assert.equal(answer.headers["x-request-id"], "site-7");
+  assert.equal(answer.json.request_id, "site-7");
+  const line = await until(() => server.logs.find(({ request_id }) => request_id === "site-7"));
+  assert.deepEqual([line.surface, line.route, line.status, line.key_id], [
+    ...["forms", "/v1/forms/{tenant}/{form_key}", 400, String(key.id)],
+  ]);
+  assert.ok(!JSON.stringify(line).includes(form.tenant.slug), "the path as sent is not logged");
 });

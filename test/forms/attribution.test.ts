@@ -1,0 +1,100 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { attributionOf } from "../../src/forms/attribution.ts";
+import { readFields } from "../../src/forms/fields.ts";
+
+function attribution(fields: Readonly<Record<string, unknown>>) {
+  const posted = readFields(JSON.stringify(fields));
+  assert.ok(posted);
+  return attributionOf(posted);
+}
+const ofPage = (page_url: unknown) => attribution({ page_url });
+
+test("the six parameters are read from page_url's query, and nothing else", () => {
+  assert.deepEqual(
+    ofPage(
+      "https://acme.example/roof?utm_source=google&utm_medium=cpc&utm_campaign=fall&utm_term=roof+repair&utm_content=b&gclid=Cj0K&fbclid=x&utm_id=7",
+    ),
+    {
+      gclid: "Cj0K",
+      utm_source: "google",
+      utm_medium: "cpc",
+      utm_campaign: "fall",
+      utm_term: "roof repair",
+      utm_content: "b",
+    },
+  );
+  assert.deepEqual(ofPage("https://acme.example/"), {});
+});
+
+test("what page_url lacks is read from referrer, parameter by parameter", () => {
+  assert.deepEqual(
+    attribution({
+      referrer: "https://acme.example/?utm_source=old&utm_campaign=spring&gclid=r",
+      page_url: "https://acme.example/contact?utm_source=new&utm_campaign=%20",
+    }),
+    { gclid: "r", utm_source: "new", utm_campaign: "spring" },
+  );
+});
+
+test("relative, malformed and odd addresses tell what they can", () => {
+  for (
+    const address of [
+      ...[
+        "?utm_source=a",
+        "/contact?utm_source=a",
+        "acme.example/x?utm_source=a",
+        "http://[bad/?utm_source=a",
+      ],
+      ...[
+        "https://acme.example/?x=%zz&utm_source=a#utm_source=b",
+        "?UTM_Source=a&utm_source=b",
+      ],
+      ...[
+        "?&&=&utm_source=&utm_source=a",
+        "?utm_source=%61",
+        "  ?utm_source=a  ",
+      ],
+    ]
+  ) assert.equal(ofPage(address).utm_source, "a", address);
+  for (
+    const address of [
+      "utm_source=a",
+      "#?utm_source=a",
+      "/x#utm_source=a",
+      "",
+      "?",
+      "?utm_source",
+      7,
+      true,
+      null,
+    ]
+  ) {
+    assert.deepEqual(ofPage(address), {}, String(address));
+  }
+});
+
+test("values are decoded and one line: + is a space, bad bytes become U+FFFD, controls go", () => {
+  assert.equal(ofPage("?utm_term=a%2Bb+c%20d").utm_term, "a+b c d");
+  assert.equal(ofPage("?utm_term=%c3%a9").utm_term, "é");
+  assert.equal(ofPage("?utm_term=%ff").utm_term, "\ufffd");
+  assert.equal(ofPage("?utm_term=a%0d%0aBcc:%20x%00y").utm_term, "a Bcc: xy");
+});
+
+test("a value over 500 characters is no campaign: it is passed over, and the next place is asked", () => {
+  const long = "x".repeat(501);
+  assert.deepEqual(
+    attribution({ page_url: `?utm_source=${long}`, referrer: "?utm_source=b" }),
+    { utm_source: "b" },
+  );
+  assert.equal(ofPage(`?utm_source=${long.slice(1)}`).utm_source?.length, 500);
+});
+
+test("no address makes it throw, and no name of JavaScript's gets in", () => {
+  fc.assert(fc.property(fc.string({ unit: "binary" }), fc.string(), (page_url, referrer) => {
+    attribution({ page_url, referrer });
+    attribution({ page_url: `?${page_url}`, referrer: `?utm_source=${referrer}` });
+  }));
+  assert.deepEqual(ofPage("?__proto__=x&constructor=y&toString=z"), {});
+});

@@ -1,0 +1,76 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { contactOf } from "../../src/forms/contact.ts";
+import { readFields } from "../../src/forms/fields.ts";
+
+function contact(fields: Readonly<Record<string, unknown>> | string) {
+  const posted = readFields(typeof fields === "string" ? fields : JSON.stringify(fields));
+  assert.ok(posted);
+  return contactOf(posted);
+}
+
+test("phone, email and last name are normalized as a lead's are, the last name in lower case", () => {
+  assert.deepEqual(
+    contact({ last_name: " Van  Halen ", email: " Ada@Example.COM", phone: "(555) 123-4567" }),
+    { phone: "+15551234567", email: "ada@example.com", lastName: "van halen" },
+  );
+  assert.deepEqual(contact({ message: "hello" }), { phone: null, email: null, lastName: null });
+});
+
+test("fields are known by the names that forms give them", () => {
+  for (
+    const name of ["phone", "Phone Number", "your-tel", "mobile", "cell_phone", "Teléfono", "contact[phone]"]
+  ) {
+    assert.equal(contact({ [name]: "555 123 4567" }).phone, "+15551234567", name);
+  }
+  for (const name of ["email", "E-Mail", "your-email", "EmailAddress", "correo", "customer_email"]) {
+    assert.equal(contact({ [name]: "a@b.example" }).email, "a@b.example", name);
+  }
+  for (const name of ["last_name", "lastName", "Surname", "family-name", "Apellidos"]) {
+    assert.equal(contact({ [name]: "Lovelace" }).lastName, "lovelace", name);
+  }
+  for (const name of ["phonetic", "emails_ok", "filename", "form", "your", ""]) {
+    assert.deepEqual(contact({ [name]: "x" }), { phone: null, email: null, lastName: null }, name);
+  }
+});
+
+test("the last word of a whole name is the last name, when there is no field for it", () => {
+  assert.equal(contact({ name: "Ada King  Lovelace " }).lastName, "lovelace");
+  assert.equal(contact({ full_name: "Ada" }).lastName, "ada");
+  assert.equal(contact({ name: "Ada King", surname: "Lovelace" }).lastName, "lovelace");
+  assert.equal(contact({ name: "Ada King", surname: " " }).lastName, "king");
+});
+
+test("a blank or empty field gives way to the next name", () => {
+  assert.equal(contact({ phone: " ", mobile: null, cell: "555-123-4567" }).phone, "+15551234567");
+});
+
+test("a number is read digit by digit, a boolean is no contact", () => {
+  assert.equal(contact('{"phone":5551234567,"email":true}').phone, "+15551234567");
+  assert.equal(contact('{"phone":12345678901234567890}').phone, "12345678901234567890");
+  assert.equal(contact('{"email":true}').email, null);
+});
+
+test("another country's number stays as sent", () => {
+  assert.equal(contact({ phone: "+52 55 1234 5678" }).phone, "+52 55 1234 5678");
+  assert.equal(contact({ phone: "55 1234 5678", country: "Mexico" }).phone, "55 1234 5678");
+});
+
+test("what is too long for an index is left out, and the rest is found all the same", () => {
+  const long = "x".repeat(30_000);
+  assert.deepEqual(contact({ phone: long, email: long, last_name: long }), {
+    ...{ phone: null, email: null, lastName: null },
+  });
+  assert.equal(contact({ name: `${long} King` }).lastName, "king");
+});
+
+test("whatever is sent, a contact is short, well-formed and without controls", () => {
+  const text = fc.string({ unit: "binary", maxLength: 300 });
+  fc.assert(fc.property(text, text, text, (phone, email, name) => {
+    for (const value of Object.values(contact({ phone, email, name }))) {
+      if (value === null) continue;
+      assert.ok(value.isWellFormed() && value.length <= 508 && !/\p{Cc}/u.test(value));
+    }
+  }));
+});

@@ -1,0 +1,161 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import {
+  canonicalFields,
+  missingFields,
+  type Posted,
+  readFields,
+  submissionText,
+} from "../../src/forms/fields.ts";
+
+function posted(body: string): Posted {
+  const read = readFields(body);
+  assert.ok(read, body);
+  return read;
+}
+
+const values = (body: string) =>
+  Object.fromEntries([...posted(body).fields].map(([n, { value }]) => [n, value]));
+
+test("strings, numbers, booleans and null are fields; an array or an object is not a form", () => {
+  assert.deepEqual(values('{"a":"x","b":1.5,"c":true,"d":false,"e":null}'), {
+    ...{ a: "x", b: 1.5, c: true, d: false, e: null },
+  });
+  for (const body of ['{"a":[]}', '{"a":{}}', '{"a":["x"]}', '{"website":{}}', '{"a":1,"b":[1,{"c":2}]}']) {
+    assert.equal(readFields(body), null, body);
+  }
+});
+
+test("what is no JSON object is no form", () => {
+  for (
+    const body of [
+      "",
+      "[]",
+      "1",
+      '"a"',
+      "null",
+      "{",
+      '{"a":1,}',
+      "{a:1}",
+      '{"a":"\u0001"}',
+      '{"a":01}',
+      "\ufeff",
+    ]
+  ) {
+    assert.equal(readFields(body), null, body);
+  }
+  assert.equal(readFields(`{"a":${"[".repeat(40_000)}`), null);
+  assert.equal(readFields(`{"a":${'{"a":'.repeat(9_000)}1${"}".repeat(9_001)}`), null);
+});
+
+test("a byte order mark is skipped, and form_key is not a field", () => {
+  assert.deepEqual(values('\ufeff{"form_key":"other","name":"Ada"}'), { name: "Ada" });
+  assert.equal(submissionText(posted('{"form_key":{"a":1},"name":"Ada"}')), '{"name":"Ada"}');
+});
+
+test("fields stay as they were sent: every digit, inner and outer space, escapes, __proto__", () => {
+  const body =
+    '{"n":12345678901234567890,"p":1.10,"s":"  a\\tb ","é":"\\u00e9","__proto__":"x","constructor":null}';
+  assert.equal(submissionText(posted(body)), body);
+  assert.equal(values(body).__proto__, "x");
+  assert.equal(Object.getPrototypeOf(values(body)), Object.prototype);
+});
+
+test("of duplicate members the last one wins, and it alone has to be flat", () => {
+  assert.equal(submissionText(posted('{"a":1,"b":2,"a":3}')), '{"a":3,"b":2}');
+  assert.deepEqual(values('{"a":[1],"a":"x"}'), { a: "x" });
+  assert.equal(readFields('{"a":"x","a":[1]}'), null);
+});
+
+test("lone surrogates become U+FFFD, U+0000 vanishes, in names too; an escaped backslash is none", () => {
+  assert.equal(
+    submissionText(posted('{"a":"\\ud800x","b\\u0000":"y\\u0000z"}')),
+    '{"a":"\\ufffdx","b":"yz"}',
+  );
+  assert.equal(submissionText(posted('{"a":"\\\\u0000\\\\ud800"}')), '{"a":"\\\\u0000\\\\ud800"}');
+  assert.deepEqual(values('{"web\\u0000site":"x"}'), { website: "x" });
+  assert.equal(readFields('{\\u0000"a":1}'), null, "what is taken out makes nothing valid");
+});
+
+test("a honeypot is filled by text, a number or true; blank, null and false are what people send", () => {
+  for (const value of ['"x"', '" . "', "1", "0", "true", '"false"', '"\\u00a0x"']) {
+    const { isTrapped, fields } = posted(`{"website":${value}}`);
+    assert.equal(isTrapped, true, value);
+    assert.equal(fields.has("website"), true, "the operator sees what was filled in");
+  }
+  for (
+    const value of ['""', '"  \\t\\n "', '"\\u00a0\\u3000\\u2028"', '"\\u0007"', '"\\u0000"', "null", "false"]
+  ) {
+    const { isTrapped, fields } = posted(`{"website":${value}}`);
+    assert.equal(isTrapped, false, value);
+    assert.equal(fields.size, 0);
+  }
+  assert.equal(posted('{"Website":"x","website ":"y"}').isTrapped, false, "only the top-level name itself");
+});
+
+test("missing, null and blank fields are missing; 0 and false are answers", () => {
+  const body = posted('{"a":"","b":" \\u3000\\t","c":null,"d":0,"e":false,"f":"\\u200b","g":"x"}');
+  assert.deepEqual(missingFields(body, ["a", "b", "c", "d", "e", "f", "g", "h"]), ["a", "b", "c", "h"]);
+  assert.deepEqual(missingFields(posted("{}"), ["__proto__", "constructor", "name"]), [
+    ...["__proto__", "constructor", "name"],
+  ]);
+});
+
+test("the canonical text is the same however a submission is spelled", () => {
+  const same = [
+    '{"name":"Ada  Lovelace","n":1.1,"m":"a\\nb"}',
+    '{ "n" : 1.10, "m":" a \\r\\n b ", "name":"\\u0041da Lovelace" }',
+    '{"form_key":"x","website":"","empty":"","nothing":null,"name":"Ada Lovelace","n":11e-1,"m":"a\\nb"}',
+  ].map((body) => canonicalFields(posted(body)));
+  assert.equal(new Set(same).size, 1, same.join("\n"));
+  const others = [
+    ...[
+      '{"name":"Ada"}',
+      '{"name":"ada"}',
+      '{"name":"Ada","x":0}',
+      '{"name":1}',
+      '{"name":"1"}',
+      '{"name":true}',
+    ],
+    ...['{"n":12345678901234567890}', '{"n":12345678901234567891}', '{"a":"1,\\"b\\":2"}', '{"a":"1","b":2}'],
+    ...['{"a":"x\\ny"}', '{"a":"x y"}'],
+  ].map((body) => canonicalFields(posted(body)));
+  assert.equal(new Set(others).size, others.length);
+});
+
+test("any flat object reads, its submission is valid JSON with the same values, and reading that changes nothing", () => {
+  const value = fc.oneof(fc.string({ unit: "binary" }), fc.double(), fc.boolean(), fc.constant(null));
+  fc.assert(fc.property(fc.dictionary(fc.string({ unit: "binary" }), value), (object) => {
+    const body = JSON.stringify(object);
+    const text = submissionText(posted(body));
+    JSON.parse(text);
+    assert.ok(text.isWellFormed() && !text.includes("\\u0000"));
+    assert.equal(submissionText(posted(text)), text);
+    assert.equal(canonicalFields(posted(text)), canonicalFields(posted(body)));
+  }));
+});
+
+test("any text at all is read or refused, and never throws", () => {
+  const piece = fc.constantFrom(
+    '"',
+    "\\",
+    "u",
+    "d800",
+    "0000",
+    "{",
+    "}",
+    "[",
+    "]",
+    ",",
+    ":",
+    "a",
+    "1e9",
+    "null",
+    " ",
+  );
+  fc.assert(fc.property(fc.array(piece, { maxLength: 40 }), (pieces) => {
+    readFields(pieces.join(""));
+    readFields(`{"a":"${pieces.join("")}"}`);
+  }));
+});

@@ -1,0 +1,158 @@
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import type { Answer } from "../support/client.ts";
+import { ctl } from "../support/server.ts";
+import { freshKey, lead, visitor, World } from "./world.ts";
+
+/** What is held is answered like a success, and goes nowhere until an operator releases it. */
+const world = await World.open();
+after(() => world.close());
+await world.start();
+const { form, key } = await world.formWithKey({ blocked: ["miracle cure"] });
+const on = { databaseUrl: world.database.url };
+
+const post = (body: unknown, headers: Record<string, string> = {}, to = form, by = key) =>
+  world.submit(to, { key: by.text, body, headers });
+const spam = (members = {}) => visitor({ message: `Try our miracle cure today! ${freshKey()}`, ...members });
+const trapped = (members = {}) => visitor({ website: "https://spam.example", ...members });
+
+/** All that a client can see of an answer, without what differs between any two. */
+function seen({ status, rawHeaders, json, text }: Answer) {
+  const names = rawHeaders.filter((_, index) => index % 2 === 0);
+  const values = names.map((name, index) =>
+    /^(date|x-request-id|ratelimit)$/i.test(name) ? name : `${name}: ${rawHeaders[2 * index + 1]}`
+  );
+  return { status, values, members: Object.keys(json), state: json.status, length: text.length };
+}
+
+test("a honeypot hit and a spam verdict are answered as a success is: status, headers in their order, body, length", async () => {
+  for (const headers of [undefined, "key"]) {
+    const answers: ReturnType<typeof seen>[] = [];
+    for (const body of [visitor(), trapped(), spam(), trapped({ message: "miracle cure" })]) {
+      const sent = headers === undefined ? {} : { "Idempotency-Key": freshKey() };
+      answers.push(seen(await post(body, sent)));
+      const repeat = await post(body, sent);
+      assert.equal(repeat.status, 200);
+      answers.push({ ...seen(repeat), state: "the repeat" });
+    }
+    const [success, repeat] = answers;
+    for (const [index, answer] of answers.entries()) {
+      assert.deepEqual(answer, index % 2 === 0 ? success : repeat);
+    }
+    assert.equal(success?.status, 202);
+  }
+});
+
+test("a held submission has its event and its verdict, and no outbox row and nothing pending", async () => {
+  for (
+    const [body, verdict, reason] of [
+      [trapped(), "honeypot", undefined],
+      [spam(), "spam", "blocked_words"],
+      [spam({ website: true }), "honeypot", "blocked_words"],
+    ] as const
+  ) {
+    const before = await world.stored();
+    const { json } = await post(body);
+    const { events, submissions } = before;
+    assert.deepEqual(await world.stored(), { ...before, events: events + 1, submissions: submissions + 1 });
+    const found = await world.submission(json.submission_id);
+    assert.deepEqual([found.verdict, found.queued, found.released_at], [verdict, 0, null]);
+    if (reason !== undefined) assert.ok(found.reasons.includes(reason), found.reasons.join());
+    const shown = await ctl(["lead", "show", json.submission_id], on);
+    assert.equal(shown.delivery.state, "held");
+    assert.deepEqual(shown.submission, JSON.parse(JSON.stringify(body)));
+    assert.equal((await world.event(json.submission_id)).transaction, found.transaction);
+  }
+});
+
+test("a website of white space alone, null or false holds nothing, and is no field", async () => {
+  for (const website of ["", "  ", "\u00a0\u3000\t", null, false]) {
+    const { json } = await post(visitor({ website }));
+    assert.equal((await world.submission(json.submission_id)).verdict, "clean", String(website));
+    assert.ok(!("website" in (await world.event(json.submission_id)).lead));
+  }
+});
+
+test("the form's threshold decides: a high one delivers what the default holds, a low one holds what it delivers", async () => {
+  const body = () =>
+    visitor({ message: `Call now, click here: https://a.example and https://b.example ${freshKey()}` });
+  const verdicts: Record<number, string> = {};
+  for (const threshold of [1, 10_000]) {
+    const own = await world.formWithKey({ threshold });
+    const { json } = await post(body(), {}, own.form, own.key);
+    const found = await world.submission(json.submission_id);
+    assert.ok(found.score > 0, "it has a score either way");
+    verdicts[threshold] = found.verdict;
+  }
+  assert.deepEqual(verdicts, { 1: "spam", 10_000: "clean" });
+});
+
+test("a submission with exactly the threshold is held, one below it is not", async () => {
+  const message = `Call now, click here: https://a.example and https://b.example ${freshKey()}`;
+  const scoreWith = async (threshold: number) => {
+    const own = await world.formWithKey({ threshold });
+    const { json } = await post(visitor({ message }), {}, own.form, own.key);
+    return await world.submission(json.submission_id);
+  };
+  const { score } = await scoreWith(10_000);
+  assert.equal((await scoreWith(score)).verdict, "spam");
+  assert.equal((await scoreWith(score + 1)).verdict, "clean");
+});
+
+test("a repeat of a held submission is no second one, and of a released one neither", async () => {
+  const headers = { "Idempotency-Key": freshKey() };
+  const body = trapped();
+  const first = await post(body, headers);
+  await ctl(["form", "release", first.json.submission_id], on);
+  await world.leavesNothing(async () => {
+    const again = await post(body, headers);
+    assert.deepEqual(again.json, { ...first.json, status: "duplicate" });
+  });
+  assert.equal((await world.submission(first.json.submission_id)).queued, 1);
+});
+
+test("clean and held submissions and leads share a commit, and each is stored as what it is", async () => {
+  const intakeKey = await world.issue({ tenant: form.tenant });
+  const release = await world.holdCommits();
+  const first = post(visitor());
+  await world.untilWaiting();
+  const before = await world.stored();
+  const posts = [
+    ...[() => post(visitor()), () => post(trapped()), () => post(spam())],
+    ...[() => world.intake({ key: intakeKey.text, body: lead({ cost: 2 }) }), () => post(trapped())],
+  ].map((begin) => begin());
+  // What was posted has been read when this is answered.
+  assert.equal((await world.sendToForms("/healthz")).status, 200);
+  await release();
+  assert.equal((await first).status, 202);
+  const answers = await Promise.all(posts);
+  assert.deepEqual(answers.map(({ status }) => status), Array(5).fill(202));
+  const ids = answers.map(({ json }) => json.submission_id ?? json.event_id);
+  const transactions = await Promise.all(ids.map(async (id) => (await world.event(id)).transaction));
+  assert.equal(new Set(transactions).size, 1, "one commit");
+  const rows = await world.sql`
+    select e.kind, s.verdict, o.event_id is not null as queued
+    from unnest(${ids}::text[]) with ordinality as i (id, ord)
+    join event as e on e.event_id = i.id
+    left join submission as s on s.event_id = i.id
+    left join outbox as o on o.event_id = i.id
+    order by i.ord`;
+  assert.deepEqual(rows.map(({ kind, verdict, queued }) => [kind, verdict, queued]), [
+    ["form", "clean", true],
+    ["form", "honeypot", false],
+    ["form", "spam", false],
+    ["lead", null, true],
+    ["form", "honeypot", false],
+  ]);
+  const later = await world.stored();
+  assert.equal(later.pending, before.pending + 3, "with the first one");
+  assert.equal(later.outbox, before.outbox + 3);
+});
+
+test("a hostile body of the largest size is scored and stored like any other", async () => {
+  for (const piece of ["http://a.b/ ", "\u0430a", "((((", "a@b.c ", "\u202e\u200b", "&#x41;", "𝒜"]) {
+    const message = piece.repeat(Math.floor(60_000 / Buffer.byteLength(piece)));
+    const answer = await post(visitor({ message }));
+    assert.equal(answer.status, 202, piece);
+  }
+});

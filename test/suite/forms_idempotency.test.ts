@@ -1,0 +1,161 @@
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import { freshKey, lead, visitor, World } from "./world.ts";
+
+const world = await World.open();
+after(() => world.close());
+await world.start();
+const second = await world.start();
+const { form, key } = await world.formWithKey();
+const quote = await world.form({ tenant: form.tenant, formKey: "quote" });
+const at = (time: string) => world.setClock(`2030-03-01 ${time}+00`);
+
+const post = (body: unknown, idempotencyKey?: string, to = form) =>
+  world.submit(to, {
+    key: key.text,
+    body,
+    headers: idempotencyKey === undefined ? {} : { "Idempotency-Key": idempotencyKey },
+  });
+const collisions = async (eventId: string) =>
+  (await world.sql`select count::int from collision where event_id = ${eventId} order by id`).map((row) =>
+    row.count
+  );
+
+test("a repeat with the same Idempotency-Key answers 200 duplicate with the first id and time, on any server", async () => {
+  const options = { key: key.text, body: visitor(), headers: { "Idempotency-Key": freshKey() } };
+  const first = await world.submit(form, options);
+  assert.equal(first.status, 202);
+  await world.leavesNothing(async () => {
+    for (const server of [undefined, second]) {
+      const again = await world.submit(form, options, server);
+      assert.equal(again.status, 200);
+      assert.deepEqual(again.json, { ...first.json, status: "duplicate" });
+    }
+  });
+  assert.equal(
+    (await world.event(first.json.submission_id)).idempotency_key,
+    options.headers["Idempotency-Key"],
+  );
+});
+
+test("other content or another form under a used Idempotency-Key answers 200 and is kept aside as a collision", async () => {
+  const idempotencyKey = freshKey();
+  const body = visitor();
+  const first = await post(body, idempotencyKey);
+  const rival = visitor();
+  const before = await world.stored();
+  for (const [sent, to] of [[rival, form], [rival, form], [body, quote]] as const) {
+    const answer = await post(sent, idempotencyKey, to);
+    assert.deepEqual([answer.status, answer.json.submission_id], [200, first.json.submission_id]);
+  }
+  assert.deepEqual(await collisions(first.json.submission_id), [2, 1]);
+  assert.deepEqual(await world.stored(), { ...before, collisions: before.collisions + 2 });
+  const respelled = JSON.stringify({ website: " ", form_key: "x", ...body, phone: null, fax: "" });
+  assert.equal((await post(respelled, idempotencyKey)).status, 200);
+  assert.deepEqual(await collisions(first.json.submission_id), [2, 1], "the same content is a plain retry");
+});
+
+test("an Idempotency-Key belongs to the tenant's forms: not to its leads, and not to another tenant", async () => {
+  const idempotencyKey = freshKey();
+  const headers = { "Idempotency-Key": idempotencyKey };
+  const intakeKey = await world.issue({ tenant: form.tenant });
+  assert.equal((await world.intake({ key: intakeKey.text, body: lead(), headers })).status, 202);
+  const first = await post(visitor(), idempotencyKey);
+  assert.equal(first.status, 202);
+  const sister = await world.issue({ tenant: form.tenant, surface: "forms" });
+  assert.equal((await world.submit(form, { key: sister.text, body: visitor(), headers })).status, 200);
+  const other = await world.formWithKey();
+  assert.equal(
+    (await world.submit(other.form, { key: other.key.text, body: visitor(), headers })).status,
+    202,
+  );
+});
+
+test("an Idempotency-Key of 200 characters works, 201 are 400 invalid_json, a blank one counts as absent", async () => {
+  assert.equal((await post(visitor(), `${freshKey()}${"k".repeat(200)}`.slice(0, 200))).status, 202);
+  await world.leavesNothing(async () => {
+    const { status, json } = await post(visitor(), "k".repeat(201));
+    assert.deepEqual([status, json.error, json.fields], [
+      ...[400, "invalid_json", { "Idempotency-Key": "too_long" }],
+    ]);
+  });
+  const body = visitor();
+  assert.deepEqual([(await post(body, "  ")).status, (await post(body)).status], [202, 200]);
+});
+
+test("128 concurrent posts of one Idempotency-Key over two servers: one 202, the rest 200, one submission", async () => {
+  const before = await world.stored();
+  const options = { key: key.text, body: visitor(), headers: { "Idempotency-Key": freshKey() } };
+  const answers = await Promise.all(Array.from(
+    { length: 128 },
+    (_, index) => world.submit(form, options, index % 2 === 0 ? undefined : second),
+  ));
+  assert.deepEqual(answers.map(({ status }) => status).sort(), [...Array(127).fill(200), 202]);
+  assert.equal(new Set(answers.map(({ json }) => json.submission_id)).size, 1);
+  const { events, outbox, pending, submissions } = before;
+  assert.deepEqual(await world.stored(), {
+    ...before,
+    ...{ events: events + 1, outbox: outbox + 1, pending: pending + 1, submissions: submissions + 1 },
+  });
+});
+
+test("without an Idempotency-Key the same content is a duplicate for 10 minutes from the first, not sliding", async () => {
+  const body = visitor();
+  const statuses: number[] = [];
+  const ids: string[] = [];
+  for (const time of ["12:00:00", "12:05:00", "12:09:59.999999", "12:10:00", "12:19:59", "12:20:00"]) {
+    await at(time);
+    const { status, json } = await post(body);
+    statuses.push(status);
+    ids.push(json.submission_id);
+  }
+  assert.deepEqual(statuses, [202, 200, 200, 202, 200, 202]);
+  assert.equal(new Set(ids).size, 3);
+  await world.setClock(null);
+});
+
+test("leads keep their 24 hours beside the forms' 10 minutes, in one batch too", async () => {
+  const intakeKey = await world.issue({ tenant: form.tenant });
+  const [sent, body] = [lead(), visitor()];
+  await at("00:00:00");
+  const both = () => Promise.all([world.intake({ key: intakeKey.text, body: sent }), post(body)]);
+  assert.deepEqual((await both()).map(({ status }) => status), [202, 202]);
+  await at("00:10:00");
+  const release = await world.holdCommits();
+  const first = world.intake({ key: intakeKey.text, body: lead() });
+  await world.untilWaiting();
+  const later = both();
+  // What was posted has been read when this is answered.
+  assert.equal((await world.sendToForms("/healthz")).status, 200);
+  await release();
+  assert.equal((await first).status, 202);
+  assert.deepEqual((await later).map(({ status }) => status), [200, 202]);
+  await world.setClock(null);
+});
+
+test("content is the form and its fields: spelling does not count, every field does", async () => {
+  const base = { name: `Ada ${freshKey()}`, email: "ada@example.com", message: "a\nb", n: 1.5 };
+  assert.equal((await post(base)).status, 202);
+  for (
+    const body of [
+      { n: 1.5, message: " a \r\n b ", email: "ada@example.com", name: `  ${base.name} ` },
+      { ...base, website: "", form_key: "contact", phone: " ", fax: null },
+      JSON.stringify(base).replace("1.5", "15e-1"),
+    ]
+  ) assert.equal((await post(body)).status, 200, JSON.stringify(body));
+  for (
+    const body of [
+      { ...base, message: "a b" },
+      { ...base, n: "1.5" },
+      { ...base, extra: "x" },
+      { ...base, email: "Ada@example.com" },
+      { ...base, subscribe: false },
+    ]
+  ) assert.equal((await post(body)).status, 202, JSON.stringify(body));
+  assert.equal((await post(base, undefined, quote)).status, 202, "another form");
+  assert.equal(
+    (await post(base, freshKey())).status,
+    202,
+    "and content counts among posts without a key only",
+  );
+});
