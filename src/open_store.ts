@@ -19,6 +19,7 @@ import { Heartbeat } from "./store/heartbeat.ts";
 import { KeyStore } from "./store/keys.ts";
 import { PlanSnapshot } from "./store/plan_snapshot.ts";
 import { readReference, ReferenceReader } from "./store/reference.ts";
+import { searchSettings } from "./store/search.ts";
 import { describeError, Pool } from "./store/sql.ts";
 import { Totals } from "./store/totals.ts";
 import { Upkeep } from "./store/upkeep.ts";
@@ -29,6 +30,11 @@ const statementTimeoutMs = 9_000;
 // Several statements of a page must end within a request's 20 s, its page of the failure included.
 const consoleStatementTimeoutMs = 8_000;
 const consoleConnectionsMax = 2;
+// The search takes milliseconds; a page that takes this long is given up before the one who waits gives up.
+const searchTimeoutMs = 4_500;
+const opsConnectionsMax = 2;
+// Within the 20 s that a request has.
+const reportTimeoutMs = 15_000;
 // After an outage, a statement that is still silent this long sits on a dead connection.
 const renewGraceMs = 500;
 
@@ -48,6 +54,7 @@ export interface Store {
   /** Connections of the operator's pages. */
   readonly console: Pool;
   readonly checkouts: CheckoutStore;
+  readonly ops: OpsPools;
   /** `null` without an actions tier. */
   readonly delivery: Delivery | null;
   /** Finishes commits and deliveries under way, the latter for at most `graceMs`, and closes the connections. */
@@ -65,6 +72,15 @@ interface Pools {
   readonly plans: Pool;
   /** The operator's pages: a slow one must keep nobody waiting. */
   readonly console: Pool;
+  readonly ops: OpsPools;
+}
+
+/** What the operator reads as data, apart from what serves the public. */
+export interface OpsPools {
+  /** The search: planned along the indexes, answered in milliseconds. */
+  readonly search: Pool;
+  /** The report: it may take seconds, and nothing waits behind it. */
+  readonly report: Pool;
 }
 
 /**
@@ -117,6 +133,7 @@ export async function openStore(config: Config, log: Log): Promise<Store> {
       keys: new KeyStore(lookups, nowMs),
       forms: new FormStore(lookups, nowMs),
       totals,
+      ops: pools.ops,
       async close(graceMs) {
         await committer.idle();
         await delivery?.close(graceMs);
@@ -127,22 +144,13 @@ export async function openStore(config: Config, log: Log): Promise<Store> {
           beating.close(),
           upkeep.close(),
           accepts.close(),
-          lookups.close(),
-          background.close(),
-          pools.plans.close(),
-          pools.console.close(),
+          ...others(pools).map((pool) => pool.close()),
         ]);
       },
     };
   } catch (error) {
     plans.close();
-    await Promise.all([
-      accepts.close(),
-      lookups.close(),
-      background.close(),
-      pools.plans.close(),
-      pools.console.close(),
-    ]);
+    await Promise.all([accepts, ...others(pools)].map((pool) => pool.close()));
     throw error;
   }
 }
@@ -170,7 +178,29 @@ function openPools(
       statementTimeoutMs: consoleStatementTimeoutMs,
       isAway,
     }),
+    ops: {
+      search: new Pool({
+        databaseUrl,
+        name: "ops",
+        connectionsMax: opsConnectionsMax,
+        statementTimeoutMs: searchTimeoutMs,
+        isAway,
+        settings: searchSettings,
+      }),
+      report: new Pool({
+        databaseUrl,
+        name: "report",
+        connectionsMax: 1,
+        statementTimeoutMs: reportTimeoutMs,
+        isAway,
+      }),
+    },
   };
+}
+
+/** All but that of the commits. */
+function others({ lookups, background, plans, console: pages, ops }: Pools): Pool[] {
+  return [lookups, background, plans, pages, ops.search, ops.report];
 }
 
 function openPlans(pool: Pool, log: Log): PlanSnapshot {
@@ -194,10 +224,7 @@ function openHeartbeat(
       if (writable) {
         log.info("store_writable");
         pools.accepts.renew(renewGraceMs);
-        pools.lookups.renew(renewGraceMs);
-        pools.background.renew(renewGraceMs);
-        pools.plans.renew(renewGraceMs);
-        pools.console.renew(renewGraceMs);
+        for (const pool of others(pools)) pool.renew(renewGraceMs);
       } else {
         log.error("store_not_writable", { cause: describeError(cause) });
         committer.refuseWaiting();

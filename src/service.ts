@@ -23,6 +23,7 @@ import { listenAll, type Listeners, type PlacedSurface } from "./listen_all.ts";
 import type { Log } from "./log.ts";
 import { nowMs, openStore, type Store } from "./open_store.ts";
 import type { ConsoleParts } from "./ops/console/context.ts";
+import { refuseOps } from "./ops/reply.ts";
 import { opsRouter } from "./ops/router.ts";
 import { plansSurface } from "./plans_surface.ts";
 import bundle from "./playground/bundle.json" with { type: "json" };
@@ -111,8 +112,8 @@ function opsSurface({ opsListen }: Config, store: Store, state: State): PlacedSu
     surface: {
       name: "ops",
       hosts: [...new Set([host, ...(isLoopback ? ["localhost", "127.0.0.1", "[::1]"] : [])])],
-      router: opsRouter({ nowMs, console: consoleParts(store, state) }),
-      fault: notAccepting,
+      router: opsRouter({ nowMs, pool: store.ops.search, console: consoleParts(store, state) }),
+      fault: ({ requestId }) => refuseOps("not_available", requestId),
     },
     listen: opsListen,
     isPrivate: true,

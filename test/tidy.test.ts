@@ -33,6 +33,7 @@ const floors: Readonly<Record<string, readonly string[]>> = {
   forms: ["contract", "lead", "http", "store", "gate"],
   plans: ["contract", "lead", "http", "store", "gate"],
   site: ["contract", "http", "store"],
+  // The search takes a number and a name as the envelope does.
   ops: ["contract", "lead", "http", "store"],
   playground: ["contract", "lead", "http"],
   delivery: ["contract", "lead", "http", "store"],

@@ -12,9 +12,9 @@ import {
 } from "#src/store/admin/dead_letters.ts";
 import { readEvents, type StoredEvent } from "#src/store/admin/events.ts";
 import type { Pool } from "#src/store/sql.ts";
+import { attemptsJson, headingJson } from "#src/store/admin/event_json.ts";
 import { type Command, Refused, type Reply, WrongUsage } from "./command.ts";
-import { attemptsJson } from "./delivery.ts";
-import { contentJson, eventText, heading } from "./lead.ts";
+import { contentJson, eventText } from "./lead.ts";
 import { optionalTenantId } from "./tenant.ts";
 import { shortTime, table } from "./terminal.ts";
 import { parseCount } from "./values.ts";
@@ -86,7 +86,7 @@ const show: Command = {
     const { diedAt, reason, attempts } = event.delivery;
     return {
       json: {
-        ...heading(event),
+        ...headingJson(event),
         died_at: diedAt,
         reason,
         ...contentJson(event),

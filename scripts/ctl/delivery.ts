@@ -4,40 +4,9 @@
  * @module
  */
 
-import type { Attempt, Delivery } from "#src/store/admin/deliveries.ts";
+import type { Attempt } from "#src/store/admin/deliveries.ts";
 import type { StoredEvent } from "#src/store/admin/events.ts";
 import { record } from "./terminal.ts";
-
-/** The attempts as JSON has them. */
-export function attemptsJson(attempts: readonly Attempt[]) {
-  return attempts.map(({ number, at, outcome, status, reason, durationMs, spent }) => ({
-    number,
-    at,
-    outcome,
-    status,
-    reason,
-    duration_ms: durationMs,
-    spent,
-  }));
-}
-
-/** The member `delivery` of an event. */
-export function deliveryJson(delivery: Delivery) {
-  const { state } = delivery;
-  const attempts = attemptsJson(delivery.attempts);
-  switch (state) {
-    case "pending":
-      return { state, due_at: delivery.dueAt, reason: delivery.reason, attempts };
-    case "sending":
-      return { state, lease_until: delivery.leaseUntil, attempts };
-    case "held":
-    case "erased":
-    case "delivered":
-      return { state, attempts };
-    case "dead":
-      return { state, died_at: delivery.diedAt, reason: delivery.reason, attempts };
-  }
-}
 
 /** The story in order: accepted, each attempt, and what is next. */
 export function deliveryText(event: StoredEvent): string {

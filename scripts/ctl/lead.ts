@@ -5,8 +5,9 @@
  */
 
 import { type ListedEvent, listLeads, readEvents, type StoredEvent } from "#src/store/admin/events.ts";
+import { deliveryJson, foundJson, goneWord, headingJson, removedJson } from "#src/store/admin/event_json.ts";
 import { type Command, Refused, WrongUsage } from "./command.ts";
-import { deliveryJson, deliveryText, spaced } from "./delivery.ts";
+import { deliveryText, spaced } from "./delivery.ts";
 import { optionalTenantId } from "./tenant.ts";
 import { block, dollars, JsonText, record, table } from "./terminal.ts";
 import { parseCount, parseTime } from "./values.ts";
@@ -49,7 +50,7 @@ const list: Command = {
       );
       return {
         json: leads.map((lead) => ({
-          ...heading(lead),
+          ...headingJson(lead),
           delivery: { state: lead.state },
         })),
         text: leads.length < limit ? rows : `${rows}\n\nThe newest ${limit}; --limit N shows more.`,
@@ -92,52 +93,23 @@ the message names it.`,
   },
 };
 
-/** The members of an event that hold no content. */
-export function heading(event: Omit<ListedEvent, "state">) {
-  return {
-    event_id: event.eventId,
-    kind: event.kind,
-    tenant: event.tenant,
-    source: event.source,
-    received_at: event.receivedAt,
-    flags: event.flags,
-    idempotency_key: event.idempotencyKey,
-  };
-}
-
 function eventJson(event: StoredEvent) {
   return {
-    ...heading(event),
+    ...headingJson(event),
     ...foundJson(event),
     ...contentJson(event),
     delivery: deliveryJson(event.delivery),
   };
 }
 
-/** What was found of a form submission; nothing of a lead. */
-export function foundJson({ found }: StoredEvent) {
-  if (found === null) return {};
-  return {
-    form_key: found.formKey,
-    verdict: found.verdict,
-    score: found.score,
-    reasons: found.reasons,
-    released_at: found.releasedAt,
-  };
-}
-
 /** The members that hold the content of an event: all that was accepted, or what has removed it and when. */
 export function contentJson(event: StoredEvent) {
   return {
-    ...(event.lead === null ? { content: goneWord(event), removed_at: event.removed?.at ?? null } : {}),
+    ...removedJson(event),
     [contentName(event.kind)]: spliced(event.lead),
     extra: spliced(event.extra ?? "{}"),
     raw: event.raw,
   };
-}
-
-function goneWord({ removed }: StoredEvent): "erased" | "expired" {
-  return removed?.by === "retention" ? "expired" : "erased";
 }
 
 /** Stored JSON text as a part of the output; `null` where an erasure has left nothing. */

@@ -1,27 +1,54 @@
 /**
- * The operator's routes.
+ * The operator's routes. They answer on the operator's own listener and nowhere else.
  *
  * @module
  */
 
-import { json } from "../http/reply.ts";
+import type { Exchange, Handler, Reply } from "../http/exchange.ts";
 import { Router } from "../http/router.ts";
 import type { ConsoleParts } from "./console/context.ts";
 import { addConsole } from "./console/router.ts";
+import { Unavailable } from "../store/sql.ts";
+import type { Pool } from "../store/sql.ts";
+import { leadsHandler } from "./leads.ts";
+import { InvalidParameter } from "./parameters.ts";
+import { refuseOps } from "./reply.ts";
 
 /** What the routes work with. */
 export interface OpsParts {
   /** A monotonic clock in milliseconds. */
   readonly nowMs: () => number;
+  /** Connections of its own that plan as the search needs it (`searchSettings`). */
+  readonly pool: Pool;
   readonly console: ConsoleParts;
 }
 
-/** The surface's routes. */
+/** The surface's routes. Source: SPEC, Surfaces; DECISIONS, Forms. */
 export function opsRouter(parts: OpsParts): Router {
   const router = new Router({
-    notFound: ({ requestId }) => json(404, { error: "not_found", request_id: requestId }),
-    methodNotAllowed: ({ requestId }) => json(405, { error: "method_not_allowed", request_id: requestId }),
-  });
+    notFound: ({ requestId }) => refuseOps("not_found", requestId),
+    methodNotAllowed: ({ requestId }) => refuseOps("method_not_allowed", requestId),
+  })
+    .get("/v1/leads", answered(leadsHandler(parts.pool)));
   addConsole(router, parts.console);
   return router;
+}
+
+/** With an answer for what a handler of data throws: a wrong parameter, or a store that is away or takes too long. */
+export function answered(handler: Handler): Handler {
+  return async (exchange) => {
+    try {
+      return await handler(exchange);
+    } catch (error) {
+      return refusalOf(exchange, error);
+    }
+  };
+}
+
+function refusalOf({ requestId }: Exchange, error: unknown): Reply {
+  if (error instanceof InvalidParameter) {
+    return refuseOps("invalid_parameter", requestId, { parameter: error.parameter, message: error.message });
+  }
+  if (error instanceof Unavailable) return refuseOps("not_available", requestId);
+  throw error;
 }

@@ -29,6 +29,8 @@ export interface PoolOptions {
    * one without an answer all fail at once.
    */
   readonly isAway?: () => boolean;
+  /** Further settings of the server for these connections, such as the planner's. */
+  readonly settings?: Readonly<Record<string, string | number>>;
   /** Called with every notice of the severity WARNING that comes with a statement. */
   readonly onWarning?: (message: string) => void;
 }
@@ -141,6 +143,7 @@ export class Pool {
         statement_timeout: this.#options.statementTimeoutMs,
         // A statement whose client has gone is given up, even while it waits for a lock.
         client_connection_check_interval: 1_000,
+        ...this.#options.settings,
       },
     });
     if (known !== null) {

@@ -130,10 +130,14 @@ function foundSubmission(row: ContentRow): FoundSubmission | null {
   return formKey === null ? null : { formKey, verdict, score, reasons, releasedAt };
 }
 
-/** The events with these ids; `null` in the place of one that does not exist. */
+/**
+ * The events with these ids; `null` in the place of one that does not exist. Without the body as posted, `raw` is
+ * `null`: it may be as long as all else together.
+ */
 export async function readEvents(
   pool: Pool,
   eventIds: readonly string[],
+  { withRaw }: { readonly withRaw: boolean } = { withRaw: true },
 ): Promise<(StoredEvent | null)[]> {
   const rows = await pool.run(
     adminDeadlineMs,
@@ -142,7 +146,10 @@ export async function readEvents(
       select
         e.event_id, e.kind, t.slug as tenant, k.label as source, e.flags, e.idempotency_key,
         to_char(e.received_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as received_at,
-        e.lead::text as lead, e.extra, e.raw, e.removed_by, e.removed_at, f.form_key, s.verdict, s.score, s.reasons,
+        e.lead::text as lead, e.extra, ${
+        withRaw ? sql`e.raw` : sql`null::text as raw`
+      }, e.removed_by, e.removed_at,
+        f.form_key, s.verdict, s.score, s.reasons,
         to_char(s.released_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as released_at
       from event as e
       join tenant as t on t.id = e.tenant_id

@@ -1,0 +1,111 @@
+/**
+ * Query parameters, read strictly: what is misspelled, repeated or malformed is refused by name and never left out of
+ * what is asked.
+ *
+ * @module
+ */
+
+/** A parameter is wrong: 400. The message says what it takes. */
+export class InvalidParameter extends Error {
+  override readonly name = "InvalidParameter";
+  readonly parameter: string;
+
+  constructor(parameter: string, message: string) {
+    super(message);
+    this.parameter = parameter;
+  }
+}
+
+// A name is told back so that it can be found; no longer than any there is.
+const nameLengthMax = 64;
+
+/** The parameters of a request, each at most once. */
+export class Parameters {
+  readonly #values = new Map<string, string>();
+
+  /**
+   * Reads a query.
+   *
+   * @throws {InvalidParameter} for one that is not in `known`, comes twice or has no value
+   */
+  constructor(query: string, known: readonly string[]) {
+    for (const [name, value] of pairs(query)) {
+      const told = name.slice(0, nameLengthMax).toWellFormed();
+      if (!known.includes(name)) {
+        throw new InvalidParameter(told, `There is no such parameter; there are ${known.join(", ")}`);
+      }
+      if (this.#values.has(name)) throw new InvalidParameter(told, "It is there twice");
+      if (value.includes("\0")) throw new InvalidParameter(told, "It has a character that no text has");
+      if (value.trim() === "") throw new InvalidParameter(told, "It has no value");
+      this.#values.set(name, value);
+    }
+  }
+
+  /** As sent, or `null`. */
+  text(name: string): string | null {
+    return this.#values.get(name) ?? null;
+  }
+
+  /** One of a few words, or `null`. */
+  word<T extends string>(name: string, words: readonly T[]): T | null {
+    const value = this.text(name);
+    if (value === null) return null;
+    const word = words.find((one) => one === value);
+    if (word === undefined) throw new InvalidParameter(name, `It is one of ${words.join(", ")}`);
+    return word;
+  }
+
+  /** A whole number within bounds, or `otherwise`. */
+  count(name: string, { most, otherwise }: { readonly most: number; readonly otherwise: number }): number {
+    const value = this.text(name);
+    if (value === null) return otherwise;
+    const count = /^[1-9]\d{0,8}$/.test(value) ? Number(value) : 0;
+    if (count < 1 || count > most) throw new InvalidParameter(name, `It is a whole number from 1 to ${most}`);
+    return count;
+  }
+
+  /** A time as ISO 8601 in UTC, or `null`. A day alone is its beginning. */
+  time(name: string): string | null {
+    const value = this.text(name);
+    if (value === null) return null;
+    const time = parseTime(value);
+    if (time === null) {
+      throw new InvalidParameter(
+        name,
+        "It is a day or a time of ISO 8601, such as 2026-11-20 or 2026-11-20T14:00:00Z",
+      );
+    }
+    return time;
+  }
+}
+
+/** The pairs of a query; a plus sign is a space. What is no UTF-8 becomes U+FFFD, and matches nothing. */
+function pairs(query: string): Iterable<[string, string]> {
+  return new URLSearchParams(query);
+}
+
+const timeShape = /^(\d{4}-\d{2}-\d{2})(?:T(\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?)(Z|[+ -]\d{2}:?\d{2})?)?$/i;
+
+/**
+ * Reads a day or a time. Chosen: without an offset it is UTC, as everything that the service shows; a space for the
+ * plus sign of an offset is taken, because that is what a query makes of it.
+ */
+function parseTime(text: string): string | null {
+  const parts = timeShape.exec(text.trim());
+  if (parts === null) return null;
+  const [, day = "", clock = "00:00", offset = "Z"] = parts;
+  const midnight = new Date(`${day}T00:00:00Z`);
+  // February 30 would be March 2.
+  if (Number.isNaN(midnight.getTime()) || midnight.toISOString().slice(0, 10) !== day) return null;
+  const zone = /^z$/i.test(offset) ? "Z" : offset.replace(" ", "+").replace(/(\d{2}):?(\d{2})$/, "$1:$2");
+  const time = new Date(`${day}T${clock}${zone}`);
+  if (Number.isNaN(time.getTime()) || time.getTime() < 0) return null;
+  return time.toISOString();
+}
+
+/** Refuses a span that holds nothing. */
+export function requireSpan(since: string | null, until: string | null): void {
+  if (since !== null && until !== null && since >= until) {
+    throw new InvalidParameter("until", "It is not after since");
+  }
+}

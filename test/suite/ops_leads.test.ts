@@ -1,0 +1,230 @@
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import { get, send } from "../support/client.ts";
+import { until } from "../support/until.ts";
+import { freshKey, lead, World } from "./world.ts";
+
+const world = await World.open();
+after(() => world.close());
+const server = await world.start();
+const ops = server.urls.ops as string;
+const localAddress = "127.0.0.1";
+
+const leadsOf = (query: string) => get(`${ops}/v1/leads${query}`, { localAddress });
+
+async function found(query: string): Promise<string[]> {
+  const answer = await leadsOf(query);
+  assert.equal(answer.status, 200, answer.text);
+  return answer.json.leads.map((one: { event_id: string }) => one.event_id);
+}
+
+async function accepted(key: { text: string }, body: Record<string, unknown>): Promise<string> {
+  const answer = await world.intake({ key: key.text, body, headers: { "Idempotency-Key": freshKey() } });
+  assert.equal(answer.status, 202, answer.text);
+  return answer.json.event_id;
+}
+
+test("GET /v1/leads lists what was accepted, the newest first, with every member that was stored", async () => {
+  const key = await world.issue();
+  const first = await accepted(key, lead());
+  const body = lead({ phone: "+44 20 7946 0958", cost: 12.5, numbers: "kept" });
+  const second = await accepted(key, { ...body, project_area: "moat" });
+  const answer = await leadsOf(`?tenant=${key.tenant.slug}`);
+  const [newest, oldest] = answer.json.leads;
+  assert.deepEqual([newest.event_id, oldest.event_id], [second, first]);
+  assert.equal(answer.json.next_cursor, null);
+  const { received_at: receivedAt, idempotency_key: idempotencyKey, ...rest } = newest;
+  assert.match(receivedAt, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+  assert.match(idempotencyKey, /^suite:/);
+  const stored = (await world.event(second)).lead;
+  assert.deepEqual(rest, {
+    event_id: second,
+    kind: "lead",
+    tenant: key.tenant.slug,
+    source: key.label,
+    flags: ["phone_unnormalized", "project_area_unknown", "extra_fields_preserved"],
+    state: "pending",
+    delivery: { state: "pending", due_at: rest.delivery.due_at, reason: "no_route", attempts: [] },
+    lead: stored,
+    extra: { numbers: "kept" },
+  });
+  assert.equal(stored.cost_cents, 1250);
+});
+
+test("what was posted with more digits than a number holds is shown as it was sent", async () => {
+  const key = await world.issue();
+  const { first_name, last_name, phone } = lead();
+  const sent =
+    `{"first_name":"${first_name}","last_name":"${last_name}","phone":"${phone}","n":12345678901234567890.10}`;
+  const answer = await world.intake({ key: key.text, body: sent });
+  assert.equal(answer.status, 202);
+  const { text } = await leadsOf(`?source=${key.label}`);
+  assert.match(text, /"extra":\{"n":12345678901234567890\.10\}/);
+});
+
+test("every filter finds its leads and no others", async () => {
+  const key = await world.issue();
+  const other = await world.issue({ tenant: key.tenant });
+  const person = { last_name: "Ñandú Zmarker", phone: "(415) 555-0171", email: "Someone.Rare@Example.org" };
+  const rare = await accepted(key, lead(person));
+  const flagged = await accepted(other, lead({ country: "Atlantis" }));
+  const tenant = `tenant=${key.tenant.slug}`;
+  const { received_at: at } = (await world.event(rare)) as unknown as { received_at: Date };
+  const later = new Date(at.getTime() + 1).toISOString();
+  const cases: [string, string[]][] = [
+    [tenant, [flagged, rare]],
+    [`source=${other.label}`, [flagged]],
+    [`${tenant}&kind=lead`, [flagged, rare]],
+    [`${tenant}&kind=form`, []],
+    [`${tenant}&flag=country_unrecognized`, [flagged]],
+    [`${tenant}&state=pending`, [flagged, rare]],
+    [`${tenant}&state=dead`, []],
+    [`${tenant}&state=held`, []],
+    [`${tenant}&state=erased`, []],
+    [`${tenant}&phone=415.555.0171`, [rare]],
+    ["phone=%2B14155550171", [rare]],
+    ["phone=+1+415+555+0171", [rare]],
+    ["phone=4155550172", []],
+    ["email=someone.rare%40EXAMPLE.org", [rare]],
+    ["last_name=%C3%B1an", [rare]],
+    ["last_name=%C3%91AND%C3%9A%20%20zm", [rare]],
+    ["last_name=andu", []],
+    [`${tenant}&until=${later}`, [rare]],
+    [`${tenant}&since=${later}`, at.getTime() === 0 ? [] : [flagged]],
+    [`${tenant}&since=2020-01-01&until=2020-01-02`, []],
+    [`${tenant}&since=2020-01-01T00:00:00+02:00`, [flagged, rare]],
+    ["tenant=nobody", []],
+  ];
+  for (const [query, expected] of cases) assert.deepEqual(await found(`?${query}`), expected, query);
+});
+
+test("a lead that was erased is found by its tenant and by nothing of the person, and says what has become of it", async () => {
+  const key = await world.issue();
+  const id = await accepted(key, lead({ phone: "(415) 555-0188" }));
+  assert.deepEqual(await found("?phone=4155550188"), [id]);
+  await world.sql`delete from outbox where event_id = ${id}`;
+  await world.sql`
+    update event set lead = null, extra = null, raw = null, removed_at = now(), removed_by = 'erasure'
+    where event_id = ${id}`;
+  assert.deepEqual(await found("?phone=4155550188"), []);
+  const { json } = await leadsOf(`?tenant=${key.tenant.slug}&state=erased`);
+  const [erased] = json.leads;
+  assert.deepEqual([erased.event_id, erased.state, erased.content, erased.lead], [
+    id,
+    "erased",
+    "erased",
+    null,
+  ]);
+});
+
+test("a cursor goes on where the page ended, and belongs to its question", async () => {
+  const key = await world.issue();
+  const ids: string[] = [];
+  for (let n = 0; n < 5; n += 1) ids.unshift(await accepted(key, lead()));
+  const tenant = `tenant=${key.tenant.slug}`;
+  const pages: string[][] = [];
+  let cursor: string | null = "";
+  while (cursor !== null) {
+    const { json } = await leadsOf(`?${tenant}&limit=2${cursor === "" ? "" : `&cursor=${cursor}`}`);
+    pages.push(json.leads.map((one: { event_id: string }) => one.event_id));
+    cursor = json.next_cursor;
+  }
+  assert.deepEqual(pages, [ids.slice(0, 2), ids.slice(2, 4), ids.slice(4)]);
+
+  const { json } = await leadsOf(`?${tenant}&limit=2`);
+  const good: string = json.next_cursor;
+  assert.match(good, /^[\w-]+$/);
+  // With another limit it is the same question.
+  assert.deepEqual(await found(`?${tenant}&limit=1&cursor=${good}`), ids.slice(2, 3));
+  const damaged = [
+    good.slice(1),
+    `${good}A`,
+    good.replace(/.$/, (last) => last === "A" ? "B" : "A"),
+    "x",
+    "%00",
+  ];
+  for (
+    const wrong of [
+      ...damaged.map((one) => `${tenant}&cursor=${one}`),
+      `cursor=${good}`,
+      `${tenant}&kind=lead&cursor=${good}`,
+    ]
+  ) {
+    const answer = await leadsOf(`?${wrong}`);
+    assert.equal(answer.status, 400, wrong);
+    assert.equal(answer.json.parameter, "cursor");
+  }
+});
+
+test("a parameter that is unknown, repeated, empty or wrong is 400 and named, and nothing of it is left out", async () => {
+  const cases: [string, string][] = [
+    ["tenants=a", "tenants"],
+    ["Tenant=a", "Tenant"],
+    ["tenant=a&tenant=a", "tenant"],
+    ["tenant=", "tenant"],
+    ["tenant", "tenant"],
+    ["kind=leads", "kind"],
+    ["flag=unknown", "flag"],
+    ["state=gone", "state"],
+    ["since=yesterday", "since"],
+    ["since=2026-02-30", "since"],
+    ["since=2026-01-01T25:00:00Z", "since"],
+    ["until=1", "until"],
+    ["since=2026-01-02&until=2026-01-02", "until"],
+    ["limit=0", "limit"],
+    ["limit=501", "limit"],
+    ["limit=1.5", "limit"],
+    ["limit=-1", "limit"],
+    [`phone=${"1".repeat(65)}`, "phone"],
+    [`last_name=${"x".repeat(101)}`, "last_name"],
+    [`email=${"x".repeat(255)}`, "email"],
+    ["last_name=%01", "last_name"],
+    ["source=a%00", "source"],
+    [`${"n".repeat(200)}=1`, "n".repeat(64)],
+    ["a%22%3Cscript%3E=1", 'a"<script>'],
+  ];
+  for (const [query, parameter] of cases) {
+    const answer = await leadsOf(`?${query}`);
+    assert.equal(answer.status, 400, query);
+    assert.deepEqual(Object.keys(answer.json), ["error", "parameter", "message", "request_id"]);
+    assert.equal(answer.json.error, "invalid_parameter");
+    assert.equal(answer.json.parameter, parameter);
+    assert.equal(answer.json.request_id, answer.headers["x-request-id"]);
+  }
+});
+
+test("what is odd but no mistake is taken as text and finds nothing", async () => {
+  for (
+    const query of [
+      "tenant=%27%20or%201=1--",
+      "email=%F0%9F%98%80",
+      "phone=%FF",
+      "last_name=%25_",
+      "tenant=%ED%A0%80",
+    ]
+  ) {
+    assert.deepEqual(await found(`?${query}`), [], query);
+  }
+});
+
+test("HEAD answers as GET without a body; other methods are 405 and change nothing", async () => {
+  const head = await send(`${ops}/v1/leads`, { method: "HEAD", localAddress });
+  assert.deepEqual([head.status, head.text], [200, ""]);
+  for (const method of ["POST", "PUT", "DELETE", "PATCH", "OPTIONS"]) {
+    const answer = await send(`${ops}/v1/leads`, { method, localAddress });
+    assert.equal(answer.status, 405, method);
+    assert.equal(answer.headers.allow, "GET, HEAD");
+    assert.equal(answer.headers["access-control-allow-origin"], undefined);
+  }
+});
+
+test("neither what was searched nor what was found gets into the log", async () => {
+  const key = await world.issue();
+  await accepted(key, lead({ email: "q9secret@example.org" }));
+  const headers = { "X-Request-Id": "searched" };
+  const answer = await get(`${ops}/v1/leads?email=q9secret@example.org`, { localAddress, headers });
+  assert.equal(answer.json.leads.length, 1);
+  const line = await until(() => server.logs.find((one) => one.request_id === "searched"));
+  assert.deepEqual([line.surface, line.route, line.status], ["ops", "/v1/leads", 200]);
+  assert.doesNotMatch(server.output.stdout, /q9secret/);
+});
