@@ -5,6 +5,8 @@
  * @module
  */
 
+import type { Source } from "./source.ts";
+
 /** The outcome of reading a request body with a cap. */
 export type Body =
   | { readonly kind: "complete"; readonly bytes: Uint8Array }
@@ -42,11 +44,14 @@ export interface Reply {
   readonly status: number;
   /** Names in their usual spelling, values as Latin-1 text. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Text goes out as UTF-8; a stream is closed when the client goes away. */
-  readonly body: string | Uint8Array | ReadableStream<Uint8Array> | null;
   /**
-   * The length of a stream in bytes, when it is known, and that of a body which the answer to a HEAD leaves out.
-   * A stream that turns out to have another length is cut off: the client sees that it has not all of it.
+   * Text goes out as UTF-8. A stream or source is cancelled when the client goes away, and asked for more when the
+   * client has taken what it gave before.
+   */
+  readonly body: string | Uint8Array | ReadableStream<Uint8Array> | Source | null;
+  /**
+   * The length of a stream or source in bytes, when it is known, and that of a body which the answer to a HEAD leaves
+   * out. One that turns out to have another length is cut off: the client sees that it has not all of it.
    */
   readonly length?: number;
 }

@@ -7,7 +7,7 @@
 import { realpath, stat } from "node:fs/promises";
 import { join, sep } from "node:path";
 import { FileChanged, FileVersion, isSame, openFile, settledStat } from "./file_version.ts";
-import { streamRange } from "./file_stream.ts";
+import { FileSource } from "./file_stream.ts";
 import { Kept } from "./kept.ts";
 import type { ByteRange } from "./range.ts";
 import { Rounds } from "./rounds.ts";
@@ -19,7 +19,7 @@ export type Found =
   /** Nothing, or nothing that is served: a device, a link that leads out, a file that may not be read. */
   | { readonly kind: "none" };
 
-/** A range up to this length, or a whole file, is read at once; what is longer is a stream. */
+/** A range up to this length, or a whole file, is read at once; what is longer comes in pieces. */
 const wholeBytesMax = 128 * 1024;
 /** Files whose tag is remembered; a tag costs reading the whole file. */
 const versionsMax = 4_096;
@@ -70,16 +70,16 @@ export class FileFolder {
   }
 
   /**
-   * The bytes of a range: a stream when they are many, which must be read to its end or cancelled.
+   * The bytes of a range: a source when they are many, which must be taken to its end or cancelled.
    *
    * @throws {FileChanged} when the file is not this version of it any longer: find it again
    */
-  async body(file: FileVersion, range: ByteRange): Promise<Uint8Array | ReadableStream<Uint8Array>> {
+  async body(file: FileVersion, range: ByteRange): Promise<Uint8Array | FileSource> {
     const kept = this.#contents.get(file);
     if (kept !== undefined) return kept.subarray(range.start, range.end);
     if (file.size === 0) return new Uint8Array(0);
     await file.acquire();
-    if (range.end - range.start > wholeBytesMax) return streamRange(file, range);
+    if (range.end - range.start > wholeBytesMax) return new FileSource(file, range);
     try {
       if (file.size > wholeBytesMax) return await file.bytes(range);
       const bytes = await file.bytes({ start: 0, end: file.size });

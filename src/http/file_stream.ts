@@ -4,96 +4,97 @@
  * @module
  */
 
-import type { FileVersion } from "./file_version.ts";
+import { read } from "node:fs";
+import { FileChanged, type FileVersion } from "./file_version.ts";
+import { Pieces } from "./pieces.ts";
 import type { ByteRange } from "./range.ts";
+import { type Sink, Source } from "./source.ts";
 
-/** Big pieces for a few downloads, small ones when there are many: what all of them hold stays bounded. */
-export class PieceBudget {
-  readonly #bytes: number;
-  #held = 0;
+// Deno.serve takes pieces, 64 KiB of them, before the client has taken the one before: they are not ours again then.
+const takesAhead = "Deno" in globalThis;
+/** 1,000 clients that stop reading hold 22 MiB together, each further one 16 KiB. */
+const pieces = new Pieces({ largeMax: takesAhead ? 0 : 128, reuses: !takesAhead });
 
-  /** All downloads together hold about so many bytes, and `pieceBytesMin` each at least. */
-  constructor(bytes: number) {
-    this.#bytes = bytes;
+/**
+ * A range of a file. The version must have been acquired for it, and is released when the source ends, fails or is
+ * cancelled. It fails with {@linkcode FileChanged} rather than give bytes of another state of the file. Nothing
+ * is read ahead of the client.
+ */
+export class FileSource extends Source {
+  readonly #version: FileVersion;
+  readonly #end: number;
+  #at: number;
+  #piece: Uint8Array | null = null;
+  /** How much of the piece there is to read, and how much is read. */
+  #wanted = 0;
+  #filled = 0;
+  #sink: Sink | null = null;
+  #isOver = false;
+
+  constructor(version: FileVersion, { start, end }: ByteRange) {
+    super();
+    this.#version = version;
+    this.#at = start;
+    this.#end = end;
   }
 
-  /** The bytes of the pieces that are held. */
-  get held(): number {
-    return this.#held;
+  next(sink: Sink): void {
+    if (this.#isOver) return;
+    if (this.#piece !== null) pieces.give(this.#piece);
+    this.#piece = null;
+    const left = this.#end - this.#at;
+    if (left === 0) {
+      this.#close();
+      sink.end();
+      return;
+    }
+    this.#piece = pieces.take(left);
+    this.#wanted = Math.min(left, this.#piece.length);
+    this.#filled = 0;
+    this.#sink = sink;
+    this.#read();
   }
 
-  /** How many bytes the next piece may have; held until they are given back. */
-  take(bytesMax: number): number {
-    const share = Math.floor((this.#bytes - this.#held) / shares / pieceBytesMin) * pieceBytesMin;
-    const bytes = Math.min(bytesMax, pieceBytesMax, Math.max(pieceBytesMin, share));
-    this.#held += bytes;
-    return bytes;
+  cancel(): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    // The descriptor is not closed under a read, which sees to it when it is through.
+    if (this.#sink === null) this.#close();
   }
 
-  /** The client has taken a piece, or is gone. */
-  give(bytes: number): void {
-    this.#held -= bytes;
+  #read(): void {
+    const piece = this.#piece as Uint8Array;
+    const { fd } = this.#version;
+    read(fd, piece, this.#filled, this.#wanted - this.#filled, this.#at + this.#filled, this.#arrived);
+  }
+
+  // One function for all pieces.
+  readonly #arrived = (error: unknown, bytesRead: number): void => {
+    if (this.#isOver) return this.#close();
+    this.#filled += bytesRead;
+    const failure = error ?? (bytesRead === 0 || !this.#version.isUnchanged() ? changed() : null);
+    const sink = this.#sink as Sink;
+    if (failure !== null) {
+      this.#close();
+      sink.fail(failure);
+    } else if (this.#filled < this.#wanted) {
+      this.#read();
+    } else {
+      this.#sink = null;
+      this.#at += this.#wanted;
+      sink.piece((this.#piece as Uint8Array).subarray(0, this.#wanted));
+    }
+  };
+
+  #close(): void {
+    this.#isOver = true;
+    this.#sink = null;
+    if (this.#piece !== null) pieces.give(this.#piece);
+    this.#piece = null;
+    this.#version.release();
   }
 }
 
-// A client that takes less than a piece within the listener's bound for stalled readers loses its download:
-// with 20 s that is 0.8 KB/s for the smallest and 13 KB/s for the largest, which are for a quiet server.
-const pieceBytesMin = 16 * 1024;
-const pieceBytesMax = 256 * 1024;
-/** Part of what is left of the budget that one piece may take. */
-const shares = 32;
-/** 1,000 clients that stop reading hold 32 MiB together, each further one 16 KiB. */
-const budget = new PieceBudget(32 * 1024 * 1024);
-
-/**
- * A stream of the range. The version must have been acquired for it, and is released when the stream ends, fails
- * or is cancelled. It fails with what {@linkcode FileVersion.bytes} throws, so that no bytes of another state of
- * the file follow. Nothing is read ahead of the client.
- */
-export function streamRange(version: FileVersion, { start, end }: ByteRange): ReadableStream<Uint8Array> {
-  let at = start;
-  let held = 0;
-  let isReading = false;
-  let isOver = false;
-  const giveBack = () => {
-    budget.give(held);
-    held = 0;
-  };
-  const finish = () => {
-    // The descriptor is not closed under a read.
-    if (isReading) return;
-    giveBack();
-    version.release();
-  };
-  return new ReadableStream({
-    async pull(controller) {
-      giveBack();
-      if (at === end) {
-        isOver = true;
-        finish();
-        controller.close();
-        return;
-      }
-      held = budget.take(end - at);
-      isReading = true;
-      try {
-        const bytes = await version.bytes({ start: at, end: at + held });
-        isReading = false;
-        if (isOver) return finish();
-        at += held;
-        controller.enqueue(bytes);
-      } catch (error) {
-        isReading = false;
-        finish();
-        if (isOver) return;
-        isOver = true;
-        throw error;
-      }
-    },
-    cancel() {
-      if (isOver) return;
-      isOver = true;
-      finish();
-    },
-  }, { highWaterMark: 0 });
+function changed(): FileChanged {
+  return new FileChanged("The file has changed while it was sent");
 }

@@ -14,8 +14,9 @@ import type { Body, Reply } from "./exchange.ts";
 import { NodeBody } from "./node_body.ts";
 import type { Connection, Connections } from "./node_connection.ts";
 import { headerValue, requestHost, scanHeaders } from "./node_headers.ts";
-import { pump } from "./node_pump.ts";
+import { Pump } from "./node_pump.ts";
 import { dropBody, headersOf, isBodiless } from "./reply.ts";
+import { type Source, sourceOf } from "./source.ts";
 import { parseTarget } from "./target.ts";
 
 /** Node's request, of either protocol. */
@@ -56,7 +57,7 @@ export class NodeExchange extends EdgeExchange implements Timed {
   #isLogged = false;
   #status = 0;
   #bytes = 0;
-  #reader: ReadableStreamDefaultReader<Uint8Array> | null = null;
+  #source: Source | null = null;
   #isFinished = false;
 
   constructor(
@@ -156,7 +157,7 @@ export class NodeExchange extends EdgeExchange implements Timed {
     this.#isClosed = true;
     this.#connections.ended(this);
     this.#body?.cut();
-    this.#reader?.cancel().catch(() => {});
+    this.#source?.cancel();
     if (this.#isSent) this.#finish(!this.#response.writableFinished);
   }
 
@@ -180,14 +181,16 @@ export class NodeExchange extends EdgeExchange implements Timed {
       dropBody(body);
       body = null;
     }
-    if (body instanceof ReadableStream) {
-      this.#stream(body, length);
+    const source = sourceOf(body);
+    if (source !== null) {
+      this.#pump(source, length);
       return;
     }
-    this.#bytes = body === null ? 0 : length as number;
-    if (isUnread) this.#answerEarly(body);
-    else if (body === null) this.#response.end();
-    else this.#response.end(body, "latin1");
+    const bytes = body as string | Uint8Array | null;
+    this.#bytes = bytes === null ? 0 : length as number;
+    if (isUnread) this.#answerEarly(bytes);
+    else if (bytes === null) this.#response.end();
+    else this.#response.end(bytes, "latin1");
   }
 
   #mustClose(isUnread: boolean): boolean {
@@ -221,22 +224,21 @@ export class NodeExchange extends EdgeExchange implements Timed {
     this.#body?.discard(() => isHttp2 || response.end());
   }
 
-  async #stream(body: ReadableStream<Uint8Array>, length: number | null): Promise<void> {
+  #pump(source: Source, length: number | null): void {
     const { requests, stalls } = this.#connections;
-    this.#reader = body.getReader();
+    this.#source = source;
     requests.remove(this);
     stalls.add(this, performance.now());
-    const onChunk = (bytes: number): void => {
+    const onPiece = (bytes: number): void => {
       this.#bytes += bytes;
       stalls.remove(this);
       if (!this.#isClosed) stalls.add(this, performance.now());
     };
-    try {
-      await pump(this.#reader, { response: this.#response, length, onChunk });
-    } catch (error) {
+    const onFailure = (error: unknown): void => {
       this.edge.report(error, this);
       this.destroy();
-    }
+    };
+    new Pump(source, { response: this.#response, length, onPiece, onFailure });
   }
 
   /** A reply could not be written: the surface's fault reply goes out, if that still can. */

@@ -1,51 +1,69 @@
 /**
- * Sends a stream as the body of one of Node's responses, no faster than the client takes it.
+ * Sends a source as the body of one of Node's responses, no faster than the client takes it.
  *
  * @module
  */
 
 import type { ServerResponse } from "node:http";
+import type { Sink, Source } from "./source.ts";
 
-/** A stream has not the length that was announced. */
+/** A body has not the length that was announced. */
 export class WrongLength extends Error {
   override readonly name = "WrongLength";
 }
 
-/**
- * Reads to the end, or until the reader is cancelled. `onChunk` is told the length of each chunk before it is
- * written. Rejects with what the stream fails with, and with {@linkcode WrongLength} when it has not the
- * `length` that was announced; the response is unfinished then.
- */
-export async function pump(
-  reader: ReadableStreamDefaultReader<Uint8Array>,
-  options: { response: ServerResponse; length: number | null; onChunk: (bytes: number) => void },
-): Promise<void> {
-  const { response, length, onChunk } = options;
-  let sent = 0;
-  while (true) {
-    const { done, value } = await reader.read();
-    if (done) break;
-    sent += value.byteLength;
-    // Bytes beyond it would be taken for the next response.
-    if (length !== null && sent > length) throw new WrongLength("The stream is longer than announced");
-    onChunk(value.byteLength);
-    if (!response.write(value) && !response.destroyed) await writable(response);
-  }
-  // A cancelled reader is at its end too: its response is closed.
-  if (length !== null && sent < length && !response.destroyed) {
-    throw new WrongLength("The stream is shorter than announced");
-  }
-  response.end();
+/** What a {@linkcode Pump} works with. */
+export interface PumpOptions {
+  readonly response: ServerResponse;
+  /** Announced; `null` when it is not. */
+  readonly length: number | null;
+  /** Told the length of each piece before it is written. */
+  readonly onPiece: (bytes: number) => void;
+  /**
+   * Told what the source fails with, and {@linkcode WrongLength} when it has not the announced length; the response
+   * is unfinished then.
+   */
+  readonly onFailure: (error: unknown) => void;
 }
 
-function writable(response: ServerResponse): Promise<void> {
-  return new Promise((resolve) => {
-    const done = (): void => {
-      response.off("drain", done);
-      response.off("close", done);
-      resolve();
-    };
-    response.on("drain", done);
-    response.on("close", done);
-  });
+/** Begins to send, and goes on until the source ends or is cancelled. */
+export class Pump implements Sink {
+  readonly #source: Source;
+  readonly #options: PumpOptions;
+  #sent = 0;
+  // The kernel has the piece, or the response is closed: its source is cancelled then.
+  readonly #written = (error?: Error | null): void => {
+    if (!error && !this.#options.response.destroyed) this.#source.next(this);
+  };
+
+  constructor(source: Source, options: PumpOptions) {
+    this.#source = source;
+    this.#options = options;
+    source.next(this);
+  }
+
+  piece(bytes: Uint8Array): void {
+    const { response, length, onPiece } = this.#options;
+    if (response.destroyed) return;
+    this.#sent += bytes.byteLength;
+    // What is beyond the length would be taken for the next response.
+    if (length !== null && this.#sent > length) return this.#abandon("longer");
+    onPiece(bytes.byteLength);
+    response.write(bytes, this.#written);
+  }
+
+  end(): void {
+    const { response, length } = this.#options;
+    if (response.destroyed) return;
+    if (length !== null && this.#sent < length) this.#abandon("shorter");
+    else response.end();
+  }
+
+  fail(error: unknown): void {
+    this.#options.onFailure(error);
+  }
+
+  #abandon(how: string): void {
+    this.#options.onFailure(new WrongLength(`The body is ${how} than announced`));
+  }
 }

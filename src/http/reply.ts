@@ -6,6 +6,7 @@
 
 import { Buffer } from "node:buffer";
 import type { Reply } from "./exchange.ts";
+import { Source } from "./source.ts";
 
 /** `Cache-Control` of what must be asked for again each time. */
 export const noStore = "no-store";
@@ -52,9 +53,10 @@ export function isBodiless(status: number): boolean {
   return status === 204 || status === 304 || status < 200;
 }
 
-/** Lets go of a body that will not be sent; a stream is cancelled so that its source is closed. */
+/** Lets go of a body that will not be sent: what it has open is closed. */
 export function dropBody(body: Reply["body"]): void {
-  if (body instanceof ReadableStream && !body.locked) body.cancel().catch(() => {});
+  if (body instanceof Source) body.cancel();
+  else if (body instanceof ReadableStream && !body.locked) body.cancel().catch(() => {});
 }
 
 /**

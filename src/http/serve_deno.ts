@@ -14,6 +14,7 @@ import { Edge } from "./edge.ts";
 import type { Reply } from "./exchange.ts";
 import type { Listener, ListenOptions } from "./options.ts";
 import { dropBody, isBodiless, lengthOf } from "./reply.ts";
+import { type Source, sourceOf } from "./source.ts";
 
 /** Listens with Deno.serve. Throws what binding the address throws. */
 export function serveDeno(options: ListenOptions): Promise<Listener> {
@@ -81,10 +82,11 @@ function respond(
   },
 ): Response {
   let bytes = 0;
-  const onChunk = (length: number) => bytes += length;
-  const sent: Reply = reply.body instanceof ReadableStream
-    ? { ...reply, body: watched(reply.body, { exchange, stalls: how.stalls, onChunk }) }
-    : reply;
+  const onPiece = (length: number) => bytes += length;
+  const source = sourceOf(reply.body);
+  const sent: Reply = source === null
+    ? reply
+    : { ...reply, body: watched(source, { exchange, stalls: how.stalls, onPiece }) };
   const built = build(exchange, sent, how.isClosing);
   bytes += built.bytes;
   const { status } = built.response;
@@ -94,57 +96,59 @@ function respond(
 }
 
 /**
- * The same stream, whose chunks are counted and whose cancelling is noticed: `completed` does not tell. A client
- * that takes nothing for too long, or a source that gives nothing, ends it; Deno closes the connection when it next
- * looks at it.
+ * The source as a stream, whose pieces are counted and whose cancelling is noticed: `completed` does not tell. A
+ * client that takes nothing for too long, or a source that gives nothing, ends it; Deno closes the connection when
+ * it next looks at it.
  */
 function watched(
-  stream: ReadableStream<Uint8Array>,
+  source: Source,
   options: {
     exchange: DenoExchange;
     stalls: Deadlines<DenoExchange>;
-    onChunk: (bytes: number) => void;
+    onPiece: (bytes: number) => void;
   },
 ): ReadableStream<Uint8Array> {
-  const { exchange, stalls, onChunk } = options;
-  const reader = stream.getReader();
+  const { exchange, stalls, onPiece } = options;
   const wait = () => {
     stalls.remove(exchange);
     stalls.add(exchange, performance.now());
   };
+  const stop = () => {
+    stalls.remove(exchange);
+    exchange.isGone = true;
+    source.cancel();
+  };
   return new ReadableStream({
     start(controller) {
       exchange.cut = () => {
-        exchange.isGone = true;
+        stop();
         controller.error(new Error("The client has stalled"));
-        reader.cancel().catch(() => {});
       };
       wait();
     },
-    async pull(controller) {
+    pull(controller) {
       wait();
-      try {
-        const { done, value } = await reader.read();
-        if (exchange.isGone) return;
-        if (!done) {
-          onChunk(value.byteLength);
-          controller.enqueue(value);
-          return;
-        }
-      } catch (error) {
-        stalls.remove(exchange);
-        exchange.isGone = true;
-        exchange.edge.report(error, exchange);
-        throw error;
-      }
-      stalls.remove(exchange);
-      controller.close();
+      const { promise, resolve, reject } = Promise.withResolvers<void>();
+      source.next({
+        piece(bytes) {
+          onPiece(bytes.byteLength);
+          controller.enqueue(bytes);
+          resolve();
+        },
+        end() {
+          stalls.remove(exchange);
+          controller.close();
+          resolve();
+        },
+        fail(error) {
+          stop();
+          exchange.edge.report(error, exchange);
+          reject(error);
+        },
+      });
+      return promise;
     },
-    cancel() {
-      stalls.remove(exchange);
-      exchange.isGone = true;
-      return reader.cancel();
-    },
+    cancel: stop,
   }, { highWaterMark: 0 });
 }
 

@@ -74,7 +74,7 @@ for (const place of ["node", "deno"] as Place[]) {
       assert.equal(text(await read(port, "/%6eotes.txt")), "0123456789");
     });
 
-    test("what is not there is answered 404 with the folder's own page", async () => {
+    test("what is not there is answered 404 with the folder's own page", async (t) => {
       for (
         const path of [
           "/none",
@@ -94,11 +94,11 @@ for (const place of ["node", "deno"] as Place[]) {
         assert.equal(answer.headers["etag"], undefined);
       }
       const bare = await startApp(place, { folder: makeFolder() });
+      t.after(() => bare.close());
       assert.equal((await read(bare.port, "/")).status, 404);
-      await bare.close();
       const none = await startApp(place, { folder: join(folder, "none") });
+      t.after(() => none.close());
       assert.equal((await read(none.port, "/")).status, 404);
-      await none.close();
     });
 
     test("no path leads out of the folder, or to what is hidden in it", async () => {
@@ -459,18 +459,18 @@ for (const place of ["node", "deno"] as Place[]) {
       assert.equal((await seen())[0], 404);
     });
 
-    test("the folder may be a link that is changed to another release", async () => {
+    test("the folder may be a link that is changed to another release", async (t) => {
       const releases = dirname(makeFolder());
       put(releases, "1/index.html", "first");
       put(releases, "2/index.html", "second");
       const current = join(releases, "current");
       symlinkSync("1", current);
       const linked = await startApp(place, { folder: current });
+      t.after(() => linked.close());
       assert.equal(text(await read(linked.port, "/")), "first");
       symlinkSync("2", `${current}.new`);
       renameSync(`${current}.new`, current);
       assert.equal(text(await read(linked.port, "/")), "second");
-      await linked.close();
     });
 
     test("a download goes on with the bytes it began with when its file is replaced or removed", async () => {
@@ -526,17 +526,17 @@ test("a listener closes although a client has stopped reading", async () => {
     const download = await Download.begin(app.port, "/held.bin");
     assert.equal(await app.close(100), place === "deno" ? 0 : undefined);
     assert.ok((await download.rest()).length < downloadBytes);
-    assert.ok(openFiles(process.pid).every((path) => !path.endsWith("held.bin")));
+    await until(() => openFiles(process.pid).every((path) => !path.endsWith("held.bin")));
   }
 });
 
-test("a client that takes nothing of a file loses it, and the file is closed", async () => {
+test("a client that takes nothing of a file loses it, and the file is closed", async (t) => {
   for (const place of ["node", "deno"] as Place[]) {
     const folder = makeFolder({ "stalled.bin": patterned(downloadBytes) });
     const app = await startApp(place, { folder, bounds: { stallTimeoutMs: 300 } });
+    t.after(() => app.close());
     const download = await Download.begin(app.port, "/stalled.bin");
     await until(() => openFiles(app.pid).every((path) => !path.endsWith("stalled.bin")));
     assert.ok((await download.rest()).length < downloadBytes);
-    await app.close();
   }
 });

@@ -23,6 +23,14 @@ const root = fileURLToPath(new URL("../../", import.meta.url));
 /** Where the app runs: in this process, or as a program on Deno (Deno.serve when plain, node:http2 with TLS). */
 export type Place = "node" | "deno";
 
+/** Where the app runs when it has to have a process of its own on Node too. */
+export type OwnPlace = Place | "node process";
+
+const commands: Readonly<Record<Exclude<OwnPlace, "node">, readonly [string, ...string[]]>> = {
+  "deno": [join(root, "node_modules/.bin/deno"), "run", "-A", "--no-check"],
+  "node process": [process.execPath],
+};
+
 /** A running echo app. */
 export interface App {
   readonly port: number;
@@ -32,12 +40,12 @@ export interface App {
   next<T extends AppEvent>(fits: (event: AppEvent) => event is T): Promise<T>;
   access(fits?: (access: Access) => boolean): Promise<Access>;
   readonly events: AppEvent[];
-  /** On Deno it gives the exit code. */
+  /** Of a process of its own it gives the exit code. */
   close(graceMs?: number): Promise<number | null | void>;
 }
 
 /** Starts the echo app. */
-export async function startApp(place: Place, settings: Settings = {}): Promise<App> {
+export async function startApp(place: OwnPlace, settings: Settings = {}): Promise<App> {
   const events: AppEvent[] = [];
   let wake: () => void = () => {};
   const report = (event: AppEvent): void => {
@@ -65,7 +73,7 @@ export async function startApp(place: Place, settings: Settings = {}): Promise<A
     const close = (graceMs = 0) => within(listener.close(graceMs), "close");
     return { port: listener.port, pid: process.pid, events, next, access, close };
   }
-  const { port, child } = await spawnDeno(settings, report);
+  const { port, child } = await spawnApp(commands[place], settings, report);
   const close = async () => {
     const exit = new Promise<number | null>((resolve) => child.once("exit", resolve));
     child.kill("SIGTERM");
@@ -74,13 +82,14 @@ export async function startApp(place: Place, settings: Settings = {}): Promise<A
   return { port, pid: child.pid as number, events, next, access, close };
 }
 
-async function spawnDeno(
+async function spawnApp(
+  [command, ...args]: readonly [string, ...string[]],
   settings: Settings,
   report: (event: AppEvent) => void,
 ): Promise<{ port: number; child: ChildProcess }> {
   const child = spawn(
-    join(root, "node_modules/.bin/deno"),
-    ["run", "-A", "--no-check", join(root, "test/http/echo_app.ts"), JSON.stringify(settings)],
+    command,
+    [...args, join(root, "test/http/echo_app.ts"), JSON.stringify(settings)],
     { cwd: root, stdio: ["ignore", "pipe", "inherit"] },
   );
   process.once("exit", () => child.kill("SIGKILL"));
