@@ -13,16 +13,18 @@ import { fileURLToPath } from "node:url";
 import { type SiteDataRows, writeSiteData } from "../store/site_data.ts";
 import { categories } from "./categories.ts";
 import { packed } from "./compress.ts";
-import { assemble, type Site, type SiteContent } from "./content.ts";
-import { byBytes, type PageGraph, rowsOf, sharedNodes, siteGraph } from "./graph.ts";
+import { assemble, type Page, type Site, type SiteContent } from "./content.ts";
+import { byBytes, type PageGraph, rowsOf, sharedNodes, siteGraph, trail } from "./graph.ts";
 import { siteLanguage } from "./graph_node.ts";
 import { inOrder, llmsText, pageMarkdown, robots, sitemap } from "./indexes.ts";
-import { checkLinks } from "./links.ts";
+import { checkPages } from "./check_pages.ts";
 import { type AssetPaths, markdownPath, pageHtml } from "./page_html.ts";
 
 /** The files of a site, by their path below its folder, without a slash at the start. */
 export type SiteFiles = ReadonlyMap<string, Uint8Array>;
 
+const dataFile = "assets/site.data";
+const indexFiles = ["sitemap.xml", "robots.txt", "llms.txt"];
 const encoder = new TextEncoder();
 
 function ownFile(name: string): string {
@@ -41,6 +43,8 @@ function hashed(stem: string, ending: string, text: string): readonly [path: str
  */
 export function buildSite(content: SiteContent): SiteFiles {
   const site = assemble(content);
+  // Before the database finds out, whose complaint would name no page.
+  checkPages(site, [...indexFiles, dataFile]);
   const graphs = siteGraph(site);
   const { schema, bytes } = siteData(site, graphs);
   const style = hashed("site", "css", ownFile("style.css"));
@@ -58,8 +62,7 @@ export function buildSite(content: SiteContent): SiteFiles {
     texts.set(page.path.replace(/\/$/, "/index.html").slice(1), html);
     if (page.kind !== "error") texts.set(markdownPath(page.path).slice(1), pageMarkdown(page));
   }
-  checkLinks(site, new Set([...texts.keys(), "assets/site.data"]));
-  const files = new Map<string, Uint8Array>([["assets/site.data", bytes]]);
+  const files = new Map<string, Uint8Array>([[dataFile, bytes]]);
   for (const [path, text] of texts) {
     const plain = encoder.encode(text);
     files.set(path, plain);
@@ -84,10 +87,10 @@ export function siteRows(site: Site, graphs: readonly PageGraph[]): SiteDataRows
   const ordered = inOrder(site);
   const shared: PageGraph = { page: "/", nodes: sharedNodes(site.content.urls.site) };
   const nodes = [shared, ...graphs].flatMap(({ page, nodes }) => nodes.map((node) => rowsOf(page, node)));
-  const depth = (path: string) => path.split("/").length;
+  const depth = (page: Page) => trail(site, page).length;
   return {
     category: categories.map((category, position) => ({ ...category, position })),
-    page: [...ordered].sort((a, b) => depth(a.path) - depth(b.path) || byBytes(a.path, b.path)).map((
+    page: [...ordered].sort((a, b) => depth(a) - depth(b) || byBytes(a.path, b.path)).map((
       page,
     ) => ({
       path: page.path,

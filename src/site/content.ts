@@ -5,12 +5,12 @@
  * @module
  */
 
-import { createHash } from "node:crypto";
 import type { Plan } from "../store/plans.ts";
 import { otherAreas } from "./categories.ts";
 import { factsOf } from "./facts.ts";
 import { render, type Rendered } from "./markdown.ts";
 import type { PageSource } from "./source.ts";
+import { freePath, undescribedPages } from "./undescribed.ts";
 
 /** A term of `project_area` that is in force. */
 export interface SiteArea {
@@ -89,7 +89,7 @@ export function assemble(content: SiteContent): Site {
   const areaAt = new Map(areas.map((area) => [area.path, area]));
   const sources = [
     ...sorted.sources.filter((source) => source.area === null || areaAt.has(source.path)),
-    ...areas.filter(({ path }) => !sorted.sources.some((source) => source.path === path)).map(undescribed),
+    ...undescribedPages(areas.filter(({ path }) => !sorted.sources.some((source) => source.path === path))),
   ].sort((a, b) => byCode(a.path, b.path));
   const facts = factsOf(sorted, areas);
   const site = sorted.urls.site;
@@ -104,53 +104,13 @@ export function assemble(content: SiteContent): Site {
     return {
       ...rest,
       url: site + source.path,
-      parent: parentOf(source.path, paths),
+      parent: source.parent ?? parentOf(source.path, paths),
       area,
       markdown,
       rendered: render(markdown),
     };
   });
   return { content: sorted, pages, areas };
-}
-
-/** `/areas/wine-cellar/`; two terms that would have one address are told apart by a digest. */
-function freePath(area: string, taken: ReadonlySet<string>): string {
-  const slug = area.normalize("NFKD").toLowerCase().replace(/\p{M}+/gu, "").replace(/[^a-z0-9]+/g, "-")
-    .replace(/^-+|-+$/g, "").slice(0, 60).replace(/-+$/, "");
-  const path = `/areas/${slug}/`;
-  if (slug !== "" && !taken.has(path)) return path;
-  const digest = createHash("sha256").update(area).digest("hex").slice(0, 8);
-  return slug === "" ? `/areas/${digest}/` : `/areas/${slug}-${digest}/`;
-}
-
-function undescribed({ area, path }: AreaPage): PageSource {
-  const name = area.replace(/[\p{Cc}\s]+/gu, " ").trim();
-  return {
-    path,
-    title: `${name} leads`,
-    nav: name,
-    description: `The project area “${name}”: a term of the vocabulary without a description of its own yet.`,
-    category: otherAreas,
-    updated: null,
-    order: 1_000,
-    kind: "area",
-    area,
-    service: null,
-    synonyms: [],
-    // The name itself is a fact: what it holds must not be taken for a fact's name.
-    body: `The operator has added {{area code}} to the vocabulary. A lead that names it in \`project_area\` is
-taken as it is, without the flag \`project_area_unknown\`. Nobody has written yet what such a lead usually holds: {{area name}} means
-what the person who filled in the form meant by it, and \`project_details\` says the rest.
-
-{{area term}}
-
-## What to send
-
-{{area example}}
-
-The other areas are listed under [project areas](/areas/), and what else a lead may hold under
-[the envelope](/intake/envelope/).`,
-  };
 }
 
 function parentOf(path: string, paths: ReadonlySet<string>): string | null {

@@ -160,7 +160,6 @@ function areaFacts(area: AreaPage): Facts {
     ? "confirmed: a term that is used on purpose"
     : "proposed: it came with real traffic and is accepted just like a confirmed one";
   const rows = [
-    ["In `project_area`", codeSpan(area.area)],
     ["Status", means],
     ...(area.synonyms.length === 0 ? [] : [["Callers also write", area.synonyms.map(literal).join(", ")]]),
   ];
@@ -172,8 +171,7 @@ function areaFacts(area: AreaPage): Facts {
   };
   return {
     "area code": codeSpan(area.area),
-    "area name": literal(area.area),
-    "area term": table(["The term", ""], rows),
+    "area term": table(["In `project_area`", codeSpan(area.area)], rows),
     "area example": codeBlock("json", JSON.stringify(example, null, 2)),
   };
 }

@@ -30,19 +30,21 @@ export interface Rendered {
  * be called `[Gold](javascript:…)`. Fit for the inside of a line and for a cell of a table.
  */
 export function literal(text: string): string {
-  return line(text).replace(/[\\`*{}[\]<>#|~&!]|(?<![a-z0-9])_|_(?![a-z0-9])/gi, "\\$&").replace(
+  return line(text).replace(/[\\`*{}[\]<>#|~&!]|(?<=\])\(|(?<![a-z0-9])_|_(?![a-z0-9])/gi, "\\$&").replace(
     /^(\d*)([-+=.)])/,
     "$1\\$2",
   );
 }
 
-/** Text as code within a line; it may have backticks and bars. */
+/** Text as code within a line; it may have backticks. With a bar in it, it is no code. */
 export function codeSpan(text: string): string {
   const shown = line(text);
+  // In a cell nothing stands for a bar in code after a backslash; elsewhere the two look alike.
+  if (shown.includes("|")) return literal(text);
   const longest = Math.max(0, ...[...shown.matchAll(/`+/g)].map(([run]) => run.length));
   const fence = "`".repeat(longest + 1);
   const pad = longest > 0 || /^ .* $/.test(shown) ? " " : "";
-  return `${fence}${pad}${shown.replaceAll("|", "\\|")}${pad}${fence}`;
+  return `${fence}${pad}${shown}${pad}${fence}`;
 }
 
 /** A block of code. */
@@ -70,7 +72,8 @@ function line(text: string): string {
 
 /** The address of a heading within its page. */
 export function headingId(text: string): string {
-  return text.toLowerCase().normalize("NFKD").replace(/[^\p{L}\p{N}]+/gu, "-").replace(/^-+|-+$/g, "") ||
+  return text.toLowerCase().normalize("NFKD").replace(/\p{M}+/gu, "").replace(/[^\p{L}\p{N}]+/gu, "-")
+    .replace(/^-+|-+$/g, "") ||
     "section";
 }
 
@@ -88,6 +91,9 @@ export function textOf(html: string): string {
     .replace(/&(?:lt|gt|quot|#39|amp);/g, (entity) => entities[entity] as string)
     .replace(/[^\S\n]+/g, " ").replace(/\s*\n\s*/g, "\n").trim();
 }
+
+/** A table with this many columns is too wide for a phone. */
+const columnsOfWide = 4;
 
 /** Renders a page's Markdown. */
 export function render(source: string): Rendered {
@@ -117,16 +123,20 @@ export function render(source: string): Rendered {
         return markup`<pre tabindex="0" class="code language-${language}"><code>${text}</code></pre>\n`.text;
       },
       table(token: Tokens.Table) {
-        const cells = (row: readonly Tokens.TableCell[], tag: string) =>
-          row.map((one) => `<${tag}>${this.parser.parseInline(one.tokens as Token[])}</${tag}>`).join("");
-        const head = `<thead><tr>${
-          cells(token.header, "th").replaceAll("<th>", '<th scope="col">')
-        }</tr></thead>`;
-        const body = token.rows.map((row) => `<tr>${cells(row, "td")}</tr>`).join("\n");
+        const inline = (one: Tokens.TableCell) => this.parser.parseInline(one.tokens as Token[]);
+        const names = token.header.map((one) => textOf(inline(one)));
+        // Where there is no room for columns, each cell has its column's name before it.
+        const wide = token.header.length >= columnsOfWide;
+        const label = (n: number) => wide ? markup` data-label="${names[n] ?? ""}"`.text : "";
+        const head = token.header.map((one) => `<th scope="col">${inline(one)}</th>`).join("");
+        const body = token.rows.map((row) =>
+          `<tr>${row.map((one, n) => `<td${label(n)}>${inline(one)}</td>`).join("")}</tr>`
+        ).join("\n");
         const heading = headings.at(-1);
-        const label = heading === undefined ? 'aria-label="Table"' : `aria-labelledby="${heading.id}"`;
+        const name = heading === undefined ? 'aria-label="Table"' : `aria-labelledby="${heading.id}"`;
         // Reached by keyboard because it may scroll.
-        return `<div class="table" role="group" ${label} tabindex="0"><table>${head}\n<tbody>${body}</tbody></table></div>\n`;
+        return `<div class="table${wide ? " wide" : ""}" role="group" ${name} tabindex="0"><table>` +
+          `<thead><tr>${head}</tr></thead>\n<tbody>${body}</tbody></table></div>\n`;
       },
     },
   });

@@ -13,6 +13,7 @@
  * | `updated`     | the day of the last change of substance, `2026-11-20`; there is no clock in the build |
  * | `order`       | a number that orders the pages of one category; left out: after those that have one   |
  * | `kind`        | what the page is about, for its graph: see {@linkcode PageKind}                       |
+ * | `parent`      | the address of the page above it in the breadcrumbs; left out: that of the folder above  |
  * | `area`        | the term of `project_area` that the page explains                                     |
  * | `service`     | the value of `project_service` that the page explains                                 |
  * | `synonyms`    | a list: what callers write for that term                                              |
@@ -59,6 +60,7 @@ export interface PageSource {
   readonly updated: string | null;
   readonly order: number;
   readonly kind: PageKind;
+  readonly parent: string | null;
   readonly area: string | null;
   readonly service: string | null;
   readonly synonyms: readonly string[];
@@ -74,6 +76,7 @@ const keys = [
   "updated",
   "order",
   "kind",
+  "parent",
   "area",
   "service",
   "synonyms",
@@ -125,6 +128,7 @@ export function parsePageSource(file: string, text: string): PageSource {
     updated,
     order: Number(values.get("order") ?? 1_000),
     kind: kind as PageKind,
+    parent: values.get("parent") ?? null,
     area: values.get("area") ?? null,
     service: values.get("service") ?? null,
     synonyms: (values.get("synonyms") ?? "").split(",").map((one) => one.trim()).filter((one) => one !== ""),

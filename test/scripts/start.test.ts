@@ -32,6 +32,13 @@ async function checkKey(url: string, key: string): Promise<number> {
   return (await post(`${url}/v1/intake`, { key, body: {} })).status;
 }
 
+/** The site is there, and names the address that it is served at. */
+function assertSite(text: string): void {
+  const address = /^ {2}site +(\S+)$/m.exec(text)?.[1];
+  const page = readFileSync(join(checkout.folder, "build", "site", "index.html"), "utf8");
+  assert.ok(page.includes(`<link rel="canonical" href="${address}/">`), `${address}`);
+}
+
 test("npm start prints curl lines for a lead and a form that answer 202, and their repeats 200; Ctrl-C leaves nothing behind", async () => {
   const started = start(checkout.folder);
   const { text, curl, key, url, formsKey, formCurl } = await welcome(started);
@@ -45,6 +52,7 @@ test("npm start prints curl lines for a lead and a form that answer 202, and the
     assert.match(second?.stdout ?? "", /^HTTP\/1\.1 200 [\s\S]*"status":"duplicate"/);
   }
   assert.equal(await checkKey(url, key ?? ""), 422);
+  assertSite(text);
 
   const pids = processesOf(started);
   assert.ok(pids.length >= 6, "PostgreSQL, the actions process and the service run, each with a watchdog");
@@ -84,8 +92,9 @@ test("a second npm start keeps the data and revokes the key of the first", async
 
 test("deno task start does the same, with the service on Deno", async () => {
   const started = start(checkout.folder, {}, onDeno);
-  const { url, key = "" } = await welcome(started);
+  const { text, url, key = "" } = await welcome(started);
   assert.equal(await checkKey(url, key), 422);
+  assertSite(text);
   const pids = processesOf(started);
   started.child.kill("SIGINT");
   assert.equal(await started.ended, 0);

@@ -67,12 +67,13 @@ export const gutterCare = planEntry({
 /** A database and the sites that are built from it. */
 export class SiteWorld {
   readonly pool: Pool;
-  readonly #url: string;
+  /** The database's address. */
+  readonly url: string;
   readonly #drop: () => Promise<void>;
   readonly #folder = scratch();
 
   private constructor(url: string, drop: () => Promise<void>) {
-    this.#url = url;
+    this.url = url;
     this.#drop = drop;
     this.pool = openAdminPool(url);
   }
@@ -103,7 +104,7 @@ export class SiteWorld {
   /** Builds into a folder below this file's. */
   async build(name: string): Promise<BuiltSite> {
     const dir = join(this.#folder.path, name);
-    await buildSiteFrom(this.#url, { dir, urls });
+    await buildSiteFrom(this.url, { dir, urls });
     return new BuiltSite(dir);
   }
 }

@@ -1,5 +1,5 @@
 /**
- * A real browser for the tests of the playground: Debian's Chromium, or what is installed here.
+ * A real browser for the tests of pages: Debian's Chromium, or what is installed here.
  *
  * @module
  */
@@ -26,7 +26,7 @@ export function findBrowser(): string | null {
   ];
   const found = candidates.find((path) => existsSync(path)) ?? null;
   if (found === null && process.env.CI === "true") {
-    throw new Error("There is no browser for the tests of the playground: install chromium");
+    throw new Error("There is no browser for the tests of pages: install chromium");
   }
   return found;
 }

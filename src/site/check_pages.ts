@@ -1,5 +1,5 @@
 /**
- * Every link within the site leads somewhere.
+ * What the pages say of one another holds: every link within the site leads somewhere.
  *
  * @module
  */
@@ -7,22 +7,25 @@
 import type { Site } from "./content.ts";
 
 /**
- * Checks the links of all pages, anchors included.
+ * Checks the links of all pages, anchors included, their parents and their titles. `files` can be linked to beside the pages.
  *
- * @throws {Error} naming each page with a link to nowhere
+ * @throws {Error} naming each page with a link or a parent that is nowhere, and each title that two pages have
  */
-export function checkLinks(site: Site, files: ReadonlySet<string>): void {
+export function checkPages(site: Site, files: readonly string[]): void {
   const pages = new Map(site.pages.map((page) => [page.path, page]));
   const wrong = site.pages.flatMap((page) =>
     page.rendered.links.filter((href) => href.startsWith("/") || href.startsWith("#")).filter((href) => {
       const [path = "", anchor] = href.split("#");
       const target = path === "" ? page : pages.get(path);
-      if (target === undefined) return !files.has(path.slice(1));
+      if (target === undefined) return !files.includes(path.slice(1));
       return anchor !== undefined && !target.rendered.headings.some(({ id }) => id === anchor);
     }).map((href) => `${page.path} links to ${href}, which is nowhere`)
   );
+  const orphans = site.pages.filter(({ parent }) => parent !== null && !pages.has(parent))
+    .map(({ path, parent }) => `${path} is below ${parent}, which is nowhere`);
   const titles = site.pages.map(({ title }) => title);
   const twice = titles.filter((title, n) => titles.indexOf(title) !== n)
     .map((title) => `Two pages are called ${title}`);
-  if (wrong.length + twice.length > 0) throw new Error([...wrong, ...twice].join("\n"));
+  const faults = [...wrong, ...orphans, ...twice];
+  if (faults.length > 0) throw new Error(faults.join("\n"));
 }

@@ -1,0 +1,266 @@
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { buildSiteFrom, siteSettings } from "../../scripts/build_site.ts";
+import { buildSite } from "../../src/site/build.ts";
+import { readPageSources } from "../../src/site/source.ts";
+import { writeSite } from "../../src/site/write.ts";
+import { removePlan } from "../../src/store/admin/plans.ts";
+import { readPlans } from "../../src/store/plans.ts";
+import { readSiteAreas } from "../../src/store/site_content.ts";
+import { readHtml, textsOf } from "./support/html.ts";
+import { type BuiltSite, gutterCare, jsonLdOf, planEntry, scratch, SiteWorld, urls } from "./support/site.ts";
+
+let world: SiteWorld;
+const folder = scratch();
+
+before(async () => {
+  world = await SiteWorld.open();
+  await world.put(gutterCare);
+});
+after(async () => {
+  await world.close();
+  folder.remove();
+});
+
+const contents = (site: BuiltSite) =>
+  new Map(site.paths.map((path) => [path, site.bytes(path).toString("base64")]));
+
+test("two builds of the same content are the same bytes, whatever their folder and the order of what they read", async () => {
+  const first = await world.build("first");
+  const again = await world.build("deep/er/second");
+  assert.deepEqual(contents(again), contents(first));
+  const [areas, plans] = [await readSiteAreas(world.pool), await readPlans(world.pool)];
+  const shuffled = buildSite({
+    sources: readPageSources().reverse(),
+    areas: [...areas].reverse(),
+    plans: [...plans].reverse(),
+    urls,
+  });
+  assert.deepEqual(
+    new Map([...shuffled].map(([path, bytes]) => [path, Buffer.from(bytes).toString("base64")])),
+    contents(first),
+  );
+});
+
+test("npm run site:build writes the same bytes in another time zone and another language, as another process", async () => {
+  const site = await world.build("zone");
+  const dir = join(folder.path, "zone");
+  const root = fileURLToPath(new URL("../../", import.meta.url));
+  const printed = execFileSync(process.execPath, ["scripts/build_site.ts"], {
+    cwd: root,
+    encoding: "utf8",
+    env: {
+      PATH: process.env.PATH,
+      DATABASE_URL: world.url,
+      SITE_DIR: dir,
+      SITE_URL: urls.site,
+      INTAKE_URL: urls.intake,
+      FORMS_URL: urls.forms,
+      SUBSCRIPTION_URL: urls.subscription,
+      TZ: "Pacific/Kiritimati",
+      LANG: "tr_TR.UTF-8",
+    },
+  });
+  assert.match(printed, /^Built \d+ files in /);
+  assert.equal(execFileSync("diff", ["-r", site.dir, dir], { encoding: "utf8" }), "");
+});
+
+test("npm run site:build says what is missing, and leaves the site that is there", async () => {
+  const run = (env: Record<string, string>, ...args: string[]) => {
+    const root = fileURLToPath(new URL("../../", import.meta.url));
+    try {
+      const options = {
+        cwd: root,
+        encoding: "utf8",
+        stdio: "pipe",
+        env: { PATH: process.env.PATH, ...env },
+      } as const;
+      return { code: 0, text: execFileSync(process.execPath, ["scripts/build_site.ts", ...args], options) };
+    } catch (error) {
+      const { status, stderr } = error as { status: number; stderr: string };
+      return { code: status, text: stderr };
+    }
+  };
+  const site = await world.build("kept");
+  const before = contents(site);
+  const nobody = run({ DATABASE_URL: "postgres://nobody:secret@127.0.0.1:1/none", SITE_DIR: site.dir });
+  assert.equal(nobody.code, 1);
+  assert.ok(!nobody.text.includes("secret"), nobody.text);
+  assert.deepEqual(contents(site), before);
+  const wrong = run({ DATABASE_URL: world.url, SITE_URL: "www.example.com/path" });
+  assert.equal(wrong.code, 2);
+  assert.match(wrong.text, /SITE_URL is not a base address/);
+  assert.equal(run({}, "--fast").code, 2);
+  assert.match(run({}, "--help").text, /^Usage: npm run site:build/);
+});
+
+test("a site replaces the one before it whole, and leaves nothing beside it", async () => {
+  const dir = join(folder.path, "swap", "site");
+  await buildSiteFrom(world.url, { dir, urls });
+  writeFileSync(join(dir, "areas/gone.html"), "of yesterday");
+  // What a build that was killed has left: no process has this number.
+  mkdirSync(`${dir}.new-999999999/areas`, { recursive: true });
+  await buildSiteFrom(world.url, { dir, urls });
+  assert.ok(!existsSync(join(dir, "areas/gone.html")));
+  assert.deepEqual(readdirSync(join(folder.path, "swap")), ["site"]);
+});
+
+test("a folder that holds something else is not replaced", async () => {
+  const dir = join(folder.path, "home");
+  mkdirSync(dir);
+  writeFileSync(join(dir, "diary.txt"), "dear diary");
+  await assert.rejects(buildSiteFrom(world.url, { dir, urls }), /holds something else than a site/);
+  assert.equal(readFileSync(join(dir, "diary.txt"), "utf8"), "dear diary");
+  mkdirSync(join(folder.path, "empty"));
+  writeSite(join(folder.path, "empty"), new Map([["llms.txt", new Uint8Array(1)]]));
+  assert.deepEqual(readdirSync(join(folder.path, "empty")), ["llms.txt"]);
+});
+
+test("a build that fails on the way leaves the old site, and nothing beside it", async () => {
+  const dir = join(folder.path, "failing", "site");
+  await buildSiteFrom(world.url, { dir, urls });
+  const files = new Map([["a.txt", new Uint8Array(1)], ["a.txt/b.txt", new Uint8Array(1)]]);
+  assert.throws(() => writeSite(dir, files));
+  assert.ok(existsSync(join(dir, "llms.txt")));
+  assert.deepEqual(readdirSync(join(folder.path, "failing")), ["site"]);
+});
+
+test("an added area has a page that says that it is new, and a retired one is gone from pages, lists, links and rows", async () => {
+  await world.add("wine cellar", "proposed");
+  await world.retire("gutters");
+  const site = await world.build("vocabulary");
+  const page = site.text("areas/wine-cellar/index.html");
+  assert.match(page, /Nobody has written yet/);
+  assert.match(page, /proposed: it came with real traffic/);
+  assert.ok(site.text("areas/index.html").includes('href="/areas/wine-cellar/"'));
+  assert.ok(site.text("llms.txt").includes("/areas/wine-cellar/index.html.md"));
+  for (const path of site.paths.filter((path) => /\.(html|md|xml|txt)$/.test(path))) {
+    assert.ok(!site.text(path).includes("/areas/gutters/"), path);
+  }
+  assert.ok(/often with the\s+gutters\./.test(site.text("areas/roof/index.html")), "the word stays");
+  const database = site.database();
+  const rows = database.prepare(
+    "select (select count(*) from page where path like '%gutters%') as pages, (select count(*) from entity where id like '%gutters%') as entities, (select count(*) from edge where object like '%gutters%') as edges",
+  ).get();
+  assert.deepEqual({ ...rows }, { pages: 0, entities: 0, edges: 0 });
+  database.close();
+});
+
+test("an area with a page of its own keeps it when the vocabulary spells it otherwise", async () => {
+  const areas = (await readSiteAreas(world.pool)).map(({ area, status }) => ({
+    area: area === "hvac" ? "HVAC" : area,
+    status,
+  }));
+  const files = buildSite({ sources: readPageSources(), areas, plans: [], urls });
+  const page = new TextDecoder().decode(files.get("areas/hvac/index.html"));
+  assert.match(page, /<code>HVAC<\/code>/);
+  assert.match(page, /The calendar writes these leads/);
+});
+
+test("without plans the page says that there is none", () => {
+  const files = buildSite({ sources: readPageSources(), areas: [], plans: [], urls });
+  assert.match(new TextDecoder().decode(files.get("plans/index.html")), /No plan is published/);
+});
+
+test("what an operator types is text everywhere: areas and plans with markup in them", async () => {
+  const hostile = [
+    '<script>alert("1")</script>',
+    "</script><img src=x onerror=alert(1)>",
+    "[click](javascript:alert(1))",
+    "![x](https://evil.example/x.png) <https://evil.example> www.evil.example",
+    "{{site url}} & {{no such fact}} &lt;b&gt;",
+    "| a | b |",
+    "`code` ``more`` `",
+    "# heading",
+    "*** _x_ ~~y~~",
+    "ünïcödé 屋根 🏠",
+    "roof!",
+    "..",
+    "'; drop table page; --",
+    "]]> --> ]]&gt;",
+  ];
+  for (const area of hostile) await world.add(area);
+  for (const [n, text] of hostile.entries()) {
+    await world.put(planEntry({
+      slug: `hostile-${n}`,
+      name: `${text} ${n}`,
+      customer: text,
+      amount_cents: 0,
+      interval: "day",
+      items: [{ title: text, detail: text }],
+      [text]: text,
+      nested: { [text]: [text, 1.10, null, true] },
+    }));
+  }
+  const site = await world.build("hostile");
+  for (const [path, html] of site.pages) {
+    const elements = readHtml(html);
+    assert.doesNotThrow(() => jsonLdOf(html), path);
+    for (const { name, attributes } of elements) {
+      assert.ok(
+        !["script", "img", "b"].includes(name) || attributes.type === "application/ld+json",
+        `${path}: ${name}`,
+      );
+      assert.ok(!Object.keys(attributes).some((one) => one.startsWith("on")), path);
+      if (name === "a") {
+        assert.match(attributes.href ?? "", /^(\/|#|https:\/\/(intake|forms|plans)\.example\.com)/, path);
+      }
+    }
+  }
+  const areas = textsOf(site.text("areas/index.html"), "li");
+  const plans = textsOf(site.text("plans/index.html"), "td");
+  for (const text of hostile) {
+    assert.ok(areas.includes(text), `${text} is listed as it is`);
+    assert.ok(plans.filter((one) => one === text).length >= 4, `${text} stands in the plans as it is`);
+  }
+  const database = site.database();
+  const terms = database.prepare("select name from entity where type = 'DefinedTerm'").all().map(({ name }) =>
+    name
+  );
+  const offers = database.prepare("select name from entity where type = 'Offer'").all().map(({ name }) =>
+    name
+  );
+  for (const [n, text] of hostile.entries()) {
+    assert.ok(terms.includes(text), text);
+    assert.ok(offers.includes(`${text} ${n}`), text);
+  }
+  assert.deepEqual(database.prepare("pragma foreign_key_check").all(), []);
+  database.close();
+  for (const [n] of hostile.entries()) await removePlan(world.pool, `hostile-${n}`);
+});
+
+test("the addresses are those of the settings, those of the listeners, or those that will be listened on", () => {
+  assert.deepEqual(siteSettings({}), {
+    dir: "build/site",
+    urls: {
+      site: "http://127.0.0.1:8083",
+      intake: "http://127.0.0.1:8080",
+      forms: "http://127.0.0.1:8081",
+      subscription: "http://127.0.0.1:8082",
+    },
+  });
+  const { dir, urls: read } = siteSettings(
+    {
+      SITE_DIR: "elsewhere",
+      SITE_URL: "https://www.example.com/",
+      FORMS_LISTEN: "127.0.0.1:9",
+      TLS_CERT_FILE: "x",
+    },
+    new Map([["intake", "http://127.0.0.1:4711"]]),
+  );
+  assert.equal(dir, "elsewhere");
+  assert.deepEqual(read, {
+    site: "https://www.example.com",
+    intake: "http://127.0.0.1:4711",
+    forms: "https://127.0.0.1:9",
+    subscription: "https://127.0.0.1:8082",
+  });
+  assert.throws(
+    () => siteSettings({ SITE_URL: "ftp://x", INTAKE_URL: "https://x/y" }),
+    /SITE_URL[\s\S]*INTAKE_URL/,
+  );
+});

@@ -1,0 +1,167 @@
+/// <reference lib="dom" />
+
+import assert from "node:assert/strict";
+import { existsSync, readFileSync, statSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import type { BrowserContextOptions, Page } from "playwright-core";
+import { findBrowser, startBrowser } from "../support/browser.ts";
+import { faintTexts } from "../support/contrast.ts";
+import { type BuiltSite, gutterCare, planEntry, SiteWorld } from "./support/site.ts";
+
+const path = findBrowser();
+if (path === null) {
+  test("the look of the site is not tested: no Chromium is found here", () => {});
+} else {
+  await testLook(path);
+}
+
+/** One page of each kind, and those with the widest tables and the longest words. */
+const kinds = [
+  "/",
+  "/intake/",
+  "/intake/envelope/",
+  "/intake/answers/",
+  "/intake/client/",
+  "/forms/",
+  "/plans/",
+  "/areas/",
+  "/areas/crawl-space/",
+  `/areas/${"x".repeat(60)}/`,
+  "/services/",
+  "/services/repair/",
+  "/kits/",
+  "/glossary/",
+  "/faq/",
+  "/site-data/",
+  "/404.html",
+];
+
+async function testLook(executablePath: string): Promise<void> {
+  const world = await SiteWorld.open();
+  after(() => world.close());
+  const long = "x".repeat(90);
+  await world.add(long);
+  await world.put(
+    gutterCare,
+    planEntry({
+      slug: "long",
+      name: long,
+      customer: long,
+      amount_cents: 123_456_789,
+      interval: "year",
+      items: [{ title: long, detail: long.repeat(3) }],
+    }),
+  );
+  const site = await world.build("site");
+  const url = await serve(site);
+  const browser = await startBrowser(executablePath);
+  after(() => browser.close());
+
+  async function visit(options: BrowserContextOptions, look: (page: Page, path: string) => Promise<void>) {
+    const context = await browser.newContext({ javaScriptEnabled: true, ...options });
+    context.setDefaultTimeout(60_000);
+    const page = await context.newPage();
+    const complaints: string[] = [];
+    page.on("console", (message) => complaints.push(message.text()));
+    page.on("pageerror", (error) => complaints.push(String(error)));
+    for (const path of kinds) {
+      await page.goto(url + path);
+      await look(page, path);
+    }
+    await context.close();
+    assert.deepEqual(complaints, []);
+  }
+
+  for (const width of [320, 360, 768, 1280]) {
+    test(`nothing sticks out at ${width} pixels`, async () => {
+      await visit({ viewport: { width, height: 800 } }, async (page, path) => {
+        assert.ok(await page.evaluate(() => document.documentElement.scrollWidth) <= width, path);
+      });
+    });
+  }
+
+  for (const colorScheme of ["light", "dark"] as const) {
+    test(`text stands out from its ground in ${colorScheme}`, async () => {
+      await visit({ colorScheme }, async (page, path) => {
+        assert.deepEqual(await page.evaluate(faintTexts), [], path);
+      });
+    });
+  }
+
+  test("text can be twice as large, with more room between lines and letters", async () => {
+    await visit({ viewport: { width: 640, height: 800 } }, async (page, path) => {
+      await page.addStyleTag({
+        content:
+          "html{font-size:200%} *{line-height:1.5!important;letter-spacing:.12em!important;word-spacing:.16em!important}",
+      });
+      assert.ok(await page.evaluate(() => document.documentElement.scrollWidth) <= 640, path);
+    });
+  });
+
+  test("the parser of the browser has nothing to mend", async () => {
+    await visit({}, async (page, path) => {
+      const [made, written] = await page.evaluate(async () => {
+        const text = await (await fetch(location.href)).text();
+        return [document.documentElement.outerHTML.length, text.replace(/^<!doctype html>\n/, "").length];
+      });
+      // What it leaves out is white space at the end, and what it writes otherwise are entities.
+      const entities = site.pages.get(path)?.match(/&(quot|#39);/g)?.join("").length ?? 0;
+      assert.ok(Math.abs((made ?? 0) - (written ?? 0)) <= entities + 40, `${path}: ${made} ${written}`);
+    });
+  });
+
+  test("by keyboard one comes past the menu, and sees where one is", async () => {
+    const page = await browser.newPage();
+    await page.goto(`${url}/areas/roof/`);
+    await page.keyboard.press("Tab");
+    const skip = page.locator(".skip");
+    assert.ok(((await skip.boundingBox())?.x ?? -1) >= 0, "it is seen when it has the focus");
+    await page.keyboard.press("Enter");
+    assert.equal(await page.evaluate(() => document.activeElement?.id), "main");
+    await page.keyboard.press("Tab");
+    const outline = await page.evaluate(() => {
+      const { outlineStyle, outlineWidth } = getComputedStyle(document.activeElement as Element);
+      return [document.activeElement?.closest("main") !== null, outlineStyle, parseFloat(outlineWidth) >= 2];
+    });
+    assert.deepEqual(outline, [true, "solid", true]);
+    await page.close();
+  });
+
+  test("on paper there is the text, without menus and without colours", async () => {
+    const page = await browser.newPage();
+    await page.emulateMedia({ media: "print", colorScheme: "dark" });
+    await page.goto(`${url}/intake/`);
+    assert.ok(await page.locator(".top nav").isHidden());
+    assert.ok(await page.locator(".contents").isHidden());
+    assert.ok(await page.locator("h1").isVisible());
+    assert.equal(await page.evaluate(() => getComputedStyle(document.documentElement).color), "rgb(0, 0, 0)");
+    assert.equal(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), true);
+    assert.deepEqual(await page.evaluate(faintTexts), []);
+    await page.close();
+  });
+}
+
+/** The files of a site as any web server has them. */
+async function serve(site: BuiltSite): Promise<string> {
+  const types: Readonly<Record<string, string>> = {
+    html: "text/html",
+    css: "text/css",
+    svg: "image/svg+xml",
+  };
+  const server = createServer((request, response) => {
+    const { pathname } = new URL(request.url ?? "/", "http://localhost");
+    const file = join(site.dir, pathname.endsWith("/") ? `${pathname}index.html` : pathname);
+    if (!existsSync(file) || !statSync(file).isFile()) return void response.writeHead(404).end();
+    const type = types[file.split(".").at(-1) ?? ""] ?? "application/octet-stream";
+    response.writeHead(200, { "Content-Type": `${type}; charset=utf-8` }).end(readFileSync(file));
+  });
+  await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
+  after(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}

@@ -1,0 +1,81 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { codeSpan, literal, render, table } from "../../src/site/markdown.ts";
+
+const shown = (text: string) => text.replace(/[\p{Cc}\p{Zl}\p{Zp}\s]+/gu, " ").trim();
+const awkward = fc.string({
+  unit: fc.constantFrom(..."\\`*_{}[]()<>#+-.!|~&:/\"'=$^ \t\nax1é🏠"),
+  minLength: 1,
+});
+const anything = fc.oneof(awkward, fc.string({ unit: "grapheme" }), fc.string({ unit: "binary" }))
+  .map((text) => text.toWellFormed()).filter((text) => shown(text) !== "");
+
+test("literal text comes out as it went in, wherever it stands, and makes no element", () => {
+  fc.assert(
+    fc.property(anything, (text) => {
+      for (
+        const [before, after, html] of [["", "", "<p>"], ["a ", " b", "<p>"], [
+          "- ",
+          "",
+          "<ul>\n<li>",
+        ]] as const
+      ) {
+        const rendered = render(`${before}${literal(text)}${after}`);
+        assert.ok(rendered.html.startsWith(html), rendered.html);
+        assert.equal(rendered.text, shown(`${before.replace("- ", "")}${shown(text)}${after}`));
+        assert.doesNotMatch(rendered.html.replaceAll(/<\/?(p|ul|li)>/g, ""), /[<>"]/);
+        assert.deepEqual(rendered.links, []);
+      }
+      const link = render(`- [${literal(text)}](/x/): ${literal(text)}`);
+      assert.deepEqual(link.links, ["/x/"]);
+      assert.equal(link.text, `${shown(text)}: ${shown(text)}`);
+    }),
+    { numRuns: 2_000 },
+  );
+});
+
+test("code comes out as it went in, and both can stand in a cell", () => {
+  fc.assert(
+    fc.property(anything, (text) => {
+      assert.equal(render(`a ${codeSpan(text)} b`).text, `a ${shown(text)} b`);
+      if (!text.includes("|")) {
+        assert.match(render(`a ${codeSpan(text)} b`).html, /^<p>a <code>[^<]*<\/code> b<\/p>\n$/);
+      }
+      const { html } = render(table(["A", "B"], [[literal(text), codeSpan(text)], ["x", "y"]]));
+      const cells = [...html.matchAll(/<td>(.*?)<\/td>/gs)].map(([, inner = ""]) => unescaped(inner));
+      assert.deepEqual(cells, [shown(text), shown(text), "x", "y"]);
+    }),
+    { numRuns: 2_000 },
+  );
+});
+
+function unescaped(html: string): string {
+  return html.replaceAll(/<\/?code>/g, "").replaceAll("&lt;", "<").replaceAll("&gt;", ">").replaceAll(
+    "&quot;",
+    '"',
+  )
+    .replaceAll("&#39;", "'").replaceAll("&amp;", "&");
+}
+
+test("raw HTML is text, and only addresses that cannot run anything are links", () => {
+  assert.equal(render("a <b onclick=x>b</b>").html, "<p>a &lt;b onclick=x&gt;b&lt;/b&gt;</p>\n");
+  assert.equal(
+    render("[a](javascript:alert(1)) [b](//evil.example) [c](/plans/) ![d](/x.png)").html,
+    '<p>a b <a href="/plans/">c</a> d</p>\n',
+  );
+  assert.equal(
+    render("www.example.com https://example.com a@b.example").html,
+    "<p>www.example.com https://example.com a@b.example</p>\n",
+  );
+});
+
+test("headings have addresses of their own, in the order of the text", () => {
+  const { headings } = render("# Über `a`\n\n## The same\n\n## The same\n\n### ???");
+  assert.deepEqual(headings, [
+    { depth: 1, id: "uber-a", text: "Über a" },
+    { depth: 2, id: "the-same", text: "The same" },
+    { depth: 2, id: "the-same-2", text: "The same" },
+    { depth: 3, id: "section", text: "???" },
+  ]);
+});
