@@ -40,11 +40,11 @@ const followers: Readonly<Record<string, string>> = {
   w: "abdehiklnorstuyz",
   x: "acehioptuxy",
   y: "abcdeghiklmnoprstuvwxz",
-  z: "abcdeghiklmnortuvwyz",
+  z: "abcdeghiklmnorstuvwyz",
 };
 
 const keyboardWalk =
-  /asdf|sdfg|dfgh|fghj|ghjk|hjkl|jkl;|qwer|zxcv|xcvb|cvbn|vbnm|fdsa|gfds|hgfd|jhgf|kjhg|lkjh|rewq|vcxz|bvcx|mnbv/;
+  /asdf|sdfg|dfgh|fghj|ghjk|hjkl|jkl;|qwer|zxcv|xcvb|cvbn|vbnm|fdsa|gfds|hgfd|jhgf|kjhg|lkjh|rewq|vcxz|bvcx|mnbv|poiu|oiuy|iuyt|uytr/;
 const letters = /^[a-z]+$/;
 const vowel = /[aeiouy]/;
 const vowels = /[aeiouy]/g;
@@ -60,21 +60,27 @@ export function scoreGibberish(reading: Reading): readonly SpamReason[] {
     role === "message" || role === "answer" || role === "company" || role === "place"
   );
   const inNames = names.filter(({ words }) => words.some(isGibberish)).length;
+  const grown = names.some(({ text }) => names.some((other) => isGrown(other.text, text)));
   const inTexts = texts.reduce((sum, field) => sum + textPoints(field), 0);
   const inCase =
     reading.filter((field) => field.role !== "email" && field.role !== "link" && hasRandomCase(field)).length;
   return [
-    { name: "gibberish_name", points: inNames === 0 ? 0 : inNames === 1 ? 28 : 40 },
+    { name: "gibberish_name", points: inNames >= 2 ? 40 : inNames === 1 || grown ? 28 : 0 },
     { name: "gibberish_text", points: Math.min(45, inTexts) },
     { name: "random_case", points: inCase === 0 ? 0 : inCase === 1 ? 35 : 60 },
   ];
+}
+
+/** `Davidzem` and `DavidzemCQ`: how a well-known mass-posting program fills in first and last names. */
+function isGrown(name: string, from: string): boolean {
+  return name.length > from.length && name.startsWith(from) && /^[A-Z]{1,3}$/.test(name.slice(from.length));
 }
 
 /** A message of nothing else counts full; a strange word among others is a brand or a typing mistake. */
 function textPoints({ role, words }: ReadField): number {
   const found = words.filter(isGibberish).length;
   if (found * 2 < words.length || found === 0) return 0;
-  return role === "message" ? 30 : 15;
+  return role === "message" ? 38 : 15;
 }
 
 /** Tells whether a folded word is random letters. */
@@ -90,13 +96,15 @@ export function isGibberish(word: string): boolean {
   if (rare >= 3 && share >= 0.27 || rare >= 2 && share >= 0.4) return true;
   if (judged.length >= 7 && !vowel.test(judged)) return true;
   const vowelShare = (judged.match(vowels)?.length ?? 0) / judged.length;
-  return judged.length >= 8 && rare >= 1 && (vowelShare < 0.2 || consonantRun.test(judged));
+  return judged.length >= 8 && rare >= 1 && (vowelShare < 0.15 || consonantRun.test(judged));
 }
 
 /** Tells whether a field has a token such as `RGYSKbmUNdDqrHzm`; `JoAnnMcDonald` and `HomeAdvisor` are none. */
 function hasRandomCase({ text }: ReadField): boolean {
-  for (const [token] of text.slice(0, 20_000).matchAll(latinToken)) if (isRandomCase(token)) return true;
-  return false;
+  return text.split(/\s+/).some((part) =>
+    // The path of a link is random by right.
+    !part.includes("/") && [...part.matchAll(latinToken)].some(([token]) => isRandomCase(token))
+  );
 }
 
 function isRandomCase(token: string): boolean {

@@ -94,7 +94,7 @@ function readLink(part: string): Link | undefined {
   return {
     host,
     explicit,
-    familiar: isListed(familiarHosts, host),
+    familiar: isListed(familiarHosts, host) || /\.(jpe?g|png|heic|webp|gif|pdf|mp4|mov)$/.test(rest),
     shortener: isListed(shorteners, host),
     odd: isAddress || host.includes("xn--") || at >= 0 || port !== undefined && !/^(80|443)?$/.test(port) ||
       host.split(".").length > 5,

@@ -50,7 +50,7 @@ export function scoreLinks(reading: Reading): readonly SpamReason[] {
   if (all.some((link) => link.cheap)) reasons.push({ name: "link_cheap_domain", points: 18 });
   if (all.some((link) => link.chat)) reasons.push({ name: "chat_link", points: 22 });
   if (all.some((link) => link.disguised) || texts.some(({ text }) => disguised.test(text))) {
-    reasons.push({ name: "link_disguised", points: 25 });
+    reasons.push({ name: "link_disguised", points: 30 });
   }
   if (reading.some(({ text }) => markup.test(text))) reasons.push({ name: "link_markup", points: 45 });
   return reasons;

@@ -38,6 +38,10 @@ export const spamReasons = {
   too_fast: { meaning: "The form was sent sooner after it was opened than a person can fill it in." },
   disposable_mail: { meaning: "The mail address belongs to a throw-away mail service." },
   solicitation: { meaning: "The sender offers services to the business instead of asking for them." },
+  sales_wording: { meaning: "The wording is a seller's rather than a customer's." },
+  off_topic: {
+    meaning: "A text with a link, or with other signs of a pitch, names no building and asks for no work.",
+  },
   pitch_search_ranking: { meaning: "The text sells search rankings, backlinks or site traffic." },
   pitch_web_design: { meaning: "The text sells web sites, apps, logos or videos." },
   pitch_publishing: { meaning: "The text asks for guest posts, link exchange or sponsored articles." },
@@ -47,6 +51,7 @@ export const spamReasons = {
   pitch_easy_money: { meaning: "The text promises income, crypto profits or jobs at home." },
   pitch_gambling: { meaning: "The text advertises casinos or betting." },
   pitch_health: { meaning: "The text advertises drugs, diets or supplements." },
+  pitch_goods: { meaning: "The text advertises goods, forged papers or pirated software." },
   pitch_adult: { meaning: "The text advertises sex or dating." },
   pitch_scam: { meaning: "The text has the wording of a known fraud, threat or advance-fee letter." },
   template_left: { meaning: "The text has unfilled placeholders of a mass-mailing program." },

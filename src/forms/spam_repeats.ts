@@ -51,6 +51,7 @@ function wordPoints(words: readonly string[]): number {
     run = words[at] === words[at - 1] ? run + 1 : 1;
     longest = Math.max(longest, run);
   }
+  if (longest >= 10) return 50;
   if (longest >= 8) return 40;
   if (words.length >= 30 && new Set(words).size * 4 < words.length) return 40;
   return longest >= 5 ? 15 : 0;

@@ -6,16 +6,27 @@
 
 import { foldText, wordsOf } from "./spam_fold.ts";
 import { type Topic, topics } from "./spam_lexicon.ts";
-import type { Reading } from "./spam_reading.ts";
+import type { ReadField, Reading } from "./spam_reading.ts";
 import type { SpamReason, SpamReasonName } from "./spam_reasons.ts";
+import { readRequest } from "./spam_request.ts";
 import { concepts } from "./spam_stance.ts";
+import { customerWords, sellerWords } from "./spam_wording.ts";
 
 /** One blocked word is enough for the usual threshold. */
 const blockedPoints = 50;
 const pointsByWeight = { strong: 26, fair: 13, weak: 5 } as const;
 const topicPointsMax = 60;
 /** By the number of different things said that a seller says. */
-const solicitationPoints = [0, 0, 8, 30, 50, 60];
+const solicitationPoints = [0, 0, 9, 30, 50, 60];
+/** So much of a pitch is one, whatever else the text says. */
+const surePoints = 60;
+const offTopicPoints = 14;
+const offTopicLinkPoints = 40;
+/** By the weight of a seller's words over a customer's. */
+const wordingPoints = [0, 0, 0, 0, 8, 16, 24, 30, 36, 42, 48, 52];
+const everyday = new Set(
+  "the and you your to is for with this have are we it de la que su el los para con una tu es".split(" "),
+);
 /** Written without spaces between words. */
 const unspaced =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u;
@@ -52,6 +63,7 @@ export function scoreBlockedWords(reading: Reading, blocked: readonly string[]):
 /** Scores the vocabulary of pitches by topic, and the stance of somebody who sells. */
 export function scorePitch(reading: Reading): readonly SpamReason[] {
   const seen = new Set<number>();
+  let net = 0;
   const points = new Map<string, { points: number; isSure: boolean }>();
   const said = new Set<string>();
   for (const { role, words } of reading) {
@@ -59,6 +71,10 @@ export function scorePitch(reading: Reading): readonly SpamReason[] {
     for (const phrase of phrasesIn(words)) {
       if (seen.has(phrase.id)) continue;
       seen.add(phrase.id);
+      if (phrase.group === "wording") {
+        net += phrase.points;
+        continue;
+      }
       if (phrase.points === 0) {
         said.add(phrase.group);
         continue;
@@ -76,7 +92,35 @@ export function scorePitch(reading: Reading): readonly SpamReason[] {
     // A weak word is everyone's ("loan", "followers") until somebody sells.
     points: sum.isSure || solicitation >= 30 ? Math.min(topicPointsMax, sum.points) : 0,
   }));
-  return [{ name: "solicitation", points: solicitation }, ...pitches];
+  const { strength, wordCount, isOnlyAsking } = readRequest(reading);
+  net -= Math.min(10, 2 * wordCount);
+  const wording = wordingPoints[Math.max(0, Math.min(net, wordingPoints.length - 1))] as number;
+  const found = [
+    { name: "solicitation", points: solicitation } as const,
+    { name: "sales_wording", points: wording } as const,
+    ...pitches,
+  ];
+  // Customers mention their loan, their lawyer and the casino next door; who asks for work is seldom a seller.
+  const pitched = solicitation + pitches.reduce((sum, { points }) => sum + points, 0);
+  if (strength >= 2 && net < 4 && pitched < surePoints) {
+    return found.map(({ name, points }) => ({ name, points: Math.floor(points / 2) }));
+  }
+  // "I need" alone is everyone's: it counts for little beside a seller's wording.
+  if (strength > 1 || strength === 1 && !(isOnlyAsking && net >= 4)) return found;
+  if (net >= 0 && reading.some(hasUnfamiliarLink) && reading.some(isEnglishOrSpanish)) {
+    return [...found, { name: "off_topic", points: offTopicLinkPoints }];
+  }
+  const isPitch = found.some(({ points }) => points > 0);
+  return isPitch ? [...found, { name: "off_topic", points: offTopicPoints }] : found;
+}
+
+function hasUnfamiliarLink({ role, links }: ReadField): boolean {
+  return role === "message" && links.some((link) => !link.familiar);
+}
+
+/** Whether somebody asks for work is known in these languages only. */
+function isEnglishOrSpanish({ role, words }: ReadField): boolean {
+  return role === "message" && new Set(words.filter((word) => everyday.has(word))).size >= 2;
 }
 
 /** All phrases in a text, by the first two letters of each word: a bounded number of comparisons a word. */
@@ -112,6 +156,8 @@ function indexPhrases(): ReadonlyMap<string, readonly Phrase[]> {
       add(topic[weight], topic.reason, pointsByWeight[weight]);
     }
   }
+  for (const weight of [1, 2, 3] as const) add(sellerWords[weight], "wording", weight);
+  add(customerWords, "wording", -1);
   for (const [concept, text] of Object.entries(concepts)) add(text, concept, 0);
   return index;
 }

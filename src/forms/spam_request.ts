@@ -1,0 +1,87 @@
+/**
+ * Tells a customer: somebody who writes about a building and wants something done. This module is browser
+ * compatible.
+ *
+ * @module
+ */
+
+import type { Reading } from "./spam_reading.ts";
+
+/** Parts of a house and what is done to them, singular and plural, English and Spanish; folded. */
+const building = set(`
+  house home roof roofs roofing shingle shingles gutter gutters downspout soffit fascia siding stucco brick chimney
+  fireplace attic basement crawlspace foundation slab garage driveway walkway sidewalk patio deck decks porch pergola
+  lanai gazebo fence fences gate gates yard backyard lawn shed barn carport pool spa kitchen bath bathroom bathrooms
+  bathtub tub shower toilet sink faucet vanity cabinet cabinets countertop countertops backsplash tile tiles floor
+  floors flooring hardwood laminate lvp carpet carpets stairs steps stair railing handrail ramp wall walls ceiling
+  drywall paint painting painted window windows skylight door doors doorway closet closets room rooms bedroom bedrooms
+  hallway laundry office insulation hvac furnace ac boiler heater thermostat ductwork duct ducts vent fan plumbing pipe
+  pipes drain drains sewer septic sump electrical outlet outlets breaker panel wiring lights lighting condo townhouse
+  townhome duplex apartment cabin cottage trailer addition remodel renovation reno tarp screen screens solar
+  casa casas techo techos tejado teja tejas lamina canaleta canaletas pared paredes muro barda cerca reja porton patio
+  terraza cochera garaje sotano atico cocina bano banos tina regadera ducha inodoro excusado lavabo fregadero llave
+  tuberia tuberias drenaje fosa caldera calentador boiler clima aire calefaccion piso pisos azulejo azulejos loseta
+  loza alfombra escalera escaleras barandal puerta puertas ventana ventanas cuarto cuartos recamara recamaras sala
+  pasillo closet gabinetes pintura pintar yarda jardin alberca piscina porche banqueta entrada instalacion apagador
+  contactos luz cableado departamento condominio traila remodelacion remodelar
+`);
+
+/** Words with which somebody asks for work; each needs no other. */
+const asking = set(`
+  need needs needed needing want wants wanted wanting looking hoping estimate estimates quote quotes bid bids
+  appointment replace replaced replacing repair repaired repairing install installed installing fix fixed redo rebuild
+  remodel renovate measure inspect inspection ballpark necesito necesitamos ocupo ocupamos quiero queremos quisiera
+  quisieramos presupuesto cotizacion estimado cotizar arreglar arreglen reparar reparacion cambiar poner instalar
+  componer remodelar medir urge cuesta cobran costaria
+`);
+
+/** What goes wrong with a house. */
+const faults =
+  /^(leak|crack|rott|rot$|flood|mold|mildew|sag|clog|damag|drip|broke|peel|crumbl|loose$|stuck$|squeak|rust|hail|termit|smell|warp|goter|gotea|fuga|humed|moho|rot[oa]s?$|agriet|inund|tapad|podrid|descompu|oxid)/;
+
+/** Words after which a house is the reader's: "your home service business". */
+const readers = new Set(["your", "su", "tu", "sus", "tus", "you", "home"]);
+const trade =
+  /^(service|services|improvement|business|businesses|contractor|contractors|compan|leads?$|owner|pros?$)/;
+
+/** How a submission reads as a customer's. */
+export interface Request {
+  /** One each for a part of a building that is not the reader's trade, for asking, and for a fault. */
+  readonly strength: number;
+  /** The number of different words of these kinds. */
+  readonly wordCount: number;
+  /** Asks, and names neither a part of a building nor a fault. */
+  readonly isOnlyAsking: boolean;
+}
+
+/** Looks for a customer's request. */
+export function readRequest(reading: Reading): Request {
+  const found = new Set<string>();
+  let isBuilding = false;
+  let isAsking = false;
+  let isFault = false;
+  for (const { role, words } of reading) {
+    if (role !== "message" && role !== "answer" && role !== "company") continue;
+    for (let at = 0; at < words.length; at++) {
+      const word = words[at] as string;
+      const before = words[at - 1] ?? "";
+      if (readers.has(before)) continue;
+      const names = building.has(word) && !trade.test(words[at + 1] ?? "");
+      const asks = asking.has(word) && words[at + 1] !== "more";
+      const fails = faults.test(word);
+      isBuilding ||= names;
+      isAsking ||= asks;
+      isFault ||= fails;
+      if (names || asks || fails) found.add(word);
+    }
+  }
+  return {
+    strength: Number(isBuilding) + Number(isAsking) + Number(isFault),
+    wordCount: found.size,
+    isOnlyAsking: isAsking && !isBuilding && !isFault,
+  };
+}
+
+function set(words: string): ReadonlySet<string> {
+  return new Set(words.trim().split(/\s+/));
+}
