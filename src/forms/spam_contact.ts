@@ -22,7 +22,7 @@ export function scoreContact(reading: Reading): readonly SpamReason[] {
   const mail = Math.max(0, ...addresses.map(addressPoints));
   const phone = Math.max(
     0,
-    ...phones.map(({ text, words }) => words.some(isGibberish) ? 15 : phonePoints(text)),
+    ...phones.map(({ text, words }) => words.some((word) => isGibberish(word)) ? 15 : phonePoints(text)),
   );
   return [
     { name: "gibberish_contact", points: mail + phone },

@@ -59,7 +59,7 @@ export function scoreGibberish(reading: Reading): readonly SpamReason[] {
   const texts = reading.filter(({ role }) =>
     role === "message" || role === "answer" || role === "company" || role === "place"
   );
-  const inNames = names.filter(({ words }) => words.some(isGibberish)).length;
+  const inNames = names.filter(({ words }) => words.some((word) => isGibberish(word))).length;
   const grown = names.some(({ text }) => names.some((other) => isGrown(other.text, text)));
   const inTexts = texts.reduce((sum, field) => sum + textPoints(field), 0);
   const inCase =
@@ -78,22 +78,28 @@ function isGrown(name: string, from: string): boolean {
 
 /** A message of nothing else counts full; a strange word among others is a brand or a typing mistake. */
 function textPoints({ role, words }: ReadField): number {
-  const found = words.filter(isGibberish).length;
+  const isShort = words.length <= 3;
+  const found = words.filter((word) => isGibberish(word, { alone: isShort })).length;
   if (found * 2 < words.length || found === 0) return 0;
   return role === "message" ? 38 : 15;
 }
 
-/** Tells whether a folded word is random letters. */
-export function isGibberish(word: string): boolean {
-  if (word.length < 5 || !letters.test(word)) return false;
+/**
+ * Tells whether a folded word is random letters. One that stands `alone` in a message needs fewer signs than a
+ * name, which may come from any language.
+ */
+export function isGibberish(word: string, options: { readonly alone?: boolean } = {}): boolean {
+  if (word.length < 4 || !letters.test(word)) return false;
   const judged = word.slice(0, judgedLettersMax);
   if (keyboardWalk.test(judged)) return true;
+  if (word.length < 5) return false;
   let rare = 0;
   for (let at = 1; at < judged.length; at++) {
     if (!(followers[judged.charAt(at - 1)] as string).includes(judged.charAt(at))) rare++;
   }
   const share = rare / (judged.length - 1);
   if (rare >= 3 && share >= 0.27 || rare >= 2 && share >= 0.4) return true;
+  if (options.alone === true && rare >= 2 && share >= 0.18) return true;
   if (judged.length >= 7 && !vowel.test(judged)) return true;
   const vowelShare = (judged.match(vowels)?.length ?? 0) / judged.length;
   return judged.length >= 8 && rare >= 1 && (vowelShare < 0.15 || consonantRun.test(judged));

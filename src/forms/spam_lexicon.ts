@@ -131,7 +131,7 @@ const englishTopics: readonly Topic[] = [
       solutions, bookkeeping services, accounting services, tax relief, commercial cleaning services,
       janitorial services, business insurance, general liability, workers comp insurance, our factory, we
       manufacture, manufacturer of, manufacturer in, leading manufacturer, leading supplier, wholesale price*,
-      moq, fob, oem, our products, our product range, price list, product catalog*, bulk order*, trademark,
+      moq, fob, oem, our products, our product range, product catalog*, bulk order*, trademark,
       domain registration, domain name is, domain expir*, domain for sale, domain name for sale, premium
       domain, buy your business, sell your business, acquire your, acquiring, vehicle wraps, custom apparel,
       branded apparel, company shirts, dump truck owners, business directory, list your business, listing your
@@ -141,7 +141,7 @@ const englishTopics: readonly Topic[] = [
       opportunity, strategic partner*, white label, reseller*, affiliate*
     `,
     fair: `
-      our software, our platform, our solution*, free demo, live demo, book a demo, free trial, supplier*,
+      price list, our software, our platform, our solution*, free demo, live demo, book a demo, free trial, supplier*,
       wholesale, manufacturer, factory, subcontractor crew, labor crews, promotional, directory, partnership,
       partner with, vendor list, outsource, distributor*, catalogue, export*, shipment, pricing plans, per
       month, monthly fee, flat fee

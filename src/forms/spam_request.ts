@@ -9,28 +9,28 @@ import type { Reading } from "./spam_reading.ts";
 
 /** Parts of a house and what is done to them, singular and plural, English and Spanish; folded. */
 const building = set(`
-  house home roof roofs roofing shingle shingles gutter gutters downspout soffit fascia siding stucco brick chimney
+  house home roof roofs  shingle shingles gutter gutters downspout soffit fascia siding stucco brick chimney
   fireplace attic basement crawlspace foundation slab garage driveway walkway sidewalk patio deck decks porch pergola
   lanai gazebo fence fences gate gates yard backyard lawn shed barn carport pool spa kitchen bath bathroom bathrooms
   bathtub tub shower toilet sink faucet vanity cabinet cabinets countertop countertops backsplash tile tiles floor
   floors flooring hardwood laminate lvp carpet carpets stairs steps stair railing handrail ramp wall walls ceiling
   drywall paint painting painted window windows skylight door doors doorway closet closets room rooms bedroom bedrooms
-  hallway laundry office insulation hvac furnace ac boiler heater thermostat ductwork duct ducts vent fan plumbing pipe
+  hallway laundry  insulation hvac furnace ac boiler heater pump refrigerator dishwasher appliance appliances softener minisplit splits thermostat ductwork duct ducts vent fan plumbing pipe
   pipes drain drains sewer septic sump electrical outlet outlets breaker panel wiring lights lighting condo townhouse
-  townhome duplex apartment cabin cottage trailer addition remodel renovation reno tarp screen screens solar
+  townhome duplex apartment cabin cottage trailer    reno tarp   solar
   casa casas techo techos tejado teja tejas lamina canaleta canaletas pared paredes muro barda cerca reja porton patio
   terraza cochera garaje sotano atico cocina bano banos tina regadera ducha inodoro excusado lavabo fregadero llave
   tuberia tuberias drenaje fosa caldera calentador boiler clima aire calefaccion piso pisos azulejo azulejos loseta
   loza alfombra escalera escaleras barandal puerta puertas ventana ventanas cuarto cuartos recamara recamaras sala
   pasillo closet gabinetes pintura pintar yarda jardin alberca piscina porche banqueta entrada instalacion apagador
-  contactos luz cableado departamento condominio traila remodelacion remodelar
+  contactos luz cableado departamento condominio traila  
 `);
 
 /** Words with which somebody asks for work; each needs no other. */
 const asking = set(`
-  need needs needed needing want wants wanted wanting looking hoping estimate estimates quote quotes bid bids
-  appointment replace replaced replacing repair repaired repairing install installed installing fix fixed redo rebuild
-  remodel renovate measure inspect inspection ballpark necesito necesitamos ocupo ocupamos quiero queremos quisiera
+  need  needed  want  wanted  looking  estimate estimates quote quotes bid bids
+   replace replaced replacing repair repaired repairing install installed installing fix fixed redo rebuild
+  remodel renovate measure   ballpark necesito necesitamos ocupo ocupamos quiero queremos quisiera
   quisieramos presupuesto cotizacion estimado cotizar arreglar arreglen reparar reparacion cambiar poner instalar
   componer remodelar medir urge cuesta cobran costaria
 `);
@@ -42,14 +42,14 @@ const faults =
 /** Words after which a house is the reader's: "your home service business". */
 const readers = new Set(["your", "su", "tu", "sus", "tus", "you", "home"]);
 const trade =
-  /^(service|services|improvement|business|businesses|contractor|contractors|compan|leads?$|owner|pros?$)/;
+  /^(service|services|improvement|business|businesses|contractor|contractors|builder|builders|installer|compan|leads?$|owner|pros?$)/;
 
 /** How a submission reads as a customer's. */
 export interface Request {
   /** One each for a part of a building that is not the reader's trade, for asking, and for a fault. */
   readonly strength: number;
-  /** The number of different words of these kinds. */
-  readonly wordCount: number;
+  /** Their different words: two for a part of a building and for a fault, one for asking. */
+  readonly weight: number;
   /** Asks, and names neither a part of a building nor a fault. */
   readonly isOnlyAsking: boolean;
 }
@@ -57,6 +57,7 @@ export interface Request {
 /** Looks for a customer's request. */
 export function readRequest(reading: Reading): Request {
   const found = new Set<string>();
+  let weight = 0;
   let isBuilding = false;
   let isAsking = false;
   let isFault = false;
@@ -72,12 +73,15 @@ export function readRequest(reading: Reading): Request {
       isBuilding ||= names;
       isAsking ||= asks;
       isFault ||= fails;
-      if (names || asks || fails) found.add(word);
+      if ((names || asks || fails) && !found.has(word)) {
+        found.add(word);
+        weight += asks ? 1 : 2;
+      }
     }
   }
   return {
     strength: Number(isBuilding) + Number(isAsking) + Number(isFault),
-    wordCount: found.size,
+    weight,
     isOnlyAsking: isAsking && !isBuilding && !isFault,
   };
 }

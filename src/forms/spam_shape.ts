@@ -23,12 +23,18 @@ const emoji = /\p{Extended_Pictographic}/gu;
 export function scoreShape(reading: Reading): readonly SpamReason[] {
   const free = reading.filter(({ role }) => role === "message" || role === "answer" || role === "company");
   return [
-    { name: "template_left", points: reading.some(({ text }) => template.test(text)) ? 40 : 0 },
+    { name: "template_left", points: templatePoints(reading) },
     { name: "attack_probe", points: reading.some(({ text }) => probe.test(text)) ? 60 : 0 },
     // Many people write in capitals all their lives: only worth a word next to other signs.
     { name: "shouting", points: free.some(({ text }) => isShouted(text)) ? 4 : 0 },
     { name: "punctuation", points: Math.min(24, free.reduce((sum, { text }) => sum + markPoints(text), 0)) },
   ];
+}
+
+/** Square brackets may be a broken site's own; braces come from a program that mails. */
+function templatePoints(reading: Reading): number {
+  if (!reading.some(({ text }) => template.test(text))) return 0;
+  return reading.some(({ text }) => /\{/.test(text)) ? 50 : 40;
 }
 
 function isShouted(text: string): boolean {

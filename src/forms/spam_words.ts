@@ -8,6 +8,7 @@ import { foldText, wordsOf } from "./spam_fold.ts";
 import { type Topic, topics } from "./spam_lexicon.ts";
 import type { ReadField, Reading } from "./spam_reading.ts";
 import type { SpamReason, SpamReasonName } from "./spam_reasons.ts";
+import { sellerGrammar } from "./spam_grammar.ts";
 import { readRequest } from "./spam_request.ts";
 import { concepts } from "./spam_stance.ts";
 import { customerWords, sellerWords } from "./spam_wording.ts";
@@ -17,13 +18,18 @@ const blockedPoints = 50;
 const pointsByWeight = { strong: 26, fair: 13, weak: 5 } as const;
 const topicPointsMax = 60;
 /** By the number of different things said that a seller says. */
-const solicitationPoints = [0, 0, 9, 30, 50, 60];
-/** So much of a pitch is one, whatever else the text says. */
-const surePoints = 60;
-const offTopicPoints = 14;
+const solicitationPoints = [0, 0, 12, 30, 50, 60];
+/** So many points of one topic are a pitch, whatever else the text says. */
+const surePoints = 50;
+const offTopicPoints = 18;
+/** With so much of a seller's wording. */
+const offTopicSellerPoints = 28;
+const sellerNet = 4;
+/** However many words of the faintest kind: a long letter has many of everything. */
+const faintMax = 3;
 const offTopicLinkPoints = 40;
 /** By the weight of a seller's words over a customer's. */
-const wordingPoints = [0, 0, 0, 0, 8, 16, 24, 30, 36, 42, 48, 52];
+const wordingPoints = [0, 0, 0, 8, 16, 26, 36, 44, 50, 54];
 const everyday = new Set(
   "the and you your to is for with this have are we it de la que su el los para con una tu es".split(" "),
 );
@@ -64,6 +70,7 @@ export function scoreBlockedWords(reading: Reading, blocked: readonly string[]):
 export function scorePitch(reading: Reading): readonly SpamReason[] {
   const seen = new Set<number>();
   let net = 0;
+  let faint = 0;
   const points = new Map<string, { points: number; isSure: boolean }>();
   const said = new Set<string>();
   for (const { role, words } of reading) {
@@ -72,7 +79,8 @@ export function scorePitch(reading: Reading): readonly SpamReason[] {
       if (seen.has(phrase.id)) continue;
       seen.add(phrase.id);
       if (phrase.group === "wording") {
-        net += phrase.points;
+        if (phrase.points === 1) faint++;
+        else net += phrase.points;
         continue;
       }
       if (phrase.points === 0) {
@@ -90,10 +98,10 @@ export function scorePitch(reading: Reading): readonly SpamReason[] {
   const pitches = [...points].map(([group, sum]): SpamReason => ({
     name: group as SpamReasonName,
     // A weak word is everyone's ("loan", "followers") until somebody sells.
-    points: sum.isSure || solicitation >= 30 ? Math.min(topicPointsMax, sum.points) : 0,
+    points: sum.isSure || solicitation >= 50 ? Math.min(topicPointsMax, sum.points) : 0,
   }));
-  const { strength, wordCount, isOnlyAsking } = readRequest(reading);
-  net -= Math.min(10, 2 * wordCount);
+  const { strength, weight, isOnlyAsking } = readRequest(reading);
+  net += Math.min(faintMax, faint) + sellerGrammar(reading) - Math.min(10, weight);
   const wording = wordingPoints[Math.max(0, Math.min(net, wordingPoints.length - 1))] as number;
   const found = [
     { name: "solicitation", points: solicitation } as const,
@@ -101,17 +109,19 @@ export function scorePitch(reading: Reading): readonly SpamReason[] {
     ...pitches,
   ];
   // Customers mention their loan, their lawyer and the casino next door; who asks for work is seldom a seller.
-  const pitched = solicitation + pitches.reduce((sum, { points }) => sum + points, 0);
-  if (strength >= 2 && net < 4 && pitched < surePoints) {
+  const surest = Math.max(solicitation, ...pitches.map(({ points }) => points));
+  if (strength >= 2 && net < 6 && surest < surePoints) {
     return found.map(({ name, points }) => ({ name, points: Math.floor(points / 2) }));
   }
   // "I need" alone is everyone's: it counts for little beside a seller's wording.
-  if (strength > 1 || strength === 1 && !(isOnlyAsking && net >= 4)) return found;
-  if (net >= 0 && reading.some(hasUnfamiliarLink) && reading.some(isEnglishOrSpanish)) {
+  if (strength > 1 || strength === 1 && !(isOnlyAsking && net >= sellerNet)) return found;
+  if (net >= 0 && reading.some(hasUnfamiliarLink) && (net >= 2 || reading.some(isEnglishOrSpanish))) {
     return [...found, { name: "off_topic", points: offTopicLinkPoints }];
   }
   const isPitch = found.some(({ points }) => points > 0);
-  return isPitch ? [...found, { name: "off_topic", points: offTopicPoints }] : found;
+  return isPitch
+    ? [...found, { name: "off_topic", points: net >= sellerNet ? offTopicSellerPoints : offTopicPoints }]
+    : found;
 }
 
 function hasUnfamiliarLink({ role, links }: ReadField): boolean {
