@@ -19,6 +19,7 @@ import { Heartbeat } from "./store/heartbeat.ts";
 import { KeyStore } from "./store/keys.ts";
 import { PlanSnapshot } from "./store/plan_snapshot.ts";
 import { readReference, ReferenceReader } from "./store/reference.ts";
+import { Retention } from "./store/retention.ts";
 import { searchSettings } from "./store/search.ts";
 import { describeError, Pool } from "./store/sql.ts";
 import { Totals } from "./store/totals.ts";
@@ -121,6 +122,11 @@ export async function openStore(config: Config, log: Log): Promise<Store> {
       databaseUrl: config.databaseUrl,
       onFailure: (error) => log.error("upkeep_failed", { cause: describeError(error) }),
     });
+    const retention = new Retention({
+      databaseUrl: config.databaseUrl,
+      onFailure: (error) => log.error("retention_failed", { cause: describeError(error) }),
+      onRemoved: (events) => log.info("retention", { events }),
+    });
     return {
       reference,
       plans,
@@ -143,6 +149,7 @@ export async function openStore(config: Config, log: Log): Promise<Store> {
         await Promise.all([
           beating.close(),
           upkeep.close(),
+          retention.close(),
           accepts.close(),
           ...others(pools).map((pool) => pool.close()),
         ]);

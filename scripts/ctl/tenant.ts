@@ -4,13 +4,14 @@
  * @module
  */
 
-import { addTenant, findTenant, listTenants } from "#src/store/admin/tenants.ts";
+import { addTenant, findTenant, listTenants, setRetention } from "#src/store/admin/tenants.ts";
 import type { Pool } from "#src/store/sql.ts";
-import { type Command, Refused } from "./command.ts";
+import { type Command, Refused, WrongUsage } from "./command.ts";
 import { shortTime, table } from "./terminal.ts";
-import { parseLine, parseSlug } from "./values.ts";
+import { parseCount, parseLine, parseSlug } from "./values.ts";
 
 const nameLengthMax = 200;
+const retentionDaysMax = 3_650;
 
 const add: Command = {
   words: "tenant add",
@@ -44,18 +45,20 @@ const list: Command = {
   prepare: () => async (pool) => {
     const tenants = await listTenants(pool);
     return {
-      json: tenants.map(({ slug, name, sandbox, createdAt }) => ({
+      json: tenants.map(({ slug, name, sandbox, retentionDays, createdAt }) => ({
         tenant: slug,
         name,
         sandbox,
+        retention_days: retentionDays,
         created_at: createdAt,
       })),
       text: table(
-        ["TENANT", "NAME", "KIND", "CREATED (UTC)"],
+        ["TENANT", "NAME", "KIND", "KEPT", "CREATED (UTC)"],
         tenants.map((tenant) => [
           tenant.slug,
           tenant.name,
           tenant.sandbox ? "sandbox" : "live",
+          tenant.retentionDays === null ? "-" : days(tenant.retentionDays),
           shortTime(tenant.createdAt),
         ]),
         "No tenants yet; ctl tenant add SLUG adds one.",
@@ -64,8 +67,48 @@ const list: Command = {
   },
 };
 
+const retention: Command = {
+  words: "tenant retention",
+  positionals: ["SLUG"],
+  options: {
+    days: { value: "N", description: `keep the content of its events N days, 1 to ${retentionDaysMax}` },
+    clear: { description: "keep it for ever" },
+  },
+  summary: "Say how long a tenant's leads and submissions are kept",
+  notes: `What is older loses its content in the background, some hundred events at a time: the
+lead or submission, the body as posted, the Idempotency-Key's text, what was kept aside as a
+collision, unknown terms that nobody has used since. What is pending, being sent or dead is never touched;
+its content goes within the hour after it is delivered. A held submission that is too old can
+no longer be released. The event's row stays for the counts: id, time, key, flags, cost; and a
+late retry with its Idempotency-Key is still a duplicate.
+
+With fewer days more is removed, from the oldest on. With more days, or with --clear, what is
+removed does not come back.`,
+  prepare(input) {
+    const slug = input.first;
+    const text = input.option("days");
+    const isCleared = input.has("clear");
+    if (isCleared && text !== undefined) throw new WrongUsage("--clear goes without --days");
+    if (!isCleared && text === undefined) throw new WrongUsage("--days or --clear is missing");
+    const kept = text === undefined ? null : parseCount(text, "--days", retentionDaysMax);
+    return async (pool) => {
+      if (!await setRetention(pool, slug, kept)) {
+        throw new Refused(`There is no tenant ${slug}; ctl tenant list shows those there are`);
+      }
+      return {
+        json: { tenant: slug, retention_days: kept },
+        text: `What ${slug} gets is kept ${kept === null ? "for ever" : days(kept)}.`,
+      };
+    };
+  },
+};
+
+function days(count: number): string {
+  return count === 1 ? "1 day" : `${count} days`;
+}
+
 /** The commands of this noun. */
-export const tenantCommands: readonly Command[] = [add, list];
+export const tenantCommands: readonly Command[] = [add, list, retention];
 
 /**
  * The tenant that an argument names.

@@ -9,7 +9,7 @@ declare
 begin
   if v_id is null then
     insert into audit (at, actor, action, subject, detail)
-    values (service_clock(), 'ctl ' || session_user, 'person.erase', '0', '{"events":0,"collisions":0}')
+    values (service_clock(), 'ctl ' || current_user, 'person.erase', '0', '{"events":0,"collisions":0}')
     returning id into v_id;
   end if;
   update audit as a

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import postgres from "postgres";
 import { createDatabase, type TestDatabase } from "../support/database.ts";
 import { ctl, runCtl } from "../support/server.ts";
 
@@ -36,6 +37,7 @@ test("tenant add prints the tenant, and tenant list has it", async () => {
     tenant: "acme",
     name: "Acme  Roofing",
     sandbox: false,
+    retention_days: null,
     created_at: "",
   });
   assert.equal(box.sandbox, true);
@@ -96,4 +98,31 @@ test("a tenant that does not exist is named on stderr with exit 1", async () => 
     assert.equal(stdout, "");
     assert.match(stderr, /^There is no tenant nobody; ctl tenant list/);
   }
+});
+
+test("tenant retention says how long a tenant is kept, tenant list shows it, and the audit who said so", async () => {
+  assert.deepEqual(await ctl(["tenant", "retention", "acme", "--days", "400"], on), {
+    tenant: "acme",
+    retention_days: 400,
+  });
+  assert.equal((await ctl(["tenant", "list"], on))[0].retention_days, 400);
+  assert.match((await runCtl(["tenant", "list"], on)).stdout, /acme +Acme.* live +400 days/);
+  const one = await runCtl(["tenant", "retention", "acme", "--days", "1"], on);
+  assert.equal(one.stdout, "What acme gets is kept 1 day.\n");
+  assert.deepEqual(await ctl(["tenant", "retention", "acme", "--clear"], on), {
+    tenant: "acme",
+    retention_days: null,
+  });
+  assert.equal((await ctl(["tenant", "list"], on))[0].retention_days, null);
+  const { code, stderr } = await runCtl(["tenant", "retention", "nobody", "--days", "9"], on);
+  assert.deepEqual([code, stderr], [1, "There is no tenant nobody; ctl tenant list shows those there are\n"]);
+  const sql = postgres(database.url, { max: 1 });
+  const noted =
+    await sql`select action, subject, detail from audit where action = 'tenant.retention' order by id`;
+  await sql.end();
+  assert.deepEqual(noted.map(({ subject, detail }) => [subject, detail]), [
+    ["acme", { days: 400 }],
+    ["acme", { days: 1 }],
+    ["acme", { days: null }],
+  ]);
 });

@@ -8,6 +8,7 @@ const nowhere = { databaseUrl: "postgres://127.0.0.1:1/nowhere" };
 const everyCommand = [
   "tenant add",
   "tenant list",
+  "tenant retention",
   "campaign add",
   "campaign list",
   "key issue",
@@ -41,7 +42,7 @@ test("ctl --help lists every command on stdout and exits 0", async () => {
     assert.equal(code, 0);
     assert.equal(stderr, "");
     for (const words of everyCommand) assert.match(stdout, new RegExp(`^  ctl ${words} `, "m"));
-    assert.doesNotMatch(stdout, /retention|undefined/);
+    assert.doesNotMatch(stdout, /undefined/);
   }
 });
 
@@ -74,7 +75,10 @@ const wrong: readonly (readonly [string, readonly string[], RegExp])[] = [
   ["an unknown noun", ["keys", "list"], /Unknown command: keys/],
   ["a noun without a verb", ["key"], /^Usage: ctl key VERB/],
   ["an unknown verb", ["key", "burn"], /Unknown command: key burn/],
-  ["what a later version offers", ["tenant", "retention", "acme"], /Unknown command: tenant retention/],
+  ["a retention of nothing", ["tenant", "retention", "acme"], /--days or --clear is missing/],
+  ["a retention of no days", ["tenant", "retention", "acme", "--days", "0"], /number from 1 to 3650/],
+  ["a retention of centuries", ["tenant", "retention", "acme", "--days", "3651"], /number from 1 to 3650/],
+  ["a retention and --clear", ["tenant", "retention", "a", "--days", "9", "--clear"], /goes without --days/],
   ["an unknown option", ["tenant", "list", "--bogus"], /Unknown option '--bogus'/],
   ["an unknown option in front", ["--bogus", "tenant", "list"], /Unknown option '--bogus'/],
   ["an option twice", ["key", "issue", "a", "--label", "x", "--label", "y"], /--label is given twice/],

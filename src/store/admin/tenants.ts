@@ -12,6 +12,8 @@ export interface Tenant {
   readonly slug: string;
   readonly name: string;
   readonly sandbox: boolean;
+  /** How many days the content of its events is kept; `null`: for ever. */
+  readonly retentionDays: number | null;
   /** ISO 8601, UTC. */
   readonly createdAt: string;
 }
@@ -34,15 +36,27 @@ export async function listTenants(pool: Pool): Promise<Tenant[]> {
   const rows = await pool.run(
     adminDeadlineMs,
     (sql) =>
-      sql<{ slug: string; name: string; sandbox: boolean; created_at: Date }[]>`
-      select slug, name, sandbox, created_at from tenant order by slug`,
+      sql<
+        { slug: string; name: string; sandbox: boolean; retention_days: number | null; created_at: Date }[]
+      >`
+      select slug, name, sandbox, retention_days, created_at from tenant order by slug`,
   );
   return rows.map((row) => ({
     slug: row.slug,
     name: row.name,
     sandbox: row.sandbox,
+    retentionDays: row.retention_days,
     createdAt: row.created_at.toISOString(),
   }));
+}
+
+/** Keeps the content of a tenant's events so many days, or with `null` for ever; `false` when there is no such tenant. */
+export async function setRetention(pool: Pool, slug: string, days: number | null): Promise<boolean> {
+  const [row] = await pool.run(
+    adminDeadlineMs,
+    (sql) => sql<{ done: boolean }[]>`select set_retention(${slug}, ${days}) as done`,
+  );
+  return row?.done ?? false;
 }
 
 /** The tenant with this slug as other statements need it, or `null`. */

@@ -1,0 +1,137 @@
+-- Removes content that is older than its tenant keeps it: a bounded part of what there is, a transaction a call.
+--
+-- Never of an event that is pending, being sent or dead: it is remembered (retention_left) and looked at again an hour
+-- later. A held submission goes, and cannot be released any more.
+--
+-- Returns how many events it has looked at, p_limit at most, and how many of them it has removed the content of. Less
+-- looked at than p_limit: there is no more for now. null: another process is at it.
+--
+-- The events of a key come in the order of their ids, which is that of their acceptance (event_key).
+create or replace function expire_content(p_limit int) returns table (examined int, removed int)
+language plpgsql
+set enable_seqscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set jit = off
+as $$
+#variable_conflict use_column
+declare
+  v_now timestamptz := service_clock();
+  v_examined int := 0;
+  v_removed int := 0;
+  v_ids text[];
+  v_due text[];
+  v_gone text[];
+  v_key record;
+begin
+  if not pg_try_advisory_xact_lock(2, 0) then
+    return query select null::int, null::int;
+    return;
+  end if;
+
+  -- Half of the work at most, so that many dead letters hold nothing up.
+  select coalesce(array_agg(l.event_id), '{}'), coalesce(array_agg(l.event_id) filter (where l.is_due), '{}')
+  into v_ids, v_due
+  from (
+    select l.event_id, l.event_id < id_at(v_now - make_interval(days => t.retention_days)) as is_due
+    from retention_left as l join tenant as t on t.id = l.tenant_id
+    where l.look_at <= v_now
+    order by l.look_at limit (p_limit + 1) / 2
+  ) as l;
+  if v_ids <> '{}' then
+    v_gone := expire_events(v_due);
+    v_examined := cardinality(v_ids);
+    v_removed := cardinality(v_gone);
+    delete from retention_left as l
+    where l.event_id = any (v_ids)
+      and exists (select from event as e where e.event_id = l.event_id and e.removed_at is not null);
+    update retention_left as l set look_at = v_now + interval '1 hour' where l.event_id = any (v_ids);
+  end if;
+
+  for v_key in
+    select k.id, t.id as tenant_id, id_at(v_now - make_interval(days => t.retention_days)) as until_id,
+      coalesce(c.after_id, '') as after_id
+    from tenant as t
+    join api_key as k on k.tenant_id = t.id
+    left join retention_cursor as c on c.key_id = k.id
+    where t.retention_days is not null
+    order by c.looked_at nulls first, k.id
+  loop
+    exit when v_examined >= p_limit;
+    select array_agg(n.event_id order by n.event_id) into v_ids
+    from (
+      select e.event_id from event as e
+      where e.key_id = v_key.id and e.event_id > v_key.after_id and e.event_id < v_key.until_id
+      order by e.event_id limit p_limit - v_examined
+    ) as n;
+    continue when v_ids is null;
+
+    v_gone := expire_events(v_ids);
+    v_examined := v_examined + cardinality(v_ids);
+    v_removed := v_removed + cardinality(v_gone);
+    insert into retention_left (event_id, tenant_id, look_at)
+    select e.event_id, e.tenant_id, v_now + interval '1 hour'
+    from event as e where e.event_id = any (v_ids) and e.removed_at is null
+    on conflict do nothing;
+    insert into retention_cursor (key_id, after_id, looked_at)
+    values (v_key.id, v_ids[cardinality(v_ids)], v_now)
+    on conflict (key_id) do update set after_id = excluded.after_id, looked_at = excluded.looked_at;
+  end loop;
+
+  -- The terms that only such leads used; one scan of a small table, and not while there is other work.
+  if v_examined < p_limit then
+    delete from unknown_area_seen as u using tenant as t
+    where t.id = u.tenant_id and u.last_at < v_now - make_interval(days => t.retention_days);
+  end if;
+  return query select v_examined, v_removed;
+end
+$$;
+
+-- Removes the content of those of the events that may go and that nobody else is at, and returns their ids.
+create or replace function expire_events(p_event_id text[]) returns text[]
+language plpgsql
+set enable_seqscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set jit = off
+as $$
+#variable_conflict use_column
+declare
+  v_gone text[];
+begin
+  -- Locked before the outbox is looked at: a held submission is released under the same lock. Skipped and not waited
+  -- for: accept locks events in another order.
+  v_gone := array(
+    select e.event_id from event as e
+    where e.event_id = any (p_event_id) and e.removed_at is null
+    order by e.event_id for no key update skip locked
+  );
+  -- One statement for both: what moves from one to the other meanwhile is in one of them.
+  v_gone := array(
+    select g.event_id from unnest(v_gone) as g (event_id)
+    where not exists (select from outbox as o where o.event_id = g.event_id collate "C")
+      and not exists (select from dead_letter as d where d.event_id = g.event_id collate "C")
+  );
+  if v_gone = '{}' then
+    return v_gone;
+  end if;
+
+  update submission as s set phone = null, email = null, last_name = null where s.event_id = any (v_gone);
+  update attempt as a set reason = null where a.event_id = any (v_gone) and a.reason is not null;
+  -- In the order in which accept locks them.
+  update collision as c set lead = null, extra = null, raw = null, content_digest = null
+  from (
+    select c.id from collision as c
+    where c.event_id = any (v_gone) and c.content_digest is not null
+    order by c.event_id, c.content_digest for no key update
+  ) as theirs
+  where c.id = theirs.id;
+  perform remove_content(v_gone, 'retention');
+  return v_gone;
+end
+$$;
+
+-- How the ids of events that are accepted at a time begin (accept).
+create or replace function id_at(p_at timestamptz) returns text
+language sql stable parallel safe
+as $$ select lpad(to_hex((extract(epoch from p_at) * 1000000)::bigint), 14, '0') collate "C" $$;
