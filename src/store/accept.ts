@@ -118,6 +118,24 @@ export class AcceptStore {
    * @throws {postgres.PostgresError} when the server refused the batch: nothing was committed
    */
   async accept(entries: readonly Entry[], deadlineMs: number): Promise<Outcome[]> {
+    const outcomes = await this.#acceptAgain(entries, deadlineMs);
+    // A rival let go of a digest (its content window has passed, or it was erased) between the insert that lost
+    // against it and the look at what won: nothing was decided of that entry, and it is committed by itself.
+    for (let round = 1;; round += 1) {
+      const open = outcomes.flatMap((outcome, index) => outcome === null ? [index] : []);
+      if (open.length === 0) return outcomes as Outcome[];
+      if (round === attemptsMax) throw new Unavailable("rivals' events went away; nothing was decided");
+      const again = await this.#acceptAgain(open.map((index) => entries[index] as Entry), deadlineMs)
+        // The rest of the batch is committed, so it was not refused whole.
+        .catch((cause) => {
+          throw cause instanceof Unavailable ? cause : new Unavailable("the rest was refused", { cause });
+        });
+      again.forEach((outcome, nth) => outcomes[open[nth] as number] = outcome);
+    }
+  }
+
+  // `null`: nothing was decided.
+  async #acceptAgain(entries: readonly Entry[], deadlineMs: number): Promise<(Outcome | null)[]> {
     for (let attempt = 1;; attempt += 1) {
       try {
         return await this.#acceptOnce(entries, deadlineMs);
@@ -128,16 +146,19 @@ export class AcceptStore {
     }
   }
 
-  async #acceptOnce(entries: readonly Entry[], deadlineMs: number): Promise<Outcome[]> {
+  async #acceptOnce(entries: readonly Entry[], deadlineMs: number): Promise<(Outcome | null)[]> {
     const warningsBefore = this.#warnings;
     const rows = await this.#pool.run(deadlineMs, (sql) => call(sql, entries, this.#node));
     if (this.#warnings !== warningsBefore) throw new Unavailable("the commit came back with a warning");
 
-    const outcomes = new Array<Outcome>(entries.length).fill({ kind: "revoked" });
+    const outcomes = new Array<Outcome | null>(entries.length).fill({ kind: "revoked" });
     for (const row of rows) {
       const { event_id: eventId, received_at: receivedAt } = row;
       if (row.outcome === "revoked") continue;
-      if (eventId === null) throw new Unavailable("a rival's event went away; nothing was decided");
+      if (eventId === null) {
+        outcomes[row.ord - 1] = null;
+        continue;
+      }
       outcomes[row.ord - 1] = row.outcome === "accepted"
         ? { kind: "accepted", eventId, receivedAt }
         : { kind: "duplicate", eventId, receivedAt, flags: row.flags ? row.flags.split(",") : [] };
