@@ -120,9 +120,10 @@ function opsSurface({ opsListen }: Config, store: Store, state: State): PlacedSu
   };
 }
 
-function consoleParts({ console: pool, heartbeat, delivery }: Store, state: State): ConsoleParts {
+function consoleParts({ console: pool, ops, heartbeat, delivery }: Store, state: State): ConsoleParts {
   return {
     pool,
+    searchPool: ops.search,
     now: () => new Date(),
     secret: randomBytes(32),
     health: () => heartbeat,

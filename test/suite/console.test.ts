@@ -44,6 +44,8 @@ const pages = [
   `/collisions/${collision?.id}`,
   "/vocabulary",
   "/keys",
+  "/leads",
+  "/forms",
   "/audit",
   `/leads/${deadId}`,
   `/leads/${heldId}`,
@@ -378,6 +380,54 @@ test("the keys that are used no more stand out, and no page shows more of a key 
   assert.match(text, /<tr class="stale">/);
   assert.ok(text.includes(`…<bdi>${stale.text.slice(-4)}`));
   for (const path of pages) assert.ok(!(await stage.get(path)).text.includes(stale.text.slice(0, 30)));
+});
+
+test("the search finds by person, state and flag, in pages, and its list shows no personal data", async () => {
+  const searchKey = await world.issue({ label: "searched" });
+  const person = {
+    first_name: "Zenobia",
+    last_name: "Quill",
+    email: "zenobia@quill.example",
+    phone: "503-555-0177",
+  };
+  const ids: string[] = [];
+  for (let n = 0; n < 52; n++) ids.unshift(await stage.accepted(searchKey, person));
+  const found = async (query: string) => {
+    const { status, text } = await stage.get(`/leads?${query}`);
+    assert.equal(status, 200, query);
+    // Besides what was searched for, in the form and in the address of the next page.
+    assert.doesNotMatch(
+      text.replaceAll(/<input[^>]*>|href="[^"]*"/g, ""),
+      /zenobia|quill|555-?0177/i,
+      "no personal data",
+    );
+    const next = /href="(\/leads\?[^"]*cursor=[^"]*)"/.exec(text)?.[1]?.replaceAll("&amp;", "&");
+    return { ids: [...text.matchAll(/href="\/leads\/(\w+)"/g)].map((match) => match[1]), next, text };
+  };
+  for (
+    const query of [
+      "email=Zenobia%40quill.example",
+      "phone=%28503%29+555-0177",
+      "last_name=qui",
+      "source=searched&kind=lead&state=pending",
+      `tenant=${searchKey.tenant.slug}&since=2020-01-01&until=&flag=`,
+    ]
+  ) {
+    const first = await found(query);
+    assert.deepEqual(first.ids, ids.slice(0, 50), query);
+    const second = await found((first.next as string).slice("/leads?".length));
+    assert.deepEqual(second.ids, ids.slice(50));
+    assert.equal(second.next, undefined);
+  }
+  assert.match((await found("email=nobody%40quill.example")).text, /Nothing matches/);
+  assert.deepEqual((await found(`state=dead&source=searched`)).ids, []);
+  for (
+    const query of ["state=gone", "since=yesterday", "since=2026-02-30", "cursor=abc", "flag=x", "email=%zz"]
+  ) {
+    assert.equal((await stage.get(`/leads?${query}`)).status, 400, query);
+  }
+  const log = stage.server.output.stdout;
+  assert.doesNotMatch(log, /zenobia|quill|5550177|555-0177/i, "what was searched for is in no log");
 });
 
 test("the access log has the routes' patterns, and neither ids nor queries", () => {

@@ -13,6 +13,8 @@ import type { Tokens } from "./token.ts";
 export interface ConsoleParts {
   /** Connections of its own: a slow page must keep no post waiting. */
   readonly pool: Pool;
+  /** Connections that plan as the search needs it (`searchSettings`). */
+  readonly searchPool: Pool;
   /** The wall clock. */
   readonly now: () => Date;
   /** At least 32 random bytes, made by this process for itself. */

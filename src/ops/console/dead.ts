@@ -41,10 +41,15 @@ ${tokenField(tokens, "/dead/replay")}
 ${tenant.slug !== null && markup`<input type="hidden" name="tenant" value="${tenant.slug}">`}
 ${
       table(
-        ["Choose", "Died", "Event", "Kind", "Tenant", "Source", "Received", "Reason", {
-          name: "Attempts",
-          isNumber: true,
-        }, "Replay"],
+        [
+          "Choose",
+          "Reason",
+          "Died",
+          "Event",
+          "Tenant and source",
+          { name: "Attempts", isNumber: true },
+          { name: "Replay", isAction: true },
+        ],
         letters.map((letter) => ({ cells: cells(letter, nowMs) })),
         {
           label: "Dead letters",
@@ -71,13 +76,12 @@ function cells(letter: ListedDeadLetter, nowMs: number): Markup[] {
   const { eventId } = letter;
   return [
     markup`<input type="checkbox" name="event_id" value="${eventId}" aria-label="Choose ${eventId}">`,
-    time(letter.diedAt, nowMs),
-    markup`<a class="id" href="/leads/${eventId}">${eventId}</a>`,
-    markup`${letter.kind}`,
-    markup`${letter.tenant}`,
-    shown(letter.source),
-    time(letter.receivedAt, nowMs),
     markup`<span class="badge bad">${shown(letter.reason ?? "unknown")}</span>`,
+    time(letter.diedAt, nowMs),
+    markup`<a class="id" href="/leads/${eventId}">${eventId}</a><br><span class="quiet">${
+      letter.kind === "lead" ? "lead" : "submission"
+    }, received</span> ${time(letter.receivedAt, nowMs)}`,
+    markup`${letter.tenant}<br><span class="quiet">${shown(letter.source)}</span>`,
     markup`${count(letter.attempts)}`,
     markup`<button name="only" value="${eventId}" aria-label="Replay ${eventId}">Replay</button>`,
   ];

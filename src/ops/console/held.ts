@@ -42,18 +42,11 @@ ${
       table(
         [
           "Choose",
-          "Received",
-          "Submission",
-          "Tenant",
-          "Form",
-          "Source",
-          "Verdict",
-          {
-            name: "Score",
-            isNumber: true,
-          },
           "Reasons",
-          "Release",
+          { name: "Score", isNumber: true },
+          "Submission",
+          "Tenant, form and source",
+          { name: "Release", isAction: true },
         ],
         held.map((one) => ({ cells: cells(one, { parts, nowMs }) })),
         {
@@ -80,21 +73,19 @@ function cells(one: HeldSubmission, { parts, nowMs }: { parts: ConsoleParts; now
   const { submissionId } = one;
   return [
     markup`<input type="checkbox" name="submission_id" value="${submissionId}" aria-label="Choose ${submissionId}">`,
-    time(one.receivedAt, nowMs),
-    markup`<a class="id" href="/leads/${submissionId}">${submissionId}</a>`,
-    markup`${one.tenant}`,
-    shown(one.formKey),
-    shown(one.source),
-    markup`<span class="badge warn">${one.verdict}</span>`,
+    markup`<span class="badge warn">${one.verdict}</span>${reasons(one.reasons, parts)}`,
     markup`${count(one.score)}`,
-    reasons(one.reasons, parts),
+    markup`<a class="id" href="/leads/${submissionId}">${submissionId}</a><br><span class="quiet">received</span> ${
+      time(one.receivedAt, nowMs)
+    }`,
+    markup`${one.tenant}, ${shown(one.formKey)}<br><span class="quiet">${shown(one.source)}</span>`,
     markup`<button name="only" value="${submissionId}" aria-label="Release ${submissionId}">Release</button>`,
   ];
 }
 
 /** The reasons of a verdict with what they mean. */
 export function reasons(names: readonly string[], parts: ConsoleParts): Markup {
-  if (names.length === 0) return markup`<span class="quiet">none</span>`;
+  if (names.length === 0) return markup``;
   return markup`<ul class="reasons">${
     names.map((name) => {
       const meaning = parts.spamMeanings[name];

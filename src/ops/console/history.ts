@@ -6,9 +6,10 @@
 
 import { type Markup, markup } from "../../http/markup.ts";
 import type { Pool } from "../../store/sql.ts";
+import { readSteps, type Step, type StepSpan } from "../../store/steps.ts";
 import { table } from "./layout.ts";
-import { type Axis, linePlot, type Series, stripPlot } from "./plot.ts";
-import { foldSteps, type MinuteFigures, type Range, type Step } from "./samples.ts";
+import { linePlot, niceTop, type Series, stripPlot } from "./plot.ts";
+import type { Range } from "./ranges.ts";
 import { badge } from "./state.ts";
 import { count, counted, span } from "./text.ts";
 
@@ -19,52 +20,60 @@ export async function history(
 ): Promise<Markup> {
   const { stepMs, spanMs } = range;
   // The step that has begun is the last one.
-  const steps = spanMs / stepMs;
-  const fromMs = (Math.floor(nowMs / stepMs) + 1) * stepMs - spanMs;
-  const minutes = await readMinutes(pool, fromMs);
-  const axis: Axis = { fromMs, stepMs, steps };
-  const found = foldSteps(minutes, { fromMs, stepMs, steps });
+  const axis: StepSpan = {
+    fromMs: (Math.floor(nowMs / stepMs) + 1) * stepMs - spanMs,
+    stepMs,
+    steps: spanMs / stepMs,
+  };
+  const found = await readSteps(pool, axis);
   if (found.every((step) => step === null)) {
-    return markup`<p class="quiet">There are no figures of this time yet: each process writes its own once a minute.</p>`;
+    return markup`<p class="quiet">There are no figures of this time yet: each process leaves its own once a minute.</p>`;
   }
-  return markup`${flow(found, axis)}${oldest(found, axis)}${breaker(found, axis)}${figures(found)}`;
+  return markup`${flow(found, axis, range.stepText)}${oldest(found, axis)}${breaker(found, axis)}${
+    figures(found, axis)
+  }`;
 }
 
-function readMinutes(_pool: Pool, _fromMs: number): Promise<MinuteFigures[]> {
-  return Promise.resolve([]);
-}
-
-function flow(found: readonly (Step | null)[], axis: Axis): Markup {
+function flow(found: readonly (Step | null)[], axis: StepSpan, step: string): Markup {
   const names = ["accepted", "refused", "delivered"] as const;
   const series = names.map((name): Series => ({
     className: name,
     name,
-    values: found.map((step) => step === null ? null : step[name]),
+    // The last step has only begun: what it has so far would look like a fall.
+    values: found.map((step, index) => step === null || index === found.length - 1 ? null : step[name]),
   }));
   const totals = names.map((name) =>
     `${count(found.reduce((sum, step) => sum + (step?.[name] ?? 0), 0))} ${name}`
   );
   return linePlot(axis, series, {
     id: "flow",
-    title: `Posts and deliveries in ${span(axis.stepMs / 1000)}`,
+    title: `Posts and deliveries in each ${step}`,
     description: `In all ${totals.join(", ")}.`,
     unit: (value) => count(Math.round(value * 10) / 10),
   });
 }
 
-function oldest(found: readonly (Step | null)[], axis: Axis): Markup {
-  const values = found.map((step) => step === null ? null : step.oldestPendingSeconds ?? 0);
+function oldest(found: readonly (Step | null)[], axis: StepSpan): Markup {
+  const values = found.map((step) => step === null ? null : step.oldestPendingSeconds);
   const top = Math.max(0, ...values.map((value) => value ?? 0));
   return linePlot(axis, [{ className: "oldest", name: "oldest waiting", values }], {
     id: "oldest",
     title: "How long the oldest event has waited",
     description: `At most ${span(top)}.`,
     unit: span,
+    top: topSpan,
   });
 }
 
-function breaker(found: readonly (Step | null)[], axis: Axis): Markup {
-  const states = found.map((step) => step?.breaker ?? null);
+// Seconds that a clock's scale ends with.
+const spans = [60, 300, 600, 1_800, 3_600, 7_200, 21_600, 43_200, 86_400, 172_800, 432_000, 864_000];
+
+function topSpan(seconds: number): number {
+  return spans.find((one) => one >= seconds) ?? niceTop(seconds);
+}
+
+function breaker(found: readonly (Step | null)[], axis: StepSpan): Markup {
+  const states = found.map((step) => step === null || step.breaker === "none" ? null : step.breaker);
   const open = states.filter((state) => state === "open").length;
   return stripPlot(axis, states, {
     id: "breaker",
@@ -76,22 +85,23 @@ function breaker(found: readonly (Step | null)[], axis: Axis): Markup {
   });
 }
 
-function figures(found: readonly (Step | null)[]): Markup {
+function figures(found: readonly (Step | null)[], { fromMs, stepMs }: StepSpan): Markup {
   const number = (name: string) => ({ name, isNumber: true });
-  const steps = found.filter((step) => step !== null).reverse();
+  const steps = found.flatMap((step, index) => step === null ? [] : [{ step, atMs: fromMs + index * stepMs }])
+    .reverse();
   return markup`<details><summary>The same figures as a table</summary>${
     table(
       ["From", ...["Accepted", "Refused", "Delivered", "Waiting", "Oldest", "Dead"].map(number), "Breaker"],
-      steps.map((step) => ({
+      steps.map(({ step, atMs }) => ({
         cells: [
-          new Date(step.atMs).toISOString().slice(0, 16).replace("T", " "),
+          new Date(atMs).toISOString().slice(0, 16).replace("T", " "),
           count(step.accepted),
           count(step.refused),
           count(step.delivered),
           count(step.pending),
-          step.oldestPendingSeconds === null ? "–" : span(step.oldestPendingSeconds),
+          span(step.oldestPendingSeconds),
           count(step.dead),
-          step.breaker === null ? "–" : badge(step.breaker),
+          step.breaker === "none" ? "–" : badge(step.breaker),
         ],
       })),
       { label: "Figures over time", empty: markup`` },

@@ -61,7 +61,6 @@ ${
           "Campaign",
           "Last used",
           "Issued",
-          "Raised limit",
         ],
         keys.slice(0, listedMax).map(({ key, standing }) => row(key, { standing, nowMs })),
         {
@@ -87,17 +86,17 @@ function row(key: ListedKey, { standing, nowMs }: { standing: Standing; nowMs: n
         key.revokedAt !== null && markup`<br>${time(key.revokedAt, nowMs)}`
       }`,
       key.tenant,
-      shown(key.label),
+      markup`${shown(key.label)}${
+        limit !== null &&
+        markup`<br><span class="badge warn">limit raised</span> ${count(limit.perMinute)} a minute, burst ${
+          count(limit.burst)
+        }, until ${time(limit.until, nowMs)}`
+      }`,
       key.surface,
       markup`<code>…${shown(key.last4)}</code>`,
       key.campaign ?? "–",
       key.lastUsedAt === null ? "never" : time(key.lastUsedAt, nowMs),
       time(key.createdAt, nowMs),
-      limit === null
-        ? "–"
-        : markup`${count(limit.perMinute)} a minute, burst ${count(limit.burst)}, until ${
-          time(limit.until, nowMs)
-        }`,
     ],
   };
 }

@@ -19,6 +19,7 @@ export type Section =
   | "collisions"
   | "vocabulary"
   | "keys"
+  | "forms"
   | "audit";
 
 const sections: Readonly<Record<Section, { readonly path: string; readonly name: string }>> = {
@@ -29,6 +30,7 @@ const sections: Readonly<Record<Section, { readonly path: string; readonly name:
   collisions: { path: "/collisions", name: "Collisions" },
   vocabulary: { path: "/vocabulary", name: "Vocabulary" },
   keys: { path: "/keys", name: "Keys" },
+  forms: { path: "/forms", name: "Forms" },
   audit: { path: "/audit", name: "Audit" },
 };
 
@@ -139,6 +141,8 @@ export interface Column {
   readonly name: Value;
   /** Figures stand at the right. */
   readonly isNumber?: boolean;
+  /** Buttons, which stay in sight while the table scrolls. */
+  readonly isAction?: boolean;
 }
 
 /** A row: its cells, and the class that makes it stand out. */
@@ -154,24 +158,25 @@ export function table(
   options: { readonly label: string; readonly empty: Markup; readonly caption?: Value | undefined },
 ): Markup {
   if (rows.length === 0) return markup`<p class="quiet">${options.empty}</p>`;
-  const heads = columns.map((column) => typeof column === "string" ? { name: column } : column);
+  const heads: readonly Column[] = columns.map((column) =>
+    typeof column === "string" ? { name: column } : column
+  );
   return markup`<div class="scroll" role="region" aria-label="${options.label}" tabindex="0"><table>
 ${options.caption === undefined ? null : markup`<caption>${options.caption}</caption>`}
-<thead><tr>${
-    heads.map(({ name, isNumber }) =>
-      markup`<th scope="col"${isNumber === true && markup` class="number"`}>${name}</th>`
-    )
-  }</tr></thead>
+<thead><tr>${heads.map((head) => markup`<th scope="col"${classOf(head)}>${head.name}</th>`)}</tr></thead>
 <tbody>${
     rows.map(({ cells, className }) =>
       markup`<tr${className !== undefined && markup` class="${className}"`}>${
-        cells.map((cell, index) =>
-          markup`<td${heads[index]?.isNumber === true && markup` class="number"`}>${cell}</td>`
-        )
+        cells.map((cell, index) => markup`<td${classOf(heads[index])}>${cell}</td>`)
       }</tr>
 `
     )
   }</tbody></table></div>`;
+}
+
+function classOf(column: Column | undefined): Value {
+  if (column?.isAction === true) return markup` class="act"`;
+  return column?.isNumber === true && markup` class="number"`;
 }
 
 /** A `<select>` of a filter form, with its label. */

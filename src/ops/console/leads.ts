@@ -1,50 +1,152 @@
 /**
- * Leads and submissions, the newest first.
+ * The search: leads and submissions by what is known of them, the newest first. The list shows no personal data; that
+ * is on an event's own page.
  *
  * @module
  */
 
-import { markup } from "../../http/markup.ts";
-import { listLeads } from "../../store/admin/events.ts";
+import { flagNames } from "../../contract/fields.ts";
+import { type Markup, markup } from "../../http/markup.ts";
+import { readEvents, type StoredEvent } from "../../store/admin/events.ts";
+import { searchEvents, type SearchFilter } from "../../store/search.ts";
+import { cursorBefore, readCursor } from "../cursor.ts";
+import { filterNames, readFilter } from "../leads.ts";
+import { InvalidParameter, Parameters } from "../parameters.ts";
 import type { Context } from "./context.ts";
-import { type Page, table } from "./layout.ts";
-import { parseQuery } from "./query.ts";
+import { type Page, Refusal, select, table } from "./layout.ts";
+import { parseQuery, type Query, queryOf } from "./query.ts";
 import { badge, badges } from "./state.ts";
-import { chosenTenant, tenantFilter } from "./tenants.ts";
-import { shown, time } from "./text.ts";
+import { tenantSelect } from "./tenants.ts";
+import { count, shown, time } from "./text.ts";
 
-const listedMax = 100;
+const listedMax = 50;
 
 /** `/leads` */
 export async function leadsPage({ parts, query, nowMs }: Context): Promise<Page> {
-  const tenant = await chosenTenant(parts.pool, parseQuery(query, ["tenant"]));
-  const found = await listLeads(parts.pool, {
-    tenantId: tenant.id,
-    kind: null,
-    since: null,
-    limit: listedMax,
-  });
+  const form = parseQuery(query, [...filterNames, "cursor"]);
+  const filter = filterOf(form);
+  const question = JSON.stringify(filter);
+  const cursor = form.text("cursor");
+  const before = cursor === null ? null : readCursor(cursor, question);
+  if (cursor !== null && before === null) {
+    throw new Refusal(
+      400,
+      "The page does not belong to this search",
+      markup`<p><a href="/leads">Search again</a>.</p>`,
+    );
+  }
+  const found = await searchEvents(parts.searchPool, filter, { before, limit: listedMax });
+  const events = (await readEvents(parts.pool, found.eventIds, { withRaw: false })).filter((one) =>
+    one !== null
+  );
+  const values = Object.fromEntries(filterNames.map((name) => [name, form.text(name)]));
+  const next = found.before === null ? null : cursorBefore(found.before, question);
   return {
-    title: "Leads",
+    title: "Leads and submissions",
     section: "leads",
     body: markup`<h1>Leads and submissions</h1>
-${await tenantFilter(parts.pool, "/leads", tenant.slug)}
-${
-      table(
-        ["Received", "Event", "Kind", "Tenant", "Source", "State", "Flags"],
-        found.map((one) => ({
-          cells: [
-            time(one.receivedAt, nowMs),
-            markup`<a class="id" href="/leads/${one.eventId}">${one.eventId}</a>`,
-            one.kind,
-            one.tenant,
-            shown(one.source),
-            badge(one.state),
-            badges(one.flags),
-          ],
-        })),
-        { label: "Leads and submissions", empty: markup`Nothing was accepted yet.` },
-      )
-    }`,
+${filters(form, await tenantSelect(parts.pool, form.text("tenant")))}
+${results(events, { isNarrowed: Object.values(values).some((value) => value !== null), next, nowMs })}
+<div class="row">${
+      next !== null &&
+      markup`<a class="button main" href="/leads${queryOf({ ...values, cursor: next })}">${
+        events.length < listedMax ? "Search on" : "Earlier"
+      }</a>`
+    }${before !== null && markup`<a class="button" href="/leads${queryOf(values)}">Newest</a>`}</div>`,
   };
+}
+
+/** The filters, as `GET /v1/leads` reads them; a field that was left blank is none. */
+function filterOf(form: Query): SearchFilter {
+  const given = filterNames.flatMap((name) => {
+    const value = form.text(name);
+    return value === null ? [] : [[name, value] as [string, string]];
+  });
+  try {
+    return readFilter(new Parameters(new URLSearchParams(given).toString(), filterNames));
+  } catch (error) {
+    if (!(error instanceof InvalidParameter)) throw error;
+    throw new Refusal(
+      400,
+      "The search cannot be read",
+      markup`<p><code>${error.parameter}</code>: ${error.message}.</p><p><a href="/leads">Search again</a></p>`,
+    );
+  }
+}
+
+function results(
+  events: readonly StoredEvent[],
+  { isNarrowed, next, nowMs }: { isNarrowed: boolean; next: string | null; nowMs: number },
+): Markup {
+  const none = next !== null
+    ? markup`Nothing among the newest: there is more to look through. Search on.`
+    : isNarrowed
+    ? markup`Nothing matches. Leave a filter out, or look whether the caller got a 202 at all: what was refused is not stored.`
+    : markup`Nothing was accepted yet. <code>ctl key issue TENANT --label LABEL</code> makes a key to post with.`;
+  return table(
+    ["Received", "State", "Event", "Tenant and source", "Flags"],
+    events.map((event) => ({
+      cells: [
+        time(event.receivedAt, nowMs),
+        stateOf(event),
+        markup`<a class="id" href="/leads/${event.eventId}">${event.eventId}</a>${
+          event.kind === "form" &&
+          markup`<br><span class="quiet">submission${
+            event.found !== null && markup` of ${shown(event.found.formKey)}`
+          }</span>`
+        }`,
+        markup`${event.tenant}<br><span class="quiet">${shown(event.source)}</span>`,
+        event.kind === "form" ? markup`<span class="quiet">–</span>` : badges(event.flags),
+      ],
+    })),
+    {
+      label: "Leads and submissions",
+      empty: none,
+      caption: `${count(events.length)} shown, the newest first`,
+    },
+  );
+}
+
+/** The state with the reason why it stands there. */
+function stateOf({ delivery }: StoredEvent): Markup {
+  const reason = delivery.state === "pending" || delivery.state === "dead" ? delivery.reason : null;
+  return markup`${badge(delivery.state)}${
+    reason !== null && markup`<br><span class="quiet">${shown(reason)}</span>`
+  }`;
+}
+
+const kinds = [["", "any kind"], ["lead", "leads"], ["form", "submissions"]] as const;
+const states = ["pending", "sending", "delivered", "dead", "held"] as const;
+
+function filters(form: Query, tenants: Markup): Markup {
+  const field = (name: string, label: string, more: Markup) => {
+    const value = form.text(name);
+    return markup`<div><label for="${name}">${label}</label><input id="${name}" name="${name}"${
+      value !== null && markup` value="${value}"`
+    } autocomplete="off" spellcheck="false"${more}></div>`;
+  };
+  const plain = markup``;
+  return markup`<form class="filters" method="get" action="/leads" role="search">
+${field("email", "E-mail", markup` type="text" inputmode="email"`)}${
+    field("phone", "Phone", markup` type="tel"`)
+  }${field("last_name", "Last name begins with", plain)}
+${tenants}${field("source", "Source (the key's label)", plain)}
+${select("kind", kinds, { label: "Kind", chosen: form.text("kind") })}
+${
+    select("state", [["", "any state"], ...states.map((state) => [state, state] as const)], {
+      label: "State",
+      chosen: form.text("state"),
+    })
+  }
+${
+    select("flag", [["", "any flags"], ...flagNames.map((flag) => [flag, flag] as const)], {
+      label: "Flag",
+      chosen: form.text("flag"),
+    })
+  }
+${field("since", "Received since (UTC)", markup` placeholder="2026-11-20 or 2026-11-20T14:00"`)}${
+    field("until", "Received before (UTC)", markup` placeholder="2026-11-21"`)
+  }
+<div class="row"><button class="main">Search</button><a href="/leads">Clear</a></div>
+</form>`;
 }

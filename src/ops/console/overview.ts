@@ -16,7 +16,7 @@ import type { Context } from "./context.ts";
 import { history } from "./history.ts";
 import { type Page, table } from "./layout.ts";
 import { parseQuery, queryOf } from "./query.ts";
-import { type RangeName, ranges } from "./samples.ts";
+import { type RangeName, ranges } from "./ranges.ts";
 import { badge, boundedText } from "./state.ts";
 import { count, counted, relative, time } from "./text.ts";
 import { type Problem, problemsOf, type ProcessFacts, type StoreFacts } from "./verdict.ts";

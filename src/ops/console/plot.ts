@@ -6,6 +6,7 @@
  */
 
 import { type Markup, markup } from "../../http/markup.ts";
+import type { StepSpan } from "../../store/steps.ts";
 
 /** A line of a plot, a value for each step of its time; `null` where nothing is known. */
 export interface Series {
@@ -15,31 +16,26 @@ export interface Series {
   readonly values: readonly (number | null)[];
 }
 
-/** The time that a plot covers. */
-export interface Axis {
-  readonly fromMs: number;
-  readonly stepMs: number;
-  readonly steps: number;
-}
-
 // Units of the drawing; it is stretched to its box.
 const width = 1_000;
 const height = 100;
 
 /** Lines over time, from zero. */
 export function linePlot(
-  axis: Axis,
+  axis: StepSpan,
   series: readonly Series[],
-  { id, title, description, unit }: {
+  { id, title, description, unit, top: topOf = niceTop }: {
     readonly id: string;
     readonly title: string;
     /** What is to be seen, in a sentence, for who does not see it. */
     readonly description: string;
     /** A value of the scale as text. */
     readonly unit: (value: number) => string;
+    /** The end of the scale for the greatest value; left out: of 1, 2, 5, 10, … */
+    readonly top?: (value: number) => number;
   },
 ): Markup {
-  const top = niceTop(Math.max(0, ...series.flatMap(({ values }) => values.map((value) => value ?? 0))));
+  const top = topOf(Math.max(0, ...series.flatMap(({ values }) => values.map((value) => value ?? 0))));
   return markup`<figure><figcaption>${title}${
     series.length > 1 && series.map(({ className, name }) => key(className, name))
   }</figcaption>
@@ -58,7 +54,7 @@ function key(className: string, name: string): Markup {
 }
 
 /** The path of a line: a step is drawn at its middle, and one alone between gaps as a dash. */
-function path({ steps }: Axis, values: readonly (number | null)[], top: number): string {
+function path({ steps }: StepSpan, values: readonly (number | null)[], top: number): string {
   const wide = width / steps;
   let text = "";
   let isDown = false;
@@ -90,7 +86,7 @@ export function niceTop(value: number): number {
 
 /** A strip of states over time; `null` where nothing is known. */
 export function stripPlot(
-  { steps, ...axis }: Axis,
+  { steps, ...axis }: StepSpan,
   states: readonly (string | null)[],
   { id, title, description, names }: {
     readonly id: string;
@@ -127,7 +123,7 @@ ${
 
 const tickCount = 4;
 
-function ticks({ fromMs, stepMs, steps }: Axis): Markup {
+function ticks({ fromMs, stepMs, steps }: StepSpan): Markup {
   const isLong = stepMs * steps > 2 * 86_400_000;
   const labels = Array.from({ length: tickCount + 1 }, (_, index) => {
     if (index === tickCount) return "now";

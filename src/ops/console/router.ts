@@ -13,6 +13,7 @@ import { auditPage } from "./audit.ts";
 import { collisionPage, collisionsPage } from "./collisions.ts";
 import type { ActionHandler, ConsoleParts, Context, PageHandler } from "./context.ts";
 import { deadPage, replayAction, replayAllAction, replayAllPage } from "./dead.ts";
+import { formsPage } from "./forms.ts";
 import { heldPage, releaseAction } from "./held.ts";
 import { keysPage } from "./keys.ts";
 import { Refusal, render, styleHandler } from "./layout.ts";
@@ -42,6 +43,7 @@ const routes: Readonly<Record<string, Handlers>> = {
   "/vocabulary": { get: vocabularyPage },
   "/vocabulary/add": { post: addTermAction },
   "/keys": { get: keysPage },
+  "/forms": { get: formsPage },
   "/audit": { get: auditPage },
 };
 

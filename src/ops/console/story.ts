@@ -33,7 +33,7 @@ export function momentsOf(event: StoredEvent, { around, audit, nowMs }: Beside):
   const { delivery } = event;
   const moments = [
     received(event, around),
-    ...delivery.attempts.map((attempt) => attempted(attempt, event)),
+    ...delivery.attempts.map((attempt) => attempted(attempt, { event, nowMs })),
     ...around.collisions.map((one): Moment => ({
       at: one.firstAt,
       tone: "warn",
@@ -73,7 +73,10 @@ const outcomes: Readonly<Record<Attempt["outcome"], { tone: Moment["tone"]; text
   lost: { tone: "warn", text: "the process that made it ended; found when its lease ran out" },
 };
 
-function attempted(attempt: Attempt, event: StoredEvent): Moment {
+function attempted(
+  attempt: Attempt,
+  { event, nowMs }: { event: StoredEvent; nowMs: number },
+): Moment {
   const { tone, text } = outcomes[attempt.outcome];
   const isLast = attempt.number === event.delivery.attempts.at(-1)?.number;
   const { delivery } = event;
@@ -85,7 +88,7 @@ function attempted(attempt: Attempt, event: StoredEvent): Moment {
       attempt.reason !== null && markup`, ${reasonText(attempt.reason)}`
     }${attempt.durationMs !== null && `, in ${duration(attempt.durationMs)}`}${
       !attempt.spent && attempt.outcome !== "delivered" && "; it does not count towards the last one"
-    }${isLast && delivery.state === "pending" && markup`; next try at <code>${delivery.dueAt}</code>`}`,
+    }${isLast && delivery.state === "pending" && markup`; next try ${time(delivery.dueAt, nowMs)}`}`,
   };
 }
 

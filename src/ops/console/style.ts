@@ -61,7 +61,6 @@ th, td { text-align: left; vertical-align: top; padding: .4rem .75rem; border-bo
 tbody tr:last-child > * { border-bottom: 0; }
 thead th { white-space: nowrap; font-size: .87rem; color: var(--soft); font-weight: 600; }
 .number { text-align: right; white-space: nowrap; }
-td.text { min-width: 12rem; overflow-wrap: anywhere; white-space: pre-wrap; }
 tr.stale td, tr.stale th { background: var(--warn-paper); }
 tr.off td, tr.off th { color: var(--soft); }
 tr.differs td { background: var(--mark); }
@@ -79,7 +78,7 @@ tr.differs td { background: var(--mark); }
 .bad.verdict, .bad.message { background: var(--bad-paper); border-color: var(--bad); }
 .verdict a, .message a { color: inherit; }
 .verdict.good h1 { color: var(--good); } .verdict.warn h1 { color: var(--warn); } .verdict.bad h1 { color: var(--bad); }
-.tiles { display: grid; grid-template-columns: repeat(auto-fill, minmax(10rem, 1fr)); gap: .5rem; margin: 0; padding: 0; }
+.tiles { display: grid; grid-template-columns: repeat(auto-fit, minmax(9.5rem, 1fr)); gap: .5rem; margin: 0; padding: 0; }
 .tiles > div { background: var(--card); border: 1px solid var(--line); border-radius: .4rem; padding: .5rem .75rem; }
 .tiles dt { color: var(--soft); font-size: .87rem; }
 .tiles dd { margin: 0; font-size: 1.35rem; font-weight: 650; line-height: 1.3; font-variant-numeric: tabular-nums; }
@@ -101,6 +100,11 @@ button.main, .button.main { background: var(--accent); color: var(--accent-ink);
 button:hover, .button:hover { filter: brightness(.93); }
 .row { display: flex; flex-wrap: wrap; gap: .5rem; align-items: center; margin: .5rem 0; }
 .row form, td form { display: inline; margin: 0; }
+td .row { flex-wrap: nowrap; margin: 0; }
+.act { position: sticky; right: 0; background: var(--card); box-shadow: inset 1px 0 var(--line); width: 1%; }
+ul.reasons { list-style: none; margin: .2rem 0 0; padding: 0; min-width: 16rem; }
+ul.terms { columns: 12rem; margin: .25rem 0; padding-left: 1.2rem; }
+.value { white-space: pre-wrap; overflow-wrap: anywhere; min-width: 9rem; }
 pre { margin: .5rem 0; padding: .6rem .75rem; background: var(--card); border: 1px solid var(--line); border-radius: .4rem;
   max-height: 30rem; overflow: auto; white-space: pre-wrap; overflow-wrap: anywhere; }
 dl.facts { display: grid; grid-template-columns: minmax(7rem, max-content) 1fr; gap: .15rem 1rem; margin: .5rem 0; }

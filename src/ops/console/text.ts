@@ -54,8 +54,8 @@ export function counted(value: number, one: string, many = `${one}s`): string {
 /** A span of time in its largest unit: `45 s`, `12 min`, `3 h`, `2 days`. */
 export function span(seconds: number): string {
   const whole = Math.max(0, Math.round(seconds));
-  if (whole < 100) return `${whole} s`;
-  if (whole < 100 * 60) return `${Math.round(whole / 60)} min`;
+  if (whole < 60 || (whole < 120 && whole % 60 !== 0)) return `${whole} s`;
+  if (whole < 3600 || (whole < 7200 && whole % 3600 !== 0)) return `${Math.round(whole / 60)} min`;
   if (whole < 48 * 3600) return `${Math.round(whole / 3600)} h`;
   return counted(Math.round(whole / 86_400), "day");
 }

@@ -6,13 +6,12 @@
 
 import { type Markup, markup } from "../../http/markup.ts";
 import { type Area, listAreas, listUnknownAreas } from "../../store/admin/vocabulary.ts";
-import { confirmAreaAs, groupTerms, type UnknownTerm } from "../../store/console_pages.ts";
+import { confirmAreaAs, groupTerms, type UnknownTerm } from "../../store/unknown_terms.ts";
 import { actorOf, readForm, tokenField } from "./action.ts";
 import type { Context } from "./context.ts";
 import { type Page, Refusal, table } from "./layout.ts";
 import { type NoteCode, withNote } from "./notes.ts";
 import { parseQuery } from "./query.ts";
-import { badge } from "./state.ts";
 import { chosenTenant, tenantFilter } from "./tenants.ts";
 import { count, counted, shown, time } from "./text.ts";
 import type { Tokens } from "./token.ts";
@@ -39,7 +38,10 @@ to be ratified.</p>
 ${await tenantFilter(parts.pool, "/vocabulary", tenant.slug)}
 ${
       table(
-        ["Term", { name: "Leads", isNumber: true }, "Sent by", "Last", "Take into the vocabulary"],
+        ["Term", { name: "Leads", isNumber: true }, "Sent by", "Last", {
+          name: "Take into the vocabulary",
+          isAction: true,
+        }],
         terms.slice(0, listedMax).map((term) => ({ cells: unknownCells(term, { tokens, nowMs }) })),
         {
           label: "Unknown terms",
@@ -55,30 +57,26 @@ ${
       counted(areas.filter(({ status }) => status !== "retired").length, "term")
     } in use. Retire or re-spell one with the
 command: <code>ctl vocabulary retire AREA</code>, <code>ctl vocabulary add AREA</code>.</p>
-${
-      table(
-        ["Term", "Status", "Ratify"],
-        sorted(areas).slice(0, areasMax).map((area) => ({
-          className: area.status === "retired" ? "off" as const : undefined,
-          cells: [
-            shown(area.area),
-            badge(area.status),
-            area.status === "proposed" ? ratify(area.area, tokens) : "–",
-          ],
-        })),
-        {
-          label: "Terms of the vocabulary",
-          empty: markup`It is empty: <code>ctl vocabulary add AREA</code>`,
-        },
-      )
-    }`,
+${proposed(areas, tokens)}
+${termList(areas, "confirmed")}${termList(areas, "retired")}`,
   };
 }
 
-/** What waits to be ratified first. */
-function sorted(areas: readonly Area[]): Area[] {
-  const rank = ({ status }: Area) => ["proposed", "confirmed", "retired"].indexOf(status);
-  return [...areas].sort((a, b) => rank(a) - rank(b));
+/** What waits to be ratified. */
+function proposed(areas: readonly Area[], tokens: Tokens): Markup {
+  const rows = areas.filter(({ status }) => status === "proposed").slice(0, areasMax);
+  return table(
+    ["Proposed", { name: "Ratify", isAction: true }],
+    rows.map(({ area }) => ({ cells: [shown(area), ratify(area, tokens)] })),
+    { label: "Proposed terms", empty: markup`No proposed term waits to be ratified.` },
+  );
+}
+
+function termList(areas: readonly Area[], status: "confirmed" | "retired"): Markup {
+  const terms = areas.filter((area) => area.status === status);
+  if (terms.length === 0) return markup``;
+  return markup`<h3>${status === "confirmed" ? "Confirmed" : "Retired"}: ${count(terms.length)}</h3>
+<ul class="terms">${terms.slice(0, areasMax).map(({ area }) => markup`<li>${shown(area)}</li>`)}</ul>`;
 }
 
 function unknownCells(

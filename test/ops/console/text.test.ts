@@ -1,0 +1,51 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+import fc from "fast-check";
+import { duration, relative, shortened, shown, span, time } from "../../../src/ops/console/text.ts";
+
+test("what cannot be seen, or turns its neighbours around, stands there by its number", () => {
+  assert.equal(shown("a\u0000b").text, `<bdi>a<span class="unseen">U+0000</span>b</bdi>`);
+  assert.equal(shown("\u202Egpj.exe").text, `<bdi><span class="unseen">U+202E</span>gpj.exe</bdi>`);
+  assert.equal(shown("a\u200b\u200b\u200bb").text, `<bdi>a<span class="unseen">U+200B×3</span>b</bdi>`);
+  assert.equal(shown("\ud800x").text, `<bdi><span class="unseen">U+D800</span>x</bdi>`);
+  assert.equal(shown("\u{e0041}").text, `<bdi><span class="unseen">U+E0041</span></bdi>`);
+  assert.equal(shown("مرحبا می‌خواهم 👩‍🚀\n\tz").text, "<bdi>مرحبا می‌خواهم 👩‍🚀\n\tz</bdi>");
+});
+
+test("no text of a caller's opens a tag or ends an attribute, whatever it is", () => {
+  fc.assert(fc.property(fc.string({ unit: "binary" }), (text) => {
+    const inner = shown(text).text.replaceAll(/<\/?bdi>|<span class="unseen">|<\/span>/g, "");
+    assert.doesNotMatch(inner, /[<>"']|&(?!(amp|lt|gt|quot|#39);)/);
+  }));
+});
+
+test("a shortened text ends between characters and says that it goes on", () => {
+  assert.equal(shortened("👩".repeat(10), 10).text, `<bdi>${"👩".repeat(10)}</bdi>`);
+  assert.equal(shortened("👩".repeat(11), 10).text, `<bdi>${"👩".repeat(9)}</bdi>…`);
+  assert.equal(shortened("x".repeat(100_000), 5).text, "<bdi>xxxx</bdi>…");
+});
+
+test("spans and durations are told in one unit", () => {
+  assert.deepEqual([0, 59, 60, 90, 120, 3_599, 3_600, 5_400, 7_200, 172_800].map(span), [
+    "0 s",
+    "59 s",
+    "1 min",
+    "90 s",
+    "2 min",
+    "60 min",
+    "1 h",
+    "90 min",
+    "2 h",
+    "2 days",
+  ]);
+  assert.deepEqual([null, 0, 9_999, 10_000].map(duration), ["–", "0 ms", "9,999 ms", "10 s"]);
+});
+
+test("a time is UTC, with how it lies to now", () => {
+  const nowMs = Date.parse("2026-11-21T02:00:00Z");
+  assert.equal(relative("2026-11-21T01:57:00Z", nowMs), "3 min ago");
+  assert.equal(relative("2026-11-21T02:00:45Z", nowMs), "in 45 s");
+  assert.equal(relative("2026-11-21T02:00:00.300Z", nowMs), "now");
+  assert.match(time("2026-11-21T01:57:00.123Z", nowMs).text, />2026-11-21 01:57:00<\/time>/);
+  assert.match(time(null, nowMs).text, /–/);
+});

@@ -1,0 +1,65 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+import { problemsOf, type ProcessFacts, type StoreFacts } from "../../../src/ops/console/verdict.ts";
+
+const nowMs = Date.parse("2026-11-21T02:00:00Z");
+const well: ProcessFacts = { writable: true, pending: 0, dead: 0, breaker: "closed", isDraining: false };
+const nothing = { count: 0, isMore: false };
+const quiet: StoreFacts = { standings: [], oldest: null, held: nothing };
+const told = (process: Partial<ProcessFacts>, store: Partial<StoreFacts> | null = {}) =>
+  problemsOf({ ...well, ...process }, { store: store === null ? null : { ...quiet, ...store }, nowMs })
+    .map(({ tone, text }) => `${tone}: ${text.text.replaceAll(/<[^>]*>/g, "").replaceAll(/\s+/g, " ")}`);
+const oldest = (minutes: number) => ({
+  eventId: "0660bd1782f0d200016cea739903366605de5c",
+  tenant: "acme",
+  receivedAt: new Date(nowMs - minutes * 60_000).toISOString(),
+  reason: "crm_500",
+});
+
+test("nothing is wrong when nothing is, and held spam is no alarm", () => {
+  assert.deepEqual(told({ pending: 40 }, { oldest: oldest(9), held: { count: 900, isMore: false } }), []);
+});
+
+test("what is bad comes first", () => {
+  const found = told({ writable: false, breaker: "half_open", pending: 3, dead: 2 });
+  assert.match(found[0] ?? "", /^bad: The store takes no writes/);
+  assert.match(found[1] ?? "", /^bad: 2 dead letters/);
+  assert.match(found[2] ?? "", /^warn: The actions tier is being tried again/);
+  assert.equal(found.length, 3);
+});
+
+test("an open breaker is told with what waits, and a missing tier only when something does", () => {
+  assert.match(told({ breaker: "open", pending: 1_200 })[0] ?? "", /^bad: .*breaker open.*1,200 events wait/);
+  assert.deepEqual(told({ breaker: null }), []);
+  assert.match(told({ breaker: null, pending: 1 })[0] ?? "", /^warn: .*ACTIONS_URL.*1 event wait/);
+});
+
+test("what waits long is told from ten minutes on, and is bad after an hour", () => {
+  assert.match(
+    told({}, { oldest: oldest(11) })[0] ?? "",
+    /^warn: The oldest event has waited 11 min, of acme/,
+  );
+  assert.match(told({}, { oldest: oldest(90) })[0] ?? "", /^bad: /);
+});
+
+test("a live tenant without a route is told when something of it waits", () => {
+  const standing = {
+    tenant: "acme",
+    sandbox: false,
+    hasRoute: false,
+    waiting: { count: 10_000, isMore: true },
+    dueSince: null,
+    dead: nothing,
+  };
+  assert.match(
+    told({}, { standings: [standing] })[0] ?? "",
+    /^warn: 1 tenant without a route has .*10,000\+/,
+  );
+  assert.deepEqual(told({}, { standings: [{ ...standing, waiting: nothing }] }), []);
+  assert.deepEqual(told({}, { standings: [{ ...standing, sandbox: true }] }), []);
+  assert.deepEqual(told({}, { standings: [{ ...standing, hasRoute: true }] }), []);
+});
+
+test("without the store, what the process knows is told all the same", () => {
+  assert.deepEqual(told({ isDraining: true }, null).length, 1);
+});

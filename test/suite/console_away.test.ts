@@ -1,0 +1,40 @@
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import { send } from "../support/client.ts";
+import { ownPostgres } from "../support/database.ts";
+import { until } from "../support/until.ts";
+import { World } from "./world.ts";
+
+/** What an operator sees on the console while the store is away: this is when it is looked at. */
+const own = await ownPostgres();
+const world = await World.open(own.url);
+after(async () => {
+  own.thaw();
+  await world.close();
+  await own.stop();
+});
+world.expectLogged("totals_kept");
+const server = await world.start();
+const get = (path: string) =>
+  send(`${server.urls.ops}${path}`, { localAddress: "127.0.0.1", timeoutMs: 20_000 });
+
+test("with the store away every page says so with 503, the overview with what is known, and it heals by itself", async () => {
+  assert.equal((await get("/")).status, 200);
+  own.freeze();
+  const pages = ["/dead", "/held", "/leads", "/collisions", "/vocabulary", "/keys", "/forms", "/audit"];
+  const answers = await Promise.all(["/", ...pages].map(get));
+  for (const [index, answer] of answers.entries()) {
+    assert.equal(answer.status, 503, ["/", ...pages][index]);
+    assert.equal(answer.headers["content-type"], "text/html; charset=utf-8");
+    assert.match(answer.text, /The store (is away|does not answer|takes no writes)/);
+  }
+  await until(async () => (await get("/")).text.includes("The store takes no writes"));
+  const overview = await get("/");
+  assert.equal(overview.status, 503);
+  assert.match(overview.text, /not writable/);
+  assert.match(overview.text, /http-equiv="refresh"/, "it looks again by itself");
+  assert.match(overview.text, /<title>\d problems? – /);
+  own.thaw();
+  await until(async () => (await get("/")).status === 200);
+  assert.equal((await get("/dead")).status, 200);
+});
