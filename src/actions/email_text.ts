@@ -7,7 +7,8 @@
  */
 
 import { fieldNames, flags as flagSentences } from "../contract/fields.ts";
-import { decode, members } from "../lead/json.ts";
+import { inline, labelOf, lastMembers, type Row, rowOf, shownValue, visible } from "./email_rows.ts";
+import { submissionParts } from "./email_submission.ts";
 import type { DeliveredEvent } from "./event.ts";
 
 /** A mail without its addresses. */
@@ -17,87 +18,69 @@ export interface EmailText {
   readonly html: string;
 }
 
-/** One line of the mail: a name and its value, which may have several lines. */
-interface Row {
-  readonly label: string;
-  readonly value: string;
-}
-
-const subjectSourceLengthMax = 100;
+const subjectNameLengthMax = 100;
 
 /**
  * Writes the mail.
  *
- * Chosen: the subject has the source and the time and nothing of the lead, because subjects are shown on locked
- * screens and written to mail logs; no Reply-To, because the lead would choose who gets the answer.
+ * Chosen: the subject has the source of a lead or the form of a submission, the time, and nothing of what was sent,
+ * because subjects are shown on locked screens and written to mail logs; no Reply-To, because whoever sent it would
+ * choose who gets the answer.
  */
 export function composeEmail(event: DeliveredEvent): EmailText {
-  const source = visible(event.source).replaceAll("\n", " ");
-  const what = event.kind === "lead" ? "lead" : "form submission";
+  const source = inline(event.source);
   const time = event.receivedAt.slice(0, 16).replace("T", " ");
+  const { what, rows, sections, about } = event.kind === "lead"
+    ? { what: ["New lead from", source] as const, ...leadParts(event), about: [] }
+    : submissionParts(event);
+  const [opening, name] = what;
   const parts = {
-    title: `New ${what} from ${source}`,
-    rows: contentRows(event),
-    extraRows: rowsOf(event.extra),
+    title: `${opening} ${name}`,
+    rows,
+    sections: sections.filter((section) => section.rows.length > 0),
     notes: event.flags.map(flagSentence),
     about: [
       { label: "Received", value: `${event.receivedAt.slice(0, 19).replace("T", " ")} UTC` },
+      ...about,
       { label: "Source", value: source },
       { label: "Event", value: event.eventId },
     ],
   };
-  const shortSource = [...source].slice(0, subjectSourceLengthMax).join("");
+  const shortName = [...name].slice(0, subjectNameLengthMax).join("");
   return {
-    subject: `New ${what} from ${shortSource} (${time} UTC)`,
+    subject: `${opening} ${shortName} (${time} UTC)`,
     text: plainText(parts),
     html: htmlText(parts),
   };
 }
 
-type Parts = {
+/** Lines under a heading of their own. */
+interface Section {
+  readonly heading: string;
+  readonly rows: readonly Row[];
+}
+
+interface Parts {
   readonly title: string;
   readonly rows: readonly Row[];
-  readonly extraRows: readonly Row[];
+  readonly sections: readonly Section[];
   readonly notes: readonly string[];
   readonly about: readonly Row[];
-};
+}
 
-/** The fields in the order of the envelope, the cost last; a submission's as they were sent. */
-function contentRows(event: DeliveredEvent): Row[] {
-  if (event.kind === "form") return rowsOf(event.content);
+/** The fields in the order of the envelope, the cost last. */
+function leadParts(event: DeliveredEvent): { rows: Row[]; sections: Section[] } {
   const order = new Map<string, number>([...fieldNames, "cost_cents"].map((name, index) => [name, index]));
   const place = (name: string) => order.get(name) ?? order.size;
   const fields = lastMembers(event.content).sort((a, b) => place(a.name) - place(b.name));
-  return fields.map(({ name, valueText }) =>
-    name === "cost_cents"
-      ? { label: "Cost", value: dollars(valueText) }
-      : { label: labelOf(name), value: shownValue(valueText) }
-  );
-}
-
-function rowsOf(objectText: string): Row[] {
-  return lastMembers(objectText).map(({ name, valueText }) => ({
-    label: visible(name).replaceAll("\n", " "),
-    value: shownValue(valueText),
-  }));
-}
-
-/** The members of an object; of duplicates the last. */
-function lastMembers(objectText: string): { name: string; valueText: string }[] {
-  const byName = new Map(members(objectText).map(({ name, valueText }) => [name, valueText]));
-  return [...byName].map(([name, valueText]) => ({ name, valueText }));
-}
-
-/** `street_address` as "Street address". */
-function labelOf(name: string): string {
-  if (name === "zip") return "ZIP";
-  const words = visible(name).replaceAll("_", " ");
-  return words.charAt(0).toUpperCase() + words.slice(1);
-}
-
-/** A string as its text, anything else as it was written. */
-function shownValue(valueText: string): string {
-  return visible(valueText.startsWith('"') ? decode(valueText) : valueText);
+  return {
+    rows: fields.map(({ name, valueText }) =>
+      name === "cost_cents"
+        ? { label: "Cost", value: dollars(valueText) }
+        : { label: labelOf(name), value: shownValue(valueText) }
+    ),
+    sections: [{ heading: "Also sent", rows: lastMembers(event.extra).map(rowOf) }],
+  };
 }
 
 function dollars(centsText: string): string {
@@ -111,21 +94,15 @@ function flagSentence(flag: string): string {
     : visible(flag);
 }
 
-/** Text without what cannot be seen or turns text around; line breaks stay. */
-function visible(text: string): string {
-  return text.toWellFormed().replace(/\r\n?|[\u2028\u2029\u0085]/g, "\n").replaceAll("\t", " ")
-    .replace(/(?!\n)\p{Cc}|[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]/gu, "");
-}
-
-function plainText({ title, rows, extraRows, notes, about }: Parts): string {
-  const sections = [
+function plainText({ title, rows, sections, notes, about }: Parts): string {
+  const paragraphs = [
     title,
-    lines(rows),
-    ...(extraRows.length === 0 ? [] : [`Also sent:\n\n${lines(extraRows)}`]),
+    ...(rows.length === 0 ? [] : [lines(rows)]),
+    ...sections.map((section) => `${section.heading}:\n\n${lines(section.rows)}`),
     ...(notes.length === 0 ? [] : [`Please note:\n\n${notes.map((note) => `- ${note}`).join("\n")}`]),
     lines(about),
   ];
-  return `${sections.join("\n\n")}\n`;
+  return `${paragraphs.join("\n\n")}\n`;
 }
 
 function lines(rows: readonly Row[]): string {
@@ -135,10 +112,7 @@ function lines(rows: readonly Row[]): string {
   ).join("\n");
 }
 
-function htmlText({ title, rows, extraRows, notes, about }: Parts): string {
-  const extra = extraRows.length === 0
-    ? ""
-    : `<h2 style="font-size:16px">Also sent</h2>${tableOf(extraRows)}`;
+function htmlText({ title, rows, sections, notes, about }: Parts): string {
   const list = notes.length === 0
     ? ""
     : `<h2 style="font-size:16px">Please note</h2><ul>${
@@ -149,7 +123,9 @@ function htmlText({ title, rows, extraRows, notes, about }: Parts): string {
     `<body style="font-family:sans-serif;font-size:15px;color:#222">`,
     `<h1 style="font-size:20px">${escaped(title)}</h1>`,
     tableOf(rows),
-    extra,
+    ...sections.map((section) =>
+      `<h2 style="font-size:16px">${escaped(section.heading)}</h2>${tableOf(section.rows)}`
+    ),
     list,
     `<div style="margin-top:24px;color:#666">${tableOf(about)}</div>`,
     `</body></html>\n`,

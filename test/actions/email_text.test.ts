@@ -92,12 +92,95 @@ test("what lay outside the envelope is shown as it was sent", () => {
   assert.match(text, /s:\n {4}two\n {4}lines\n__proto__: x\n/);
 });
 
-test("a form submission has its fields as they were sent, under a title of its own", () => {
+const submission = JSON.stringify({
+  first_name: "Ada",
+  "your-email": "ada@example.com",
+  phoneNumber: "555 123 4567",
+  message: "Hello,\r\n\r\nour roof leaks.",
+  news: true,
+  calls: false,
+  size: 1.5,
+  company: null,
+  fax: "  ",
+  page_url: "https://acme.example/roof?utm_source=ads",
+  referrer: "https://search.example/",
+});
+const submissionExtra =
+  '{"form_key":"contact","attribution":{"utm_source":"ads","utm_campaign":"fall","gclid":"G1"}}';
+
+test("a form submission reads like a letter: labels, yes and no, line breaks, where it came from, which form", () => {
   const { subject, text } = composeEmail(
-    event({ kind: "form", content: '{"name":"Ada","message":"Hello","news":true,"size":null}' }),
+    event({ kind: "form", content: submission, extra: submissionExtra, source: "acme-web" }),
   );
-  assert.match(subject, /^New form submission from partner-x \(2026-09-03 14:05 UTC\)$/);
-  assert.match(text, /name: Ada\nmessage: Hello\nnews: true\nsize: null\n/);
+  assert.equal(subject, "New form submission: contact (2026-09-03 14:05 UTC)");
+  assert.equal(
+    text,
+    `New form submission: contact
+
+First name: Ada
+Your email: ada@example.com
+Phone number: 555 123 4567
+Message:
+    Hello,
+    
+    our roof leaks.
+News: yes
+Calls: no
+Size: 1.5
+
+Where it came from:
+
+Page URL: https://acme.example/roof?utm_source=ads
+Referrer: https://search.example/
+Campaign source: ads
+Campaign: fall
+Google click id: G1
+
+Received: 2026-09-03 14:05:12 UTC
+Form: contact
+Source: acme-web
+Event: ${/Event: (\w+)/.exec(text)?.[1]}
+`,
+  );
+});
+
+test("the HTML of a submission shows the same as its text", () => {
+  const { text, html } = composeEmail(event({ kind: "form", content: submission, extra: submissionExtra }));
+  const words = (all: string) => all.replace(/[-\s]+/g, " ").replaceAll(": ", " ").replaceAll(":", "").trim();
+  assert.equal(words(seen(html.slice(html.indexOf("<body")))), words(text));
+});
+
+test("a submission without a form key or anything filled in is a mail all the same", () => {
+  const { subject, text } = composeEmail(event({ kind: "form", content: '{"a":"","b":null}' }));
+  assert.equal(subject, "New form submission from partner-x (2026-09-03 14:05 UTC)");
+  assert.match(text, /^New form submission from partner-x\n\nReceived: /);
+});
+
+test("digits, odd names and odd extras of a submission stay what they were", () => {
+  const { text } = composeEmail(event({
+    kind: "form",
+    content: '{"n":12345678901234567890,"__proto__":"x","":"empty","constructor":1.10}',
+    extra: '{"form_key":["x"],"attribution":"none","more":{"a":[1]}}',
+  }));
+  assert.match(text, /^N: 12345678901234567890\nProto: x\n: empty\nConstructor: 1\.10$/m);
+  assert.match(text, /^Also sent:\n\nform_key: \["x"\]\nattribution: none\nmore: \{"a":\[1\]\}$/m);
+});
+
+test("nothing of a submission gets into the subject, adds a line or poses as a field, or is markup", () => {
+  const evil = "x\r\nBcc: y@evil.example\u202e\u0000</td><script>";
+  const { subject, text, html } = composeEmail(event({
+    kind: "form",
+    content: JSON.stringify({ name: evil, [evil]: evil, page_url: evil, utm_source: evil }),
+    extra: JSON.stringify({
+      form_key: `contact\r\nBcc: x${"é".repeat(200)}`,
+      attribution: { utm_source: evil, [evil]: evil },
+    }),
+  }));
+  // deno-lint-ignore no-control-regex
+  assert.doesNotMatch(subject, /[\x00-\x1f\u202e]/);
+  assert.ok([...subject].length < 160 && subject.startsWith("New form submission: contact Bcc: x"));
+  assert.doesNotMatch(text, /^Bcc:/m);
+  assert.doesNotMatch(html, /<script|<td><\/td/i);
 });
 
 test("the subject has the source and the time, and nothing of the lead", () => {

@@ -256,6 +256,8 @@ test("form release of what is released, was never held, is erased or does not ex
     assert.deepEqual(await refused("form", "release", id), { code: 1, stderr: message });
   }
   assert.equal(await audited(), before);
+  const held = await ctl(["form", "held", "--tenant", "acme"], on);
+  assert.ok(!held.some((one: { submission_id: string }) => one.submission_id === erased), "nor is it listed");
   assert.equal((await sql`select from outbox where event_id = ${twice}`).length, 1);
   assert.equal((await sql`select from outbox where event_id = ${erased}`).length, 0);
 });

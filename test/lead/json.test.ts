@@ -1,7 +1,15 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import fc from "fast-check";
-import { decode, isObject, members, mendEscapes, parseObject, stringEnd } from "../../src/lead/json.ts";
+import {
+  decode,
+  isObject,
+  members,
+  mendEscapes,
+  parseObject,
+  stringEnd,
+  withoutNul,
+} from "../../src/lead/json.ts";
 import { literalOf, messyText, runs } from "./properties.ts";
 
 const depthMax = 64;
@@ -111,6 +119,14 @@ test("mending escapes gives the well-formed text and touches nothing else", () =
   );
   assert.equal(mendEscapes('["\\uD83D\\uDE00","\\uDE00\\uD83D"]'), '["\\uD83D\\uDE00","\\ufffd\\ufffd"]');
   assert.equal(mendEscapes('"\\\\ud83d \\n \\u0041"'), '"\\\\ud83d \\n \\u0041"');
+});
+
+test("escapes of U+0000 are taken out, and nothing that only looks like one", () => {
+  assert.equal(withoutNul('{"a\\u0000":"x\\u0000\\u0000y"}'), '{"a":"xy"}');
+  for (const text of ['"\\\\u0000"', '"\\u0001"', '"plain"']) {
+    assert.equal(withoutNul(text), text);
+  }
+  assert.equal(withoutNul('"\\\\\\u0000\\n"'), '"\\\\\\n"');
 });
 
 test("a string ends at the first quotation mark that no odd run of backslashes precedes", () => {

@@ -1,0 +1,102 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { post } from "../support/client.ts";
+import { ctl, type RunningServer, startServer } from "../support/server.ts";
+import { until } from "../support/until.ts";
+import { createRole, type TestRole } from "./support/actions_process.ts";
+import { openStand, type Stand } from "./support/stand.ts";
+
+/** Form submissions from the post to the customer's CRM and inbox. */
+let stand: Stand;
+let role: TestRole;
+let server: RunningServer;
+let on: { readonly databaseUrl: string };
+let key = "";
+
+before(async () => {
+  stand = await openStand({ env: { ACTIONS_CLIENT_NAME: "lead-intake" } });
+  on = { databaseUrl: stand.database.url };
+  key = (await ctl(["key", "issue", "acme", "--label", "acme-web", "--surface", "forms"], on)).key;
+  await ctl(["form", "add", "acme", "contact", "--required", "name,email"], on);
+  role = await createRole(stand.database.url, "lead_service");
+  server = await startServer({
+    databaseUrl: role.url,
+    env: {
+      ACTIONS_URL: `https://localhost:${stand.actions.port}`,
+      ACTIONS_CA_FILE: stand.authority.file,
+      ACTIONS_CLIENT_CERT_FILE: stand.client.certFile,
+      ACTIONS_CLIENT_KEY_FILE: stand.client.keyFile,
+      DELIVERY_BACKOFF_BASE_MS: "100",
+    },
+  });
+});
+after(async () => {
+  await server.kill();
+  await role.drop();
+  await stand.close();
+});
+
+let posts = 0;
+
+/** Posts a form; the text of a JSON object's members goes in as it is. */
+async function submit(members: string): Promise<string> {
+  const body = `{"name":"Grace Hopper","email":"grace@example.com","nr":${++posts},${members}}`;
+  const { status, json } = await post(`${server.urls.forms}/v1/forms/acme/contact`, { key, body });
+  assert.equal(status, 202);
+  return json.submission_id;
+}
+
+const shown = (id: string) => ctl(["lead", "show", id], on);
+const delivered = (id: string) =>
+  until(async () => {
+    const submission = await shown(id);
+    return submission.delivery.state === "delivered" && submission;
+  }, { intervalMs: 200 });
+const calls = (id: string) => stand.crm.calls.filter(({ headers }) => headers["webhook-id"] === id);
+const mails = (id: string) => stand.smtp.messages.filter(({ raw }) => raw.includes(`<${id}@intake.example>`));
+
+test("a submission reaches the CRM as form.submitted, every digit as it was sent, and the inbox", async () => {
+  const id = await submit(
+    '"form_key":"x","website":"","big":12345678901234567890,"p":1.10,"page_url":"/?utm_source=ads"',
+  );
+  const submission = await delivered(id);
+  assert.equal(submission.delivery.attempts.length, 1);
+  const [call] = calls(id);
+  assert.ok(call);
+  const { type, data } = JSON.parse(call.body);
+  assert.equal(type, "form.submitted");
+  assert.deepEqual([data.event_id, data.tenant, data.source, data.received_at, data.flags], [
+    ...[id, "acme", "acme-web", submission.received_at, []],
+  ]);
+  assert.deepEqual(Object.keys(data.submission), ["name", "email", "nr", "big", "p", "page_url"]);
+  assert.ok(call.body.includes('"big":12345678901234567890,"p":1.10'));
+  assert.deepEqual(data.extra, { form_key: "contact", attribution: { utm_source: "ads" } });
+  const [mail] = mails(id);
+  assert.match(mail?.raw ?? "", /^Subject: New form submission: contact \(/m);
+  assert.doesNotMatch(mail?.raw ?? "", /^Reply-To:/mi);
+});
+
+test("a held submission is never delivered; released, it is delivered once, and nothing else changes", async () => {
+  const held = await submit('"website":"https://spam.example"');
+  // What came after it has gone through the same loop, and on its next round too.
+  for (let round = 0; round < 2; round++) await delivered(await submit('"message":"hello"'));
+  assert.equal((await shown(held)).delivery.state, "held");
+  assert.deepEqual([calls(held).length, mails(held).length], [0, 0]);
+
+  await ctl(["form", "release", held], on);
+  const submission = await delivered(held);
+  assert.deepEqual([calls(held).length, mails(held).length], [1, 1]);
+  assert.deepEqual([submission.verdict, submission.delivery.attempts.length], ["honeypot", 1]);
+  assert.equal(JSON.parse(calls(held)[0]?.body ?? "").data.submission.website, "https://spam.example");
+  const { pending } = await (await fetch(`${server.url}/healthz`)).json();
+  assert.equal(pending, 0);
+});
+
+test("a submission whose mail is refused at first is mailed later, and the CRM called once", async () => {
+  stand.smtp.answers.set("message", "451 later");
+  const id = await submit('"message":"later"');
+  await until(() => mails(id).length >= 2);
+  stand.smtp.answers.clear();
+  await delivered(id);
+  assert.equal(calls(id).length, 1);
+});
