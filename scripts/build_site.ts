@@ -7,17 +7,17 @@
 
 import process from "node:process";
 import { pathToFileURL } from "node:url";
-import { ConfigError } from "../src/settings.ts";
+import { ConfigError, isDatabaseUrl } from "../src/settings.ts";
 import { buildSite } from "../src/site/build.ts";
 import type { SiteUrls } from "../src/site/content.ts";
 import { readPageSources } from "../src/site/source.ts";
 import { writeSite } from "../src/site/write.ts";
 import { openAdminPool } from "../src/store/admin/pool.ts";
+import { certainStoreFailure, failureSentence } from "../src/store/failure.ts";
 import { readPlans } from "../src/store/plans.ts";
 import { readSiteAreas } from "../src/store/site_content.ts";
 import { variables } from "../src/variables.ts";
 import { findDatabaseUrl } from "./database_url.ts";
-import { explainSetup } from "./explain.ts";
 
 const usage = `Usage: npm run site:build
 
@@ -85,6 +85,16 @@ export async function buildSiteFrom(databaseUrl: string, settings: SiteSettings)
   }
 }
 
+/** One message for whatever stood in the way; no password is in it. */
+export function explainBuild(error: unknown, databaseUrl: string): string {
+  if (!isDatabaseUrl(databaseUrl)) {
+    return "DATABASE_URL is no address such as postgres://user:password@host:5432/database";
+  }
+  const failure = certainStoreFailure(error);
+  if (failure === null) return error instanceof Error ? error.message : String(error);
+  return `${failureSentence(failure, { databaseUrl, name: "DATABASE_URL" })}; the site stays as it was`;
+}
+
 async function run(): Promise<void> {
   const settings = siteSettings(process.env);
   const databaseUrl = findDatabaseUrl();
@@ -92,7 +102,7 @@ async function run(): Promise<void> {
   try {
     count = await buildSiteFrom(databaseUrl, settings);
   } catch (error) {
-    throw new Error(explainSetup(error, databaseUrl), { cause: error });
+    throw new Error(explainBuild(error, databaseUrl), { cause: error });
   }
   console.log(`Built ${count} files in ${settings.dir}, as ${settings.urls.site}`);
 }

@@ -10,7 +10,7 @@
 import postgres from "postgres";
 import { ConfigError } from "../src/settings.ts";
 import { migrate } from "../src/store/migrate.ts";
-import { buildSiteFrom, siteSettings } from "./build_site.ts";
+import { buildSiteFrom, explainBuild, siteSettings } from "./build_site.ts";
 import { dataFolder, publishDatabaseUrl, withdrawDatabaseUrl } from "./database_url.ts";
 import { actionsDenoFlags, denoFlags } from "./deno_flags.ts";
 import type { DevCertificates } from "./dev_certificates.ts";
@@ -125,7 +125,7 @@ async function publishSite(databaseUrl: string, addresses: ReadonlyMap<string, s
   try {
     await buildSiteFrom(databaseUrl, siteSettings(process.env, addresses));
   } catch (error) {
-    console.error(`The site could not be built: ${explainSetup(error, databaseUrl)}`);
+    console.error(`The site could not be built: ${explainBuild(error, databaseUrl)}`);
   }
 }
 

@@ -7,8 +7,9 @@
 
 import { envelopeRows } from "../contract/brief.ts";
 import { documents } from "../contract/documents.ts";
-import { errors } from "../contract/errors.ts";
+import { type ErrorRule, errors } from "../contract/errors.ts";
 import { placeholders } from "../contract/examples.ts";
+import { formErrors } from "../contract/form_errors.ts";
 import { flagNames, flags, projectServices, requiredFields } from "../contract/fields.ts";
 import {
   definitionOfDone,
@@ -20,7 +21,7 @@ import {
   retryPolicy,
   rules,
 } from "../contract/guidance.ts";
-import { limits } from "../contract/limits.ts";
+import { limits, type Rate } from "../contract/limits.ts";
 import { clientModule, clientProgram, shellSnippets } from "../contract/snippets.ts";
 import { exampleQueries, siteDataSchema } from "../store/site_data.ts";
 import { categories } from "./categories.ts";
@@ -37,14 +38,20 @@ const numbered = (items: readonly string[]) => items.map((item, n) => `${n + 1}.
 const sentence = (text: string) => `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
 const codes = (items: readonly string[]) => items.map(codeSpan).join(", ");
 
+const rate = ({ perMinute, burst }: Rate) =>
+  `${grouped(perMinute)} requests a minute, ${grouped(burst)} at once`;
+
 function numbers(): Facts {
   return {
     "body KiB": String(limits.bodyBytesMax / 1024),
     "timeout seconds": String(limits.requestTimeoutMs / 1000),
     "backoff cap seconds": String(limits.backoffCapSeconds),
     "retry-after seconds": String(limits.retryAfterSeconds),
-    "key rate": `${limits.keyRate.perMinute} requests a minute, ${limits.keyRate.burst} at once`,
-    "address rate": `${limits.ipRate.perMinute} requests a minute, ${limits.ipRate.burst} at once`,
+    "key rate": rate(limits.keyRate),
+    "address rate": rate(limits.ipRate),
+    "form address rate": rate(limits.formsIpRate),
+    "form tenant rate": rate(limits.formsTenantRate),
+    "form content window minutes": String(limits.formContentWindowMinutes),
     "idempotency key length": grouped(limits.idempotencyKeyLengthMax),
     "request id length": grouped(limits.requestIdLengthMax),
     "content window hours": String(limits.contentWindowHours),
@@ -57,14 +64,18 @@ function numbers(): Facts {
   };
 }
 
-function lists(): Facts {
-  const errorRows = Object.entries(errors).map(([code, rule]) => [
+function errorTable(rules: Readonly<Record<string, ErrorRule>>): string {
+  const rows = Object.entries(rules).map(([code, rule]) => [
     String(rule.status),
     codeSpan(code),
     cell(sentence(rule.condition)),
     cell(sentence(rule.callerAction)),
     rule.retry,
   ]);
+  return table(["Status", "Code", "When", "Do", "Retry"], rows);
+}
+
+function lists(): Facts {
   return {
     "rules": numbered(rules),
     "retry policy": numbered(retryPolicy),
@@ -78,7 +89,8 @@ function lists(): Facts {
       ["Field", "Required", "At most", "Rules"],
       envelopeRows.map((row) => row.map(cell)),
     ),
-    "errors table": table(["Status", "Code", "When", "Do", "Retry"], errorRows),
+    "errors table": errorTable(errors),
+    "form errors table": errorTable(formErrors),
     "flags table": table(["Flag", "Means"], flagNames.map((flag) => [codeSpan(flag), cell(flags[flag])])),
     "key check table": table(
       ["Answer", "Means"],

@@ -5,7 +5,8 @@
  */
 
 import { documents } from "../contract/documents.ts";
-import { errors } from "../contract/errors.ts";
+import { type ErrorRule, errors } from "../contract/errors.ts";
+import { formErrors } from "../contract/form_errors.ts";
 import { fieldNames, fields, flagNames, flags } from "../contract/fields.ts";
 import type { Page, Site } from "./content.ts";
 import {
@@ -73,6 +74,13 @@ const api: Builder = (site, page) => {
   return { main, further: [techArticle(site, page, apiId(site))] };
 };
 
+function errorTerms(rules: Readonly<Record<string, ErrorRule>>) {
+  return Object.entries(rules).map(([code, rule]) => ({
+    code,
+    description: `${rule.status}: ${rule.condition}. ${rule.callerAction}; retry: ${rule.retry}`,
+  }));
+}
+
 const forms: Builder = (site, page) => {
   const { urls } = site.content;
   const main: GraphNode = {
@@ -85,7 +93,14 @@ const forms: Builder = (site, page) => {
     documentation: page.url,
     provider: ref(`${urls.site}/#organization`),
   };
-  return { main, further: [techArticle(site, page, formsId(site))] };
+  const codes = errorTerms(formErrors);
+  return {
+    main,
+    further: [
+      techArticle(site, page, formsId(site)),
+      ...termSet(page, "errors", codes, "The machine codes of the forms' error body."),
+    ],
+  };
 };
 
 const envelope: Builder = (site, page) => {
@@ -97,10 +112,7 @@ const envelope: Builder = (site, page) => {
 };
 
 const answers: Builder = (site, page) => {
-  const codes = Object.entries(errors).map(([code, rule]) => ({
-    code,
-    description: `${rule.status}: ${rule.condition}. ${rule.callerAction}; retry: ${rule.retry}`,
-  }));
+  const codes = errorTerms(errors);
   const observed = flagNames.map((code) => ({ code, description: flags[code] }));
   return {
     main: techArticle(site, page, apiId(site)),

@@ -91,6 +91,10 @@ test("npm run site:build says what is missing, and leaves the site that is there
   assert.equal(nobody.code, 1);
   assert.ok(!nobody.text.includes("secret"), nobody.text);
   assert.deepEqual(contents(site), before);
+  const nowhere = run({ DATABASE_URL: world.url, SITE_DIR: join(site.dir, "llms.txt", "site") });
+  assert.equal(nowhere.code, 1);
+  assert.match(nowhere.text, /llms\.txt/);
+  assert.doesNotMatch(nowhere.text, /database/i);
   const wrong = run({ DATABASE_URL: world.url, SITE_URL: "www.example.com/path" });
   assert.equal(wrong.code, 2);
   assert.match(wrong.text, /SITE_URL is not a base address/);

@@ -1,15 +1,12 @@
 /// <reference lib="dom" />
 
 import assert from "node:assert/strict";
-import { existsSync, readFileSync, statSync } from "node:fs";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
-import { join } from "node:path";
 import { after, test } from "node:test";
 import type { BrowserContextOptions, Page } from "playwright-core";
 import { findBrowser, startBrowser } from "../support/browser.ts";
 import { faintTexts } from "../support/contrast.ts";
-import { type BuiltSite, gutterCare, planEntry, SiteWorld } from "./support/site.ts";
+import { startServer } from "../support/server.ts";
+import { gutterCare, planEntry, SiteWorld } from "./support/site.ts";
 
 const path = findBrowser();
 if (path === null) {
@@ -56,7 +53,9 @@ async function testLook(executablePath: string): Promise<void> {
     }),
   );
   const site = await world.build("site");
-  const url = await serve(site);
+  const server = await startServer({ databaseUrl: world.url, env: { SITE_DIR: site.dir } });
+  after(() => server.stop());
+  const url = server.urls.site ?? "";
   const browser = await startBrowser(executablePath);
   after(() => browser.close());
 
@@ -72,8 +71,28 @@ async function testLook(executablePath: string): Promise<void> {
       await look(page, path);
     }
     await context.close();
-    assert.deepEqual(complaints, []);
+    // The browser itself remarks on the page of a 404.
+    assert.deepEqual(complaints.filter((text) => !/status of 404/.test(text)), []);
   }
+
+  test("the service serves every page, its Markdown, and for the rest the page that says so", async () => {
+    for (const [path, html] of site.pages) {
+      const answer = await fetch(url + path);
+      assert.equal(answer.status, path === "/404.html" ? 404 : 200, path);
+      assert.equal(answer.headers.get("content-type"), "text/html; charset=utf-8");
+      assert.equal(await answer.text(), html, path);
+      if (path === "/404.html") continue;
+      const markdown = await fetch(`${url}${path}index.html.md`);
+      assert.match(markdown.headers.get("content-type") ?? "", /^text\/markdown/);
+      assert.equal(await markdown.text(), site.text(`${path.slice(1)}index.html.md`));
+    }
+    const missing = await fetch(`${url}/areas/moat/`);
+    assert.equal(missing.status, 404);
+    assert.equal(await missing.text(), site.text("404.html"));
+    const data = await fetch(`${url}/assets/site.data`);
+    assert.equal(data.headers.get("content-type"), "application/vnd.sqlite3");
+    assert.deepEqual(Buffer.from(await data.arrayBuffer()), site.bytes("assets/site.data"));
+  });
 
   for (const width of [320, 360, 768, 1280]) {
     test(`nothing sticks out at ${width} pixels`, async () => {
@@ -142,26 +161,4 @@ async function testLook(executablePath: string): Promise<void> {
     assert.deepEqual(await page.evaluate(faintTexts), []);
     await page.close();
   });
-}
-
-/** The files of a site as any web server has them. */
-async function serve(site: BuiltSite): Promise<string> {
-  const types: Readonly<Record<string, string>> = {
-    html: "text/html",
-    css: "text/css",
-    svg: "image/svg+xml",
-  };
-  const server = createServer((request, response) => {
-    const { pathname } = new URL(request.url ?? "/", "http://localhost");
-    const file = join(site.dir, pathname.endsWith("/") ? `${pathname}index.html` : pathname);
-    if (!existsSync(file) || !statSync(file).isFile()) return void response.writeHead(404).end();
-    const type = types[file.split(".").at(-1) ?? ""] ?? "application/octet-stream";
-    response.writeHead(200, { "Content-Type": `${type}; charset=utf-8` }).end(readFileSync(file));
-  });
-  await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
-  after(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
