@@ -91,7 +91,8 @@ export function startBare(): Promise<Target> {
   return startPeer("bare", {});
 }
 
-async function startPeer(name: string, env: Record<string, string>): Promise<Target> {
+/** Starts a server of `peers/` by its name. */
+export async function startPeer(name: string, env: Record<string, string>): Promise<Target> {
   const port = await freePort();
   const script = fileURLToPath(new URL(`peers/${name}.mjs`, import.meta.url));
   const logFile = join(buildFolder, `${name}.log`);
@@ -123,7 +124,7 @@ async function ready(
 }
 
 /** Below the range of outgoing connections, so that polling it cannot connect to itself. */
-async function freePort(): Promise<number> {
+export async function freePort(): Promise<number> {
   for (let attempt = 0; attempt < 100; attempt += 1) {
     const port = randomInt(15_000, 32_000);
     const free = await new Promise<boolean>((settle) => {
