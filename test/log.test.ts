@@ -45,6 +45,24 @@ test("a line is one JSON object with time, level and event first", () => {
   ]);
 });
 
+test("lines of one millisecond share its stamp, and one without members is whole", () => {
+  const lines: string[] = [];
+  let atMs = 0;
+  const log = createLog({ push: (line) => lines.push(line), flush: () => {} }, () => new Date(atMs));
+  log.info("started");
+  atMs = 1;
+  log.info("a", {});
+  log.error("b", { only: undefined });
+  atMs = 0;
+  log.info("c", { n: 1 });
+  assert.deepEqual(lines.map((line) => JSON.parse(line)), [
+    { time: "1970-01-01T00:00:00.000Z", level: "info", event: "started" },
+    { time: "1970-01-01T00:00:00.001Z", level: "info", event: "a" },
+    { time: "1970-01-01T00:00:00.001Z", level: "error", event: "b" },
+    { time: "1970-01-01T00:00:00.000Z", level: "info", event: "c", n: 1 },
+  ]);
+});
+
 test("lines come out in order, in the background and by a flush", async () => {
   const path = join(folder, "lines.log");
   const fd = openSync(path, "w");
