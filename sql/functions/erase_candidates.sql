@@ -2,8 +2,12 @@
 -- first row's edge the last id looked at, on each row, and one row of nulls when nothing matches. No row: the end.
 --
 -- The pattern is coarse (see src/lead/person.ts): who is meant is decided by whoever calls this.
-create or replace function erase_candidates(p_after text, p_limit int, p_pattern text)
-returns table (edge text, event_id text, lead text, extra text, raw text, idempotency_key text)
+drop function if exists erase_candidates(text, int, text);
+create function erase_candidates(p_after text, p_limit int, p_pattern text)
+returns table (
+  edge text, event_id text, lead text, extra text, raw text, idempotency_key text,
+  contact text   -- of a submission: who was found to have sent it
+)
 language plpgsql stable
 set enable_seqscan = off
 set enable_hashjoin = off
@@ -23,8 +27,10 @@ begin
   select v_edge, f.*
   from (select) as one
   left join (
-    select e.event_id, e.lead::text, e.extra, e.raw, e.idempotency_key
+    select e.event_id, e.lead::text, e.extra, e.raw, e.idempotency_key,
+      case when s.event_id is not null then json_build_object('phone', s.phone, 'email', s.email)::text end
     from event as e
+    left join submission as s on e.kind = 'form' and s.event_id = e.event_id
     where e.event_id > p_after and e.event_id <= v_edge and e.removed_at is null
       and (
         e.lead::text ~ p_pattern or e.extra ~ p_pattern or e.raw ~ p_pattern or e.idempotency_key ~ p_pattern

@@ -16,6 +16,8 @@ export interface StoredTexts {
   readonly extra: string | null;
   /** The body as posted: JSON text. */
   readonly raw: string | null;
+  /** JSON text: `phone` and `email` of whom a form submission was found to be from. */
+  readonly contact: string | null;
   readonly idempotencyKey: string | null;
 }
 
@@ -114,8 +116,8 @@ function person(pattern: string, contact: Contact): Person {
   return {
     pattern,
     relation(texts) {
-      const { lead, extra, raw, idempotencyKey } = texts;
-      const bodies = [lead, extra, raw].filter((text) => text !== null);
+      const { lead, extra, raw, contact: found, idempotencyKey } = texts;
+      const bodies = [lead, extra, raw, found].filter((text) => text !== null);
       const parsed = bodies.map(parse);
       const country = countryOf(parsed[0]);
       const values: string[] = [];

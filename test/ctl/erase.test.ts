@@ -3,7 +3,6 @@
  */
 
 import assert from "node:assert/strict";
-import { randomUUID } from "node:crypto";
 import { after, before, test } from "node:test";
 import { Sink } from "../delivery/sink.ts";
 import { freshKey, type IssuedKey, lead, World } from "../suite/world.ts";
@@ -23,6 +22,8 @@ let on: { readonly databaseUrl: string };
 /** Of a tenant with a route, and of one without. */
 let key: IssuedKey;
 let waiting: IssuedKey;
+let form: Awaited<ReturnType<World["form"]>>;
+let formsKey: IssuedKey;
 
 before(async () => {
   world = await World.open();
@@ -41,6 +42,8 @@ before(async () => {
   const campaignId = await world.campaign(tenant);
   key = await world.issue({ tenant, campaignId });
   waiting = await world.issue();
+  form = await world.form({ tenant: waiting.tenant, required: ["message"] });
+  formsKey = await world.issue({ tenant: waiting.tenant, surface: "forms" });
 });
 after(async () => {
   await sink.down();
@@ -59,22 +62,9 @@ async function accepted(members: Record<string, unknown>, idempotencyKey?: strin
   return event_id;
 }
 
-/** A submission as the forms endpoint commits it. */
-async function submission(fields: Record<string, string>, verdict: "clean" | "spam"): Promise<string> {
-  const digest = randomUUID();
-  const text = JSON.stringify(fields);
-  const [row] = await world.sql<{ event_id: string }[]>`
-    select event_id from accept(
-      ${["form"]}, ${[waiting.id]}, ${["K"]}, ${[digest]}, ${[digest]}, ${[null as string | null]}, ${[
-    "",
-  ]}, ${[text]},
-      ${[null as string | null]}, ${[text]}, ${[null as number | null]}, ${[
-    null as string | null,
-  ]}, 24, '', ${[1]},
-      ${[verdict]}, ${[7]}, ${["links"]}, ${[fields.phone ?? null]}, ${[fields.email ?? null]}, ${[
-    "vexworth",
-  ]}, 10)`;
-  return row?.event_id as string;
+async function submitted(fields: Record<string, unknown>): Promise<string> {
+  const { json } = await world.submit(form, { key: formsKey.text, body: fields });
+  return json.submission_id;
 }
 
 async function state(eventId: string): Promise<string> {
@@ -98,7 +88,7 @@ async function counts() {
       (select count(*)::int from attempt) as attempts,
       (select count(*)::int from collision) as collisions,
       (select sum(count)::int from collision) as posts_aside,
-      (select count(*)::int from submission where verdict = 'spam') as held,
+      (select count(*)::int from submission where verdict <> 'clean') as held,
       (select sum(count)::int from refusal_total) as refused`;
   return { ...row };
 }
@@ -144,9 +134,23 @@ test("erase removes a person from every table, leaves everybody else's rows and 
     undefined,
     waiting,
   );
-  const held = await submission({ name: "Quillon", email, message: "zebrawood floors" }, "spam");
-  const form = await submission({ name: "Quillon", tel: "١٤١٥٨٦٧٥٣٠٩", message: "zebrawood" }, "clean");
-  const theirs = [delivered, dead, sending, pending, byExtra, escaped, nested, held, form];
+  const held = await submitted({
+    name: "Quillon",
+    email,
+    message: "zebrawood",
+    website: "https://x.example",
+  });
+  const clean = await submitted({
+    "Your name": "Quillon Vexworth",
+    tel: "١٤١٥٨٦٧٥٣٠٩",
+    message: "zebrawood floors",
+  });
+  const extension = await submitted({
+    name: "Vexworth",
+    "Your phone": "415-867-5309 x7",
+    message: "of zebrawood",
+  });
+  const theirs = [delivered, dead, sending, pending, byExtra, escaped, nested, held, clean, extension];
 
   // Of others, and what mentions the person only.
   const other = await accepted(
@@ -194,6 +198,7 @@ test("erase removes a person from every table, leaves everybody else's rows and 
   assert.ok((await everyValue(world.sql)).some(({ text }) => traces.test(text)));
   assert.equal((await world.sql`select from audit`).length, 0);
 
+  assert.equal((await ctl(["form", "held"], on)).length, 1);
   const one = await ctl(["erase", "--email", ` ${email.toUpperCase()} `], on);
   assert.deepEqual({ ...one, dry_run: true }, dry);
   assert.deepEqual(one.mentions, [mentions]);
@@ -232,8 +237,12 @@ test("erase removes a person from every table, leaves everybody else's rows and 
 
   // What is left cannot come back.
   assert.match((await runCtl(["dead", "replay", dead], on)).stderr, /^Not dead/);
-  assert.equal((await world.sql`select release_submission(${held}, 'test') as said`)[0]?.said, "erased");
+  assert.deepEqual(await ctl(["form", "held"], on), []);
+  const release = await runCtl(["form", "release", held], on);
+  assert.deepEqual([release.code, release.stdout], [1, ""]);
+  assert.match(release.stderr, /erased/);
   assert.equal(await state(held), "erased");
+  assert.equal(await state(clean), "erased");
   const shown = await ctl(["lead", "show", delivered], on);
   assert.deepEqual([shown.content, shown.lead, shown.raw, shown.extra], ["erased", null, null, {}]);
   assert.ok(Date.parse(shown.removed_at) > Date.parse(shown.received_at));

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type Person, personByEmail, personByPhone, type StoredTexts } from "../../src/lead/person.ts";
 
-const nothing: StoredTexts = { lead: null, extra: null, raw: null, idempotencyKey: null };
+const nothing: StoredTexts = { lead: null, extra: null, raw: null, contact: null, idempotencyKey: null };
 const json = (value: unknown) => JSON.stringify(value);
 
 function known(person: Person | null): Person {
@@ -98,6 +98,10 @@ test("a lead is theirs when the number is a whole value in any format", () => {
     ["with tabs", { raw: json({ cell: "415\t867\t5309" }) }],
     ["other digits", { extra: json({ cell: "٤١٥٨٦٧٥٣٠٩" }) }],
     ["full-width, escaped", { raw: '{"cell":"\\uff14\\uff11\\uff15 8675309"}' }],
+    ["with an extension, where it was found to be the sender's", {
+      lead: json({ "Your tel.": "415-867-5309 x12" }),
+      contact: json({ phone: "415-867-5309 x12", email: null }),
+    }],
     ["with an extension, in the field itself", { lead: json({ phone: "415-867-5309 x12" }) }],
   ]);
 });

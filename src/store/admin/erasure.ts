@@ -39,11 +39,12 @@ interface TextsRow {
   readonly extra: string | null;
   readonly raw: string | null;
   readonly idempotency_key?: string | null;
+  readonly contact?: string | null;
 }
 
 function candidate(row: TextsRow): Candidate {
-  const { lead, extra, raw, idempotency_key: idempotencyKey = null } = row;
-  return { eventId: row.event_id, texts: { lead, extra, raw, idempotencyKey } };
+  const { lead, extra, raw, contact = null, idempotency_key: idempotencyKey = null } = row;
+  return { eventId: row.event_id, texts: { lead, extra, raw, contact, idempotencyKey } };
 }
 
 /** The next events whose texts match a pattern, in the order of their ids. */
