@@ -28,6 +28,25 @@ export interface LoadResult {
 
 const scriptFile = fileURLToPath(new URL("lead.lua", import.meta.url));
 
+/**
+ * Gets one address for so many seconds over so many connections, each with one request in flight; the answers a
+ * second.
+ *
+ * @throws {Error} when an answer was an error or a connection failed
+ */
+export async function runGets(
+  url: string,
+  { connections, seconds }: { connections: number; seconds: number },
+): Promise<number> {
+  const options = ["--threads=1", `--connections=${connections}`, `--duration=${seconds}s`, "--timeout=10s"];
+  const { stdout } = await run("wrk", [...options, url], { timeoutMs: (seconds + 15) * 1_000 });
+  const perSecond = Number(/^Requests\/sec:\s+([\d.]+)/m.exec(stdout)?.[1]);
+  if (!(perSecond > 0) || /Non-2xx|Socket errors/.test(stdout)) {
+    throw new Error(`Not every request was answered:\n${stdout}`);
+  }
+  return perSecond;
+}
+
 /** wrk's version, or `undefined` when it is not installed. */
 export async function wrkVersion(): Promise<string | undefined> {
   // It exits with 1 after `--version`, too.

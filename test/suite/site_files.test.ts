@@ -1,0 +1,88 @@
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { makeFolder, patterned, put, read } from "../http/static_folder.ts";
+import type { RunningServer } from "../support/server.ts";
+import { until } from "../support/until.ts";
+import { World } from "./world.ts";
+
+describe("the site's listener", () => {
+  const database = patterned(400_000);
+  const folder = makeFolder({
+    "index.html": "<!doctype html><title>Home</title>",
+    "areas/roof/index.html": "<!doctype html><title>Roof</title>",
+    "llms.txt": "# Site",
+    "sitemap.xml": "<urlset/>",
+    "icon.svg": "<svg/>",
+    "assets/site.data": database,
+    "../outside.txt": "outside",
+  });
+  let world: World;
+  let server: RunningServer;
+  let port: number;
+
+  before(async () => {
+    world = await World.open();
+    server = await world.start({ SITE_DIR: folder });
+    port = Number(new URL(server.urls.site as string).port);
+  });
+  after(() => world.close());
+
+  test("GET /assets/site.data is a SQLite file that anybody's script may read by ranges", async () => {
+    const url = `${server.urls.site}/assets/site.data`;
+    const whole = await fetch(url);
+    assert.equal(whole.status, 200);
+    assert.equal(whole.headers.get("content-type"), "application/vnd.sqlite3");
+    assert.equal(whole.headers.get("cache-control"), "public, max-age=300");
+    assert.equal(whole.headers.get("access-control-allow-origin"), "*");
+    assert.equal(whole.headers.get("content-length"), String(database.length));
+    assert.deepEqual(new Uint8Array(await whole.arrayBuffer()), database);
+    const tag = whole.headers.get("etag") as string;
+    const part = await fetch(url, { headers: { "Range": "bytes=4096-8191", "If-Match": tag } });
+    assert.equal(part.status, 206);
+    assert.equal(part.headers.get("content-range"), `bytes 4096-8191/${database.length}`);
+    assert.match(part.headers.get("access-control-expose-headers") ?? "", /Content-Range/);
+    assert.deepEqual(new Uint8Array(await part.arrayBuffer()), database.subarray(4_096, 8_192));
+    assert.equal((await fetch(url, { headers: { "If-None-Match": tag } })).status, 304);
+  });
+
+  test("pages, texts and pictures have their media types, and pages a policy", async () => {
+    const page = await fetch(`${server.urls.site}/areas/roof/`);
+    assert.equal(page.headers.get("content-type"), "text/html; charset=utf-8");
+    assert.match(
+      page.headers.get("content-security-policy") ?? "",
+      /default-src 'self'.*frame-ancestors 'none'/,
+    );
+    assert.equal(page.headers.get("referrer-policy"), "strict-origin-when-cross-origin");
+    assert.equal(page.headers.get("x-content-type-options"), "nosniff");
+    assert.match(await page.text(), /Roof/);
+    const llms = await fetch(`${server.urls.site}/llms.txt`);
+    assert.equal(llms.headers.get("content-type"), "text/plain; charset=utf-8");
+    assert.equal(llms.headers.get("content-security-policy"), null);
+    await llms.body?.cancel();
+    const picture = await fetch(`${server.urls.site}/icon.svg`);
+    assert.match(picture.headers.get("content-security-policy") ?? "", /sandbox/);
+    await picture.body?.cancel();
+  });
+
+  test("a page has one address, and nothing outside the folder has any", async () => {
+    const elsewhere = await fetch(`${server.urls.site}/areas/roof?a=1`, { redirect: "manual" });
+    assert.deepEqual([elsewhere.status, elsewhere.headers.get("location")], [308, "/areas/roof/?a=1"]);
+    for (
+      const path of ["/../outside.txt", "/..%2foutside.txt", "/%2e%2e/outside.txt", "//outside.txt", "/none"]
+    ) {
+      assert.equal((await read(port, path)).status, 404, path);
+    }
+    assert.equal((await fetch(`${server.urls.site}/`, { method: "OPTIONS" })).status, 405);
+  });
+
+  test("a page that is built while the service runs is there, and is logged without its path", async () => {
+    put(folder, "new-page/index.html", "new");
+    const answer = await fetch(`${server.urls.site}/new-page/?secret=1`, {
+      headers: { "X-Request-Id": "the-new-page" },
+    });
+    assert.equal(await answer.text(), "new");
+    const line = await until(() => server.logs.find((line) => line.request_id === "the-new-page"));
+    assert.deepEqual([line.surface, line.route, line.status, line.bytes], ["site", "/*", 200, 3]);
+    assert.doesNotMatch(JSON.stringify(line), /secret|new-page\//);
+  });
+});
