@@ -5,12 +5,7 @@
  */
 
 import type { ServerResponse } from "node:http";
-import type { Sink, Source } from "./source.ts";
-
-/** A body has not the length that was announced. */
-export class WrongLength extends Error {
-  override readonly name = "WrongLength";
-}
+import { type Sink, type Source, WrongLength } from "./source.ts";
 
 /** What a {@linkcode Pump} works with. */
 export interface PumpOptions {
@@ -63,7 +58,7 @@ export class Pump implements Sink {
     this.#options.onFailure(error);
   }
 
-  #abandon(how: string): void {
-    this.#options.onFailure(new WrongLength(`The body is ${how} than announced`));
+  #abandon(how: "longer" | "shorter"): void {
+    this.#options.onFailure(new WrongLength(how));
   }
 }

@@ -14,7 +14,7 @@ import { Edge } from "./edge.ts";
 import type { Reply } from "./exchange.ts";
 import type { Listener, ListenOptions } from "./options.ts";
 import { dropBody, isBodiless, lengthOf } from "./reply.ts";
-import { type Source, sourceOf } from "./source.ts";
+import { type Source, sourceOf, WrongLength } from "./source.ts";
 
 /** Listens with Deno.serve. Throws what binding the address throws. */
 export function serveDeno(options: ListenOptions): Promise<Listener> {
@@ -86,7 +86,7 @@ function respond(
   const source = sourceOf(reply.body);
   const sent: Reply = source === null
     ? reply
-    : { ...reply, body: watched(source, { exchange, stalls: how.stalls, onPiece }) };
+    : { ...reply, body: watched(source, { exchange, stalls: how.stalls, length: reply.length, onPiece }) };
   const built = build(exchange, sent, how.isClosing);
   bytes += built.bytes;
   const { status } = built.response;
@@ -105,10 +105,12 @@ function watched(
   options: {
     exchange: DenoExchange;
     stalls: Deadlines<DenoExchange>;
+    length: number | undefined;
     onPiece: (bytes: number) => void;
   },
 ): ReadableStream<Uint8Array> {
-  const { exchange, stalls, onPiece } = options;
+  const { exchange, stalls, length, onPiece } = options;
+  let sent = 0;
   const wait = () => {
     stalls.remove(exchange);
     stalls.add(exchange, performance.now());
@@ -129,22 +131,26 @@ function watched(
     pull(controller) {
       wait();
       const { promise, resolve, reject } = Promise.withResolvers<void>();
+      const fail = (error: unknown) => {
+        stop();
+        exchange.edge.report(error, exchange);
+        reject(error);
+      };
       source.next({
         piece(bytes) {
+          sent += bytes.byteLength;
+          if (length !== undefined && sent > length) return fail(new WrongLength("longer"));
           onPiece(bytes.byteLength);
           controller.enqueue(bytes);
           resolve();
         },
         end() {
+          if (length !== undefined && sent < length) return fail(new WrongLength("shorter"));
           stalls.remove(exchange);
           controller.close();
           resolve();
         },
-        fail(error) {
-          stop();
-          exchange.edge.report(error, exchange);
-          reject(error);
-        },
+        fail,
       });
       return promise;
     },

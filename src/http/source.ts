@@ -23,6 +23,15 @@ export abstract class Source {
   abstract cancel(): void;
 }
 
+/** A body has not the length that was announced: sent on, it would make the client misread what follows. */
+export class WrongLength extends Error {
+  override readonly name = "WrongLength";
+
+  constructor(how: "longer" | "shorter") {
+    super(`The body is ${how} than announced`);
+  }
+}
+
 /** A web stream as a source. */
 export class StreamSource extends Source {
   readonly #reader: ReadableStreamDefaultReader<Uint8Array>;

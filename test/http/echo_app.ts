@@ -138,6 +138,12 @@ function routes(settings: Settings, report: (event: AppEvent) => void): Router {
       status: 200,
       headers: {},
       body: countingStream(Number(exchange.query), () => report({ event: "cancelled" })),
+    }))
+    .get("/announced", (exchange) => ({
+      status: 200,
+      headers: {},
+      body: countingStream(Number(exchange.query), () => {}),
+      length: 3 * 65_536,
     }));
 }
 
