@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { ownPostgres } from "../support/database.ts";
 import { until } from "../support/until.ts";
-import { freshKey, lead, World } from "./world.ts";
+import { freshKey, lead, visitor, World } from "./world.ts";
 
 /** What a caller sees while the store is away; test/faults/ has what must be survived. */
 const own = await ownPostgres();
@@ -15,6 +15,7 @@ after(async () => {
 world.expectLogged("totals_kept");
 const server = await world.start();
 const key = await world.issue();
+const { form, key: formKey } = await world.formWithKey();
 const health = () => world.send("/healthz");
 
 test("with the store away: healthz 503 with the last known figures, intake 503, the vocabulary from the last snapshot", async () => {
@@ -27,6 +28,7 @@ test("with the store away: healthz 503 with the last known figures, intake 503, 
   const startMs = performance.now();
   const posted = world.intake(options);
   const checked = world.intake({ key: key.text, body: {} });
+  const submitted = world.submit(form, { key: formKey.text, body: visitor() });
   await until(async () => (await health()).status === 503, { deadlineMs: 2_500 });
   assert.ok(performance.now() - startMs < 2_500, "known within 2 s");
   const away = await health();
@@ -35,13 +37,15 @@ test("with the store away: healthz 503 with the last known figures, intake 503, 
   const vocabulary = await world.send("/v1/vocabulary");
   assert.equal(vocabulary.status, 200);
   assert.equal(vocabulary.text, before.text);
-  for (const answer of await Promise.all([posted, checked])) {
+  assert.equal((await world.sendToForms("/healthz")).status, 503);
+  for (const answer of await Promise.all([posted, checked, submitted])) {
     assert.equal(answer.status, 503);
     assert.deepEqual(answer.json, { error: "not_accepting", request_id: answer.headers["x-request-id"] });
   }
   assert.ok(performance.now() - startMs < 10_000, "503 within 10 s");
 
   const fastMs = performance.now();
+  assert.equal((await world.submit(form, { key: formKey.text, body: visitor() })).status, 503);
   assert.equal((await world.intake({ key: key.text, body: lead() })).status, 503);
   assert.ok(performance.now() - fastMs < 6_000, "fails fast while the store is known to be away");
   assert.equal(
@@ -53,6 +57,10 @@ test("with the store away: healthz 503 with the last known figures, intake 503, 
 
   own.thaw();
   await until(async () => (await health()).status === 200, { deadlineMs: 3_000 });
+  await until(
+    async () => (await world.submit(form, { key: formKey.text, body: visitor() })).status === 202,
+    { deadlineMs: 3_000 },
+  );
   const retry = await until(async () => {
     const answer = await world.intake(options);
     return answer.status === 503 ? null : answer;
