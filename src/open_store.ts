@@ -10,7 +10,11 @@ import type { Config } from "./config.ts";
 import { limits } from "./contract/limits.ts";
 import { type Delivery, startDelivery } from "./delivery/delivery.ts";
 import type { Log } from "./log.ts";
-import { AcceptStore, isQueued } from "./store/accept.ts";
+import type { Meters } from "./meters.ts";
+import { openPools, type OpsPools, others, type Pools } from "./open_pools.ts";
+import { Sampler } from "./sampler.ts";
+import { addGauges, standing } from "./standing.ts";
+import { type AcceptStore, isQueued } from "./store/accept.ts";
 import { requireUsableDatabase } from "./store/check.ts";
 import { CheckoutStore } from "./store/checkout.ts";
 import { Committer } from "./store/committer.ts";
@@ -20,22 +24,13 @@ import { KeyStore } from "./store/keys.ts";
 import { PlanSnapshot } from "./store/plan_snapshot.ts";
 import { readReference, ReferenceReader } from "./store/reference.ts";
 import { Retention } from "./store/retention.ts";
-import { searchSettings } from "./store/search.ts";
-import { describeError, Pool } from "./store/sql.ts";
+import { writeSample } from "./store/samples.ts";
+import { describeError, type Pool } from "./store/sql.ts";
 import { Totals } from "./store/totals.ts";
 import { Upkeep } from "./store/upkeep.ts";
 
 // The 503 has to leave within 10 s (DECISIONS, The intake endpoint), the statement ends before we give it up.
 const commitDeadlineMs = 9_500;
-const statementTimeoutMs = 9_000;
-// Several statements of a page must end within a request's 20 s, its page of the failure included.
-const consoleStatementTimeoutMs = 8_000;
-const consoleConnectionsMax = 2;
-// The search takes milliseconds; a page that takes this long is given up before the one who waits gives up.
-const searchTimeoutMs = 4_500;
-const opsConnectionsMax = 2;
-// Within the 20 s that a request has.
-const reportTimeoutMs = 15_000;
 // After an outage, a statement that is still silent this long sits on a dead connection.
 const renewGraceMs = 500;
 
@@ -62,35 +57,13 @@ export interface Store {
   close(graceMs: number): Promise<void>;
 }
 
-/** Connections by purpose, so that none queues behind another's slow statements. */
-interface Pools {
-  readonly accepts: AcceptStore;
-  /** Key lookups: a request waits for them. */
-  readonly lookups: Pool;
-  /** The snapshot, the totals and the listener's beats: nobody waits for them. */
-  readonly background: Pool;
-  /** The plans and the checkout. */
-  readonly plans: Pool;
-  /** The operator's pages: a slow one must keep nobody waiting. */
-  readonly console: Pool;
-  readonly ops: OpsPools;
-}
-
-/** What the operator reads as data, apart from what serves the public. */
-export interface OpsPools {
-  /** The search: planned along the indexes, answered in milliseconds. */
-  readonly search: Pool;
-  /** The report: it may take seconds, and nothing waits behind it. */
-  readonly report: Pool;
-}
-
 /**
  * Opens the store.
  *
  * @throws {DatabaseRefused} when the database is not migrated or not durable
  * @throws {Unavailable} when it cannot be reached
  */
-export async function openStore(config: Config, log: Log): Promise<Store> {
+export async function openStore(config: Config, log: Log, meters: Meters): Promise<Store> {
   const node = randomUUID();
   let heartbeat: Heartbeat | null = null;
   const pools = openPools(config, { node, log, isAway: () => heartbeat !== null && !heartbeat.writable });
@@ -100,8 +73,13 @@ export async function openStore(config: Config, log: Log): Promise<Store> {
     await requireUsableDatabase(background);
     const reference = new ReferenceReader(background, nowMs, await readReference(background, nowMs));
     let delivery: Delivery | null = null;
+    const totals = new Totals(
+      background,
+      (error) => log.error("totals_kept", { cause: describeError(error) }),
+      { onRefused: (reason) => meters.refusedFor(reason) },
+    );
     const committer = new Committer({
-      accept: (entries, deadlineMs) => accepts.accept(entries, deadlineMs),
+      accept: meteredAccept(accepts, { meters, onDuplicate: (keyId) => totals.duplicate(keyId) }),
       writable: () => heartbeat?.writable ?? false,
       nowMs,
       deadlineMs: commitDeadlineMs,
@@ -113,11 +91,7 @@ export async function openStore(config: Config, log: Log): Promise<Store> {
     });
     const beating = heartbeat = openHeartbeat(config, { committer, pools, plans, log });
     await Promise.all([beating.start(), plans.read()]);
-    delivery = openDelivery(config, { node, background, log });
-    const totals = new Totals(
-      background,
-      (error) => log.error("totals_kept", { cause: describeError(error) }),
-    );
+    delivery = openDelivery(config, { node, background, log, meters });
     const upkeep = new Upkeep({
       databaseUrl: config.databaseUrl,
       onFailure: (error) => log.error("upkeep_failed", { cause: describeError(error) }),
@@ -126,6 +100,13 @@ export async function openStore(config: Config, log: Log): Promise<Store> {
       databaseUrl: config.databaseUrl,
       onFailure: (error) => log.error("retention_failed", { cause: describeError(error) }),
       onRemoved: (events) => log.info("retention", { events }),
+    });
+    const parts = { committer, heartbeat: beating, upkeep, delivery };
+    addGauges(meters, parts);
+    const sampler = new Sampler({
+      read: () => standing(meters, parts),
+      write: (sample) => writeSample(background, node, sample),
+      onFailure: (error) => log.error("sample_kept", { cause: describeError(error) }),
     });
     return {
       reference,
@@ -145,7 +126,7 @@ export async function openStore(config: Config, log: Log): Promise<Store> {
         await delivery?.close(graceMs);
         reference.close();
         plans.close();
-        await totals.close();
+        await Promise.all([totals.close(), sampler.close()]);
         await Promise.all([
           beating.close(),
           upkeep.close(),
@@ -160,54 +141,6 @@ export async function openStore(config: Config, log: Log): Promise<Store> {
     await Promise.all([accepts, ...others(pools)].map((pool) => pool.close()));
     throw error;
   }
-}
-
-function openPools(
-  { databaseUrl }: Config,
-  { node, log, isAway }: { node: string; log: Log; isAway: () => boolean },
-): Pools {
-  const open = (name: string) =>
-    new Pool({ databaseUrl, name, connectionsMax: 1, statementTimeoutMs, isAway });
-  return {
-    accepts: new AcceptStore({
-      databaseUrl,
-      node,
-      statementTimeoutMs,
-      onWarning: (text) => log.error("commit_warning", { text }),
-    }),
-    lookups: open("lookup"),
-    background: open("background"),
-    plans: open("plans"),
-    console: new Pool({
-      databaseUrl,
-      name: "console",
-      connectionsMax: consoleConnectionsMax,
-      statementTimeoutMs: consoleStatementTimeoutMs,
-      isAway,
-    }),
-    ops: {
-      search: new Pool({
-        databaseUrl,
-        name: "ops",
-        connectionsMax: opsConnectionsMax,
-        statementTimeoutMs: searchTimeoutMs,
-        isAway,
-        settings: searchSettings,
-      }),
-      report: new Pool({
-        databaseUrl,
-        name: "report",
-        connectionsMax: 1,
-        statementTimeoutMs: reportTimeoutMs,
-        isAway,
-      }),
-    },
-  };
-}
-
-/** All but that of the commits. */
-function others({ lookups, background, plans, console: pages, ops }: Pools): Pool[] {
-  return [lookups, background, plans, pages, ops.search, ops.report];
 }
 
 function openPlans(pool: Pool, log: Log): PlanSnapshot {
@@ -248,7 +181,7 @@ function openHeartbeat(
 
 function openDelivery(
   { databaseUrl, delivery }: Config,
-  { node, background, log }: { node: string; background: Pool; log: Log },
+  { node, background, log, meters }: { node: string; background: Pool; log: Log; meters: Meters },
 ): Delivery | null {
   if (delivery === null) return null;
   return startDelivery({ ...delivery, databaseUrl, node, newLease: () => randomUUID() }, {
@@ -257,5 +190,27 @@ function openDelivery(
     random: Math.random,
     onFailure: (what, error) => log.error("delivery_failure", { what, cause: describeError(error) }),
     onBreaker: (state) => log.info("breaker", { state }),
+    onSettled: (settlements) => meters.settled(settlements, Date.now()),
   });
+}
+
+/** The commit of a batch, with what the meters and the totals are told of it. */
+function meteredAccept(
+  accepts: AcceptStore,
+  { meters, onDuplicate }: { meters: Meters; onDuplicate: (keyId: number) => void },
+): AcceptStore["accept"] {
+  return async (entries, deadlineMs) => {
+    const startedAtMs = nowMs();
+    try {
+      const outcomes = await accepts.accept(entries, deadlineMs);
+      meters.committed(entries, outcomes, (nowMs() - startedAtMs) / 1_000);
+      for (const [index, { kind }] of outcomes.entries()) {
+        if (kind === "duplicate") onDuplicate((entries[index] as typeof entries[number]).keyId);
+      }
+      return outcomes;
+    } catch (error) {
+      meters.commitFailed();
+      throw error;
+    }
+  };
 }

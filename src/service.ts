@@ -21,6 +21,7 @@ import { refuse } from "./intake/reply.ts";
 import { intakeRouter } from "./intake/router.ts";
 import { listenAll, type Listeners, type PlacedSurface } from "./listen_all.ts";
 import type { Log } from "./log.ts";
+import { Meters } from "./meters.ts";
 import { nowMs, openStore, type Store } from "./open_store.ts";
 import type { ConsoleParts } from "./ops/console/context.ts";
 import { refuseOps } from "./ops/reply.ts";
@@ -29,6 +30,7 @@ import { plansSurface } from "./plans_surface.ts";
 import bundle from "./playground/bundle.json" with { type: "json" };
 import { icon } from "./playground/icon.ts";
 import { playgroundPage } from "./playground/page.ts";
+import { addProcessMeters, processVars } from "./process_meters.ts";
 import type { Running } from "./run.ts";
 import { siteRouter } from "./site/router.ts";
 
@@ -39,14 +41,16 @@ import { siteRouter } from "./site/router.ts";
  * @throws {Unavailable} when it cannot be reached
  */
 export async function startService(config: Config, log: Log): Promise<Running> {
-  const store = await openStore(config, log);
+  const meters = new Meters();
+  const stopMeters = addProcessMeters(meters.registry, nowMs);
+  const store = await openStore(config, log, meters);
   const state: State = { isDraining: false, urls: new Map() };
   let listeners: Listeners;
   try {
     listeners = await listenAll([
       ...publicSurfaces(config, { store, log }, state),
-      opsSurface(config, store, state),
-    ], { config, log });
+      opsSurface(config, { store, state, meters }),
+    ], { config, log, onAccess: (access) => meters.access(access) });
   } catch (error) {
     await store.close(0);
     throw error;
@@ -57,6 +61,7 @@ export async function startService(config: Config, log: Log): Promise<Running> {
       state.isDraining = true;
       const startedAtMs = nowMs();
       await listeners.close(graceMs);
+      stopMeters();
       await store.close(Math.max(0, graceMs - (nowMs() - startedAtMs)));
     },
   };
@@ -105,14 +110,22 @@ function hostsOf(url: string | null): string[] {
  * The operator's surface answers only to its own address and, on loopback, to what a browser calls that: a page
  * of somebody else whose name resolves to it gets nothing (DNS rebinding).
  */
-function opsSurface({ opsListen }: Config, store: Store, state: State): PlacedSurface {
+function opsSurface(
+  { opsListen }: Config,
+  { store, state, meters }: { store: Store; state: State; meters: Meters },
+): PlacedSurface {
   const host = opsListen.host.includes(":") ? `[${opsListen.host}]` : opsListen.host;
   const isLoopback = /^(localhost|127\.|\[::1\]$)/.test(host);
   return {
     surface: {
       name: "ops",
       hosts: [...new Set([host, ...(isLoopback ? ["localhost", "127.0.0.1", "[::1]"] : [])])],
-      router: opsRouter({ nowMs, pool: store.ops.search, console: consoleParts(store, state) }),
+      router: opsRouter({
+        nowMs,
+        pool: store.ops.search,
+        console: consoleParts(store, state),
+        metrics: { registry: meters.registry, processVars },
+      }),
       fault: ({ requestId }) => refuseOps("not_available", requestId),
     },
     listen: opsListen,

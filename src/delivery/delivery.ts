@@ -5,7 +5,7 @@
  */
 
 import { OutboxListener } from "../store/listener.ts";
-import { OutboxStore } from "../store/outbox.ts";
+import { OutboxStore, type Settlement } from "../store/outbox.ts";
 import type { Pool } from "../store/sql.ts";
 import { Breaker, type BreakerState } from "./breaker.ts";
 import { DeliveryLoop } from "./loop.ts";
@@ -37,6 +37,8 @@ export interface DeliveryHooks {
   readonly random: () => number;
   readonly onFailure: (what: string, error: unknown) => void;
   readonly onBreaker: (state: BreakerState) => void;
+  /** Called with what the store has settled. */
+  readonly onSettled: (settlements: readonly Settlement[]) => void;
 }
 
 // In a row and without an answer between them: one slow answer is no outage.
@@ -82,7 +84,10 @@ export function startDelivery(settings: DeliverySettings, hooks: DeliveryHooks):
   });
   const loop = new DeliveryLoop({
     claim: (requests) => outbox.claim(requests),
-    settle: (settlements) => outbox.settle(settlements),
+    settle: async (settlements) => {
+      await outbox.settle(settlements);
+      hooks.onSettled(settlements);
+    },
     dueTenants: (floors) => outbox.dueTenants(floors),
     send: (eventId, body) => sender.send(eventId, body),
     breaker,

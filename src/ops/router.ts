@@ -11,6 +11,7 @@ import { addConsole } from "./console/router.ts";
 import { Unavailable } from "../store/sql.ts";
 import type { Pool } from "../store/sql.ts";
 import { leadsHandler } from "./leads.ts";
+import { debugVarsHandler, metricsHandler, type MetricsParts } from "./metrics.ts";
 import { InvalidParameter } from "./parameters.ts";
 import { refuseOps } from "./reply.ts";
 
@@ -21,6 +22,7 @@ export interface OpsParts {
   /** Connections of its own that plan as the search needs it (`searchSettings`). */
   readonly pool: Pool;
   readonly console: ConsoleParts;
+  readonly metrics: MetricsParts;
 }
 
 /** The surface's routes. Source: SPEC, Surfaces; DECISIONS, Forms. */
@@ -29,7 +31,9 @@ export function opsRouter(parts: OpsParts): Router {
     notFound: ({ requestId }) => refuseOps("not_found", requestId),
     methodNotAllowed: ({ requestId }) => refuseOps("method_not_allowed", requestId),
   })
-    .get("/v1/leads", answered(leadsHandler(parts.pool)));
+    .get("/v1/leads", answered(leadsHandler(parts.pool)))
+    .get("/metrics", metricsHandler(parts.metrics))
+    .get("/debug/vars", debugVarsHandler(parts.metrics));
   addConsole(router, parts.console);
   return router;
 }

@@ -1,6 +1,6 @@
 /**
- * What refused requests leave: counts by key, reason and field, kept in memory and written now and
- * then together with the times at which keys were last used.
+ * What requests leave that are no event: counts of refusals by key, reason and field and of duplicates by key, kept
+ * in memory and written now and then together with the times at which keys were last used.
  *
  * @module
  */
@@ -22,23 +22,37 @@ interface Refusals {
 export class Totals {
   readonly #pool: Pool;
   readonly #onFailure: (error: unknown) => void;
+  readonly #onRefused: (reason: string) => void;
+  #duplicates = new Map<number, number>();
   #refusals = new Map<string, Refusals>();
   #used = new Map<number, string>();
   #timer: ReturnType<typeof setTimeout> | undefined;
   #closed = false;
 
-  constructor(pool: Pool, onFailure: (error: unknown) => void) {
+  /** `onRefused` is called with the reason of every refusal that is counted. */
+  constructor(
+    pool: Pool,
+    onFailure: (error: unknown) => void,
+    { onRefused = () => {} }: { readonly onRefused?: (reason: string) => void } = {},
+  ) {
     this.#pool = pool;
     this.#onFailure = onFailure;
+    this.#onRefused = onRefused;
     this.#schedule();
   }
 
   /** Counts a refusal; `field` is `""` when the reason concerns no field. */
   refused(keyId: number, reason: string, field: string): void {
+    this.#onRefused(reason);
     const id = `${keyId} ${reason} ${field}`;
     const entry = this.#refusals.get(id);
     if (entry === undefined) this.#refusals.set(id, { keyId, reason, field, count: 1 });
     else entry.count += 1;
+  }
+
+  /** Counts an answer with the event of an earlier post. */
+  duplicate(keyId: number, count = 1): void {
+    this.#duplicates.set(keyId, (this.#duplicates.get(keyId) ?? 0) + count);
   }
 
   /** Notes that a key was used at a time, ISO 8601. */
@@ -54,20 +68,24 @@ export class Totals {
   }
 
   async #write(): Promise<void> {
-    if (this.#refusals.size === 0 && this.#used.size === 0) return;
+    if (this.#refusals.size === 0 && this.#used.size === 0 && this.#duplicates.size === 0) return;
     const refusals = [...this.#refusals.values()];
     const used = [...this.#used];
     this.#refusals = new Map();
+    const duplicates = [...this.#duplicates];
     this.#used = new Map();
+    this.#duplicates = new Map();
     try {
       await this.#pool.run(deadlineMs, (sql) =>
         sql`select add_refusals(
           ${refusals.map((entry) => entry.keyId)}, ${refusals.map((entry) => entry.reason)},
           ${refusals.map((entry) => entry.field)}, ${refusals.map((entry) => entry.count)},
-          ${used.map(([keyId]) => keyId)}, ${used.map(([, at]) => at)})`);
+          ${used.map(([keyId]) => keyId)}, ${used.map(([, at]) => at)}),
+          add_duplicates(${duplicates.map(([keyId]) => keyId)}, ${duplicates.map(([, count]) => count)})`);
     } catch (error) {
       // Kept for the next time: there are never more entries than keys, reasons and fields.
       for (const entry of refusals) this.#addBack(entry);
+      for (const [keyId, count] of duplicates) this.duplicate(keyId, count);
       for (const [keyId, at] of used) if (!this.#used.has(keyId)) this.#used.set(keyId, at);
       this.#onFailure(error);
     }

@@ -1,0 +1,11 @@
+-- Adds duplicates counted in a process's memory to the totals.
+create or replace function add_duplicates(p_key_id int[], p_count int[]) returns void
+language sql volatile
+as $$
+  insert into duplicate_total as t (day, key_id, count)
+  select (service_clock() at time zone 'UTC')::date, d.key_id, sum(d.count)
+  from unnest(p_key_id, p_count) as d (key_id, count)
+  group by 1, 2
+  order by 1, 2
+  on conflict (day, key_id) do update set count = t.count + excluded.count;
+$$;

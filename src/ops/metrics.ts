@@ -1,0 +1,31 @@
+/**
+ * `GET /metrics` and `GET /debug/vars`: what the process counts and measures, for Prometheus and for whoever reads
+ * expvar.
+ *
+ * @module
+ */
+
+import type { Handler } from "../http/exchange.ts";
+import type { Registry } from "../metrics.ts";
+import { dataText, jsonText } from "./reply.ts";
+
+/** What the two are made of. */
+export interface MetricsParts {
+  readonly registry: Registry;
+  /** Expvar's own members. */
+  readonly processVars: () => { readonly cmdline: readonly string[]; readonly memstats: object };
+}
+
+/** All metrics in Prometheus's text format. It asks nothing of the store, so it works while that is away. */
+export function metricsHandler({ registry }: MetricsParts): Handler {
+  return () => dataText(registry.text(), { "Content-Type": "text/plain; version=0.0.4; charset=utf-8" });
+}
+
+/**
+ * The same as JSON, beside `cmdline` and `memstats`, as expvar has it.
+ *
+ * Chosen: no environment and no arguments, which may hold somebody's secret.
+ */
+export function debugVarsHandler({ registry, processVars }: MetricsParts): Handler {
+  return () => jsonText(200, JSON.stringify({ ...processVars(), ...registry.json() }));
+}

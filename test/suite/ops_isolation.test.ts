@@ -1,0 +1,213 @@
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { connect as connectHttp2 } from "node:http2";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { get, send } from "../support/client.ts";
+import { type RunningServer, runToEnd } from "../support/server.ts";
+import { exchangeRaw } from "./raw_connection.ts";
+import { lead, World } from "./world.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "suite-ops-"));
+after(() => rmSync(folder, { recursive: true }));
+const [certFile, keyFile] = [join(folder, "cert.pem"), join(folder, "cert.key")];
+execFileSync("openssl", [
+  ...["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-noenc", "-days", "2"],
+  ...["-subj", "/CN=first", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", keyFile, "-out", certFile],
+], { stdio: "ignore" });
+
+const world = await World.open();
+after(() => world.close());
+const plain = await world.start();
+const tls = await world.start({ TLS_CERT_FILE: certFile, TLS_KEY_FILE: keyFile });
+const key = await world.issue();
+await world.intake({ key: key.text, body: lead() }, plain);
+const localAddress = "127.0.0.1";
+
+const paths = ["/v1/leads", "/v1/report", "/metrics", "/debug/vars"];
+const served = paths.filter((path) => path !== "/v1/report");
+const publicSurfaces = ["intake", "forms", "subscription", "site"];
+
+/** Each path as it is, and as a proxy or a framework might be made to take it for the same. */
+function spellings(path: string): string[] {
+  const last = path.slice(-1);
+  const encoded = `${path.slice(0, -1)}%${last.charCodeAt(0).toString(16)}`;
+  const first = path[1] as string;
+  return [
+    path,
+    `${path}?limit=1`,
+    `${path}/`,
+    `/${path}`,
+    `//localhost${path}`,
+    path.toUpperCase(),
+    path.replaceAll("/", "//"),
+    `/.${path}`,
+    `/x/..${path}`,
+    `${path}/.`,
+    `${path};x=1`,
+    `${path}%00`,
+    `${path}%20`,
+    `${path}.json`,
+    encoded,
+    `/%${first.charCodeAt(0).toString(16)}${path.slice(2)}`,
+    path.replaceAll("/", "%2f"),
+    `/%2e${path}`,
+    `\\${path.slice(1)}`,
+  ];
+}
+
+/** Headers by which proxies tell a server another address than the one that was asked. */
+function deceits(opsHost: string, path: string): string[] {
+  return [
+    `Host: ${opsHost}`,
+    `Host: localhost`,
+    `Host: x\r\nX-Forwarded-Host: ${opsHost}`,
+    `Host: x\r\nForwarded: host="${opsHost}"`,
+    `Host: x\r\nX-Original-URL: ${path}\r\nX-Rewrite-URL: ${path}`,
+    `Host: x\r\nX-Forwarded-For: 127.0.0.1\r\nX-Forwarded-Port: ${opsHost.split(":")[1]}`,
+  ];
+}
+
+const hostOf = (server: RunningServer) => new URL(server.urls.ops as string).host;
+
+/** Refused, and nothing of what the operator's listener would have said. */
+function assertNothing(status: number, text: string, what: string): void {
+  assert.ok([400, 404, 405, 421].includes(status), `${what}: ${status}`);
+  assert.doesNotMatch(text, /next_cursor|"report"|# HELP|memstats|lead_accepted|Zmarker/, what);
+}
+
+test("no public listener serves the operator's paths, however they are spelled and whatever the headers say", async () => {
+  const opsHost = hostOf(plain);
+  for (const surface of publicSurfaces) {
+    const url = plain.urls[surface] as string;
+    for (const path of paths) {
+      for (const target of spellings(path)) {
+        const bytes = `GET ${target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`;
+        const { status, body } = await exchangeRaw(url, bytes, { isOfIntake: false });
+        assertNothing(status, body, `${surface} ${target}`);
+        if (target === path) assert.equal(status, 404, `${surface} ${target}`);
+      }
+      for (const headers of deceits(opsHost, path)) {
+        for (const target of [path, `http://${opsHost}${path}`, `HTTP://localhost${path}`, "/"]) {
+          const bytes = `GET ${target} HTTP/1.1\r\n${headers}\r\nConnection: close\r\n\r\n`;
+          const { status, body } = await exchangeRaw(url, bytes, { isOfIntake: false });
+          // The site has a page of its own at /.
+          if (target !== "/") assertNothing(status, body, `${surface} ${target} ${headers}`);
+          assert.doesNotMatch(body, /next_cursor|# HELP|memstats|Zmarker/);
+        }
+      }
+    }
+  }
+});
+
+test("over HTTP/2 it is the same, whatever :authority names", async () => {
+  const ca = readFileSync(certFile, "utf8");
+  for (const surface of publicSurfaces) {
+    const session = connectHttp2(tls.urls[surface] as string, { ca });
+    try {
+      for (const path of paths) {
+        for (const authority of [hostOf(tls), "localhost", "127.0.0.1"]) {
+          const { status, text } = await new Promise<{ status: number; text: string }>((settle, reject) => {
+            const stream = session.request({
+              ":path": path,
+              ":authority": authority,
+              "x-forwarded-host": authority,
+            });
+            let text = "";
+            let status = 0;
+            stream.setEncoding("utf8").on("data", (part: string) => text += part)
+              .on("response", (headers) => status = Number(headers[":status"]))
+              .on("end", () => settle({ status, text })).on("error", reject).end();
+          });
+          assert.equal(status, 404, `${surface} ${path} ${authority}`);
+          assertNothing(status, text, `${surface} ${path} ${authority}`);
+        }
+      }
+    } finally {
+      session.destroy();
+    }
+  }
+});
+
+test("the operator's listener answers to its own names only: 421 to a page whose name resolves to it", async () => {
+  const ops = plain.urls.ops as string;
+  const { port } = new URL(ops);
+  const own = [`127.0.0.1:${port}`, `localhost:${port}`, "LOCALHOST", "localhost.", `[::1]:${port}`];
+  const others = [
+    "evil.example",
+    `evil.example:${port}`,
+    "127.0.0.1.evil.example",
+    "localhost.evil.example",
+    "0.0.0.0",
+    "127.0.0.2",
+  ];
+  for (const path of [...served, "/"]) {
+    for (const host of own) {
+      const { status } = await exchangeRaw(
+        ops,
+        `GET ${path} HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`,
+        {
+          isOfIntake: false,
+        },
+      );
+      assert.equal(status, 200, `${path} ${host}`);
+    }
+    for (const host of others) {
+      for (const headers of [`Host: ${host}`, `Host: ${host}\r\nX-Forwarded-Host: localhost`]) {
+        const bytes = `GET ${path} HTTP/1.1\r\n${headers}\r\nConnection: close\r\n\r\n`;
+        const { status, body } = await exchangeRaw(ops, bytes, { isOfIntake: false });
+        assert.equal(status, 421, `${path} ${headers}`);
+        assertNothing(status, body, headers);
+      }
+      const absolute = `GET http://${host}${path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n`;
+      assert.equal((await exchangeRaw(ops, absolute, { isOfIntake: false })).status, 421, host);
+    }
+  }
+});
+
+test("every answer of the operator's listener is for no cache, no other origin, and for what it says it is", async () => {
+  const ops = plain.urls.ops as string;
+  const headers = { Origin: "https://evil.example" };
+  for (const path of [...served, "/v1/leads?nonsense=1", "/nothing"]) {
+    for (const method of ["GET", "POST", "OPTIONS"]) {
+      const answer = await send(`${ops}${path}`, { method, headers, localAddress });
+      assert.equal(answer.headers["cache-control"], "no-store", `${method} ${path}`);
+      assert.equal(answer.headers["x-content-type-options"], "nosniff");
+      assert.equal(answer.headers["cross-origin-resource-policy"], "same-origin");
+      assert.equal(answer.headers["referrer-policy"], "no-referrer");
+      const cors = Object.keys(answer.headers).filter((name) => name.startsWith("access-control-"));
+      assert.deepEqual(cors, []);
+      if (path !== "/nothing" && method !== "GET") {
+        assert.equal(answer.status, 405);
+        assert.equal(answer.headers.allow, "GET, HEAD");
+      }
+    }
+  }
+});
+
+test("what others serve is not served here: no post is taken and no document given", async () => {
+  const ops = plain.urls.ops as string;
+  const posted = await send(`${ops}/v1/intake`, {
+    method: "POST",
+    key: key.text,
+    body: lead(),
+    localAddress,
+  });
+  assert.equal(posted.status, 404);
+  for (const path of ["/v1/vocabulary", "/api/openapi.json", "/api/plans"]) {
+    assert.equal((await get(`${ops}${path}`, { localAddress })).status, 404, path);
+  }
+});
+
+test("a public address for the operator's listener stops the start and is named", async () => {
+  for (const address of ["0.0.0.0:0", "[::]:0", "203.0.113.7:9090"]) {
+    const { code, stderr } = await runToEnd("src/main.ts", [], {
+      databaseUrl: world.database.url,
+      env: { OPS_LISTEN: address, TLS_CERT_FILE: certFile, TLS_KEY_FILE: keyFile },
+    });
+    assert.equal(code, 2, address);
+    assert.match(stderr, /OPS_LISTEN is a public address/);
+  }
+});
