@@ -47,7 +47,7 @@ export interface StripeBounds {
 /** The bounds that hold where nothing else is said. The waits are those of Stripe's own libraries. */
 export const stripeBounds: StripeBounds = {
   attemptMs: 8_000,
-  callMs: 16_000,
+  callMs: 14_000,
   waitMs: 500,
   waitMaxMs: 2_000,
   attemptsMax: 4,

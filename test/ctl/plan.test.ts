@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
+import { fileURLToPath } from "node:url";
 import fc from "fast-check";
 import postgres from "postgres";
 import { readPlanFile } from "../../scripts/ctl/plan_file.ts";
@@ -124,6 +126,17 @@ test("plan put tells every fault of a file with its path, exits 2 and stores not
   assert.deepEqual(await ctl(["plan", "list"], on), before);
 });
 
+test("plan put - reads standard input", () => {
+  const { status, stdout } = spawnSync(process.execPath, ["scripts/ctl.ts", "plan", "put", "-", "--json"], {
+    cwd: fileURLToPath(new URL("../../", import.meta.url)),
+    env: { PATH: process.env.PATH, DATABASE_URL: database.url },
+    input: JSON.stringify(plan({ slug: "piped" })),
+    encoding: "utf8",
+  });
+  assert.equal(status, 0);
+  assert.deepEqual(JSON.parse(stdout), [{ slug: "piped", change: "added" }]);
+});
+
 test("plan put refuses what is no JSON, no UTF-8, too deep or not there, with exit 2", async () => {
   for (
     const [content, fault] of [
@@ -183,4 +196,8 @@ test("the service's role reads plans and cannot change one", async () => {
       has_table_privilege('lead_service', 'plan', 'insert') or has_table_privilege('lead_service', 'plan', 'update')
         or has_table_privilege('lead_service', 'plan', 'delete') as writes`;
   assert.deepEqual({ ...rights }, { reads: true, writes: false });
+  const [sales] = await sql`
+    select bool_and(has_table_privilege('lead_service', t, r)) as has_all
+    from unnest(array['subscription', 'provider_event']) as t, unnest(array['select', 'insert', 'delete']) as r`;
+  assert.equal(sales?.has_all, true);
 });
