@@ -73,7 +73,10 @@ export function assemble(content: SiteContent): Site {
   const sorted: SiteContent = {
     ...content,
     areas: [...content.areas].sort((a, b) => byCode(a.area, b.area)),
-    plans: [...content.plans].sort((a, b) => byCode(a.customer, b.customer) || byCode(a.slug, b.slug)),
+    // As the feed has them.
+    plans: [...content.plans].sort((a, b) =>
+      byCode(a.customer, b.customer) || a.amountCents - b.amountCents || byCode(a.slug, b.slug)
+    ),
     sources: [...content.sources].sort((a, b) => byCode(a.path, b.path)),
   };
   const described = new Map(

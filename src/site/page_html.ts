@@ -82,6 +82,10 @@ function head(site: Site, page: Page, assets: AssetPaths, graph: PageGraph): Mar
   const indexed = page.kind === "error"
     ? markup`<meta name="robots" content="noindex">`
     : markup`<link rel="canonical" href="${page.url}">
+<meta property="og:type" content="website">
+<meta property="og:url" content="${page.url}">
+<meta property="og:title" content="${page.title}">
+<meta property="og:description" content="${page.description}">
 <link rel="alternate" type="text/markdown" href="${markdownPath(page.path)}" title="This page in Markdown">`;
   return markup`<meta charset="utf-8">
 <title>${title}</title>
@@ -94,11 +98,23 @@ ${indexed}
 <script type="application/ld+json">${new Raw(jsonLd(site.content.urls.site, graph.nodes))}</script>`;
 }
 
+const months = "January February March April May June July August September October November December".split(
+  " ",
+);
+
+/** `20 November 2026`, from `2026-11-20`. */
+function dayInWords(day: string): string {
+  const [year = "", month = "", date = ""] = day.split("-");
+  return `${Number(date)} ${months[Number(month) - 1]} ${year}`;
+}
+
 /** Renders a page. */
 export function pageHtml(site: Site, page: Page, assets: AssetPaths, graph: PageGraph): string {
   const updated = page.updated === null
     ? null
-    : markup`<p class="updated">Last changed on <time datetime="${page.updated}">${page.updated}</time></p>\n`;
+    : markup`<p class="updated">Last changed on <time datetime="${page.updated}">${
+      dayInWords(page.updated)
+    }</time></p>\n`;
   const toc = contents(page);
   const parted = toc === null ? null : new Raw(' class="parted"');
   const home = page.path === "/" ? new Raw(' aria-current="page"') : null;

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, realpathSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import process from "node:process";
 import type { SiteFiles } from "./build.ts";
@@ -16,7 +16,8 @@ import type { SiteFiles } from "./build.ts";
  * @throws {Error} when `dir` is something else than an earlier site
  */
 export function writeSite(dir: string, files: SiteFiles): void {
-  const target = resolve(dir);
+  // A link to a folder stays one.
+  const target = existsSync(dir) ? realpathSync(dir) : resolve(dir);
   refuseStranger(target);
   const parent = dirname(target);
   mkdirSync(parent, { recursive: true });
@@ -35,16 +36,37 @@ export function writeSite(dir: string, files: SiteFiles): void {
   }
 }
 
+/** How often another build of the same folder may come in between. */
+const triesMax = 20;
+
 // Two renames: there is no call here that swaps two folders at once. Between them, for microseconds, there is no site.
 function exchange(target: string, fresh: string, old: string): void {
-  if (!existsSync(target)) return renameSync(fresh, target);
-  renameSync(target, old);
+  for (let attempt = 1;; attempt++) {
+    const had = tryRename(target, old);
+    try {
+      return renameSync(fresh, target);
+    } catch (error) {
+      if (had && !existsSync(target)) renameSync(old, target);
+      // Another build was quicker: its site is replaced in turn.
+      if (!/^(ENOTEMPTY|EEXIST)$/.test(codeOf(error)) || attempt === triesMax) throw error;
+      rmSync(old, { recursive: true, force: true });
+    }
+  }
+}
+
+/** `false` when there is nothing to rename. */
+function tryRename(from: string, to: string): boolean {
   try {
-    renameSync(fresh, target);
+    renameSync(from, to);
+    return true;
   } catch (error) {
-    renameSync(old, target);
+    if (codeOf(error) === "ENOENT") return false;
     throw error;
   }
+}
+
+function codeOf(error: unknown): string {
+  return (error as NodeJS.ErrnoException).code ?? "";
 }
 
 /** A wrong SITE_DIR must not cost anybody a folder. */
@@ -68,6 +90,6 @@ function isAlive(pid: number): boolean {
     process.kill(pid, 0);
     return pid !== process.pid;
   } catch (error) {
-    return (error as NodeJS.ErrnoException).code === "EPERM";
+    return codeOf(error) === "EPERM";
   }
 }

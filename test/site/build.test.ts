@@ -1,6 +1,15 @@
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
@@ -19,7 +28,11 @@ const folder = scratch();
 
 before(async () => {
   world = await SiteWorld.open();
-  await world.put(gutterCare);
+  await world.put(
+    gutterCare,
+    planEntry({ slug: "b", name: "B", customer: "acme", amount_cents: 1, interval: "year", items: [] }),
+    planEntry({ slug: "a", name: "A", customer: "acme", amount_cents: 2, interval: "week", items: [] }),
+  );
 });
 after(async () => {
   await world.close();
@@ -111,6 +124,31 @@ test("a site replaces the one before it whole, and leaves nothing beside it", as
   await buildSiteFrom(world.url, { dir, urls });
   assert.ok(!existsSync(join(dir, "areas/gone.html")));
   assert.deepEqual(readdirSync(join(folder.path, "swap")), ["site"]);
+});
+
+test("builds of one folder at the same time all end well, and leave one whole site", async () => {
+  const dir = join(folder.path, "rivals", "site");
+  const root = fileURLToPath(new URL("../../", import.meta.url));
+  const env = { PATH: process.env.PATH, DATABASE_URL: world.url, SITE_DIR: dir, SITE_URL: urls.site };
+  const codes = await Promise.all([1, 2, 3].map(async () => {
+    const child = spawn(process.execPath, ["scripts/build_site.ts"], { cwd: root, env, stdio: "ignore" });
+    return (await once(child, "close"))[0];
+  }));
+  assert.deepEqual(codes, [0, 0, 0]);
+  assert.deepEqual(readdirSync(join(folder.path, "rivals")), ["site"]);
+  assert.ok(existsSync(join(dir, "llms.txt")));
+});
+
+test("a link to a folder stays a link", () => {
+  const files = new Map([["llms.txt", new Uint8Array(1)], ["assets/site.data", new Uint8Array(1)]]);
+  mkdirSync(join(folder.path, "linked"));
+  const real = join(folder.path, "linked", "real");
+  writeSite(real, files);
+  symlinkSync(real, join(folder.path, "linked", "site"));
+  writeSite(join(folder.path, "linked", "site"), new Map([...files, ["new.txt", new Uint8Array(1)]]));
+  assert.deepEqual(readdirSync(join(folder.path, "linked")).sort(), ["real", "site"]);
+  assert.ok(lstatSync(join(folder.path, "linked", "site")).isSymbolicLink());
+  assert.ok(existsSync(join(real, "new.txt")));
 });
 
 test("a folder that holds something else is not replaced", async () => {
