@@ -26,7 +26,7 @@ export function scoreContact(reading: Reading): readonly SpamReason[] {
   );
   return [
     { name: "gibberish_contact", points: mail + phone },
-    { name: "disposable_mail", points: isDisposable ? 32 : 0 },
+    { name: "disposable_mail", points: isDisposable ? 36 : 0 },
   ];
 }
 

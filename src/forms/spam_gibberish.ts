@@ -44,7 +44,7 @@ const followers: Readonly<Record<string, string>> = {
 };
 
 const keyboardWalk =
-  /asdf|sdfg|dfgh|fghj|ghjk|hjkl|jkl;|qwer|zxcv|xcvb|cvbn|vbnm|fdsa|gfds|hgfd|jhgf|kjhg|lkjh|rewq|vcxz|bvcx|mnbv|poiu|oiuy|iuyt|uytr/;
+  /asdf|sdfg|dfgh|fghj|ghjk|hjkl|jkl;|qwer|zxcv|xcvb|cvbn|vbnm|fdsa|gfds|hgfd|jhgf|kjhg|lkjh|rewq|vcxz|bvcx|mnbv|poiu|ghjg|jghj|fghf|sdfs|dfsd|jkjk|oiuy|iuyt|uytr/;
 const letters = /^[a-z]+$/;
 const vowel = /[aeiouy]/;
 const vowels = /[aeiouy]/g;

@@ -83,7 +83,7 @@ const englishTopics: readonly Topic[] = [
       direct, direct mail, postcard campaign*, billboard*, radio ad*, tv ad*, podcast*, best of, award
       winner*, been nominated, been selected for, nominated for, been chosen, feature your business, feature
       you, featured in, press coverage, testimonials video, flow of jobs, flow of leads, steady flow, steadier
-      flow, taking on new clients, accepting new customers from, get more jobs, more jobs, fill your schedule,
+      flow, accepting new customers from, get more jobs, more jobs, fill your schedule,
       ready to buy, homeowners in your area, homeowners looking, exclusive territory, more reviews, get more
       reviews, review generation, close more, ghl, funnel*, sales funnel*, newsletter sponsorship, social
       media marketing, social media management, digital marketing, internet marketing, online marketing,
@@ -97,12 +97,12 @@ const englishTopics: readonly Topic[] = [
       reviews, reputation management, grow your business, grow your brand, growing your business, scale your,
       boost your sales, boost your business, increase your sales, increase your revenue, increase sales,
       double your, triple your, more customers, more clients, more booked, booked jobs, booked appointments,
-      fill your calendar, new customers, new clients, brand awareness, advertis* your, promote your,
+      fill your calendar, brand awareness, advertis* your, promote your,
       promotional products, influencer*, decision makers, cold email*, outreach campaign*, millions of
       websites, websites contact, reach millions, customers who are ready
     `,
     fair: `
-      social media, leads, followers, likes, campaign*, facebook page, advertising, advertise, conversion
+      taking on new clients, new customers, new clients, social media, leads, followers, likes, campaign*, facebook page, advertising, advertise, conversion
       rate, conversions, roi, growth, marketing, sales team, subscribers, prospects, promote, promotion, your
       sales, tiktok, flyers, commercial on, magazine
     `,
@@ -250,8 +250,7 @@ const englishTopics: readonly Topic[] = [
       will be deactivated, be deactivated, will be deleted, be removed permanently, pending messages, incoming
       messages, next of kin, inheritance fund*, late client, deceased client, beneficiary, million dollars,
       million usd, million united states dollars, usd million, unclaimed fund*, atm card, lottery winner, you
-      have won, you ve won, you won, claim your prize, claim your reward, selected as a winner, gift card*,
-      confidential business, confidential proposal, business proposal, mutual benefit, dear friend, dear
+      have won, you ve won, you won, claim your prize, claim your reward, selected as a winner,       confidential business, confidential proposal, business proposal, mutual benefit, dear friend, dear
       beloved, god bless you, western union, moneygram, wire transfer, bank draft, your mailbox, your account
       has been, account will be suspended, account was suspended, account suspended, verify your account,
       confirm your account, confirm your password, unusual sign in, mail storage, mailbox is full, hacked
@@ -263,7 +262,7 @@ const englishTopics: readonly Topic[] = [
       patient, charity donation, donate the sum, diplomat*, consignment box, gold bars
     `,
     fair: `
-      legal action, final notice, inheritance, winner, congratulations, prize*, transfer, confidential, urgent
+      legal action, final notice, gift card*, inheritance, winner, congratulations, prize*, transfer, confidential, urgent
       business, trust fund,  deceased, donation, refund, copyright, copyrighted,
       suspended, hacked, suspicious, private shipper, cashier s check, mover
     `,

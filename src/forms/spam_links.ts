@@ -8,7 +8,7 @@ import type { Reading } from "./spam_reading.ts";
 import type { SpamReason } from "./spam_reasons.ts";
 
 /** Points by the number of unfamiliar links; more are as the last. */
-const linkPoints = [0, 12, 22, 32, 45];
+const linkPoints = [0, 16, 26, 36, 48];
 /** So many listings and photos are nothing. */
 const familiarFree = 4;
 /** `<a href`, `[url=…]`, `[link=…]`, and Markdown's `](http`. */
@@ -48,7 +48,7 @@ export function scoreLinks(reading: Reading): readonly SpamReason[] {
   if (all.some((link) => link.shortener)) reasons.push({ name: "link_shortener", points: 25 });
   if (all.some((link) => link.odd)) reasons.push({ name: "link_odd_host", points: 30 });
   if (all.some((link) => link.cheap)) reasons.push({ name: "link_cheap_domain", points: 18 });
-  if (all.some((link) => link.chat)) reasons.push({ name: "chat_link", points: 22 });
+  if (all.some((link) => link.chat)) reasons.push({ name: "chat_link", points: 26 });
   if (all.some((link) => link.disguised) || texts.some(({ text }) => disguised.test(text))) {
     reasons.push({ name: "link_disguised", points: 30 });
   }

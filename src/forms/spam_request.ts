@@ -9,7 +9,14 @@ import type { Reading } from "./spam_reading.ts";
 
 /** Parts of a house and what is done to them, singular and plural, English and Spanish; folded. */
 const building = set(`
-  house home roof roofs  shingle shingles gutter gutters downspout soffit fascia siding stucco brick chimney
+  generator stove oven freezer dock blinds shades shutters awning scaffolding mailbox dumpster plaster mortar grout
+  caulk trim molding moulding baseboard baseboards quartz granite hinge lock latch chandelier switch fuse valve hose
+  spigot sprinkler sprinklers irrigation tree trees stump hedge mulch gravel asphalt concrete cement paver pavers brick
+  bricks stone slate joist joists beam beams truss rafter sill jamb dormer gable eave hood disposal washer dryer radiator
+  lift bars wheelchair sauna jacuzzi pond asbestos radon wallpaper vinyl epoxy estufa refrigerador secadora lavadora
+  cerradura chapa bisagra ladrillo ladrillos cemento concreto losa viga vigas columna yeso tablaroca estuco persianas
+  toldo mosaico azotea arbol arboles pasto zacate riego foco lampara enchufe medidor malla impermeabilizar soldar
+  house roof roofs  shingle shingles gutter gutters downspout soffit fascia siding stucco brick chimney
   fireplace attic basement crawlspace foundation slab garage driveway walkway sidewalk patio deck decks porch pergola
   lanai gazebo fence fences gate gates yard backyard lawn shed barn carport pool spa kitchen bath bathroom bathrooms
   bathtub tub shower toilet sink faucet vanity cabinet cabinets countertop countertops backsplash tile tiles floor
@@ -39,6 +46,10 @@ const asking = set(`
 const faults =
   /^(leak|crack|rott|rot$|flood|mold|mildew|sag|clog|damag|drip|broke|peel|crumbl|loose$|stuck$|squeak|rust|hail|termit|smell|warp|goter|gotea|fuga|humed|moho|rot[oa]s?$|agriet|inund|tapad|podrid|descompu|oxid)/;
 
+/** "Home" is a house after these; "work from home" and "home services" are none. */
+const owners = new Set(["my", "our", "mobile", "new", "this", "old"]);
+const webPart = /^(link|page|image|title|url|site|website)/;
+
 /** Words after which a house is the reader's: "your home service business". */
 const readers = new Set(["your", "su", "tu", "sus", "tus", "you", "home"]);
 const trade =
@@ -67,9 +78,11 @@ export function readRequest(reading: Reading): Request {
       const word = words[at] as string;
       const before = words[at - 1] ?? "";
       if (readers.has(before)) continue;
-      const names = building.has(word) && !trade.test(words[at + 1] ?? "");
-      const asks = asking.has(word) && words[at + 1] !== "more";
-      const fails = faults.test(word);
+      const next = words[at + 1] ?? "";
+      const isHome = word === "home" && owners.has(before);
+      const names = (building.has(word) || isHome) && !trade.test(next);
+      const asks = asking.has(word) && next !== "more";
+      const fails = faults.test(word) && !webPart.test(next);
       isBuilding ||= names;
       isAsking ||= asks;
       isFault ||= fails;

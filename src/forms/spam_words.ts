@@ -16,15 +16,17 @@ import { customerWords, sellerWords } from "./spam_wording.ts";
 /** One blocked word is enough for the usual threshold. */
 const blockedPoints = 50;
 const pointsByWeight = { strong: 26, fair: 13, weak: 5 } as const;
-const topicPointsMax = 60;
+const topicPointsMax = 65;
 /** By the number of different things said that a seller says. */
 const solicitationPoints = [0, 0, 12, 30, 50, 60];
 /** So many points of one topic are a pitch, whatever else the text says. */
-const surePoints = 50;
+const surePoints = 60;
 const offTopicPoints = 18;
 /** With so much of a seller's wording. */
 const offTopicSellerPoints = 28;
 const sellerNet = 4;
+/** A link counts unless the wording is clearly a customer's. */
+const linkNet = -1;
 /** However many words of the faintest kind: a long letter has many of everything. */
 const faintMax = 3;
 const offTopicLinkPoints = 40;
@@ -66,7 +68,7 @@ export function scoreBlockedWords(reading: Reading, blocked: readonly string[]):
   return [{ name: "blocked_words", points: found * blockedPoints }];
 }
 
-/** Scores the vocabulary of pitches by topic, and the stance of somebody who sells. */
+/** Scores the vocabulary of pitches by topic, and the stance and the wording of somebody who sells. */
 export function scorePitch(reading: Reading): readonly SpamReason[] {
   const seen = new Set<number>();
   let net = 0;
@@ -115,7 +117,7 @@ export function scorePitch(reading: Reading): readonly SpamReason[] {
   }
   // "I need" alone is everyone's: it counts for little beside a seller's wording.
   if (strength > 1 || strength === 1 && !(isOnlyAsking && net >= sellerNet)) return found;
-  if (net >= 0 && reading.some(hasUnfamiliarLink) && (net >= 2 || reading.some(isEnglishOrSpanish))) {
+  if (net >= linkNet && reading.some(hasUnfamiliarLink) && (net >= 2 || reading.some(isEnglishOrSpanish))) {
     return [...found, { name: "off_topic", points: offTopicLinkPoints }];
   }
   const isPitch = found.some(({ points }) => points > 0);

@@ -31,6 +31,7 @@ function message(text: string): Fields {
 }
 
 const tuning = readCases("tuning.json");
+const heldOut = readCases("held_out.json");
 
 const fieldName = fc.oneof(
   fc.constantFrom("name", "email", "phone", "message", "city", "page_url", "_started_at", "photos", "budget"),
@@ -364,7 +365,7 @@ function leastCpu(run: () => void): number {
 }
 
 test("the corpus has distinct cases under distinct ids, of both labels and languages", () => {
-  const all = [...tuning];
+  const all = [...tuning, ...heldOut];
   assert.equal(new Set(all.map(({ id }) => id)).size, all.length);
   assert.equal(new Set(all.map(({ fields }) => JSON.stringify(Object.values(fields)))).size, all.length);
   for (const language of ["en", "es"]) {
@@ -373,6 +374,11 @@ test("the corpus has distinct cases under distinct ids, of both labels and langu
       assert.ok(count >= 40, `${language} ${label}: ${count}`);
     }
   }
+});
+
+test("of the half that nobody tuned by at most 1 % of the ham is held and at least 90 % of the spam", (t) => {
+  assert.ok(heldOut.length >= 200);
+  assertGates(heldOut, (text) => t.diagnostic(text));
 });
 
 test("of the tuning half at most 1 % of the ham is held and at least 90 % of the spam", (t) => {
