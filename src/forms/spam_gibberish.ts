@@ -50,6 +50,8 @@ const vowel = /[aeiouy]/;
 const vowels = /[aeiouy]/g;
 const consonantRun = /[bcdfghjklmnpqrstvwxz]{6,}/;
 const latinToken = /[A-Za-z]{8,64}/g;
+/** A form asks for two or three; every pair is compared. */
+const comparedNamesMax = 8;
 /** Longer words are judged by their beginning. */
 const judgedLettersMax = 40;
 
@@ -60,7 +62,8 @@ export function scoreGibberish(reading: Reading): readonly SpamReason[] {
     role === "message" || role === "answer" || role === "company" || role === "place"
   );
   const inNames = names.filter(({ words }) => words.some((word) => isGibberish(word))).length;
-  const grown = names.some(({ text }) => names.some((other) => isGrown(other.text, text)));
+  const few = names.slice(0, comparedNamesMax);
+  const grown = few.some(({ text }) => few.some((other) => isGrown(other.text, text)));
   const inTexts = texts.reduce((sum, field) => sum + textPoints(field), 0);
   const inCase =
     reading.filter((field) => field.role !== "email" && field.role !== "link" && hasRandomCase(field)).length;

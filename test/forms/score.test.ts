@@ -340,7 +340,7 @@ test("the work grows no faster than the message", () => {
     (size) => message("\ufdfa".repeat(size / 3)),
     (size) => ({ email: `${"a.".repeat(size / 2)}@${"b.".repeat(size / 2)}c` }),
     (size) => Object.fromEntries(Array.from({ length: size / 8 }, (_, at) => [`f${at}`, "x"])),
-    (size) => Object.fromEntries(Array.from({ length: size / 16 }, (_, at) => [`name${at}`, `x${at}`])),
+    (size) => Object.fromEntries(Array.from({ length: size / 16 }, (_, at) => [`name ${at}`, `x${at}`])),
   ];
   const small = 8 * 1024;
   for (const [index, make] of hostile.entries()) {
