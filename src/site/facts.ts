@@ -97,8 +97,8 @@ function lists(): Facts {
       keyCheck.map(({ answer, meaning }) => [cell(answer), cell(meaning)]),
     ),
     "kits": table(
-      ["Kit", "Language", "For"],
-      kits.map(({ name, language, about }) => [codeSpan(name), language, cell(about)]),
+      ["Kit", "From", "For"],
+      kits.map(({ name, from, about }) => [codeSpan(name), from, cell(about)]),
     ),
   };
 }

@@ -139,7 +139,7 @@ const codeKits: Builder = (site, page) => {
       name,
       description: plain(about),
       url: page.url,
-      programmingLanguage: language,
+      programmingLanguage: language ?? undefined,
       about: ref(apiId(site)),
     })),
   };

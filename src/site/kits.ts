@@ -9,39 +9,39 @@
 /** One kit. */
 export interface Kit {
   readonly name: string;
-  readonly language: string;
-  /** For whom. */
+  /** What it is called from. */
+  readonly from: string;
+  /** The programming language, where the specification tells it. */
+  readonly language: string | null;
+  /** What it is for. */
   readonly about: string;
 }
 
-/** All of them. */
+/** All of them, in the order of the specification. */
 export const kits: readonly Kit[] = [
-  {
-    name: "leads-go",
-    language: "Go",
-    about: "Go services. Deadlines come from the caller's context.",
-  },
+  { name: "leads-go", from: "Go", language: "Go", about: "Go programs." },
   {
     name: "leads-cli",
-    language: "Shell",
-    about:
-      "The command line: check a key, post a lead, read the vocabulary. For trying things, and for cron jobs.",
+    from: "the command line",
+    language: null,
+    about: "Checks a key, posts a lead, reads the vocabulary. Good for a first try.",
   },
-  { name: "leads-rust", language: "Rust", about: "Rust programs." },
+  { name: "leads-rust", from: "Rust", language: "Rust", about: "Rust programs." },
   {
     name: "leads-node",
+    from: "Node.js",
     language: "TypeScript",
-    about: "Node.js, in JavaScript or TypeScript.",
+    about: "Node.js programs in JavaScript or TypeScript.",
   },
   {
     name: "leads-js",
+    from: "browsers and the edge",
     language: "JavaScript",
-    about:
-      "Browser and edge runtimes, where `fetch` is all there is. A key never goes into a page: in a browser call your own server with it.",
+    about: "Browser and edge runtimes. A key never goes into a page: a page calls your own server.",
   },
-  { name: "leads-python", language: "Python", about: "Python programs and notebooks." },
-  { name: "leads-ruby", language: "Ruby", about: "Ruby, with or without Rails." },
-  { name: "leads-php", language: "PHP", about: "PHP sites, plug-ins of content systems among them." },
-  { name: "leads-java", language: "Java", about: "Java and the other languages of the JVM." },
-  { name: "leads-dotnet", language: "C#", about: "C# and the other languages of .NET." },
+  { name: "leads-python", from: "Python", language: "Python", about: "Python programs." },
+  { name: "leads-ruby", from: "Ruby", language: "Ruby", about: "Ruby programs." },
+  { name: "leads-php", from: "PHP", language: "PHP", about: "PHP programs and sites." },
+  { name: "leads-java", from: "Java", language: "Java", about: "Programs on the JVM." },
+  { name: "leads-dotnet", from: ".NET", language: null, about: "Programs on .NET." },
 ];
