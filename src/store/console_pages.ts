@@ -87,21 +87,6 @@ export async function countDead(pool: Pool, tenantId: number | null): Promise<Bo
   return bounded(row?.count ?? 0);
 }
 
-/** Puts dead letters back to pending and notes each; returns the ids of those that were dead. */
-export async function replayDeadAs(
-  pool: Pool,
-  actor: string,
-  eventIds: readonly string[],
-): Promise<string[]> {
-  const rows = await pool.run(
-    adminDeadlineMs,
-    (sql) =>
-      sql<{ event_id: string }[]>`
-      select r.event_id from replay_dead_as(${actor}, ${[...eventIds]}) as r`,
-  );
-  return rows.map((row) => row.event_id);
-}
-
 /** Who posted an event, and what lies beside it. Times are ISO 8601, UTC. */
 export interface EventSurroundings {
   readonly keyId: string;

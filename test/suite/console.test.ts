@@ -420,6 +420,8 @@ test("the search finds by person, state and flag, in pages, and its list shows n
     assert.equal(second.next, undefined);
   }
   assert.match((await found("email=nobody%40quill.example")).text, /Nothing matches/);
+  assert.deepEqual((await found(`id=${ids[3]}`)).ids, [ids[3]]);
+  assert.match((await found("id=06600000000000000000000000000000000000")).text, /Nothing matches/);
   assert.deepEqual((await found(`state=dead&source=searched`)).ids, []);
   for (
     const query of ["state=gone", "since=yesterday", "since=2026-02-30", "cursor=abc", "flag=x", "email=%zz"]

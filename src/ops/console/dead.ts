@@ -5,8 +5,13 @@
  */
 
 import { type Markup, markup } from "../../http/markup.ts";
-import { listDeadLetters, type ListedDeadLetter, nextDeadIds } from "../../store/admin/dead_letters.ts";
-import { countDead, replayDeadAs } from "../../store/console_pages.ts";
+import {
+  listDeadLetters,
+  type ListedDeadLetter,
+  nextDeadIds,
+  replayDead,
+} from "../../store/admin/dead_letters.ts";
+import { countDead } from "../../store/console_pages.ts";
 import { actorOf, readForm, tokenField } from "./action.ts";
 import type { Context } from "./context.ts";
 import { type Page, Refusal, table } from "./layout.ts";
@@ -104,7 +109,7 @@ export async function replayAction({ parts, tokens, exchange }: Context): Promis
   const back = isLead ? `/leads/${only}` : "/dead";
   const query = isLead ? {} : { tenant: tenant.slug };
   if (ids.length === 0) return withNote(back, { tokens, code: "none_chosen", query });
-  const done = await replayDeadAs(parts.pool, actorOf(exchange), ids);
+  const done = await replayDead(parts.pool, ids, actorOf(exchange));
   const code = done.length === 0 ? "none_dead" : "replayed";
   return withNote(back, { tokens, code, count: done.length, query });
 }
@@ -146,7 +151,7 @@ export async function replayAllAction({ parts, tokens, exchange }: Context): Pro
   // By id, so that what dies again meanwhile is not met twice.
   for (let afterId = "";;) {
     const ids = await nextDeadIds(parts.pool, { tenantId: tenant.id, afterId, limit: replayBatch });
-    done += ids.length === 0 ? 0 : (await replayDeadAs(parts.pool, actor, ids)).length;
+    done += ids.length === 0 ? 0 : (await replayDead(parts.pool, ids, actor)).length;
     const isLast = ids.length < replayBatch;
     if (isLast || parts.now().getTime() >= untilMs) {
       const code = done === 0 ? "none_dead" : isLast ? "replayed" : "replayed_part";

@@ -14,7 +14,7 @@ import { filterNames, readFilter } from "../leads.ts";
 import { InvalidParameter, Parameters } from "../parameters.ts";
 import type { Context } from "./context.ts";
 import { type Page, Refusal, select, table } from "./layout.ts";
-import { parseQuery, type Query, queryOf } from "./query.ts";
+import { idShape, parseQuery, type Query, queryOf } from "./query.ts";
 import { badge, badges } from "./state.ts";
 import { tenantSelect } from "./tenants.ts";
 import { count, shown, time } from "./text.ts";
@@ -23,7 +23,8 @@ const listedMax = 50;
 
 /** `/leads` */
 export async function leadsPage({ parts, query, nowMs }: Context): Promise<Page> {
-  const form = parseQuery(query, [...filterNames, "cursor"]);
+  const form = parseQuery(query, ["id", ...filterNames, "cursor"]);
+  const id = form.shaped("id", idShape);
   const filter = filterOf(form);
   const question = JSON.stringify(filter);
   const cursor = form.text("cursor");
@@ -35,7 +36,10 @@ export async function leadsPage({ parts, query, nowMs }: Context): Promise<Page>
       markup`<p><a href="/leads">Search again</a>.</p>`,
     );
   }
-  const found = await searchEvents(parts.searchPool, filter, { before, limit: listedMax });
+  // An id says it all: what stands in the other fields is left aside.
+  const found = id !== null
+    ? { eventIds: [id], before: null }
+    : await searchEvents(parts.searchPool, filter, { before, limit: listedMax });
   const events = (await readEvents(parts.pool, found.eventIds, { withRaw: false })).filter((one) =>
     one !== null
   );
@@ -46,7 +50,13 @@ export async function leadsPage({ parts, query, nowMs }: Context): Promise<Page>
     section: "leads",
     body: markup`<h1>Leads and submissions</h1>
 ${filters(form, await tenantSelect(parts.pool, form.text("tenant")))}
-${results(events, { isNarrowed: Object.values(values).some((value) => value !== null), next, nowMs })}
+${
+      results(events, {
+        isNarrowed: [id, ...Object.values(values)].some((value) => value !== null),
+        next,
+        nowMs,
+      })
+    }
 <div class="row">${
       next !== null &&
       markup`<a class="button main" href="/leads${queryOf({ ...values, cursor: next })}">${
@@ -127,9 +137,9 @@ function filters(form: Query, tenants: Markup): Markup {
   };
   const plain = markup``;
   return markup`<form class="filters" method="get" action="/leads" role="search">
-${field("email", "E-mail", markup` type="text" inputmode="email"`)}${
-    field("phone", "Phone", markup` type="tel"`)
-  }${field("last_name", "Last name begins with", plain)}
+${field("id", "Event or submission id", plain)}${
+    field("email", "E-mail", markup` type="text" inputmode="email"`)
+  }${field("phone", "Phone", markup` type="tel"`)}${field("last_name", "Last name begins with", plain)}
 ${tenants}${field("source", "Source (the key's label)", plain)}
 ${select("kind", kinds, { label: "Kind", chosen: form.text("kind") })}
 ${

@@ -165,14 +165,18 @@ ${
             : one.hasRoute
             ? "yes"
             : markup`<span class="badge bad">no route</span>`,
-          boundedText(one.waiting),
+          one.waiting.count === 0
+            ? "0"
+            : markup`<a href="/leads${queryOf({ tenant: one.tenant, state: "pending" })}">${
+              boundedText(one.waiting)
+            }</a>`,
           time(one.dueSince, nowMs),
           one.dead.count === 0
             ? "0"
             : markup`<a href="/dead${queryOf({ tenant: one.tenant })}"><strong>${
               boundedText(one.dead)
             }</strong></a>`,
-          markup`<a href="/leads${queryOf({ tenant: one.tenant })}">its leads</a>`,
+          markup`<a href="/leads${queryOf({ tenant: one.tenant })}">all its leads</a>`,
         ],
       })),
       { label: "Tenants with something waiting or dead, or without a route", empty: markup`` },

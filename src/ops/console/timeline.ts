@@ -13,7 +13,7 @@ import { facts, verbatim } from "./content.ts";
 import type { ConsoleParts, Context } from "./context.ts";
 import { reasons } from "./held.ts";
 import { type Page, Refusal } from "./layout.ts";
-import { idShape, parseQuery } from "./query.ts";
+import { idShape, parseQuery, queryOf } from "./query.ts";
 import { badge, badges } from "./state.ts";
 import { type Moment, momentsOf, whatNext } from "./story.ts";
 import { count, shown, time } from "./text.ts";
@@ -83,9 +83,9 @@ function heading(
   const { found } = event;
   return markup`<dl class="facts">
 <dt>Received</dt><dd>${time(event.receivedAt, nowMs)}</dd>
-<dt>Tenant</dt><dd>${event.tenant}${around.sandbox && markup` <span class="badge">sandbox</span>`}${
-    !around.sandbox && !around.hasRoute && markup` <span class="badge bad">no route</span>`
-  }</dd>
+<dt>Tenant</dt><dd><a href="/leads${queryOf({ tenant: event.tenant })}">${event.tenant}</a>${
+    around.sandbox && markup` <span class="badge">sandbox</span>`
+  }${!around.sandbox && !around.hasRoute && markup` <span class="badge bad">no route</span>`}</dd>
 <dt>Source</dt><dd>${shown(event.source)}, key ${around.keyId} (ends in <code>${around.last4}</code>)${
     around.keyRevokedAt !== null && markup`, revoked ${time(around.keyRevokedAt, nowMs)}`
   }</dd>

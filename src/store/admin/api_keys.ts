@@ -4,6 +4,7 @@
  * @module
  */
 
+import type postgres from "postgres";
 import type { KeySurface } from "../../contract/api_key.ts";
 import type { Pool } from "../sql.ts";
 import { adminDeadlineMs } from "./pool.ts";
@@ -46,13 +47,26 @@ export async function insertKey(
 ): Promise<string> {
   const [row] = await pool.run(adminDeadlineMs, (sql) =>
     sql<{ id: number }[]>`
-      insert into api_key (tenant_id, campaign_id, surface, label, digest, last4)
-      values (
-        ${key.tenantId}, ${key.campaignId}, ${key.surface}, ${key.label}, decode(${key.digest}, 'hex'),
-        ${key.last4}
+      with issued as (
+        insert into api_key (tenant_id, campaign_id, surface, label, digest, last4)
+        values (
+          ${key.tenantId}, ${key.campaignId}, ${key.surface}, ${key.label}, decode(${key.digest}, 'hex'),
+          ${key.last4}
+        )
+        returning id, tenant_id, surface, label
       )
-      returning id`);
+      select c.id, ${noted(sql, "key.issue")} from issued as c`);
   return String(row?.id);
+}
+
+/** Notes the key c of a statement in the audit. */
+function noted(sql: postgres.Sql, action: string) {
+  return sql`note_audit(
+    'ctl ' || current_user, ${action}, c.id::text,
+    json_build_object(
+      'tenant', (select t.slug from tenant as t where t.id = c.tenant_id), 'surface', c.surface, 'label', c.label
+    )
+  )`;
 }
 
 /** The keys of one tenant or, with `null`, of all, in the order in which they were issued. */
@@ -116,9 +130,12 @@ export interface Revocation {
 export async function revokeKey(pool: Pool, id: string): Promise<Revocation | null> {
   const revoked = await pool.run(adminDeadlineMs, (sql) =>
     sql`
-      update api_key set revoked_at = service_clock()
-      where id = ${id}::bigint and revoked_at is null
-      returning id`);
+      with revoked as (
+        update api_key set revoked_at = service_clock()
+        where id = ${id}::bigint and revoked_at is null
+        returning id, tenant_id, surface, label
+      )
+      select c.id, ${noted(sql, "key.revoke")} from revoked as c`);
   const [row] = await pool.run(
     adminDeadlineMs,
     (sql) =>
@@ -144,11 +161,14 @@ export async function limitKey(
 ): Promise<"done" | "revoked" | "not_found"> {
   const updated = await pool.run(adminDeadlineMs, (sql) =>
     sql`
-      update api_key set
-        limit_per_minute = ${limit?.perMinute ?? null}, limit_burst = ${limit?.burst ?? null},
-        limit_until = ${limit?.until ?? null}::timestamptz
-      where id = ${id}::bigint and revoked_at is null
-      returning id`);
+      with changed as (
+        update api_key set
+          limit_per_minute = ${limit?.perMinute ?? null}, limit_burst = ${limit?.burst ?? null},
+          limit_until = ${limit?.until ?? null}::timestamptz
+        where id = ${id}::bigint and revoked_at is null
+        returning id, tenant_id, surface, label
+      )
+      select c.id, ${noted(sql, "key.limit")} from changed as c`);
   if (updated.length > 0) return "done";
   const found = await pool.run(adminDeadlineMs, (sql) => sql`select 1 from api_key where id = ${id}::bigint`);
   return found.length > 0 ? "revoked" : "not_found";

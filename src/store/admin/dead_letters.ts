@@ -80,13 +80,21 @@ export async function nextDeadIds(
   return rows.map((row) => row.event_id);
 }
 
-/** Puts dead letters back to pending, due at once, and returns the ids of those that were dead, in their order. */
-export async function replayDead(pool: Pool, eventIds: readonly string[]): Promise<string[]> {
+/**
+ * Puts dead letters back to pending, due at once, and returns the ids of those that were dead, in their order. `actor`
+ * stands in the audit, in the same transaction; with `null` it is the command, under its database role.
+ */
+export async function replayDead(
+  pool: Pool,
+  eventIds: readonly string[],
+  actor: string | null = null,
+): Promise<string[]> {
   const rows = await pool.run(
     adminDeadlineMs,
     (sql) =>
       sql<{ event_id: string }[]>`
-      select r.event_id from replay_dead(${[...eventIds]}) as r order by r.event_id collate "C"`,
+      select r.event_id from replay_dead_as(coalesce(${actor}, 'ctl ' || current_user), ${[...eventIds]}) as r
+      order by r.event_id collate "C"`,
   );
   return rows.map((row) => row.event_id);
 }

@@ -7,6 +7,7 @@
  * @module
  */
 
+import type postgres from "postgres";
 import { foldArea } from "../../lead/place.ts";
 import type { Pool } from "../sql.ts";
 import { adminDeadlineMs } from "./pool.ts";
@@ -48,7 +49,10 @@ export async function findArea(pool: Pool, text: string): Promise<Area | null> {
 export async function addArea(pool: Pool, { area, status }: Area): Promise<boolean> {
   const rows = await pool.run(adminDeadlineMs, (sql) =>
     sql`
-      insert into area (area, status) values (${area}, ${status}) on conflict do nothing returning area`);
+      with added as (
+        insert into area (area, status) values (${area}, ${status}) on conflict do nothing returning area, status
+      )
+      ${noted(sql)} from added as c`);
   return rows.length === 1;
 }
 
@@ -60,10 +64,23 @@ export async function changeArea(
 ): Promise<boolean> {
   const rows = await pool.run(adminDeadlineMs, (sql) =>
     sql`
-      update area set area = ${to.spelling ?? from.area}, status = ${to.status}
-      where area = ${from.area} and status = ${from.status}
-      returning area`);
+      with changed as (
+        update area set area = ${to.spelling ?? from.area}, status = ${to.status}
+        where area = ${from.area} and status = ${from.status}
+        returning area, status
+      )
+      ${noted(sql, from.status)} from changed as c`);
   return rows.length === 1;
+}
+
+/** Notes the term c of a statement in the audit, by what it has become. */
+function noted(sql: postgres.Sql, before: AreaStatus | null = null) {
+  return sql`
+    select note_audit(
+      'ctl ' || current_user,
+      case c.status when 'confirmed' then 'area.confirm' when 'proposed' then 'area.propose' else 'area.retire' end,
+      c.area, json_build_object('before', ${before}::text)
+    )`;
 }
 
 // Callers can send any number of terms; those below this rank by count are noise.
