@@ -24,10 +24,13 @@ export interface Sample {
   readonly breaker: SampledBreaker;
 }
 
-/** A minute of all processes together: their counts added up, the worst of their figures. */
-export interface MinuteSample extends Sample {
-  /** The minute's beginning, ISO 8601, UTC. */
-  readonly at: string;
+/** The time that the steps of a plot cover. */
+export interface StepSpan {
+  /** Milliseconds since 1970; a multiple of `stepMs`. */
+  readonly fromMs: number;
+  /** A whole number of minutes. */
+  readonly stepMs: number;
+  readonly steps: number;
 }
 
 const deadlineMs = 5_000;
@@ -44,39 +47,31 @@ export async function writeSample(pool: Pool, node: string, sample: Sample): Pro
 const breakers: readonly SampledBreaker[] = ["none", "closed", "half_open", "open"];
 
 /**
- * The samples of the last minutes, the oldest first. A minute in which no process lived has none.
+ * The samples of all processes, folded into the steps of a plot: their counts added up, the worst of their figures.
+ * `null` for a step in which no process has left one. The database folds, because a plot of a month would otherwise
+ * fetch tens of thousands of rows.
  *
  * @throws {Unavailable} when the store is away
  */
-export async function readSamples(
-  pool: Pool,
-  { sinceMinutes }: { readonly sinceMinutes: number },
-): Promise<MinuteSample[]> {
-  const rows = await pool.run(deadlineMs, (sql) =>
-    sql<{
-      at: string;
-      accepted: number;
-      refused: number;
-      delivered: number;
-      failed: number;
-      pending: number;
-      dead: number;
-      oldest_pending_s: number;
-      breaker: number;
-    }[]>`
+export async function readSteps(pool: Pool, { fromMs, stepMs, steps }: StepSpan): Promise<(Sample | null)[]> {
+  const rows = await pool.run(
+    deadlineMs,
+    (sql) =>
+      sql<(Omit<Sample, "breaker"> & { step: number; breaker: number })[]>`
       select
-        to_char(at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') as at,
-        sum(accepted)::int as accepted, sum(refused)::int as refused, sum(delivered)::int as delivered,
-        sum(failed)::int as failed, max(pending)::int as pending, max(dead)::int as dead,
-        max(oldest_pending_s) as oldest_pending_s,
-        max(array_position(${[...breakers]}::text[], breaker)) as breaker
+        floor((extract(epoch from s.at) * 1000 - ${fromMs}) / ${stepMs})::int as step,
+        sum(s.accepted)::float8 as accepted, sum(s.refused)::float8 as refused,
+        sum(s.delivered)::float8 as delivered, sum(s.failed)::float8 as failed, max(s.pending)::float8 as pending,
+        max(s.dead)::float8 as dead, max(s.oldest_pending_s)::float8 as "oldestPendingS",
+        max(array_position(${[...breakers]}::text[], s.breaker)) as breaker
       from minute_sample as s
-      where s.at > service_clock() - make_interval(mins => ${sinceMinutes})
-      group by s.at
-      order by s.at`);
-  return rows.map(({ oldest_pending_s: oldestPendingS, breaker, ...row }) => ({
-    ...row,
-    oldestPendingS,
-    breaker: breakers[breaker - 1] ?? "none",
-  }));
+      where s.at >= to_timestamp(${fromMs}::float8 / 1000)
+        and s.at < to_timestamp(${fromMs + steps * stepMs}::float8 / 1000)
+      group by 1`,
+  );
+  const found = Array.from<Sample | null>({ length: steps }).fill(null);
+  for (const { step, breaker, ...figures } of rows) {
+    found[step] = { ...figures, breaker: breakers[breaker - 1] ?? "none" };
+  }
+  return found;
 }

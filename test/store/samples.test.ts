@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import postgres from "postgres";
-import { readSamples, type Sample, writeSample } from "../../src/store/samples.ts";
+import { readSteps, type Sample, writeSample } from "../../src/store/samples.ts";
 import { Pool } from "../../src/store/sql.ts";
 import { createDatabase } from "../support/database.ts";
 
@@ -19,6 +19,7 @@ after(async () => {
   await database.drop();
 });
 
+const minuteMs = 60_000;
 const sample: Sample = {
   accepted: 10,
   refused: 1,
@@ -45,29 +46,41 @@ test("the processes' samples of a minute are one: counts added up, the worst of 
   await writeSample(pool, "a", { ...sample, pending: 4 });
   await setClock("2026-03-01T10:01:59Z");
   await writeSample(pool, "a", { ...sample, breaker: "half_open" });
-  assert.deepEqual(await readSamples(pool, { sinceMinutes: 60 }), [
-    {
-      at: "2026-03-01T10:00:00Z",
-      accepted: 30,
-      refused: 3,
-      delivered: 24,
-      failed: 6,
-      pending: 7,
-      dead: 1,
-      oldestPendingS: 2.5,
-      breaker: "open",
-    },
-    { ...sample, at: "2026-03-01T10:01:00Z", breaker: "half_open" },
+  const fromMs = Date.parse("2026-03-01T09:59:00Z");
+  const worst: Sample = {
+    accepted: 30,
+    refused: 3,
+    delivered: 24,
+    failed: 6,
+    pending: 7,
+    dead: 1,
+    oldestPendingS: 2.5,
+    breaker: "open",
+  };
+  assert.deepEqual(await readSteps(pool, { fromMs, stepMs: minuteMs, steps: 4 }), [
+    null,
+    worst,
+    { ...sample, breaker: "half_open" },
+    null,
   ]);
-  assert.equal((await readSamples(pool, { sinceMinutes: 1 })).length, 1);
+  assert.deepEqual(await readSteps(pool, { fromMs: fromMs - minuteMs, stepMs: 10 * minuteMs, steps: 1 }), [
+    { ...worst, accepted: 40, refused: 4, delivered: 32, failed: 8 },
+  ], "longer steps add up their minutes");
+  assert.deepEqual(await readSteps(pool, { fromMs: fromMs - minuteMs, stepMs: minuteMs, steps: 2 }), [
+    null,
+    null,
+  ]);
 });
 
 test("samples are kept for 31 days", async () => {
+  const kept = async () => {
+    const rows = await admin<{ at: Date }[]>`select at from minute_sample order by at`;
+    return rows.map(({ at }) => at.toISOString().slice(0, 16));
+  };
   await setClock("2026-04-01T09:59:00Z");
   await writeSample(pool, "a", sample);
-  assert.equal((await readSamples(pool, { sinceMinutes: 60 * 24 * 60 })).length, 3);
+  assert.equal((await kept()).length, 4);
   await setClock("2026-04-01T10:02:00Z");
   await writeSample(pool, "a", sample);
-  const left = await readSamples(pool, { sinceMinutes: 60 * 24 * 60 });
-  assert.deepEqual(left.map(({ at }) => at), ["2026-04-01T09:59:00Z", "2026-04-01T10:02:00Z"]);
+  assert.deepEqual(await kept(), ["2026-04-01T09:59", "2026-04-01T10:02"]);
 });

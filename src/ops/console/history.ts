@@ -6,7 +6,7 @@
 
 import { type Markup, markup } from "../../http/markup.ts";
 import type { Pool } from "../../store/sql.ts";
-import { readSteps, type Step, type StepSpan } from "../../store/steps.ts";
+import { readSteps, type Sample, type StepSpan } from "../../store/samples.ts";
 import { table } from "./layout.ts";
 import { linePlot, niceTop, type Series, stripPlot } from "./plot.ts";
 import type { Range } from "./ranges.ts";
@@ -34,7 +34,7 @@ export async function history(
   }`;
 }
 
-function flow(found: readonly (Step | null)[], axis: StepSpan, step: string): Markup {
+function flow(found: readonly (Sample | null)[], axis: StepSpan, step: string): Markup {
   const names = ["accepted", "refused", "delivered"] as const;
   const series = names.map((name): Series => ({
     className: name,
@@ -53,8 +53,8 @@ function flow(found: readonly (Step | null)[], axis: StepSpan, step: string): Ma
   });
 }
 
-function oldest(found: readonly (Step | null)[], axis: StepSpan): Markup {
-  const values = found.map((step) => step === null ? null : step.oldestPendingSeconds);
+function oldest(found: readonly (Sample | null)[], axis: StepSpan): Markup {
+  const values = found.map((step) => step === null ? null : step.oldestPendingS);
   const top = Math.max(0, ...values.map((value) => value ?? 0));
   return linePlot(axis, [{ className: "oldest", name: "oldest waiting", values }], {
     id: "oldest",
@@ -72,7 +72,7 @@ function topSpan(seconds: number): number {
   return spans.find((one) => one >= seconds) ?? niceTop(seconds);
 }
 
-function breaker(found: readonly (Step | null)[], axis: StepSpan): Markup {
+function breaker(found: readonly (Sample | null)[], axis: StepSpan): Markup {
   const states = found.map((step) => step === null || step.breaker === "none" ? null : step.breaker);
   const open = states.filter((state) => state === "open").length;
   return stripPlot(axis, states, {
@@ -85,7 +85,7 @@ function breaker(found: readonly (Step | null)[], axis: StepSpan): Markup {
   });
 }
 
-function figures(found: readonly (Step | null)[], { fromMs, stepMs }: StepSpan): Markup {
+function figures(found: readonly (Sample | null)[], { fromMs, stepMs }: StepSpan): Markup {
   const number = (name: string) => ({ name, isNumber: true });
   const steps = found.flatMap((step, index) => step === null ? [] : [{ step, atMs: fromMs + index * stepMs }])
     .reverse();
@@ -99,7 +99,7 @@ function figures(found: readonly (Step | null)[], { fromMs, stepMs }: StepSpan):
           count(step.refused),
           count(step.delivered),
           count(step.pending),
-          span(step.oldestPendingSeconds),
+          span(step.oldestPendingS),
           count(step.dead),
           step.breaker === "none" ? "–" : badge(step.breaker),
         ],

@@ -6,7 +6,7 @@
  */
 
 import { type Markup, markup } from "../../http/markup.ts";
-import type { StepSpan } from "../../store/steps.ts";
+import type { StepSpan } from "../../store/samples.ts";
 
 /** A line of a plot, a value for each step of its time; `null` where nothing is known. */
 export interface Series {
