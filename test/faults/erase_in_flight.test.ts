@@ -8,6 +8,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
+import type postgres from "postgres";
 import { eraseCommands } from "../../scripts/ctl/erase.ts";
 import { type Command, parseInput } from "../../scripts/ctl/command.ts";
 import { openAdminPool } from "../../src/store/admin/pool.ts";
@@ -126,6 +127,80 @@ test("an event that is erased under the lease of a process that was killed is ne
   assert.deepEqual(await attempts(id), []);
   assert.deepEqual(await left(id), nothing);
   await assertTally();
+  await server.stop();
+});
+
+/** An event that nothing sends, in a state of our choice; on a server that delivers nothing. */
+async function idle(state: "pending" | "dead" | "held"): Promise<string> {
+  const { form, key } = await world.formWithKey({ required: ["message"] });
+  const website = state === "held" ? "https://x.example" : "";
+  const { json } = await world.submit(form, { key: key.text, body: { message: "Race", website } }, server);
+  const id: string = json.submission_id;
+  if (state === "dead") await move(sql, id);
+  return id;
+}
+
+/** As the last refused attempt is settled. */
+async function move(on: postgres.ISql, id: string): Promise<void> {
+  await on`
+    with gone as (delete from outbox where event_id = ${id} returning event_id, tenant_id),
+    buried as (
+      insert into dead_letter (event_id, tenant_id, died_at) select event_id, tenant_id, now() from gone
+    )
+    insert into outbox_tally (state, delta)
+    select t.* from gone, (values ('pending', -1), ('dead', 1)) as t`;
+}
+
+const races: readonly (readonly [
+  string,
+  "pending" | "dead" | "held",
+  (on: postgres.ISql, id: string) => Promise<unknown>,
+])[] = [
+  ["dies", "pending", move],
+  ["is replayed", "dead", (on, id) => on`select replay_dead(array[${id}])`],
+  ["is released", "held", (on, id) => on`select release_submission(${id}, 'test')`],
+];
+
+for (const [what, from, work] of races) {
+  test(`an event that ${what} at the moment of its erasure is nowhere afterwards, whoever was first`, async () => {
+    server = await stand.start({ ACTIONS_URL: "" });
+    const holder = await sql.reserve();
+    const first = await idle(from);
+    await holder`begin`;
+    await work(holder, first);
+    const erasing = erase("--event", first);
+    await world.untilWaiting();
+    await holder`commit`;
+    assert.equal((await erasing).events, 1);
+    assert.deepEqual(await left(first), nothing);
+
+    const second = await idle(from);
+    await holder`begin`;
+    await holder`select erase_event(${second}, null, '{}', null, null)`;
+    // A query that nobody awaits does not run.
+    const working = (async () => await work(sql, second))();
+    await world.untilWaiting();
+    await holder`commit`;
+    await working;
+    assert.deepEqual(await left(second), nothing);
+    await assertTally();
+    holder.release();
+    await server.stop();
+  });
+}
+
+test("an outbox row whose event has no content is never sent", async () => {
+  server = await stand.start();
+  const key = await stand.routed();
+  tier.answer = () => ({ status: 200 });
+  const id = await accepted(key);
+  await stand.drained();
+  await sql`select remove_content(array[${id}], 'erasure')`;
+  await sql`insert into outbox (event_id, tenant_id, due_at) values (${id}, ${key.tenant.id}, now() - interval '1 s')`;
+  const later = await accepted(key);
+  await until(() => tier.of(later).length === 1, { what: "a later lead is sent" });
+  assert.equal(tier.of(id).length, 1);
+  await sql`delete from outbox where event_id = ${id}`;
   await server.stop();
 });
 
