@@ -25,6 +25,7 @@ import { Meters } from "./meters.ts";
 import { nowMs, openStore, type Store } from "./open_store.ts";
 import type { ConsoleParts } from "./ops/console/context.ts";
 import { refuseOps } from "./ops/reply.ts";
+import { consoleFault } from "./ops/console/router.ts";
 import { opsRouter } from "./ops/router.ts";
 import { plansSurface } from "./plans_surface.ts";
 import bundle from "./playground/bundle.json" with { type: "json" };
@@ -126,7 +127,8 @@ function opsSurface(
         console: consoleParts(store, state),
         metrics: { registry: meters.registry, processVars },
       }),
-      fault: ({ requestId }) => refuseOps("not_available", requestId),
+      fault: (exchange) =>
+        consoleFault(exchange, new Date()) ?? refuseOps("not_available", exchange.requestId),
     },
     listen: opsListen,
     isPrivate: true,

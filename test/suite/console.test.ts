@@ -3,6 +3,7 @@ import { after, test } from "node:test";
 import postgres from "postgres";
 import { ConsoleStage, hostile } from "../ops/console/stage.ts";
 import { send } from "../support/client.ts";
+import { until } from "../support/until.ts";
 import { freshKey, lead } from "./world.ts";
 
 const stage = await ConsoleStage.open();
@@ -430,6 +431,24 @@ test("the search finds by person, state and flag, in pages, and its list shows n
   }
   const log = stage.server.output.stdout;
   assert.doesNotMatch(log, /zenobia|quill|5550177|555-0177/i, "what was searched for is in no log");
+});
+
+test("a fault that nobody foresaw is a page too, and says where to look; nothing of the cause is on it", async () => {
+  world.expectLogged("fault");
+  await world.sql`alter table collision rename to gone`;
+  try {
+    const { status, headers, text } = await stage.get("/collisions", { "X-Request-Id": "look-here<b>" });
+    assert.equal(status, 503);
+    assert.equal(headers["content-type"], "text/html; charset=utf-8");
+    assert.match(text, /This page has failed/);
+    assert.match(text, /look-here&lt;b&gt;/);
+    assert.doesNotMatch(text, /42P01|SQLSTATE|postgres|file:/i);
+  } finally {
+    await world.sql`alter table gone rename to collision`;
+  }
+  const line = await until(() => stage.server.logs.find((entry) => entry.event === "fault"));
+  assert.equal(line.request_id, "look-here<b>");
+  assert.equal((await stage.get("/collisions")).status, 200);
 });
 
 test("the access log has the routes' patterns, and neither ids nor queries", () => {

@@ -40,7 +40,9 @@ export async function keysPage({ parts, query, nowMs }: Context): Promise<Page> 
     section: "keys",
     body: markup`<h1>Keys</h1>
 <p>${
-      idle === 0
+      keys.length === 0
+        ? ""
+        : idle === 0
         ? "Every key that is not revoked is in use."
         : markup`<strong>${
           counted(idle, "key")

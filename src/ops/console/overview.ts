@@ -41,7 +41,7 @@ export async function overviewPage(context: Context): Promise<Page> {
     title: problems.length === 0 ? "All is well" : `${counted(problems.length, "problem")}`,
     section: "overview",
     refreshSeconds: isPaused ? null : refreshSeconds,
-    body: markup`${verdict(problems, read !== null)}
+    body: markup`${verdict(problems, { isRead: read !== null, isDelivering: process.breaker !== null })}
 ${tiles(process, { store: read?.store ?? null, nowMs })}
 ${read !== null && tenants(read.store.standings, nowMs)}
 <h2>How it went</h2>
@@ -82,10 +82,14 @@ async function readAll(
   }
 }
 
-function verdict(problems: readonly Problem[], isRead: boolean): Markup {
+function verdict(
+  problems: readonly Problem[],
+  { isRead, isDelivering }: { isRead: boolean; isDelivering: boolean },
+): Markup {
   if (problems.length === 0 && isRead) {
-    return markup`<div class="good verdict"><h1>All is well</h1><p>What is posted is stored, and what is stored is
-delivered.</p></div>`;
+    return markup`<div class="good verdict"><h1>All is well</h1><p>What is posted is stored${
+      isDelivering ? ", and what is stored is delivered." : "; this process delivers nothing."
+    }</p></div>`;
   }
   const isBad = !isRead || problems.some(({ tone }) => tone === "bad");
   return markup`<div class="${isBad ? "bad" : "warn"} verdict"><h1>${
@@ -114,7 +118,7 @@ ${tile("Waiting", count(pending), { small: "events not delivered yet" })}
 ${
     tile("Oldest waiting", oldest === null ? "–" : relative(oldest.receivedAt, nowMs).replace(" ago", ""), {
       small: oldest === null
-        ? "nothing that could go"
+        ? "nothing waits for its delivery"
         : markup`<a href="/leads/${oldest.eventId}">${oldest.tenant}</a>`,
     })
   }

@@ -21,6 +21,7 @@ import { leadsPage } from "./leads.ts";
 import { noteText } from "./notes.ts";
 import { overviewPage } from "./overview.ts";
 import { timelinePage } from "./timeline.ts";
+import { shown } from "./text.ts";
 import { Tokens } from "./token.ts";
 import { addTermAction, vocabularyPage } from "./vocabulary.ts";
 
@@ -54,6 +55,25 @@ export function addConsole(router: Router, parts: ConsoleParts): void {
     router.any(pattern, (exchange) => answer(handlers, { parts, tokens, exchange }));
   }
   router.get("/console/style.css", styleHandler);
+}
+
+/**
+ * The page for a fault that nobody foresaw, which the edge has logged; `null` when the request was not for a page of the
+ * console.
+ */
+export function consoleFault(exchange: Exchange, now: Date): Reply | null {
+  if (routes[exchange.route] === undefined) return null;
+  return render({
+    status: 503,
+    title: "This page has failed",
+    section: null,
+    body: markup`<h1>This page has failed</h1>
+<p>The log tells why, in the line <code>fault</code> with the request id <code>${
+      shown(exchange.requestId)
+    }</code>. Whether an action
+that was just asked for has been done is not known: look again, and repeat it then; that does no harm.</p>
+<p><a href="/">To the overview</a></p>`,
+  }, { now, dead: 0, message: null });
 }
 
 async function answer(
