@@ -48,7 +48,7 @@ ${seeded === undefined ? missing : ""}Post a lead:
 ${leadLine(addresses.get("intake") ?? "", seeded?.key ?? "<API_KEY>")}
 ${seeded === undefined ? "" : `\nOr a website's form:\n\n${formLine(addresses.get("forms") ?? "", seeded)}\n`}
 ${deliveryText(delivery)}
-
+${consoleText(addresses.get("ops"))}
 Ctrl-C ends it all.
 `;
 }
@@ -62,6 +62,10 @@ function deliveryText(delivery: Started["delivery"]): string {
 See it, with the event_id or submission_id of the answer:
 
 npm run --silent ctl -- lead show EVENT_ID`;
+}
+
+function consoleText(url: string | undefined): string {
+  return url === undefined ? "" : `\nOr in a browser, on the operator's console: ${url}/\n`;
 }
 
 function leadLine(url: string, key: string): string {

@@ -12,7 +12,7 @@ import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { childrenOf } from "../../scripts/processes.ts";
 import { type Checkout, copyCheckout } from "../support/checkout.ts";
-import { post } from "../support/client.ts";
+import { get, post } from "../support/client.ts";
 import { createDatabase } from "../support/database.ts";
 import { until } from "../support/until.ts";
 import { allEnd, killAll, onDeno, processesOf, start, welcome } from "./npm_start.ts";
@@ -39,6 +39,17 @@ function assertSite(text: string): void {
   assert.ok(page.includes(`<link rel="canonical" href="${address}/">`), `${address}`);
 }
 
+/** The operator's console is where the text says, and finds all to be well. */
+async function assertConsole(text: string): Promise<void> {
+  const address = /operator's console: (\S+)$/m.exec(text)?.[1] ?? "";
+  const page = await until(async () => {
+    const answer = await get(address, { localAddress: "127.0.0.1" });
+    return answer.text.includes("All is well") && answer;
+  });
+  assert.equal(page.status, 200);
+  assert.match(page.text, /Actions tier<\/dt><dd>answers/);
+}
+
 test("npm start prints curl lines for a lead and a form that answer 202, and their repeats 200; Ctrl-C leaves nothing behind", async () => {
   const started = start(checkout.folder);
   const { text, curl, key, url, formsKey, formCurl } = await welcome(started);
@@ -53,6 +64,7 @@ test("npm start prints curl lines for a lead and a form that answer 202, and the
   }
   assert.equal(await checkKey(url, key ?? ""), 422);
   assertSite(text);
+  await assertConsole(text);
 
   const pids = processesOf(started);
   assert.ok(pids.length >= 6, "PostgreSQL, the actions process and the service run, each with a watchdog");
