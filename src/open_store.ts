@@ -24,6 +24,7 @@ import { KeyStore } from "./store/keys.ts";
 import { PlanSnapshot } from "./store/plan_snapshot.ts";
 import { readReference, ReferenceReader } from "./store/reference.ts";
 import { Retention } from "./store/retention.ts";
+import { Rollup } from "./store/rollup.ts";
 import { writeSample } from "./store/samples.ts";
 import { describeError, type Pool } from "./store/sql.ts";
 import { Totals } from "./store/totals.ts";
@@ -101,6 +102,10 @@ export async function openStore(config: Config, log: Log, meters: Meters): Promi
       onFailure: (error) => log.error("retention_failed", { cause: describeError(error) }),
       onRemoved: (events) => log.info("retention", { events }),
     });
+    const rollup = new Rollup({
+      databaseUrl: config.databaseUrl,
+      onFailure: (error) => log.error("rollup_failed", { cause: describeError(error) }),
+    });
     const parts = { committer, heartbeat: beating, upkeep, delivery };
     addGauges(meters, parts);
     const sampler = new Sampler({
@@ -131,6 +136,7 @@ export async function openStore(config: Config, log: Log, meters: Meters): Promi
           beating.close(),
           upkeep.close(),
           retention.close(),
+          rollup.close(),
           accepts.close(),
           ...others(pools).map((pool) => pool.close()),
         ]);

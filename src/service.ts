@@ -125,6 +125,7 @@ function opsSurface(
         nowMs,
         pool: store.ops.search,
         console: consoleParts(store, state),
+        report: { pool: store.ops.report, now: () => new Date() },
         metrics: { registry: meters.registry, processVars },
       }),
       fault: (exchange) =>

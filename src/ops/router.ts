@@ -14,6 +14,7 @@ import { leadsHandler } from "./leads.ts";
 import { debugVarsHandler, metricsHandler, type MetricsParts } from "./metrics.ts";
 import { InvalidParameter } from "./parameters.ts";
 import { refuseOps } from "./reply.ts";
+import { reportHandler, type ReportParts } from "./report.ts";
 
 /** What the routes work with. */
 export interface OpsParts {
@@ -22,6 +23,7 @@ export interface OpsParts {
   /** Connections of its own that plan as the search needs it (`searchSettings`). */
   readonly pool: Pool;
   readonly console: ConsoleParts;
+  readonly report: ReportParts;
   readonly metrics: MetricsParts;
 }
 
@@ -32,6 +34,7 @@ export function opsRouter(parts: OpsParts): Router {
     methodNotAllowed: ({ requestId }) => refuseOps("method_not_allowed", requestId),
   })
     .get("/v1/leads", answered(leadsHandler(parts.pool)))
+    .get("/v1/report", answered(reportHandler(parts.report)))
     .get("/metrics", metricsHandler(parts.metrics))
     .get("/debug/vars", debugVarsHandler(parts.metrics));
   addConsole(router, parts.console);

@@ -83,21 +83,23 @@ export function matches(sql: Sql, filters: Filters, served: FilterName | null): 
 function ofPerson(sql: Sql, ofLead: Fragment, ofSubmission: Fragment): Fragment {
   return sql`case e.kind
     when 'lead' then ${ofLead}
-    else exists (select from submission as s where s.event_id = e.event_id and ${ofSubmission})
+    else exists (select from submission as s where s.event_id = e.event_id and ${ofSubmission} offset 0)
   end`;
 }
 
-// As src/store/admin/deliveries.ts tells the states apart.
+// As src/store/admin/deliveries.ts tells the states apart. With `offset 0` each look is a look at one row: without it
+// the planner may read the whole other table once, however long it has grown in an outage.
 function inState(sql: Sql, state: DeliveryState): Fragment {
   const outbox = (condition: Fragment) =>
-    sql`exists (select from outbox as o where o.event_id = e.event_id and ${condition})`;
+    sql`exists (select from outbox as o where o.event_id = e.event_id and ${condition} offset 0)`;
   const isSending = sql`o.lease is not null and o.due_at > service_clock()`;
-  const dead = sql`exists (select from dead_letter as d where d.event_id = e.event_id)`;
+  const dead = sql`exists (select from dead_letter as d where d.event_id = e.event_id offset 0)`;
   const held = sql`(e.kind = 'form' and exists (
     select from submission as s
-    where s.event_id = e.event_id and s.verdict <> 'clean' and s.released_at is null))`;
+    where s.event_id = e.event_id and s.verdict <> 'clean' and s.released_at is null
+    offset 0))`;
   const erased = sql`(e.removed_at is not null and not exists (
-    select from attempt as a where a.event_id = e.event_id and a.outcome = 'delivered'))`;
+    select from attempt as a where a.event_id = e.event_id and a.outcome = 'delivered' offset 0))`;
   const waits = outbox(sql`true`);
   switch (state) {
     case "dead":

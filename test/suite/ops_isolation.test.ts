@@ -27,7 +27,7 @@ await world.intake({ key: key.text, body: lead() }, plain);
 const localAddress = "127.0.0.1";
 
 const paths = ["/v1/leads", "/v1/report", "/metrics", "/debug/vars"];
-const served = paths.filter((path) => path !== "/v1/report");
+
 const publicSurfaces = ["intake", "forms", "subscription", "site"];
 
 /** Each path as it is, and as a proxy or a framework might be made to take it for the same. */
@@ -143,7 +143,7 @@ test("the operator's listener answers to its own names only: 421 to a page whose
     "0.0.0.0",
     "127.0.0.2",
   ];
-  for (const path of [...served, "/"]) {
+  for (const path of [...paths, "/"]) {
     for (const host of own) {
       const { status } = await exchangeRaw(
         ops,
@@ -170,7 +170,7 @@ test("the operator's listener answers to its own names only: 421 to a page whose
 test("every answer of the operator's listener is for no cache, no other origin, and for what it says it is", async () => {
   const ops = plain.urls.ops as string;
   const headers = { Origin: "https://evil.example" };
-  for (const path of [...served, "/v1/leads?nonsense=1", "/nothing"]) {
+  for (const path of [...paths, "/v1/leads?nonsense=1", "/nothing"]) {
     for (const method of ["GET", "POST", "OPTIONS"]) {
       const answer = await send(`${ops}${path}`, { method, headers, localAddress });
       assert.equal(answer.headers["cache-control"], "no-store", `${method} ${path}`);

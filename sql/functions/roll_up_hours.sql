@@ -1,0 +1,59 @@
+-- Rolls up hours that are over and not rolled up yet, the newest first, and those that have changed since; at most
+-- p_limit of them, and returns how many. A minute after its end no commit can add to an hour any more.
+--
+-- An hour of which something waits, is held or is dead is rolled up again now and then, ever more seldom as it grows
+-- old: only its times to delivery change.
+create or replace function roll_up_hours(p_limit int) returns int
+language plpgsql
+as $$
+declare
+  v_now timestamptz := service_clock();
+  v_oldest text;
+  v_hour timestamptz;
+  v_from text;
+  v_to text;
+  v_count int := 0;
+begin
+  -- One process at a time; the others have nothing to wait for.
+  if not pg_try_advisory_xact_lock(3, 0) then
+    return 0;
+  end if;
+  select min(e.event_id) into v_oldest from event as e;
+  if v_oldest is null then
+    return 0;
+  end if;
+  for v_hour in
+    select h.hour
+    from generate_series(
+      date_trunc('hour', to_timestamp(('x' || lpad(left(v_oldest, 14), 16, '0'))::bit(64)::bigint / 1000000.0), 'UTC'),
+      date_trunc('hour', v_now - interval '1 minute', 'UTC') - interval '1 hour',
+      interval '1 hour'
+    ) as h (hour)
+    left join hour_rolled as r on r.hour = h.hour
+    where r.hour is null
+      or (not r.is_final and r.rolled_at < v_now - greatest(interval '5 minutes', (v_now - r.hour) / 8))
+    order by r.hour is not null, h.hour desc
+    limit p_limit
+  loop
+    v_from := lpad(to_hex((extract(epoch from v_hour) * 1000000)::bigint), 14, '0');
+    v_to := lpad(to_hex((extract(epoch from v_hour + interval '1 hour') * 1000000)::bigint), 14, '0');
+    delete from hour_total as t where t.hour = v_hour;
+    insert into hour_total (hour, key_id, accepted, spend_cents, flags, seconds)
+    select f.hour, f.key_id, f.accepted, f.spend_cents, f.flags, f.seconds
+    from hour_figures(v_hour, v_hour + interval '1 hour') as f;
+    insert into hour_rolled as r (hour, rolled_at, is_final)
+    values (
+      v_hour, v_now,
+      not exists (select from outbox as o where o.event_id >= v_from and o.event_id < v_to)
+        and not exists (select from dead_letter as d where d.event_id >= v_from and d.event_id < v_to)
+        and not exists (
+          select from submission as s
+          where s.event_id >= v_from and s.event_id < v_to and s.verdict <> 'clean' and s.released_at is null
+        )
+    )
+    on conflict (hour) do update set rolled_at = excluded.rolled_at, is_final = excluded.is_final;
+    v_count := v_count + 1;
+  end loop;
+  return v_count;
+end
+$$;

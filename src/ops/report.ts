@@ -1,0 +1,145 @@
+/**
+ * `GET /v1/report`: what came in, what became of it and what went wrong, by tenant, source and day.
+ *
+ * @module
+ */
+
+import { flagNames } from "../contract/fields.ts";
+import type { Handler } from "../http/exchange.ts";
+import { readReport } from "../store/report.ts";
+import type { Pool } from "../store/sql.ts";
+import { type Cell, csvText } from "./csv.ts";
+import { InvalidParameter, Parameters, requireSpan } from "./parameters.ts";
+import { dataText, jsonText } from "./reply.ts";
+import { type Report, type ReportRow, reportRows, type SourceRow } from "./report_rows.ts";
+
+const dayMs = 86_400_000;
+const daysDefault = 7;
+const daysMax = 92;
+
+/** What the handler works with. */
+export interface ReportParts {
+  readonly pool: Pool;
+  /** The wall clock. */
+  readonly now: () => Date;
+}
+
+/**
+ * The handler.
+ *
+ * Chosen: whole days of UTC, `since` rounded down and `until`, which is left out, up; without them the last seven days,
+ * today included. `format` decides between JSON and CSV, and without it `Accept: text/csv`.
+ */
+export function reportHandler({ pool, now }: ReportParts): Handler {
+  return async (exchange) => {
+    const { query } = exchange;
+    const parameters = new Parameters(query, ["since", "until", "tenant", "format"]);
+    const format = parameters.word("format", ["json", "csv"]) ?? formatOf(exchange.header("accept"));
+    const days = readDays(parameters, now());
+    const tenant = parameters.text("tenant");
+    const report = reportRows(await readReport(pool, { ...days, tenant }));
+    if (format === "csv") return csvReply(report, days);
+    return jsonText(200, JSON.stringify({ ...days, ...report }));
+  };
+}
+
+function formatOf(accept: string | undefined): "json" | "csv" {
+  const wanted = (accept ?? "").toLowerCase().split(",").map((part) => part.split(";")[0]?.trim());
+  return wanted.includes("text/csv") && !wanted.includes("application/json") ? "csv" : "json";
+}
+
+interface Days {
+  readonly since: string;
+  readonly until: string;
+}
+
+function readDays(parameters: Parameters, now: Date): Days {
+  const [since, until] = [parameters.time("since"), parameters.time("until")];
+  requireSpan(since, until);
+  const endMs = until === null ? dayOf(now.getTime()) + dayMs : dayOf(Date.parse(until) + dayMs - 1);
+  const startMs = since === null ? endMs - daysDefault * dayMs : dayOf(Date.parse(since));
+  if (startMs >= endMs) throw new InvalidParameter("since", "It is in the future");
+  if (endMs - startMs > daysMax * dayMs) {
+    throw new InvalidParameter(since === null ? "until" : "since", `A report has ${daysMax} days at most`);
+  }
+  return { since: new Date(startMs).toISOString(), until: new Date(endMs).toISOString() };
+}
+
+const dayOf = (ms: number) => Math.floor(ms / dayMs) * dayMs;
+
+const header = [
+  "day",
+  "tenant",
+  "source",
+  "kind",
+  "accepted",
+  "duplicates",
+  "collisions",
+  "refused",
+  "refused_by_field_and_reason",
+  ...flagNames,
+  "spend_cents",
+  "delivered",
+  "pending",
+  "dead",
+  "held",
+  "median_seconds_to_delivery",
+  "p95_seconds_to_delivery",
+  "unknown_areas",
+  "last_accepted_at",
+  "silent",
+];
+
+function csvReply(report: Report, { since, until }: Days) {
+  const last = new Date(Date.parse(until) - dayMs).toISOString();
+  const name = `report-${since.slice(0, 10)}-${last.slice(0, 10)}.csv`;
+  return dataText(csvText([header, ...csvRows(report)]), {
+    "Content-Type": "text/csv; charset=utf-8; header=present",
+    "Content-Disposition": `attachment; filename="${name}"`,
+  });
+}
+
+/** The rows; a silent source without one has a row without a day. */
+function csvRows({ rows, sources }: Report): Cell[][] {
+  const nameOf = ({ tenant, source, kind }: Pick<SourceRow, "tenant" | "source" | "kind">) =>
+    JSON.stringify([tenant, source, kind]);
+  const byName = new Map(sources.map((source) => [nameOf(source), source]));
+  const withRow = new Set(rows.map(nameOf));
+  const silent = sources.filter((source) => source.silent && !withRow.has(nameOf(source)));
+  return [
+    ...rows.map((row) => [...csvRow(row), ...standing(byName.get(nameOf(row)))]),
+    ...silent.map((source) => {
+      const { tenant, kind } = source;
+      const empty = header.slice(4, -2).map(() => null);
+      return ["", tenant, source.source, kind, ...empty, ...standing(source)];
+    }),
+  ];
+}
+
+function standing(source: SourceRow | undefined): Cell[] {
+  return [source?.last_accepted_at ?? null, source?.silent ? "silent" : null];
+}
+
+function csvRow(row: ReportRow): Cell[] {
+  return [
+    row.day,
+    row.tenant,
+    row.source,
+    row.kind,
+    row.accepted,
+    row.duplicates,
+    row.collisions,
+    row.refused.reduce((sum, { count }) => sum + count, 0),
+    row.refused.map(({ field, reason, count }) => `${field === "" ? reason : `${field} ${reason}`}: ${count}`)
+      .join("; "),
+    ...flagNames.map((flag) => row.flags[flag] ?? 0),
+    row.spend_cents,
+    row.delivered,
+    row.pending,
+    row.dead,
+    row.held,
+    row.seconds_to_delivery?.median ?? null,
+    row.seconds_to_delivery?.p95 ?? null,
+    row.unknown_areas.map(({ term, count }) => `${term}: ${count}`).join("; "),
+  ];
+}

@@ -1,0 +1,50 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { InvalidParameter, Parameters } from "../../src/ops/parameters.ts";
+
+const time = (value: string) => new Parameters(`t=${value}`, ["t"]).time("t");
+
+test("a time is ISO 8601, in UTC unless it says otherwise; a day is its beginning", () => {
+  const cases: [string, string][] = [
+    ["2026-11-20", "2026-11-20T00:00:00.000Z"],
+    ["2024-02-29", "2024-02-29T00:00:00.000Z"],
+    ["2026-11-20T14:00", "2026-11-20T14:00:00.000Z"],
+    ["2026-11-20T14:00:05", "2026-11-20T14:00:05.000Z"],
+    ["2026-11-20T14:00:05.5Z", "2026-11-20T14:00:05.500Z"],
+    ["2026-11-20t14:00:05z", "2026-11-20T14:00:05.000Z"],
+    ["2026-11-20T14:00:00%2B02:00", "2026-11-20T12:00:00.000Z"],
+    ["2026-11-20T14:00:00+02:00", "2026-11-20T12:00:00.000Z"],
+    ["2026-11-20T14:00:00-0530", "2026-11-20T19:30:00.000Z"],
+  ];
+  for (const [sent, expected] of cases) assert.equal(time(sent), expected, sent);
+});
+
+test("what is no time is refused by its name", () => {
+  const wrong = [
+    "yesterday",
+    "2026",
+    "2026-1-1",
+    "2026-13-01",
+    "2026-02-29",
+    "2026-11-31",
+    "2026-11-20T24:01",
+    "1969-12-31",
+  ];
+  for (
+    const sent of [...wrong, "2026-11-20T14:00:00X", "20261120", "1700000000", "2026-11-20T14:00:00+99:99"]
+  ) {
+    assert.throws(
+      () => time(sent),
+      (error) => error instanceof InvalidParameter && error.parameter === "t",
+      sent,
+    );
+  }
+});
+
+test("a count is a whole number within its bounds", () => {
+  const count = (value: string) => new Parameters(value, ["n"]).count("n", { most: 500, otherwise: 50 });
+  assert.deepEqual([count(""), count("n=1"), count("n=500")], [50, 1, 500]);
+  for (const sent of ["0", "501", "-1", "1.0", "1e2", "0x1", "007", "９", "99999999999999999999"]) {
+    assert.throws(() => count(`n=${sent}`), InvalidParameter, sent);
+  }
+});
