@@ -32,13 +32,11 @@ const sampleCount = 2_000;
  */
 export async function fill(sql: postgres.Sql, { events, pending, bodies, say }: FillOptions): Promise<void> {
   await createSamples(sql, bodies);
-  // The unique index is built at the end, in one go; what constraint triggers would check holds by construction.
-  const [index] = await sql<{ text: string }[]>`
-    select indexdef as text from pg_indexes where indexname = 'event_dedupe'`;
-  if (index === undefined) {
-    throw new Error("There is no index event_dedupe: bring this generator up to date");
-  }
-  await sql`drop index event_dedupe`;
+  // The indexes are built at the end, in one go; what constraint triggers would check holds by construction.
+  const indexes = await sql<{ name: string; text: string }[]>`
+    select indexname as name, indexdef as text from pg_indexes
+    where tablename = 'event' and indexname <> 'event_pkey'`;
+  for (const { name } of indexes) await sql`drop index ${sql(name)}`;
   await sql`set session_replication_role = replica`;
   await sql`set synchronous_commit = off`;
   for (let from = 0; from < events; from += chunkEvents) {
@@ -46,7 +44,7 @@ export async function fill(sql: postgres.Sql, { events, pending, bodies, say }: 
     await insertEvents(sql, { from, to, total: events });
     say(`filling: ${digits(to)} events`);
   }
-  await sql.unsafe(index.text);
+  for (const { text } of indexes) await sql.unsafe(text);
   await sql`
     insert into outbox (event_id, tenant_id, due_at)
     select event_id, tenant_id, received_at from event order by event_id desc limit ${pending}`;

@@ -14,6 +14,7 @@ import type { Bench } from "./measure.ts";
 import { type BenchOptions, help, readOptions } from "./options.ts";
 import { profile } from "./profile.ts";
 import { renderTable, type RowResult, toJson } from "./report.ts";
+import { measureIndexes } from "./rows/indexes.ts";
 import { measureLatency } from "./rows/latency.ts";
 import { measureSaturation } from "./rows/saturation.ts";
 import { measureStart } from "./rows/start.ts";
@@ -42,7 +43,7 @@ async function measureAll(
 ): Promise<{ rows: RowResult[]; failures: string[] }> {
   const rows: RowResult[] = [];
   const failures: string[] = [];
-  for (const measure of [measureSaturation, measureLatency, measureStart, measureStored]) {
+  for (const measure of [measureSaturation, measureLatency, measureStart, measureStored, measureIndexes]) {
     try {
       rows.push(...await measure(bench));
     } catch (error) {
