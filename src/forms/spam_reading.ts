@@ -82,27 +82,75 @@ const roles: readonly (readonly [FieldRole, ReadonlySet<string>])[] = [
 /** Longer values are free text, whatever the field is called. */
 const answerLengthMax = 80;
 
-/** Reads a submission. */
+/**
+ * So many characters of a submission are judged, shared among its fields.
+ *
+ * Chosen: what the intake takes of a project's details at most. Scoring holds up everybody's requests for as long as
+ * it takes: the worst 64 KiB took 140 ms, what is judged of them takes 20.
+ */
+export const judgedLengthMax = 16_000;
+
+/** So many fields of a submission are judged. */
+export const judgedFieldsMax = 200;
+
+/** Reads a submission, as far as it is judged: see {@linkcode judgedFields} and {@linkcode judgedLengthMax}. */
 export function readSubmission(fields: Readonly<Record<string, FormValue>>): Reading {
-  const entries = Object.entries(fields).sort(([a], [b]) => a < b ? -1 : a > b ? 1 : 0);
-  const ownHost = hostOfPage(entries);
-  const reading: ReadField[] = [];
-  for (const [name, value] of entries) {
+  const typed = judgedFields(fields).flatMap(({ name, text }) => {
+    const role = roleOf(name, text);
+    return role === undefined ? [] : [{ role, text }];
+  });
+  const lengthMax = sharedLengthMax(typed.map(({ text }) => text.length));
+  const ownHost = hostOfPage(fields);
+  return typed.map(({ role, text: whole }) => {
+    const text = endsOf(whole, lengthMax);
+    // Some characters stand for many: \ufdfa for eighteen.
+    const folded = foldText(text).slice(0, judgedLengthMax);
+    const links = findLinks(text).filter((link) => ownHost === undefined || link.host !== ownHost);
+    return { role, text, folded, words: wordsOf(folded), links };
+  });
+}
+
+/**
+ * The fields that are not blank, by name. Chosen: of more than {@linkcode judgedFieldsMax} those with the longest
+ * values, because no form has as many and each costs time.
+ */
+function judgedFields(
+  fields: Readonly<Record<string, FormValue>>,
+): readonly { name: string; text: string }[] {
+  const filled: { name: string; text: string }[] = [];
+  for (const [name, value] of Object.entries(fields)) {
     if (value === null || typeof value === "boolean") continue;
     const text = String(value).toWellFormed().trim();
-    if (text === "") continue;
-    const role = roleOf(name, text);
-    if (role === undefined) continue;
-    const folded = foldText(text);
-    const links = findLinks(text).filter((link) => ownHost === undefined || link.host !== ownHost);
-    reading.push({ role, text, folded, words: wordsOf(folded), links });
+    if (text !== "") filled.push({ name, text });
   }
-  return reading;
+  const byName = (a: { name: string }, b: { name: string }) => a.name < b.name ? -1 : a.name > b.name ? 1 : 0;
+  if (filled.length <= judgedFieldsMax) return filled.sort(byName);
+  return filled.sort((a, b) => b.text.length - a.text.length || byName(a, b)).slice(0, judgedFieldsMax)
+    .sort(byName);
+}
+
+/** The length at which all texts must be cut, so that together they have no more than the most that is judged. */
+function sharedLengthMax(lengths: readonly number[]): number {
+  let left = judgedLengthMax;
+  const ascending = lengths.toSorted((a, b) => a - b);
+  for (const [at, length] of ascending.entries()) {
+    const share = Math.floor(left / (ascending.length - at));
+    if (length > share) return share;
+    left -= length;
+  }
+  return judgedLengthMax;
+}
+
+/** A long text's beginning and its end, where a pitch has its opening and its address. */
+function endsOf(text: string, lengthMax: number): string {
+  if (text.length <= lengthMax) return text;
+  const tail = Math.floor(lengthMax / 4);
+  return `${text.slice(0, lengthMax - tail)}\n${text.slice(text.length - tail)}`.toWellFormed();
 }
 
 /** A person who says which page of the site they mean is not advertising it. */
-function hostOfPage(entries: readonly (readonly [string, FormValue])[]): string | undefined {
-  const page = entries.find(([name]) => name === "page_url")?.[1];
+function hostOfPage(fields: Readonly<Record<string, FormValue>>): string | undefined {
+  const page = Object.hasOwn(fields, "page_url") ? fields.page_url : undefined;
   return typeof page === "string" ? findLinks(page.slice(0, 2000))[0]?.host : undefined;
 }
 

@@ -32,6 +32,8 @@ const faintMax = 3;
 const offTopicLinkPoints = 40;
 /** By the weight of a seller's words over a customer's. */
 const wordingPoints = [0, 0, 0, 8, 16, 26, 36, 44, 50, 54];
+/** No beginning of a word in the lexicon is shorter. */
+const startLength = 2;
 const everyday = new Set(
   "the and you your to is for with this have are we it de la que su el los para con una tu es".split(" "),
 );
@@ -39,9 +41,15 @@ const everyday = new Set(
 const unspaced =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u;
 
-/** A phrase of the lexicon: its words, where `rank*` is any word with that beginning. */
+/** A word of a phrase: `rank*` is any word that begins so. */
+interface Wanted {
+  readonly text: string;
+  readonly isStart: boolean;
+}
+
+/** A phrase of the lexicon. */
 interface Phrase {
-  readonly words: readonly string[];
+  readonly words: readonly Wanted[];
   readonly id: number;
   readonly group: string;
   readonly points: number;
@@ -135,21 +143,35 @@ function isEnglishOrSpanish({ role, words }: ReadField): boolean {
   return role === "message" && new Set(words.filter((word) => everyday.has(word))).size >= 2;
 }
 
-/** All phrases in a text, by the first two letters of each word: a bounded number of comparisons a word. */
+/** All phrases in a text, looked up by each word and by its first letters: a bounded number of comparisons a word. */
 function* phrasesIn(words: readonly string[]): Generator<Phrase> {
   for (let at = 0; at < words.length; at++) {
-    for (const phrase of phrasesByStart.get((words[at] as string).slice(0, 2)) ?? []) {
-      if (phrase.words.every((word, offset) => isWord(words[at + offset], word))) yield phrase;
+    const word = words[at] as string;
+    for (const start of [word, `${word.slice(0, startLength)}*`]) {
+      for (const phrase of phrasesByStart.get(start) ?? []) {
+        if (isPhraseAt(words, at, phrase)) yield phrase;
+      }
     }
   }
 }
 
-function isWord(said: string | undefined, wanted: string): boolean {
-  if (said === undefined) return false;
-  return wanted.endsWith("*") ? said.startsWith(wanted.slice(0, -1)) : said === wanted;
+function isPhraseAt(words: readonly string[], at: number, phrase: Phrase): boolean {
+  for (let offset = 0; offset < phrase.words.length; offset++) {
+    const said = words[at + offset];
+    const wanted = phrase.words[offset] as Wanted;
+    if (said === undefined || !(wanted.isStart ? said.startsWith(wanted.text) : said === wanted.text)) {
+      return false;
+    }
+  }
+  return true;
 }
 
+/** By the first word, or by the first letters and `*` of one that says only how the word begins. */
 const phrasesByStart = indexPhrases();
+
+function readWanted(word: string): Wanted {
+  return word.endsWith("*") ? { text: word.slice(0, -1), isStart: true } : { text: word, isStart: false };
+}
 
 function indexPhrases(): ReadonlyMap<string, readonly Phrase[]> {
   const index = new Map<string, Phrase[]>();
@@ -158,8 +180,9 @@ function indexPhrases(): ReadonlyMap<string, readonly Phrase[]> {
     for (const line of text.split(",")) {
       const phrase = foldText(line).trim();
       if (phrase === "") continue;
-      const words = phrase.split(/\s+/);
-      const start = (words[0] as string).slice(0, 2);
+      const words = phrase.split(/\s+/).map(readWanted);
+      const { text: first, isStart } = words[0] as Wanted;
+      const start = isStart ? `${first.slice(0, startLength)}*` : first;
       index.set(start, [...(index.get(start) ?? []), { words, id: id++, group, points }]);
     }
   };

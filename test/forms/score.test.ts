@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import process from "node:process";
 import test from "node:test";
 import fc from "fast-check";
 import {
@@ -10,6 +9,8 @@ import {
   type SpamReasonName,
   spamReasons,
 } from "../../src/forms/score.ts";
+import { judgedFieldsMax, judgedLengthMax, readSubmission } from "../../src/forms/spam_reading.ts";
+import { leastCpu } from "../support/least_cpu.ts";
 import { messyText, runs } from "../lead/properties.ts";
 import { type FormCase, readCases } from "./cases.ts";
 
@@ -352,17 +353,34 @@ test("the work grows no faster than the message", () => {
   }
 });
 
-/** The least of several runs, in microseconds of this process's own time: what others do does not count. */
-function leastCpu(run: () => void): number {
-  let least = Infinity;
-  for (let time = 0; time < 5; time++) {
-    const before = process.cpuUsage();
-    run();
-    const { user, system } = process.cpuUsage(before);
-    least = Math.min(least, user + system);
+test("of a submission no more than 200 fields and 16,000 characters are judged, shared evenly", () => {
+  const ends = "x".repeat(30_000);
+  const long = readSubmission({ ...message(`${ends} middle ${ends}`), notes: "short" });
+  const lengths = long.map(({ text }) => text.length);
+  assert.ok(lengths.reduce((sum, length) => sum + length, 0) <= judgedLengthMax + long.length);
+  assert.deepEqual(long.filter(({ text }) => text.length < 100).length, 4, "what is short stays whole");
+
+  const fields = Object.fromEntries(Array.from({ length: 5_000 }, (_, at) => [`f${at}`, "x"]));
+  const many = readSubmission({ ...fields, ...message("We need a new roof.") });
+  assert.equal(many.length, judgedFieldsMax);
+  assert.ok(many.some(({ role, text }) => role === "message" && text === "We need a new roof."));
+
+  const wide = readSubmission(message("\ufdfa".repeat(21_000)));
+  assert.ok(wide.every(({ folded }) => folded.length <= judgedLengthMax));
+});
+
+test("a pitch is found at both ends of a message of the largest size, and among thousands of fields", () => {
+  const pitch = "We offer SEO services, backlinks and guest posts for your website: https://rank.example/a";
+  const story = "Water came in at the chimney when it rained, and again in spring. ";
+  const padding = Array.from({ length: 800 }, (_, at) => `${at} ${story}`).join("");
+  const fields = Object.fromEntries(Array.from({ length: 5_000 }, (_, at) => [`f${at}`, `x${at}`]));
+  for (
+    const posted of [message(pitch + padding), message(padding + pitch), { ...fields, ...message(pitch) }]
+  ) {
+    assert.ok(names(posted).includes("pitch_search_ranking"));
   }
-  return least;
-}
+  assert.ok(score(message(padding)).score < defaultThreshold);
+});
 
 test("the corpus has distinct cases under distinct ids, of both labels and languages", () => {
   const all = [...tuning, ...heldOut];
