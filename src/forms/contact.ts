@@ -12,6 +12,8 @@ import { asSent, isLongerThan, normalizeLine } from "../lead/text.ts";
 import type { SubmissionPart } from "../store/accept.ts";
 import type { Field, Posted } from "./fields.ts";
 
+const nameLengthMax = 100;
+
 /** Folded names of fields, the surest first. */
 const names = {
   phone: set(
@@ -60,6 +62,8 @@ export function contactOf({ fields }: Posted): SubmissionPart["contact"] {
 }
 
 function foldName(name: string): string {
+  // No known name comes near; Unicode's normalization is quadratic in a run of combining marks.
+  if (name.length > nameLengthMax) return "";
   const letters = name.normalize("NFKD").toLowerCase().replace(/[^a-z0-9]/g, "");
   return letters.replace(/^(?:your|my|contact|customer|form)(?=.)/, "");
 }
