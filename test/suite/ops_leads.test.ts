@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { get, send } from "../support/client.ts";
 import { until } from "../support/until.ts";
-import { freshKey, lead, World } from "./world.ts";
+import { freshKey, lead, visitor, World } from "./world.ts";
 
 const world = await World.open();
 after(() => world.close());
@@ -115,6 +115,38 @@ test("a lead that was erased is found by its tenant and by nothing of the person
     "erased",
     null,
   ]);
+});
+
+test("a form submission is listed with its verdict; a held one is found as held, and by the person in it", async () => {
+  const { form, key } = await world.formWithKey();
+  const phone = "(415) 555-0199";
+  const clean = await world.submit(form, { key: key.text, body: { ...visitor(), phone } });
+  const spam = await world.submit(form, {
+    key: key.text,
+    body: { ...visitor(), phone, website: "https://spam.example" },
+  });
+  assert.deepEqual([clean.status, spam.status], [202, 202]);
+  const [cleanId, spamId] = [clean.json.submission_id, spam.json.submission_id];
+  assert.deepEqual(await found(`?source=${key.label}`), [spamId, cleanId]);
+  assert.deepEqual(await found(`?source=${key.label}&kind=form&state=pending`), [cleanId]);
+  assert.deepEqual(await found(`?source=${key.label}&state=held`), [spamId]);
+  assert.deepEqual(await found(`?source=${key.label}&kind=lead`), []);
+  assert.deepEqual(await found("?phone=415-555-0199"), [spamId, cleanId]);
+  assert.deepEqual(await found("?phone=415-555-0199&state=held"), [spamId]);
+  const { json } = await leadsOf("?state=held&phone=4155550199");
+  const [held] = json.leads;
+  assert.deepEqual([held.kind, held.verdict, held.state, held.delivery.state], [
+    "form",
+    "honeypot",
+    "held",
+    "held",
+  ]);
+  assert.ok(Array.isArray(held.reasons) && held.submission.phone !== undefined && held.lead === undefined);
+  const metrics = await get(`${ops}/metrics`, { localAddress });
+  assert.match(metrics.text, /\nlead_submissions_total\{verdict="honeypot"\} 1\n/);
+  const report = await get(`${ops}/v1/report?tenant=${json.leads[0].tenant}`, { localAddress });
+  const [row] = report.json.rows;
+  assert.deepEqual([row.kind, row.accepted, row.pending, row.held, row.delivered], ["form", 2, 1, 1, 0]);
 });
 
 test("a cursor goes on where the page ended, and belongs to its question", async () => {
