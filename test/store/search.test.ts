@@ -7,7 +7,7 @@ import { createDatabase } from "../support/database.ts";
 
 const stored = 200_000;
 /** More than the rounds of one search may examine together, and the counts before them. */
-const examinedMax = 15_000;
+const examinedMax = 10_000;
 
 const database = await createDatabase();
 const admin = postgres(database.url, { max: 1, onnotice: () => {} });
