@@ -7,6 +7,8 @@
 import { hash } from "node:crypto";
 import { gzipSync } from "node:zlib";
 import { documentEncoding, type DocumentName, type DocumentRule, documents } from "../contract/documents.ts";
+import { parseAcceptEncoding, weightOf } from "../http/accept_encoding.ts";
+import { hasTagWeakly } from "../http/etag.ts";
 import type { Exchange, Handler, Reply } from "../http/exchange.ts";
 import { empty } from "../http/reply.ts";
 import { publicRead } from "./reply.ts";
@@ -40,7 +42,7 @@ function render(text: string): Rendered {
 }
 
 function answer(rule: DocumentRule, { version, plain, packed }: Rendered, exchange: Exchange): Reply {
-  const isPacked = acceptsGzip(exchange.header("accept-encoding") ?? "");
+  const isPacked = weightOf(parseAcceptEncoding(exchange.header("accept-encoding")), documentEncoding) > 0;
   // A strong tag names the bytes as they are sent.
   const tag = isPacked ? `"${version}-${documentEncoding}"` : `"${version}"`;
   const isVersion = rule.cachingOfVersion !== undefined && exchange.query === `v=${version}`;
@@ -50,7 +52,7 @@ function answer(rule: DocumentRule, { version, plain, packed }: Rendered, exchan
     "ETag": tag,
     "Vary": "Accept-Encoding",
   };
-  if (hasTag(exchange.header("if-none-match"), tag)) return empty(304, headers);
+  if (hasTagWeakly(exchange.header("if-none-match") ?? "", tag)) return empty(304, headers);
   return {
     status: 200,
     headers: {
@@ -62,24 +64,4 @@ function answer(rule: DocumentRule, { version, plain, packed }: Rendered, exchan
     },
     body: isPacked ? packed : plain,
   };
-}
-
-/** RFC 9110, section 12.5.3, for the one coding there is. */
-function acceptsGzip(accepted: string): boolean {
-  const weights = new Map<string, number>();
-  for (const part of accepted.toLowerCase().split(",")) {
-    const [coding = "", ...parameters] = part.split(";").map((word) => word.trim());
-    const weight = parameters.find((parameter) => parameter.startsWith("q="))?.slice(2);
-    if (coding !== "") weights.set(coding, weight === undefined ? 1 : Number(weight));
-  }
-  return (weights.get(documentEncoding) ?? weights.get("x-gzip") ?? weights.get("*") ?? 0) > 0;
-}
-
-/** RFC 9110, section 13.1.2: the comparison is the weak one, though no tag here is weak. */
-function hasTag(sent: string | undefined, tag: string): boolean {
-  if (sent === undefined) return false;
-  return sent.split(",").some((part) => {
-    const candidate = part.trim();
-    return candidate === "*" || candidate.replace(/^W\//, "") === tag;
-  });
 }
