@@ -163,9 +163,9 @@ test("a reader that is gone stops nothing", async () => {
 });
 
 test("of a stack, the frames alone are kept: no line of the message, however many it has", () => {
-  const error = new Error("a lead\nAda Lovelace\nat home, +15551234567");
+  const error = new Error("Zlead\nAda Lovelace\nat Zhome, +15551234567");
   const frames = stackFrames(error);
   assert.match(frames, /^ +at .*log\.test\.ts/);
-  assert.doesNotMatch(frames, /lead|Ada|home|555/);
+  assert.doesNotMatch(frames, /Zlead|Ada Lov|Zhome|\+1555/);
   assert.equal(stackFrames("no error"), "");
 });
