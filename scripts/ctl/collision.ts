@@ -11,7 +11,7 @@ import {
   type StoredCollision,
 } from "#src/store/admin/collisions.ts";
 import { type Command, Refused } from "./command.ts";
-import { contentName, leadPairs, spliced } from "./lead.ts";
+import { contentName, contentPairs, spliced } from "./lead.ts";
 import { optionalTenantId } from "./tenant.ts";
 import { block, record, shortTime, table } from "./terminal.ts";
 import { parseCount, parseId } from "./values.ts";
@@ -105,8 +105,8 @@ function collisionJson(collision: StoredCollision) {
 
 function collisionText(collision: StoredCollision): string {
   const { accepted } = collision;
-  const aside = new Map(collision.lead === null ? [] : leadPairs(collision.lead));
-  const stored = new Map(accepted.lead === null ? [] : leadPairs(accepted.lead));
+  const aside = new Map(collision.lead === null ? [] : contentPairs(collision.kind, collision.lead));
+  const stored = new Map(accepted.lead === null ? [] : contentPairs(collision.kind, accepted.lead));
   if (collision.extra !== null) aside.set("extra", collision.extra);
   if (accepted.extra !== null) stored.set("extra", accepted.extra);
   const differing = [...new Set([...stored.keys(), ...aside.keys()])]

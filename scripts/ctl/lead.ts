@@ -4,6 +4,7 @@
  * @module
  */
 
+import { decode, members } from "#src/lead/json.ts";
 import { type ListedEvent, listLeads, readEvents, type StoredEvent } from "#src/store/admin/events.ts";
 import { deliveryJson, foundJson, goneWord, headingJson, removedJson } from "#src/store/admin/event_json.ts";
 import { type Command, Refused, WrongUsage } from "./command.ts";
@@ -138,7 +139,7 @@ export function eventText(event: StoredEvent): string {
       ["Delivery", event.delivery.state],
     ]),
     `What became of it\n${deliveryText(event)}`,
-    `${title}\n${event.lead === null ? gone : record(leadPairs(event.lead), "  ")}`,
+    `${title}\n${event.lead === null ? gone : record(contentPairs(event.kind, event.lead), "  ")}`,
     ...(event.extra === null ? [] : [`Extra\n${block(event.extra)}`]),
     `Body as posted\n${event.raw === null ? gone : block(event.raw)}`,
   ].join("\n\n");
@@ -155,12 +156,15 @@ function foundPairs({ found }: StoredEvent): [string, string][] {
   ];
 }
 
-/** The members of a lead's JSON text for a person to read: the cost in dollars. */
-export function leadPairs(json: string): [string, string][] {
-  return Object.entries(JSON.parse(json) as Record<string, unknown>).map(([name, value]) =>
-    name === "cost_cents" && typeof value === "number"
-      ? ["cost", dollars(value)]
-      : [name, typeof value === "string" ? value : JSON.stringify(value)]
+/**
+ * The members of a lead or a submission for a person to read, in their order, each number with the digits that were
+ * sent; a lead's cost in dollars.
+ */
+export function contentPairs(kind: ListedEvent["kind"], json: string): [string, string][] {
+  return members(json).map(({ name, valueText }) =>
+    kind === "lead" && name === "cost_cents"
+      ? ["cost", dollars(Number(valueText))]
+      : [name, valueText.startsWith('"') ? decode(valueText) : valueText]
   );
 }
 

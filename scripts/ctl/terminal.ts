@@ -92,10 +92,16 @@ export function table(
   ).join("\n");
 }
 
-/** Names and values under one another; a value of several lines is indented as a block. Values are escaped here. */
+const nameColumnsMax = 40;
+
+/**
+ * Names and values under one another; a value of several lines is indented as a block. Both are escaped here: the
+ * names of a form's fields come from whoever posts. A name of more than 40 columns pushes its own line alone.
+ */
 export function record(pairs: readonly (readonly [string, string])[], indent = ""): string {
-  const columns = Math.max(...pairs.map(([name]) => width(name)));
-  return pairs.map(([name, value]) => {
+  const named = pairs.map(([name, value]) => [safe(name), value] as const);
+  const columns = Math.min(nameColumnsMax, Math.max(...named.map(([name]) => width(name))));
+  return named.map(([name, value]) => {
     const lines = value.split("\n").map(safe);
     return `${indent}${padded(name, columns)}  ${lines.join(`\n${indent}${" ".repeat(columns)}  `)}`
       .trimEnd();

@@ -26,6 +26,11 @@ test("a value of several lines is indented, and each line is escaped", () => {
   assert.equal(block("{\r\n\x1b}"), "  {\n  \\x1b}");
 });
 
+test("a name cannot drive the terminal, pose as another line or push the others away", () => {
+  assert.equal(record([["a\x1b[31m\nb", "1"], ["c", "2"]]), "a\\x1b[31m\\nb  1\nc             2");
+  assert.equal(record([["x".repeat(50), "1"], ["c", "2"]]), `${"x".repeat(50)}  1\nc${" ".repeat(41)}2`);
+});
+
 test("JSON is spliced as it is stored, and what could drive a terminal is escaped without loss", () => {
   const stored = '{"__proto__":12345678901234567890,"a":1.10,"b":"\\u0000\x9b\u2028"}';
   const text = renderJson({ extra: new JsonText(stored), list: [], none: null, s: "\x7f\x1b\u202e" });

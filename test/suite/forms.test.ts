@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import { ctl } from "../support/server.ts";
+import { ctl, runCtl } from "../support/server.ts";
 import { until } from "../support/until.ts";
 import { visitor, World } from "./world.ts";
 
@@ -56,6 +56,17 @@ test("lead show tells a submission as it was posted: every digit, no form_key, n
   assert.equal(shown.form_key, "contact");
   assert.equal(shown.verdict, "clean");
   assert.ok("submission" in shown && !("lead" in shown));
+  const { stdout } = await runCtl(["lead", "show", json.submission_id], on);
+  assert.match(stdout, /^ {2}n +12345678901234567890\n {2}p +1\.20$/m);
+});
+
+test("lead show for a person: a field's name drives no terminal, and no field is a cost in dollars", async () => {
+  const body = visitor({ "\u001b[2J\nDelivery  delivered": "\u001b[2J", cost_cents: "about 5" });
+  const { json } = await world.submit(form, { key: key.text, body });
+  const { stdout } = await runCtl(["lead", "show", json.submission_id], on);
+  assert.ok(!stdout.includes("\u001b"));
+  assert.match(stdout, /^ {2}\\x1b\[2J\\nDelivery {2}delivered {2}\\x1b\[2J$/m);
+  assert.match(stdout, /^ {2}cost_cents +about 5$/m);
 });
 
 test("400 invalid_json: no object, not flat, not JSON, not UTF-8, too deep, encoded, no body", async () => {
