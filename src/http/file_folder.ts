@@ -4,8 +4,10 @@
  * @module
  */
 
-import { realpath, stat } from "node:fs/promises";
+import { type BigIntStats, existsSync } from "node:fs";
+import { type FileHandle, readlink, realpath, stat } from "node:fs/promises";
 import { join, sep } from "node:path";
+import process from "node:process";
 import { FileChanged, FileVersion, isSame, openFile, settledStat } from "./file_version.ts";
 import { FileSource } from "./file_stream.ts";
 import { Kept } from "./kept.ts";
@@ -42,6 +44,15 @@ const missing: ReadonlySet<unknown> = new Set([
   "ENXIO",
   "ENODEV",
 ]);
+
+const isDeno = "Deno" in globalThis;
+/** Linux knows where an open file lies; Deno lets nobody ask who has not all rights. */
+const tellsPlace = !isDeno && process.platform === "linux" && existsSync("/proc/self/fd");
+/**
+ * Elsewhere a name is followed and looked at again, which somebody who turns a folder into a link and back could get
+ * between: each further look makes that as much less likely.
+ */
+const looksNeeded = tellsPlace ? 1 : 12;
 
 const folder: Found = { kind: "folder" };
 const none: Found = { kind: "none" };
@@ -125,14 +136,21 @@ export class FileFolder {
 
   /** The open file is the one that is judged: what its name leads to may change meanwhile. */
   async #open(path: string): Promise<FileVersion | null> {
+    const root = await realpath(this.#root);
     const handle = await openFile(path);
     try {
       const stats = await settledStat(handle);
       if (!stats.isFile()) return null;
-      const [real, root] = await Promise.all([realpath(path), realpath(this.#root)]);
-      if (!real.startsWith(root.endsWith(sep) ? root : root + sep)) return null;
-      if (!isSame(stats, await stat(real, { bigint: true }))) throw new FileChanged("The file was replaced");
-      return await FileVersion.read(real, handle, stats);
+      for (let look = 0; look < looksNeeded; look++) {
+        const real = await placeOf(handle, path);
+        if (await realpath(this.#root) !== root) throw new FileChanged("The folder is another one");
+        const inside = root.endsWith(sep) ? root : root + sep;
+        if (!real.startsWith(inside)) return null;
+        // Deno lets us read below the name that the folder was given, not where a link of that name leads.
+        path = isDeno ? join(this.#root, real.slice(inside.length)) : real;
+        if (!isSame(stats, await statOf(path))) throw new FileChanged("The file was replaced");
+      }
+      return await FileVersion.read(path, handle, stats);
     } finally {
       await handle.close();
     }
@@ -143,5 +161,20 @@ export class FileFolder {
     if (known === undefined) return;
     this.#versions.drop(name);
     this.#contents.drop(known.file);
+  }
+}
+
+/** Where an open file lies, free of symbolic links; `path` is what it was opened by. */
+async function placeOf(handle: FileHandle, path: string): Promise<string> {
+  return tellsPlace ? await readlink(`/proc/self/fd/${handle.fd}`) : await realpath(path);
+}
+
+/** What is there now; something was a moment ago. */
+async function statOf(path: string): Promise<BigIntStats> {
+  try {
+    return await stat(path, { bigint: true });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+    throw new FileChanged("The file has gone", { cause: error });
   }
 }

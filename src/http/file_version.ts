@@ -60,7 +60,7 @@ function hasSameBytes(one: BigIntStats, other: BigIntStats): boolean {
 
 /** A state of a file, with the strong tag of its bytes. */
 export class FileVersion {
-  /** Free of symbolic links when it was looked at. */
+  /** Free of symbolic links below the folder that is served, when it was looked at. */
   readonly path: string;
   readonly stats: BigIntStats;
   readonly size: number;

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
 import {
   appendFileSync,
   renameSync,
@@ -22,6 +23,18 @@ const text = ({ body }: Answer) => body.toString();
 const longAgo = new Date("2020-02-02T02:02:02.222Z");
 /** More than the sockets of both sides take up. */
 const downloadBytes = 24 * 1024 * 1024;
+/** Makes a folder a link that leads out, and the folder again, until it is killed. */
+const turnScript = `
+  const { renameSync, symlinkSync, writeSync } = require("node:fs");
+  process.chdir(process.argv[1]);
+  symlinkSync("../beside", "out");
+  writeSync(1, "turning");
+  for (;;) {
+    for (const [from, to] of [["turns", "in"], ["out", "turns"], ["turns", "out"], ["in", "turns"]]) {
+      renameSync(from, to);
+    }
+  }
+`;
 const longAgoText = "Sun, 02 Feb 2020 02:02:02 GMT";
 
 for (const place of ["node", "deno"] as Place[]) {
@@ -161,6 +174,20 @@ for (const place of ["node", "deno"] as Place[]) {
       put(dirname(folder), "site_two/file.txt", "outside");
       symlinkSync("../site_two", join(folder, "two"));
       assert.equal((await read(port, "/two/file.txt")).status, 404);
+    });
+
+    test("a folder that turns into a link and back, faster than anybody can look, never leads out", async (t) => {
+      put(folder, "turns/file.txt", "within");
+      put(dirname(folder), "beside/file.txt", "outside");
+      const turning = spawn(process.execPath, ["-e", turnScript, folder], {
+        stdio: ["ignore", "pipe", "inherit"],
+      });
+      t.after(() => turning.kill());
+      await once(turning.stdout, "data");
+      const seen = new Set<string>();
+      for (let request = 0; request < 1_000; request++) seen.add(text(await read(port, "/turns/file.txt")));
+      assert.ok(seen.has("within"));
+      assert.ok(!seen.has("outside"));
     });
 
     test("what is no regular file is not there, and nobody waits for it", async () => {

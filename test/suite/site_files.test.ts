@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import { renameSync, symlinkSync } from "node:fs";
+import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { makeFolder, patterned, put, read } from "../http/static_folder.ts";
 import type { RunningServer } from "../support/server.ts";
@@ -84,5 +86,18 @@ describe("the site's listener", () => {
     const line = await until(() => server.logs.find((line) => line.request_id === "the-new-page"));
     assert.deepEqual([line.surface, line.route, line.status, line.bytes], ["site", "/*", 200, 3]);
     assert.doesNotMatch(JSON.stringify(line), /secret|new-page\//);
+  });
+
+  test("SITE_DIR may be a link that is changed to another release", async () => {
+    const releases = makeFolder({ "1/index.html": "first", "2/index.html": "second", "2/more.txt": "more" });
+    const current = join(releases, "current");
+    symlinkSync("1", current);
+    const linked = await world.start({ SITE_DIR: current });
+    const home = async () => await (await fetch(`${linked.urls.site}/`)).text();
+    assert.equal(await home(), "first");
+    symlinkSync("2", `${current}.new`);
+    renameSync(`${current}.new`, current);
+    assert.equal(await home(), "second");
+    assert.equal(await (await fetch(`${linked.urls.site}/more.txt`)).text(), "more");
   });
 });
