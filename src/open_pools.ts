@@ -18,6 +18,8 @@ const consoleConnectionsMax = 2;
 // The search takes milliseconds; a page that takes this long is given up before the one who waits gives up.
 const searchTimeoutMs = 4_500;
 const opsConnectionsMax = 2;
+// One that waits for a lock keeps no other checkout and no event of the provider waiting.
+const checkoutConnectionsMax = 2;
 // Within the 20 s that a request has.
 const reportTimeoutMs = 15_000;
 /** Connections by purpose, so that none queues behind another's slow statements. */
@@ -27,8 +29,10 @@ export interface Pools {
   readonly lookups: Pool;
   /** The snapshot, the totals and the listener's beats: nobody waits for them. */
   readonly background: Pool;
-  /** The plans and the checkout. */
+  /** The plans: the feed is not to wait, or to go, because a checkout waits. */
   readonly plans: Pool;
+  /** The checkout and the payment provider's events. */
+  readonly checkout: Pool;
   /** The operator's pages: a slow one must keep nobody waiting. */
   readonly console: Pool;
   readonly ops: OpsPools;
@@ -47,8 +51,8 @@ export function openPools(
   { databaseUrl }: Config,
   { node, log, isAway }: { node: string; log: Log; isAway: () => boolean },
 ): Pools {
-  const open = (name: string) =>
-    new Pool({ databaseUrl, name, connectionsMax: 1, statementTimeoutMs, isAway });
+  const open = (name: string, connectionsMax = 1) =>
+    new Pool({ databaseUrl, name, connectionsMax, statementTimeoutMs, isAway });
   return {
     accepts: new AcceptStore({
       databaseUrl,
@@ -59,6 +63,7 @@ export function openPools(
     lookups: open("lookup"),
     background: open("background"),
     plans: open("plans"),
+    checkout: open("checkout", checkoutConnectionsMax),
     console: new Pool({
       databaseUrl,
       name: "console",
@@ -87,6 +92,6 @@ export function openPools(
 }
 
 /** All but that of the commits. */
-export function others({ lookups, background, plans, console: pages, ops }: Pools): Pool[] {
-  return [lookups, background, plans, pages, ops.search, ops.report];
+export function others({ lookups, background, plans, checkout, console: pages, ops }: Pools): Pool[] {
+  return [lookups, background, plans, checkout, pages, ops.search, ops.report];
 }

@@ -117,7 +117,7 @@ export async function openStore(config: Config, log: Log, meters: Meters): Promi
       reference,
       plans,
       console: pools.console,
-      checkouts: new CheckoutStore(pools.plans),
+      checkouts: new CheckoutStore(pools.checkout),
       upkeep,
       delivery,
       committer,
@@ -177,6 +177,7 @@ function openHeartbeat(
         // Lookups fail fast as commits do.
         pools.lookups.leaveStuck(0);
         pools.console.leaveStuck(0);
+        pools.checkout.leaveStuck(0);
         // The feed finds out at once whether the plans can be read all the same.
         pools.plans.leaveStuck(0);
         void plans.read();

@@ -28,13 +28,14 @@ export function readEvent(text: string): StripeEvent {
   // Such as the thin events of the provider's newer interface.
   if (event.object !== "event") return { kind: "ignored" };
   const object = isObject(data) ? data.object : null;
-  if (typeof id !== "string" || typeof type !== "string" || !isTime(created) || !isObject(object)) {
+  const eventId = typeof id === "string" ? idOf(id) : null;
+  if (eventId === null || typeof type !== "string" || !isTime(created) || !isObject(object)) {
     return { kind: "malformed" };
   }
   const finding = readers.get(type)?.(object) ?? null;
   if (finding === null) return { kind: "ignored" };
   const createdAt = new Date(created * 1000).toISOString();
-  return { kind: "change", change: { eventId: id, type, createdAt, ...finding } };
+  return { kind: "change", change: { eventId, type, createdAt, ...finding } };
 }
 
 type Reader = (object: Members) => Finding;

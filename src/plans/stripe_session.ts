@@ -98,7 +98,7 @@ function readSession(body: Readonly<Record<string, unknown>>, attempts: number):
   return { kind: "open", session: { sessionId: id, url, expiresAt } };
 }
 
-/** Buyers are sent there to pay. */
+/** Buyers are sent there to pay. Chosen: at most as long as the provider says, and of what may stand in an address. */
 function isPayable(url: string): boolean {
-  return URL.canParse(url) && new URL(url).protocol === "https:";
+  return /^[!-~]{1,5000}$/.test(url) && URL.canParse(url) && new URL(url).protocol === "https:";
 }

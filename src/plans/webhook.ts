@@ -5,7 +5,7 @@
  */
 
 import { limits } from "../contract/limits.ts";
-import type { Handler } from "../http/exchange.ts";
+import type { Body, Exchange, Handler } from "../http/exchange.ts";
 import { json } from "../http/reply.ts";
 import type { Log } from "../log.ts";
 import type { CheckoutStore } from "../store/checkout.ts";
@@ -24,6 +24,9 @@ export interface WebhookParts {
   readonly log: Log;
 }
 
+// 32 MiB together.
+const largeOnesMax = 64;
+
 const received = json(200, { received: true });
 const utf8 = new TextDecoder("utf-8");
 
@@ -35,10 +38,12 @@ const utf8 = new TextDecoder("utf-8");
  * here, because sending it again would not change that.
  */
 export function webhookHandler({ store, secrets, clockMs, log }: WebhookParts): Handler {
+  const read = eventReader();
   return async (exchange) => {
     const { requestId } = exchange;
     if (secrets.length === 0) return refusePlan("checkout_unavailable", { requestId });
-    const body = await exchange.readBody(limits.providerEventBytesMax);
+    const body = await read(exchange);
+    if (body === null) return refusePlan("not_accepting", { requestId });
     if (body.kind === "too_large") return refusePlan("body_too_large", { requestId });
     if (body.kind === "incomplete") return refusePlan("invalid_json", { requestId });
 
@@ -64,6 +69,27 @@ export function webhookHandler({ store, secrets, clockMs, log }: WebhookParts): 
     } catch (error) {
       if (!(error instanceof Unavailable)) throw error;
       return refusePlan("not_accepting", { requestId });
+    }
+  };
+}
+
+/**
+ * Reads an event's body; `null` when too many large ones are on their way. Whose an event is, is known when all of it
+ * is there: without a bound of their own strangers could make us hold half a megabyte a connection.
+ */
+function eventReader(): (exchange: Exchange) => Promise<Body | null> {
+  let largeOnes = 0;
+  return async (exchange) => {
+    // Nearly every event is that small, and says so.
+    if (Number(exchange.header("content-length") ?? NaN) <= limits.bodyBytesMax) {
+      return await exchange.readBody(limits.bodyBytesMax);
+    }
+    if (largeOnes >= largeOnesMax) return null;
+    largeOnes += 1;
+    try {
+      return await exchange.readBody(limits.providerEventBytesMax);
+    } finally {
+      largeOnes -= 1;
     }
   };
 }

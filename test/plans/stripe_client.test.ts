@@ -191,6 +191,22 @@ const refused: readonly (readonly [string, Fault, string, object])[] = [
     "refused",
     { type: "no_session" },
   ],
+  [
+    "a session whose address would have to be mended",
+    { kind: "answer", status: 200, text: '{"id":"cs_1","url":"https://checkout.stripe.com/a\\u0000b"}' },
+    "refused",
+    { type: "no_session" },
+  ],
+  [
+    "a session whose address is longer than any of Stripe's",
+    {
+      kind: "answer",
+      status: 200,
+      text: `{"id":"cs_1","url":"https://checkout.stripe.com/${"a".repeat(5_000)}"}`,
+    },
+    "refused",
+    { type: "no_session" },
+  ],
   ["401", { kind: "answer", status: 401, error: { type: "invalid_request_error" } }, "not_now", {
     status: 401,
   }],

@@ -115,9 +115,19 @@ test("other types are ignored, what is no event is malformed", () => {
   assert.deepEqual(read("toString", {}), { kind: "ignored" });
   assert.deepEqual(read("x", {}, { object: "v2.core.event" }), { kind: "ignored" });
   for (
-    const members of [{ id: 1 }, { type: null }, { created: "now" }, { created: -1 }, { data: null }, {
-      data: { object: [] },
-    }]
+    const members of [
+      { id: 1 },
+      { id: "" },
+      { id: "evt_\0" },
+      { id: "e".repeat(256) },
+      { type: null },
+      { created: "now" },
+      { created: -1 },
+      { data: null },
+      {
+        data: { object: [] },
+      },
+    ]
   ) {
     assert.deepEqual(read("invoice.paid", {}, members), { kind: "malformed" });
   }

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { connect } from "node:net";
 import { after, test } from "node:test";
 import {
   buyerEmail,
@@ -252,6 +253,24 @@ test("the webhook: GET is 405, a signed body that is no event 400, 512 KiB are t
   const large = eventText("customer.updated", { description: "x".repeat(500_000) });
   assert.equal((await deliver(server, large)).status, 200);
   assert.equal((await deliver(server, large + " ".repeat(30_000))).status, 413);
+});
+
+test("of large events 64 may be on their way at once; more are 503, and small ones are taken all the same", async () => {
+  const { hostname, port } = new URL(server.urls.subscription as string);
+  const strangers = Array.from({ length: 64 }, () => {
+    const socket = connect({ host: hostname, port: Number(port) }).on("error", () => {});
+    socket.write(`POST /api/stripe/webhook HTTP/1.1\r\nHost: ${hostname}\r\nContent-Length: 400000\r\n\r\n{`);
+    return socket;
+  });
+  const large = eventText("customer.updated", { description: "x".repeat(100_000) });
+  const refused = await until(async () => {
+    const answer = await deliver(server, large);
+    return answer.status === 503 && answer;
+  });
+  assert.equal(refused.json.error, "not_accepting");
+  assert.equal((await deliver(server, eventText("customer.updated", {}))).status, 200);
+  for (const socket of strangers) socket.destroy();
+  await until(async () => (await deliver(server, large)).status === 200);
 });
 
 test("with the store away events and checkouts are 503, so that Stripe sends them again; then they are taken", async () => {
