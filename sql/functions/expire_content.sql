@@ -60,9 +60,10 @@ begin
     exit when v_examined >= p_limit;
     select array_agg(n.event_id order by n.event_id) into v_ids
     from (
+      -- As rows, or the planner may walk all events to find those of a key that has few.
       select e.event_id from event as e
-      where e.key_id = v_key.id and e.event_id > v_key.after_id and e.event_id < v_key.until_id
-      order by e.event_id limit p_limit - v_examined
+      where (e.key_id, e.event_id) > (v_key.id, v_key.after_id) and (e.key_id, e.event_id) < (v_key.id, v_key.until_id)
+      order by e.key_id, e.event_id limit p_limit - v_examined
     ) as n;
     continue when v_ids is null;
 

@@ -125,7 +125,10 @@ async function readSources(pool: Pool, { tenant }: ReportSpan): Promise<ReportSo
       from api_key as k
       join tenant as t on t.id = k.tenant_id
       left join lateral (
-        select e.received_at from event as e where e.key_id = k.id order by e.event_id desc limit 1
+        -- As rows, or the planner may walk all events where a key has none of the newest.
+        select e.received_at from event as e
+        where (e.key_id, e.event_id) >= (k.id, '') and (e.key_id, e.event_id) < (k.id + 1, '')
+        order by e.key_id desc, e.event_id desc limit 1
       ) as e on true
       left join lateral (
         select max(extract(epoch from h.gap)) / 3600 as hours

@@ -67,6 +67,10 @@ export const eventWay: Way = {
     sql`select 0 as stream, e.* from event as e where ${within(sql, span)} ${newest(sql, perStream)}`,
 };
 
+/**
+ * Events by their keys. Compared and sorted as rows of the index `event_key`: asked for `key_id = …` in the order of the
+ * ids, the planner may walk all events instead, and did so for seconds where a key had none of the newest.
+ */
 function keyWay(keyIds: readonly number[]): Way {
   return {
     serves: "keys",
@@ -78,7 +82,9 @@ function keyWay(keyIds: readonly number[]): Way {
         select k.id as stream, e.*
         from unnest(${[...keyIds]}::int[]) as k (id)
         cross join lateral (
-          select * from event as e where e.key_id = k.id and ${within(sql, span)} ${newest(sql, perStream)}
+          select * from event as e
+          where (e.key_id, e.event_id) >= (k.id, ${span.from}) and (e.key_id, e.event_id) < (k.id, ${span.to})
+          order by e.key_id desc, e.event_id desc limit ${perStream}
         ) as e`,
   };
 }

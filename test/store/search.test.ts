@@ -2,6 +2,8 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import postgres from "postgres";
 import { anyEvent, idAt, searchEvents, type SearchFilter, searchSettings } from "../../src/store/search.ts";
+import type { Fragment } from "../../src/store/search_matches.ts";
+import { waysOf } from "../../src/store/search_ways.ts";
 import { Pool } from "../../src/store/sql.ts";
 import { createDatabase } from "../support/database.ts";
 
@@ -240,6 +242,22 @@ test("a person's few leads among hundreds of thousands are found by looking at h
     );
     assert.ok(count < 1_000, `${count} entries for ${JSON.stringify(filter)}`);
   }
+});
+
+test("a source's events are asked for in the order of its own index, so that no other can serve", async () => {
+  const [way] = waysOf({ ...anyEvent, tenantId: 1, keyIds: [1] }, 10);
+  const plan = await admin.begin(async (sql) => {
+    await sql.unsafe("set local enable_indexscan = off; set local enable_indexonlyscan = off");
+    const entries = way?.entries(sql as unknown as postgres.Sql, {
+      span: { from: "", to: "g" },
+      perStream: 5,
+    });
+    return await sql<{ "QUERY PLAN": string }[]>`explain ${entries as Fragment}`;
+  });
+  assert.match(
+    plan.map((line) => line["QUERY PLAN"]).join("\n"),
+    /Sort Key: e\.key_id DESC, e\.event_id .*DESC/,
+  );
 });
 
 test("pages do not overlap and leave nothing out, whatever their size", async () => {
