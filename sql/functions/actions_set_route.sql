@@ -1,4 +1,5 @@
 -- Changes a tenant's route and returns what it is then; no row when there is no such tenant. null leaves a part as it is.
+-- What has changed is noted, and never an address: that of a mailbox is somebody's, and a URL may hold a token.
 --
 -- A new address gets a new secret: its owner must not be able to sign for the one before, nor the other way round. When
 -- the secret alone is rotated, the one before stays valid for p_overlap.
@@ -14,9 +15,10 @@ declare
   v_crm_url text;
   v_email text;
   v_new boolean;
+  v_slug text;
 begin
   -- One change of a tenant's route at a time, also while it has none.
-  perform from tenant as t where t.id = p_tenant_id for no key update;
+  select t.slug into v_slug from tenant as t where t.id = p_tenant_id for no key update;
   if not found then
     return;
   end if;
@@ -46,6 +48,26 @@ begin
       end,
       changed_at = service_clock();
   end if;
+  if v_new or v_crm_url is distinct from v_before.crm_url or v_email is distinct from v_before.email then
+    perform note_audit('ctl ' || current_user, 'tenant.route', v_slug, json_build_object(
+      'crm', actions.change_of(v_before.crm_url, v_crm_url),
+      'email', actions.change_of(v_before.email, v_email),
+      'new_secret', v_new
+    ));
+  end if;
   return query select v_crm_url, v_email, v_new;
 end
+$$;
+
+-- What became of a part of a route, in a word: none | set | changed | kept | cleared.
+create or replace function actions.change_of(p_before text, p_after text) returns text
+language sql immutable
+as $$
+  select case
+    when p_before is null and p_after is null then 'none'
+    when p_before is null then 'set'
+    when p_after is null then 'cleared'
+    when p_before = p_after then 'kept'
+    else 'changed'
+  end;
 $$;

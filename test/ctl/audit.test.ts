@@ -39,6 +39,7 @@ test("what the command does to keys, terms and dead letters is noted with the ro
     detail,
   });
   assert.deepEqual([...rows], [
+    entry("tenant.add", "acme", { sandbox: false }),
     entry("key.issue", key.id, ofKey),
     entry("key.limit", key.id, ofKey),
     entry("area.propose", "sauna", { before: null }),
@@ -48,4 +49,51 @@ test("what the command does to keys, terms and dead letters is noted with the ro
     entry("key.revoke", key.id, ofKey),
   ]);
   assert.ok(!JSON.stringify(rows).includes(key.key));
+});
+
+test("what the command does to tenants, routes, campaigns and networks is noted, with no address and no secret", async () => {
+  const on = { databaseUrl: database.url };
+  await sql`truncate audit`;
+  await ctl(["tenant", "add", "box", "--name", "Grace Hopper Roofing", "--sandbox"], on);
+  await ctl(["tenant", "add", "globex", "--name", "Grace Hopper Roofing"], on);
+  await ctl(["campaign", "add", "spring", "--tenant", "globex"], on);
+  const route = (...options: string[]) => ctl(["tenant", "route", "globex", ...options], on);
+  const { crm_secret: secret } = await route("--crm-url", "https://crm.example.com/t0ken");
+  await route("--email", "grace@hopper.example");
+  // Read, or as it was before: nothing is noted.
+  await route();
+  await route("--email", "grace@hopper.example");
+  await route("--rotate-secret");
+  await route("--crm-url", "https://crm.example.com/other", "--clear", "email");
+  await route("--clear", "crm");
+  const until = "2999-01-01T00:00:00.000Z";
+  await ctl(["ip", "limit", "203.0.113.7/24", "--per-minute", "600", "--burst", "90", "--until", until], on);
+  await ctl(["ip", "limit", "203.0.113.0/24", "--clear"], on);
+  for (
+    const refused of [
+      ["tenant", "add", "box"],
+      ["tenant", "route", "box", "--email", "grace@hopper.example"],
+      ["campaign", "add", "spring", "--tenant", "globex"],
+      ["ip", "limit", "203.0.113.0/24", "--clear"],
+    ]
+  ) await assert.rejects(ctl(refused, on), refused.join(" "));
+
+  const rows = await sql<{ action: string; subject: string; detail: Record<string, unknown> | null }[]>`
+    select action, subject, detail from audit order by id`;
+  const routed = (crm: string, email: string, isNew: boolean) => ({ crm, email, new_secret: isNew });
+  assert.deepEqual([...rows].map(({ action, subject, detail }) => [action, subject, detail]), [
+    ["tenant.add", "box", { sandbox: true }],
+    ["tenant.add", "globex", { sandbox: false }],
+    ["campaign.add", "spring", { tenant: "globex" }],
+    ["tenant.route", "globex", routed("set", "none", true)],
+    ["tenant.route", "globex", routed("kept", "set", false)],
+    ["tenant.route", "globex", routed("kept", "kept", true)],
+    ["tenant.route", "globex", routed("changed", "cleared", true)],
+    ["tenant.route", "globex", routed("cleared", "none", false)],
+    ["ip.limit", "203.0.113.0/24", { per_minute: 600, burst: 90, until: rows[8]?.detail?.until }],
+    ["ip.clear", "203.0.113.0/24", null],
+  ]);
+  assert.equal(new Date(rows[8]?.detail?.until as string).toISOString(), until);
+  assert.doesNotMatch(JSON.stringify(rows), /grace|hopper|crm\.example|t0ken|whsec/i);
+  assert.ok(!JSON.stringify(rows).includes(secret));
 });

@@ -16,16 +16,20 @@ export interface Campaign {
   readonly createdAt: string;
 }
 
-/** Adds a campaign to a tenant; `false` when the tenant has one of that slug. */
+/** Adds a campaign to a tenant, and notes it; `false` when the tenant has one of that slug. */
 export async function addCampaign(
   pool: Pool,
   campaign: { readonly slug: string; readonly tenantId: number },
 ): Promise<boolean> {
   const rows = await pool.run(adminDeadlineMs, (sql) =>
     sql`
-      insert into campaign (tenant_id, slug) values (${campaign.tenantId}, ${campaign.slug})
-      on conflict (tenant_id, slug) do nothing
-      returning id`);
+      with added as (
+        insert into campaign (tenant_id, slug) values (${campaign.tenantId}, ${campaign.slug})
+        on conflict (tenant_id, slug) do nothing
+        returning tenant_id, slug
+      )
+      select note_audit('ctl ' || current_user, 'campaign.add', a.slug, json_build_object('tenant', t.slug))
+      from added as a join tenant as t on t.id = a.tenant_id`);
   return rows.length === 1;
 }
 

@@ -15,25 +15,38 @@ export interface ListedIpLimit {
 }
 
 /**
- * Raises the limit of every address in a network, in place of what it had, and returns the network: the
+ * Raises the limit of every address in a network, in place of what it had, notes it, and returns the network: the
  * bits of `cidr` to the right of the mask do not count.
+ *
+ * Chosen: the audit names the network, which is an integrator's server; who raised a limit for whom is what is asked.
  */
 export async function limitNetwork(pool: Pool, cidr: string, limit: RaisedLimit): Promise<string> {
   const [row] = await pool.run(adminDeadlineMs, (sql) =>
     sql<{ network: string }[]>`
-      insert into ip_limit (network, per_minute, burst, until)
-      values (network(${cidr}::inet), ${limit.perMinute}, ${limit.burst}, ${limit.until}::timestamptz)
-      on conflict (network) do update
-        set per_minute = excluded.per_minute, burst = excluded.burst, until = excluded.until
-      returning network::text as network`);
+      with raised as (
+        insert into ip_limit (network, per_minute, burst, until)
+        values (network(${cidr}::inet), ${limit.perMinute}, ${limit.burst}, ${limit.until}::timestamptz)
+        on conflict (network) do update
+          set per_minute = excluded.per_minute, burst = excluded.burst, until = excluded.until
+        returning *
+      )
+      select
+        r.network::text as network,
+        note_audit(
+          'ctl ' || current_user, 'ip.limit', r.network::text,
+          json_build_object('per_minute', r.per_minute, 'burst', r.burst, 'until', r.until)
+        )
+      from raised as r`);
   return row?.network ?? cidr;
 }
 
-/** Ends a network's raised limit and returns the network, or `null` when there was none. */
+/** Ends a network's raised limit, notes it, and returns the network, or `null` when there was none. */
 export async function clearNetwork(pool: Pool, cidr: string): Promise<string | null> {
   const [row] = await pool.run(adminDeadlineMs, (sql) =>
     sql<{ network: string }[]>`
-      delete from ip_limit where network = network(${cidr}::inet) returning network::text as network`);
+      with cleared as (delete from ip_limit where network = network(${cidr}::inet) returning network)
+      select c.network::text as network, note_audit('ctl ' || current_user, 'ip.clear', c.network::text)
+      from cleared as c`);
   return row?.network ?? null;
 }
 

@@ -18,16 +18,20 @@ export interface Tenant {
   readonly createdAt: string;
 }
 
-/** Adds a tenant; `false` when the slug is taken. */
+/** Adds a tenant, and notes it; `false` when the slug is taken. */
 export async function addTenant(
   pool: Pool,
   tenant: { readonly slug: string; readonly name: string; readonly sandbox: boolean },
 ): Promise<boolean> {
   const rows = await pool.run(adminDeadlineMs, (sql) =>
     sql`
-      insert into tenant (slug, name, sandbox) values (${tenant.slug}, ${tenant.name}, ${tenant.sandbox})
-      on conflict (slug) do nothing
-      returning id`);
+      with added as (
+        insert into tenant (slug, name, sandbox) values (${tenant.slug}, ${tenant.name}, ${tenant.sandbox})
+        on conflict (slug) do nothing
+        returning slug, sandbox
+      )
+      select note_audit('ctl ' || current_user, 'tenant.add', a.slug, json_build_object('sandbox', a.sandbox))
+      from added as a`);
   return rows.length === 1;
 }
 
