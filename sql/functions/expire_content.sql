@@ -12,6 +12,9 @@ language plpgsql
 set enable_seqscan = off
 set enable_hashjoin = off
 set enable_mergejoin = off
+-- A key's events along its index, and never all that are due to sort them.
+set enable_bitmapscan = off
+set enable_sort = off
 set jit = off
 as $$
 #variable_conflict use_column
