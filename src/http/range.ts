@@ -27,8 +27,8 @@ export function parseRange(header: string | undefined): RangeRequest | null {
   const [, list] = /^bytes=(.*)$/i.exec(header ?? "") ?? [];
   if (list === undefined) return null;
   // A list may have empty members.
-  const [range, ...others] = list.split(",").map(trim).filter((member) => member !== "");
-  const [, first, last] = /^(\d*)-(\d*)$/.exec(range ?? "") ?? [];
+  const [range, ...others] = list.split(",").filter((member) => !/^[ \t]*$/.test(member));
+  const [, first, last] = /^[ \t]*(\d*)-(\d*)[ \t]*$/.exec(range ?? "") ?? [];
   if (others.length > 0 || first === undefined || last === undefined) return null;
   if (first === "") return last === "" ? null : { kind: "suffix", length: Number(last) };
   const open = { kind: "from", first: Number(first), last: last === "" ? Infinity : Number(last) } as const;
@@ -43,8 +43,4 @@ export function rangeWithin(request: RangeRequest, size: number): ByteRange | nu
   }
   const { first, last } = request;
   return first < size ? { start: first, end: Math.min(size, last + 1) } : null;
-}
-
-function trim(text: string): string {
-  return text.replace(/^[ \t]+|[ \t]+$/g, "");
 }
