@@ -10,7 +10,7 @@ import { bodyText, digest128 } from "../gate/content.ts";
 import { type IdempotencyKey, readIdempotencyKey } from "../gate/idempotency_key.ts";
 import { KeyHolder } from "../gate/key_holder.ts";
 import { dedupe, gatedPost, type GateParts } from "../gate/post.ts";
-import type { HolderBudget, Verdict } from "../gate/rate.ts";
+import type { Holder, HolderBudget, Verdict } from "../gate/rate.ts";
 import type { Exchange, Handler, Reply } from "../http/exchange.ts";
 import type { Entry, SubmissionPart } from "../store/accept.ts";
 import type { Committer } from "../store/committer.ts";
@@ -63,7 +63,7 @@ async function answerKeyHolder(
     return await refuseHolder(parts, holder, { requestId, headers: ip.headers, code: "tenant_mismatch" });
   }
 
-  const budget = parts.tenantBudget.spend({ ...key, id: key.tenantId }, ip, parts.nowMs());
+  const budget = parts.tenantBudget.spend(budgetHolder(key), ip, parts.nowMs());
   const context = { requestId, headers: budget.headers };
   if (!budget.allowed) {
     if (await holder.isRevokedBeforeLimit()) return refuse("unauthorized", context);
@@ -101,6 +101,16 @@ async function answerKeyHolder(
   const { kind, eventId, receivedAt } = outcome;
   parts.totals.used(key.id, receivedAt);
   return acknowledge(kind, { submissionId: eventId, receivedAt }, budget.headers);
+}
+
+/**
+ * Who shares a budget: all keys of the tenant but those with a raised limit, which have one of their own each.
+ *
+ * Chosen: one bucket at two rates in turn would be no limit, because each request at the lower rate forgives what is
+ * owed beyond its burst; and an agreed backfill leaves the tenant's websites theirs.
+ */
+function budgetHolder({ id, tenantId, raisedRate }: ApiKey): Holder {
+  return { id: raisedRate === null ? tenantId : `key ${id}`, raisedRate };
 }
 
 /** Counts a refusal by field, or as one that concerns none, and answers it; 401 when the key has been revoked. */

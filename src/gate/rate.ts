@@ -49,7 +49,7 @@ export class IpBudget {
 
 /** Who holds a key, as the budget counts: the intake's by key, the forms' by tenant. */
 export interface Holder {
-  readonly id: number;
+  readonly id: number | string;
   /** A raised limit that is in force, or `null` for the published one. */
   readonly raisedRate: Rate | null;
 }
