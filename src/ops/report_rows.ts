@@ -170,7 +170,7 @@ const gapFactor = 1.5;
  * Chosen: the longest gap of four weeks has the weekends and nights of a source in it, so that it takes a silence
  * beyond them; a source that has never had an event, and a sandbox tenant's, has nothing to fall silent from.
  */
-function sourceRows({ sources, now }: ReportData): SourceRow[] {
+export function sourceRows({ sources, now }: Pick<ReportData, "now" | "sources">): SourceRow[] {
   const groups = Map.groupBy(sources.filter(({ isSandbox }) => !isSandbox), nameOf);
   return [...groups.values()].filter((keys) => keys.some(({ isActive }) => isActive)).map((keys) => {
     const { tenant, source, kind } = keys[0] as ReportSource;

@@ -11,7 +11,9 @@ import {
   readStandings,
   type TenantStanding,
 } from "../../store/console_pages.ts";
+import { readStanding } from "../../store/report.ts";
 import { Unavailable } from "../../store/sql.ts";
+import { sourceRows } from "../report_rows.ts";
 import type { Context } from "./context.ts";
 import { history } from "./history.ts";
 import { type Page, table } from "./layout.ts";
@@ -69,13 +71,14 @@ async function readAll(
   range: RangeName,
 ): Promise<{ readonly store: StoreFacts; readonly history: Markup } | null> {
   try {
-    const [standings, oldest, held, past] = await Promise.all([
+    const [standings, oldest, held, standing, past] = await Promise.all([
       readStandings(pool),
       readOldestWaiting(pool),
       countHeld(pool, null),
+      readStanding(pool),
       history(pool, { range: ranges[range], nowMs }),
     ]);
-    return { store: { standings, oldest, held }, history: past };
+    return { store: { standings, oldest, held, sources: sourceRows(standing) }, history: past };
   } catch (error) {
     if (error instanceof Unavailable) return null;
     throw error;
@@ -118,7 +121,7 @@ ${tile("Waiting", count(pending), { small: "events not delivered yet" })}
 ${
     tile("Oldest waiting", oldest === null ? "–" : relative(oldest.receivedAt, nowMs).replace(" ago", ""), {
       small: oldest === null
-        ? "nothing waits for its delivery"
+        ? pending === 0 ? "nothing waits for its delivery" : "nothing waits that has a route"
         : markup`<a href="/leads/${oldest.eventId}">${oldest.tenant}</a>`,
     })
   }

@@ -6,6 +6,8 @@
 
 import { type Markup, markup } from "../../http/markup.ts";
 import type { Bounded, OldestWaiting, TenantStanding } from "../../store/console_pages.ts";
+import type { SourceRow } from "../report_rows.ts";
+import { queryOf } from "./query.ts";
 import { count, counted, shown, span } from "./text.ts";
 
 /** Something that needs a person. */
@@ -29,12 +31,15 @@ export interface StoreFacts {
   readonly standings: readonly TenantStanding[];
   readonly oldest: OldestWaiting | null;
   readonly held: Bounded;
+  /** As the report has them. */
+  readonly sources: readonly SourceRow[];
 }
 
 // A delivery takes a second; one that is refused is tried five times within ten minutes.
 const oldWarnSeconds = 10 * 60;
 const oldBadSeconds = 60 * 60;
 const tenantsNamed = 5;
+const sourcesNamed = 5;
 
 /** What is wrong, the worst first; empty when all is well. `store` is `null` when it does not answer. */
 export function problemsOf(
@@ -83,7 +88,7 @@ ${counted(facts.pending, "event")} wait.`,
   if (facts.isDraining) yield { tone: "warn", text: markup`This process is stopping.` };
 }
 
-function* storeProblems({ standings, oldest }: StoreFacts, nowMs: number): Generator<Problem> {
+function* storeProblems({ standings, oldest, sources }: StoreFacts, nowMs: number): Generator<Problem> {
   const seconds = oldest === null ? 0 : (nowMs - Date.parse(oldest.receivedAt)) / 1_000;
   if (oldest !== null && seconds > oldWarnSeconds) {
     yield {
@@ -107,6 +112,28 @@ function* storeProblems({ standings, oldest }: StoreFacts, nowMs: number): Gener
         stuck.length > tenantsNamed && `, and ${count(stuck.length - tenantsNamed)} more`
       }. <code>ctl tenant route TENANT …</code>
 sends them at once.`,
+    };
+  }
+  const silent = sources.filter((source) => source.silent);
+  if (silent.length > 0) {
+    yield {
+      tone: "warn",
+      text: markup`<strong>${counted(silent.length, "source")} ${
+        silent.length === 1 ? "has" : "have"
+      } gone silent</strong>: ${
+        silent.slice(0, sourcesNamed).map((one, index) =>
+          markup`${index > 0 && ", "}<a href="/leads${
+            queryOf({ tenant: one.tenant, source: one.source, kind: one.kind })
+          }">${one.tenant} ${shown(one.source)}</a>${
+            one.last_accepted_at !== null &&
+            markup` (${span((nowMs - Date.parse(one.last_accepted_at)) / 1_000)})`
+          }`
+        )
+      }${
+        silent.length > sourcesNamed && `, and ${count(silent.length - sourcesNamed)} more`
+      }. That is far longer than
+any of them let pass before: ask whether it still posts, and look under <a href="/keys">keys</a>. A key that is revoked
+ends this.`,
     };
   }
 }

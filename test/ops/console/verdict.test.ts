@@ -5,7 +5,7 @@ import { problemsOf, type ProcessFacts, type StoreFacts } from "../../../src/ops
 const nowMs = Date.parse("2026-11-21T02:00:00Z");
 const well: ProcessFacts = { writable: true, pending: 0, dead: 0, breaker: "closed", isDraining: false };
 const nothing = { count: 0, isMore: false };
-const quiet: StoreFacts = { standings: [], oldest: null, held: nothing };
+const quiet: StoreFacts = { standings: [], oldest: null, held: nothing, sources: [] };
 const told = (process: Partial<ProcessFacts>, store: Partial<StoreFacts> | null = {}) =>
   problemsOf({ ...well, ...process }, { store: store === null ? null : { ...quiet, ...store }, nowMs })
     .map(({ tone, text }) => `${tone}: ${text.text.replaceAll(/<[^>]*>/g, "").replaceAll(/\s+/g, " ")}`);
@@ -62,4 +62,25 @@ test("a live tenant without a route is told when something of it waits", () => {
 
 test("without the store, what the process knows is told all the same", () => {
   assert.deepEqual(told({ isDraining: true }, null).length, 1);
+});
+
+test("sources that have gone silent are told with how long, and the first of many by name", () => {
+  const source = (name: string, silent: boolean) => ({
+    tenant: "acme",
+    source: name,
+    kind: "lead" as const,
+    last_accepted_at: new Date(nowMs - 72 * 3_600_000).toISOString(),
+    silent_after_hours: 24,
+    silent,
+  });
+  assert.deepEqual(told({}, { sources: [source("web", false)] }), []);
+  assert.match(
+    told({}, { sources: [source("web", false), source("phone", true)] })[0] ?? "",
+    /^warn: 1 source has gone silent: acme phone \(3 days\)\./,
+  );
+  const many = ["a", "b", "c", "d", "e", "f", "g"].map((name) => source(name, true));
+  assert.match(
+    told({}, { sources: many })[0] ?? "",
+    /^warn: 7 sources have gone silent: .*acme e .*, and 2 more\./,
+  );
 });
