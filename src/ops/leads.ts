@@ -70,7 +70,6 @@ export function readFilter(parameters: Parameters): SearchFilter {
   const since = parameters.time("since");
   const until = parameters.time("until");
   requireSpan(since, until);
-  const email = line(parameters, "email", fields.email.lengthMax);
   return {
     tenant: parameters.text("tenant"),
     source: parameters.text("source"),
@@ -80,7 +79,7 @@ export function readFilter(parameters: Parameters): SearchFilter {
     since,
     until,
     phones: phones(parameters),
-    email: email === null ? null : email.toLowerCase(),
+    emails: emails(parameters),
     lastName: line(parameters, "last_name", fields.last_name.lengthMax),
   };
 }
@@ -94,6 +93,15 @@ function line(parameters: Parameters, name: string, lengthMax: number): string |
     throw new InvalidParameter(name, `It has 1 to ${lengthMax} characters`);
   }
   return text;
+}
+
+/**
+ * What an address may be stored as: in lower case, and where it holds a space, with the plus sign that was not escaped
+ * and arrives as one. An address has no space; what is none may have.
+ */
+function emails(parameters: Parameters): string[] {
+  const sent = line(parameters, "email", fields.email.lengthMax)?.toLowerCase();
+  return sent === undefined ? [] : [...new Set([sent, sent.replaceAll(" ", "+")])];
 }
 
 /** What a number may be stored as: E.164, and as it was sent where the lead's country spoke against that. */

@@ -31,8 +31,8 @@ export interface SearchFilter {
   readonly until: string | null;
   /** Any of these, exactly as they are stored; empty: any. */
   readonly phones: readonly string[];
-  /** In any case. */
-  readonly email: string | null;
+  /** Any of these, in any case; empty: any. */
+  readonly emails: readonly string[];
   /** How the last name begins, in any case. */
   readonly lastName: string | null;
 }
@@ -47,7 +47,7 @@ export const anyEvent: SearchFilter = {
   since: null,
   until: null,
   phones: [],
-  email: null,
+  emails: [],
   lastName: null,
 };
 

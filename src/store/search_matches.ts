@@ -23,7 +23,7 @@ export interface Filters extends SearchFilter {
 }
 
 /** A filter, by the name of what it looks at. */
-export type FilterName = "keys" | "flag" | "phones" | "email" | "lastName" | "state";
+export type FilterName = "keys" | "flag" | "phones" | "emails" | "lastName" | "state";
 
 /** A partial index serves what has its predicate word for word, not a parameter. The names are our own. */
 export const hasFlag = (sql: Sql, flag: Flag) => sql.unsafe(`e.flags @> '{${flag}}'`) as unknown as Fragment;
@@ -53,7 +53,7 @@ export function matches(sql: Sql, filters: Filters, served: FilterName | null): 
   const want = (name: FilterName, condition: () => Fragment) => {
     if (served !== name) wanted.push(condition());
   };
-  const { keyIds, flag, phones, email, lastName, state } = filters;
+  const { keyIds, flag, phones, lastName, state } = filters;
   if (keyIds !== null) want("keys", () => sql`e.key_id = any (${[...keyIds]}::int[])`);
   if (flag !== null) want("flag", () => hasFlag(sql, flag));
   if (phones.length > 0) {
@@ -63,9 +63,12 @@ export function matches(sql: Sql, filters: Filters, served: FilterName | null): 
         ofPerson(sql, sql`(e.lead ->> 'phone') = any (${[...phones]})`, sql`s.phone = any (${[...phones]})`),
     );
   }
-  if (email !== null) {
-    const folded = email.toLowerCase();
-    want("email", () => ofPerson(sql, sql`(e.lead ->> 'email') = ${folded}`, sql`s.email = ${folded}`));
+  const emails = filters.emails.map((email) => email.toLowerCase());
+  if (emails.length > 0) {
+    want(
+      "emails",
+      () => ofPerson(sql, sql`(e.lead ->> 'email') = any (${emails})`, sql`s.email = any (${emails})`),
+    );
   }
   if (lastName !== null) {
     want("lastName", () => {

@@ -44,10 +44,10 @@ const newest = (sql: Sql, perStream: number) => sql`order by e.event_id desc lim
 
 /** The ways that the filters leave open, the best ones first as far as that can be said beforehand. */
 export function waysOf(filters: Filters, keysMax: number): readonly Way[] {
-  const { phones, email, lastName, state, flag, keyIds, tenantId } = filters;
+  const { phones, emails, lastName, state, flag, keyIds, tenantId } = filters;
   const ways: Way[] = [];
   if (phones.length > 0) ways.push(contactWay("phones", phones));
-  if (email !== null) ways.push(contactWay("email", [email.toLowerCase()]));
+  if (emails.length > 0) ways.push(contactWay("emails", emails.map((email) => email.toLowerCase())));
   if (state === "held" || state === "dead") ways.push(stateWay(state, tenantId));
   if (lastName !== null) ways.push(lastNameWay(lastName));
   if (state === "pending" || state === "sending") ways.push(stateWay(state, tenantId));
@@ -136,7 +136,7 @@ function stateIs(sql: Sql, state: "pending" | "sending" | "held" | "dead"): Frag
 }
 
 /** Exact phone numbers or addresses, of leads and of submissions. */
-function contactWay(serves: "phones" | "email", values: readonly string[]): Way {
+function contactWay(serves: "phones" | "emails", values: readonly string[]): Way {
   return blockWay(serves, (sql) => {
     const ofLead = serves === "phones" ? sql`(e.lead ->> 'phone')` : sql`(e.lead ->> 'email')`;
     const ofSubmission = serves === "phones" ? sql`e.phone` : sql`e.email`;

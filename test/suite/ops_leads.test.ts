@@ -250,6 +250,13 @@ test("HEAD answers as GET without a body; other methods are 405 and change nothi
   }
 });
 
+test("an address is found whether its plus sign was escaped or not", async () => {
+  const key = await world.issue();
+  const id = await accepted(key, lead({ email: "Rare+Roof@Example.org" }));
+  assert.deepEqual(await found("?email=rare%2Broof@example.org"), [id]);
+  assert.deepEqual(await found("?email=rare+roof@example.org"), [id]);
+});
+
 test("neither what was searched nor what was found gets into the log", async () => {
   const key = await world.issue();
   await accepted(key, lead({ email: "q9secret@example.org" }));
