@@ -7,7 +7,7 @@
 import type { Exchange, Handler, Reply } from "../http/exchange.ts";
 import { Router } from "../http/router.ts";
 import type { ConsoleParts } from "./console/context.ts";
-import { addConsole } from "./console/router.ts";
+import { addConsole, consoleNotFound } from "./console/router.ts";
 import { Unavailable } from "../store/sql.ts";
 import type { Pool } from "../store/sql.ts";
 import { leadsHandler } from "./leads.ts";
@@ -30,7 +30,8 @@ export interface OpsParts {
 /** The surface's routes. Source: SPEC, Surfaces; DECISIONS, Forms. */
 export function opsRouter(parts: OpsParts): Router {
   const router = new Router({
-    notFound: ({ requestId }) => refuseOps("not_found", requestId),
+    notFound: (exchange) =>
+      consoleNotFound(exchange, parts.console) ?? refuseOps("not_found", exchange.requestId),
     methodNotAllowed: ({ requestId }) => refuseOps("method_not_allowed", requestId),
   })
     .get("/v1/leads", answered(leadsHandler(parts.pool)))

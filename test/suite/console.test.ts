@@ -133,6 +133,28 @@ test("no public listener has a page of the console, and the ops listener only un
   assert.equal((await stage.get("/dead", { Host: "rebound.example" })).status, 421);
 });
 
+test("an address that there is not is a page for a browser, and JSON for a program", async () => {
+  for (
+    const path of [
+      "/led",
+      "/leads/",
+      "/v1",
+      "/dead/replay/all",
+      "/favicon.ico",
+      `/${encodeURIComponent(hostile)}`,
+    ]
+  ) {
+    const page = await stage.get(path, { Accept: "text/html,application/xhtml+xml;q=0.9,*/*;q=0.8" });
+    assert.deepEqual([page.status, page.headers["content-type"]], [404, "text/html; charset=utf-8"], path);
+    assert.match(page.text, /<h1>There is no such page<\/h1>/);
+    assert.doesNotMatch(page.text, /alert/);
+    for (const accept of ["*/*", "application/json", "text/html-not"]) {
+      const { status, json } = await stage.get(path, { Accept: accept });
+      assert.deepEqual([status, json.error], [404, "not_found"], `${path} ${accept}`);
+    }
+  }
+});
+
 test("ids that nothing has are a page of status 404", async () => {
   for (
     const path of [

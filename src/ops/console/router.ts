@@ -58,6 +58,24 @@ export function addConsole(router: Router, parts: ConsoleParts): void {
 }
 
 /**
+ * The page for an address that there is not, for who asks for pages: a browser; `null` for a program. The address is not
+ * repeated.
+ */
+export function consoleNotFound(exchange: Exchange, parts: ConsoleParts): Reply | null {
+  const accepted = exchange.header("accept")?.toLowerCase().split(",") ?? [];
+  if (!accepted.some((type) => type.split(";")[0]?.trim() === "text/html")) return null;
+  return render({
+    status: 404,
+    title: "There is no such page",
+    section: null,
+    body: markup`<h1>There is no such page</h1>
+<p>The address may be mistyped. What there is stands above; an event is found by its id under
+<a href="/leads">Leads</a>.</p>
+<p><a href="/">To the overview</a></p>`,
+  }, { now: parts.now(), dead: parts.health().dead, message: null });
+}
+
+/**
  * The page for a fault that nobody foresaw, which the edge has logged; `null` when the request was not for a page of the
  * console.
  */
