@@ -47,8 +47,10 @@ begin
       not exists (select from outbox as o where o.event_id >= v_from and o.event_id < v_to)
         and not exists (select from dead_letter as d where d.event_id >= v_from and d.event_id < v_to)
         and not exists (
-          select from submission as s
+          -- A held one that has lost its content is never released.
+          select from submission as s join event as e on e.event_id = s.event_id
           where s.event_id >= v_from and s.event_id < v_to and s.verdict <> 'clean' and s.released_at is null
+            and e.removed_at is null
         )
     )
     on conflict (hour) do update set rolled_at = excluded.rolled_at, is_final = excluded.is_final;

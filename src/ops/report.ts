@@ -16,6 +16,7 @@ import { type Report, type ReportRow, reportRows, type SourceRow } from "./repor
 const dayMs = 86_400_000;
 const daysDefault = 7;
 const daysMax = 92;
+const yearsEndMs = Date.UTC(9999, 11, 31);
 
 /** What the handler works with. */
 export interface ReportParts {
@@ -59,6 +60,8 @@ function readDays(parameters: Parameters, now: Date): Days {
   const endMs = until === null ? dayOf(now.getTime()) + dayMs : dayOf(Date.parse(until) + dayMs - 1);
   const startMs = since === null ? endMs - daysDefault * dayMs : dayOf(Date.parse(since));
   if (startMs >= endMs) throw new InvalidParameter("since", "It is in the future");
+  // ISO 8601 writes what comes later with a sign and more digits, which is no time to the database.
+  if (endMs > yearsEndMs) throw new InvalidParameter("until", "It is before the year 10000");
   if (endMs - startMs > daysMax * dayMs) {
     throw new InvalidParameter(since === null ? "until" : "since", `A report has ${daysMax} days at most`);
   }

@@ -78,8 +78,8 @@ const termsMax = 20;
  */
 export async function readReport(pool: Pool, span: ReportSpan): Promise<ReportData> {
   const [clock, sources, figures, duplicates, collisions, refusals, unknownAreas] = await Promise.all([
-    pool.run(deadlineMs, (sql) => sql<{ now: string }[]>`select ${isoOf(sql, sql`service_clock()`)} as now`),
-    readSources(pool, span),
+    readClock(pool),
+    readSources(pool, span.tenant),
     readFigures(pool, span),
     pool.run(deadlineMs, (sql) =>
       sql<DayCount[]>`
@@ -101,7 +101,7 @@ export async function readReport(pool: Pool, span: ReportSpan): Promise<ReportDa
         order by count desc, field, reason`),
     readUnknownAreas(pool, span),
   ]);
-  return { now: clock[0]?.now ?? "", sources, figures, duplicates, collisions, refusals, unknownAreas };
+  return { now: clock, sources, figures, duplicates, collisions, refusals, unknownAreas };
 }
 
 type Sql = Parameters<Parameters<Pool["run"]>[1]>[0];
@@ -115,7 +115,25 @@ const ofTenant = (sql: Sql, tenant: string | null): Part =>
     ? sql``
     : sql`and key_id in (select k.id from api_key as k join tenant as t on t.id = k.tenant_id where t.slug = ${tenant})`;
 
-async function readSources(pool: Pool, { tenant }: ReportSpan): Promise<ReportSource[]> {
+/**
+ * The sources alone, which tell who has gone silent.
+ *
+ * @throws {Unavailable} when the store is away or takes too long
+ */
+export async function readStanding(pool: Pool): Promise<Pick<ReportData, "now" | "sources">> {
+  const [now, sources] = await Promise.all([readClock(pool), readSources(pool, null)]);
+  return { now, sources };
+}
+
+async function readClock(pool: Pool): Promise<string> {
+  const [row] = await pool.run(
+    deadlineMs,
+    (sql) => sql<{ now: string }[]>`select ${isoOf(sql, sql`service_clock()`)} as now`,
+  );
+  return row?.now ?? "";
+}
+
+async function readSources(pool: Pool, tenant: string | null): Promise<ReportSource[]> {
   return await pool.run(deadlineMs, (sql) =>
     sql<ReportSource[]>`
       select
@@ -151,7 +169,7 @@ async function readFigures(pool: Pool, { since, until, tenant }: ReportSpan): Pr
         from ${table} as w join event as e on e.event_id = w.event_id
         where w.event_id >= (select first from bounds) and w.event_id < (select last from bounds) and ${condition}
         group by 1, 2`;
-    const idAt = (time: string) =>
+    const idAt = (time: string | Part) =>
       sql`lpad(to_hex((extract(epoch from ${time}::timestamptz) * 1000000)::bigint), 14, '0')`;
     return sql<DayFigures[]>`
       with bounds as (select ${idAt(since)} collate "C" as first, ${idAt(until)} collate "C" as last),
@@ -184,6 +202,14 @@ async function readFigures(pool: Pool, { since, until, tenant }: ReportSpan): Pr
         sql`w.verdict <> 'clean' and w.released_at is null and e.removed_at is null`,
       )
     }
+          -- Neither delivered nor waiting; asked only where the delivered ones are not counted themselves.
+          union all
+          select h.hour, e.key_id, 'removed', count(*)
+          from hours as h join event as e
+            on e.event_id >= ${idAt(sql`h.hour`)} and e.event_id < ${idAt(sql`(h.hour + interval '1 hour')`)}
+          where not h.is_exact and e.removed_at is not null
+            and not exists (select from attempt as a where a.event_id = e.event_id and a.outcome = 'delivered')
+          group by 1, 2
         ) as w where true ${ofTenant(sql, tenant)}
       ),
       waits as (

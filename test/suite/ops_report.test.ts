@@ -158,6 +158,56 @@ test("an erasure takes nothing from the counts, nor from the spend", async () =>
   assert.deepEqual([after.accepted, after.spend_cents, after.delivered, after.pending], [1, 300, 0, 0]);
 });
 
+test("what was erased before its delivery counts as accepted, and never as delivered", async () => {
+  const tenant = await world.tenant();
+  const web = await world.issue({ tenant, label: "web" });
+  const site = await world.issue({ tenant, label: "site", surface: "forms" });
+  await storedAt(web, [3.1, 3.2, 3.3].map((hours) => hoursAgo(24 * 2 + hours)));
+  await storedAt(site, [3.1, 3.2].map((hours) => hoursAgo(24 * 2 + hours)));
+  await world.sql`update event set kind = 'form' where key_id = ${site.id}`;
+  await world.sql`
+    insert into submission (event_id, tenant_id, form_id, verdict, score, reasons)
+    select event_id, tenant_id, 1, 'spam', 9, '{}' from event where key_id = ${site.id}`;
+  await world.sql`
+    insert into outbox (event_id, tenant_id, due_at)
+    select event_id, tenant_id, now() + interval '1 day' from event where key_id = ${web.id}`;
+  await rollUp();
+  const [lost, spam] = await Promise.all([web, site].map(async ({ id }) => {
+    const [row] = await world.sql<
+      { id: string }[]
+    >`select min(event_id) as id from event where key_id = ${id}`;
+    return row?.id as string;
+  }));
+  const figures = async () => {
+    const { json } = await reportOf(`?tenant=${tenant.slug}`);
+    return ["web", "site"].map((name) =>
+      json.rows.filter(({ source }: { source: string }) => source === name)
+        .reduce(
+          (sum: number[], row: Record<string, number>) =>
+            ["accepted", "delivered", "pending", "held"].map((one, at) => (sum[at] ?? 0) + (row[one] ?? 0)),
+          [0, 0, 0, 0],
+        )
+    );
+  };
+  assert.deepEqual(await figures(), [[3, 0, 3, 0], [2, 0, 0, 2]]);
+  for (const id of [lost, spam]) await world.sql`select erase_event(${id as string}, null, '{}', null, null)`;
+  const expected = [[3, 0, 2, 0], [2, 0, 0, 1]];
+  assert.deepEqual(await figures(), expected, "of an hour that was rolled up before");
+  await world.sql`update hour_rolled set rolled_at = rolled_at - interval '10 days'`;
+  await rollUp();
+  assert.deepEqual(await figures(), expected, "rolled up again");
+  // Nothing can be released of an hour whose held ones have no content: it is final.
+  await world
+    .sql`select erase_event(event_id, null, '{}', null, null) from event where tenant_id = ${tenant.id}`;
+  await world.sql`update hour_rolled set rolled_at = rolled_at - interval '10 days' where not is_final`;
+  await rollUp();
+  const [row] = await world.sql<{ final: boolean }[]>`
+    select bool_and(r.is_final) as final from hour_rolled as r join hour_total as t using (hour)
+    where t.key_id in (${web.id}, ${site.id})`;
+  assert.equal(row?.final, true);
+  assert.deepEqual(await figures(), [[3, 0, 0, 0], [2, 0, 0, 0]]);
+});
+
 test("a source that has gone silent is marked, with or without a row; one that never spoke or is revoked is not", async () => {
   const tenant = await world.tenant();
   const issue = (label: string) => world.issue({ tenant, label });
@@ -189,6 +239,11 @@ test("a source that has gone silent is marked, with or without a row; one that n
   const lines = csv.text.split("\r\n").filter((line) => line.includes(",silent,lead,"));
   assert.equal(lines.length, 1);
   assert.match(String(lines[0]), /^,tenant-\d+,silent,lead,,.*Z,silent$/);
+  // The console's first page tells the same.
+  const { text } = await get(`${server.urls.ops}/`, { localAddress });
+  const [told = ""] = /<li><strong>\d+ sources? ha\w+ gone silent.*?<\/li>/s.exec(text) ?? [];
+  assert.ok(told.includes(`tenant=${tenant.slug}&amp;source=silent&amp;kind=lead">`), told);
+  assert.doesNotMatch(told, /source=(lively|never|weekly|revoked)/);
 });
 
 test("parameters that a report does not take, or too many days, are 400 and named", async () => {
@@ -198,6 +253,7 @@ test("parameters that a report does not take, or too many days, are 400 and name
     ["since=2026-01-01&until=2026-04-04", "since"],
     ["until=2020-01-01&since=2020-01-02", "until"],
     ["since=2999-01-01", "since"],
+    ["since=9999-12-01&until=9999-12-31T12:00", "until"],
     ["tenant=a&tenant=b", "tenant"],
   ];
   for (const [query, parameter] of cases) {
