@@ -128,7 +128,9 @@ function person(pattern: string, contact: Contact): Person {
       if (ownFields(parsed).some(contact.isInField)) return "theirs";
       // The texts as they are, too: of a member that came twice, JSON.parse knows the last.
       const texted = [...values, ...names, ...bodies, ...(idempotencyKey === null ? [] : [idempotencyKey])];
-      return texted.some(contact.isIn) ? "mention" : "none";
+      return texted.some((text) => contact.isIn(text) || contact.isIn(unescapedUrl(text)))
+        ? "mention"
+        : "none";
     },
   };
 }
@@ -166,6 +168,17 @@ function collect(value: unknown, values: string[], names: string[]): void {
   }
 }
 
+/**
+ * With the characters of ASCII that an address of the web has escaped, also twice: a form's `page_url` may hold
+ * `?email=jane%40example.com`.
+ */
+function unescapedUrl(text: string): string {
+  return text.replace(
+    /%(?:25)*([2-7][0-9a-f])/gi,
+    (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)),
+  );
+}
+
 function escaped(text: string): string {
   return text.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&");
 }
@@ -180,7 +193,11 @@ function emailPattern(email: string): string {
     if (/[a-z]/.test(char)) return `[${char}${char.toUpperCase()}${foldingTo(char)}]`;
     if (/[0-9]/.test(char)) return char;
     // Lower and upper case may have other lengths.
-    return /[!-~]/.test(char) ? escaped(char) : "[^!-~]*";
+    if (!/[!-~]/.test(char)) return "[^!-~]*";
+    const hex = [...char.charCodeAt(0).toString(16)].map((digit) => `[${digit}${digit.toUpperCase()}]`).join(
+      "",
+    );
+    return `(${escaped(char)}|%(25)*${hex})`;
   });
   const escape = /^[\x21-\x7e]*$/.test(email) ? asciiEscape : anyEscape;
   return `${letters.join("")}|${escape}`;
@@ -193,7 +210,7 @@ function foldingTo(letter: string): string {
 }
 
 function phonePattern(digits: string): string {
-  const gap = "([^0-9A-Za-z]|\\\\[bfnrt])*";
+  const gap = "(%(25)*2[089BbDdEeFf]|[^0-9A-Za-z]|\\\\[bfnrt])*";
   return `${[...digits].join(gap)}|[${foreignDigits()}]|${anyEscape}`;
 }
 

@@ -60,6 +60,25 @@ test("a text that only holds the address is a mention", () => {
   ]);
 });
 
+test("an address or a number is a mention inside an escaped address of the web, too", () => {
+  const page = (query: string) => ({ raw: json({ page_url: `https://shop.example/thanks?${query}` }) });
+  all(jane, "mention", [
+    ["escaped", page("email=jane.doe%2Bweb%40example.com&utm_source=mail")],
+    ["in small letters", page("email=JANE.DOE%2bweb%40example.com")],
+    ["only the @", page("email=jane.doe+web%40example.com")],
+    [
+      "an address within it",
+      page("next=https%3A%2F%2Fshop.example%2F%3Femail%3Djane.doe%252Bweb%2540example.com"),
+    ],
+  ]);
+  all(jane, "none", [["a longer name", page("email=mary%2Djane.doe%2Bweb%40example.com")]]);
+  all(dialled, "mention", [
+    ["digits", page("tel=4158675309")],
+    ["escaped", page("tel=%2B1%20%28415%29%20867-5309")],
+    ["escaped twice", page("tel=%252B1%2520415%2520867%252D5309")],
+  ]);
+});
+
 test("another address is nobody's mention, however much of it is the same", () => {
   all(digit, "theirs", [["a digit", { raw: json({ email: "J4NE@example.com" }) }]]);
   all(jane, "none", [
