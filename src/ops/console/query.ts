@@ -24,7 +24,8 @@ export class Query {
   text(name: string): string | null {
     const values = this.#values.get(name) ?? [];
     if (values.length > 1) throw malformed(markup`<code>${name}</code> is there more than once.`);
-    const value = values[0]?.trim() ?? "";
+    // As the envelope is trimmed: a byte-order mark is no white space there, and a term may begin with one.
+    const value = values[0]?.replace(/^\p{White_Space}+|\p{White_Space}+$/gu, "") ?? "";
     return value === "" ? null : value;
   }
 

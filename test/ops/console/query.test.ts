@@ -15,6 +15,12 @@ test("values are decoded, trimmed, and absent when blank", () => {
   assert.throws(() => query.text("c"), refused);
 });
 
+test("a byte-order mark at an end stays, because a term may begin with one", () => {
+  const query = parseQuery("a=%EF%BB%BFsauna&b=%C2%A0%C2%85sauna%E3%80%80", ["a", "b"]);
+  assert.equal(query.text("a"), "\ufeffsauna");
+  assert.equal(query.text("b"), "sauna");
+});
+
 test("what is unknown, malformed, too long or too much is refused", () => {
   const many = Array.from({ length: 1_001 }, () => "a=1").join("&");
   for (
