@@ -158,15 +158,20 @@ export async function readSurroundings(pool: Pool, eventId: string): Promise<Eve
   };
 }
 
-/** How many submissions are held, of one tenant or of all, counted up to a bound. */
+/**
+ * How many submissions are held, of one tenant or of all, counted up to a bound. One that was erased or has expired is
+ * held no more; only the newest are looked at, because those of them that have expired are the oldest.
+ */
 export async function countHeld(pool: Pool, tenantId: number | null): Promise<Bounded> {
   const [row] = await pool.run(adminDeadlineMs, (sql) => {
     const ofTenant = tenantId === null ? sql`` : sql`and s.tenant_id = ${tenantId}`;
     return sql<{ count: number }[]>`
       select count(*)::int from (
-        select from submission as s
-        where s.verdict <> 'clean' and s.released_at is null ${ofTenant} limit ${countedMax + 1}
-      ) as s`;
+        select s.event_id from submission as s
+        where s.verdict <> 'clean' and s.released_at is null ${ofTenant}
+        order by s.event_id desc limit ${countedMax + 1}
+      ) as s
+      where exists (select from event as e where e.event_id = s.event_id and e.removed_at is null offset 0)`;
   });
   return bounded(row?.count ?? 0);
 }

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, before, test } from "node:test";
 import postgres from "postgres";
+import { countHeld } from "../../src/store/console_pages.ts";
 import { listHeld, releaseSubmission } from "../../src/store/held.ts";
 import { Pool } from "../../src/store/sql.ts";
 import { createRole, type TestRole } from "../actions/support/actions_process.ts";
@@ -123,4 +124,20 @@ test("the database refuses forms without a required field and form keys that hav
       insert into form (tenant_id, form_key, required) values (${tenantId}, ${formKey}, ${required})`;
     await assert.rejects(adding, { code: "23514" }, formKey);
   }
+});
+
+test("what was erased is neither listed nor counted as held", async () => {
+  const { tenantId } = forms.other as { tenantId: number };
+  const listed = async () => (await listHeld(pool, { tenantId, limit: 100, before: null })).length;
+  const before = await listed();
+  const [gone] = [await store("spam", "other"), await store("honeypot", "other")];
+  assert.deepEqual([await listed(), await countHeld(pool, tenantId)], [
+    before + 2,
+    { count: before + 2, isMore: false },
+  ]);
+  await admin`select erase_event(${gone as string}, null, '{}', null, null)`;
+  assert.deepEqual([await listed(), await countHeld(pool, tenantId)], [
+    before + 1,
+    { count: before + 1, isMore: false },
+  ]);
 });
