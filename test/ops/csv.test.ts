@@ -14,5 +14,10 @@ test("a text that a spreadsheet would take for a formula gets an apostrophe, in 
   }
   assert.equal(csvText([["\r=1", "\n=1"]]), `"'\r=1","'\n=1"\r\n`);
   assert.equal(csvText([['=cmd|"/c calc"!A1']]), `"'=cmd|""/c calc""!A1"\r\n`);
+  // In countries where a semicolon parts the list.
+  assert.equal(
+    csvText([["x;=1", "moat: 1; @x: 2", "a\t+1", "a; b=1"]]),
+    "x;'=1,moat: 1; '@x: 2,a\t'+1,a; b=1\r\n",
+  );
   assert.equal(csvText([["a=1", "1-2", -1, "José", "😀"]]), "a=1,1-2,-1,José,😀\r\n");
 });

@@ -98,7 +98,7 @@ test("GET /v1/report says of each source's day what came in, what became of it a
   assert.equal(end, "");
   assert.match(String(head), /^day,tenant,source,kind,accepted,/);
   assert.ok(line?.startsWith(`${today()},${key.tenant.slug},'=web,lead,5,2,1,3,`), line);
-  assert.ok(line?.includes("moat: 3; =tower: 1"), line);
+  assert.ok(line?.includes("moat: 3; '=tower: 1"), line);
   assert.equal((await reportOf(`?tenant=${key.tenant.slug}`, { Accept: "text/csv;q=0.9" })).text, csv.text);
   assert.equal(
     (await reportOf(`?tenant=${key.tenant.slug}&format=json`, { Accept: "text/csv" })).json.rows.length,
