@@ -103,6 +103,14 @@ as $$
 declare
   v_gone text[];
 begin
+  -- What an erasure kept aside as another person's, under an event that is gone already.
+  update collision as c set lead = null, extra = null, raw = null, content_digest = null
+  from (
+    select c.id from collision as c join event as e on e.event_id = c.event_id
+    where c.event_id = any (p_event_id) and c.content_digest is not null and e.removed_at is not null
+    order by c.event_id, c.content_digest for no key update of c
+  ) as kept
+  where c.id = kept.id;
   -- Locked before the outbox is looked at: a held submission is released under the same lock. Skipped and not waited
   -- for: accept locks events in another order.
   v_gone := array(

@@ -230,6 +230,33 @@ test("an event that was left waits for the days that are now agreed", async () =
   told.splice(0);
 });
 
+test("another person's collision that an erasure kept aside goes with the days of the tenant, too", async () => {
+  await keep(30);
+  const digest = randomUUID();
+  const event = await delivered(0, { digest });
+  await post({ digest, note: "other" });
+  const aside = async () => {
+    const [row] = await sql`select id, lead is not null as has_lead, raw, content_digest from collision`;
+    return row;
+  };
+  const before = await aside();
+  assert.equal(before?.has_lead, true);
+  await sql`select erase_event(${event}, ${[before?.id]}::bigint[], ${[before?.id]}::bigint[], null, null)`;
+  assert.deepEqual(await aside(), before);
+
+  await setDay(29);
+  await retention.runOnce();
+  assert.deepEqual(await aside(), before);
+  await setDay(31);
+  await retention.runOnce();
+  assert.deepEqual({ ...await aside() }, {
+    id: before?.id,
+    has_lead: false,
+    raw: null,
+    content_digest: null,
+  });
+});
+
 /** So many delivered events of a key at the start, one microsecond after the other. */
 async function many(count: number, by: number, prefix = "0"): Promise<void> {
   await sql`
