@@ -108,19 +108,17 @@ async function eraseOne(pool: Pool, eventId: string, isDryRun: boolean): Promise
   }
   const report = newReport(isDryRun);
   if (isDryRun) {
+    report.collisions = (await readCollisionsOf(pool, eventId)).length;
     if (found === "stored") {
-      const collisions = await readCollisionsOf(pool, eventId);
       report.erased.push({ eventId, state: (await readStates(pool, [eventId]))[0] as ErasedState });
-      report.collisions = collisions.length;
     }
     return reply(report);
   }
   const run = new ErasureRun(pool, eventId);
   const erased = await run.event(eventId, { seen: null, kept: [] });
-  if (erased.kind === "erased") {
-    report.erased.push({ eventId, state: erased.state });
-    report.collisions = erased.collisions;
-  }
+  if (erased.kind === "erased") report.erased.push({ eventId, state: erased.state });
+  // Without collisions that were judged, none can have come that was not.
+  if (erased.kind !== "changed") report.collisions = erased.collisions;
   await run.end();
   return reply(report);
 }

@@ -39,7 +39,14 @@ begin
   where e.event_id = p_event_id and e.removed_at is null
   for no key update;
   if not found then
-    return query select 'gone', null::text, 0, p_audit_id;
+    -- What an erasure of the event has kept as another person's goes, when all of it is to go.
+    update collision as c set lead = null, extra = null, raw = null, content_digest = null
+    where p_seen is null and c.event_id = p_event_id and c.content_digest is not null;
+    get diagnostics v_collisions = row_count;
+    return query select 'gone', null::text, v_collisions, case
+      when v_collisions = 0 then p_audit_id
+      else note_erasure(p_audit_id, p_subject, json_build_object('collisions', v_collisions))
+    end;
     return;
   end if;
   if p_seen is not null

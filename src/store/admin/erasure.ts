@@ -96,8 +96,8 @@ export async function findEvent(pool: Pool, eventId: string): Promise<"stored" |
 /** What became of one event. */
 export type Erased =
   | { readonly kind: "erased"; readonly state: ErasedState; readonly collisions: number }
-  /** Its content went before. */
-  | { readonly kind: "gone" }
+  /** Its content went before; `collisions`: what was still kept aside and has gone now. */
+  | { readonly kind: "gone"; readonly collisions: number }
   /** A collision has come that was not judged; nothing was done. */
   | { readonly kind: "changed" };
 
@@ -129,10 +129,13 @@ export class ErasureRun {
         select * from erase_event(
           ${eventId}, ${seen}::bigint[], ${[...collisions.kept]}::bigint[], ${this.#auditId}::bigint,
           ${this.#subject})`);
-    if (row === undefined) return { kind: "gone" };
+    if (row === undefined) return { kind: "gone", collisions: 0 };
     this.#auditId = row.audit_id;
     const { outcome: kind } = row;
-    return kind === "erased" ? { kind, state: row.state, collisions: row.collisions } : { kind };
+    if (kind === "changed") return { kind };
+    return kind === "erased"
+      ? { kind, state: row.state, collisions: row.collisions }
+      : { kind, collisions: row.collisions };
   }
 
   /** Erases what was kept aside, and leaves the event; `false` when its content went before. */
