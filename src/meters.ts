@@ -7,7 +7,7 @@
 
 import { errors } from "./contract/errors.ts";
 import type { Access } from "./http/options.ts";
-import { Registry } from "./metrics.ts";
+import { type Count, type Observations, Registry } from "./metrics.ts";
 import type { Entry, Outcome } from "./store/accept.ts";
 import type { Settlement } from "./store/outbox.ts";
 
@@ -27,6 +27,14 @@ const posts: ReadonlyMap<string, string> = new Map([
   ["/v1/intake", "lead"],
   ["/v1/forms/{tenant}/{form_key}", "form"],
 ]);
+
+/** The series that a request of one route, method and status is counted in. */
+interface RouteMeter {
+  readonly requests: Count;
+  readonly durations: Observations | null;
+  readonly bytes: Count;
+  readonly refused: Count | null;
+}
 
 /** The counts of one process, from its start. */
 export class Meters {
@@ -109,6 +117,8 @@ export class Meters {
     help: "Events given up: dead letters made.",
   });
 
+  readonly #routes = new Map<string, RouteMeter>();
+
   constructor() {
     // Known from the start, so that a rate over them has a first value.
     for (const kind of posts.values()) {
@@ -121,16 +131,32 @@ export class Meters {
   }
 
   /** One request, as the access log has it. */
-  access({ surface, route, method, status, durationMs, bytes, aborted }: Access): void {
-    this.#requests.add(1, { surface, route, method, status: String(status) });
-    // What could not be read took no time of ours.
-    if (surface !== "-") this.#durations.observe(durationMs / 1_000, { surface, route, method });
-    this.#bytes.add(bytes, { surface });
+  access(access: Access): void {
+    const { surface, route, method, status, durationMs, bytes, aborted } = access;
+    const key = `${surface} ${route} ${method} ${status}`;
+    let meter = this.#routes.get(key);
+    if (meter === undefined) {
+      meter = this.#routeMeter(access);
+      // Bounded like the families: what it is made of comes from lists of our own.
+      this.#routes.set(key, meter);
+    }
+    meter.requests.value += 1;
+    meter.durations?.add(durationMs / 1_000);
+    meter.bytes.value += bytes;
+    if (meter.refused !== null) meter.refused.value += 1;
     if (aborted) this.#aborted.add(1, { surface });
+  }
+
+  #routeMeter({ surface, route, method, status }: Access): RouteMeter {
     const kind = posts.get(route);
-    if (kind === undefined || status < 400) return;
     const reason = kind === "lead" ? intakeReasons.get(status) ?? String(status) : String(status);
-    this.#refused.add(1, { kind, reason });
+    return {
+      requests: this.#requests.at({ surface, route, method, status: String(status) }),
+      // What could not be read took no time of ours.
+      durations: surface === "-" ? null : this.#durations.at({ surface, route, method }),
+      bytes: this.#bytes.at({ surface }),
+      refused: kind === undefined || status < 400 ? null : this.#refused.at({ kind, reason }),
+    };
   }
 
   /** A commit whose outcome is known. */

@@ -8,8 +8,7 @@
  * @module
  */
 
-/** Label values by name. */
-export type Labels = Readonly<Record<string, string>>;
+import { escapeHelp, escapeLabel, type Labels, labelText, numberText } from "./metrics_text.ts";
 
 /** What every family has. */
 interface Described {
@@ -86,45 +85,59 @@ export class Registry {
   }
 }
 
+/** One series of a counter, found once: finding it costs more than counting. */
+export interface Count {
+  /** Only grows. */
+  value: number;
+}
+
 /** See {@linkcode Registry.counter}. */
 export class Counter implements Family {
   readonly type = "counter";
   readonly name: string;
   readonly help: string;
   readonly #labels: readonly string[];
-  readonly #series = new Map<string, number>();
+  readonly #series = new Map<string, Count>();
 
   constructor({ name, help, labels = [] }: Described) {
     this.name = name;
     this.help = help;
     this.#labels = labels;
-    if (labels.length === 0) this.#series.set("", 0);
+    if (labels.length === 0) this.#series.set("", { value: 0 });
   }
 
   /** Adds to the series with these labels; all that the family has are needed. */
   add(count: number, labels: Labels = {}): void {
+    this.at(labels).value += count;
+  }
+
+  /** The series with these labels, to count in; beyond the bound one that is not shown. */
+  at(labels: Labels): Count {
     const key = labelText(this.#labels, labels);
-    const before = this.#series.get(key);
-    if (before === undefined && this.#series.size >= seriesMax) return;
-    this.#series.set(key, (before ?? 0) + count);
+    const known = this.#series.get(key);
+    if (known !== undefined) return known;
+    const count = { value: 0 };
+    if (this.#series.size < seriesMax) this.#series.set(key, count);
+    return count;
   }
 
   /** The sum over all series, or over those that have these labels. */
   total(labels: Labels = {}): number {
     const wanted = Object.entries(labels).map(([name, value]) => `${name}="${escapeLabel(value)}"`);
     let sum = 0;
-    for (const [key, value] of this.#series) {
+    for (const [key, { value }] of this.#series) {
       if (wanted.every((part) => `,${key},`.includes(`,${part},`))) sum += value;
     }
     return sum;
   }
 
   *samples(): Iterable<readonly [string, string, number]> {
-    for (const [labels, value] of this.#series) yield ["", labels, value];
+    for (const [labels, { value }] of this.#series) yield ["", labels, value];
   }
 
   json(): unknown {
-    return this.#labels.length === 0 ? this.#series.get("") : Object.fromEntries(this.#series);
+    if (this.#labels.length === 0) return this.#series.get("")?.value;
+    return Object.fromEntries([...this.#series].map(([labels, { value }]) => [labels, value]));
   }
 }
 
@@ -182,10 +195,25 @@ class ReadFamily implements Family {
   }
 }
 
-interface Series {
+/** One series of a histogram, found once like a {@linkcode Count}. */
+export class Observations {
   /** By bucket, and above the last. */
   readonly counts: number[];
-  sum: number;
+  sum = 0;
+  readonly #buckets: readonly number[];
+
+  constructor(buckets: readonly number[]) {
+    this.#buckets = buckets;
+    this.counts = new Array<number>(buckets.length + 1).fill(0);
+  }
+
+  /** Counts an observation. */
+  add(value: number): void {
+    let bucket = 0;
+    while (bucket < this.#buckets.length && value > (this.#buckets[bucket] as number)) bucket += 1;
+    this.counts[bucket] = (this.counts[bucket] as number) + 1;
+    this.sum += value;
+  }
 }
 
 /** See {@linkcode Registry.histogram}. */
@@ -195,33 +223,29 @@ export class Histogram implements Family {
   readonly help: string;
   readonly #labels: readonly string[];
   readonly #buckets: readonly number[];
-  readonly #series = new Map<string, Series>();
+  readonly #series = new Map<string, Observations>();
 
   constructor({ name, help, labels = [] }: Described, buckets: readonly number[]) {
     this.name = name;
     this.help = help;
     this.#labels = labels;
     this.#buckets = buckets;
-    if (labels.length === 0) this.#series.set("", this.#empty());
-  }
-
-  #empty(): Series {
-    return { counts: new Array<number>(this.#buckets.length + 1).fill(0), sum: 0 };
+    if (labels.length === 0) this.#series.set("", new Observations(buckets));
   }
 
   /** Counts an observation. */
   observe(value: number, labels: Labels = {}): void {
+    this.at(labels).add(value);
+  }
+
+  /** The series with these labels, to count in; beyond the bound one that is not shown. */
+  at(labels: Labels): Observations {
     const key = labelText(this.#labels, labels);
-    let series = this.#series.get(key);
-    if (series === undefined) {
-      if (this.#series.size >= seriesMax) return;
-      series = this.#empty();
-      this.#series.set(key, series);
-    }
-    let bucket = 0;
-    while (bucket < this.#buckets.length && value > (this.#buckets[bucket] as number)) bucket += 1;
-    series.counts[bucket] = (series.counts[bucket] as number) + 1;
-    series.sum += value;
+    const known = this.#series.get(key);
+    if (known !== undefined) return known;
+    const series = new Observations(this.#buckets);
+    if (this.#series.size < seriesMax) this.#series.set(key, series);
+    return series;
   }
 
   *samples(): Iterable<readonly [string, string, number]> {
@@ -243,32 +267,6 @@ export class Histogram implements Family {
     );
     return this.#labels.length === 0 ? each[0]?.[1] : Object.fromEntries(each);
   }
-}
-
-function labelText(names: readonly string[], labels: Labels): string {
-  let text = "";
-  for (const name of names) {
-    const value = labels[name];
-    if (value === undefined) throw new TypeError(`The label ${name} is missing`);
-    text += `${text === "" ? "" : ","}${name}="${escapeLabel(value)}"`;
-  }
-  return text;
-}
-
-const special = /[\\"\n]/;
-
-function escapeLabel(value: string): string {
-  if (!special.test(value)) return value;
-  return value.replaceAll("\\", "\\\\").replaceAll('"', '\\"').replaceAll("\n", "\\n");
-}
-
-function escapeHelp(help: string): string {
-  return help.replaceAll("\\", "\\\\").replaceAll("\n", "\\n");
-}
-
-function numberText(value: number): string {
-  if (value === Infinity) return "+Inf";
-  return value === -Infinity ? "-Inf" : String(value);
 }
 
 // JSON has no other numbers.

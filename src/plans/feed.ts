@@ -61,14 +61,18 @@ function render(text: string): Rendered {
   const plain = new TextEncoder().encode(text);
   return {
     text,
-    identity: variant(plain, {}),
-    gzip: variant(gzipSync(plain, { level: 9 }), { "Content-Encoding": "gzip" }),
+    // Text of ASCII alone goes out in one piece with the headers, bytes in a second one.
+    identity: variant(plain, { body: plain.length === text.length ? text : plain, coding: {} }),
+    gzip: variant(gzipSync(plain, { level: 9 }), { coding: { "Content-Encoding": "gzip" } }),
   };
 }
 
 /** The tag names the bytes as they are sent, so that every node has the same. */
-function variant(body: Uint8Array, coding: Readonly<Record<string, string>>): Variant {
-  const tag = strongTag(createHash("sha256").update(body).digest());
+function variant(
+  bytes: Uint8Array,
+  { body = bytes, coding }: { body?: string | Uint8Array; coding: Readonly<Record<string, string>> },
+): Variant {
+  const tag = strongTag(createHash("sha256").update(bytes).digest());
   const headers = {
     ...anyOrigin,
     "Cache-Control": `public, max-age=${limits.plansMaxAgeSeconds}`,
