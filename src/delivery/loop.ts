@@ -206,25 +206,15 @@ export class DeliveryLoop {
   #afterSettle(batch: readonly Settlement[]): void {
     if (this.#isClosing) return;
     for (const settlement of batch) {
-      if (settlement.verdict === "retry" || settlement.verdict === "released") {
-        this.#wakeLater(settlement);
-      }
+      if (["retry", "released"].includes(settlement.verdict)) this.#wakeLater(settlement);
     }
     this.#pump();
   }
 
   #wakeLater({ tenantId, retryMs }: Settlement): void {
     if (retryMs > timerMaxMs) return;
-    const queue = this.#queue(tenantId);
-    const atMs = this.#parts.nowMs() + retryMs;
-    if (queue.timer !== null && queue.timerAtMs <= atMs) return;
-    if (queue.timer !== null) clearTimeout(queue.timer);
-    queue.timerAtMs = atMs;
-    queue.timer = setTimeout(() => {
-      queue.timer = null;
-      queue.mayHaveDue = true;
-      this.#pump();
-    }, retryMs);
+    const { nowMs } = this.#parts;
+    this.#queue(tenantId).wakeAt(nowMs() + retryMs, { nowMs, wake: () => this.wake([tenantId]) });
   }
 
   async #claim(allowed: number): Promise<void> {
@@ -289,7 +279,7 @@ export class DeliveryLoop {
     this.#isClosing = true;
     this.#poller.close();
     clearTimeout(this.#probeTimer);
-    for (const queue of this.#tenants.values()) if (queue.timer !== null) clearTimeout(queue.timer);
+    for (const queue of this.#tenants.values()) queue.close();
     const idle = new Promise<void>((resolve) => this.#idleWaiters.push(resolve));
     this.#pump();
     let timer: ReturnType<typeof setTimeout> | undefined;

@@ -15,6 +15,9 @@ export interface Ready {
 // A floor stays this far behind the newest row that was claimed: a commit that began earlier may still appear.
 const floorLagMs = 10_000;
 
+// Bounds the work of a timer; the latest beyond it are found when an earlier one is due, or by the poll.
+const wakesMax = 256;
+
 /** Rows that are claimed and wait for their turn, and whether the store may have more. */
 export class TenantQueue {
   readonly tenantId: number;
@@ -22,9 +25,9 @@ export class TenantQueue {
   inFlight = 0;
   /** The store may have rows of this tenant that are due. */
   mayHaveDue = false;
-  /** Wakes the tenant when a retry that this process has scheduled is due. */
-  timer: ReturnType<typeof setTimeout> | null = null;
-  timerAtMs = Number.POSITIVE_INFINITY;
+  /** When retries that this process has scheduled are due, on its monotonic clock. */
+  #wakesAtMs: number[] = [];
+  #timer: ReturnType<typeof setTimeout> | undefined;
   #newestDueMs = Number.NEGATIVE_INFINITY;
 
   constructor(tenantId: number) {
@@ -41,6 +44,37 @@ export class TenantQueue {
   /** Looks at everything again with the next claim. */
   forgetFloor(): void {
     this.#newestDueMs = Number.NEGATIVE_INFINITY;
+  }
+
+  /** Calls `wake` once it is `atMs` or later, for each such time that is kept. */
+  wakeAt(atMs: number, clock: { readonly nowMs: () => number; readonly wake: () => void }): void {
+    if (this.#wakesAtMs.length >= wakesMax) {
+      const latest = Math.max(...this.#wakesAtMs);
+      if (atMs >= latest) return;
+      this.#wakesAtMs.splice(this.#wakesAtMs.indexOf(latest), 1);
+    }
+    this.#wakesAtMs.push(atMs);
+    if (atMs <= Math.min(...this.#wakesAtMs)) this.#arm(clock);
+  }
+
+  // A timer may fire up to 2 ms early (it counts whole milliseconds, from the beginning of the turn). A claim then
+  // found nothing, and the row waited for the poll: so the clock is asked.
+  #arm(clock: { readonly nowMs: () => number; readonly wake: () => void }): void {
+    clearTimeout(this.#timer);
+    const leftMs = Math.min(...this.#wakesAtMs) - clock.nowMs();
+    this.#timer = setTimeout(() => {
+      const nowMs = clock.nowMs();
+      const later = this.#wakesAtMs.filter((atMs) => atMs > nowMs);
+      const isDue = later.length < this.#wakesAtMs.length;
+      this.#wakesAtMs = later;
+      if (later.length > 0) this.#arm(clock);
+      if (isDue) clock.wake();
+    }, Math.ceil(leftMs));
+  }
+
+  /** Wakes no more. */
+  close(): void {
+    clearTimeout(this.#timer);
   }
 
   /** Takes claimed rows, in the order in which they were due. */

@@ -1,0 +1,57 @@
+import assert from "node:assert/strict";
+import { test, type TestContext } from "node:test";
+import { TenantQueue } from "../../src/delivery/tenant_queue.ts";
+
+/** Timers that a test fires by hand, at the time that it says. */
+function timers(t: TestContext) {
+  t.mock.timers.enable({ apis: ["setTimeout"] });
+  return t.mock.timers;
+}
+
+test("a tenant is woken at every retry's time, not at the first alone, and once for those that fall together", (t) => {
+  const clock = timers(t);
+  let nowMs = 0;
+  const wokenAtMs: number[] = [];
+  const queue = new TenantQueue(1);
+  for (const atMs of [50, 20, 80, 80]) {
+    queue.wakeAt(atMs, { nowMs: () => nowMs, wake: () => wokenAtMs.push(nowMs) });
+  }
+  for (nowMs = 1; nowMs <= 100; nowMs++) clock.tick(1);
+  assert.deepEqual(wokenAtMs, [20, 50, 80]);
+});
+
+test("a timer that fires early wakes nobody: the row is not due in the store yet", (t) => {
+  const clock = timers(t);
+  let nowMs = 0;
+  const wokenAtMs: number[] = [];
+  const queue = new TenantQueue(1);
+  queue.wakeAt(12.7, { nowMs: () => nowMs, wake: () => wokenAtMs.push(nowMs) });
+  nowMs = 11.5;
+  clock.tick(13);
+  assert.deepEqual(wokenAtMs, []);
+  nowMs = 13.5;
+  clock.tick(2);
+  assert.deepEqual(wokenAtMs, [13.5]);
+});
+
+test("of very many retries the earliest are kept, in whatever order they come", (t) => {
+  const clock = timers(t);
+  let nowMs = 0;
+  const wokenAtMs: number[] = [];
+  const queue = new TenantQueue(1);
+  for (let atMs = 1_000; atMs > 0; atMs--) {
+    queue.wakeAt(atMs, { nowMs: () => nowMs, wake: () => wokenAtMs.push(nowMs) });
+  }
+  for (nowMs = 1; nowMs <= 1_000; nowMs++) clock.tick(1);
+  assert.deepEqual(wokenAtMs, Array.from({ length: 256 }, (_, index) => index + 1));
+});
+
+test("a queue that is closed wakes nobody", (t) => {
+  const clock = timers(t);
+  const queue = new TenantQueue(1);
+  let woken = 0;
+  queue.wakeAt(10, { nowMs: () => 10, wake: () => woken++ });
+  queue.close();
+  clock.tick(20);
+  assert.equal(woken, 0);
+});
