@@ -25,6 +25,11 @@ export const limits = {
   formsIpRate: { perMinute: 600, burst: 100 } satisfies Rate,
   /** Form posts per tenant, after authentication. Source: DECISIONS, Forms. */
   formsTenantRate: { perMinute: 1200, burst: 200 } satisfies Rate,
+  /**
+   * Reads of documents, vocabulary, plans, site and health per client address. Source: DECISIONS, Decided since: so
+   * generous that no browser, build or monitor meets it.
+   */
+  publicRead: { perMinute: 1200, burst: 400 } satisfies Rate,
   /** The floor of `Retry-After` on a 429. */
   retryAfterSeconds: 1,
   /** 64 KiB; the byte after it makes the answer 413. */

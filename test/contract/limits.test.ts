@@ -8,6 +8,7 @@ test("the limits are the published ones", () => {
     ipRate: { perMinute: 120, burst: 31 },
     formsIpRate: { perMinute: 600, burst: 100 },
     formsTenantRate: { perMinute: 1200, burst: 200 },
+    publicRead: { perMinute: 1200, burst: 400 },
     retryAfterSeconds: 1,
     bodyBytesMax: 64 * 1024,
     requestTimeoutMs: 20 * 1000,
