@@ -12,6 +12,9 @@ import { variables } from "./variables.ts";
 
 /** The settings of the service process. */
 export interface Config {
+  /** What this process serves. */
+  readonly surfaces: ReadonlySet<SurfaceName>;
+  /** Empty when nothing of {@linkcode surfaces} needs a database. */
   readonly databaseUrl: string;
   readonly intake: PublicListener;
   readonly forms: PublicListener;
@@ -27,6 +30,7 @@ export interface Config {
   readonly intakeKeyRate: Rate;
   readonly formsIpRate: Rate;
   readonly formsTenantRate: Rate;
+  readonly publicReadRate: Rate;
   /** Where accepted events go, or `null`: then they are accepted and wait. */
   readonly delivery: DeliveryConfig | null;
   /** Who may buy a plan, or `null`: nobody. */
@@ -57,9 +61,11 @@ export interface DeliveryConfig {
 /** Reads the settings. Throws {@linkcode ConfigError} with every fault at once. */
 export function readConfig(environment: Environment): Config {
   const read = new SettingsReader(variables, environment);
+  const surfaces = readSurfaces(read);
   const tls = readTls(read);
   const config: Config = {
-    databaseUrl: read.databaseUrl("DATABASE_URL"),
+    surfaces,
+    databaseUrl: needsStore(surfaces) ? read.databaseUrl("DATABASE_URL") : "",
     intake: readPublic(read, "INTAKE"),
     forms: readPublic(read, "FORMS"),
     subscription: readPublic(read, "SUBSCRIPTION"),
@@ -72,10 +78,11 @@ export function readConfig(environment: Environment): Config {
     intakeKeyRate: readRate(read, "INTAKE_KEY"),
     formsIpRate: readRate(read, "FORMS_IP"),
     formsTenantRate: readRate(read, "FORMS_TENANT"),
-    delivery: readDelivery(read),
-    checkout: readCheckoutConfig(read),
+    publicReadRate: readRate(read, "PUBLIC_IP"),
+    delivery: surfaces.has("delivery") ? readDelivery(read) : null,
+    checkout: surfaces.has("subscription") ? readCheckoutConfig(read) : null,
   };
-  if (tls === null) { for (const surface of publicSurfaces) requirePrivate(read, surface, config); }
+  if (tls === null) { for (const surface of servedOf(config)) requirePrivate(read, surface, config); }
   checkOps(read, config);
   checkShared(read, config);
   read.finish();
@@ -90,6 +97,34 @@ export const publicSurfaces = ["intake", "forms", "subscription", "site"] as con
 
 /** One of {@linkcode publicSurfaces}. */
 export type PublicSurface = (typeof publicSurfaces)[number];
+
+/** What a process can serve: {@linkcode publicSurfaces}, the operator's listener, and the delivery loop. */
+export const surfaceNames = [...publicSurfaces, "ops", "delivery"] as const;
+
+/** One of {@linkcode surfaceNames}. */
+export type SurfaceName = (typeof surfaceNames)[number];
+
+/** Whether a process that serves these works on the database: the site alone is files. */
+export function needsStore(surfaces: ReadonlySet<SurfaceName>): boolean {
+  return [...surfaces].some((surface) => surface !== "site");
+}
+
+/** The public surfaces that a process serves. */
+export function servedOf({ surfaces }: Pick<Config, "surfaces">): PublicSurface[] {
+  return publicSurfaces.filter((surface) => surfaces.has(surface));
+}
+
+/** Delivery runs where the intake runs, and where it is named: DECISIONS, Decided since. */
+function readSurfaces(read: Reader): ReadonlySet<SurfaceName> {
+  const named = read.text("SURFACES")?.split(/[\s,]+/).filter((name) => name !== "") ?? surfaceNames;
+  const isSurface = (name: string): name is SurfaceName => (surfaceNames as readonly string[]).includes(name);
+  const unknown = named.filter((name) => !isSurface(name));
+  if (unknown.length > 0 || named.length === 0) {
+    read.faults.push(`SURFACES is not a list of ${surfaceNames.join(", ")}`);
+  }
+  const surfaces = new Set(named.filter(isSurface));
+  return surfaces.has("intake") ? surfaces.add("delivery") : surfaces;
+}
 
 type Prefix = Uppercase<PublicSurface>;
 
@@ -112,11 +147,12 @@ function requirePrivate(read: Reader, surface: PublicSurface, config: Config): v
 
 /** The whole view of everything is for the operator alone, whatever stands before the public listeners. */
 function checkOps(read: Reader, config: Config): void {
+  if (!config.surfaces.has("ops")) return;
   const { host } = config.opsListen;
   if (host !== "" && !isPrivateOrLoopback(host)) {
     read.faults.push(`OPS_LISTEN is a public address (${host}); it takes a loopback or private one only`);
   }
-  for (const surface of publicSurfaces) {
+  for (const surface of servedOf(config)) {
     if (isSame(config.opsListen, config[surface].listen)) {
       read.faults.push(
         `OPS_LISTEN and ${prefixOf(surface)}_LISTEN are one address; the operator's is its own`,
@@ -128,9 +164,10 @@ function checkOps(read: Reader, config: Config): void {
 /** Surfaces on one address are told apart by Host, so each needs a name of its own. */
 function checkShared(read: Reader, config: Config): void {
   const names = new Map<string, PublicSurface>();
-  for (const surface of publicSurfaces) {
+  const served = servedOf(config);
+  for (const surface of served) {
     const { listen, url } = config[surface];
-    const shares = publicSurfaces.some((other) => other !== surface && isSame(config[other].listen, listen));
+    const shares = served.some((other) => other !== surface && isSame(config[other].listen, listen));
     if (!shares) continue;
     if (url === null) {
       read.faults.push(`${prefixOf(surface)}_URL is not set; surfaces on one address are told apart by it`);
@@ -171,7 +208,10 @@ function readTls(read: Reader): Config["tls"] {
   return certFile === null || keyFile === null ? null : { certFile, keyFile };
 }
 
-function readRate(read: Reader, prefix: "INTAKE_IP" | "INTAKE_KEY" | "FORMS_IP" | "FORMS_TENANT"): Rate {
+function readRate(
+  read: Reader,
+  prefix: "INTAKE_IP" | "INTAKE_KEY" | "FORMS_IP" | "FORMS_TENANT" | "PUBLIC_IP",
+): Rate {
   return {
     perMinute: read.positiveInteger(`${prefix}_PER_MINUTE`),
     burst: read.positiveInteger(`${prefix}_BURST`),

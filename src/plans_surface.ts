@@ -6,7 +6,7 @@
 
 import type { Config } from "./config.ts";
 import { limits } from "./contract/limits.ts";
-import { IpBudget } from "./gate/rate.ts";
+import { IpBudget, type ReadBudget } from "./gate/rate.ts";
 import type { Router } from "./http/router.ts";
 import type { Log } from "./log.ts";
 import { nowMs, type Store } from "./open_store.ts";
@@ -14,10 +14,14 @@ import { plansRouter } from "./plans/router.ts";
 import { StripeClient } from "./plans/stripe_client.ts";
 
 /** The routes of the subscription surface. */
-export function plansSurface({ checkout }: Config, store: Store, log: Log): Router {
+export function plansSurface(
+  { checkout }: Config,
+  { store, reads, log }: { store: Store; reads: ReadBudget; log: Log },
+): Router {
   const provider = checkout?.provider ?? null;
   return plansRouter({
     plans: () => store.plans.current,
+    reads,
     store: store.checkouts,
     origins: checkout?.origins ?? new Set(),
     provider: provider === null ? null : {

@@ -5,18 +5,19 @@
  */
 
 import { randomBytes } from "node:crypto";
-import type { Config, PublicSurface } from "./config.ts";
+import { type Config, needsStore, type PublicSurface, type SurfaceName } from "./config.ts";
 import { brief } from "./contract/brief.ts";
-import { documents } from "./contract/documents.ts";
+import { type DocumentName, documents } from "./contract/documents.ts";
 import { openapi } from "./contract/openapi.ts";
 import { refuse as refuseForm } from "./forms/reply.ts";
 import { formsRouter } from "./forms/router.ts";
-import { HolderBudget, IpBudget } from "./gate/rate.ts";
+import { HolderBudget, IpBudget, ReadBudget } from "./gate/rate.ts";
 import { spamReasons } from "./forms/spam_reasons.ts";
-import type { Exchange, Reply } from "./http/exchange.ts";
+import type { Exchange, Handler, Reply } from "./http/exchange.ts";
+import { versionOf } from "./http/prepared.ts";
 import { json, text } from "./http/reply.ts";
 import type { Router } from "./http/router.ts";
-import { documentHandler, versionOf } from "./intake/docs.ts";
+import { documentHandler } from "./intake/docs.ts";
 import { refuse } from "./intake/reply.ts";
 import { intakeRouter } from "./intake/router.ts";
 import { listenAll, type Listeners, type PlacedSurface } from "./listen_all.ts";
@@ -44,16 +45,17 @@ import { siteRouter } from "./site/router.ts";
 export async function startService(config: Config, log: Log): Promise<Running> {
   const meters = new Meters();
   const stopMeters = addProcessMeters(meters.registry, nowMs);
-  const store = await openStore(config, log, meters);
+  const store = needsStore(config.surfaces) ? await openStore(config, log, meters) : null;
   const state: State = { isDraining: false, urls: new Map() };
   let listeners: Listeners;
   try {
-    listeners = await listenAll([
-      ...publicSurfaces(config, { store, log }, state),
-      opsSurface(config, { store, state, meters }),
-    ], { config, log, onAccess: (access) => meters.access(access) });
+    listeners = await listenAll(surfacesOf(config, { store, state, log, meters }), {
+      config,
+      log,
+      onAccess: (access) => meters.access(access),
+    });
   } catch (error) {
-    await store.close(0);
+    await store?.close(0);
     throw error;
   }
   state.urls = listeners.urls;
@@ -63,7 +65,7 @@ export async function startService(config: Config, log: Log): Promise<Running> {
       const startedAtMs = nowMs();
       await listeners.close(graceMs);
       stopMeters();
-      await store.close(Math.max(0, graceMs - (nowMs() - startedAtMs)));
+      await store?.close(Math.max(0, graceMs - (nowMs() - startedAtMs)));
     },
   };
 }
@@ -75,26 +77,43 @@ interface State {
   urls: ReadonlyMap<string, string>;
 }
 
-function publicSurfaces(
-  config: Config,
-  { store, log }: { readonly store: Store; readonly log: Log },
-  state: State,
-): PlacedSurface[] {
+/** What the surfaces are made of. */
+interface Parts {
+  /** `null` when none of the surfaces needs one. */
+  readonly store: Store | null;
+  readonly state: State;
+  readonly log: Log;
+  readonly meters: Meters;
+}
+
+function surfacesOf(config: Config, { store, state, log, meters }: Parts): PlacedSurface[] {
+  const reads = new ReadBudget(config.publicReadRate, nowMs);
   const place = (name: PublicSurface, router: Router, fault: Fault): PlacedSurface => ({
     surface: { name, hosts: hostsOf(config[name].url), router, fault },
     listen: config[name].listen,
     isPrivate: false,
   });
-  return [
-    place("intake", intake(config, store, state), ({ requestId }) => refuse("not_accepting", { requestId })),
-    place(
-      "forms",
-      forms(config, store, state),
-      ({ requestId }) => refuseForm("not_accepting", { requestId }),
-    ),
-    place("subscription", plansSurface(config, store, log), notAccepting),
-    place("site", siteRouter({ dir: config.siteDir }), () => text(503, "Not available\n")),
-  ];
+  const site = () =>
+    place("site", siteRouter({ dir: config.siteDir, reads }), () => text(503, "Not available\n"));
+  if (store === null) return [site()];
+  const make: Readonly<Record<Exclude<SurfaceName, "delivery">, () => PlacedSurface>> = {
+    intake: () =>
+      place(
+        "intake",
+        intake(config, { store, reads }, state),
+        ({ requestId }) => refuse("not_accepting", { requestId }),
+      ),
+    forms: () =>
+      place(
+        "forms",
+        forms(config, { store, reads }, state),
+        ({ requestId }) => refuseForm("not_accepting", { requestId }),
+      ),
+    subscription: () => place("subscription", plansSurface(config, { store, reads, log }), notAccepting),
+    site,
+    ops: () => opsSurface(config, { store, state, meters }),
+  };
+  return [...config.surfaces].flatMap((name) => name === "delivery" ? [] : [make[name]()]);
 }
 
 type Fault = PlacedSurface["surface"]["fault"];
@@ -112,7 +131,7 @@ function hostsOf(url: string | null): string[] {
  * of somebody else whose name resolves to it gets nothing (DNS rebinding).
  */
 function opsSurface(
-  { opsListen }: Config,
+  { opsListen, surfaces }: Config,
   { store, state, meters }: { store: Store; state: State; meters: Meters },
 ): PlacedSurface {
   const host = opsListen.host.includes(":") ? `[${opsListen.host}]` : opsListen.host;
@@ -124,7 +143,7 @@ function opsSurface(
       router: opsRouter({
         nowMs,
         pool: store.ops.search,
-        console: consoleParts(store, state),
+        console: consoleParts(store, state, !surfaces.has("delivery")),
         report: { pool: store.ops.report, now: () => new Date() },
         metrics: { registry: meters.registry, processVars },
       }),
@@ -136,14 +155,18 @@ function opsSurface(
   };
 }
 
-function consoleParts({ console: pool, ops, heartbeat, delivery }: Store, state: State): ConsoleParts {
+function consoleParts(
+  { console: pool, ops, heartbeat, delivery }: Store,
+  state: State,
+  deliversElsewhere: boolean,
+): ConsoleParts {
   return {
     pool,
     searchPool: ops.search,
     now: () => new Date(),
     secret: randomBytes(32),
     health: () => heartbeat,
-    breaker: () => delivery?.figures().breaker ?? null,
+    breaker: () => delivery?.figures().breaker ?? (deliversElsewhere ? "elsewhere" : null),
     isDraining: () => state.isDraining,
     spamMeanings,
   };
@@ -153,9 +176,15 @@ const spamMeanings = Object.fromEntries(
   Object.entries(spamReasons).map(([name, { meaning }]) => [name, meaning]),
 );
 
-function intake(config: Config, store: Store, state: State): Router {
+/** A store, and the budget of the public reads. */
+interface Served {
+  readonly store: Store;
+  readonly reads: ReadBudget;
+}
+
+function intake(config: Config, { store, reads }: Served, state: State): Router {
   const { keys, committer, totals, reference, heartbeat } = store;
-  const router = intakeRouter({
+  return intakeRouter({
     keys,
     committer,
     totals,
@@ -165,12 +194,12 @@ function intake(config: Config, store: Store, state: State): Router {
     nowMs,
     health: () => heartbeat,
     isDraining: () => state.isDraining,
+    reads,
+    documents: documentHandlers(() => config.intake.url ?? state.urls.get("intake") ?? ""),
   });
-  addDocuments(router, () => config.intake.url ?? state.urls.get("intake") ?? "");
-  return router;
 }
 
-function forms(config: Config, store: Store, state: State): Router {
+function forms(config: Config, { store, reads }: Served, state: State): Router {
   const { keys, forms, committer, totals, reference, heartbeat } = store;
   return formsRouter({
     keys,
@@ -184,18 +213,26 @@ function forms(config: Config, store: Store, state: State): Router {
     wallMs: () => Date.now(),
     health: () => heartbeat,
     isDraining: () => state.isDraining,
+    reads,
   });
 }
 
 /** The documents name the address of the intake, which the listener may have to find first. */
-function addDocuments(router: Router, baseUrl: () => string): void {
+function documentHandlers(baseUrl: () => string): Record<string, Handler> {
   const { script, style } = bundle;
   const versions = { script: versionOf(script), style: versionOf(style), icon: versionOf(icon) };
-  router
-    .get(documents.openapi.path, documentHandler("openapi", () => JSON.stringify(openapi(baseUrl()))))
-    .get(documents.brief.path, documentHandler("brief", () => brief(baseUrl())))
-    .get(documents.playground.path, documentHandler("playground", () => playgroundPage(baseUrl(), versions)))
-    .get(documents.script.path, documentHandler("script", () => script))
-    .get(documents.style.path, documentHandler("style", () => style))
-    .get(documents.icon.path, documentHandler("icon", () => icon));
+  const texts: Readonly<Record<DocumentName, () => string>> = {
+    openapi: () => JSON.stringify(openapi(baseUrl())),
+    brief: () => brief(baseUrl()),
+    playground: () => playgroundPage(baseUrl(), versions),
+    script: () => script,
+    style: () => style,
+    icon: () => icon,
+  };
+  return Object.fromEntries(
+    Object.entries(texts).map(([name, text]) => {
+      const document = name as DocumentName;
+      return [documents[document].path, documentHandler(document, text)];
+    }),
+  );
 }

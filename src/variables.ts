@@ -12,6 +12,10 @@ import { limits } from "./contract/limits.ts";
  */
 export const variables = {
   DATABASE_URL: { default: "–", meaning: "PostgreSQL, `postgres://user:password@host:port/database`" },
+  SURFACES: {
+    default: "all",
+    meaning: "what this process serves, of intake, forms, subscription, site, ops and delivery",
+  },
   INTAKE_LISTEN: { default: "127.0.0.1:8080", meaning: "address:port of the intake" },
   INTAKE_URL: { default: "the listener's", meaning: "public base address of the intake" },
   FORMS_LISTEN: { default: "127.0.0.1:8081", meaning: "address:port of the tenant forms" },
@@ -59,6 +63,14 @@ export const variables = {
   FORMS_TENANT_BURST: {
     default: String(limits.formsTenantRate.burst),
     meaning: "form posts at once per tenant",
+  },
+  PUBLIC_IP_PER_MINUTE: {
+    default: String(limits.publicRead.perMinute),
+    meaning: "public reads a minute per client address",
+  },
+  PUBLIC_IP_BURST: {
+    default: String(limits.publicRead.burst),
+    meaning: "public reads at once per client address",
   },
   CHECKOUT_ORIGINS: { default: "none", meaning: "browser origins that may open a checkout, comma-separated" },
   CHECKOUT_SUCCESS_URL: { default: "–", meaning: "where the payment provider sends the buyer afterwards" },

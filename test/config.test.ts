@@ -266,3 +266,35 @@ test("every public surface needs a certificate on a public address", () => {
     assert.match(fault({ [`${name}_LISTEN`]: "203.0.113.7:443" }), new RegExp(`^${name}_LISTEN is a public`));
   }
 });
+
+test("SURFACES lists what a process serves: all by default, delivery wherever the intake is", () => {
+  const served = (value?: string) => [
+    ...readConfig({ ...minimal, ...(value === undefined ? {} : { SURFACES: value }) }).surfaces,
+  ];
+  assert.deepEqual(served(), ["intake", "forms", "subscription", "site", "ops", "delivery"]);
+  assert.deepEqual(served("intake"), ["intake", "delivery"]);
+  assert.deepEqual(served(" site ,subscription\n"), ["site", "subscription"]);
+  assert.deepEqual(served("delivery"), ["delivery"]);
+  assert.deepEqual(served("ops,ops"), ["ops"]);
+  for (const value of ["everything", "intake,plans", "Intake", ","]) {
+    assert.match(fault({ SURFACES: value }), /^SURFACES is not a list of intake, forms, .*delivery$/);
+  }
+});
+
+test("what a process does not serve needs no settings and cannot make them wrong", () => {
+  assert.deepEqual(
+    faults({
+      SURFACES: "intake",
+      SITE_LISTEN: "0.0.0.0:80",
+      OPS_LISTEN: "0.0.0.0:9090",
+      FORMS_LISTEN: "127.0.0.1:8080",
+    }),
+    [],
+  );
+  assert.equal(readConfig({ SURFACES: "site" }).databaseUrl, "");
+  assert.throws(() => readConfig({ SURFACES: "site,ops" }), /DATABASE_URL is not set/);
+  const tier = { ACTIONS_URL: "https://tier.internal" };
+  assert.deepEqual(faults({ ...tier, SURFACES: "forms" }), []);
+  assert.ok(faults({ ...tier, SURFACES: "forms,delivery" }).length > 0, "the client's certificate is needed");
+  assert.deepEqual(faults({ SURFACES: "intake", CHECKOUT_ORIGINS: "https://shop.example" }), []);
+});

@@ -26,13 +26,13 @@ const floors: Readonly<Record<string, readonly string[]>> = {
   limiter: ["contract"],
   http: ["contract"],
   store: ["contract", "lead"],
-  // What stands before both key-gated posts.
+  // What stands before the key-gated posts and the public reads.
   gate: ["contract", "limiter", "http", "store"],
   // The surfaces: never one another.
   intake: ["contract", "lead", "http", "store", "gate"],
   forms: ["contract", "lead", "http", "store", "gate"],
   plans: ["contract", "lead", "http", "store", "gate"],
-  site: ["contract", "http", "store"],
+  site: ["contract", "http", "store", "gate"],
   // The search takes a number and a name as the envelope does.
   ops: ["contract", "lead", "http", "store"],
   playground: ["contract", "lead", "http"],

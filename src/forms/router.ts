@@ -4,6 +4,7 @@
  * @module
  */
 
+import type { ReadBudget } from "../gate/rate.ts";
 import { Router } from "../http/router.ts";
 import { formsHandler, type FormsParts } from "./handle.ts";
 import { healthHandler } from "./health.ts";
@@ -13,11 +14,14 @@ import { refuse } from "./reply.ts";
 export interface FormsRouterParts extends FormsParts {
   readonly health: () => { readonly writable: boolean };
   readonly isDraining: () => boolean;
+  /** Spent by everything but the posts. */
+  readonly reads: ReadBudget;
 }
 
 /** `POST /v1/forms/{tenant}/{form_key}` and `GET /healthz`. Source: SPEC, Endpoints. */
 export function formsRouter(parts: FormsRouterParts): Router {
   return new Router({
+    beforeReads: parts.reads.refuseBy((headers) => refuse("rate_limited", { requestId: null, headers })),
     notFound: ({ requestId }) => refuse("not_found", { requestId }),
     methodNotAllowed: ({ requestId }) => refuse("method_not_allowed", { requestId }),
   })

@@ -1,12 +1,13 @@
 /**
  * The two budgets of a key-gated post, one before the key by client address, one after it, and the headers that
- * tell a caller what is left of them.
+ * tell a caller what is left of them; and the budget of the public reads.
  *
  * @module
  */
 
 import type { Rate } from "../contract/limits.ts";
 import { limiterKey, type Networks, parseNetworks } from "../http/client.ts";
+import type { Exchange, Reply } from "../http/exchange.ts";
 import { TokenBucketLimiter } from "../limiter/token_bucket.ts";
 import type { IpLimit } from "../store/reference.ts";
 
@@ -44,6 +45,34 @@ export class IpBudget {
     }
     const found = this.#raised.find(({ networks }) => networks.contains(address));
     return found === undefined ? this.#rate : higher(found.rate, this.#rate);
+  }
+}
+
+/**
+ * Counts the public reads by client address. Chosen: an allowed read does not tell what is left of the budget, because
+ * its answer may be kept by a cache and given to others.
+ */
+export class ReadBudget {
+  readonly #limiter = new TokenBucketLimiter({ keysMax: bucketsMax });
+  readonly #rate: Rate;
+  readonly #nowMs: () => number;
+
+  constructor(rate: Rate, nowMs: () => number) {
+    this.#rate = rate;
+    this.#nowMs = nowMs;
+  }
+
+  /**
+   * What a surface's router asks before it answers a read: spends one of the address's budget, and refuses what is over
+   * it. `refuse` gets the headers of the 429.
+   */
+  refuseBy(
+    refuse: (headers: Readonly<Record<string, string>>) => Reply,
+  ): (exchange: Exchange) => Reply | null {
+    return ({ clientAddress }) => {
+      const spent = this.#limiter.allow(limiterKey(clientAddress), this.#rate, this.#nowMs());
+      return spent.allowed ? null : refuse(verdict({ name: "ip", rate: this.#rate }, spent, null).headers);
+    };
   }
 }
 

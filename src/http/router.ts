@@ -10,6 +10,11 @@ import { withHeader } from "./reply.ts";
 
 /** The replies of a router that are not a route's. */
 export interface RouterOptions {
+  /**
+   * Asked before the answer to a `GET` or `HEAD`, to a path that no route matches and to a method that a path does not
+   * serve: a reply refuses, `null` lets it be answered. Any other route has its own order of checks.
+   */
+  readonly beforeReads?: (exchange: Exchange) => Reply | null;
   /** Answers a path that no route matches. */
   readonly notFound: Handler;
   /** Answers a method that the path does not serve; the router adds `Allow`. */
@@ -41,6 +46,7 @@ const noParams: Readonly<Record<string, string>> = Object.freeze({});
  * a shorter one.
  */
 export class Router {
+  readonly #beforeReads: (exchange: Exchange) => Reply | null;
   readonly #notFound: Handler;
   readonly #methodNotAllowed: Handler;
   readonly #routes = new Map<string, Route>();
@@ -49,6 +55,7 @@ export class Router {
   #prefixes: { readonly prefix: string; readonly route: Route }[] = [];
 
   constructor(options: RouterOptions) {
+    this.#beforeReads = options.beforeReads ?? (() => null);
     this.#notFound = options.notFound;
     this.#methodNotAllowed = options.methodNotAllowed;
   }
@@ -87,10 +94,14 @@ export class Router {
   /** Answers a request; sets its `route` and `params` before the handler runs. */
   handle(exchange: Exchange): Reply | Promise<Reply> {
     const route = this.#exact.get(exchange.path) ?? this.#match(exchange);
-    if (route === null) return this.#notFound(exchange);
+    if (route === null) return this.#beforeReads(exchange) ?? this.#notFound(exchange);
     exchange.route = route.pattern;
     if (route.any !== null) return route.any(exchange);
-    const handler = route.handlers.get(exchange.method);
+    const { method } = exchange;
+    const handler = route.handlers.get(method);
+    const isRead = handler === undefined || method === "GET" || method === "HEAD";
+    const refusal = isRead ? this.#beforeReads(exchange) : null;
+    if (refusal !== null) return refusal;
     return handler === undefined ? this.#refuseMethod(exchange, route.allow) : handler(exchange);
   }
 

@@ -1,9 +1,11 @@
 /**
- * The intake's routes, without the documents.
+ * The intake's routes.
  *
  * @module
  */
 
+import type { ReadBudget } from "../gate/rate.ts";
+import type { Handler } from "../http/exchange.ts";
 import { Router } from "../http/router.ts";
 import { intakeHandler, type IntakeParts } from "./handle.ts";
 import { type Health, healthHandler } from "./health.ts";
@@ -14,15 +16,24 @@ import { vocabularyHandler } from "./vocabulary.ts";
 export interface IntakeRouterParts extends IntakeParts {
   readonly health: () => Health;
   readonly isDraining: () => boolean;
+  /** Spent by everything but the posts. */
+  readonly reads: ReadBudget;
+  /** The published documents by path. */
+  readonly documents: Readonly<Record<string, Handler>>;
 }
 
-/** `POST /v1/intake`, `GET /v1/vocabulary` and `GET /healthz`. Source: SPEC, Endpoints. */
+/** `POST /v1/intake`, `GET /v1/vocabulary`, `GET /healthz` and the documents. Source: SPEC, Endpoints. */
 export function intakeRouter(parts: IntakeRouterParts): Router {
-  return new Router({
+  const router = new Router({
+    beforeReads: parts.reads.refuseBy((headers) =>
+      refuse("rate_limited", { requestId: null, headers: { ...publicRead, ...headers } })
+    ),
     notFound: ({ requestId }) => refuse("not_found", { requestId }),
     methodNotAllowed: ({ requestId }) => refuse("method_not_allowed", { requestId, headers: publicRead }),
   })
     .any("/v1/intake", intakeHandler(parts))
     .get("/v1/vocabulary", vocabularyHandler(parts.reference, parts.nowMs))
     .get("/healthz", healthHandler(parts.health, parts.isDraining));
+  for (const [path, handler] of Object.entries(parts.documents)) router.get(path, handler);
+  return router;
 }

@@ -38,13 +38,17 @@ export type FieldReason = "required" | "too_long" | "invalid";
 
 /** What an error reply has besides its code. */
 export interface PlanRefusal {
-  readonly requestId: string;
+  /** `null` for the answer that is made before the handler: the 429 of the public reads. */
+  readonly requestId: string | null;
   readonly fields?: Readonly<Record<string, FieldReason>>;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
 /** An error reply with its status. */
 export function refusePlan(code: PlanErrorCode, { requestId, fields, headers }: PlanRefusal): Reply {
-  const members = fields === undefined ? {} : { fields };
-  return json(planErrors[code], { error: code, request_id: requestId, ...members }, headers);
+  return json(planErrors[code], {
+    error: code,
+    ...(requestId === null ? {} : { request_id: requestId }),
+    ...(fields === undefined ? {} : { fields }),
+  }, headers);
 }

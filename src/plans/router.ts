@@ -4,6 +4,7 @@
  * @module
  */
 
+import type { ReadBudget } from "../gate/rate.ts";
 import { Router } from "../http/router.ts";
 import { checkoutHandler, type CheckoutParts } from "./checkout.ts";
 import { anyOrigin, planFeedHandler } from "./feed.ts";
@@ -14,6 +15,8 @@ import { webhookHandler, type WebhookParts } from "./webhook.ts";
 export interface PlansParts extends CheckoutParts, WebhookParts {
   /** The plans as the text of a JSON array, or `null` when the store cannot be read. */
   readonly plans: () => string | null;
+  /** Spent by the feed, and by what is not served. */
+  readonly reads: ReadBudget;
 }
 
 const feed = "/api/plans";
@@ -25,6 +28,9 @@ const feed = "/api/plans";
  */
 export function plansRouter(parts: PlansParts): Router {
   return new Router({
+    beforeReads: parts.reads.refuseBy((headers) =>
+      refusePlan("rate_limited", { requestId: null, headers: { ...anyOrigin, ...headers } })
+    ),
     notFound: ({ requestId }) => refusePlan("not_found", { requestId }),
     methodNotAllowed: ({ requestId, route }) =>
       refusePlan("method_not_allowed", { requestId, ...(route === feed ? { headers: anyOrigin } : {}) }),

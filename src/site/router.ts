@@ -4,6 +4,7 @@
  * @module
  */
 
+import type { ReadBudget } from "../gate/rate.ts";
 import { text } from "../http/reply.ts";
 import { Router } from "../http/router.ts";
 import { staticFiles } from "../http/static_file.ts";
@@ -12,6 +13,8 @@ import { staticFiles } from "../http/static_file.ts";
 export interface SiteParts {
   /** The folder that is served. */
   readonly dir: string;
+  /** Spent by every request: what is over it does not reach the disk. */
+  readonly reads: ReadBudget;
 }
 
 /**
@@ -38,8 +41,11 @@ const headersOfType = {
 };
 
 /** The surface's routes: `GET` and `HEAD` of every file; `OPTIONS` is 405 like any other method. */
-export function siteRouter({ dir }: SiteParts): Router {
+export function siteRouter({ dir, reads }: SiteParts): Router {
   return new Router({
+    beforeReads: reads.refuseBy((headers) =>
+      text(429, "Too many requests\n", { "Access-Control-Allow-Origin": "*", ...headers })
+    ),
     notFound: () => text(404, "Not found\n"),
     methodNotAllowed: () => text(405, "Method not allowed\n"),
   }).get("/*", staticFiles({ folder: dir, mediaTypes: { data: "application/vnd.sqlite3" }, headersOfType }));

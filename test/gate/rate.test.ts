@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { limits } from "../../src/contract/limits.ts";
-import { HolderBudget, IpBudget } from "../../src/gate/rate.ts";
+import type { Exchange, Reply } from "../../src/http/exchange.ts";
+import { HolderBudget, IpBudget, ReadBudget } from "../../src/gate/rate.ts";
 
 test("the published budget of an address: 31 at once, one more each half second", () => {
   const budget = new IpBudget(limits.ipRate);
@@ -90,4 +91,25 @@ test("a raised limit that is below the published one lowers nothing", () => {
   const { headers } = budget.spend({ id: 3, raisedRate: { perMinute: 2400, burst: 1 } }, ip, 0);
   assert.equal(headers["RateLimit-Policy"], '"ip";q=600;w=60, "tenant";q=2400;w=60');
   assert.match(String(headers.RateLimit), /"tenant";r=199;/);
+});
+
+test("the published budget of reads: 400 at once, one more each 50 ms; only the refusal tells of it", () => {
+  let nowMs = 0;
+  const refuse = new ReadBudget(limits.publicRead, () => nowMs).refuseBy((headers): Reply => ({
+    status: 429,
+    headers,
+    body: null,
+  }));
+  const from = (clientAddress: string) => refuse({ clientAddress } as Exchange);
+  for (let n = 0; n < 400; n += 1) assert.equal(from("192.0.2.1"), null);
+  assert.deepEqual(from("192.0.2.1")?.headers, {
+    "RateLimit-Policy": '"ip";q=1200;w=60',
+    "RateLimit": '"ip";r=0;t=20',
+    "Retry-After": "1",
+  });
+  assert.equal(from("192.0.2.2"), null);
+  nowMs = 49;
+  assert.notEqual(from("192.0.2.1"), null);
+  nowMs = 50;
+  assert.equal(from("192.0.2.1"), null);
 });

@@ -104,3 +104,21 @@ test("a route that is there already, or a pattern that is none, is refused", () 
   assert.throws(() => twice.get("a", named("a")), TypeError);
   assert.throws(() => twice.get("/a/{b}c", named("a")), TypeError);
 });
+
+test("what is asked before reads stands before GET, HEAD, 404 and 405, and before nothing else", async () => {
+  const guarded = new Router({ ...options, beforeReads: () => text(429, "too many") })
+    .get("/things", named("list")).post("/things", named("make"))
+    .any("/v1/intake", named("intake"));
+  const asked: [method: string, path: string, answer: string][] = [
+    ["GET", "/things", "too many"],
+    ["HEAD", "/things", "too many"],
+    ["PUT", "/things", "too many"],
+    ["GET", "/nothing", "too many"],
+    ["POST", "/nothing", "too many"],
+    ["POST", "/things", "make"],
+    ["GET", "/v1/intake", "intake"],
+  ];
+  for (const [method, path, answer] of asked) {
+    assert.equal(await answered(guarded, ask(method, path)), answer, `${method} ${path}`);
+  }
+});

@@ -6,7 +6,7 @@ import { vocabularyHandler } from "../../src/intake/vocabulary.ts";
 const minute = 60_000;
 const areas = [{ area: "roof", status: "confirmed" }, { area: "moat", status: "proposed" }] as const;
 const reference = { areas, areaIndex: new Map(), ipLimits: [], readAtMs: 1_000 };
-const exchange = { requestId: "r1" } as Exchange;
+const exchange = { requestId: "r1", header: (_name: string) => undefined } as Exchange;
 
 async function answerAt(nowMs: number) {
   const { status, headers, body } = await vocabularyHandler(() => reference, () => nowMs)(exchange);

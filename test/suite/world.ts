@@ -77,6 +77,8 @@ const raisedLimits = {
   FORMS_IP_BURST: "1000000",
   FORMS_TENANT_PER_MINUTE: "60000000",
   FORMS_TENANT_BURST: "1000000",
+  PUBLIC_IP_PER_MINUTE: "60000000",
+  PUBLIC_IP_BURST: "1000000",
 };
 
 /** The published limits, whatever {@linkcode World.start} would raise. */
@@ -89,6 +91,8 @@ export const publishedLimits = {
   FORMS_IP_BURST: "",
   FORMS_TENANT_PER_MINUTE: "",
   FORMS_TENANT_BURST: "",
+  PUBLIC_IP_PER_MINUTE: "",
+  PUBLIC_IP_BURST: "",
 };
 
 /** In every lead of the suite, so that a lead in a log is found. */

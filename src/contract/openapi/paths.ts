@@ -11,7 +11,7 @@ import { keyCheck } from "../guidance.ts";
 import { limits } from "../limits.ts";
 import { fixed, sometimes, withHeaders } from "./headers.ts";
 import { type Node, ref } from "./node.ts";
-import { everywhere, intakeResponses, readOnly, type Response } from "./responses.ts";
+import { everywhere, intakeResponses, reads, type Response } from "./responses.ts";
 
 /** What every operation takes. */
 const requestId = ref("parameters", "RequestId");
@@ -51,12 +51,13 @@ function intake(): Node {
 const headToo = "HEAD answers the same without the body.";
 
 function vocabulary(): Node {
+  const headers = {
+    ...withHeaders("AllowOrigin", "ETag", "Vary"),
+    "Cache-Control": fixed("Keep it this long.", `public, max-age=${limits.vocabularyMaxAgeSeconds}`),
+  };
   const ok: Response = {
     description: "The vocabulary as it is now.",
-    headers: {
-      ...withHeaders("AllowOrigin"),
-      "Cache-Control": fixed("Keep it this long.", `public, max-age=${limits.vocabularyMaxAgeSeconds}`),
-    },
+    headers: { ...headers, ...withHeaders("ContentEncoding", "NoSniff") },
     content: {
       "application/json": {
         schema: ref("schemas", "Vocabulary"),
@@ -76,11 +77,16 @@ function vocabulary(): Node {
       description:
         `The terms that \`project_area\` is compared with. It grows without notice: read it live. ${headToo}`,
       security: [],
-      parameters: [requestId],
-      responses: { ...everywhere, 200: ok, 405: readOnly },
+      parameters: [ref("parameters", "IfNoneMatch"), ref("parameters", "AcceptEncoding"), requestId],
+      responses: { ...everywhere, ...reads, 200: ok, 304: unchanged(headers) },
     },
   };
 }
+
+const unchanged = (headers: Response["headers"]): Response => ({
+  description: "The copy at hand is still good.",
+  headers,
+});
 
 function health(): Node {
   const answer = (description: string, schema: Node, example: Node): Response => ({
@@ -109,8 +115,8 @@ function health(): Node {
       parameters: [requestId],
       responses: {
         ...everywhere,
+        ...reads,
         200: { ...open, headers: withHeaders("NoStore", "AllowOrigin") },
-        405: readOnly,
         503: {
           ...closed,
           headers: { ...closed.headers, "Access-Control-Allow-Origin": sometimes("AllowOrigin") },
@@ -149,7 +155,6 @@ function document(name: DocumentName): Node {
     headers: { ...headers, ...withHeaders("ContentEncoding", "NoSniff"), ...Object.fromEntries(own) },
     content: { [mediaType]: { schema } },
   };
-  const unchanged: Response = { description: "The copy at hand is still good.", headers };
   return {
     get: {
       operationId: operationIds[name],
@@ -163,7 +168,7 @@ function document(name: DocumentName): Node {
         ref("parameters", "AcceptEncoding"),
         requestId,
       ],
-      responses: { ...everywhere, 200: ok, 304: unchanged, 405: readOnly },
+      responses: { ...everywhere, ...reads, 200: ok, 304: unchanged(headers) },
     },
   };
 }

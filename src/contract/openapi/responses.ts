@@ -14,6 +14,7 @@ import {
   placeholders,
 } from "../examples.ts";
 import { fixed, sometimes, withHeaders } from "./headers.ts";
+import { limits } from "../limits.ts";
 import { type Node, ref } from "./node.ts";
 import { errorSchemas } from "./schemas.ts";
 
@@ -90,14 +91,23 @@ export const everywhere: Readonly<Record<string, Node>> = {
   ),
 };
 
-/** The 405 of a public read. */
-export const readOnly: Response = {
-  description: errorText("method_not_allowed"),
-  headers: {
-    ...withHeaders("NoStore", "AllowOrigin"),
-    Allow: fixed("The methods that the path serves.", "GET, HEAD"),
+/** What every public read answers besides its own and what {@linkcode everywhere} has. */
+export const reads: Readonly<Record<string, Response>> = {
+  405: {
+    description: errorText("method_not_allowed"),
+    headers: {
+      ...withHeaders("NoStore", "AllowOrigin"),
+      Allow: fixed("The methods that the path serves.", "GET, HEAD"),
+    },
+    content: errorContent("method_not_allowed"),
   },
-  content: errorContent("method_not_allowed"),
+  429: {
+    description:
+      `Over ${limits.publicRead.perMinute} reads a minute from one address, ${limits.publicRead.burst} at once; ` +
+      "the body has no `request_id`. Wait `Retry-After` seconds.",
+    headers: withHeaders("NoStore", "AllowOrigin", "RateLimitPolicy", "RateLimit", "RetryAfter"),
+    content: jsonOf(ref("schemas", errorSchemas.rate_limited), { example: { error: "rate_limited" } }),
+  },
 };
 
 const rated = withHeaders("NoStore", "RateLimitPolicy", "RateLimit");

@@ -8,6 +8,7 @@ import type { Exchange } from "../../http/exchange.ts";
 import type { Pool } from "../../store/sql.ts";
 import type { Page } from "./layout.ts";
 import type { Tokens } from "./token.ts";
+import type { ShownBreaker } from "./verdict.ts";
 
 /** What the console is told. */
 export interface ConsoleParts {
@@ -21,8 +22,7 @@ export interface ConsoleParts {
   readonly secret: Uint8Array;
   /** What the heartbeat knows; it works while the store is away. */
   readonly health: () => { readonly writable: boolean; readonly pending: number; readonly dead: number };
-  /** The circuit breaker of this process; `null` without an actions tier. */
-  readonly breaker: () => "closed" | "open" | "half_open" | null;
+  readonly breaker: () => ShownBreaker;
   readonly isDraining: () => boolean;
   /** What the reasons of a spam verdict mean, by name. */
   readonly spamMeanings: Readonly<Record<string, string>>;

@@ -21,7 +21,13 @@ import { parseQuery, queryOf } from "./query.ts";
 import { type RangeName, ranges } from "./ranges.ts";
 import { badge, boundedText } from "./state.ts";
 import { count, counted, relative, time } from "./text.ts";
-import { type Problem, problemsOf, type ProcessFacts, type StoreFacts } from "./verdict.ts";
+import {
+  type Problem,
+  problemsOf,
+  type ProcessFacts,
+  type ShownBreaker,
+  type StoreFacts,
+} from "./verdict.ts";
 
 const refreshSeconds = 30;
 
@@ -43,7 +49,7 @@ export async function overviewPage(context: Context): Promise<Page> {
     title: problems.length === 0 ? "All is well" : `${counted(problems.length, "problem")}`,
     section: "overview",
     refreshSeconds: isPaused ? null : refreshSeconds,
-    body: markup`${verdict(problems, { isRead: read !== null, isDelivering: process.breaker !== null })}
+    body: markup`${verdict(problems, { isRead: read !== null, breaker: process.breaker })}
 ${tiles(process, { store: read?.store ?? null, nowMs })}
 ${read !== null && tenants(read.store.standings, nowMs)}
 <h2>How it went</h2>
@@ -87,12 +93,15 @@ async function readAll(
 
 function verdict(
   problems: readonly Problem[],
-  { isRead, isDelivering }: { isRead: boolean; isDelivering: boolean },
+  { isRead, breaker }: { isRead: boolean; breaker: ShownBreaker },
 ): Markup {
   if (problems.length === 0 && isRead) {
-    return markup`<div class="good verdict"><h1>All is well</h1><p>What is posted is stored${
-      isDelivering ? ", and what is stored is delivered." : "; this process delivers nothing."
-    }</p></div>`;
+    const delivering = breaker === null
+      ? "; this process delivers nothing."
+      : breaker === "elsewhere"
+      ? "; other processes deliver it."
+      : ", and what is stored is delivered.";
+    return markup`<div class="good verdict"><h1>All is well</h1><p>What is posted is stored${delivering}</p></div>`;
   }
   const isBad = !isRead || problems.some(({ tone }) => tone === "bad");
   return markup`<div class="${isBad ? "bad" : "warn"} verdict"><h1>${
@@ -112,9 +121,9 @@ function tiles(
   return markup`<dl class="tiles">
 ${tile("Store", writable ? "writable" : "not writable", { tone: writable ? null : "bad" })}
 ${
-    tile("Actions tier", breaker === null ? "none" : breakerNames[breaker], {
-      tone: breaker === "open" ? "bad" : breaker === "closed" ? null : "warn",
-      small: breaker === null ? "ACTIONS_URL is not set" : "breaker of this process",
+    tile("Actions tier", breakerTexts[breaker ?? "none"].name, {
+      tone: breaker === "open" ? "bad" : breaker === "closed" || breaker === "elsewhere" ? null : "warn",
+      small: breakerTexts[breaker ?? "none"].small,
     })
   }
 ${tile("Waiting", count(pending), { small: "events not delivered yet" })}
@@ -139,7 +148,14 @@ ${
 </dl>`;
 }
 
-const breakerNames = { closed: "answers", open: "does not answer", half_open: "being tried" } as const;
+const ofThisProcess = "breaker of this process";
+const breakerTexts = {
+  closed: { name: "answers", small: ofThisProcess },
+  open: { name: "does not answer", small: ofThisProcess },
+  half_open: { name: "being tried", small: ofThisProcess },
+  elsewhere: { name: "–", small: "other processes deliver; see the plot below" },
+  none: { name: "none", small: "ACTIONS_URL is not set" },
+} as const;
 
 function tile(
   name: string,

@@ -16,13 +16,18 @@ export interface Problem {
   readonly text: Markup;
 }
 
+/**
+ * The circuit breaker of this process; `"elsewhere"` when delivery is the task of other processes, `null` without an
+ * actions tier.
+ */
+export type ShownBreaker = "closed" | "open" | "half_open" | "elsewhere" | null;
+
 /** What the process itself knows, whether the store is there or not. */
 export interface ProcessFacts {
   readonly writable: boolean;
   readonly pending: number;
   readonly dead: number;
-  /** `null` without an actions tier. */
-  readonly breaker: "closed" | "open" | "half_open" | null;
+  readonly breaker: ShownBreaker;
   readonly isDraining: boolean;
 }
 

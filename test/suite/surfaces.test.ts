@@ -1,0 +1,109 @@
+import assert from "node:assert/strict";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { send } from "../support/client.ts";
+import { type RunningServer, runToEnd, startServer } from "../support/server.ts";
+import { until } from "../support/until.ts";
+import { lead, World } from "./world.ts";
+
+const world = await World.open();
+const siteDir = mkdtempSync(join(tmpdir(), "site-"));
+writeFileSync(join(siteDir, "llms.txt"), "the site\n");
+after(async () => {
+  await world.close();
+  rmSync(siteDir, { recursive: true });
+});
+const intake = await world.start({ SURFACES: "intake" });
+const key = await world.issue();
+const sandbox = await world.tenant({ sandbox: true });
+const sandboxKey = await world.issue({ tenant: sandbox });
+
+/** The connections of everything that works on the database now. */
+async function connections(): Promise<number> {
+  const [row] = await world.sql<{ count: number }[]>`
+    select count(*)::int as count from pg_stat_activity
+    where datname = current_database() and pid <> pg_backend_pid() and application_name <> 'postgres.js'`;
+  return row?.count ?? 0;
+}
+
+test("SURFACES=intake opens the intake's listener and no other, and takes leads", async () => {
+  assert.deepEqual(Object.keys(intake.urls), ["intake"]);
+  assert.equal((await world.intake({ key: key.text, body: lead() }, intake)).status, 202);
+});
+
+test("SURFACES=site serves the files without a database: DATABASE_URL is not even asked for", async () => {
+  const before = await connections();
+  const site = await startServer({ env: { SURFACES: "site", SITE_DIR: siteDir } });
+  try {
+    assert.deepEqual(Object.keys(site.urls), ["site"]);
+    assert.equal((await send(`${site.urls.site}/llms.txt`)).text, "the site\n");
+    assert.equal(await connections(), before);
+  } finally {
+    assert.equal(await site.stop(), 0);
+  }
+});
+
+test("public reads in a process of their own go on while the intake's is stopped, and the other way round", async () => {
+  const reads = await world.start({ SURFACES: "subscription, site", SITE_DIR: siteDir });
+  assert.deepEqual(Object.keys(reads.urls).sort(), ["site", "subscription"]);
+  process.kill(intake.pid, "SIGSTOP");
+  try {
+    assert.equal((await send(`${reads.urls.subscription}/api/plans`)).status, 200);
+    assert.equal((await send(`${reads.urls.site}/llms.txt`)).status, 200);
+  } finally {
+    process.kill(intake.pid, "SIGCONT");
+  }
+  process.kill(reads.pid, "SIGSTOP");
+  try {
+    assert.equal((await world.intake({ key: key.text, body: lead() }, intake)).status, 202);
+  } finally {
+    process.kill(reads.pid, "SIGCONT");
+  }
+});
+
+test("the operator's pages in a process of their own say that others deliver", async () => {
+  const ops = await world.start({ SURFACES: "ops" });
+  assert.deepEqual(Object.keys(ops.urls), ["ops"]);
+  const page = await send(`${ops.urls.ops}/`);
+  assert.equal(page.status, 200);
+  assert.match(page.text, /other processes deliver/);
+  assert.doesNotMatch(page.text, /ACTIONS_URL is not set|There is no actions tier/);
+});
+
+test("delivery runs where the intake runs, and wherever SURFACES names it", async () => {
+  const delivered: string[] = [];
+  const tier = createServer((request, response) => {
+    delivered.push(String(request.url?.split("/").at(-1)));
+    request.resume();
+    response.writeHead(204).end();
+  });
+  await new Promise<void>((listens) => tier.listen(0, "127.0.0.1", listens));
+  const ACTIONS_URL = `http://127.0.0.1:${(tier.address() as AddressInfo).port}`;
+  const arrives = async (server: RunningServer) => {
+    const { event_id } = (await world.intake({ key: sandboxKey.text, body: lead() }, server)).json;
+    await until(() => delivered.includes(event_id), { what: "the lead is delivered" });
+  };
+  try {
+    const worker = await world.start({ SURFACES: "delivery", ACTIONS_URL });
+    assert.deepEqual(Object.keys(worker.urls), []);
+    await arrives(intake);
+    await worker.stop();
+    await arrives(await world.start({ SURFACES: "intake", ACTIONS_URL }));
+  } finally {
+    tier.close();
+    tier.closeAllConnections();
+  }
+});
+
+test("a surface that is not known stops the start, and the message names those that there are", async () => {
+  const { code, stderr } = await runToEnd("src/main.ts", [], {
+    databaseUrl: world.database.url,
+    env: { SURFACES: "intake,from" },
+  });
+  assert.equal(code, 2);
+  assert.match(stderr, /SURFACES is not a list of intake, forms, subscription, site, ops, delivery/);
+});
