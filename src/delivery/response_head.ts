@@ -70,7 +70,9 @@ export function parseResponseHead(text: string): ResponseHead {
   if (fields.isChunked && (fields.length !== null || isOld)) {
     throw new ResponseFault("EPROTO", "Transfer-Encoding beside Content-Length, or in HTTP/1.0");
   }
-  const options = fields.connection === "" ? [] : fields.connection.toLowerCase().split(/[ \t]*,[ \t]*/);
+  const options = fields.connection === ""
+    ? []
+    : fields.connection.toLowerCase().split(",").map((option) => option.trim());
   const framing = framingOf(status, fields);
   const keepAlive = /(?:^|,)[ \t]*timeout=(\d{1,9})(?:[ \t]*,|$)/i.exec(fields.keepAlive)?.[1];
   return {

@@ -9,6 +9,7 @@
  * @module
  */
 
+import { Gathered } from "./gathered.ts";
 import { parseResponseHead, ResponseFault, type ResponseHead, splitField } from "./response_head.ts";
 
 /** A response that has arrived whole. */
@@ -24,13 +25,16 @@ const headBytesMax = 16 * 1024;
 const keptBytesMax = 16 * 1024;
 // What of a body is worth reading to keep the connection, framing included.
 const bodyBytesMax = 1024 * 1024;
+// What the chunks of one response may say besides their sizes, all together: nothing reads it.
+const extensionBytesMax = 4 * 1024;
+// Chunks of one response. The tier sends one, and an edge in between cuts anew what it reads, some kilobytes at a time.
+const chunksMax = 1024;
 // A chunk's size with its extensions, which are skipped.
 const chunkLineBytesMax = 1024;
 
 const beginning = "HTTP/1.";
 const lineEnd = Buffer.from("\r\n");
 const headEnd = Buffer.from("\r\n\r\n");
-const nothing = Buffer.alloc(0);
 const chunkLine = /^([0-9A-Fa-f]{1,8})(?:[ \t]*;[\t\x20-\x7e\x80-\xff]*)?$/;
 
 type Phase =
@@ -47,14 +51,17 @@ type Phase =
 export class ResponseParser {
   #phase: Phase = "head";
   /** The beginning of something that is not whole yet. */
-  #held: Buffer = nothing;
+  readonly #held = new Gathered();
+  /** How much of that has been searched for its end. */
+  #searched = 0;
   #head: ResponseHead | null = null;
   #headBytes = 0;
   #bodyBytes = 0;
   /** Bytes of the body, or of its chunk, that are still to come. */
   #left = 0;
-  #kept: Buffer[] = [];
-  #keptBytes = 0;
+  #chunks = 0;
+  #extensionBytes = 0;
+  readonly #kept = new Gathered();
   #hasSurplus = false;
   // A server's heads differ in the Date, once a second: the last one need not be read again.
   #knownText = "";
@@ -63,13 +70,15 @@ export class ResponseParser {
   /** Makes ready for the next response. */
   reset(): void {
     this.#phase = "head";
-    this.#held = nothing;
+    this.#held.clear();
+    this.#searched = 0;
     this.#head = null;
     this.#headBytes = 0;
     this.#bodyBytes = 0;
     this.#left = 0;
-    this.#kept = [];
-    this.#keptBytes = 0;
+    this.#chunks = 0;
+    this.#extensionBytes = 0;
+    this.#kept.clear();
     this.#hasSurplus = false;
   }
 
@@ -85,8 +94,7 @@ export class ResponseParser {
 
   /** The response; call it when {@linkcode ResponseParser.push} or {@linkcode ResponseParser.end} said so. */
   get response(): Response {
-    const body = this.#kept.length === 1 ? this.#kept[0] as Buffer : Buffer.concat(this.#kept);
-    return { head: this.#head as ResponseHead, body };
+    return { head: this.#head as ResponseHead, body: this.#kept.bytes };
   }
 
   /**
@@ -95,16 +103,19 @@ export class ResponseParser {
    * @throws {ResponseFault} and the connection is of no use any more
    */
   push(chunk: Buffer): boolean {
-    let rest = this.#held.length === 0 ? chunk : Buffer.concat([this.#held, chunk]);
-    this.#held = nothing;
+    this.#held.append(chunk);
+    let rest = this.#held.bytes;
     while (rest.length > 0 && this.#phase !== "done") {
       const used = this.#take(rest);
       if (used === 0) {
-        this.#held = rest;
+        this.#searched = rest.length;
+        if (rest.length < this.#held.length) this.#hold(rest);
         return false;
       }
+      this.#searched = 0;
       rest = rest.subarray(used);
     }
+    this.#held.clear();
     this.#hasSurplus ||= rest.length > 0;
     return this.#phase === "done";
   }
@@ -113,6 +124,11 @@ export class ResponseParser {
   end(): boolean {
     if (this.#phase === "close") this.#phase = "done";
     return this.#phase === "done";
+  }
+
+  #hold(rest: Buffer): void {
+    this.#held.clear();
+    this.#held.append(rest);
   }
 
   // Returns how many bytes were used; 0 when more are needed.
@@ -130,14 +146,14 @@ export class ResponseParser {
   }
 
   #takeHead(data: Buffer): number {
-    const end = data.indexOf(headEnd);
+    const end = this.#find(headEnd, data);
     const bytes = end === -1 ? data.length + 1 : end + headEnd.length;
     if (this.#headBytes + bytes > headBytesMax) throw new ResponseFault("EPROTO", "The head is too long");
     if (end === -1) {
       // Garbage is known for what it is before the timeout.
       const start = data.toString("latin1", 0, beginning.length);
       if (start !== beginning.slice(0, start.length)) throw new ResponseFault("EPROTO", "Not HTTP/1.x");
-      refuseBareLineFeed(data);
+      refuseBareLineFeed(data, this.#searched);
       return 0;
     }
     this.#headBytes += bytes;
@@ -146,6 +162,11 @@ export class ResponseParser {
     if (head.status === 101) throw new ResponseFault("EPROTO", "101 without an Upgrade");
     if (head.status >= 200) this.#begin(head);
     return bytes;
+  }
+
+  /** Searches what has not been searched yet, and where an end may have begun. */
+  #find(end: Buffer, data: Buffer): number {
+    return data.indexOf(end, Math.max(0, this.#searched - end.length + 1));
   }
 
   #parseHead(text: string): ResponseHead {
@@ -178,11 +199,8 @@ export class ResponseParser {
   #takeBody(data: Buffer): number {
     const used = Math.min(data.length, this.#left);
     this.#count(used);
-    const kept = Math.min(used, keptBytesMax - this.#keptBytes);
-    if (kept > 0) {
-      this.#kept.push(data.subarray(0, kept));
-      this.#keptBytes += kept;
-    }
+    const kept = Math.min(used, keptBytesMax - this.#kept.length);
+    if (kept > 0) this.#kept.append(data.subarray(0, kept));
     this.#left -= used;
     if (this.#left === 0) this.#phase = this.#phase === "chunk_data" ? "chunk_end" : "done";
     return used;
@@ -192,12 +210,12 @@ export class ResponseParser {
     if (this.#phase === "chunk_end" && (data[0] !== 13 || (data.length > 1 && data[1] !== 10))) {
       throw new ResponseFault("EPROTO", "A chunk is longer than it says");
     }
-    const end = data.indexOf(lineEnd);
+    const end = this.#find(lineEnd, data);
     const bytesMax = this.#phase === "trailer" ? headBytesMax - this.#headBytes : chunkLineBytesMax;
     const bytes = end === -1 ? data.length + 1 : end + lineEnd.length;
     if (bytes > bytesMax) throw new ResponseFault("EPROTO", "A line of a chunked body is too long");
     if (end === -1) {
-      refuseBareLineFeed(data);
+      refuseBareLineFeed(data, this.#searched);
       return 0;
     }
     this.#count(bytes);
@@ -215,14 +233,19 @@ export class ResponseParser {
   #readChunkSize(line: string): void {
     const size = chunkLine.exec(line)?.[1];
     if (size === undefined) throw new ResponseFault("EPROTO", "Not a chunk size");
+    this.#chunks += 1;
+    this.#extensionBytes += line.length - size.length;
+    if (this.#chunks > chunksMax || this.#extensionBytes > extensionBytesMax) {
+      throw new ResponseFault("EMSGSIZE", "The body is in too many chunks, or they say too much");
+    }
     this.#expect(parseInt(size, 16));
     this.#phase = this.#left === 0 ? "trailer" : "chunk_data";
   }
 }
 
 // A line that ends with LF alone never ends for us.
-function refuseBareLineFeed(data: Buffer): void {
-  for (let at = data.indexOf(10); at !== -1; at = data.indexOf(10, at + 1)) {
+function refuseBareLineFeed(data: Buffer, from: number): void {
+  for (let at = data.indexOf(10, from); at !== -1; at = data.indexOf(10, at + 1)) {
     if (data[at - 1] !== 13) throw new ResponseFault("EPROTO", "A line ends with LF alone");
   }
 }

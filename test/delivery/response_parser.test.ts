@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import fc from "fast-check";
 import { ResponseParser } from "../../src/delivery/response_parser.ts";
+import { countSteps } from "../support/steps/meter.ts";
 
 /** What a parser says of these chunks and then the end of the connection. */
 function parse(chunks: readonly Buffer[], parser = new ResponseParser()): string {
@@ -16,6 +17,9 @@ function parse(chunks: readonly Buffer[], parser = new ResponseParser()): string
     return (error as { code: string }).code;
   }
 }
+
+/** Chosen: four times what the costliest response takes; one whose bytes are read again takes thousands. */
+const stepsPerByteMax = 120;
 
 const head = (...lines: string[]) => lines.map((line) => `${line}\r\n`).join("") + "\r\n";
 const chunked = head("HTTP/1.1 200 OK", "Transfer-Encoding: chunked");
@@ -191,6 +195,36 @@ test("Of a body 16 KiB are kept, up to 1 MiB is read, and a longer one is a faul
   // The framing counts too: one byte each in a thousand of extensions.
   const padded = `1;${"e".repeat(1_000)}\r\nx\r\n`.repeat(1_100);
   assert.equal(parse([Buffer.from(chunked + padded)]), "EMSGSIZE");
+});
+
+test("A body in more than 1,024 chunks, or with more than 4 KiB of extensions, is a fault", () => {
+  const ended = (chunks: string) => parse([Buffer.from(`${chunked}${chunks}0\r\n\r\n`)]);
+  assert.equal(ended("1\r\nx\r\n".repeat(1_023)), `200 ${"x".repeat(1_023)} kept`);
+  assert.equal(ended("1\r\nx\r\n".repeat(1_024)), "EMSGSIZE");
+  const told = `1;${"e".repeat(511)}\r\nx\r\n`;
+  assert.equal(ended(told.repeat(8)), "200 xxxxxxxx kept");
+  assert.equal(ended(told.repeat(8) + "1;\r\nx\r\n"), "EMSGSIZE");
+});
+
+test("The work does not grow with the number of pieces a byte comes in: 16 KiB in single bytes are read once", () => {
+  const bytes = (text: string) => Array.from(Buffer.from(text, "latin1"), (byte) => Buffer.of(byte));
+  const field = (length: number) => head("HTTP/1.1 204 X", `A: ${"x".repeat(length)}`);
+  const trailers = `T: ${"x".repeat(1_000)}\r\n`.repeat(15);
+  const responses = [
+    field(16_000),
+    head("HTTP/1.1 204 X", ...Array<string>(3_000).fill("a:b")),
+    head("HTTP/1.1 204 X", `Connection: close${" ".repeat(16_000)}x`),
+    head("HTTP/1.1 204 X", `Keep-Alive: ${"timeout=1 ".repeat(1_600)}`),
+    head("HTTP/1.1 100 Continue").repeat(600),
+    `${chunked}1;${"e".repeat(1_000)}\r\nx\r\n0\r\n${trailers}\r\n`,
+    `${chunked}${"1\r\nx\r\n".repeat(1_000)}0\r\n\r\n`,
+    head("HTTP/1.1 200 OK") + "x".repeat(20_000),
+  ];
+  for (const [index, response] of responses.entries()) {
+    const pieces = bytes(response);
+    const steps = countSteps(() => parse(pieces)) / pieces.length;
+    assert.ok(steps <= stepsPerByteMax, `${index}: ${steps.toFixed(1)} a byte`);
+  }
 });
 
 test("Keep-Alive and Retry-After are read as they are sent", () => {
