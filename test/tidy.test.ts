@@ -73,6 +73,7 @@ const testsOfBehaviour: Readonly<Record<string, string>> = {
   "test/ctl/": "the operator's command, and the parts of scripts/ctl/",
   "test/suite/": "the wire contract, on Node and on Deno",
   "test/faults/": "what must be survived",
+  "test/steps/": "the most work that a stranger's text can make",
   "test/site/": "the site as it is built",
   "test/scripts/": "commands from end to end",
   "test/support/": "the support itself",

@@ -85,7 +85,7 @@ function readLink(part: string): Link | undefined {
   if (at >= 0 && scheme === undefined) return undefined;
   const [named = "", port] = authority.slice(at + 1).split(":");
   const isWww = named.startsWith("www.");
-  const host = (isWww ? named.slice(4) : named).replace(/^[^a-z0-9]+/, "").replace(/[.!?…]+$/, "");
+  const host = withoutMarks((isWww ? named.slice(4) : named).replace(/^[^a-z0-9]+/, ""));
   const explicit = scheme !== undefined && scheme !== "//" || isWww;
   const isAddress = /^\d{1,3}(\.\d{1,3}){3}$/.test(host) || /^(0x[0-9a-f]+|\d{8,10})$/.test(host) && explicit;
   if (!isAddress && !isDomain(host, explicit, end >= 0)) return undefined;
@@ -102,6 +102,13 @@ function readLink(part: string): Link | undefined {
     chat: isListed(chatHosts, host),
     disguised: scheme?.startsWith("hxxp") ?? false,
   };
+}
+
+/** Without the marks that end a sentence. */
+function withoutMarks(text: string): string {
+  let end = text.length;
+  while (end > 0 && ".!?…".includes(text.charAt(end - 1))) end--;
+  return text.slice(0, end);
 }
 
 function isDomain(host: string, explicit: boolean, hasPath: boolean): boolean {

@@ -124,8 +124,8 @@ function parseAddress(text: string): Groups | null {
   if (isIPv4(text)) return [0, 0, 0, 0, 0, 0xffff, ...pairs(text)];
   if (!isIPv6(text)) return null;
   let address = text.split("%", 1)[0] as string;
-  const dotted = /[\d.]+$/.exec(address)?.[0];
-  if (dotted !== undefined && dotted.includes(".")) {
+  const dotted = address.slice(address.lastIndexOf(":") + 1);
+  if (dotted.includes(".")) {
     const [high, low] = pairs(dotted);
     address = `${address.slice(0, -dotted.length)}${high.toString(16)}:${low.toString(16)}`;
   }

@@ -64,7 +64,8 @@ const publicRead = {
 const caching = "public, max-age=300";
 const cachingForEver = "public, max-age=31536000, immutable";
 /** `style.3f2a9c1b.css`, and esbuild's `app-KZV3J7XQ.js`; a date in the name is no hash. */
-const hashedName = /[.-](?=[^.]*[a-zA-Z])(?=[^.]*\d)(?:[0-9a-f]{8,64}|[A-Z2-7]{8})\.[a-z0-9]+(?:\.map)?$/;
+const hashedName =
+  /[.-](?=[^.]{0,63}[a-zA-Z])(?=[^.]{0,63}\d)(?:[0-9a-f]{8,64}|[A-Z2-7]{8})\.[a-z0-9]+(?:\.map)?$/;
 
 /**
  * The handler of `GET` and `HEAD` below a folder.

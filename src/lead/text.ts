@@ -31,7 +31,7 @@ const oneSpace = /^\p{White_Space}$/u;
  */
 export function normalizeLine(sent: string): string {
   if (isPlainLine(sent)) return sent;
-  return trim(sent.toWellFormed().replace(vanishing, "").replace(spaceRun, " "));
+  return trimmed(sent.toWellFormed().replace(vanishing, "").replace(spaceRun, " "));
 }
 
 /**
@@ -46,7 +46,7 @@ export function normalizeLine(sent: string): string {
  */
 export function normalizeDetails(sent: string): string {
   if (isPlainLine(sent)) return sent;
-  return trim(
+  return trimmed(
     sent.toWellFormed().replaceAll("\0", "")
       .replace(lineBreak, "\n")
       .replace(spaceRunInLine, " ")
@@ -65,7 +65,7 @@ export function normalizeDetails(sent: string): string {
  */
 export function asSent(sent: string): string {
   if (isPlainLine(sent)) return sent;
-  return trim(sent.toWellFormed().replace(vanishing, "").replace(spacingControl, " "));
+  return trimmed(sent.toWellFormed().replace(vanishing, "").replace(spacingControl, " "));
 }
 
 /** Tells whether a well-formed text has more than `lengthMax` runes (Unicode code points). */
@@ -97,10 +97,10 @@ function isPlainLine(text: string): boolean {
 }
 
 /**
- * Removes white space at both ends. Not `String.prototype.trim`, which takes U+FEFF and leaves NEL;
+ * Removes Unicode White_Space at both ends. Not `String.prototype.trim`, which takes U+FEFF and leaves NEL;
  * not `/\s+$/`, which is quadratic on a long inner run.
  */
-function trim(text: string): string {
+export function trimmed(text: string): string {
   let start = 0;
   let end = text.length;
   while (start < end && oneSpace.test(text.charAt(start))) start++;

@@ -10,7 +10,8 @@ export type Cell = string | number | null;
 // What a spreadsheet takes for a formula, full-width characters too, which some make the same of.
 const formula = /^[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]/;
 // Behind a semicolon or a tab too: where that parts the list, quotes in the middle of a line are no quotes.
-const innerFormula = /([;\t][ \t]*)(?=[=+\-@\uff1d\uff0b\uff0d\uff20])/g;
+const gap = /[;\t][ \t]*/g;
+const formulaSign = /^[=+\-@\uff1d\uff0b\uff0d\uff20]/;
 const special = /[",\r\n]/;
 
 /**
@@ -26,6 +27,10 @@ export function csvText(rows: readonly (readonly Cell[])[]): string {
 function cellText(cell: Cell): string {
   if (cell === null) return "";
   if (typeof cell === "number") return String(cell);
-  const text = (formula.test(cell) ? `'${cell}` : cell).replaceAll(innerFormula, "$1'");
+  const text = (formula.test(cell) ? `'${cell}` : cell).replaceAll(
+    gap,
+    (found, at: number, whole: string) =>
+      formulaSign.test(whole.charAt(at + found.length)) ? `${found}'` : found,
+  );
   return special.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }

@@ -6,6 +6,7 @@
  */
 
 import { markup } from "../../http/markup.ts";
+import { trimmed } from "../../lead/text.ts";
 import { Refusal } from "./layout.ts";
 
 // An e-mail address or an Idempotency-Key and some more.
@@ -25,7 +26,7 @@ export class Query {
     const values = this.#values.get(name) ?? [];
     if (values.length > 1) throw malformed(markup`<code>${name}</code> is there more than once.`);
     // As the envelope is trimmed: a byte-order mark is no white space there, and a term may begin with one.
-    const value = values[0]?.replace(/^\p{White_Space}+|\p{White_Space}+$/gu, "") ?? "";
+    const value = trimmed(values[0] ?? "");
     return value === "" ? null : value;
   }
 
