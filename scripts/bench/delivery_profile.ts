@@ -8,9 +8,9 @@ import type postgres from "postgres";
 import { type DeliveryBench, makeLeads } from "./backlog.ts";
 import { ours } from "./deliverers.ts";
 import { drain } from "./drain.ts";
-import { offer, quantile } from "./offer.ts";
+import { offer } from "./offer.ts";
 import { openProfile } from "./profile.ts";
-import { digits } from "./stats.ts";
+import { digits, quantile } from "./stats.ts";
 
 /** What `pg_stat_user_functions` says of one of our functions. */
 interface FunctionTime {

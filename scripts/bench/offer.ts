@@ -52,11 +52,6 @@ export interface OfferRound {
 /** From the last acknowledgement until the outbox is empty. */
 const emptyMaxMs = 120_000;
 
-/** A quantile of sorted samples. */
-export function quantile(sorted: Float64Array, q: number): number {
-  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * q))] ?? Number.NaN;
-}
-
 /**
  * Runs a round on a fresh database.
  *

@@ -34,6 +34,11 @@ export function ratio(ours: Figure, theirs: Figure): Figure {
   return { ...figure(samples), median: ours.median / theirs.median };
 }
 
+/** A quantile of sorted samples. */
+export function quantile(sorted: Float64Array, q: number): number {
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * q))] ?? Number.NaN;
+}
+
 /** A number with three or more significant digits, thousands set apart. */
 export function digits(value: number): string {
   const decimals = value >= 100 ? 0 : value >= 10 ? 1 : value >= 1 ? 2 : 3;

@@ -5,9 +5,9 @@
  */
 
 import type { DeliveryBench } from "../backlog.ts";
-import { offer, type OfferRound, quantile } from "../offer.ts";
+import { offer, type OfferRound } from "../offer.ts";
 import type { RowResult } from "../report.ts";
-import { digits, figure, ratio } from "../stats.ts";
+import { digits, figure, quantile, ratio } from "../stats.ts";
 
 const perSecond = 2_000;
 

@@ -1,0 +1,60 @@
+/**
+ * HTTP/2 frames as bytes, for what no client library sends: RFC 9113, section 6.
+ *
+ * @module
+ */
+
+import { Buffer } from "node:buffer";
+
+const types = { headers: 1, rst_stream: 3, settings: 4, ping: 6, window_update: 8 } as const;
+const endStream = 0x1;
+const endHeaders = 0x4;
+
+/** One frame. */
+export function frame(
+  type: keyof typeof types,
+  { flags = 0, stream = 0, payload = Buffer.alloc(0) }: {
+    flags?: number;
+    stream?: number;
+    payload?: Buffer;
+  } = {},
+): Buffer {
+  const head = Buffer.alloc(9);
+  head.writeUIntBE(payload.length, 0, 3);
+  head.writeUInt8(types[type], 3);
+  head.writeUInt8(flags, 4);
+  head.writeUInt32BE(stream, 5);
+  return Buffer.concat([head, payload]);
+}
+
+/** What a client begins with: the preface, and SETTINGS with this window for each stream. */
+export function preface(windowBytes: number): Buffer {
+  const payload = Buffer.alloc(6);
+  // SETTINGS_INITIAL_WINDOW_SIZE
+  payload.writeUInt16BE(4, 0);
+  payload.writeUInt32BE(windowBytes, 2);
+  return Buffer.concat([Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"), frame("settings", { payload })]);
+}
+
+/** A header that is not put into the table: its name from the static table, its value as text up to 127 bytes. */
+const literal = (index: number, value: string) =>
+  Buffer.concat([Buffer.from([index, value.length]), Buffer.from(value, "latin1")]);
+
+/** `count` GETs of one path on streams of their own. */
+export function requests(authority: string, path: string, count: number): Buffer {
+  // :method GET and :scheme https are whole in the static table; :authority is its entry 1, :path its entry 4.
+  const payload = Buffer.concat([Buffer.from([0x82, 0x87]), literal(1, authority), literal(4, path)]);
+  return Buffer.concat(
+    Array.from(
+      { length: count },
+      (_, index) => frame("headers", { flags: endStream | endHeaders, stream: 2 * index + 1, payload }),
+    ),
+  );
+}
+
+/** The same frame of a connection, many times. */
+export function flood(type: "window_update" | "ping" | "settings", count: number): Buffer {
+  const payload =
+    { window_update: Buffer.from([0, 0, 0, 1]), ping: Buffer.alloc(8), settings: Buffer.alloc(0) }[type];
+  return Buffer.concat(Array.from({ length: count }, () => frame(type, { payload })));
+}
