@@ -7,7 +7,7 @@
  */
 
 import { createHash, getRandomValues, randomBytes } from "node:crypto";
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
@@ -18,6 +18,7 @@ import { ensureDevCertificates } from "../dev_certificates.ts";
 import { type AttackCounts, type AttackTask, kinds } from "./attack_kinds.ts";
 import { run, start, stop } from "./children.ts";
 import type { HonestResult, HonestTask } from "./honest_main.ts";
+import type { Turns } from "./loop_probe.ts";
 import { makeBodies } from "./leads.ts";
 import { describeMachine } from "./machine.ts";
 import { wholeNumber } from "./options.ts";
@@ -96,6 +97,8 @@ interface Service {
   /** The process that takes the leads. */
   readonly intake: number;
   readonly pids: readonly number[];
+  /** Where the intake's process writes its turns. */
+  readonly turnsFile: string;
   stop(): Promise<void>;
 }
 
@@ -108,6 +111,7 @@ async function startService(
   const started = await Promise.all(parts.map(async (surfaces, index) => {
     const logFile = join(buildFolder, `attacked_${index}.log`);
     const env = {
+      LOOP_PROBE_FILE: `${logFile}.turns`,
       SURFACES: surfaces,
       DATABASE_URL: database.url,
       ...Object.fromEntries(
@@ -119,7 +123,11 @@ async function startService(
       ...(certificates === null ? {} : { TLS_CERT_FILE: certificates.cert, TLS_KEY_FILE: certificates.key }),
     };
     const child = runtime === "node"
-      ? start(process.execPath, ["src/main.ts"], { cwd: root, env, logFile })
+      ? start(process.execPath, [`--import=${script("loop_probe.ts")}`, "src/main.ts"], {
+        cwd: root,
+        env,
+        logFile,
+      })
       : start(join(root, "node_modules/.bin/deno"), ["run", ...denoFlags(env), "src/main.ts"], {
         cwd: root,
         env,
@@ -142,6 +150,7 @@ async function startService(
     urls: Object.fromEntries(started.flatMap(({ urls }) => urls)),
     intake: first.child.pid as number,
     pids: started.map(({ child }) => child.pid as number),
+    turnsFile: join(buildFolder, "attacked_0.log.turns"),
     stop: async () => {
       await Promise.all(started.map(({ child }) => stop(child)));
     },
@@ -168,6 +177,8 @@ interface Found {
   /** Seconds of processor time: of the process that takes the leads, and of all. */
   readonly cpu: { readonly intake: number; readonly all: number; readonly quiet: number };
   readonly memoryMiB: { readonly before: number; readonly highest: number; readonly after: number };
+  /** Processor time of a turn of the event loop that takes the leads; `null` on Deno. */
+  readonly turns: { readonly quiet: Turns; readonly attacked: Turns } | null;
   readonly quiet: HonestResult;
   readonly attacked: HonestResult;
 }
@@ -192,12 +203,21 @@ async function attack(ground: Ground, name: string, options: AttackOptions): Pro
     });
     return JSON.parse(stdout);
   };
+  const turnsSoFar = async (): Promise<Turns | null> => {
+    if (options.runtime === "deno") return null;
+    rmSync(service.turnsFile, { force: true });
+    process.kill(service.intake, "SIGUSR2");
+    while (!existsSync(service.turnsFile) || readFileSync(service.turnsFile, "utf8") === "") await delay(20);
+    return JSON.parse(readFileSync(service.turnsFile, "utf8"));
+  };
   try {
     // So that what a process does once is done.
     await honest(3);
+    await turnsSoFar();
     const cpuBefore = [cpuSeconds([service.intake]), cpuSeconds(service.pids)] as const;
     const quiet = await honest(seconds);
     const cpuQuiet = [cpuSeconds([service.intake]), cpuSeconds(service.pids)] as const;
+    const turnsQuiet = await turnsSoFar();
     const memory = () => service.pids.reduce((sum, pid) => sum + readMemory(pid).residentMiB, 0);
     const before = memory();
     let highest = before;
@@ -219,6 +239,7 @@ async function attack(ground: Ground, name: string, options: AttackOptions): Pro
     const attacked = await honest(seconds);
     const counts: AttackCounts = JSON.parse((await attacking).stdout);
     const cpuAfter = [cpuSeconds([service.intake]), cpuSeconds(service.pids)] as const;
+    const turnsAttacked = await turnsSoFar();
     await delay(options.settleSeconds * 1_000);
     clearInterval(watch);
     return {
@@ -230,6 +251,7 @@ async function attack(ground: Ground, name: string, options: AttackOptions): Pro
         quiet: cpuQuiet[0] - cpuBefore[0],
       },
       memoryMiB: { before, highest, after: memory() },
+      turns: turnsQuiet && turnsAttacked && { quiet: turnsQuiet, attacked: turnsAttacked },
       quiet,
       attacked,
     };
@@ -239,7 +261,8 @@ async function attack(ground: Ground, name: string, options: AttackOptions): Pro
   }
 }
 
-function describe({ name, counts, cpu, memoryMiB, quiet, attacked }: Found): string[] {
+function describe({ name, counts, cpu, memoryMiB, turns, quiet, attacked }: Found): string[] {
+  const turn = (found: Turns) => `${digits(found.p99Ms)} / ${digits(found.maxMs)}`;
   const failures = Object.entries(attacked.failures).map(([reason, count]) => `${count} × ${reason}`).join(
     ", ",
   );
@@ -258,6 +281,7 @@ function describe({ name, counts, cpu, memoryMiB, quiet, attacked }: Found): str
     `${digits(cpu.intake)} s (${digits(cpu.quiet)} s quiet)${
       cpu.all - cpu.intake > 0.01 ? `; ${digits(cpu.all)} s all` : ""
     }`,
+    turns === null ? "–" : `${turn(turns.attacked)} (${turn(turns.quiet)} quiet) ms`,
     `${memoryMiB.before.toFixed(0)} → ${memoryMiB.highest.toFixed(0)} → ${memoryMiB.after.toFixed(0)} MiB`,
     `${digits(attacked.p50Ms)} / ${digits(attacked.p99Ms)} / ${digits(attacked.maxMs)} ms`,
     `${digits(quiet.p50Ms)} / ${digits(quiet.p99Ms)} / ${digits(quiet.maxMs)} ms`,
@@ -270,6 +294,7 @@ const head = [
   "attack",
   "traffic",
   "processor time of the intake's process",
+  "processor time of a turn of its loop: p99 / max",
   "memory: before, highest, after",
   "honest p50 / p99 / max",
   "the same without",
