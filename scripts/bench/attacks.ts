@@ -203,6 +203,7 @@ async function attack(ground: Ground, name: string, options: AttackOptions): Pro
     });
     return JSON.parse(stdout);
   };
+  let watch: ReturnType<typeof setInterval> | undefined;
   const turnsSoFar = async (): Promise<Turns | null> => {
     if (options.runtime === "deno") return null;
     rmSync(service.turnsFile, { force: true });
@@ -221,7 +222,7 @@ async function attack(ground: Ground, name: string, options: AttackOptions): Pro
     const memory = () => service.pids.reduce((sum, pid) => sum + readMemory(pid).residentMiB, 0);
     const before = memory();
     let highest = before;
-    const watch = setInterval(() => highest = Math.max(highest, memory()), 200);
+    watch = setInterval(() => highest = Math.max(highest, memory()), 200);
     const task: AttackTask = {
       name,
       seconds: seconds + 2,
@@ -241,7 +242,6 @@ async function attack(ground: Ground, name: string, options: AttackOptions): Pro
     const cpuAfter = [cpuSeconds([service.intake]), cpuSeconds(service.pids)] as const;
     const turnsAttacked = await turnsSoFar();
     await delay(options.settleSeconds * 1_000);
-    clearInterval(watch);
     return {
       name,
       counts,
@@ -256,6 +256,7 @@ async function attack(ground: Ground, name: string, options: AttackOptions): Pro
       attacked,
     };
   } finally {
+    clearInterval(watch);
     await service.stop();
     await database.drop();
   }
