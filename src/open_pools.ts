@@ -12,6 +12,8 @@ import { Pool } from "./store/sql.ts";
 
 // Shorter than a commit's deadline (src/open_store.ts): the statement ends before we give it up.
 const statementTimeoutMs = 9_000;
+// Shorter than a lookup's deadline (src/store/keys.ts), for the same reason.
+const lookupTimeoutMs = 4_500;
 // Several statements of a page must end within a request's 20 s, its page of the failure included.
 const consoleStatementTimeoutMs = 8_000;
 const consoleConnectionsMax = 2;
@@ -60,7 +62,14 @@ export function openPools(
       statementTimeoutMs,
       onWarning: (text) => log.error("commit_warning", { text }),
     }),
-    lookups: open("lookup"),
+    lookups: new Pool({
+      databaseUrl,
+      name: "lookup",
+      connectionsMax: 1,
+      statementTimeoutMs: lookupTimeoutMs,
+      isAway,
+      isPrimaryOnly: true,
+    }),
     background: open("background"),
     plans: open("plans"),
     checkout: open("checkout", checkoutConnectionsMax),

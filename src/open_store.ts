@@ -80,13 +80,17 @@ export async function openStore(config: Config, log: Log, meters: Meters): Promi
       { onRefused: (reason) => meters.refusedFor(reason) },
     );
     const committer = new Committer({
-      accept: meteredAccept(accepts, { meters, onDuplicate: (keyId) => totals.duplicate(keyId) }),
+      accept: meteredAccept(accepts, {
+        meters,
+        onDuplicate: (keyId) => totals.duplicate(keyId),
+        onFailed: (error) => heartbeat?.commitFailed(error),
+      }),
       writable: () => heartbeat?.writable ?? false,
       nowMs,
       deadlineMs: commitDeadlineMs,
       onRefused: (error) => log.error("entry_refused", { cause: describeError(error) }),
       onCommitted: (entries) => {
-        heartbeat?.wrote();
+        heartbeat?.committed();
         delivery?.wake(new Set(entries.filter(isQueued).map(({ tenantId }) => tenantId)));
       },
     });
@@ -204,7 +208,11 @@ function openDelivery(
 /** The commit of a batch, with what the meters and the totals are told of it. */
 function meteredAccept(
   accepts: AcceptStore,
-  { meters, onDuplicate }: { meters: Meters; onDuplicate: (keyId: number) => void },
+  { meters, onDuplicate, onFailed }: {
+    meters: Meters;
+    onDuplicate: (keyId: number) => void;
+    onFailed: (error: unknown) => void;
+  },
 ): AcceptStore["accept"] {
   return async (entries, deadlineMs) => {
     const startedAtMs = nowMs();
@@ -217,6 +225,7 @@ function meteredAccept(
       return outcomes;
     } catch (error) {
       meters.commitFailed();
+      onFailed(error);
       throw error;
     }
   };

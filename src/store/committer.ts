@@ -64,7 +64,7 @@ export class Committer {
    */
   commit(entry: Entry): Promise<Outcome> {
     const bytes = entry.raw.length + entry.lead.length + (entry.extra?.length ?? 0);
-    if (!this.#options.writable()) return Promise.reject(new Unavailable("the store takes no writes"));
+    if (!this.#options.writable()) return Promise.reject(notWritable());
     if (this.#queue.length >= queueEntriesMax || this.#queueBytes + bytes > queueBytesMax) {
       return Promise.reject(new Unavailable("too many commits wait"));
     }
@@ -91,7 +91,7 @@ export class Committer {
 
   /** Fails what waits and has not been sent: the store is known not to take writes. */
   refuseWaiting(): void {
-    for (const waiting of this.#takeAll()) waiting.reject(new Unavailable("the store takes no writes"));
+    refuse(this.#takeAll());
   }
 
   /** Resolves when nothing waits and nothing runs. */
@@ -137,6 +137,8 @@ export class Committer {
 
   // Never throws: each entry is settled one way or the other.
   async #settle(batch: readonly Waiting[]): Promise<void> {
+    // What was left of a refused batch is not tried on a store that is known by now to refuse everything.
+    if (!this.#options.writable()) return refuse(batch);
     // After bisecting, a half may begin with no time left: it fails as late as it would have anyway.
     const deadlineAtMs = Math.min(...batch.map((waiting) => waiting.deadlineAtMs));
     const deadlineMs = Math.max(1, deadlineAtMs - this.#options.nowMs());
@@ -159,4 +161,12 @@ export class Committer {
       }
     }
   }
+}
+
+function notWritable(): Unavailable {
+  return new Unavailable("the store takes no writes");
+}
+
+function refuse(waiting: readonly Waiting[]): void {
+  for (const { reject } of waiting) reject(notWritable());
 }

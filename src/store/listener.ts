@@ -2,13 +2,15 @@
  * Listens for the hint that another node has committed something to deliver.
  *
  * A LISTEN connection can be half open: the other side is gone and nobody says so. So the listener
- * sends itself a notification now and then, and connects anew when none comes back.
+ * sends itself a notification now and then, and connects anew when none comes back. It also leaves a server that takes
+ * no writes, as the pools do: after a fail-over the notifications are another server's.
  *
  * @module
  */
 
 import postgres from "postgres";
-import type { Pool } from "./sql.ts";
+import { ServerRole } from "./generation.ts";
+import { type Pool, readOnlyStayMs } from "./sql.ts";
 
 /** What the listener is told. */
 export interface ListenerOptions {
@@ -32,6 +34,7 @@ export class OutboxListener {
   readonly #options: ListenerOptions;
   #sql: postgres.Sql | null = null;
   #heardAtMs = 0;
+  #leaving: ReturnType<typeof setTimeout> | undefined;
   readonly #timer: ReturnType<typeof setInterval>;
 
   constructor(options: ListenerOptions) {
@@ -41,11 +44,20 @@ export class OutboxListener {
   }
 
   #connect(): void {
+    clearTimeout(this.#leaving);
+    this.#leaving = undefined;
+    const role = new ServerRole();
     const sql = postgres(this.#options.databaseUrl, {
       max: 1,
       connect_timeout: 2,
       backoff: () => 0.2,
       onnotice: () => {},
+      onparameter: (name: string, value: string) => {
+        role.report(name, value);
+        if (role.isReadOnly && this.#sql === sql) {
+          this.#leaving ??= setTimeout(() => this.#leave(), readOnlyStayMs);
+        }
+      },
       connection: { application_name: "lead-intake listen" },
     });
     this.#sql = sql;
@@ -61,11 +73,13 @@ export class OutboxListener {
     });
   }
 
+  #leave(): void {
+    void this.#sql?.end({ timeout: 0 }).catch(() => {});
+    this.#connect();
+  }
+
   async #beat(): Promise<void> {
-    if (performance.now() - this.#heardAtMs > silenceMaxMs) {
-      void this.#sql?.end({ timeout: 0 }).catch(() => {});
-      this.#connect();
-    }
+    if (performance.now() - this.#heardAtMs > silenceMaxMs) this.#leave();
     try {
       await this.#options.pool.run(
         deadlineMs,
@@ -79,6 +93,7 @@ export class OutboxListener {
   /** Stops listening. */
   async close(): Promise<void> {
     clearInterval(this.#timer);
+    clearTimeout(this.#leaving);
     const sql = this.#sql;
     this.#sql = null;
     await sql?.end({ timeout: 0 }).catch(() => {});

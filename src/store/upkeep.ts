@@ -1,6 +1,6 @@
 /**
- * What the store needs now and then: the insert-only counts are folded together, and the age of what waits longest is
- * read for the figures. It has a connection of its own, because a large fold may take its time and nothing waits
+ * What the store needs now and then: the insert-only counts are folded together, the beats are cleared away, and the
+ * age of what waits longest is read for the figures. It has a connection of its own, because a large fold may take its time and nothing waits
  * for it.
  *
  * @module
@@ -48,7 +48,7 @@ export class Upkeep {
     try {
       const [row] = await this.#pool.run(deadlineMs, (sql) =>
         sql<{ event_id: string | null }[]>`
-          select compact_outbox_tally(), compact_campaign_charge(), compact_unknown_area(),
+          select compact_outbox_tally(), compact_campaign_charge(), compact_unknown_area(), trim_heartbeat(),
             (select event_id from outbox order by event_id limit 1) as event_id`);
       this.oldestPendingAt = acceptedAt(row?.event_id ?? null);
       if (this.#runs % forgetEveryRuns === 0) await this.#forget();

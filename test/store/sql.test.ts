@@ -2,12 +2,12 @@ import assert from "node:assert/strict";
 import { createServer, type Socket } from "node:net";
 import { after, test } from "node:test";
 import postgres from "postgres";
-import { describeError, Pool, Unavailable } from "../../src/store/sql.ts";
+import { describeError, Pool, readOnlyStayMs, Unavailable } from "../../src/store/sql.ts";
 import { createDatabase } from "../support/database.ts";
 import { until } from "../support/until.ts";
 
 const database = await createDatabase();
-const admin = postgres(database.url, { max: 1, onnotice: () => {} });
+const admin = postgres(database.url, { max: 2, onnotice: () => {} });
 const pools: Pool[] = [];
 after(async () => {
   await Promise.all(pools.map((pool) => pool.close()));
@@ -104,14 +104,72 @@ test("nobody listening is Unavailable", async () => {
   await assert.rejects(one(open({ databaseUrl: "postgres://u:p@127.0.0.1:1/d" }), 2_000), Unavailable);
 });
 
-test("read-only is Unavailable: it is the store that does not write, not the statement that is wrong", async () => {
+const areas = { next: 0 };
+const write = (pool: Pool) =>
+  pool.run(5_000, (sql) => {
+    areas.next += 1;
+    return sql<{ pid: number }[]>`
+      insert into area (area, status) values (${`area ${areas.next}`}, 'proposed') returning pg_backend_pid() as pid`;
+  });
+
+test("read-only is Unavailable, and the connection is left for another within a second, not for one after the other", async (t) => {
+  const readOnly = (yes: boolean) =>
+    admin.unsafe(
+      yes
+        ? `alter database "${database.name}" set default_transaction_read_only = on`
+        : `alter database "${database.name}" reset default_transaction_read_only`,
+    );
+  const backends = new Set<number>();
+  t.after(async () => {
+    await admin`set default_transaction_read_only = off`;
+    await readOnly(false);
+  });
+  await readOnly(true);
   const pool = open();
-  await pool.run(5_000, (sql) => sql`set default_transaction_read_only = on`);
-  const statement = pool.run(5_000, (sql) => sql`insert into area (area, status) values ('x', 'proposed')`);
+  const startMs = performance.now();
+  await until(async () => {
+    await assert.rejects(
+      write(pool),
+      (error: unknown) => error instanceof Unavailable && /25006/.test(error.message),
+    );
+    const [row] = await one(pool);
+    backends.add(row?.pid as number);
+    return backends.size >= 3;
+  }, { what: "it was left twice", intervalMs: 1 });
+  const elapsedMs = performance.now() - startMs;
+  assert.ok(backends.size <= 2 + elapsedMs / readOnlyStayMs, `${backends.size} in ${elapsedMs} ms`);
+  // The connections that were opened meanwhile stay as they are for their lifetime.
+  await readOnly(false);
+  await until(() => write(pool), { what: "it writes" });
+});
+
+test("what is given up is cancelled: it neither holds its locks on nor commits later", async () => {
+  const pool = open({ name: "given-up", statementTimeoutMs: 60_000 });
+  const holder = await admin.reserve();
+  await holder.unsafe("begin; lock table area in share row exclusive mode");
   await assert.rejects(
-    statement,
-    (error: unknown) => error instanceof Unavailable && /25006/.test(error.message),
+    pool.run(300, (sql) => sql`insert into area (area, status) values ('late', 'proposed')`),
   );
+  const backends = () =>
+    holder`select from pg_stat_activity where application_name = 'lead-intake given-up' and state = 'active'`;
+  await until(async () => (await backends()).length === 0, { what: "its backend is free" });
+  await holder`commit`;
+  holder.release();
+  assert.equal((await admin`select from area where area = 'late'`).length, 0);
+});
+
+test("a statement that waits for a lock says so before its time is up, and its connection stays", async () => {
+  const pool = open({ statementTimeoutMs: 500 });
+  const [before] = await one(pool);
+  const holder = await admin.reserve();
+  await holder.unsafe("begin; lock table area in access exclusive mode");
+  await assert.rejects(
+    pool.run(5_000, (sql) => sql`select from area`),
+    (error: unknown) => error instanceof Unavailable && /55P03/.test(error.message),
+  );
+  await holder`commit`;
+  holder.release();
+  assert.equal((await one(pool))[0]?.pid, before?.pid);
 });
 
 test("leaveStuck leaves old statements behind and young ones alone", async () => {

@@ -1,0 +1,80 @@
+/**
+ * What the failures of a statement mean: the store is away or takes no writes, or the statement itself is wrong.
+ *
+ * @module
+ */
+
+import postgres from "postgres";
+
+/** The store did not answer, or will not write. What a statement under way has done is unknown. */
+export class Unavailable extends Error {
+  override readonly name = "Unavailable";
+}
+
+/** Which SQLSTATEs say "not accepting" rather than "this statement is wrong". */
+const unavailableStates = /^(08|53|57P0|57014|58|25006|55P03|28|3D000)/;
+// Read-only; no room on the disk, or no other resource (53100 and its kin); the disk answers with errors (58030).
+const unwritableStates = /^(25006|53|58)/;
+// Bad data, a constraint, a program's limit: what the statement brought with it, and not the store.
+const ownFaultStates = /^(22|23|54)/;
+const connectionCodes = new Set([
+  "CONNECTION_CLOSED",
+  "CONNECTION_ENDED",
+  "CONNECTION_DESTROYED",
+  "CONNECT_TIMEOUT",
+  "ECONNREFUSED",
+  "ECONNRESET",
+  "ENOTFOUND",
+  "EPIPE",
+  "ETIMEDOUT",
+  "EHOSTUNREACH",
+  "ENETUNREACH",
+  "ENOENT",
+  "EAI_AGAIN",
+]);
+
+/**
+ * The SQLSTATE or connection code of an error, and the constraint where there is one: all of it that
+ * may be logged, since `detail`, `parameters` and `args` hold personal data.
+ */
+export function describeError(error: unknown): string {
+  if (error instanceof postgres.PostgresError) {
+    const constraint = error.constraint_name === undefined ? "" : ` (${error.constraint_name})`;
+    return `SQLSTATE ${error.code}${constraint}: ${error.routine ?? "no routine"}`;
+  }
+  if (error instanceof Unavailable) return error.message;
+  const code = (error as { code?: unknown } | null)?.code;
+  return typeof code === "string" ? code : "unexpected error";
+}
+
+/** Whether an error is about the connection, and not an answer of the server. */
+export function isConnectionLoss(error: unknown): boolean {
+  const code = (error as { code?: unknown } | null)?.code;
+  return !(error instanceof postgres.PostgresError) && typeof code === "string" && connectionCodes.has(code);
+}
+
+/** An {@linkcode Unavailable} for what means that, `null` for a statement that is wrong and for a bug. */
+export function asUnavailable(error: unknown): Unavailable | null {
+  if (error instanceof Unavailable) return error;
+  const isOne = error instanceof postgres.PostgresError
+    ? unavailableStates.test(error.code)
+    : isConnectionLoss(error);
+  return isOne ? new Unavailable(describeError(error), { cause: error }) : null;
+}
+
+/** The SQLSTATE with which the server refused a statement; `null` when it gave no answer. */
+export function refusedWith(error: unknown): string | null {
+  const cause = error instanceof Unavailable ? error.cause : error;
+  return cause instanceof postgres.PostgresError ? cause.code : null;
+}
+
+/** Whether the server has said that it takes no writes at all: it is read-only, or its disk is full or broken. */
+export function saysUnwritable(error: unknown): boolean {
+  return unwritableStates.test(refusedWith(error) ?? "");
+}
+
+/** Whether the server has refused a statement for a reason that may not be the statement's own. */
+export function isStoresRefusal(error: unknown): boolean {
+  const state = refusedWith(error);
+  return state !== null && !ownFaultStates.test(state);
+}
