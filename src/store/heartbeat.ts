@@ -24,8 +24,6 @@ const intervalMs = 500;
 // A beat is given up after the time of three.
 const silenceMaxMs = 1_500;
 const missesMax = 2;
-// A confirmed commit that is no older is as good as a beat, whatever becomes of the beats.
-const commitAgeMaxMs = 2_000;
 // While the store is away: so that "accepting again" follows its return at once.
 const awayDeadlineMs = 1_000;
 const retryMs = 200;
@@ -39,7 +37,7 @@ const refusalHoldMs = 1_000;
  *
  * Open, it closes at once when the server says that it takes no writes (read-only, a full disk), be it to a beat or
  * to a commit, and after {@linkcode refusalsMax} refused commits in a row. It closes when two beats in a row were
- * missed and no commit was confirmed within 2 s; a late beat alone closes nothing. Closed, the next beat opens it.
+ * missed, and a confirmed commit counts as a beat; a late beat alone closes nothing. Closed, the next beat opens it.
  *
  * Rejected: the age of the last write as the measure. A process that was busy itself for 2 s found the store
  * unwritable before it had looked at the answer that had long arrived (56 of 450 form posts refused in one run).
@@ -108,7 +106,7 @@ export class Heartbeat {
       this.#misses = 0;
       if (startedAtMs >= this.#heldUntilMs) this.#change(true, null);
     } catch (error) {
-      this.#missed(error, this.#options.nowMs() - startedAtMs);
+      this.#missed(error, startedAtMs);
     }
     if (this.#closed) return;
     const isLate = !this.#writable || this.#misses > 0;
@@ -116,11 +114,11 @@ export class Heartbeat {
     this.#timer = setTimeout(() => void this.#beat(), Math.max(0, pauseMs));
   }
 
-  #missed(error: unknown, tookMs: number): void {
+  #missed(error: unknown, startedAtMs: number): void {
+    const silentMs = this.#options.nowMs() - Math.max(startedAtMs, this.#committedAtMs);
     // A lost connection may be no more than that; what has lasted counts for as many beats as it kept from being made.
-    this.#misses += Math.max(1, Math.floor(tookMs / intervalMs));
-    const isCommitting = this.#options.nowMs() - this.#committedAtMs <= commitAgeMaxMs;
-    if (saysUnwritable(error) || (this.#misses >= missesMax && !isCommitting)) this.#change(false, error);
+    this.#misses += Math.max(1, Math.floor(silentMs / intervalMs));
+    if (saysUnwritable(error) || this.#misses >= missesMax) this.#change(false, error);
   }
 
   #change(writable: boolean, cause: unknown): void {

@@ -20,6 +20,8 @@ export interface ProgramOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** Left out: `SUITE_RUNTIME`, which `npm test` sets, or else Node. */
   readonly runtime?: Runtime;
+  /** A file that the program alone finds in the place of /etc/hosts (Linux, as root). */
+  readonly hostsFile?: string;
 }
 
 /** One JSON line of the server's standard output. */
@@ -65,7 +67,11 @@ function run(script: string, args: readonly string[], options: ProgramOptions) {
   const onDeno = (options.runtime ?? suiteRuntime) === "deno";
   const command = onDeno ? `${root}node_modules/.bin/deno` : process.execPath;
   const prefix = onDeno ? ["run", ...denoFlags(options.env)] : [];
-  const child = spawn(command, [...prefix, script, ...args], {
+  const [program = command, ...line] = [
+    ...inPlaceOfHosts(options.hostsFile),
+    ...[command, ...prefix, script, ...args],
+  ];
+  const child = spawn(program, line, {
     cwd: root,
     stdio: ["ignore", "pipe", "pipe"],
     env: {
@@ -88,6 +94,13 @@ function run(script: string, args: readonly string[], options: ProgramOptions) {
   // Whoever awaits it gets the error; nobody has to.
   ended.catch(() => {});
   return { child, output, ended };
+}
+
+// In a mount namespace of its own; the shell gives way to the program, which keeps its process id.
+function inPlaceOfHosts(file: string | undefined): string[] {
+  if (file === undefined) return [];
+  const script = 'mount --bind "$0" /etc/hosts && exec "$@"';
+  return ["unshare", "--mount", "sh", "-c", script, file];
 }
 
 /** Runs a program of the repository to its end. */

@@ -57,16 +57,20 @@ export class PostgresProxy {
   chooseFault: () => Fault | null = () => null;
   /** Whether new connections are taken, or reset at once. */
   acceptsNew = true;
+  /** The port on 127.0.0.1 that new connections lead to; those there are stay where they are. */
+  targetPort: number;
   #onFault: (halted: Halted) => void = () => {};
 
   private constructor(targetPort: number) {
+    this.targetPort = targetPort;
     // noDelay: what is forwarded arrives before what is not.
     this.#server = createServer({ allowHalfOpen: false, noDelay: true }, (client) => {
       if (!this.acceptsNew) {
         client.resetAndDestroy();
         return;
       }
-      const link = new Link(client, connect({ port: targetPort, host: "127.0.0.1", noDelay: true }), this);
+      const server = connect({ port: this.targetPort, host: "127.0.0.1", noDelay: true });
+      const link = new Link(client, server, this);
       this.#links.add(link);
       link.closed.then(() => this.#links.delete(link));
     });

@@ -1,0 +1,197 @@
+/**
+ * A standby is promoted and takes over the address of the store, while the old primary lives on and answers: as a
+ * replica of the new one, or held to reading.
+ *
+ * @module
+ */
+
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test, type TestContext } from "node:test";
+import { post } from "../support/client.ts";
+import { type OwnPostgres, ownPostgres } from "../support/database.ts";
+import { ctl, startServer } from "../support/server.ts";
+import { until } from "../support/until.ts";
+import { DeliveryHistory } from "./support/delivery_history.ts";
+import { History } from "./support/history.ts";
+import { leadBody, Load } from "./support/load.ts";
+import { PostgresProxy } from "./support/postgres_proxy.ts";
+import { chanceOf } from "./support/random.ts";
+import { storeWritable } from "./support/stand.ts";
+import { connectionTo, makeReplica, type Standby, startStandby } from "./support/standby.ts";
+import { withSql } from "./support/store.ts";
+import { Tier } from "./support/tier.ts";
+
+/** Two servers under one address. */
+interface Pair {
+  readonly primary: OwnPostgres;
+  readonly standby: Standby;
+  /** As the service knows the store. */
+  readonly address: string;
+  readonly hostsFile?: string;
+  /** Gives the address to the standby. */
+  readonly move: () => void;
+  /** Of the database on the standby. */
+  readonly standbyUrl: string;
+}
+
+const env = {
+  ...{ INTAKE_IP_PER_MINUTE: "100000000", INTAKE_IP_BURST: "1000000" },
+  ...{ INTAKE_KEY_PER_MINUTE: "100000000", INTAKE_KEY_BURST: "1000000" },
+  ...{ DELIVERY_POLL_MS: "200", DELIVERY_SEND_TIMEOUT_MS: "8000", DELIVERY_LEASE_MS: "9000" },
+  ...{ DELIVERY_BACKOFF_BASE_MS: "100", DELIVERY_BACKOFF_CAP_MS: "1000", DELIVERY_ATTEMPTS_MAX: "100" },
+};
+// The promise is two seconds; what is waited for is a signal, and the test says how long it took.
+const generousMs = 20_000;
+
+/** The connections of the service on a server. */
+function connectionsOn({ url }: { readonly url: string }): Promise<string[]> {
+  return withSql(url, async (sql) => {
+    const rows = await sql<{ name: string }[]>`
+      select application_name as name from pg_stat_activity where application_name like 'lead-intake %'`;
+    return rows.map(({ name }) => name);
+  });
+}
+
+/** Posts and delivers, fails over by `failOver`, and holds the service to its promise. */
+async function survive(
+  t: TestContext,
+  pair: Pair,
+  failOver: (service: { readonly url: string; readonly key: string }) => Promise<void>,
+) {
+  const { primary, standby, standbyUrl } = pair;
+  const tier = await Tier.open();
+  t.after(() => tier.down());
+  const databaseUrl = primary.url;
+  await ctl(["tenant", "add", "acme"], { databaseUrl });
+  await ctl(["tenant", "route", "acme", "--crm-url", "https://127.0.0.1/hook"], { databaseUrl });
+  const { key } = await ctl(["key", "issue", "acme", "--label", "load"], { databaseUrl });
+  const server = await startServer({
+    databaseUrl: pair.address,
+    env: { ...env, ACTIONS_URL: tier.url },
+    runtime: "node",
+    ...(pair.hostsFile === undefined ? {} : { hostsFile: pair.hostsFile }),
+  });
+  t.after(() => server.kill());
+  const history = new History();
+  const deliveries = new DeliveryHistory({ databaseUrl: standbyUrl, intake: history, tier });
+  const intakeUrls = () => [server.url];
+  const chance = chanceOf(t);
+  const load = new Load(t, { history, chance, apiKeys: [key], intakeUrls, clients: 8 });
+  await load.accepted(50);
+
+  await deliveries.kill("postgres", {
+    end: () => failOver({ url: server.url, key }),
+    begin: () => standby.promote(),
+  });
+  await storeWritable(server.url, false, generousMs);
+  const refused = await history.post(server.url, {
+    apiKey: key,
+    idempotencyKey: history.freshKey("known"),
+    body: leadBody(chance, 1),
+  });
+  assert.equal(refused.kind, "not_accepting", "the old primary takes no leads");
+  pair.move();
+  const movedAtMs = performance.now();
+  await until(async () => {
+    const idempotencyKey = history.freshKey("moved");
+    const request = { apiKey: key, idempotencyKey, body: leadBody(chance, 1) };
+    return (await history.post(server.url, request)).kind === "accepted";
+  }, { deadlineMs: generousMs, what: "leads are accepted again" });
+  const acceptingMs = performance.now() - movedAtMs;
+  await load.accepted(50);
+  await load.stop();
+  await until(() => connectionsOn(primary.server).then((names) => names.length === 0), {
+    deadlineMs: generousMs,
+    what: "no connection of any kind is left on the old primary",
+  });
+  const outbox = () =>
+    withSql(standbyUrl, async (sql) => (await sql`select count(*)::int as n from outbox`)[0]?.n);
+  await until(async () => await outbox() === 0, { deadlineMs: 60_000, what: "everything is delivered" });
+  const figures = await deliveries.check();
+  t.diagnostic(
+    `accepting ${Math.round(acceptingMs)} ms after the address had moved; ${history.summary()}; ${
+      JSON.stringify(figures)
+    }`,
+  );
+  assert.equal(history.count("refused") + history.count("no_answer"), 0);
+  assert.deepEqual(server.logs.filter(({ event }) => event === "fault" || event === "uncaught"), []);
+}
+
+test("a standby is promoted and the old primary comes back as its replica: accepting again when the address has moved, nothing lost or doubled, delivery goes on", async (t) => {
+  const primary = await ownPostgres();
+  t.after(() => primary.stop());
+  const standby = await startStandby(primary.server);
+  t.after(() => standby.stop());
+  const proxy = await PostgresProxy.open(primary.server.port);
+  t.after(() => proxy.close());
+  const standbyUrl = onPort(primary.url, standby.server.port);
+  const address = proxy.databaseUrl(primary.url);
+  const move = () => proxy.targetPort = standby.server.port;
+  await survive(t, { primary, standby, address, move, standbyUrl }, async ({ url, key }) => {
+    const { server } = primary;
+    await withSql(
+      server.url,
+      (sql) => sql.unsafe(`alter system set primary_conninfo = '${connectionTo(standby.server)}'`),
+    );
+    // In order: everything goes to the standby first.
+    server.kill("SIGINT");
+    await server.ended;
+    makeReplica(server.dataFolder);
+    await server.restart();
+    await until(() => connectionsOn(server).then((names) => names.includes("lead-intake listen")), {
+      deadlineMs: generousMs,
+      what: "the service has found the replica",
+    });
+    const { status } = await post(`${url}/v1/intake`, { key, body: {} });
+    assert.equal(status, 503, "a replica may not know yet that a key was revoked");
+  });
+});
+
+// The service is started with a file of ours in the place of /etc/hosts, which takes root; without it there is no such
+// test.
+if (spawnSync("unshare", ["--mount", "true"]).status === 0) {
+  test("a standby on another address is promoted and gets the name, while the old primary lives on and is held to reading: the name is looked up again", async (t) => {
+    const folder = mkdtempSync(join(tmpdir(), "lead-intake-hosts-"));
+    after(() => rmSync(folder, { recursive: true }));
+    const hostsFile = join(folder, "hosts");
+    const pointTo = (address: string) =>
+      writeFileSync(hostsFile, `${readFileSync("/etc/hosts", "utf8")}\n${address} store.test\n`);
+    const primary = await ownPostgres();
+    t.after(() => primary.stop());
+    // The same port on another address: the name alone tells them apart.
+    const standby = await startStandby(primary.server, "127.0.0.2");
+    t.after(() => standby.stop());
+    pointTo("127.0.0.1");
+    const pair: Pair = {
+      ...{ primary, standby, hostsFile },
+      address: onHost(primary.url, "store.test"),
+      move: () => pointTo("127.0.0.2"),
+      standbyUrl: onHost(primary.url, "127.0.0.2"),
+    };
+    await survive(t, pair, async () => {
+      await withSql(primary.server.url, async (sql) => {
+        await sql`alter system set default_transaction_read_only = on`;
+        await sql`select pg_reload_conf()`;
+        await sql`
+          select pg_terminate_backend(pid) from pg_stat_activity where application_name like 'lead-intake %'`;
+      });
+      await standby.caughtUp();
+    });
+  });
+}
+
+function onPort(databaseUrl: string, port: number): string {
+  const url = new URL(databaseUrl);
+  url.port = String(port);
+  return url.href;
+}
+
+function onHost(databaseUrl: string, host: string): string {
+  const url = new URL(databaseUrl);
+  url.hostname = host;
+  return url.href;
+}
