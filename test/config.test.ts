@@ -213,9 +213,10 @@ test("a database address that is none is not repeated", () => {
     const value of [
       ...["mysql://u:hunter2@h/d", "hunter2", "postgres:/hunter2", "postgres://u:hunter2@h:port/d"],
       ...["postgres://a%zz:hunter2@h/x", "postgres://a:hunter2%@h/x", "postgres://a:hunter2@%zz/x"],
+      ...["postgres://a:hunter2@one,two/x", "postgres://a:hunter2@one:5432,two:5432/x"],
     ]
   ) {
-    assert.equal(fault({ DATABASE_URL: value }), "DATABASE_URL is not a postgres:// address");
+    assert.equal(fault({ DATABASE_URL: value }), "DATABASE_URL is not a postgres:// address of one host");
   }
   assert.match(fault({ DATABASE_URL: "" }), /^DATABASE_URL is not set/);
 });

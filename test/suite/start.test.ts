@@ -47,7 +47,7 @@ test("wrong settings stop the start with one message that lists all faults, with
   assert.equal(code, 2);
   assert.equal(stdout, "");
   const faults = [
-    "DATABASE_URL is not a postgres:// address",
+    "DATABASE_URL is not a postgres:// address of one host",
     "INTAKE_LISTEN is not address:port",
     "INTAKE_URL is not a base address",
     "TLS_CERT_FILE cannot be read",
