@@ -14,7 +14,7 @@ import type { Reply } from "./http/exchange.ts";
 import type { Access, Listener, RefusalStatus, Surface } from "./http/options.ts";
 import { json } from "./http/reply.ts";
 import { createRequestIds } from "./http/request_id.ts";
-import { listen } from "./http/serve.ts";
+import { listen } from "./http/serve_node.ts";
 import type { Log } from "./log.ts";
 import type { ListenAddress } from "./settings.ts";
 

@@ -1,6 +1,6 @@
 /**
  * Many things with the same time bound, cheaply: a linked list in the order of their deadlines that one
- * interval looks at, in place of a timer each. It is also the set of what is going on.
+ * interval looks at, in place of a timer each.
  *
  * @module
  */
@@ -75,12 +75,5 @@ export class Deadlines<T extends Timed> {
       this.remove(owner);
       expired(owner);
     }
-  }
-
-  /** The members there are now, in the order of their deadlines. */
-  members(): T[] {
-    const members: T[] = [];
-    for (let node = this.#head; node !== null; node = node.next) members.push(node.owner as T);
-    return members;
   }
 }

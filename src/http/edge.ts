@@ -1,6 +1,6 @@
 /**
- * What both runtimes' adapters have in common: from a request whose headers are read to its reply, its
- * fault and its line in the access log.
+ * The part of a listener that does not depend on the protocol's version: from a request whose headers are read to
+ * its reply, its fault and its line in the access log.
  *
  * @module
  */
@@ -43,7 +43,7 @@ export interface Peer {
   readonly isTrusted: boolean;
 }
 
-/** The part of an exchange that does not depend on the runtime. */
+/** The part of an exchange that does not depend on the server. */
 export abstract class EdgeExchange implements Exchange {
   abstract readonly method: string;
   abstract readonly path: string;
@@ -103,7 +103,7 @@ export class Edge {
     this.#hosts = new Hosts(options.surfaces, { strict: options.strictHost ?? options.surfaces.length > 1 });
   }
 
-  /** The peer of a new connection, as the runtime names its address. */
+  /** The peer of a new connection, as the server names its address. */
   peer(remoteAddress: string | undefined): Peer {
     const address = canonicalAddress(remoteAddress ?? "") ?? "-";
     return { address, isTrusted: this.trustedProxies.contains(address) };

@@ -1,6 +1,6 @@
 /**
- * The request and the reply as handlers see them: one small shape that both runtimes' adapters
- * build, because the fetch classes cost much of node:http's throughput (measured on Node 24).
+ * The request and the reply as handlers see them: one small shape for every
+ * protocol and runtime, because the fetch classes cost much of node:http's throughput (measured on Node 24).
  *
  * @module
  */

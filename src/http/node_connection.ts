@@ -51,6 +51,11 @@ export class Connection implements Timed {
     this.isClosing = true;
   }
 
+  /** The client sends nothing more: an HTTP/1 request that is not whole never will be. */
+  cut(): void {
+    if (this.latest !== null && !this.latest.isComplete) this.latest.destroy();
+  }
+
   /** Whether it is an HTTP/2 session. */
   get isHttp2(): boolean {
     return !("destroySoon" in this.transport);

@@ -111,8 +111,6 @@ export interface ListenOptions {
   readonly strictHost?: boolean;
   /** HTTPS with HTTP/2 and HTTP/1.1, TLS 1.2 or later; plain HTTP/1.1 without. */
   readonly tls?: TlsFiles | null;
-  /** Default: the runtime this runs on. `"node"` works on both. */
-  readonly runtime?: "node" | "deno";
   /** Peers whose `X-Forwarded-For` is believed. Default: none. */
   readonly trustedProxies?: Networks;
   readonly requestId: RequestIdRule & {

@@ -63,7 +63,7 @@ export function dropBody(body: Reply["body"]): void {
  * The length of a reply's body in bytes, that of what a GET would get in the answer to a HEAD; `null` for a stream
  * that does not tell, and for no body in the answer to a HEAD.
  */
-export function lengthOf({ body, length }: Reply, isHead: boolean): number | null {
+function lengthOf({ body, length }: Reply, isHead: boolean): number | null {
   if (typeof body === "string") return Buffer.byteLength(body);
   if (body instanceof Uint8Array) return body.byteLength;
   return body === null && !isHead ? 0 : length ?? null;

@@ -1,5 +1,16 @@
 /**
- * The listener on node:http (plain) and node:http2 (TLS, with HTTP/1.1 beside it). It runs on Node and on Deno.
+ * The listener on node:http (plain) and node:http2 (TLS, with HTTP/1.1 beside it), on Node and on Deno.
+ *
+ * Chosen: node:http on Deno too, because Deno.serve answers HTTP/1.1 without a Host, speaks HTTP/2 to who knows
+ * it beforehand, refuses malformed HTTP without a request id and waits for slow headers for ever, and node:http
+ * costs nothing there. Deno 2.9.6, 64 requests in flight, in turns of 2 s (15 each, medians; processor time of the
+ * server's process):
+ *
+ * | | Deno.serve | node:http |
+ * |---|---|---|
+ * | POST /v1/intake on a real store | 137 µs, 3,459/s | 137 µs, 3,511/s |
+ * | GET /v1/vocabulary | 37 µs, 18,867/s | 32 µs, 23,150/s |
+ * | highest resident memory | 252 MiB | 260 MiB |
  *
  * @module
  */
@@ -17,8 +28,11 @@ import type { Listener, ListenOptions, RefusalStatus } from "./options.ts";
 
 const exchangeOf: unique symbol = Symbol("exchange");
 
-/** Listens with Node's servers. Throws what binding the address or reading the certificate throws. */
-export async function serveNode(options: ListenOptions): Promise<Listener> {
+/**
+ * Listens at `options.address` and answers with the surfaces' routers. Resolves when connections are accepted;
+ * throws when the address cannot be bound or the certificate cannot be used.
+ */
+export async function listen(options: ListenOptions): Promise<Listener> {
   const edge = new Edge(options);
   const connections = new Connections(edge);
   const certificate = options.tls ? await Certificate.load(options.tls) : null;
@@ -123,7 +137,11 @@ function attach(server: Server | Http2SecureServer, connections: Connections): v
     guard(edge, () => clientError(connections, error, socket), socket);
   });
   const opened = (socket: Socket): void => {
-    guard(edge, () => connections.opened(socket, socket.remoteAddress), socket);
+    guard(edge, () => {
+      const connection = connections.opened(socket, socket.remoteAddress);
+      // A body that ends with its connection: Node's parser reports it too, Deno's does not.
+      socket.once("end", () => connection.cut());
+    }, socket);
   };
   events.on("connection", (socket: Socket) => {
     guard(edge, () => connections.accepted(socket), socket);

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { after, describe, test } from "node:test";
 import { BodyBuffer } from "#src/http/body.ts";
-import { get, parse, type Place, post, startApp, Wire } from "./support.ts";
+import { get, parse, places, post, startApp, Wire } from "./support.ts";
 
 const cap = 1024;
 
@@ -50,7 +50,7 @@ test("no body is an empty one", () => {
   assert.ok(body.kind === "complete" && body.bytes.byteLength === 0);
 });
 
-for (const place of ["node", "deno"] as Place[]) {
+for (const place of places) {
   describe(`on ${place}`, async () => {
     const app = await startApp(place, { bodyBytesMax: cap });
     after(() => app.close());
@@ -135,98 +135,86 @@ for (const place of ["node", "deno"] as Place[]) {
   });
 }
 
-describe("only Node's server, which can close a connection", async () => {
-  const bounds = { discardBytesMax: 256 * 1024, discardTimeoutMs: 200, requestTimeoutMs: 250 };
-  const app = await startApp("node", { bodyBytesMax: cap, bounds });
-  after(() => app.close());
+for (const place of places) {
+  describe(`early answers and bounds on ${place}`, async () => {
+    const bounds = { discardBytesMax: 256 * 1024, discardTimeoutMs: 200, requestTimeoutMs: 250 };
+    const app = await startApp(place, { bodyBytesMax: cap, bounds });
+    after(() => app.close());
 
-  test("an announced body over the cap gets 413 without 100 Continue, and the connection closes", async () => {
-    const wire = await Wire.open(app.port);
-    const head = `Host: one.test\r\nContent-Length: ${cap + 1}\r\nExpect: 100-continue`;
-    wire.send(`POST /echo HTTP/1.1\r\n${head}\r\n\r\n`);
-    const answer = await wire.answer();
-    assert.equal(answer.status, 413);
-    assert.equal(answer.headers["connection"], "close");
-    assert.equal((await wire.closed()).byteLength, 0);
-  });
-
-  test("another expectation answers 417", async () => {
-    const wire = await Wire.open(app.port);
-    wire.send("POST /echo HTTP/1.1\r\nHost: one.test\r\nContent-Length: 2\r\nExpect: tea\r\n\r\nhi");
-    const answer = await wire.answer();
-    assert.equal(answer.status, 417);
-    assert.ok(answer.headers["x-request-id"]);
-    wire.socket.destroy();
-  });
-
-  test("a 413 says Connection: close, and the connection closes once the client is done", async () => {
-    const chunked = await Wire.open(app.port);
-    chunked.send(chunkedHead("/echo"), chunk("x".repeat(cap)), chunk("x"));
-    const announced = await Wire.open(app.port);
-    announced.send(`POST /echo HTTP/1.1\r\nHost: one.test\r\nContent-Length: ${cap + 1}\r\n\r\n`);
-    for (
-      const [wire, rest] of [[chunked, "0\r\n\r\n"], [announced, "x".repeat(cap + 1)]] as [Wire, string][]
-    ) {
+    test("an announced body over the cap gets 413 without 100 Continue, and the connection closes", async () => {
+      const wire = await Wire.open(app.port);
+      const head = `Host: one.test\r\nContent-Length: ${cap + 1}\r\nExpect: 100-continue`;
+      wire.send(`POST /echo HTTP/1.1\r\n${head}\r\n\r\n`);
       const answer = await wire.answer();
       assert.equal(answer.status, 413);
       assert.equal(answer.headers["connection"], "close");
-      wire.send(rest);
       assert.equal((await wire.closed()).byteLength, 0);
-    }
-  });
+    });
 
-  test("what comes after an early answer is thrown away up to a bound in bytes", async () => {
-    const wire = await Wire.open(app.port);
-    wire.send(`POST /echo HTTP/1.1\r\nHost: one.test\r\nContent-Length: 100000000\r\n\r\n`);
-    assert.equal((await wire.answer()).status, 413);
-    const startedMs = performance.now();
-    wire.send(Buffer.alloc(1024 * 1024));
-    await wire.closed();
-    assert.ok(performance.now() - startedMs < 180, "the bound in time closed it, not the one in bytes");
-  });
+    test("another expectation answers 417", async () => {
+      const wire = await Wire.open(app.port);
+      wire.send("POST /echo HTTP/1.1\r\nHost: one.test\r\nContent-Length: 2\r\nExpect: tea\r\n\r\nhi");
+      const answer = await wire.answer();
+      assert.equal(answer.status, 417);
+      assert.ok(answer.headers["x-request-id"]);
+      wire.socket.destroy();
+    });
 
-  test("and up to a bound in time", async () => {
-    const wire = await Wire.open(app.port);
-    wire.send(`POST /echo HTTP/1.1\r\nHost: one.test\r\nContent-Length: 100000000\r\n\r\n`);
-    assert.equal((await wire.answer()).status, 413);
-    await wire.closed();
-  });
+    test("a 413 says Connection: close, and the connection closes once the client is done", async () => {
+      const chunked = await Wire.open(app.port);
+      chunked.send(chunkedHead("/echo"), chunk("x".repeat(cap)), chunk("x"));
+      const announced = await Wire.open(app.port);
+      announced.send(`POST /echo HTTP/1.1\r\nHost: one.test\r\nContent-Length: ${cap + 1}\r\n\r\n`);
+      for (
+        const [wire, rest] of [[chunked, "0\r\n\r\n"], [announced, "x".repeat(cap + 1)]] as [Wire, string][]
+      ) {
+        const answer = await wire.answer();
+        assert.equal(answer.status, 413);
+        assert.equal(answer.headers["connection"], "close");
+        wire.send(rest);
+        assert.equal((await wire.closed()).byteLength, 0);
+      }
+    });
 
-  test("a body that has not arrived within the request's bound closes the connection", async () => {
-    const wire = await Wire.open(app.port);
-    wire.send(
-      "POST /echo HTTP/1.1\r\nHost: one.test\r\nContent-Length: 10\r\nX-Request-Id: slow\r\n\r\nhalf",
-    );
-    assert.equal((await wire.closed()).byteLength, 0);
-    assert.equal((await app.access(({ requestId }) => requestId === "slow")).aborted, true);
-  });
+    test("what comes after an early answer is thrown away up to a bound in bytes", async () => {
+      const wire = await Wire.open(app.port);
+      wire.send(`POST /echo HTTP/1.1\r\nHost: one.test\r\nContent-Length: 100000000\r\n\r\n`);
+      assert.equal((await wire.answer()).status, 413);
+      const startedMs = performance.now();
+      wire.send(Buffer.alloc(1024 * 1024));
+      await wire.closed();
+      assert.ok(performance.now() - startedMs < 180, "the bound in time closed it, not the one in bytes");
+    });
 
-  test("a body that comes a byte at a time does not move the bound", async () => {
-    const wire = await Wire.open(app.port);
-    wire.send("POST /echo HTTP/1.1\r\nHost: one.test\r\nContent-Length: 1000\r\n\r\n");
-    const drip = setInterval(() => wire.send("x"), 20);
-    assert.equal((await wire.closed()).byteLength, 0);
-    clearInterval(drip);
-  });
+    test("and up to a bound in time", async () => {
+      const wire = await Wire.open(app.port);
+      wire.send(`POST /echo HTTP/1.1\r\nHost: one.test\r\nContent-Length: 100000000\r\n\r\n`);
+      assert.equal((await wire.answer()).status, 413);
+      await wire.closed();
+    });
 
-  test("a second reading of the body is a fault of the handler", async () => {
-    const wire = await Wire.open(app.port);
-    wire.send(post("/twice", "abc"));
-    assert.equal((await wire.answer()).status, 503);
-    wire.socket.destroy();
-  });
-});
+    test("a body that has not arrived within the request's bound closes the connection", async () => {
+      const wire = await Wire.open(app.port);
+      wire.send(
+        "POST /echo HTTP/1.1\r\nHost: one.test\r\nContent-Length: 10\r\nX-Request-Id: slow\r\n\r\nhalf",
+      );
+      assert.equal((await wire.closed()).byteLength, 0);
+      assert.equal((await app.access(({ requestId }) => requestId === "slow")).aborted, true);
+    });
 
-test("on Deno.serve a body that does not arrive in time is answered and the connection is not kept", async () => {
-  const app = await startApp("deno", { bounds: { requestTimeoutMs: 200 } });
-  for (const framing of ["Content-Length: 10", "Transfer-Encoding: chunked"]) {
-    const wire = await Wire.open(app.port);
-    wire.send(`POST /echo HTTP/1.1\r\nHost: one.test\r\n${framing}\r\n\r\n`);
-    const answer = await wire.answer();
-    assert.equal(answer.status, 503);
-    assert.equal(parse(answer)["error"], "incomplete");
-    assert.equal(answer.headers["connection"], "close");
-    wire.socket.destroy();
-  }
-  await app.close();
-});
+    test("a body that comes a byte at a time does not move the bound", async () => {
+      const wire = await Wire.open(app.port);
+      wire.send("POST /echo HTTP/1.1\r\nHost: one.test\r\nContent-Length: 1000\r\n\r\n");
+      const drip = setInterval(() => wire.send("x"), 20);
+      assert.equal((await wire.closed()).byteLength, 0);
+      clearInterval(drip);
+    });
+
+    test("a second reading of the body is a fault of the handler", async () => {
+      const wire = await Wire.open(app.port);
+      wire.send(post("/twice", "abc"));
+      assert.equal((await wire.answer()).status, 503);
+      wire.socket.destroy();
+    });
+  });
+}

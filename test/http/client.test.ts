@@ -7,7 +7,7 @@ import {
   limiterKey,
   parseNetworks,
 } from "#src/http/client.ts";
-import { ask, get, parse, type Place, startApp } from "./support.ts";
+import { ask, get, parse, places, startApp } from "./support.ts";
 
 test("an address is written in one way", () => {
   const spellings: Record<string, string> = {
@@ -149,7 +149,7 @@ test("what is unreadable in X-Forwarded-For, and all to its left, is not believe
   }
 });
 
-for (const place of ["node", "deno"] as Place[]) {
+for (const place of places) {
   describe(`on ${place}`, async () => {
     const app = await startApp(place, { trustedProxies: "127.0.0.0/8" });
     const strict = await startApp("node", { trustedProxies: "10.0.0.0/8" });

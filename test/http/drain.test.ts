@@ -100,7 +100,7 @@ test("an HTTP/2 session finishes its streams and takes no further one", async ()
   await closing;
 });
 
-test("on Deno.serve close answers what is in flight", async () => {
+test("on Deno close answers what is in flight", async () => {
   const app = await startApp("deno");
   const wire = await Wire.open(app.port);
   wire.send("POST /echo HTTP/1.1\r\nHost: one.test\r\nContent-Length: 3\r\nX-Request-Id: gone\r\n\r\nab");

@@ -10,12 +10,11 @@ import { parseNetworks } from "#src/http/client.ts";
 import type { Access, Bounds, CertificateEvent, Listener, Surface, TlsFiles } from "#src/http/options.ts";
 import { json, text } from "#src/http/reply.ts";
 import { Router } from "#src/http/router.ts";
-import { listen } from "#src/http/serve.ts";
+import { listen } from "#src/http/serve_node.ts";
 import { staticFiles } from "#src/http/static_file.ts";
 
 /** What a test may vary. */
 export interface Settings {
-  readonly runtime?: "node" | "deno";
   readonly tls?: TlsFiles;
   readonly bounds?: Partial<Bounds>;
   readonly bodyBytesMax?: number;
@@ -50,7 +49,6 @@ export function startEcho(settings: Settings, report: (event: AppEvent) => void)
   return listen({
     address: { host: "127.0.0.1", port: 0 },
     surfaces: settings.hosts === undefined ? [one] : [one, two],
-    ...(settings.runtime === undefined ? {} : { runtime: settings.runtime }),
     tls: settings.tls ?? null,
     trustedProxies: parseNetworks(settings.trustedProxies ?? ""),
     requestId: {

@@ -5,7 +5,7 @@ import {
   ask,
   get,
   makeCertificate,
-  type Place,
+  places,
   post,
   startApp,
   temporaryFolder,
@@ -33,7 +33,7 @@ function status(on: ClientHttp2Session, headers: OutgoingHttpHeaders): Promise<n
   );
 }
 
-for (const place of ["node", "deno"] as Place[]) {
+for (const place of places) {
   describe(`HTTP/2 on ${place}`, async () => {
     const app = await startApp(place, { tls: files });
     after(() => app.close());
@@ -76,74 +76,76 @@ for (const place of ["node", "deno"] as Place[]) {
   });
 }
 
-describe("HTTP/1 on node", async () => {
-  const app = await startApp("node");
-  after(() => app.close());
+for (const place of places) {
+  describe(`HTTP/1 on ${place}`, async () => {
+    const app = await startApp(place);
+    after(() => app.close());
 
-  test("a reset behind a CONNECT hurts nobody", async () => {
-    const wire = await Wire.open(app.port);
-    wire.send("CONNECT a:443 HTTP/1.1\r\nHost: a\r\n\r\n");
-    assert.equal((await wire.answer()).status, 400);
-    wire.send("more of it");
-    wire.socket.resetAndDestroy();
-    assert.equal((await ask(app.port, get("/name"))).status, 200);
-  });
-
-  test("a missing, repeated or malformed Host and a strange Expect close the connection", async () => {
-    for (
-      const [lines, expected] of [
-        ["X-A: b", 400],
-        ["Host: a\r\nHost: a", 400],
-        ["Host: a b", 400],
-        ["Host: a\r\nExpect: something", 417],
-      ] as const
-    ) {
+    test("a reset behind a CONNECT hurts nobody", async () => {
       const wire = await Wire.open(app.port);
-      wire.send(`GET /name HTTP/1.1\r\n${lines}\r\n\r\n`, get("/name"));
-      const answer = await wire.answer();
-      assert.deepEqual([answer.status, answer.headers["connection"]], [expected, "close"]);
+      wire.send("CONNECT a:443 HTTP/1.1\r\nHost: a\r\n\r\n");
+      assert.equal((await wire.answer()).status, 400);
+      wire.send("more of it");
+      wire.socket.resetAndDestroy();
+      assert.equal((await ask(app.port, get("/name"))).status, 200);
+    });
+
+    test("a missing, repeated or malformed Host and a strange Expect close the connection", async () => {
+      for (
+        const [lines, expected] of [
+          ["X-A: b", 400],
+          ["Host: a\r\nHost: a", 400],
+          ["Host: a b", 400],
+          ["Host: a\r\nExpect: something", 417],
+        ] as const
+      ) {
+        const wire = await Wire.open(app.port);
+        wire.send(`GET /name HTTP/1.1\r\n${lines}\r\n\r\n`, get("/name"));
+        const answer = await wire.answer();
+        assert.deepEqual([answer.status, answer.headers["connection"]], [expected, "close"]);
+        assert.equal((await wire.closed()).byteLength, 0);
+      }
+    });
+
+    test("a client that pipelines too much is answered what it may, then closed", async () => {
+      const small = await startApp(place, { bounds: { streamsMax: 3 } });
+      const wire = await Wire.open(small.port);
+      wire.send(get("/name").repeat(50));
+      for (const last of [undefined, undefined, "close"]) {
+        const answer = await wire.answer();
+        assert.equal(answer.status, 200);
+        assert.equal(answer.headers["connection"] === "close" ? "close" : undefined, last);
+      }
       assert.equal((await wire.closed()).byteLength, 0);
-    }
-  });
+      await small.close();
+    });
 
-  test("a client that pipelines too much is answered what it may, then closed", async () => {
-    const small = await startApp("node", { bounds: { streamsMax: 3 } });
-    const wire = await Wire.open(small.port);
-    wire.send(get("/name").repeat(50));
-    for (const last of [undefined, undefined, "close"]) {
+    test("a client that shuts down its side behind a whole request is answered", async () => {
+      const wire = await Wire.open(app.port);
+      wire.send(get("/held"));
+      wire.socket.end();
+      await app.next((event): event is typeof event => event.event === "began");
+      await ask(app.port, post("/release", ""));
+      assert.equal((await wire.answer()).body.toString(), "held");
+      await wire.closed();
+    });
+
+    test("a CONNECT behind a request leaves it its answer, which closes the connection", async () => {
+      const wire = await Wire.open(app.port);
+      wire.send(get("/held"), "CONNECT a:443 HTTP/1.1\r\nHost: a\r\n\r\n");
+      await app.next((event): event is typeof event => event.event === "began");
+      await ask(app.port, post("/release", ""));
       const answer = await wire.answer();
-      assert.equal(answer.status, 200);
-      assert.equal(answer.headers["connection"] === "close" ? "close" : undefined, last);
-    }
-    assert.equal((await wire.closed()).byteLength, 0);
-    await small.close();
+      assert.equal(answer.body.toString(), "held");
+      assert.equal(answer.headers["connection"], "close");
+      await wire.closed();
+    });
   });
-
-  test("a client that shuts down its side behind a whole request is answered", async () => {
-    const wire = await Wire.open(app.port);
-    wire.send(get("/held"));
-    wire.socket.end();
-    await app.next((event): event is typeof event => event.event === "began");
-    await ask(app.port, post("/release", ""));
-    assert.equal((await wire.answer()).body.toString(), "held");
-    await wire.closed();
-  });
-
-  test("a CONNECT behind a request leaves it its answer, which closes the connection", async () => {
-    const wire = await Wire.open(app.port);
-    wire.send(get("/held"), "CONNECT a:443 HTTP/1.1\r\nHost: a\r\n\r\n");
-    await app.next((event): event is typeof event => event.event === "began");
-    await ask(app.port, post("/release", ""));
-    const answer = await wire.answer();
-    assert.equal(answer.body.toString(), "held");
-    assert.equal(answer.headers["connection"], "close");
-    await wire.closed();
-  });
-});
+}
 
 test("a fault before there is an exchange answers 503 and is reported", async () => {
-  for (const tls of [false, true]) {
-    const app = await startApp("node", { throwing: ["generate"], ...(tls ? { tls: files } : {}) });
+  for (const [place, tls] of places.flatMap((place) => [[place, false], [place, true]] as const)) {
+    const app = await startApp(place, { throwing: ["generate"], ...(tls ? { tls: files } : {}) });
     const wire = await Wire.open(app.port, { tls });
     wire.send(get("/name"));
     const answer = await wire.answer();
@@ -164,7 +166,7 @@ test("a fault before there is an exchange answers 503 and is reported", async ()
 });
 
 test("hooks that throw cost no request its answer", async () => {
-  for (const place of ["node", "deno"] as Place[]) {
+  for (const place of places) {
     const app = await startApp(place, { throwing: ["access", "fault", "refuse"] });
     const wire = await Wire.open(app.port);
     wire.send(get("/name"), get("/throw"));

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
 import { parseTarget } from "#src/http/target.ts";
-import { ask, get, parse, type Place, post, startApp, Wire } from "./support.ts";
+import { ask, get, parse, places, post, startApp, Wire } from "./support.ts";
 
 test("a request target is taken apart and nothing in it is changed", () => {
   const parts = (target: string) => {
@@ -20,7 +20,7 @@ test("a request target is taken apart and nothing in it is changed", () => {
   assert.deepEqual(parts("ftp://host/a"), ["ftp://host/a", "", null]);
 });
 
-for (const place of ["node", "deno"] as Place[]) {
+for (const place of places) {
   describe(`on ${place}`, async () => {
     const app = await startApp(place);
     after(() => app.close());
@@ -123,8 +123,8 @@ for (const place of ["node", "deno"] as Place[]) {
       assert.equal(whole.body.byteLength, 3 * 65_536);
       const head = await ask(app.port, get("/announced?3").replace("GET", "HEAD"), { isHead: true });
       assert.equal(head.headers["content-length"], String(3 * 65_536));
-      // What is too long would else be taken for the next response. Deno asks for no more than was announced.
-      for (const chunks of place === "node" ? [2, 4] : [2]) {
+      // What is too long would else be taken for the next response.
+      for (const chunks of [2, 4]) {
         const wire = await Wire.open(app.port);
         wire.send(get(`/announced?${chunks}`, "X-Request-Id: wrong"));
         const all = (await wire.closed()).toString("latin1");
@@ -186,102 +186,104 @@ for (const place of ["node", "deno"] as Place[]) {
   });
 }
 
-describe("only Node's server", async () => {
-  const app = await startApp("node", { bounds: { headerBytesMax: 4096 } });
-  after(() => app.close());
+for (const place of places) {
+  describe(`malformed, slow and broken on ${place}`, async () => {
+    const app = await startApp(place, { bounds: { headerBytesMax: 4096 } });
+    after(() => app.close());
 
-  const malformed: Record<string, string> = {
-    "no HTTP at all": "\x16\x03\x01\x02\x00\x01\x00",
-    "an unknown method": "FOO / HTTP/1.1\r\nHost: a\r\n\r\n",
-    "a bad version": "GET / HTTP/9.9\r\nHost: a\r\n\r\n",
-    "a space in a header name": "GET / HTTP/1.1\r\nHost : a\r\n\r\n",
-    "a control character in a header": "GET / HTTP/1.1\r\nHost: a\r\nX-A: \x01\r\n\r\n",
-    "Content-Length beside Transfer-Encoding":
-      "POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
-    "two lengths": "POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\nContent-Length: 4\r\n\r\nabc",
-    "a negative length": "POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: -1\r\n\r\n",
-    "a bad chunk": "POST /echo HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n",
-    "CONNECT": "CONNECT a:443 HTTP/1.1\r\nHost: a\r\n\r\n",
-  };
-  for (const [what, request] of Object.entries(malformed)) {
-    test(`${what} answers 400 as JSON with a request id, and the connection closes`, async () => {
-      const wire = await Wire.open(app.port);
-      wire.send(request);
-      const answer = await wire.answer();
-      assert.equal(answer.status, 400);
-      assert.equal(answer.headers["content-type"], "application/json");
-      assert.equal(answer.headers["connection"], "close");
-      const requestId = answer.headers["x-request-id"] as string;
-      assert.deepEqual(parse(answer), { refused: 400, request_id: requestId });
-      await wire.closed();
-      assert.equal((await app.access((access) => access.requestId === requestId)).status, 400);
-    });
-  }
-
-  test("an upgrade is not taken: the request is answered as it is", async () => {
-    const answer = await ask(app.port, get("/name", "Connection: Upgrade, HTTP2-Settings", "Upgrade: h2c"));
-    assert.equal(answer.body.toString(), "one");
-  });
-
-  test("no Host answers 400, except to HTTP/1.0", async () => {
-    const answer = await ask(app.port, "GET /name HTTP/1.1\r\n\r\n");
-    assert.equal(answer.status, 400);
-    assert.deepEqual(parse(answer), { refused: 400, request_id: answer.headers["x-request-id"] });
-    assert.equal((await ask(app.port, "GET /name HTTP/1.0\r\n\r\n")).status, 200);
-  });
-
-  test("headers over the cap answer 431 with a request id, although more is being sent", async () => {
-    const wire = await Wire.open(app.port);
-    wire.send(get("/name", `X-A: ${"a".repeat(200_000)}`));
-    const answer = await wire.answer();
-    assert.equal(answer.status, 431);
-    assert.deepEqual(parse(answer), { refused: 431, request_id: answer.headers["x-request-id"] });
-    assert.equal((await app.access(({ status }) => status === 431)).method, "-");
-    wire.socket.destroy();
-  });
-
-  test("a malformed request behind a good one leaves the good one its answer", async () => {
-    const wire = await Wire.open(app.port);
-    wire.send(get("/held"), "GARBAGE\r\n\r\n");
-    await app.next((event): event is typeof event => event.event === "began");
-    await ask(app.port, post("/release", ""));
-    const answer = await wire.answer();
-    assert.equal(answer.body.toString(), "held");
-    assert.equal(answer.headers["connection"], "close");
-    await wire.closed();
-  });
-
-  test("a client that goes away behind a queue of pipelined requests leaves nothing behind", async () => {
-    const hasty = await startApp("node", { bounds: { requestTimeoutMs: 150 } });
-    const wire = await Wire.open(hasty.port);
-    wire.send(get("/never", "X-Request-Id: gone"), get("/seen", "X-Request-Id: second"));
-    await hasty.next((event): event is typeof event => event.event === "began");
-    wire.socket.resetAndDestroy();
-    for (const id of ["gone", "second"]) {
-      assert.equal((await hasty.access(({ requestId }) => requestId === id)).aborted, true);
+    const malformed: Record<string, string> = {
+      "no HTTP at all": "\x16\x03\x01\x02\x00\x01\x00",
+      "an unknown method": "FOO / HTTP/1.1\r\nHost: a\r\n\r\n",
+      "a bad version": "GET / HTTP/9.9\r\nHost: a\r\n\r\n",
+      "a space in a header name": "GET / HTTP/1.1\r\nHost : a\r\n\r\n",
+      "a control character in a header": "GET / HTTP/1.1\r\nHost: a\r\nX-A: \x01\r\n\r\n",
+      "Content-Length beside Transfer-Encoding":
+        "POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+      "two lengths": "POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\nContent-Length: 4\r\n\r\nabc",
+      "a negative length": "POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: -1\r\n\r\n",
+      "a bad chunk": "POST /echo HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n",
+      "CONNECT": "CONNECT a:443 HTTP/1.1\r\nHost: a\r\n\r\n",
+    };
+    for (const [what, request] of Object.entries(malformed)) {
+      test(`${what} answers 400 as JSON with a request id, and the connection closes`, async () => {
+        const wire = await Wire.open(app.port);
+        wire.send(request);
+        const answer = await wire.answer();
+        assert.equal(answer.status, 400);
+        assert.equal(answer.headers["content-type"], "application/json");
+        assert.equal(answer.headers["connection"], "close");
+        const requestId = answer.headers["x-request-id"] as string;
+        assert.deepEqual(parse(answer), { refused: 400, request_id: requestId });
+        await wire.closed();
+        assert.equal((await app.access((access) => access.requestId === requestId)).status, 400);
+      });
     }
-    // The handler that hangs is reported all the same.
-    await hasty.next((event): event is typeof event => event.event === "fault");
-    await hasty.close(4_000);
-  });
 
-  test("a reader slower than its bound loses a stream", async () => {
-    const hasty = await startApp("node", { bounds: { stallTimeoutMs: 150, requestTimeoutMs: 100 } });
-    const wire = await Wire.open(hasty.port);
-    wire.send(get("/stream?100000"));
-    wire.socket.once("data", () => wire.socket.pause());
-    await hasty.next((event): event is typeof event => event.event === "cancelled");
-    assert.equal((await hasty.access()).aborted, true);
-    wire.socket.destroy();
-    await hasty.close();
-  });
+    test("an upgrade is not taken: the request is answered as it is", async () => {
+      const answer = await ask(app.port, get("/name", "Connection: Upgrade, HTTP2-Settings", "Upgrade: h2c"));
+      assert.equal(answer.body.toString(), "one");
+    });
 
-  test("a stream whose source hangs is cut", async () => {
-    const hasty = await startApp("node", { bounds: { stallTimeoutMs: 100 } });
-    const wire = await Wire.open(hasty.port);
-    wire.send(get("/stream?hanging"));
-    await wire.closed();
-    await hasty.next((event): event is typeof event => event.event === "cancelled");
-    await hasty.close();
+    test("no Host answers 400, except to HTTP/1.0", async () => {
+      const answer = await ask(app.port, "GET /name HTTP/1.1\r\n\r\n");
+      assert.equal(answer.status, 400);
+      assert.deepEqual(parse(answer), { refused: 400, request_id: answer.headers["x-request-id"] });
+      assert.equal((await ask(app.port, "GET /name HTTP/1.0\r\n\r\n")).status, 200);
+    });
+
+    test("headers over the cap answer 431 with a request id, although more is being sent", async () => {
+      const wire = await Wire.open(app.port);
+      wire.send(get("/name", `X-A: ${"a".repeat(200_000)}`));
+      const answer = await wire.answer();
+      assert.equal(answer.status, 431);
+      assert.deepEqual(parse(answer), { refused: 431, request_id: answer.headers["x-request-id"] });
+      assert.equal((await app.access(({ status }) => status === 431)).method, "-");
+      wire.socket.destroy();
+    });
+
+    test("a malformed request behind a good one leaves the good one its answer", async () => {
+      const wire = await Wire.open(app.port);
+      wire.send(get("/held"), "GARBAGE\r\n\r\n");
+      await app.next((event): event is typeof event => event.event === "began");
+      await ask(app.port, post("/release", ""));
+      const answer = await wire.answer();
+      assert.equal(answer.body.toString(), "held");
+      assert.equal(answer.headers["connection"], "close");
+      await wire.closed();
+    });
+
+    test("a client that goes away behind a queue of pipelined requests leaves nothing behind", async () => {
+      const hasty = await startApp(place, { bounds: { requestTimeoutMs: 150 } });
+      const wire = await Wire.open(hasty.port);
+      wire.send(get("/never", "X-Request-Id: gone"), get("/seen", "X-Request-Id: second"));
+      await hasty.next((event): event is typeof event => event.event === "began");
+      wire.socket.resetAndDestroy();
+      for (const id of ["gone", "second"]) {
+        assert.equal((await hasty.access(({ requestId }) => requestId === id)).aborted, true);
+      }
+      // The handler that hangs is reported all the same.
+      await hasty.next((event): event is typeof event => event.event === "fault");
+      await hasty.close(4_000);
+    });
+
+    test("a reader slower than its bound loses a stream", async () => {
+      const hasty = await startApp(place, { bounds: { stallTimeoutMs: 150, requestTimeoutMs: 100 } });
+      const wire = await Wire.open(hasty.port);
+      wire.send(get("/stream?100000"));
+      wire.socket.once("data", () => wire.socket.pause());
+      await hasty.next((event): event is typeof event => event.event === "cancelled");
+      assert.equal((await hasty.access()).aborted, true);
+      wire.socket.destroy();
+      await hasty.close();
+    });
+
+    test("a stream whose source hangs is cut", async () => {
+      const hasty = await startApp(place, { bounds: { stallTimeoutMs: 100 } });
+      const wire = await Wire.open(hasty.port);
+      wire.send(get("/stream?hanging"));
+      await wire.closed();
+      await hasty.next((event): event is typeof event => event.event === "cancelled");
+      await hasty.close();
+    });
   });
-});
+}

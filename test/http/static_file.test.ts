@@ -16,7 +16,7 @@ import process from "node:process";
 import { after, describe, test } from "node:test";
 import { gzipSync } from "node:zlib";
 import { until } from "../support/until.ts";
-import { type Answer, ask, get, type Place, startApp } from "./support.ts";
+import { type Answer, ask, get, places, startApp } from "./support.ts";
 import { Download, head, makeFolder, openFiles, patterned, put, read } from "./static_folder.ts";
 
 const text = ({ body }: Answer) => body.toString();
@@ -37,7 +37,7 @@ const turnScript = `
 `;
 const longAgoText = "Sun, 02 Feb 2020 02:02:02 GMT";
 
-for (const place of ["node", "deno"] as Place[]) {
+for (const place of places) {
   describe(`on ${place}`, async () => {
     const folder = makeFolder({
       "index.html": "home",
@@ -547,7 +547,7 @@ for (const place of ["node", "deno"] as Place[]) {
 }
 
 test("a listener closes although a client has stopped reading", async () => {
-  for (const place of ["node", "deno"] as Place[]) {
+  for (const place of places) {
     const folder = makeFolder({ "held.bin": patterned(downloadBytes) });
     const app = await startApp(place, { folder });
     const download = await Download.begin(app.port, "/held.bin");
@@ -558,7 +558,7 @@ test("a listener closes although a client has stopped reading", async () => {
 });
 
 test("a client that takes nothing of a file loses it, and the file is closed", async (t) => {
-  for (const place of ["node", "deno"] as Place[]) {
+  for (const place of places) {
     const folder = makeFolder({ "stalled.bin": patterned(downloadBytes) });
     const app = await startApp(place, { folder, bounds: { stallTimeoutMs: 300 } });
     t.after(() => app.close());

@@ -6,7 +6,7 @@ import { DatabaseSync } from "node:sqlite";
 import { test } from "node:test";
 import { queryRemotely } from "./remote_sqlite.ts";
 import { makeFolder } from "./static_folder.ts";
-import { type Place, startApp } from "./support.ts";
+import { places, startApp } from "./support.ts";
 
 const queries = [
   "select title from page where path = '/areas/area-4321/'",
@@ -36,7 +36,7 @@ function locally(path: string, query: string): unknown[][] {
   return rows;
 }
 
-for (const place of ["node", "deno"] as Place[]) {
+for (const place of places) {
   test(`a SQLite client queries a database through the handler on ${place} and fetches a small part of it`, async (t) => {
     const folder = makeFolder();
     const path = join(folder, "site.sqlite");

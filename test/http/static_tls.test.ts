@@ -5,7 +5,7 @@ import { type ClientHttp2Session, type ClientHttp2Stream, connect } from "node:h
 import { after, describe, test } from "node:test";
 import { until } from "../support/until.ts";
 import { makeFolder, openFiles, patterned, put } from "./static_folder.ts";
-import { makeCertificate, type Place, startApp, temporaryFolder, within } from "./support.ts";
+import { makeCertificate, places, startApp, temporaryFolder, within } from "./support.ts";
 
 const tls = makeCertificate(temporaryFolder(), "first");
 const length = 24 * 1024 * 1024;
@@ -29,7 +29,7 @@ function rest(stream: ClientHttp2Stream): Promise<Buffer> {
   return within(closed, "end of the body", 30_000).then(() => Buffer.concat(chunks));
 }
 
-for (const place of ["node", "deno"] as Place[]) {
+for (const place of places) {
   describe(`over HTTP/2 on ${place}`, async () => {
     const content = patterned(length, 3);
     const folder = makeFolder({ "small.txt": "small", "large.bin": content });

@@ -20,8 +20,11 @@ import { type AppEvent, type Settings, startEcho } from "./echo_app.ts";
 const patienceMs = 5_000;
 const root = fileURLToPath(new URL("../../", import.meta.url));
 
-/** Where the app runs: in this process, or as a program on Deno (Deno.serve when plain, node:http2 with TLS). */
+/** Where the app runs: in this process, or as a program on Deno. */
 export type Place = "node" | "deno";
+
+/** Both places: what a test says of one, it says of the other. */
+export const places: readonly Place[] = ["node", "deno"];
 
 /** Where the app runs when it has to have a process of its own on Node too. */
 export type OwnPlace = Place | "node process";
@@ -69,7 +72,7 @@ export async function startApp(place: OwnPlace, settings: Settings = {}): Promis
     return found.access;
   };
   if (place === "node") {
-    const listener = await startEcho({ runtime: "node", ...settings }, report);
+    const listener = await startEcho(settings, report);
     const close = (graceMs = 0) => within(listener.close(graceMs), "close");
     return { port: listener.port, pid: process.pid, events, next, access, close };
   }

@@ -4,7 +4,17 @@ import { connect as connectHttp2 } from "node:http2";
 import { connect } from "node:net";
 import { after, describe, test } from "node:test";
 import { Deadlines, type Timed } from "#src/http/deadlines.ts";
-import { ask, get, makeCertificate, parse, startApp, temporaryFolder, Wire, within } from "./support.ts";
+import {
+  ask,
+  get,
+  makeCertificate,
+  parse,
+  places,
+  startApp,
+  temporaryFolder,
+  Wire,
+  within,
+} from "./support.ts";
 
 test("deadlines pass in the order in which they were set", () => {
   const list = new Deadlines<Timed>(10);
@@ -39,145 +49,147 @@ test("a member of another list is not taken out", () => {
   assert.equal(one.size, 1);
 });
 
-describe("on node", async () => {
-  const bounds = { headersTimeoutMs: 200, idleTimeoutMs: 200, sweepIntervalMs: 20 };
-  const files = makeCertificate(temporaryFolder(), "bounds");
-  const app = await startApp("node", { bounds });
-  const secure = await startApp("node", { bounds, tls: files });
-  after(() => Promise.all([app.close(), secure.close()]));
+for (const place of places) {
+  describe(`on ${place}`, async () => {
+    const bounds = { headersTimeoutMs: 200, idleTimeoutMs: 200, sweepIntervalMs: 20 };
+    const files = makeCertificate(temporaryFolder(), "bounds");
+    const app = await startApp(place, { bounds });
+    const secure = await startApp(place, { bounds, tls: files });
+    after(() => Promise.all([app.close(), secure.close()]));
 
-  test("headers that do not arrive in time answer 408 with a request id, and the connection closes", async () => {
-    for (const { port, tls } of [{ port: app.port, tls: false }, { port: secure.port, tls: true }]) {
-      const wire = await Wire.open(port, { tls });
-      wire.send("GET /name HTTP/1.1\r\nHost: one.test\r\nX-A: ");
-      const drip = setInterval(() => wire.socket.writable && wire.send("a"), 20);
-      const answer = await wire.answer();
-      clearInterval(drip);
-      assert.equal(answer.status, 408);
-      assert.deepEqual(parse(answer), { refused: 408, request_id: answer.headers["x-request-id"] });
-      await wire.closed();
-    }
-    assert.equal((await app.access()).status, 408);
-    assert.equal((await secure.access()).status, 408);
-  });
+    test("headers that do not arrive in time answer 408 with a request id, and the connection closes", async () => {
+      for (const { port, tls } of [{ port: app.port, tls: false }, { port: secure.port, tls: true }]) {
+        const wire = await Wire.open(port, { tls });
+        wire.send("GET /name HTTP/1.1\r\nHost: one.test\r\nX-A: ");
+        const drip = setInterval(() => wire.socket.writable && wire.send("a"), 20);
+        const answer = await wire.answer();
+        clearInterval(drip);
+        assert.equal(answer.status, 408);
+        assert.deepEqual(parse(answer), { refused: 408, request_id: answer.headers["x-request-id"] });
+        await wire.closed();
+      }
+      assert.equal((await app.access()).status, 408);
+      assert.equal((await secure.access()).status, 408);
+    });
 
-  test("a silent connection is closed without an answer or a line in the log", async () => {
-    for (const { port, tls } of [{ port: app.port, tls: false }, { port: secure.port, tls: true }]) {
-      const wire = await Wire.open(port, { tls });
+    test("a silent connection is closed without an answer or a line in the log", async () => {
+      for (const { port, tls } of [{ port: app.port, tls: false }, { port: secure.port, tls: true }]) {
+        const wire = await Wire.open(port, { tls });
+        assert.equal((await wire.closed()).byteLength, 0);
+      }
+      assert.deepEqual(app.events, []);
+      assert.deepEqual(secure.events, []);
+    });
+
+    test("a kept connection is closed when it is idle for too long", async () => {
+      const wire = await Wire.open(app.port);
+      wire.send(get("/name"));
+      assert.equal((await wire.answer()).headers["connection"], "keep-alive");
       assert.equal((await wire.closed()).byteLength, 0);
-    }
-    assert.deepEqual(app.events, []);
-    assert.deepEqual(secure.events, []);
-  });
+    });
 
-  test("a kept connection is closed when it is idle for too long", async () => {
-    const wire = await Wire.open(app.port);
-    wire.send(get("/name"));
-    assert.equal((await wire.answer()).headers["connection"], "keep-alive");
-    assert.equal((await wire.closed()).byteLength, 0);
-  });
+    test("a TLS handshake that is not finished is cut", async () => {
+      const hasty = await startApp(place, { bounds: { ...bounds, handshakeTimeoutMs: 100 }, tls: files });
+      const wire = await Wire.open(hasty.port);
+      wire.send("\x16\x03\x01");
+      await wire.closed();
+      await hasty.close();
+    });
 
-  test("a TLS handshake that is not finished is cut", async () => {
-    const hasty = await startApp("node", { bounds: { ...bounds, handshakeTimeoutMs: 100 }, tls: files });
-    const wire = await Wire.open(hasty.port);
-    wire.send("\x16\x03\x01");
-    await wire.closed();
-    await hasty.close();
-  });
+    test("an HTTP/2 session without a request is closed, at its start and later", async () => {
+      for (const isUsed of [false, true]) {
+        const session = connectHttp2(`https://127.0.0.1:${secure.port}`, { rejectUnauthorized: false });
+        session.on("error", () => {});
+        if (isUsed) {
+          const stream = session.request({ ":path": "/name" });
+          stream.resume();
+          await within(new Promise((resolve) => stream.once("close", resolve)), "answer");
+        }
+        await within(new Promise((resolve) => session.once("close", resolve)), "end of the session");
+      }
+    });
 
-  test("an HTTP/2 session without a request is closed, at its start and later", async () => {
-    for (const isUsed of [false, true]) {
-      const session = connectHttp2(`https://127.0.0.1:${secure.port}`, { rejectUnauthorized: false });
+    test("an HTTP/2 body that does not arrive in time resets its stream", async () => {
+      const hasty = await startApp(place, { bounds: { requestTimeoutMs: 100 }, tls: files });
+      const session = connectHttp2(`https://127.0.0.1:${hasty.port}`, { rejectUnauthorized: false });
+      const stream = session.request({ ":path": "/echo", ":method": "POST" });
+      stream.on("error", () => {});
+      stream.write("half");
+      await within(new Promise((resolve) => stream.once("close", resolve)), "reset");
+      assert.equal(stream.rstCode, 8);
+      assert.equal((await hasty.access()).aborted, true);
+      session.close();
+      await hasty.close();
+    });
+
+    test("an HTTP/2 client that takes nothing of its answer loses the stream, and its idle session", async () => {
+      const hasty = await startApp(place, {
+        bounds: { ...bounds, requestTimeoutMs: 100, discardTimeoutMs: 100 },
+        tls: files,
+      });
+      const options = { rejectUnauthorized: false, settings: { initialWindowSize: 0 } };
+      const session = connectHttp2(`https://127.0.0.1:${hasty.port}`, options);
       session.on("error", () => {});
-      if (isUsed) {
-        const stream = session.request({ ":path": "/name" });
-        stream.resume();
-        await within(new Promise((resolve) => stream.once("close", resolve)), "answer");
-      }
+      const stream = session.request({ ":path": "/name" });
+      stream.on("error", () => {});
+      await within(new Promise((resolve) => stream.once("close", resolve)), "reset");
+      assert.equal(stream.rstCode, 8);
+      assert.equal((await hasty.access()).aborted, true);
       await within(new Promise((resolve) => session.once("close", resolve)), "end of the session");
-    }
-  });
-
-  test("an HTTP/2 body that does not arrive in time resets its stream", async () => {
-    const hasty = await startApp("node", { bounds: { requestTimeoutMs: 100 }, tls: files });
-    const session = connectHttp2(`https://127.0.0.1:${hasty.port}`, { rejectUnauthorized: false });
-    const stream = session.request({ ":path": "/echo", ":method": "POST" });
-    stream.on("error", () => {});
-    stream.write("half");
-    await within(new Promise((resolve) => stream.once("close", resolve)), "reset");
-    assert.equal(stream.rstCode, 8);
-    assert.equal((await hasty.access()).aborted, true);
-    session.close();
-    await hasty.close();
-  });
-
-  test("an HTTP/2 client that takes nothing of its answer loses the stream, and its idle session", async () => {
-    const hasty = await startApp("node", {
-      bounds: { ...bounds, requestTimeoutMs: 100, discardTimeoutMs: 100 },
-      tls: files,
+      await hasty.close();
     });
-    const options = { rejectUnauthorized: false, settings: { initialWindowSize: 0 } };
-    const session = connectHttp2(`https://127.0.0.1:${hasty.port}`, options);
-    session.on("error", () => {});
-    const stream = session.request({ ":path": "/name" });
-    stream.on("error", () => {});
-    await within(new Promise((resolve) => stream.once("close", resolve)), "reset");
-    assert.equal(stream.rstCode, 8);
-    assert.equal((await hasty.access()).aborted, true);
-    await within(new Promise((resolve) => session.once("close", resolve)), "end of the session");
-    await hasty.close();
-  });
 
-  test("an HTTP/1 client that takes nothing of its answers loses the connection", async () => {
-    const hasty = await startApp("node", {
-      bounds: { ...bounds, requestTimeoutMs: 200, idleTimeoutMs: 5_000 },
+    test("an HTTP/1 client that takes nothing of its answers loses the connection", async () => {
+      const hasty = await startApp(place, {
+        bounds: { ...bounds, requestTimeoutMs: 200, idleTimeoutMs: 5_000, streamsMax: 10_000 },
+      });
+      const wire = await Wire.open(hasty.port);
+      wire.socket.pause();
+      const closed = new Promise((resolve) => wire.socket.once("close", resolve));
+      wire.socket.on("error", () => {});
+      const requests = get("/files/" + "x".repeat(3_000)).repeat(10_000);
+      wire.send(requests);
+      await hasty.access(({ aborted }) => aborted);
+      wire.socket.resume();
+      await within(closed, "end of the connection");
+      await hasty.close();
     });
-    const wire = await Wire.open(hasty.port);
-    wire.socket.pause();
-    const closed = new Promise((resolve) => wire.socket.once("close", resolve));
-    wire.socket.on("error", () => {});
-    const requests = get("/files/" + "x".repeat(3_000)).repeat(10_000);
-    wire.send(requests);
-    await hasty.access(({ aborted }) => aborted);
-    wire.socket.resume();
-    await within(closed, "end of the connection");
-    await hasty.close();
-  });
 
-  test("hundreds of slow clients do not hold up others, and are shed", async () => {
-    const slow = Array.from({ length: 500 }, () => {
-      const socket = connect(app.port, "127.0.0.1");
-      socket.on("error", () => {});
-      socket.write("POST /echo HTTP/1.1\r\nHost: one.test\r\nX-A: ");
-      return socket;
+    test("hundreds of slow clients do not hold up others, and are shed", async () => {
+      const slow = Array.from({ length: 500 }, () => {
+        const socket = connect(app.port, "127.0.0.1");
+        socket.on("error", () => {});
+        socket.write("POST /echo HTTP/1.1\r\nHost: one.test\r\nX-A: ");
+        return socket;
+      });
+      const closed = slow.map((socket) => new Promise((resolve) => socket.once("close", resolve)));
+      slow.forEach((socket) => socket.resume());
+      const drip = setInterval(() => slow.forEach((socket) => socket.writable && socket.write("a")), 50);
+      for (let index = 0; index < 20; index++) assert.equal((await ask(app.port, get("/name"))).status, 200);
+      await within(Promise.all(closed), "end of the slow clients");
+      clearInterval(drip);
     });
-    const closed = slow.map((socket) => new Promise((resolve) => socket.once("close", resolve)));
-    slow.forEach((socket) => socket.resume());
-    const drip = setInterval(() => slow.forEach((socket) => socket.writable && socket.write("a")), 50);
-    for (let index = 0; index < 20; index++) assert.equal((await ask(app.port, get("/name"))).status, 200);
-    await within(Promise.all(closed), "end of the slow clients");
-    clearInterval(drip);
-  });
 
-  test("one connection too many costs the one that has waited longest without a request", async () => {
-    const small = await startApp("node", { bounds: { connectionsMax: 3 } });
-    const wires: Wire[] = [];
-    for (let index = 0; index < 3; index++) {
-      const wire = await Wire.open(small.port);
-      if (index === 0) {
-        wire.send(get("/held"));
-        await small.next((event): event is typeof event => event.event === "began");
+    test("one connection too many costs the one that has waited longest without a request", async () => {
+      const small = await startApp(place, { bounds: { connectionsMax: 3 } });
+      const wires: Wire[] = [];
+      for (let index = 0; index < 3; index++) {
+        const wire = await Wire.open(small.port);
+        if (index === 0) {
+          wire.send(get("/held"));
+          await small.next((event): event is typeof event => event.event === "began");
+        }
+        wires.push(wire);
       }
-      wires.push(wire);
-    }
-    assert.equal((await ask(small.port, get("/name"))).status, 200);
-    await wires[1]?.closed();
-    assert.equal(
-      (await ask(small.port, Buffer.from(`POST /release HTTP/1.0\r\n\r\n`).toString())).status,
-      200,
-    );
-    assert.equal((await wires[0]?.answer())?.body.toString(), "held");
-    wires.forEach(({ socket }) => socket.destroy());
-    await small.close();
+      assert.equal((await ask(small.port, get("/name"))).status, 200);
+      await wires[1]?.closed();
+      assert.equal(
+        (await ask(small.port, Buffer.from(`POST /release HTTP/1.0\r\n\r\n`).toString())).status,
+        200,
+      );
+      assert.equal((await wires[0]?.answer())?.body.toString(), "held");
+      wires.forEach(({ socket }) => socket.destroy());
+      await small.close();
+    });
   });
-});
+}

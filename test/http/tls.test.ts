@@ -10,7 +10,7 @@ import {
   get,
   makeCertificate,
   parse,
-  type Place,
+  places,
   post,
   startApp,
   temporaryFolder,
@@ -74,7 +74,7 @@ const folder = temporaryFolder();
 const first = makeCertificate(folder, "first");
 const second = makeCertificate(folder, "second");
 
-for (const place of ["node", "deno"] as Place[]) {
+for (const place of places) {
   describe(`on ${place}`, async () => {
     const app = await startApp(place, { tls: first, bodyBytesMax: 1024, bounds: { headerBytesMax: 8192 } });
     after(() => app.close());
