@@ -8,7 +8,7 @@
 import { errors } from "./contract/errors.ts";
 import type { Access } from "./http/options.ts";
 import { type Count, type Observations, Registry } from "./metrics.ts";
-import type { Entry, Outcome } from "./store/accept.ts";
+import type { Decision, Entry } from "./store/accept.ts";
 import type { Settlement } from "./store/outbox.ts";
 
 const requestBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20];
@@ -160,7 +160,7 @@ export class Meters {
   }
 
   /** A commit whose outcome is known. */
-  committed(entries: readonly Entry[], outcomes: readonly Outcome[], seconds: number): void {
+  committed(entries: readonly Entry[], outcomes: readonly Decision[], seconds: number): void {
     this.#commits.observe(seconds);
     this.#batches.observe(entries.length);
     for (const [index, { kind, submission }] of entries.entries()) {

@@ -22,6 +22,7 @@ const consequence: Readonly<Record<StoreFailure["kind"], string>> = {
   not_permitted: "",
   read_only: ". Nothing was changed",
   given_up: "; nothing was changed, run the command again",
+  locked: "; nothing was changed, run the command again when it has ended",
   outcome_unknown: "; whether the change was made is unknown: look, then run the command again",
   other: "; nothing was changed",
 };

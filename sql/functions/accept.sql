@@ -5,8 +5,9 @@
 -- committed before it began (READ COMMITTED), so after "insert … on conflict do nothing" has waited for a rival, the
 -- next statement reads the rival's event.
 --
--- Locks are taken in one order everywhere (keys, dedupe digests, collisions; each sorted), so
--- two processes' batches wait for one another but never in a circle.
+-- Locks are taken in one order everywhere (dedupe digests, collisions; each sorted), so two processes' batches wait for
+-- one another but never in a circle. For a key that is being revoked nobody waits here: then nothing is committed, and
+-- the outcome is busy for its entries and undecided for the others.
 --
 -- The planner settings: planned once per connection, maybe while the tables are empty, the statements would
 -- otherwise keep scanning them whole.
@@ -49,13 +50,22 @@ declare
   v_won text[];
   v_won_ord int[];
   v_has_forms boolean := cardinality(p_form_id) > 0;
+  v_busy int[];
   -- Of the events that won.
   v_held int := 0;
 begin
   -- Revoking takes the same lock exclusively: once it returns, no event of the key can commit. An advisory lock
-  -- and not the row's: waiting for it is fair, while share locks on a row can starve the one who revokes.
-  perform pg_advisory_xact_lock_shared(1, k.id)
-  from (select distinct unnest(p_key_id) as id order by 1) as k;
+  -- and not the row's: waiting for it is fair, while share locks on a row can starve the one who revokes. Who holds it
+  -- for long, in a transaction left open by hand, keeps the posts of this one key waiting and nobody else's.
+  select array_agg(k.id) into v_busy
+  from (select distinct unnest(p_key_id) as id) as k
+  where not pg_try_advisory_xact_lock_shared(1, k.id);
+  if v_busy is not null then
+    return query
+    select b.ord::int, case when b.key_id = any (v_busy) then 'busy' else 'undecided' end, null::text, null::text, null::text
+    from unnest(p_key_id) with ordinality as b (key_id, ord);
+    return;
+  end if;
 
   v_now := service_clock();
   v_stamp := lpad(to_hex((extract(epoch from v_now) * 1000000)::bigint), 14, '0');

@@ -1,7 +1,9 @@
 -- Revokes a key. It waits for the commits that hold the key's lock shared (accept), so when it has returned no
--- event of the key can commit. A trigger, so that an UPDATE by hand is as safe as the operator's command.
+-- event of the key can commit. A trigger, so that an UPDATE by hand is as safe as the operator's command, and as
+-- bounded: a commit is given up after less than the 12 s, so what takes longer is a session that hangs.
 create or replace function wait_for_commits_of_key() returns trigger
 language plpgsql
+set lock_timeout = '12s'
 as $$
 begin
   perform pg_advisory_xact_lock(1, new.id);

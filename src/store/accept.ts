@@ -64,15 +64,21 @@ export type Outcome =
   }
   | { readonly kind: "revoked" };
 
+/** The same, or `busy`: the entry's key is being revoked, nothing was decided, and it may be tried again. */
+export type Decision = Outcome | { readonly kind: "busy" };
+
 /** Whether an event has been handed over to the delivery with its commit. */
 export function isQueued({ submission }: Entry): boolean {
   return submission === null || submission.verdict === "clean";
 }
 
-/** A row of the SQL function's result. `event_id` is null when a rival let go of the digest meanwhile. */
+/**
+ * A row of the SQL function's result. `event_id` is null when nothing was decided of the entry: a rival let go of the
+ * digest meanwhile, or the key of another entry is being revoked.
+ */
 interface AcceptRow {
   readonly ord: number;
-  readonly outcome: "accepted" | "duplicate" | "revoked";
+  readonly outcome: "accepted" | "duplicate" | "revoked" | "busy" | "undecided";
   readonly event_id: string | null;
   readonly received_at: string;
   readonly flags: string | null;
@@ -117,14 +123,15 @@ export class AcceptStore {
    * connection lost, or a warning with the commit (a cancelled wait for a synchronous standby)
    * @throws {postgres.PostgresError} when the server refused the batch: nothing was committed
    */
-  async accept(entries: readonly Entry[], deadlineMs: number): Promise<Outcome[]> {
+  async accept(entries: readonly Entry[], deadlineMs: number): Promise<Decision[]> {
     const outcomes = await this.#acceptAgain(entries, deadlineMs);
     // A rival let go of a digest (its content window has passed, or it was erased) between the insert that lost
-    // against it and the look at what won: nothing was decided of that entry, and it is committed by itself.
+    // against it and the look at what won, or another entry's key was busy: nothing was decided of these entries, and
+    // they are committed by themselves.
     for (let round = 1;; round += 1) {
       const open = outcomes.flatMap((outcome, index) => outcome === null ? [index] : []);
-      if (open.length === 0) return outcomes as Outcome[];
-      if (round === attemptsMax) throw new Unavailable("rivals' events went away; nothing was decided");
+      if (open.length === 0) return outcomes as Decision[];
+      if (round === attemptsMax) throw new Unavailable("nothing was decided, again and again");
       const again = await this.#acceptAgain(open.map((index) => entries[index] as Entry), deadlineMs)
         // The rest of the batch is committed, so it was not refused whole.
         .catch((cause) => {
@@ -135,7 +142,7 @@ export class AcceptStore {
   }
 
   // `null`: nothing was decided.
-  async #acceptAgain(entries: readonly Entry[], deadlineMs: number): Promise<(Outcome | null)[]> {
+  async #acceptAgain(entries: readonly Entry[], deadlineMs: number): Promise<(Decision | null)[]> {
     for (let attempt = 1;; attempt += 1) {
       try {
         return await this.#acceptOnce(entries, deadlineMs);
@@ -146,17 +153,17 @@ export class AcceptStore {
     }
   }
 
-  async #acceptOnce(entries: readonly Entry[], deadlineMs: number): Promise<(Outcome | null)[]> {
+  async #acceptOnce(entries: readonly Entry[], deadlineMs: number): Promise<(Decision | null)[]> {
     const warningsBefore = this.#warnings;
     const rows = await this.#pool.run(deadlineMs, (sql) => call(sql, entries, this.#node));
     if (this.#warnings !== warningsBefore) throw new Unavailable("the commit came back with a warning");
 
-    const outcomes = new Array<Outcome | null>(entries.length).fill({ kind: "revoked" });
+    const outcomes = new Array<Decision | null>(entries.length).fill({ kind: "revoked" });
     for (const row of rows) {
       const { event_id: eventId, received_at: receivedAt } = row;
       if (row.outcome === "revoked") continue;
       if (eventId === null) {
-        outcomes[row.ord - 1] = null;
+        outcomes[row.ord - 1] = row.outcome === "busy" ? { kind: "busy" } : null;
         continue;
       }
       outcomes[row.ord - 1] = row.outcome === "accepted"

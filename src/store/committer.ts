@@ -7,13 +7,16 @@
  * @module
  */
 
-import type { Entry, Outcome } from "./accept.ts";
+import type { Decision, Entry, Outcome } from "./accept.ts";
 import { Unavailable } from "./sql.ts";
 
 /** How the committer is bounded. */
 export interface CommitterOptions {
-  /** Commits a batch, all or nothing; {@linkcode Unavailable} means that the outcome is unknown. */
-  readonly accept: (entries: readonly Entry[], deadlineMs: number) => Promise<readonly Outcome[]>;
+  /**
+   * Commits a batch, all or nothing but for those of a busy key; {@linkcode Unavailable} means that the outcome is
+   * unknown.
+   */
+  readonly accept: (entries: readonly Entry[], deadlineMs: number) => Promise<readonly Decision[]>;
   /** Whether the store is known not to take writes: then a commit fails at once. */
   readonly writable: () => boolean;
   /** A monotonic clock in milliseconds. */
@@ -45,11 +48,17 @@ const queueBytesMax = 64 * 1024 * 1024;
 // An entry closer to its deadline than this is not begun: it would cut the commit of its neighbours short.
 const commitMsMin = 1_000;
 
+// Between two tries of what waits for its key's revocation, which takes milliseconds.
+const busyPauseMs = 50;
+
 /** Batches entries into commits; one commit runs at a time. */
 export class Committer {
   readonly #options: CommitterOptions;
   #queue: Waiting[] = [];
   #queueBytes = 0;
+  /** To be tried again when the pause is over. */
+  #busy: Waiting[] = [];
+  #pause: Promise<void> | null = null;
   #running: Promise<void> | null = null;
 
   constructor(options: CommitterOptions) {
@@ -65,7 +74,7 @@ export class Committer {
   commit(entry: Entry): Promise<Outcome> {
     const bytes = entry.raw.length + entry.lead.length + (entry.extra?.length ?? 0);
     if (!this.#options.writable()) return Promise.reject(notWritable());
-    if (this.#queue.length >= queueEntriesMax || this.#queueBytes + bytes > queueBytesMax) {
+    if (this.waiting >= queueEntriesMax || this.#queueBytes + bytes > queueBytesMax) {
       return Promise.reject(new Unavailable("too many commits wait"));
     }
     return new Promise((resolve, reject) => {
@@ -86,7 +95,7 @@ export class Committer {
 
   /** How many entries wait for the next batch. */
   get waiting(): number {
-    return this.#queue.length;
+    return this.#queue.length + this.#busy.length;
   }
 
   /** Fails what waits and has not been sent: the store is known not to take writes. */
@@ -96,7 +105,7 @@ export class Committer {
 
   /** Resolves when nothing waits and nothing runs. */
   async idle(): Promise<void> {
-    while (this.#running !== null) await this.#running;
+    while (this.#running !== null || this.#pause !== null) await (this.#running ?? this.#pause);
   }
 
   async #drain(): Promise<void> {
@@ -107,8 +116,9 @@ export class Committer {
   }
 
   #takeAll(): Waiting[] {
-    const all = this.#queue;
+    const all = [...this.#queue, ...this.#busy];
     this.#queue = [];
+    this.#busy = [];
     this.#queueBytes = 0;
     return all;
   }
@@ -135,6 +145,17 @@ export class Committer {
     return batch;
   }
 
+  // Until its deadline, so that whoever holds a key's lock for long is waited for by the posts of this key alone.
+  #tryAgain(waiting: Waiting): void {
+    this.#busy.push(waiting);
+    this.#queueBytes += waiting.bytes;
+    this.#pause ??= new Promise<void>((settle) => setTimeout(settle, busyPauseMs)).then(() => {
+      this.#pause = null;
+      this.#queue.push(...this.#busy.splice(0));
+      this.#start();
+    });
+  }
+
   // Never throws: each entry is settled one way or the other.
   async #settle(batch: readonly Waiting[]): Promise<void> {
     // What was left of a refused batch is not tried on a store that is known by now to refuse everything.
@@ -144,9 +165,17 @@ export class Committer {
     const deadlineMs = Math.max(1, deadlineAtMs - this.#options.nowMs());
     try {
       const entries = batch.map((waiting) => waiting.entry);
-      const outcomes = await this.#options.accept(entries, deadlineMs);
-      batch.forEach((waiting, index) => waiting.resolve(outcomes[index] as Outcome));
-      this.#options.onCommitted?.(entries);
+      const decisions = await this.#options.accept(entries, deadlineMs);
+      const committed: Entry[] = [];
+      for (const [index, waiting] of batch.entries()) {
+        const decision = decisions[index] as Decision;
+        if (decision.kind === "busy") this.#tryAgain(waiting);
+        else {
+          waiting.resolve(decision);
+          committed.push(waiting.entry);
+        }
+      }
+      if (committed.length > 0) this.#options.onCommitted?.(committed);
     } catch (error) {
       if (error instanceof Unavailable) {
         for (const waiting of batch) waiting.reject(error);

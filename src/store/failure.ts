@@ -45,7 +45,9 @@ export function failureSentence(
     case "read_only":
       return `The database at ${host} is read-only; check that ${name} names the primary`;
     case "given_up":
-      return `The database gave the statement up (${code}), another session may be holding it`;
+      return `The database gave the statement up (${code})`;
+    case "locked":
+      return `Another session of the database ${database} at ${host} does not let go of what this needs (${code}); pg_stat_activity shows it, often as idle in transaction`;
     case "outcome_unknown":
       return `The database at ${host} did not answer (${code})`;
     case "other":

@@ -31,32 +31,108 @@ async function readFolder(folder: string): Promise<SqlFile[]> {
 
 // Arbitrary, but the same for every version: two migrations at once wait for each other.
 const migrationLock = 20_260_824;
+// A migration that stands still between two statements loses its connection, and its locks with it.
+const idleMaxMs = 60_000;
+// Between two tries for a lock: what has queued behind the first has its turn.
+const attemptPauseMs = 1_000;
+
+/** How long a migration waits for the locks of other sessions. */
+export interface MigrateOptions {
+  /**
+   * How long a file waits for a lock, in milliseconds. Posts queue behind the wait.
+   *
+   * Chosen: 2 s, because they are answered after it, well before the deadline of their commit.
+   */
+  readonly lockMs?: number;
+  /** How often a file is tried. Chosen: 30 times, a second apart: what holds a table for longer does not work, it hangs. */
+  readonly attemptsMax?: number;
+  /**
+   * How long another migration is waited for, in milliseconds.
+   *
+   * Chosen: 10 minutes, longer than the migration of a large database takes.
+   */
+  readonly otherMs?: number;
+}
 
 /**
  * Applies what is missing, one migration at a time over all nodes, and returns the names of the
  * files it applied; an empty array means that the database was current.
  *
- * @throws {Error} when a numbered file that was applied has been edited since
+ * @throws {Error} when a numbered file that was applied has been edited since, or other sessions do not let go of
+ * their locks; the message names them
  */
-export async function migrate(databaseUrl: string): Promise<string[]> {
+export async function migrate(
+  databaseUrl: string,
+  { lockMs = 2_000, attemptsMax = 30, otherMs = 600_000 }: MigrateOptions = {},
+): Promise<string[]> {
   const sql = postgres(databaseUrl, {
     max: 1,
     onnotice: () => {},
     connect_timeout: 10,
-    connection: { application_name: "lead-intake migrate", synchronous_commit: "on" },
+    connection: {
+      application_name: "lead-intake migrate",
+      synchronous_commit: "on",
+      lock_timeout: otherMs,
+      idle_in_transaction_session_timeout: idleMaxMs,
+      idle_session_timeout: idleMaxMs,
+    },
   });
   try {
-    await sql`select pg_advisory_lock(${migrationLock})`;
+    await unlessHeld(sql, { what: "another migration is under way, or hangs", attemptsMax: 1 }, async () => {
+      await sql`select pg_advisory_lock(${migrationLock})`;
+    });
+    await sql.unsafe(`set lock_timeout = ${Math.round(lockMs)}`);
     await sql`create table if not exists schema_file (
       name text primary key, digest text not null, applied_at timestamptz not null default now()
     )`;
-    return await applyFiles(sql);
+    return await applyFiles(sql, attemptsMax);
   } finally {
     await sql.end({ timeout: 5 });
   }
 }
 
-async function applyFiles(sql: postgres.Sql): Promise<string[]> {
+/** Does something that needs locks, and tries again when it does not get them; then says who holds them. */
+async function unlessHeld(
+  sql: postgres.Sql,
+  { what, attemptsMax }: { what: string; attemptsMax: number },
+  work: () => Promise<unknown>,
+): Promise<void> {
+  let holders: Map<number, string> | null = null;
+  for (let attempt = 1;; attempt += 1) {
+    try {
+      await work();
+      return;
+    } catch (error) {
+      if (!(error instanceof postgres.PostgresError) || error.code !== "55P03") throw error;
+      const found = await lockHolders(sql);
+      // Whoever held a lock every time: the others come and go.
+      holders = new Map([...(holders ?? found)].filter(([pid]) => found.has(pid)));
+      if (attempt === attemptsMax) {
+        throw new Error(
+          `The migration was given up: ${what} (SQLSTATE 55P03). Sessions that hold locks: ${
+            [...holders.values()].join(", ") || "unknown"
+          }. End them, select pg_terminate_backend(pid), and run it again; what was applied before stays.`,
+          { cause: error },
+        );
+      }
+      await new Promise((settle) => setTimeout(settle, attemptPauseMs));
+    }
+  }
+}
+
+/** Other sessions that hold a lock on a table of this database or are migrating it, by process id. */
+async function lockHolders(sql: postgres.Sql): Promise<Map<number, string>> {
+  const rows = await sql<{ pid: number; name: string }[]>`
+    select distinct l.pid, concat_ws(' ', l.pid, nullif(a.application_name, ''), a.usename, a.state) as name
+    from pg_locks as l join pg_stat_activity as a on a.pid = l.pid
+    where l.granted and l.pid <> pg_backend_pid()
+      and l.database = (select oid from pg_database where datname = current_database())
+      and (l.locktype = 'relation' or l.locktype = 'advisory' and l.objid = ${migrationLock})
+    order by l.pid`;
+  return new Map(rows.map(({ pid, name }) => [pid, name]));
+}
+
+async function applyFiles(sql: postgres.Sql, attemptsMax: number): Promise<string[]> {
   const rows = await sql<{ name: string; digest: string }[]>`select name, digest from schema_file`;
   const applied = new Map(rows.map((row) => [row.name, row.digest]));
   const tables = await readFolder(sqlFolder);
@@ -76,14 +152,16 @@ Use that version, or another database. The database of npm start is made anew wh
     ...functions.filter((file) => applied.get(file.name) !== file.digest),
   ];
   for (const file of missing) {
-    await sql.begin(async (transaction) => {
-      // Functions call one another, and their files are applied in the order of their names.
-      await transaction`set local check_function_bodies = off`;
-      await transaction.unsafe(file.text);
-      await transaction`
-        insert into schema_file (name, digest) values (${file.name}, ${file.digest})
-        on conflict (name) do update set digest = excluded.digest, applied_at = now()`;
-    });
+    const what = `sql/${file.name} needs a table that other sessions do not let go of`;
+    await unlessHeld(sql, { what, attemptsMax }, () =>
+      sql.begin(async (transaction) => {
+        // Functions call one another, and their files are applied in the order of their names.
+        await transaction`set local check_function_bodies = off`;
+        await transaction.unsafe(file.text);
+        await transaction`
+          insert into schema_file (name, digest) values (${file.name}, ${file.digest})
+          on conflict (name) do update set digest = excluded.digest, applied_at = now()`;
+      }));
   }
   return missing.map((file) => file.name);
 }

@@ -75,6 +75,24 @@ test("a read-only database says so", async () => {
   await sql.end({ timeout: 1 });
 });
 
+test("a revocation that another session keeps waiting is given up, and says where to look", async () => {
+  const sql = postgres(database.url, { max: 1, onnotice: () => {} });
+  const { stdout } = await runCtl(["tenant", "add", "held", "--json"], { databaseUrl: database.url });
+  assert.match(stdout, /held/);
+  await runCtl(["key", "issue", "held", "--label", "held"], { databaseUrl: database.url });
+  const [key] = await sql`select id from api_key where label = 'held'`;
+  await sql`begin`;
+  await sql`select pg_advisory_xact_lock_shared(1, ${key?.id})`;
+  assert.match(
+    await refusal(database.url, ["key", "revoke", String(key?.id), "--json"]),
+    /does not let go .*55P03.*pg_stat_activity.*nothing was changed, run the command again/,
+  );
+  await sql`rollback`;
+  const [after] = await sql`select revoked_at from api_key where id = ${key?.id}`;
+  assert.equal(after?.revoked_at, null);
+  await sql.end({ timeout: 1 });
+});
+
 test("a database that is not migrated says so and names the command", async () => {
   const sql = postgres(database.url, { max: 1, onnotice: () => {} });
   await sql`drop table tenant cascade`;

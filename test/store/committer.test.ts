@@ -9,6 +9,8 @@ interface Commit {
   readonly names: readonly string[];
   readonly deadlineMs: number;
   readonly succeed: () => void;
+  /** As `succeed`, but for some, whose key is busy. */
+  readonly holdBack: (names: readonly string[]) => void;
   readonly fail: (error: unknown) => void;
 }
 
@@ -45,6 +47,8 @@ function world(options: Partial<CommitterOptions> = {}) {
           names,
           deadlineMs,
           succeed: () => resolve(names.map(accepted)),
+          holdBack: (held) =>
+            resolve(names.map((name) => held.includes(name) ? { kind: "busy" } : accepted(name))),
           fail: reject,
         });
         wake();
@@ -272,6 +276,43 @@ test("a commit that is asked for in the turn of the last answer is not forgotten
   (await next()).succeed();
   (await next()).succeed();
   assert.deepEqual(await again, accepted("b"));
+  await committer.idle();
+});
+
+test("what belongs to a busy key is tried again, and keeps nobody else waiting", async () => {
+  const told: string[][] = [];
+  const { commit, next, committer } = world({
+    onCommitted: (entries) => told.push(entries.map(({ raw }) => raw)),
+  });
+  const first = commit("first");
+  const begun = await next();
+  const [busy, other] = [commit("busy"), commit("other")];
+  begun.succeed();
+  await first;
+  (await next()).holdBack(["busy"]);
+  assert.equal(await other, "other");
+  assert.equal(committer.waiting, 1);
+  const idle = committer.idle();
+  (await next()).holdBack(["busy"]);
+  const again = await next();
+  assert.deepEqual(again.names, ["busy"]);
+  again.succeed();
+  assert.equal(await busy, "busy");
+  await idle;
+  assert.deepEqual(told, [["first"], ["other"], ["busy"]]);
+});
+
+test("what belongs to a busy key is refused at its deadline, and at once when the store takes no writes", async () => {
+  const { commit, next, clock, committer } = world();
+  const late = commit("late");
+  clock.nowMs = 9_001;
+  (await next()).holdBack(["late"]);
+  assert.ok(await late instanceof Unavailable);
+  const waiting = commit("waiting");
+  (await next()).holdBack(["waiting"]);
+  await Promise.resolve();
+  committer.refuseWaiting();
+  assert.ok(await waiting instanceof Unavailable);
   await committer.idle();
 });
 

@@ -6,6 +6,7 @@ import { fileURLToPath } from "node:url";
 import postgres from "postgres";
 import { migrate, missingFiles } from "../../src/store/migrate.ts";
 import { createDatabase } from "../support/database.ts";
+import { until } from "../support/until.ts";
 
 const shared = await createDatabase();
 const admin = postgres(shared.url, { max: 1, onnotice: () => {} });
@@ -86,3 +87,65 @@ test("files that only the database knows are a newer program's and do no harm", 
   assert.deepEqual(await migrate(url), []);
   await sql.end();
 });
+
+test("a file that waits for a table gives way to the posts behind it, and is applied when the table is free", async () => {
+  const { url, sql } = await emptyDatabase();
+  await migrate(url);
+  await sql`delete from schema_file where name = '0031_heartbeat.sql'`;
+  const reader = postgres(url, { max: 1, onnotice: () => {} });
+  await reader.unsafe("begin; lock table heartbeat in access share mode");
+  const migrating = migrate(url, { lockMs: 100 });
+  for (let round = 0; round < 2; round += 1) {
+    await until(() => isWaiting(sql), { what: "the migration waits" });
+    // Behind it, and answered before the table is free.
+    await sql`select * from beat(1)`;
+  }
+  await reader`commit`;
+  assert.deepEqual(await migrating, ["0031_heartbeat.sql"]);
+  await reader.end();
+  await sql.end();
+});
+
+test("a table that is never let go of ends the migration with the session's name, and nothing of the file is applied", async () => {
+  const { url, sql } = await emptyDatabase();
+  await migrate(url);
+  await sql`delete from schema_file where name = '0031_heartbeat.sql'`;
+  const reader = postgres(url, {
+    max: 1,
+    onnotice: () => {},
+    connection: { application_name: "a forgotten psql" },
+  });
+  await reader.unsafe("begin; lock table heartbeat in access share mode");
+  await assert.rejects(
+    migrate(url, { lockMs: 20, attemptsMax: 2 }),
+    /sql\/0031_heartbeat\.sql needs a table .*55P03.* a forgotten psql .*idle in transaction.*run it again/,
+  );
+  await reader`commit`;
+  assert.deepEqual(await migrate(url), ["0031_heartbeat.sql"]);
+  await reader.end();
+  await sql.end();
+});
+
+test("another migration that hangs is waited for, and then named", async () => {
+  const { url, sql } = await emptyDatabase();
+  const started = postgres(url, {
+    max: 1,
+    onnotice: () => {},
+    connection: { application_name: "lead-intake migrate" },
+  });
+  await started`select pg_advisory_lock(20260824)`;
+  await assert.rejects(
+    migrate(url, { otherMs: 100 }),
+    /another migration is under way, or hangs .*: \d+ lead-intake migrate /,
+  );
+  assert.equal((await missingFiles(sql)).length, files.length + functions.length);
+  await started.end();
+  await sql.end();
+});
+
+async function isWaiting(sql: postgres.Sql): Promise<boolean> {
+  const [row] = await sql`
+    select count(*)::int as n from pg_stat_activity
+    where datname = current_database() and application_name = 'lead-intake migrate' and wait_event_type = 'Lock'`;
+  return row?.n > 0;
+}

@@ -165,6 +165,24 @@ test("a post under way when its key is revoked is 401 unless its commit had begu
   assert.equal((await queued).status, 401);
 });
 
+test("while a session sits on the lock of one key, posts of every other get their 202 at once, and its own when it is let go", async () => {
+  const key = await world.issue();
+  const other = await world.issue({ tenant: key.tenant });
+  assert.equal((await world.intake({ key: key.text, body: lead() })).status, 202);
+  const release = await world.hold(`select pg_advisory_xact_lock(1, ${key.id})`);
+  const answers: number[] = [];
+  const held = [1, 2, 3].map(() =>
+    world.intake({ key: key.text, body: lead() }).then(({ status }) => answers.push(status))
+  );
+  for (let n = 0; n < 10; n += 1) {
+    assert.equal((await world.intake({ key: other.text, body: lead() })).status, 202);
+  }
+  assert.deepEqual(answers, [], "they wait");
+  await release();
+  await Promise.all(held);
+  assert.deepEqual(answers, [202, 202, 202]);
+});
+
 test("nothing of a key commits after ctl key revoke has returned, under load from many clients on two servers", async () => {
   const second = await world.start();
   const key = await world.issue();

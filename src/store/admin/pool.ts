@@ -29,6 +29,8 @@ export type StoreFailure =
   | { readonly kind: "read_only"; readonly code: string }
   /** The server gave the statement up; it has had no effect. */
   | { readonly kind: "given_up"; readonly code: string }
+  /** The same, because another session did not let go of a lock. */
+  | { readonly kind: "locked"; readonly code: string }
   /** Whether the statement has had an effect is unknown. */
   | { readonly kind: "outcome_unknown"; readonly code: string }
   | { readonly kind: "other"; readonly code: string };
@@ -40,7 +42,8 @@ const byState: readonly (readonly [RegExp, StoreFailure["kind"]])[] = [
   [/^(42P01|42703|42883|3F000)$/, "not_migrated"],
   [/^42501$/, "not_permitted"],
   [/^25006$/, "read_only"],
-  [/^(57014|55P03|40P01)$/, "given_up"],
+  [/^55P03$/, "locked"],
+  [/^(57014|40P01)$/, "given_up"],
   [/^(57P03|53)/, "unreachable"],
 ];
 const neverConnected =
