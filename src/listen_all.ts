@@ -110,9 +110,12 @@ function openListener(
 }
 
 function urlOf(listener: Listener, isPrivate: boolean, config: Config): string {
-  const scheme = config.tls === null || isPrivate ? "http" : "https";
-  const host = listener.host.includes(":") ? `[${listener.host}]` : listener.host;
-  return `${scheme}://${host}:${listener.port}`;
+  return addressUrl(listener, config.tls !== null && !isPrivate);
+}
+
+/** The base address of whoever listens there. */
+export function addressUrl({ host, port }: ListenAddress, isSecure: boolean): string {
+  return `${isSecure ? "https" : "http"}://${host.includes(":") ? `[${host}]` : host}:${port}`;
 }
 
 /** The answer to what no surface sees; the intake's error body, with the nearest of its codes. */

@@ -7,8 +7,10 @@
 import { randomBytes } from "node:crypto";
 import { type Config, needsStore, type PublicSurface, type SurfaceName } from "./config.ts";
 import { brief } from "./contract/brief.ts";
-import { type DocumentName, documents } from "./contract/documents.ts";
+import { type DocumentName, documents, surfaceOf } from "./contract/documents.ts";
+import { formsBrief } from "./contract/forms_brief.ts";
 import { openapi } from "./contract/openapi.ts";
+import type { BaseUrls } from "./contract/openapi/paths.ts";
 import { refuse as refuseForm } from "./forms/reply.ts";
 import { formsRouter } from "./forms/router.ts";
 import { HolderBudget, IpBudget, ReadBudget } from "./gate/rate.ts";
@@ -20,7 +22,7 @@ import type { Router } from "./http/router.ts";
 import { documentHandler } from "./intake/docs.ts";
 import { refuse } from "./intake/reply.ts";
 import { intakeRouter } from "./intake/router.ts";
-import { listenAll, type Listeners, type PlacedSurface } from "./listen_all.ts";
+import { addressUrl, listenAll, type Listeners, type PlacedSurface } from "./listen_all.ts";
 import type { Log } from "./log.ts";
 import { Meters } from "./meters.ts";
 import { nowMs, openStore, type Store } from "./open_store.ts";
@@ -195,7 +197,7 @@ function intake(config: Config, { store, reads }: Served, state: State): Router 
     health: () => heartbeat,
     isDraining: () => state.isDraining,
     reads,
-    documents: documentHandlers(() => config.intake.url ?? state.urls.get("intake") ?? ""),
+    documents: documentHandlers("intake", () => baseUrls(config, state)),
   });
 }
 
@@ -214,25 +216,35 @@ function forms(config: Config, { store, reads }: Served, state: State): Router {
     health: () => heartbeat,
     isDraining: () => state.isDraining,
     reads,
+    documents: documentHandlers("forms", () => baseUrls(config, state)),
   });
 }
 
-/** The documents name the address of the intake, which the listener may have to find first. */
-function documentHandlers(baseUrl: () => string): Record<string, Handler> {
+/** Where the surfaces are, as far as this process can know of those that another one serves. */
+function baseUrls(config: Config, state: State): BaseUrls {
+  const of = (name: keyof BaseUrls) => {
+    const { url, listen } = config[name];
+    return url ?? state.urls.get(name) ?? addressUrl(listen, config.tls !== null);
+  };
+  return { intake: of("intake"), forms: of("forms"), subscription: of("subscription") };
+}
+
+/** The documents of a surface. They name addresses, which the listeners may have to find first. */
+function documentHandlers(surface: "intake" | "forms", urls: () => BaseUrls): Record<string, Handler> {
   const { script, style } = bundle;
   const versions = { script: versionOf(script), style: versionOf(style), icon: versionOf(icon) };
   const texts: Readonly<Record<DocumentName, () => string>> = {
-    openapi: () => JSON.stringify(openapi(baseUrl())),
-    brief: () => brief(baseUrl()),
-    playground: () => playgroundPage(baseUrl(), versions),
+    openapi: () => JSON.stringify(openapi(urls())),
+    brief: () => brief(urls().intake),
+    playground: () => playgroundPage(urls().intake, versions),
     script: () => script,
     style: () => style,
     icon: () => icon,
+    formsBrief: () => formsBrief(urls()),
   };
+  const names = (Object.keys(texts) as DocumentName[])
+    .filter((name) => surfaceOf(name) === surface);
   return Object.fromEntries(
-    Object.entries(texts).map(([name, text]) => {
-      const document = name as DocumentName;
-      return [documents[document].path, documentHandler(document, text)];
-    }),
+    names.map((name) => [documents[name].path, documentHandler(name, texts[name])]),
   );
 }

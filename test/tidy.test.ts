@@ -70,6 +70,7 @@ const testsOfBehaviour: Readonly<Record<string, string>> = {
   "test/pure.test.ts": "the ground floor as a whole",
   "test/delivery/sql.test.ts": "the functions of the outbox",
   "test/http/": "the server kit on the wire, on both runtimes",
+  "test/generated_clients/": "clients in other languages, made from the published document",
   "test/ctl/": "the operator's command, and the parts of scripts/ctl/",
   "test/suite/": "the wire contract, on Node and on Deno",
   "test/faults/": "what must be survived",

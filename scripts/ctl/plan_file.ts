@@ -5,10 +5,10 @@
  */
 
 import { limits } from "#src/contract/limits.ts";
+import { type Interval, intervals } from "#src/contract/plans.ts";
 import { decode, isObject, type Member, members, mendEscapes, parseObject } from "#src/lead/json.ts";
 import { elements, withoutSpace } from "#src/lead/json_text.ts";
 import type { PlanEntry } from "#src/store/admin/plans.ts";
-import { type Interval, intervals } from "#src/store/plans.ts";
 
 /** What is wrong with a file, one sentence each. */
 export class PlanFaults extends Error {

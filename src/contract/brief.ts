@@ -8,31 +8,25 @@
 import { documents } from "./documents.ts";
 import { type ErrorCode, errors } from "./errors.ts";
 import { placeholders } from "./examples.ts";
-import { fieldNames, fields, flagNames, flags, projectServices } from "./fields.ts";
+import { fieldNames, fields, flagNames, flags, requiredFields, vocabularyStatuses } from "./fields.ts";
 import {
+  acknowledgementMembers,
   definitionOfDone,
   dollars,
+  errorMembers,
   grouped,
+  healthMembers,
   keyCheck,
-  limitRows,
+  keyRules,
   normalization,
   retryPolicy,
   rules,
 } from "./guidance.ts";
+import { limitRows } from "./limit_rows.ts";
 import { limits } from "./limits.ts";
+import { bullets, code, jsonCode, named, numbered, type Row, sentence, table } from "./markdown.ts";
+import { normalizedExamples } from "./normalized.ts";
 import { clientModule, clientProgram, shellSnippets } from "./snippets.ts";
-
-type Row = readonly string[];
-
-function table(head: Row, rows: readonly Row[]): string {
-  const line = (cells: Row) => `| ${cells.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`;
-  return [line(head), line(head.map(() => "---")), ...rows.map(line)].join("\n");
-}
-
-const bullets = (items: Row, mark = "-") => items.map((item) => `${mark} ${item}`).join("\n");
-const numbered = (items: Row) => items.map((item, index) => `${index + 1}. ${item}`).join("\n");
-const code = (language: string, text: string) => `\`\`\`${language}\n${text.trimEnd()}\n\`\`\``;
-const sentence = (text: string) => `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
 
 /** The envelope's rows: `name`, required, cap, rules. */
 export const envelopeRows: readonly Row[] = [
@@ -44,7 +38,7 @@ export const envelopeRows: readonly Row[] = [
     "`cost`",
     "no",
     `${dollars(limits.costCentsMin)}–${dollars(limits.costCentsMax)}`,
-    "A number: what the contact cost, in US dollars, rounded to cents. No charge: leave it out.",
+    "A number: what the contact cost, in US dollars, charged to the customer. When your key belongs to a campaign, it adds to what the campaign has spent. No charge: leave it out, do not send 0. The only value that is refused (`out_of_range`) rather than flagged.",
   ],
   ["`extra`", "reserved", "", "Do not send it. Anything but an object makes the whole body `invalid_json`."],
   ["`source`", "not a field", "", "The key's label is the source. One that is sent is kept under `extra`."],
@@ -55,6 +49,18 @@ const errorRows: readonly Row[] = (Object.keys(errors) as ErrorCode[]).map((name
   const { status, condition, callerAction, retry } = errors[name];
   return [String(status), `\`${name}\``, sentence(condition), sentence(callerAction), retry];
 });
+
+const normalizedRows: readonly Row[] = normalizedExamples.map((
+  { field, sent, country, stored, flag, about },
+) => [
+  `\`${field}\``,
+  `\`${sent}\`${country === undefined ? "" : ` with \`country\` \`${country}\``}`,
+  `\`${stored}\`${flag === undefined ? "" : `, flagged \`${flag}\``}`,
+  about,
+]);
+
+const members = (rows: readonly { readonly name: string; readonly about: string }[]) =>
+  bullets(rows.map(({ name, about }) => `\`${name}\`: ${about}`));
 
 function opening(baseUrl: string): string {
   const shell = shellSnippets(baseUrl);
@@ -77,9 +83,13 @@ The commands below read your key from the environment variable \`LEAD_API_KEY\`.
 ${code("sh", shell.keyCheck)}
 
 An empty object is the only probe that production allows. It stores, delivers and emails nothing, and consumes no
-\`Idempotency-Key\`.
+\`Idempotency-Key\`. Its 422 names ${named(requiredFields)}, each \`required\`.
 
 ${table(["Answer", "Means"], keyCheck.map(({ answer, meaning }) => [answer, meaning]))}
+
+About keys:
+
+${bullets(keyRules)}
 
 ## 2. Eight rules
 
@@ -97,18 +107,21 @@ ${
     table(["Header", "", "What"], [
       ["`X-API-Key`", "required", "Your key. It names the customer and carries your label."],
       ["`Content-Type`", "required", "`application/json`"],
+      ["`Content-Encoding`", "none", "A compressed body is 400 `invalid_json`."],
       [
         "`Idempotency-Key`",
         "recommended",
-        `Your name for the lead, up to ${limits.idempotencyKeyLengthMax} characters, such as \`${placeholders.idempotencyKey}\`. All keys of one customer share one namespace: a bare number can collide with another source's lead, whose \`event_id\` you would get with a silent 200. Not a timestamp, not made anew for an attempt.`,
+        `Your name for the lead, up to ${limits.idempotencyKeyLengthMax} characters, such as \`${placeholders.idempotencyKey}\`, sent once. All keys of one customer share one namespace: a bare number can collide with another source's lead, whose \`event_id\` you would get with a silent 200 while yours is not stored. Not a timestamp, not made anew for an attempt. Without it the same normalized lead is a repeat for ${limits.contentWindowHours} hours.`,
       ],
       [
         "`X-Request-Id`",
         "optional",
-        `Your name for the request, up to ${limits.requestIdLengthMax} characters. Every answer has one.`,
+        `Your name for the request, up to ${limits.requestIdLengthMax} characters. Every answer has one, yours or ours, and so have our logs. An edge may add the header a second time, with the same value: take the first.`,
       ],
     ])
   }
+
+The checks come in this order: limit per address, method, size, key, limit per key, validation, idempotency and commit.
 `;
 }
 
@@ -116,13 +129,26 @@ const envelope = `\
 ## 4. The envelope
 
 One JSON object, UTF-8. All fields are strings, except \`cost\`. A field of the wrong type makes the whole body
-\`invalid_json\`. \`project_service\` is one of ${projectServices.map((name) => `\`${name}\``).join(", ")}.
+\`invalid_json\`.
 
 ${table(["Field", "Required", "Cap", "Rules"], envelopeRows)}
 
-Before it is stored:
+Before it is stored, beside the body as you posted it:
 
 ${bullets(normalization)}
+
+By example:
+
+${table(["Field", "You send", "Stored", "Why"], normalizedRows)}
+
+The vocabulary, \`GET /v1/vocabulary\`, may be kept for ${
+  limits.vocabularyMaxAgeSeconds / 60
+} minutes. \`project_area\` lists
+the terms in use, each with \`area\` and \`status\`; it grows without notice, and retired terms are not listed.
+\`project_service\` lists the four services and does not grow; \`required\` the required fields. A status is one of these,
+and both are accepted exactly alike:
+
+${bullets(Object.entries(vocabularyStatuses).map(([name, about]) => `\`${name}\`: ${about}`))}
 `;
 
 const answers = `\
@@ -131,21 +157,16 @@ const answers = `\
 A 202 or a 200 is final. Both have the same body:
 
 ${
-  code(
-    "json",
-    JSON.stringify(
-      {
-        event_id: placeholders.eventId,
-        status: "accepted",
-        received_at: placeholders.receivedAt,
-        source: placeholders.source,
-        flags: [],
-      },
-      null,
-      2,
-    ),
-  )
+  jsonCode({
+    event_id: placeholders.eventId,
+    status: "accepted",
+    received_at: placeholders.receivedAt,
+    source: placeholders.source,
+    flags: [],
+  })
 }
+
+${members(acknowledgementMembers)}
 
 ${
   table(["Status", "`status`", "Means"], [
@@ -153,22 +174,36 @@ ${
     [
       "200",
       "`duplicate`",
-      "This `Idempotency-Key` was accepted before: the first lead's `event_id`, no second lead. A success.",
+      "This `Idempotency-Key` was accepted before: the first lead's `event_id`, no second lead, whatever this body says. A success.",
     ],
   ])
 }
 
-\`event_id\` is opaque; only its order means something. Every other answer has an \`error\`, and nearly every one a
-\`request_id\`; the header \`X-Request-Id\` is on all of them. \`fields\` comes with 422 and names every failing field at
-once: \`required\`, \`too_long\` or \`out_of_range\`.
+Delivery to the customer's CRM and mail follows by itself and is repeated until it works. No webhook, callback or status
+tells you of it; the 202 is the only confirmation.
+
+Every other answer means that nothing was stored:
+
+${
+  jsonCode({
+    error: "validation_failed",
+    request_id: placeholders.requestId,
+    fields: { last_name: "required" },
+  })
+}
+
+${members(errorMembers)}
 
 ${table(["Status", "`error`", "When", "Do", "Retry"], errorRows)}
 
-\`RateLimit\` and \`RateLimit-Policy\` tell what is left of each limit.
+\`RateLimit\` and \`RateLimit-Policy\` tell what is left of each limit. Answers may gain members and codes: ignore what you
+do not know.
+
+\`GET /healthz\` answers ${healthMembers.map(({ name, about }) => `\`${name}\` (${about})`).join(", ")}.
 
 ## 6. Flags
 
-Observations on an accepted lead. Never rejections; never retry because of one.
+Observations on an accepted lead. Never rejections; never retry because of one. There may be new ones.
 
 ${table(["Flag", "Means"], flagNames.map((flag) => [`\`${flag}\``, flags[flag]]))}
 `;
@@ -193,6 +228,10 @@ ${code("ts", clientProgram)}
 Types for your own client:
 
 ${code("sh", shell.types)}
+
+Generators of other languages read the same document; the service's tests make clients for TypeScript, Python, Go and Java
+of it and post leads with them. With openapi-generator set \`disallowAdditionalPropertiesIfNotPresent=false\`, so that your
+client goes on reading answers that have gained a member.
 
 The terms of \`project_area\`, live:
 

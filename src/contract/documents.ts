@@ -10,6 +10,8 @@ import { limits } from "./limits.ts";
 /** How one document is served. */
 export interface DocumentRule {
   readonly path: string;
+  /** The host that it is on; left out: the intake. */
+  readonly surface?: "forms";
   readonly contentType: string;
   /** `Cache-Control`. */
   readonly caching: string;
@@ -86,10 +88,25 @@ export const documents = {
     cachingOfVersion: forGood,
     about: "The playground's icon.",
   },
+  formsBrief: {
+    // One segment: every form has two.
+    path: "/v1/forms/INTEGRATION.md",
+    surface: "forms",
+    contentType: "text/markdown; charset=utf-8",
+    caching: fetched,
+    about:
+      "The integration brief of the tenant forms: key check, rules, body, answers, limits, definition of done.",
+  },
 } as const satisfies Record<string, DocumentRule>;
 
 /** The name of a document. */
 export type DocumentName = keyof typeof documents;
+
+/** The surface whose host a document is on. */
+export function surfaceOf(name: DocumentName): "intake" | "forms" {
+  const rule: DocumentRule = documents[name];
+  return rule.surface ?? "intake";
+}
 
 /** What a document is encoded in for whoever accepts it. */
 export const documentEncoding = "gzip";

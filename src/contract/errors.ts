@@ -22,7 +22,7 @@ export const errors = {
   invalid_json: {
     status: 400,
     condition:
-      "the body is not a JSON object, or `extra` is not an object, or a field has the wrong JSON type",
+      "the body is not a JSON object, or `extra` is not an object, or a field has the wrong JSON type (a string in `cost`), or the body is compressed or not UTF-8",
     callerAction: "fix the JSON",
     retry: "never",
   },

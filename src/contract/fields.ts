@@ -6,6 +6,19 @@
  * @module
  */
 
+/** The country of a lead that names none. Source: SPEC, Lead envelope. */
+export const countryDefault = "US";
+
+/** What else a country may be called, in any case, by its code. Source: SPEC, Lead envelope. */
+export const countrySynonyms = {
+  US: ["USA", "U.S.", "United States"],
+  CA: ["CAN", "Canada"],
+  MX: ["MEX", "Mexico"],
+} as const;
+
+const synonyms = Object.entries(countrySynonyms)
+  .map(([code, names]) => `${names.map((name) => `\`${name}\``).join(", ")} become \`${code}\``).join("; ");
+
 /** One member of the envelope. `lengthMax` is in runes (Unicode code points). */
 export interface FieldRule {
   readonly required: boolean;
@@ -20,18 +33,22 @@ export interface FieldRule {
  */
 export const fields = {
   first_name: { required: true, lengthMax: 100, description: "Given name." },
-  last_name: { required: true, lengthMax: 100, description: "Surname." },
+  last_name: {
+    required: true,
+    lengthMax: 100,
+    description: "Surname. Required since 2026-08-24: CRMs refuse a contact without one.",
+  },
   phone: {
     required: true,
     lengthMax: 64,
     description:
-      "Any format. A US or Canadian number becomes `+1XXXXXXXXXX`; anything else is stored exactly as sent and flagged `phone_unnormalized`.",
+      "As it was typed. A US or Canadian number becomes `+1XXXXXXXXXX`; anything else is stored as sent and flagged `phone_unnormalized`, never refused.",
   },
   email: {
     required: false,
     lengthMax: 254,
     description:
-      "Lower-cased. A value that does not look like an address is kept and flagged `email_shape_suspect`.",
+      "Lower-cased. A value that does not look like an address is kept and flagged `email_shape_suspect`; nothing checks that mail arrives.",
   },
   street_address: {
     required: false,
@@ -42,30 +59,31 @@ export const fields = {
   state: {
     required: false,
     lengthMax: 64,
-    description: "2-letter US or Canadian code (upper-cased), or free text for other countries.",
+    description: "2-letter US or Canadian code, upper-cased; or free text, left alone.",
   },
   zip: {
     required: false,
     lengthMax: 20,
-    description: "US 5- or 9-digit ZIP, Canadian postal code, or free text elsewhere.",
+    description:
+      "US 5- or 9-digit ZIP, Canadian postal code, or free text elsewhere. Nine bare US digits become `NNNNN-NNNN`, a Canadian code `ANA NAN`.",
   },
   country: {
     required: false,
     lengthMax: 64,
     description:
-      "ISO-3166 alpha-2, `US` when omitted. Common names of the US, Canada and Mexico are mapped; anything else that is not two characters is kept and flagged `country_unrecognized`.",
+      `ISO-3166 alpha-2, upper-cased; \`${countryDefault}\` when omitted. In any case, ${synonyms}. Anything else that is not two characters is kept as sent and flagged \`country_unrecognized\`.`,
   },
   project_area: {
     required: false,
     lengthMax: 100,
     description:
-      "Which part of the home: a term of the vocabulary. An unknown one is stored, flagged `project_area_unknown` and counted.",
+      "Which part of the home: a term of the vocabulary, in any case, or your own. An unknown one is stored as sent, flagged `project_area_unknown` and counted.",
   },
   project_service: {
     required: false,
     lengthMax: 64,
     description:
-      "One of `replacement`, `repair`, `remodel`, `maintain`. An unknown one is stored and flagged `project_service_unknown`.",
+      "One of `replacement`, `repair`, `remodel`, `maintain`, in any case. An unknown one is stored and flagged `project_service_unknown`.",
   },
   project_material: { required: false, lengthMax: 200, description: "Free text." },
   project_details: {
@@ -77,7 +95,8 @@ export const fields = {
   external_id: {
     required: false,
     lengthMax: 200,
-    description: "Your id for the lead. Recorded, never trusted as unique.",
+    description:
+      "Your id for the lead. Recorded, never trusted as unique: what counts is the `Idempotency-Key`.",
   },
 } as const satisfies Record<string, FieldRule>;
 
@@ -98,6 +117,12 @@ export const reasons = ["required", "too_long", "out_of_range"] as const;
 
 /** Why a field fails validation. */
 export type Reason = typeof reasons[number];
+
+/** What a term of the vocabulary may be; both are accepted exactly alike. Source: SPEC, Vocabulary. */
+export const vocabularyStatuses = {
+  confirmed: "A term that is used on purpose.",
+  proposed: "It arrived with real leads and has not been ratified yet.",
+} as const;
 
 /** Observations on a successful response, never rejections. Source: SPEC, Lead acknowledgement. */
 export const flags = {

@@ -20,7 +20,7 @@ export const formErrors = {
   invalid_json: {
     status: 400,
     condition:
-      "the body is not a flat JSON object (a value is an array or an object), or `Idempotency-Key` is over 200 characters: then `fields` names it",
+      "the body is not a flat JSON object (a value is an array or an object), or it is compressed or not UTF-8, or `Idempotency-Key` is over 200 characters: then `fields` names it",
     callerAction: "fix the request",
     retry: "never",
   },

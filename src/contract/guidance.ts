@@ -18,9 +18,6 @@ export function dollars(cents: number): string {
   return (cents / 100).toFixed(2);
 }
 
-/** `20` for 20,000 ms. */
-const seconds = (ms: number) => ms / 1000;
-
 /** The eight rules. Source: DECISIONS, The integration brief's fixed parts. */
 export const rules = [
   "One lead a `POST`, from your server, over HTTPS, as soon as the lead exists.",
@@ -84,71 +81,50 @@ export const normalization = [
   "Lengths are counted in characters (Unicode code points), after normalization; `phone` as sent. A value over its cap is refused, never cut.",
 ] as const;
 
-/** Every limit with its value and what it is about. Source: SPEC, Limits. */
-export const limitRows: readonly { limit: string; value: string; appliesTo: string }[] = [
+/** What there is to know of a key. Source: SPEC, Authentication. */
+export const keyRules = [
+  "A person issues it, for one lead source, at the customer that you send to. A second source needs a second key. Sandbox keys come on request; nothing of theirs is delivered.",
+  "Its label becomes the lead's `source`. The body cannot set, change or leave out the source.",
+  "You see it once, when it is issued. The service keeps a SHA-256 hash only, so a lost key is rotated, not recovered.",
+  "Rotation: get a second key, cut over, then have the first one revoked. Revoking takes effect at once, for requests in flight too. Your `Idempotency-Key`s go on working.",
+  "It never stands in source code, a URL, a log line, an error message or a committed file.",
+] as const;
+
+/** What an error body has. Source: SPEC, Error body; `detail` from DECISIONS, Decided since. */
+export const errorMembers = [
+  { name: "error", about: "Machine code, always there." },
   {
-    limit: "Rate per key",
-    value: `${limits.keyRate.perMinute} requests a minute, burst ${limits.keyRate.burst}`,
-    appliesTo: "intake, after authentication",
+    name: "request_id",
+    about:
+      "The request's id. Not in the body of 413 and of the 429 of an address, which are answered before the handler; the header `X-Request-Id` is on those too.",
   },
   {
-    limit: "Rate per address",
-    value: `${limits.ipRate.perMinute} requests a minute, burst ${limits.ipRate.burst}`,
-    appliesTo: "intake, before authentication; shared by everybody behind one address",
+    name: "fields",
+    about: "With 422 only: every failing field at once, each with `required`, `too_long` or `out_of_range`.",
   },
   {
-    limit: "`Retry-After`",
-    value: `${limits.retryAfterSeconds} s or more`,
-    appliesTo: "429; a floor",
+    name: "detail",
+    about: "With 400 and 422, perhaps: what is wrong, in English, for people. Do not parse it.",
   },
+] as const;
+
+/** What an acknowledgement has. Source: SPEC, Lead acknowledgement. */
+export const acknowledgementMembers = [
   {
-    limit: "Body",
-    value: `${limits.bodyBytesMax / 1024} KiB (${grouped(limits.bodyBytesMax)} bytes)`,
-    appliesTo: "intake, before authentication",
+    name: "event_id",
+    about:
+      "Names the lead, for you and for support. Opaque: never parse it; only its order in time means something. A repeat has the first one's.",
   },
-  {
-    limit: "JSON nesting",
-    value: `${limits.jsonDepthMax} levels`,
-    appliesTo: "intake",
-  },
-  {
-    limit: "Time for a request",
-    value: `${seconds(limits.requestTimeoutMs)} s`,
-    appliesTo: `everything; use a client time-out of ${seconds(limits.requestTimeoutMs)} s too`,
-  },
-  {
-    limit: "`Idempotency-Key`",
-    value: `${limits.idempotencyKeyLengthMax} characters`,
-    appliesTo: "shared by all keys of one customer; never expires",
-  },
-  {
-    limit: "Dedupe without an `Idempotency-Key`",
-    value: `${limits.contentWindowHours} hours`,
-    appliesTo: "the same normalized lead again, from the first one on",
-  },
-  {
-    limit: "`X-Request-Id`",
-    value: `${limits.requestIdLengthMax} characters`,
-    appliesTo: "a longer one is replaced by one of ours",
-  },
-  {
-    limit: "`cost`",
-    value: `${dollars(limits.costCentsMin)} to ${dollars(limits.costCentsMax)} USD`,
-    appliesTo: "after rounding to cents",
-  },
-  {
-    limit: "Vocabulary cache",
-    value: `${limits.vocabularyMaxAgeSeconds / 60} minutes`,
-    appliesTo: "`GET /v1/vocabulary`",
-  },
-  {
-    limit: "Network",
-    value: "HTTPS only, TLS 1.2 or later, HTTP/2 or 1.1",
-    appliesTo: "nothing listens on port 80, and nothing redirects",
-  },
-  {
-    limit: "Backfill",
-    value: "by agreement",
-    appliesTo: "ask first: the limits can be raised for a while",
-  },
-];
+  { name: "status", about: "`accepted` with 202, `duplicate` with 200." },
+  { name: "received_at", about: "When the lead was accepted: UTC, ISO 8601." },
+  { name: "source", about: "The label of your key." },
+  { name: "flags", about: "Observations: always an array, never null, empty when there are none." },
+] as const;
+
+/** What `GET /healthz` of the intake has. Source: SPEC, Intake health. */
+export const healthMembers = [
+  { name: "ok", about: "leads are being taken: with `true` the status is 200, else 503" },
+  { name: "pending", about: "accepted leads that are still to be delivered" },
+  { name: "dead", about: "accepted leads that wait for an operator" },
+  { name: "store_writable", about: "the store takes writes" },
+] as const;

@@ -8,7 +8,7 @@
 import { documents } from "./documents.ts";
 import { headers, parameters } from "./openapi/headers.ts";
 import type { Node } from "./openapi/node.ts";
-import { paths, securitySchemes } from "./openapi/paths.ts";
+import { type BaseUrls, paths, securitySchemes, serversOf } from "./openapi/paths.ts";
 import { sharedResponses } from "./openapi/responses.ts";
 import { schemas } from "./openapi/schemas.ts";
 
@@ -29,30 +29,41 @@ export interface OpenApi {
 export const contractVersion = "1.0.0";
 
 /**
- * The document for a service that is reached at `baseUrl`, without a slash at the end.
+ * The document for a service that is reached at these addresses.
  *
  * Source: SPEC, Surfaces and Versioning.
  */
-export function openapi(baseUrl: string): OpenApi {
+export function openapi(urls: BaseUrls): OpenApi {
+  const linked = (name: "brief" | "playground") => `${urls.intake}${documents[name].path}`;
   return {
     openapi: "3.0.3",
     info: {
       title: "Lead Intake Service",
       version: contractVersion,
       description: "One HTTPS call posts a sales lead; the 202 means that it is on disk.\n\n" +
-        `Start with the [integration brief](${baseUrl}${documents.brief.path}), and try leads in the ` +
-        `[playground](${baseUrl}${documents.playground.path}), which posts nothing. This document is served live ` +
-        "and generated from the tables that the service itself works with: fetch it, do not copy it.",
-      contact: { name: "Playground and documents", url: `${baseUrl}${documents.playground.path}` },
+        `Start with the [integration brief](${linked("brief")}), and try leads in the ` +
+        `[playground](${
+          linked("playground")
+        }), which posts nothing. Whoever builds a customer's website has ` +
+        `[a brief](${urls.forms}${documents.formsBrief.path}) of their own. This document is served live and generated ` +
+        "from the tables that the service itself works with: fetch it, do not copy it.\n\n" +
+        "Answers may gain members, and lists of values may grow; a client has to take both. Every GET may be a HEAD: it " +
+        "answers the same without the body. Documents and plans come compressed to whoever accepts that.",
+      contact: { name: "Playground and documents", url: linked("playground") },
       license: { name: "MIT", url: "https://opensource.org/license/mit" },
     },
-    servers: [{ url: baseUrl, description: "The intake" }],
+    servers: serversOf(urls, "intake"),
     tags: [
-      { name: "Intake", description: "Post leads. Needs a key." },
-      { name: "Reads", description: "Public, without a key, for any site's scripts." },
+      { name: "Intake", description: "Post leads, with a key of the source; read the terms, without one." },
+      {
+        name: "Forms",
+        description: "Post what visitors fill in on a customer's own website, with the customer's key.",
+      },
+      { name: "Plans", description: "The subscription plans. Public, read-only, for any site's scripts." },
+      { name: "Health", description: "Whether posts are being taken. Public." },
       { name: "Documents", description: "The contract in several forms. Public, cacheable, compressed." },
     ],
-    paths: paths(),
+    paths: paths(urls),
     components: { securitySchemes, parameters, headers, responses: sharedResponses, schemas },
   };
 }

@@ -43,8 +43,8 @@ export function shellSnippets(baseUrl: string) {
   } as const;
 }
 
-/** Programs stand indented here, so that nothing takes their lines for this module's own. */
-function unindented(text: string): string {
+/** A program that stands indented, so that nothing takes its lines for its module's own, at the left edge. */
+export function unindented(text: string): string {
   const indent = " ".repeat(text.search(/\S/) - 1);
   return `${text.replaceAll(`\n${indent}`, "\n").trim()}\n`;
 }

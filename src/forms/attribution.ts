@@ -4,18 +4,9 @@
  * @module
  */
 
+import { attributionNames, attributionSources } from "../contract/forms.ts";
 import { isLongerThan, normalizeLine } from "../lead/text.ts";
 import type { Posted } from "./fields.ts";
-
-/** The parameters, in the order in which they are kept. Source: DECISIONS, Forms. */
-export const attributionNames = [
-  "gclid",
-  "utm_source",
-  "utm_medium",
-  "utm_campaign",
-  "utm_term",
-  "utm_content",
-] as const;
 
 /** What was found; what was not is absent. */
 export type Attribution = Partial<Record<typeof attributionNames[number], string>>;
@@ -34,7 +25,7 @@ const lengthMax = 500;
  */
 export function attributionOf({ fields }: Posted): Attribution {
   const found: Attribution = {};
-  for (const source of ["page_url", "referrer"]) {
+  for (const source of attributionSources) {
     const address = fields.get(source)?.value;
     if (typeof address !== "string") continue;
     for (const [name, value] of parametersOf(address)) {

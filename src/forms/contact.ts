@@ -5,9 +5,9 @@
  * @module
  */
 
-import { fields as caps } from "../contract/fields.ts";
+import { countryDefault, fields as caps } from "../contract/fields.ts";
 import { toE164 } from "../lead/phone.ts";
-import { countryDefault, normalizeCountry } from "../lead/place.ts";
+import { normalizeCountry } from "../lead/place.ts";
 import { asSent, isLongerThan, normalizeLine } from "../lead/text.ts";
 import type { SubmissionPart } from "../store/accept.ts";
 import type { Field, Posted } from "./fields.ts";

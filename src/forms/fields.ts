@@ -4,6 +4,7 @@
  * @module
  */
 
+import { formKeyName, honeypotName } from "../contract/forms.ts";
 import { limits } from "../contract/limits.ts";
 import { canonicalJson } from "../lead/fingerprint.ts";
 import { decode, members, mendEscapes, parseObject, withoutNul } from "../lead/json.ts";
@@ -28,7 +29,6 @@ export interface Posted {
 }
 
 const byteOrderMark = "\ufeff";
-const honeypot = "website";
 
 /**
  * Reads a body, decoded from UTF-8; `null` for what is not a flat JSON object.
@@ -45,11 +45,11 @@ export function readFields(body: string): Posted | null {
   if (parseObject(sent, limits.jsonDepthMax) === null) return null;
   const fields = new Map<string, Field>();
   for (const { name, nameText, valueText } of members(withoutNul(mendEscapes(sent)))) {
-    if (name !== "form_key") fields.set(name, read(nameText, valueText));
+    if (name !== formKeyName) fields.set(name, read(nameText, valueText));
   }
   for (const { valueText } of fields.values()) if (/^[[{]/.test(valueText)) return null;
-  const isTrapped = isFilled(fields.get(honeypot)?.value ?? null);
-  if (!isTrapped) fields.delete(honeypot);
+  const isTrapped = isFilled(fields.get(honeypotName)?.value ?? null);
+  if (!isTrapped) fields.delete(honeypotName);
   return { fields, isTrapped };
 }
 

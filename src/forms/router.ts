@@ -5,6 +5,7 @@
  */
 
 import type { ReadBudget } from "../gate/rate.ts";
+import type { Handler } from "../http/exchange.ts";
 import { Router } from "../http/router.ts";
 import { formsHandler, type FormsParts } from "./handle.ts";
 import { healthHandler } from "./health.ts";
@@ -16,15 +17,19 @@ export interface FormsRouterParts extends FormsParts {
   readonly isDraining: () => boolean;
   /** Spent by everything but the posts. */
   readonly reads: ReadBudget;
+  /** The published documents by path. */
+  readonly documents: Readonly<Record<string, Handler>>;
 }
 
-/** `POST /v1/forms/{tenant}/{form_key}` and `GET /healthz`. Source: SPEC, Endpoints. */
+/** `POST /v1/forms/{tenant}/{form_key}`, `GET /healthz` and the documents. Source: SPEC, Endpoints. */
 export function formsRouter(parts: FormsRouterParts): Router {
-  return new Router({
+  const router = new Router({
     beforeReads: parts.reads.refuseBy((headers) => refuse("rate_limited", { requestId: null, headers })),
     notFound: ({ requestId }) => refuse("not_found", { requestId }),
     methodNotAllowed: ({ requestId }) => refuse("method_not_allowed", { requestId }),
   })
     .any("/v1/forms/{tenant}/{form_key}", formsHandler(parts))
     .get("/healthz", healthHandler(parts.health, parts.isDraining));
+  for (const [path, handler] of Object.entries(parts.documents)) router.get(path, handler);
+  return router;
 }

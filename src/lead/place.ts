@@ -5,21 +5,15 @@
  * @module
  */
 
+import { countrySynonyms } from "../contract/fields.ts";
 import { isLongerThan, normalizeLine } from "./text.ts";
 
-/** The country of a lead that names none. Source: SPEC, Lead envelope. */
-export const countryDefault = "US";
-
-/** Names of countries that are mapped, in lower case. Source: SPEC, Lead envelope. */
-const countryNames: ReadonlyMap<string, string> = new Map([
-  ["usa", "US"],
-  ["u.s.", "US"],
-  ["united states", "US"],
-  ["can", "CA"],
-  ["canada", "CA"],
-  ["mex", "MX"],
-  ["mexico", "MX"],
-]);
+/** Names of countries that are mapped, in lower case. */
+const countryNames: ReadonlyMap<string, string> = new Map(
+  Object.entries(countrySynonyms).flatMap(([code, names]) =>
+    names.map((name) => [name.toLowerCase(), code] as const)
+  ),
+);
 
 /** Cheaper than counting runes, and most countries are two ASCII letters. */
 const twoLetters = /^[A-Za-z]{2}$/;

@@ -6,6 +6,7 @@
  */
 
 import {
+  countryDefault,
   type FieldName,
   fieldNames,
   fields,
@@ -20,7 +21,7 @@ import { looksLikeEmail } from "./email.ts";
 import { isObject, members, mendEscapes, parseObject } from "./json.ts";
 import type { Areas, Lead, Verdict } from "./lead.ts";
 import { toE164 } from "./phone.ts";
-import { countryDefault, foldArea, normalizeCountry, normalizeState, normalizeZip } from "./place.ts";
+import { foldArea, normalizeCountry, normalizeState, normalizeZip } from "./place.ts";
 import { asSent, isLongerThan, normalizeDetails, normalizeLine } from "./text.ts";
 
 /** What a field's rule may look at beside its own value, and where it leaves its observations. */

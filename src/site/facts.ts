@@ -16,11 +16,11 @@ import {
   dollars,
   grouped,
   keyCheck,
-  limitRows,
   normalization,
   retryPolicy,
   rules,
 } from "../contract/guidance.ts";
+import { limitRows } from "../contract/limit_rows.ts";
 import { limits, type Rate } from "../contract/limits.ts";
 import { clientModule, clientProgram, shellSnippets } from "../contract/snippets.ts";
 import { exampleQueries, siteDataSchema } from "../store/site_data.ts";
@@ -112,6 +112,7 @@ function addresses({ urls }: SiteContent): Facts {
     "subscription url": urls.subscription,
     "openapi url": urls.intake + documents.openapi.path,
     "brief url": urls.intake + documents.brief.path,
+    "forms brief url": urls.forms + documents.formsBrief.path,
     "playground url": urls.intake + documents.playground.path,
     "curl key check": codeBlock("sh", shell.keyCheck),
     "curl lead": codeBlock("sh", shell.postLead),

@@ -90,7 +90,7 @@ const forms: Builder = (site, page) => {
     description: page.description,
     url: `${urls.forms}/v1/forms`,
     serviceType: "Form intake",
-    documentation: page.url,
+    documentation: [page.url, urls.intake + documents.openapi.path, urls.forms + documents.formsBrief.path],
     provider: ref(`${urls.site}/#organization`),
   };
   const codes = errorTerms(formErrors);

@@ -4,6 +4,7 @@
  * @module
  */
 
+import { documents } from "../contract/documents.ts";
 import { markup } from "../http/markup.ts";
 import { exampleQueries } from "../store/site_data.ts";
 import { categories } from "./categories.ts";
@@ -78,8 +79,9 @@ Three queries to begin with.
 ${queries.join("\n\n")}
 
 Each page below is there as HTML too: leave \`index.html.md\` off its address. The contract for programs is the OpenAPI
-document, <${urls.intake}/api/openapi.json>; the integration brief is the same for people,
-<${urls.intake}/api/INTEGRATION.md>. Both are served live.
+document, <${urls.intake}${documents.openapi.path}>; the integration brief is the same for people,
+<${urls.intake}${documents.brief.path}>, and <${urls.forms}${documents.formsBrief.path}> is that of the tenant forms. All
+are served live.
 
 ${sections.join("\n\n")}
 `;

@@ -5,7 +5,7 @@
  */
 
 import { limits } from "../contract/limits.ts";
-import type { Interval } from "./plans.ts";
+import type { Interval } from "../contract/plans.ts";
 import type { Pool } from "./sql.ts";
 
 /** What is sold, as it was when the checkout began. */

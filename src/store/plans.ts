@@ -6,13 +6,8 @@
  */
 
 import type postgres from "postgres";
+import type { Interval } from "../contract/plans.ts";
 import type { Pool } from "./sql.ts";
-
-/** How often a plan may be paid. Source: DECISIONS, Plans, checkout, site. */
-export const intervals = ["day", "week", "month", "year"] as const;
-
-/** One of {@linkcode intervals}. */
-export type Interval = (typeof intervals)[number];
 
 /** One line of what a plan includes. */
 export interface PlanItem {

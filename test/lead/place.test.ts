@@ -1,13 +1,8 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import fc from "fast-check";
-import {
-  countryDefault,
-  foldArea,
-  normalizeCountry,
-  normalizeState,
-  normalizeZip,
-} from "../../src/lead/place.ts";
+import { countryDefault } from "../../src/contract/fields.ts";
+import { foldArea, normalizeCountry, normalizeState, normalizeZip } from "../../src/lead/place.ts";
 import { normalizeLine } from "../../src/lead/text.ts";
 import { areas } from "./areas.ts";
 import { messyText, runs } from "./properties.ts";

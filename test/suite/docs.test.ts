@@ -4,22 +4,32 @@ import { request } from "node:http";
 import { after, test } from "node:test";
 import { gunzipSync } from "node:zlib";
 import { brief } from "../../src/contract/brief.ts";
-import { type DocumentRule, documents } from "../../src/contract/documents.ts";
+import { type DocumentName, type DocumentRule, documents, surfaceOf } from "../../src/contract/documents.ts";
 import { type Example, failureExamples } from "../../src/contract/examples.ts";
+import { formsBrief } from "../../src/contract/forms_brief.ts";
 import { openapi } from "../../src/contract/openapi.ts";
-import { freshKey, World } from "./world.ts";
+import type { BaseUrls } from "../../src/contract/openapi/paths.ts";
+import type { RequestOptions } from "../support/client.ts";
+import type { RunningServer } from "../support/server.ts";
+import { freshKey, visitor, World } from "./world.ts";
 
 const world = await World.open();
 after(() => world.close());
 const server = await world.start();
-const elsewhere = await world.start({ INTAKE_URL: "https://intake.acme.test/" });
+const elsewhere = await world.start({
+  INTAKE_URL: "https://intake.acme.test/",
+  FORMS_URL: "https://forms.acme.test",
+  SUBSCRIPTION_URL: "https://plans.acme.test",
+});
+
+const urlsOf = ({ urls }: RunningServer) => urls as unknown as BaseUrls;
 const key = await world.issue();
 
 /** A GET as a browser sends it, with the bytes as they came. */
-function getPacked(path: string, acceptEncoding: string): Promise<{ headers: object; bytes: Buffer }> {
+function getPacked(url: string, acceptEncoding: string): Promise<{ headers: object; bytes: Buffer }> {
   return new Promise((settle, reject) => {
     const sent = request(
-      server.url + path,
+      url,
       { headers: { "Accept-Encoding": acceptEncoding } },
       (response) => {
         const chunks: Uint8Array[] = [];
@@ -36,7 +46,7 @@ test("GET /api/openapi.json is the document for this address", async () => {
   const answer = await world.send(documents.openapi.path);
   assert.equal(answer.status, 200);
   assert.equal(answer.headers["content-type"], "application/json");
-  assert.deepEqual(answer.json, JSON.parse(JSON.stringify(openapi(server.url))));
+  assert.deepEqual(answer.json, JSON.parse(JSON.stringify(openapi(urlsOf(server)))));
   assert.deepEqual(answer.json.servers.map(({ url }: { url: string }) => url), [server.url]);
 });
 
@@ -47,21 +57,41 @@ test("GET /api/INTEGRATION.md is the brief for this address", async () => {
   assert.equal(answer.text, brief(server.url));
 });
 
-test("with INTAKE_URL set the documents name it", async () => {
+test("GET /v1/forms/INTEGRATION.md on the forms host is their brief for this address, and nowhere else", async () => {
+  const { path } = documents.formsBrief;
+  const answer = await world.sendToForms(path);
+  assert.equal(answer.status, 200);
+  assert.equal(answer.headers["content-type"], "text/markdown; charset=utf-8");
+  assert.equal(answer.text, formsBrief(urlsOf(server)));
+  assert.equal((await world.send(path)).status, 404);
+});
+
+test("a form is never taken for the brief: its path has two segments", async () => {
+  const { form, key } = await world.formWithKey({ formKey: "INTEGRATION.md" });
+  assert.equal((await world.submit(form, { key: key.text, body: visitor() })).status, 202);
+});
+
+test("with INTAKE_URL, FORMS_URL and SUBSCRIPTION_URL set the documents name them", async () => {
   const { json } = await world.send(documents.openapi.path, {}, elsewhere);
   assert.equal(json.servers[0].url, "https://intake.acme.test");
+  assert.equal(json.paths["/v1/forms/{tenant}/{form_key}"].servers[0].url, "https://forms.acme.test");
+  assert.equal(json.paths["/api/plans"].servers[0].url, "https://plans.acme.test");
+  const forms = await world.sendToForms(documents.formsBrief.path, {}, elsewhere);
+  assert.match(forms.text, /curl -sS -i https:\/\/forms\.acme\.test\/v1\/forms\/acme\/contact/);
+  assert.doesNotMatch(forms.text, /127\.0\.0\.1/);
   const { text } = await world.send(documents.brief.path, {}, elsewhere);
   assert.match(text, /curl -sS -i https:\/\/intake\.acme\.test\/v1\/intake/);
   assert.doesNotMatch(text, /127\.0\.0\.1/);
 });
 
-for (
-  const { path, contentType, caching, headers, cachingOfVersion } of Object.values(
-    documents,
-  ) as DocumentRule[]
-) {
+for (const name of Object.keys(documents) as DocumentName[]) {
+  const { path, contentType, caching, headers, cachingOfVersion }: DocumentRule = documents[name];
+  const host = server.urls[surfaceOf(name)] as string;
+  const ask = (path: string, options: RequestOptions = {}) =>
+    surfaceOf(name) === "forms" ? world.sendToForms(path, options) : world.send(path, options);
+
   test(`${path} has a strong ETag, its caching, and may be read by anybody`, async () => {
-    const answer = await world.send(path, { headers: { Origin: "https://elsewhere.example" } });
+    const answer = await ask(path, { headers: { Origin: "https://elsewhere.example" } });
     const version = createHash("sha256").update(answer.text).digest().subarray(0, 16).toString("base64url");
     assert.equal(answer.headers.etag, `"${version}"`);
     assert.equal(answer.headers["cache-control"], caching);
@@ -72,9 +102,9 @@ for (
   });
 
   test(`${path} answers 304 to its ETag, weak or in a list, and to *`, async () => {
-    const { headers: { etag } } = await world.send(path);
+    const { headers: { etag } } = await ask(path);
     for (const sent of [etag, `W/${etag}`, `"other", ${etag}`, "*"]) {
-      const answer = await world.send(path, { headers: { "If-None-Match": sent } });
+      const answer = await ask(path, { headers: { "If-None-Match": sent } });
       assert.equal(answer.status, 304, sent);
       assert.equal(answer.text, "");
       assert.equal(answer.headers.etag, etag);
@@ -82,33 +112,33 @@ for (
       assert.equal(answer.headers["content-type"], undefined);
     }
     for (const sent of ['"other"', etag?.slice(1), ""]) {
-      assert.equal((await world.send(path, { headers: { "If-None-Match": sent } })).status, 200, sent);
+      assert.equal((await ask(path, { headers: { "If-None-Match": sent } })).status, 200, sent);
     }
   });
 
   test(`${path} is compressed for whoever accepts gzip, under an ETag of its own`, async () => {
-    const plain = await world.send(path);
+    const plain = await ask(path);
     for (const accepted of ["gzip", "gzip, deflate, br, zstd", "br;q=0, *", "GZIP;q=0.5", "x-gzip"]) {
-      const { headers, bytes } = await getPacked(path, accepted);
+      const { headers, bytes } = await getPacked(host + path, accepted);
       const named = headers as Record<string, string>;
       assert.equal(named["content-encoding"], "gzip", accepted);
       assert.equal(gunzipSync(bytes).toString(), plain.text);
       assert.notEqual(named.etag, plain.headers.etag);
       assert.equal(named.vary, "Accept-Encoding");
-      const again = await world.send(path, {
+      const again = await ask(path, {
         headers: { "Accept-Encoding": accepted, "If-None-Match": named.etag },
       });
       assert.equal(again.status, 304);
     }
     for (const accepted of ["", "identity", "gzip;q=0", "gzip;q=0, *"]) {
-      const { headers } = await getPacked(path, accepted);
+      const { headers } = await getPacked(host + path, accepted);
       assert.equal((headers as Record<string, string>)["content-encoding"], undefined, accepted);
     }
   });
 
   test(`HEAD ${path} has the headers of GET and no body`, async () => {
-    const got = await world.send(path);
-    const head = await world.send(path, { method: "HEAD" });
+    const got = await ask(path);
+    const head = await ask(path, { method: "HEAD" });
     assert.equal(head.status, 200);
     assert.equal(head.text, "");
     for (const name of ["content-type", "content-length", "etag", "cache-control", "vary"]) {
@@ -118,24 +148,25 @@ for (
   });
 
   test(`${path} may be kept for good only under its own version, if at all`, async () => {
-    const { headers: { etag } } = await world.send(path);
-    const own = await world.send(`${path}?v=${etag?.replaceAll('"', "")}`);
+    const { headers: { etag } } = await ask(path);
+    const own = await ask(`${path}?v=${etag?.replaceAll('"', "")}`);
     assert.equal(own.headers["cache-control"], cachingOfVersion ?? caching);
-    const other = await world.send(`${path}?v=other`);
+    const other = await ask(`${path}?v=other`);
     assert.equal(other.headers["cache-control"], caching);
     assert.equal(other.text, own.text);
   });
 
   test(`POST ${path} answers 405 with Allow: GET, HEAD, and ${path}/ is 404`, async () => {
-    const refused = await world.send(path, { method: "POST", body: {} });
+    const refused = await ask(path, { method: "POST", body: {} });
     assert.equal(refused.status, 405);
     assert.equal(refused.headers.allow, "GET, HEAD");
-    assert.equal((await world.send(`${path}/`)).status, 404);
+    assert.equal((await ask(`${path}/`)).status, 404);
   });
 }
 
-test("openapi.json and INTEGRATION.md may be kept for five minutes", () => {
+test("openapi.json and both INTEGRATION.md may be kept for five minutes", () => {
   assert.equal(documents.openapi.caching, "public, max-age=300");
+  assert.equal(documents.formsBrief.caching, "public, max-age=300");
   assert.equal(documents.brief.caching, "public, max-age=300");
 });
 
@@ -189,6 +220,24 @@ test("every example of a refusal is what the server answers", async () => {
   }
 });
 
+test("the forms' examples are what the server takes and answers", async () => {
+  const { post } = published.paths["/v1/forms/{tenant}/{form_key}"];
+  const { form, key } = await world.formWithKey();
+  const exampleOf = (status: number) => post.responses[status].content["application/json"];
+  const sent = { key: key.text, body: post.requestBody.content["application/json"].example };
+  for (const status of [202, 200]) {
+    const { json, ...answer } = await world.submit(form, sent);
+    assert.equal(answer.status, status);
+    const { submission_id, received_at } = json;
+    assert.deepEqual(json, { ...exampleOf(status).example, submission_id, received_at });
+  }
+  const probe = await world.submit(form, { key: key.text, body: {} });
+  const request_id = probe.headers["x-request-id"];
+  assert.deepEqual(probe.json, { ...exampleOf(400).examples.missing_required.value, request_id });
+  const nested = await world.submit(form, { key: key.text, body: { name: [] } });
+  assert.equal(nested.json.error, exampleOf(400).examples.invalid_json.value.error);
+});
+
 test("the examples of the other answers are the server's too", async () => {
   const { paths } = published;
   const vocabulary = paths["/v1/vocabulary"].get.responses[200].content["application/json"].example;
@@ -205,7 +254,7 @@ test("the examples of the other answers are the server's too", async () => {
   ];
   for (const [path, options, status] of errors) {
     const answer = await world.send(path, options);
-    const operation = Object.values(paths[path])[0] as typeof paths;
+    const operation = paths[path].post ?? paths[path].get;
     const { example } = operation.responses[status].content["application/json"];
     assert.equal(answer.status, status);
     assert.deepEqual(answer.json, { ...example, request_id: answer.headers["x-request-id"] });

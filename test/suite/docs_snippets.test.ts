@@ -107,14 +107,16 @@ const typedClient = `\
   type Headers = NonNullable<Post["parameters"]["header"]>;
 
   const smallest: Lead = { first_name: "Ada", last_name: "Lovelace", phone: "(555) 123-4567" };
-  const whole: Lead = { ...smallest, email: null, project_service: "remodel", cost: 12.5, campaign: "spring" };
+  const whole: Lead = { ...smallest, email: null, project_service: "Remodel", cost: 12.5 };
+  const further = { ...smallest, campaign: "spring" };
+  const extended: Lead = further;
   // @ts-expect-error phone is required
   const partial: Lead = { first_name: "Ada", last_name: "Lovelace" };
   // @ts-expect-error cost is a number
   const priced: Lead = { ...smallest, cost: "12.50" };
   // @ts-expect-error first_name cannot be null
   const nameless: Lead = { ...smallest, first_name: null };
-  void [whole, partial, priced, nameless];
+  void [whole, extended, partial, priced, nameless];
 
   async function send(lead: Lead, headers: Headers): Promise<Body<202> | Body<200>> {
     const answer = await fetch(process.env.BASE_URL + "/v1/intake", {
@@ -126,10 +128,8 @@ const typedClient = `\
     if (answer.status === 200) return await answer.json() as Body<200>;
     if (answer.status === 422) {
       const refused = await answer.json() as Body<422>;
-      const reason: "required" | "too_long" | undefined = refused.fields.phone;
-      // @ts-expect-error cost is never too long
-      const cost: "too_long" | undefined = refused.fields.cost;
-      throw new Error([refused.request_id, reason, cost].join());
+      const reasons: string[] = Object.entries(refused.fields ?? {}).map(([name, reason]) => name + " is " + reason);
+      throw new Error([refused.request_id, ...reasons].join());
     }
     const limited = await answer.json() as Body<429>;
     const id: string | undefined = limited.request_id;
@@ -137,8 +137,10 @@ const typedClient = `\
   }
 
   const acknowledged = await send(smallest, { "Idempotency-Key": "acme:typed:1", "X-Request-Id": "typed" });
-  const flag: components["schemas"]["Flag"] | undefined = acknowledged.flags[0];
-  void flag;
+  const flag: string | undefined = acknowledged.flags[0];
+  // @ts-expect-error there are two statuses, and this is neither
+  const isRefused = acknowledged.status === "refused";
+  void [flag, isRefused];
   console.log(acknowledged.status);
 `;
 

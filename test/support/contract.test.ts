@@ -32,6 +32,9 @@ const read: Exchanged = {
     "content-type": "application/json",
     "cache-control": "public, max-age=300",
     "access-control-allow-origin": "*",
+    "etag": '"7c2f0f3f0d0a4b6e9a51xx"',
+    "vary": "Accept-Encoding",
+    "x-content-type-options": "nosniff",
     "x-request-id": id,
   },
   text: JSON.stringify({
@@ -41,8 +44,27 @@ const read: Exchanged = {
   }),
 };
 
+const submitted: Exchanged = {
+  surface: "forms",
+  method: "POST",
+  path: "/v1/forms/acme/contact",
+  status: 400,
+  headers: { ...refused.headers, "ratelimit": '"ip";r=9;t=1, "tenant";r=9;t=1' },
+  text: JSON.stringify({ error: "missing_required", request_id: id, fields: { name: "required" } }),
+};
+const health: Exchanged = {
+  surface: "forms",
+  method: "GET",
+  path: "/healthz",
+  status: 200,
+  headers: { "content-type": "text/plain; charset=utf-8", "cache-control": "no-store", "x-request-id": id },
+  text: "ok",
+};
+
 test("documented answers pass", () => {
   assertDocumented(refused);
+  assertDocumented(submitted);
+  assertDocumented(health);
   assertDocumented(read);
   assertDocumented({ ...read, method: "HEAD", text: "" });
 });
@@ -65,6 +87,18 @@ const wrong: Readonly<Record<string, Exchanged>> = {
   "a success for a method that is not served": { ...read, method: "PUT" },
   "200 at an unknown path": { ...read, path: "/v1/vocabulary/" },
   "401 at an unknown path": { ...refused, path: "/v1/intake/" },
+  "an answer of another surface": { ...refused, surface: "forms" },
+  "a form's answer on the intake": { ...submitted, surface: "intake" },
+  "a form without a name": { ...submitted, path: "/v1/forms/acme/" },
+  "another word for health": { ...health, text: "fine" },
+  "a request id that is not the header's": { ...refused, text: refused.text.replace(id, "another") },
+  "fields of another error": {
+    ...refused,
+    text: refused.text.replace("}", ',"fields":{"phone":"required"}}'),
+  },
+  "a field that cannot fail so": { ...submitted, text: submitted.text.replace('"required"', '"too_long"') },
+  "missing fields that are not named": { ...submitted, text: submitted.text.replace(/,"fields":.*/, "}") },
+  "a detail where none belongs": { ...refused, text: refused.text.replace("}", ',"detail":"x"}') },
 };
 
 for (const [what, exchanged] of Object.entries(wrong)) {
@@ -92,14 +126,14 @@ test("each keyword of a schema is looked at", () => {
     [{ type: "number", maximum: 1 }, 0.5, 1.5],
     [{ type: "integer" }, 1, 1.5],
     [{ type: "boolean" }, false, 0],
-    [{ type: "array", items: { type: "string" }, uniqueItems: true }, ["a", "b"], ["a", "a"]],
-    [{ type: "array", items: { type: "string" }, maxItems: 1 }, ["a"], ["a", "b"]],
+    [{ type: "array", items: { type: "string" } }, ["a", "b"], ["a", "a"]],
+    [{ type: "string", enum: ["a"] }, "a", "b"],
+    [{ type: "string", "x-extensible-enum": ["a"] }, "a", "b"],
     [{ type: "array", items: { type: "string" } }, ["a"], [1]],
     [{ type: "object", properties: {} }, {}, []],
     [{ type: "object", additionalProperties: true }, { a: 1 }, null],
-    [{ type: "object", properties: { a: {} }, minProperties: 1 }, { a: 1 }, {}],
-    [{ anyOf: [{ type: "string" }, { type: "integer" }] }, 1, true],
-    [{ oneOf: [{ type: "number" }, { type: "integer" }] }, 1.5, 1],
+    [{ type: "object", additionalProperties: { type: "string" } }, { a: "b" }, { a: 1 }],
+    [{ type: "object", properties: { a: {} }, required: ["a"] }, { a: 1 }, {}],
   ];
   for (const [schema, good, bad] of cases) {
     assert.deepEqual(findings({}, { ...schema }, good), [], JSON.stringify(schema));

@@ -1,5 +1,6 @@
 /**
- * Holds what the intake answers to its OpenAPI document: an undocumented status, header or member fails.
+ * Holds what the service answers to its OpenAPI document: an undocumented status, header or member fails, and so does
+ * an error that is not as its surface's table of codes says.
  *
  * @module
  */
@@ -7,11 +8,15 @@
 import assert from "node:assert/strict";
 import { unreadErrors } from "../../src/contract/errors.ts";
 import { openapi } from "../../src/contract/openapi.ts";
+import type { BaseUrls } from "../../src/contract/openapi/paths.ts";
 import { unreadNames } from "../../src/contract/openapi/responses.ts";
+import { errorFindings } from "./contract_error.ts";
 import { findings, resolve, type Schema } from "./contract_schema.ts";
 
 /** An answer, and what was asked. */
 export interface Exchanged {
+  /** Left out: the intake. */
+  readonly surface?: keyof BaseUrls;
   readonly method: string;
   /** With or without a query; `null` when the request could not be read as far. */
   readonly path: string | null;
@@ -24,13 +29,21 @@ export interface Exchanged {
 /** One documented answer. */
 interface Documented {
   readonly headers: Readonly<Record<string, Schema>>;
-  readonly content?: Readonly<Record<string, { readonly schema: Schema }>>;
+  readonly content?: Readonly<Record<string, { readonly schema: Schema; readonly example?: unknown }>>;
 }
 
 type Operation = { readonly responses: Readonly<Record<string, Schema>> };
+type Servers = readonly { readonly url: string }[];
+type PathItem = { readonly servers?: Servers } & Readonly<Record<string, Operation>>;
+type Document = { readonly servers: Servers; readonly paths: Readonly<Record<string, PathItem>> };
 
-// The address is in nothing that is checked here.
-const published = openapi("https://intake.example");
+// The addresses are in nothing that is checked here, but they tell the surfaces apart.
+const urls: BaseUrls = {
+  intake: "https://intake.example",
+  forms: "https://forms.example",
+  subscription: "https://plans.example",
+};
+const published = openapi(urls);
 
 /** What HTTP itself adds, on either runtime. */
 const framing = ["connection", "content-length", "content-type", "date", "keep-alive", "transfer-encoding"];
@@ -39,7 +52,7 @@ const framing = ["connection", "content-length", "content-type", "date", "keep-a
 export function assertDocumented(exchanged: Exchanged, document: object = published): void {
   const { method, path, status } = exchanged;
   const what = `${method} ${path ?? "(unread)"} answers ${status}`;
-  const documented = documentedAnswer(document, exchanged);
+  const documented = documentedAnswer(document as Document, exchanged);
   assert.ok(documented, `${what}, which is not documented`);
   const found = [
     ...headerFindings(document, documented, exchanged),
@@ -48,24 +61,42 @@ export function assertDocumented(exchanged: Exchanged, document: object = publis
   assert.deepEqual(found, [], `${what}: ${found.join("; ")}`);
 }
 
-function documentedAnswer(document: object, { method, path, status }: Exchanged): Documented | null {
-  const { paths } = document as { paths: Readonly<Record<string, Readonly<Record<string, Operation>>>> };
-  const item = path === null ? undefined : paths[path.replace(/\?.*/s, "")];
-  if (item === undefined) {
-    const name = status === 404 && path !== null
-      ? "NotFound"
-      : (unreadNames as Readonly<Record<number, string>>)[status];
+function documentedAnswer(document: Document, exchanged: Exchanged): Documented | null {
+  const { method, path, status } = exchanged;
+  const item = path === null ? null : pathItem(document, { ...exchanged, path });
+  if (item === null) {
+    const ofAnyPath: Readonly<Record<number, string>> = path === null
+      ? unreadNames
+      : { ...unreadNames, 404: "NotFound", 429: "TooManyReads" };
+    const name = ofAnyPath[status];
     return name === undefined
       ? null
       : resolve<Documented>(document, { $ref: `#/components/responses/${name}` });
   }
-  const operations = Object.values(item);
-  const own = item[method.toLowerCase()] ?? (method === "HEAD" ? item.get : undefined);
+  const { servers: _, ...operations } = item;
+  const own = operations[method.toLowerCase()] ?? (method === "HEAD" ? operations.get : undefined);
   // A method that the path does not serve gets what any operation of it may answer to anything.
   const isRefusal = status === 405 || status === 429 || status in unreadErrors;
-  const operation = own ?? (isRefusal ? operations[0] : undefined);
+  const operation = own ?? (isRefusal ? Object.values(operations)[0] : undefined);
   const response = operation?.responses[status];
   return response === undefined ? null : resolve<Documented>(document, response);
+}
+
+function pathItem(
+  { paths, servers }: Document,
+  { path, surface = "intake" }: { readonly path: string; readonly surface?: keyof BaseUrls },
+): PathItem | null {
+  const asked = path.replace(/\?.*/s, "");
+  const matches = (pattern: string) => {
+    const names = pattern.split("/");
+    const parts = asked.split("/");
+    return names.length === parts.length &&
+      names.every((name, index) => /^\{.*\}$/.test(name) ? parts[index] !== "" : name === parts[index]);
+  };
+  const name = asked in paths ? asked : Object.keys(paths).find(matches);
+  const item = name === undefined ? undefined : paths[name];
+  const isHere = (item?.servers ?? servers).some(({ url }) => url === urls[surface]);
+  return item !== undefined && isHere ? item : null;
 }
 
 function headerFindings(document: object, documented: Documented, { headers }: Exchanged): string[] {
@@ -102,12 +133,20 @@ function bodyFindings(document: object, documented: Documented, exchanged: Excha
   const media = content[mediaType];
   if (media === undefined) return [`the media type ${sent} is not documented`];
   if (method === "HEAD") return text === "" ? [] : ["HEAD got a body"];
-  if (mediaType !== "application/json") return text === "" ? [`${status} has no body`] : [];
+  if (mediaType !== "application/json") {
+    // A word is what it is; a document is compared with its source elsewhere.
+    const { example = text } = media;
+    return text === "" || text !== example ? [`${status} has the body ${JSON.stringify(text)}`] : [];
+  }
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch {
     return [`the body is not JSON: ${text.slice(0, 100)}`];
   }
-  return findings(document, media.schema, value);
+  const isError = media.schema.$ref === "#/components/schemas/ErrorBody";
+  return [
+    ...findings(document, media.schema, value),
+    ...(isError ? errorFindings(value as Readonly<Record<string, unknown>>, exchanged) : []),
+  ];
 }

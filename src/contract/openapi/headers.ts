@@ -5,25 +5,36 @@
  * @module
  */
 
-import { placeholders } from "../examples.ts";
 import { documentEncoding } from "../documents.ts";
+import { placeholders } from "../examples.ts";
+import { formPlaceholders } from "../forms.ts";
 import { limits } from "../limits.ts";
 import { type Node, ref } from "./node.ts";
 
-const budgets = (parameters: string) => `^"ip";${parameters}(, "key";${parameters})?$`;
+const budgets = (parameters: string) => `^"ip";${parameters}(, "(key|tenant)";${parameters})?$`;
+
+const idempotencyKey = (description: string, example: string): Node => ({
+  name: "Idempotency-Key",
+  in: "header",
+  description,
+  schema: { type: "string", maxLength: limits.idempotencyKeyLengthMax },
+  example,
+});
 
 /** `components.parameters`: what a request may say in its headers. */
 export const parameters: Readonly<Record<string, Node>> = {
-  IdempotencyKey: {
-    name: "Idempotency-Key",
-    in: "header",
-    description:
-      "Your own name for the lead, the same on every retry. All keys of one customer share one namespace: start it with " +
+  IdempotencyKey: idempotencyKey(
+    "Your own name for the lead, the same on every retry. All keys of one customer share one namespace: start it with " +
       "yours, or another source's lead may answer for your own. Never a timestamp, never made anew for an attempt. " +
       `Without it, the same normalized lead counts as a repeat for ${limits.contentWindowHours} hours.`,
-    schema: { type: "string", maxLength: limits.idempotencyKeyLengthMax },
-    example: placeholders.idempotencyKey,
-  },
+    placeholders.idempotencyKey,
+  ),
+  FormIdempotencyKey: idempotencyKey(
+    "Your own name for the submission, the same on every retry, another one for each submission. All forms of a " +
+      "customer share one namespace, apart from its leads. Without it, the same fields in the same form count as a " +
+      `repeat for ${limits.formContentWindowMinutes} minutes.`,
+    formPlaceholders.idempotencyKey,
+  ),
   RequestId: {
     name: "X-Request-Id",
     in: "header",
@@ -39,13 +50,6 @@ export const parameters: Readonly<Record<string, Node>> = {
     description: "The `ETag` of the copy at hand; the answer is 304 when it is still good.",
     schema: { type: "string" },
     example: '"7c2f0f3f0d0a4b6e9a51"',
-  },
-  AcceptEncoding: {
-    name: "Accept-Encoding",
-    in: "header",
-    description: `The document is compressed when \`${documentEncoding}\` is accepted.`,
-    schema: { type: "string" },
-    example: documentEncoding,
   },
   Version: {
     name: "v",
@@ -64,8 +68,6 @@ const header = (description: string, schema: Node, example: unknown): Node => ({
   example,
 });
 
-const origin = header("Any site's scripts may read the answer.", { type: "string", enum: ["*"] }, "*");
-
 /** A header with one fixed value, or one of several. */
 export function fixed(description: string, ...values: string[]): Node {
   return header(description, { type: "string", enum: values }, values[0]);
@@ -80,7 +82,7 @@ export const headers: Readonly<Record<string, Node>> = {
   ),
   RateLimitPolicy: header(
     "The limits that count here, as the IETF draft *RateLimit header fields for HTTP* writes them: `q` requests in `w` " +
-      'seconds, sustained. `"ip"` counts by address, `"key"` by key.',
+      'seconds, sustained. `"ip"` counts by address, `"key"` by key, `"tenant"` by customer.',
     { type: "string", pattern: budgets(String.raw`q=\d+;w=\d+`) },
     `"ip";q=${limits.ipRate.perMinute};w=60, "key";q=${limits.keyRate.perMinute};w=60`,
   ),
@@ -95,7 +97,7 @@ export const headers: Readonly<Record<string, Node>> = {
     limits.retryAfterSeconds,
   ),
   NoStore: fixed("The answer is not to be kept.", "no-store"),
-  AllowOrigin: origin,
+  AllowOrigin: fixed("Any site's scripts may read the answer.", "*"),
   ETag: header(
     "The version of the document.",
     { type: "string", pattern: '^"[^"]+"$' },

@@ -1,22 +1,16 @@
 /**
- * The answers of the OpenAPI document. This module is browser compatible.
+ * The answers that the operations of the OpenAPI document have in common. This module is browser compatible.
  *
  * @module
  */
 
-import { type ErrorCode, errors, unreadErrors } from "../errors.ts";
-import {
-  type AcceptedExample,
-  type Example,
-  failureExamples,
-  flagExamples,
-  leadExamples,
-  placeholders,
-} from "../examples.ts";
-import { fixed, sometimes, withHeaders } from "./headers.ts";
+import { type ErrorCode, type ErrorRule, errors, unreadErrors } from "../errors.ts";
+import { placeholders } from "../examples.ts";
+import { grouped } from "../guidance.ts";
 import { limits } from "../limits.ts";
-import { type Node, ref } from "./node.ts";
-import { errorSchemas } from "./schemas.ts";
+import { sentence } from "../markdown.ts";
+import { fixed, sometimes, withHeaders } from "./headers.ts";
+import { jsonOf, type Node, ref } from "./node.ts";
 
 /** One answer. A type, not an interface: only that is a {@linkcode Node} as well. */
 export type Response = {
@@ -25,26 +19,22 @@ export type Response = {
   readonly content?: Readonly<Record<string, Node>>;
 };
 
+type Headers = Readonly<Record<string, Node>>;
+
 /** The error body as it looks. */
-function errorBody(code: ErrorCode, fields?: Readonly<Record<string, string>>): Node {
+export function errorExample(code: string, fields?: Readonly<Record<string, string>>): Node {
   return {
     error: code,
+    // Not on what is answered before the handler.
     ...(code === "body_too_large" ? {} : { request_id: placeholders.requestId }),
     ...(fields === undefined ? {} : { fields }),
   };
 }
 
-const jsonOf = (schema: Node, rest: Node = {}): Readonly<Record<string, Node>> => ({
-  "application/json": { schema, ...rest },
-});
+const errorContent = (code: string) => jsonOf(ref("schemas", "ErrorBody"), { example: errorExample(code) });
 
-const errorContent = (code: ErrorCode) =>
-  jsonOf(ref("schemas", errorSchemas[code]), { example: errorBody(code) });
-
-const sentence = (text: string) => `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
-
-function errorText(code: ErrorCode): string {
-  const { condition, callerAction, retry } = errors[code];
+/** What a code means and what to do about it. */
+export function errorText({ condition, callerAction, retry }: ErrorRule): string {
   return `${sentence(condition)} ${sentence(callerAction)} Retry: ${retry}.`;
 }
 
@@ -66,6 +56,18 @@ export const sharedResponses: Readonly<Record<string, Response>> = {
     } Paths are compared as they are, without a slash at the end.`,
     headers: withHeaders("NoStore"),
     content: errorContent("not_found"),
+  },
+  TooManyReads: {
+    description:
+      `Over ${
+        grouped(limits.publicRead.perMinute)
+      } reads a minute from one address, ${limits.publicRead.burst} at once; ` +
+      "the body has no `request_id`. Wait `Retry-After` seconds.",
+    headers: {
+      ...withHeaders("NoStore", "RateLimitPolicy", "RateLimit", "RetryAfter"),
+      "Access-Control-Allow-Origin": sometimes("AllowOrigin"),
+    },
+    content: jsonOf(ref("schemas", "ErrorBody"), { example: { error: "rate_limited" } }),
   },
   ...Object.fromEntries(
     Object.entries(unreadErrors).map(([status, { code, condition }]) => [
@@ -91,112 +93,54 @@ export const everywhere: Readonly<Record<string, Node>> = {
   ),
 };
 
-/** What every public read answers besides its own and what {@linkcode everywhere} has. */
-export const reads: Readonly<Record<string, Response>> = {
+/** What every public read answers besides its own. */
+export const ofEveryRead: Readonly<Record<string, Node>> = {
+  ...everywhere,
   405: {
-    description: errorText("method_not_allowed"),
+    description: errorText(errors.method_not_allowed),
     headers: {
-      ...withHeaders("NoStore", "AllowOrigin"),
+      ...withHeaders("NoStore"),
+      "Access-Control-Allow-Origin": sometimes("AllowOrigin"),
       Allow: fixed("The methods that the path serves.", "GET, HEAD"),
     },
     content: errorContent("method_not_allowed"),
   },
-  429: {
-    description:
-      `Over ${limits.publicRead.perMinute} reads a minute from one address, ${limits.publicRead.burst} at once; ` +
-      "the body has no `request_id`. Wait `Retry-After` seconds.",
-    headers: withHeaders("NoStore", "AllowOrigin", "RateLimitPolicy", "RateLimit", "RetryAfter"),
-    content: jsonOf(ref("schemas", errorSchemas.rate_limited), { example: { error: "rate_limited" } }),
-  },
+  429: ref("responses", "TooManyReads"),
 };
 
-const rated = withHeaders("NoStore", "RateLimitPolicy", "RateLimit");
+/** The headers of an answer that comes after the limit of the address. */
+export const rated: Headers = withHeaders("NoStore", "RateLimitPolicy", "RateLimit");
 
-function acknowledged(
-  description: string,
-  schema: "Accepted" | "Duplicate",
-  examples: Readonly<Record<string, Node>>,
-): Response {
-  return { description, headers: rated, content: jsonOf(ref("schemas", schema), { examples }) };
-}
-
-const acceptedExamples: Readonly<Record<string, AcceptedExample>> = { ...leadExamples, ...flagExamples };
-
-const acknowledgement = (status: string, flags: readonly string[]): Node => ({
-  event_id: placeholders.eventId,
-  status,
-  received_at: placeholders.receivedAt,
-  source: placeholders.source,
-  flags,
-});
-
-/** Request examples and the answers to them have the same names. */
-function accepted(): Response {
-  const examples = Object.entries(acceptedExamples).map(([name, { title, answer }]) => [
-    name,
-    { summary: title, value: acknowledgement("accepted", answer.flags) },
-  ]);
-  return acknowledged(
-    "The lead and its delivery record are on disk, committed together. This is final.",
-    "Accepted",
-    Object.fromEntries(examples),
-  );
-}
-
-function validationFailed(): Response {
-  const examples = Object.entries(failureExamples as Readonly<Record<string, Example>>)
-    .flatMap(([name, { title, about, answer }]) =>
-      answer.status === 422
-        ? [[name, {
-          summary: title,
-          description: about,
-          value: errorBody("validation_failed", answer.fields),
-        }]]
-        : []
-    );
-  return {
-    description: errorText("validation_failed"),
-    headers: rated,
-    content: jsonOf(ref("schemas", "ValidationFailed"), { examples: Object.fromEntries(examples) }),
-  };
-}
-
-/** An answer that comes before the limits are looked at, or after. */
-const perhapsRated = {
+/** Those of an answer that comes before the limits are looked at, or after. */
+export const perhapsRated: Headers = {
   ...withHeaders("NoStore"),
   "RateLimit-Policy": sometimes("RateLimitPolicy"),
   RateLimit: sometimes("RateLimit"),
 };
 
-const intakeError = (code: ErrorCode, headers: Readonly<Record<string, Node>> = rated): Response => ({
-  description: errorText(code),
-  headers,
-  content: errorContent(code),
-});
+/** What both key-gated posts may be answered with, and how each surface words it. */
+type GateCode = Extract<
+  ErrorCode,
+  "unauthorized" | "method_not_allowed" | "body_too_large" | "rate_limited" | "not_accepting"
+>;
 
-/** Everything that `POST /v1/intake` answers. Source: SPEC, POST intake. */
-export function intakeResponses(): Readonly<Record<string, Node>> {
+/** The refusals of a key-gated post by status, without those that are about what is in it. */
+export function gateResponses(
+  rules: Readonly<Record<GateCode, ErrorRule>>,
+): Readonly<Record<string, Response>> {
+  const refused = (code: GateCode, headers: Headers): Response => ({
+    description: errorText(rules[code]),
+    headers,
+    content: errorContent(code),
+  });
   return {
-    ...everywhere,
-    200: acknowledged(
-      "This `Idempotency-Key` was accepted before, or without one the same lead within the window. As good as 202: " +
-        "no second lead was made. `event_id`, `received_at` and `flags` are those of the first.",
-      "Duplicate",
-      { repeat: { summary: "A repeat of the minimal lead", value: acknowledgement("duplicate", []) } },
-    ),
-    202: accepted(),
-    400: intakeError("invalid_json", perhapsRated),
-    401: intakeError("unauthorized"),
-    405: intakeError("method_not_allowed", {
+    401: refused("unauthorized", rated),
+    405: refused("method_not_allowed", {
       ...rated,
       Allow: fixed("The method that the path serves.", "POST"),
     }),
-    413: intakeError("body_too_large"),
-    422: validationFailed(),
-    429: intakeError("rate_limited", {
-      ...rated,
-      ...withHeaders("RetryAfter"),
-    }),
-    503: intakeError("not_accepting", perhapsRated),
+    413: refused("body_too_large", rated),
+    429: refused("rate_limited", { ...rated, ...withHeaders("RetryAfter") }),
+    503: refused("not_accepting", perhapsRated),
   };
 }

@@ -1,39 +1,53 @@
 /**
- * The schemas of the OpenAPI document, from the tables that the validator uses. This module is browser
- * compatible.
+ * The schemas of the OpenAPI document, from the tables that the validators use. This module is browser compatible.
  *
- * They stay open for further members where such may come: what is documented of a response may grow, and a
- * client must not break on it. This service's own tests are stricter and take no member that is not here.
+ * They are written so that generated clients work, and go on working when an answer grows: one schema a shape, open
+ * lists of values, no alternatives, no sets. `additionalProperties` stands only where further members are the point:
+ * some generators make a map of a schema that has it, and send or read none of its members.
  *
  * @module
  */
 
 import { type ErrorCode, errors } from "../errors.ts";
 import { leadExamples, placeholders } from "../examples.ts";
-import { type FieldName, fieldNames, fields, flagNames, projectServices, requiredFields } from "../fields.ts";
+import {
+  type FieldName,
+  fieldNames,
+  fields,
+  flagNames,
+  projectServices,
+  reasons,
+  requiredFields,
+  vocabularyStatuses,
+} from "../fields.ts";
+import { type FormErrorCode, formErrors } from "../form_errors.ts";
+import { attributionNames, formExample, formKeyName, honeypotName, startedAtName } from "../forms.ts";
 import { dollars } from "../guidance.ts";
 import { limits } from "../limits.ts";
-import { byName, type Node, ref } from "./node.ts";
+import { intervals } from "../plans.ts";
+import { byName, type Node, oneOfToday, ref } from "./node.ts";
 
 /** Values that show how a field may look when it is sent. */
 const sent: Readonly<Record<string, unknown>> = JSON.parse(leadExamples.complete.body);
 
+/**
+ * Something that is not white space. Chosen: the whole text, because some libraries match a pattern from the
+ * beginning and some to the end.
+ */
+const notBlank = String.raw`^\s*\S[\s\S]*$`;
+
 function fieldSchema(name: FieldName): Node {
   const { required, lengthMax, description } = fields[name];
-  const text = {
+  return {
     type: "string",
     maxLength: lengthMax,
-    ...(required ? { minLength: 1 } : { nullable: true }),
-  };
-  const about = {
-    description: required ? description : `${description} \`null\` counts as left out.`,
+    ...(required ? { pattern: notBlank } : { nullable: true }),
+    description: required ? `${description} Not blank.` : `${description} \`null\` counts as left out.`,
     example: sent[name],
   };
-  if (name !== "project_service") return { ...text, ...about };
-  return { anyOf: [ref("schemas", "ProjectService"), text], ...about };
 }
 
-const envelope: Node = {
+const lead: Node = {
   type: "object",
   description:
     "One sales lead. Lengths are counted in characters (Unicode code points), after white space is " +
@@ -54,14 +68,28 @@ const envelope: Node = {
     extra: {
       type: "object",
       description: "Reserved: do not send it. Its members are kept as further members of the lead.",
-      additionalProperties: true,
     },
   },
-  additionalProperties: true,
 };
 
-const acknowledgement = (status: "accepted" | "duplicate"): Node => ({
+const receivedAt: Node = {
+  type: "string",
+  format: "date-time",
+  description: "When it was accepted, in UTC.",
+  example: placeholders.receivedAt,
+};
+
+/** Closed for good: SPEC, Lead acknowledgement. */
+const status: Node = {
+  type: "string",
+  enum: ["accepted", "duplicate"],
+  description: "`accepted` with 202, `duplicate` with 200.",
+};
+
+const acknowledgement: Node = {
   type: "object",
+  description:
+    "The lead is on disk. Of a duplicate, `event_id`, `received_at` and `flags` are those of the first.",
   required: ["event_id", "status", "received_at", "source", "flags"],
   properties: {
     event_id: {
@@ -70,95 +98,83 @@ const acknowledgement = (status: "accepted" | "duplicate"): Node => ({
       description: "Names the lead. Opaque; sorts by time of acceptance. Keep it with your lead.",
       example: placeholders.eventId,
     },
-    status: { type: "string", enum: [status] },
-    received_at: {
-      type: "string",
-      format: "date-time",
-      description: "When the lead was accepted, in UTC.",
-      example: placeholders.receivedAt,
-    },
+    status,
+    received_at: receivedAt,
     source: { type: "string", description: "The label of your key.", example: placeholders.source },
     flags: {
       type: "array",
-      description: status === "accepted"
-        ? "Observations, never errors. Empty when there are none."
-        : "The flags of the lead that was accepted first.",
-      items: ref("schemas", "Flag"),
-      uniqueItems: true,
-      maxItems: flagNames.length,
+      description:
+        "Observations, never errors. Empty when there are none. There may be new ones: ignore what you do not know.",
+      items: oneOfToday(flagNames),
     },
   },
-});
-
-const requestId: Node = {
-  type: "string",
-  description: "The request's id, as in the `X-Request-Id` header. Quote it to support.",
-  example: placeholders.requestId,
 };
 
-/** How an error's body differs from the usual. */
-interface ErrorShape {
-  /** Whether `request_id` is there: not on answers that are made before the handler. */
-  readonly requestId: "always" | "sometimes" | "never";
-  readonly fields?: Node;
-}
-
-function errorSchema(code: ErrorCode, shape: ErrorShape): Node {
-  return {
-    type: "object",
-    required: [
-      "error",
-      ...(shape.requestId === "always" ? ["request_id"] : []),
-      ...(shape.fields === undefined ? [] : ["fields"]),
-    ],
-    properties: {
-      error: { type: "string", enum: [code], description: errors[code].condition },
-      ...(shape.requestId === "never" ? {} : { request_id: requestId }),
-      ...(shape.fields === undefined ? {} : { fields: shape.fields }),
-    },
-  };
-}
-
-/** What can be wrong with each field, and no more. */
-const failingFields: Node = {
+const submission: Node = {
   type: "object",
-  description: "Every failing field with its reason.",
-  minProperties: 1,
+  description:
+    `Whatever the form collects, flat: text, numbers, \`true\`, \`false\` or \`null\`. \`${honeypotName}\` is the field that ` +
+    `people do not see; \`page_url\` and \`referrer\` are where ${
+      attributionNames.map((name) => `\`${name}\``).join(", ")
+    } are read from; \`${startedAtName}\` says when the form was opened; \`${formKeyName}\` is ignored.`,
+  additionalProperties: true,
+  example: formExample,
+};
+
+const submissionAcknowledgement: Node = {
+  type: "object",
+  description:
+    "The submission is on disk. Of a duplicate, `submission_id` and `received_at` are those of the first.",
+  required: ["status", "submission_id", "received_at"],
   properties: {
-    ...byName(fieldNames, (name) => ({
+    status,
+    submission_id: {
       type: "string",
-      enum: fields[name].required ? ["required", "too_long"] : ["too_long"],
-    })),
-    cost: { type: "string", enum: ["out_of_range"] },
-    "Idempotency-Key": {
-      type: "string",
-      enum: ["too_long"],
-      description: "The request header, not a field of the body.",
+      minLength: 1,
+      description: "Names the submission. Opaque; sorts by time of acceptance.",
+      example: placeholders.eventId,
     },
+    received_at: receivedAt,
   },
 };
 
-/** The name of the schema of an error's body. */
-export const errorSchemas = {
-  invalid_json: "InvalidJson",
-  unauthorized: "Unauthorized",
-  not_found: "NotFound",
-  method_not_allowed: "MethodNotAllowed",
-  body_too_large: "BodyTooLarge",
-  validation_failed: "ValidationFailed",
-  rate_limited: "RateLimited",
-  not_accepting: "NotAccepting",
-} as const satisfies Record<ErrorCode, string>;
+const errorCodes = [...new Set([...Object.keys(errors), ...Object.keys(formErrors)])] as (
+  | ErrorCode
+  | FormErrorCode
+)[];
 
-const errorShapes: Readonly<Record<ErrorCode, ErrorShape>> = {
-  invalid_json: { requestId: "always" },
-  unauthorized: { requestId: "always" },
-  not_found: { requestId: "always" },
-  method_not_allowed: { requestId: "always" },
-  body_too_large: { requestId: "never" },
-  validation_failed: { requestId: "always", fields: failingFields },
-  rate_limited: { requestId: "sometimes" },
-  not_accepting: { requestId: "always" },
+/** Every error of every surface. Source: SPEC, Error body; `detail` from DECISIONS, Decided since. */
+const errorBody: Node = {
+  type: "object",
+  description:
+    "Why nothing was stored. `error` and the status say what to do; the rest is for people and for support.",
+  required: ["error"],
+  properties: {
+    error: oneOfToday(errorCodes, {
+      minLength: 1,
+      description: "Machine code.",
+      example: "validation_failed",
+    }),
+    request_id: {
+      type: "string",
+      description:
+        "The request's id, as in the `X-Request-Id` header. Quote it to support. Not on 413, nor on the 429 of an address.",
+      example: placeholders.requestId,
+    },
+    fields: {
+      type: "object",
+      description:
+        "Every failing field with its reason: on 422 of the intake, and on 400 `missing_required` of the forms. A header " +
+        "that fails is named here too.",
+      additionalProperties: oneOfToday(reasons),
+      example: { last_name: "required", zip: "too_long", cost: "out_of_range" },
+    },
+    detail: {
+      type: "string",
+      description: "On 400 and 422, perhaps: what is wrong, in English, for people. Do not parse it.",
+      example: "cost is a string; a number is needed, without quotes",
+    },
+  },
 };
 
 const vocabulary: Node = {
@@ -168,26 +184,32 @@ const vocabulary: Node = {
     project_area: {
       type: "array",
       description: "The terms in use now, in alphabetical order. Both statuses are accepted alike.",
-      items: {
-        type: "object",
-        required: ["area", "status"],
-        properties: {
-          area: { type: "string", minLength: 1, maxLength: fields.project_area.lengthMax },
-          status: {
-            type: "string",
-            enum: ["confirmed", "proposed"],
-            description:
-              "`confirmed`: used on purpose. `proposed`: it came with real leads, not ratified yet.",
-          },
-        },
-      },
+      items: ref("schemas", "VocabularyTerm"),
     },
-    project_service: { type: "array", items: ref("schemas", "ProjectService") },
+    project_service: {
+      type: "array",
+      description: "The closed list of services.",
+      items: oneOfToday(projectServices),
+    },
     required: {
       type: "array",
       description: "The required fields of a lead.",
-      items: { type: "string", enum: requiredFields },
+      items: oneOfToday(requiredFields),
     },
+  },
+};
+
+const vocabularyTerm: Node = {
+  type: "object",
+  required: ["area", "status"],
+  properties: {
+    area: { type: "string", minLength: 1, maxLength: fields.project_area.lengthMax, example: "kitchen" },
+    status: oneOfToday(Object.keys(vocabularyStatuses), {
+      description: Object.entries(vocabularyStatuses).map(([name, about]) => `\`${name}\`: ${about}`).join(
+        " ",
+      ),
+      example: "confirmed",
+    }),
   },
 };
 
@@ -202,32 +224,43 @@ const health: Node = {
   },
 };
 
+/** A plan's further members are the customer's data, to be preserved: SPEC, Plan. */
+const plan: Node = {
+  type: "object",
+  description: "A subscription plan. Further members are data: keep them, and do not fail on them.",
+  required: ["slug", "name", "customer", "amount_cents", "interval", "items"],
+  properties: {
+    slug: { type: "string", minLength: 1, description: "The plan's identifier.", example: "starter" },
+    name: { type: "string", description: "Its name.", example: "Starter" },
+    customer: { type: "string", description: "The customer that it belongs to.", example: "acme" },
+    amount_cents: { type: "integer", minimum: 0, description: "US cents an interval.", example: 4900 },
+    interval: oneOfToday(intervals, { description: "The billing interval.", example: "month" }),
+    items: { type: "array", description: "What it includes.", items: ref("schemas", "PlanItem") },
+  },
+  additionalProperties: true,
+};
+
+const planItem: Node = {
+  type: "object",
+  required: ["title", "detail"],
+  properties: {
+    title: { type: "string", example: "Leads" },
+    detail: { type: "string", example: "Up to 100 a month" },
+  },
+  additionalProperties: true,
+};
+
 /** `components.schemas`. */
 export const schemas: Readonly<Record<string, Node>> = {
-  Lead: envelope,
-  ProjectService: {
-    type: "string",
-    enum: projectServices,
-    description: "The closed list of services. Case and surrounding space do not matter.",
-  },
-  Flag: { type: "string", enum: flagNames, description: "An observation on an accepted lead." },
-  Accepted: acknowledgement("accepted"),
-  Duplicate: acknowledgement("duplicate"),
-  ...Object.fromEntries(
-    (Object.keys(errorSchemas) as ErrorCode[])
-      .map((code) => [errorSchemas[code], errorSchema(code, errorShapes[code])]),
-  ),
+  Lead: lead,
+  Acknowledgement: acknowledgement,
+  ErrorBody: errorBody,
   Vocabulary: vocabulary,
+  VocabularyTerm: vocabularyTerm,
   Health: health,
-  OpenApi: {
-    type: "object",
-    description: "An OpenAPI 3.0 document.",
-    required: ["openapi", "info", "paths"],
-    properties: {
-      openapi: { type: "string", enum: ["3.0.3"] },
-      info: { type: "object", additionalProperties: true },
-      paths: { type: "object", additionalProperties: true },
-    },
-    additionalProperties: true,
-  },
+  Submission: submission,
+  SubmissionAcknowledgement: submissionAcknowledgement,
+  Plan: plan,
+  PlanItem: planItem,
+  OpenApi: { type: "object", description: "An OpenAPI 3.0 document.", additionalProperties: true },
 };

@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { Interval } from "../plans.ts";
+import type { Interval } from "../../contract/plans.ts";
 import type { Pool } from "../sql.ts";
 import { adminDeadlineMs } from "./pool.ts";
 

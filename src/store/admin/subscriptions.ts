@@ -5,7 +5,7 @@
  */
 
 import type { SubscriptionState } from "../checkout.ts";
-import type { Interval } from "../plans.ts";
+import type { Interval } from "../../contract/plans.ts";
 import type { Pool } from "../sql.ts";
 import { adminDeadlineMs } from "./pool.ts";
 

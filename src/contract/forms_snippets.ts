@@ -1,0 +1,102 @@
+/**
+ * Code for whoever builds a customer's website, as the brief of the forms shows it. Tests run every line of it. This
+ * module is browser compatible.
+ *
+ * @module
+ */
+
+import { formExample } from "./forms.ts";
+import { limits } from "./limits.ts";
+import { shellQuoted, unindented } from "./snippets.ts";
+
+const attemptsMax = 4;
+const waitMsMax = limits.backoffCapSeconds * 1000;
+
+function curl(formUrl: string, body: string): string {
+  return [
+    `curl -sS -i ${formUrl}`,
+    `-H "X-API-Key: $FORMS_API_KEY"`,
+    `-H 'Content-Type: application/json'`,
+    `--data-raw ${shellQuoted(body)}`,
+  ].join(" \\\n  ");
+}
+
+/** Shell commands, by what they are for. */
+export function formShellSnippets(formUrl: string) {
+  return {
+    keyCheck: curl(formUrl, "{}"),
+    submit: curl(formUrl, JSON.stringify(formExample, null, 2)),
+  } as const;
+}
+
+/** A function for a web server in JavaScript, without a dependency. */
+export function formFunction(formUrl: string): string {
+  return unindented(`
+    // submit_form.js: for Node 22 or later, Deno, Bun and edge runtimes.
+    const form = "${formUrl}";
+
+    /** Sends what a visitor filled in; \`fields\` of the outcome says what is missing. */
+    export async function submitForm(fields) {
+      for (let attempt = 1;; attempt++) {
+        const answer = await fetch(form, {
+          method: "POST",
+          headers: { "X-API-Key": process.env.FORMS_API_KEY, "Content-Type": "application/json" },
+          body: JSON.stringify(fields),
+          signal: AbortSignal.timeout(${limits.requestTimeoutMs}),
+        }).catch(() => null);
+        if (answer?.ok) return { isSent: true, fields: {} };
+        const mayRetry = answer === null || answer.status === 429 || answer.status >= 500;
+        if (!mayRetry || attempt === ${attemptsMax}) {
+          const { error, request_id, fields: missing = {} } = await answer?.json().catch(() => ({})) ?? {};
+          if (error !== "missing_required") console.error("form not sent:", answer?.status, error, request_id);
+          return { isSent: false, fields: missing };
+        }
+        const floorMs = Number(answer?.headers.get("Retry-After") ?? 0) * 1000;
+        const jitterMs = Math.random() * Math.min(${waitMsMax}, 500 * 2 ** attempt);
+        await new Promise((done) => setTimeout(done, floorMs + jitterMs));
+      }
+    }
+  `);
+}
+
+/** The same in Python. */
+export function formModule(formUrl: string): string {
+  return unindented(`
+    # submit_form.py: for Python 3.9 or later; there is nothing to install.
+    import json
+    import os
+    import random
+    import sys
+    import time
+    import urllib.error
+    import urllib.request
+
+    FORM = "${formUrl}"
+
+
+    def submit_form(fields):
+        """Sends what a visitor filled in. Returns whether it was sent, and what is missing."""
+        headers = {"X-API-Key": os.environ["FORMS_API_KEY"], "Content-Type": "application/json"}
+        request = urllib.request.Request(FORM, json.dumps(fields).encode(), headers)
+        for attempt in range(1, ${attemptsMax + 1}):
+            status, floor, answer = 0, 0, {}
+            try:
+                with urllib.request.urlopen(request, timeout=${limits.requestTimeoutMs / 1000}):
+                    return True, {}
+            except urllib.error.HTTPError as refusal:
+                status, floor = refusal.code, int(refusal.headers.get("Retry-After") or 0)
+                try:
+                    answer = json.load(refusal)
+                except (OSError, ValueError):
+                    pass  # Half an answer: the status says enough.
+            except OSError:
+                pass  # No connection, or no answer in time: the retry finds out what became of it.
+            if status not in (0, 429) and status < 500:
+                break
+            if attempt < ${attemptsMax}:
+                time.sleep(floor + random.random() * min(${limits.backoffCapSeconds}, 0.5 * 2**attempt))
+        if answer.get("error") != "missing_required":
+            print("form not sent:", status, answer.get("error"), answer.get("request_id"), file=sys.stderr)
+        return False, answer.get("fields", {})
+  `);
+}

@@ -1,0 +1,44 @@
+/**
+ * The parts that the briefs are made of, as Markdown. This module is browser compatible.
+ *
+ * @module
+ */
+
+/** The cells of one row. */
+export type Row = readonly string[];
+
+/** A table. */
+export function table(head: Row, rows: readonly Row[]): string {
+  const line = (cells: Row) => `| ${cells.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`;
+  return [line(head), line(head.map(() => "---")), ...rows.map(line)].join("\n");
+}
+
+/** A list; `mark` stands before each item. */
+export function bullets(items: Row, mark = "-"): string {
+  return items.map((item) => `${mark} ${item}`).join("\n");
+}
+
+/** A numbered list. */
+export function numbered(items: Row): string {
+  return items.map((item, index) => `${index + 1}. ${item}`).join("\n");
+}
+
+/** A block of code. */
+export function code(language: string, text: string): string {
+  return `\`\`\`${language}\n${text.trimEnd()}\n\`\`\``;
+}
+
+/** A value as JSON, to be looked at. */
+export function jsonCode(value: unknown): string {
+  return code("json", JSON.stringify(value, null, 2));
+}
+
+/** A phrase as a sentence. */
+export function sentence(text: string): string {
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
+}
+
+/** Names as code, one after the other. */
+export function named(names: Row): string {
+  return names.map((name) => `\`${name}\``).join(", ");
+}

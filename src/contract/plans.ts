@@ -1,0 +1,22 @@
+/**
+ * The plan feed as data. This module is browser compatible.
+ *
+ * @module
+ */
+
+/** How often a plan may be paid. Source: DECISIONS, Plans, checkout, site. */
+export const intervals = ["day", "week", "month", "year"] as const;
+
+/** One of {@linkcode intervals}. */
+export type Interval = (typeof intervals)[number];
+
+/** A plan as the feed has it, with a member of the customer's own. */
+export const planExample = {
+  slug: "starter",
+  name: "Starter",
+  customer: "acme",
+  amount_cents: 4900,
+  interval: "month" satisfies Interval,
+  items: [{ title: "Leads", detail: "Up to 100 a month" }],
+  badge: "popular",
+} as const;

@@ -1,0 +1,155 @@
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { formExample } from "../../src/contract/forms.ts";
+import { formFunction, formModule } from "../../src/contract/forms_snippets.ts";
+import { World } from "./world.ts";
+
+/** The code of the forms' brief, word for word. */
+const folder = mkdtempSync(join(tmpdir(), "forms-brief-"));
+after(() => rmSync(folder, { recursive: true }));
+const world = await World.open();
+after(() => world.close());
+await world.start();
+// As the brief's examples have it.
+const [row] = await world.sql<{ id: number }[]>`
+  insert into tenant (slug, name) values ('acme', 'Acme') returning id`;
+const { key } = await world.formWithKey({ tenant: { id: row?.id as number, slug: "acme" } });
+
+const text = (await world.sendToForms("/v1/forms/INTEGRATION.md")).text;
+const snippets = [...text.matchAll(/^```(\w+)\n(.*?)^```$/gms)].map(([, language, code]) => ({
+  language: language as string,
+  code: code as string,
+}));
+const codeIn = (language: string) => snippets.find((snippet) => snippet.language === language)?.code ?? "";
+
+function run(
+  command: string,
+  args: readonly string[],
+  key: string,
+): Promise<{ stdout: string; stderr: string }> {
+  const env = { PATH: process.env.PATH ?? "", HOME: folder, FORMS_API_KEY: key };
+  return new Promise((settle, reject) => {
+    execFile(command, args, { cwd: folder, env, timeout: 60_000 }, (error, stdout, stderr) => {
+      if (error) reject(new Error(`${error.message}\n${stdout}${stderr}`));
+      else settle({ stdout, stderr });
+    });
+  });
+}
+
+/** What a function of the brief returned, and what it told its log. */
+type Submit = (fields: object, key?: string) => Promise<{ isSent: boolean; fields: object; log: string }>;
+
+const inJavaScript = (code: string): Submit => async (fields, text = key.text) => {
+  writeFileSync(join(folder, "submit_form.js"), code);
+  writeFileSync(join(folder, "package.json"), '{"type":"module"}');
+  const program = `import { submitForm } from "./submit_form.js";
+    console.log(JSON.stringify(await submitForm(${JSON.stringify(fields)})));`;
+  writeFileSync(join(folder, "program.js"), program);
+  const { stdout, stderr } = await run(process.execPath, ["program.js"], text);
+  return { ...JSON.parse(stdout), log: stderr };
+};
+
+const inPython = (code: string): Submit => async (fields, text = key.text) => {
+  writeFileSync(join(folder, "submit_form.py"), code);
+  const program = `import json, submit_form
+is_sent, missing = submit_form.submit_form(json.loads(${JSON.stringify(JSON.stringify(fields))}))
+print(json.dumps({"isSent": is_sent, "fields": missing}))`;
+  writeFileSync(join(folder, "program.py"), program);
+  const { stdout, stderr } = await run("python3", ["program.py"], text);
+  return { ...JSON.parse(stdout), log: stderr };
+};
+
+test("the forms' brief has snippets in the languages that are tested here, and no others", () => {
+  const languages = snippets.map(({ language }) => language);
+  assert.deepEqual(languages, ["sh", "sh", "html", "json", "json", "js", "python"]);
+});
+
+test("curl: the probe names the required fields and stores nothing; the submission is accepted, then a duplicate", async () => {
+  const [probe, submit] = snippets.filter(({ language }) => language === "sh").map(({ code }) => code);
+  const shell = async (code = "") => (await run("sh", ["-e", "-c", code], key.text)).stdout;
+  const answer = await world.leavesNothing(() => shell(probe));
+  assert.match(
+    answer,
+    /^HTTP\/1.1 400 .*"missing_required".*"fields":\{"name":"required","email":"required"\}/s,
+  );
+  assert.match(await shell(submit), /^HTTP\/1.1 202 .*"status":"accepted"/s);
+  assert.match(await shell(submit), /^HTTP\/1.1 200 .*"status":"duplicate"/s);
+});
+
+for (
+  const [language, submit] of [["JavaScript", inJavaScript(codeIn("js"))], [
+    "Python",
+    inPython(codeIn("python")),
+  ]] as const
+) {
+  test(`${language}: a submission is stored once, and what is missing is named for the visitor`, async () => {
+    const fields = { ...formExample, message: `Our gutters overflow. Tell me in ${language}.` };
+    const before = (await world.stored()).submissions;
+    for (let time = 0; time < 2; time++) {
+      assert.deepEqual(await submit(fields), { isSent: true, fields: {}, log: "" });
+    }
+    assert.equal((await world.stored()).submissions, before + 1);
+    const missing = await submit({ ...fields, email: " " });
+    assert.deepEqual(missing, { isSent: false, fields: { email: "required" }, log: "" });
+  });
+
+  test(`${language}: a key that does not work is told to the log, with the request's id, and not retried`, async () => {
+    const { isSent, fields, log } = await submit({ ...formExample }, "form_live_mistyped");
+    assert.deepEqual([isSent, fields], [false, {}]);
+    assert.match(log, /form not sent: 401 unauthorized [0-9a-z]+/);
+    assert.doesNotMatch(log, /mistyped/);
+  });
+}
+
+/** Answers with these statuses, one after the other; `null` cuts the connection. */
+async function scripted(statuses: readonly (number | null)[]) {
+  const seen: { body: string; atMs: number }[] = [];
+  const server = createServer(async (request, response) => {
+    let body = "";
+    for await (const chunk of request) body += chunk;
+    const status = statuses[seen.length] ?? null;
+    seen.push({ body, atMs: performance.now() });
+    if (status === null) return request.socket.destroy();
+    response.writeHead(status, { "Retry-After": "1" }).end("{}");
+  });
+  await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
+  const { port } = server.address() as AddressInfo;
+  return { seen, formUrl: `http://127.0.0.1:${port}/v1/forms/acme/contact`, close: () => server.close() };
+}
+
+for (
+  const [language, make] of [
+    ["JavaScript", (url: string) => inJavaScript(formFunction(url))],
+    ["Python", (url: string) => inPython(formModule(url))],
+  ] as const
+) {
+  test(`${language}: 429, 503 and a cut connection are retried with the same body, after Retry-After`, async () => {
+    const { seen, formUrl, close } = await scripted([429, 503, null, 202]);
+    try {
+      assert.deepEqual(await make(formUrl)({ name: "Grace" }), { isSent: true, fields: {}, log: "" });
+      assert.equal(seen.length, 4);
+      for (const { body } of seen) assert.deepEqual(JSON.parse(body), { name: "Grace" });
+      const waitedMs = (seen[1]?.atMs ?? 0) - (seen[0]?.atMs ?? 0);
+      assert.ok(waitedMs >= 999, `${waitedMs} ms after a Retry-After of 1`);
+    } finally {
+      close();
+    }
+  });
+
+  test(`${language}: it gives up after four attempts, and says so`, async () => {
+    const { seen, formUrl, close } = await scripted([503, null, 500, 503, 202]);
+    try {
+      const { isSent, log } = await make(formUrl)({ name: "Grace" });
+      assert.deepEqual([isSent, seen.length], [false, 4]);
+      assert.match(log, /form not sent: 503/);
+    } finally {
+      close();
+    }
+  });
+}
