@@ -1,0 +1,139 @@
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { get } from "../support/client.ts";
+import { ctl } from "../support/server.ts";
+import { until } from "../support/until.ts";
+import { World } from "../suite/world.ts";
+import { type Made, makers } from "./make.ts";
+import { newFlag, startTomorrow, type Tomorrow } from "./tomorrow.ts";
+import { hasToolchain, run, toolchains } from "./toolchain.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "clients-"));
+// Go's tools write their files read-only.
+after(() => rmSync(folder, { recursive: true, force: true }));
+const caFile = join(folder, "ca.pem");
+const keyFile = join(folder, "ca.key");
+execFileSync("openssl", [
+  ...["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-noenc", "-days", "2"],
+  ...["-subj", "/CN=clients", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", keyFile, "-out", caFile],
+], { stdio: "ignore" });
+const ca = readFileSync(caFile, "utf8");
+
+const world = await World.open();
+after(() => world.close());
+const { urls } = await world.start({ TLS_CERT_FILE: caFile, TLS_KEY_FILE: keyFile });
+const key = await world.issue();
+const { key: formsKey, form } = await world.formWithKey();
+
+// With a member that is in no schema, as a plan may have.
+const plan = {
+  slug: "starter",
+  name: "Starter",
+  customer: "acme",
+  amount_cents: 4900,
+  interval: "month",
+  items: [{ title: "Leads", detail: "100", icon: "check" }],
+  badge: { text: "popular" },
+};
+const planFile = join(folder, "plans.json");
+writeFileSync(planFile, JSON.stringify(plan));
+await ctl(["plan", "put", planFile], { databaseUrl: world.database.url });
+await until(async () => (await get(`${urls.subscription}/api/plans`, { ca })).json.length === 1);
+
+const document = join(folder, "openapi.json");
+writeFileSync(document, (await get(`${urls.intake}/api/openapi.json`, { ca })).text);
+
+/** What a client's program is told, and what it says. */
+async function report({ command, env }: Made, name: string, to: Readonly<Record<string, string>>) {
+  const said = await run(command, {
+    cwd: folder,
+    env: {
+      INTAKE_URL: to.intake as string,
+      FORMS_URL: to.forms as string,
+      SUBSCRIPTION_URL: to.subscription as string,
+      LEAD_API_KEY: key.text,
+      FORMS_API_KEY: formsKey.text,
+      TENANT: form.tenant.slug,
+      FORM_KEY: form.formKey,
+      IDEMPOTENCY_KEY: `clients:${name}`,
+      ...env,
+    },
+  });
+  return JSON.parse(said);
+}
+
+/** Holds what a program says to what it was answered; `newFlags` are those that the service of today has not. */
+async function check(
+  { accepted, repeated, ...rest }: Record<string, unknown>,
+  newFlags: readonly string[] = [],
+): Promise<void> {
+  const { event_id } = accepted as { event_id: string };
+  const event = await world.event(event_id);
+  assert.deepEqual(event.lead, {
+    first_name: "Ada",
+    last_name: "Lovelace",
+    phone: "+44 20 7946 0123",
+    country: "GB",
+    project_area: "Wine Cellar",
+    project_service: "remodel",
+    cost_cents: 1250,
+  });
+  assert.equal(event.extra, null, "the client sends nothing of its own accord");
+  const first = {
+    event_id,
+    status: "accepted",
+    received_at: event.received_at.getTime(),
+    source: key.label,
+    flags: ["phone_unnormalized", "project_area_unknown", ...newFlags],
+  };
+  assert.deepEqual(accepted, first);
+  assert.deepEqual(repeated, { ...first, status: "duplicate" });
+  assert.deepEqual(rest, {
+    refused: {
+      http: 422,
+      error: "validation_failed",
+      is_named: true,
+      fields: { last_name: "required", cost: "out_of_range" },
+    },
+    unauthorized: { http: 401, error: "unauthorized", is_named: true, fields: {} },
+    areas: 37,
+    services: ["replacement", "repair", "remodel", "maintain"],
+    is_well: true,
+    submitted: ["accepted", "duplicate"],
+    is_same: true,
+    missing: {
+      http: 400,
+      error: "missing_required",
+      is_named: true,
+      fields: { name: "required", email: "required" },
+    },
+    plans: [["starter", 4900, "month", "Leads"]],
+  });
+}
+
+const tomorrows: Tomorrow[] = [];
+after(() => tomorrows.forEach((tomorrow) => tomorrow.close()));
+
+for (const [name, { language, takesNewMembers, make }] of Object.entries(makers)) {
+  test(`a client of ${name} posts leads and forms, reads every answer, and those of tomorrow`, async (t) => {
+    if (!hasToolchain(language)) {
+      return t.diagnostic(`not made: ${toolchains[language].install}`);
+    }
+    const own = join(folder, name.replaceAll(/\W+/g, "_"));
+    mkdirSync(own);
+    const startMs = performance.now();
+    const made = await make({ folder: own, document, caFile });
+    t.diagnostic(`made in ${Math.round(performance.now() - startMs)} ms`);
+    await check(await report(made, name, urls));
+
+    const tomorrow = await startTomorrow({ urls, ca }, { members: takesNewMembers });
+    tomorrows.push(tomorrow);
+    const { url } = tomorrow;
+    const grown = await report(made, `${name} tomorrow`, { intake: url, forms: url, subscription: url });
+    await check(grown, [newFlag]);
+  });
+}
