@@ -20,6 +20,7 @@ import { createSecureServer, type Http2SecureServer, type ServerHttp2Session } f
 import type { AddressInfo, Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
 import { Certificate } from "./certificate.ts";
+import { deferEnds } from "./deno_session.ts";
 import { Edge } from "./edge.ts";
 import { Connections } from "./node_connection.ts";
 import { NodeExchange, type NodeRequest, type NodeResponse } from "./node_exchange.ts";
@@ -153,6 +154,7 @@ function attach(server: Server | Http2SecureServer, connections: Connections): v
     if (socket.alpnProtocol !== "h2") opened(socket);
   });
   secure.on("session", (session: ServerHttp2Session) => {
+    deferEnds(session);
     session.on("error", () => session.destroy());
     guard(edge, () => connections.opened(session, session.socket.remoteAddress), session);
   });

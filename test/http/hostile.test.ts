@@ -56,6 +56,27 @@ for (const place of places) {
       http2.close();
     });
 
+    test("clients that say GOAWAY in the midst of large answers, or behind them, hurt nobody", async () => {
+      for (const [code, isBehind] of [[0, true], [0, false], [2, true], [2, false]] as const) {
+        const left = Array.from({ length: 30 }, async () => {
+          const http2 = session(app.port);
+          const closed = new Promise((resolve) => http2.once("close", resolve));
+          const stream = http2.request({ ":path": "/stream?20" });
+          stream.on("error", () => {});
+          const leave = () => http2.destroyed || http2.goaway(code);
+          stream.once("data", () => isBehind || leave()).once("end", leave).once(
+            "close",
+            () => http2.close(),
+          );
+          await within(closed, "end of the session");
+        });
+        await Promise.all(left);
+      }
+      const http2 = session(app.port);
+      assert.equal(await status(http2, { ":path": "/name" }), 200);
+      http2.close();
+    });
+
     test("odd pseudo-headers and a strange Expect are refused, and hurt nobody", async () => {
       const odd: OutgoingHttpHeaders[] = [
         { ":path": "/name", ":authority": "" },
