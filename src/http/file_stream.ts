@@ -10,10 +10,8 @@ import { Pieces } from "./pieces.ts";
 import type { ByteRange } from "./range.ts";
 import { type Sink, Source } from "./source.ts";
 
-// Nothing says that Deno's HTTP/2 is through with a piece when it calls back: there each piece is a new one.
-const reuses = !("Deno" in globalThis);
 /** 1,000 clients that stop reading hold 22 MiB together, each further one 16 KiB. */
-const pieces = new Pieces({ largeMax: reuses ? 128 : 0, reuses });
+const pieces = new Pieces({ largeMax: 128 });
 
 /**
  * A range of a file. The version must have been acquired for it, and is released when the source ends, fails or is

@@ -13,15 +13,13 @@
  */
 export class Pieces {
   readonly #largeMax: number;
-  readonly #reuses: boolean;
   readonly #large: Uint8Array[] = [];
   readonly #small: Uint8Array[] = [];
   #largeOut = 0;
 
-  /** At most `largeMax` large pieces are out at a time. Without `reuses` every piece is a new one. */
-  constructor(options: { readonly largeMax: number; readonly reuses: boolean }) {
+  /** At most `largeMax` large pieces are out at a time. */
+  constructor(options: { readonly largeMax: number }) {
     this.#largeMax = options.largeMax;
-    this.#reuses = options.reuses;
   }
 
   /** How many large pieces are out. */
@@ -41,7 +39,6 @@ export class Pieces {
   /** Takes a piece back that nothing refers to any longer: its bytes are with the kernel, or their connection is closed. */
   give(piece: Uint8Array): void {
     if (piece.length === largeBytes) this.#largeOut--;
-    if (!this.#reuses) return;
     const free = piece.length === largeBytes ? this.#large : this.#small;
     if (free.length < freeMax) free.push(piece);
   }

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { Pieces } from "#src/http/pieces.ts";
 
 test("large pieces are for as many downloads as may have one, and then there are small ones", () => {
-  const pieces = new Pieces({ largeMax: 2, reuses: true });
+  const pieces = new Pieces({ largeMax: 2 });
   const [one, two, three] = [pieces.take(1e9), pieces.take(1e9), pieces.take(1e9)];
   assert.equal(one.length, two.length);
   assert.ok(three.length < one.length);
@@ -16,14 +16,6 @@ test("large pieces are for as many downloads as may have one, and then there are
 });
 
 test("what is left of a download and fits gets a small piece", () => {
-  const pieces = new Pieces({ largeMax: 2, reuses: true });
+  const pieces = new Pieces({ largeMax: 2 });
   assert.ok(pieces.take(10).length < pieces.take(1e6).length);
-});
-
-test("a piece that is still referred to elsewhere is not used again", () => {
-  const pieces = new Pieces({ largeMax: 2, reuses: false });
-  const piece = pieces.take(1e9);
-  pieces.give(piece);
-  assert.notEqual(pieces.take(1e9), piece);
-  assert.equal(pieces.largeOut, 1);
 });

@@ -512,6 +512,16 @@ for (const place of places) {
       }
     });
 
+    test("downloads that wait for their clients at the same time do not mix their bytes", async () => {
+      const contents = Array.from({ length: 12 }, (_, seed) => patterned(downloadBytes, seed));
+      contents.forEach((content, index) => put(folder, `several${index}.bin`, content));
+      const begun = await Promise.all(
+        contents.map((_, index) => Download.begin(port, `/several${index}.bin`)),
+      );
+      const got = await Promise.all(begun.map((download) => download.rest()));
+      contents.forEach((content, index) => assert.ok(got[index]?.equals(content), String(index)));
+    });
+
     test("a download whose file is rewritten or cut short is cut off, and mixes no bytes", async () => {
       const content = patterned(downloadBytes, 7);
       const changes = {
