@@ -14,7 +14,7 @@ import type { BaseUrls } from "./contract/openapi/paths.ts";
 import { refuse as refuseForm } from "./forms/reply.ts";
 import { formsRouter } from "./forms/router.ts";
 import { HolderBudget, IpBudget, ReadBudget } from "./gate/rate.ts";
-import { spamReasons } from "./forms/spam_reasons.ts";
+import { verdictReasons } from "./forms/spam_reasons.ts";
 import type { Exchange, Handler, Reply } from "./http/exchange.ts";
 import { versionOf } from "./http/prepared.ts";
 import { json, text } from "./http/reply.ts";
@@ -175,7 +175,7 @@ function consoleParts(
 }
 
 const spamMeanings = Object.fromEntries(
-  Object.entries(spamReasons).map(([name, { meaning }]) => [name, meaning]),
+  Object.entries(verdictReasons).map(([name, { meaning }]) => [name, meaning]),
 );
 
 /** A store, and the budget of the public reads. */

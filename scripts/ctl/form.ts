@@ -203,7 +203,8 @@ const held: Command = {
   },
   summary: "List submissions that are held as spam, the newest first",
   notes: `Whoever posted one was answered as for any other. It is not delivered: ctl lead show
-SUBMISSION_ID shows what it says, ctl form release SUBMISSION_ID sends it.`,
+SUBMISSION_ID shows what it says, ctl form release SUBMISSION_ID sends it. The score is what
+the content earned; honeypot_filled holds whatever that is.`,
   prepare(input) {
     const limit = parseCount(input.option("limit") ?? String(listedByDefault), "--limit", listedMax);
     return async (pool) => {

@@ -22,6 +22,7 @@ import { contactOf } from "./contact.ts";
 import { canonicalFields, missingFields, type Posted, readFields, submissionText } from "./fields.ts";
 import { acknowledge, refuse } from "./reply.ts";
 import { defaultThreshold, scoreSubmission } from "./score.ts";
+import type { VerdictReasonName } from "./spam_reasons.ts";
 
 /** What the handler works with. */
 export interface FormsParts extends GateParts {
@@ -166,12 +167,13 @@ function toEntry(
 function examine(posted: Posted, form: Form, receivedAtMs: number): SubmissionPart {
   const values = Object.fromEntries([...posted.fields].map(([name, { value }]) => [name, value]));
   const { score, reasons } = scoreSubmission(values, { blocked: form.blocked, receivedAtMs });
+  const names: VerdictReasonName[] = reasons.map(({ name }) => name);
   const isSpam = score >= (form.threshold ?? defaultThreshold);
   return {
     formId: form.id,
     verdict: posted.isTrapped ? "honeypot" : isSpam ? "spam" : "clean",
     score,
-    reasons: reasons.map(({ name }) => name),
+    reasons: posted.isTrapped ? ["honeypot_filled", ...names] : names,
     contact: contactOf(posted),
   };
 }

@@ -60,6 +60,22 @@ export const spamReasons = {
   punctuation: { meaning: "The text has many exclamation marks, currency signs or emoji." },
 } as const satisfies Readonly<Record<string, { readonly meaning: string }>>;
 
+/**
+ * Every reason that a verdict can list: those of the score, and the one that holds without any points.
+ *
+ * Chosen: the trap stands first and adds nothing to the score, which stays what the content earned, so that an operator
+ * sees a person whose browser filled in the hidden field.
+ */
+export const verdictReasons = {
+  honeypot_filled: {
+    meaning: "The hidden field was filled in, which holds whatever the score is.",
+  },
+  ...spamReasons,
+} as const;
+
+/** The name of a reason of a verdict. */
+export type VerdictReasonName = keyof typeof verdictReasons;
+
 /** The name of a reason. */
 export type SpamReasonName = keyof typeof spamReasons;
 

@@ -18,6 +18,7 @@ export interface HeldSubmission {
   /** ISO 8601, UTC. */
   readonly receivedAt: string;
   readonly verdict: Exclude<SubmissionVerdict, "clean">;
+  /** What the content earned, whatever the verdict. */
   readonly score: number;
   /** Names only. */
   readonly reasons: readonly string[];

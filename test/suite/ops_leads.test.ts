@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { get, send } from "../support/client.ts";
+import { ctl } from "../support/server.ts";
 import { until } from "../support/until.ts";
 import { freshKey, lead, visitor, World } from "./world.ts";
 
@@ -141,7 +142,14 @@ test("a form submission is listed with its verdict; a held one is found as held,
     "held",
     "held",
   ]);
-  assert.ok(Array.isArray(held.reasons) && held.submission.phone !== undefined && held.lead === undefined);
+  // What the content earned is told beside the trap, everywhere a score is.
+  assert.deepEqual([held.score, held.reasons], [0, ["honeypot_filled"]]);
+  const [listed] = await ctl(["form", "held", "--limit", "1"], { databaseUrl: world.database.url });
+  assert.deepEqual([listed.submission_id, listed.score, listed.reasons], [spamId, 0, ["honeypot_filled"]]);
+  for (const page of ["/held", `/leads/${spamId}`]) {
+    assert.match((await get(`${ops}${page}`, { localAddress })).text, /The hidden field was filled in/, page);
+  }
+  assert.ok(held.submission.phone !== undefined && held.lead === undefined);
   const metrics = await get(`${ops}/metrics`, { localAddress });
   assert.match(metrics.text, /\nlead_submissions_total\{verdict="honeypot"\} 1\n/);
   const report = await get(`${ops}/v1/report?tenant=${json.leads[0].tenant}`, { localAddress });

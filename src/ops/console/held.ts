@@ -33,7 +33,7 @@ export async function heldPage({ parts, tokens, query, nowMs }: Context): Promis
     section: "held",
     body: markup`<h1>Held submissions</h1>
 <p>What was taken for spam, or filled in the hidden field: stored, not delivered, and its sender was told nothing of it.
-Look into one that may be a person; release it, and it is delivered as if it had never been held.</p>
+The score is what the content earned, also where the hidden field decided. Look into one that may be a person; release it, and it is delivered as if it had never been held.</p>
 ${filter}
 <form method="post" action="/held/release">
 ${tokenField(tokens, "/held/release")}
