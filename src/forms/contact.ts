@@ -10,9 +10,11 @@ import { toE164 } from "../lead/phone.ts";
 import { normalizeCountry } from "../lead/place.ts";
 import { asSent, isLongerThan, normalizeLine } from "../lead/text.ts";
 import type { SubmissionPart } from "../store/accept.ts";
-import type { Field, Posted } from "./fields.ts";
+import { comparedFieldsMax, type Field, type Posted } from "./fields.ts";
 
 const nameLengthMax = 100;
+/** Latin letters with accents, full-width ones, marks: of no other character normalization makes a known name, and of some it makes a sentence. */
+const nameCharacters = /^[\x20-\u024f\u0300-\u036f\u1e00-\u1eff\uff00-\uffef]+$/;
 
 /** Folded names of fields, the surest first. */
 const names = {
@@ -39,7 +41,9 @@ function set(...lists: string[]): readonly string[] {
  */
 export function contactOf({ fields }: Posted): SubmissionPart["contact"] {
   const byName = new Map<string, Field>();
+  let left = comparedFieldsMax;
   for (const [name, field] of fields) {
+    if (left-- === 0) break;
     const folded = foldName(name);
     if (!byName.has(folded)) byName.set(folded, field);
   }
@@ -63,8 +67,13 @@ export function contactOf({ fields }: Posted): SubmissionPart["contact"] {
 
 function foldName(name: string): string {
   // No known name comes near; Unicode's normalization is quadratic in a run of combining marks.
-  if (name.length > nameLengthMax) return "";
-  const letters = name.normalize("NFKD").toLowerCase().replace(/[^a-z0-9]/g, "");
+  if (name.length > nameLengthMax || !/[a-z\uff00-\uffef]/i.test(name)) return "";
+  if (/^[a-z]+$/.test(name)) return withoutOwner(name);
+  if (!nameCharacters.test(name)) return "";
+  return withoutOwner(name.normalize("NFKD").toLowerCase().replace(/[^a-z0-9]/g, ""));
+}
+
+function withoutOwner(letters: string): string {
   return letters.replace(/^(?:your|my|contact|customer|form)(?=.)/, "");
 }
 

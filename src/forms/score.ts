@@ -1,11 +1,12 @@
 /**
- * The spam score of a form submission: a pure function of its fields, with named reasons. Every part of it is
- * linear in the submission's length. This module is browser compatible.
+ * The spam score of a form submission: a pure function of its fields, with named reasons. What it may cost is told
+ * before it is done, in steps (`spam_work.ts`), and every part of it is linear in them. This module is browser
+ * compatible.
  *
  * @module
  */
 
-import { type FormValue, readSubmission } from "./spam_reading.ts";
+import { readSubmission, type Submission } from "./spam_reading.ts";
 import { scoreBlockedWords, scorePitch } from "./spam_words.ts";
 import { scoreGibberish } from "./spam_gibberish.ts";
 import { scoreLinks } from "./spam_links.ts";
@@ -16,7 +17,7 @@ import { scoreScripts } from "./spam_scripts.ts";
 import { scoreShape } from "./spam_shape.ts";
 import { scoreFillTime } from "./spam_timing.ts";
 
-export { type FormValue } from "./spam_reading.ts";
+export { type FormValue, type Submission } from "./spam_reading.ts";
 export { type SpamReason, type SpamReasonName, spamReasons } from "./spam_reasons.ts";
 
 /** What {@linkcode scoreSubmission} found. */
@@ -60,8 +61,8 @@ const parts = [
 const order = Object.keys(spamReasons);
 
 /**
- * Scores a submission. The same fields give the same score in any order. Never throws on a flat object of JSON
- * values, whatever the names and the text.
+ * Scores a submission. The same fields give the same score in any order, as long as they are no more than are judged.
+ * Never throws, whatever the names and the text.
  *
  * Source: SPEC, Tenant forms ("content is also scored server-side"); DECISIONS, Forms.
  *
@@ -69,14 +70,14 @@ const order = Object.keys(spamReasons);
  * `first_name`); where a page was opened from (`page_url`, `referrer`, `utm_*`) and the like is not judged.
  */
 export function scoreSubmission(
-  fields: Readonly<Record<string, FormValue>>,
+  submission: Submission,
   options: ScoreOptions,
 ): Scored {
-  const reading = readSubmission(fields);
+  const reading = readSubmission(submission);
   const found = [
     ...parts.flatMap((part) => part(reading)),
     ...scoreBlockedWords(reading, options.blocked),
-    ...scoreFillTime(fields, options.receivedAtMs),
+    ...scoreFillTime(submission, options.receivedAtMs),
   ];
   const points = new Map<string, SpamReason>();
   for (const reason of found) {

@@ -49,6 +49,7 @@ const letters = /^[a-z]+$/;
 const vowel = /[aeiouy]/;
 const vowels = /[aeiouy]/g;
 const consonantRun = /[bcdfghjklmnpqrstvwxz]{6,}/;
+const hump = /[a-z][A-Z]/;
 const latinToken = /[A-Za-z]{8,64}/g;
 /** A form asks for two or three; every pair is compared. */
 const comparedNamesMax = 8;
@@ -110,13 +111,16 @@ export function isGibberish(word: string, options: { readonly alone?: boolean } 
 
 /** Tells whether a field has a token such as `RGYSKbmUNdDqrHzm`; `JoAnnMcDonald` and `HomeAdvisor` are none. */
 function hasRandomCase({ text }: ReadField): boolean {
+  if (!hump.test(text)) return false;
   return text.split(/\s+/).some((part) =>
     // The path of a link is random by right.
-    !part.includes("/") && [...part.matchAll(latinToken)].some(([token]) => isRandomCase(token))
+    part.length >= 8 && hump.test(part) && !part.includes("/") &&
+    [...part.matchAll(latinToken)].some(([token]) => isRandomCase(token))
   );
 }
 
 function isRandomCase(token: string): boolean {
+  if (!hump.test(token)) return false;
   const humps = token.split(/(?<=[a-z])(?=[A-Z])/);
   if (humps.length < 3) return false;
   const neat =

@@ -7,9 +7,13 @@
 
 import { findLinks, type Link } from "./spam_hosts.ts";
 import { foldText, wordsOf } from "./spam_fold.ts";
+import { endsWithin, judgedStepsMax, stepsOf } from "./spam_work.ts";
 
 /** A value of the flat JSON object that a form posts. */
 export type FormValue = string | number | boolean | null;
+
+/** What a form posts: values by name. */
+export type Submission = ReadonlyMap<string, { readonly value: FormValue }>;
 
 /**
  * What a field holds, by its name: `message` is free text, `answer` anything else that a form asks, `link` a
@@ -79,79 +83,92 @@ const roles: readonly (readonly [FieldRole, ReadonlySet<string>])[] = [
   ],
 ];
 
+/** A scheme and the longest host there is, with room to spare. */
+const pageHostLengthMax = 300;
+
 /** Longer values are free text, whatever the field is called. */
 const answerLengthMax = 80;
 
-/**
- * So many characters of a submission are judged, shared among its fields.
- *
- * Chosen: what the intake takes of a project's details at most. Scoring holds up everybody's requests for as long as
- * it takes: the worst 64 KiB took 140 ms, what is judged of them takes 20.
- */
-export const judgedLengthMax = 16_000;
-
-/** So many fields of a submission are judged. */
+/** So many fields of a submission are judged. Chosen: no form has as many, and each costs time. */
 export const judgedFieldsMax = 200;
 
-/** Reads a submission, as far as it is judged: see {@linkcode judgedFields} and {@linkcode judgedLengthMax}. */
-export function readSubmission(fields: Readonly<Record<string, FormValue>>): Reading {
-  const typed = judgedFields(fields).flatMap(({ name, text }) => {
-    const role = roleOf(name, text);
-    return role === undefined ? [] : [{ role, text }];
-  });
-  const lengthMax = sharedLengthMax(typed.map(({ text }) => text.length));
-  const ownHost = hostOfPage(fields);
+/** What a field costs besides its name and its value. */
+const fieldSteps = 10;
+/** A longer name is judged by its beginning. */
+const nameStepsMax = 150;
+/** Names may have so much of all the steps: two hundred honest ones do with it. */
+const namesShare = 1 / 4;
+
+/**
+ * Reads a submission, as far as it is judged: {@linkcode judgedFieldsMax} fields and {@linkcode judgedStepsMax} steps of
+ * names and values, shared evenly, so that a long value leaves the short ones whole.
+ */
+export function readSubmission(submission: Submission): Reading {
+  let left = judgedStepsMax;
+  const typed: { role: FieldRole; text: string; steps: number }[] = [];
+  for (const { name, text } of judgedFields(submission)) {
+    const shown = endsWithin(name, nameStepsMax);
+    const steps = fieldSteps + stepsOf(shown, nameStepsMax);
+    if (left - steps < judgedStepsMax * (1 - namesShare)) break;
+    left -= steps;
+    const role = roleOf(shown, text);
+    if (role !== undefined) typed.push({ role, text, steps: stepsOf(text, judgedStepsMax) });
+  }
+  const share = sharedSteps(left, typed.map(({ steps }) => steps));
+  const ownHost = hostOfPage(submission);
   return typed.map(({ role, text: whole }) => {
-    const text = endsOf(whole, lengthMax);
-    // Some characters stand for many: \ufdfa for eighteen.
-    const folded = foldText(text).slice(0, judgedLengthMax);
+    const text = endsWithin(whole, share);
+    const folded = foldText(text);
     const links = findLinks(text).filter((link) => ownHost === undefined || link.host !== ownHost);
     return { role, text, folded, words: wordsOf(folded), links };
   });
 }
 
 /**
- * The fields that are not blank, by name. Chosen: of more than {@linkcode judgedFieldsMax} those with the longest
- * values, because no form has as many and each costs time.
+ * The fields that are not blank, the most telling first. Chosen: of more than {@linkcode judgedFieldsMax} those with the
+ * longest values, and of equally long ones those that come first.
  */
-function judgedFields(
-  fields: Readonly<Record<string, FormValue>>,
-): readonly { name: string; text: string }[] {
+function judgedFields(submission: Submission): readonly { name: string; text: string }[] {
   const filled: { name: string; text: string }[] = [];
-  for (const [name, value] of Object.entries(fields)) {
+  for (const [name, { value }] of submission.size <= judgedFieldsMax ? submission : longest(submission)) {
     if (value === null || typeof value === "boolean") continue;
-    const text = String(value).toWellFormed().trim();
+    const text = typeof value === "number" ? String(value) : value.toWellFormed().trim();
     if (text !== "") filled.push({ name, text });
   }
-  const byName = (a: { name: string }, b: { name: string }) => a.name < b.name ? -1 : a.name > b.name ? 1 : 0;
-  if (filled.length <= judgedFieldsMax) return filled.sort(byName);
-  return filled.sort((a, b) => b.text.length - a.text.length || byName(a, b)).slice(0, judgedFieldsMax)
-    .sort(byName);
+  return filled.sort((a, b) => a.name < b.name ? -1 : a.name > b.name ? 1 : 0);
 }
 
-/** The length at which all texts must be cut, so that together they have no more than the most that is judged. */
-function sharedLengthMax(lengths: readonly number[]): number {
-  let left = judgedLengthMax;
-  const ascending = lengths.toSorted((a, b) => a - b);
-  for (const [at, length] of ascending.entries()) {
-    const share = Math.floor(left / (ascending.length - at));
-    if (length > share) return share;
-    left -= length;
+/** Neither sorted nor read, which for thousands of fields took longer than everything else there is to do with them. */
+function longest(submission: Submission): [string, { readonly value: FormValue }][] {
+  const lengthOf = ({ value }: { readonly value: FormValue }) =>
+    typeof value === "string" ? value.length : value === null || typeof value === "boolean" ? 0 : 1;
+  const lengths = Uint32Array.from(submission.values(), lengthOf).sort();
+  const least = lengths[lengths.length - judgedFieldsMax] as number;
+  let alike = judgedFieldsMax - lengths.filter((length) => length > least).length;
+  const found: [string, { readonly value: FormValue }][] = [];
+  for (const field of submission) {
+    const length = lengthOf(field[1]);
+    if (length > least || length === least && alike-- > 0) found.push(field);
   }
-  return judgedLengthMax;
+  return found;
 }
 
-/** A long text's beginning and its end, where a pitch has its opening and its address. */
-function endsOf(text: string, lengthMax: number): string {
-  if (text.length <= lengthMax) return text;
-  const tail = Math.floor(lengthMax / 4);
-  return `${text.slice(0, lengthMax - tail)}\n${text.slice(text.length - tail)}`.toWellFormed();
+/** The most steps that each text may have, so that together they have no more than there are. */
+function sharedSteps(all: number, steps: readonly number[]): number {
+  let left = all;
+  const ascending = steps.toSorted((a, b) => a - b);
+  for (const [at, one] of ascending.entries()) {
+    const share = Math.floor(left / (ascending.length - at));
+    if (one > share) return share;
+    left -= one;
+  }
+  return judgedStepsMax;
 }
 
 /** A person who says which page of the site they mean is not advertising it. */
-function hostOfPage(fields: Readonly<Record<string, FormValue>>): string | undefined {
-  const page = Object.hasOwn(fields, "page_url") ? fields.page_url : undefined;
-  return typeof page === "string" ? findLinks(page.slice(0, 2000))[0]?.host : undefined;
+function hostOfPage(submission: Submission): string | undefined {
+  const page = submission.get("page_url")?.value;
+  return typeof page === "string" ? findLinks(page.slice(0, pageHostLengthMax))[0]?.host : undefined;
 }
 
 /** What a field holds; nothing when it is a technical one. */
@@ -172,7 +189,7 @@ function roleOf(name: string, text: string): FieldRole | undefined {
 
 /** `firstName`, `first-name` and `fields[First Name]` are all `first`, `name`. */
 function nameWords(name: string): readonly string[] {
-  const spaced = name.slice(0, 100).replaceAll(/([a-z])([A-Z])/g, "$1 $2");
+  const spaced = name.replaceAll(/([a-z])([A-Z])/g, "$1 $2");
   return wordsOf(foldText(spaced)).filter((word) => word !== "fields" && !/^\d+$/.test(word));
 }
 

@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { FormValue } from "./spam_reading.ts";
+import type { FormValue, Submission } from "./spam_reading.ts";
 import type { SpamReason } from "./spam_reasons.ts";
 
 /**
@@ -25,11 +25,11 @@ const openMsMax = 24 * 60 * 60 * 1000;
  * may be seconds off.
  */
 export function scoreFillTime(
-  fields: Readonly<Record<string, FormValue>>,
+  submission: Submission,
   receivedAtMs: number,
 ): readonly SpamReason[] {
-  const name = startedAtNames.find((one) => Object.hasOwn(fields, one));
-  const startedAtMs = name === undefined ? undefined : readTime(fields[name] ?? null);
+  const name = startedAtNames.find((one) => submission.has(one));
+  const startedAtMs = name === undefined ? undefined : readTime(submission.get(name)?.value ?? null);
   if (startedAtMs === undefined) return [];
   const openMs = receivedAtMs - startedAtMs;
   if (!(openMs >= 0 && openMs <= openMsMax)) return [];

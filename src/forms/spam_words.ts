@@ -55,25 +55,47 @@ interface Phrase {
   readonly points: number;
 }
 
-/**
- * Scores the blocked words: {@linkcode blockedPoints} for each different one that occurs. The work is the
- * number of blocked words times the length of the text.
- */
+/** Scores the blocked words: {@linkcode blockedPoints} for each different one that occurs. */
 export function scoreBlockedWords(reading: Reading, blocked: readonly string[]): readonly SpamReason[] {
-  const texts = reading.map(({ folded, words }) => ({ folded, spaced: ` ${words.join(" ")} ` }));
-  const phrases = new Set(
-    blocked.map((phrase) => foldText(phrase.toWellFormed()).trim()).filter((phrase) => phrase !== ""),
-  );
-  let found = 0;
-  for (const phrase of phrases) {
-    const words = wordsOf(phrase);
-    const isAnywhere = words.length === 0 || unspaced.test(phrase);
-    const spaced = ` ${words.join(" ")} `;
-    if (texts.some((text) => isAnywhere ? text.folded.includes(phrase) : text.spaced.includes(spaced))) {
-      found++;
+  const { byFirst, anywhere } = indexBlocked(blocked);
+  const found = new Set(anywhere.filter((phrase) => reading.some(({ folded }) => folded.includes(phrase))));
+  for (const { words } of byFirst.size === 0 ? [] : reading) {
+    for (const [at, word] of words.entries()) {
+      for (const phrase of byFirst.get(word) ?? []) {
+        if (phrase.words.every((one, offset) => one === words[at + offset])) found.add(phrase.text);
+      }
     }
   }
-  return [{ name: "blocked_words", points: found * blockedPoints }];
+  return [{ name: "blocked_words", points: found.size * blockedPoints }];
+}
+
+/** A form's blocked words, to be looked up by each word of a text. */
+interface Blocked {
+  readonly byFirst: ReadonlyMap<
+    string,
+    readonly { readonly text: string; readonly words: readonly string[] }[]
+  >;
+  readonly anywhere: readonly string[];
+}
+
+/** Forms are read anew every few seconds, and hold up to five hundred words. */
+const blockedIndexes = new WeakMap<readonly string[], Blocked>();
+
+function indexBlocked(blocked: readonly string[]): Blocked {
+  const known = blockedIndexes.get(blocked);
+  if (known !== undefined) return known;
+  const byFirst = new Map<string, { text: string; words: readonly string[] }[]>();
+  const anywhere: string[] = [];
+  for (const phrase of new Set(blocked.map((one) => foldText(one.toWellFormed()).trim()))) {
+    const words = wordsOf(phrase);
+    const [first] = words;
+    if (first !== undefined && !unspaced.test(phrase)) {
+      byFirst.set(first, [...byFirst.get(first) ?? [], { text: words.join(" "), words }]);
+    } else if (phrase !== "") anywhere.push(phrase);
+  }
+  const index = { byFirst, anywhere };
+  blockedIndexes.set(blocked, index);
+  return index;
 }
 
 /** Scores the vocabulary of pitches by topic, and the stance and the wording of somebody who sells. */
@@ -85,7 +107,9 @@ export function scorePitch(reading: Reading): readonly SpamReason[] {
   const said = new Set<string>();
   for (const { role, words } of reading) {
     if (role === "email" || role === "phone" || role === "place" || role === "link") continue;
-    for (const phrase of phrasesIn(words)) {
+    const phrases: Phrase[] = [];
+    for (let at = 0; at < words.length; at++) findPhrases(words, at, phrases);
+    for (const phrase of phrases) {
       if (seen.has(phrase.id)) continue;
       seen.add(phrase.id);
       if (phrase.group === "wording") {
@@ -143,15 +167,16 @@ function isEnglishOrSpanish({ role, words }: ReadField): boolean {
   return role === "message" && new Set(words.filter((word) => everyday.has(word))).size >= 2;
 }
 
-/** All phrases in a text, looked up by each word and by its first letters: a bounded number of comparisons a word. */
-function* phrasesIn(words: readonly string[]): Generator<Phrase> {
-  for (let at = 0; at < words.length; at++) {
-    const word = words[at] as string;
-    for (const start of [word, `${word.slice(0, startLength)}*`]) {
-      for (const phrase of phrasesByStart.get(start) ?? []) {
-        if (isPhraseAt(words, at, phrase)) yield phrase;
-      }
-    }
+/** Adds the phrases that begin at a word, looked up by it and the next one: a bounded number of comparisons a word. */
+function findPhrases(words: readonly string[], at: number, found: Phrase[]): void {
+  const word = words[at] as string;
+  for (const start of [word, `${word.slice(0, startLength)}*`]) {
+    const phrases = phrasesByStart.get(start);
+    if (phrases === undefined) continue;
+    for (const phrase of phrases.others) if (isPhraseAt(words, at, phrase)) found.push(phrase);
+    const next = phrases.byNext.get(words[at + 1] ?? "");
+    if (next === undefined) continue;
+    for (const phrase of next) if (isPhraseAt(words, at, phrase)) found.push(phrase);
   }
 }
 
@@ -166,6 +191,14 @@ function isPhraseAt(words: readonly string[], at: number, phrase: Phrase): boole
   return true;
 }
 
+/** Phrases with the same beginning. */
+interface Phrases {
+  /** By the word that follows. Two hundred phrases begin with "your", and no more than six go on alike. */
+  readonly byNext: Map<string, Phrase[]>;
+  /** Those of one word, and those that say only how the next one begins. */
+  readonly others: Phrase[];
+}
+
 /** By the first word, or by the first letters and `*` of one that says only how the word begins. */
 const phrasesByStart = indexPhrases();
 
@@ -173,8 +206,8 @@ function readWanted(word: string): Wanted {
   return word.endsWith("*") ? { text: word.slice(0, -1), isStart: true } : { text: word, isStart: false };
 }
 
-function indexPhrases(): ReadonlyMap<string, readonly Phrase[]> {
-  const index = new Map<string, Phrase[]>();
+function indexPhrases(): ReadonlyMap<string, Phrases> {
+  const index = new Map<string, Phrases>();
   let id = 0;
   const add = (text: string, group: string, points: number) => {
     for (const line of text.split(",")) {
@@ -183,7 +216,12 @@ function indexPhrases(): ReadonlyMap<string, readonly Phrase[]> {
       const words = phrase.split(/\s+/).map(readWanted);
       const { text: first, isStart } = words[0] as Wanted;
       const start = isStart ? `${first.slice(0, startLength)}*` : first;
-      index.set(start, [...(index.get(start) ?? []), { words, id: id++, group, points }]);
+      const phrases = index.get(start) ?? { byNext: new Map<string, Phrase[]>(), others: [] };
+      index.set(start, phrases);
+      const next = words[1];
+      const alike = next === undefined || next.isStart ? phrases.others : phrases.byNext.get(next.text) ?? [];
+      alike.push({ words, id: id++, group, points });
+      if (next !== undefined && !next.isStart) phrases.byNext.set(next.text, alike);
     }
   };
   for (const topic of topics as readonly Topic[]) {

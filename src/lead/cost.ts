@@ -22,8 +22,8 @@ const pointMin = -2;
 export function toCents(text: string): number | null {
   const { negative, digits, point } = readDecimal(text);
   // Before arithmetic on the point: an exponent may be of any size.
-  if (negative || point < pointMin || point > pointMax) return null;
-  const wholeDigits = Number(point) + 2;
+  if (negative || typeof point === "string" || point < pointMin || point > pointMax) return null;
+  const wholeDigits = point + 2;
   const whole = Number(digits.slice(0, wholeDigits).padEnd(wholeDigits, "0"));
   const cents = digits.charAt(wholeDigits) >= "5" ? whole + 1 : whole;
   return cents < limits.costCentsMin || cents > limits.costCentsMax ? null : cents;

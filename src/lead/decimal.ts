@@ -10,8 +10,8 @@ export interface Decimal {
   readonly negative: boolean;
   /** Neither starts nor ends with a zero. */
   readonly digits: string;
-  /** A bigint only when the exponent was written with more digits than a double holds exactly. */
-  readonly point: number | bigint;
+  /** A text when the exponent has more digits than a double holds exactly: that exponent, and what the digits add to it. */
+  readonly point: number | string;
 }
 
 const zero: Decimal = { negative: false, digits: "", point: 0 };
@@ -19,9 +19,10 @@ const zero: Decimal = { negative: false, digits: "", point: 0 };
 const exponentDigitsMax = 15;
 
 /**
- * Reads the text of a valid JSON number. Linear in its length; huge exponents cost their digits only.
+ * Reads the text of a valid JSON number. Linear in its length.
  *
- * Chosen: `-0` is `0`, because as decimals they are the same number.
+ * Chosen: `-0` is `0`, because as decimals they are the same number. An exponent of more than 15 digits is not added up:
+ * the conversion costs the square of its digits, nobody sends one, and two spellings of such a number may well differ.
  */
 export function readDecimal(text: string): Decimal {
   const negative = text.startsWith("-");
@@ -44,8 +45,11 @@ export function readDecimal(text: string): Decimal {
   };
 }
 
-function plus(point: number, exponent: string): number | bigint {
-  if (exponent.length <= exponentDigitsMax) return point + Number(exponent);
-  // BigInt takes a sign on decimal text too.
-  return BigInt(point) + BigInt(exponent);
+function plus(point: number, exponent: string): number | string {
+  const sign = exponent.startsWith("-") ? "-" : "";
+  let start = /^[+-]/.test(exponent) ? 1 : 0;
+  while (exponent.charCodeAt(start) === 0x30) start++;
+  const digits = exponent.slice(start);
+  if (digits.length <= exponentDigitsMax) return point + Number(`${sign}0${digits}`);
+  return `${sign}${digits}${point < 0 ? "" : "+"}${point}`;
 }

@@ -108,8 +108,8 @@ class Canonical {
   }
 }
 
-/** Texts of numbers become digits and exponent; `true`, `false` and `null` stay. */
-function canonicalWord(word: string): string {
+/** The canonical form of a number, which becomes digits and exponent, or of `true`, `false` and `null`, which stay. */
+export function canonicalWord(word: string): string {
   if (word >= "a") return word;
   const { negative, digits, point } = readDecimal(word);
   return `${negative ? "-" : ""}${digits}e${point}`;

@@ -16,9 +16,11 @@ export interface Member {
   readonly valueText: string;
 }
 
-/** A whole surrogate pair in escapes, half of one, any other escape; so `\\ud800` is none. */
+/** A whole surrogate pair in escapes, half of one, or escaped backslashes; so `\\ud800` is none. */
 const escapes =
-  /\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(\\u[dD][89a-fA-F][0-9a-fA-F]{2})|\\[^]/g;
+  /\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(\\u[dD][89a-fA-F][0-9a-fA-F]{2})|(?:\\\\)+/g;
+/** Most texts have none, and the replacement stops at every escape of theirs. */
+const surrogateEscape = /\\u[dD][89a-fA-F]/;
 
 /**
  * Parses a text that must be one JSON object nested no deeper than `depthMax`, itself counted; `null`
@@ -34,6 +36,63 @@ export function parseObject(text: string, depthMax: number): Readonly<Record<str
     return null;
   }
   return isObject(value) ? value : null;
+}
+
+/** One member of an object with what it stands for. */
+export interface ParsedMember extends Member {
+  readonly value: unknown;
+}
+
+/**
+ * What {@linkcode parseObject} and {@linkcode members} tell of a text together, `null` for the same texts, names and
+ * values as they were parsed: for thousands of members at a third of their cost, because no object is built, whose
+ * names the engine would have to know all its life.
+ */
+export function parseMembers(text: string, depthMax: number): ParsedMember[] | null {
+  if (isDeeperThan(text, depthMax)) return null;
+  const tokens = memberTokens(text);
+  if (tokens === null) return null;
+  const found: ParsedMember[] = [];
+  try {
+    for (let at = 0; at < tokens.length; at += 2) {
+      const [nameText, valueText] = [tokens[at] as string, tokens[at + 1] as string];
+      found.push({ name: parseToken(nameText) as string, nameText, value: parseToken(valueText), valueText });
+    }
+  } catch {
+    return null;
+  }
+  return found;
+}
+
+/** As `JSON.parse`, which is asked where a string is more than its letters. */
+function parseToken(token: string): unknown {
+  const first = token.charCodeAt(0);
+  if (first === quote && plainString.test(token)) return token.slice(1, -1);
+  if (first !== quote && number.test(token)) return Number(token);
+  return JSON.parse(token);
+}
+
+/** The names and values of an object in turn, as they were written; `null` for what is not put together as one. */
+function memberTokens(text: string): string[] | null {
+  const tokens: string[] = [];
+  let at = spaceEnd(text, 0);
+  if (text.charCodeAt(at) !== openBrace) return null;
+  at = spaceEnd(text, at + 1);
+  if (text.charCodeAt(at) === closeBrace) return spaceEnd(text, at + 1) === text.length ? tokens : null;
+  while (text.charCodeAt(at) === quote) {
+    const nameEnd = stringEnd(text, at);
+    tokens.push(text.slice(at, nameEnd));
+    at = spaceEnd(text, nameEnd);
+    if (text.charCodeAt(at) !== colon) return null;
+    at = spaceEnd(text, at + 1);
+    const end = valueEnd(text, at);
+    tokens.push(text.slice(at, end));
+    at = spaceEnd(text, end);
+    if (text.charCodeAt(at) === closeBrace) return spaceEnd(text, at + 1) === text.length ? tokens : null;
+    if (text.charCodeAt(at) !== comma) return null;
+    at = spaceEnd(text, at + 1);
+  }
+  return null;
 }
 
 /** Tells a JSON object from the other JSON values. */
@@ -63,13 +122,14 @@ export function members(text: string): Member[] {
  * written. Strict parsers, PostgreSQL's among them, refuse such escapes.
  */
 export function mendEscapes(text: string): string {
+  if (!surrogateEscape.test(text)) return text;
   return text.replace(escapes, (escape, lone) => lone === undefined ? escape : "\\ufffd");
 }
 
 /** Takes every escape of U+0000 out of a JSON text; a text without them comes back as it is. */
 export function withoutNul(text: string): string {
   if (!text.includes("\\u0000")) return text;
-  return text.replace(/\\u0000|\\[^]/g, (escape) => escape === "\\u0000" ? "" : escape);
+  return text.replace(/\\u0000|((?:\\\\)+)/g, "$1");
 }
 
 /** The text that a JSON string literal, given with its quotes, stands for; lone surrogates mended. */
@@ -101,19 +161,24 @@ export function wordEnd(text: string, at: number): number {
   return at;
 }
 
+// deno-lint-ignore no-control-regex -- a string has none of them
+const plainString = /^"[^\\\x00-\x1f]*$/;
+const number = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 const quote = 0x22;
 const backslash = 0x5c;
 const openBracket = 0x5b;
 const openBrace = 0x7b;
 const closeBracket = 0x5d;
 const closeBrace = 0x7d;
+const colon = 0x3a;
+const comma = 0x2c;
 
 /** Letters, digits, `+`, `-` and `.`; false for the NaN past the end. */
 function isWordPart(code: number): boolean {
   return code >= 0x61 && code <= 0x7a || code >= 0x2d && code <= 0x39 || code === 0x2b || code === 0x45;
 }
 
-/** The index after the JSON value of any kind that starts at `at`. */
+/** The index after the JSON value of any kind that starts at `at`; in an invalid text the end of it at most. */
 export function valueEnd(text: string, at: number): number {
   const first = text.charCodeAt(at);
   if (first === quote) return stringEnd(text, at);
@@ -123,7 +188,7 @@ export function valueEnd(text: string, at: number): number {
     const code = text.charCodeAt(at);
     at = code === quote ? stringEnd(text, at) : at + 1;
     depth += step(code);
-  } while (depth > 0);
+  } while (depth > 0 && at < text.length);
   return at;
 }
 

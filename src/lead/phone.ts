@@ -17,6 +17,8 @@ const plusSign = /^[+＋]$/u;
  * books come wrapped in U+202A … U+202C or with U+200E, and nobody sees why theirs was not read.
  */
 const formatting = /^[\p{White_Space}\p{Pd}\p{Cf}\u2212.．()（）/／]$/u;
+/** What is longer is no number, whatever stands around its digits: twice what the envelope takes. */
+const writtenLengthMax = 128;
 /** The country code and a number of ten digits. */
 const digitsMax = 11;
 
@@ -34,6 +36,7 @@ const digitsMax = 11;
  * digits, because `+41…` is Switzerland.
  */
 export function toE164(sent: string, country: string): string | null {
+  if (sent.length > writtenLengthMax) return null;
   let digits = "";
   let plus = false;
   for (const char of sent.replace(scheme, "")) {

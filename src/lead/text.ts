@@ -16,6 +16,8 @@ const lineBreak = /\r\n?|[\u0085\u2028\u2029]/g;
 const edgeOfLine = / ?\n ?/g;
 /** Four line breaks have three blank lines between them. */
 const blankLines = /\n{4,}/g;
+/** What any of the normal forms may change: control characters, and any white space but single spaces inside. */
+const unsettled = /[^\P{White_Space} ]|\p{Cc}|^ | $| {2}/u;
 const oneSpace = /^\p{White_Space}$/u;
 
 /**
@@ -30,7 +32,7 @@ const oneSpace = /^\p{White_Space}$/u;
  * Characters that are invisible yet neither (U+200B, U+FEFF) stay, because Unicode calls them text.
  */
 export function normalizeLine(sent: string): string {
-  if (isPlainLine(sent)) return sent;
+  if (isPlainLine(sent) || isSettled(sent)) return sent;
   return trimmed(sent.toWellFormed().replace(vanishing, "").replace(spaceRun, " "));
 }
 
@@ -45,7 +47,7 @@ export function normalizeLine(sent: string): string {
  * their removal; U+0000 alone goes, because PostgreSQL cannot hold it and no lead may fail there.
  */
 export function normalizeDetails(sent: string): string {
-  if (isPlainLine(sent)) return sent;
+  if (isPlainLine(sent) || isSettled(sent)) return sent;
   return trimmed(
     sent.toWellFormed().replaceAll("\0", "")
       .replace(lineBreak, "\n")
@@ -64,8 +66,13 @@ export function normalizeDetails(sent: string): string {
  * makes it one before they go, and `415<TAB>555` must not run together.
  */
 export function asSent(sent: string): string {
-  if (isPlainLine(sent)) return sent;
+  if (isPlainLine(sent) || isSettled(sent)) return sent;
   return trimmed(sent.toWellFormed().replace(vanishing, "").replace(spacingControl, " "));
+}
+
+/** Whether a text that is not plain is in its normal form all the same: one search instead of four replacements. */
+function isSettled(text: string): boolean {
+  return text.isWellFormed() && !unsettled.test(text);
 }
 
 /** Tells whether a well-formed text has more than `lengthMax` runes (Unicode code points). */

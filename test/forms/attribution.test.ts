@@ -91,6 +91,12 @@ test("a value over 500 characters is no campaign: it is passed over, and the nex
   assert.equal(ofPage(`?utm_source=${long.slice(1)}`).utm_source?.length, 500);
 });
 
+test("names may be escaped, and of an address a hundred parameters are looked at", () => {
+  assert.equal(ofPage("?%75tm%5Fsource=a").utm_source, "a");
+  assert.equal(ofPage(`?${"x&".repeat(99)}utm_source=a`).utm_source, "a");
+  assert.deepEqual(ofPage(`?${"x&".repeat(100)}utm_source=a`), {});
+});
+
 test("no address makes it throw, and no name of JavaScript's gets in", () => {
   fc.assert(fc.property(fc.string({ unit: "binary" }), fc.string(), (page_url, referrer) => {
     attribution({ page_url, referrer });

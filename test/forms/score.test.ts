@@ -5,11 +5,14 @@ import {
   defaultThreshold,
   type FormValue,
   type Scored,
-  scoreSubmission,
+  type ScoreOptions,
+  scoreSubmission as scoreMap,
   type SpamReasonName,
   spamReasons,
 } from "../../src/forms/score.ts";
-import { judgedFieldsMax, judgedLengthMax, readSubmission } from "../../src/forms/spam_reading.ts";
+import { foldText } from "../../src/forms/spam_fold.ts";
+import { judgedFieldsMax, readSubmission } from "../../src/forms/spam_reading.ts";
+import { judgedStepsMax, stepsOf } from "../../src/forms/spam_work.ts";
 import { leastCpu } from "../support/least_cpu.ts";
 import { messyText, runs } from "../lead/properties.ts";
 import { type FormCase, readCases } from "./cases.ts";
@@ -17,6 +20,14 @@ import { type FormCase, readCases } from "./cases.ts";
 type Fields = Readonly<Record<string, FormValue>>;
 
 const nowMs = Date.UTC(2026, 10, 20, 12);
+
+function submissionOf(fields: Fields) {
+  return new Map(Object.entries(fields).map(([name, value]) => [name, { value }]));
+}
+
+function scoreSubmission(fields: Fields, options: ScoreOptions): Scored {
+  return scoreMap(submissionOf(fields), options);
+}
 
 function score(fields: Fields, blocked: readonly string[] = []): Scored {
   return scoreSubmission(fields, { blocked, receivedAtMs: nowMs });
@@ -353,20 +364,55 @@ test("the work grows no faster than the message", () => {
   }
 });
 
-test("of a submission no more than 200 fields and 16,000 characters are judged, shared evenly", () => {
+test("of a submission 200 fields and 24,000 steps are judged, shared evenly: what is short stays whole", () => {
   const ends = "x".repeat(30_000);
-  const long = readSubmission({ ...message(`${ends} middle ${ends}`), notes: "short" });
-  const lengths = long.map(({ text }) => text.length);
-  assert.ok(lengths.reduce((sum, length) => sum + length, 0) <= judgedLengthMax + long.length);
-  assert.deepEqual(long.filter(({ text }) => text.length < 100).length, 4, "what is short stays whole");
+  const long = readSubmission(submissionOf({ ...message(`${ends} middle ${ends}`), notes: "short" }));
+  assert.deepEqual(long.filter(({ text }) => text.length < 100).length, 4);
 
   const fields = Object.fromEntries(Array.from({ length: 5_000 }, (_, at) => [`f${at}`, "x"]));
-  const many = readSubmission({ ...fields, ...message("We need a new roof.") });
+  const many = readSubmission(submissionOf({ ...fields, ...message("We need a new roof.") }));
   assert.equal(many.length, judgedFieldsMax);
   assert.ok(many.some(({ role, text }) => role === "message" && text === "We need a new roof."));
 
-  const wide = readSubmission(message("\ufdfa".repeat(21_000)));
-  assert.ok(wide.every(({ folded }) => folded.length <= judgedLengthMax));
+  const units = ["x", "ab ", "a.b/ ", "é", "요", "мы ", "\ufdfa", "㌖", "⒇", "𝒜", "💰", "http://a.b/ "];
+  for (const unit of units) {
+    for (const parts of [1, 7, 300]) {
+      const part = unit.repeat(Math.ceil(64_000 / parts / unit.length));
+      const names = Array.from({ length: parts }, (_, at) => [`${part.slice(0, at % 100)}${at}`, part]);
+      const reading = readSubmission(submissionOf(Object.fromEntries(names)));
+      const steps = reading.reduce((sum, { text }) => sum + stepsOf(text, Infinity), 0);
+      assert.ok(steps <= judgedStepsMax, `${parts} of ${unit}: ${steps}`);
+      const folded = reading.reduce((sum, one) => sum + one.folded.length, 0);
+      assert.ok(folded <= judgedStepsMax, `${parts} of ${unit}: ${folded} characters`);
+    }
+  }
+});
+
+test("folding makes no more characters of one than the steps say", () => {
+  for (let code = 0x80; code < 0x110000; code++) {
+    const character = String.fromCodePoint(code);
+    // Marks aside, which are gone at once; a character of Latin Extended that becomes two is no longer than its steps.
+    const { length } = foldText(character);
+    assert.ok(length <= stepsOf(character, Infinity) / 2, `U+${code.toString(16)}: ${length}`);
+  }
+});
+
+test("eight thousand characters of a customer's prose, and four thousand of another script, are judged whole", () => {
+  const letters = [
+    "We had water at the chimney when it rained last spring, and somebody should look at the roof (1998). ",
+    "El techo gotea desde la última tormenta; también quisiéramos un presupuesto para la cocina, ¿sí? ",
+  ];
+  const others = [
+    "Здравствуйте, нужно заменить крышу на доме. ",
+    "我想装修厨房和两个浴室,请问可以免费估价吗?",
+  ];
+  for (const [texts, length] of [[letters, 8_000], [others, 4_000]] as const) {
+    for (const text of texts) {
+      const whole = text.repeat(Math.floor(length / text.length));
+      const [judged] = readSubmission(submissionOf({ message: whole }));
+      assert.ok(judged?.text === whole.trim(), `${length} of ${text}`);
+    }
+  }
 });
 
 test("a pitch is found at both ends of a message of the largest size, and among thousands of fields", () => {

@@ -6,6 +6,7 @@ import {
   isObject,
   members,
   mendEscapes,
+  parseMembers,
   parseObject,
   stringEnd,
   withoutNul,
@@ -103,6 +104,70 @@ test("the members of any object put together again are the object", () => {
     }),
     runs,
   );
+});
+
+/** Texts that are nearly JSON: some pieces of one are exchanged, doubled or gone. */
+const nearlyObject = fc.tuple(
+  valueText.object,
+  fc.array(
+    fc.tuple(fc.nat(), fc.nat(3), fc.constantFrom(...'{}[]:,"\\ 1a', "", "\\u0000", "null")),
+    { minLength: 1, maxLength: 2 },
+  ),
+).map(([text, edits]) =>
+  edits.reduce((edited, [place, length, piece]) => {
+    const at = place % (edited.length + 1);
+    return `${edited.slice(0, at)}${piece}${edited.slice(at + length)}`;
+  }, text)
+);
+
+test("members are parsed as the object is parsed, and of no text that is not one", () => {
+  const check = (text: string) => {
+    const object = parseObject(text, depthMax);
+    const parsed = parseMembers(text, depthMax);
+    assert.equal(parsed === null, object === null, text);
+    if (parsed === null) return;
+    const byName = new Map(parsed.map(({ name, value }) => [name, value]));
+    assert.deepEqual(byName, new Map(Object.entries(object ?? {})), text);
+    assert.deepEqual(
+      parsed.map(({ name, nameText, valueText }) => ({ name: name.toWellFormed(), nameText, valueText })),
+      members(text),
+    );
+  };
+  fc.assert(fc.property(valueText.object, check), runs);
+  fc.assert(fc.property(nearlyObject, check), { numRuns: 10 * runs.numRuns });
+  for (
+    const text of [
+      ...[
+        "",
+        "{",
+        "}",
+        "[]",
+        "1",
+        '"a"',
+        "{}",
+        " {} ",
+        "{}x",
+        "{,}",
+        '{"a"}',
+        '{"a":}',
+        '{"a":1',
+        '{"a":1,}',
+      ],
+      ...[
+        '{"a" 1}',
+        '{"a":1 2}',
+        '{"a":[}',
+        '{"a":{]}',
+        '{"a":[1}',
+        '{"a":1]',
+        '{"a":1}}',
+        "{a:1}",
+        '{"a":01}',
+      ],
+      ...['{"a":"\n"}', '{"a":"b}', '{"a:1}', '{"a":1;"b":2}', '{"a":[},"b":{]}', "{1:2}", '{"a":undefined}'],
+      ...[`{"a":${"[".repeat(63)}${"]".repeat(63)}}`, `{"a":${"[".repeat(64)}${"]".repeat(64)}}`],
+    ]
+  ) check(text);
 });
 
 test("mending escapes gives the well-formed text and touches nothing else", () => {
