@@ -182,7 +182,8 @@ ${
 Delivery to the customer's CRM and mail follows by itself and is repeated until it works. No webhook, callback or status
 tells you of it; the 202 is the only confirmation.
 
-Every other answer means that nothing was stored:
+No other answer promises anything. A 4xx has stored nothing; after a 503 or a time-out the retry, under the same
+\`Idempotency-Key\`, finds out what became of the lead.
 
 ${
   jsonCode({

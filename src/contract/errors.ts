@@ -5,6 +5,10 @@
  * @module
  */
 
+import { limits } from "./limits.ts";
+
+const bodyKiB = limits.bodyBytesMax / 1024;
+
 /** What a caller should do about an error: SPEC, Errors. */
 export interface ErrorRule {
   readonly status: number;
@@ -46,7 +50,8 @@ export const errors = {
   },
   body_too_large: {
     status: 413,
-    condition: "the body is over 64 KiB; produced before authentication; the body has no `request_id`",
+    condition:
+      `the body is over ${bodyKiB} KiB; produced before authentication; the answer has no \`request_id\``,
     callerAction: "trim `project_details`",
     retry: "never as-is",
   },

@@ -168,7 +168,7 @@ export const failureExamples = {
   },
   body_too_large: {
     title: "Body too large",
-    about: "More than 64 KiB are refused before they are read.",
+    about: `More than ${limits.bodyBytesMax / 1024} KiB are refused before they are read.`,
     body: pretty({ ...ada, project_details: overlong }),
     answer: { status: 413 },
   },

@@ -6,6 +6,7 @@
  */
 
 import type { ErrorRule } from "./errors.ts";
+import { limits } from "./limits.ts";
 
 /**
  * Every error code that the forms endpoint answers with.
@@ -20,7 +21,7 @@ export const formErrors = {
   invalid_json: {
     status: 400,
     condition:
-      "the body is not a flat JSON object (a value is an array or an object), or it is compressed or not UTF-8, or `Idempotency-Key` is over 200 characters: then `fields` names it",
+      `the body is not a flat JSON object (a value is an array or an object), or it is compressed or not UTF-8, or \`Idempotency-Key\` is over ${limits.idempotencyKeyLengthMax} characters: then \`fields\` names it`,
     callerAction: "fix the request",
     retry: "never",
   },
@@ -62,7 +63,9 @@ export const formErrors = {
   },
   body_too_large: {
     status: 413,
-    condition: "the body is over 64 KiB; produced before authentication; the body has no `request_id`",
+    condition: `the body is over ${
+      limits.bodyBytesMax / 1024
+    } KiB; produced before authentication; the answer has no \`request_id\``,
     callerAction: "shorten the message",
     retry: "never as-is",
   },

@@ -136,7 +136,8 @@ ${
   ])
 }
 
-Every other answer means that nothing was stored:
+No other answer promises anything. A 4xx has stored nothing; after a 503 or a time-out the retry finds out what became of
+the submission.
 
 ${jsonCode({ error: "missing_required", request_id: placeholders.requestId, fields: { email: "required" } })}
 

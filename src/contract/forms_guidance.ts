@@ -66,7 +66,7 @@ export const formBodyRows: readonly Row[] = [
   ],
   [
     `\`${startedAtName}\``,
-    "When the form was opened: ISO 8601 with its zone, or Unix time in seconds or milliseconds. A fill in under two seconds looks like a bot's.",
+    "When the form was opened: ISO 8601 with its zone, or Unix time in seconds or milliseconds. A form that was filled in faster than people can counts as a sign of a bot.",
   ],
   [`\`${formKeyName}\``, "Ignored: the address says which form it is."],
 ];
@@ -75,7 +75,7 @@ export const formBodyRows: readonly Row[] = [
 export const formOutcomes = [
   "It is stored and delivered to the customer's CRM and mail, in the background, again and again until it works. No webhook and no status tells of it.",
   "Or it is held as spam, because of its content or of the honeypot: stored, not delivered, and answered exactly like any other, so that a bot learns nothing. The customer's operator can release it.",
-  `Or it is a repeat: the same fields in the same form within ${limits.formContentWindowMinutes} minutes, or any under a used \`Idempotency-Key\`. Nothing further is stored or delivered.`,
+  `Or it is a repeat: the same fields in the same form within ${limits.formContentWindowMinutes} minutes, or any under a used \`Idempotency-Key\`. Nothing further is delivered.`,
 ] as const;
 
 /** What an acknowledgement has. Source: DECISIONS, Forms. */

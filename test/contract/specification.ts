@@ -155,9 +155,9 @@ export const partnerRows: Readonly<Record<string, readonly SpecRow[]>> = {
     [
       "validation fails",
       "the `Idempotency-Key` is not consumed",
-      "Every other answer means that nothing was stored",
+      "A 4xx has stored nothing",
     ],
-    ["the store is away", "nothing was promised"],
+    ["the store is away", "nothing was promised", "the retry, under the same `Idempotency-Key`, finds out"],
   ],
   "POST intake": [
     ["X-API-Key", "| `X-API-Key` | required | Your key."],

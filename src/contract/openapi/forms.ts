@@ -42,7 +42,7 @@ function responses(): Readonly<Record<string, Node>> {
     200: acknowledged(
       "duplicate",
       "The same submission again, or another one under a used `Idempotency-Key`. As good as 202; nothing further is " +
-        "stored or delivered.",
+        "delivered.",
     ),
     202: acknowledged("accepted", "The submission and its delivery record are on disk. Thank the visitor."),
     400: refused(

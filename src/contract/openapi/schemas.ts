@@ -147,7 +147,7 @@ const errorCodes = [...new Set([...Object.keys(errors), ...Object.keys(formError
 const errorBody: Node = {
   type: "object",
   description:
-    "Why nothing was stored. `error` and the status say what to do; the rest is for people and for support.",
+    "Why nothing was promised. `error` and the status say what to do; the rest is for people and for support.",
   required: ["error"],
   properties: {
     error: oneOfToday(errorCodes, {
