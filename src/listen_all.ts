@@ -120,5 +120,7 @@ export function addressUrl({ host, port }: ListenAddress, isSecure: boolean): st
 
 /** The answer to what no surface sees; the intake's error body, with the nearest of its codes. */
 function refuseUnread(status: RefusalStatus, requestId: string): Reply {
-  return json(status, { error: unreadErrors[status].code, request_id: requestId });
+  const { code, condition } = unreadErrors[status];
+  const said = status === 400 ? { detail: condition.replaceAll("`", "") } : {};
+  return json(status, { error: code, request_id: requestId, ...said });
 }

@@ -26,7 +26,7 @@ export const errors = {
   invalid_json: {
     status: 400,
     condition:
-      "the body is not a JSON object, or `extra` is not an object, or a field has the wrong JSON type (a string in `cost`), or the body is compressed or not UTF-8",
+      "the body is not a JSON object, or `extra` is not an object, or a field has the wrong JSON type (a string in `cost`), or the body is compressed or not UTF-8, or `Idempotency-Key` was sent more than once",
     callerAction: "fix the JSON",
     retry: "never",
   },
@@ -87,10 +87,14 @@ export type ErrorCode = keyof typeof errors;
  * knows those needs no further ones.
  */
 export const unreadErrors = {
-  400: { code: "invalid_json", condition: "the request is not valid HTTP" },
+  400: {
+    code: "invalid_json",
+    condition: "the request is not valid HTTP, or its `Host` is missing, repeated or malformed",
+  },
   408: { code: "invalid_json", condition: "the request did not arrive in time" },
   417: { code: "invalid_json", condition: "`Expect` asks for something other than `100-continue`" },
   421: { code: "not_found", condition: "nothing is served for this `Host`" },
-  431: { code: "invalid_json", condition: "the request's headers are too large" },
+  431: { code: "invalid_json", condition: "the request's headers are too large or too many" },
+  501: { code: "invalid_json", condition: "a `Transfer-Encoding` other than `chunked`; do not retry it" },
   503: { code: "not_accepting", condition: "an unexpected fault; nothing was promised" },
 } as const satisfies Record<number, { code: ErrorCode; condition: string }>;

@@ -21,7 +21,7 @@ export const formErrors = {
   invalid_json: {
     status: 400,
     condition:
-      `the body is not a flat JSON object (a value is an array or an object), or it is compressed or not UTF-8, or \`Idempotency-Key\` is over ${limits.idempotencyKeyLengthMax} characters: then \`fields\` names it`,
+      `the body is not a flat JSON object (a value is an array or an object), or it is compressed or not UTF-8, or \`Idempotency-Key\` is over ${limits.idempotencyKeyLengthMax} characters (then \`fields\` names it) or was sent more than once`,
     callerAction: "fix the request",
     retry: "never",
   },

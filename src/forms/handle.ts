@@ -7,7 +7,7 @@
 
 import type { FormErrorCode } from "../contract/form_errors.ts";
 import { bodyText, digest128 } from "../gate/content.ts";
-import { type IdempotencyKey, readIdempotencyKey } from "../gate/idempotency_key.ts";
+import { readIdempotencyKey, type UsableIdempotencyKey } from "../gate/idempotency_key.ts";
 import { KeyHolder } from "../gate/key_holder.ts";
 import { dedupe, gatedPost, type GateParts } from "../gate/post.ts";
 import type { Holder, HolderBudget, Verdict } from "../gate/rate.ts";
@@ -75,6 +75,11 @@ async function answerKeyHolder(
   const form = await parts.forms.find(key.tenantId, params.form_key ?? "");
   if (form === null) return await refuseHolder(parts, holder, { ...context, code: "form_not_found" });
 
+  const idempotencyKey = readIdempotencyKey(exchange.headerLines("idempotency-key"));
+  if (idempotencyKey.kind === "repeated") {
+    const { detail } = idempotencyKey;
+    return await refuseHolder(parts, holder, { ...context, code: "invalid_json", detail });
+  }
   const raw = bodyText(exchange, bytes);
   const posted = raw === null ? null : readFields(raw);
   if (raw === null || posted === null) {
@@ -87,7 +92,6 @@ async function answerKeyHolder(
     const isCounted = posted.fields.size > 0;
     return await refuseHolder(parts, holder, { ...context, code: "missing_required", fields, isCounted });
   }
-  const idempotencyKey = readIdempotencyKey(exchange.header("idempotency-key"));
   if (idempotencyKey.kind === "too_long") {
     const fields = { "Idempotency-Key": "too_long" };
     return await refuseHolder(parts, holder, { ...context, code: "invalid_json", fields });
@@ -121,6 +125,7 @@ async function refuseHolder(
   refusal: Context & {
     readonly code: FormErrorCode;
     readonly fields?: Readonly<Record<string, string>>;
+    readonly detail?: string;
     readonly isCounted?: boolean;
   },
 ): Promise<Reply> {
@@ -141,7 +146,7 @@ function toEntry(
   sent: {
     readonly posted: Posted;
     readonly raw: string;
-    readonly idempotencyKey: Exclude<IdempotencyKey, { kind: "too_long" }>;
+    readonly idempotencyKey: UsableIdempotencyKey;
     readonly receivedAtMs: number;
   },
 ): Entry {

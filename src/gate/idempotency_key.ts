@@ -12,19 +12,30 @@ import { decodeUtf8 } from "../http/request_id.ts";
 export type IdempotencyKey =
   | { readonly kind: "absent" }
   | { readonly kind: "too_long" }
+  | { readonly kind: "repeated"; readonly detail: string }
   | { readonly kind: "present"; readonly bytes: Uint8Array; readonly text: string };
+
+/** A key that a post can be committed with. */
+export type UsableIdempotencyKey = Extract<IdempotencyKey, { kind: "absent" | "present" }>;
 
 // deno-lint-ignore no-control-regex -- header values may not hold them, but a runtime might let them pass
 const controls = /[\u0000-\u001f\u007f-\u009f]/;
 
 /**
- * Reads the header's value, one character per byte as sent. A blank one counts as absent. The length is
- * counted in code points where the bytes are UTF-8, in bytes otherwise.
+ * Reads the header's lines, one character per byte as sent. A blank value counts as absent. The length is counted in
+ * code points where the bytes are UTF-8, in bytes otherwise. Of several lines none is believed, be they alike: which
+ * of them the caller will repeat is not to be known.
  *
- * Source: SPEC, Limits; DECISIONS, The intake endpoint.
+ * Source: SPEC, Limits; DECISIONS, The intake endpoint and Decided since.
  */
-export function readIdempotencyKey(value: string | undefined): IdempotencyKey {
-  if (value === undefined || value.trim() === "") return { kind: "absent" };
+export function readIdempotencyKey([value = "", ...further]: readonly string[]): IdempotencyKey {
+  if (further.length > 0) {
+    return {
+      kind: "repeated",
+      detail: `Idempotency-Key was sent ${further.length + 1} times; one is needed`,
+    };
+  }
+  if (value.trim() === "") return { kind: "absent" };
   const bytes = Buffer.from(value, "latin1");
   const text = decodeUtf8(value) ?? value;
   if (controls.test(text) || [...text].length > limits.idempotencyKeyLengthMax) return { kind: "too_long" };

@@ -11,7 +11,7 @@ import type { Entry } from "../store/accept.ts";
 import type { Reference } from "../store/reference.ts";
 import { Unavailable } from "../store/sql.ts";
 import { digest128 } from "./content.ts";
-import type { IdempotencyKey } from "./idempotency_key.ts";
+import type { UsableIdempotencyKey } from "./idempotency_key.ts";
 import type { IpBudget, Verdict } from "./rate.ts";
 import type { Refuse } from "./refusal.ts";
 
@@ -69,7 +69,7 @@ export function gatedPost(parts: GateParts, refuse: Refuse<GateCode>, answer: An
  */
 export function dedupe(
   kind: Entry["kind"],
-  idempotencyKey: Exclude<IdempotencyKey, { kind: "too_long" }>,
+  idempotencyKey: UsableIdempotencyKey,
   contentDigest: string,
 ): Pick<Entry, "space" | "digest" | "contentDigest" | "idempotencyKey"> {
   const [byKey, byContent] = kind === "lead" ? ["k", "c"] as const : ["K", "C"] as const;

@@ -13,13 +13,15 @@ export interface Refusal {
   readonly requestId: string | null;
   /** Failing fields with their reasons. */
   readonly fields?: Readonly<Record<string, string>>;
+  /** What is wrong, in English and without any value: with 400 and 422 only. */
+  readonly detail?: string;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
 /** Makes an error reply with the status of its code. */
 export type Refuse<Code extends string> = (code: Code, refusal: Refusal) => Reply;
 
-/** The error replies of a table of codes. Source: SPEC, Error body. */
+/** The error replies of a table of codes. Source: SPEC, Error body; `detail` from DECISIONS, Decided since. */
 export function refuseBy<Code extends string>(
   errors: Readonly<Record<Code, { readonly status: number }>>,
 ): Refuse<Code> {
@@ -28,5 +30,6 @@ export function refuseBy<Code extends string>(
       error: code,
       ...(refusal.requestId === null ? {} : { request_id: refusal.requestId }),
       ...(refusal.fields === undefined ? {} : { fields: refusal.fields }),
+      ...(refusal.detail === undefined ? {} : { detail: refusal.detail }),
     }, refusal.headers);
 }

@@ -48,8 +48,8 @@ export abstract class EdgeExchange implements Exchange {
   abstract readonly method: string;
   abstract readonly path: string;
   abstract readonly query: string;
-  /** The authority the request is for; `undefined` when it names none, `null` when malformed. */
-  abstract readonly host: string | null | undefined;
+  /** The authority the request is for; `undefined` when it names none. */
+  abstract readonly host: string | undefined;
   readonly edge: Edge;
   readonly peer: Peer;
   readonly startedMs: number = performance.now();
@@ -73,6 +73,7 @@ export abstract class EdgeExchange implements Exchange {
   }
 
   abstract header(name: string): string | undefined;
+  abstract headerLines(name: string): readonly string[];
   abstract readBody(bytesMax: number): Promise<Body>;
 
   #findClient(): string {
@@ -112,7 +113,6 @@ export class Edge {
   /** Runs the handler. Never throws: a fault is reported and becomes the surface's reply. */
   async answer(exchange: EdgeExchange): Promise<Reply> {
     const { host } = exchange;
-    if (host === null) return this.refuse(400, exchange.requestId);
     const surface = this.#hosts.find(host);
     if (surface === null) return this.refuse(421, exchange.requestId);
     exchange.surface = surface;

@@ -29,6 +29,8 @@ export interface Exchange {
   readonly clientAddress: string;
   /** A header's value by lower-case name, one character per byte as sent; several are joined by `", "`. */
   header(name: string): string | undefined;
+  /** A header's values by lower-case name, one for each of its lines. */
+  headerLines(name: string): readonly string[];
   /** Reads the body, holding at most `bytesMax` bytes. Once: a second call throws. */
   readBody(bytesMax: number): Promise<Body>;
   /** For the access log only; set by a handler once the key is known. */

@@ -13,8 +13,9 @@ import { EdgeExchange, HandlerTimeout } from "./edge.ts";
 import type { Body, Reply } from "./exchange.ts";
 import { NodeBody } from "./node_body.ts";
 import type { Connection, Connections } from "./node_connection.ts";
-import { headerValue, requestHost, scanHeaders } from "./node_headers.ts";
+import { headerLines, refusalOf, requestHost, scanHeaders } from "./node_headers.ts";
 import { Pump } from "./node_pump.ts";
+import type { RefusalStatus } from "./options.ts";
 import { dropBody, headersOf, isBodiless } from "./reply.ts";
 import { type Source, sourceOf } from "./source.ts";
 import { parseTarget } from "./target.ts";
@@ -36,8 +37,9 @@ export class NodeExchange extends EdgeExchange implements Timed {
   readonly method: string;
   readonly path: string;
   readonly query: string;
-  readonly host: string | null | undefined;
-  readonly headerBytes: number;
+  readonly host: string | undefined;
+  /** What its headers alone have it refused with. */
+  readonly refusal: RefusalStatus | null;
   readonly connection: Connection;
   deadline: Deadline | null = null;
   /** The client waits for a 100 before it sends the body. */
@@ -79,11 +81,13 @@ export class NodeExchange extends EdgeExchange implements Timed {
     this.path = path;
     this.query = query;
     const headers = scanHeaders(request.rawHeaders);
-    this.host = requestHost(headers, { target: authority, isHttp10: request.httpVersion === "1.0" });
-    this.headerBytes = headers.headerBytes;
+    const isHttp10 = request.httpVersion === "1.0";
+    const host = requestHost(headers, { target: authority, isHttp10 });
+    this.host = host ?? undefined;
+    this.refusal = refusalOf(headers, { bounds: this.edge.bounds, host, isHttp10 });
     this.adopt(headers.requestId);
     const hasBody = stream === null
-      ? headers.isChunked || headers.announcedBytes > 0
+      ? headers.transferEncoding !== undefined || headers.announcedBytes > 0
       : !stream.endAfterHeaders;
     this.#body = !hasBody ? null : new NodeBody(request, {
       announcedBytes: headers.announcedBytes,
@@ -99,7 +103,12 @@ export class NodeExchange extends EdgeExchange implements Timed {
   }
 
   header(name: string): string | undefined {
-    return headerValue(this.#request.rawHeaders, name);
+    const lines = headerLines(this.#request.rawHeaders, name);
+    return lines.length === 0 ? undefined : lines.join(", ");
+  }
+
+  headerLines(name: string): readonly string[] {
+    return headerLines(this.#request.rawHeaders, name);
   }
 
   readBody(bytesMax: number): Promise<Body> {

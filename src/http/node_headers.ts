@@ -4,6 +4,7 @@
  * @module
  */
 
+import type { Bounds, RefusalStatus } from "./options.ts";
 import { isHost } from "./target.ts";
 
 /** The outcome of {@linkcode scanHeaders}. */
@@ -16,9 +17,11 @@ export interface ScannedHeaders {
   requestId: string | undefined;
   /** NaN when there is no `Content-Length`. */
   announcedBytes: number;
-  isChunked: boolean;
+  /** All values of `Transfer-Encoding`, in their order. */
+  transferEncoding: string | undefined;
   /** All names and values, and four bytes for each line. */
-  headerBytes: number;
+  bytes: number;
+  lines: number;
 }
 
 /** Finds them in one pass over Node's flat list of names and values. */
@@ -28,13 +31,14 @@ export function scanHeaders(rawHeaders: readonly string[]): ScannedHeaders {
     authority: undefined,
     requestId: undefined,
     announcedBytes: NaN,
-    isChunked: false,
-    headerBytes: 0,
+    transferEncoding: undefined,
+    bytes: 0,
+    lines: rawHeaders.length / 2,
   };
   for (let index = 0; index < rawHeaders.length; index += 2) {
     const name = rawHeaders[index] as string;
     const value = rawHeaders[index + 1] as string;
-    found.headerBytes += name.length + value.length + 4;
+    found.bytes += name.length + value.length + 4;
     // The lengths tell most headers apart without a comparison of text.
     switch (name.length) {
       case 4:
@@ -50,7 +54,9 @@ export function scanHeaders(rawHeaders: readonly string[]): ScannedHeaders {
         if (name.toLowerCase() === "content-length") found.announcedBytes = Number(value);
         break;
       case 17:
-        if (name.toLowerCase() === "transfer-encoding") found.isChunked = true;
+        if (name.toLowerCase() === "transfer-encoding") {
+          found.transferEncoding = joined(found.transferEncoding, value);
+        }
         break;
     }
   }
@@ -74,15 +80,39 @@ export function requestHost(
   return isHost(named) ? named : null;
 }
 
-/** A header's value by lower-case name; several are joined by `", "`. */
-export function headerValue(rawHeaders: readonly string[], name: string): string | undefined {
-  let value: string | undefined;
+/**
+ * What a request's headers alone have it refused with, and nothing of its body is read: too many or too large, no
+ * host that can be believed, or a transfer coding that the parser leaves in the body.
+ *
+ * Source: RFC 9112, sections 3.2, 6.1 and 7. Chosen: 501 for a coding before chunked, because what arrives would be
+ * taken for the body; 400 where chunked is not the last and only one, and where HTTP/1.0 names any, because the
+ * body's end is not to be known then.
+ */
+export function refusalOf(
+  headers: ScannedHeaders,
+  options: { bounds: Bounds; host: string | null | undefined; isHttp10: boolean },
+): RefusalStatus | null {
+  const { bounds, host, isHttp10 } = options;
+  if (headers.bytes > bounds.headerBytesMax || headers.lines > bounds.headerLinesMax) return 431;
+  if (host === null) return 400;
+  if (headers.transferEncoding === undefined) return null;
+  const codings = headers.transferEncoding.toLowerCase().split(",").map((coding) => coding.trim());
+  if (isHttp10 || codings.indexOf("chunked") !== codings.length - 1) return 400;
+  return codings.length === 1 ? null : 501;
+}
+
+/** A header's values by lower-case name, one for each of its lines. */
+export function headerLines(rawHeaders: readonly string[], name: string): string[] {
+  const lines: string[] = [];
   for (let index = 0; index < rawHeaders.length; index += 2) {
     const candidate = rawHeaders[index] as string;
     if (candidate.length !== name.length) continue;
     if (candidate !== name && candidate.toLowerCase() !== name) continue;
-    const next = rawHeaders[index + 1] as string;
-    value = value === undefined ? next : `${value}, ${next}`;
+    lines.push(rawHeaders[index + 1] as string);
   }
-  return value;
+  return lines;
+}
+
+function joined(values: string | undefined, next: string): string {
+  return values === undefined ? next : `${values}, ${next}`;
 }

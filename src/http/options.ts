@@ -24,9 +24,9 @@ export interface Surface {
 /**
  * What the listener refuses by itself: malformed HTTP or Host (400), a request that did not arrive in time
  * (408), an unknown `Host` (421), an `Expect` it cannot meet (417), headers too large (431), and a fault
- * outside every surface (503).
+ * outside every surface (503), and a transfer coding other than chunked (501).
  */
-export type RefusalStatus = 400 | 408 | 417 | 421 | 431 | 503;
+export type RefusalStatus = 400 | 408 | 417 | 421 | 431 | 501 | 503;
 
 /** One line of the access log. */
 export interface Access {
@@ -66,6 +66,8 @@ export interface Bounds {
   readonly sweepIntervalMs: number;
   /** All header lines of a request together. */
   readonly headerBytesMax: number;
+  /** Header lines of a request: each look-up of a header reads them all. */
+  readonly headerLinesMax: number;
   readonly connectionsMax: number;
   /** Requests at once on one connection; HTTP/1 that pipelines more is answered that many, then closed. */
   readonly streamsMax: number;
@@ -85,6 +87,8 @@ export const defaultBounds: Bounds = {
   discardBytesMax: 16 * 1024 * 1024,
   sweepIntervalMs: 1_000,
   headerBytesMax: 16 * 1024,
+  // Browsers behind two proxies send forty.
+  headerLinesMax: 1_000,
   connectionsMax: 10_000,
   streamsMax: 100,
   certificatePollMs: 5_000,

@@ -77,7 +77,10 @@ function secureServer(edge: Edge, certificate: Certificate): Http2SecureServer {
       ...http1Options(edge),
       allowHTTP1: true,
       handshakeTimeout: bounds.handshakeTimeoutMs,
-      settings: { maxConcurrentStreams: bounds.streamsMax, maxHeaderListSize: bounds.headerBytesMax },
+      // Beyond these Node resets the stream: room for our own answer to headers over our bounds, a line having four
+      // bytes at least and counting for 32 more (RFC 9113, section 6.5.2).
+      settings: { maxConcurrentStreams: bounds.streamsMax, maxHeaderListSize: 8 * bounds.headerBytesMax },
+      maxHeaderListPairs: bounds.headerBytesMax / 4,
     } as Parameters<typeof createSecureServer>[0],
   );
 }
@@ -102,6 +105,8 @@ function setTimeouts(server: Server | Http2SecureServer, edge: Edge): void {
     // Our idle list does it without a timer for each answer.
     keepAliveTimeout: 0,
     timeout: 0,
+    // Beyond it lines would vanish on Deno, a key or a length among them: we count them ourselves.
+    maxHeadersCount: 0,
     // A client may shut down its side behind a whole request (nc -N) and is answered all the same.
     httpAllowHalfOpen: true,
   });
@@ -205,9 +210,8 @@ function make(
   (response as Tagged)[exchangeOf] = exchange;
   (response as ServerResponse).on("close", closed);
   if (how.awaitsContinue) exchange.awaitsContinue = true;
-  const isOver = exchange.headerBytes > connections.edge.bounds.headerBytesMax;
-  const refusal = how.refusal ?? (isOver ? 431 : exchange.host === null ? 400 : undefined);
-  if (refusal === undefined) {
+  const refusal = how.refusal ?? exchange.refusal;
+  if (refusal === null) {
     answer(connections.edge, exchange);
     return;
   }

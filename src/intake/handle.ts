@@ -7,7 +7,11 @@
 
 import type { Reason } from "../contract/fields.ts";
 import { bodyText, digest128 } from "../gate/content.ts";
-import { type IdempotencyKey, readIdempotencyKey } from "../gate/idempotency_key.ts";
+import {
+  type IdempotencyKey,
+  readIdempotencyKey,
+  type UsableIdempotencyKey,
+} from "../gate/idempotency_key.ts";
 import { KeyHolder } from "../gate/key_holder.ts";
 import { dedupe, gatedPost, type GateParts } from "../gate/post.ts";
 import type { HolderBudget, Verdict } from "../gate/rate.ts";
@@ -62,13 +66,14 @@ async function answerKeyHolder(
   const verdict = text === null
     ? { kind: "invalid_json" } as const
     : validate(text, parts.reference().areaIndex);
-  if (verdict.kind === "invalid_json") {
+  const idempotencyKey = readIdempotencyKey(exchange.headerLines("idempotency-key"));
+  if (verdict.kind === "invalid_json" || idempotencyKey.kind === "repeated") {
     if (await holder.isRevoked()) return refuse("unauthorized", { requestId, headers });
     parts.totals.refused(key.id, "invalid_json", "");
-    return refuse("invalid_json", { requestId, headers });
+    const said = idempotencyKey.kind === "repeated" ? { detail: idempotencyKey.detail } : {};
+    return refuse("invalid_json", { requestId, headers, ...said });
   }
 
-  const idempotencyKey = readIdempotencyKey(exchange.header("idempotency-key"));
   if (verdict.kind === "validation_failed" || idempotencyKey.kind === "too_long") {
     if (await holder.isRevoked()) return refuse("unauthorized", { requestId, headers });
     const fields = failingFields(verdict, idempotencyKey);
@@ -89,7 +94,7 @@ async function answerKeyHolder(
 /** What fails in body and headers together. */
 function failingFields(
   verdict: Exclude<LeadVerdict, { kind: "invalid_json" }>,
-  idempotencyKey: IdempotencyKey,
+  idempotencyKey: Exclude<IdempotencyKey, { kind: "repeated" }>,
 ): Readonly<Record<string, Reason>> {
   const inBody = verdict.kind === "validation_failed" ? verdict.fields : {};
   return idempotencyKey.kind === "too_long" ? { ...inBody, "Idempotency-Key": "too_long" } : inBody;
@@ -102,7 +107,7 @@ function countRefusals(totals: Totals, keyId: number, fields: Readonly<Record<st
 function toEntry(
   key: ApiKey,
   { lead, extra, flags }: ValidLead,
-  posted: { raw: string; idempotencyKey: Exclude<IdempotencyKey, { kind: "too_long" }> },
+  posted: { raw: string; idempotencyKey: UsableIdempotencyKey },
 ): Entry {
   const { raw, idempotencyKey } = posted;
   return {

@@ -7,7 +7,7 @@
 
 import { limits } from "../contract/limits.ts";
 import { bodyText, digest128 } from "../gate/content.ts";
-import { type IdempotencyKey, readIdempotencyKey } from "../gate/idempotency_key.ts";
+import { readIdempotencyKey, type UsableIdempotencyKey } from "../gate/idempotency_key.ts";
 import type { IpBudget } from "../gate/rate.ts";
 import type { Exchange, Handler, Reply } from "../http/exchange.ts";
 import { empty, json } from "../http/reply.ts";
@@ -86,8 +86,10 @@ class Checkout {
     const { requestId } = exchange;
     const text = bodyText(exchange, bytes);
     const request = text === null ? { kind: "invalid_json" } as const : readCheckout(text);
-    if (request.kind === "invalid_json") return refusePlan("invalid_json", { requestId, headers });
-    const key = readIdempotencyKey(exchange.header("idempotency-key"));
+    const key = readIdempotencyKey(exchange.headerLines("idempotency-key"));
+    if (request.kind === "invalid_json" || key.kind === "repeated") {
+      return refusePlan("invalid_json", { requestId, headers });
+    }
     if (request.kind === "validation_failed" || key.kind === "too_long") {
       const fields = {
         ...(request.kind === "validation_failed" ? request.fields : {}),
@@ -171,7 +173,7 @@ function codeOf({ kind }: SessionOutcome): PlanErrorCode {
  * guessed from it.
  */
 function digests(
-  key: Exclude<IdempotencyKey, { kind: "too_long" }>,
+  key: UsableIdempotencyKey,
   { plan, email }: { readonly plan: string; readonly email: string },
 ): { keyDigest: string; requestDigest: string } | null {
   if (key.kind === "absent") return null;

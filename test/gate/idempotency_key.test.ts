@@ -6,36 +6,44 @@ import { readIdempotencyKey } from "../../src/gate/idempotency_key.ts";
 const bytesOf = (text: string) => Buffer.from(text, "utf8").toString("latin1");
 
 test("no header and a blank one are absent", () => {
-  for (const value of [undefined, "", " ", "\t "]) {
-    assert.deepEqual(readIdempotencyKey(value), { kind: "absent" });
+  assert.deepEqual(readIdempotencyKey([]), { kind: "absent" });
+  for (const value of ["", " ", "\t "]) {
+    assert.deepEqual(readIdempotencyKey([value]), { kind: "absent" });
   }
 });
 
 test("bytes are kept as they came, text is their UTF-8", () => {
-  const read = readIdempotencyKey(bytesOf("crm:é-屋"));
+  const read = readIdempotencyKey([bytesOf("crm:é-屋")]);
   assert.ok(read.kind === "present");
   assert.equal(read.text, "crm:é-屋");
   assert.deepEqual(Buffer.from(read.bytes), Buffer.from("crm:é-屋"));
 });
 
 test("bytes that are not UTF-8 are a key too, and another one than the UTF-8 of the same letter", () => {
-  const [latin, utf8] = [readIdempotencyKey("crm:\xe9"), readIdempotencyKey(bytesOf("crm:é"))];
+  const [latin, utf8] = [readIdempotencyKey(["crm:\xe9"]), readIdempotencyKey([bytesOf("crm:é")])];
   assert.ok(latin.kind === "present" && utf8.kind === "present");
   assert.deepEqual([...latin.bytes], [...Buffer.from("crm:"), 0xe9]);
   assert.notDeepEqual(latin.bytes, utf8.bytes);
 });
 
 test("200 characters fit, 201 are too long; characters are code points where the bytes are UTF-8", () => {
-  assert.equal(readIdempotencyKey("k".repeat(200)).kind, "present");
-  assert.equal(readIdempotencyKey("k".repeat(201)).kind, "too_long");
-  assert.equal(readIdempotencyKey(bytesOf("🏠".repeat(200))).kind, "present");
-  assert.equal(readIdempotencyKey(bytesOf("🏠".repeat(201))).kind, "too_long");
-  assert.equal(readIdempotencyKey("\xe9".repeat(200)).kind, "present");
-  assert.equal(readIdempotencyKey("\xe9".repeat(201)).kind, "too_long");
+  assert.equal(readIdempotencyKey(["k".repeat(200)]).kind, "present");
+  assert.equal(readIdempotencyKey(["k".repeat(201)]).kind, "too_long");
+  assert.equal(readIdempotencyKey([bytesOf("🏠".repeat(200))]).kind, "present");
+  assert.equal(readIdempotencyKey([bytesOf("🏠".repeat(201))]).kind, "too_long");
+  assert.equal(readIdempotencyKey(["\xe9".repeat(200)]).kind, "present");
+  assert.equal(readIdempotencyKey(["\xe9".repeat(201)]).kind, "too_long");
 });
 
 test("control characters make it too_long", () => {
   for (const value of ["a\u0000b", "a\u001fb", "a\u007fb", bytesOf("a\u0085b")]) {
-    assert.deepEqual(readIdempotencyKey(value), { kind: "too_long" });
+    assert.deepEqual(readIdempotencyKey([value]), { kind: "too_long" });
+  }
+});
+
+test("of several lines none is believed, be they alike or blank", () => {
+  for (const lines of [["a", "b"], ["a", "a"], ["", "a"], ["a", ""]]) {
+    const detail = "Idempotency-Key was sent 2 times; one is needed";
+    assert.deepEqual(readIdempotencyKey(lines), { kind: "repeated", detail });
   }
 });

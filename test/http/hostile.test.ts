@@ -1,10 +1,17 @@
 import assert from "node:assert/strict";
-import { type ClientHttp2Session, connect as connectHttp2, type OutgoingHttpHeaders } from "node:http2";
+import {
+  type ClientHttp2Session,
+  connect as connectHttp2,
+  type OutgoingHttpHeaders,
+  type SecureClientSessionOptions,
+} from "node:http2";
 import { after, describe, test } from "node:test";
 import {
+  type App,
   ask,
   get,
   makeCertificate,
+  parse,
   places,
   post,
   startApp,
@@ -15,8 +22,8 @@ import {
 
 const files = makeCertificate(temporaryFolder(), "hostile");
 
-function session(port: number): ClientHttp2Session {
-  const opened = connectHttp2(`https://127.0.0.1:${port}`, { rejectUnauthorized: false });
+function session(port: number, options?: SecureClientSessionOptions): ClientHttp2Session {
+  const opened = connectHttp2(`https://127.0.0.1:${port}`, { ...options, rejectUnauthorized: false });
   opened.on("error", () => {});
   return opened;
 }
@@ -31,6 +38,24 @@ function status(on: ClientHttp2Session, headers: OutgoingHttpHeaders): Promise<n
     }),
     "answer over HTTP/2",
   );
+}
+
+/** A chunked post, another request hidden in it, is refused, with its id, and the connection closes. */
+async function refusedFor(
+  app: App,
+  { status, lines, version = "1.1" }: { status: number; lines: readonly string[]; version?: string },
+): Promise<void> {
+  const hidden = get("/name");
+  const wire = await Wire.open(app.port);
+  wire.send(
+    [`POST /echo HTTP/${version}`, "Host: a", ...lines, "", ""].join("\r\n"),
+    `${hidden.length.toString(16)}\r\n${hidden}\r\n0\r\n\r\n`,
+  );
+  const answer = await wire.answer();
+  assert.equal(answer.status, status, lines.join());
+  assert.equal(answer.headers["connection"], "close");
+  assert.deepEqual(parse(answer), { refused: status, request_id: answer.headers["x-request-id"] });
+  assert.equal((await wire.closed()).byteLength, 0);
 }
 
 for (const place of places) {
@@ -77,6 +102,22 @@ for (const place of places) {
       http2.close();
     });
 
+    test("no header line vanishes: a thousand are read, one more answers 431", async () => {
+      // Four more are its pseudo-headers.
+      const asked = (lines: number): OutgoingHttpHeaders => ({
+        ":path": "/name",
+        ...Object.fromEntries(Array.from({ length: lines - 4 }, (_, n) => [`a${n}`, ""])),
+      });
+      for (const [lines, expected] of [[1_000, 200], [1_001, 431], [2_500, 431]] as const) {
+        const http2 = session(app.port, { maxSendHeaderBlockLength: 1_000_000 });
+        // By then both sides know each other's settings.
+        assert.equal(await status(http2, { ":path": "/nothing" }), 404);
+        assert.equal(await status(http2, asked(lines)), expected);
+        assert.match((await app.access(({ status }) => status === expected)).requestId, /^made-/);
+        http2.close();
+      }
+    });
+
     test("odd pseudo-headers and a strange Expect are refused, and hurt nobody", async () => {
       const odd: OutgoingHttpHeaders[] = [
         { ":path": "/name", ":authority": "" },
@@ -99,7 +140,8 @@ for (const place of places) {
 
 for (const place of places) {
   describe(`HTTP/1 on ${place}`, async () => {
-    const app = await startApp(place);
+    // A body without an end in sight is given up after this.
+    const app = await startApp(place, { bounds: { discardTimeoutMs: 200 } });
     after(() => app.close());
 
     test("a reset behind a CONNECT hurts nobody", async () => {
@@ -126,6 +168,63 @@ for (const place of places) {
         assert.deepEqual([answer.status, answer.headers["connection"]], [expected, "close"]);
         assert.equal((await wire.closed()).byteLength, 0);
       }
+    });
+
+    test("no header line vanishes: a thousand are read, one more answers 431", async () => {
+      const seen = (lines: number) =>
+        ask(app.port, `GET /seen HTTP/1.1\r\nHost: a\r\n${"a:\r\n".repeat(lines - 2)}X-Twice: last\r\n\r\n`);
+      assert.equal(parse(await seen(1_000))["twice"], "last");
+      for (const lines of [1_001, 2_500, 4_000]) {
+        const answer = await seen(lines);
+        assert.equal(answer.status, 431);
+        assert.deepEqual(parse(answer), { refused: 431, request_id: answer.headers["x-request-id"] });
+      }
+    });
+
+    test("a transfer coding before chunked answers 501, and nothing of its body is taken for one", async () => {
+      for (
+        const codings of [
+          "gzip, chunked",
+          "GZIP,Chunked",
+          "deflate , chunked",
+          "identity, chunked",
+          "x, chunked",
+        ]
+      ) {
+        await refusedFor(app, { status: 501, lines: [`Transfer-Encoding: ${codings}`] });
+      }
+      await refusedFor(app, {
+        status: 501,
+        lines: ["Transfer-Encoding: gzip", "Transfer-Encoding: chunked"],
+      });
+    });
+
+    test("chunked that is not the last and only one answers 400, and so does any coding of HTTP/1.0", async () => {
+      for (
+        const codings of [
+          "chunked, gzip",
+          "gzip",
+          "identity",
+          "chunked, chunked",
+          "xchunked",
+          "chunked;q=1",
+          "",
+        ]
+      ) {
+        await refusedFor(app, { status: 400, lines: [`Transfer-Encoding: ${codings}`] });
+      }
+      await refusedFor(app, {
+        status: 400,
+        lines: ["Transfer-Encoding: chunked", "Transfer-Encoding: gzip"],
+      });
+      await refusedFor(app, { status: 400, lines: ["Transfer-Encoding: chunked"], version: "1.0" });
+    });
+
+    test("two lengths answer 400, be they alike", async () => {
+      for (const second of ["4", "5", "4, 4"]) {
+        await refusedFor(app, { status: 400, lines: ["Content-Length: 4", `Content-Length: ${second}`] });
+      }
+      await refusedFor(app, { status: 400, lines: ["Content-Length: 4, 4"] });
     });
 
     test("a client that pipelines too much is answered what it may, then closed", async () => {

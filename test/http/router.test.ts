@@ -15,6 +15,7 @@ function ask(method: string, path: string): Exchange {
     requestId: "id",
     clientAddress: "-",
     header: () => undefined,
+    headerLines: () => [],
     readBody: () => Promise.resolve({ kind: "incomplete" }),
     keyId: null,
     route: "-",

@@ -236,6 +236,13 @@ test("the same Idempotency-Key finds the same session, on every node, whatever b
   assert.equal(stripe.sessions.size, 1);
 });
 
+test("two Idempotency-Key headers are 400 invalid_json, and nothing is opened", async () => {
+  const before = await rows();
+  const answer = await checkout(server, { headers: { "Idempotency-Key": ["one", "two"] } });
+  assert.deepEqual([answer.status, answer.json.error], [400, "invalid_json"]);
+  assert.equal(await rows(), before);
+});
+
 test("without an Idempotency-Key every post opens a session of its own", async () => {
   await Promise.all([checkout(server), checkout(server)]);
   assert.equal(stripe.sessions.size, 2);

@@ -159,3 +159,20 @@ test("content is the form and its fields: spelling does not count, every field d
     "and content counts among posts without a key only",
   );
 });
+
+test("two Idempotency-Key headers are 400 invalid_json with a detail; nothing is stored, no key used up", async () => {
+  const [one, other] = [freshKey(), freshKey()];
+  await world.leavesNothing(async () => {
+    for (const body of [visitor(), {}]) {
+      const answer = await world.submit(form, {
+        key: key.text,
+        body,
+        headers: { "Idempotency-Key": [one, other] },
+      });
+      assert.equal(answer.status, 400);
+      assert.equal(answer.json.error, "invalid_json");
+      assert.equal(answer.json.detail, "Idempotency-Key was sent 2 times; one is needed");
+    }
+  });
+  assert.equal((await post(visitor(), one)).status, 202);
+});

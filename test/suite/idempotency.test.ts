@@ -202,3 +202,21 @@ test("a blank Idempotency-Key counts as absent", async () => {
   assert.equal((await world.event(first.json.event_id)).idempotency_key, null);
   assert.equal((await post(lead(), " ")).status, 202);
 });
+
+test("two Idempotency-Key headers are 400 invalid_json with a detail, be they alike; nothing is stored, no key used up", async () => {
+  const [one, other] = [freshKey(), freshKey()];
+  for (const keys of [[one, other], [one, one], ["", one]]) {
+    const headers = { "Idempotency-Key": keys };
+    await world.leavesNothing(async () => {
+      for (const body of [lead(), {}]) {
+        const answer = await world.intake({ key: key.text, body, headers });
+        assert.equal(answer.status, 400);
+        assert.equal(answer.json.error, "invalid_json");
+        assert.equal(answer.json.detail, "Idempotency-Key was sent 2 times; one is needed");
+      }
+    });
+  }
+  assert.equal((await post(lead(), one)).status, 202);
+  const wrong = await world.intake({ key: `${key.text}x`, headers: { "Idempotency-Key": [one, other] } });
+  assert.equal(wrong.status, 401);
+});

@@ -72,6 +72,17 @@ test("a key anywhere but in X-API-Key is 401", async () => {
   assert.equal(answer.status, 401);
 });
 
+test("two X-API-Key headers are 401, be they alike: neither is believed", async () => {
+  const [key, other] = [await world.issue(), await world.issue()];
+  for (const texts of [[key.text, other.text], [key.text, key.text], ["", key.text]]) {
+    await world.leavesNothing(async () => {
+      const answer = await world.intake({ body: lead(), headers: { "X-API-Key": texts } });
+      assert.equal(answer.status, 401);
+      assert.equal(answer.json.error, "unauthorized");
+    });
+  }
+});
+
 test("the header's name is X-API-Key in any case", async () => {
   const { text } = await world.issue();
   for (const name of ["x-api-key", "X-Api-Key", "X-API-KEY"]) {

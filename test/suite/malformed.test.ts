@@ -24,6 +24,21 @@ const requests: Readonly<Record<string, { readonly status: number; readonly byte
     status: 400,
     bytes: `POST /v1/intake HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n${rest}\r\n0\r\n\r\n`,
   },
+  "two lengths alike": {
+    status: 400,
+    bytes: `POST /v1/intake HTTP/1.1\r\nHost: h\r\nContent-Length: ${body.length}\r\n${rest}\r\n${body}`,
+  },
+  "two Hosts": { status: 400, bytes: `POST /v1/intake HTTP/1.1\r\nHost: h\r\nHost: h\r\n${rest}\r\n${body}` },
+  "gzip before chunked": {
+    status: 501,
+    bytes:
+      `POST /v1/intake HTTP/1.1\r\nHost: h\r\nX-API-Key: ${key.text}\r\nTransfer-Encoding: gzip, chunked\r\n\r\n` +
+      `${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`,
+  },
+  "too many header lines": {
+    status: 431,
+    bytes: `POST /v1/intake HTTP/1.1\r\nHost: h\r\n${"a:\r\n".repeat(2_001)}${rest}\r\n${body}`,
+  },
   "a Host with a space": {
     status: 400,
     bytes: `POST /v1/intake HTTP/1.1\r\nHost: a b\r\n${rest}\r\n${body}`,
@@ -42,6 +57,7 @@ for (const [what, { status, bytes }] of Object.entries(requests)) {
       const json = JSON.parse(answer.body);
       assert.deepEqual([json.request_id], answer.headers.get("x-request-id"));
       assert.equal(typeof json.error, "string");
+      assert.equal(typeof json.detail, status === 400 ? "string" : "undefined");
     });
     assert.equal((await world.send("/healthz")).status, 200);
   });

@@ -45,6 +45,7 @@ export const unreadNames: Readonly<Record<keyof typeof unreadErrors, string>> = 
   417: "ExpectationFailed",
   421: "WrongHost",
   431: "HeadersTooLarge",
+  501: "UnsupportedCoding",
   503: "Fault",
 };
 
