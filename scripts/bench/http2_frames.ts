@@ -6,13 +6,32 @@
 
 import { Buffer } from "node:buffer";
 
-const types = { headers: 1, rst_stream: 3, settings: 4, ping: 6, window_update: 8 } as const;
+const types = {
+  data: 0,
+  headers: 1,
+  priority: 2,
+  rst_stream: 3,
+  settings: 4,
+  ping: 6,
+  goaway: 7,
+  window_update: 8,
+  continuation: 9,
+} as const;
+
+/** What a frame is, in the words of RFC 9113 in small letters. */
+export type FrameType = keyof typeof types;
+
+/** The type of a frame by its number; `undefined` for any other. */
+export function typeOf(number: number): FrameType | undefined {
+  return (Object.keys(types) as FrameType[]).find((type) => types[type] === number);
+}
+
 const endStream = 0x1;
 const endHeaders = 0x4;
 
 /** One frame. */
 export function frame(
-  type: keyof typeof types,
+  type: FrameType,
   { flags = 0, stream = 0, payload = Buffer.alloc(0) }: {
     flags?: number;
     stream?: number;

@@ -10,29 +10,51 @@ import type { Socket } from "node:net";
 import { type Deadline, Deadlines, type Timed } from "./deadlines.ts";
 import type { Edge, Peer } from "./edge.ts";
 import type { NodeExchange } from "./node_exchange.ts";
+import { type Turn, Turns } from "./node_turns.ts";
 
 /** One connection: a socket that speaks HTTP/1.1, or an HTTP/2 session. */
 export class Connection implements Timed {
   deadline: Deadline | null = null;
   readonly peer: Peer;
   readonly transport: Socket | ServerHttp2Session;
-  /** Requests that are not over yet. */
+  /** Requests that are not over yet; one at a time on HTTP/1. */
   readonly exchanges = new Set<NodeExchange>();
-  /** The exchange that began last. */
-  latest: NodeExchange | null = null;
+  /** Of HTTP/1; the streams of an HTTP/2 session have no turns. */
+  readonly turns: Turns | null;
   /** The parser has given up on it: what still comes is thrown away. */
   hasFailed = false;
   /** Bytes read when it failed. */
   failedAtBytes = 0;
   isClosed = false;
-  /** It has been told that an answer is the last, or has more unanswered than it may: what follows is ignored. */
-  takesNoMore = false;
   /** No further request is wanted on it. */
   isClosing = false;
+  #takesNoMore = false;
 
   constructor(transport: Socket | ServerHttp2Session, peer: Peer) {
     this.transport = transport;
     this.peer = peer;
+    this.turns = "destroySoon" in transport ? new Turns(transport) : null;
+  }
+
+  /** The HTTP/1 request that is being answered. */
+  get open(): NodeExchange | null {
+    for (const exchange of this.exchanges) return exchange;
+    return null;
+  }
+
+  /** How many HTTP/1 requests wait for their turn. */
+  get waiting(): number {
+    return this.turns?.size ?? 0;
+  }
+
+  /** Whether a further HTTP/1 request would have to wait. */
+  get isBusy(): boolean {
+    return this.turns !== null && (this.exchanges.size > 0 || this.turns.size > 0);
+  }
+
+  /** Whether a request that is read now is thrown away. */
+  get ignores(): boolean {
+    return this.hasFailed || this.#takesNoMore;
   }
 
   /** Nothing that still comes on it is a request. */
@@ -42,23 +64,34 @@ export class Connection implements Timed {
     this.failedAtBytes = (this.transport as Socket).bytesRead;
   }
 
+  /** It is told that an answer is the last: what follows is ignored. */
+  takeNoMore(): void {
+    this.#takesNoMore = true;
+    this.turns?.clear();
+    // node:http would make and keep a request and a response for each: ten times what the parsing costs.
+    const { parser } = this.transport as { parser?: { onIncoming?: () => number } };
+    if (parser?.onIncoming) parser.onIncoming = () => 0;
+  }
+
   /**
-   * A client has pipelined more than may be unanswered: what it was let have is answered, then it is closed.
-   * Pausing the socket does not hold node:http back: each request that is read resumes it.
+   * A client sends more requests ahead than are kept: the one that is open is answered, and the others are for its next
+   * connection (RFC 9112, section 9.3.2).
    */
   overrun(): void {
-    this.takesNoMore = true;
+    this.takeNoMore();
+    this.turns?.pause();
     this.isClosing = true;
   }
 
   /** The client sends nothing more: an HTTP/1 request that is not whole never will be. */
   cut(): void {
-    if (this.latest !== null && !this.latest.isComplete) this.latest.destroy();
+    if (this.waiting > 0) this.turns?.fail(400);
+    else if (this.open !== null && !this.open.isComplete) this.open.destroy();
   }
 
   /** Whether it is an HTTP/2 session. */
   get isHttp2(): boolean {
-    return !("destroySoon" in this.transport);
+    return this.turns === null;
   }
 
   /** Closes it at once. */
@@ -156,9 +189,14 @@ export class Connections {
     const { connection } = exchange;
     if (connection.exchanges.size === 0) this.#unlist(connection);
     connection.exchanges.add(exchange);
-    connection.latest = exchange;
     this.#exchanges++;
     this.requests.add(exchange, exchange.startedMs);
+  }
+
+  /** A request of HTTP/1 was read while another is open. */
+  queued(connection: Connection, turn: Turn): void {
+    if (connection.waiting < this.edge.bounds.pipelinedMax) connection.turns?.add(turn);
+    else connection.overrun();
   }
 
   /** The connection is done with a request: its answer is out, or the client gone. */
@@ -166,12 +204,16 @@ export class Connections {
     const { connection } = exchange;
     this.stalls.remove(exchange);
     this.discards.remove(exchange);
-    if (connection.latest === exchange) connection.latest = null;
     connection.exchanges.delete(exchange);
     if (connection.exchanges.size > 0) return;
     if (connection.deadline !== null || connection.isClosed) return;
-    if (this.isDraining || connection.isClosing) this.#end(connection);
-    else this.#idle.add(connection, performance.now());
+    // In a turn of the loop of its own: many requests in one read hold nobody up.
+    if (connection.waiting > 0) setImmediate(() => connection.turns?.next());
+    else if (this.isDraining || connection.isClosing) this.#end(connection);
+    else {
+      this.#idle.add(connection, performance.now());
+      connection.turns?.next();
+    }
   }
 
   /** The handler is done with a request too. */
@@ -192,7 +234,7 @@ export class Connections {
     this.isDraining = true;
     for (const connection of this.#all.values()) {
       // An HTTP/2 session takes no further stream and closes after its last one.
-      if (connection.exchanges.size === 0) this.#end(connection);
+      if (connection.exchanges.size + connection.waiting === 0) this.#end(connection);
       else if (connection.isHttp2) connection.end();
     }
     const cut = setTimeout(() => this.#cut(), graceMs);
@@ -223,6 +265,7 @@ export class Connections {
 
   #closed(connection: Connection): void {
     connection.isClosed = true;
+    connection.turns?.clear();
     this.#unlist(connection);
     this.#all.delete(connection.transport);
     // Node closes the responses first; Deno says nothing of those that wait behind another one.

@@ -55,6 +55,7 @@ export class NodeExchange extends EdgeExchange implements Timed {
   #isTooLarge = false;
   #isSent = false;
   #isClosed = false;
+  #isCut = false;
   #isDiscarding = false;
   #isLogged = false;
   #status = 0;
@@ -156,6 +157,7 @@ export class NodeExchange extends EdgeExchange implements Timed {
 
   /** Closes the HTTP/1 connection, or the HTTP/2 stream. */
   destroy(): void {
+    this.#isCut = true;
     if (this.#http2 === null) this.connection.destroy();
     else this.#http2.close(this.#isDiscarding ? noError : cancel);
   }
@@ -167,7 +169,8 @@ export class NodeExchange extends EdgeExchange implements Timed {
     this.#connections.ended(this);
     this.#body?.cut();
     this.#source?.cancel();
-    if (this.#isSent) this.#finish(!this.#response.writableFinished);
+    // Deno says of an answer that it is finished when it is written, not when it has gone.
+    if (this.#isSent) this.#finish(this.#isCut || !this.#response.writableFinished);
   }
 
   #write(reply: Reply): void {
@@ -178,7 +181,7 @@ export class NodeExchange extends EdgeExchange implements Timed {
     const { headers, length } = headersOf(reply, { isHead, requestId: this.requestIdHeader });
     if (this.#http2 === null && this.#mustClose(isUnread)) {
       headers.push("Connection", "close");
-      this.connection.takesNoMore = true;
+      this.connection.takeNoMore();
     }
     // Node writes the headers in the encoding of the text behind them. Theirs is Latin-1, which also is the
     // fastest for a text of ASCII alone; any other text goes as bytes.
@@ -204,9 +207,9 @@ export class NodeExchange extends EdgeExchange implements Timed {
 
   #mustClose(isUnread: boolean): boolean {
     if (this.isRefused) return true;
-    // Only the last of several: Node closes behind the first that says so, and the others would be lost.
+    // Those that wait for their turn are still answered.
     const isEnding = this.#connections.isDraining || this.connection.isClosing;
-    if (isEnding && this.connection.latest === this) return true;
+    if (isEnding && this.connection.waiting === 0) return true;
     if (!isUnread) return false;
     return this.awaitsContinue || this.#isTooLarge ||
       !((this.#body?.announcedBytes ?? 0) <= keptDiscardBytesMax);

@@ -22,22 +22,26 @@ export function clientError(connections: Connections, error: NodeJS.ErrnoExcepti
     socket.destroy();
     return;
   }
+  // The time is ours, not the client's.
+  if (status === 408 && connection.turns?.isPaused) return;
   if (connection.hasFailed) {
     const discarded = socket.bytesRead - connection.failedAtBytes;
     if (discarded > connections.edge.bounds.discardBytesMax) socket.destroy();
     return;
   }
   connection.fail();
-  const { latest } = connection;
-  if (latest === null) {
+  const { open } = connection;
+  if (connection.waiting > 0) {
+    connection.turns?.fail(status);
+  } else if (open === null) {
     if (status === 408 && socket.bytesRead === 0) socket.destroy();
     else refuseSocket(connections, connection, status);
   } else if (error.code === "HPE_INVALID_EOF_STATE") {
     // The client went away in the middle of a body.
-    latest.destroy();
-  } else if (!latest.isComplete) {
+    open.destroy();
+  } else if (!open.isComplete) {
     // Its own body is what is malformed.
-    latest.send(connections.edge.refuse(status, latest.requestId));
+    open.send(connections.edge.refuse(status, open.requestId));
   }
 }
 
@@ -54,7 +58,7 @@ export function connectRequested(connections: Connections, socket: Socket): void
   connection.fail();
   // What follows is thrown away; without a reader the end of the connection would not be seen either.
   socket.resume();
-  if (connection.latest === null) refuseSocket(connections, connection, 400);
+  if (connection.open === null) refuseSocket(connections, connection, 400);
 }
 
 /** Answers 503 to a request for which no exchange could be made. Throws when that cannot be written either. */

@@ -69,8 +69,13 @@ export interface Bounds {
   /** Header lines of a request: each look-up of a header reads them all. */
   readonly headerLinesMax: number;
   readonly connectionsMax: number;
-  /** Requests at once on one connection; HTTP/1 that pipelines more is answered that many, then closed. */
+  /** Requests at once on an HTTP/2 connection. */
   readonly streamsMax: number;
+  /**
+   * HTTP/1 requests that are kept behind the one that is being answered. A client that sends more ahead is answered
+   * that one, and closed.
+   */
+  readonly pipelinedMax: number;
   /** How often renewed certificate files are looked for. */
   readonly certificatePollMs: number;
 }
@@ -91,6 +96,8 @@ export const defaultBounds: Bounds = {
   headerLinesMax: 1_000,
   connectionsMax: 10_000,
   streamsMax: 100,
+  // Who sends requests ahead sends a few. node:http takes 3 KB for each.
+  pipelinedMax: 8,
   certificatePollMs: 5_000,
 };
 

@@ -170,6 +170,8 @@ function attach(server: Server | Http2SecureServer, connections: Connections): v
 interface Beginning {
   readonly awaitsContinue?: boolean;
   readonly refusal?: RefusalStatus;
+  /** The requests before it are answered. */
+  readonly isItsTurn?: boolean;
 }
 
 /** Starts on a request. Never throws: what goes wrong is reported and answered 503, or cut. */
@@ -200,10 +202,19 @@ function make(
   const { request, response, how } = options;
   const transport = "stream" in request ? request.stream.session : request.socket;
   const connection = transport === undefined ? undefined : connections.find(transport);
-  if (connection === undefined || connection.hasFailed || connection.takesNoMore) return;
-  if (!connection.isHttp2 && connection.exchanges.size >= connections.edge.bounds.streamsMax) {
-    connection.overrun();
-    return;
+  if (connection === undefined) return;
+  if (how.isItsTurn !== true) {
+    if (connection.ignores) return;
+    if (connection.isBusy) {
+      connections.queued(connection, {
+        request: request as IncomingMessage,
+        begin: (refusal = how.refusal) => {
+          const refused = refusal === undefined ? {} : { refusal };
+          begin(connections, request, response, { ...how, ...refused, isItsTurn: true });
+        },
+      });
+      return;
+    }
   }
   const exchange = new NodeExchange(connections, { connection, request, response });
   connections.began(exchange);

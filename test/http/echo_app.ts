@@ -34,6 +34,9 @@ export type AppEvent =
   | { readonly event: "certificate"; readonly certificate: CertificateEvent["kind"] }
   | { readonly event: "began" | "cancelled" | "closing" };
 
+/** As long as the published documents are, and one for all who ask. */
+const document = new Uint8Array(40_000).fill(120);
+
 /** Starts it on a free port of 127.0.0.1. */
 export function startEcho(settings: Settings, report: (event: AppEvent) => void): Promise<Listener> {
   const { folder } = settings;
@@ -118,6 +121,7 @@ function routes(settings: Settings, report: (event: AppEvent) => void): Router {
       throw new Error("thrown by the handler");
     })
     .get("/bad-header", () => json(200, {}, { "X-Bad": "a\r\nb" }))
+    .get("/document", () => ({ status: 200, headers: {}, body: document }))
     .get("/latin1", () => text(200, "\u00e9", { "X-Name": "\u00e9" }))
     .get("/empty", () => ({ status: 204, headers: {}, body: null }))
     .get("/never", (exchange) => {

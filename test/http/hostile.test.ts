@@ -227,19 +227,6 @@ for (const place of places) {
       await refusedFor(app, { status: 400, lines: ["Content-Length: 4, 4"] });
     });
 
-    test("a client that pipelines too much is answered what it may, then closed", async () => {
-      const small = await startApp(place, { bounds: { streamsMax: 3 } });
-      const wire = await Wire.open(small.port);
-      wire.send(get("/name").repeat(50));
-      for (const last of [undefined, undefined, "close"]) {
-        const answer = await wire.answer();
-        assert.equal(answer.status, 200);
-        assert.equal(answer.headers["connection"] === "close" ? "close" : undefined, last);
-      }
-      assert.equal((await wire.closed()).byteLength, 0);
-      await small.close();
-    });
-
     test("a client that shuts down its side behind a whole request is answered", async () => {
       const wire = await Wire.open(app.port);
       wire.send(get("/held"));

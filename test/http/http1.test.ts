@@ -258,9 +258,7 @@ for (const place of places) {
       wire.send(get("/never", "X-Request-Id: gone"), get("/seen", "X-Request-Id: second"));
       await hasty.next((event): event is typeof event => event.event === "began");
       wire.socket.resetAndDestroy();
-      for (const id of ["gone", "second"]) {
-        assert.equal((await hasty.access(({ requestId }) => requestId === id)).aborted, true);
-      }
+      assert.equal((await hasty.access()).requestId, "gone");
       // The handler that hangs is reported all the same.
       await hasty.next((event): event is typeof event => event.event === "fault");
       await hasty.close(4_000);

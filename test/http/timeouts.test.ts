@@ -141,7 +141,7 @@ for (const place of places) {
 
     test("an HTTP/1 client that takes nothing of its answers loses the connection", async () => {
       const hasty = await startApp(place, {
-        bounds: { ...bounds, requestTimeoutMs: 200, idleTimeoutMs: 5_000, streamsMax: 10_000 },
+        bounds: { ...bounds, requestTimeoutMs: 200, idleTimeoutMs: 5_000, pipelinedMax: 100 },
       });
       const wire = await Wire.open(hasty.port);
       wire.socket.pause();
