@@ -135,6 +135,19 @@ test("one beat that is lost with its connection closes nothing", async () => {
   assert.deepEqual(changes, [true]);
 });
 
+test("one beat that is answered after more than a second closes nothing", async () => {
+  proxy.watched = /\bbeat\(/;
+  const { heartbeat, changes } = await beating(proxy.databaseUrl(own.url));
+  const before = await beats();
+  const halted = await proxy.faultOnce({ place: "after_commit", how: "halt" });
+  const moment = performance.now() + 1_100;
+  await until(() => performance.now() >= moment, { what: "the moment" });
+  halted.release();
+  await until(async () => await beats() >= before + 3, { what: "the heart beats on" });
+  await heartbeat.close();
+  assert.deepEqual(changes, [true]);
+});
+
 test("beats that get no answer close, unless commits are confirmed meanwhile", async () => {
   const { heartbeat, changes } = await beating();
   const holder = await sql.reserve();
