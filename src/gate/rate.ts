@@ -5,9 +5,11 @@
  * @module
  */
 
+import { getRandomValues } from "node:crypto";
 import type { Rate } from "../contract/limits.ts";
 import { limiterKey, type Networks, parseNetworks } from "../http/client.ts";
 import type { Exchange, Reply } from "../http/exchange.ts";
+import type { Seed } from "../limiter/keyed_hash.ts";
 import { TokenBucketLimiter } from "../limiter/token_bucket.ts";
 import type { IpLimit } from "../store/reference.ts";
 
@@ -17,12 +19,15 @@ export interface Verdict {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-// Bounds the memory: about 20 MiB when every bucket is in use.
-const bucketsMax = 100_000;
+/** A limiter of 4 MiB; a surface has two. */
+function newLimiter(): TokenBucketLimiter {
+  const [low, high] = getRandomValues(new Uint32Array(2)) as unknown as Seed;
+  return new TokenBucketLimiter({ keysMax: 100_000, seed: [low, high] });
+}
 
 /** Counts by client address, before authentication. IPv6 clients are counted by their /64. */
 export class IpBudget {
-  readonly #limiter = new TokenBucketLimiter({ keysMax: bucketsMax });
+  readonly #limiter = newLimiter();
   readonly #rate: Rate;
   #raised: readonly { networks: Networks; rate: Rate }[] = [];
   #raisedFrom: readonly IpLimit[] = [];
@@ -53,7 +58,7 @@ export class IpBudget {
  * its answer may be kept by a cache and given to others.
  */
 export class ReadBudget {
-  readonly #limiter = new TokenBucketLimiter({ keysMax: bucketsMax });
+  readonly #limiter = newLimiter();
   readonly #rate: Rate;
   readonly #nowMs: () => number;
 
@@ -85,7 +90,7 @@ export interface Holder {
 
 /** Counts by who holds the key, after authentication. */
 export class HolderBudget {
-  readonly #limiter = new TokenBucketLimiter({ keysMax: bucketsMax });
+  readonly #limiter = newLimiter();
   readonly #name: "key" | "tenant";
   readonly #rate: Rate;
 

@@ -3,11 +3,13 @@ import test from "node:test";
 import process from "node:process";
 import fc from "fast-check";
 import { limits, type Rate } from "../../src/contract/limits.ts";
+import { KeyedHash, type Seed } from "../../src/limiter/keyed_hash.ts";
 import { TokenBucketLimiter } from "../../src/limiter/token_bucket.ts";
 
 const runs = { numRuns: Number(process.env.FC_RUNS ?? 300) };
 const { keyRate, ipRate } = limits;
 const startMs = 1_790_000_000_000;
+const seed: Seed = [0x0123_4567, 0x89ab_cdef];
 
 /** How many of `count` requests at once are allowed. */
 function allowedOf(
@@ -22,9 +24,21 @@ function allowedOf(
   return allowed;
 }
 
+/** Keys that have the same eight slots as `key`. */
+function keysThatMeet(key: string, under: Seed, options: { slots: number; count: number }): string[] {
+  const hash = new KeyedHash(under);
+  const place = (text: string) => {
+    hash.update(text);
+    return hash.low % (options.slots / 8);
+  };
+  const found: string[] = [];
+  for (let n = 0; found.length < options.count; n++) if (place(`${n}`) === place(key)) found.push(`${n}`);
+  return found;
+}
+
 test("a new key may send its burst at once and not one more", () => {
   for (const rate of [keyRate, ipRate]) {
-    const limiter = new TokenBucketLimiter({ keysMax: 10 });
+    const limiter = new TokenBucketLimiter({ keysMax: 10, seed });
     for (let left = rate.burst - 1; left >= 0; left--) {
       const { allowed, remaining } = limiter.allow("a", rate, startMs);
       assert.deepEqual({ allowed, remaining }, { allowed: true, remaining: left });
@@ -40,7 +54,7 @@ test("a new key may send its burst at once and not one more", () => {
 
 test("a token comes back every 60 / perMinute seconds, to the millisecond", () => {
   for (const rate of [keyRate, ipRate, { perMinute: 7, burst: 3 }]) {
-    const limiter = new TokenBucketLimiter({ keysMax: 10 });
+    const limiter = new TokenBucketLimiter({ keysMax: 10, seed });
     allowedOf(limiter, "a", rate, startMs, rate.burst);
     for (let token = 1; token <= 1000; token++) {
       const earnedMs = startMs + Math.ceil(token * 60_000 / rate.perMinute);
@@ -51,7 +65,7 @@ test("a token comes back every 60 / perMinute seconds, to the millisecond", () =
 });
 
 test("asking every millisecond loses nothing to rounding", () => {
-  const limiter = new TokenBucketLimiter({ keysMax: 10 });
+  const limiter = new TokenBucketLimiter({ keysMax: 10, seed });
   allowedOf(limiter, "a", ipRate, startMs, ipRate.burst);
   let allowed = 0;
   for (let ms = 1; ms <= 60_000; ms++) if (limiter.allow("a", ipRate, startMs + ms).allowed) allowed++;
@@ -59,7 +73,7 @@ test("asking every millisecond loses nothing to rounding", () => {
 });
 
 test("a bucket never holds more than its burst", () => {
-  const limiter = new TokenBucketLimiter({ keysMax: 10 });
+  const limiter = new TokenBucketLimiter({ keysMax: 10, seed });
   allowedOf(limiter, "a", ipRate, startMs, 5);
   assert.equal(allowedOf(limiter, "a", ipRate, startMs + 86_400_000, 100), ipRate.burst);
 });
@@ -72,7 +86,7 @@ test("in any span no more than burst and rate together are allowed, and what the
   });
   fc.assert(
     fc.property(gaps, rates, (gapsMs, rate) => {
-      const limiter = new TokenBucketLimiter({ keysMax: 10 });
+      const limiter = new TokenBucketLimiter({ keysMax: 10, seed });
       // The definition, in exact fractions of a token: tokens × 60,000.
       let tokens = rate.burst * 60_000;
       let nowMs = startMs;
@@ -95,7 +109,7 @@ test("in any span no more than burst and rate together are allowed, and what the
 
 test("whoever waits as told is allowed, and a second less is refused", () => {
   const rate = { perMinute: 6, burst: 2 };
-  const limiter = new TokenBucketLimiter({ keysMax: 10 });
+  const limiter = new TokenBucketLimiter({ keysMax: 10, seed });
   allowedOf(limiter, "a", rate, startMs, 2);
   const { allowed, retryAfterSeconds } = limiter.allow("a", rate, startMs + 100);
   assert.deepEqual({ allowed, retryAfterSeconds }, { allowed: false, retryAfterSeconds: 10 });
@@ -104,21 +118,20 @@ test("whoever waits as told is allowed, and a second less is refused", () => {
 });
 
 test("a refused request takes no token", () => {
-  const limiter = new TokenBucketLimiter({ keysMax: 10 });
+  const limiter = new TokenBucketLimiter({ keysMax: 10, seed });
   allowedOf(limiter, "a", ipRate, startMs, ipRate.burst + 1000);
   assert.equal(limiter.allow("a", ipRate, startMs + 500).allowed, true);
 });
 
 test("keys do not share tokens", () => {
-  const limiter = new TokenBucketLimiter({ keysMax: 10 });
+  const limiter = new TokenBucketLimiter({ keysMax: 10, seed });
   assert.equal(allowedOf(limiter, "a", ipRate, startMs, 100), ipRate.burst);
   assert.equal(allowedOf(limiter, "b", ipRate, startMs, 100), ipRate.burst);
   assert.equal(allowedOf(limiter, "__proto__", ipRate, startMs, 100), ipRate.burst);
-  assert.equal(limiter.size, 3);
 });
 
 test("when the clock steps back nothing is earned and time runs on from there", () => {
-  const limiter = new TokenBucketLimiter({ keysMax: 10 });
+  const limiter = new TokenBucketLimiter({ keysMax: 10, seed });
   allowedOf(limiter, "a", ipRate, startMs, ipRate.burst);
   const steppedMs = startMs - 3_600_000;
   assert.equal(limiter.allow("a", ipRate, steppedMs).allowed, false);
@@ -127,13 +140,13 @@ test("when the clock steps back nothing is earned and time runs on from there", 
 });
 
 test("when the clock steps back nothing is lost either", () => {
-  const limiter = new TokenBucketLimiter({ keysMax: 10 });
+  const limiter = new TokenBucketLimiter({ keysMax: 10, seed });
   allowedOf(limiter, "a", ipRate, startMs, 5);
   assert.equal(limiter.allow("a", ipRate, startMs - 3_600_000).remaining, 25);
 });
 
 test("when the clock leaps ahead and back again one full bucket is gained at most", () => {
-  const limiter = new TokenBucketLimiter({ keysMax: 10 });
+  const limiter = new TokenBucketLimiter({ keysMax: 10, seed });
   allowedOf(limiter, "a", ipRate, startMs, ipRate.burst);
   assert.equal(allowedOf(limiter, "a", ipRate, startMs + 1e12, 100), ipRate.burst);
   assert.equal(allowedOf(limiter, "a", ipRate, startMs, 100), 0);
@@ -141,7 +154,7 @@ test("when the clock leaps ahead and back again one full bucket is gained at mos
 
 test("a raised limit works at once, and no punishment is left when it ends", () => {
   const raised = { perMinute: 6000, burst: 1000 };
-  const limiter = new TokenBucketLimiter({ keysMax: 10 });
+  const limiter = new TokenBucketLimiter({ keysMax: 10, seed });
   assert.equal(allowedOf(limiter, "a", keyRate, startMs, 200), 101);
   assert.equal(allowedOf(limiter, "a", raised, startMs, 2000), 899);
   assert.equal(allowedOf(limiter, "a", raised, startMs + 1000, 2000), 100);
@@ -151,7 +164,7 @@ test("a raised limit works at once, and no punishment is left when it ends", () 
 });
 
 test("a rate of zero refuses once the burst is gone and names a wait that is a number", () => {
-  const limiter = new TokenBucketLimiter({ keysMax: 10 });
+  const limiter = new TokenBucketLimiter({ keysMax: 10, seed });
   assert.deepEqual(limiter.allow("a", { perMinute: 0, burst: 1 }, startMs), {
     allowed: true,
     remaining: 0,
@@ -167,61 +180,69 @@ test("a rate of zero refuses once the burst is gone and names a wait that is a n
   });
 });
 
-test("no more keys are remembered than there is room for", () => {
-  const limiter = new TokenBucketLimiter({ keysMax: 100 });
-  for (let key = 0; key < 10_000; key++) {
-    limiter.allow(`key ${key}`, ipRate, startMs + key);
-    assert.ok(limiter.size <= 100);
-  }
-  assert.equal(limiter.size, 100);
-  for (const keysMax of [0, -1, NaN]) {
-    assert.throws(() => new TokenBucketLimiter({ keysMax }), RangeError);
-  }
-});
-
-test("the key used longest ago is forgotten first and starts full again", () => {
-  const limiter = new TokenBucketLimiter({ keysMax: 3 });
-  for (const key of ["a", "b", "c"]) allowedOf(limiter, key, ipRate, startMs, 31);
-  // Used again, though refused, so b is now the one used longest ago.
-  assert.equal(limiter.allow("a", ipRate, startMs).allowed, false);
-  limiter.allow("d", ipRate, startMs);
-  assert.equal(limiter.allow("a", ipRate, startMs).allowed, false);
-  assert.equal(limiter.allow("c", ipRate, startMs).allowed, false);
-  assert.equal(limiter.allow("b", ipRate, startMs).allowed, true);
-  assert.equal(limiter.size, 3);
-});
-
-test("of the keys used longest ago the one nearest to full is forgotten", () => {
-  const limiter = new TokenBucketLimiter({ keysMax: 4 });
-  allowedOf(limiter, "drained", ipRate, startMs, 31);
-  allowedOf(limiter, "half", ipRate, startMs, 15);
-  allowedOf(limiter, "full", ipRate, startMs, 1);
-  allowedOf(limiter, "busy", ipRate, startMs + 500, 31);
-  limiter.allow("new", ipRate, startMs + 500);
-  assert.equal(limiter.allow("drained", ipRate, startMs + 500).remaining, 0, "remembered");
-  assert.equal(limiter.allow("half", ipRate, startMs + 500).remaining, 16, "remembered");
-  assert.equal(limiter.allow("busy", ipRate, startMs + 500).allowed, false, "remembered");
-});
-
-test("an eviction looks at eight keys, however many there are", () => {
-  const limiter = new TokenBucketLimiter({ keysMax: 10 });
-  for (let key = 0; key < 8; key++) allowedOf(limiter, `drained ${key}`, ipRate, startMs, 31);
-  limiter.allow("ninth", ipRate, startMs - 1e9);
-  limiter.allow("tenth", ipRate, startMs);
-  limiter.allow("new", ipRate, startMs);
-  // The ninth is nearer to full but was not looked at; of eight equals the oldest goes.
-  assert.equal(limiter.allow("ninth", ipRate, startMs).remaining, 30);
-  assert.equal(limiter.allow("drained 1", ipRate, startMs).allowed, false);
-  assert.equal(limiter.allow("drained 0", ipRate, startMs).allowed, true);
-});
-
-test("a flood of new keys costs the same however many are remembered", () => {
-  const limiter = new TokenBucketLimiter({ keysMax: 50_000 });
-  const startedMs = performance.now();
+test("the memory is taken once, 32 bytes a slot, however many keys come", () => {
+  const limiter = new TokenBucketLimiter({ keysMax: 100_000, seed });
+  assert.equal(limiter.bytes, 4 * 1024 * 1024);
   for (let key = 0; key < 200_000; key++) limiter.allow(`key ${key}`, ipRate, startMs);
-  // Walking over forgotten keys at every eviction took 20 µs each, 3 s here.
-  assert.ok(performance.now() - startedMs < 1500);
-  assert.equal(limiter.size, 50_000);
+  assert.equal(limiter.bytes, 4 * 1024 * 1024);
+  for (const [keysMax, slots] of [[1, 8], [8, 8], [9, 16], [1_000_000, 2 ** 20]] as const) {
+    assert.equal(new TokenBucketLimiter({ keysMax, seed }).bytes, slots * 32);
+  }
+  for (const keysMax of [0, -1, NaN]) {
+    assert.throws(() => new TokenBucketLimiter({ keysMax, seed }), RangeError);
+  }
+});
+
+test("when all slots of a key are taken, the one that is full again first is forgotten and starts full", () => {
+  // Eight slots: every key may be in each of them.
+  const limiter = new TokenBucketLimiter({ keysMax: 8, seed });
+  for (let key = 0; key < 8; key++) allowedOf(limiter, `key ${key}`, ipRate, startMs, 31 - key);
+  // Used again, though refused, which changes nothing.
+  assert.equal(limiter.allow("key 0", ipRate, startMs).allowed, false);
+  allowedOf(limiter, "new", ipRate, startMs, 31);
+  for (let key = 0; key < 7; key++) {
+    assert.equal(allowedOf(limiter, `key ${key}`, ipRate, startMs, 31), key, "remembered");
+  }
+  assert.equal(allowedOf(limiter, "key 7", ipRate, startMs, 99), 31, "forgotten");
+});
+
+test("the rate tells who is full again first, not what was taken", () => {
+  const limiter = new TokenBucketLimiter({ keysMax: 8, seed });
+  for (let key = 0; key < 7; key++) allowedOf(limiter, `key ${key}`, ipRate, startMs, 20);
+  // It owes the most and earns it back within a second.
+  const raised = { perMinute: 6000, burst: 100 };
+  allowedOf(limiter, "raised", raised, startMs, 100);
+  limiter.allow("new", ipRate, startMs);
+  for (let key = 0; key < 7; key++) assert.equal(allowedOf(limiter, `key ${key}`, ipRate, startMs, 31), 11);
+  assert.equal(allowedOf(limiter, "raised", raised, startMs, 200), 100);
+});
+
+test("a flood of a million addresses resets no drained bucket and has no newcomer refused", () => {
+  const limiter = new TokenBucketLimiter({ keysMax: 100_000, seed });
+  const drained = Array.from({ length: 100 }, (_, key) => `drained ${key}`);
+  for (const key of drained) allowedOf(limiter, key, ipRate, startMs, 31);
+  let refused = 0;
+  for (let key = 0; key < 1_000_000; key++) {
+    // A million a second.
+    if (!limiter.allow(`stranger ${key}`, ipRate, startMs + Math.floor(key / 1_000)).allowed) refused++;
+  }
+  assert.equal(refused, 0);
+  // Two tokens were earned in that second.
+  for (const key of drained) assert.equal(allowedOf(limiter, key, ipRate, startMs + 1_000, 31), 2, key);
+  assert.equal(allowedOf(limiter, "newcomer", ipRate, startMs + 1_000, 99), 31);
+});
+
+test("which keys meet depends on the seed", () => {
+  const chosen = keysThatMeet("victim", seed, { slots: 1024, count: 8 });
+  const isForgotten = (under: Seed) => {
+    const limiter = new TokenBucketLimiter({ keysMax: 1024, seed: under });
+    allowedOf(limiter, "victim", ipRate, startMs, 10);
+    for (const key of chosen) allowedOf(limiter, key, ipRate, startMs, 31);
+    return limiter.allow("victim", ipRate, startMs).remaining === 30;
+  };
+  assert.equal(isForgotten(seed), true);
+  assert.equal(isForgotten([seed[0] + 1, seed[1]]), false);
+  assert.equal(isForgotten([seed[0], seed[1] + 1]), false);
 });
 
 test("a limiter with room for all keys equals one limiter for each key", () => {
@@ -231,8 +252,8 @@ test("a limiter with room for all keys equals one limiter for each key", () => {
   const rate = { perMinute: 60, burst: 3 };
   fc.assert(
     fc.property(asks, (asked) => {
-      const shared = new TokenBucketLimiter({ keysMax: 3 });
-      const own = new Map(["a", "b", "c"].map((key) => [key, new TokenBucketLimiter({ keysMax: 1 })]));
+      const shared = new TokenBucketLimiter({ keysMax: 3, seed });
+      const own = new Map(["a", "b", "c"].map((key) => [key, new TokenBucketLimiter({ keysMax: 1, seed })]));
       let nowMs = startMs;
       for (const [key, gapMs] of asked) {
         nowMs += gapMs;
