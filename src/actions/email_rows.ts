@@ -50,6 +50,7 @@ export function inline(text: string): string {
 
 /** Text without what cannot be seen or turns text around; line breaks stay. */
 export function visible(text: string): string {
+  if (/^[\x20-\x7e\n]*$/.test(text)) return text;
   return text.toWellFormed().replace(/\r\n?|[\u2028\u2029\u0085]/g, "\n").replaceAll("\t", " ")
     .replace(/(?!\n)\p{Cc}|[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]/gu, "");
 }

@@ -16,19 +16,20 @@ export class Markup {
 /** What a template takes. Lists are joined, `null` and `false` are nothing. */
 export type Value = string | number | Markup | readonly Value[] | null | false;
 
-const escapes: Readonly<Record<string, string>> = {
-  "&": "&amp;",
-  "<": "&lt;",
-  ">": "&gt;",
-  '"': "&quot;",
-  "'": "&#39;",
-};
+/** Text as the content of an element or of a quoted attribute. One character after the other: a function called for each took three times as long. */
+export function escaped(text: string): string {
+  return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll(
+    '"',
+    "&quot;",
+  )
+    .replaceAll("'", "&#39;");
+}
 
 function render(value: Value): string {
   if (value === null || value === false) return "";
   if (value instanceof Markup) return value.text;
   if (typeof value === "object") return value.map(render).join("");
-  return String(value).replace(/[&<>"']/g, (character) => escapes[character] as string);
+  return escaped(String(value));
 }
 
 /** The tag of templates that are markup. */

@@ -240,3 +240,17 @@ test("lone surrogates and names of nothing but controls do no harm", () => {
   assert.match(text, /First name: \ufffdx\n: y\n/);
   assert.ok(html.isWellFormed());
 });
+
+test("a mail has room for five hundred fields, the known ones first, and says how many are left", () => {
+  const extra = JSON.stringify(Object.fromEntries(Array.from({ length: 1_000 }, (_, at) => [`f${at}`, at])));
+  const { text, html } = composeEmail(event({ content: wholeLead, extra }));
+  for (const part of [text, seen(html)]) {
+    assert.match(part, /External id:?\s+X-1/);
+    // Fifteen fields of the envelope.
+    assert.match(part, /\bf484:?\s+484\b/);
+    assert.doesNotMatch(part, /\bf485\b/);
+    assert.match(part, /515 more fields were sent than a mail has room for\./);
+  }
+  const whole = composeEmail(event({ content: wholeLead, extra: '{"f485":1}' }));
+  assert.doesNotMatch(whole.text + whole.html, /more fields/);
+});
