@@ -79,9 +79,14 @@ export class Parameters {
   }
 }
 
-/** The pairs of a query; a plus sign is a space. What is no UTF-8 becomes U+FFFD, and matches nothing. */
-function pairs(query: string): Iterable<[string, string]> {
-  return new URLSearchParams(query);
+/**
+ * The pairs of a query; a plus sign is a space. What is no UTF-8 becomes U+FFFD, and matches nothing.
+ *
+ * One after the other, because the first that is wrong ends it, and the platform's parser searches all that is left of a
+ * query for the equals sign of each.
+ */
+function* pairs(query: string): Generator<[string, string]> {
+  for (const part of query.split("&")) yield* new URLSearchParams(part);
 }
 
 const timeShape = /^(\d{4}-\d{2}-\d{2})(?:T(\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?)(Z|[+ -]\d{2}:?\d{2})?)?$/i;

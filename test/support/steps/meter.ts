@@ -2,8 +2,9 @@
  * Work counted in steps, the same on every machine and at every load: what the source executes, by V8's own count of
  * calls and blocks, and what the engine's built-in functions do for it, by the length of what they read and write.
  *
- * Chosen: one block, one character read or written, and one try of a regular expression are a step each. They differ by
- * a factor of ten in time, but nothing that grows faster than its input stays small in steps.
+ * Chosen: a step is a block of the source or a try of a regular expression, some nanoseconds; what a character read or
+ * written by a built-in function, and what a call back from one costs besides, was measured against that. It is right
+ * within a factor of three, and nothing that grows faster than its input stays small in steps.
  *
  * Rejected: the processor's time, which differs by a factor of ten within an hour on a shared machine; a counter in the
  * source, which would count only where somebody thought of it.
@@ -17,6 +18,11 @@ import { Backtracking } from "./backtracking.ts";
 
 /** What the source may have executed: itself, and the package that reads phone numbers' countries. */
 const counted = /\/(src|node_modules\/libphonenumber-js)\//;
+
+/** Of a built-in function that reads or writes it. */
+const characterSteps = 1 / 8;
+/** A match, and a call back to the source. */
+const callSteps = 20;
 
 let session: Session | null = null;
 let nativeSteps = 0;
@@ -34,7 +40,7 @@ export function countSteps(run: () => unknown): number {
     for (const undo of restore) undo();
     isCounting = false;
   }
-  return nativeSteps + takeBlocks();
+  return Math.round(nativeSteps) + takeBlocks();
 }
 
 /** The calls and blocks since the last time. */
@@ -85,7 +91,7 @@ function native(
     make: (original) =>
       function (...args) {
         const result = original.apply(this, args);
-        nativeSteps += 1 + cost(this, result, args);
+        nativeSteps += 1 + characterSteps * cost(this, result, args);
         return result;
       },
   }));
@@ -102,7 +108,7 @@ const searched = (
 
 /** Marks are put into order by exchanging neighbours, so a run of them costs the square of its length. */
 function normalizing(self: { readonly length: number }, result: unknown): number {
-  let steps = self.length + lengthOf(result);
+  let steps = 16 * (self.length + lengthOf(result));
   let marks = 0;
   for (const character of String(result)) {
     marks = isMark(character) ? marks + 1 : 0;
@@ -142,7 +148,7 @@ function countingExec(pattern: RegExp, text: unknown): RegExpExecArray | null {
       let counting = patterns.get(key);
       if (counting === undefined) patterns.set(key, counting = new Backtracking(pattern));
       const { match, steps } = counting.search(String(text), from);
-      nativeSteps += steps;
+      nativeSteps += steps + callSteps;
       if ((match?.[0] ?? -1) !== (result?.index ?? -1)) throw new Error(`${key} matches elsewhere`);
     }
     return result;
@@ -191,13 +197,13 @@ const natives: readonly Native[] = [
     ["join", "slice", "includes"],
     ({ length }, result) => length + lengthOf(result),
   ),
-  ...native(JSON, ["parse"], (_, __, [text]) => lengthOf(text)),
+  ...native(JSON, ["parse"], (_, __, [text]) => 32 * lengthOf(text)),
   ...native(JSON, ["stringify"], (_, result) => lengthOf(result)),
   // An object of many members is a table that is made anew as it grows.
   ...native(
     Object,
     ["fromEntries", "entries", "keys", "values"],
-    (_, result) => 8 * (Array.isArray(result) ? result.length : Reflect.ownKeys(result as object).length),
+    (_, result) => 160 * (Array.isArray(result) ? result.length : Reflect.ownKeys(result as object).length),
   ),
   ...native(Buffer, ["concat", "from"], (_, result) => lengthOf(result)),
   ...native(Buffer.prototype, ["indexOf"], searched),
@@ -219,8 +225,9 @@ const natives: readonly Native[] = [
     class extends (original as unknown as typeof URLSearchParams) {
       constructor(query: string) {
         super(query);
-        // Each escape is decoded by itself, and one that is no UTF-8 costs a hundred times what a letter does.
-        nativeSteps += query.length + 100 * (query.split("%").length - 1);
+        // A value with escapes that are no UTF-8 takes five microseconds, however short it is.
+        const escaped = query.split("&").filter((pair) => pair.includes("%"));
+        nativeSteps += query.length + 2_000 * escaped.length;
       }
     } as unknown as AnyFunction),
 ];

@@ -1,0 +1,224 @@
+/** The most that a stranger's text can cost, searched for: see `test/support/steps/`. */
+
+import assert from "node:assert/strict";
+import process from "node:process";
+import test from "node:test";
+import { composeEmail } from "../../src/actions/email_text.ts";
+import { attributionOf } from "../../src/forms/attribution.ts";
+import { contactOf } from "../../src/forms/contact.ts";
+import { canonicalFields, missingFields, readFields, submissionText } from "../../src/forms/fields.ts";
+import { scoreSubmission } from "../../src/forms/score.ts";
+import { readIdempotencyKey } from "../../src/gate/idempotency_key.ts";
+import { parseAcceptEncoding } from "../../src/http/accept_encoding.ts";
+import { forwardedClient, parseNetworks } from "../../src/http/client.ts";
+import { parseTags } from "../../src/http/etag.ts";
+import { parseFilePath } from "../../src/http/file_path.ts";
+import { parseHttpDate } from "../../src/http/http_date.ts";
+import { parseRange } from "../../src/http/range.ts";
+import { adoptRequestId } from "../../src/http/request_id.ts";
+import { parseTarget } from "../../src/http/target.ts";
+import { canonicalText } from "../../src/lead/fingerprint.ts";
+import { validate } from "../../src/lead/validate.ts";
+import { Parameters } from "../../src/ops/parameters.ts";
+import { readCheckout } from "../../src/plans/checkout_request.ts";
+import { isSigned } from "../../src/plans/stripe_signature.ts";
+import {
+  type Costly,
+  flatObject,
+  type Genome,
+  line,
+  searchWorst,
+  type Subject,
+} from "../support/steps/worst.ts";
+import { event } from "../actions/support/event.ts";
+
+/** Changes tried for each subject; `FC_RUNS` for a long search. */
+const rounds = Number(process.env.FC_RUNS ?? 40);
+/** Large enough for a square to show, small enough to be counted often. */
+const bytes = 1_500;
+/** What a body may have at most, and a header line. */
+const [bodyBytes, headerBytes] = [65_536, 16_384];
+
+/**
+ * Steps a byte of a body or a header. Chosen: half as many again as the costliest takes; a square shows as hundreds more
+ * a byte at the size that is searched.
+ */
+const stepsPerByteMax = 500;
+
+/** Steps of the largest body. Chosen: twice what the costliest takes, which is 3 to 5 ms of processor. */
+const bodyStepsMax = 3_500_000;
+/** A mail is written by another process, and is several times as long as what was sent. */
+const mailStepsMax = 4_500_000;
+/** Of the largest header line. Chosen: twice what the costliest takes, which is a millisecond. */
+const headerStepsMax = 1_000_000;
+
+const words =
+  "a|A|1|.|:|/|//|://|http://|www.|a.b|.com|@|-|_|+|(|)|<|<a |</|{|[|$|$1|%|%41|%FF|&|=|?|#|!|*|'| |  |\\n|\\t|\\u0000|\\u0041|\\ud800|\\\\"
+    .split("|");
+const wide =
+  "\u00a0|\u3000|\u0301|\u0316|é|İ|ß|а|αa|мы |ع|\ufdfa|\ufdfb|㌖|⒇|¼|가|買|買 |\u200b|\u202e|\u{1d400}|\u{1d7ff}|😀|\ufeff|\u0085|\u2028"
+    .split("|");
+const talk =
+  "our services |we sell |your |seo |roof |necesito |C A S |v1agra |aBcDeFgHiJ |asdfgh|free |only $1|or 1=1|{{first|abcdefghijkl.|a@gmail.com|bit.ly/x |casino "
+    .split("|");
+const names =
+  "name|email|phone|message|page_url|referrer|_started_at|website|first_name|country|cost|extra|project_details|zip|utm_source="
+    .split("|");
+const numbers = ["1", "10", "1e1", "9999999"];
+
+const trusted = parseNetworks("10.0.0.0/8, ::1");
+
+const subjects: readonly (Subject & { readonly bodyStepsMax?: number })[] = [
+  {
+    name: "a form post",
+    pieces: [...words, ...wide, ...talk, ...names, ...numbers],
+    build: flatObject,
+    read: formPost,
+    bodyStepsMax,
+  },
+  {
+    name: "a lead",
+    pieces: [...words, ...wide, ...names, ...numbers],
+    build: flatObject,
+    read: leadPost,
+    bodyStepsMax,
+  },
+  {
+    name: "a body that is not flat",
+    pieces: ["[", "]", "{", "}", '"', "\\", '\\"', ",", ":", '{"a":', '"a",', "1,", " ", "1e1", '"a":[],'],
+    build: nested,
+    read: anyPost,
+    bodyStepsMax,
+  },
+  {
+    name: "a mail",
+    pieces: [...words, ...wide, ...names, ...numbers],
+    build: flatObject,
+    read: (content) => composeEmail(event({ kind: "form", content })),
+    bodyStepsMax: mailStepsMax,
+  },
+  {
+    name: "a checkout",
+    pieces: [...words, ...wide, "plan"],
+    build: flatObject,
+    read: readCheckout,
+    bodyStepsMax,
+  },
+  header("X-Forwarded-For", [
+    "10.0.0.1,",
+    "::1,",
+    "[",
+    "]",
+    ":1",
+    ",",
+    " ",
+    ".",
+    "1",
+    "f",
+    "::",
+    "%",
+    "fe80::1%1,",
+    "[::1]:1,",
+  ], (text) => forwardedClient(text, { peer: "10.0.0.1", trusted })),
+  header("Range", ["bytes=", "0", "-", ",", " ", "\t", "1-2,", "x"], parseRange),
+  header(
+    "Accept-Encoding",
+    ["gzip", ",", ";", "q=", "0.", "1", " ", "*", "br;q=1,", "a"],
+    parseAcceptEncoding,
+  ),
+  header("If-None-Match", ["W/", '"', ",", " ", '"a"', "a", "*", '"a",', 'W/"'], parseTags),
+  header(
+    "If-Modified-Since",
+    ["Sun, ", "06 Nov 1994 ", "08:49:37 ", "GMT", " ", "1", ":", "-", "a"],
+    (text) => parseHttpDate(text, 0),
+  ),
+  header("the request target", ["http://", "https://", "/", "?", "#", "a", "%", "@", ":", ".."], parseTarget),
+  header(
+    "the path of a file",
+    ["/", ".", "..", "%", "%2f", "%2e", "a", "%FF", "%C3%A9", "-1", "~"],
+    (text) => parseFilePath(`/${text}`),
+  ),
+  header(
+    "X-Request-Id",
+    ["a", "é", "\u00ff", " ", "lead_live_", "\u00c3\u00a9", "\u0080"],
+    (text) => adoptRequestId(text, { lengthMax: 64, refused: /lead_live_\w{38}/ }),
+  ),
+  header("Idempotency-Key", ["a", "é", "\u00ff", " ", "\u00c3\u00a9", "\u0080", "1"], readIdempotencyKey),
+  header(
+    "Stripe-Signature",
+    ["t=1,", "v1=", "a", ",", " ", "0", "=", `v1=${"a".repeat(64)},`],
+    (text) => isSigned(new Uint8Array(10), text, { secrets: ["s"], nowSeconds: 1 }),
+  ),
+  header("the parameters of the search", [
+    "since=",
+    "source=",
+    "&",
+    "=",
+    "%",
+    "%41",
+    "%FF",
+    "+",
+    "a",
+    "2026-11-20T",
+  ], (text) => {
+    try {
+      return new Parameters(text, ["source", "since"]).time("since");
+    } catch (error) {
+      return error;
+    }
+  }),
+];
+
+function header(name: string, pieces: readonly string[], read: (text: string) => unknown): Subject {
+  return { name, pieces, build: line, read };
+}
+
+function formPost(body: string): void {
+  const posted = readFields(body);
+  assert.ok(posted, body.slice(0, 200));
+  missingFields(posted, ["name", "email"]);
+  canonicalFields(posted);
+  submissionText(posted);
+  attributionOf(posted);
+  contactOf(posted);
+  scoreSubmission(posted.fields, { blocked: ["casino", "miracle cure", "贷款"], receivedAtMs: 0 });
+}
+
+function leadPost(body: string): void {
+  // With the required fields, so that it is read to its end.
+  const whole = body.replace(/\}$/, `,"first_name":"A","last_name":"B","phone":"4155550123"}`);
+  const verdict = validate(whole, new Map());
+  if (verdict.kind === "valid") canonicalText(verdict.lead, verdict.extra);
+}
+
+function nested(genome: Genome, size: number): string {
+  return `{"a":${line(genome, size - 6)}}`;
+}
+
+function anyPost(body: string): void {
+  readFields(body);
+  leadPost(body);
+}
+
+for (const subject of subjects) {
+  test(`of ${subject.name} every byte costs a bounded number of steps, whatever it is`, (t) => {
+    const worst = searchWorst(subject, { bytes, rounds, seed: 1, most: 4 });
+    const told = ([{ steps, genome }]: readonly Costly[], size: number) =>
+      `${Math.round(steps / size)} a byte, ${steps} of ${size}: ${JSON.stringify(genome)}`;
+    t.diagnostic(told(worst, bytes));
+    assert.ok((worst[0]?.steps ?? 0) <= stepsPerByteMax * bytes, told(worst, bytes));
+
+    // What costs most of little is not what costs most of much: there are bounds in between.
+    const [{ genome } = assert.fail()] = worst;
+    const from = subject.bodyStepsMax === undefined ? [genome] : [
+      ...worst.slice(0, 2).map((one) => one.genome),
+      ...[Infinity, 120, 6].flatMap((fieldBytes) =>
+        ["1", "\ufdfa"].map((unit) => ({ ...genome, unit, fieldBytes, fieldName: "a" }))
+      ),
+    ];
+    const size = subject.bodyStepsMax === undefined ? headerBytes : bodyBytes;
+    const largest = searchWorst(subject, { bytes: size, rounds: rounds / 20, seed: 1, most: 4, from });
+    t.diagnostic(told(largest, size));
+    assert.ok((largest[0]?.steps ?? 0) <= (subject.bodyStepsMax ?? headerStepsMax), told(largest, size));
+  });
+}
