@@ -63,7 +63,7 @@ class Canonical {
       case "[":
         return this.#array();
       case '"':
-        return JSON.stringify(this.#string());
+        return this.#string();
       default:
         return canonicalWord(this.#take(wordEnd(this.#text, this.#at)));
     }
@@ -78,7 +78,7 @@ class Canonical {
       this.#at = this.#text.indexOf(":", this.#at) + 1;
       found.set(name, this.value());
     }
-    return `{${[...found.keys()].sort().map((name) => `${JSON.stringify(name)}:${found.get(name)}`)}}`;
+    return `{${[...found.keys()].sort().map((name) => `${name}:${found.get(name)}`)}}`;
   }
 
   #array(): string {
@@ -97,8 +97,10 @@ class Canonical {
     return false;
   }
 
+  /** A literal without escapes is the only one of its text that has none. */
   #string(): string {
-    return decode(this.#take(stringEnd(this.#text, this.#at)));
+    const literal = this.#take(stringEnd(this.#text, this.#at));
+    return literal.includes("\\") ? JSON.stringify(decode(literal)) : literal;
   }
 
   #take(end: number): string {
