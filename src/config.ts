@@ -26,6 +26,8 @@ export interface Config {
   readonly opsListen: ListenAddress;
   readonly tls: { readonly certFile: string; readonly keyFile: string } | null;
   readonly trustedProxies: Networks;
+  /** Of any client address; `null` for the default, which has exceptions. */
+  readonly connectionsPerAddress: number | null;
   readonly intakeIpRate: Rate;
   readonly intakeKeyRate: Rate;
   readonly formsIpRate: Rate;
@@ -74,6 +76,9 @@ export function readConfig(environment: Environment): Config {
     opsListen: read.listen("OPS_LISTEN"),
     tls,
     trustedProxies: read.networks("TRUSTED_PROXIES"),
+    connectionsPerAddress: read.text("CONNECTIONS_PER_ADDRESS") === null
+      ? null
+      : read.positiveInteger("CONNECTIONS_PER_ADDRESS"),
     intakeIpRate: readRate(read, "INTAKE_IP"),
     intakeKeyRate: readRate(read, "INTAKE_KEY"),
     formsIpRate: readRate(read, "FORMS_IP"),

@@ -93,6 +93,7 @@ function openListener(
     strictHost: isPrivate || group.length > 1,
     tls: isPrivate ? null : config.tls,
     trustedProxies: config.trustedProxies,
+    connectionsPerAddress: config.connectionsPerAddress,
     requestId: {
       lengthMax: limits.requestIdLengthMax,
       refused: keyInText,

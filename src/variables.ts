@@ -5,6 +5,7 @@
  */
 
 import { limits } from "./contract/limits.ts";
+import { connectionsPerAddress } from "./http/options.ts";
 
 /**
  * Every variable that {@linkcode readConfig} reads, with its default and its meaning: the README's table and the
@@ -38,6 +39,10 @@ export const variables = {
   },
   TLS_KEY_FILE: { default: "–", meaning: "PEM private key of the certificate" },
   TRUSTED_PROXIES: { default: "none", meaning: "CIDR list whose `X-Forwarded-For` is believed" },
+  CONNECTIONS_PER_ADDRESS: {
+    default: String(connectionsPerAddress),
+    meaning: "connections per client address; trusted proxies and this machine only count when it is set",
+  },
   INTAKE_IP_PER_MINUTE: {
     default: String(limits.ipRate.perMinute),
     meaning: "requests a minute per client address",

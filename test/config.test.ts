@@ -44,6 +44,7 @@ test("DATABASE_URL alone is enough; everything else has the published default", 
   assert.equal(config.intake.url, null);
   assert.equal(config.tls, null);
   assert.ok(config.trustedProxies.isEmpty);
+  assert.equal(config.connectionsPerAddress, null);
   assert.deepEqual(config.intakeIpRate, limits.ipRate);
   assert.deepEqual(config.intakeKeyRate, limits.keyRate);
 });
@@ -55,6 +56,14 @@ test("an empty or blank variable counts as unset, and white space around a value
     { ...readConfig(minimal), trustedProxies: null },
   );
   assert.equal(readConfig({ DATABASE_URL: ` ${databaseUrl}\n` }).databaseUrl, databaseUrl);
+});
+
+test("connections per client address can be set, for all of them", () => {
+  assert.equal(
+    readConfig({ ...minimal, CONNECTIONS_PER_ADDRESS: "1000" }).connectionsPerAddress,
+    1_000,
+  );
+  assert.match(fault({ CONNECTIONS_PER_ADDRESS: "0" }), /^CONNECTIONS_PER_ADDRESS is not a whole number/);
 });
 
 test("every published number can be set", () => {

@@ -181,5 +181,10 @@ const loopback = parseNetworks("127.0.0.0/8, ::1");
 
 /** Whether a URL's host is this machine; an IPv6 address is in brackets there. */
 export function isLoopbackHostname(hostname: string): boolean {
-  return hostname === "localhost" || loopback.contains(hostname.replace(/^\[(.*)\]$/, "$1"));
+  return hostname === "localhost" || isLoopback(hostname.replace(/^\[(.*)\]$/, "$1"));
+}
+
+/** Whether an address is this machine's own. */
+export function isLoopback(address: string): boolean {
+  return loopback.contains(address);
 }

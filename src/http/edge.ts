@@ -6,9 +6,10 @@
  */
 
 import type { Body, Exchange, Reply } from "./exchange.ts";
-import { canonicalAddress, forwardedClient, Networks } from "./client.ts";
+import { canonicalAddress, forwardedClient, isLoopback, Networks } from "./client.ts";
 import {
   type Bounds,
+  connectionsPerAddress,
   defaultBounds,
   type ListenOptions,
   type RefusalStatus,
@@ -108,6 +109,16 @@ export class Edge {
   peer(remoteAddress: string | undefined): Peer {
     const address = canonicalAddress(remoteAddress ?? "") ?? "-";
     return { address, isTrusted: this.trustedProxies.contains(address) };
+  }
+
+  /**
+   * How many connections a peer's address may have. Unless it is set for all, there is no such bound for a trusted proxy,
+   * which brings everybody's, or for this machine.
+   */
+  connectionsOfAddressMax({ address, isTrusted }: Peer): number {
+    const set = this.options.connectionsPerAddress ?? null;
+    if (set !== null) return set;
+    return isTrusted || isLoopback(address) ? Infinity : connectionsPerAddress;
   }
 
   /** Runs the handler. Never throws: a fault is reported and becomes the surface's reply. */

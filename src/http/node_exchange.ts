@@ -12,7 +12,8 @@ import type { Deadline, Timed } from "./deadlines.ts";
 import { EdgeExchange, HandlerTimeout } from "./edge.ts";
 import type { Body, Reply } from "./exchange.ts";
 import { NodeBody } from "./node_body.ts";
-import type { Connection, Connections } from "./node_connection.ts";
+import type { Connection } from "./node_connection.ts";
+import type { Connections } from "./node_connections.ts";
 import { headerLines, refusalOf, requestHost, scanHeaders } from "./node_headers.ts";
 import { Pump } from "./node_pump.ts";
 import type { RefusalStatus } from "./options.ts";
@@ -101,6 +102,11 @@ export class NodeExchange extends EdgeExchange implements Timed {
   get isComplete(): boolean {
     if (this.#body === null) return true;
     return this.#http2 === null ? this.#request.complete : this.#request.readableEnded;
+  }
+
+  /** Whether nothing is done until the client sends more of its body, or takes its answer. */
+  get waitsForClient(): boolean {
+    return this.#isSent || this.#body?.isAwaited === true;
   }
 
   header(name: string): string | undefined {

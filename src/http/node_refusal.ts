@@ -9,7 +9,8 @@ import { type ServerResponse, STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
 import type { Edge } from "./edge.ts";
 import type { Reply } from "./exchange.ts";
-import type { Connection, Connections } from "./node_connection.ts";
+import type { Connection } from "./node_connection.ts";
+import type { Connections } from "./node_connections.ts";
 import type { RefusalStatus } from "./options.ts";
 import { headersOf } from "./reply.ts";
 

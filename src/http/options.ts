@@ -69,6 +69,8 @@ export interface Bounds {
   /** Header lines of a request: each look-up of a header reads them all. */
   readonly headerLinesMax: number;
   readonly connectionsMax: number;
+  /** Connections in a TLS handshake. */
+  readonly handshakesMax: number;
   /** Requests at once on an HTTP/2 connection. */
   readonly streamsMax: number;
   /**
@@ -95,11 +97,19 @@ export const defaultBounds: Bounds = {
   // Browsers behind two proxies send forty.
   headerLinesMax: 1_000,
   connectionsMax: 10_000,
+  // One costs some 100 KB. 2,000 are as many as one processor can finish in two or three seconds.
+  handshakesMax: 2_000,
   streamsMax: 100,
   // Who sends requests ahead sends a few. node:http takes 3 KB for each.
   pipelinedMax: 8,
   certificatePollMs: 5_000,
 };
+
+/**
+ * How many connections a client's address may have, an IPv6 /64 for one. Chosen: 256, because an office or a carrier
+ * behind one address has tens, and 40 addresses are needed to fill all slots.
+ */
+export const connectionsPerAddress = 256;
 
 /** The files of a certificate chain and its key, PEM. */
 export interface TlsFiles {
@@ -124,6 +134,11 @@ export interface ListenOptions {
   readonly tls?: TlsFiles | null;
   /** Peers whose `X-Forwarded-For` is believed. Default: none. */
   readonly trustedProxies?: Networks;
+  /**
+   * How many connections any address may have. Default: {@linkcode connectionsPerAddress} for all but trusted proxies and
+   * this machine, which have no such bound.
+   */
+  readonly connectionsPerAddress?: number | null;
   readonly requestId: RequestIdRule & {
     /** A fresh request id, ASCII. */
     readonly generate: () => string;

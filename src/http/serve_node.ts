@@ -22,7 +22,7 @@ import type { TLSSocket } from "node:tls";
 import { Certificate } from "./certificate.ts";
 import { deferEnds } from "./deno_session.ts";
 import { Edge } from "./edge.ts";
-import { Connections } from "./node_connection.ts";
+import { Connections } from "./node_connections.ts";
 import { NodeExchange, type NodeRequest, type NodeResponse } from "./node_exchange.ts";
 import { clientError, connectRequested, refuseUnmade } from "./node_refusal.ts";
 import type { Listener, ListenOptions, RefusalStatus } from "./options.ts";
@@ -144,7 +144,7 @@ function attach(server: Server | Http2SecureServer, connections: Connections): v
   });
   const opened = (socket: Socket): void => {
     guard(edge, () => {
-      const connection = connections.opened(socket, socket.remoteAddress);
+      const connection = connections.opened(socket, socket);
       // A body that ends with its connection: Node's parser reports it too, Deno's does not.
       socket.once("end", () => connection.cut());
     }, socket);
@@ -161,7 +161,7 @@ function attach(server: Server | Http2SecureServer, connections: Connections): v
   secure.on("session", (session: ServerHttp2Session) => {
     deferEnds(session);
     session.on("error", () => session.destroy());
-    guard(edge, () => connections.opened(session, session.socket.remoteAddress), session);
+    guard(edge, () => connections.opened(session, session.socket), session);
   });
   secure.on("sessionError", () => {});
   secure.on("tlsClientError", (_error: Error, socket: Socket) => socket.destroy());

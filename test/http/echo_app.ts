@@ -19,6 +19,7 @@ export interface Settings {
   readonly bounds?: Partial<Bounds>;
   readonly bodyBytesMax?: number;
   readonly trustedProxies?: string;
+  readonly connectionsPerAddress?: number;
   /** The hosts of surface "one"; with it there is a surface "two" at two.test. */
   readonly hosts?: readonly string[];
   /** Serve the files of this folder, and nothing else. */
@@ -53,6 +54,7 @@ export function startEcho(settings: Settings, report: (event: AppEvent) => void)
     address: { host: "127.0.0.1", port: 0 },
     surfaces: settings.hosts === undefined ? [one] : [one, two],
     tls: settings.tls ?? null,
+    connectionsPerAddress: settings.connectionsPerAddress ?? null,
     trustedProxies: parseNetworks(settings.trustedProxies ?? ""),
     requestId: {
       lengthMax: 64,

@@ -1,0 +1,196 @@
+/**
+ * The connections and requests of a node:http or node:http2 listener: which wait and for how long, and how they end.
+ *
+ * @module
+ */
+
+import type { ServerHttp2Session } from "node:http2";
+import type { Socket } from "node:net";
+import { Deadlines } from "./deadlines.ts";
+import type { Edge } from "./edge.ts";
+import { Connection } from "./node_connection.ts";
+import type { NodeExchange } from "./node_exchange.ts";
+import type { Turn } from "./node_turns.ts";
+import { Slots } from "./slots.ts";
+
+/** An error closes the connection, which is what counts. */
+function ignore(): void {}
+
+/** The open connections and requests of one listener, and their time bounds. */
+export class Connections {
+  readonly edge: Edge;
+  /** Set by {@linkcode drain}: every answer closes its connection. */
+  isDraining = false;
+  /** Requests being read or handled. */
+  readonly requests: Deadlines<NodeExchange>;
+  /** Replies that a client is slow to take. */
+  readonly stalls: Deadlines<NodeExchange>;
+  /** Answered requests whose rest is being thrown away. */
+  readonly discards: Deadlines<NodeExchange>;
+  /** Connections that have not sent a request yet. */
+  readonly #fresh: Deadlines<Connection>;
+  /** Connections between requests. */
+  readonly #idle: Deadlines<Connection>;
+  /** Connections that are being closed: a client that takes nothing must not keep them. */
+  readonly #ending: Deadlines<Connection>;
+  readonly #all = new Map<object, Connection>();
+  readonly #slots: Slots;
+  readonly #sweeper: ReturnType<typeof setInterval>;
+  #exchanges = 0;
+  #emptied: (() => void) | null = null;
+  #drained: Promise<void> | null = null;
+
+  constructor(edge: Edge) {
+    const { bounds } = edge;
+    this.edge = edge;
+    this.#slots = new Slots(edge);
+    this.requests = new Deadlines(bounds.requestTimeoutMs);
+    this.stalls = new Deadlines(bounds.stallTimeoutMs);
+    this.discards = new Deadlines(bounds.discardTimeoutMs);
+    // Node answers slow headers with 408 first; this is for what it does not see, such as HTTP/2.
+    this.#fresh = new Deadlines(bounds.headersTimeoutMs + 2 * bounds.sweepIntervalMs);
+    this.#idle = new Deadlines(bounds.idleTimeoutMs);
+    this.#ending = new Deadlines(bounds.discardTimeoutMs);
+    this.#sweeper = setInterval(() => this.#sweep(), bounds.sweepIntervalMs);
+    this.#sweeper.unref();
+  }
+
+  /** A socket was accepted: it takes a slot. */
+  accepted(socket: Socket): void {
+    // Node's own listener goes away with its parser: a reset after a CONNECT would end the process.
+    socket.on("error", ignore);
+    this.#slots.take(socket);
+    // Behind the slots' own listener.
+    socket.once("close", () => this.#settle());
+  }
+
+  /** A connection is ready for requests; `socket` is what it goes over. */
+  opened(transport: Socket | ServerHttp2Session, socket: Socket): Connection {
+    const connection = new Connection(transport, this.edge.peer(socket.remoteAddress));
+    this.#slots.opened(socket, connection);
+    this.#all.set(transport, connection);
+    this.#fresh.add(connection, performance.now());
+    transport.once("close", () => this.#closed(connection));
+    transport.on("error", ignore);
+    if (this.isDraining) this.#end(connection);
+    return connection;
+  }
+
+  /** The connection of a socket or session. */
+  find(transport: object): Connection | undefined {
+    return this.#all.get(transport);
+  }
+
+  /** A request began. */
+  began(exchange: NodeExchange): void {
+    const { connection } = exchange;
+    if (connection.exchanges.size === 0) this.#unlist(connection);
+    connection.exchanges.add(exchange);
+    connection.hasAsked = true;
+    this.#exchanges++;
+    this.requests.add(exchange, exchange.startedMs);
+  }
+
+  /** A request of HTTP/1 was read while another is open. */
+  queued(connection: Connection, turn: Turn): void {
+    if (connection.waiting < this.edge.bounds.pipelinedMax) connection.turns?.add(turn);
+    else connection.overrun();
+  }
+
+  /** The connection is done with a request: its answer is out, or the client gone. */
+  ended(exchange: NodeExchange): void {
+    const { connection } = exchange;
+    this.stalls.remove(exchange);
+    this.discards.remove(exchange);
+    connection.exchanges.delete(exchange);
+    if (connection.exchanges.size > 0) return;
+    if (connection.deadline !== null || connection.isClosed) return;
+    // In a turn of the loop of its own: many requests in one read hold nobody up.
+    if (connection.waiting > 0) setImmediate(() => connection.turns?.next());
+    else if (this.isDraining || connection.isClosing) this.#end(connection);
+    else {
+      this.#idle.add(connection, performance.now());
+      connection.turns?.next();
+    }
+  }
+
+  /** The handler is done with a request too. */
+  settled(exchange: NodeExchange): void {
+    this.requests.remove(exchange);
+    this.#exchanges--;
+    this.#settle();
+  }
+
+  /** A connection will be closed by the client, or when its time is up. */
+  ending(connection: Connection): void {
+    this.#unlist(connection);
+    this.#ending.add(connection, performance.now());
+  }
+
+  /** Ends what is idle, lets the rest finish for `graceMs`, cuts what is left. */
+  async drain(graceMs: number): Promise<void> {
+    this.isDraining = true;
+    for (const connection of this.#all.values()) {
+      // An HTTP/2 session takes no further stream and closes after its last one.
+      if (connection.isQuiet) this.#end(connection);
+      else if (connection.isHttp2) connection.end();
+    }
+    const cut = setTimeout(() => this.#cut(), graceMs);
+    this.#drained ??= new Promise<void>((resolve) => this.#emptied = resolve);
+    this.#settle();
+    await this.#drained;
+    clearTimeout(cut);
+    clearInterval(this.#sweeper);
+  }
+
+  #end(connection: Connection): void {
+    this.ending(connection);
+    connection.end();
+  }
+
+  #cut(): void {
+    for (const connection of this.#all.values()) connection.destroy();
+    this.#slots.destroy();
+    // A handler that hangs must not keep the process: its client is gone.
+    this.#exchanges = 0;
+    this.#settle();
+  }
+
+  #settle(): void {
+    if (this.#emptied === null || this.#slots.size > 0 || this.#exchanges > 0) return;
+    this.#emptied();
+  }
+
+  #closed(connection: Connection): void {
+    connection.isClosed = true;
+    connection.turns?.clear();
+    this.#unlist(connection);
+    this.#all.delete(connection.transport);
+    // Node closes the responses first; Deno says nothing of those that wait behind another one.
+    for (const exchange of connection.exchanges) exchange.closed();
+    this.#settle();
+  }
+
+  #unlist(connection: Connection): void {
+    this.#fresh.remove(connection);
+    this.#idle.remove(connection);
+    this.#ending.remove(connection);
+  }
+
+  #sweep(): void {
+    try {
+      this.#sweepAt(performance.now());
+    } catch (error) {
+      this.edge.report(error, null);
+    }
+  }
+
+  #sweepAt(nowMs: number): void {
+    this.requests.sweep(nowMs, (exchange) => exchange.expire());
+    this.stalls.sweep(nowMs, (exchange) => exchange.destroy());
+    this.discards.sweep(nowMs, (exchange) => exchange.destroy());
+    this.#fresh.sweep(nowMs, (connection) => connection.destroy());
+    this.#idle.sweep(nowMs, (connection) => this.#end(connection));
+    this.#ending.sweep(nowMs, (connection) => connection.destroy());
+  }
+}

@@ -1,0 +1,131 @@
+/**
+ * The listener's slots: how many connections there may be, of one address and in all, and which one goes when there is
+ * one too many.
+ *
+ * @module
+ */
+
+import type { Socket } from "node:net";
+import { limiterKey } from "./client.ts";
+import { Crowd } from "./crowd.ts";
+import type { Edge, Peer } from "./edge.ts";
+import type { Connection } from "./node_connection.ts";
+
+/** How many are looked at for one that can go. */
+const candidatesMax = 64;
+
+/** A socket that was accepted. */
+export class Slot {
+  readonly socket: Socket;
+  readonly peer: Peer;
+  /** What counts as one client. */
+  readonly key: string;
+  /** `null` during the TLS handshake. */
+  connection: Connection | null = null;
+
+  constructor(socket: Socket, peer: Peer) {
+    this.socket = socket;
+    this.peer = peer;
+    this.key = limiterKey(peer.address);
+  }
+
+  /**
+   * How far down the line it is for having to go: 0 waits for its client (in a handshake, for a first request, a body, or
+   * for an answer to be taken), 1 is idle. `null` is being answered, and does not go.
+   */
+  get rank(): number | null {
+    if (this.connection === null || this.connection.waitsForClient) return 0;
+    return this.connection.isQuiet ? 1 : null;
+  }
+
+  /** Closes it at once. */
+  destroy(): void {
+    this.connection?.destroy();
+    this.socket.destroy();
+  }
+}
+
+/** The slots of a listener. What they hold is bounded by the sockets that are open. */
+export class Slots {
+  readonly #edge: Edge;
+  /** By the client's end; a TLS socket or HTTP/2 session has the same as the socket below it. */
+  readonly #taken = new Map<string, Slot>();
+  /** Those that have not been told to go. */
+  readonly #crowd = new Crowd<Slot>();
+  readonly #handshakes = new Crowd<Slot>();
+
+  constructor(edge: Edge) {
+    this.#edge = edge;
+  }
+
+  /** How many sockets are open. */
+  get size(): number {
+    return this.#taken.size;
+  }
+
+  /** Takes a slot for a socket; what has to go for it is closed, itself if nothing else can. */
+  take(socket: Socket): void {
+    const end = endOf(socket);
+    const slot = new Slot(socket, this.#edge.peer(socket.remoteAddress));
+    this.#taken.set(end, slot);
+    this.#crowd.add(slot.key, slot);
+    if (this.#edge.options.tls) this.#handshakes.add(slot.key, slot);
+    socket.once("close", () => {
+      this.#leave(slot);
+      if (this.#taken.get(end) === slot) this.#taken.delete(end);
+    });
+    this.#makeRoom(slot);
+  }
+
+  /** The slot of a connection that can be used now. */
+  opened(socket: Socket, connection: Connection): void {
+    const slot = this.#taken.get(endOf(socket));
+    if (slot === undefined) return;
+    slot.connection = connection;
+    this.#handshakes.remove(slot.key, slot);
+  }
+
+  /** Closes all of them. */
+  destroy(): void {
+    for (const slot of this.#taken.values()) slot.destroy();
+  }
+
+  #makeRoom(newcomer: Slot): void {
+    const { connectionsMax, handshakesMax } = this.#edge.bounds;
+    const { key, peer } = newcomer;
+    if (this.#crowd.of(key).size > this.#edge.connectionsOfAddressMax(peer)) {
+      this.#shed(this.#crowd.of(key), newcomer);
+    } else if (this.#crowd.size > connectionsMax) {
+      this.#shed(this.#crowd.all(), newcomer);
+    }
+    if (this.#handshakes.size > handshakesMax) this.#shed(this.#handshakes.all(), newcomer);
+  }
+
+  #shed(line: Iterable<Slot>, newcomer: Slot): void {
+    const slot = firstToGo(line, newcomer) ?? newcomer;
+    this.#leave(slot);
+    slot.destroy();
+  }
+
+  #leave(slot: Slot): void {
+    this.#crowd.remove(slot.key, slot);
+    this.#handshakes.remove(slot.key, slot);
+  }
+}
+
+function firstToGo(line: Iterable<Slot>, newcomer: Slot): Slot | null {
+  let idle: Slot | null = null;
+  let seen = 0;
+  for (const slot of line) {
+    if (++seen > candidatesMax) break;
+    if (slot === newcomer) continue;
+    const { rank } = slot;
+    if (rank === 0) return slot;
+    if (rank === 1) idle ??= slot;
+  }
+  return idle;
+}
+
+function endOf({ remoteAddress, remotePort }: Socket): string {
+  return `${remoteAddress} ${remotePort}`;
+}

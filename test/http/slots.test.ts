@@ -1,0 +1,162 @@
+import assert from "node:assert/strict";
+import { after, describe, test } from "node:test";
+import { parseNetworks } from "#src/http/client.ts";
+import { Edge } from "#src/http/edge.ts";
+import type { ListenOptions } from "#src/http/options.ts";
+import { type App, get, makeCertificate, places, post, startApp, temporaryFolder, Wire } from "./support.ts";
+
+const files = makeCertificate(temporaryFolder(), "slots");
+const halfPost = post("/echo", "abc", "X-Request-Id: gone").slice(0, -1);
+
+function begun(app: App): Promise<unknown> {
+  return app.next((event): event is typeof event => event.event === "began");
+}
+
+/** Clients that have sent half a post, each of which has begun. */
+async function halfPosts(app: App, addresses: readonly string[]): Promise<Wire[]> {
+  const wires: Wire[] = [];
+  for (const localAddress of addresses) {
+    const wire = await Wire.open(app.port, { localAddress });
+    wire.send(halfPost);
+    await begun(app);
+    wires.push(wire);
+  }
+  return wires;
+}
+
+/** Asks on a connection that stays. */
+async function asked(app: App, localAddress: string): Promise<Wire> {
+  const wire = await Wire.open(app.port, { localAddress });
+  wire.send(get("/name"));
+  assert.equal((await wire.answer()).status, 200);
+  return wire;
+}
+
+async function stillAnswers(wire: Wire): Promise<void> {
+  wire.send(get("/name"));
+  assert.equal((await wire.answer()).status, 200);
+}
+
+async function finishes(wire: Wire): Promise<void> {
+  wire.send("c");
+  assert.equal((await wire.answer()).body.toString(), "abc");
+}
+
+function leave(wires: readonly (Wire | undefined)[]): void {
+  for (const wire of wires) wire?.socket.destroy();
+}
+
+test("an address has 256 connections; trusted proxies and this machine have no bound of their own, unless it is set", () => {
+  const options = {
+    surfaces: [{ hosts: ["one.test"] }],
+    trustedProxies: parseNetworks("10.0.0.0/8"),
+  } as unknown as ListenOptions;
+  const bounds = (of: ListenOptions) =>
+    ["192.0.2.1", "2001:db8::1", "10.1.2.3", "127.0.0.1", "::ffff:127.0.0.2", "::1"].map((address) => {
+      const edge = new Edge(of);
+      return edge.connectionsOfAddressMax(edge.peer(address));
+    });
+  assert.deepEqual(bounds(options), [256, 256, Infinity, Infinity, Infinity, Infinity]);
+  assert.deepEqual(bounds({ ...options, connectionsPerAddress: 7 }), [7, 7, 7, 7, 7, 7]);
+});
+
+for (const place of places) {
+  describe(`when slots run short on ${place}`, async () => {
+    const app = await startApp(place, { bounds: { connectionsMax: 4 } });
+    after(() => app.close());
+
+    test("half posts go before a newcomer who sends a request, the oldest first", async () => {
+      const half = await halfPosts(app, ["127.0.1.1", "127.0.1.2", "127.0.1.3", "127.0.1.4"]);
+      for (const [index, wire] of half.entries()) {
+        const newcomer = await asked(app, `127.0.2.${index + 1}`);
+        assert.equal((await wire.closed()).byteLength, 0);
+        await stillAnswers(newcomer);
+        newcomer.socket.destroy();
+        const [next] = await halfPosts(app, [`127.0.3.${index + 1}`]);
+        half.push(next as Wire);
+        if (index === 3) break;
+      }
+      leave(half);
+    });
+
+    test("what waits for its client goes before what is idle, and what is being answered never", async () => {
+      const held = await Wire.open(app.port, { localAddress: "127.0.1.1" });
+      held.send(get("/held"));
+      await begun(app);
+      const idle = await asked(app, "127.0.1.2");
+      const [half] = await halfPosts(app, ["127.0.1.3"]);
+      const silent = await Wire.open(app.port, { localAddress: "127.0.1.4" });
+      const first = await asked(app, "127.0.2.1");
+      await half?.closed();
+      const second = await asked(app, "127.0.2.2");
+      await silent.closed();
+      await stillAnswers(idle);
+      // Only idle ones are left.
+      const third = await Wire.open(app.port, { localAddress: "127.0.2.3" });
+      await idle.closed();
+      third.send(post("/release", ""));
+      assert.equal((await third.answer()).status, 200);
+      assert.equal((await held.answer()).body.toString(), "held");
+      leave([held, first, second, third]);
+    });
+
+    test("the address with the most connections loses first", async () => {
+      const [older] = await halfPosts(app, ["127.0.1.1"]);
+      const [one, two, three] = await halfPosts(app, ["127.0.1.2", "127.0.1.2", "127.0.1.2"]);
+      const newcomers = [await asked(app, "127.0.2.1")];
+      await one?.closed();
+      newcomers.push(await asked(app, "127.0.2.2"));
+      await two?.closed();
+      await finishes(older as Wire);
+      await finishes(three as Wire);
+      leave([older, three, ...newcomers]);
+    });
+  });
+
+  test(`connections of one address are bounded on ${place}, whatever others have`, async () => {
+    const app = await startApp(place, { connectionsPerAddress: 2 });
+    const [first, second] = await halfPosts(app, ["127.0.1.1", "127.0.1.1"]);
+    const other = await asked(app, "127.0.1.2");
+    const newcomer = await asked(app, "127.0.1.1");
+    await first?.closed();
+    await finishes(second as Wire);
+    await stillAnswers(other);
+    // Neither of the two can go while it is being answered.
+    for (const wire of [second as Wire, newcomer]) {
+      wire.send(get("/never", "X-Request-Id: gone"));
+      await begun(app);
+    }
+    const refused = await Wire.open(app.port, { localAddress: "127.0.1.1" });
+    assert.equal((await refused.closed()).byteLength, 0);
+    leave([second, newcomer, other]);
+    await app.close();
+  });
+
+  test(`this machine and trusted proxies have no bound of their own on ${place}, unless it is set`, async () => {
+    const app = await startApp(place);
+    const wires: Wire[] = [];
+    for (let opened = 0; opened < 300; opened++) {
+      wires.push(await Wire.open(app.port, { localAddress: "127.0.1.1" }));
+    }
+    for (const wire of wires) await stillAnswers(wire);
+    leave(wires);
+    await app.close();
+  });
+
+  test(`handshakes that hang are bounded on ${place}, and hold up no other`, async () => {
+    const app = await startApp(place, {
+      tls: files,
+      bounds: { handshakesMax: 2, handshakeTimeoutMs: 60_000 },
+    });
+    const hanging = [await Wire.open(app.port), await Wire.open(app.port)];
+    for (const wire of hanging) wire.send("\x16\x03\x01");
+    const honest = await Wire.open(app.port, { tls: true });
+    await stillAnswers(honest);
+    await hanging[0]?.closed();
+    hanging.push(await Wire.open(app.port), await Wire.open(app.port));
+    await hanging[1]?.closed();
+    await stillAnswers(honest);
+    leave([honest, ...hanging]);
+    await app.close();
+  });
+}
