@@ -8,9 +8,13 @@
  * @module
  */
 
+import { once } from "node:events";
+import { hostname, userInfo } from "node:os";
 import process from "node:process";
 import { isDatabaseUrl } from "#src/settings.ts";
 import { openAdminPool } from "#src/store/admin/pool.ts";
+import type { Pool } from "#src/store/sql.ts";
+import { auditCommands } from "./ctl/audit.ts";
 import { campaignCommands } from "./ctl/campaign.ts";
 import { collisionCommands } from "./ctl/collision.ts";
 import { type Command, type Input, parseInput, Refused, type Reply, WrongUsage } from "./ctl/command.ts";
@@ -45,6 +49,7 @@ const commands: readonly Command[] = [
   ...planCommands,
   ...eraseCommands,
   ...subscriptionCommands,
+  ...auditCommands,
 ];
 
 /** What the program leaves behind. */
@@ -87,21 +92,33 @@ async function runCommandLine(argv: readonly string[]): Promise<Outcome> {
 
 async function runCommand(command: Command, argv: readonly string[]): Promise<Outcome> {
   let input: Input;
-  let work: ReturnType<Command["prepare"]>;
+  let work: () => Promise<Outcome>;
   try {
     input = parseInput(command, argv);
-    work = command.prepare(input);
+    const alone = command.prepareAlone?.(input) ?? null;
+    const withPool = alone === null ? command.prepare(input) : null;
+    const show = (reply: Reply) => outcomeOf(reply, input);
+    work = withPool === null
+      ? async () => await show(await (alone as () => Promise<Reply>)())
+      : () => withStore(async (pool) => await show(await withPool(pool)));
   } catch (error) {
     if (!(error instanceof WrongUsage)) throw error;
     return { status: 2, stderr: `${safe(error.message)}\n${usage(command)}` };
   }
   try {
-    const reply = await withStore(work);
-    return { status: 0, stdout: input.json ? renderJson(reply.json) : reply.text };
+    return await work();
   } catch (error) {
     if (!(error instanceof Refused)) throw error;
     return { status: 1, stderr: safe(error.message) };
   }
+}
+
+async function outcomeOf(reply: Reply, { json }: Input): Promise<Outcome> {
+  if (reply.lines === undefined) return { status: 0, stdout: json ? renderJson(reply.json) : reply.text };
+  for await (const line of reply.lines) {
+    if (!process.stdout.write(`${line}\n`)) await once(process.stdout, "drain");
+  }
+  return { status: 0 };
 }
 
 /**
@@ -109,9 +126,9 @@ async function runCommand(command: Command, argv: readonly string[]): Promise<Ou
  *
  * @throws {Refused} for a failure of the store, in the operator's words
  */
-async function withStore(work: ReturnType<Command["prepare"]>): Promise<Reply> {
+async function withStore(work: (pool: Pool) => Promise<Outcome>): Promise<Outcome> {
   const databaseUrl = databaseAddress();
-  const pool = openAdminPool(databaseUrl);
+  const pool = openAdminPool(databaseUrl, accountName());
   try {
     return await work(pool);
   } catch (error) {
@@ -119,6 +136,16 @@ async function withStore(work: ReturnType<Command["prepare"]>): Promise<Reply> {
     throw explanation === null ? error : new Refused(explanation, { cause: error });
   } finally {
     await pool.close();
+  }
+}
+
+/** The account of this machine, for the audit; several people may share the database's role. */
+function accountName(): string {
+  try {
+    return `${userInfo().username}@${hostname()}`;
+  } catch {
+    // The account has no name on this machine, as in many containers.
+    return `uid ${process.getuid?.() ?? "unknown"}@${hostname()}`;
   }
 }
 

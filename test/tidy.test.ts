@@ -69,6 +69,7 @@ const testsOfBehaviour: Readonly<Record<string, string>> = {
   "test/lead/vectors.test.ts": "test/vectors/ on the validator",
   "test/pure.test.ts": "the ground floor as a whole",
   "test/delivery/sql.test.ts": "the functions of the outbox",
+  "test/store/rights.test.ts": "the rights of the database's roles",
   "test/http/": "the server kit on the wire, on both runtimes",
   "test/generated_clients/": "clients in other languages, made from the published document",
   "test/ctl/": "the operator's command, and the parts of scripts/ctl/",

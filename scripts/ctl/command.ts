@@ -24,6 +24,8 @@ export interface Reply {
   readonly json: unknown;
   /** For a person; control characters from the store are escaped already. */
   readonly text: string;
+  /** Printed instead of both, line by line as they come: more than the memory should hold. */
+  readonly lines?: AsyncIterable<string>;
 }
 
 /** One option of a command. */
@@ -51,6 +53,12 @@ export interface Command {
    * @throws {WrongUsage}
    */
   readonly prepare: (input: Input) => (pool: Pool) => Promise<Reply>;
+  /**
+   * Checks arguments with which the command needs no store, and returns what is left to do; `null`: it needs one.
+   *
+   * @throws {WrongUsage}
+   */
+  readonly prepareAlone?: (input: Input) => (() => Promise<Reply>) | null;
 }
 
 /** What was given on the command line, checked against the command's table. */

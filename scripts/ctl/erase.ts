@@ -114,7 +114,7 @@ async function eraseOne(pool: Pool, eventId: string, isDryRun: boolean): Promise
     }
     return reply(report);
   }
-  const run = new ErasureRun(pool, eventId);
+  const run = await ErasureRun.begin(pool, eventId);
   const erased = await run.event(eventId, { seen: null, kept: [] });
   if (erased.kind === "erased") report.erased.push({ eventId, state: erased.state });
   // Without collisions that were judged, none can have come that was not.
@@ -125,7 +125,7 @@ async function eraseOne(pool: Pool, eventId: string, isDryRun: boolean): Promise
 
 async function erasePerson(pool: Pool, person: Person, isDryRun: boolean): Promise<Reply> {
   const report = newReport(isDryRun);
-  const run = isDryRun ? null : new ErasureRun(pool, null);
+  const run = isDryRun ? null : await ErasureRun.begin(pool, null);
   const { pattern } = person;
   for (let after: string | null = "";;) {
     const page: Awaited<ReturnType<typeof findCandidates>> = await findCandidates(pool, { after, pattern });

@@ -11,6 +11,9 @@
 --
 -- The planner settings: planned once per connection, maybe while the tables are empty, the statements would
 -- otherwise keep scanning them whole.
+drop function if exists accept(
+  text[], int[], text[], text[], text[], text[], text[], text[], text[], text[], int[], text[], int, text
+);
 create or replace function accept(
   p_kind text[],
   p_key_id int[],
@@ -25,18 +28,20 @@ create or replace function accept(
   p_cost_cents int[],
   p_unknown_area text[],
   p_window_hours int,
-  p_node text,             -- who commits, so that its own NOTIFY tells it nothing new
-  p_form_id int[],         -- this and the next six: null for a lead, and empty when the batch is of leads alone
-  p_verdict text[],        -- clean | honeypot | spam
-  p_score int[],
-  p_reasons text[],        -- comma-separated
-  p_phone text[],
-  p_email text[],
-  p_last_name text[],
-  p_form_window_minutes int
+  p_node text default '',            -- who commits, so that its own NOTIFY tells it nothing new
+  p_form_id int[] default '{}',      -- this and the next six: null for a lead, and empty when all are leads
+  p_verdict text[] default '{}',     -- clean | honeypot | spam
+  p_score int[] default '{}',
+  p_reasons text[] default '{}',     -- comma-separated
+  p_phone text[] default '{}',
+  p_email text[] default '{}',
+  p_last_name text[] default '{}',
+  p_form_window_minutes int default 0
 )
 returns table (ord int, outcome text, event_id text, received_at text, flags text)
 language plpgsql
+security definer
+set search_path = pg_catalog, public, pg_temp
 set enable_seqscan = off
 set enable_hashjoin = off
 set enable_mergejoin = off
@@ -126,7 +131,9 @@ begin
   if v_has_forms and cardinality(v_won) > 0 then
     insert into submission (event_id, tenant_id, form_id, verdict, score, reasons, phone, email, last_name)
     select
-      w.id, k.tenant_id, p_form_id[w.ord], p_verdict[w.ord], p_score[w.ord],
+      w.id, k.tenant_id,
+      -- Null, and so refused, when it is another tenant's: the one who calls says which form it was.
+      (select f.id from form as f where f.id = p_form_id[w.ord] and f.tenant_id = k.tenant_id), p_verdict[w.ord], p_score[w.ord],
       coalesce(string_to_array(nullif(p_reasons[w.ord], ''), ','), '{}'), p_phone[w.ord], p_email[w.ord],
       p_last_name[w.ord]
     from unnest(v_won_ord, v_won) as w (ord, id)
@@ -141,7 +148,7 @@ begin
 
     if array_remove(p_cost_cents, null) <> '{}' then
       insert into campaign_charge (campaign_id, cents)
-      select k.campaign_id, sum(p_cost_cents[w.ord])
+      select k.campaign_id, sum(p_cost_cents[w.ord]::lead_cost_cents)
       from unnest(v_won_ord) as w (ord)
       join api_key as k on k.id = p_key_id[w.ord]
       where k.campaign_id is not null and p_cost_cents[w.ord] is not null
@@ -202,30 +209,4 @@ begin
       and k.revoked_at is null
   where l.ord <> all (v_won_ord);
 end
-$$;
-
--- As processes of the version before the forms call it, while they still run beside newer ones.
-create or replace function accept(
-  p_kind text[],
-  p_key_id int[],
-  p_space text[],
-  p_digest text[],
-  p_content text[],
-  p_idempotency_key text[],
-  p_flags text[],
-  p_lead text[],
-  p_extra text[],
-  p_raw text[],
-  p_cost_cents int[],
-  p_unknown_area text[],
-  p_window_hours int,
-  p_node text default ''
-)
-returns table (ord int, outcome text, event_id text, received_at text, flags text)
-language sql volatile
-as $$
-  select * from accept(
-    p_kind, p_key_id, p_space, p_digest, p_content, p_idempotency_key, p_flags, p_lead, p_extra, p_raw, p_cost_cents,
-    p_unknown_area, p_window_hours, p_node, '{}', '{}', '{}', '{}', '{}', '{}', '{}', 0
-  );
 $$;

@@ -9,6 +9,8 @@ returns table (
   email_address text, busy_ms int
 )
 language plpgsql
+security definer
+set search_path = pg_catalog, public, pg_temp
 -- Planned while the table is empty, it would go on scanning it whole.
 set enable_seqscan = off
 set jit = off

@@ -49,7 +49,7 @@ begin
       changed_at = service_clock();
   end if;
   if v_new or v_crm_url is distinct from v_before.crm_url or v_email is distinct from v_before.email then
-    perform note_audit('ctl ' || current_user, 'tenant.route', v_slug, json_build_object(
+    perform note_audit('tenant.route', v_slug, json_build_object(
       'crm', actions.change_of(v_before.crm_url, v_crm_url),
       'email', actions.change_of(v_before.email, v_email),
       'new_secret', v_new

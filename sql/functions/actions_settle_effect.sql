@@ -3,6 +3,8 @@
 create or replace function actions.settle_effect(p_event_id text, p_effect text, p_lease uuid, p_reason text)
 returns void
 language plpgsql
+security definer
+set search_path = pg_catalog, public, pg_temp
 set enable_seqscan = off
 set jit = off
 as $$

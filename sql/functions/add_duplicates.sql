@@ -1,6 +1,8 @@
 -- Adds duplicates counted in a process's memory to the totals.
 create or replace function add_duplicates(p_key_id int[], p_count int[]) returns void
 language sql volatile
+security definer
+set search_path = pg_catalog, public, pg_temp
 as $$
   insert into duplicate_total as t (day, key_id, count)
   select (service_clock() at time zone 'UTC')::date, d.key_id, sum(d.count)

@@ -4,6 +4,8 @@ create or replace function add_minute_sample(
   p_oldest_pending_s double precision, p_breaker text
 ) returns void
 language sql volatile
+security definer
+set search_path = pg_catalog, public, pg_temp
 as $$
   insert into minute_sample as s
     (at, node, accepted, refused, delivered, failed, pending, dead, oldest_pending_s, breaker)

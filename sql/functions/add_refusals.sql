@@ -3,6 +3,8 @@ create or replace function add_refusals(
   p_key_id int[], p_reason text[], p_field text[], p_count int[], p_used_key_id int[], p_used_at text[]
 ) returns void
 language sql volatile
+security definer
+set search_path = pg_catalog, public, pg_temp
 as $$
   insert into refusal_total as t (day, key_id, reason, field, count)
   select (service_clock() at time zone 'UTC')::date, r.key_id, r.reason, r.field, sum(r.count)

@@ -11,6 +11,8 @@ create or replace function apply_provider_event(
 )
 returns text
 language plpgsql
+security definer
+set search_path = pg_catalog, public, pg_temp
 as $$
 declare
   v_life constant text[] := array[

@@ -4,6 +4,8 @@
 -- beat is a commit without a row, which proves as much but for the room.
 create or replace function beat(p_slot int) returns table (pending bigint, dead bigint)
 language plpgsql volatile
+security definer
+set search_path = pg_catalog, public, pg_temp
 as $$
 begin
   if pg_relation_size('heartbeat') < 16 * 1024 * 1024 then

@@ -8,6 +8,8 @@ returns table (
   outcome text, id uuid, plan_name text, amount_cents int, billing_interval text, session_id text, session_url text
 )
 language plpgsql
+security definer
+set search_path = pg_catalog, public, pg_temp
 as $$
 #variable_conflict use_column
 declare

@@ -24,6 +24,8 @@ returns table (
   source text, received_at text, flags text, lead text, extra text
 )
 language plpgsql
+security definer
+set search_path = pg_catalog, public, pg_temp
 set enable_seqscan = off
 set enable_hashjoin = off
 set enable_mergejoin = off

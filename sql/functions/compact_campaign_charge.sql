@@ -1,6 +1,8 @@
 -- Folds the charges of each campaign into one row. Rows that another node is folding are left to it.
 create or replace function compact_campaign_charge() returns void
 language sql volatile
+security definer
+set search_path = pg_catalog, public, pg_temp
 as $$
   with folded as (
     delete from campaign_charge

@@ -1,6 +1,8 @@
 -- Folds the changes of outbox_tally into one row a state. Rows that another node is folding are left to it.
 create or replace function compact_outbox_tally() returns void
 language sql volatile
+security definer
+set search_path = pg_catalog, public, pg_temp
 as $$
   with folded as (
     delete from outbox_tally

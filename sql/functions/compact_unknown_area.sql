@@ -2,6 +2,8 @@
 -- nobody is left to have used (forget_unknown_area) goes.
 create or replace function compact_unknown_area() returns void
 language sql volatile
+security definer
+set search_path = pg_catalog, public, pg_temp
 as $$
   with folded as (
     delete from unknown_area_seen

@@ -5,9 +5,9 @@
 -- retired, and what is confirmed stays confirmed.
 --
 -- p_known: the term of the vocabulary that the caller takes p_area for (it folds as the validator does, lower() may
--- know ASCII only), or null when there is none.
-create or replace function console_confirm_area(p_actor text, p_area text, p_status text, p_known text default null)
-returns text
+-- know ASCII only), or null when there is none. p_claimed: the address that it was asked from.
+drop function if exists console_confirm_area(text, text, text, text);
+create or replace function console_confirm_area(p_area text, p_status text, p_known text, p_claimed text) returns text
 language plpgsql
 security definer
 set search_path = pg_catalog, public, pg_temp
@@ -45,11 +45,9 @@ begin
   else
     update area set status = p_status where area = v_area;
   end if;
-  perform note_audit(
-    p_actor,
-    case p_status when 'confirmed' then 'area.confirm' else 'area.propose' end,
-    v_area,
-    json_build_object('before', v_before)
+  perform append_audit(
+    'console', p_claimed, case p_status when 'confirmed' then 'area.confirm' else 'area.propose' end,
+    array[v_area], json_build_object('before', v_before)
   );
   return 'done';
 end

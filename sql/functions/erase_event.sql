@@ -11,14 +11,13 @@
 --
 -- A send under way is not called back: it may still arrive downstream once. Its settlement finds no row and changes
 -- nothing but the attempt that it records.
+drop function if exists erase_event(text, bigint[], bigint[], bigint, text);
 create or replace function erase_event(
   p_event_id text,
-  p_seen bigint[],     -- the event's collisions that the caller has judged; null: all of them go
-  p_kept bigint[],     -- those that are another person's
-  p_audit_id bigint,   -- the row of this run in audit; null: it has none yet
-  p_subject text       -- of that row; null: the number of events
+  p_seen bigint[],   -- the event's collisions that the caller has judged; null: all of them go
+  p_kept bigint[]    -- those that are another person's
 )
-returns table (outcome text, state text, collisions int, audit_id bigint)
+returns table (outcome text, state text, collisions int)
 language plpgsql
 set enable_seqscan = off
 set enable_hashjoin = off
@@ -43,10 +42,7 @@ begin
     update collision as c set lead = null, extra = null, raw = null, content_digest = null
     where p_seen is null and c.event_id = p_event_id and c.content_digest is not null;
     get diagnostics v_collisions = row_count;
-    return query select 'gone', null::text, v_collisions, case
-      when v_collisions = 0 then p_audit_id
-      else note_erasure(p_audit_id, p_subject, json_build_object('collisions', v_collisions))
-    end;
+    return query select 'gone', null::text, v_collisions;
     return;
   end if;
   if p_seen is not null
@@ -54,7 +50,7 @@ begin
       select from collision as c
       where c.event_id = p_event_id and c.content_digest is not null and c.id <> all (p_seen)
     ) then
-    return query select 'changed', null::text, 0, p_audit_id;
+    return query select 'changed', null::text, 0;
     return;
   end if;
 
@@ -113,25 +109,18 @@ begin
 
   perform remove_content(array[p_event_id], 'erasure');
 
-  return query select 'erased', v_state, v_collisions, note_erasure(
-    p_audit_id, p_subject,
-    json_build_object('events', 1, 'collisions', v_collisions, v_state, 1)
-  );
+  return query select 'erased', v_state, v_collisions;
 end
 $$;
 
 -- Erases what was kept aside and leaves the event, which is another person's; false: its content went before.
-create or replace function erase_collision(p_id bigint, p_audit_id bigint)
-returns table (erased boolean, audit_id bigint)
+drop function if exists erase_collision(bigint, bigint);
+create or replace function erase_collision(p_id bigint) returns boolean
 language plpgsql
 as $$
 begin
   update collision as c set lead = null, extra = null, raw = null, content_digest = null
   where c.id = p_id and c.content_digest is not null;
-  if not found then
-    return query select false, p_audit_id;
-    return;
-  end if;
-  return query select true, note_erasure(p_audit_id, null, json_build_object('collisions', 1));
+  return found;
 end
 $$;

@@ -9,6 +9,8 @@
 -- The events of a key come in the order of their ids, which is that of their acceptance (event_key).
 create or replace function expire_content(p_limit int) returns table (examined int, removed int)
 language plpgsql
+security definer
+set search_path = pg_catalog, public, pg_temp
 set enable_seqscan = off
 set enable_hashjoin = off
 set enable_mergejoin = off

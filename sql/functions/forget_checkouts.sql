@@ -4,6 +4,8 @@
 create or replace function forget_checkouts(p_remembered_hours int, p_unpaid_days int)
 returns void
 language sql
+security definer
+set search_path = pg_catalog, public, pg_temp
 as $$
   update subscription set key_digest = null, request_digest = null
   where key_digest is not null and created_at <= service_clock() - make_interval(hours => p_remembered_hours);

@@ -1,8 +1,8 @@
--- Notes what an operator did, in the transaction that does it.
-create or replace function note_audit(p_actor text, p_action text, p_subject text, p_detail json default null)
-returns void
+-- Notes what an operator did with the command, in the transaction that does it. What the console does is noted by the
+-- functions console_…, which alone the service's role may call.
+drop function if exists note_audit(text, text, text, json);
+create or replace function note_audit(p_action text, p_subject text, p_detail json default null) returns void
 language sql volatile
 as $$
-  insert into audit (at, actor, action, subject, detail)
-  values (service_clock(), p_actor, p_action, p_subject, p_detail);
+  select append_audit('ctl', current_setting('lead_intake.claimed', true), p_action, array[p_subject], p_detail);
 $$;

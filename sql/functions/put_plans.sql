@@ -24,7 +24,7 @@ begin
     returning p.slug, case when p.xmax = 0 then 'added' else 'changed' end as change, p.amount_cents
   loop
     perform note_audit(
-      'ctl ' || current_user, 'plan.put', v_put.slug,
+      'plan.put', v_put.slug,
       json_build_object('change', v_put.change, 'amount_cents', v_put.amount_cents)
     );
     slug := v_put.slug;

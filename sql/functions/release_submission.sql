@@ -1,6 +1,9 @@
 -- Hands a held submission over to the delivery, due at once, and notes who did it. Returns what became of it:
 -- released | already (somebody has released it) | clean (it was never held) | erased | unknown.
-create or replace function release_submission(p_event_id text, p_actor text) returns text
+drop function if exists release_submission(text, text);
+create or replace function release_submission(
+  p_event_id text, p_way text default 'ctl', p_claimed text default current_setting('lead_intake.claimed', true)
+) returns text
 language plpgsql
 set enable_seqscan = off
 set enable_hashjoin = off
@@ -27,8 +30,15 @@ begin
   insert into outbox (event_id, tenant_id, due_at, reason)
   values (p_event_id, v_tenant_id, service_clock(), 'released');
   insert into outbox_tally (state, delta) values ('pending', 1);
-  perform note_audit(p_actor, 'submission.release', p_event_id);
   perform pg_notify('outbox', '');
+  perform append_audit(p_way, p_claimed, 'submission.release', array[p_event_id], null);
   return 'released';
 end
 $$;
+
+-- The same from the console; p_claimed is the address that it was asked from.
+create or replace function console_release_submission(p_event_id text, p_claimed text) returns text
+language sql volatile
+security definer
+set search_path = pg_catalog, public, pg_temp
+as $$ select release_submission(p_event_id, 'console', p_claimed) $$;

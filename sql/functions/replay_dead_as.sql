@@ -1,17 +1,26 @@
 -- Puts dead letters back to pending, as replay_dead does, and notes each in the audit in the same transaction, at one
 -- time, so that what was done at once is found together. Returns those that were dead.
-create or replace function replay_dead_as(p_actor text, p_event_id text[]) returns table (event_id text)
+drop function if exists replay_dead_as(text, text[]);
+create or replace function replay_dead_as(
+  p_event_id text[], p_way text default 'ctl', p_claimed text default current_setting('lead_intake.claimed', true)
+)
+returns table (event_id text)
 language plpgsql
 as $$
-#variable_conflict use_column
 declare
-  v_now timestamptz := service_clock();
   v_replayed text[];
 begin
-  select coalesce(array_agg(r.event_id order by r.event_id), '{}') into v_replayed
-  from replay_dead(p_event_id) as r;
-  insert into audit (at, actor, action, subject)
-  select v_now, p_actor, 'dead.replay', r.id from unnest(v_replayed) with ordinality as r (id, ord) order by r.ord;
+  v_replayed := array(select r.event_id from replay_dead(p_event_id) as r order by r.event_id collate "C");
+  if v_replayed <> '{}' then
+    perform append_audit(p_way, p_claimed, 'dead.replay', v_replayed, null);
+  end if;
   return query select unnest(v_replayed);
 end
 $$;
+
+-- The same from the console; p_claimed is the address that it was asked from.
+create or replace function console_replay_dead(p_event_id text[], p_claimed text) returns table (event_id text)
+language sql volatile
+security definer
+set search_path = pg_catalog, public, pg_temp
+as $$ select r.event_id from replay_dead_as(p_event_id, 'console', p_claimed) as r $$;

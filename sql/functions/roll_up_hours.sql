@@ -5,6 +5,8 @@
 -- old: only its times to delivery change.
 create or replace function roll_up_hours(p_limit int) returns int
 language plpgsql
+security definer
+set search_path = pg_catalog, public, pg_temp
 as $$
 declare
   v_now timestamptz := service_clock();

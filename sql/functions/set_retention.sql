@@ -7,7 +7,7 @@ begin
   if not found then
     return false;
   end if;
-  perform note_audit('ctl ' || current_user, 'tenant.retention', p_slug, json_build_object('days', p_days));
+  perform note_audit('tenant.retention', p_slug, json_build_object('days', p_days));
   return true;
 end
 $$;

@@ -22,6 +22,8 @@ create or replace function settle_outbox(
 )
 returns void
 language plpgsql
+security definer
+set search_path = pg_catalog, public, pg_temp
 set enable_seqscan = off
 set enable_hashjoin = off
 set enable_mergejoin = off

@@ -1,25 +1,62 @@
--- Who may do what. Applied last, because everything else must exist.
+-- Who may do what. Applied at the end of every migration, also when nothing else has changed.
 --
--- lead_service: the service process. lead_actions: the actions process. Both are without rights of their own on the
--- functions: they run with the rights of whoever calls them.
+-- Whatever is not listed here is the owner's alone. WHOEVER ADDS A TABLE OR A FUNCTION lists it here, when the service
+-- or the actions process needs it, and in test/store/rights.test.ts in any case: that test tries each one as each role.
+--
+-- lead_service: the service process. lead_actions: the actions process. Neither writes a table: they call functions
+-- that run with the owner's rights (security definer), which is why each of these has its search_path pinned, pg_temp
+-- last. Functions that only read run with the rights of the caller. What only the owner may call needs none of this: it
+-- runs in the owner's session or within one of those.
 
--- What the service's role may do with a table that comes later is decided here too.
-grant select, insert, update, delete on all tables in schema public to lead_service;
-alter default privileges in schema public grant select, insert, update, delete on tables to lead_service;
+-- Closed to begin with. A database restored from a dump, or made by a template, comes with the rights of a new one.
+do $$
+begin
+  if (select pg_has_role(d.datdba, 'usage') from pg_database as d where d.datname = current_database()) then
+    execute format('revoke all on database %I from public', current_database());
+    execute format('grant connect on database %I to lead_service, lead_actions', current_database());
+  end if;
+  revoke create on schema public from public;
+  -- Before PostgreSQL 15 the schema is the superuser's, and what another role revokes of it stays.
+  if exists (
+    select from pg_namespace as n cross join aclexplode(n.nspacl) as a
+    where n.nspname = 'public' and a.grantee = 0 and a.privilege_type = 'CREATE'
+  ) then
+    raise exception
+      'Everybody may create objects in the schema public, and % may not change that; as a superuser, in this database, run: alter schema public owner to %;',
+      current_user, quote_ident(current_user)
+      using errcode = 'insufficient_privilege';
+  end if;
+end
+$$;
+revoke all on all tables in schema public, actions from public, lead_service, lead_actions;
+revoke all on all sequences in schema public, actions from public, lead_service, lead_actions;
+revoke all on all routines in schema public, actions from public, lead_service, lead_actions;
+-- Of what this role makes in any schema of the database.
+alter default privileges revoke execute on routines from public;
 
--- What belongs to the operator: a service that somebody has taken over can neither issue keys, nor raise limits, nor
--- make a sandbox of a tenant, nor change a price.
-revoke insert, update, delete on tenant, campaign, api_key, ip_limit, area, form, plan, schema_file from lead_service;
-grant update (last_used_at) on api_key to lead_service;
--- What is noted stays noted.
-revoke update, delete on audit from lead_service;
--- The one way in which the service's role comes to the vocabulary; it runs with its owner's rights.
-revoke execute on function console_confirm_area(text, text, text, text) from public;
-grant execute on function console_confirm_area(text, text, text, text) to lead_service;
-
+grant usage on schema public to lead_service, lead_actions;
 grant usage on schema actions to lead_actions;
-grant select on actions.route to lead_actions;
-grant select, insert, update on actions.effect to lead_actions;
--- The rest comes with the request.
-grant select (id, slug, sandbox) on tenant to lead_actions;
+
+-- What the service looks up, and what the operator's pages show.
+grant select on
+  event, collision, submission, outbox, attempt, dead_letter, area, unknown_area, form, plan, ip_limit, audit, audit_head,
+  hour_total, hour_rolled, duplicate_total, refusal_total, minute_sample, schema_file
+to lead_service;
+grant select (id, slug, name, sandbox, has_route, retention_days, created_at) on tenant to lead_service;
+grant select (id, slug) on campaign to lead_service;
+grant select (
+  id, tenant_id, campaign_id, surface, label, digest, last4, created_at, last_used_at, revoked_at, limit_per_minute,
+  limit_burst, limit_until
+) on api_key to lead_service;
+
+grant execute on function
+  service_clock, hour_figures, due_tenants,
+  accept, claim_outbox, settle_outbox, beat,
+  add_refusals, add_duplicates, add_minute_sample,
+  compact_outbox_tally, compact_campaign_charge, compact_unknown_area, roll_up_hours, expire_content,
+  begin_checkout, open_checkout, fail_checkout, apply_provider_event, forget_checkouts,
+  console_replay_dead, console_release_submission, console_confirm_area
+to lead_service;
+
 grant select on schema_file to lead_actions;
+grant execute on function actions.begin_effects, actions.settle_effect to lead_actions;

@@ -1,5 +1,5 @@
 /**
- * What operators did, as the console shows it. `note_audit` writes it, in the transaction that does it.
+ * What operators did, as the console and the command show it. `append_audit` writes it, in the transaction that does it.
  *
  * @module
  */
@@ -13,7 +13,10 @@ export interface AuditEntry {
   readonly id: string;
   /** ISO 8601, UTC. */
   readonly at: string;
+  /** `ctl` or `console`, and the role that had logged in. */
   readonly actor: string;
+  /** What the actor said of himself, unchecked: the client's address, the account of the machine. */
+  readonly claimed: string | null;
   readonly action: string;
   /** The first few. */
   readonly subjects: readonly string[];
@@ -26,6 +29,7 @@ interface AuditRow {
   id: string;
   at: string;
   actor: string;
+  claimed: string | null;
   action: string;
   subjects: string[];
   count: number;
@@ -45,11 +49,11 @@ export async function listAudit(
     const from = page.fromId === null ? sql`` : sql`where a.id <= ${page.fromId}::bigint`;
     return sql<AuditRow[]>`
       select
-        max(a.id)::text as id, to_char(a.at at time zone 'UTC', ${iso}) as at, a.actor, a.action,
+        max(a.id)::text as id, to_char(a.at at time zone 'UTC', ${iso}) as at, a.actor, a.claimed, a.action,
         (array_agg(a.subject order by a.id))[1:3] as subjects, count(*)::int as count,
         (array_agg(a.detail::text order by a.id desc))[1] as detail
       from (select * from audit as a ${from} order by a.id desc limit ${rowsMax}) as a
-      group by a.at, a.actor, a.action
+      group by a.at, a.actor, a.claimed, a.action
       order by max(a.id) desc
       limit ${page.limit}`;
   });
@@ -64,7 +68,7 @@ export async function listAuditOf(
   const rows = await pool.run(adminDeadlineMs, (sql) =>
     sql<AuditRow[]>`
       select
-        a.id::text as id, to_char(a.at at time zone 'UTC', ${iso}) as at, a.actor, a.action,
+        a.id::text as id, to_char(a.at at time zone 'UTC', ${iso}) as at, a.actor, a.claimed, a.action,
         array[a.subject] as subjects, 1 as count, a.detail::text as detail
       from audit as a where a.subject = ${subject}
       order by a.id desc

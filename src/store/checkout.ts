@@ -114,21 +114,16 @@ export class CheckoutStore {
 
   /** Notes that the provider has opened a session. An event of it may have been quicker. */
   async opened(id: string, session: OpenSession & { readonly expiresAt: string | null }): Promise<void> {
-    await this.#pool.run(deadlineMs, (sql) =>
-      sql`
-        update subscription set
-          state = case when state = 'opening' then 'open' else state end,
-          session_id = ${session.sessionId}, session_url = ${session.url},
-          session_expires_at = ${session.expiresAt}::timestamptz, updated_at = service_clock()
-        where id = ${id}`);
+    const { sessionId, url, expiresAt } = session;
+    await this.#pool.run(
+      deadlineMs,
+      (sql) => sql`select open_checkout(${id}, ${sessionId}, ${url}, ${expiresAt}::timestamptz)`,
+    );
   }
 
   /** Notes that no session comes of it: the same Idempotency-Key begins anew. */
   async failed(id: string): Promise<void> {
-    await this.#pool.run(deadlineMs, (sql) =>
-      sql`
-        update subscription set state = 'failed', updated_at = service_clock()
-        where id = ${id} and state = 'opening'`);
+    await this.#pool.run(deadlineMs, (sql) => sql`select fail_checkout(${id})`);
   }
 
   /** Takes an event, once. */

@@ -68,19 +68,20 @@ export async function listHeld(
 export type Release = "released" | "already" | "clean" | "erased" | "unknown";
 
 /**
- * Hands a held submission over to the delivery, due at once. `actor` stands in the audit row, which is written in the
- * same transaction; `null` is the operator's command. Throws what {@linkcode Pool.run} throws.
+ * Hands a held submission over to the delivery, due at once, and notes it in the audit, in the same transaction.
+ * `address` is where the console was asked from, `null` for the operator's command. Throws what {@linkcode Pool.run}
+ * throws.
  */
 export async function releaseSubmission(
   pool: Pool,
   submissionId: string,
-  actor: string | null,
+  address: string | null,
 ): Promise<Release> {
-  const [row] = await pool.run(
-    adminDeadlineMs,
-    (sql) =>
-      sql<{ release: Release }[]>`
-      select release_submission(${submissionId}, coalesce(${actor}, 'ctl ' || current_user)) as release`,
-  );
+  const [row] = await pool.run(adminDeadlineMs, (sql) => {
+    const release = address === null
+      ? sql`release_submission(${submissionId})`
+      : sql`console_release_submission(${submissionId}, ${address})`;
+    return sql<{ release: Release }[]>`select ${release} as release`;
+  });
   return row?.release ?? "unknown";
 }

@@ -2,7 +2,8 @@
  * Brings a database to the shape that this program expects, and tells whether it has it.
  *
  * `sql/` holds numbered files for tables, each applied once in a transaction of its own, and
- * `sql/functions/` the current text of every function, applied again when it has changed.
+ * `sql/functions/` the current text of every function, applied again when it has changed: all of them in one
+ * transaction, and with them, at every migration, `zz_grants.sql`: who may do what. So no process finds half of them.
  *
  * @module
  */
@@ -28,6 +29,9 @@ async function readFolder(folder: string): Promise<SqlFile[]> {
     return { name, text, digest: createHash("sha256").update(text).digest("hex") };
   }));
 }
+
+/** Says who may do what; the last of the functions by its name. A restored database has lost some of it. */
+const grantsFile = "functions/zz_grants.sql";
 
 // Arbitrary, but the same for every version: two migrations at once wait for each other.
 const migrationLock = 20_260_824;
@@ -147,23 +151,31 @@ Use that version, or another database. The database of npm start is made anew wh
 (If you have changed that file: what was applied is never changed; undo it and add a new file.)`,
     );
   }
-  const missing = [
-    ...tables.filter((file) => !applied.has(file.name)),
-    ...functions.filter((file) => applied.get(file.name) !== file.digest),
+  const missingTables = tables.filter((file) => !applied.has(file.name));
+  const isMissing = (file: SqlFile) => applied.get(file.name) !== file.digest;
+  const parts = [
+    ...missingTables.map((file) => ({ name: file.name, files: [file] })),
+    { name: "functions/", files: functions.filter((file) => isMissing(file) || file.name === grantsFile) },
   ];
-  for (const file of missing) {
-    const what = `sql/${file.name} needs a table that other sessions do not let go of`;
-    await unlessHeld(sql, { what, attemptsMax }, () =>
-      sql.begin(async (transaction) => {
-        // Functions call one another, and their files are applied in the order of their names.
-        await transaction`set local check_function_bodies = off`;
-        await transaction.unsafe(file.text);
-        await transaction`
-          insert into schema_file (name, digest) values (${file.name}, ${file.digest})
-          on conflict (name) do update set digest = excluded.digest, applied_at = now()`;
-      }));
+  for (const { name, files } of parts) {
+    const what = `sql/${name} needs a table that other sessions do not let go of`;
+    await unlessHeld(sql, { what, attemptsMax }, () => apply(sql, files));
   }
-  return missing.map((file) => file.name);
+  return [...missingTables, ...functions.filter(isMissing)].map((file) => file.name);
+}
+
+/** Applies files in one transaction. */
+async function apply(sql: postgres.Sql, files: readonly SqlFile[]): Promise<void> {
+  await sql.begin(async (transaction) => {
+    // Functions call one another, and their files are applied in the order of their names.
+    await transaction`set local check_function_bodies = off`;
+    for (const file of files) {
+      await transaction.unsafe(file.text);
+      await transaction`
+        insert into schema_file (name, digest) values (${file.name}, ${file.digest})
+        on conflict (name) do update set digest = excluded.digest, applied_at = now()`;
+    }
+  });
 }
 
 /**

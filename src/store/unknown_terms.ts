@@ -12,10 +12,13 @@ import type { Pool } from "./sql.ts";
 /** What became of a term that was to come into the vocabulary. */
 export type AreaOutcome = "done" | "unchanged" | "changed_meanwhile" | "not_found";
 
-/** Takes a term that callers use into the vocabulary, or ratifies a proposed one, and notes it. */
+/**
+ * Takes a term that callers use into the vocabulary, or ratifies a proposed one, and notes it. `address` is where the
+ * console was asked from.
+ */
 export async function confirmAreaAs(
   pool: Pool,
-  actor: string,
+  address: string,
   to: { readonly area: string; readonly status: "confirmed" | "proposed" },
 ): Promise<AreaOutcome> {
   const known = await findArea(pool, to.area);
@@ -23,7 +26,7 @@ export async function confirmAreaAs(
     adminDeadlineMs,
     (sql) =>
       sql<{ outcome: AreaOutcome }[]>`
-      select console_confirm_area(${actor}, ${to.area}, ${to.status}, ${known?.area ?? null}) as outcome`,
+      select console_confirm_area(${to.area}, ${to.status}, ${known?.area ?? null}, ${address}) as outcome`,
   );
   return row?.outcome ?? "not_found";
 }

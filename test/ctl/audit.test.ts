@@ -1,8 +1,14 @@
 import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { hash } from "node:crypto";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { after, test } from "node:test";
+import fc from "fast-check";
 import postgres from "postgres";
 import { createDatabase } from "../support/database.ts";
-import { ctl } from "../support/server.ts";
+import { ctl, runCtl } from "../support/server.ts";
 import { accept } from "./event.ts";
 
 const database = await createDatabase();
@@ -28,7 +34,7 @@ test("what the command does to keys, terms and dead letters is noted with the ro
   // Nothing changes: nothing is noted.
   await ctl(["key", "revoke", key.id], on);
 
-  const [{ role }] = await sql<[{ role: string }]>`select current_user as role`;
+  const [{ role }] = await sql<[{ role: string }]>`select session_user as role`;
   const rows = await sql<{ actor: string; action: string; subject: string; detail: unknown }[]>`
     select actor, action, subject, detail from audit order by id`;
   const ofKey = { tenant: "acme", surface: "intake", label: "web" };
@@ -53,7 +59,7 @@ test("what the command does to keys, terms and dead letters is noted with the ro
 
 test("what the command does to tenants, routes, campaigns and networks is noted, with no address and no secret", async () => {
   const on = { databaseUrl: database.url };
-  await sql`truncate audit`;
+  const [{ first }] = await sql<[{ first: string }]>`select max(id) as first from audit`;
   await ctl(["tenant", "add", "box", "--name", "Grace Hopper Roofing", "--sandbox"], on);
   await ctl(["tenant", "add", "globex", "--name", "Grace Hopper Roofing"], on);
   await ctl(["campaign", "add", "spring", "--tenant", "globex"], on);
@@ -79,7 +85,7 @@ test("what the command does to tenants, routes, campaigns and networks is noted,
   ) await assert.rejects(ctl(refused, on), refused.join(" "));
 
   const rows = await sql<{ action: string; subject: string; detail: Record<string, unknown> | null }[]>`
-    select action, subject, detail from audit order by id`;
+    select action, subject, detail from audit where id > ${first} order by id`;
   const routed = (crm: string, email: string, isNew: boolean) => ({ crm, email, new_secret: isNew });
   assert.deepEqual([...rows].map(({ action, subject, detail }) => [action, subject, detail]), [
     ["tenant.add", "box", { sandbox: true }],
@@ -96,4 +102,197 @@ test("what the command does to tenants, routes, campaigns and networks is noted,
   assert.equal(new Date(rows[8]?.detail?.until as string).toISOString(), until);
   assert.doesNotMatch(JSON.stringify(rows), /grace|hopper|crm\.example|t0ken|whsec/i);
   assert.ok(!JSON.stringify(rows).includes(secret));
+});
+
+const on = { databaseUrl: database.url };
+const folder = mkdtempSync(join(tmpdir(), "lead-intake-audit-"));
+after(() => rmSync(folder, { recursive: true }));
+
+/** One exported line. */
+interface Line {
+  readonly id: number;
+  readonly before: string;
+  readonly digest: string;
+  readonly [name: string]: unknown;
+}
+
+async function exported(...options: string[]): Promise<Line[]> {
+  const { code, stdout, stderr } = await runCtl(["audit", "export", ...options], on);
+  assert.deepEqual([code, stderr], [0, ""]);
+  return stdout.split("\n").slice(0, -1).map((line) => JSON.parse(line));
+}
+
+async function verifyFile(lines: readonly unknown[]) {
+  const file = join(folder, "audit.jsonl");
+  writeFileSync(file, lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
+  // Off the machine there is no database.
+  return await runCtl(["audit", "verify", "--file", file], { env: { HOME: folder } });
+}
+
+/** What verify says of the database; `null` when it is whole. */
+async function fault(...options: string[]): Promise<string | null> {
+  const { code, stderr } = await runCtl(["audit", "verify", ...options], on);
+  assert.equal(code, stderr === "" ? 0 : 1);
+  return stderr === "" ? null : stderr.trim();
+}
+
+/** Changes the audit as only its owner can, sees what verify says, and puts back what was there. */
+async function forge(statement: string): Promise<string | null> {
+  await sql.unsafe(
+    `create table kept as select * from audit; create table kept_head as select * from audit_head`,
+  );
+  await sql.unsafe(statement);
+  const found = await fault();
+  await sql.unsafe(`
+    truncate audit; insert into audit select * from kept; drop table kept;
+    delete from audit_head; insert into audit_head select * from kept_head; drop table kept_head`);
+  assert.equal(await fault(), null);
+  return found;
+}
+
+test("ctl audit verify names the first row that was changed, removed or put in, and an end that was cut off", async () => {
+  const { rows, head } = await ctl(["audit", "verify"], on);
+  const [last = { id: "", digest: "" }] = await sql<{ id: string; digest: string }[]>`
+    select id, encode(digest, 'hex') as digest from audit order by id desc limit 1`;
+  assert.deepEqual([String(rows), head], [last.id, `${last.id}:${last.digest}`]);
+  for (
+    const [what, statement, message] of [
+      ["actor", "update audit set actor = 'ctl somebody' where id = 3", /row 3 was changed/],
+      ["time", "update audit set at = at + interval '1 microsecond' where id = 3", /row 3 was changed/],
+      ["claim", "update audit set claimed = 'me' where id = 4", /row 4 was changed/],
+      ["subject", "update audit set subject = 'x' where id = 5", /row 5 was changed/],
+      ["detail", "update audit set detail = '{}' where id = 1", /row 1 was changed/],
+      ["a digest", "update audit set digest = sha256('') where id = 2", /row 2 was changed/],
+      ["the first", "delete from audit where id = 1", /row 1 is missing/],
+      ["one between", "delete from audit where id = 3", /row 3 is missing/],
+      ["the last", `delete from audit where id = ${last.id}`, new RegExp(`row ${last.id} is missing`)],
+      ["all", "truncate audit", /row 1 is missing/],
+      [
+        "two that changed places",
+        "update audit set id = -id where id in (3, 4); update audit set id = 7 + id where id in (-3, -4)",
+        /row 3 was changed/,
+      ],
+      [
+        "one put in",
+        `insert into audit select ${last.id}::bigint + 1, at, actor, action, subject, detail, claimed, digest
+         from audit where id = 2; update audit_head set id = id + 1`,
+        new RegExp(`row ${Number(last.id) + 1} was changed`),
+      ],
+      ["the head", "update audit_head set digest = sha256('')", /not that of the head/],
+    ] as const
+  ) assert.match(await forge(statement) ?? "whole", message, what);
+});
+
+test("an audit whose end was cut off together with its head is told by a head that was written down", async () => {
+  const { head } = await ctl(["audit", "verify"], on);
+  assert.equal(await fault("--head", head), null);
+  await ctl(["tenant", "add", "initech"], on);
+  assert.equal(await fault("--head", head), null, "what was added since does no harm");
+  const { head: later } = await ctl(["audit", "verify"], on);
+  await sql.unsafe(`
+    delete from audit where id = (select max(id) from audit);
+    update audit_head set (id, digest) = (select id, digest from audit order by id desc limit 1)`);
+  assert.equal(await fault(), null);
+  assert.match(await fault("--head", later) ?? "", /is not the one that was written down, or is gone/);
+  for (const wrong of ["1", "x:y", `1:${"g".repeat(64)}`]) {
+    assert.equal((await runCtl(["audit", "verify", "--head", wrong], on)).code, 2, wrong);
+  }
+});
+
+test("what ctl audit export prints is checked without a database, by the command and by anybody", async () => {
+  const lines = await exported();
+  const whole = await verifyFile(lines);
+  assert.deepEqual([whole.code, whole.stderr], [0, ""]);
+  assert.match(whole.stdout, new RegExp(`${lines.length} rows\\.\nIts head: ${lines.length}:[0-9a-f]{64}`));
+  // As its help says it.
+  const keys = ["id", "at", "actor", "claimed", "action", "subject", "detail"];
+  const checked = spawnSync("python3", [
+    "-c",
+    `
+import hashlib, json, sys
+before = ""
+for line in open(sys.argv[1], encoding="utf-8"):
+    row = json.loads(line)
+    assert row["before"] == before
+    content = json.dumps([row[k] for k in ${JSON.stringify(keys)}], ensure_ascii=False)
+    before = hashlib.sha256((before + content).encode()).hexdigest()
+    assert row["digest"] == before
+print(row["id"])`,
+    join(folder, "audit.jsonl"),
+  ], { encoding: "utf8" });
+  assert.deepEqual([checked.stdout.trim(), checked.stderr], [String(lines.length), ""]);
+
+  const since = await exported("--since", "3");
+  assert.deepEqual(since, lines.slice(3));
+  assert.deepEqual(await exported("--since", "2000-01-01"), lines);
+  assert.deepEqual(await exported("--since", String(lines.length)), []);
+  assert.deepEqual(await exported("--since", "999999"), []);
+  assert.equal((await verifyFile(since)).code, 0, "a file may begin anywhere");
+  // In two pieces, as it is shipped.
+  assert.equal((await verifyFile([...lines.slice(0, 3), ...since])).code, 0);
+
+  const broken: readonly (readonly [string, unknown[], RegExp])[] = [
+    ["one left out", lines.toSpliced(2, 1), /row 4 does not follow row 2/],
+    ["one changed", lines.with(2, { ...lines[2], subject: "x" } as Line), /row 3 was changed/],
+    ["twice", lines.toSpliced(2, 0, lines[2] as Line), /row 3 does not follow row 3/],
+    [
+      "another beginning",
+      [{ ...lines[0], before: "0".repeat(64) }, ...lines.slice(1)],
+      /row 1 does not follow row 0/,
+    ],
+    ["no row", [{ id: 1 }], /Line 1 is no row of the audit/],
+    ["null", [null], /Line 1 is no row of the audit/],
+  ];
+  for (const [what, rows, message] of broken) {
+    const { code, stderr } = await verifyFile(rows);
+    assert.equal(code, 1, what);
+    assert.match(stderr, message, what);
+  }
+  const none = await runCtl(["audit", "verify", "--file", join(folder, "none")], {});
+  assert.deepEqual([none.code, none.stderr], [1, "The file cannot be read: ENOENT\n"]);
+  assert.doesNotMatch(readFileSync(join(folder, "audit.jsonl"), "utf8"), /grace|hopper|t0ken|whsec/i);
+});
+
+test("the digest is the same in PostgreSQL and outside of it, whatever text an operator has written", async () => {
+  // PostgreSQL keeps no U+0000 and no half of a surrogate pair.
+  const text = fc.string({ unit: "binary", maxLength: 40 }).map((value) =>
+    value.toWellFormed().replaceAll("\0", "")
+  );
+  const content = fc.tuple(text, fc.option(text), text, text, fc.option(fc.json()));
+  await fc.assert(
+    fc.asyncProperty(content, async ([actor, claimed, action, subject, detail]) => {
+      const at = "2026-11-22T04:05:06.000789Z";
+      const [row] = await sql`
+        select encode(audit_digest(
+          sha256('x'), 7, ${at}::text::timestamptz, ${actor}, ${claimed}, ${action}, ${subject}, ${detail}::text::json), 'hex') as digest`;
+      const members = [7, at, actor, claimed, action, subject, detail].map((value) => JSON.stringify(value));
+      const text = `${hash("sha256", "x")}[${members.join(", ")}]`;
+      assert.equal(row?.digest, hash("sha256", text));
+    }),
+    { numRuns: 200 },
+  );
+});
+
+test("operators at work at the same time add to one chain, and what is taken back leaves no gap in it", async () => {
+  const many = postgres(database.url, { max: 8, onnotice: () => {} });
+  const add = (name: string) => many`select note_audit('test.add', ${name})`.catch(() => {});
+  await Promise.all(Array.from({ length: 200 }, async (_, index) => {
+    if (index % 3 > 0) return await add(String(index));
+    await many`select note_audit('test.add', ${String(index)}), 1 / 0`.catch(() => {});
+  }));
+  await many.end();
+  assert.equal(await fault(), null);
+  const [row] = await sql`select count(*)::int as added from audit where action = 'test.add'`;
+  assert.equal(row?.added, 133);
+});
+
+test("ctl audit list says who did what, with what he says of himself apart", async () => {
+  const [{ role }] = await sql<[{ role: string }]>`select session_user as role`;
+  await ctl(["tenant", "add", "hooli"], on);
+  const [entry] = await ctl(["audit", "list", "--limit", "1"], on);
+  assert.deepEqual([entry.actor, entry.action, entry.subjects], [`ctl ${role}`, "tenant.add", ["hooli"]]);
+  assert.match(entry.claimed, /@/);
+  assert.equal((await ctl(["audit", "list", "--subject", "hooli"], on)).length, 1);
+  const { stdout } = await runCtl(["audit", "list", "--limit", "1"], on);
+  assert.match(stdout, /^WHEN \(UTC\) +WHO +SAYS +WHAT +TO +DETAIL\n/);
 });

@@ -264,12 +264,15 @@ test("erase removes a person from every table, leaves everybody else's rows and 
 
   const audit = await world.sql`select actor, action, subject, detail from audit order by id`;
   assert.deepEqual(audit.map(({ action, subject }) => [action, subject]), [
+    ["person.erase_begin", "a person"],
     ["person.erase", String(one.events)],
+    ["person.erase_begin", "a person"],
     ["person.erase", String(two.events)],
   ]);
-  assert.match(String(audit[0]?.actor), /^ctl \w+$/);
-  assert.equal(audit[0]?.detail.collisions, 2);
-  assert.equal(audit[0]?.detail.dead, 1);
+  assert.match(String(audit[1]?.actor), /^ctl \w+$/);
+  assert.equal(audit[1]?.detail.collisions, 2);
+  assert.equal(audit[1]?.detail.dead, 1);
+  assert.equal((await ctl(["audit", "verify"], on)).ok, true);
 
   const logged = server.output.stdout + server.output.stderr;
   assert.doesNotMatch(logged, traces);

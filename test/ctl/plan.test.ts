@@ -189,15 +189,3 @@ test("whatever the unknown members: what was put is what is read", async () => {
   );
   await pool.close();
 });
-
-test("the service's role reads plans and cannot change one", async () => {
-  const [rights] = await sql`
-    select has_table_privilege('lead_service', 'plan', 'select') as reads,
-      has_table_privilege('lead_service', 'plan', 'insert') or has_table_privilege('lead_service', 'plan', 'update')
-        or has_table_privilege('lead_service', 'plan', 'delete') as writes`;
-  assert.deepEqual({ ...rights }, { reads: true, writes: false });
-  const [sales] = await sql`
-    select bool_and(has_table_privilege('lead_service', t, r)) as has_all
-    from unnest(array['subscription', 'provider_event']) as t, unnest(array['select', 'insert', 'delete']) as r`;
-  assert.equal(sales?.has_all, true);
-});

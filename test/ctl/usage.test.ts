@@ -34,6 +34,9 @@ const everyCommand = [
   "plan list",
   "plan remove",
   "subscription list",
+  "audit list",
+  "audit export",
+  "audit verify",
 ];
 
 test("ctl --help lists every command on stdout and exits 0", async () => {

@@ -158,7 +158,7 @@ const races: readonly (readonly [
 ])[] = [
   ["dies", "pending", move],
   ["is replayed", "dead", (on, id) => on`select replay_dead(array[${id}])`],
-  ["is released", "held", (on, id) => on`select release_submission(${id}, 'test')`],
+  ["is released", "held", (on, id) => on`select release_submission(${id})`],
 ];
 
 for (const [what, from, work] of races) {
@@ -176,7 +176,7 @@ for (const [what, from, work] of races) {
 
     const second = await idle(from);
     await holder`begin`;
-    await holder`select erase_event(${second}, null, '{}', null, null)`;
+    await holder`select erase_event(${second}, null, '{}')`;
     // A query that nobody awaits does not run.
     const working = (async () => await work(sql, second))();
     await world.untilWaiting();
@@ -241,7 +241,7 @@ test("erasures beside intake, retries, deliveries, replays and releases deadlock
   };
   const replay = async () => {
     await sql`select replay_dead(array(select event_id from dead_letter))`;
-    await sql`select release_submission(event_id, 'test') from event order by random() limit 5`;
+    await sql`select release_submission(event_id) from event order by random() limit 5`;
     await sql`select compact_unknown_area(), compact_outbox_tally()`;
   };
   const erasures: number[] = [];

@@ -75,7 +75,7 @@ test("of many releases at once one releases; the outbox has one row, the audit t
   const notified = Promise.withResolvers<string>();
   const listening = await admin.listen("outbox", (payload) => notified.resolve(payload));
   const outcomes = await Promise.all(
-    Array.from({ length: 8 }, (_, index) => releaseSubmission(pool, id, `console ${index}`)),
+    Array.from({ length: 8 }, (_, index) => releaseSubmission(pool, id, `10.0.0.${index}`)),
   );
   assert.deepEqual(outcomes.sort(), [...Array(7).fill("already"), "released"]);
   assert.equal(await notified.promise, "");
@@ -83,33 +83,20 @@ test("of many releases at once one releases; the outbox has one row, the audit t
   const [row] = await admin`
     select (select count(*)::int from outbox where event_id = ${id}) as queued,
       (select count(*)::int from audit where subject = ${id} and action = 'submission.release') as noted,
-      (select actor ~ '^console [0-7]$' from audit where subject = ${id}) as named`;
+      (select actor like 'console test%' and claimed ~ '^10[.]0[.]0[.][0-7]$' from audit where subject = ${id}) as named`;
   assert.deepEqual({ ...row }, { queued: 1, noted: 1, named: true });
 });
 
 test("a release that cannot write its audit row releases nothing", async () => {
   const id = await store("spam");
   await admin.unsafe(`alter table audit add constraint refused check (subject <> '${id}') not valid`);
-  await assert.rejects(releaseSubmission(pool, id, "console test"), { code: "23514" });
+  await assert.rejects(releaseSubmission(pool, id, "10.0.0.1"), { code: "23514" });
   await admin`alter table audit drop constraint refused`;
   const [row] = await admin`
     select released_at, (select count(*)::int from outbox where event_id = ${id}) as queued
     from submission where event_id = ${id}`;
   assert.deepEqual({ ...row }, { released_at: null, queued: 0 });
-  assert.equal(await releaseSubmission(pool, id, "console test"), "released");
-});
-
-test("the service's role may release, but neither add nor change a form", async () => {
-  const service = postgres(role.url, { max: 1, onnotice: () => {} });
-  const { tenantId } = forms.acme as { tenantId: number };
-  for (
-    const statement of [
-      service`insert into form (tenant_id, form_key, required) values (${tenantId}, 'x', '{name}')`,
-      service`update form set threshold = 9999`,
-      service`delete from form`,
-    ]
-  ) await assert.rejects(statement, { code: "42501" });
-  await service.end();
+  assert.equal(await releaseSubmission(pool, id, "10.0.0.1"), "released");
 });
 
 test("the database refuses forms without a required field and form keys that have a second spelling", async () => {
@@ -135,7 +122,7 @@ test("what was erased is neither listed nor counted as held", async () => {
     before + 2,
     { count: before + 2, isMore: false },
   ]);
-  await admin`select erase_event(${gone as string}, null, '{}', null, null)`;
+  await admin`select erase_event(${gone as string}, null, '{}')`;
   assert.deepEqual([await listed(), await countHeld(pool, tenantId)], [
     before + 1,
     { count: before + 1, isMore: false },

@@ -190,7 +190,7 @@ test("what was erased before its delivery counts as accepted, and never as deliv
     );
   };
   assert.deepEqual(await figures(), [[3, 0, 3, 0], [2, 0, 0, 2]]);
-  for (const id of [lost, spam]) await world.sql`select erase_event(${id as string}, null, '{}', null, null)`;
+  for (const id of [lost, spam]) await world.sql`select erase_event(${id as string}, null, '{}')`;
   const expected = [[3, 0, 2, 0], [2, 0, 0, 1]];
   assert.deepEqual(await figures(), expected, "of an hour that was rolled up before");
   await world.sql`update hour_rolled set rolled_at = rolled_at - interval '10 days'`;
@@ -198,7 +198,7 @@ test("what was erased before its delivery counts as accepted, and never as deliv
   assert.deepEqual(await figures(), expected, "rolled up again");
   // Nothing can be released of an hour whose held ones have no content: it is final.
   await world
-    .sql`select erase_event(event_id, null, '{}', null, null) from event where tenant_id = ${tenant.id}`;
+    .sql`select erase_event(event_id, null, '{}') from event where tenant_id = ${tenant.id}`;
   await world.sql`update hour_rolled set rolled_at = rolled_at - interval '10 days' where not is_final`;
   await rollUp();
   const [row] = await world.sql<{ final: boolean }[]>`

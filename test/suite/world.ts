@@ -12,7 +12,7 @@ import { keyInText, type KeySurface, makeKey } from "../../src/contract/api_key.
 import type { BaseUrls } from "../../src/contract/openapi/paths.ts";
 import { assertDocumented } from "../support/contract.ts";
 import { type Answer, post, type RequestOptions, send } from "../support/client.ts";
-import { createDatabase, type TestDatabase } from "../support/database.ts";
+import { asService, createDatabase, type TestDatabase } from "../support/database.ts";
 import { type ProgramOptions, type RunningServer, startServer } from "../support/server.ts";
 import { until } from "../support/until.ts";
 
@@ -151,7 +151,7 @@ export class World {
     options: ProgramOptions = {},
   ): Promise<RunningServer> {
     const server = await startServer({
-      databaseUrl: this.database.url,
+      databaseUrl: asService(this.database.url),
       ...options,
       env: { ...raisedLimits, ...env },
     });

@@ -37,6 +37,16 @@ async function serverUrl(): Promise<string> {
   return server.url;
 }
 
+// Every server of tests has it, for that server only.
+const serviceLogin = "test_service";
+
+/** A database's address as the service process knows it in production: a login role in `lead_service`, no owner. */
+export function asService(databaseUrl: string): string {
+  const url = new URL(databaseUrl);
+  url.username = url.password = serviceLogin;
+  return url.href;
+}
+
 /** What kind of database a test needs. */
 export interface DatabaseOptions {
   /** With the current schema; `true` when left out. */
@@ -127,6 +137,10 @@ async function ensureTemplate(sql: postgres.Sql, server: string): Promise<string
     await sql`create database template_unfinished`;
     await migrate(databaseUrl(server, "template_unfinished"));
     await sql`alter database template_unfinished rename to ${sql(template)}`;
+    const [login] = await sql`select 1 from pg_roles where rolname = ${serviceLogin}`;
+    if (login === undefined) {
+      await sql.unsafe(`create role ${serviceLogin} login password '${serviceLogin}' in role lead_service`);
+    }
   }
   await sql`select pg_advisory_unlock(20260825)`;
   return template;

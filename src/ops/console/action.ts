@@ -85,11 +85,6 @@ function isSameOrigin(exchange: Exchange): boolean {
   return host !== undefined && /^https?:\/\/(.+)$/.exec(origin)?.[1]?.toLowerCase() === host.toLowerCase();
 }
 
-/** Who acts, for the audit. */
-export function actorOf(exchange: Exchange): string {
-  return `console ${exchange.clientAddress}`;
-}
-
 /** Leads to a page, by GET. `location` has nothing in it that a caller chose freely. */
 export function seeOther(location: string): Reply {
   return { status: 303, headers: { ...pageHeaders, Location: location }, body: "" };

@@ -6,6 +6,7 @@
 
 import { type Markup, markup } from "../../http/markup.ts";
 import { type AuditEntry, listAudit } from "../../store/audit.ts";
+import { type AuditLink, readAuditHead } from "../../store/audit_chain.ts";
 import type { Context } from "./context.ts";
 import { type Page, table } from "./layout.ts";
 import { idShape, numberShape, parseQuery } from "./query.ts";
@@ -16,22 +17,26 @@ const listedMax = 100;
 /** `/audit` */
 export async function auditPage({ parts, query, nowMs }: Context): Promise<Page> {
   const fromId = parseQuery(query, ["from"]).shaped("from", numberShape);
-  const found = await listAudit(parts.pool, { fromId, limit: listedMax + 1 });
+  const [found, head] = await Promise.all([
+    listAudit(parts.pool, { fromId, limit: listedMax + 1 }),
+    readAuditHead(parts.pool),
+  ]);
   const entries = found.slice(0, listedMax);
   const next = found[listedMax];
   return {
     title: "Audit",
     section: "audit",
     body: markup`<h1>Audit</h1>
-<p>What was done with the command (<code>ctl</code> and the database role) or on these pages (<code>console</code> and the
-client's address). It cannot be changed from here.</p>
+<p>What was done with the command (<code>ctl</code>) or on these pages (<code>console</code>), by which login of the
+database, and what whoever did it says of himself: the account of his machine, the client's address. It cannot be changed
+from here: each row seals the one before it. ${sealed(head)}</p>
 ${
       table(
         ["When", "Who", "What", "To", "Detail"],
         entries.map((entry) => ({
           cells: [
             time(entry.at, nowMs),
-            shown(entry.actor),
+            who(entry),
             markup`<code>${entry.action}</code>`,
             subjects(entry),
             entry.detail === null ? "–" : markup`<code>${shortened(entry.detail, 200)}</code>`,
@@ -42,6 +47,18 @@ ${
     }
 ${next !== undefined && markup`<p><a class="button" href="/audit?from=${next.id}">Earlier</a></p>`}`,
   };
+}
+
+function who({ actor, claimed }: AuditEntry): Markup {
+  return markup`${shown(actor)}${
+    claimed !== null && markup`<br><span class="quiet">says: ${shown(claimed)}</span>`
+  }`;
+}
+
+function sealed({ id, digest }: AuditLink): Markup {
+  if (id === 0) return markup``;
+  return markup`The last one is <code>${id}:${digest}</code>; written down elsewhere, <code>ctl audit verify --head</code>
+tells later whether it is still there.`;
 }
 
 function subjects(entry: AuditEntry): Markup {

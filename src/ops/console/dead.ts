@@ -12,7 +12,7 @@ import {
   replayDead,
 } from "../../store/admin/dead_letters.ts";
 import { countDead } from "../../store/console_pages.ts";
-import { actorOf, readForm, tokenField } from "./action.ts";
+import { readForm, tokenField } from "./action.ts";
 import type { Context } from "./context.ts";
 import { type Page, Refusal, table } from "./layout.ts";
 import { withNote } from "./notes.ts";
@@ -109,7 +109,7 @@ export async function replayAction({ parts, tokens, exchange }: Context): Promis
   const back = isLead ? `/leads/${only}` : "/dead";
   const query = isLead ? {} : { tenant: tenant.slug };
   if (ids.length === 0) return withNote(back, { tokens, code: "none_chosen", query });
-  const done = await replayDead(parts.pool, ids, actorOf(exchange));
+  const done = await replayDead(parts.pool, ids, exchange.clientAddress);
   const code = done.length === 0 ? "none_dead" : "replayed";
   return withNote(back, { tokens, code, count: done.length, query });
 }
@@ -145,13 +145,13 @@ ${tenant.slug !== null && markup`<input type="hidden" name="tenant" value="${ten
 export async function replayAllAction({ parts, tokens, exchange }: Context): Promise<string> {
   const form = await readForm(exchange, { tokens, path: "/dead/replay-all", names: ["tenant"] });
   const tenant = await chosenTenant(parts.pool, form);
-  const actor = actorOf(exchange);
+  const { clientAddress } = exchange;
   const untilMs = parts.now().getTime() + replayAllMs;
   let done = 0;
   // By id, so that what dies again meanwhile is not met twice.
   for (let afterId = "";;) {
     const ids = await nextDeadIds(parts.pool, { tenantId: tenant.id, afterId, limit: replayBatch });
-    done += ids.length === 0 ? 0 : (await replayDead(parts.pool, ids, actor)).length;
+    done += ids.length === 0 ? 0 : (await replayDead(parts.pool, ids, clientAddress)).length;
     const isLast = ids.length < replayBatch;
     if (isLast || parts.now().getTime() >= untilMs) {
       const code = done === 0 ? "none_dead" : isLast ? "replayed" : "replayed_part";

@@ -7,7 +7,7 @@
 import { type Markup, markup } from "../../http/markup.ts";
 import { countHeld } from "../../store/console_pages.ts";
 import { type HeldSubmission, listHeld, releaseSubmission } from "../../store/held.ts";
-import { actorOf, readForm, tokenField } from "./action.ts";
+import { readForm, tokenField } from "./action.ts";
 import type { ConsoleParts, Context } from "./context.ts";
 import { type Page, Refusal, table } from "./layout.ts";
 import { withNote } from "./notes.ts";
@@ -116,7 +116,7 @@ export async function releaseAction({ parts, tokens, exchange }: Context): Promi
   let released = 0;
   for (const id of ids) {
     // Each with its audit row in a transaction of its own: what an outage cuts short is repeated without harm.
-    if (await releaseSubmission(parts.pool, id, actorOf(exchange)) === "released") released += 1;
+    if (await releaseSubmission(parts.pool, id, exchange.clientAddress) === "released") released += 1;
   }
   return withNote(back, { tokens, code: released === 0 ? "none_held" : "released", count: released, query });
 }

@@ -120,16 +120,16 @@ function noted(entry: AuditEntry): Moment {
     tone: null,
     title: markup`${sentences[entry.action] ?? markup`<code>${entry.action}</code>`}`,
     text: markup`By ${shown(entry.actor)}${
-      entry.detail !== null && markup`, <code>${shortened(entry.detail, 200)}</code>`
-    }`,
+      entry.claimed !== null && markup` (says: ${shown(entry.claimed)})`
+    }${entry.detail !== null && markup`, <code>${shortened(entry.detail, 200)}</code>`}`,
   };
 }
 
 const sentences: Readonly<Record<string, string>> = {
   "dead.replay": "Replayed by an operator",
   "submission.release": "Released by an operator",
+  "person.erase_begin": "An operator began to erase it",
   "person.erase": "Erased by an operator",
-  "event.erase": "Erased by an operator",
 };
 
 /** A sandbox tenant's lead is delivered without an effect, so nothing else would say so. */

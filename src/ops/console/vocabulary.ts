@@ -7,7 +7,7 @@
 import { type Markup, markup } from "../../http/markup.ts";
 import { type Area, listAreas, listUnknownAreas } from "../../store/admin/vocabulary.ts";
 import { confirmAreaAs, groupTerms, type UnknownTerm } from "../../store/unknown_terms.ts";
-import { actorOf, readForm, tokenField } from "./action.ts";
+import { readForm, tokenField } from "./action.ts";
 import type { Context } from "./context.ts";
 import { type Page, Refusal, table } from "./layout.ts";
 import { type NoteCode, withNote } from "./notes.ts";
@@ -112,7 +112,7 @@ export async function addTermAction({ parts, tokens, exchange }: Context): Promi
   if (area === null || status === null) {
     throw new Refusal(400, "The form names no term", markup`<p>Nothing was changed.</p>`);
   }
-  const outcome = await confirmAreaAs(parts.pool, actorOf(exchange), { area, status });
+  const outcome = await confirmAreaAs(parts.pool, exchange.clientAddress, { area, status });
   const code: NoteCode = outcome === "done" ? status : `area_${outcome}`;
   return withNote("/vocabulary", { tokens, code });
 }

@@ -62,7 +62,7 @@ export async function insertKey(
 /** Notes the key c of a statement in the audit. */
 function noted(sql: postgres.Sql, action: string) {
   return sql`note_audit(
-    'ctl ' || current_user, ${action}, c.id::text,
+    ${action}, c.id::text,
     json_build_object(
       'tenant', (select t.slug from tenant as t where t.id = c.tenant_id), 'surface', c.surface, 'label', c.label
     )

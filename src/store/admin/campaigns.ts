@@ -28,7 +28,7 @@ export async function addCampaign(
         on conflict (tenant_id, slug) do nothing
         returning tenant_id, slug
       )
-      select note_audit('ctl ' || current_user, 'campaign.add', a.slug, json_build_object('tenant', t.slug))
+      select note_audit('campaign.add', a.slug, json_build_object('tenant', t.slug))
       from added as a join tenant as t on t.id = a.tenant_id`);
   return rows.length === 1;
 }

@@ -81,20 +81,22 @@ export async function nextDeadIds(
 }
 
 /**
- * Puts dead letters back to pending, due at once, and returns the ids of those that were dead, in their order. `actor`
- * stands in the audit, in the same transaction; with `null` it is the command, under its database role.
+ * Puts dead letters back to pending, due at once, and returns the ids of those that were dead, in their order; notes it
+ * in the audit, in the same transaction. `address` is where the console was asked from, `null` for the command.
  */
 export async function replayDead(
   pool: Pool,
   eventIds: readonly string[],
-  actor: string | null = null,
+  address: string | null = null,
 ): Promise<string[]> {
-  const rows = await pool.run(
-    adminDeadlineMs,
-    (sql) =>
-      sql<{ event_id: string }[]>`
-      select r.event_id from replay_dead_as(coalesce(${actor}, 'ctl ' || current_user), ${[...eventIds]}) as r
-      order by r.event_id collate "C"`,
-  );
+  const rows = await pool.run(adminDeadlineMs, (sql) => {
+    const ids = [...eventIds];
+    const replayed = address === null
+      ? sql`replay_dead_as(${ids})`
+      : sql`console_replay_dead(${ids}, ${address})`;
+    return sql<
+      { event_id: string }[]
+    >`select r.event_id from ${replayed} as r order by r.event_id collate "C"`;
+  });
   return rows.map((row) => row.event_id);
 }

@@ -101,16 +101,27 @@ export type Erased =
   /** A collision has come that was not judged; nothing was done. */
   | { readonly kind: "changed" };
 
-/** One run of the operator's command: it leaves one row in the audit. */
+/**
+ * One run of the operator's command. It leaves two rows in the audit: before anything is erased that it begins, and at
+ * its end how much it was. One that was cut short has no second row.
+ */
 export class ErasureRun {
   readonly #pool: Pool;
   readonly #subject: string | null;
-  #auditId: string | null = null;
+  readonly #counts = new Map<string, number>([["events", 0], ["collisions", 0]]);
 
-  /** `subject` stands in the audit; `null`: the number of events. */
-  constructor(pool: Pool, subject: string | null) {
+  private constructor(pool: Pool, subject: string | null) {
     this.#pool = pool;
     this.#subject = subject;
+  }
+
+  /** Begins a run. `subject` stands in the audit: an event's id, or `null` for a person, of whom nothing is noted. */
+  static async begin(pool: Pool, subject: string | null): Promise<ErasureRun> {
+    await pool.run(
+      adminDeadlineMs,
+      (sql) => sql`select note_audit('person.erase_begin', ${subject ?? "a person"})`,
+    );
+    return new ErasureRun(pool, subject);
   }
 
   /**
@@ -122,37 +133,44 @@ export class ErasureRun {
     collisions: { readonly seen: readonly string[] | null; readonly kept: readonly string[] },
   ): Promise<Erased> {
     const seen = collisions.seen === null ? null : [...collisions.seen];
-    const [row] = await this.#pool.run(adminDeadlineMs, (sql) =>
-      sql<
-        { outcome: Erased["kind"]; state: ErasedState; collisions: number; audit_id: string | null }[]
-      >`
-        select * from erase_event(
-          ${eventId}, ${seen}::bigint[], ${[...collisions.kept]}::bigint[], ${this.#auditId}::bigint,
-          ${this.#subject})`);
+    const [row] = await this.#pool.run(
+      adminDeadlineMs,
+      (sql) =>
+        sql<{ outcome: Erased["kind"]; state: ErasedState; collisions: number }[]>`
+        select * from erase_event(${eventId}, ${seen}::bigint[], ${[...collisions.kept]}::bigint[])`,
+    );
     if (row === undefined) return { kind: "gone", collisions: 0 };
-    this.#auditId = row.audit_id;
-    const { outcome: kind } = row;
+    const { outcome: kind, state } = row;
     if (kind === "changed") return { kind };
-    return kind === "erased"
-      ? { kind, state: row.state, collisions: row.collisions }
-      : { kind, collisions: row.collisions };
+    this.#count("collisions", row.collisions);
+    if (kind === "gone") return { kind, collisions: row.collisions };
+    this.#count("events", 1);
+    this.#count(state, 1);
+    return { kind, state, collisions: row.collisions };
   }
 
   /** Erases what was kept aside, and leaves the event; `false` when its content went before. */
   async collision(id: string): Promise<boolean> {
     const [row] = await this.#pool.run(
       adminDeadlineMs,
-      (sql) =>
-        sql<{ erased: boolean; audit_id: string | null }[]>`
-        select * from erase_collision(${id}::bigint, ${this.#auditId}::bigint)`,
+      (sql) => sql<{ erased: boolean }[]>`select erase_collision(${id}::bigint) as erased`,
     );
-    this.#auditId = row?.audit_id ?? null;
-    return row?.erased ?? false;
+    if (row?.erased !== true) return false;
+    this.#count("collisions", 1);
+    return true;
   }
 
-  /** Notes a run that has found nothing, too. */
+  #count(what: string, more: number): void {
+    this.#counts.set(what, (this.#counts.get(what) ?? 0) + more);
+  }
+
+  /** Notes what was erased: counts only, neither the address nor the number that was looked for, nor a digest of it. */
   async end(): Promise<void> {
-    if (this.#auditId !== null) return;
-    await this.#pool.run(adminDeadlineMs, (sql) => sql`select note_erasure(null, ${this.#subject}, '{}')`);
+    const counts = Object.fromEntries(this.#counts);
+    const subject = this.#subject ?? String(counts.events);
+    await this.#pool.run(
+      adminDeadlineMs,
+      (sql) => sql`select note_audit('person.erase', ${subject}, ${JSON.stringify(counts)}::text::json)`,
+    );
   }
 }

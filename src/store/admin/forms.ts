@@ -90,7 +90,7 @@ export async function removeForm(pool: Pool, { tenantId, formKey }: FormName): P
 
 // What was done is noted in the same statement.
 const noted = (sql: Parameters<Parameters<Pool["run"]>[1]>[0], action: string) =>
-  sql`select note_audit('ctl ' || current_user, ${action},
+  sql`select note_audit(${action},
     (select t.slug || '/' || c.form_key from tenant as t where t.id = c.tenant_id))`;
 
 /** The forms of one tenant or, with `null`, of all, by tenant and form key; removed ones are left out. */

@@ -33,7 +33,7 @@ export async function limitNetwork(pool: Pool, cidr: string, limit: RaisedLimit)
       select
         r.network::text as network,
         note_audit(
-          'ctl ' || current_user, 'ip.limit', r.network::text,
+          'ip.limit', r.network::text,
           json_build_object('per_minute', r.per_minute, 'burst', r.burst, 'until', r.until)
         )
       from raised as r`);
@@ -45,7 +45,7 @@ export async function clearNetwork(pool: Pool, cidr: string): Promise<string | n
   const [row] = await pool.run(adminDeadlineMs, (sql) =>
     sql<{ network: string }[]>`
       with cleared as (delete from ip_limit where network = network(${cidr}::inet) returning network)
-      select c.network::text as network, note_audit('ctl ' || current_user, 'ip.clear', c.network::text)
+      select c.network::text as network, note_audit('ip.clear', c.network::text)
       from cleared as c`);
   return row?.network ?? null;
 }

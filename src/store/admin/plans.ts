@@ -44,6 +44,6 @@ export async function removePlan(pool: Pool, slug: string): Promise<boolean> {
   const rows = await pool.run(adminDeadlineMs, (sql) =>
     sql`
       with removed as (delete from plan where slug = ${slug} returning slug)
-      select note_audit('ctl ' || current_user, 'plan.remove', slug) from removed`);
+      select note_audit('plan.remove', slug) from removed`);
   return rows.length === 1;
 }

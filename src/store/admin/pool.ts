@@ -14,9 +14,18 @@ const statementTimeoutMs = 15_000;
 /** Every statement of the operator gets this long. The server gives it up before that. */
 export const adminDeadlineMs = 20_000;
 
-/** One connection, for a command that runs and ends. */
-export function openAdminPool(databaseUrl: string): Pool {
-  return new Pool({ databaseUrl, name: "ctl", connectionsMax: 1, statementTimeoutMs });
+/**
+ * One connection, for a command that runs and ends. `claimed` stands in the audit as what whoever runs it says of
+ * himself.
+ */
+export function openAdminPool(databaseUrl: string, claimed = ""): Pool {
+  return new Pool({
+    databaseUrl,
+    name: "ctl",
+    connectionsMax: 1,
+    statementTimeoutMs,
+    settings: { "lead_intake.claimed": claimed },
+  });
 }
 
 /** What a failure of a statement means for the operator. `code` is safe to print. */

@@ -30,7 +30,7 @@ export async function addTenant(
         on conflict (slug) do nothing
         returning slug, sandbox
       )
-      select note_audit('ctl ' || current_user, 'tenant.add', a.slug, json_build_object('sandbox', a.sandbox))
+      select note_audit('tenant.add', a.slug, json_build_object('sandbox', a.sandbox))
       from added as a`);
   return rows.length === 1;
 }

@@ -77,7 +77,6 @@ export async function changeArea(
 function noted(sql: postgres.Sql, before: AreaStatus | null = null) {
   return sql`
     select note_audit(
-      'ctl ' || current_user,
       case c.status when 'confirmed' then 'area.confirm' when 'proposed' then 'area.propose' else 'area.retire' end,
       c.area, json_build_object('before', ${before}::text)
     )`;

@@ -7,7 +7,7 @@
 
 import assert from "node:assert/strict";
 import { after } from "node:test";
-import { type OwnPostgres, ownPostgres } from "../../support/database.ts";
+import { asService, type OwnPostgres, ownPostgres } from "../../support/database.ts";
 import { get } from "../../support/client.ts";
 import { ctl, type RunningServer, startServer } from "../../support/server.ts";
 import { until } from "../../support/until.ts";
@@ -77,7 +77,7 @@ export async function stand(options: StandOptions = {}): Promise<Stand> {
     assert.deepEqual(logs.filter(({ event }) => event === "fault" || event === "uncaught"), []);
     assert.equal(started.map((server) => server.output.stderr).join(""), "");
   });
-  const seenUrl = proxy === undefined ? databaseUrl : proxy.databaseUrl(databaseUrl);
+  const seenUrl = asService(proxy === undefined ? databaseUrl : proxy.databaseUrl(databaseUrl));
 
   await ctl(["tenant", "add", "acme"], { databaseUrl });
   await ctl(["campaign", "add", "spring", "--tenant", "acme"], { databaseUrl });

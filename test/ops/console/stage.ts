@@ -38,6 +38,11 @@ export class ConsoleStage {
     return this.#role.url;
   }
 
+  /** As which role the service has logged in. */
+  get login(): string {
+    return new URL(this.#role.url).username;
+  }
+
   /** The console's address without a slash at its end. */
   get url(): string {
     return this.server.urls.ops as string;
@@ -130,9 +135,11 @@ export class ConsoleStage {
   }
 
   /** The audit, the earliest first. */
-  async audit(): Promise<{ actor: string; action: string; subject: string }[]> {
-    const rows = await this.world.sql<{ actor: string; action: string; subject: string }[]>`
-      select actor, action, subject from audit order by id`;
+  async audit(): Promise<{ actor: string; claimed: string | null; action: string; subject: string }[]> {
+    const rows = await this.world.sql<
+      { actor: string; claimed: string | null; action: string; subject: string }[]
+    >`
+      select actor, claimed, action, subject from audit order by id`;
     return rows.map((row) => ({ ...row }));
   }
 

@@ -1,0 +1,500 @@
+/**
+ * Who may do what in the database: every table, column, sequence and function is tried as each role, and what it may
+ * do is compared with one table. Then forgeries, as somebody would try who has taken over the service process.
+ */
+
+import assert from "node:assert/strict";
+import { randomBytes } from "node:crypto";
+import { after, before, test } from "node:test";
+import postgres from "postgres";
+import { migrate } from "../../src/store/migrate.ts";
+import { createRole, type TestRole } from "../actions/support/actions_process.ts";
+import { createDatabase, type TestDatabase } from "../support/database.ts";
+import { ctl, runCtl } from "../support/server.ts";
+
+/**
+ * What each role may do, in the order of the names. A new table or function belongs here: "-" is nothing, a list in
+ * brackets is of columns. What is not the owner's alone is granted in sql/functions/zz_grants.sql.
+ */
+const tableRights = `
+table                     lead_service   lead_actions   anybody
+actions.effect            -              -              -
+actions.route             -              -              -
+public.api_key            select         -              -
+public.area               select         -              -
+public.attempt            select         -              -
+public.audit              select         -              -
+public.audit_head         select         -              -
+public.campaign           select (id slug)   -              -
+public.campaign_charge    -              -              -
+public.campaign_spend     -              -              -
+public.collision          select         -              -
+public.dead_letter        select         -              -
+public.duplicate_total    select         -              -
+public.event              select         -              -
+public.form               select         -              -
+public.heartbeat          -              -              -
+public.hour_rolled        select         -              -
+public.hour_total         select         -              -
+public.ip_limit           select         -              -
+public.minute_sample      select         -              -
+public.outbox             select         -              -
+public.outbox_tally       -              -              -
+public.plan               select         -              -
+public.provider_event     -              -              -
+public.refusal_total      select         -              -
+public.retention_cursor   -              -              -
+public.retention_left     -              -              -
+public.schema_file        select         select         -
+public.submission         select         -              -
+public.subscription       -              -              -
+public.tenant             select         -              -
+public.unknown_area       select         -              -
+public.unknown_area_seen  -              -              -
+`;
+
+/** Who may call a function: the others are refused. Sequences are nobody's. */
+const functionRights = `
+function                            lead_service   lead_actions   anybody
+actions.begin_effects               -              call           -
+actions.change_of                   -              -              -
+actions.note_route                  -              -              -
+actions.set_route                   -              -              -
+actions.settle_effect               -              call           -
+public.accept                       call           -              -
+public.add_duplicates               call           -              -
+public.add_minute_sample            call           -              -
+public.add_refusals                 call           -              -
+public.append_audit                 -              -              -
+public.apply_provider_event         call           -              -
+public.audit_digest                 -              -              -
+public.beat                         call           -              -
+public.begin_checkout               call           -              -
+public.claim_outbox                 call           -              -
+public.compact_campaign_charge      call           -              -
+public.compact_outbox_tally         call           -              -
+public.compact_unknown_area         call           -              -
+public.console_confirm_area         call           -              -
+public.console_release_submission   call           -              -
+public.console_replay_dead          call           -              -
+public.due_tenants                  call           -              -
+public.erase_candidate_collisions   -              -              -
+public.erase_candidates             -              -              -
+public.erase_collision              -              -              -
+public.erase_event                  -              -              -
+public.expire_content               call           -              -
+public.expire_events                -              -              -
+public.fail_checkout                call           -              -
+public.forget_checkouts             call           -              -
+public.forget_unknown_area          -              -              -
+public.hour_figures                 call           -              -
+public.id_at                        -              -              -
+public.note_audit                   -              -              -
+public.open_checkout                call           -              -
+public.put_plans                    -              -              -
+public.release_submission           -              -              -
+public.remove_content               -              -              -
+public.replay_dead                  -              -              -
+public.replay_dead_as               -              -              -
+public.roll_up_hours                call           -              -
+public.service_clock                call           -              -
+public.set_retention                -              -              -
+public.settle_outbox                call           -              -
+public.wait_for_commits_of_key      -              -              -
+`;
+
+/** Of those that may be called: they only read, so they run with the rights of the caller. */
+const readers = ["due_tenants", "hour_figures", "service_clock"];
+
+const denied = { code: "42501" };
+
+let database: TestDatabase;
+let owner: postgres.Sql;
+const roles: TestRole[] = [];
+/** One connection as each role, in the order of the tables above. */
+let connections: postgres.Sql[];
+let asService: postgres.Sql;
+let on: { readonly databaseUrl: string };
+
+before(async () => {
+  database = await createDatabase();
+  on = { databaseUrl: database.url };
+  owner = postgres(database.url, { max: 1, onnotice: () => {} });
+  roles.push(
+    await createRole(database.url, "lead_service"),
+    await createRole(database.url, "lead_actions"),
+    await createStranger(),
+  );
+  connections = roles.map(({ url }) => postgres(url, { max: 1, onnotice: () => {} }));
+  asService = connections[0] as postgres.Sql;
+  await ctl(["tenant", "add", "acme"], on);
+  await ctl(["tenant", "add", "globex"], on);
+  await ctl(["campaign", "add", "spring", "--tenant", "acme"], on);
+  await ctl(["key", "issue", "acme", "--label", "partner", "--campaign", "spring"], on);
+  await ctl(["key", "issue", "globex", "--label", "web", "--surface", "forms"], on);
+  await ctl(["form", "add", "acme", "contact", "--required", "name"], on);
+});
+after(async () => {
+  await Promise.all(connections.map((sql) => sql.end({ timeout: 5 })));
+  for (const role of roles) await role.drop();
+  await owner.end({ timeout: 5 });
+  await database.drop();
+});
+
+/** A login that is a member of nothing. */
+async function createStranger(): Promise<TestRole> {
+  const name = `test_${randomBytes(6).toString("hex")}`;
+  await owner.unsafe(`create role ${name} login password '${name}'`);
+  const url = new URL(database.url);
+  url.username = url.password = name;
+  return { url: url.href, drop: async () => void await owner.unsafe(`drop role ${name}`) };
+}
+
+/** Tries a statement and takes it back: whether the role was let. */
+async function isLet(sql: postgres.Sql, statement: string): Promise<boolean> {
+  const connection = await sql.reserve();
+  try {
+    await connection`begin`;
+    await connection.unsafe(statement);
+    return true;
+  } catch (error) {
+    if ((error as { code?: unknown }).code !== denied.code) return true;
+    return false;
+  } finally {
+    await connection`rollback`;
+    connection.release();
+  }
+}
+
+/** The rows of a table above: what stands in its cells. */
+function cells(text: string): string[][] {
+  return text.trim().split("\n").map((line) => line.split(/\s{2,}/).map((cell) => cell.trim()));
+}
+
+interface Column {
+  readonly table: string;
+  readonly columns: string[];
+  readonly isView: boolean;
+}
+
+async function tables(): Promise<Column[]> {
+  return await owner<Column[]>`
+    select n.nspname || '.' || c.relname as table, array_agg(a.attname::text order by a.attnum) as columns,
+      c.relkind in ('v', 'm') as "isView"
+    from pg_class as c
+    join pg_namespace as n on n.oid = c.relnamespace
+    join pg_attribute as a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
+    where n.nspname in ('public', 'actions') and c.relkind in ('r', 'p', 'v', 'm', 'f')
+    group by n.nspname, c.relname, c.relkind
+    order by (n.nspname || '.' || c.relname) collate "C"`;
+}
+
+/** What a role may do with a table, in the words of the table above. */
+async function rightsOn(sql: postgres.Sql, { table, columns, isView }: Column): Promise<string> {
+  const found: string[] = [];
+  const role = sql.options.user;
+  const tried: Readonly<Record<string, (column: string) => string>> = {
+    select: (column) => `select "${column}" from ${table} limit 0`,
+    insert: (column) => `insert into ${table} ("${column}") values (default)`,
+    update: (column) => `update ${table} set "${column}" = default where false`,
+  };
+  for (const [right, statement] of Object.entries(tried)) {
+    const allowed: string[] = [];
+    for (const column of columns) {
+      // A view that sums up takes no writes from anybody, and says so before it looks at the rights.
+      const isWrite = isView && right !== "select";
+      const [row] = isWrite
+        ? await owner`select has_any_column_privilege(${role}, ${table}, ${right}) as may`
+        : [];
+      if (isWrite ? row?.may : await isLet(sql, statement(column))) allowed.push(column);
+    }
+    if (allowed.length === columns.length) found.push(right);
+    else if (allowed.length > 0) found.push(`${right} (${allowed.join(" ")})`);
+  }
+  const whole: Readonly<Record<string, string>> = {
+    delete: `delete from ${table} where false`,
+    truncate: `truncate ${table}`,
+    lock: `lock table ${table} in share mode`,
+  };
+  for (const [right, statement] of Object.entries(whole)) {
+    if (!isView && await isLet(sql, statement)) found.push(right);
+  }
+  const [row] = await owner`
+    select has_table_privilege(${role}, ${table}, 'references') or has_table_privilege(${role}, ${table}, 'trigger')
+      as may`;
+  if (row?.may) found.push("references");
+  return found.length === 0 ? "-" : found.join(", ");
+}
+
+test("what each role may do with every table and column is what the table says", async () => {
+  const found = [];
+  for (const table of await tables()) {
+    const rights = [];
+    for (const sql of connections) rights.push(await rightsOn(sql, table));
+    found.push([table.table, ...rights]);
+  }
+  assert.deepEqual(found, cells(tableRights).slice(1));
+});
+
+test("who may call every function is what the table says, and there is one of each name", async () => {
+  const functions = await owner<{ name: string; arguments: string[] }[]>`
+    select n.nspname || '.' || p.proname as name,
+      array(select format_type(t, null) from unnest(p.proargtypes) with ordinality as a (t, ord) order by ord) as arguments
+    from pg_proc as p join pg_namespace as n on n.oid = p.pronamespace
+    where n.nspname in ('public', 'actions')
+    order by (n.nspname || '.' || p.proname) collate "C"`;
+  const found = [];
+  for (const { name, arguments: types } of functions) {
+    const call = `select ${name}(${types.map((type) => `null::${type}`).join(", ")})`;
+    const rights = [];
+    for (const sql of connections) rights.push(await isLet(sql, call) ? "call" : "-");
+    found.push([name, ...rights]);
+  }
+  assert.deepEqual(found, cells(functionRights).slice(1));
+});
+
+test("every function that runs with its owner's rights has its search_path pinned, and all that may be called and do not read only are such", async () => {
+  const functions = await owner<{ name: string; definer: boolean; settings: string[] | null }[]>`
+    select p.proname as name, p.prosecdef as definer, p.proconfig as settings
+    from pg_proc as p where p.pronamespace in ('public'::regnamespace, 'actions'::regnamespace)`;
+  const callable = cells(functionRights).filter((row) => row.includes("call")).map(([name = ""]) =>
+    name.slice(name.indexOf(".") + 1)
+  );
+  for (const { name, definer, settings } of functions) {
+    assert.equal(definer, callable.includes(name) && !readers.includes(name), name);
+    const path = settings?.find((setting) => setting.startsWith("search_path="));
+    if (definer) assert.equal(path, "search_path=pg_catalog, public, pg_temp", name);
+  }
+});
+
+test("the group roles cannot log in and are no superusers", async () => {
+  const [row] = await owner`
+    select count(*)::int as roles, bool_or(rolcanlogin or rolsuper or rolcreaterole or rolcreatedb or rolbypassrls) as any
+    from pg_roles where rolname in ('lead_service', 'lead_actions')`;
+  assert.deepEqual({ ...row }, { roles: 2, any: false });
+});
+
+test("no role but the owner uses a sequence, makes anything in a schema, or becomes another role", async () => {
+  const sequences = await owner<{ name: string }[]>`
+    select n.nspname || '.' || c.relname as name from pg_class as c join pg_namespace as n on n.oid = c.relnamespace
+    where c.relkind = 'S' and n.nspname in ('public', 'actions')`;
+  assert.ok(sequences.length > 0);
+  const [{ name: ownerName } = { name: "" }] = await owner<{ name: string }[]>`select current_user as name`;
+  const statements = [
+    ...sequences.flatMap(({ name }) => [
+      `select nextval('${name}')`,
+      `select setval('${name}', 1)`,
+      `select last_value from ${name}`,
+    ]),
+    ...["public", "actions"].flatMap((schema) => [
+      `create table ${schema}.x ()`,
+      `create view ${schema}.x as select 1`,
+      `create function ${schema}.accept() returns int language sql as 'select 1'`,
+    ]),
+    ...["create schema x", `set role ${ownerName}`, `set session authorization ${ownerName}`],
+    ...["alter table event disable trigger all", "alter function service_clock() owner to current_user"],
+    ...["set session_replication_role = replica", "select pg_read_file('/etc/passwd')"],
+    ...["comment on table audit is 'x'", "drop table audit", "create extension dblink"],
+  ];
+  for (const sql of connections) {
+    for (const statement of statements) assert.equal(await isLet(sql, statement), false, statement);
+  }
+});
+
+test("a table or function that comes later is the owner's alone until it is granted", async () => {
+  await owner.unsafe(
+    "create table later (id int); create function later_f() returns int language sql return 1",
+  );
+  for (const sql of connections) {
+    for (const statement of ["select * from later", "insert into later values (1)", "select later_f()"]) {
+      assert.equal(await isLet(sql, statement), false, statement);
+    }
+  }
+  await owner.unsafe("drop table later; drop function later_f()");
+});
+
+test("after a migration a stranger does not even come in, and nobody but the owner makes temporary tables", async () => {
+  // The rights of a database are not its template's, nor in a dump: each migration sets them.
+  await migrate(database.url);
+  const [row] = await owner`
+    select
+      array_agg(distinct a.privilege_type) filter (where a.grantee = 0) as public,
+      bool_or(has_database_privilege('lead_service', d.oid, 'connect')) as service,
+      bool_or(has_database_privilege('lead_service', d.oid, 'temporary')) as temporary
+    from pg_database as d cross join aclexplode(d.datacl) as a where d.datname = current_database()`;
+  assert.deepEqual({ ...row }, { public: null, service: true, temporary: false });
+  const stranger = postgres((roles[2] as TestRole).url, { max: 1, onnotice: () => {} });
+  await assert.rejects(stranger`select 1`, denied);
+  await stranger.end();
+  assert.equal(await isLet(asService, "create temp table audit ()"), false);
+});
+
+/** What the service calls with one post. */
+interface Post {
+  readonly keyId?: number;
+  readonly costCents?: readonly (number | null)[];
+  readonly formId?: number;
+}
+
+async function acceptAs(sql: postgres.Sql, { keyId = 1, costCents = [null], formId }: Post) {
+  const column = (value: unknown) => costCents.map(() => value) as string[];
+  const digests = costCents.map(() => randomBytes(16).toString("hex"));
+  const kind = formId === undefined ? "lead" : "form";
+  const forms = formId === undefined
+    ? sql``
+    : sql`, '', ${[formId]}, '{clean}', '{0}', '{""}', ${[null]}::text[], ${[null]}::text[], ${[
+      null,
+    ]}::text[], 10`;
+  return await sql<{ outcome: string; event_id: string }[]>`
+    select outcome, event_id from accept(
+      ${column(kind)}, ${column(keyId) as unknown as number[]}, ${column("k")}, ${digests}, ${digests},
+      ${column("x:1")}, ${column("")}, ${column('{"last_name":"Doe"}')}, ${column(null)}, ${column("{}")},
+      ${[...costCents]}::int[], ${column(null)}, 24 ${forms})`;
+}
+
+async function spend(): Promise<number> {
+  const [row] = await owner`select sum(spend_cents)::int as cents from campaign_spend`;
+  return row?.cents ?? 0;
+}
+
+test("no charge is negative, nothing or more than a lead can cost, not even in a sum that is positive", async () => {
+  await acceptAs(asService, { costCents: [1250] });
+  assert.equal(await spend(), 1250);
+  const events = await owner`select from event`;
+  for (const costCents of [[-100], [0], [100_000], [-100, 500], [500, -100, 900]]) {
+    await assert.rejects(acceptAs(asService, { costCents }), { code: "23514" }, String(costCents));
+  }
+  await assert.rejects(asService`insert into campaign_charge values (1, -1250)`, denied);
+  await assert.rejects(owner`insert into campaign_charge values (1, -1250)`, { code: "23514" });
+  assert.equal(await spend(), 1250);
+  assert.equal((await owner`select from event`).length, events.length);
+});
+
+test("an event is its key's tenant's, whoever calls, and no tenant's submission is of another's form", async () => {
+  const [accepted] = await acceptAs(asService, { keyId: 2 });
+  const [event] = await owner`
+    select t.slug from event as e join tenant as t on t.id = e.tenant_id where e.event_id = ${
+    accepted?.event_id ?? ""
+  }`;
+  assert.equal(event?.slug, "globex");
+  const events = await owner`select from event`;
+  // The form is acme's, the key is globex's.
+  await assert.rejects(acceptAs(asService, { keyId: 2, formId: 1 }), { code: "23502" });
+  assert.equal((await acceptAs(asService, { keyId: 2_000_000 }))[0]?.outcome ?? "revoked", "revoked");
+  assert.equal((await owner`select from event`).length, events.length);
+});
+
+/** Makes an event of acme's a dead letter and returns its id. */
+async function dead(): Promise<string> {
+  const [accepted] = await acceptAs(asService, {});
+  const id = accepted?.event_id ?? "";
+  await owner`delete from outbox where event_id = ${id}`;
+  await owner`insert into dead_letter (event_id, tenant_id, died_at) values (${id}, 1, now())`;
+  await owner`insert into outbox_tally values ('pending', -1), ('dead', 1)`;
+  return id;
+}
+
+async function auditOf(subject: string) {
+  const rows = await owner`select actor, claimed, action from audit where subject = ${subject} order by id`;
+  return rows.map((row) => ({ ...row }));
+}
+
+const serviceName = () => new URL((roles[0] as TestRole).url).username;
+
+test("the actor of the audit is who has logged in, whatever he says and sets, and the chain stays whole", async () => {
+  const id = await dead();
+  for (
+    const forgery of [
+      "select note_audit('key.issue', '1')",
+      "select append_audit('ctl', null, 'key.issue', '{1}', null)",
+      "insert into audit (id, at, actor, action, subject, digest) values (99, now(), 'ctl postgres', 'a.b', '', sha256(''))",
+      "update audit_head set id = 0",
+      "select release_submission('1', 'ctl', null)",
+      `select replay_dead_as('{${id}}', 'ctl', null)`,
+    ]
+  ) await assert.rejects(asService.unsafe(forgery), denied, forgery);
+  // What functions that run with the owner's rights could be led astray by.
+  const claimed = "1.2.3.4'); drop table audit; --";
+  await asService.unsafe(`
+    set lead_intake.claimed = 'ctl postgres'; set application_name = 'ctl postgres'; set timezone = 'Asia/Kathmandu';
+    set datestyle = 'German, DMY'; set intervalstyle = 'iso_8601'; set bytea_output = 'escape';
+    set extra_float_digits = -10; set quote_all_identifiers = on; set transform_null_equals = on; set array_nulls = off;
+    set default_transaction_isolation = 'serializable'; set client_encoding = 'UTF8'; set search_path = pg_catalog`);
+  const done = await asService`select event_id from public.console_replay_dead(${[id]}, ${claimed})`;
+  assert.deepEqual([...done].map(({ event_id }) => event_id), [id]);
+  assert.deepEqual(await auditOf(id), [{
+    actor: `console ${serviceName()}`,
+    claimed,
+    action: "dead.replay",
+  }]);
+  await asService`discard all`;
+  // It went back to its own tenant.
+  const [waits] = await owner`select tenant_id from outbox where event_id = ${id}`;
+  assert.equal(waits?.tenant_id, 1);
+  assert.equal((await ctl(["audit", "verify"], on)).ok, true);
+});
+
+test("nothing that the service makes in its session stands in for a table, function, operator or type of ours", async () => {
+  // As before a migration has set the rights of the database, or where its owner has given them back.
+  await owner.unsafe(`grant temporary on database ${database.name} to lead_service`);
+  const id = await dead();
+  await asService.unsafe(`
+    create temp table audit (like public.audit); create temp table audit_head (is_only boolean, id bigint, digest bytea);
+    insert into pg_temp.audit_head values (true, 0, '');
+    create temp table event (like public.event); create temp table dead_letter (like public.dead_letter);
+    create temp table api_key (id int); create temp view outbox as select 1 as x;
+    create function pg_temp.service_clock() returns timestamptz language sql return timestamptz '1999-01-01';
+    create function pg_temp.note_audit(text, text, json) returns void language sql as 'select';
+    create function pg_temp.append_audit(text, text, text, text[], json) returns void language sql as 'select';
+    create function pg_temp.sha256(bytea) returns bytea language sql as 'select ''''::bytea';
+    create function pg_temp.evil(text, text) returns text language sql as 'select ''ctl postgres''';
+    create operator pg_temp.|| (function = pg_temp.evil, leftarg = text, rightarg = text);
+    create domain pg_temp.lead_cost_cents as int;
+    set search_path = pg_temp, public, pg_catalog`);
+  await asService`select public.console_replay_dead(${[id]}, '127.0.0.1')`;
+  await assert.rejects(
+    asService.unsafe(`select * from public.accept(
+      '{lead}', '{1}', '{k}', '{${"0".repeat(32)}}', '{${
+      "0".repeat(32)
+    }}', '{x}', '{}', '{"{}"}', '{NULL}', '{x}',
+      '{-5}', '{NULL}', 24)`),
+    { code: "23514" },
+  );
+  assert.deepEqual([...await asService`select from pg_temp.audit`], []);
+  assert.deepEqual([...await asService`select from pg_temp.event`], []);
+  await asService`discard all`;
+  const [noted] = await owner`
+    select actor, claimed, at > now() - interval '1 hour' as recent from audit where subject = ${id}`;
+  assert.deepEqual({ ...noted }, { actor: `console ${serviceName()}`, claimed: "127.0.0.1", recent: true });
+  assert.equal((await ctl(["audit", "verify"], on)).ok, true);
+  await migrate(database.url);
+});
+
+test("a database in which everybody may create objects is not migrated by who cannot change that", async () => {
+  // As PostgreSQL 14 makes one: the schema is the superuser's.
+  const early = await createDatabase({ migrated: false });
+  const name = `test_${randomBytes(6).toString("hex")}`;
+  const superuser = postgres(early.url, { max: 1, onnotice: () => {} });
+  after(() => superuser.end({ timeout: 5 }));
+  await superuser.unsafe(
+    `create role ${name} login password '${name}'; grant create on schema public to public;
+    alter database ${early.name} owner to ${name}; alter schema public owner to current_user`,
+  );
+  const url = new URL(early.url);
+  url.username = url.password = name;
+  await assert.rejects(
+    migrate(url.href),
+    new RegExp(`as a superuser.*alter schema public owner to ${name};`),
+  );
+  await superuser.unsafe(`alter schema public owner to ${name}`);
+  await migrate(url.href);
+  const [row] = await superuser`
+    select has_schema_privilege('lead_service', 'public', 'create') as creates, nspowner::regrole::text as owner
+    from pg_namespace where nspname = 'public'`;
+  assert.deepEqual({ ...row }, { creates: false, owner: name });
+  assert.equal((await runCtl(["tenant", "add", "acme"], { databaseUrl: url.href })).code, 0);
+  const [noted] = await superuser`select actor, claimed ~ '@' as claims from audit`;
+  assert.deepEqual({ ...noted }, { actor: `ctl ${name}`, claims: true });
+  await early.drop();
+  await owner.unsafe(`drop role ${name}`);
+});
