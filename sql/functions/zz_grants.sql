@@ -51,7 +51,7 @@ grant select (
 
 grant execute on function
   service_clock, hour_figures, due_tenants,
-  accept, claim_outbox, settle_outbox, beat,
+  accept, claim_outbox, settle_outbox, beat, trim_heartbeat,
   add_refusals, add_duplicates, add_minute_sample,
   compact_outbox_tally, compact_campaign_charge, compact_unknown_area, roll_up_hours, expire_content,
   begin_checkout, open_checkout, fail_checkout, apply_provider_event, forget_checkouts,

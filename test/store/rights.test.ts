@@ -100,6 +100,7 @@ public.roll_up_hours                call           -              -
 public.service_clock                call           -              -
 public.set_retention                -              -              -
 public.settle_outbox                call           -              -
+public.trim_heartbeat               call           -              -
 public.wait_for_commits_of_key      -              -              -
 `;
 
@@ -432,6 +433,21 @@ test("the actor of the audit is who has logged in, whatever he says and sets, an
   const [waits] = await owner`select tenant_id from outbox where event_id = ${id}`;
   assert.equal(waits?.tenant_id, 1);
   assert.equal((await ctl(["audit", "verify"], on)).ok, true);
+});
+
+test("an operator with a login of his own who acts as the owner is named in the audit", async () => {
+  const name = `ada_${randomBytes(4).toString("hex")}`;
+  const [{ owner: ownerName } = { owner: "" }] = await owner<
+    { owner: string }[]
+  >`select current_user as owner`;
+  await owner.unsafe(`create role ${name} login password '${name}' in role ${ownerName}`);
+  await owner.unsafe(`alter role ${name} set role ${ownerName}`);
+  const url = new URL(database.url);
+  url.username = url.password = name;
+  await ctl(["tenant", "add", "initech"], { databaseUrl: url.href });
+  const [noted] = await auditOf("initech");
+  assert.deepEqual([noted?.actor, noted?.action], [`ctl ${name}`, "tenant.add"]);
+  await owner.unsafe(`drop role ${name}`);
 });
 
 test("nothing that the service makes in its session stands in for a table, function, operator or type of ours", async () => {
