@@ -69,7 +69,7 @@ export class TenantQueue {
       this.#wakesAtMs = later;
       if (later.length > 0) this.#arm(clock);
       if (isDue) clock.wake();
-    }, Math.ceil(leftMs));
+    }, Math.max(0, Math.ceil(leftMs)));
   }
 
   /** Wakes no more. */

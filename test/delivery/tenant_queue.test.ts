@@ -55,3 +55,12 @@ test("a queue that is closed wakes nobody", (t) => {
   clock.tick(20);
   assert.equal(woken, 0);
 });
+
+test("a time that has passed wakes in the next turn, without a warning of the runtime", async () => {
+  const warnings: string[] = [];
+  const note = ({ name }: Error) => warnings.push(name);
+  process.on("warning", note);
+  await new Promise<void>((wake) => new TenantQueue(1).wakeAt(10, { nowMs: () => 30, wake }));
+  process.off("warning", note);
+  assert.deepEqual(warnings, []);
+});
