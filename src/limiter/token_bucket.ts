@@ -54,8 +54,8 @@ export interface TokenBucketOptions {
  * eight slots that it may be in; when all are taken, the one whose bucket is full again first is forgotten and starts
  * full when it comes back. So a flood of new keys pushes out those that have lost least by it, themselves among them:
  * whoever has drained a bucket keeps it drained, and nobody is refused for what others did. A bucket that is full loses
- * nothing; of the others eight must meet, which takes many more keys at a time than `keysMax` has room for, because
- * nobody can choose where a key goes.
+ * nothing; of the others nine must meet, and nobody can choose where a key goes: with as many as a quarter of the slots
+ * under way at a time it happens in one of 4,000 places.
  *
  * Source: SPEC, Limits.
  *
