@@ -13,38 +13,34 @@ as $$
     where e.event_id >= lpad(to_hex((extract(epoch from p_from) * 1000000)::bigint), 14, '0')
       and e.event_id < lpad(to_hex((extract(epoch from p_to) * 1000000)::bigint), 14, '0')
   ),
-  flagged as (
-    select f.hour, f.key_id, json_object_agg(f.flag, f.count) as flags
-    from (
-      select e.hour, e.key_id, u.flag, count(*) as count
-      from e cross join lateral unnest(e.flags) as u (flag)
-      group by 1, 2, 3
-    ) as f
-    group by 1, 2
-  ),
-  delivered as (
-    select b.hour, b.key_id, json_object_agg(b.bucket, b.count) as seconds
-    from (
-      select
-        e.hour, e.key_id,
-        greatest(0, ceil(ln(greatest(d.seconds, 0.001) / 0.001) / ln(1.05)))::int as bucket, count(*) as count
-      from e
-      cross join lateral (
+  -- Grouped, never joined: for an hour that has just begun the planner expects one row, and would go through all keys
+  -- again for each key.
+  parts as (
+    select e.hour, e.key_id, count(*) as accepted, coalesce(sum(e.cost_cents), 0) as spend_cents,
+      null as kind, null as name, null::bigint as count
+    from e group by 1, 2
+    union all
+    select e.hour, e.key_id, 0, 0, 'flag', u.flag, count(*)
+    from e cross join lateral unnest(e.flags) as u (flag)
+    group by 1, 2, u.flag
+    union all
+    select e.hour, e.key_id, 0, 0, 'seconds', b.bucket, count(*)
+    from e
+    cross join lateral (
+      select greatest(0, ceil(ln(greatest(d.seconds, 0.001) / 0.001) / ln(1.05)))::int::text as bucket
+      from (
         select
           extract(epoch from a.at - e.received_at)::float8 + coalesce(a.duration_ms, 0) / 1000.0 as seconds
         from attempt as a
         where a.event_id = e.event_id and a.outcome = 'delivered'
         order by a.number limit 1
       ) as d
-      group by 1, 2, 3
     ) as b
-    group by 1, 2
+    group by 1, 2, b.bucket
   )
-  select t.hour, t.key_id, t.accepted, t.spend_cents, coalesce(f.flags, '{}'), coalesce(d.seconds, '{}')
-  from (
-    select e.hour, e.key_id, count(*)::int as accepted, coalesce(sum(e.cost_cents), 0)::bigint as spend_cents
-    from e group by 1, 2
-  ) as t
-  left join flagged as f using (hour, key_id)
-  left join delivered as d using (hour, key_id);
+  select p.hour, p.key_id, sum(p.accepted)::int, sum(p.spend_cents)::bigint,
+    coalesce(json_object_agg(p.name, p.count) filter (where p.kind = 'flag'), '{}'),
+    coalesce(json_object_agg(p.name, p.count) filter (where p.kind = 'seconds'), '{}')
+  from parts as p
+  group by p.hour, p.key_id;
 $$;

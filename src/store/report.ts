@@ -116,12 +116,14 @@ const ofTenant = (sql: Sql, tenant: string | null): Part =>
     : sql`and key_id in (select k.id from api_key as k join tenant as t on t.id = k.tenant_id where t.slug = ${tenant})`;
 
 /**
- * The sources alone, which tell who has gone silent.
+ * The sources alone, which tell who has gone silent. The console asks all the time, so those that have spoken within a
+ * day, the shortest silence that counts, have no longest gap: of thousands of lively sources only the last event is
+ * looked up.
  *
  * @throws {Unavailable} when the store is away or takes too long
  */
 export async function readStanding(pool: Pool): Promise<Pick<ReportData, "now" | "sources">> {
-  const [now, sources] = await Promise.all([readClock(pool), readSources(pool, null)]);
+  const [now, sources] = await Promise.all([readClock(pool), readSources(pool, null, { isBrief: true })]);
   return { now, sources };
 }
 
@@ -133,7 +135,11 @@ async function readClock(pool: Pool): Promise<string> {
   return row?.now ?? "";
 }
 
-async function readSources(pool: Pool, tenant: string | null): Promise<ReportSource[]> {
+async function readSources(
+  pool: Pool,
+  tenant: string | null,
+  { isBrief = false } = {},
+): Promise<ReportSource[]> {
   return await pool.run(deadlineMs, (sql) =>
     sql<ReportSource[]>`
       select
@@ -154,6 +160,7 @@ async function readSources(pool: Pool, tenant: string | null): Promise<ReportSou
           select t.hour - lag(t.hour) over (order by t.hour) as gap
           from hour_total as t
           where t.key_id = k.id and t.hour > e.received_at - interval '28 days' and t.hour <= e.received_at
+            ${isBrief ? sql`and e.received_at < (select service_clock()) - interval '1 day'` : sql``}
         ) as h
       ) as g on true
       where ${tenant === null ? sql`true` : sql`t.slug = ${tenant}`}
@@ -212,45 +219,45 @@ async function readFigures(pool: Pool, { since, until, tenant }: ReportSpan): Pr
           group by 1, 2
         ) as w where true ${ofTenant(sql, tenant)}
       ),
-      waits as (
-        select hour, key_id, sum(count) as count, coalesce(sum(count) filter (where state = 'pending'), 0) as pending,
-          coalesce(sum(count) filter (where state = 'dead'), 0) as dead,
-          coalesce(sum(count) filter (where state = 'held'), 0) as held
-        from waiting group by 1, 2
-      ),
-      days as (
+      -- Parts that are grouped, never joined: what a join of them costs is the planner's guess.
+      of_hours as (
         select
-          (t.hour at time zone 'UTC')::date as day, t.key_id, sum(t.accepted) as accepted,
-          sum(t.spend_cents) as spend_cents, sum(coalesce(w.pending, 0)) as pending,
-          sum(coalesce(w.dead, 0)) as dead, sum(coalesce(w.held, 0)) as held,
+          hour, key_id, sum(accepted) as accepted, sum(spend_cents) as spend_cents, sum(pending) as pending,
+          sum(dead) as dead, sum(held) as held,
           -- An hour that still changes was rolled up some time ago: what no longer waits has been delivered since.
-          sum(case when t.is_exact then (select coalesce(sum(s.value::int), 0) from json_each_text(t.seconds) as s)
-            else greatest(0, t.accepted - coalesce(w.count, 0)) end) as delivered
-        from totals as t left join waits as w on w.hour = t.hour and w.key_id = t.key_id
+          coalesce(sum(delivered), greatest(0, sum(accepted) - sum(waiting))) as delivered
+        from (
+          select hour, key_id, accepted, spend_cents, 0 as pending, 0 as dead, 0 as held, 0 as waiting,
+            case when is_exact then (select coalesce(sum(s.value::int), 0) from json_each_text(seconds) as s)
+              end as delivered
+          from totals
+          union all
+          select hour, key_id, null, 0, case state when 'pending' then count else 0 end,
+            case state when 'dead' then count else 0 end, case state when 'held' then count else 0 end, count, null
+          from waiting
+        ) as p
         group by 1, 2
       ),
-      flags as (
-        select f.day, f.key_id, json_object_agg(f.name, f.count) as flags
-        from (
-          select (t.hour at time zone 'UTC')::date as day, t.key_id, j.key as name, sum(j.value::int) as count
-          from totals as t cross join lateral json_each_text(t.flags) as j group by 1, 2, 3
-        ) as f group by 1, 2
-      ),
-      seconds as (
-        select s.day, s.key_id, json_object_agg(s.name, s.count) as seconds
-        from (
-          select (t.hour at time zone 'UTC')::date as day, t.key_id, j.key as name, sum(j.value::int) as count
-          from totals as t cross join lateral json_each_text(t.seconds) as j group by 1, 2, 3
-        ) as s group by 1, 2
+      parts as (
+        select (hour at time zone 'UTC')::date as day, key_id, accepted, spend_cents, pending, dead, held, delivered,
+          null as kind, null as name, null::bigint as count
+        from of_hours where accepted is not null
+        union all
+        select (t.hour at time zone 'UTC')::date, t.key_id, 0, 0, 0, 0, 0, 0, j.kind, j.name, sum(j.count)
+        from totals as t cross join lateral (
+          select 'flag' as kind, f.key as name, f.value::int as count from json_each_text(t.flags) as f
+          union all
+          select 'seconds', s.key, s.value::int from json_each_text(t.seconds) as s
+        ) as j
+        group by 1, 2, j.kind, j.name
       )
       select
-        to_char(d.day, 'YYYY-MM-DD') as day, d.key_id as "keyId", d.accepted::float8 as accepted,
-        d.spend_cents::float8 as "spendCents", d.delivered::float8 as delivered, d.pending::float8 as pending,
-        d.dead::float8 as dead, d.held::float8 as held, coalesce(f.flags, '{}') as flags,
-        coalesce(s.seconds, '{}') as seconds
-      from days as d
-      left join flags as f on f.day = d.day and f.key_id = d.key_id
-      left join seconds as s on s.day = d.day and s.key_id = d.key_id`;
+        to_char(day, 'YYYY-MM-DD') as day, key_id as "keyId", sum(accepted)::float8 as accepted,
+        sum(spend_cents)::float8 as "spendCents", sum(delivered)::float8 as delivered,
+        sum(pending)::float8 as pending, sum(dead)::float8 as dead, sum(held)::float8 as held,
+        coalesce(json_object_agg(name, count) filter (where kind = 'flag'), '{}') as flags,
+        coalesce(json_object_agg(name, count) filter (where kind = 'seconds'), '{}') as seconds
+      from parts group by parts.day, key_id`;
   });
 }
 

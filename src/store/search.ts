@@ -71,7 +71,6 @@ export const searchSettings = {
   enable_hashjoin: "off",
   enable_mergejoin: "off",
   max_parallel_workers_per_gather: 0,
-  jit: "off",
 } as const;
 
 const deadlineMs = 5_000;
