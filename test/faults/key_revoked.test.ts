@@ -74,13 +74,17 @@ test("a lead whose commit waits for the revocation of its key gets 401, whatever
   const idempotencyKey = history.freshKey("waiting");
   const outcome = await withSql(databaseUrl, (sql) =>
     sql.begin(async (revocation) => {
-      await revocation`update api_key set revoked_at = now() where id = ${id}`;
+      const [{ at } = {}] = await revocation`
+        update api_key set revoked_at = now() where id = ${id} returning clock_timestamp()::text as at`;
       const answer = history.post(server.url, { apiKey: key, idempotencyKey, body: lead });
-      await until(async () => {
-        const [waiting] = await revocation`
-          select 1 from pg_stat_activity where application_name = 'lead-intake commit' and query_start > now()`;
-        return waiting !== undefined;
-      }, { what: "the commit was tried during the revocation" });
+      // On another connection: a transaction sees the activity of one moment only.
+      await until(() =>
+        withSql(databaseUrl, async (sql) => {
+          const tries = await sql`
+            select from pg_stat_activity
+            where application_name = 'lead-intake commit' and query_start > ${at}::text::timestamptz`;
+          return tries.length > 0;
+        }), { what: "the commit was tried during the revocation" });
       // Wrapped: the transaction ends before the answer comes.
       return { answer };
     }));
