@@ -9,6 +9,7 @@ import process from "node:process";
 import { pathToFileURL } from "node:url";
 import { ConfigError, isDatabaseUrl } from "../src/settings.ts";
 import { buildSite } from "../src/site/build.ts";
+import { isPacking } from "../src/site/compress.ts";
 import type { SiteUrls } from "../src/site/content.ts";
 import { readPageSources } from "../src/site/source.ts";
 import { writeSite } from "../src/site/write.ts";
@@ -105,6 +106,7 @@ async function run(): Promise<void> {
     throw new Error(explainBuild(error, databaseUrl), { cause: error });
   }
   console.log(`Built ${count} files in ${settings.dir}, as ${settings.urls.site}`);
+  if (!isPacking) console.log("None of them is packed: build with Node for the .br and .gz files");
 }
 
 async function main(args: readonly string[]): Promise<number> {

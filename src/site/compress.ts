@@ -9,9 +9,16 @@ import { brotliCompressSync, constants, gzipSync } from "node:zlib";
 /** Below this a header of its own costs more than is saved. */
 const plainBytesMax = 256;
 
-/** `.br` and `.gz` of a text, each only where it is smaller. */
+/**
+ * Whether variants are made here. Chosen: on Node only, because Deno's libraries pack the same text into other bytes,
+ * and the same content is to make the same files. Rejected: gzip with Huffman codes alone, which is the same on both
+ * and twice as large.
+ */
+export const isPacking = !("Deno" in globalThis);
+
+/** `.br` and `.gz` of a text, each only where it is smaller; none where they are not made. */
 export function packed(plain: Uint8Array): (readonly [ending: string, bytes: Uint8Array])[] {
-  if (plain.length < plainBytesMax) return [];
+  if (!isPacking || plain.length < plainBytesMax) return [];
   const brotli = brotliCompressSync(plain, {
     params: {
       [constants.BROTLI_PARAM_QUALITY]: constants.BROTLI_MAX_QUALITY,
