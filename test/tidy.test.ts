@@ -292,17 +292,25 @@ test("nothing names a path of somebody's machine", () => {
   );
 });
 
-test("package.json pins exact versions; the lock file names no registry, and has every platform's packages", () => {
+test("package.json pins exact versions; the lock files name no registry, and have every platform's packages with a hash", () => {
   const manifest = JSON.parse(byPath.get("package.json")?.text ?? "{}");
   const versions = Object.entries({ ...manifest.dependencies, ...manifest.devDependencies });
+  const lockFiles = files.filter((file) => file.path.endsWith("package-lock.json"));
+  assert.equal(lockFiles.length, 2);
   // npm leaves out what the registry at hand does not carry, and npm ci then refuses the file.
   const locked: Record<string, { optionalDependencies?: Record<string, string> }> =
     JSON.parse(byPath.get("package-lock.json")?.text ?? "{}").packages;
   const optional = Object.values(locked).flatMap((entry) => Object.keys(entry.optionalDependencies ?? {}));
   none(
     versions.filter(([, version]) => !/^\d+\.\d+\.\d+(-[\w.]+)?$/.test(String(version))).map(String),
-    find(files.filter((file) => file.path.endsWith("package-lock.json")), /"resolved":/),
+    find(lockFiles, /"resolved":/),
     optional.filter((name) => locked[`node_modules/${name}`] === undefined),
+    // npm knows none of what the registry at hand does not carry: then take a version of which it has all platforms.
+    lockFiles.flatMap(({ path, text }) =>
+      Object.entries<{ integrity?: string; link?: boolean }>(JSON.parse(text).packages)
+        .filter(([name, { integrity, link }]) => name !== "" && !link && !/^sha512-/.test(integrity ?? ""))
+        .map(([name]) => `${path}: ${name} has no integrity`)
+    ),
     find(files.filter((file) => /(^|\/)\.?npmrc$|^\.ci\//.test(file.path)), /registry/),
   );
 });

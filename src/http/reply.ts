@@ -69,13 +69,24 @@ function lengthOf({ body, length }: Reply, isHead: boolean): number | null {
   return body === null && !isHead ? 0 : length ?? null;
 }
 
-/** The headers of a reply as Node takes them, names and values in turn, and the length of its body. */
+// deno-lint-ignore no-control-regex -- what would end a header line, or the header
+const splitting = /[\0\r\n]/;
+
+/**
+ * The headers of a reply as Node takes them, names and values in turn, and the length of its body.
+ *
+ * @throws {TypeError} when a value would be read as more than one line; Deno before 2.9.6 sends it
+ */
 export function headersOf(
   reply: Reply,
   options: { isHead: boolean; requestId: string },
 ): { headers: string[]; length: number | null } {
   const headers: string[] = [];
-  for (const name in reply.headers) headers.push(name, reply.headers[name] as string);
+  for (const name in reply.headers) {
+    const value = reply.headers[name] as string;
+    if (splitting.test(value)) throw new TypeError(`The header ${name} has a line break or a NUL`);
+    headers.push(name, value);
+  }
   headers.push("X-Request-Id", options.requestId);
   const length = lengthOf(reply, options.isHead);
   if (length !== null && !isBodiless(reply.status)) headers.push("Content-Length", String(length));
