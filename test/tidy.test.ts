@@ -305,7 +305,7 @@ test("package.json pins exact versions; the lock files name no registry, and hav
     versions.filter(([, version]) => !/^\d+\.\d+\.\d+(-[\w.]+)?$/.test(String(version))).map(String),
     find(lockFiles, /"resolved":/),
     optional.filter((name) => locked[`node_modules/${name}`] === undefined),
-    // npm knows none of what the registry at hand does not carry: then take a version of which it has all platforms.
+    // npm has none of what the registry at hand does not carry: then an override names a version that it does.
     lockFiles.flatMap(({ path, text }) =>
       Object.entries<{ integrity?: string; link?: boolean }>(JSON.parse(text).packages)
         .filter(([name, { integrity, link }]) => name !== "" && !link && !/^sha512-/.test(integrity ?? ""))
