@@ -69,7 +69,7 @@ function lengthOf({ body, length }: Reply, isHead: boolean): number | null {
   return body === null && !isHead ? 0 : length ?? null;
 }
 
-// deno-lint-ignore no-control-regex -- what would end a header line, or the header
+// What would end a header line, or the header.
 const splitting = /[\0\r\n]/;
 
 /**
