@@ -131,11 +131,16 @@ export function servedOf({ surfaces }: Pick<Config, "surfaces">): PublicSurface[
 
 /** Delivery runs where the intake runs, and where it is named: DECISIONS, Decided since. */
 function readSurfaces(read: Reader): ReadonlySet<SurfaceName> {
-  const named = read.text("SURFACES")?.split(/[\s,]+/).filter((name) => name !== "") ?? surfaceNames;
+  const list = read.text("SURFACES")?.split(/[\s,]+/).filter((name) => name !== "");
+  const named = list ?? surfaceNames;
   const isSurface = (name: string): name is SurfaceName => (surfaceNames as readonly string[]).includes(name);
   const unknown = named.filter((name) => !isSurface(name));
   if (unknown.length > 0 || named.length === 0) {
     read.faults.push(`SURFACES is not a list of ${surfaceNames.join(", ")}`);
+  }
+  // The intake's leads may wait for a tier; a process that was set up to deliver would do nothing and not say so.
+  if (list?.includes("delivery") && read.text("ACTIONS_URL") === null) {
+    read.faults.push("ACTIONS_URL is not set, and SURFACES names delivery");
   }
   const surfaces = new Set(named.filter(isSurface));
   return surfaces.has("intake") ? surfaces.add("delivery") : surfaces;

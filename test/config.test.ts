@@ -278,17 +278,27 @@ test("every public surface needs a certificate on a public address", () => {
 });
 
 test("SURFACES lists what a process serves: all by default, delivery wherever the intake is", () => {
-  const served = (value?: string) => [
-    ...readConfig({ ...minimal, ...(value === undefined ? {} : { SURFACES: value }) }).surfaces,
+  const served = (value?: string, more = {}) => [
+    ...readConfig({ ...minimal, ...(value === undefined ? {} : { SURFACES: value }), ...more }).surfaces,
   ];
   assert.deepEqual(served(), ["intake", "forms", "subscription", "site", "ops", "delivery"]);
   assert.deepEqual(served("intake"), ["intake", "delivery"]);
   assert.deepEqual(served(" site ,subscription\n"), ["site", "subscription"]);
-  assert.deepEqual(served("delivery"), ["delivery"]);
+  assert.deepEqual(served("delivery", { ACTIONS_URL: "http://127.0.0.1:8443" }), ["delivery"]);
   assert.deepEqual(served("ops,ops"), ["ops"]);
   for (const value of ["everything", "intake,plans", "Intake", ","]) {
     assert.match(fault({ SURFACES: value }), /^SURFACES is not a list of intake, forms, .*delivery$/);
   }
+});
+
+test("who names delivery needs ACTIONS_URL, and the intake, which brings it along, does not", () => {
+  const missing = "ACTIONS_URL is not set, and SURFACES names delivery";
+  for (const SURFACES of ["delivery", "intake,forms,delivery,ops", "delivery,ops"]) {
+    assert.deepEqual(faults({ SURFACES }), [missing]);
+    assert.deepEqual(faults({ SURFACES, ACTIONS_URL: "http://127.0.0.1:8443" }), []);
+  }
+  for (const SURFACES of ["intake", "intake,forms,ops", "ops"]) assert.deepEqual(faults({ SURFACES }), []);
+  assert.deepEqual(faults({}), []);
 });
 
 test("what a process does not serve needs no settings and cannot make them wrong", () => {

@@ -107,7 +107,7 @@ async function startService(
   database: Database,
   { runtime, isApart }: AttackOptions,
 ): Promise<Service> {
-  const parts = isApart ? ["intake,forms,delivery", "subscription,site", "ops"] : [""];
+  const parts = isApart ? ["intake,forms", "subscription,site", "ops"] : [""];
   const started = await Promise.all(parts.map(async (surfaces, index) => {
     const logFile = join(buildFolder, `attacked_${index}.log`);
     const env = {

@@ -89,6 +89,15 @@ test("delivery runs where the intake runs, and wherever SURFACES names it", asyn
   }
 });
 
+test("a process that is to deliver and is not told where to stops at the start", async () => {
+  const { code, stderr } = await runToEnd("src/main.ts", [], {
+    databaseUrl: world.database.url,
+    env: { SURFACES: "forms,delivery" },
+  });
+  assert.equal(code, 2);
+  assert.match(stderr, /ACTIONS_URL is not set, and SURFACES names delivery/);
+});
+
 test("a surface that is not known stops the start, and the message names those that there are", async () => {
   const { code, stderr } = await runToEnd("src/main.ts", [], {
     databaseUrl: world.database.url,
