@@ -28,7 +28,8 @@ export function addGauges({ registry }: Meters, parts: StandingParts): void {
   gauge(
     {
       name: "lead_store_writable",
-      help: "1 while the store is known to take writes, from a real one no older than 2 s.",
+      help:
+        "1 while the store takes writes, by the commits of posts and, between them, by this process's beats.",
     },
     () => heartbeat.writable ? 1 : 0,
   );
