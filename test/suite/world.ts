@@ -322,6 +322,14 @@ export class World {
     }, { what: `${count} connections wait for a lock`, intervalMs: 5 });
   }
 
+  /** Waits until `count` posts wait for the first server's next commit: they have been read, and none has begun. */
+  async untilQueued(count: number): Promise<void> {
+    await until(async () => {
+      const { text } = await send(`${this.#servers[0]?.urls.ops}/metrics`);
+      return text.includes(`\nlead_commit_waiting ${count}\n`);
+    }, { what: `${count} posts wait for a commit`, intervalMs: 5 });
+  }
+
   /** Says that a log line of this event is part of what is tested. */
   expectLogged(event: string): void {
     this.#expected.add(event);
