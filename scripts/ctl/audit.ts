@@ -89,8 +89,8 @@ const exported: Command = {
   },
   summary: "Print the rows of the audit with their digests, a JSON object a line",
   notes: `Ship it where the owner of the database cannot write, such as once an hour with the number of
-the last row that is there: ctl audit export --since 1200 >> audit.jsonl. No row has personal
-data of a lead. The check needs no database: ctl audit verify --file audit.jsonl.
+the last row that is there: ctl audit export --since 1200 >> audit.jsonl. Exit 1: this row is gone,
+so the audit was cut off. No row has personal data of a lead. The check needs no database: ctl audit verify --file audit.jsonl.
 
 A row's digest is the SHA-256, in hex, of the digest before it and the JSON array of id, at,
 actor, claimed, action, subject and detail, as Python writes it:
@@ -101,9 +101,11 @@ actor, claimed, action, subject and detail, as Python writes it:
       const after = typeof since === "number" ? since : await findAuditTime(pool, since);
       const { id: upTo } = await readAuditHead(pool);
       const before = await readAuditDigest(pool, after);
-      if (before === null && after < upTo) {
-        throw new Refused(`The audit has no row ${after}; see ctl audit verify`);
+      // Whoever names a row has it from an earlier export: an end that was cut off must not look like nothing new.
+      if (before === null && after > upTo) {
+        refuseBroken(`it ends at row ${upTo}; row ${after} is gone, or never was`);
       }
+      if (before === null) refuseBroken(`row ${after} is missing; see ctl audit verify`);
       return { json: null, text: "", lines: exportLines(pool, { id: after, digest: before ?? "" }, upTo) };
     };
   },
