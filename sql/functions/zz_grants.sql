@@ -28,9 +28,31 @@ begin
   end if;
 end
 $$;
-revoke all on all tables in schema public, actions from public, lead_service, lead_actions;
-revoke all on all sequences in schema public, actions from public, lead_service, lead_actions;
-revoke all on all routines in schema public, actions from public, lead_service, lead_actions;
+-- All but what is another's, which only he may close, and an extension's (pg_stat_statements), whose callers count on it.
+do $$
+declare
+  v_object record;
+begin
+  for v_object in
+    select case c.relkind when 'S' then 'sequence' else 'table' end as kind, c.oid::regclass::text as name
+    from pg_class as c
+    where c.relnamespace in ('public'::regnamespace, 'actions'::regnamespace)
+      and c.relkind in ('r', 'p', 'v', 'm', 'f', 'S') and pg_has_role(c.relowner, 'usage')
+      and not exists (
+        select from pg_depend as d where d.classid = 'pg_class'::regclass and d.objid = c.oid and d.deptype = 'e'
+      )
+    union all
+    select 'routine', p.oid::regprocedure::text
+    from pg_proc as p
+    where p.pronamespace in ('public'::regnamespace, 'actions'::regnamespace) and pg_has_role(p.proowner, 'usage')
+      and not exists (
+        select from pg_depend as d where d.classid = 'pg_proc'::regclass and d.objid = p.oid and d.deptype = 'e'
+      )
+  loop
+    execute format('revoke all on %s %s from public, lead_service, lead_actions', v_object.kind, v_object.name);
+  end loop;
+end
+$$;
 -- Of what this role makes in any schema of the database.
 alter default privileges revoke execute on routines from public;
 

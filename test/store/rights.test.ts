@@ -514,3 +514,57 @@ test("a database in which everybody may create objects is not migrated by who ca
   await early.drop();
   await owner.unsafe(`drop role ${name}`);
 });
+
+test("a database with an extension and another role's objects in public is migrated by its owner, who leaves their rights alone", async () => {
+  const shared = await createDatabase({ migrated: false });
+  const name = `test_${randomBytes(6).toString("hex")}`;
+  const superuser = postgres(shared.url, { max: 1, onnotice: () => {} });
+  after(() => superuser.end({ timeout: 5 }));
+  await superuser.unsafe(`
+    create role ${name} login password '${name}'; alter database ${shared.name} owner to ${name};
+    alter schema public owner to ${name}; create extension pg_stat_statements;
+    create function theirs() returns int language sql return 1;
+    create table their_table (id serial); create view their_view as select 1 as x;
+    grant select on their_table, their_view to public; grant usage on sequence their_table_id_seq to public`);
+  const url = new URL(shared.url);
+  url.username = url.password = name;
+  await migrate(url.href);
+  // What the owner's own objects were given is taken back, as ever.
+  const ownerHere = postgres(url.href, { max: 1, onnotice: () => {} });
+  await ownerHere.unsafe(`
+    create table "Ours" (id serial); create function ours(int, "Ours"[]) returns int language sql return 1;
+    create procedure ours_too(inout x int) language sql begin atomic select 1; end;
+    grant select on "Ours" to public; grant select (id) on audit to public; grant delete on event to lead_service;
+    grant usage on sequence "Ours_id_seq" to lead_actions;
+    grant execute on function ours(int, "Ours"[]) to public; grant execute on procedure ours_too(int) to public`);
+  await migrate(url.href);
+  const [row] = await ownerHere`
+    select
+      array(
+        select p.proname::text from pg_proc as p
+        where p.pronamespace = 'public'::regnamespace and has_function_privilege('lead_service', p.oid, 'execute')
+          and p.proname in ('theirs', 'pg_stat_statements', 'ours', 'ours_too')
+        order by p.proname
+      ) as functions,
+      array(
+        select c.relname::text from pg_class as c
+        where c.relname in ('their_table', 'their_view', 'pg_stat_statements', 'Ours')
+          and has_table_privilege('lead_service', c.oid, 'select')
+        order by c.relname
+      ) as tables,
+      has_sequence_privilege('lead_actions', 'their_table_id_seq', 'usage') as "theirSequence",
+      has_sequence_privilege('lead_actions', '"Ours_id_seq"', 'usage') as "ourSequence",
+      has_table_privilege('lead_service', 'event', 'delete') as deletes,
+      has_column_privilege('lead_actions', 'audit', 'id', 'select') as "readsColumn"`;
+  assert.deepEqual({ ...row }, {
+    functions: ["pg_stat_statements", "theirs"],
+    tables: ["pg_stat_statements", "their_table", "their_view"],
+    theirSequence: true,
+    ourSequence: false,
+    deletes: false,
+    readsColumn: false,
+  });
+  await ownerHere.end();
+  await shared.drop();
+  await owner.unsafe(`drop role ${name}`);
+});
