@@ -85,7 +85,9 @@ begin
       join api_key as k on k.id = b.key_id
       join event as e on e.tenant_id = k.tenant_id and e.dedupe_space = b.space::"char" and e.dedupe_digest = b.digest
       where b.space in ('c', 'C') and e.received_at <= v_now - case b.space
-        when 'c' then make_interval(hours => p_window_hours) else make_interval(mins => p_form_window_minutes)
+        -- Never before the published times, whatever the service asks for.
+        when 'c' then make_interval(hours => greatest(p_window_hours, 24))
+        else make_interval(mins => greatest(p_form_window_minutes, 10))
       end
       order by e.tenant_id, e.dedupe_digest
       for update of e

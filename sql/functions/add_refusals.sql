@@ -1,4 +1,5 @@
--- Adds refusals counted in a process's memory to the totals, and notes when keys were last used.
+-- Adds refusals counted in a process's memory to the totals, and notes when keys were last used: no
+-- later than now.
 create or replace function add_refusals(
   p_key_id int[], p_reason text[], p_field text[], p_count int[], p_used_key_id int[], p_used_at text[]
 ) returns void
@@ -13,7 +14,7 @@ as $$
   order by 1, 2, 3, 4
   on conflict (day, key_id, reason, field) do update set count = t.count + excluded.count;
 
-  update api_key as k set last_used_at = greatest(k.last_used_at, u.used_at::timestamptz)
+  update api_key as k set last_used_at = greatest(k.last_used_at, least(u.used_at::timestamptz, service_clock()))
   from (select * from unnest(p_used_key_id, p_used_at) as u (id, used_at) order by 1) as u
-  where k.id = u.id;
+  where k.id = u.id and isfinite(u.used_at::timestamptz);
 $$;

@@ -17,10 +17,10 @@ declare
   v_known subscription;
   v_plan plan;
 begin
-  -- A key is let go of when its time is over, and when its session can no longer be paid.
+  -- A key is let go of when its time is over, never before the published 24 hours, and when its session can no longer be paid.
   update subscription as s set key_digest = null, request_digest = null
   where s.key_digest = p_key and (
-    s.created_at <= v_now - make_interval(hours => p_remembered_hours)
+    s.created_at <= v_now - make_interval(hours => greatest(p_remembered_hours, 24))
     or s.state in ('expired', 'failed')
     or (s.state = 'open' and s.session_expires_at <= v_now)
   );

@@ -1,6 +1,8 @@
 -- Lets go of what checkouts no longer need: keys after their time, addresses of sessions that are over, checkouts that
 -- were never paid, and the ids of events that the provider no longer sends again (it tries for days; a person can have
 -- one sent again for 30 days).
+--
+-- Nothing goes before the published times, whatever the service asks for.
 create or replace function forget_checkouts(p_remembered_hours int, p_unpaid_days int)
 returns void
 language sql
@@ -8,14 +10,14 @@ security definer
 set search_path = pg_catalog, public, pg_temp
 as $$
   update subscription set key_digest = null, request_digest = null
-  where key_digest is not null and created_at <= service_clock() - make_interval(hours => p_remembered_hours);
+  where key_digest is not null and created_at <= service_clock() - make_interval(hours => greatest(p_remembered_hours, 24));
 
   update subscription set session_url = null
   where session_url is not null and session_expires_at <= service_clock() - interval '1 hour';
 
   delete from subscription
   where state in ('opening', 'open', 'expired', 'failed')
-    and created_at <= service_clock() - make_interval(days => p_unpaid_days);
+    and created_at <= service_clock() - make_interval(days => greatest(p_unpaid_days, 40));
 
-  delete from provider_event where received_at <= service_clock() - make_interval(days => p_unpaid_days);
+  delete from provider_event where received_at <= service_clock() - make_interval(days => greatest(p_unpaid_days, 40));
 $$;

@@ -4,9 +4,10 @@
  */
 
 import assert from "node:assert/strict";
-import { randomBytes } from "node:crypto";
+import { randomBytes, randomUUID } from "node:crypto";
 import { after, before, test } from "node:test";
 import postgres from "postgres";
+import { limits } from "../../src/contract/limits.ts";
 import { migrate } from "../../src/store/migrate.ts";
 import { createRole, type TestRole } from "../actions/support/actions_process.ts";
 import { createDatabase, type TestDatabase } from "../support/database.ts";
@@ -369,6 +370,94 @@ test("no charge is negative, nothing or more than a lead can cost, not even in a
   await assert.rejects(owner`insert into campaign_charge values (1, -1250)`, { code: "23514" });
   assert.equal(await spend(), 1250);
   assert.equal((await owner`select from event`).length, events.length);
+});
+
+test("no argument takes a count back, or lets go of what is kept before its published time", async () => {
+  await asService`select add_refusals('{1}', '{required}', '{phone}', '{7}', '{}', '{}'), add_duplicates('{1}', '{7}')`;
+  const sample = (figures: string) =>
+    `select add_minute_sample('a', ${figures}, 0::bigint, 0::bigint, 0::float8, 'none')`;
+  await asService.unsafe(sample("7, 7, 7, 7"));
+  for (
+    const hostile of [
+      ...[-5, 0].flatMap((count) => [
+        `select add_refusals('{1}', '{required}', '{phone}', '{${count}}', '{}', '{}')`,
+        `select add_duplicates('{1}', '{${count}}')`,
+        `select add_duplicates('{1,1}', '{${count - 3},2}')`,
+      ]),
+      ...["-1, 0, 0, 0", "0, -1, 0, 0", "0, 0, -1, 0", "0, 0, 0, -1"].map(sample),
+      ...["-1", "'nan'", "'infinity'"].map((age) =>
+        sample("1, 1, 1, 1").replace("0::float8", `${age}::float8`)
+      ),
+    ]
+  ) await assert.rejects(asService.unsafe(hostile), { code: "23514" }, hostile);
+  const [counted] = await owner`
+    select
+      (select sum(count)::int from refusal_total) as refusals, (select sum(count)::int from duplicate_total) as duplicates,
+      (select sum(accepted + refused + delivered + failed)::int from minute_sample) as sampled`;
+  assert.deepEqual({ ...counted }, { refusals: 7, duplicates: 7, sampled: 28 });
+
+  const lastUsed = () =>
+    owner`select id from api_key where last_used_at > now() or not isfinite(last_used_at)`;
+  await asService`select add_refusals('{}', '{}', '{}', '{}', '{1,2,1}', '{infinity,-infinity,9999-01-01}')`;
+  assert.deepEqual([...await lastUsed()], []);
+});
+
+test("no window and no key of a checkout ends before its published time, whatever the service asks for", async () => {
+  const digest = randomBytes(16).toString("hex");
+  const post = (space: string, hours: number, minutes: number) =>
+    asService<{ outcome: string }[]>`
+      select outcome from accept(
+        '{lead}', '{1}', ${[space]}, ${[digest]}, ${[digest]}, '{NULL}', '{""}', ${[
+      '{"last_name":"Doe"}',
+    ]}, '{NULL}', '{"{}"}',
+        '{NULL}', '{NULL}', ${hours}, p_form_window_minutes => ${minutes})`;
+  const outcomes = async (space: string) => {
+    const found = [];
+    for (const window of [24, 0, -1_000]) found.push((await post(space, window, window))[0]?.outcome);
+    return found;
+  };
+  for (const space of ["c", "C"]) {
+    assert.deepEqual(await outcomes(space), ["accepted", "duplicate", "duplicate"], space);
+    const passed = space === "c"
+      ? `${limits.contentWindowHours} hours`
+      : `${limits.formContentWindowMinutes} minutes`;
+    await owner`
+      update event set received_at = received_at - ${passed}::interval where dedupe_digest = ${digest}::uuid
+        and dedupe_space = ${space}::"char"`;
+    assert.deepEqual(
+      (await post(space, limits.contentWindowHours, limits.formContentWindowMinutes))[0]?.outcome,
+      "accepted",
+      "at its end it does",
+    );
+  }
+
+  await owner`
+    insert into plan (slug, name, customer, amount_cents, billing_interval, body) values ('p', 'P', 'acme', 1, 'month', '{}')`;
+  const key = randomUUID();
+  const begin = (hours: number) =>
+    asService<{ outcome: string }[]>`select outcome from begin_checkout('p', ${key}, ${key}, ${hours})`;
+  const checkouts = async () => {
+    const [row] = await owner`
+      select
+        (select count(*)::int from subscription) as sales, (select count(key_digest)::int from subscription) as keys,
+        (select count(*)::int from provider_event) as events`;
+    return { ...row };
+  };
+  assert.equal((await begin(0))[0]?.outcome, "begun");
+  await asService`select apply_provider_event('e', 't', now(), null, null, null, null, 'open')`;
+  for (const value of [0, -1_000]) {
+    assert.equal((await begin(value))[0]?.outcome, "again");
+    await asService`select forget_checkouts(${value}, ${value})`;
+    assert.deepEqual(await checkouts(), { sales: 1, keys: 1, events: 1 });
+  }
+  const { checkoutKeyHours, checkoutUnpaidDays } = limits;
+  await owner`update subscription set created_at = created_at - make_interval(hours => ${checkoutKeyHours})`;
+  await asService`select forget_checkouts(${checkoutKeyHours}, ${checkoutUnpaidDays})`;
+  assert.deepEqual(await checkouts(), { sales: 1, keys: 0, events: 1 });
+  await owner`update subscription set created_at = created_at - make_interval(days => ${checkoutUnpaidDays})`;
+  await owner`update provider_event set received_at = received_at - make_interval(days => ${checkoutUnpaidDays})`;
+  await asService`select forget_checkouts(${checkoutKeyHours}, ${checkoutUnpaidDays})`;
+  assert.deepEqual(await checkouts(), { sales: 0, keys: 0, events: 0 });
 });
 
 test("an event is its key's tenant's, whoever calls, and no tenant's submission is of another's form", async () => {
