@@ -108,7 +108,9 @@ export const formErrorMembers = [
 /** The client's side of the contract. Source: SPEC, Errors (tenant forms) and Client retry policy. */
 export const formRetryPolicy = [
   "Retry on any 5xx, on a time-out or transport error, and on 429 after `Retry-After`. Never retry any other 4xx.",
-  `Back off exponentially, with jitter and a cap of ${limits.backoffCapSeconds} s. A visitor waits: give up after a few attempts, keep what was written, and say so.`,
+  `Back off exponentially, with jitter and a cap of ${limits.backoffCapSeconds} s. A visitor waits: give up after a few attempts, ${
+    limits.requestTimeoutMs / 1000
+  } s in all, keep what was written, and say so.`,
   `Send the same body on every retry: within ${limits.formContentWindowMinutes} minutes it is the same submission. For longer, send an \`Idempotency-Key\`, another one for each submission.`,
   "Log `request_id` on every failure.",
 ] as const;

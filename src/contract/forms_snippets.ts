@@ -37,23 +37,25 @@ export function formFunction(formUrl: string): string {
 
     /** Sends what a visitor filled in; \`fields\` of the outcome says what is missing. */
     export async function submitForm(fields) {
+      const giveUpAtMs = performance.now() + ${limits.requestTimeoutMs}; // A visitor waits.
       for (let attempt = 1;; attempt++) {
         const answer = await fetch(form, {
           method: "POST",
           headers: { "X-API-Key": process.env.FORMS_API_KEY, "Content-Type": "application/json" },
           body: JSON.stringify(fields),
-          signal: AbortSignal.timeout(${limits.requestTimeoutMs}),
+          signal: AbortSignal.timeout(Math.max(1, Math.ceil(giveUpAtMs - performance.now()))),
         }).catch(() => null);
         if (answer?.ok) return { isSent: true, fields: {} };
         const mayRetry = answer === null || answer.status === 429 || answer.status >= 500;
-        if (!mayRetry || attempt === ${attemptsMax}) {
+        // In seconds; an edge may send a date, which is no number.
+        const floorMs = (Number(answer?.headers.get("Retry-After")) || 0) * 1000;
+        const waitMs = floorMs + Math.random() * Math.min(${waitMsMax}, 500 * 2 ** attempt);
+        if (!mayRetry || attempt === ${attemptsMax} || performance.now() + waitMs >= giveUpAtMs) {
           const { error, request_id, fields: missing = {} } = await answer?.json().catch(() => ({})) ?? {};
           if (error !== "missing_required") console.error("form not sent:", answer?.status, error, request_id);
           return { isSent: false, fields: missing };
         }
-        const floorMs = Number(answer?.headers.get("Retry-After") ?? 0) * 1000;
-        const jitterMs = Math.random() * Math.min(${waitMsMax}, 500 * 2 ** attempt);
-        await new Promise((done) => setTimeout(done, floorMs + jitterMs));
+        await new Promise((done) => setTimeout(done, waitMs));
       }
     }
   `);
@@ -63,6 +65,7 @@ export function formFunction(formUrl: string): string {
 export function formModule(formUrl: string): string {
   return unindented(`
     # submit_form.py: for Python 3.9 or later; there is nothing to install.
+    import http.client
     import json
     import os
     import random
@@ -78,23 +81,30 @@ export function formModule(formUrl: string): string {
         """Sends what a visitor filled in. Returns whether it was sent, and what is missing."""
         headers = {"X-API-Key": os.environ["FORMS_API_KEY"], "Content-Type": "application/json"}
         request = urllib.request.Request(FORM, json.dumps(fields).encode(), headers)
+        give_up_at = time.monotonic() + ${limits.requestTimeoutMs / 1000}  # A visitor waits.
         for attempt in range(1, ${attemptsMax + 1}):
             status, floor, answer = 0, 0, {}
             try:
-                with urllib.request.urlopen(request, timeout=${limits.requestTimeoutMs / 1000}):
+                with urllib.request.urlopen(request, timeout=max(0.1, give_up_at - time.monotonic())):
                     return True, {}
             except urllib.error.HTTPError as refusal:
-                status, floor = refusal.code, int(refusal.headers.get("Retry-After") or 0)
+                status = refusal.code
                 try:
                     answer = json.load(refusal)
-                except (OSError, ValueError):
+                except (OSError, ValueError, http.client.HTTPException):
                     pass  # Half an answer: the status says enough.
-            except OSError:
+                try:
+                    floor = int(refusal.headers.get("Retry-After") or 0)
+                except ValueError:
+                    pass  # An edge may send a date.
+            except (OSError, http.client.HTTPException):
                 pass  # No connection, or no answer in time: the retry finds out what became of it.
             if status not in (0, 429) and status < 500:
                 break
-            if attempt < ${attemptsMax}:
-                time.sleep(floor + random.random() * min(${limits.backoffCapSeconds}, 0.5 * 2**attempt))
+            wait = floor + random.random() * min(${limits.backoffCapSeconds}, 0.5 * 2**attempt)
+            if attempt == ${attemptsMax} or time.monotonic() + wait >= give_up_at:
+                break
+            time.sleep(wait)
         if answer.get("error") != "missing_required":
             print("form not sent:", status, answer.get("error"), answer.get("request_id"), file=sys.stderr)
         return False, answer.get("fields", {})

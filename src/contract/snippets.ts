@@ -132,7 +132,8 @@ export function clientModule(baseUrl: string): string {
         if (!mayRetry || failures === attemptsMax) {
           throw new NotSent(status, json, headers.get("X-Request-Id") ?? "");
         }
-        const floorMs = Number(headers.get("Retry-After") ?? 0) * 1000;
+        // In seconds; an edge may send a date, which is no number.
+        const floorMs = (Number(headers.get("Retry-After")) || 0) * 1000;
         const jitterMs = Math.random() * Math.min(waitMsMax, 250 * 2 ** waits);
         await new Promise((done) => setTimeout(done, floorMs + jitterMs));
       }

@@ -231,6 +231,21 @@ test("TypeScript: 429, 503, a cut connection and half an answer are retried with
   }
 });
 
+test("TypeScript: a Retry-After that is a date, as edges send it, leaves the backoff as it is", async (t) => {
+  const { client, close } = await scripted([
+    { status: 503, headers: { "Retry-After": "Wed, 21 Oct 2099 07:28:00 GMT" } },
+    done,
+  ]);
+  const waits = t.mock.method(globalThis, "setTimeout");
+  try {
+    assert.deepEqual(await client.sendLead("key", lead, "acme:dated"), done.body);
+    const pauses = waits.mock.calls.map(({ arguments: [, ms] }) => ms);
+    assert.ok(pauses.length > 0 && pauses.every((ms) => !Number.isNaN(ms)), String(pauses));
+  } finally {
+    close();
+  }
+});
+
 for (
   const [status, error] of [[400, "invalid_json"], [401, "unauthorized"], [413, "body_too_large"], [422, "x"]]
 ) {

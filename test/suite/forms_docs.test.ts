@@ -107,8 +107,11 @@ for (
   });
 }
 
-/** Answers with these statuses, one after the other; `null` cuts the connection. */
-async function scripted(statuses: readonly (number | null)[]) {
+/** As edges send it with a 503. */
+const date = "Wed, 21 Oct 2099 07:28:00 GMT";
+
+/** Answers with these statuses, one after the other, or with what is no HTTP; `null` cuts the connection. */
+async function scripted(statuses: readonly (number | string | null)[], retryAfter = "1") {
   const seen: { body: string; atMs: number }[] = [];
   const server = createServer(async (request, response) => {
     let body = "";
@@ -116,7 +119,8 @@ async function scripted(statuses: readonly (number | null)[]) {
     const status = statuses[seen.length] ?? null;
     seen.push({ body, atMs: performance.now() });
     if (status === null) return request.socket.destroy();
-    response.writeHead(status, { "Retry-After": "1" }).end("{}");
+    if (typeof status === "string") return request.socket.end(status);
+    response.writeHead(status, { "Retry-After": retryAfter }).end("{}");
   });
   await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
   const { port } = server.address() as AddressInfo;
@@ -137,6 +141,27 @@ for (
       for (const { body } of seen) assert.deepEqual(JSON.parse(body), { name: "Grace" });
       const waitedMs = (seen[1]?.atMs ?? 0) - (seen[0]?.atMs ?? 0);
       assert.ok(waitedMs >= 999, `${waitedMs} ms after a Retry-After of 1`);
+    } finally {
+      close();
+    }
+  });
+
+  test(`${language}: a Retry-After that is a date, and an answer that is no HTTP, are retried after a pause`, async () => {
+    const { seen, formUrl, close } = await scripted([503, "no HTTP at all\r\n\r\n", 202], date);
+    try {
+      assert.deepEqual(await make(formUrl)({ name: "Grace" }), { isSent: true, fields: {}, log: "" });
+      assert.equal(seen.length, 3);
+    } finally {
+      close();
+    }
+  });
+
+  test(`${language}: a visitor is not kept waiting for a Retry-After of more than 20 s`, async () => {
+    const { seen, formUrl, close } = await scripted([503, 202], "20");
+    try {
+      const { isSent, log } = await make(formUrl)({ name: "Grace" });
+      assert.deepEqual([isSent, seen.length], [false, 1]);
+      assert.match(log, /form not sent: 503/);
     } finally {
       close();
     }
