@@ -83,12 +83,12 @@ export async function openStore(config: Config, log: Log, meters: Meters): Promi
       accept: meteredAccept(accepts, {
         meters,
         onDuplicate: (keyId) => totals.duplicate(keyId),
-        onFailed: (error) => heartbeat?.commitFailed(error),
       }),
       writable: () => heartbeat?.writable ?? false,
       nowMs,
       deadlineMs: commitDeadlineMs,
       onRefused: (error) => log.error("entry_refused", { cause: describeError(error) }),
+      onFailed: (error) => heartbeat?.commitFailed(error),
       onCommitted: (entries) => {
         heartbeat?.committed();
         delivery?.wake(new Set(entries.filter(isQueued).map(({ tenantId }) => tenantId)));
@@ -208,10 +208,9 @@ function openDelivery(
 /** The commit of a batch, with what the meters and the totals are told of it. */
 function meteredAccept(
   accepts: AcceptStore,
-  { meters, onDuplicate, onFailed }: {
+  { meters, onDuplicate }: {
     meters: Meters;
     onDuplicate: (keyId: number) => void;
-    onFailed: (error: unknown) => void;
   },
 ): AcceptStore["accept"] {
   return async (entries, deadlineMs) => {
@@ -225,7 +224,6 @@ function meteredAccept(
       return outcomes;
     } catch (error) {
       meters.commitFailed();
-      onFailed(error);
       throw error;
     }
   };

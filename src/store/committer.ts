@@ -9,6 +9,7 @@
 
 import type { Decision, Entry, Outcome } from "./accept.ts";
 import { Unavailable } from "./sql.ts";
+import { saysUnwritable } from "./unavailable.ts";
 
 /** How the committer is bounded. */
 export interface CommitterOptions {
@@ -25,6 +26,11 @@ export interface CommitterOptions {
   readonly deadlineMs: number;
   /** Called with an entry's failure that was its own, after bisecting; the entry answers `Unavailable`. */
   readonly onRefused: (error: unknown) => void;
+  /**
+   * Called with the failure of a batch of which nothing could be committed, once; of whatever says that the store takes
+   * no writes at all, at once.
+   */
+  readonly onFailed?: (error: unknown) => void;
   /** Called after each confirmed batch with its entries. */
   readonly onCommitted?: (entries: readonly Entry[]) => void;
 }
@@ -48,8 +54,21 @@ const queueBytesMax = 64 * 1024 * 1024;
 // An entry closer to its deadline than this is not begun: it would cut the commit of its neighbours short.
 const commitMsMin = 1_000;
 
+// Entries that were refused each alone, and nothing of their batch committed: then it is the store that refuses, and the
+// rest is not tried. Chosen: 8, which are 25 tries of the largest batch; fewer would let fewer poisonous entries pass for it.
+const refusedAloneMax = 8;
+
 // Between two tries of what waits for its key's revocation, which takes milliseconds.
 const busyPauseMs = 50;
+
+/** What halving a batch has shown so far. */
+interface Trial {
+  /** The store took something of it: what it refused is the refused entries' own. */
+  isTaken: boolean;
+  refusedAlone: number;
+  /** The first failure. */
+  error: unknown;
+}
 
 /** Batches entries into commits; one commit runs at a time. */
 export class Committer {
@@ -111,7 +130,12 @@ export class Committer {
   async #drain(): Promise<void> {
     while (this.#queue.length > 0) {
       const batch = this.#takeBatch();
-      if (batch.length > 0) await this.#settle(batch);
+      if (batch.length === 0) continue;
+      const trial: Trial = { isTaken: false, refusedAlone: 0, error: null };
+      await this.#settle(batch, trial);
+      if (!trial.isTaken && trial.error !== null && !saysUnwritable(trial.error)) {
+        this.#options.onFailed?.(trial.error);
+      }
     }
   }
 
@@ -157,15 +181,17 @@ export class Committer {
   }
 
   // Never throws: each entry is settled one way or the other.
-  async #settle(batch: readonly Waiting[]): Promise<void> {
+  async #settle(batch: readonly Waiting[], trial: Trial): Promise<void> {
     // What was left of a refused batch is not tried on a store that is known by now to refuse everything.
-    if (!this.#options.writable()) return refuse(batch);
+    const isHopeless = !trial.isTaken && trial.refusedAlone >= refusedAloneMax;
+    if (isHopeless || !this.#options.writable()) return refuse(batch);
     // After bisecting, a half may begin with no time left: it fails as late as it would have anyway.
     const deadlineAtMs = Math.min(...batch.map((waiting) => waiting.deadlineAtMs));
     const deadlineMs = Math.max(1, deadlineAtMs - this.#options.nowMs());
     try {
       const entries = batch.map((waiting) => waiting.entry);
       const decisions = await this.#options.accept(entries, deadlineMs);
+      trial.isTaken = true;
       const committed: Entry[] = [];
       for (const [index, waiting] of batch.entries()) {
         const decision = decisions[index] as Decision;
@@ -177,16 +203,19 @@ export class Committer {
       }
       if (committed.length > 0) this.#options.onCommitted?.(committed);
     } catch (error) {
+      trial.error ??= error;
+      if (saysUnwritable(error)) this.#options.onFailed?.(error);
       if (error instanceof Unavailable) {
         for (const waiting of batch) waiting.reject(error);
       } else if (batch.length === 1) {
+        trial.refusedAlone += 1;
         this.#options.onRefused(error);
         batch[0]?.reject(new Unavailable("the store refused this entry", { cause: error }));
       } else {
         // Refused whole, nothing committed: halve it, so that one entry's trouble stays its own.
         const half = batch.length >> 1;
-        await this.#settle(batch.slice(0, half));
-        await this.#settle(batch.slice(half));
+        await this.#settle(batch.slice(0, half), trial);
+        await this.#settle(batch.slice(half), trial);
       }
     }
   }

@@ -27,7 +27,7 @@ const missesMax = 2;
 // While the store is away: so that "accepting again" follows its return at once.
 const awayDeadlineMs = 1_000;
 const retryMs = 200;
-// Commits that were refused in a row, each for a reason that need not be its own.
+// Batches that were refused whole in a row, each for a reason that need not be its own.
 const refusalsMax = 3;
 // After a refused commit: a store that takes beats and refuses commits gets one to refuse this often.
 const refusalHoldMs = 1_000;
@@ -36,7 +36,7 @@ const refusalHoldMs = 1_000;
  * Beats, hears of every commit, and says whether posts may be taken.
  *
  * Open, it closes at once when the server says that it takes no writes (read-only, a full disk), be it to a beat or
- * to a commit, and after {@linkcode refusalsMax} refused commits in a row. It closes when two beats in a row were
+ * to a commit, and after {@linkcode refusalsMax} batches in a row that were refused whole. It closes when two beats in a row were
  * missed, and a confirmed commit counts as a beat; a late beat alone closes nothing. Closed, the next beat opens it.
  *
  * Rejected: the age of the last write as the measure. A process that was busy itself for 2 s found the store
@@ -85,7 +85,7 @@ export class Heartbeat {
     this.#refusals = 0;
   }
 
-  /** A commit of somebody else's failed. */
+  /** A batch of somebody else's failed, and nothing of it was committed. */
   commitFailed(error: unknown): void {
     if (!isStoresRefusal(error)) return;
     this.#refusals += 1;
