@@ -60,6 +60,13 @@ export class Connection implements Timed {
     return this.exchanges.size > 0;
   }
 
+  /** When the latest of its open requests began; `null` when none is open. */
+  get latestStartMs(): number | null {
+    let latest: number | null = null;
+    for (const { startedMs } of this.exchanges) latest = Math.max(latest ?? 0, startedMs);
+    return latest;
+  }
+
   /** Whether a further HTTP/1 request would have to wait. */
   get isBusy(): boolean {
     return this.turns !== null && !this.isQuiet;

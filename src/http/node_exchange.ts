@@ -52,6 +52,7 @@ export class NodeExchange extends EdgeExchange implements Timed {
   readonly #response: ServerResponse;
   readonly #http2: ServerHttp2Stream | null;
   readonly #body: NodeBody | null;
+  readonly #hasUpgrade: boolean;
   #hasRead = false;
   #isTooLarge = false;
   #isSent = false;
@@ -87,6 +88,7 @@ export class NodeExchange extends EdgeExchange implements Timed {
     const host = requestHost(headers, { target: authority, isHttp10 });
     this.host = host ?? undefined;
     this.refusal = refusalOf(headers, { bounds: this.edge.bounds, host, isHttp10 });
+    this.#hasUpgrade = headers.hasUpgrade;
     this.adopt(headers.requestId);
     const hasBody = stream === null
       ? headers.transferEncoding !== undefined || headers.announcedBytes > 0
@@ -212,7 +214,9 @@ export class NodeExchange extends EdgeExchange implements Timed {
   }
 
   #mustClose(isUnread: boolean): boolean {
-    if (this.isRefused) return true;
+    // Behind a request for another protocol node:http throws away what it has read, the beginning of the next request
+    // perhaps: what comes then may be the middle of one.
+    if (this.isRefused || this.#hasUpgrade) return true;
     // Those that wait for their turn are still answered.
     const isEnding = this.#connections.isDraining || this.connection.isClosing;
     if (isEnding && this.connection.waiting === 0) return true;

@@ -22,6 +22,8 @@ export interface ScannedHeaders {
   /** All names and values, and four bytes for each line. */
   bytes: number;
   lines: number;
+  /** Whether it asks to go on in another protocol. */
+  hasUpgrade: boolean;
 }
 
 /** Finds them in one pass over Node's flat list of names and values. */
@@ -34,6 +36,7 @@ export function scanHeaders(rawHeaders: readonly string[]): ScannedHeaders {
     transferEncoding: undefined,
     bytes: 0,
     lines: rawHeaders.length / 2,
+    hasUpgrade: false,
   };
   for (let index = 0; index < rawHeaders.length; index += 2) {
     const name = rawHeaders[index] as string;
@@ -43,6 +46,9 @@ export function scanHeaders(rawHeaders: readonly string[]): ScannedHeaders {
     switch (name.length) {
       case 4:
         if (name.toLowerCase() === "host") found.host = found.host === undefined ? value : null;
+        break;
+      case 7:
+        if (name.toLowerCase() === "upgrade") found.hasUpgrade = true;
         break;
       case 10:
         if (name === ":authority") found.authority = value;

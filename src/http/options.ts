@@ -68,6 +68,11 @@ export interface Bounds {
   readonly headerBytesMax: number;
   /** Header lines of a request: each look-up of a header reads them all. */
   readonly headerLinesMax: number;
+  /**
+   * How long a client may keep a slot waiting before it goes ahead of idle ones, when slots run short: a body that is a
+   * moment late is an honest one's.
+   */
+  readonly slotPatienceMs: number;
   readonly connectionsMax: number;
   /** Connections in a TLS handshake. */
   readonly handshakesMax: number;
@@ -96,6 +101,7 @@ export const defaultBounds: Bounds = {
   headerBytesMax: 16 * 1024,
   // Browsers behind two proxies send forty.
   headerLinesMax: 1_000,
+  slotPatienceMs: 2_000,
   connectionsMax: 10_000,
   // One costs some 100 KB. 2,000 are as many as one processor can finish in two or three seconds.
   handshakesMax: 2_000,

@@ -11,13 +11,14 @@ import { Crowd } from "./crowd.ts";
 import type { Edge, Peer } from "./edge.ts";
 import type { Connection } from "./node_connection.ts";
 
-/** How many are looked at for one that can go. */
+/** How many are looked at for one that can go: of the address with the most connections, those there longest. */
 const candidatesMax = 64;
 
 /** A socket that was accepted. */
 export class Slot {
   readonly socket: Socket;
   readonly peer: Peer;
+  readonly acceptedMs: number = performance.now();
   /** What counts as one client. */
   readonly key: string;
   /** `null` during the TLS handshake. */
@@ -30,12 +31,17 @@ export class Slot {
   }
 
   /**
-   * How far down the line it is for having to go: 0 waits for its client (in a handshake, for a first request, a body, or
-   * for an answer to be taken), 1 is idle. `null` is being answered, and does not go.
+   * How far down the line it is for having to go: 0 has kept us waiting (in a handshake, for a first request, a body, or
+   * for an answer to be taken) for longer than `patienceMs`, 1 is idle, 2 waits for its client and has not for long, as
+   * every honest post does for a moment. `null` is being answered, and does not go.
    */
-  get rank(): number | null {
-    if (this.connection === null || this.connection.waitsForClient) return 0;
-    return this.connection.isQuiet ? 1 : null;
+  rank(patienceMs: number): 0 | 1 | 2 | null {
+    const { connection } = this;
+    if (connection === null || connection.waitsForClient) {
+      const sinceMs = connection?.latestStartMs ?? this.acceptedMs;
+      return performance.now() - sinceMs >= patienceMs ? 0 : 2;
+    }
+    return connection.isQuiet ? 1 : null;
   }
 
   /** Closes it at once. */
@@ -102,7 +108,7 @@ export class Slots {
   }
 
   #shed(line: Iterable<Slot>, newcomer: Slot): void {
-    const slot = firstToGo(line, newcomer) ?? newcomer;
+    const slot = firstToGo(line, newcomer, this.#edge.bounds.slotPatienceMs) ?? newcomer;
     this.#leave(slot);
     slot.destroy();
   }
@@ -113,17 +119,16 @@ export class Slots {
   }
 }
 
-function firstToGo(line: Iterable<Slot>, newcomer: Slot): Slot | null {
-  let idle: Slot | null = null;
+function firstToGo(line: Iterable<Slot>, newcomer: Slot, patienceMs: number): Slot | null {
+  let best: { readonly slot: Slot; readonly rank: number } | null = null;
   let seen = 0;
   for (const slot of line) {
     if (++seen > candidatesMax) break;
-    if (slot === newcomer) continue;
-    const { rank } = slot;
+    const rank = slot === newcomer ? null : slot.rank(patienceMs);
     if (rank === 0) return slot;
-    if (rank === 1) idle ??= slot;
+    if (rank !== null && rank < (best?.rank ?? Infinity)) best = { slot, rank };
   }
-  return idle;
+  return best?.slot ?? null;
 }
 
 function endOf({ remoteAddress, remotePort }: Socket): string {

@@ -61,8 +61,20 @@ test("an address has 256 connections; trusted proxies and this machine have no b
 });
 
 for (const place of places) {
+  test(`a post whose body is a moment late stays, and an idle connection goes for the newcomer, on ${place}`, async () => {
+    // Longer than any machine takes for this test.
+    const app = await startApp(place, { bounds: { connectionsMax: 4, slotPatienceMs: 600_000 } });
+    after(() => app.close());
+    const idle = [await asked(app, "127.0.1.1"), await asked(app, "127.0.1.1")];
+    const half = await halfPosts(app, ["127.0.1.1", "127.0.1.1"]);
+    const newcomers = await halfPosts(app, ["127.0.1.1", "127.0.1.1"]);
+    for (const wire of idle) assert.equal((await wire.closed()).byteLength, 0);
+    for (const wire of [...half, ...newcomers]) await finishes(wire);
+    leave([...half, ...newcomers]);
+  });
+
   describe(`when slots run short on ${place}`, async () => {
-    const app = await startApp(place, { bounds: { connectionsMax: 4 } });
+    const app = await startApp(place, { bounds: { connectionsMax: 4, slotPatienceMs: 0 } });
     after(() => app.close());
 
     test("half posts go before a newcomer who sends a request, the oldest first", async () => {

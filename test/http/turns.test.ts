@@ -46,6 +46,20 @@ for (const place of places) {
         wire.socket.destroy();
       });
 
+      test("an offer to go on in another protocol is the connection's last request: nothing behind it is read", async () => {
+        const wire = await Wire.open(app.port, { tls });
+        const inner = get("/seen?smuggled");
+        const outer = post("/echo", inner);
+        const head = outer.slice(0, -inner.length);
+        wire.send(get("/name", "Connection: Upgrade", "Upgrade: websocket") + head);
+        const answer = await wire.answer();
+        assert.equal(answer.status, 200);
+        assert.match(String(answer.headers["connection"]), /close/);
+        wire.send(inner);
+        assert.equal((await wire.closed()).byteLength, 0);
+        await app.access(({ route }) => route === "/name");
+      });
+
       test("a body that comes in parts behind a request that is open arrives when its turn comes", async () => {
         const wire = await Wire.open(app.port, { tls });
         const [head, body] = [post("/echo", "abcdef").slice(0, -3), "def"];
