@@ -6,7 +6,7 @@
  */
 
 import type { Body, Exchange, Reply } from "./exchange.ts";
-import { canonicalAddress, forwardedClient, isLoopback, Networks } from "./client.ts";
+import { canonicalAddress, forwardedClient, isLoopback, limiterKey, Networks } from "./client.ts";
 import {
   type Bounds,
   connectionsPerAddress,
@@ -41,6 +41,8 @@ export class HandlerTimeout extends Error {
 /** The peer of a connection. */
 export interface Peer {
   readonly address: string;
+  /** What counts as one client. */
+  readonly key: string;
   readonly isTrusted: boolean;
 }
 
@@ -108,17 +110,17 @@ export class Edge {
   /** The peer of a new connection, as the server names its address. */
   peer(remoteAddress: string | undefined): Peer {
     const address = canonicalAddress(remoteAddress ?? "") ?? "-";
-    return { address, isTrusted: this.trustedProxies.contains(address) };
+    return { address, key: limiterKey(address), isTrusted: this.trustedProxies.contains(address) };
   }
 
-  /**
-   * How many connections a peer's address may have. Unless it is set for all, there is no such bound for a trusted proxy,
-   * which brings everybody's, or for this machine.
-   */
-  connectionsOfAddressMax({ address, isTrusted }: Peer): number {
-    const set = this.options.connectionsPerAddress ?? null;
-    if (set !== null) return set;
-    return isTrusted || isLoopback(address) ? Infinity : connectionsPerAddress;
+  /** How many connections a peer's address may have. */
+  connectionsOfAddressMax(peer: Peer): number {
+    return this.#isMany(peer) ? Infinity : this.options.connectionsPerAddress ?? connectionsPerAddress;
+  }
+
+  /** How many answers may wait for the clients at a peer's address. */
+  untakenOfAddressMax(peer: Peer): number {
+    return this.#isMany(peer) ? Infinity : this.bounds.untakenOfAddressMax;
   }
 
   /** Runs the handler. Never throws: a fault is reported and becomes the surface's reply. */
@@ -162,6 +164,11 @@ export class Edge {
     } catch {
       // A log that cannot be written must not take the request down with it.
     }
+  }
+
+  /** Whether everybody may be behind an address: a trusted proxy or this machine, unless it is set for all. */
+  #isMany({ address, isTrusted }: Peer): boolean {
+    return (this.options.connectionsPerAddress ?? null) === null && (isTrusted || isLoopback(address));
   }
 
   /** Writes the line of a request. */

@@ -11,6 +11,9 @@ import type { Peer } from "./edge.ts";
 import type { NodeExchange } from "./node_exchange.ts";
 import { Turns } from "./node_turns.ts";
 
+// RFC 9113, section 7.
+const enhanceYourCalm = 0xb;
+
 /** One connection: a socket that speaks HTTP/1.1, or an HTTP/2 session. */
 export class Connection implements Timed {
   deadline: Deadline | null = null;
@@ -25,6 +28,8 @@ export class Connection implements Timed {
   /** Bytes read when it failed. */
   failedAtBytes = 0;
   isClosed = false;
+  /** When it last took an answer, or a piece of one. */
+  takenMs: number = performance.now();
   /** It has sent a request. */
   hasAsked = false;
   /** No further request is wanted on it. */
@@ -116,6 +121,18 @@ export class Connection implements Timed {
 
   /** Closes it at once. */
   destroy(): void {
+    this.transport.destroy();
+  }
+
+  /** Lets an HTTP/2 client have so many streams at once; further ones are refused, and may be asked for again. */
+  restrict(streamsMax: number): void {
+    if ("settings" in this.transport) this.transport.settings({ maxConcurrentStreams: streamsMax });
+  }
+
+  /** Ends an HTTP/2 session that costs too much: its streams are reset, and the client is told. */
+  expel(): void {
+    // Deno does not say it when it destroys a session.
+    if ("goaway" in this.transport && !this.transport.destroyed) this.transport.goaway(enhanceYourCalm);
     this.transport.destroy();
   }
 

@@ -6,12 +6,16 @@
 
 import type { ServerHttp2Session } from "node:http2";
 import type { Socket } from "node:net";
+import { Crowd } from "./crowd.ts";
 import { Deadlines } from "./deadlines.ts";
 import type { Edge } from "./edge.ts";
 import { Connection } from "./node_connection.ts";
 import type { NodeExchange } from "./node_exchange.ts";
 import type { Turn } from "./node_turns.ts";
 import { Slots } from "./slots.ts";
+
+/** Streams at once of a connection that is made while half of the answers wait that may. */
+const pressedStreamsMax = 4;
 
 /** An error closes the connection, which is what counts. */
 function ignore(): void {}
@@ -35,6 +39,8 @@ export class Connections {
   readonly #ending: Deadlines<Connection>;
   readonly #all = new Map<object, Connection>();
   readonly #slots: Slots;
+  /** The answers over HTTP/2 that have not been taken. */
+  readonly #untaken = new Crowd<NodeExchange>();
   readonly #sweeper: ReturnType<typeof setInterval>;
   #exchanges = 0;
   #emptied: (() => void) | null = null;
@@ -72,6 +78,7 @@ export class Connections {
     this.#fresh.add(connection, performance.now());
     transport.once("close", () => this.#closed(connection));
     transport.on("error", ignore);
+    if (this.#untaken.size >= this.edge.bounds.untakenMax / 2) connection.restrict(pressedStreamsMax);
     if (this.isDraining) this.#end(connection);
     return connection;
   }
@@ -97,11 +104,35 @@ export class Connections {
     else connection.overrun();
   }
 
+  /**
+   * An answer, or the next piece of it, is given to the connection. Over HTTP/2 it may wait for as long as the client
+   * likes: one too many costs the connection of the one that has waited longest, at the address that has the most.
+   */
+  given(exchange: NodeExchange): void {
+    const { connection } = exchange;
+    if (!connection.isHttp2) return;
+    const { peer } = connection;
+    this.#untaken.remove(peer.key, exchange);
+    this.#untaken.add(peer.key, exchange);
+    const ofAddress = this.#untaken.of(peer.key);
+    if (ofAddress.size > this.edge.untakenOfAddressMax(peer)) this.#expelFirst(ofAddress);
+    else if (this.#untaken.size > this.edge.bounds.untakenMax) this.#expelFirst(this.#untaken.all());
+  }
+
+  /** Nothing of an answer was taken for too long: it is cut, with its connection if that has taken nothing else either. */
+  stalled(exchange: NodeExchange): void {
+    const { connection } = exchange;
+    const takenForMs = performance.now() - connection.takenMs;
+    if (connection.isHttp2 && takenForMs >= this.edge.bounds.stallTimeoutMs) this.#expel(connection);
+    else exchange.destroy();
+  }
+
   /** The connection is done with a request: its answer is out, or the client gone. */
   ended(exchange: NodeExchange): void {
     const { connection } = exchange;
     this.stalls.remove(exchange);
     this.discards.remove(exchange);
+    this.#untaken.remove(connection.peer.key, exchange);
     connection.exchanges.delete(exchange);
     if (connection.exchanges.size > 0) return;
     if (connection.deadline !== null || connection.isClosed) return;
@@ -161,7 +192,18 @@ export class Connections {
     this.#emptied();
   }
 
+  #expelFirst(line: Iterable<NodeExchange>): void {
+    for (const { connection } of line) return this.#expel(connection);
+  }
+
+  #expel(connection: Connection): void {
+    connection.expel();
+    // What it holds is let go now, however long its end takes.
+    this.#closed(connection);
+  }
+
   #closed(connection: Connection): void {
+    if (connection.isClosed) return;
     connection.isClosed = true;
     connection.turns?.clear();
     this.#unlist(connection);
@@ -187,7 +229,7 @@ export class Connections {
 
   #sweepAt(nowMs: number): void {
     this.requests.sweep(nowMs, (exchange) => exchange.expire());
-    this.stalls.sweep(nowMs, (exchange) => exchange.destroy());
+    this.stalls.sweep(nowMs, (exchange) => this.stalled(exchange));
     this.discards.sweep(nowMs, (exchange) => exchange.destroy());
     this.#fresh.sweep(nowMs, (connection) => connection.destroy());
     this.#idle.sweep(nowMs, (connection) => this.#end(connection));

@@ -14,12 +14,11 @@ import type { Body, Reply } from "./exchange.ts";
 import { NodeBody } from "./node_body.ts";
 import type { Connection } from "./node_connection.ts";
 import type { Connections } from "./node_connections.ts";
-import { headerLines, refusalOf, requestHost, scanHeaders } from "./node_headers.ts";
-import { Pump } from "./node_pump.ts";
+import { headerLines, readHead } from "./node_headers.ts";
+import { Pump, sourceFor } from "./node_pump.ts";
 import type { RefusalStatus } from "./options.ts";
 import { dropBody, headersOf, isBodiless } from "./reply.ts";
-import { type Source, sourceOf } from "./source.ts";
-import { parseTarget } from "./target.ts";
+import type { Source } from "./source.ts";
 
 /** Node's request, of either protocol. */
 export type NodeRequest = IncomingMessage | Http2ServerRequest;
@@ -79,15 +78,11 @@ export class NodeExchange extends EdgeExchange implements Timed {
     this.#response = options.response as ServerResponse;
     this.#http2 = stream;
     this.method = request.method as string;
-    // CONNECT over HTTP/2 has no :path.
-    const { path, query, authority } = parseTarget(request.url ?? "");
+    const { path, query, host, refusal, headers } = readHead(request, this.edge.bounds);
     this.path = path;
     this.query = query;
-    const headers = scanHeaders(request.rawHeaders);
-    const isHttp10 = request.httpVersion === "1.0";
-    const host = requestHost(headers, { target: authority, isHttp10 });
     this.host = host ?? undefined;
-    this.refusal = refusalOf(headers, { bounds: this.edge.bounds, host, isHttp10 });
+    this.refusal = refusal;
     this.#hasUpgrade = headers.hasUpgrade;
     this.adopt(headers.requestId);
     const hasBody = stream === null
@@ -155,8 +150,10 @@ export class NodeExchange extends EdgeExchange implements Timed {
 
   /** The request's time is up. */
   expire(): void {
-    if (this.#body?.isAwaited || this.#isSent) {
+    if (this.#body?.isAwaited) {
       this.destroy();
+    } else if (this.#isSent) {
+      this.#connections.stalled(this);
     } else {
       if (!this.#isClosed) this.#connections.stalls.add(this, performance.now());
       this.send(this.edge.fault(this, new HandlerTimeout("The handler has not answered in time")));
@@ -178,7 +175,9 @@ export class NodeExchange extends EdgeExchange implements Timed {
     this.#body?.cut();
     this.#source?.cancel();
     // Deno says of an answer that it is finished when it is written, not when it has gone.
-    if (this.#isSent) this.#finish(this.#isCut || !this.#response.writableFinished);
+    const isAborted = this.#isCut || !this.#response.writableFinished;
+    if (!isAborted) this.connection.takenMs = performance.now();
+    if (this.#isSent) this.#finish(isAborted);
   }
 
   #write(reply: Reply): void {
@@ -201,7 +200,13 @@ export class NodeExchange extends EdgeExchange implements Timed {
       dropBody(body);
       body = null;
     }
-    const source = sourceOf(body);
+    this.#connections.given(this);
+    if (this.#isClosed) {
+      // It was one too many.
+      dropBody(body);
+      return;
+    }
+    const source = sourceFor(body, this.#http2);
     if (source !== null) {
       this.#pump(source, length);
       return;
@@ -252,9 +257,13 @@ export class NodeExchange extends EdgeExchange implements Timed {
     requests.remove(this);
     stalls.add(this, performance.now());
     const onPiece = (bytes: number): void => {
+      const nowMs = performance.now();
+      if (this.#bytes > 0) this.connection.takenMs = nowMs;
       this.#bytes += bytes;
       stalls.remove(this);
-      if (!this.#isClosed) stalls.add(this, performance.now());
+      if (this.#isClosed) return;
+      stalls.add(this, nowMs);
+      this.#connections.given(this);
     };
     const onFailure = (error: unknown): void => {
       this.edge.report(error, this);

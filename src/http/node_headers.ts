@@ -4,10 +4,11 @@
  * @module
  */
 
+import type { IncomingMessage } from "node:http";
 import type { Bounds, RefusalStatus } from "./options.ts";
-import { isHost } from "./target.ts";
+import { isHost, parseTarget } from "./target.ts";
 
-/** The outcome of {@linkcode scanHeaders}. */
+/** What the kit itself wants to know of them. */
 export interface ScannedHeaders {
   /** The value of `Host`; `null` when there are several. */
   host: string | null | undefined;
@@ -27,7 +28,7 @@ export interface ScannedHeaders {
 }
 
 /** Finds them in one pass over Node's flat list of names and values. */
-export function scanHeaders(rawHeaders: readonly string[]): ScannedHeaders {
+function scanHeaders(rawHeaders: readonly string[]): ScannedHeaders {
   const found: ScannedHeaders = {
     host: undefined,
     authority: undefined,
@@ -73,7 +74,7 @@ export function scanHeaders(rawHeaders: readonly string[]): ScannedHeaders {
  * The host a request is for; `undefined` when it names none, which HTTP/1.0 may, and `null` when it is
  * malformed, missing or contradictory. `target` is the authority of an absolute-form request target.
  */
-export function requestHost(
+function requestHost(
   headers: ScannedHeaders,
   options: { target: string | null; isHttp10: boolean },
 ): string | null | undefined {
@@ -94,7 +95,7 @@ export function requestHost(
  * taken for the body; 400 where chunked is not the last and only one, and where HTTP/1.0 names any, because the
  * body's end is not to be known then.
  */
-export function refusalOf(
+function refusalOf(
   headers: ScannedHeaders,
   options: { bounds: Bounds; host: string | null | undefined; isHttp10: boolean },
 ): RefusalStatus | null {
@@ -105,6 +106,27 @@ export function refusalOf(
   const codings = headers.transferEncoding.toLowerCase().split(",").map((coding) => coding.trim());
   if (isHttp10 || codings.indexOf("chunked") !== codings.length - 1) return 400;
   return codings.length === 1 ? null : 501;
+}
+
+/** What a request says of itself before its body. */
+export interface Head {
+  readonly path: string;
+  readonly query: string;
+  /** `null` when it cannot be believed. */
+  readonly host: string | null | undefined;
+  /** What it is refused with. */
+  readonly refusal: RefusalStatus | null;
+  readonly headers: ScannedHeaders;
+}
+
+/** Reads it. */
+export function readHead(request: IncomingMessage, bounds: Bounds): Head {
+  // CONNECT over HTTP/2 has no :path.
+  const { path, query, authority } = parseTarget(request.url ?? "");
+  const headers = scanHeaders(request.rawHeaders);
+  const isHttp10 = request.httpVersion === "1.0";
+  const host = requestHost(headers, { target: authority, isHttp10 });
+  return { path, query, host, headers, refusal: refusalOf(headers, { bounds, host, isHttp10 }) };
 }
 
 /** A header's values by lower-case name, one for each of its lines. */

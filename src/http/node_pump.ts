@@ -5,7 +5,27 @@
  */
 
 import type { ServerResponse } from "node:http";
-import { type Sink, type Source, WrongLength } from "./source.ts";
+import type { ServerHttp2Stream } from "node:http2";
+import type { Reply } from "./exchange.ts";
+import { BytesSource, type Sink, type Source, sourceOf, WrongLength } from "./source.ts";
+
+/** What HTTP/2 is given of a body at a time: a frame of the usual size at most. */
+const pieceBytesMax = 16 * 1024;
+const pieceBytesMin = 1024;
+
+const isDeno = "Deno" in globalThis;
+
+/**
+ * The source of a body that goes out piece by piece, `null` for one that goes as it is. Deno copies what is written to an
+ * HTTP/2 stream, for as long as the client likes: there a piece is no more than the window that the client gives each
+ * stream. Node holds on to the bytes as they are, and a document of 40 KB in pieces costs half as much again.
+ */
+export function sourceFor(body: Reply["body"], http2: ServerHttp2Stream | null): Source | null {
+  if (http2 === null || !isDeno || !(body instanceof Uint8Array)) return sourceOf(body);
+  const windowBytes = http2.session?.remoteSettings.initialWindowSize ?? 0;
+  const pieceBytes = Math.min(Math.max(windowBytes, pieceBytesMin), pieceBytesMax);
+  return body.byteLength > pieceBytes ? new BytesSource(body, pieceBytes) : null;
+}
 
 /** What a {@linkcode Pump} works with. */
 export interface PumpOptions {

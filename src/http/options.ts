@@ -78,6 +78,10 @@ export interface Bounds {
   readonly handshakesMax: number;
   /** Requests at once on an HTTP/2 connection. */
   readonly streamsMax: number;
+  /** HTTP/2 answers that wait for their clients. One too many ends the connection of the one that has waited longest. */
+  readonly untakenMax: number;
+  /** The same of one address, with the exceptions of {@linkcode ListenOptions.connectionsPerAddress}. */
+  readonly untakenOfAddressMax: number;
   /**
    * HTTP/1 requests that are kept behind the one that is being answered. A client that sends more ahead is answered
    * that one, and closed.
@@ -105,7 +109,11 @@ export const defaultBounds: Bounds = {
   connectionsMax: 10_000,
   // One costs some 100 KB. 2,000 are as many as one processor can finish in two or three seconds.
   handshakesMax: 2_000,
-  streamsMax: 100,
+  // As many as one address may post at once. A client that takes no answer has so many before it is found out.
+  streamsMax: 32,
+  // One costs 14 KB. Half of them may wait before new connections get fewer streams.
+  untakenMax: 1_024,
+  untakenOfAddressMax: 256,
   // Who sends requests ahead sends a few. node:http takes 3 KB for each.
   pipelinedMax: 8,
   certificatePollMs: 5_000,

@@ -6,7 +6,6 @@
  */
 
 import type { Socket } from "node:net";
-import { limiterKey } from "./client.ts";
 import { Crowd } from "./crowd.ts";
 import type { Edge, Peer } from "./edge.ts";
 import type { Connection } from "./node_connection.ts";
@@ -19,15 +18,12 @@ export class Slot {
   readonly socket: Socket;
   readonly peer: Peer;
   readonly acceptedMs: number = performance.now();
-  /** What counts as one client. */
-  readonly key: string;
   /** `null` during the TLS handshake. */
   connection: Connection | null = null;
 
   constructor(socket: Socket, peer: Peer) {
     this.socket = socket;
     this.peer = peer;
-    this.key = limiterKey(peer.address);
   }
 
   /**
@@ -74,8 +70,8 @@ export class Slots {
     const end = endOf(socket);
     const slot = new Slot(socket, this.#edge.peer(socket.remoteAddress));
     this.#taken.set(end, slot);
-    this.#crowd.add(slot.key, slot);
-    if (this.#edge.options.tls) this.#handshakes.add(slot.key, slot);
+    this.#crowd.add(slot.peer.key, slot);
+    if (this.#edge.options.tls) this.#handshakes.add(slot.peer.key, slot);
     socket.once("close", () => {
       this.#leave(slot);
       if (this.#taken.get(end) === slot) this.#taken.delete(end);
@@ -88,7 +84,7 @@ export class Slots {
     const slot = this.#taken.get(endOf(socket));
     if (slot === undefined) return;
     slot.connection = connection;
-    this.#handshakes.remove(slot.key, slot);
+    this.#handshakes.remove(slot.peer.key, slot);
   }
 
   /** Closes all of them. */
@@ -98,9 +94,9 @@ export class Slots {
 
   #makeRoom(newcomer: Slot): void {
     const { connectionsMax, handshakesMax } = this.#edge.bounds;
-    const { key, peer } = newcomer;
-    if (this.#crowd.of(key).size > this.#edge.connectionsOfAddressMax(peer)) {
-      this.#shed(this.#crowd.of(key), newcomer);
+    const { peer } = newcomer;
+    if (this.#crowd.of(peer.key).size > this.#edge.connectionsOfAddressMax(peer)) {
+      this.#shed(this.#crowd.of(peer.key), newcomer);
     } else if (this.#crowd.size > connectionsMax) {
       this.#shed(this.#crowd.all(), newcomer);
     }
@@ -114,8 +110,8 @@ export class Slots {
   }
 
   #leave(slot: Slot): void {
-    this.#crowd.remove(slot.key, slot);
-    this.#handshakes.remove(slot.key, slot);
+    this.#crowd.remove(slot.peer.key, slot);
+    this.#handshakes.remove(slot.peer.key, slot);
   }
 }
 

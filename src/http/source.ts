@@ -58,6 +58,28 @@ export class StreamSource extends Source {
   }
 }
 
+/** Bytes that many may share, in pieces of a length. */
+export class BytesSource extends Source {
+  readonly #bytes: Uint8Array;
+  readonly #pieceBytes: number;
+  #given = 0;
+
+  constructor(bytes: Uint8Array, pieceBytes: number) {
+    super();
+    this.#bytes = bytes;
+    this.#pieceBytes = pieceBytes;
+  }
+
+  next(sink: Sink): void {
+    const begin = this.#given;
+    this.#given += this.#pieceBytes;
+    if (begin < this.#bytes.byteLength) sink.piece(this.#bytes.subarray(begin, this.#given));
+    else sink.end();
+  }
+
+  cancel(): void {}
+}
+
 /** The source of a body that comes in pieces; `null` for one that is there. */
 export function sourceOf(body: unknown): Source | null {
   if (body instanceof Source) return body;

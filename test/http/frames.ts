@@ -26,6 +26,7 @@ export class FrameClient {
   /** What came and was not taken yet. */
   readonly frames: Frame[] = [];
   isClosed = false;
+  #asked = 0;
   #input: Buffer = Buffer.alloc(0);
   #wake: () => void = () => {};
 
@@ -62,9 +63,10 @@ export class FrameClient {
     return this.socket.writable && this.socket.write(bytes);
   }
 
-  /** GETs of a path on streams 1, 3, 5 and so on. */
+  /** GETs of a path, each on the next stream: 1, 3, 5 and so on. */
   ask(path: string, count = 1): void {
-    this.send(requests("one.test", path, { count }));
+    this.send(requests("one.test", path, { count, first: this.#asked }));
+    this.#asked += count;
   }
 
   /** Lets the server send `bytes` more on a stream; 0 is the connection. */
@@ -93,6 +95,11 @@ export class FrameClient {
   async closed(): Promise<void> {
     if (this.isClosed) return;
     await within(new Promise((resolve) => this.socket.once("close", resolve)), "end of the connection");
+  }
+
+  /** Leaves at once. */
+  destroy(): void {
+    this.socket.destroy();
   }
 
   #onData(chunk: Buffer): void {

@@ -1,0 +1,109 @@
+import assert from "node:assert/strict";
+import { after, describe, test } from "node:test";
+import { FrameClient } from "./frames.ts";
+import { makeCertificate, places, startApp, temporaryFolder } from "./support.ts";
+
+const tls = makeCertificate(temporaryFolder(), "untaken");
+// RFC 9113, section 7.
+const refusedStream = 0x7;
+const cancel = 0x8;
+const enhanceYourCalm = 0xb;
+const stalling = { requestTimeoutMs: 300, stallTimeoutMs: 300 };
+
+for (const place of places) {
+  describe(`answers over HTTP/2 that a client does not take, on ${place}`, async () => {
+    const app = await startApp(place, { tls, bounds: stalling });
+    after(() => app.close());
+
+    test("cost it the connection, be they short, long or without an end", async () => {
+      for (const path of ["/name", "/document", "/stream?100000"]) {
+        const client = await FrameClient.open(app.port, { windowBytes: 0 });
+        client.ask(path, 5);
+        assert.equal(await client.goaway(), enhanceYourCalm);
+        await client.closed();
+        for (let answer = 0; answer < 5; answer++) {
+          assert.equal((await app.access(({ route }) => path.startsWith(route))).aborted, true);
+        }
+      }
+    });
+
+    test("cost it the connection although it opens their windows by a byte again and again", async () => {
+      const client = await FrameClient.open(app.port, { windowBytes: 1 });
+      client.ask("/document", 5);
+      const drip = setInterval(() => [1, 3, 5, 7, 9].forEach((stream) => client.open(stream, 1)), 20);
+      assert.equal(await client.goaway(), enhanceYourCalm);
+      await client.closed();
+      clearInterval(drip);
+    });
+
+    test("are reset one by one when it goes on taking others", async () => {
+      const client = await FrameClient.open(app.port, { windowBytes: 0 });
+      client.ask("/document");
+      let stream = 1;
+      const taking = setInterval(() => {
+        client.ask("/name");
+        client.open(stream += 2, 65_535);
+      }, 20);
+      const reset = await client.next("rst_stream");
+      clearInterval(taking);
+      assert.deepEqual([reset.stream, reset.payload.readUInt32BE(0)], [1, cancel]);
+      assert.ok(!client.isClosed);
+      client.destroy();
+    });
+  });
+
+  test(`answers that wait are bounded in all on ${place}: who has waited longest has to go`, async () => {
+    const app = await startApp(place, { tls, bounds: { untakenMax: 10 } });
+    const [longest, later] = [
+      await FrameClient.open(app.port, { windowBytes: 0 }),
+      await FrameClient.open(app.port, { windowBytes: 0 }),
+    ];
+    longest.ask("/document", 6);
+    for (let answer = 0; answer < 6; answer++) await longest.next("headers");
+    later.ask("/document", 5);
+    assert.equal(await longest.goaway(), enhanceYourCalm);
+    await longest.closed();
+    later.open(1, 100_000);
+    await later.next("data");
+    assert.ok(!later.isClosed);
+    later.destroy();
+    await app.close();
+  });
+
+  test(`answers that wait are bounded by address on ${place}, whatever others have`, async () => {
+    const app = await startApp(place, {
+      tls,
+      bounds: { untakenOfAddressMax: 5 },
+      connectionsPerAddress: 100,
+    });
+    const open = (localAddress: string) => FrameClient.open(app.port, { windowBytes: 0, localAddress });
+    const other = await open("127.0.1.1");
+    other.ask("/document", 5);
+    const first = await open("127.0.1.2");
+    first.ask("/document", 5);
+    for (let answer = 0; answer < 5; answer++) await first.next("headers");
+    const second = await open("127.0.1.2");
+    second.ask("/document");
+    assert.equal(await first.goaway(), enhanceYourCalm);
+    second.open(1, 100_000);
+    await second.next("data");
+    assert.ok(!other.isClosed);
+    for (const client of [other, first, second]) client.destroy();
+    await app.close();
+  });
+
+  test(`while many answers wait, new connections get few streams at once on ${place}`, async () => {
+    const app = await startApp(place, { tls, bounds: { untakenMax: 20 } });
+    const stalled = await FrameClient.open(app.port, { windowBytes: 0 });
+    stalled.ask("/document", 10);
+    for (let answer = 0; answer < 10; answer++) await stalled.next("headers");
+    const honest = await FrameClient.open(app.port);
+    honest.ask("/never", 6);
+    for (const stream of [9, 11]) {
+      const reset = await honest.next("rst_stream");
+      assert.deepEqual([reset.stream, reset.payload.readUInt32BE(0)], [stream, refusedStream]);
+    }
+    for (const client of [stalled, honest]) client.destroy();
+    await app.close();
+  });
+}
