@@ -8,23 +8,36 @@ import type { IncomingMessage } from "node:http";
 import { BodyBuffer, incomplete, tooLarge } from "./body.ts";
 import type { Body } from "./exchange.ts";
 
+/** A body that comes in ever smaller pieces is cut: each costs as much as one of 16 KiB. */
+const piecesMax = 4_096;
+const pieceBytesMin = 64;
+
+/** What a {@linkcode NodeBody} is told. */
+export interface NodeBodyOptions {
+  /** By Content-Length; NaN when it is not. */
+  readonly announcedBytes: number;
+  readonly discardBytesMax: number;
+  /** Called for each piece. */
+  readonly onPiece: (bytes: number) => void;
+  /** Called when more than `discardBytesMax` came that nobody wants, or too many small pieces. */
+  readonly onOverrun: () => void;
+}
+
 /** A body that is on its way. */
 export class NodeBody {
   /** Announced by Content-Length; NaN when it is not. */
   readonly announcedBytes: number;
   readonly #request: IncomingMessage;
-  readonly #options: { readonly discardBytesMax: number; readonly onOverrun: () => void };
+  readonly #options: NodeBodyOptions;
   #isListening = false;
   #buffer: BodyBuffer | null = null;
   #resolve: ((body: Body) => void) | null = null;
   #onDiscarded: (() => unknown) | null = null;
   #discardedBytes = 0;
+  #bytes = 0;
+  #pieces = 0;
 
-  /** `onOverrun` is called when more than `discardBytesMax` came that nobody wants. */
-  constructor(
-    request: IncomingMessage,
-    options: { announcedBytes: number; discardBytesMax: number; onOverrun: () => void },
-  ) {
+  constructor(request: IncomingMessage, options: NodeBodyOptions) {
     this.#request = request;
     this.#options = options;
     this.announcedBytes = options.announcedBytes;
@@ -64,6 +77,13 @@ export class NodeBody {
   }
 
   #onData(chunk: Uint8Array): void {
+    this.#options.onPiece(chunk.byteLength);
+    this.#bytes += chunk.byteLength;
+    this.#pieces++;
+    if (this.#pieces > piecesMax + this.#bytes / pieceBytesMin) {
+      this.#options.onOverrun();
+      return;
+    }
     if (this.#buffer !== null) {
       if (this.#buffer.add(chunk)) return;
       this.#settle(tooLarge);

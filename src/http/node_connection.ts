@@ -10,6 +10,7 @@ import type { Deadline, Timed } from "./deadlines.ts";
 import type { Peer } from "./edge.ts";
 import type { NodeExchange } from "./node_exchange.ts";
 import { Turns } from "./node_turns.ts";
+import { Overhead } from "./overhead.ts";
 
 // RFC 9113, section 7.
 const enhanceYourCalm = 0xb;
@@ -28,6 +29,7 @@ export class Connection implements Timed {
   /** Bytes read when it failed. */
   failedAtBytes = 0;
   isClosed = false;
+  readonly overhead: Overhead = new Overhead(performance.now());
   /** When it last took an answer, or a piece of one. */
   takenMs: number = performance.now();
   /** It has sent a request. */
@@ -86,7 +88,25 @@ export class Connection implements Timed {
   fail(): void {
     this.hasFailed = true;
     this.isClosing = true;
-    this.failedAtBytes = (this.transport as Socket).bytesRead;
+    this.failedAtBytes = this.readBytes;
+  }
+
+  /** Its client has taken an answer. */
+  tookAnswer(): void {
+    this.takenMs = performance.now();
+    this.overhead.answered();
+  }
+
+  /** How many bytes were read on it. */
+  get readBytes(): number {
+    const { transport } = this;
+    return ("destroySoon" in transport ? transport : transport.socket)?.bytesRead ?? 0;
+  }
+
+  /** Whether it sends too much that is no request: of one that has failed, that is all it sends. */
+  isWasteful(nowMs: number, failedBytesMax: number): boolean {
+    if (this.hasFailed) return this.readBytes - this.failedAtBytes > failedBytesMax;
+    return this.overhead.isTooMuch(this.readBytes, nowMs);
   }
 
   /** It is told that an answer is the last: what follows is ignored. */

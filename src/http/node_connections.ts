@@ -119,6 +119,11 @@ export class Connections {
     else if (this.#untaken.size > this.edge.bounds.untakenMax) this.#expelFirst(this.#untaken.all());
   }
 
+  /** A client has taken its request back. */
+  takenBack({ connection }: NodeExchange): void {
+    if (connection.overhead.takenBack()) this.#expel(connection);
+  }
+
   /** Nothing of an answer was taken for too long: it is cut, with its connection if that has taken nothing else either. */
   stalled(exchange: NodeExchange): void {
     const { connection } = exchange;
@@ -228,6 +233,9 @@ export class Connections {
   }
 
   #sweepAt(nowMs: number): void {
+    for (const connection of this.#all.values()) {
+      if (connection.isWasteful(nowMs, this.edge.bounds.discardBytesMax)) this.#expel(connection);
+    }
     this.requests.sweep(nowMs, (exchange) => exchange.expire());
     this.stalls.sweep(nowMs, (exchange) => this.stalled(exchange));
     this.discards.sweep(nowMs, (exchange) => exchange.destroy());

@@ -6,7 +6,7 @@
 
 import { Buffer } from "node:buffer";
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Http2ServerRequest, Http2ServerResponse, ServerHttp2Stream } from "node:http2";
+import type { ServerHttp2Stream } from "node:http2";
 import { emptyBody, incomplete, tooLarge } from "./body.ts";
 import type { Deadline, Timed } from "./deadlines.ts";
 import { EdgeExchange, HandlerTimeout } from "./edge.ts";
@@ -14,16 +14,11 @@ import type { Body, Reply } from "./exchange.ts";
 import { NodeBody } from "./node_body.ts";
 import type { Connection } from "./node_connection.ts";
 import type { Connections } from "./node_connections.ts";
-import { headerLines, readHead } from "./node_headers.ts";
+import { headerLines, type NodeRequest, type NodeResponse, readHead } from "./node_headers.ts";
 import { Pump, sourceFor } from "./node_pump.ts";
 import type { RefusalStatus } from "./options.ts";
 import { dropBody, headersOf, isBodiless } from "./reply.ts";
 import type { Source } from "./source.ts";
-
-/** Node's request, of either protocol. */
-export type NodeRequest = IncomingMessage | Http2ServerRequest;
-/** Node's response, of either protocol. */
-export type NodeResponse = ServerResponse | Http2ServerResponse;
 
 // RFC 9113, section 7.
 const noError = 0x0;
@@ -85,12 +80,14 @@ export class NodeExchange extends EdgeExchange implements Timed {
     this.refusal = refusal;
     this.#hasUpgrade = headers.hasUpgrade;
     this.adopt(headers.requestId);
+    this.connection.overhead.asked(headers.bytes + path.length + query.length);
     const hasBody = stream === null
       ? headers.transferEncoding !== undefined || headers.announcedBytes > 0
       : !stream.endAfterHeaders;
     this.#body = !hasBody ? null : new NodeBody(request, {
       announcedBytes: headers.announcedBytes,
       discardBytesMax: this.edge.bounds.discardBytesMax,
+      onPiece: (bytes) => this.connection.overhead.received(bytes),
       onOverrun: () => this.destroy(),
     });
   }
@@ -176,7 +173,8 @@ export class NodeExchange extends EdgeExchange implements Timed {
     this.#source?.cancel();
     // Deno says of an answer that it is finished when it is written, not when it has gone.
     const isAborted = this.#isCut || !this.#response.writableFinished;
-    if (!isAborted) this.connection.takenMs = performance.now();
+    if (!isAborted) this.connection.tookAnswer();
+    else if (!this.#isCut) this.#connections.takenBack(this);
     if (this.#isSent) this.#finish(isAborted);
   }
 
@@ -201,11 +199,8 @@ export class NodeExchange extends EdgeExchange implements Timed {
       body = null;
     }
     this.#connections.given(this);
-    if (this.#isClosed) {
-      // It was one too many.
-      dropBody(body);
-      return;
-    }
+    // It was one too many.
+    if (this.#isClosed) return dropBody(body);
     const source = sourceFor(body, this.#http2);
     if (source !== null) {
       this.#pump(source, length);
@@ -213,6 +208,7 @@ export class NodeExchange extends EdgeExchange implements Timed {
     }
     const bytes = body as string | Uint8Array | null;
     this.#bytes = bytes === null ? 0 : length as number;
+    this.connection.overhead.sent(this.#bytes);
     if (isUnread) this.#answerEarly(bytes);
     else if (bytes === null) this.#response.end();
     else this.#response.end(bytes, "latin1");
@@ -260,6 +256,7 @@ export class NodeExchange extends EdgeExchange implements Timed {
       const nowMs = performance.now();
       if (this.#bytes > 0) this.connection.takenMs = nowMs;
       this.#bytes += bytes;
+      this.connection.overhead.sent(bytes);
       stalls.remove(this);
       if (this.#isClosed) return;
       stalls.add(this, nowMs);

@@ -1,12 +1,18 @@
 /**
- * What the kit itself wants of a request's headers.
+ * Node's requests, and what the kit itself wants of their headers.
  *
  * @module
  */
 
-import type { IncomingMessage } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Http2ServerRequest, Http2ServerResponse } from "node:http2";
 import type { Bounds, RefusalStatus } from "./options.ts";
 import { isHost, parseTarget } from "./target.ts";
+
+/** Node's request, of either protocol. */
+export type NodeRequest = IncomingMessage | Http2ServerRequest;
+/** Node's response, of either protocol. */
+export type NodeResponse = ServerResponse | Http2ServerResponse;
 
 /** What the kit itself wants to know of them. */
 export interface ScannedHeaders {

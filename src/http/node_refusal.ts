@@ -25,11 +25,7 @@ export function clientError(connections: Connections, error: NodeJS.ErrnoExcepti
   }
   // The time is ours, not the client's.
   if (status === 408 && connection.turns?.isPaused) return;
-  if (connection.hasFailed) {
-    const discarded = socket.bytesRead - connection.failedAtBytes;
-    if (discarded > connections.edge.bounds.discardBytesMax) socket.destroy();
-    return;
-  }
+  if (connection.hasFailed) return;
   connection.fail();
   const { open } = connection;
   if (connection.waiting > 0) {

@@ -101,7 +101,7 @@ export const defaultBounds: Bounds = {
   handshakeTimeoutMs: 5_000,
   discardTimeoutMs: 5_000,
   discardBytesMax: 16 * 1024 * 1024,
-  sweepIntervalMs: 1_000,
+  sweepIntervalMs: 500,
   headerBytesMax: 16 * 1024,
   // Browsers behind two proxies send forty.
   headerLinesMax: 1_000,

@@ -23,7 +23,8 @@ import { Certificate } from "./certificate.ts";
 import { deferEnds } from "./deno_session.ts";
 import { Edge } from "./edge.ts";
 import { Connections } from "./node_connections.ts";
-import { NodeExchange, type NodeRequest, type NodeResponse } from "./node_exchange.ts";
+import { NodeExchange } from "./node_exchange.ts";
+import type { NodeRequest, NodeResponse } from "./node_headers.ts";
 import { clientError, connectRequested, refuseUnmade } from "./node_refusal.ts";
 import type { Listener, ListenOptions, RefusalStatus } from "./options.ts";
 

@@ -20,6 +20,13 @@ export interface Frame {
 
 const headBytes = 9;
 
+/** The frame that opens the window of a stream, or of the connection, by so many bytes. */
+export function windowUpdate(stream: number, bytes: number): Buffer {
+  const payload = Buffer.alloc(4);
+  payload.writeUInt32BE(bytes);
+  return frame("window_update", { stream, payload });
+}
+
 /** A connection that has sent its preface and its settings. */
 export class FrameClient {
   readonly socket: TLSSocket;
@@ -71,9 +78,7 @@ export class FrameClient {
 
   /** Lets the server send `bytes` more on a stream; 0 is the connection. */
   open(stream: number, bytes: number): void {
-    const payload = Buffer.alloc(4);
-    payload.writeUInt32BE(bytes);
-    this.send(frame("window_update", { stream, payload }));
+    this.send(windowUpdate(stream, bytes));
   }
 
   /** The next frame of a type. */
