@@ -51,7 +51,7 @@ export interface OpsPools {
 /** Opens them all; they connect when they are used. */
 export function openPools(
   { databaseUrl }: Config,
-  { node, log, isAway }: { node: string; log: Log; isAway: () => boolean },
+  { node, nowMs, log, isAway }: { node: string; nowMs: () => number; log: Log; isAway: () => boolean },
 ): Pools {
   const open = (name: string, connectionsMax = 1) =>
     new Pool({ databaseUrl, name, connectionsMax, statementTimeoutMs, isAway });
@@ -59,6 +59,7 @@ export function openPools(
     accepts: new AcceptStore({
       databaseUrl,
       node,
+      nowMs,
       statementTimeoutMs,
       onWarning: (text) => log.error("commit_warning", { text }),
     }),

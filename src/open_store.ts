@@ -67,7 +67,12 @@ export interface Store {
 export async function openStore(config: Config, log: Log, meters: Meters): Promise<Store> {
   const node = randomUUID();
   let heartbeat: Heartbeat | null = null;
-  const pools = openPools(config, { node, log, isAway: () => heartbeat !== null && !heartbeat.writable });
+  const pools = openPools(config, {
+    node,
+    nowMs,
+    log,
+    isAway: () => heartbeat !== null && !heartbeat.writable,
+  });
   const { accepts, lookups, background } = pools;
   const plans = openPlans(pools.plans, log);
   try {

@@ -34,6 +34,8 @@ interface Report {
   readonly mentions: Set<string>;
   /** Collisions of erased events that are another person's. */
   readonly kept: string[];
+  /** Of a person's erasure; ISO 8601, UTC. */
+  endedAt: string | null;
 }
 
 const erase: Command = {
@@ -61,9 +63,13 @@ What is counted stays: when and by which key each event came, its flags and its 
 collisions. Nothing tells whose it was; the audit has the counts alone. A late retry with the
 same Idempotency-Key is still a duplicate and stores nothing; one without a key is a new lead.
 
+Posts that have arrived when this ends are erased too, also those that are accepted after it
+(up to half a minute later): they are answered as accepted, and nothing of them is delivered.
+What arrives afterwards is a new lead. Stopped half-way or in doubt, run it again: it is done
+when it says 0 events.
+
 What was delivered stays at the customer's, and what is being sent at this moment may still
-arrive there, once. Events that are being accepted while this runs may be missed. Stopped
-half-way or in doubt, run it again: it is done when it says 0 events.
+arrive there, once.
 On the disk PostgreSQL overwrites what was deleted after its next VACUUM, in its WAL files
 later; backups have it until they expire, so erase again after a restore.`,
   prepare(input) {
@@ -98,7 +104,7 @@ function personOf(input: Input): Person {
 }
 
 function newReport(isDryRun: boolean): Report {
-  return { isDryRun, erased: [], collisions: 0, mentions: new Set(), kept: [] };
+  return { isDryRun, erased: [], collisions: 0, mentions: new Set(), kept: [], endedAt: null };
 }
 
 async function eraseOne(pool: Pool, eventId: string, isDryRun: boolean): Promise<Reply> {
@@ -114,7 +120,7 @@ async function eraseOne(pool: Pool, eventId: string, isDryRun: boolean): Promise
     }
     return reply(report);
   }
-  const run = await ErasureRun.begin(pool, eventId);
+  const run = await ErasureRun.begin(pool, { subject: eventId, contacts: [] });
   const erased = await run.event(eventId, { seen: null, kept: [] });
   if (erased.kind === "erased") report.erased.push({ eventId, state: erased.state });
   // Without collisions that were judged, none can have come that was not.
@@ -125,21 +131,38 @@ async function eraseOne(pool: Pool, eventId: string, isDryRun: boolean): Promise
 
 async function erasePerson(pool: Pool, person: Person, isDryRun: boolean): Promise<Reply> {
   const report = newReport(isDryRun);
-  const run = isDryRun ? null : await ErasureRun.begin(pool, null);
+  const run = isDryRun ? null : await ErasureRun.begin(pool, { subject: null, contacts: person.contacts });
+  const work = { person, run, report };
+  await eraseEvents(pool, work, "");
+  await run?.watch();
+  // What was accepted while the first look was under way, and was not there yet when its place was looked at.
+  if (run !== null) await eraseEvents(pool, work, run.since, () => run.hold());
+  await eraseCollisions(pool, work);
+  if (run !== null) report.endedAt = await run.end();
+  return reply(report);
+}
+
+/** What is the person's among the events after an id. */
+async function eraseEvents(
+  pool: Pool,
+  work: Work,
+  from: string,
+  hold: () => Promise<void> = () => Promise.resolve(),
+): Promise<void> {
+  const { person, report } = work;
   const { pattern } = person;
-  for (let after: string | null = "";;) {
+  for (let after: string | null = from;;) {
+    await hold();
     const page: Awaited<ReturnType<typeof findCandidates>> = await findCandidates(pool, { after, pattern });
     for (const candidate of page.found) {
       const relation = person.relation(candidate.texts);
-      if (relation === "theirs") await eraseTheirs(pool, { person, run, report }, candidate);
+      await hold();
+      if (relation === "theirs") await eraseTheirs(pool, work, candidate);
       else if (relation === "mention") report.mentions.add(candidate.eventId);
     }
-    if (page.edge === null) break;
+    if (page.edge === null) return;
     after = page.edge;
   }
-  await eraseCollisions(pool, { person, run, report });
-  await run?.end();
-  return reply(report);
 }
 
 /** The parts of a run: without `run` nothing is changed. */
@@ -181,7 +204,9 @@ async function eraseCollisions(pool: Pool, { person, run, report }: Work): Promi
       after,
       pattern,
     });
+    await run?.hold();
     for (const collision of page.found) {
+      await run?.hold();
       // With --dry-run they are still there, and counted already.
       if (run === null && erased.has(collision.eventId)) continue;
       const relation = person.relation(collision.texts);
@@ -215,12 +240,13 @@ function reply(report: Report): Reply {
       erased: report.erased.map(({ eventId, state }) => ({ event_id: eventId, state })),
       mentions: [...report.mentions].sort(),
       kept_collisions: report.kept,
+      ended_at: report.endedAt,
     },
     text: text(report),
   };
 }
 
-function text({ isDryRun, erased, collisions, mentions, kept }: Report): string {
+function text({ isDryRun, erased, collisions, mentions, kept, endedAt }: Report): string {
   const lines = [
     `${isDryRun ? "Would erase" : "Erased"} ${count(erased.length, "event")} and ${
       count(collisions, "collision")
@@ -244,6 +270,9 @@ function text({ isDryRun, erased, collisions, mentions, kept }: Report): string 
       "Kept, as another person's under the same Idempotency-Key; ctl collision show ID:",
       ...shown(kept),
     );
+  }
+  if (endedAt !== null) {
+    lines.push(`What had arrived by ${endedAt} goes as well; what arrives afterwards is a new lead.`);
   }
   return lines.join("\n");
 }

@@ -9,10 +9,19 @@
 -- one another but never in a circle. For a key that is being revoked nobody waits here: then nothing is committed, and
 -- the outcome is busy for its entries and undecided for the others.
 --
+-- While somebody is being erased, and for a minute after, the outcome of all is watched until the call says how old they
+-- are and what they have of whom. What is the person's and arrived before the erasure ended is accepted and erased in
+-- this transaction, as if it had come a moment earlier: its row stays, a retry is a duplicate, and nothing of it is
+-- ever delivered. Not refused, because a client would try again, and that would be a new lead.
+--
 -- The planner settings: planned once per connection, maybe while the tables are empty, the statements would
 -- otherwise keep scanning them whole.
 drop function if exists accept(
   text[], int[], text[], text[], text[], text[], text[], text[], text[], text[], int[], text[], int, text
+);
+drop function if exists accept(
+  text[], int[], text[], text[], text[], text[], text[], text[], text[], text[], int[], text[], int, text, int[],
+  text[], int[], text[], text[], text[], text[], int
 );
 create or replace function accept(
   p_kind text[],
@@ -36,7 +45,10 @@ create or replace function accept(
   p_phone text[] default '{}',
   p_email text[] default '{}',
   p_last_name text[] default '{}',
-  p_form_window_minutes int default 0
+  p_form_window_minutes int default 0,
+  -- Asked for with the outcome watched, and empty otherwise: how long ago each arrived, and its contacts, one a line.
+  p_age_ms int[] default '{}',
+  p_contacts text[] default '{}'
 )
 returns table (ord int, outcome text, event_id text, received_at text, flags text)
 language plpgsql
@@ -56,6 +68,8 @@ declare
   v_won_ord int[];
   v_has_forms boolean := cardinality(p_form_id) > 0;
   v_busy int[];
+  -- The places of those that are erased with their commit.
+  v_erased int[] := '{}';
   -- Of the events that won.
   v_held int := 0;
 begin
@@ -70,6 +84,22 @@ begin
     select b.ord::int, case when b.key_id = any (v_busy) then 'busy' else 'undecided' end, null::text, null::text, null::text
     from unnest(p_key_id) with ordinality as b (key_id, ord);
     return;
+  end if;
+
+  -- After the locks, which whoever lays a tombstone waits for (wait_for_batches).
+  if exists (select from tombstone) then
+    if cardinality(p_contacts) = 0 then
+      return query
+      select b.ord, 'watched', null::text, null::text, null::text from generate_subscripts(p_key_id, 1) as b (ord);
+      return;
+    end if;
+    v_erased := array(
+      select distinct c.ord::int
+      from unnest(p_age_ms, p_contacts) with ordinality as c (age_ms, contacts, ord)
+      cross join lateral string_to_table(c.contacts, E'\n') as t (contact)
+      join tombstone as s on s.digest = tombstone_digest(t.contact)
+      where statement_timestamp() - make_interval(secs => c.age_ms / 1000.0) <= s.posted_until
+    );
   end if;
 
   v_now := service_clock();
@@ -170,6 +200,10 @@ begin
     perform pg_notify('outbox', p_node);
   end if;
 
+  if v_erased <> '{}' then
+    perform erase_event(w.id, null, '{}') from unnest(v_won_ord, v_won) as w (ord, id) where w.ord = any (v_erased);
+  end if;
+
   return query
   select w.ord, 'accepted', w.id, v_received_at, null::text
   from unnest(v_won_ord, v_won) as w (ord, id);
@@ -188,7 +222,7 @@ begin
   join api_key as k on k.id = l.key_id and k.revoked_at is null
   join event as e
     on e.tenant_id = k.tenant_id and e.dedupe_space = l.space::"char" and e.dedupe_digest = l.digest
-  where l.space in ('k', 'K') and e.content_digest <> l.content
+  where l.space in ('k', 'K') and e.content_digest <> l.content and l.ord <> all (v_erased)
   group by e.event_id, l.content
   order by e.event_id, l.content
   on conflict (event_id, content_digest) do update

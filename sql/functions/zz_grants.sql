@@ -76,6 +76,7 @@ grant execute on function
   accept, claim_outbox, settle_outbox, beat, trim_heartbeat,
   add_refusals, add_duplicates, add_minute_sample,
   compact_outbox_tally, compact_campaign_charge, compact_unknown_area, roll_up_hours, expire_content,
+  forget_tombstones,
   begin_checkout, open_checkout, fail_checkout, apply_provider_event, forget_checkouts,
   console_replay_dead, console_release_submission, console_confirm_area
 to lead_service;

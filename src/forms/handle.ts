@@ -9,8 +9,8 @@ import type { FormErrorCode } from "../contract/form_errors.ts";
 import { bodyText, digest128 } from "../gate/content.ts";
 import { readIdempotencyKey, type UsableIdempotencyKey } from "../gate/idempotency_key.ts";
 import { KeyHolder } from "../gate/key_holder.ts";
-import { dedupe, gatedPost, type GateParts } from "../gate/post.ts";
-import type { Holder, HolderBudget, Verdict } from "../gate/rate.ts";
+import { dedupe, gatedPost, type GateParts, type PassedPost } from "../gate/post.ts";
+import type { Holder, HolderBudget } from "../gate/rate.ts";
 import type { Exchange, Handler, Reply } from "../http/exchange.ts";
 import type { Entry, SubmissionPart } from "../store/accept.ts";
 import type { Committer } from "../store/committer.ts";
@@ -46,14 +46,14 @@ export function formsHandler(parts: FormsParts): Handler {
   return gatedPost(
     parts,
     refuse,
-    (exchange, bytes, ip) => answerKeyHolder(parts, exchange, { bytes, ip }),
+    (exchange, post) => answerKeyHolder(parts, exchange, post),
   );
 }
 
 async function answerKeyHolder(
   parts: FormsParts,
   exchange: Exchange,
-  { bytes, ip }: { bytes: Uint8Array; ip: Verdict },
+  { bytes, ip, arrivedAtMs }: PassedPost,
 ): Promise<Reply> {
   const { requestId, params } = exchange;
   const holder = await KeyHolder.of(exchange, parts.keys, "forms");
@@ -97,7 +97,13 @@ async function answerKeyHolder(
     return await refuseHolder(parts, holder, { ...context, code: "invalid_json", fields });
   }
 
-  const entry = toEntry(key, form, { posted, raw, idempotencyKey, receivedAtMs: parts.wallMs() });
+  const entry = toEntry(key, form, {
+    posted,
+    raw,
+    idempotencyKey,
+    arrivedAtMs,
+    receivedAtMs: parts.wallMs(),
+  });
   const outcome = await parts.committer.commit(entry);
   if (outcome.kind === "revoked") {
     holder.forget();
@@ -147,10 +153,12 @@ function toEntry(
     readonly posted: Posted;
     readonly raw: string;
     readonly idempotencyKey: UsableIdempotencyKey;
+    readonly arrivedAtMs: number;
+    /** By the wall clock. */
     readonly receivedAtMs: number;
   },
 ): Entry {
-  const { posted, raw, idempotencyKey, receivedAtMs } = sent;
+  const { posted, raw, idempotencyKey, arrivedAtMs, receivedAtMs } = sent;
   // Two forms may ask for the same; what is sent to one is no repeat of what was sent to the other.
   const content = `${form.id}\n${canonicalFields(posted)}`;
   return {
@@ -163,6 +171,7 @@ function toEntry(
     extra: JSON.stringify({ form_key: form.formKey, attribution: attributionOf(posted) }),
     raw,
     costCents: null,
+    arrivedAtMs,
     unknownArea: null,
     submission: examine(posted, form, receivedAtMs),
   };

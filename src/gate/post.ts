@@ -31,8 +31,17 @@ export type GateCode =
   | "invalid_json"
   | "not_accepting";
 
-/** Answers a post that has passed; `ip` has the headers of the budget that was spent. */
-export type AnswerPost = (exchange: Exchange, bytes: Uint8Array, ip: Verdict) => Promise<Reply>;
+/** A post that has passed. */
+export interface PassedPost {
+  readonly bytes: Uint8Array;
+  /** With the headers of the budget that was spent. */
+  readonly ip: Verdict;
+  /** When the request arrived, on the clock of {@linkcode GateParts}. */
+  readonly arrivedAtMs: number;
+}
+
+/** Answers a post that has passed. */
+export type AnswerPost = (exchange: Exchange, post: PassedPost) => Promise<Reply>;
 
 /**
  * The handler of a post, for every method. Refused requests of every kind spend the address's budget.
@@ -42,7 +51,8 @@ export type AnswerPost = (exchange: Exchange, bytes: Uint8Array, ip: Verdict) =>
 export function gatedPost(parts: GateParts, refuse: Refuse<GateCode>, answer: AnswerPost): Handler {
   return async (exchange) => {
     const { requestId } = exchange;
-    const ip = parts.ipBudget.spend(exchange.clientAddress, parts.reference().ipLimits, parts.nowMs());
+    const arrivedAtMs = parts.nowMs();
+    const ip = parts.ipBudget.spend(exchange.clientAddress, parts.reference().ipLimits, arrivedAtMs);
     const { headers } = ip;
     if (!ip.allowed) return refuse("rate_limited", { requestId: null, headers });
 
@@ -55,7 +65,7 @@ export function gatedPost(parts: GateParts, refuse: Refuse<GateCode>, answer: An
     if (body.kind === "incomplete") return refuse("invalid_json", { requestId, headers });
 
     try {
-      return await answer(exchange, body.bytes, ip);
+      return await answer(exchange, { bytes: body.bytes, ip, arrivedAtMs });
     } catch (error) {
       if (!(error instanceof Unavailable)) throw error;
       return refuse("not_accepting", { requestId, headers });

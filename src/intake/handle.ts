@@ -13,8 +13,8 @@ import {
   type UsableIdempotencyKey,
 } from "../gate/idempotency_key.ts";
 import { KeyHolder } from "../gate/key_holder.ts";
-import { dedupe, gatedPost, type GateParts } from "../gate/post.ts";
-import type { HolderBudget, Verdict } from "../gate/rate.ts";
+import { dedupe, gatedPost, type GateParts, type PassedPost } from "../gate/post.ts";
+import type { HolderBudget } from "../gate/rate.ts";
 import type { Exchange, Handler, Reply } from "../http/exchange.ts";
 import { canonicalText } from "../lead/fingerprint.ts";
 import type { Verdict as LeadVerdict } from "../lead/lead.ts";
@@ -40,14 +40,14 @@ export function intakeHandler(parts: IntakeParts): Handler {
   return gatedPost(
     parts,
     refuse,
-    (exchange, bytes, ip) => answerKeyHolder(parts, exchange, { bytes, ip }),
+    (exchange, post) => answerKeyHolder(parts, exchange, post),
   );
 }
 
 async function answerKeyHolder(
   parts: IntakeParts,
   exchange: Exchange,
-  { bytes, ip }: { bytes: Uint8Array; ip: Verdict },
+  { bytes, ip, arrivedAtMs }: PassedPost,
 ): Promise<Reply> {
   const { requestId } = exchange;
   const holder = await KeyHolder.of(exchange, parts.keys, "intake");
@@ -81,7 +81,7 @@ async function answerKeyHolder(
     return refuse("validation_failed", { requestId, fields, headers });
   }
 
-  const entry = toEntry(key, verdict, { raw: text as string, idempotencyKey });
+  const entry = toEntry(key, verdict, { raw: text as string, idempotencyKey, arrivedAtMs });
   const outcome = await parts.committer.commit(entry);
   if (outcome.kind === "revoked") {
     holder.forget();
@@ -107,9 +107,9 @@ function countRefusals(totals: Totals, keyId: number, fields: Readonly<Record<st
 function toEntry(
   key: ApiKey,
   { lead, extra, flags }: ValidLead,
-  posted: { raw: string; idempotencyKey: UsableIdempotencyKey },
+  posted: { raw: string; idempotencyKey: UsableIdempotencyKey; arrivedAtMs: number },
 ): Entry {
-  const { raw, idempotencyKey } = posted;
+  const { raw, idempotencyKey, arrivedAtMs } = posted;
   return {
     kind: "lead",
     keyId: key.id,
@@ -121,6 +121,7 @@ function toEntry(
     raw,
     costCents: lead.cost_cents ?? null,
     unknownArea: flags.includes("project_area_unknown") ? lead.project_area ?? null : null,
+    arrivedAtMs,
     submission: null,
   };
 }

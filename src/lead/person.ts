@@ -34,18 +34,10 @@ export interface Person {
    * flag `u`) and PostgreSQL's have in common.
    */
   readonly pattern: string;
+  /** Any of these among the contacts of a post ({@linkcode contactsOf}) makes it the person's. */
+  readonly contacts: readonly string[];
   /** What stored texts have to do with the person. */
   readonly relation: (texts: StoredTexts) => Relation;
-}
-
-/** How one kind of contact is compared. */
-interface Contact {
-  /** Whether a whole value is the contact; `country` is that of the lead. */
-  readonly is: (value: string, country: string) => boolean;
-  /** Whether a value of the envelope's own field is the contact with something around it. */
-  readonly isInField: (value: string) => boolean;
-  /** Whether a text holds it. */
-  readonly isIn: (text: string) => boolean;
 }
 
 /**
@@ -55,17 +47,12 @@ interface Contact {
  */
 export function personByEmail(text: string): Person | null {
   const email = foldEmail(text);
-  if (!/^[^@]+@[^@]+$/.test(email)) return null;
+  if (!emailShape.test(email)) return null;
   // Not as the end of a longer name, nor as the start of a longer domain.
-  const inText = new RegExp(
-    `(?<![\\p{L}\\p{N}._%+-])${escaped(email)}(?![\\p{L}\\p{N}-]|\\.[\\p{L}\\p{N}])`,
-    "u",
-  );
-  const isIn = (value: string) => inText.test(value.toLowerCase());
+  const inText = new RegExp(`(?<!${nameCharacter})${escaped(email)}(?!${domainGoesOn})`, "u");
   return person(emailPattern(email), {
-    is: (value) => foldEmail(value) === email,
-    isInField: isIn,
-    isIn,
+    contacts: [`email ${email}`],
+    isIn: (value) => inText.test(value.toLowerCase()),
   });
 }
 
@@ -83,25 +70,52 @@ export function personByPhone(text: string): Person | null {
   const significant = e164 === null ? digits.replace(/^00/, "") : e164.slice(2);
   const front = e164 === null ? "(?<![0-9])" : `(?<![0-9+])(?:\\+?1${separator})?`;
   const inText = new RegExp(`${front}${[...significant].join(separator)}(?![0-9])`, "u");
-  const isIn = (value: string) => inText.test(withAsciiDigits(value));
   return person(phonePattern(significant), {
-    is(value, country) {
-      const normal = toE164(value, country);
-      if (normal !== null) return normal === e164;
-      const plain = plainNumber(value);
-      if (plain === null) return normalizeLine(value) === normalizeLine(text);
-      return number !== null && comparable(plain) === comparable(number);
-    },
-    // The whole of a field that is a number is that number, and no other one with something around it.
-    isInField: (value) => plainNumber(value) === null && isIn(value),
-    isIn,
+    contacts: [
+      ...(e164 === null ? [] : [`phone ${e164}`]),
+      ...(number === null ? [] : [`number ${comparable(number)}`]),
+      `text ${normalizeLine(text)}`,
+      e164 === null ? `digits ${significant}` : `national ${significant}`,
+    ],
+    isIn: (value) => inText.test(withAsciiDigits(value)),
   });
 }
 
+/**
+ * The contacts by which a post is somebody's: every whole value that may be an address or a number, and what stands
+ * in its fields `email` and `phone` with something around it. Each is one line.
+ */
+export function contactsOf(texts: StoredTexts): Set<string> {
+  const parsed = [texts.lead, texts.extra, texts.raw, texts.contact].map((text) =>
+    text === null ? null : parse(text)
+  );
+  const country = countryOf(parsed[0]);
+  const contacts = new Set<string>();
+  const { values } = collected(parsed);
+  for (const value of values) for (const contact of wholeValue(value, country)) contacts.add(contact);
+  for (const value of ownFields(parsed)) {
+    for (const contact of [...emailsIn(value), ...numbersIn(value)]) contacts.add(contact);
+  }
+  return contacts;
+}
+
+const emailShape = /^[^@]+@[^@]+$/;
+const nameCharacter = "[\\p{L}\\p{N}._%+-]";
+const domainGoesOn = "(?:[\\p{L}\\p{N}-]|\\.[\\p{L}\\p{N}])";
+const endsAName = new RegExp(`^${nameCharacter}$`, "u");
+const goesOnAsDomain = new RegExp(`^${domainGoesOn}`, "u");
 /** Fewer are no phone number, and stand in every second text. */
 const digitsMin = 7;
+/** More are none either: E.164 has 15 at most. */
+const digitsMax = 20;
+/** Bounds the work for one value, in UTF-16 units: an address has 254 characters at most, and a number 64. */
+const contactLengthMax = 1_000;
+/** Bounds the places at which an address may begin or end among other signs, such as `<` and `"`. */
+const edgesMax = 8;
 /** As `toE164` takes for formatting, a few at a time. */
 const separator = "[\\p{White_Space}\\p{Pd}\\p{Cf}\\u2212.．()（）/／\\\\]{0,4}";
+
+const chainOfDigits = new RegExp(`[0-9]+(?:${separator.replace("{0,4}", "{1,4}")}[0-9]+)*`, "gu");
 
 function comparable(number: string): string {
   const digits = number.replace(/^\+|^00/, "");
@@ -112,27 +126,88 @@ function foldEmail(text: string): string {
   return normalizeLine(text).toLowerCase();
 }
 
-function person(pattern: string, contact: Contact): Person {
+function person(
+  pattern: string,
+  { contacts, isIn }: { contacts: readonly string[]; isIn: (text: string) => boolean },
+): Person {
   return {
     pattern,
+    contacts,
     relation(texts) {
-      const { lead, extra, raw, contact: found, idempotencyKey } = texts;
-      const bodies = [lead, extra, raw, found].filter((text) => text !== null);
-      const parsed = bodies.map(parse);
-      const country = countryOf(parsed[0]);
-      const values: string[] = [];
-      const names: string[] = [];
-      for (const value of parsed) collect(value, values, names);
-      if (values.some((value) => contact.is(value, country))) return "theirs";
-      // The envelope's own field is the person's, also with an extension behind the number.
-      if (ownFields(parsed).some(contact.isInField)) return "theirs";
+      const found = contactsOf(texts);
+      if (contacts.some((contact) => found.has(contact))) return "theirs";
+      const { lead, extra, raw, contact, idempotencyKey } = texts;
+      const bodies = [lead, extra, raw, contact].filter((text) => text !== null);
+      const { values, names } = collected(bodies.map(parse));
       // The texts as they are, too: of a member that came twice, JSON.parse knows the last.
       const texted = [...values, ...names, ...bodies, ...(idempotencyKey === null ? [] : [idempotencyKey])];
-      return texted.some((text) => contact.isIn(text) || contact.isIn(unescapedUrl(text)))
-        ? "mention"
-        : "none";
+      return texted.some((text) => isIn(text) || isIn(unescapedUrl(text))) ? "mention" : "none";
     },
   };
+}
+
+/** What a whole value is taken for. What is longer is a text. */
+function wholeValue(value: string, country: string): string[] {
+  if (value.length > contactLengthMax) return [];
+  const email = foldEmail(value);
+  const found = emailShape.test(email) ? [`email ${email}`] : [];
+  if ((value.match(/\p{Nd}/gu) ?? []).length < digitsMin) return found;
+  const normal = toE164(value, country);
+  if (normal !== null) return [...found, `phone ${normal}`];
+  const plain = plainNumber(value);
+  return [...found, plain === null ? `text ${normalizeLine(value)}` : `number ${comparable(plain)}`];
+}
+
+/** The addresses in a value that has something around them: `Jane <jane@example.com>`. */
+function emailsIn(value: string): string[] {
+  const words = value.slice(0, contactLengthMax).toLowerCase().split(/\s/u);
+  return words.flatMap((word) => {
+    const parts = word.split("@").map((part) => [...part]);
+    return parts.slice(1).flatMap((domain, index) => {
+      const domains = endings(domain);
+      return beginnings(parts[index] as string[]).flatMap((name) =>
+        domains.map((domain) => `email ${name}@${domain}`)
+      );
+    });
+  });
+}
+
+/** What may be the name before an `@`: from a sign that no name has, and the whole. Those nearest to the `@`. */
+function beginnings(characters: readonly string[]): string[] {
+  return characters.flatMap((_, from) =>
+    from === 0 || !endsAName.test(characters[from - 1] as string) ? [characters.slice(from).join("")] : []
+  ).slice(-edgesMax);
+}
+
+/** What may be the domain behind it: up to where no domain goes on, and the whole. */
+function endings(characters: readonly string[]): string[] {
+  return characters.flatMap((_, last) =>
+    goesOnAsDomain.test(characters.slice(last + 1, last + 3).join(""))
+      ? []
+      : [characters.slice(0, last + 1).join("")]
+  ).slice(0, edgesMax);
+}
+
+/** The numbers in a value that has something around them: `415-867-5309 x12`. */
+function numbersIn(value: string): string[] {
+  if (plainNumber(value) !== null) return [];
+  const found: string[] = [];
+  const text = withAsciiDigits(value.slice(0, contactLengthMax));
+  for (const { 0: chain, index } of text.matchAll(chainOfDigits)) {
+    const groups = chain.match(/[0-9]+/g) ?? [];
+    for (const first of groups.keys()) {
+      const isAbroad = first === 0 && text[index - 1] === "+";
+      let digits = "";
+      for (const group of groups.slice(first)) {
+        digits += group;
+        if (digits.length > digitsMax) break;
+        if (digits.length >= digitsMin) found.push(`digits ${digits}`);
+        if (digits.length === 10 && !isAbroad) found.push(`national ${digits}`);
+        if (digits.length === 11 && digits.startsWith("1")) found.push(`national ${digits.slice(1)}`);
+      }
+    }
+  }
+  return found;
 }
 
 function parse(text: string): unknown {
@@ -158,14 +233,20 @@ function ownFields(parsed: readonly unknown[]): string[] {
   return parsed.flatMap((value) => [...member(value, "phone"), ...member(value, "email")]);
 }
 
-/** Every string and number in it, and every member's name. Bodies are nested 64 levels deep at most. */
-function collect(value: unknown, values: string[], names: string[]): void {
-  if (typeof value === "string") values.push(value);
-  else if (typeof value === "number") values.push(String(value));
-  else if (value !== null && typeof value === "object") {
-    if (!Array.isArray(value)) names.push(...Object.keys(value));
-    for (const inner of Object.values(value)) collect(inner, values, names);
-  }
+/** Every string and number in them, and every member's name. Bodies are nested 64 levels deep at most. */
+function collected(parsed: readonly unknown[]): { readonly values: string[]; readonly names: string[] } {
+  const values: string[] = [];
+  const names: string[] = [];
+  const collect = (value: unknown) => {
+    if (typeof value === "string") values.push(value);
+    else if (typeof value === "number") values.push(String(value));
+    else if (value !== null && typeof value === "object") {
+      if (!Array.isArray(value)) names.push(...Object.keys(value));
+      for (const inner of Object.values(value)) collect(inner);
+    }
+  };
+  parsed.forEach(collect);
+  return { values, names };
 }
 
 /**

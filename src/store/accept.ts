@@ -6,6 +6,7 @@
 
 import type postgres from "postgres";
 import { limits } from "../contract/limits.ts";
+import { contactsOf } from "../lead/person.ts";
 import { Pool, Unavailable } from "./sql.ts";
 
 /** What was found of a form submission. A verdict other than `clean` holds it: it is stored and not delivered. */
@@ -49,6 +50,8 @@ export interface Entry {
   readonly raw: string;
   readonly costCents: number | null;
   readonly unknownArea: string | null;
+  /** When the request arrived, on the monotonic clock of the process. */
+  readonly arrivedAtMs: number;
   /** `null` for a lead. */
   readonly submission: SubmissionPart | null;
 }
@@ -74,11 +77,11 @@ export function isQueued({ submission }: Entry): boolean {
 
 /**
  * A row of the SQL function's result. `event_id` is null when nothing was decided of the entry: a rival let go of the
- * digest meanwhile, or the key of another entry is being revoked.
+ * digest meanwhile, the key of another entry is being revoked, or somebody is being erased (`watched`).
  */
 interface AcceptRow {
   readonly ord: number;
-  readonly outcome: "accepted" | "duplicate" | "revoked" | "busy" | "undecided";
+  readonly outcome: "accepted" | "duplicate" | "revoked" | "busy" | "undecided" | "watched";
   readonly event_id: string | null;
   readonly received_at: string;
   readonly flags: string | null;
@@ -92,18 +95,21 @@ const attemptsMax = 5;
 export class AcceptStore {
   readonly #pool: Pool;
   readonly #node: string;
+  readonly #nowMs: () => number;
   #warnings = 0;
 
-  /** `node` names this process in the notifications of its commits. */
+  /** `node` names this process in the notifications of its commits, `nowMs` is the clock of {@linkcode Entry}. */
   constructor(
     options: {
       databaseUrl: string;
       node: string;
+      nowMs: () => number;
       statementTimeoutMs: number;
       onWarning: (text: string) => void;
     },
   ) {
     this.#node = options.node;
+    this.#nowMs = options.nowMs;
     this.#pool = new Pool({
       databaseUrl: options.databaseUrl,
       name: "commit",
@@ -155,7 +161,16 @@ export class AcceptStore {
 
   async #acceptOnce(entries: readonly Entry[], deadlineMs: number): Promise<(Decision | null)[]> {
     const warningsBefore = this.#warnings;
-    const rows = await this.#pool.run(deadlineMs, (sql) => call(sql, entries, this.#node));
+    const node = this.#node;
+    let rows = await this.#pool.run(deadlineMs, (sql) => call(sql, entries, { node, watched: noWatch }));
+    if (rows[0]?.outcome === "watched") {
+      const contacts = entries.map(contactLines);
+      rows = await this.#pool.run(deadlineMs, (sql) => {
+        const sentAtMs = this.#nowMs();
+        const agesMs = entries.map(({ arrivedAtMs }) => Math.floor(sentAtMs - arrivedAtMs));
+        return call(sql, entries, { node, watched: { agesMs, contacts } });
+      });
+    }
     if (this.#warnings !== warningsBefore) throw new Unavailable("the commit came back with a warning");
 
     const outcomes = new Array<Decision | null>(entries.length).fill({ kind: "revoked" });
@@ -184,7 +199,26 @@ export class AcceptStore {
   }
 }
 
-function call(sql: postgres.Sql, entries: readonly Entry[], node: string): PromiseLike<AcceptRow[]> {
+/** What accept is told of the entries while somebody is being erased. */
+interface Watched {
+  /** How long ago each arrived. */
+  readonly agesMs: readonly number[];
+  /** What each has that may be a person's, one a line. */
+  readonly contacts: readonly string[];
+}
+
+const noWatch: Watched = { agesMs: [], contacts: [] };
+
+function contactLines({ lead, extra, raw, submission }: Entry): string {
+  const contact = submission === null ? null : JSON.stringify(submission.contact);
+  return [...contactsOf({ lead, extra, raw, contact, idempotencyKey: null })].join("\n");
+}
+
+function call(
+  sql: postgres.Sql,
+  entries: readonly Entry[],
+  { node, watched }: { readonly node: string; readonly watched: Watched },
+): PromiseLike<AcceptRow[]> {
   const column = <T>(pick: (entry: Entry) => T): T[] => entries.map(pick);
   // Leads alone have nothing to send for these.
   const hasForms = entries.some(({ submission }) => submission !== null);
@@ -200,5 +234,5 @@ function call(sql: postgres.Sql, entries: readonly Entry[], node: string): Promi
     ${found(({ formId }) => formId)}, ${found(({ verdict }) => verdict)}, ${found(({ score }) => score)},
     ${found(({ reasons }) => reasons.join(","))}, ${found(({ contact }) => contact.phone)},
     ${found(({ contact }) => contact.email)}, ${found(({ contact }) => contact.lastName)},
-    ${limits.formContentWindowMinutes})`;
+    ${limits.formContentWindowMinutes}, ${[...watched.agesMs]}, ${[...watched.contacts]})`;
 }

@@ -49,6 +49,7 @@ export class Upkeep {
       const [row] = await this.#pool.run(deadlineMs, (sql) =>
         sql<{ event_id: string | null }[]>`
           select compact_outbox_tally(), compact_campaign_charge(), compact_unknown_area(), trim_heartbeat(),
+            forget_tombstones(),
             (select event_id from outbox order by event_id limit 1) as event_id`);
       this.oldestPendingAt = acceptedAt(row?.event_id ?? null);
       if (this.#runs % forgetEveryRuns === 0) await this.#forget();

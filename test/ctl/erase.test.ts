@@ -200,7 +200,8 @@ test("erase removes a person from every table, leaves everybody else's rows and 
 
   assert.equal((await ctl(["form", "held"], on)).length, 1);
   const one = await ctl(["erase", "--email", ` ${email.toUpperCase()} `], on);
-  assert.deepEqual({ ...one, dry_run: true }, dry);
+  assert.deepEqual({ ...one, dry_run: true, ended_at: null }, dry);
+  assert.ok(Math.abs(Date.now() - Date.parse(one.ended_at)) < 60_000);
   assert.deepEqual(one.mentions, [mentions]);
   assert.deepEqual(one.kept_collisions, [String(graces?.id)]);
   assert.equal(one.collisions, 2);
@@ -301,6 +302,7 @@ test("erase --event takes one event with all that was kept aside under its Idemp
     erased: [{ event_id: id, state: "pending" }],
     mentions: [],
     kept_collisions: [],
+    ended_at: null,
   });
   assert.equal(await state(id), "pending");
   assert.deepEqual(await ctl(["erase", "--event", id], on), { ...dry, dry_run: false });

@@ -1,6 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type Person, personByEmail, personByPhone, type StoredTexts } from "../../src/lead/person.ts";
+import fc from "fast-check";
+import {
+  contactsOf,
+  type Person,
+  personByEmail,
+  personByPhone,
+  type StoredTexts,
+} from "../../src/lead/person.ts";
 
 const nothing: StoredTexts = { lead: null, extra: null, raw: null, contact: null, idempotencyKey: null };
 const json = (value: unknown) => JSON.stringify(value);
@@ -168,4 +175,52 @@ test("a number that can only be compared as text is", () => {
 
 test("what has fewer than seven digits is no number", () => {
   for (const text of ["", "+", "call me", "867-530"]) assert.equal(personByPhone(text), null, text);
+});
+
+test("what has something around it in the field itself is found at every edge, within its bounds", () => {
+  const field = (email: string) => ({ raw: json({ email }) });
+  all(jane, "theirs", [
+    ["in brackets", field("<Jane.Doe+web@example.com>")],
+    ["in quotes", field('"jane.doe+web@example.com".')],
+    ["after another", field("a@b.example,jane.doe+web@example.com;c@d.example")],
+    ["behind a scheme", field("mailto:jane.doe+web@example.com?subject=x")],
+    ["twice an @", field("x@jane.doe+web@example.com")],
+  ]);
+  all(jane, "none", [
+    ["a longer domain", field("<jane.doe+web@example.com.au>")],
+    ["a longer name", field("<mary-jane.doe+web@example.com>")],
+  ]);
+  all(jane, "theirs", [[
+    "between many signs",
+    field(`${"!?".repeat(9)}jane.doe+web@example.com${"!?".repeat(9)}`),
+  ]]);
+  // More signs than anybody has in his name.
+  all(known(personByEmail("a!b!c!d!e!f!g!h!i!j@example.com")), "mention", [
+    ["signs in the name", field("<a!b!c!d!e!f!g!h!i!j@example.com>")],
+  ]);
+  const phone = (text: string) => ({ raw: json({ phone: text }) });
+  all(dialled, "theirs", [
+    ["with a country's code", phone("+1 (415) 867-5309 ext 12")],
+    ["without spaces", phone("14158675309x12")],
+    ["after another", phone("office 5550001111, mobile 415.867.5309")],
+    ["followed by another", phone("415 867 5309 / 12 home")],
+  ]);
+  all(dialled, "none", [["abroad", phone("+4158675309 home")], ["longer", phone("4158675309123 home")]]);
+  all(london, "theirs", [["abroad", phone("tel. +44 20 7946 0958 (home)")]]);
+});
+
+test("a value that is longer than any address or number is a text", () => {
+  const long = " ".repeat(1_000);
+  all(jane, "mention", [["an address", { extra: json({ x: `jane.doe+web@example.com${long}` }) }]]);
+  all(dialled, "mention", [["a number", { extra: json({ x: `4158675309${long}` }) }]]);
+  all(dialled, "mention", [["digits", { raw: json({ phone: `${"12 ".repeat(400)} x 4158675309` }) }]]);
+});
+
+test("the contacts of a post are as many as it has values, one line each, however it is made", () => {
+  fc.assert(
+    fc.property(fc.jsonValue(), fc.string({ unit: "binary" }), (value, text) => {
+      const contacts = contactsOf({ ...nothing, raw: json({ value, email: text, phone: text }) });
+      for (const contact of contacts) assert.doesNotMatch(contact, /[\n\0]/);
+    }),
+  );
 });

@@ -14,6 +14,7 @@ before(async () => {
   store = new AcceptStore({
     databaseUrl: world.database.url,
     node: "test",
+    nowMs: () => performance.now(),
     statementTimeoutMs: 20_000,
     onWarning: (text) => assert.fail(text),
   });
@@ -34,6 +35,7 @@ function entry(digest = randomUUID()): Entry {
       raw: "{}",
       costCents: null,
       unknownArea: null,
+      arrivedAtMs: performance.now(),
     },
     submission: null,
   };

@@ -26,7 +26,15 @@ function entry(name: string, bytes = 0): Entry {
       contentDigest: "00",
       idempotencyKey: null,
     },
-    ...{ flags: [], lead: "", extra: null, raw: name.padEnd(bytes), costCents: null, unknownArea: null },
+    ...{
+      flags: [],
+      lead: "",
+      extra: null,
+      raw: name.padEnd(bytes),
+      costCents: null,
+      unknownArea: null,
+      arrivedAtMs: 0,
+    },
     submission: null,
   };
 }

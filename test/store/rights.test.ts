@@ -50,6 +50,8 @@ public.schema_file        select         select         -
 public.submission         select         -              -
 public.subscription       -              -              -
 public.tenant             select         -              -
+public.tombstone          -              -              -
+public.tombstone_key      -              -              -
 public.unknown_area       select         -              -
 public.unknown_area_seen  -              -              -
 `;
@@ -87,9 +89,11 @@ public.expire_content               call           -              -
 public.expire_events                -              -              -
 public.fail_checkout                call           -              -
 public.forget_checkouts             call           -              -
+public.forget_tombstones            call           -              -
 public.forget_unknown_area          -              -              -
 public.hour_figures                 call           -              -
 public.id_at                        -              -              -
+public.lay_tombstone                -              -              -
 public.note_audit                   -              -              -
 public.open_checkout                call           -              -
 public.put_plans                    -              -              -
@@ -101,7 +105,9 @@ public.roll_up_hours                call           -              -
 public.service_clock                call           -              -
 public.set_retention                -              -              -
 public.settle_outbox                call           -              -
+public.tombstone_digest             -              -              -
 public.trim_heartbeat               call           -              -
+public.wait_for_batches             -              -              -
 public.wait_for_commits_of_key      -              -              -
 `;
 

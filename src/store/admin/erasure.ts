@@ -5,6 +5,8 @@
  * @module
  */
 
+import { randomUUID } from "node:crypto";
+import { limits } from "../../contract/limits.ts";
 import type { StoredTexts } from "../../lead/person.ts";
 import type { Pool } from "../sql.ts";
 import { adminDeadlineMs } from "./pool.ts";
@@ -102,26 +104,75 @@ export type Erased =
   | { readonly kind: "changed" };
 
 /**
+ * How long a tombstone stays: whatever had arrived when the erasure ended has been accepted or given up by then. The
+ * request's bound, the commit's deadline, and half a minute in which a server that stood still may begin a statement.
+ */
+const aliveMs = limits.requestTimeoutMs + 10_000 + 30_000;
+// Of a tombstone, while the run goes on: longer than a statement of it may take. A run that is cut short lets go then.
+const leaseMs = 30_000;
+const renewAfterMs = 5_000;
+// A batch that was under way when a run began has a time of acceptance that is at most so long before: it is given up
+// after 9 s.
+const batchMsMax = 10_000;
+
+/**
  * One run of the operator's command. It leaves two rows in the audit: before anything is erased that it begins, and at
  * its end how much it was. One that was cut short has no second row.
+ *
+ * What is accepted meanwhile is erased as well: first all that is stored is looked at, however long that takes; then
+ * tombstones are laid, which the intake looks at with every batch, the batches that have not seen them are waited for,
+ * and what was accepted since the beginning is looked at once more. At the end the tombstones stay for what had arrived
+ * by then and is not committed yet.
  */
 export class ErasureRun {
   readonly #pool: Pool;
+  readonly #id = randomUUID();
   readonly #subject: string | null;
+  readonly #contacts: readonly string[];
   readonly #counts = new Map<string, number>([["events", 0], ["collisions", 0]]);
+  #laidAtMs = Number.NEGATIVE_INFINITY;
+  /** What was accepted since the run began has an id after it, and some of what came just before. */
+  readonly since: string;
 
-  private constructor(pool: Pool, subject: string | null) {
+  private constructor(
+    pool: Pool,
+    run: { readonly subject: string | null; readonly contacts: readonly string[]; readonly since: string },
+  ) {
     this.#pool = pool;
-    this.#subject = subject;
+    this.#subject = run.subject;
+    this.#contacts = run.contacts;
+    this.since = run.since;
   }
 
-  /** Begins a run. `subject` stands in the audit: an event's id, or `null` for a person, of whom nothing is noted. */
-  static async begin(pool: Pool, subject: string | null): Promise<ErasureRun> {
-    await pool.run(
+  /**
+   * Begins a run. `subject` stands in the audit: an event's id, or `null` for a person, of whom nothing is noted;
+   * `contacts` are the person's.
+   */
+  static async begin(
+    pool: Pool,
+    { subject, contacts }: { readonly subject: string | null; readonly contacts: readonly string[] },
+  ): Promise<ErasureRun> {
+    const [row] = await pool.run(adminDeadlineMs, (sql) =>
+      sql<{ since: string }[]>`
+        select id_at(service_clock() - make_interval(secs => ${batchMsMax / 1_000})) as since,
+          note_audit('person.erase_begin', ${subject ?? "a person"})`);
+    return new ErasureRun(pool, { subject, contacts, since: row?.since ?? "" });
+  }
+
+  /** From now on whatever is the person's is erased with its commit; what was not is committed when this returns. */
+  async watch(): Promise<void> {
+    await this.hold();
+    await this.#pool.run(adminDeadlineMs, (sql) => sql`select wait_for_batches()`);
+  }
+
+  /** To be called now and then after {@linkcode watch}, until {@linkcode end}. */
+  async hold(): Promise<void> {
+    if (performance.now() - this.#laidAtMs < renewAfterMs) return;
+    this.#laidAtMs = performance.now();
+    await this.#pool.run(
       adminDeadlineMs,
-      (sql) => sql`select note_audit('person.erase_begin', ${subject ?? "a person"})`,
+      (sql) => sql`select lay_tombstone(${this.#id}, ${[...this.#contacts]}, ${leaseMs}, ${aliveMs})`,
     );
-    return new ErasureRun(pool, subject);
   }
 
   /**
@@ -164,13 +215,18 @@ export class ErasureRun {
     this.#counts.set(what, (this.#counts.get(what) ?? 0) + more);
   }
 
-  /** Notes what was erased: counts only, neither the address nor the number that was looked for, nor a digest of it. */
-  async end(): Promise<void> {
+  /**
+   * Notes what was erased: counts only, neither the address nor the number that was looked for, nor a digest of it.
+   * Returns the moment at which the erasure ended, ISO 8601: what arrived until then is erased, also when it is
+   * accepted later, and what arrives afterwards is a new lead.
+   */
+  async end(): Promise<string> {
     const counts = Object.fromEntries(this.#counts);
     const subject = this.#subject ?? String(counts.events);
-    await this.#pool.run(
-      adminDeadlineMs,
-      (sql) => sql`select note_audit('person.erase', ${subject}, ${JSON.stringify(counts)}::text::json)`,
-    );
+    const [row] = await this.#pool.run(adminDeadlineMs, (sql) =>
+      sql<{ ended_at: Date }[]>`
+        select lay_tombstone(${this.#id}, ${[...this.#contacts]}, 0, ${aliveMs}) as ended_at,
+          note_audit('person.erase', ${subject}, ${JSON.stringify(counts)}::text::json)`);
+    return row?.ended_at.toISOString() ?? "";
   }
 }

@@ -1,0 +1,55 @@
+-- Lays the tombstones of an erasure, or moves those that it has laid: from now on, and for p_lease_ms, whatever has one of
+-- the contacts (src/lead/person.ts) is erased as it is accepted. Called again while the erasure goes on, and at its end
+-- with a lease of 0: then it is what arrived until that moment. An erasure that is cut short lets go when its lease ends.
+--
+-- By the real clock, not the service's: it is compared with how long ago a post arrived. Returns the moment.
+create or replace function lay_tombstone(p_run uuid, p_contact text[], p_lease_ms int, p_alive_ms int)
+returns timestamptz
+language plpgsql
+as $$
+declare
+  v_until timestamptz := clock_timestamp() + make_interval(secs => p_lease_ms / 1000.0);
+begin
+  insert into tombstone as t (run, digest, posted_until, expires_at)
+  select distinct p_run, tombstone_digest(c.contact), v_until, v_until + make_interval(secs => p_alive_ms / 1000.0)
+  from unnest(p_contact) as c (contact)
+  on conflict (digest, run) do update set posted_until = excluded.posted_until, expires_at = excluded.expires_at;
+  return v_until;
+end
+$$;
+
+-- HMAC-SHA-256 under the database's key.
+create or replace function tombstone_digest(p_contact text) returns bytea
+language sql stable
+as $$
+  select sha256(k.outer_pad || sha256(k.inner_pad || convert_to(p_contact, 'UTF8'))) from tombstone_key as k;
+$$;
+
+-- Waits for the batches of accept that are under way: those that began before a tombstone was committed have not looked
+-- at it. Each holds the locks of its keys (accept), which pg_locks shows; nobody waits for this one in turn. A batch is
+-- given up after 9 s: who holds such a lock for longer is none.
+create or replace function wait_for_batches() returns void
+language plpgsql
+as $$
+declare
+  v_under_way text[];
+  v_until timestamptz := clock_timestamp() + interval '12 seconds';
+begin
+  loop
+    select array_agg(l.virtualtransaction) into v_under_way
+    from pg_locks as l
+    where l.locktype = 'advisory' and l.classid = 1 and l.mode = 'ShareLock' and l.granted
+      and l.database = (select d.oid from pg_database as d where d.datname = current_database())
+      and (v_under_way is null or l.virtualtransaction = any (v_under_way));
+    exit when v_under_way is null or clock_timestamp() > v_until;
+    perform pg_sleep(0.005);
+  end loop;
+end
+$$;
+
+-- Takes away the tombstones whose time is over; they would be looked at with every batch.
+create or replace function forget_tombstones() returns void
+language sql volatile
+security definer
+set search_path = pg_catalog, public, pg_temp
+as $$ delete from tombstone where expires_at < clock_timestamp() $$;
