@@ -24,6 +24,8 @@ const idsShown = 20;
 const idLengthMax = 100;
 // A collision that arrives between reading and erasing makes an event be judged again.
 const roundsMax = 100;
+// No id sorts behind it.
+const last = "g";
 
 /** What a run has done, or would do. */
 interface Report {
@@ -133,34 +135,32 @@ async function erasePerson(pool: Pool, person: Person, isDryRun: boolean): Promi
   const report = newReport(isDryRun);
   const run = isDryRun ? null : await ErasureRun.begin(pool, { subject: null, contacts: person.contacts });
   const work = { person, run, report };
-  await eraseEvents(pool, work, "");
-  await run?.watch();
-  // What was accepted while the first look was under way, and was not there yet when its place was looked at.
-  if (run !== null) await eraseEvents(pool, work, run.since, () => run.hold());
+  // However many arrive meanwhile, and be they all the person's: each look has an end.
+  await eraseEvents(pool, work, { from: "", upTo: run?.begunAt ?? last });
+  if (run !== null) await eraseEvents(pool, work, { from: run.since, upTo: await run.watch() });
   await eraseCollisions(pool, work);
   if (run !== null) report.endedAt = await run.end();
   return reply(report);
 }
 
-/** What is the person's among the events after an id. */
+/** What is the person's among the events after an id, and at least up to another one. */
 async function eraseEvents(
   pool: Pool,
   work: Work,
-  from: string,
-  hold: () => Promise<void> = () => Promise.resolve(),
+  { from, upTo }: { readonly from: string; readonly upTo: string },
 ): Promise<void> {
-  const { person, report } = work;
+  const { person, run, report } = work;
   const { pattern } = person;
   for (let after: string | null = from;;) {
-    await hold();
+    await run?.hold();
     const page: Awaited<ReturnType<typeof findCandidates>> = await findCandidates(pool, { after, pattern });
     for (const candidate of page.found) {
       const relation = person.relation(candidate.texts);
-      await hold();
+      await run?.hold();
       if (relation === "theirs") await eraseTheirs(pool, work, candidate);
       else if (relation === "mention") report.mentions.add(candidate.eventId);
     }
-    if (page.edge === null) return;
+    if (page.edge === null || page.edge > upTo) return;
     after = page.edge;
   }
 }

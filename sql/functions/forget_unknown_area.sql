@@ -1,7 +1,8 @@
 -- Counts an unknown term once less; the last lead that used it takes the term with it.
 --
 -- The rows are folded here and now, because a correction beside them would still name the term. A fold under way
--- elsewhere (compact_unknown_area) is waited for, and what it has written is found in the next turn.
+-- elsewhere (compact_unknown_area) is waited for, and what it has written is found in the next turn: a turn that has
+-- waited for it finds nothing itself.
 create or replace function forget_unknown_area(p_tenant_id int, p_term text) returns void
 language plpgsql
 as $$
@@ -17,10 +18,12 @@ begin
     )
     select sum(f.count) as count, min(f.first_at) as first_at, max(f.last_at) as last_at into v_folded
     from folded as f;
-    exit when v_folded.count is null;
-    v_count := v_count + v_folded.count;
+    v_count := v_count + coalesce(v_folded.count, 0);
     v_first_at := least(v_first_at, v_folded.first_at);
     v_last_at := greatest(v_last_at, v_folded.last_at);
+    exit when not exists (
+      select from unknown_area_seen as u where u.tenant_id = p_tenant_id and u.term = p_term
+    );
   end loop;
   if v_count > 0 then
     insert into unknown_area_seen (tenant_id, term, count, first_at, last_at)

@@ -189,6 +189,22 @@ for (const [what, from, work] of races) {
   });
 }
 
+test("a term that is being folded at the moment at which its last lead is erased goes with it", async () => {
+  server = await stand.start({ ACTIONS_URL: "" });
+  const key = await world.issue();
+  const id = await accepted(key, { project_area: "Vexworth's den" });
+  const holder = await sql.reserve();
+  await holder`begin`;
+  await holder`select compact_unknown_area()`;
+  const erasing = erase("--event", id);
+  await world.untilWaiting();
+  await holder`commit`;
+  holder.release();
+  assert.equal((await erasing).events, 1);
+  assert.deepEqual([...await sql`select from unknown_area where term like 'Vexworth%'`], []);
+  await server.stop();
+});
+
 test("an outbox row whose event has no content is never sent", async () => {
   server = await stand.start();
   const key = await stand.routed();

@@ -130,17 +130,26 @@ export class ErasureRun {
   readonly #subject: string | null;
   readonly #contacts: readonly string[];
   readonly #counts = new Map<string, number>([["events", 0], ["collisions", 0]]);
-  #laidAtMs = Number.NEGATIVE_INFINITY;
-  /** What was accepted since the run began has an id after it, and some of what came just before. */
+  /** When the tombstones were laid; before that there is nothing to hold. */
+  #laidAtMs = Number.POSITIVE_INFINITY;
+  /** Whatever is committed when the run begins has an id up to this. */
+  readonly begunAt: string;
+  /** Whatever is committed later has an id after this. */
   readonly since: string;
 
   private constructor(
     pool: Pool,
-    run: { readonly subject: string | null; readonly contacts: readonly string[]; readonly since: string },
+    run: {
+      readonly subject: string | null;
+      readonly contacts: readonly string[];
+      readonly begunAt: string;
+      readonly since: string;
+    },
   ) {
     this.#pool = pool;
     this.#subject = run.subject;
     this.#contacts = run.contacts;
+    this.begunAt = run.begunAt;
     this.since = run.since;
   }
 
@@ -153,21 +162,33 @@ export class ErasureRun {
     { subject, contacts }: { readonly subject: string | null; readonly contacts: readonly string[] },
   ): Promise<ErasureRun> {
     const [row] = await pool.run(adminDeadlineMs, (sql) =>
-      sql<{ since: string }[]>`
-        select id_at(service_clock() - make_interval(secs => ${batchMsMax / 1_000})) as since,
+      sql<{ begun_at: string; since: string }[]>`
+        select id_at(service_clock()) as begun_at,
+          id_at(service_clock() - make_interval(secs => ${batchMsMax / 1_000})) as since,
           note_audit('person.erase_begin', ${subject ?? "a person"})`);
-    return new ErasureRun(pool, { subject, contacts, since: row?.since ?? "" });
+    return new ErasureRun(pool, { subject, contacts, begunAt: row?.begun_at ?? "", since: row?.since ?? "" });
   }
 
-  /** From now on whatever is the person's is erased with its commit; what was not is committed when this returns. */
-  async watch(): Promise<void> {
-    await this.hold();
+  /**
+   * From now on whatever is the person's is erased with its commit. What was not is committed when this returns, and
+   * has an id up to the one that is returned.
+   */
+  async watch(): Promise<string> {
+    await this.#lay();
     await this.#pool.run(adminDeadlineMs, (sql) => sql`select wait_for_batches()`);
+    const [row] = await this.#pool.run(
+      adminDeadlineMs,
+      (sql) => sql<{ now: string }[]>`select id_at(service_clock()) as now`,
+    );
+    return row?.now ?? "";
   }
 
-  /** To be called now and then after {@linkcode watch}, until {@linkcode end}. */
+  /** To be called now and then, so that the watch goes on until {@linkcode end}. */
   async hold(): Promise<void> {
-    if (performance.now() - this.#laidAtMs < renewAfterMs) return;
+    if (performance.now() - this.#laidAtMs >= renewAfterMs) await this.#lay();
+  }
+
+  async #lay(): Promise<void> {
     this.#laidAtMs = performance.now();
     await this.#pool.run(
       adminDeadlineMs,
