@@ -6,7 +6,7 @@
 
 import type postgres from "postgres";
 import { limits } from "../contract/limits.ts";
-import { contactsOf } from "../lead/person.ts";
+import { contactsOf } from "../lead/contacts.ts";
 import { Pool, Unavailable } from "./sql.ts";
 
 /** What was found of a form submission. A verdict other than `clean` holds it: it is stored and not delivered. */

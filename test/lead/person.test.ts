@@ -1,13 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import fc from "fast-check";
-import {
-  contactsOf,
-  type Person,
-  personByEmail,
-  personByPhone,
-  type StoredTexts,
-} from "../../src/lead/person.ts";
+import type { StoredTexts } from "../../src/lead/contacts.ts";
+import { type Person, personByEmail, personByPhone } from "../../src/lead/person.ts";
 
 const nothing: StoredTexts = { lead: null, extra: null, raw: null, contact: null, idempotencyKey: null };
 const json = (value: unknown) => JSON.stringify(value);
@@ -214,13 +208,4 @@ test("a value that is longer than any address or number is a text", () => {
   all(jane, "mention", [["an address", { extra: json({ x: `jane.doe+web@example.com${long}` }) }]]);
   all(dialled, "mention", [["a number", { extra: json({ x: `4158675309${long}` }) }]]);
   all(dialled, "mention", [["digits", { raw: json({ phone: `${"12 ".repeat(400)} x 4158675309` }) }]]);
-});
-
-test("the contacts of a post are as many as it has values, one line each, however it is made", () => {
-  fc.assert(
-    fc.property(fc.jsonValue(), fc.string({ unit: "binary" }), (value, text) => {
-      const contacts = contactsOf({ ...nothing, raw: json({ value, email: text, phone: text }) });
-      for (const contact of contacts) assert.doesNotMatch(contact, /[\n\0]/);
-    }),
-  );
 });

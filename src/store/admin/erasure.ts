@@ -7,7 +7,7 @@
 
 import { randomUUID } from "node:crypto";
 import { limits } from "../../contract/limits.ts";
-import type { StoredTexts } from "../../lead/person.ts";
+import type { StoredTexts } from "../../lead/contacts.ts";
 import type { Pool } from "../sql.ts";
 import { adminDeadlineMs } from "./pool.ts";
 
