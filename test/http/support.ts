@@ -17,7 +17,7 @@ import { fileURLToPath } from "node:url";
 import type { Access } from "#src/http/options.ts";
 import { type AppEvent, type Settings, startEcho } from "./echo_app.ts";
 
-const patienceMs = 5_000;
+const patienceMs = 30_000;
 const root = fileURLToPath(new URL("../../", import.meta.url));
 
 /** Where the app runs: in this process, or as a program on Deno. */
