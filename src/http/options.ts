@@ -109,8 +109,8 @@ export const defaultBounds: Bounds = {
   connectionsMax: 10_000,
   // One costs some 100 KB. 2,000 are as many as one processor can finish in two or three seconds.
   handshakesMax: 2_000,
-  // As many as one address may post at once. A client that takes no answer has so many before it is found out.
-  streamsMax: 32,
+  // RFC 9113, section 6.5.2: clients take so many for granted until they are told, and not all ask again when refused.
+  streamsMax: 100,
   // One costs 14 KB. Half of them may wait before new connections get fewer streams.
   untakenMax: 1_024,
   untakenOfAddressMax: 256,

@@ -11,6 +11,7 @@ import { connect, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
+import { after } from "node:test";
 import process from "node:process";
 import { connect as connectTls } from "node:tls";
 import { fileURLToPath } from "node:url";
@@ -47,7 +48,11 @@ export interface App {
   close(graceMs?: number): Promise<number | null | void>;
 }
 
-/** Starts the echo app. */
+/** What a test that failed half-way has left running would keep the file from ending. */
+const leftovers = new Set<() => unknown>();
+after(() => Promise.all([...leftovers].map((end) => end())));
+
+/** Starts the echo app; it ends with the file at the latest. */
 export async function startApp(place: OwnPlace, settings: Settings = {}): Promise<App> {
   const events: AppEvent[] = [];
   let wake: () => void = () => {};
@@ -74,6 +79,7 @@ export async function startApp(place: OwnPlace, settings: Settings = {}): Promis
   if (place === "node") {
     const listener = await startEcho(settings, report);
     const close = (graceMs = 0) => within(listener.close(graceMs), "close");
+    leftovers.add(close);
     return { port: listener.port, pid: process.pid, events, next, access, close };
   }
   const { port, child } = await spawnApp(commands[place], settings, report);
@@ -95,7 +101,7 @@ async function spawnApp(
     [...args, join(root, "test/http/echo_app.ts"), JSON.stringify(settings)],
     { cwd: root, stdio: ["ignore", "pipe", "inherit"] },
   );
-  process.once("exit", () => child.kill("SIGKILL"));
+  leftovers.add(() => child.kill("SIGKILL"));
   const port = await within(
     new Promise<number>((resolve) => {
       createInterface({ input: child.stdout }).on("line", (line) => {

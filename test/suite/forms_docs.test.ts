@@ -61,7 +61,8 @@ const inPython = (code: string): Submit => async (fields, text = key.text) => {
 is_sent, missing = submit_form.submit_form(json.loads(${JSON.stringify(JSON.stringify(fields))}))
 print(json.dumps({"isSent": is_sent, "fields": missing}))`;
   writeFileSync(join(folder, "program.py"), program);
-  const { stdout, stderr } = await run("python3", ["program.py"], text);
+  // Bytecode is taken for that of a module which has the same size and was written in the same second.
+  const { stdout, stderr } = await run("python3", ["-B", "program.py"], text);
   return { ...JSON.parse(stdout), log: stderr };
 };
 

@@ -8,7 +8,7 @@ import { setTimeout as delay } from "node:timers/promises";
 
 /** How long to wait, and for what. */
 export interface UntilOptions {
-  /** Chosen: 10 s, because what takes longer on a busy machine has hung. */
+  /** Chosen: a minute, because what takes longer has hung, on a machine ten times slower than ours too. */
   readonly deadlineMs?: number;
   /** What the failure message says was waited for. */
   readonly what?: string;
@@ -25,7 +25,7 @@ export async function until<T>(
   check: () => T | Promise<T>,
   options: UntilOptions = {},
 ): Promise<Exclude<Awaited<T>, false | null | undefined | 0 | "">> {
-  const { deadlineMs = 10_000, what = check.toString(), intervalMs = 20 } = options;
+  const { deadlineMs = 60_000, what = check.toString(), intervalMs = 20 } = options;
   const startMs = performance.now();
   let last: unknown;
   while (true) {
