@@ -111,7 +111,7 @@ export const defaultBounds: Bounds = {
   handshakesMax: 2_000,
   // RFC 9113, section 6.5.2: clients take so many for granted until they are told, and not all ask again when refused.
   streamsMax: 100,
-  // One costs 14 KB. Half of them may wait before new connections get fewer streams.
+  // One costs 14 KB. Half of them may wait before those who leave them waiting get fewer streams.
   untakenMax: 1_024,
   untakenOfAddressMax: 256,
   // Who sends requests ahead sends a few. node:http takes 3 KB for each.

@@ -22,6 +22,7 @@ import type { TLSSocket } from "node:tls";
 import { Certificate } from "./certificate.ts";
 import { deferEnds } from "./deno_session.ts";
 import { Edge } from "./edge.ts";
+import { HandshakeLine } from "./handshake_line.ts";
 import { Connections } from "./node_connections.ts";
 import { NodeExchange } from "./node_exchange.ts";
 import type { NodeRequest, NodeResponse } from "./node_headers.ts";
@@ -77,6 +78,10 @@ function secureServer(edge: Edge, certificate: Certificate): Http2SecureServer {
       ...certificate.context,
       ...http1Options(edge),
       allowHTTP1: true,
+      // node:http has it by default: without it one answer in a hundred waits 40 ms for an acknowledgement.
+      noDelay: true,
+      // Nothing is read of a socket before its handshake begins; Deno would not read of it afterwards either.
+      pauseOnConnect: !("Deno" in globalThis),
       handshakeTimeout: bounds.handshakeTimeoutMs,
       // Beyond these Node resets the stream: room for our own answer to headers over our bounds, a line having four
       // bytes at least and counting for 32 more (RFC 9113, section 6.5.2).
@@ -150,18 +155,30 @@ function attach(server: Server | Http2SecureServer, connections: Connections): v
       socket.once("end", () => connection.cut());
     }, socket);
   };
-  events.on("connection", (socket: Socket) => {
-    guard(edge, () => connections.accepted(socket), socket);
-    if (!("setSecureContext" in server)) opened(socket);
-  });
-  if (!("setSecureContext" in server)) return;
+  if (!("setSecureContext" in server)) {
+    events.on("connection", (socket: Socket) => {
+      guard(edge, () => connections.accepted(socket), socket);
+      opened(socket);
+    });
+    return;
+  }
   const secure = server as Http2SecureServer;
+  const [shakeHands] = secure.listeners("connection");
+  secure.removeAllListeners("connection");
+  const line = new HandshakeLine((socket) => guard(edge, () => shakeHands?.call(secure, socket), socket));
+  secure.on("connection", (socket: Socket) => {
+    guard(edge, () => line.add(socket, connections.accepted(socket)), socket);
+  });
   secure.on("secureConnection", (socket: TLSSocket) => {
     if (socket.alpnProtocol !== "h2") opened(socket);
   });
   secure.on("session", (session: ServerHttp2Session) => {
     deferEnds(session);
-    session.on("error", () => session.destroy());
+    session.on("error", (error: NodeJS.ErrnoException) => {
+      session.destroy();
+      // nghttp2 has bounds of its own.
+      if (error.code?.startsWith("ERR_HTTP2")) connections.wasWasteful(session);
+    });
     guard(edge, () => connections.opened(session, session.socket), session);
   });
   secure.on("sessionError", () => {});

@@ -8,10 +8,19 @@
 import type { Socket } from "node:net";
 import { Crowd } from "./crowd.ts";
 import type { Edge, Peer } from "./edge.ts";
+import type { Standing } from "./handshake_line.ts";
+import { Kept } from "./kept.ts";
 import type { Connection } from "./node_connection.ts";
 
 /** How many are looked at for one that can go: of the address with the most connections, those there longest. */
 const candidatesMax = 64;
+
+/** Partners keep a few connections open; who has more lets others go first. */
+const fewMax = 8;
+
+/** How long an address is known for a connection that was ended. */
+const expelledForMs = 60_000;
+const expelledMax = 10_000;
 
 /** A socket that was accepted. */
 export class Slot {
@@ -55,6 +64,8 @@ export class Slots {
   /** Those that have not been told to go. */
   readonly #crowd = new Crowd<Slot>();
   readonly #handshakes = new Crowd<Slot>();
+  /** When the last connection of an address was ended because it cost too much. */
+  readonly #expelled = new Kept<string, number>(expelledMax, () => 1);
 
   constructor(edge: Edge) {
     this.#edge = edge;
@@ -65,8 +76,11 @@ export class Slots {
     return this.#taken.size;
   }
 
-  /** Takes a slot for a socket; what has to go for it is closed, itself if nothing else can. */
-  take(socket: Socket): void {
+  /**
+   * Takes a slot for a socket; what has to go for it is closed, itself if nothing else can. Returns what its address is
+   * known for.
+   */
+  take(socket: Socket): Standing {
     const end = endOf(socket);
     const slot = new Slot(socket, this.#edge.peer(socket.remoteAddress));
     this.#taken.set(end, slot);
@@ -77,6 +91,12 @@ export class Slots {
       if (this.#taken.get(end) === slot) this.#taken.delete(end);
     });
     this.#makeRoom(slot);
+    return this.#standing(slot.peer);
+  }
+
+  /** A connection of a peer was ended because it cost too much. */
+  expelled({ key }: Peer): void {
+    this.#expelled.put(key, performance.now());
   }
 
   /** The slot of a connection that can be used now. */
@@ -87,9 +107,22 @@ export class Slots {
     this.#handshakes.remove(slot.peer.key, slot);
   }
 
+  /** How many connections a peer's address has; 0 when there is no bound to them. */
+  countOf(peer: Peer): number {
+    return this.#edge.connectionsOfAddressMax(peer) === Infinity ? 0 : this.#crowd.of(peer.key).size;
+  }
+
   /** Closes all of them. */
   destroy(): void {
     for (const slot of this.#taken.values()) slot.destroy();
+  }
+
+  #standing(peer: Peer): Standing {
+    const count = this.countOf(peer);
+    if (count === 0) return "few";
+    const expelledMs = this.#expelled.get(peer.key) ?? -Infinity;
+    if (performance.now() - expelledMs < expelledForMs) return "expelled";
+    return count > fewMax ? "many" : "few";
   }
 
   #makeRoom(newcomer: Slot): void {

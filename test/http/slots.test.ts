@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
 import { parseNetworks } from "#src/http/client.ts";
+import { flood } from "../../scripts/bench/http2_frames.ts";
+import { FrameClient } from "./frames.ts";
 import { Edge } from "#src/http/edge.ts";
 import type { ListenOptions } from "#src/http/options.ts";
 import { type App, get, makeCertificate, places, post, startApp, temporaryFolder, Wire } from "./support.ts";
@@ -141,6 +143,49 @@ for (const place of places) {
     const refused = await Wire.open(app.port, { localAddress: "127.0.1.1" });
     assert.equal((await refused.closed()).byteLength, 0);
     leave([second, newcomer, other]);
+    await app.close();
+  });
+
+  test(`who has few connections begins before the many of another address on ${place}`, async () => {
+    const app = await startApp(place, { tls: files, connectionsPerAddress: 256 });
+    const order: string[] = [];
+    const open = async (localAddress: string): Promise<Wire> => {
+      const wire = await Wire.open(app.port, { tls: true, localAddress });
+      order.push(localAddress);
+      return wire;
+    };
+    const many = Array.from({ length: 60 }, () => open("127.0.1.1"));
+    // The first ones have begun.
+    await many[0];
+    const few = Array.from({ length: 4 }, () => open("127.0.1.2"));
+    const wires = await Promise.all([...many, ...few]);
+    assert.equal(order.at(-1), "127.0.1.1");
+    for (const wire of wires) await stillAnswers(wire);
+    leave(wires);
+    await app.close();
+  });
+
+  test(`an address whose connection had to be ended lets all others begin before its next ones on ${place}`, async () => {
+    const app = await startApp(place, { tls: files, connectionsPerAddress: 256 });
+    const wasteful = await FrameClient.open(app.port, { localAddress: "127.0.1.1" });
+    while (!wasteful.isClosed) {
+      wasteful.send(flood("window_update", 1_000));
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    const order: string[] = [];
+    const open = async (localAddress: string): Promise<Wire> => {
+      const wire = await Wire.open(app.port, { tls: true, localAddress });
+      order.push(localAddress);
+      return wire;
+    };
+    // The first of them had nobody to wait for.
+    const again = [open("127.0.1.1"), open("127.0.1.1"), open("127.0.1.1")];
+    await again[0];
+    const others = Array.from({ length: 20 }, () => open("127.0.1.2"));
+    const wires = await Promise.all([...again, ...others]);
+    assert.deepEqual([order[0], order.at(-1)], ["127.0.1.1", "127.0.1.1"]);
+    for (const wire of wires) await stillAnswers(wire);
+    leave(wires);
     await app.close();
   });
 

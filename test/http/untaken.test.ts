@@ -92,7 +92,32 @@ for (const place of places) {
     await app.close();
   });
 
-  test(`while many answers wait, new connections get few streams at once on ${place}`, async () => {
+  test(`an address has 100 streams on each of two connections, and 16 on others, on ${place}`, async () => {
+    const app = await startApp(place, { tls, connectionsPerAddress: 100 });
+    const open = (localAddress: string) => FrameClient.open(app.port, { localAddress });
+    const streamsOf = async (client: FrameClient) => {
+      client.ask("/never", 101);
+      const reset = await client.next("rst_stream");
+      assert.equal(reset.payload.readUInt32BE(0), refusedStream);
+      // They have odd numbers.
+      return (reset.stream - 1) / 2;
+    };
+    const clients: FrameClient[] = [];
+    for (
+      const [localAddress, streams] of [["127.0.1.1", 100], ["127.0.1.1", 100], ["127.0.1.1", 16], [
+        "127.0.1.2",
+        100,
+      ]] as const
+    ) {
+      const client = await open(localAddress);
+      clients.push(client);
+      assert.equal(await streamsOf(client), streams);
+    }
+    for (const client of clients) client.destroy();
+    await app.close();
+  });
+
+  test(`while many answers wait, who makes them wait gets few streams at once on ${place}`, async () => {
     const app = await startApp(place, { tls, bounds: { untakenMax: 20 } });
     const stalled = await FrameClient.open(app.port, { windowBytes: 0 });
     stalled.ask("/document", 10);
