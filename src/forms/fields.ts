@@ -7,7 +7,7 @@
 import { formKeyName, honeypotName } from "../contract/forms.ts";
 import { limits } from "../contract/limits.ts";
 import { canonicalWord } from "../lead/fingerprint.ts";
-import { mendEscapes, parseMembers, withoutNul } from "../lead/json.ts";
+import { mendEscapes, type ParsedMember, parseMembers, withoutNul } from "../lead/json.ts";
 import { normalizeDetails } from "../lead/text.ts";
 import type { FormValue } from "./spam_reading.ts";
 
@@ -55,12 +55,13 @@ export function readFields(body: string): Posted | null {
   const members = mended === sent ? parsed : parseMembers(mended, limits.jsonDepthMax) ?? [];
   const fields = new Map<string, Field>();
   const nested = new Set<string>();
-  for (const { name, nameText, value, valueText } of members) {
+  for (const member of members) {
+    const { name } = member;
     if (name === formKeyName) continue;
-    if (!isFlat(value)) nested.add(name);
+    if (!isField(member)) nested.add(name);
     else {
       if (nested.size > 0) nested.delete(name);
-      fields.set(name, { value, nameText, valueText });
+      fields.set(name, member);
     }
   }
   if (nested.size > 0) return null;
@@ -69,8 +70,8 @@ export function readFields(body: string): Posted | null {
   return { fields, isTrapped };
 }
 
-function isFlat(value: unknown): value is FormValue {
-  return value === null || typeof value !== "object";
+function isField(member: ParsedMember): member is ParsedMember & Field {
+  return member.value === null || typeof member.value !== "object";
 }
 
 /**
