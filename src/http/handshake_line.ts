@@ -63,6 +63,7 @@ export class HandshakeLine {
 
   /** Adds a socket that nobody reads yet. How many there are at once is bounded by the listener's slots. */
   add(socket: Socket, standing: Standing): void {
+    if (socket.destroyed) return;
     const { sockets } = this.#lines.get(standing) as Line;
     sockets.add(socket);
     socket.once("close", () => sockets.delete(socket));
@@ -86,7 +87,8 @@ export class HandshakeLine {
       const first = this.#first(nowMs);
       if (first?.waitMs !== 0) break;
       const socket = first.line.take(nowMs);
-      if (socket !== null) this.#begin(socket);
+      // Its end may not have been told yet.
+      if (socket !== null && !socket.destroyed) this.#begin(socket);
     }
     this.#isDue = false;
     this.#schedule();
