@@ -24,7 +24,7 @@ import { describeMachine } from "./machine.ts";
 import { wholeNumber } from "./options.ts";
 import { optionsOrExit, runSession, say, type Session } from "./session.ts";
 import { type Database, openStage, type Stage } from "./stage.ts";
-import { digits } from "./stats.ts";
+import { digits, type Figure, figure, withSpread } from "./stats.ts";
 import { buildFolder } from "./targets.ts";
 import { cpuSeconds, readMemory } from "./usage.ts";
 import { type Load, writeLoad } from "./wrk.ts";
@@ -37,7 +37,8 @@ const help = `npm run bench:attacks -- [options]
   --apart        the public reads and the operator's pages in processes of their own
   --seconds N    how long each attack takes (15)
   --settle N     seconds after it, until the memory is looked at again (30)
-  --rate N       honest posts a second (50)`;
+  --rate N       honest posts a second (50)
+  --rounds N     how often each attack is tried (1); told is the round with the median p99, and the spread of that`;
 
 interface AttackOptions {
   readonly names: readonly string[];
@@ -47,6 +48,7 @@ interface AttackOptions {
   readonly seconds: number;
   readonly settleSeconds: number;
   readonly perSecond: number;
+  readonly rounds: number;
 }
 
 function readOptions(args: string[]): AttackOptions | "help" {
@@ -61,6 +63,7 @@ function readOptions(args: string[]): AttackOptions | "help" {
       seconds: { type: "string" },
       settle: { type: "string" },
       rate: { type: "string" },
+      rounds: { type: "string" },
     },
   });
   if (values.help === true) return "help";
@@ -76,6 +79,7 @@ function readOptions(args: string[]): AttackOptions | "help" {
     seconds: wholeNumber("seconds", values.seconds) ?? 15,
     settleSeconds: wholeNumber("settle", values.settle) ?? 30,
     perSecond: wholeNumber("rate", values.rate) ?? 50,
+    rounds: wholeNumber("rounds", values.rounds) ?? 1,
   };
 }
 
@@ -183,6 +187,12 @@ interface Found {
   readonly attacked: HonestResult;
 }
 
+/** What the rounds of a row came to. */
+interface Summed extends Found {
+  /** The honest p99 with the attack against without. */
+  readonly slowdown: Figure;
+}
+
 async function attack(ground: Ground, name: string, options: AttackOptions): Promise<Found> {
   const { seconds, perSecond } = options;
   const database = await ground.stage.createDatabase();
@@ -262,7 +272,7 @@ async function attack(ground: Ground, name: string, options: AttackOptions): Pro
   }
 }
 
-function describe({ name, counts, cpu, memoryMiB, turns, quiet, attacked }: Found): string[] {
+function describe({ name, counts, cpu, memoryMiB, turns, quiet, attacked, slowdown }: Summed): string[] {
   const turn = (found: Turns) => `${digits(found.p99Ms)} / ${digits(found.maxMs)}`;
   const failures = Object.entries(attacked.failures).map(([reason, count]) => `${count} × ${reason}`).join(
     ", ",
@@ -286,9 +296,24 @@ function describe({ name, counts, cpu, memoryMiB, turns, quiet, attacked }: Foun
     `${memoryMiB.before.toFixed(0)} → ${memoryMiB.highest.toFixed(0)} → ${memoryMiB.after.toFixed(0)} MiB`,
     `${digits(attacked.p50Ms)} / ${digits(attacked.p99Ms)} / ${digits(attacked.maxMs)} ms`,
     `${digits(quiet.p50Ms)} / ${digits(quiet.p99Ms)} / ${digits(quiet.maxMs)} ms`,
-    `${digits(attacked.p99Ms / quiet.p99Ms)} ×`,
+    `${slowdown.samples.length === 1 ? digits(slowdown.median) : withSpread(slowdown)} ×`,
     failures === "" ? "0" : failures,
   ];
+}
+
+const slowdown = ({ attacked, quiet }: Found) => attacked.p99Ms / quiet.p99Ms;
+
+/** The round in the middle, with the failures and the spread of all. */
+function summed(rounds: readonly Found[]): Summed {
+  const sorted = rounds.toSorted((a, b) => slowdown(a) - slowdown(b));
+  const failures: Record<string, number> = {};
+  for (const { attacked } of rounds) {
+    for (const [reason, count] of Object.entries(attacked.failures)) {
+      failures[reason] = (failures[reason] ?? 0) + count;
+    }
+  }
+  const middle = sorted[rounds.length >> 1] as Found;
+  return { ...middle, attacked: { ...middle.attacked, failures }, slowdown: figure(rounds.map(slowdown)) };
 }
 
 const head = [
@@ -322,10 +347,12 @@ async function main(options: AttackOptions, session: Session): Promise<number> {
       : { cert: made.serverCertFile, key: made.serverKeyFile, ca: made.caFile },
     siteDir,
   };
-  const rows: Found[] = [];
+  const rows: Summed[] = [];
   for (const name of options.names) {
     say(`${name}: ${kinds[name]?.about}`);
-    const found = await attack(ground, name, options);
+    const rounds: Found[] = [];
+    while (rounds.length < options.rounds) rounds.push(await attack(ground, name, options));
+    const found = summed(rounds);
     rows.push(found);
     say(describe(found).join(" | "));
   }
