@@ -115,12 +115,13 @@ export class Edge {
 
   /** How many connections a peer's address may have. */
   connectionsOfAddressMax(peer: Peer): number {
-    return this.#isMany(peer) ? Infinity : this.options.connectionsPerAddress ?? connectionsPerAddress;
+    const { connectionsPerAddress: chosen = null } = this.options;
+    return chosen ?? (this.isMany(peer) ? Infinity : connectionsPerAddress);
   }
 
   /** How many answers may wait for the clients at a peer's address. */
   untakenOfAddressMax(peer: Peer): number {
-    return this.#isMany(peer) ? Infinity : this.bounds.untakenOfAddressMax;
+    return this.connectionsOfAddressMax(peer) === Infinity ? Infinity : this.bounds.untakenOfAddressMax;
   }
 
   /** Runs the handler. Never throws: a fault is reported and becomes the surface's reply. */
@@ -166,9 +167,9 @@ export class Edge {
     }
   }
 
-  /** Whether everybody may be behind an address: a trusted proxy or this machine, unless it is set for all. */
-  #isMany({ address, isTrusted }: Peer): boolean {
-    return (this.options.connectionsPerAddress ?? null) === null && (isTrusted || isLoopback(address));
+  /** Whether many clients may be behind an address: a trusted proxy, or this machine unless there is a bound for all. */
+  isMany({ address, isTrusted }: Peer): boolean {
+    return isTrusted || isLoopback(address) && (this.options.connectionsPerAddress ?? null) === null;
   }
 
   /** Writes the line of a request. */

@@ -16,11 +16,11 @@ import type { Turn } from "./node_turns.ts";
 import { Slots } from "./slots.ts";
 
 /**
- * An address's connections with all the streams there are, and the streams at once of its further ones. Chosen: 2 and
- * 16, because HTTP/2 needs one connection; 1,000 that take nothing of 100 answers each took 106 MiB on Node and 159 on
- * Deno with 100 streams for all of them, and 39 and 51 so.
+ * An address's HTTP/2 connections with all the streams there are, and the streams at once of each that is opened beside
+ * them, for as long as it lives. Chosen: 2 and 16, because HTTP/2 needs one connection; 1,000 that take nothing of 100
+ * answers each took 106 MiB on Node and 159 on Deno with 100 streams for all of them, and 39 and 51 so.
  */
-const fullConnectionsMax = 2;
+const fullSessionsMax = 2;
 const furtherStreamsMax = 16;
 
 /** Streams at once of a connection that is made by who leaves answers waiting, while half of them wait that may. */
@@ -70,14 +70,19 @@ export class Connections {
     this.#sweeper.unref();
   }
 
-  /** A socket was accepted: it takes a slot. Tells what its address is known for. */
-  accepted(socket: Socket): Standing {
+  /** A socket was accepted: it takes a slot. Tells its address, and what that is known for. */
+  accepted(socket: Socket): { readonly key: string; readonly standing: Standing } {
     // Node's own listener goes away with its parser: a reset after a CONNECT would end the process.
     socket.on("error", ignore);
-    const standing = this.#slots.take(socket);
+    const { key, standing } = this.#slots.take(socket);
     // Behind the slots' own listener.
     socket.once("close", () => this.#settle());
-    return standing;
+    return { key, standing };
+  }
+
+  /** The TLS handshake of a socket begins. */
+  begun(socket: Socket): void {
+    this.#slots.begun(socket);
   }
 
   /** A connection is ready for requests; `socket` is what it goes over. */
@@ -97,7 +102,7 @@ export class Connections {
   /** A connection has ended because of what its client sent. */
   wasWasteful(transport: object): void {
     const connection = this.find(transport);
-    if (connection !== undefined) this.#slots.expelled(connection.peer);
+    if (connection !== undefined) this.#slots.wasWasteful(connection.peer);
   }
 
   /** The connection of a socket or session. */
@@ -138,7 +143,7 @@ export class Connections {
 
   /** A client has taken its request back. */
   takenBack({ connection }: NodeExchange): void {
-    if (connection.overhead.takenBack()) this.#expel(connection);
+    if (connection.overhead.takenBack()) this.#expelWasteful(connection);
   }
 
   /** Nothing of an answer was taken for too long: it is cut, with its connection if that has taken nothing else either. */
@@ -183,6 +188,7 @@ export class Connections {
   /** Ends what is idle, lets the rest finish for `graceMs`, cuts what is left. */
   async drain(graceMs: number): Promise<void> {
     this.isDraining = true;
+    this.#slots.endLine();
     for (const connection of this.#all.values()) {
       // An HTTP/2 session takes no further stream and closes after its last one.
       if (connection.isQuiet) this.#end(connection);
@@ -201,9 +207,8 @@ export class Connections {
     const isPressing = this.#untaken.of(peer.key).size > 0;
     if (isPressing && this.#untaken.size >= this.edge.bounds.untakenMax / 2) return pressedStreamsMax;
     const { streamsMax } = this.edge.bounds;
-    return this.#slots.countOf(peer) <= fullConnectionsMax
-      ? streamsMax
-      : Math.min(furtherStreamsMax, streamsMax);
+    const isFurther = this.#slots.sessionsOf(peer) > fullSessionsMax;
+    return isFurther ? Math.min(furtherStreamsMax, streamsMax) : streamsMax;
   }
 
   #end(connection: Connection): void {
@@ -228,9 +233,13 @@ export class Connections {
     for (const { connection } of line) return this.#expel(connection);
   }
 
+  #expelWasteful(connection: Connection): void {
+    this.#slots.wasWasteful(connection.peer);
+    this.#expel(connection);
+  }
+
   #expel(connection: Connection): void {
     connection.expel();
-    this.#slots.expelled(connection.peer);
     // What it holds is let go now, however long its end takes.
     this.#closed(connection);
   }
@@ -262,7 +271,7 @@ export class Connections {
 
   #sweepAt(nowMs: number): void {
     for (const connection of this.#all.values()) {
-      if (connection.isWasteful(nowMs, this.edge.bounds.discardBytesMax)) this.#expel(connection);
+      if (connection.isWasteful(nowMs, this.edge.bounds.discardBytesMax)) this.#expelWasteful(connection);
     }
     this.requests.sweep(nowMs, (exchange) => exchange.expire());
     this.stalls.sweep(nowMs, (exchange) => this.stalled(exchange));

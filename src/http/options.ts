@@ -49,7 +49,7 @@ export interface Access {
 
 /** The bounds of a listener; each has a default. */
 export interface Bounds {
-  /** From a connection's start, or a request's first byte, to the end of its headers. */
+  /** From a connection's start (over TLS the end of its handshake), or a request's first byte, to the end of its headers. */
   readonly headersTimeoutMs: number;
   /** From the end of a request's headers to the end of its body and to its answer. */
   readonly requestTimeoutMs: number;
@@ -57,6 +57,7 @@ export interface Bounds {
   readonly stallTimeoutMs: number;
   /** How long a connection is kept without a request. */
   readonly idleTimeoutMs: number;
+  /** A TLS handshake, and the same again for the wait before it. */
   readonly handshakeTimeoutMs: number;
   /** After an early answer, how long the rest of a request is read and thrown away. */
   readonly discardTimeoutMs: number;
@@ -74,7 +75,7 @@ export interface Bounds {
    */
   readonly slotPatienceMs: number;
   readonly connectionsMax: number;
-  /** Connections in a TLS handshake. */
+  /** Connections in a TLS handshake, or in line for one. */
   readonly handshakesMax: number;
   /** Requests at once on an HTTP/2 connection. */
   readonly streamsMax: number;
@@ -107,7 +108,7 @@ export const defaultBounds: Bounds = {
   headerLinesMax: 1_000,
   slotPatienceMs: 2_000,
   connectionsMax: 10_000,
-  // One costs some 100 KB. 2,000 are as many as one processor can finish in two or three seconds.
+  // One costs some 100 KB once it has begun, and 2,000 are as many as one processor can finish in two seconds.
   handshakesMax: 2_000,
   // RFC 9113, section 6.5.2: clients take so many for granted until they are told, and not all ask again when refused.
   streamsMax: 100,

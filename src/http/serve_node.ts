@@ -29,6 +29,9 @@ import type { NodeRequest, NodeResponse } from "./node_headers.ts";
 import { clientError, connectRequested, refuseUnmade } from "./node_refusal.ts";
 import type { Listener, ListenOptions, RefusalStatus } from "./options.ts";
 
+/** nghttp2's own bound for what it has to acknowledge, `NGHTTP2_ERR_FLOODED`. */
+const flooded = -904;
+
 const exchangeOf: unique symbol = Symbol("exchange");
 
 /**
@@ -163,9 +166,7 @@ function attach(server: Server | Http2SecureServer, connections: Connections): v
     return;
   }
   const secure = server as Http2SecureServer;
-  const [shakeHands] = secure.listeners("connection");
-  secure.removeAllListeners("connection");
-  const line = new HandshakeLine((socket) => guard(edge, () => shakeHands?.call(secure, socket), socket));
+  const line = lineFor(secure, connections);
   secure.on("connection", (socket: Socket) => {
     guard(edge, () => line.add(socket, connections.accepted(socket)), socket);
   });
@@ -176,13 +177,28 @@ function attach(server: Server | Http2SecureServer, connections: Connections): v
     deferEnds(session);
     session.on("error", (error: NodeJS.ErrnoException) => {
       session.destroy();
-      // nghttp2 has bounds of its own.
-      if (error.code?.startsWith("ERR_HTTP2")) connections.wasWasteful(session);
+      if (error.errno === flooded) connections.wasWasteful(session);
     });
     guard(edge, () => connections.opened(session, session.socket), session);
   });
   secure.on("sessionError", () => {});
   secure.on("tlsClientError", (_error: Error, socket: Socket) => socket.destroy());
+}
+
+/** Has the handshakes of a server wait for their turn. */
+function lineFor(server: Http2SecureServer, connections: Connections): HandshakeLine {
+  const { edge } = connections;
+  const [shakeHands, ...others] = server.listeners("connection");
+  if (shakeHands === undefined || others.length > 0) throw new Error("The server has another listener");
+  server.removeAllListeners("connection");
+  return new HandshakeLine({
+    patienceMs: edge.bounds.handshakeTimeoutMs,
+    begin: (socket) =>
+      guard(edge, () => {
+        connections.begun(socket);
+        shakeHands.call(server, socket);
+      }, socket),
+  });
 }
 
 interface Beginning {

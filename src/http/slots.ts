@@ -18,21 +18,25 @@ const candidatesMax = 64;
 /** Partners keep a few connections open; who has more lets others go first. */
 const fewMax = 8;
 
-/** How long an address is known for a connection that was ended. */
-const expelledForMs = 60_000;
-const expelledMax = 10_000;
+/** How long an address is known for a connection that was ended, and of how many that is known. */
+const wastefulForMs = 60_000;
+const wastefulMax = 10_000;
 
 /** A socket that was accepted. */
 export class Slot {
   readonly socket: Socket;
   readonly peer: Peer;
-  readonly acceptedMs: number = performance.now();
-  /** `null` during the TLS handshake. */
+  /** It waits for us to begin its TLS handshake. */
+  isInLine: boolean;
+  /** Since when it is the client's turn, if it is. */
+  sinceMs: number = performance.now();
+  /** `null` before the end of the TLS handshake. */
   connection: Connection | null = null;
 
-  constructor(socket: Socket, peer: Peer) {
+  constructor(socket: Socket, { peer, isInLine }: { readonly peer: Peer; readonly isInLine: boolean }) {
     this.socket = socket;
     this.peer = peer;
+    this.isInLine = isInLine;
   }
 
   /**
@@ -42,8 +46,9 @@ export class Slot {
    */
   rank(patienceMs: number): 0 | 1 | 2 | null {
     const { connection } = this;
+    if (this.isInLine) return 2;
     if (connection === null || connection.waitsForClient) {
-      const sinceMs = connection?.latestStartMs ?? this.acceptedMs;
+      const sinceMs = connection?.latestStartMs ?? this.sinceMs;
       return performance.now() - sinceMs >= patienceMs ? 0 : 2;
     }
     return connection.isQuiet ? 1 : null;
@@ -64,8 +69,8 @@ export class Slots {
   /** Those that have not been told to go. */
   readonly #crowd = new Crowd<Slot>();
   readonly #handshakes = new Crowd<Slot>();
-  /** When the last connection of an address was ended because it cost too much. */
-  readonly #expelled = new Kept<string, number>(expelledMax, () => 1);
+  /** When the last connection of an address was ended because of what it sent without a request. */
+  readonly #wasteful = new Kept<string, number>(wastefulMax, () => 1);
 
   constructor(edge: Edge) {
     this.#edge = edge;
@@ -77,26 +82,43 @@ export class Slots {
   }
 
   /**
-   * Takes a slot for a socket; what has to go for it is closed, itself if nothing else can. Returns what its address is
-   * known for.
+   * Takes a slot for a socket; what has to go for it is closed, itself if nothing else can. Returns its address, and what
+   * that is known for.
    */
-  take(socket: Socket): Standing {
+  take(socket: Socket): { readonly key: string; readonly standing: Standing } {
+    const peer = this.#edge.peer(socket.remoteAddress);
+    const isInLine = Boolean(this.#edge.options.tls);
     const end = endOf(socket);
-    const slot = new Slot(socket, this.#edge.peer(socket.remoteAddress));
+    const slot = new Slot(socket, { peer, isInLine });
     this.#taken.set(end, slot);
-    this.#crowd.add(slot.peer.key, slot);
-    if (this.#edge.options.tls) this.#handshakes.add(slot.peer.key, slot);
+    this.#crowd.add(peer.key, slot);
+    if (isInLine) this.#handshakes.add(peer.key, slot);
     socket.once("close", () => {
       this.#leave(slot);
       if (this.#taken.get(end) === slot) this.#taken.delete(end);
     });
     this.#makeRoom(slot);
-    return this.#standing(slot.peer);
+    // A client that has gone already has no address to be told apart by.
+    if (socket.remoteAddress === undefined) slot.destroy();
+    return { key: peer.key, standing: this.#standing(peer) };
   }
 
-  /** A connection of a peer was ended because it cost too much. */
-  expelled({ key }: Peer): void {
-    this.#expelled.put(key, performance.now());
+  /** A connection of a peer was ended because of what it sent without a request. */
+  wasWasteful({ key }: Peer): void {
+    this.#wasteful.put(key, performance.now());
+  }
+
+  /** The TLS handshake of a socket begins. */
+  begun(socket: Socket): void {
+    const slot = this.#taken.get(endOf(socket));
+    if (slot === undefined) return;
+    slot.isInLine = false;
+    slot.sinceMs = performance.now();
+  }
+
+  /** Closes what waits for its TLS handshake to begin. */
+  endLine(): void {
+    for (const slot of this.#taken.values()) if (slot.isInLine) slot.destroy();
   }
 
   /** The slot of a connection that can be used now. */
@@ -104,12 +126,16 @@ export class Slots {
     const slot = this.#taken.get(endOf(socket));
     if (slot === undefined) return;
     slot.connection = connection;
+    slot.sinceMs = performance.now();
     this.#handshakes.remove(slot.peer.key, slot);
   }
 
-  /** How many connections a peer's address has; 0 when there is no bound to them. */
-  countOf(peer: Peer): number {
-    return this.#edge.connectionsOfAddressMax(peer) === Infinity ? 0 : this.#crowd.of(peer.key).size;
+  /** How many HTTP/2 connections a peer's address has; 0 when there may be many clients behind it. */
+  sessionsOf(peer: Peer): number {
+    if (this.#edge.isMany(peer)) return 0;
+    let sessions = 0;
+    for (const { connection } of this.#crowd.of(peer.key)) if (connection?.isHttp2) sessions++;
+    return sessions;
   }
 
   /** Closes all of them. */
@@ -118,11 +144,11 @@ export class Slots {
   }
 
   #standing(peer: Peer): Standing {
-    const count = this.countOf(peer);
-    if (count === 0) return "few";
-    const expelledMs = this.#expelled.get(peer.key) ?? -Infinity;
-    if (performance.now() - expelledMs < expelledForMs) return "expelled";
-    return count > fewMax ? "many" : "few";
+    if (this.#edge.isMany(peer)) return "few";
+    const wastefulMs = this.#wasteful.get(peer.key) ?? -Infinity;
+    if (performance.now() - wastefulMs < wastefulForMs) return "wasteful";
+    this.#wasteful.drop(peer.key);
+    return this.#crowd.of(peer.key).size > fewMax ? "many" : "few";
   }
 
   #makeRoom(newcomer: Slot): void {

@@ -11,7 +11,7 @@ import type { Lead } from "./lead.ts";
 import { foldArea } from "./place.ts";
 
 /**
- * An `extra` of more characters is compared as it was written. Chosen: 16 KiB, many times what partners send, because
+ * An `extra` of more UTF-16 units is compared as it was written. Chosen: 16 KiB, many times what partners send, because
  * sorting the eight thousand members that a body has room for takes as long as all else that is done with them.
  */
 const canonicalExtraMax = 16_384;
@@ -19,7 +19,7 @@ const canonicalExtraMax = 16_384;
 /**
  * The canonical form of a normalized lead, `extra` (as the validator gives it) included: equal for the
  * same lead spelled otherwise (order of members, escapes, white space, 1.10 for 1.1), different for
- * different leads. The caller hashes it.
+ * different leads; an `extra` of over {@linkcode canonicalExtraMax} as it was written. The caller hashes it.
  *
  * Source: DECISIONS, The lead envelope, content hash.
  *

@@ -44,6 +44,17 @@ async function finishes(wire: Wire): Promise<void> {
   assert.equal((await wire.answer()).body.toString(), "abc");
 }
 
+/** Has a connection of 127.0.1.1 ended for what it sends. */
+async function waste(app: App): Promise<void> {
+  const wasteful = await FrameClient.open(app.port, { localAddress: "127.0.1.1" });
+  const frames = flood("window_update", 1_000);
+  // Far more than is taken.
+  for (let round = 0; round < 10_000 && !wasteful.isClosed; round++) {
+    if (!wasteful.send(frames)) await new Promise((resolve) => setImmediate(resolve));
+  }
+  await wasteful.closed();
+}
+
 function leave(wires: readonly (Wire | undefined)[]): void {
   for (const wire of wires) wire?.socket.destroy();
 }
@@ -146,47 +157,93 @@ for (const place of places) {
     await app.close();
   });
 
-  test(`who has few connections begins before the many of another address on ${place}`, async () => {
-    const app = await startApp(place, { tls: files, connectionsPerAddress: 256 });
-    const order: string[] = [];
-    const open = async (localAddress: string): Promise<Wire> => {
-      const wire = await Wire.open(app.port, { tls: true, localAddress });
-      order.push(localAddress);
-      return wire;
-    };
-    const many = Array.from({ length: 60 }, () => open("127.0.1.1"));
-    // The first ones have begun.
-    await many[0];
-    const few = Array.from({ length: 4 }, () => open("127.0.1.2"));
-    const wires = await Promise.all([...many, ...few]);
-    assert.equal(order.at(-1), "127.0.1.1");
-    for (const wire of wires) await stillAnswers(wire);
-    leave(wires);
-    await app.close();
-  });
+  describe(`TLS handshakes in line on ${place}`, () => {
+    const settings = { tls: files, connectionsPerAddress: 256 };
 
-  test(`an address whose connection had to be ended lets all others begin before its next ones on ${place}`, async () => {
-    const app = await startApp(place, { tls: files, connectionsPerAddress: 256 });
-    const wasteful = await FrameClient.open(app.port, { localAddress: "127.0.1.1" });
-    while (!wasteful.isClosed) {
-      wasteful.send(flood("window_update", 1_000));
-      await new Promise((resolve) => setImmediate(resolve));
-    }
-    const order: string[] = [];
-    const open = async (localAddress: string): Promise<Wire> => {
-      const wire = await Wire.open(app.port, { tls: true, localAddress });
-      order.push(localAddress);
-      return wire;
-    };
-    // The first of them had nobody to wait for.
-    const again = [open("127.0.1.1"), open("127.0.1.1"), open("127.0.1.1")];
-    await again[0];
-    const others = Array.from({ length: 20 }, () => open("127.0.1.2"));
-    const wires = await Promise.all([...again, ...others]);
-    assert.deepEqual([order[0], order.at(-1)], ["127.0.1.1", "127.0.1.1"]);
-    for (const wire of wires) await stillAnswers(wire);
-    leave(wires);
-    await app.close();
+    test("those of an address with many connections begin one after the other, everybody else's before them", async () => {
+      const app = await startApp(place, { ...settings, trustedProxies: "127.0.1.3/32" });
+      const order: string[] = [];
+      const open = async (localAddress: string): Promise<Wire> => {
+        const wire = await Wire.open(app.port, { tls: true, localAddress });
+        order.push(localAddress);
+        return wire;
+      };
+      const many = Array.from({ length: 150 }, () => open("127.0.1.1"));
+      // The first ones have begun.
+      await many[0];
+      const others = [
+        ...Array.from({ length: 4 }, () => open("127.0.1.2")),
+        ...Array.from({ length: 20 }, () => open("127.0.1.3")),
+      ];
+      const wires = await Promise.all([...many, ...others]);
+      assert.equal(order.at(-1), "127.0.1.1");
+      for (const wire of wires) await stillAnswers(wire);
+      leave(wires);
+      await app.close();
+    });
+
+    test("two addresses with many connections take turns", async () => {
+      const app = await startApp(place, settings);
+      const order: string[] = [];
+      const open = async (localAddress: string): Promise<Wire> => {
+        const wire = await Wire.open(app.port, { tls: true, localAddress });
+        order.push(localAddress);
+        return wire;
+      };
+      const first = Array.from({ length: 150 }, () => open("127.0.1.1"));
+      await first[0];
+      const second = Array.from({ length: 20 }, () => open("127.0.1.2"));
+      leave(await Promise.all([...first, ...second]));
+      assert.equal(order.at(-1), "127.0.1.1");
+      await app.close();
+    });
+
+    test("one whose connection had to be ended begins after the many of others", async () => {
+      const app = await startApp(place, settings);
+      await waste(app);
+      const order: string[] = [];
+      const open = async (localAddress: string): Promise<Wire> => {
+        const wire = await Wire.open(app.port, { tls: true, localAddress });
+        order.push(localAddress);
+        return wire;
+      };
+      // The first of them has nobody to wait for.
+      const again = [open("127.0.1.1"), open("127.0.1.1"), open("127.0.1.1")];
+      await again[0];
+      const others = Array.from({ length: 20 }, () => open("127.0.1.2"));
+      const wires = await Promise.all([...again, ...others]);
+      assert.deepEqual([order[0], order.at(-1)], ["127.0.1.1", "127.0.1.1"]);
+      for (const wire of wires) await stillAnswers(wire);
+      leave(wires);
+      await app.close();
+    });
+
+    test("who has waited for longer than a handshake may take is closed", async () => {
+      const app = await startApp(place, { ...settings, bounds: { handshakeTimeoutMs: 2_000 } });
+      await waste(app);
+      // The last of them would begin after three and a half seconds.
+      const opened = await Promise.allSettled(
+        Array.from({ length: 8 }, () => Wire.open(app.port, { tls: true, localAddress: "127.0.1.1" })),
+      );
+      assert.deepEqual([opened[0]?.status, opened.at(-1)?.status], ["fulfilled", "rejected"]);
+      for (const one of opened) if (one.status === "fulfilled") leave([one.value]);
+      await app.close();
+    });
+
+    test("who still waits when the service ends is closed", async () => {
+      const app = await startApp(place, settings);
+      await waste(app);
+      const opening = Array.from(
+        { length: 20 },
+        () => Wire.open(app.port, { tls: true, localAddress: "127.0.1.1" }),
+      );
+      await opening[0];
+      // The other nineteen would take ten seconds.
+      const closed = app.close(60_000);
+      const opened = await Promise.allSettled(opening);
+      await closed;
+      assert.ok(opened.filter(({ status }) => status === "rejected").length > 0);
+    });
   });
 
   test(`this machine and trusted proxies have no bound of their own on ${place}, unless it is set`, async () => {

@@ -128,7 +128,10 @@ for (const place of places) {
       const reset = await honest.next("rst_stream");
       assert.deepEqual([reset.stream, reset.payload.readUInt32BE(0)], [stream, refusedStream]);
     }
-    for (const client of [stalled, honest]) client.destroy();
+    const other = await FrameClient.open(app.port, { localAddress: "127.0.1.2" });
+    other.ask("/never", 101);
+    assert.equal((await other.next("rst_stream")).stream, 201);
+    for (const client of [stalled, honest, other]) client.destroy();
     await app.close();
   });
 }
