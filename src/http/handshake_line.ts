@@ -15,7 +15,7 @@ const perTurn = 2;
 
 /**
  * What an address is known for, and the milliseconds between two handshakes of all addresses like it; each address has
- * its turn. `wasteful`: a connection of it was ended because of what it sent without a request. `many`: it has more
+ * its turn. `wasteful`: a connection of it was ended because of what it sent without a request, or one of many answers that it did not take. `many`: it has more
  * connections open than partners keep; 100 a second, a twentieth of a processor, are enough for offices and load tests.
  * `few`: everybody else, whenever none of the others is due.
  */

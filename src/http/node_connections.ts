@@ -229,8 +229,13 @@ export class Connections {
     this.#emptied();
   }
 
+  /** Who leaves many answers waiting is known for it; another one was just the first to go. */
   #expelFirst(line: Iterable<NodeExchange>): void {
-    for (const { connection } of line) return this.#expel(connection);
+    for (const { connection } of line) {
+      const { peer } = connection;
+      const isMany = this.#untaken.of(peer.key).size > this.edge.untakenOfAddressMax(peer) / 4;
+      return isMany ? this.#expelWasteful(connection) : this.#expel(connection);
+    }
   }
 
   #expelWasteful(connection: Connection): void {

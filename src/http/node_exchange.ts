@@ -172,7 +172,8 @@ export class NodeExchange extends EdgeExchange implements Timed {
     this.#body?.cut();
     this.#source?.cancel();
     // Deno says of an answer that it is finished when it is written, not when it has gone.
-    const isAborted = this.#isCut || !this.#response.writableFinished;
+    const isReset = this.#http2 !== null && this.#http2.rstCode !== noError;
+    const isAborted = this.#isCut || isReset || !this.#response.writableFinished;
     if (!isAborted) this.connection.tookAnswer();
     else if (!this.#isCut) this.#connections.takenBack(this);
     if (this.#isSent) this.#finish(isAborted);

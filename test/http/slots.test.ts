@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
 import { parseNetworks } from "#src/http/client.ts";
-import { flood } from "../../scripts/bench/http2_frames.ts";
+import { flood, requests } from "../../scripts/bench/http2_frames.ts";
 import { FrameClient } from "./frames.ts";
 import { Edge } from "#src/http/edge.ts";
 import type { ListenOptions } from "#src/http/options.ts";
@@ -44,15 +44,22 @@ async function finishes(wire: Wire): Promise<void> {
   assert.equal((await wire.answer()).body.toString(), "abc");
 }
 
+const updates = flood("window_update", 1_000);
+/** What a client may send that brings nothing. */
+const wasteful = {
+  "frames": () => updates,
+  "requests it takes back": (round: number) =>
+    requests("one.test", "/never", { count: 100, first: 100 * round, isReset: true }),
+};
+
 /** Has a connection of 127.0.1.1 ended for what it sends. */
-async function waste(app: App): Promise<void> {
-  const wasteful = await FrameClient.open(app.port, { localAddress: "127.0.1.1" });
-  const frames = flood("window_update", 1_000);
+async function waste(app: App, how: keyof typeof wasteful = "frames"): Promise<void> {
+  const client = await FrameClient.open(app.port, { localAddress: "127.0.1.1" });
   // Far more than is taken.
-  for (let round = 0; round < 10_000 && !wasteful.isClosed; round++) {
-    if (!wasteful.send(frames)) await new Promise((resolve) => setImmediate(resolve));
+  for (let round = 0; round < 10_000 && !client.isClosed; round++) {
+    if (!client.send(wasteful[how](round))) await new Promise((resolve) => setImmediate(resolve));
   }
-  await wasteful.closed();
+  await client.closed();
 }
 
 function leave(wires: readonly (Wire | undefined)[]): void {
@@ -198,25 +205,27 @@ for (const place of places) {
       await app.close();
     });
 
-    test("one whose connection had to be ended begins after the many of others", async () => {
-      const app = await startApp(place, settings);
-      await waste(app);
-      const order: string[] = [];
-      const open = async (localAddress: string): Promise<Wire> => {
-        const wire = await Wire.open(app.port, { tls: true, localAddress });
-        order.push(localAddress);
-        return wire;
-      };
-      // The first of them has nobody to wait for.
-      const again = [open("127.0.1.1"), open("127.0.1.1"), open("127.0.1.1")];
-      await again[0];
-      const others = Array.from({ length: 20 }, () => open("127.0.1.2"));
-      const wires = await Promise.all([...again, ...others]);
-      assert.deepEqual([order[0], order.at(-1)], ["127.0.1.1", "127.0.1.1"]);
-      for (const wire of wires) await stillAnswers(wire);
-      leave(wires);
-      await app.close();
-    });
+    for (const how of ["frames", "requests it takes back"] as const) {
+      test(`one whose connection had to be ended for ${how} begins after the many of others`, async () => {
+        const app = await startApp(place, settings);
+        await waste(app, how);
+        const order: string[] = [];
+        const open = async (localAddress: string): Promise<Wire> => {
+          const wire = await Wire.open(app.port, { tls: true, localAddress });
+          order.push(localAddress);
+          return wire;
+        };
+        // The first of them has nobody to wait for.
+        const again = [open("127.0.1.1"), open("127.0.1.1"), open("127.0.1.1")];
+        await again[0];
+        const others = Array.from({ length: 20 }, () => open("127.0.1.2"));
+        const wires = await Promise.all([...again, ...others]);
+        assert.deepEqual([order[0], order.at(-1)], ["127.0.1.1", "127.0.1.1"]);
+        for (const wire of wires) await stillAnswers(wire);
+        leave(wires);
+        await app.close();
+      });
+    }
 
     test("who has waited for longer than a handshake may take is closed", async () => {
       const app = await startApp(place, { ...settings, bounds: { handshakeTimeoutMs: 2_000 } });
