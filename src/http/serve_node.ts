@@ -32,6 +32,12 @@ import type { Listener, ListenOptions, RefusalStatus } from "./options.ts";
 /** nghttp2's own bound for what it has to acknowledge, `NGHTTP2_ERR_FLOODED`. */
 const flooded = -904;
 
+/**
+ * Connections that the kernel has made and nobody has accepted. Chosen: what Linux allows, because of Node's 511 one
+ * stranger has too many in a moment, and an honest newcomer then waits a second for its next attempt.
+ */
+const backlog = 4_096;
+
 const exchangeOf: unique symbol = Symbol("exchange");
 
 /**
@@ -47,7 +53,7 @@ export async function listen(options: ListenOptions): Promise<Listener> {
   attach(server, connections);
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
-    server.listen(options.address.port, options.address.host, () => {
+    server.listen({ ...options.address, backlog }, () => {
       server.off("error", reject);
       resolve();
     });
