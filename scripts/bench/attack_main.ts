@@ -5,7 +5,9 @@
  * @module
  */
 
-import { type AttackTask, kinds, Traffic } from "./attack_kinds.ts";
+import { kinds } from "./attack_kinds.ts";
+import type { AttackTask } from "./attack_task.ts";
+import { Traffic } from "./attack_traffic.ts";
 
 const task: AttackTask = JSON.parse(process.env.ATTACK ?? "");
 const kind = kinds[task.name];

@@ -6,25 +6,26 @@
  * @module
  */
 
-import { createHash, getRandomValues, randomBytes } from "node:crypto";
+import { randomBytes } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { makeKey } from "../../src/contract/api_key.ts";
-import { denoFlags } from "../deno_flags.ts";
 import { ensureDevCertificates } from "../dev_certificates.ts";
-import { type AttackCounts, type AttackTask, kinds } from "./attack_kinds.ts";
-import { run, start, stop } from "./children.ts";
+import { kinds } from "./attack_kinds.ts";
+import { describe, type Found, head, type Summed, summed } from "./attack_report.ts";
+import type { AttackTask } from "./attack_task.ts";
+import type { AttackCounts } from "./attack_traffic.ts";
+import { addForm, type ServiceFiles, type ServiceOptions, startService } from "./attacked_service.ts";
+import { run } from "./children.ts";
 import type { HonestResult, HonestTask } from "./honest_main.ts";
 import type { Turns } from "./loop_probe.ts";
 import { makeBodies } from "./leads.ts";
 import { describeMachine } from "./machine.ts";
 import { wholeNumber } from "./options.ts";
 import { optionsOrExit, runSession, say, type Session } from "./session.ts";
-import { type Database, openStage, type Stage } from "./stage.ts";
-import { digits, type Figure, figure, withSpread } from "./stats.ts";
+import { openStage, type Stage } from "./stage.ts";
 import { buildFolder } from "./targets.ts";
 import { cpuSeconds, readMemory } from "./usage.ts";
 import { type Load, writeLoad } from "./wrk.ts";
@@ -40,11 +41,9 @@ const help = `npm run bench:attacks -- [options]
   --rate N       honest posts a second (50)
   --rounds N     how often each attack is tried (1); told is the round with the median p99, and the spread of that`;
 
-interface AttackOptions {
+interface AttackOptions extends ServiceOptions {
   readonly names: readonly string[];
-  readonly runtime: "node" | "deno";
   readonly isPlain: boolean;
-  readonly isApart: boolean;
   readonly seconds: number;
   readonly settleSeconds: number;
   readonly perSecond: number;
@@ -70,7 +69,9 @@ function readOptions(args: string[]): AttackOptions | "help" {
   const names = values.only?.split(",") ?? Object.keys(kinds);
   const unknown = names.find((name) => kinds[name] === undefined);
   if (unknown !== undefined) throw new Error(`There is no attack ${unknown}`);
-  if (values.runtime !== "node" && values.runtime !== "deno") throw new Error("--runtime is node or deno");
+  if (values.runtime !== "node" && values.runtime !== "deno") {
+    throw new Error("--runtime is node or deno");
+  }
   return {
     names: names.filter((name) => !values.plain || kinds[name]?.needsTls !== true),
     runtime: values.runtime,
@@ -83,117 +84,19 @@ function readOptions(args: string[]): AttackOptions | "help" {
   };
 }
 
-const root = fileURLToPath(new URL("../../", import.meta.url));
 const script = (name: string) => fileURLToPath(new URL(name, import.meta.url));
-const startTimeoutMs = 20_000;
 
 /** What every row runs on. */
-interface Ground {
+interface Ground extends ServiceFiles {
   readonly stage: Stage;
   readonly load: Load;
-  readonly certificates: { readonly cert: string; readonly key: string; readonly ca: string } | null;
-  readonly siteDir: string;
 }
 
-/** The service under attack: one process, or one for the intake and others for what stands beside it. */
-interface Service {
-  readonly urls: Readonly<Record<string, string>>;
-  /** The process that takes the leads. */
-  readonly intake: number;
-  readonly pids: readonly number[];
-  /** Where the intake's process writes its turns. */
-  readonly turnsFile: string;
-  stop(): Promise<void>;
-}
-
-async function startService(
-  { certificates, siteDir }: Ground,
-  database: Database,
-  { runtime, isApart }: AttackOptions,
-): Promise<Service> {
-  const parts = isApart ? ["intake,forms", "subscription,site", "ops"] : [""];
-  const started = await Promise.all(parts.map(async (surfaces, index) => {
-    const logFile = join(buildFolder, `attacked_${index}.log`);
-    const env = {
-      LOOP_PROBE_FILE: `${logFile}.turns`,
-      SURFACES: surfaces,
-      DATABASE_URL: database.url,
-      ...Object.fromEntries(
-        ["INTAKE", "FORMS", "SUBSCRIPTION", "SITE", "OPS"].map((name) => [`${name}_LISTEN`, "127.0.0.1:0"]),
-      ),
-      SITE_DIR: siteDir,
-      // Loopback is exempt unless it is set.
-      CONNECTIONS_PER_ADDRESS: "256",
-      ...(certificates === null ? {} : { TLS_CERT_FILE: certificates.cert, TLS_KEY_FILE: certificates.key }),
-    };
-    const child = runtime === "node"
-      ? start(process.execPath, [`--import=${script("loop_probe.ts")}`, "src/main.ts"], {
-        cwd: root,
-        env,
-        logFile,
-      })
-      : start(join(root, "node_modules/.bin/deno"), ["run", ...denoFlags(env), "src/main.ts"], {
-        cwd: root,
-        env,
-        logFile,
-      });
-    const deadlineMs = performance.now() + startTimeoutMs;
-    const lines = () => readFileSync(logFile, "utf8").split("\n").filter((line) => line.startsWith("{"));
-    while (!lines().some((line) => line.includes('"event":"started"'))) {
-      if (child.exitCode !== null || performance.now() > deadlineMs) {
-        throw new Error(`The service did not start:\n${readFileSync(logFile, "utf8").slice(0, 2_000)}`);
-      }
-      await delay(20);
-    }
-    const urls = lines().map((line) => JSON.parse(line)).filter(({ event }) => event === "listening")
-      .map(({ surface, url }): [string, string] => [surface, url]);
-    return { child, urls };
-  }));
-  const [first] = started as [(typeof started)[number]];
-  return {
-    urls: Object.fromEntries(started.flatMap(({ urls }) => urls)),
-    intake: first.child.pid as number,
-    pids: started.map(({ child }) => child.pid as number),
-    turnsFile: join(buildFolder, "attacked_0.log.turns"),
-    stop: async () => {
-      await Promise.all(started.map(({ child }) => stop(child)));
-    },
-  };
-}
-
-/** A form of the first tenant, and a key for it. */
-async function addForm({ sql }: Database): Promise<string> {
-  const key = makeKey({ surface: "forms", sandbox: false }, (bytes) => getRandomValues(bytes));
-  const digest = createHash("sha256").update(key).digest("hex");
-  await sql`insert into form (tenant_id, form_key, required, blocked) values (1, 'contact', ${[
-    "name",
-  ]}, ${[]})`;
-  await sql`
-    insert into api_key (tenant_id, surface, label, digest, last4)
-    values (1, 'forms', 'web', decode(${digest}, 'hex'), ${key.slice(-4)})`;
-  return key;
-}
-
-/** What a row found. */
-interface Found {
-  readonly name: string;
-  readonly counts: AttackCounts;
-  /** Seconds of processor time: of the process that takes the leads, and of all. */
-  readonly cpu: { readonly intake: number; readonly all: number; readonly quiet: number };
-  readonly memoryMiB: { readonly before: number; readonly highest: number; readonly after: number };
-  /** Processor time of a turn of the event loop that takes the leads; `null` on Deno. */
-  readonly turns: { readonly quiet: Turns; readonly attacked: Turns } | null;
-  readonly quiet: HonestResult;
-  readonly attacked: HonestResult;
-}
-
-/** What the rounds of a row came to. */
-interface Summed extends Found {
-  /** The honest p99 with the attack against without. */
-  readonly slowdown: Figure;
-}
-
-async function attack(ground: Ground, name: string, options: AttackOptions): Promise<Found> {
+async function attack(
+  ground: Ground,
+  name: string,
+  options: AttackOptions,
+): Promise<Found> {
   const { seconds, perSecond } = options;
   const database = await ground.stage.createDatabase();
   const formsKey = await addForm(database);
@@ -218,16 +121,25 @@ async function attack(ground: Ground, name: string, options: AttackOptions): Pro
     if (options.runtime === "deno") return null;
     rmSync(service.turnsFile, { force: true });
     process.kill(service.intake, "SIGUSR2");
-    while (!existsSync(service.turnsFile) || readFileSync(service.turnsFile, "utf8") === "") await delay(20);
+    while (
+      !existsSync(service.turnsFile) ||
+      readFileSync(service.turnsFile, "utf8") === ""
+    ) await delay(20);
     return JSON.parse(readFileSync(service.turnsFile, "utf8"));
   };
   try {
     // So that what a process does once is done.
     await honest(3);
     await turnsSoFar();
-    const cpuBefore = [cpuSeconds([service.intake]), cpuSeconds(service.pids)] as const;
+    const cpuBefore = [
+      cpuSeconds([service.intake]),
+      cpuSeconds(service.pids),
+    ] as const;
     const quiet = await honest(seconds);
-    const cpuQuiet = [cpuSeconds([service.intake]), cpuSeconds(service.pids)] as const;
+    const cpuQuiet = [
+      cpuSeconds([service.intake]),
+      cpuSeconds(service.pids),
+    ] as const;
     const turnsQuiet = await turnsSoFar();
     const memory = () => service.pids.reduce((sum, pid) => sum + readMemory(pid).residentMiB, 0);
     const before = memory();
@@ -249,7 +161,10 @@ async function attack(ground: Ground, name: string, options: AttackOptions): Pro
     await delay(2_000);
     const attacked = await honest(seconds);
     const counts: AttackCounts = JSON.parse((await attacking).stdout);
-    const cpuAfter = [cpuSeconds([service.intake]), cpuSeconds(service.pids)] as const;
+    const cpuAfter = [
+      cpuSeconds([service.intake]),
+      cpuSeconds(service.pids),
+    ] as const;
     const turnsAttacked = await turnsSoFar();
     await delay(options.settleSeconds * 1_000);
     return {
@@ -261,7 +176,8 @@ async function attack(ground: Ground, name: string, options: AttackOptions): Pro
         quiet: cpuQuiet[0] - cpuBefore[0],
       },
       memoryMiB: { before, highest, after: memory() },
-      turns: turnsQuiet && turnsAttacked && { quiet: turnsQuiet, attacked: turnsAttacked },
+      turns: turnsQuiet && turnsAttacked &&
+        { quiet: turnsQuiet, attacked: turnsAttacked },
       quiet,
       attacked,
     };
@@ -272,68 +188,15 @@ async function attack(ground: Ground, name: string, options: AttackOptions): Pro
   }
 }
 
-function describe({ name, counts, cpu, memoryMiB, turns, quiet, attacked, slowdown }: Summed): string[] {
-  const turn = (found: Turns) => `${digits(found.p99Ms)} / ${digits(found.maxMs)}`;
-  const failures = Object.entries(attacked.failures).map(([reason, count]) => `${count} × ${reason}`).join(
-    ", ",
-  );
-  const statuses = Object.entries(counts.statuses).map(([status, count]) => `${count} × ${status}`).join(
-    ", ",
-  );
-  const megabytes = (bytes: number) => digits(bytes / 1e6);
-  return [
-    name,
-    `${digits(counts.connections)} connections (${digits(counts.ended)} ended), ${
-      digits(counts.requests)
-    } requests` +
-    `${statuses === "" ? "" : ` (${statuses})`}, ${megabytes(counts.sentBytes)} MB out, ${
-      megabytes(counts.receivedBytes)
-    } MB in`,
-    `${digits(cpu.intake)} s (${digits(cpu.quiet)} s quiet)${
-      cpu.all - cpu.intake > 0.01 ? `; ${digits(cpu.all)} s all` : ""
-    }`,
-    turns === null ? "–" : `${turn(turns.attacked)} (${turn(turns.quiet)} quiet) ms`,
-    `${memoryMiB.before.toFixed(0)} → ${memoryMiB.highest.toFixed(0)} → ${memoryMiB.after.toFixed(0)} MiB`,
-    `${digits(attacked.p50Ms)} / ${digits(attacked.p99Ms)} / ${digits(attacked.maxMs)} ms`,
-    `${digits(quiet.p50Ms)} / ${digits(quiet.p99Ms)} / ${digits(quiet.maxMs)} ms`,
-    `${slowdown.samples.length === 1 ? digits(slowdown.median) : withSpread(slowdown)} ×`,
-    failures === "" ? "0" : failures,
-  ];
-}
-
-const slowdown = ({ attacked, quiet }: Found) => attacked.p99Ms / quiet.p99Ms;
-
-/** The round in the middle, with the failures and the spread of all. */
-function summed(rounds: readonly Found[]): Summed {
-  const sorted = rounds.toSorted((a, b) => slowdown(a) - slowdown(b));
-  const failures: Record<string, number> = {};
-  for (const { attacked } of rounds) {
-    for (const [reason, count] of Object.entries(attacked.failures)) {
-      failures[reason] = (failures[reason] ?? 0) + count;
-    }
-  }
-  const middle = sorted[rounds.length >> 1] as Found;
-  return { ...middle, attacked: { ...middle.attacked, failures }, slowdown: figure(rounds.map(slowdown)) };
-}
-
-const head = [
-  "attack",
-  "traffic",
-  "processor time of the intake's process",
-  "processor time of a turn of its loop: p99 / max",
-  "memory: before, highest, after",
-  "honest p50 / p99 / max",
-  "the same without",
-  "p99",
-  "honest failures",
-];
-
 async function main(options: AttackOptions, session: Session): Promise<number> {
   mkdirSync(buildFolder, { recursive: true });
   const machine = describeMachine(buildFolder);
   const siteDir = join(buildFolder, "attacked_site");
   mkdirSync(siteDir, { recursive: true });
-  writeFileSync(join(siteDir, "index.html"), "<!doctype html><title>Site</title>".padEnd(20_000, "."));
+  writeFileSync(
+    join(siteDir, "index.html"),
+    "<!doctype html><title>Site</title>".padEnd(20_000, "."),
+  );
   writeFileSync(join(siteDir, "llms.txt"), "site ".repeat(2_000));
   writeFileSync(join(siteDir, "large.bin"), randomBytes(1_000_000));
   const made = options.isPlain ? null : ensureDevCertificates(join(buildFolder, "certificates"));
@@ -351,7 +214,9 @@ async function main(options: AttackOptions, session: Session): Promise<number> {
   for (const name of options.names) {
     say(`${name}: ${kinds[name]?.about}`);
     const rounds: Found[] = [];
-    while (rounds.length < options.rounds) rounds.push(await attack(ground, name, options));
+    while (rounds.length < options.rounds) {
+      rounds.push(await attack(ground, name, options));
+    }
     const found = summed(rounds);
     rows.push(found);
     say(describe(found).join(" | "));
@@ -361,7 +226,13 @@ async function main(options: AttackOptions, session: Session): Promise<number> {
   const file = join(buildFolder, "attacks.json");
   writeFileSync(
     file,
-    `${JSON.stringify({ at: new Date().toISOString(), machine, options, rows }, null, 2)}\n`,
+    `${
+      JSON.stringify(
+        { at: new Date().toISOString(), machine, options, rows },
+        null,
+        2,
+      )
+    }\n`,
   );
   console.log(`\n${JSON.stringify({ machine, options })}\n${file}`);
   return 0;
