@@ -1,0 +1,3 @@
+module leads.example/leads-go
+
+go 1.24

@@ -1,0 +1,180 @@
+package leads
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptrace"
+	"net/textproto"
+	"sync/atomic"
+	"syscall"
+	"time"
+)
+
+const (
+	// interimAnswersMax bounds the 1xx answers before the real one.
+	interimAnswersMax = 20
+	// staleConnectionsMax bounds the kept connections that one try may find closed.
+	staleConnectionsMax = 1 + idleConnectionsMax
+)
+
+// An outcome is what one try came to.
+type outcome struct {
+	answer  *answer
+	refused string  // Why it must not be repeated although no whole answer came.
+	problem problem // Why no answer came.
+	sent    bool    // Bytes of the request went out on an established connection.
+	whole   bool    // A whole answer came.
+}
+
+// A problem is a failure in words of our own, with a cause that may be told.
+type problem struct {
+	reason string
+	cause  error
+}
+
+// try makes one request within the time-out of a try and what remains of the call.
+func (c *call) try(ctx context.Context, remaining time.Duration) outcome {
+	began := time.Now()
+	ctx, cancel := context.WithTimeout(ctx, min(c.tryTimeout, remaining))
+	defer cancel()
+	out := c.exchange(ctx)
+	if c.observer.Try != nil {
+		status := 0
+		if out.answer != nil {
+			status = out.answer.status
+		}
+		c.observer.Try(Try{Method: c.method, Status: status, Duration: time.Since(began), RequestID: c.requestID})
+	}
+	return out
+}
+
+// exchange sends the request and reads the answer. A kept connection that turns out
+// to be closed before anything went out on it is passed over; net/http itself never
+// sends again, because the body cannot be rewound (see newRequest).
+func (c *call) exchange(ctx context.Context) outcome {
+	for range staleConnectionsMax {
+		watch := &watch{}
+		response, err := c.core.transport.RoundTrip(c.newRequest(watch.onto(ctx)))
+		if err == nil {
+			return readAnswer(response, watch)
+		}
+		if watch.interim.Load() > interimAnswersMax {
+			return outcome{answer: nil, refused: "more than 20 interim answers came", sent: true}
+		}
+		if watch.reused.Load() && !watch.sent() && ctx.Err() == nil {
+			continue
+		}
+		return outcome{problem: explain(err), sent: watch.sent()}
+	}
+	return outcome{problem: problem{reason: "all kept connections were closed"}}
+}
+
+// newRequest makes the request anew for each sending. It has a body that is not
+// http.NoBody and no GetBody, for a GET as well: net/http takes a request with an
+// Idempotency-Key, and every GET, for one that it may quietly send twice, unless
+// its body cannot be rewound.
+func (c *call) newRequest(ctx context.Context) *http.Request {
+	request := &http.Request{
+		Method:        c.method,
+		URL:           c.url,
+		Host:          c.url.Host,
+		Header:        c.header,
+		Body:          io.NopCloser(bytes.NewReader(c.body)),
+		ContentLength: int64(len(c.body)),
+	}
+	return request.WithContext(ctx)
+}
+
+func readAnswer(response *http.Response, watch *watch) outcome {
+	defer response.Body.Close()
+	if response.StatusCode == http.StatusSwitchingProtocols {
+		return outcome{answer: &answer{status: response.StatusCode}, refused: "the answer switches protocols", sent: true, whole: true}
+	}
+	body, err := io.ReadAll(io.LimitReader(response.Body, answerBytesMax+1))
+	if len(body) > answerBytesMax {
+		return outcome{answer: &answer{status: response.StatusCode}, refused: "the answer is longer than 1,048,576 bytes", sent: true}
+	}
+	if err != nil {
+		return outcome{problem: explain(err), sent: true}
+	}
+	return outcome{answer: &answer{status: response.StatusCode, header: response.Header, body: body}, sent: true, whole: true}
+}
+
+// A watch follows one request through net/http.
+type watch struct {
+	reused  atomic.Bool
+	wrote   atomic.Bool
+	interim atomic.Int32
+	wire    atomic.Pointer[wire]
+	before  atomic.Int64
+}
+
+var errTooManyInterim = errors.New("leads: too many interim answers")
+
+func (w *watch) onto(ctx context.Context) context.Context {
+	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+		GotConn: func(info httptrace.GotConnInfo) {
+			w.reused.Store(info.Reused)
+			w.wrote.Store(false)
+			if wire := wireOf(info.Conn); wire != nil {
+				w.before.Store(wire.written.Load())
+				w.wire.Store(wire)
+			}
+		},
+		WroteHeaders: func() { w.wrote.Store(true) },
+		Got1xxResponse: func(int, textproto.MIMEHeader) error {
+			if w.interim.Add(1) > interimAnswersMax {
+				return errTooManyInterim
+			}
+			return nil
+		},
+	})
+}
+
+// sent reports whether bytes of the request went out on an established connection:
+// net/http began to write it, and the socket took something since. The socket alone
+// would not tell, because closing a TLS connection writes to it as well.
+func (w *watch) sent() bool {
+	if !w.wrote.Load() {
+		return false
+	}
+	wire := w.wire.Load()
+	return wire == nil || wire.written.Load() > w.before.Load()
+}
+
+// explain puts a failure into words of our own. net/http's errors may quote what
+// came back, so only causes that cannot are kept.
+func explain(err error) problem {
+	var lookup *net.DNSError
+	var certificate *tls.CertificateVerificationError
+	var record tls.RecordHeaderError
+	var alert tls.AlertError
+	var errno syscall.Errno
+	var network net.Error
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		return problem{"no whole answer came in time", context.DeadlineExceeded}
+	case errors.Is(err, context.Canceled):
+		return problem{"the try was cancelled", context.Canceled}
+	case errors.As(err, &lookup):
+		return problem{"the address's name could not be resolved", lookup}
+	case errors.As(err, &certificate):
+		return problem{"the certificate could not be verified", certificate}
+	case errors.As(err, &record):
+		return problem{"the other side does not speak TLS", nil}
+	case errors.As(err, &alert):
+		return problem{"the TLS handshake failed", alert}
+	case errors.As(err, &errno):
+		return problem{"the connection failed: " + errno.Error(), errno}
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return problem{"the connection was closed before a whole answer came", io.ErrUnexpectedEOF}
+	case errors.As(err, &network) && network.Timeout():
+		return problem{"no whole answer came in time", context.DeadlineExceeded}
+	}
+	return problem{"the connection failed, or what came is not HTTP", nil}
+}
