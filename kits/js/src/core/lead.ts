@@ -1,0 +1,88 @@
+/**
+ * A lead, and how it is written. This module is browser compatible.
+ *
+ * @module
+ */
+
+import { MisconfiguredError } from "./errors.ts";
+
+/**
+ * A sales lead, as it is posted: the server trims, normalizes and checks it, the kit changes nothing. Fields that are
+ * not listed pass through and are kept by the server.
+ */
+export interface Lead {
+  /** Given name. The server requires it. */
+  readonly first_name?: string;
+  /** Surname. The server requires it. */
+  readonly last_name?: string;
+  /** In any format. The server requires it. */
+  readonly phone?: string;
+  readonly email?: string;
+  /** Street line of the address of the job. */
+  readonly street_address?: string;
+  readonly city?: string;
+  readonly state?: string;
+  readonly zip?: string;
+  /** ISO 3166 alpha-2; `US` when left out. */
+  readonly country?: string;
+  /** Which part of the home; your own word where the vocabulary has none. */
+  readonly project_area?: string;
+  /** `replacement`, `repair`, `remodel` or `maintain`. */
+  readonly project_service?: string;
+  readonly project_material?: string;
+  /** The homeowner's own description; line breaks are kept. */
+  readonly project_details?: string;
+  /** Your id of the lead. */
+  readonly external_id?: string;
+  /**
+   * What the contact cost in US dollars, 0.01 to 999.99; left out when there is no charge. A decimal in a string, such
+   * as `"12.50"`, is written as the number it shows, digit for digit.
+   */
+  readonly cost?: number | string;
+  readonly [field: string]: unknown;
+}
+
+/** A number as JSON writes it. */
+const jsonNumber = /^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$/;
+
+/**
+ * The bytes of a lead. JSON text is taken as it is; of an object, a `cost` that is a decimal in a string and a `bigint`
+ * are written as numbers, digit for digit.
+ *
+ * @throws {MisconfiguredError} when the object cannot be written as JSON
+ */
+export function writeLead(lead: Lead | string): Uint8Array {
+  return new TextEncoder().encode(typeof lead === "string" ? lead : jsonOf(lead));
+}
+
+function jsonOf(lead: unknown): string {
+  let text: string | undefined;
+  try {
+    text = isPlain(lead) ? objectText(lead) : JSON.stringify(lead);
+  } catch {
+    // The engine's error may quote the lead.
+    throw new MisconfiguredError("The lead cannot be written as JSON");
+  }
+  if (text === undefined) throw new MisconfiguredError("No lead was given");
+  return text;
+}
+
+function isPlain(lead: unknown): lead is Record<string, unknown> {
+  return typeof lead === "object" && lead !== null && !Array.isArray(lead) &&
+    typeof (lead as { toJSON?: unknown }).toJSON !== "function";
+}
+
+function objectText(lead: Record<string, unknown>): string {
+  const members: string[] = [];
+  for (const [name, value] of Object.entries(lead)) {
+    const text = valueText(name, value);
+    if (text !== undefined) members.push(`${JSON.stringify(name)}:${text}`);
+  }
+  return `{${members.join(",")}}`;
+}
+
+function valueText(name: string, value: unknown): string | undefined {
+  if (typeof value === "bigint") return value.toString();
+  if (name === "cost" && typeof value === "string" && jsonNumber.test(value)) return value;
+  return JSON.stringify(value);
+}

@@ -1,0 +1,182 @@
+/**
+ * A try with `node:http` and `node:https`, over connections that are kept.
+ *
+ * @module
+ */
+
+import * as http from "node:http";
+import * as https from "node:https";
+import type { Socket } from "node:net";
+import * as tls from "node:tls";
+import { limits } from "../../js/src/core/limits.ts";
+import {
+  safeCode,
+  tooLarge,
+  type Transport,
+  type TryOutcome,
+  type TryRequest,
+} from "../../js/src/core/transport.ts";
+
+/** A transport with connections of its own. */
+export interface HttpTransport {
+  readonly send: Transport;
+  /** Closes all connections, those in use too. */
+  close(): void;
+}
+
+/** Certificates in PEM. */
+export type Authorities = string | Uint8Array | readonly (string | Uint8Array)[];
+
+/** A connection that has been idle for longer may have been closed by the server while this process stood still. */
+const idleMsTrusted = 1_000;
+
+/** Makes tries to `https://` addresses, and to `http://` ones; `ca` is trusted besides the platform's authorities. */
+export function httpTransport(ca: Authorities | undefined): HttpTransport {
+  const kept = { keepAlive: true, scheduling: "lifo", ...proxies() } as const;
+  const secure = {
+    // Said here, so that NODE_TLS_REJECT_UNAUTHORIZED cannot turn it off.
+    rejectUnauthorized: true,
+    minVersion: "TLSv1.2",
+    ...(ca === undefined ? {} : { secureContext: contextWith(ca) }),
+  } as const;
+  const plainAgent = new http.Agent(kept);
+  const secureAgent = new https.Agent({ ...kept, ...secure });
+  let usedAtMs = performance.now();
+  return {
+    async send(request) {
+      // Lets the event loop hear first which connections are closed: nothing is sent on those.
+      if (performance.now() - usedAtMs > idleMsTrusted) await new Promise((resolve) => setImmediate(resolve));
+      for (;;) {
+        const outcome = await sendOnce(request, plainAgent, secureAgent);
+        usedAtMs = performance.now();
+        // A new connection is never stale, so that this ends once the kept ones are used up.
+        if (outcome !== "stale") return outcome;
+      }
+    },
+    close() {
+      plainAgent.destroy();
+      secureAgent.destroy();
+    },
+  };
+}
+
+/** Node 24 and later take the proxies of the environment where they are told to; agents of one's own must be told, too. */
+function proxies(): { proxyEnv?: NodeJS.ProcessEnv } {
+  const told = process.env.NODE_USE_ENV_PROXY === "1" || process.execArgv.includes("--use-env-proxy");
+  return told ? { proxyEnv: process.env } : {};
+}
+
+/** Made once: reading the platform's authorities for each connection would take longer than connecting. */
+function contextWith(ca: Authorities): tls.SecureContext {
+  const platform = typeof tls.getCACertificates === "function"
+    ? tls.getCACertificates("default")
+    : tls.rootCertificates;
+  const further = (Array.isArray(ca) ? ca : [ca]) as readonly (string | Uint8Array)[];
+  return tls.createSecureContext({
+    minVersion: "TLSv1.2",
+    ca: [...platform, ...further.map((pem) => typeof pem === "string" ? pem : Buffer.from(pem))],
+  });
+}
+
+/** One request; `stale` when a kept connection turned out to be closed before anything was written to it. */
+function sendOnce(
+  { method, url, headers, body, signal }: TryRequest,
+  plainAgent: http.Agent,
+  secureAgent: https.Agent,
+): Promise<TryOutcome | "stale"> {
+  return new Promise((resolve) => {
+    const options = {
+      method,
+      headers: body === null ? headers : { ...headers, "content-length": body.length },
+    };
+    const request = url.startsWith("https:")
+      ? https.request(url, { ...options, agent: secureAgent })
+      : http.request(url, { ...options, agent: plainAgent });
+    const connection = { established: false, stale: false };
+    let interim = 0;
+
+    /** Ends the try; the first to say how it ended is right. */
+    const end = (outcome: TryOutcome | "stale") => {
+      signal.removeEventListener("abort", abort);
+      resolve(outcome);
+    };
+    const excess = (status: number, why: string) => {
+      end({ kind: "excess", status, why });
+      request.destroy();
+    };
+    const lose = (error: unknown) =>
+      end(
+        connection.stale ? "stale" : { kind: "lost", sent: connection.established, reason: safeCode(error) },
+      );
+    const abort = () => {
+      lose(null);
+      request.destroy();
+    };
+
+    signal.addEventListener("abort", abort);
+    request.once("socket", (socket) => watch(socket, request.reusedSocket, connection));
+    request.on("information", ({ statusCode }) => {
+      interim += 1;
+      if (interim > limits.interimAnswersMax) excess(statusCode, "There are too many interim answers");
+    });
+    request.once("upgrade", (response: http.IncomingMessage, socket) => {
+      socket.destroy();
+      excess(response.statusCode ?? 101, "The answer is an upgrade");
+    });
+    request.once("response", (response) => {
+      if (response.statusCode === 101) return excess(101, "The answer is an upgrade");
+      read(response, (outcome) => {
+        end(outcome);
+        if (outcome.kind !== "answer") request.destroy();
+      });
+    });
+    request.once("error", lose);
+    request.once("close", () => lose(null));
+    // Aborted before it began.
+    if (signal.aborted) return abort();
+    request.end(body);
+  });
+}
+
+/** Notes once bytes can go out. What is written before that stays here. */
+function watch(
+  socket: Socket,
+  reused: boolean,
+  connection: { established: boolean; stale: boolean },
+): void {
+  const established = () => {
+    connection.established = true;
+  };
+  if (reused && (socket.destroyed || !socket.writable || socket.readableEnded)) connection.stale = true;
+  else if (socket instanceof tls.TLSSocket) {
+    // Authorized means that the handshake is over and the certificate is the server's.
+    if (socket.authorized) established();
+    else socket.once("secureConnect", established);
+  } else if (socket.connecting) socket.once("connect", established);
+  else established();
+}
+
+/** Collects an answer, up to the bound. */
+function read(response: http.IncomingMessage, end: (outcome: TryOutcome) => void): void {
+  const status = response.statusCode ?? 0;
+  const chunks: Buffer[] = [];
+  let length = 0;
+  response.on("data", (chunk: Buffer) => {
+    length += chunk.length;
+    if (length > limits.answerBytesMax) end(tooLarge(status));
+    else chunks.push(chunk);
+  });
+  const cut = (error?: Error) =>
+    end({ kind: "lost", sent: true, reason: safeCode(error) ?? "an answer that was cut short" });
+  response.once("error", cut);
+  response.once("close", () => cut());
+  response.once("end", () => {
+    if (!response.complete) return cut();
+    const { headers } = response;
+    const header = (name: string) => {
+      const value = headers[name];
+      return typeof value === "string" ? value : value?.join(", ") ?? null;
+    };
+    end({ kind: "answer", answer: { status, header, body: Buffer.concat(chunks, length) } });
+  });
+}
