@@ -1,0 +1,196 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Leads\Internal;
+
+use Leads\Cancellation;
+use Leads\MisconfiguredException;
+
+/**
+ * Sends one request and reads its answer, over connections that are kept.
+ *
+ * @internal
+ */
+final class Transport
+{
+    /** How often a transfer looks whether it was cancelled. A signal wakes it at once. */
+    private const SLICE_SECONDS = 0.05;
+
+    /** @var list<\CurlMultiHandle> what a parent process opened: see connections() */
+    private static array $inherited = [];
+
+    /** Keeps the connections of all calls: curl_exec would keep them in a handle of one call alone. */
+    private ?\CurlMultiHandle $connections = null;
+    private int $processId = 0;
+    private bool $busy = false;
+
+    /** @param string|null $caFile authorities in PEM, in place of curl's own file */
+    public function __construct(private readonly ?string $caFile)
+    {
+    }
+
+    /** @param float $timeout seconds, from the first packet of connecting to the last byte of the answer */
+    public function exchange(
+        #[\SensitiveParameter] Request $request,
+        float $timeout,
+        Cancellation $cancellation,
+    ): Exchange {
+        if ($this->busy) {
+            // Called from within a call: from an observer, a check, a signal handler, another fiber.
+            return (new self($this->caFile))->exchange($request, $timeout, $cancellation);
+        }
+        $connections = $this->connections();
+        $exchange = new Exchange();
+        $transfer = $this->open($request, $timeout, $exchange);
+        $this->busy = true;
+        curl_multi_add_handle($connections, $transfer);
+        try {
+            $this->drive($connections, $transfer, $exchange, $timeout, $cancellation);
+        } finally {
+            // Closes the connection of a transfer that has not ended.
+            curl_multi_remove_handle($connections, $transfer);
+            $this->busy = false;
+        }
+        return $exchange;
+    }
+
+    /**
+     * A forked process has its parent's connections, and two that write on one would mix their requests. So it
+     * opens its own, and keeps the parent's aside: to close them would end them for the parent, too.
+     */
+    private function connections(): \CurlMultiHandle
+    {
+        $processId = (int) getmypid();
+        if ($this->connections !== null && $this->processId !== $processId) {
+            self::$inherited[] = $this->connections;
+            $this->connections = null;
+        }
+        $this->processId = $processId;
+        return $this->connections ??= curl_multi_init();
+    }
+
+    private function open(
+        #[\SensitiveParameter] Request $request,
+        float $timeout,
+        Exchange $exchange,
+    ): \CurlHandle {
+        $headers = ['Expect:'];
+        foreach ($request->headers as $name => $value) {
+            $headers[] = "{$name}: {$value}";
+        }
+        $milliseconds = (int) max(1, min(ceil($timeout * 1000), 2_147_483_647));
+        $options = [
+            CURLOPT_URL => $request->url,
+            CURLOPT_PATH_AS_IS => true,
+            CURLOPT_HTTPHEADER => $headers,
+            CURLOPT_HTTP_VERSION => CURL_HTTP_VERSION_1_1,
+            CURLOPT_HTTP09_ALLOWED => false,
+            CURLOPT_PROTOCOLS => CURLPROTO_HTTP | CURLPROTO_HTTPS,
+            CURLOPT_FOLLOWLOCATION => false,
+            CURLOPT_SSL_VERIFYPEER => true,
+            CURLOPT_SSL_VERIFYHOST => 2,
+            CURLOPT_SSLVERSION => CURL_SSLVERSION_TLSv1_2,
+            // Without it, curl's time-outs are whole seconds and come by a signal.
+            CURLOPT_NOSIGNAL => true,
+            CURLOPT_TIMEOUT_MS => $milliseconds,
+            CURLOPT_CONNECTTIMEOUT_MS => $milliseconds,
+            // The heads of a proxy's answers are not the service's.
+            CURLOPT_SUPPRESS_CONNECT_HEADERS => true,
+            CURLOPT_HEADERFUNCTION => static fn (\CurlHandle $transfer, string $line): int =>
+                $exchange->takeHeadLine($line) ? strlen($line) : -1,
+            CURLOPT_WRITEFUNCTION => static fn (\CurlHandle $transfer, string $bytes): int =>
+                $exchange->takeBody($bytes) ? strlen($bytes) : -1,
+            CURLOPT_NOPROGRESS => false,
+            CURLOPT_PROGRESSFUNCTION => static fn (\CurlHandle $transfer): int =>
+                self::notice($transfer, $exchange),
+        ];
+        if ($request->body !== null) {
+            $options[CURLOPT_POSTFIELDS] = $request->body;
+        }
+        if ($this->caFile !== null) {
+            $options[CURLOPT_CAINFO] = $this->caFile;
+        }
+        $transfer = curl_init();
+        if (!curl_setopt_array($transfer, $options)) {
+            throw new MisconfiguredException('curl refuses the address or the file of certificate authorities');
+        }
+        return $transfer;
+    }
+
+    /**
+     * Notices that bytes of the request went out, and from then on lets this transfer open no connection.
+     *
+     * Left alone, curl sends a request a second time, unasked and untold, when a connection that it used again ends
+     * without an answer. But the service may have taken the first one. Nothing turns that off, so the protocols that
+     * are allowed do it: the transfer ends with an error instead. A connection that was closed before the
+     * request went out is still replaced, since nothing is noticed then.
+     *
+     * curl calls this after every step of a transfer: between the sending and the reading, too.
+     */
+    private static function notice(\CurlHandle $transfer, Exchange $exchange): int
+    {
+        if (!$exchange->sent && self::hasSent($transfer)) {
+            $exchange->sent = true;
+            curl_setopt($transfer, CURLOPT_PROTOCOLS, CURLPROTO_DICT);
+        }
+        return 0;
+    }
+
+    /** The size counts what was asked of a proxy, too; the time is 0 until the connection, with its TLS, stands. */
+    private static function hasSent(\CurlHandle $transfer): bool
+    {
+        return curl_getinfo($transfer, CURLINFO_REQUEST_SIZE) > 0
+            && curl_getinfo($transfer, CURLINFO_PRETRANSFER_TIME) > 0;
+    }
+
+    private function drive(
+        \CurlMultiHandle $connections,
+        \CurlHandle $transfer,
+        Exchange $exchange,
+        float $timeout,
+        Cancellation $cancellation,
+    ): void {
+        $end = hrtime(true) + $timeout * 1e9;
+        $idle = 0;
+        do {
+            curl_multi_exec($connections, $running);
+            $done = curl_multi_info_read($connections);
+            if ($done !== false) {
+                $this->settle($transfer, $exchange, $done['result']);
+                return;
+            }
+            if ($cancellation->isCancelled()) {
+                $this->settle($transfer, $exchange, CURLE_ABORTED_BY_CALLBACK);
+                $exchange->ending = Ending::Cancelled;
+                return;
+            }
+            $left = ($end - hrtime(true)) / 1e9;
+            // With nothing to wait for, as while a name is looked up, it returns at once.
+            $idle = curl_multi_select($connections, max(0.0, min($left, self::SLICE_SECONDS))) > 0 ? 0 : $idle + 1;
+            if ($idle > 3) {
+                usleep(1000);
+            }
+        } while ($left > 0);
+        $this->settle($transfer, $exchange, CURLE_OPERATION_TIMEDOUT);
+    }
+
+    private function settle(\CurlHandle $transfer, Exchange $exchange, int $result): void
+    {
+        $exchange->sent = $exchange->sent || self::hasSent($transfer);
+        if ($exchange->ending === Ending::Unfit) {
+            return;
+        }
+        if ($result === CURLE_OK && $exchange->status !== null) {
+            $exchange->ending = Ending::Answered;
+            return;
+        }
+        $exchange->status = null;
+        $exchange->body = '';
+        $exchange->headers = [];
+        // Not curl_error(): it may quote what came in.
+        $exchange->reason = $exchange->sent && $result === CURLE_UNSUPPORTED_PROTOCOL
+            ? 'the connection ended without an answer'
+            : (string) curl_strerror($result);
+    }
+}
