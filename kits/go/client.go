@@ -52,7 +52,7 @@ func New(options ...Option) (*Client, error) {
 		vocabularyURL: below(base, "/v1/vocabulary"),
 		product:       config.product,
 		userAgent:     config.product + "/" + config.version,
-		transport:     newTransport(&config),
+		transport:     newTransport(&config, base),
 		defaults:      config.call,
 		vocabulary:    newVocabularyCache(),
 	}}, nil

@@ -2,6 +2,7 @@ package leads
 
 import (
 	"fmt"
+	"log/slog"
 	"strconv"
 	"strings"
 )
@@ -106,6 +107,9 @@ func (e *Error) Unwrap() error { return e.cause }
 
 // Format writes the text of Error for every verb: %+v and %#v show no fields.
 func (e Error) Format(f fmt.State, verb rune) { writeText(f, verb, e.text()) }
+
+// LogValue gives log/slog the text of Error.
+func (e Error) LogValue() slog.Value { return slog.StringValue(e.text()) }
 
 // writeText is the one way in which values that hold secrets are formatted.
 func writeText(f fmt.State, verb rune, text string) {

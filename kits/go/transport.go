@@ -5,6 +5,8 @@ import (
 	"crypto/tls"
 	"net"
 	"net/http"
+	"net/url"
+	"strings"
 	"sync/atomic"
 	"time"
 )
@@ -22,20 +24,38 @@ const (
 	pingTimeout = 5 * time.Second
 )
 
-// newTransport makes a transport that asks for nothing of its own (no compression,
-// no cookies), follows nothing, and whose connections count what they write.
-func newTransport(config *config) *http.Transport {
+// newTransport makes a transport for one address that asks for nothing of its own
+// (no compression, no cookies) and follows nothing. Its connections count what they
+// write, and those of HTTP/1.1 are guarded.
+func newTransport(config *config, base *url.URL) *http.Transport {
 	dialer := &net.Dialer{Timeout: config.call.tryTimeout}
+	dial := func(ctx context.Context, network, address string) (net.Conn, error) {
+		conn, err := dialer.DialContext(ctx, network, address)
+		if err != nil {
+			return nil, err
+		}
+		return &wire{Conn: conn}, nil
+	}
+	secure := &tls.Config{RootCAs: config.rootCAs, MinVersion: tls.VersionTLS12}
 	return &http.Transport{
 		Proxy: config.proxy,
 		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
-			conn, err := dialer.DialContext(ctx, network, address)
+			conn, err := dial(ctx, network, address)
+			if err != nil || base.Scheme == "https" {
+				return conn, err // Under https this is a proxy, and TLS goes over it.
+			}
+			return &guard{Conn: conn}, nil
+		},
+		DialTLSContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+			ctx, cancel := context.WithTimeout(ctx, config.call.tryTimeout)
+			defer cancel()
+			conn, err := dial(ctx, network, address)
 			if err != nil {
 				return nil, err
 			}
-			return &wire{Conn: conn}, nil
+			return handshake(ctx, conn, secure, address, strings.EqualFold(address, hostPort(base)))
 		},
-		TLSClientConfig:        &tls.Config{RootCAs: config.rootCAs, MinVersion: tls.VersionTLS12},
+		TLSClientConfig:        secure.Clone(), // For what goes through a proxy; net/http changes it.
 		TLSHandshakeTimeout:    config.call.tryTimeout,
 		ForceAttemptHTTP2:      true,
 		HTTP2:                  &http.HTTP2Config{SendPingTimeout: pingAfter, PingTimeout: pingTimeout},
@@ -43,8 +63,38 @@ func newTransport(config *config) *http.Transport {
 		MaxIdleConnsPerHost:    idleConnectionsMax,
 		IdleConnTimeout:        idleTimeout,
 		MaxResponseHeaderBytes: headerBytesMax,
+		ReadBufferSize:         bufferBytes,
 		DisableCompression:     true,
 	}
+}
+
+// handshake makes a TLS connection: to the service itself, which may choose HTTP/2,
+// or to a proxy, which has to speak HTTP/1.1. net/http takes a *tls.Conn for HTTP/2
+// and any other connection for HTTP/1.1.
+func handshake(ctx context.Context, conn net.Conn, config *tls.Config, address string, toService bool) (net.Conn, error) {
+	config = config.Clone()
+	config.ServerName, _, _ = net.SplitHostPort(address)
+	if toService {
+		config.NextProtos = []string{"h2", "http/1.1"}
+	}
+	secured := tls.Client(conn, config)
+	if err := secured.HandshakeContext(ctx); err != nil {
+		conn.Close()
+		return nil, err
+	}
+	if secured.ConnectionState().NegotiatedProtocol == "h2" {
+		return secured, nil
+	}
+	return &guard{Conn: secured}, nil
+}
+
+// hostPort is what net/http dials for an address.
+func hostPort(u *url.URL) string {
+	port := u.Port()
+	if port == "" {
+		port = "443"
+	}
+	return net.JoinHostPort(u.Hostname(), port)
 }
 
 // A wire is a connection that counts the bytes that the socket took.

@@ -61,7 +61,10 @@ func (c *call) exchange(ctx context.Context) outcome {
 		watch := &watch{}
 		response, err := c.core.transport.RoundTrip(c.newRequest(watch.onto(ctx)))
 		if err == nil {
-			return readAnswer(response, watch)
+			if guard := watch.guard.Load(); guard != nil {
+				guard.body(response)
+			}
+			return readAnswer(response)
 		}
 		if watch.interim.Load() > interimAnswersMax {
 			return outcome{answer: nil, refused: "more than 20 interim answers came", sent: true}
@@ -90,7 +93,7 @@ func (c *call) newRequest(ctx context.Context) *http.Request {
 	return request.WithContext(ctx)
 }
 
-func readAnswer(response *http.Response, watch *watch) outcome {
+func readAnswer(response *http.Response) outcome {
 	defer response.Body.Close()
 	if response.StatusCode == http.StatusSwitchingProtocols {
 		return outcome{answer: &answer{status: response.StatusCode}, refused: "the answer switches protocols", sent: true, whole: true}
@@ -112,6 +115,8 @@ type watch struct {
 	interim atomic.Int32
 	wire    atomic.Pointer[wire]
 	before  atomic.Int64
+	guard   atomic.Pointer[guard]
+	turn    atomic.Int64
 }
 
 var errTooManyInterim = errors.New("leads: too many interim answers")
@@ -125,8 +130,17 @@ func (w *watch) onto(ctx context.Context) context.Context {
 				w.before.Store(wire.written.Load())
 				w.wire.Store(wire)
 			}
+			if guard, ok := info.Conn.(*guard); ok {
+				w.turn.Store(int64(guard.begin()))
+				w.guard.Store(guard)
+			}
 		},
 		WroteHeaders: func() { w.wrote.Store(true) },
+		PutIdleConn: func(err error) {
+			if guard := w.guard.Load(); guard != nil && err == nil {
+				guard.rest(int(w.turn.Load()))
+			}
+		},
 		Got1xxResponse: func(int, textproto.MIMEHeader) error {
 			if w.interim.Add(1) > interimAnswersMax {
 				return errTooManyInterim

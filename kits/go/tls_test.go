@@ -1,0 +1,176 @@
+package leads_test
+
+import (
+	"bufio"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"leads.example/leads-go"
+)
+
+// serveTLS starts a server with a certificate of an authority of its own.
+func serveTLS(t *testing.T, http2 bool, handler http.HandlerFunc) (address string, authority *x509.CertPool) {
+	t.Helper()
+	server := httptest.NewUnstartedServer(handler)
+	server.EnableHTTP2 = http2
+	server.Config.ErrorLog = log.New(io.Discard, "", 0)
+	server.StartTLS()
+	t.Cleanup(server.Close)
+	authority = x509.NewCertPool()
+	authority.AddCert(server.Certificate())
+	return server.URL, authority
+}
+
+func TestBothVersionsOfHTTPAreSpokenOverTLS(t *testing.T) {
+	for _, version := range []int{1, 2} {
+		t.Run(fmt.Sprintf("HTTP %d", version), func(t *testing.T) {
+			var posts atomic.Int32
+			var mu sync.Mutex
+			remotes := map[string]bool{}
+			address, authority := serveTLS(t, version == 2, func(w http.ResponseWriter, r *http.Request) {
+				mu.Lock()
+				remotes[r.RemoteAddr] = true
+				mu.Unlock()
+				if r.ProtoMajor != version {
+					t.Errorf("the post came as %s", r.Proto)
+				}
+				body, _ := io.ReadAll(r.Body)
+				if r.ContentLength != int64(len(body)) || r.Header.Get("Accept-Encoding") != "" {
+					t.Errorf("the post has length %d and accepts %q", r.ContentLength, r.Header.Get("Accept-Encoding"))
+				}
+				if posts.Add(1) == 3 {
+					panic(http.ErrAbortHandler) // The third breaks off.
+				}
+				answer(w, 202, accepted)
+			})
+			client := newClient(t, address, leads.WithRootCAs(authority))
+			for i := range 5 {
+				ack, err := client.PostLead(t.Context(), ada, "acme:1")
+				if err != nil {
+					t.Fatal(err)
+				}
+				if want := map[bool]int{true: 2, false: 1}[i == 2]; ack.Tries != want {
+					t.Errorf("post %d spent %d tries", i, ack.Tries)
+				}
+			}
+			if len(remotes) > 2 {
+				t.Errorf("the posts used %d connections", len(remotes))
+			}
+		})
+	}
+}
+
+func TestACertificateOfAnUnknownAuthorityIsRefusedBeforeAnythingIsSent(t *testing.T) {
+	address, _ := serveTLS(t, true, func(http.ResponseWriter, *http.Request) { t.Error("something was sent") })
+	_, err := newClient(t, address, leads.WithRootCAs(x509.NewCertPool())).PostLead(t.Context(), ada, "acme:1")
+	var failed *leads.Error
+	var certificate *tls.CertificateVerificationError
+	if !errors.As(err, &failed) || failed.Kind != leads.Unavailable || failed.UnknownOutcome || failed.Tries != leads.DefaultTries {
+		t.Errorf("the post ended with %v", err)
+	}
+	if !errors.As(err, &certificate) {
+		t.Error("the cause is not told")
+	}
+	expectNoSecret(t, "the error", texts(err))
+}
+
+// A proxy that tunnels, and hears nothing of what goes through.
+func TestPostsGoThroughAProxyThatSeesOnlyTheAddress(t *testing.T) {
+	for _, secureProxy := range []bool{false, true} {
+		t.Run(fmt.Sprint("TLS to the proxy: ", secureProxy), func(t *testing.T) {
+			address, authority := serveTLS(t, true, func(w http.ResponseWriter, r *http.Request) { answer(w, 202, accepted) })
+			var tunnels atomic.Int32
+			tunnel := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if r.Method != http.MethodConnect || r.Header.Get("X-API-Key") != "" {
+					t.Errorf("the proxy was asked to %s, with key: %t", r.Method, r.Header.Get("X-API-Key") != "")
+				}
+				tunnels.Add(1)
+				service, err := net.Dial("tcp", r.Host)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				defer service.Close()
+				conn, _, err := w.(http.Hijacker).Hijack()
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				defer conn.Close()
+				io.WriteString(conn, "HTTP/1.1 200 OK\r\n\r\n")
+				go func() {
+					io.Copy(service, conn)
+					service.Close()
+				}()
+				io.Copy(conn, service)
+			})
+			proxy := httptest.NewUnstartedServer(tunnel)
+			if secureProxy {
+				proxy.StartTLS()
+				authority.AddCert(proxy.Certificate())
+			} else {
+				proxy.Start()
+			}
+			t.Cleanup(proxy.Close)
+			proxyURL, err := url.Parse(proxy.URL)
+			if err != nil {
+				t.Fatal(err)
+			}
+			client := newClient(t, address, leads.WithRootCAs(authority), leads.WithProxy(http.ProxyURL(proxyURL)))
+			for range 3 {
+				if _, err := client.PostLead(t.Context(), ada, "acme:1"); err != nil {
+					t.Fatal(err)
+				}
+			}
+			client.CloseIdleConnections()
+			if tunnels.Load() != 1 {
+				t.Errorf("the proxy made %d tunnels", tunnels.Load())
+			}
+		})
+	}
+}
+
+// What follows an answer is not taken for the next one, nor written to a log.
+func TestBytesThatNobodyAskedForAreDropped(t *testing.T) {
+	for name, tail := range map[string]string{
+		"of known length": whole(202, accepted),
+		"in chunks":       fmt.Sprintf("HTTP/1.1 202 OK\r\nTransfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n0\r\n\r\n", len(accepted), accepted),
+		"without a body":  "HTTP/1.1 202 OK\r\nContent-Length: 0\r\n\r\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			address, connections := rawServer(t, func(n int, reader *bufio.Reader, conn net.Conn) {
+				for readRequest(reader) != nil {
+					io.WriteString(conn, tail+whole(200, strings.Replace(accepted, "ev_1", "Lovelace", 1)))
+				}
+			})
+			logged := captureLog(t)
+			client := newClient(t, address, leads.WithTries(1))
+			for i := range 20 {
+				ack, err := client.PostLead(t.Context(), ada, "acme:1")
+				if err == nil && ack.EventID != "ev_1" {
+					t.Errorf("post %d got the answer %s", i, ack.EventID)
+				}
+				if (err != nil) != (name == "without a body") {
+					t.Errorf("post %d ended with %v", i, err)
+				}
+			}
+			client.CloseIdleConnections()
+			expectNoSecret(t, "the log", logged())
+			if connections.Load() != 20 {
+				t.Errorf("20 posts used %d connections", connections.Load())
+			}
+		})
+	}
+}
