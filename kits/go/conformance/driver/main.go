@@ -174,6 +174,7 @@ func inspect(text *strings.Builder, value any) {
 func (d *driver) call(ctx context.Context, l *line, clock *clock, text *strings.Builder) (map[string]any, error) {
 	if l.Call == "idempotency_key" {
 		key, err := leads.IdempotencyKey(l.Namespace, l.Item)
+		inspect(text, key)
 		return map[string]any{"idempotency_key": key}, err
 	}
 	client, err := d.client(l)
