@@ -86,6 +86,8 @@ export interface Case {
   readonly requests?: unknown;
   /** How many connections have to be opened. */
   readonly connections?: unknown;
+  /** How long the driver may take for a call, where a rule is about time; far more than it needs. */
+  readonly within_s?: number;
   /** A header that has to be another one on each request. */
   readonly distinct?: string;
   /** The waits of the first call have to come of several draws. */

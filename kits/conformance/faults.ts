@@ -9,23 +9,28 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { readCases } from "./case.ts";
-import { openSurroundings, type Result, runSuite, type Subject, type Surroundings } from "./suite.ts";
+import { inTurns, openSurroundings, type Result, runSuite, type Subject, type Surroundings } from "./suite.ts";
 
 /** A change to the text of the reference driver that breaks one rule. */
 export interface Fault {
   /** What it does, as a sentence of its own. */
   readonly name: string;
+  /** The cases that are there for this rule: each of them has to fail. */
+  readonly caught_by: readonly string[];
   readonly file: string;
   /** Stands there once. */
   readonly find: string;
   readonly replace: string;
 }
 
-/** A fault, and the cases that failed for it. */
+/** A fault, and the cases that should have failed for it and passed. */
 export interface Caught {
   readonly name: string;
-  readonly cases: readonly string[];
+  readonly missed: readonly string[];
 }
+
+/** Each of them is a process of its own. */
+const atOnce = 4;
 
 const reference = fileURLToPath(new URL("./reference/", import.meta.url));
 
@@ -40,7 +45,7 @@ export function referenceSubject(folder = reference): Subject {
 }
 
 /**
- * Runs the suite once for each fault and tells which cases failed.
+ * Plants each fault and tells which of its cases pass all the same.
  *
  * @throws {Error} for a fault whose text does not stand there once, or when the reference driver itself fails
  */
@@ -49,19 +54,17 @@ export async function runFaults(onCaught: (caught: Caught) => void = () => {}): 
   try {
     const sound = failed(await runSuite(referenceSubject(), readCases(), surroundings));
     if (sound.length > 0) throw new Error(`The reference driver fails ${sound.join(", ")}`);
-    const all: Caught[] = [];
-    for (const fault of readFaults()) {
-      const caught = { name: fault.name, cases: await casesThatFail(fault, surroundings) };
+    return await inTurns(readFaults(), atOnce, async (fault) => {
+      const caught = { name: fault.name, missed: await casesThatPass(fault, surroundings) };
       onCaught(caught);
-      all.push(caught);
-    }
-    return all;
+      return caught;
+    });
   } finally {
     surroundings.close();
   }
 }
 
-async function casesThatFail(fault: Fault, surroundings: Surroundings): Promise<string[]> {
+async function casesThatPass(fault: Fault, surroundings: Surroundings): Promise<string[]> {
   const folder = mkdtempSync(join(tmpdir(), "leads-fault-"));
   try {
     cpSync(reference, folder, { recursive: true });
@@ -69,7 +72,10 @@ async function casesThatFail(fault: Fault, surroundings: Surroundings): Promise<
     const parts = readFileSync(file, "utf8").split(fault.find);
     if (parts.length !== 2) throw new Error(`"${fault.find}" stands ${parts.length - 1} times in ${fault.file}`);
     writeFileSync(file, parts.join(fault.replace));
-    return failed(await runSuite(referenceSubject(folder), readCases(), surroundings));
+    const cases = readCases().filter(({ name }) => fault.caught_by.includes(name));
+    if (cases.length !== fault.caught_by.length) throw new Error(`${fault.name}: not all of its cases are there`);
+    const caught = failed(await runSuite(referenceSubject(folder), cases, surroundings));
+    return fault.caught_by.filter((name) => !caught.includes(name));
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }

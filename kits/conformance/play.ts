@@ -15,7 +15,7 @@ import { freePort, ScriptedServer } from "./server.ts";
 import { type Kit, wireFaults } from "./wire.ts";
 
 /** A driver that has not answered by then never will, on a machine ten times slower than ours too. */
-const answerWithinMs = 90_000;
+const answerWithinS = 90;
 
 /** What all cases share. */
 export interface World {
@@ -81,12 +81,14 @@ async function calls(played: Case, stage: Stage): Promise<string[]> {
   );
 }
 
+const withinMs = ({ within_s = answerWithinS }: Case) => within_s * 1000;
+
 async function oneByOne(played: Case, stage: Stage): Promise<Played[]> {
   const results: Played[] = [];
   for (const call of played.calls) {
     const before = stage.server?.seen.length ?? 0;
     const line = lineOf(call, played, stage);
-    const reply = await stage.driver.ask(line, answerWithinMs);
+    const reply = await stage.driver.ask(line, withinMs(played));
     await stage.server?.ended();
     results.push({ call, line, reply, requests: stage.server?.seen.slice(before) ?? [] });
   }
@@ -96,7 +98,7 @@ async function oneByOne(played: Case, stage: Stage): Promise<Played[]> {
 function together(played: Case, stage: Stage): Promise<Played[]> {
   return Promise.all(played.calls.map(async (call) => {
     const line = lineOf(call, played, stage);
-    const reply = await stage.driver.ask(line, answerWithinMs);
+    const reply = await stage.driver.ask(line, withinMs(played));
     const requests = stage.server?.seen.filter((request) =>
       header(request, "idempotency-key") === line.idempotency_key
     );

@@ -76,8 +76,10 @@ function print(byKit: readonly (readonly [string, readonly Result[]])[]): void {
 }
 
 async function faultsTable(): Promise<number> {
-  const caught = await runFaults(({ name, cases }) => {
-    console.log(cases.length === 0 ? `✖ ${name}: no case fails` : `✔ ${name}: ${cases.length} (${cases[0]} …)`);
+  const all = await runFaults(({ name, missed }) => {
+    console.log(missed.length === 0 ? `✔ ${name}` : `✖ ${name}: passes ${missed.join(", ")}`);
   });
-  return caught.every(({ cases }) => cases.length > 0) ? 0 : 1;
+  const missed = all.filter((caught) => caught.missed.length > 0).length;
+  console.log(`\n${all.length} planted, ${all.length - missed} caught`);
+  return missed === 0 ? 0 : 1;
 }

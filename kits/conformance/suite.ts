@@ -109,7 +109,7 @@ function judged(name: string, faults: readonly string[], { known }: Subject): Re
 }
 
 /** Does something with each, a number of them at once, and returns what came of it in order. */
-async function inTurns<T, R>(items: readonly T[], width: number, work: (item: T) => Promise<R>): Promise<R[]> {
+export async function inTurns<T, R>(items: readonly T[], width: number, work: (item: T) => Promise<R>): Promise<R[]> {
   const results: R[] = [];
   let next = 0;
   await Promise.all(Array.from({ length: width }, async () => {
