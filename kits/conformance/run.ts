@@ -10,6 +10,7 @@ import { readCases } from "./case.ts";
 import { runFaults } from "./faults.ts";
 import { kitFolders, kitSubject, openSurroundings, type Result, runSuite } from "./suite.ts";
 
+const marks = { passed: "✔", failed: "✖", known: "k" };
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
@@ -47,8 +48,6 @@ async function kitsTable(): Promise<number> {
   print(byKit);
   return byKit.some(([, results]) => results.some(({ outcome }) => outcome === "failed")) ? 1 : 0;
 }
-
-const marks = { passed: "✔", failed: "✖", known: "k" };
 
 function print(byKit: readonly (readonly [string, readonly Result[]])[]): void {
   const names = byKit[0]?.[1].map(({ name }) => name) ?? [];
