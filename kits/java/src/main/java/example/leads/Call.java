@@ -6,17 +6,15 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalDouble;
-import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
-import java.util.concurrent.Executor;
 
 /**
  * One call: tries and waits, one after the other, until there is a result or an exception.
  *
- * <p>Each step is started by the end of the one before, on whatever thread that ended. Cancelling
- * may come from any other: it sets a mark and ends the step under way, and every step looks for the
- * mark after it has said how it can be ended.
+ * <p>It is carried out in one of two ways: {@link #await} blocks the caller's thread; after {@link
+ * #startAsync}, each step is started by the end of the one before, on whatever thread that ended.
+ * What an answer means, and how long to wait, is decided in one place for both.
  */
 final class Call<T> {
 
@@ -27,16 +25,15 @@ final class Call<T> {
   private final String requestId;
   private final Observer observer;
   private final Timing timing;
-  private final CompletableFuture<T> result = new CompletableFuture<>();
-
-  /** Where the call ends: what others hang on its future runs there. */
-  private Executor ending = Runnable::run;
 
   private volatile boolean cancelled;
+
+  /** Ends the step under way, where none of our threads waits for it. */
   private volatile Runnable endStep = () -> {};
 
   // These belong to the step under way.
   private Instant start;
+  private Duration wait;
   private int tries;
   private int rateLimitsInARow;
   private int status;
@@ -60,61 +57,97 @@ final class Call<T> {
     this.timing = timing;
   }
 
-  /**
-   * Begins, and returns at once. Whoever cancels the future ends the call. What hangs on it runs
-   * where it does for the platform's own client, and never on a thread that serves connections.
-   */
-  CompletableFuture<T> startAsync() {
-    ending = result.defaultExecutor();
-    return start();
-  }
-
-  private CompletableFuture<T> start() {
-    start = timing.now();
-    result.whenComplete((value, failure) -> cancel());
-    guard(this::beginTry);
-    return result;
-  }
-
-  /** Begins, and blocks until the end; an interrupt cancels. */
+  /** Carries the call out; an interrupt cancels it, and stays set. */
   T await() {
-    start();
-    boolean interrupted = false;
+    start = timing.now();
     try {
       while (true) {
-        try {
-          return result.get();
-        } catch (InterruptedException e) {
-          // The step under way ends at once, and with it the call, with all that is known of it.
-          interrupted = true;
-          cancel();
+        Optional<T> value = judge(tryOnce());
+        if (value.isPresent()) {
+          return value.get();
         }
+        sleep();
       }
-    } catch (ExecutionException e) {
-      throw onThisThread(e.getCause());
     } finally {
-      if (interrupted) {
+      if (cancelled) {
         Thread.currentThread().interrupt();
       }
     }
   }
 
-  /** Shows where the caller called, and not where on another thread the call ended. */
-  private static RuntimeException onThisThread(Throwable failure) {
-    if (failure instanceof LeadsException) {
-      failure.fillInStackTrace();
+  private Exchange tryOnce() {
+    cancelled = Thread.interrupted();
+    Duration timeout = timeForTry();
+    long startNanos = System.nanoTime();
+    Exchange exchange = transport.send(operation, requestId, timeout);
+    try {
+      exchange.await(timeout);
+    } catch (InterruptedException e) {
+      cancelled = true;
+      exchange.giveUp("cancelled");
     }
-    if (failure instanceof Error) {
-      throw (Error) failure;
-    }
-    return (RuntimeException) failure;
+    tellTry(exchange, startNanos);
+    return exchange;
   }
 
-  private void cancel() {
-    cancelled = true;
-    endStep.run();
+  private void sleep() {
+    CompletableFuture<Void> sleep = timing.sleep(wait);
+    try {
+      sleep.get();
+    } catch (InterruptedException e) {
+      cancelled = true;
+      sleep.cancel(true);
+      throw cancelled();
+    } catch (ExecutionException e) {
+      throw new IllegalStateException("The replaced sleep failed", e.getCause());
+    }
   }
 
+  /**
+   * Begins the call. Whoever cancels the future ends it. What hangs on the future runs where it
+   * does for the platform's own client, and never on a thread that serves connections.
+   */
+  CompletableFuture<T> startAsync() {
+    CompletableFuture<T> result = new CompletableFuture<>();
+    start = timing.now();
+    result.whenComplete(
+        (value, failure) -> {
+          cancelled = true;
+          endStep.run();
+        });
+    beginTry(result);
+    return result;
+  }
+
+  private void beginTry(CompletableFuture<T> result) {
+    guard(
+        result,
+        () -> {
+          Duration timeout = timeForTry();
+          long startNanos = System.nanoTime();
+          Exchange exchange = transport.sendAsync(operation, requestId, timeout);
+          step(() -> exchange.giveUp("cancelled"));
+          exchange.answer().thenRun(() -> endTry(result, exchange, startNanos));
+        });
+  }
+
+  private void endTry(CompletableFuture<T> result, Exchange exchange, long startNanos) {
+    tellTry(exchange, startNanos);
+    guard(
+        result,
+        () -> {
+          Optional<T> value = judge(exchange);
+          if (value.isPresent()) {
+            result.completeAsync(value::get);
+          } else {
+            CompletableFuture<Void> sleep = timing.sleep(wait);
+            step(() -> sleep.cancel(true));
+            sleep.thenRunAsync(() -> beginTry(result));
+          }
+        });
+  }
+
+  /** Whoever cancels sets the mark first, so that no step is missed: it is looked for here. */
   private void step(Runnable end) {
     endStep = end;
     if (cancelled) {
@@ -122,12 +155,12 @@ final class Call<T> {
     }
   }
 
-  /** A fault of ours, or of a replaced clock, must not leave the caller waiting for ever. */
-  private void guard(Runnable step) {
+  /** Whatever ends the call, also a fault of ours or of a replaced clock, reaches the caller. */
+  private static void guard(CompletableFuture<?> result, Runnable step) {
     try {
       step.run();
     } catch (RuntimeException | Error e) {
-      result.completeExceptionally(e);
+      result.defaultExecutor().execute(() -> result.completeExceptionally(e));
     }
   }
 
@@ -135,63 +168,62 @@ final class Call<T> {
     return deadline.minus(Duration.between(start, timing.now()));
   }
 
-  private void beginTry() {
+  private Duration timeForTry() {
     Duration remaining = remaining();
     if (cancelled) {
-      fail(new CancelledException("Cancelled after " + facts().answer(), facts()));
-      return;
+      throw cancelled();
     }
     if (remaining.isZero() || remaining.isNegative()) {
-      fail(deadlineSpent());
-      return;
+      throw deadlineSpent();
     }
-    Duration timeout = remaining.compareTo(retries.tryTimeout) < 0 ? remaining : retries.tryTimeout;
-    long startNanos = System.nanoTime();
-    Exchange exchange = transport.start(operation, requestId, timeout);
-    step(() -> exchange.giveUp("cancelled"));
-    exchange
-        .answer()
-        .thenAccept(
-            answer -> {
-              Duration duration = Duration.ofNanos(System.nanoTime() - startNanos);
-              observe(
-                  () ->
-                      observer.onTry(
-                          new Observer.TryEvent(operation.method, answer.status, duration)));
-              guard(() -> judge(answer, exchange.sent()));
-            });
+    return remaining.compareTo(retries.tryTimeout) < 0 ? remaining : retries.tryTimeout;
   }
 
-  private void judge(Answer answer, boolean sent) {
+  /**
+   * Judges the answer of a try.
+   *
+   * @return the result, or nothing if {@link #wait} comes before another try
+   * @throws LeadsException if the call ends without a result
+   */
+  private Optional<T> judge(Exchange exchange) {
+    Answer answer = exchange.answer().join();
     status = answer.status;
     code = answer.code().orElse(null);
-    boolean rateLimited = answer.extent == Answer.Extent.WHOLE && status == 429;
+    boolean whole = answer.extent == Answer.Extent.WHOLE;
+    boolean rateLimited = whole && status == 429;
     rateLimitsInARow = rateLimited ? rateLimitsInARow + 1 : 0;
     tries += rateLimited ? 0 : 1;
-    Optional<T> done =
-        answer.extent == Answer.Extent.WHOLE
-            ? operation.result(answer, requestId, tries)
-            : Optional.empty();
-    if (done.isPresent()) {
-      ending.execute(() -> result.complete(done.get()));
-      return;
+    Optional<T> value = whole ? operation.result(answer, requestId, tries) : Optional.empty();
+    if (value.isPresent()) {
+      return value;
     }
-    boolean answered = answer.extent == Answer.Extent.WHOLE && !answer.isSuccess();
-    unknownOutcome |= operation.storesLead() && sent && !answered;
+    boolean answered = whole && !answer.isSuccess();
+    unknownOutcome |= operation.storesLead() && exchange.sent() && !answered;
+    if (!rateLimited && !mayBeRepeated(answer)) {
+      throw refusal(answer);
+    }
+    if (cancelled) {
+      throw cancelled();
+    }
+    if (!rateLimited && tries >= retries.tries) {
+      throw new UnavailableException("All tries are spent, the last: " + why(answer), facts());
+    }
+    wait(rateLimited, answer);
+    return Optional.empty();
+  }
 
+  private void wait(boolean rateLimited, Answer answer) {
     OptionalDouble retryAfter =
         RetryAfter.millis(answer.headers.firstValue("Retry-After").orElse(null), timing.now());
-    if (rateLimited) {
-      beginWait(Retries.afterRateLimit(rateLimitsInARow, timing.random(), retryAfter), rateLimited);
-    } else if (mayBeRepeated(answer)) {
-      if (tries < retries.tries) {
-        beginWait(Retries.afterSpentTry(tries, timing.random(), retryAfter), rateLimited);
-      } else {
-        fail(new UnavailableException("All tries are spent, the last: " + why(answer), facts()));
-      }
-    } else {
-      fail(refusal(answer));
+    double millis =
+        rateLimited
+            ? Retries.afterRateLimit(rateLimitsInARow, timing.random(), retryAfter)
+            : Retries.afterSpentTry(tries, timing.random(), retryAfter);
+    if (millis > remaining().toNanos() / 1e6) {
+      throw deadlineSpent();
     }
+    wait = Duration.ofNanos(Math.round(millis * 1e6));
+    observe(() -> observer.onWait(new Observer.WaitEvent(wait, rateLimited)));
   }
 
   /** No whole answer, one that cannot be the service's, or one that says that it is its fault. */
@@ -199,29 +231,6 @@ final class Call<T> {
     return answer.extent == Answer.Extent.NONE
         || answer.isSuccess()
         || answer.extent == Answer.Extent.WHOLE && answer.status >= 500 && answer.status < 600;
-  }
-
-  private void beginWait(double millis, boolean rateLimited) {
-    if (cancelled) {
-      fail(new CancelledException("Cancelled after " + facts().answer(), facts()));
-      return;
-    }
-    if (millis > remaining().toNanos() / 1e6) {
-      fail(deadlineSpent());
-      return;
-    }
-    Duration wait = Duration.ofNanos(Math.round(millis * 1e6));
-    observe(() -> observer.onWait(new Observer.WaitEvent(wait, rateLimited)));
-    CompletableFuture<Void> sleep = timing.sleep(wait);
-    step(() -> sleep.cancel(true));
-    sleep.whenCompleteAsync(
-        (over, failure) -> {
-          if (failure == null || failure instanceof CancellationException) {
-            guard(this::beginTry);
-          } else {
-            result.completeExceptionally(failure);
-          }
-        });
   }
 
   private LeadsException refusal(Answer answer) {
@@ -271,6 +280,10 @@ final class Call<T> {
     return facts().answer() + (answer.isSuccess() ? ", which is not the service's" : "");
   }
 
+  private CancelledException cancelled() {
+    return new CancelledException("Cancelled; the last: " + facts().answer(), facts());
+  }
+
   private UnavailableException deadlineSpent() {
     return new UnavailableException(
         "The deadline leaves no time for another try; the last: " + facts().answer(), facts());
@@ -280,8 +293,10 @@ final class Call<T> {
     return new LeadsException.Facts(status, code, requestId, tries, unknownOutcome);
   }
 
-  private void fail(LeadsException failure) {
-    ending.execute(() -> result.completeExceptionally(failure));
+  private void tellTry(Exchange exchange, long startNanos) {
+    Duration duration = Duration.ofNanos(System.nanoTime() - startNanos);
+    int answered = exchange.answer().join().status;
+    observe(() -> observer.onTry(new Observer.TryEvent(operation.method, answered, duration)));
   }
 
   private static void observe(Runnable telling) {

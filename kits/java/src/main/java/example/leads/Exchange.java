@@ -10,11 +10,16 @@ import java.net.http.HttpResponse.ResponseInfo;
 import java.nio.ByteBuffer;
 import java.time.Duration;
 import java.util.List;
+import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Flow;
+import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicReference;
 
 /** One try on the wire: its bytes go out once at most, and its answer comes in time. */
@@ -25,6 +30,8 @@ final class Exchange {
   /** How many classes of a chain of causes are told. */
   private static final int CAUSES_MAX = 6;
 
+  private static final String TIMED_OUT = "timed out";
+
   private enum Departure {
     NOT_YET,
     SENT,
@@ -34,32 +41,64 @@ final class Exchange {
 
   private final AtomicReference<Departure> departure = new AtomicReference<>(Departure.NOT_YET);
   private final CompletableFuture<Answer> answer = new CompletableFuture<>();
-  private final CompletableFuture<Void> timer = new CompletableFuture<>();
   private final byte[] body;
 
-  private volatile CompletableFuture<?> response;
+  private volatile boolean givenUp;
+  private volatile Future<?> sending;
   private volatile Flow.Subscription reading;
 
   Exchange(byte[] body) {
     this.body = body;
   }
 
-  void start(HttpClient client, HttpRequest request, Duration timeout) {
-    timer.completeOnTimeout(null, timeout.toNanos(), TimeUnit.NANOSECONDS);
+  /** Sends on a thread of its own, which it blocks: what costs least where the caller blocks. */
+  void send(HttpClient client, HttpRequest request, ExecutorService threads) {
+    sending(threads.submit(() -> failing(() -> client.send(request, Reader::new))));
+  }
+
+  /** Sends without blocking any thread, and gives up when the time is over. */
+  void sendAsync(HttpClient client, HttpRequest request, Duration timeout) {
+    CompletableFuture<Void> timer =
+        new CompletableFuture<Void>()
+            .completeOnTimeout(null, timeout.toNanos(), TimeUnit.NANOSECONDS);
     // Elsewhere than on the one thread that serves all timers of the program.
-    timer.thenRunAsync(() -> giveUp("timed out"));
-    answer.whenComplete((done, never) -> timer.cancel(false));
-    CompletableFuture<?> sending = client.sendAsync(request, Reader::new);
-    response = sending;
-    sending.whenComplete(
-        (received, failure) -> {
-          if (failure != null) {
-            fail(failure);
-          }
+    timer.thenRunAsync(() -> giveUp(TIMED_OUT));
+    answer.thenRun(() -> timer.cancel(false));
+    CompletableFuture<?> response = client.sendAsync(request, Reader::new);
+    sending(response);
+    response.exceptionally(
+        failure -> {
+          fail(failure);
+          return null;
         });
-    if (answer.isDone()) {
+  }
+
+  private <T> T failing(Callable<T> step) throws Exception {
+    try {
+      return step.call();
+    } catch (Throwable e) {
+      fail(e);
+      throw e;
+    }
+  }
+
+  private void sending(Future<?> future) {
+    sending = future;
+    if (givenUp) {
       release();
     }
+  }
+
+  /** Waits for the answer, and gives up when the time is over. */
+  Answer await(Duration timeout) throws InterruptedException {
+    try {
+      return answer.get(timeout.toNanos(), TimeUnit.NANOSECONDS);
+    } catch (TimeoutException e) {
+      giveUp(TIMED_OUT);
+    } catch (ExecutionException e) {
+      throw new IllegalStateException("An answer cannot fail", e);
+    }
+    return answer.join();
   }
 
   /** Completes with an answer of some extent, and never exceptionally. */
@@ -79,6 +118,7 @@ final class Exchange {
   void giveUp(String why) {
     departure.compareAndSet(Departure.NOT_YET, Departure.NEVER);
     if (answer.complete(Answer.none(why))) {
+      givenUp = true;
       release();
     }
   }
@@ -90,9 +130,9 @@ final class Exchange {
 
   /** Closes the connection: what is still to come on it would be taken for the next answer. */
   private void release() {
-    CompletableFuture<?> sending = response;
-    if (sending != null) {
-      sending.cancel(true);
+    Future<?> future = sending;
+    if (future != null) {
+      future.cancel(true);
     }
     Flow.Subscription subscription = reading;
     if (subscription != null) {
@@ -105,25 +145,25 @@ final class Exchange {
    * was sent.
    */
   private static Answer describe(Throwable failure) {
+    StringBuilder classes = new StringBuilder();
     Throwable cause = failure;
-    while (cause instanceof CompletionException && cause.getCause() != null) {
-      cause = cause.getCause();
-    }
-    if (cause instanceof ProtocolException && cause.getMessage() != null) {
+    for (int i = 0; i < CAUSES_MAX && cause != null; i++, cause = cause.getCause()) {
+      String message = String.valueOf(cause.getMessage());
+      if (cause instanceof SentAlready) {
+        return Answer.none("the connection ended without an answer");
+      }
       // Java 17 on takes these two itself, and tells them by their messages only.
-      if (cause.getMessage().startsWith("Too many interim")) {
+      if (cause instanceof ProtocolException && message.startsWith("Too many interim")) {
         return Answer.partial(Answer.Extent.TOO_MANY_INTERIM, 0);
       }
-      if (cause.getMessage().startsWith("Unexpected 101")) {
+      if (cause instanceof ProtocolException && message.startsWith("Unexpected 101")) {
         return Answer.partial(Answer.Extent.SWITCHED, 101);
       }
-    }
-    if (cause instanceof SentAlready) {
-      return Answer.none("the connection ended without an answer");
-    }
-    StringBuilder classes = new StringBuilder();
-    for (int i = 0; i < CAUSES_MAX && cause != null; i++, cause = cause.getCause()) {
-      classes.append(i == 0 ? "" : " by ").append(cause.getClass().getSimpleName());
+      String name = cause.getClass().getSimpleName();
+      // The platform wraps an exception in one of the same class, to show the caller's stack too.
+      if (!(cause instanceof CompletionException) && !classes.toString().endsWith(name)) {
+        classes.append(classes.length() == 0 ? "" : " by ").append(name);
+      }
     }
     return Answer.none(classes.toString());
   }
@@ -191,6 +231,7 @@ final class Exchange {
 
     private void stop(Answer.Extent extent) {
       if (answer.complete(Answer.partial(extent, info.statusCode()))) {
+        givenUp = true;
         done.cancel(false);
         release();
       }

@@ -5,6 +5,8 @@ import java.net.http.HttpRequest;
 import java.security.NoSuchAlgorithmException;
 import java.time.Duration;
 import java.util.List;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
 import java.util.stream.Stream;
 import javax.net.ssl.SSLContext;
 import javax.net.ssl.SSLParameters;
@@ -14,8 +16,20 @@ final class Transport {
 
   private static final List<String> TLS_VERSIONS = List.of("TLSv1.3", "TLSv1.2");
 
+  /** Before Java 16, a request that is given up goes on until it has a time-out of its own. */
+  private static final boolean CANCELLING_CLOSES = Runtime.version().feature() >= 16;
+
   /** Null for the platform's. */
   private final SSLContext sslContext;
+
+  /** Its threads are daemons, and end when they have had nothing to do for a minute. */
+  private final ExecutorService threads =
+      Executors.newCachedThreadPool(
+          task -> {
+            Thread thread = new Thread(task, LeadsClient.NAME);
+            thread.setDaemon(true);
+            return thread;
+          });
 
   private volatile HttpClient client;
 
@@ -23,22 +37,41 @@ final class Transport {
     this.sslContext = sslContext;
   }
 
-  /** Begins a try. Whatever happens, its answer comes, at the latest when the time is over. */
-  Exchange start(Operation<?> operation, String requestId, Duration timeout) {
+  /** Begins a try for a caller that will wait for it, and bound it. */
+  Exchange send(Operation<?> operation, String requestId, Duration timeout) {
     Exchange exchange = new Exchange(operation.body);
     try {
-      HttpRequest.Builder request =
-          HttpRequest.newBuilder(operation.uri)
-              .method(operation.method, exchange.publisher())
-              // Ends the wait for headers where cancelling does not (before Java 16).
-              .timeout(timeout)
-              .header("X-Request-Id", requestId);
-      operation.headers.forEach(request::header);
-      exchange.start(client(), request.build(), timeout);
+      HttpRequest request = request(operation, requestId, exchange, timeout);
+      exchange.send(client(), request, threads);
     } catch (Exception e) {
       exchange.fail(e);
     }
     return exchange;
+  }
+
+  /** Begins a try that ends by itself when the time is over. */
+  Exchange sendAsync(Operation<?> operation, String requestId, Duration timeout) {
+    Exchange exchange = new Exchange(operation.body);
+    try {
+      HttpRequest request = request(operation, requestId, exchange, timeout);
+      exchange.sendAsync(client(), request, timeout);
+    } catch (Exception e) {
+      exchange.fail(e);
+    }
+    return exchange;
+  }
+
+  private static HttpRequest request(
+      Operation<?> operation, String requestId, Exchange exchange, Duration timeout) {
+    HttpRequest.Builder request =
+        HttpRequest.newBuilder(operation.uri)
+            .method(operation.method, exchange.publisher())
+            .header("X-Request-Id", requestId);
+    operation.headers.forEach(request::header);
+    if (!CANCELLING_CLOSES) {
+      request.timeout(timeout);
+    }
+    return request.build();
   }
 
   /**
@@ -62,6 +95,7 @@ final class Transport {
                 .followRedirects(HttpClient.Redirect.NEVER)
                 .sslContext(context)
                 .sslParameters(verifying(context))
+                .executor(threads)
                 .build();
       }
       return client;
