@@ -102,10 +102,10 @@ final class Driver {
 
   private JsonObject call(JsonObject asked, PrintWriter text) throws Exception {
     if (string(asked, "call").equals("idempotency_key")) {
+      String key = LeadsClient.idempotencyKey(string(asked, "namespace"), string(asked, "item"));
+      text.println(key);
       JsonObject result = new JsonObject();
-      result.addProperty(
-          "idempotency_key",
-          LeadsClient.idempotencyKey(string(asked, "namespace"), string(asked, "item")));
+      result.addProperty("idempotency_key", key);
       return result;
     }
     LeadsClient client = client(asked);
