@@ -108,7 +108,11 @@ func (c Client) Format(f fmt.State, verb rune) { writeText(f, verb, c.String()) 
 
 // CloseIdleConnections closes the connections that no call is using. The client
 // stays usable.
-func (c *Client) CloseIdleConnections() { c.core.transport.CloseIdleConnections() }
+func (c *Client) CloseIdleConnections() {
+	if c.core != nil {
+		c.core.transport.CloseIdleConnections()
+	}
+}
 
 // A Status says whether a post made the lead or met it.
 type Status string
@@ -230,6 +234,9 @@ func (c *Client) CheckKey(ctx context.Context, options ...CallOption) (*KeyCheck
 
 // newCall puts the call's own options over the client's.
 func (c *core) newCall(options []CallOption) (*call, error) {
+	if c == nil {
+		return nil, misconfigured("the client was not made by New")
+	}
 	settings := c.defaults
 	for _, option := range options {
 		option(&settings)

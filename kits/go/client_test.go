@@ -442,6 +442,19 @@ func TestTheObserverHearsOfTriesAndWaits(t *testing.T) {
 	}
 }
 
+func TestAZeroClientRefusesEveryCall(t *testing.T) {
+	var client leads.Client
+	_, err1 := client.PostLead(t.Context(), ada, "acme:1")
+	_, err2 := client.CheckKey(t.Context())
+	_, err3 := client.Vocabulary(t.Context())
+	client.CloseIdleConnections()
+	for _, err := range []error{err1, err2, err3} {
+		if !errors.Is(err, leads.Misconfigured) {
+			t.Errorf("the call ended with %v", err)
+		}
+	}
+}
+
 func TestAnErrorTellsItsCause(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -44,7 +44,11 @@ func TestBothVersionsOfHTTPAreSpokenOverTLS(t *testing.T) {
 				remotes[r.RemoteAddr] = true
 				mu.Unlock()
 				if r.ProtoMajor != version {
-					t.Errorf("the post came as %s", r.Proto)
+					t.Errorf("the request came as %s", r.Proto)
+				}
+				if r.Method == http.MethodGet {
+					answer(w, 200, `{"project_area":[],"project_service":[],"required":[]}`)
+					return
 				}
 				body, _ := io.ReadAll(r.Body)
 				if r.ContentLength != int64(len(body)) || r.Header.Get("Accept-Encoding") != "" {
@@ -64,6 +68,9 @@ func TestBothVersionsOfHTTPAreSpokenOverTLS(t *testing.T) {
 				if want := map[bool]int{true: 2, false: 1}[i == 2]; ack.Tries != want {
 					t.Errorf("post %d spent %d tries", i, ack.Tries)
 				}
+			}
+			if _, err := client.Vocabulary(t.Context()); err != nil {
+				t.Error(err)
 			}
 			if len(remotes) > 2 {
 				t.Errorf("the posts used %d connections", len(remotes))
@@ -139,6 +146,19 @@ func TestPostsGoThroughAProxyThatSeesOnlyTheAddress(t *testing.T) {
 				t.Errorf("the proxy made %d tunnels", tunnels.Load())
 			}
 		})
+	}
+}
+
+func TestAProxyThatRefusesIsToldByItsStatus(t *testing.T) {
+	proxy := serve(t, func(w http.ResponseWriter, r *http.Request) { answer(w, 407, "") })
+	proxyURL, err := url.Parse(proxy)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = newClient(t, "https://leads.example", leads.WithProxy(http.ProxyURL(proxyURL))).PostLead(t.Context(), ada, "acme:1")
+	var failed *leads.Error
+	if !errors.As(err, &failed) || failed.Kind != leads.Unavailable || failed.UnknownOutcome || !strings.Contains(err.Error(), "407") {
+		t.Errorf("the post ended with %v", err)
 	}
 }
 

@@ -65,8 +65,19 @@ func newTransport(config *config, base *url.URL) *http.Transport {
 		MaxResponseHeaderBytes: headerBytesMax,
 		ReadBufferSize:         bufferBytes,
 		DisableCompression:     true,
+		OnProxyConnectResponse: func(_ context.Context, _ *url.URL, _ *http.Request, response *http.Response) error {
+			if response.StatusCode != http.StatusOK {
+				return &proxyError{response.StatusCode}
+			}
+			return nil
+		},
 	}
 }
+
+// A proxyError is a proxy's refusal to open a tunnel, without its words.
+type proxyError struct{ status int }
+
+func (e *proxyError) Error() string { return "leads: the proxy refused" }
 
 // handshake makes a TLS connection: to the service itself, which may choose HTTP/2,
 // or to a proxy, which has to speak HTTP/1.1. net/http takes a *tls.Conn for HTTP/2

@@ -10,8 +10,9 @@ import (
 	"net/http"
 	"net/http/httptrace"
 	"net/textproto"
+	"os"
+	"strconv"
 	"sync/atomic"
-	"syscall"
 	"time"
 )
 
@@ -168,7 +169,8 @@ func explain(err error) problem {
 	var certificate *tls.CertificateVerificationError
 	var record tls.RecordHeaderError
 	var alert tls.AlertError
-	var errno syscall.Errno
+	var system *os.SyscallError
+	var proxy *proxyError
 	var network net.Error
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
@@ -183,8 +185,10 @@ func explain(err error) problem {
 		return problem{"the other side does not speak TLS", nil}
 	case errors.As(err, &alert):
 		return problem{"the TLS handshake failed", alert}
-	case errors.As(err, &errno):
-		return problem{"the connection failed: " + errno.Error(), errno}
+	case errors.As(err, &proxy):
+		return problem{"the proxy answered " + strconv.Itoa(proxy.status), nil}
+	case errors.As(err, &system):
+		return problem{"the connection failed: " + system.Error(), system}
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		return problem{"the connection was closed before a whole answer came", io.ErrUnexpectedEOF}
 	case errors.As(err, &network) && network.Timeout():

@@ -15,16 +15,16 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	lead := leads.Lead{FirstName: "Ada", LastName: "Lovelace", Phone: "555 123 4567"}
+	lead := leads.Lead{FirstName: "Ada", LastName: "Byron", Phone: "555 0100"}
 	ack, err := client.PostLead(context.Background(), lead, "acme:4711")
 	var failed *leads.Error
 	switch errors.As(err, &failed); {
 	case err == nil:
 		fmt.Println(ack.Status, ack.EventID)
 	case failed.Kind == leads.InvalidLead:
-		fmt.Println("correct", failed.Fields)
+		fmt.Println("correct the lead:", failed.Fields)
 	case failed.Kind == leads.Unavailable:
-		fmt.Println("try later, with the same key")
+		fmt.Println("post it later, with the same idempotency key")
 	default:
 		log.Fatal(err)
 	}
