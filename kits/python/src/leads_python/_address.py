@@ -1,0 +1,82 @@
+"""Where the service is."""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from dataclasses import dataclass
+from typing import Optional, Union
+
+from .errors import MisconfiguredError
+
+_ADDRESS = re.compile(
+    r"""(?P<scheme>https?)://
+        (?P<host> \[[0-9a-f:.]+\] | [a-z0-9._-]+ )
+        (?: :(?P<port>[0-9]{1,5}) )?
+        (?P<path> (?:/[!-~]*)? )""",
+    re.VERBOSE | re.IGNORECASE,
+)
+_DEFAULT_PORTS = {"https": 443, "http": 80}
+
+
+@dataclass(frozen=True)
+class Address:
+    """A base address, taken apart.
+
+    Attributes:
+        secure: Whether it is ``https``.
+        host: A name or an IP address, without brackets.
+        authority: Host and port as the header ``Host`` has them.
+        path: What stands before ``/v1/…``; empty, or it starts with a slash and does not end with one.
+    """
+
+    secure: bool
+    host: str
+    port: int
+    authority: str
+    path: str
+
+    def __str__(self) -> str:
+        return f"{'https' if self.secure else 'http'}://{self.authority}{self.path}"
+
+
+def read_address(text: object) -> Address:
+    """Takes a base address apart.
+
+    Raises:
+        MisconfiguredError: It is not one that a key may be sent to.
+    """
+    if not isinstance(text, str):
+        raise MisconfiguredError("The base address must be text")
+    # No message shows the address: what stands before an @ is often a password.
+    authority = re.split("[/?#]", text.partition("://")[2], maxsplit=1)[0]
+    for where, sign, what in ((authority, "@", "user information"), (text, "?", "a query"), (text, "#", "a fragment")):
+        if sign in where:
+            raise MisconfiguredError(f"The base address must not have {what}")
+    match = _ADDRESS.fullmatch(text)
+    if match is None:
+        raise MisconfiguredError("The base address must be like https://intake.example")
+    scheme, host = match["scheme"].lower(), match["host"].lower()
+    port = int(match["port"] or _DEFAULT_PORTS[scheme])
+    bare = host.strip("[]")
+    ip = _ip(bare)
+    if not 0 < port < 65536 or (host.startswith("[") and ip is None):
+        raise MisconfiguredError("The base address has no valid host and port")
+    if scheme == "http" and not (bare == "localhost" or (ip is not None and _is_own_machine(ip))):
+        raise MisconfiguredError("The base address must be https://, because the key travels with every post")
+    authority = host if port == _DEFAULT_PORTS[scheme] else f"{host}:{port}"
+    return Address(scheme == "https", bare, port, authority, match["path"].rstrip("/"))
+
+
+_Ip = Union[ipaddress.IPv4Address, ipaddress.IPv6Address]
+
+
+def _ip(host: str) -> Optional[_Ip]:
+    try:
+        return ipaddress.ip_address(host)
+    except ValueError:
+        return None
+
+
+def _is_own_machine(ip: _Ip) -> bool:
+    return str(ip) == "::1" or (ip.version == 4 and ip.is_loopback)
