@@ -75,7 +75,7 @@ async function main(args: readonly string[]): Promise<number> {
 const checks: readonly Step[] = [
   { name: "format", run: () => runCommand(deno, ["fmt", "--check"]) },
   { name: "lint", run: () => runCommand(deno, ["lint"]) },
-  { name: "types", run: () => runCommand(deno, ["check", "src", "scripts", "test"]) },
+  { name: "types", run: () => runCommand(deno, ["check", "src", "scripts", "test", "kits/conformance"]) },
   { name: "generated", run: () => runCommand(node, ["scripts/build_playground.ts", "--check"]) },
 ];
 

@@ -28,12 +28,26 @@ const loopback = "subjectAltName=IP:127.0.0.1,IP:::1,DNS:localhost";
 /** Makes them in a folder, with `openssl`. @throws {Error} when that is not there */
 export function makeCertificates(folder: string): Certificates {
   mkdirSync(folder, { recursive: true });
-  const openssl = (...args: string[]) => execFileSync("openssl", args, { cwd: folder, stdio: ["ignore", "ignore", "pipe"] });
-  const newKey = (name: string) => openssl("ecparam", "-name", "prime256v1", "-genkey", "-noout", "-out", `${name}.key`);
+  const openssl = (...args: string[]) =>
+    execFileSync("openssl", args, { cwd: folder, stdio: ["ignore", "ignore", "pipe"] });
+  const newKey = (name: string) =>
+    openssl("ecparam", "-name", "prime256v1", "-genkey", "-noout", "-out", `${name}.key`);
   const authority = (name: string) => {
     newKey(name);
     openssl(
-      ...["req", "-x509", "-new", "-key", `${name}.key`, "-out", `${name}.pem`, "-days", "2", "-subj", `/CN=${name}`],
+      ...[
+        "req",
+        "-x509",
+        "-new",
+        "-key",
+        `${name}.key`,
+        "-out",
+        `${name}.pem`,
+        "-days",
+        "2",
+        "-subj",
+        `/CN=${name}`,
+      ],
       ...["-addext", "keyUsage=critical,keyCertSign,cRLSign"],
     );
   };

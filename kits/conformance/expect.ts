@@ -39,7 +39,10 @@ export function differences(
 }
 
 /** What differs of the waits. */
-export function waitDifferences(waits: readonly unknown[] | undefined, conditions: readonly unknown[]): string[] {
+export function waitDifferences(
+  waits: readonly unknown[] | undefined,
+  conditions: readonly unknown[],
+): string[] {
   const fits = (wait: unknown, condition: unknown) =>
     typeof condition === "number"
       ? typeof wait === "number" && Math.abs(wait - condition) <= waitToleranceMs

@@ -9,7 +9,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { readCases } from "./case.ts";
-import { inTurns, openSurroundings, type Result, runSuite, type Subject, type Surroundings } from "./suite.ts";
+import {
+  inTurns,
+  openSurroundings,
+  type Result,
+  runSuite,
+  type Subject,
+  type Surroundings,
+} from "./suite.ts";
 
 /** A change to the text of the reference driver that breaks one rule. */
 export interface Fault {
@@ -70,10 +77,14 @@ async function casesThatPass(fault: Fault, surroundings: Surroundings): Promise<
     cpSync(reference, folder, { recursive: true });
     const file = join(folder, fault.file);
     const parts = readFileSync(file, "utf8").split(fault.find);
-    if (parts.length !== 2) throw new Error(`"${fault.find}" stands ${parts.length - 1} times in ${fault.file}`);
+    if (parts.length !== 2) {
+      throw new Error(`"${fault.find}" stands ${parts.length - 1} times in ${fault.file}`);
+    }
     writeFileSync(file, parts.join(fault.replace));
     const cases = readCases().filter(({ name }) => fault.caught_by.includes(name));
-    if (cases.length !== fault.caught_by.length) throw new Error(`${fault.name}: not all of its cases are there`);
+    if (cases.length !== fault.caught_by.length) {
+      throw new Error(`${fault.name}: not all of its cases are there`);
+    }
     const caught = failed(await runSuite(referenceSubject(folder), cases, surroundings));
     return fault.caught_by.filter((name) => !caught.includes(name));
   } finally {

@@ -51,7 +51,9 @@ export async function play(played: Case, world: World): Promise<string[]> {
     return [
       ...faults,
       ...(server === null ? [] : serverFaults(played, server)),
-      ...(elsewhere !== null && elsewhere.connections > 0 ? ["somebody connected to where a redirect led"] : []),
+      ...(elsewhere !== null && elsewhere.connections > 0
+        ? ["somebody connected to where a redirect led"]
+        : []),
     ];
   } catch (error) {
     return [(error as Error).message];
@@ -73,9 +75,7 @@ interface Stage {
 }
 
 async function calls(played: Case, stage: Stage): Promise<string[]> {
-  const results = played.together === true
-    ? await together(played, stage)
-    : await oneByOne(played, stage);
+  const results = played.together === true ? await together(played, stage) : await oneByOne(played, stage);
   return results.flatMap((result, n) =>
     callFaults(result, played, stage).map((fault) => results.length === 1 ? fault : `call ${n + 1}: ${fault}`)
   );
@@ -134,7 +134,9 @@ function callFaults(result: Played, played: Case, { values, world }: Stage): str
     ...shapeFaults(reply, line),
     ...(call.result === undefined ? [] : differences("result", reply.result, call.result)),
     ...(call.error === undefined ? [] : differences("error", reply.error, call.error)),
-    ...(call.result !== undefined && reply.error !== undefined ? [`there is an error: ${reply.line.slice(0, 400)}`] : []),
+    ...(call.result !== undefined && reply.error !== undefined
+      ? [`there is an error: ${reply.line.slice(0, 400)}`]
+      : []),
     ...(call.waits_ms === undefined ? [] : waitDifferences(reply.waits_ms, call.waits_ms)),
     ...(played.drawn === true && reply.waits_ms?.[1] === Number(reply.waits_ms?.[0]) * 2
       ? ["the waits are of one draw"]
@@ -169,14 +171,21 @@ function shapeFaults({ result, error, waits_ms, text }: Reply, line: Line): stri
     ...(error === undefined ? [] : differences("error", error, {
       kind: { one_of: kinds },
       unknown_outcome: line.call === "post_lead" ? { one_of: [true, false] } : false,
-      ...(error.kind === "misconfigured" ? { status: null, code: null, tries: 0, unknown_outcome: false } : {}),
+      ...(error.kind === "misconfigured"
+        ? { status: null, code: null, tries: 0, unknown_outcome: false }
+        : {}),
       ...(error.kind === "invalid_lead" ? {} : { fields: { one_of: [undefined, null] } }),
     })),
   ];
 }
 
 function serverFaults(played: Case, server: ScriptedServer): string[] {
-  const { requests = played.and_so_on ? undefined : played.answers.length, connections, distinct, seen = [] } = played;
+  const {
+    requests = played.and_so_on ? undefined : played.answers.length,
+    connections,
+    distinct,
+    seen = [],
+  } = played;
   const values = distinct === undefined ? [] : server.seen.map((request) => header(request, distinct));
   return [
     ...server.faults,

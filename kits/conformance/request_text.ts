@@ -26,7 +26,9 @@ export function header(request: Pick<Seen, "headers">, name: string): string | n
  *
  * @throws {Error} for what is no HTTP/1.1 request
  */
-export function takeRequest(bytes: Buffer): { request: Omit<Seen, "connection" | "atMs">; length: number } | null {
+export function takeRequest(
+  bytes: Buffer,
+): { request: Omit<Seen, "connection" | "atMs">; length: number } | null {
   const end = bytes.indexOf("\r\n\r\n");
   if (end === -1) return null;
   const [line = "", ...lines] = bytes.toString("latin1", 0, end).split("\r\n");
@@ -60,4 +62,3 @@ function takeChunks(bytes: Buffer, start: number): { body: Buffer; end: number }
     at = next;
   }
 }
-

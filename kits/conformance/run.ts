@@ -69,7 +69,9 @@ function print(byKit: readonly (readonly [string, readonly Result[]])[]): void {
   console.log("");
   for (const [kit, results] of byKit) {
     console.log(
-      `${kit}: ${count(results, "passed")} passed, ${count(results, "failed")} failed, ${count(results, "known")} known`,
+      `${kit}: ${count(results, "passed")} passed, ${count(results, "failed")} failed, ${
+        count(results, "known")
+      } known`,
     );
   }
 }

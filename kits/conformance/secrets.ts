@@ -30,7 +30,10 @@ const tellingLength = 8;
 const pieces: ReadonlySet<string> = new Set(
   Object.values(keys).flatMap((key) => {
     const random = key.slice(key.lastIndexOf("_") + 1);
-    return Array.from({ length: random.length - tellingLength + 1 }, (_, at) => random.slice(at, at + tellingLength));
+    return Array.from(
+      { length: random.length - tellingLength + 1 },
+      (_, at) => random.slice(at, at + tellingLength),
+    );
   }),
 );
 

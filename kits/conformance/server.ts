@@ -160,7 +160,9 @@ function render(answer: Answer, values: Values): { head: Buffer; body: Buffer } 
     ? "Transfer-Encoding: chunked\r\n"
     : `Content-Length: ${whole.length}\r\n`;
   const type = headers["Content-Type"] === undefined && !bodiless ? "Content-Type: application/json\r\n" : "";
-  const before = interim.map((each) => `HTTP/1.1 ${each} Interim\r\nLink: </a>; rel=preload\r\n\r\n`).join("");
+  const before = interim.map((each) => `HTTP/1.1 ${each} Interim\r\nLink: </a>; rel=preload\r\n\r\n`).join(
+    "",
+  );
   const head = `${before}HTTP/1.1 ${status} Scripted\r\n${type}${length}${own.join("")}\r\n`;
   return {
     head: Buffer.from(head, "latin1"),
@@ -197,7 +199,10 @@ export async function freePort(): Promise<number> {
 }
 
 /** Whether a connection comes about within a time. */
-export async function answers(port: number, withinMs: number): Promise<{ connected: boolean; socket: Socket }> {
+export async function answers(
+  port: number,
+  withinMs: number,
+): Promise<{ connected: boolean; socket: Socket }> {
   const socket = connect(port, "127.0.0.1");
   socket.on("error", () => {});
   const connected = await new Promise<boolean>((settle) => {

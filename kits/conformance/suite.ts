@@ -28,7 +28,8 @@ export const kitsFolder = fileURLToPath(new URL("../", import.meta.url));
 
 /** The kits that have a driver, by their folder's name. */
 export function kitFolders(): string[] {
-  return readdirSync(kitsFolder).filter((name) => existsSync(join(kitsFolder, name, "conformance/run"))).sort();
+  return readdirSync(kitsFolder).filter((name) => existsSync(join(kitsFolder, name, "conformance/run")))
+    .sort();
 }
 
 /** What stands around the cases: made once, for all kits. */
@@ -109,7 +110,11 @@ function judged(name: string, faults: readonly string[], { known }: Subject): Re
 }
 
 /** Does something with each, a number of them at once, and returns what came of it in order. */
-export async function inTurns<T, R>(items: readonly T[], width: number, work: (item: T) => Promise<R>): Promise<R[]> {
+export async function inTurns<T, R>(
+  items: readonly T[],
+  width: number,
+  work: (item: T) => Promise<R>,
+): Promise<R[]> {
   const results: R[] = [];
   let next = 0;
   await Promise.all(Array.from({ length: width }, async () => {

@@ -10,7 +10,15 @@ import { header, type Seen } from "./request_text.ts";
 /** The headers that a request may have; proxies, platforms and compression add these. */
 const permitted = new Set([
   ...["host", "x-api-key", "content-type", "content-length", "idempotency-key", "x-request-id", "user-agent"],
-  ...["accept", "accept-encoding", "accept-language", "connection", "if-none-match", "cache-control", "pragma"],
+  ...[
+    "accept",
+    "accept-encoding",
+    "accept-language",
+    "connection",
+    "if-none-match",
+    "cache-control",
+    "pragma",
+  ],
   // A browser's kind of fetch says these by itself.
   ...["sec-fetch-mode", "sec-fetch-site", "sec-fetch-dest"],
 ]);
@@ -71,7 +79,9 @@ function requestFaults(request: Seen, made: Made, kit: Kit): string[] {
     ...(request.method === method ? [] : [`the method is ${request.method}`]),
     ...(request.target === target ? [] : [`the target is ${request.target} and not ${target}`]),
     ...Object.entries(must).filter(([name, value]) => header(request, name) !== value)
-      .map(([name, value]) => `${name} is ${header(request, name) ?? "missing"} and not ${value ?? "left out"}`),
+      .map(([name, value]) =>
+        `${name} is ${header(request, name) ?? "missing"} and not ${value ?? "left out"}`
+      ),
     ...(idFits ? [] : [`x-request-id is ${id}`]),
     ...request.headers.filter(([name]) => !permitted.has(name)).map(([name]) => `there is a header ${name}`),
     ...bodyFaults(request.body, made, kit),

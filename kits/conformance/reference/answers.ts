@@ -22,7 +22,8 @@ export interface Vocabulary {
 
 type Json = Record<string, unknown>;
 
-const isObject = (value: unknown): value is Json => typeof value === "object" && value !== null && !Array.isArray(value);
+const isObject = (value: unknown): value is Json =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
 const areStrings = (value: unknown): value is string[] =>
   Array.isArray(value) && value.every((item) => typeof item === "string");
 
@@ -49,7 +50,9 @@ export function readAcknowledgement(body: string): Acknowledgement | null {
 export function readVocabulary(body: string): Vocabulary | null {
   const { project_area, project_service, required } = readObject(body) ?? {};
   if (!Array.isArray(project_area) || !areStrings(project_service) || !areStrings(required)) return null;
-  const areas = project_area.filter((item) => typeof item?.area === "string" && typeof item?.status === "string");
+  const areas = project_area.filter((item) =>
+    typeof item?.area === "string" && typeof item?.status === "string"
+  );
   if (areas.length !== project_area.length) return null;
   return { areas: areas.map(({ area, status }) => ({ area, status })), services: project_service, required };
 }

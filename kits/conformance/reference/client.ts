@@ -21,7 +21,13 @@ import { type Exchange, exchange } from "./exchange.ts";
 import { addressFault, idempotencyKeyFault, keyFault, requestIdFault } from "./refusals.ts";
 
 /** Why a call came to nothing. */
-export type Kind = "unauthorized" | "invalid_lead" | "refused" | "unavailable" | "cancelled" | "misconfigured";
+export type Kind =
+  | "unauthorized"
+  | "invalid_lead"
+  | "refused"
+  | "unavailable"
+  | "cancelled"
+  | "misconfigured";
 
 /** An error of a call. */
 export class LeadsError extends Error {
@@ -67,7 +73,12 @@ export interface CallOptions {
 }
 
 /** How an answer is to be understood: a result, an error, or something that is tried again. */
-type Judgement<T> = { result: T } | { kind: Kind; fields?: Record<string, string> } | "spent" | "not ours" | "later";
+type Judgement<T> =
+  | { result: T }
+  | { kind: Kind; fields?: Record<string, string> }
+  | "spent"
+  | "not ours"
+  | "later";
 type Answer = Extract<Exchange, { is: "answer" }>;
 
 /** What every call gives besides its own. */
@@ -98,8 +109,12 @@ export class Client {
 
   /** Asks whether the key is taken. */
   checkKey(call: CallOptions): Promise<{ verdict: "valid" | "invalid" } & Told> {
-    return this.#call({ method: "POST", path: "/v1/intake", body: "{}", headers: this.#posting() }, call, (answer) => {
-      if (answer.status === 422 && readCode(answer.body) === "validation_failed") return { result: { verdict: "valid" } };
+    type Verdict = { verdict: "valid" | "invalid" };
+    const check = { method: "POST", path: "/v1/intake", body: "{}", headers: this.#posting() } as const;
+    return this.#call<Verdict>(check, call, (answer) => {
+      if (answer.status === 422 && readCode(answer.body) === "validation_failed") {
+        return { result: { verdict: "valid" } };
+      }
       if (answer.status === 401) return { result: { verdict: "invalid" } };
       return judgeOthers(answer);
     });
@@ -157,7 +172,14 @@ export class Client {
     let unknown = false;
     let [status, code]: [number | null, string | null] = [null, null];
     const failure = (kind: Kind, message: string, fields?: Record<string, string>) =>
-      new LeadsError(kind, message, { status, code, requestId, tries: spent, unknownOutcome: unknown, fields });
+      new LeadsError(kind, message, {
+        status,
+        code,
+        requestId,
+        tries: spent,
+        unknownOutcome: unknown,
+        fields,
+      });
     for (;;) {
       const timeout = AbortSignal.timeout(Math.max(0, Math.min(tryTimeoutMs, endMs - call.nowMs())));
       const came = await exchange(outgoing, this.#agent, AbortSignal.any([timeout, call.signal]));
@@ -188,7 +210,9 @@ export class Client {
         const floorMs = status !== null && status >= 500 ? after ?? 0 : 0;
         waitMs = Math.max(backoffMs, floorMs);
       }
-      if (call.nowMs() + waitMs >= endMs) throw failure("unavailable", "The deadline comes before the next try");
+      if (call.nowMs() + waitMs >= endMs) {
+        throw failure("unavailable", "The deadline comes before the next try");
+      }
       await call.sleep(waitMs);
       if (call.signal.aborted) throw failure("cancelled", "The call was cancelled");
     }

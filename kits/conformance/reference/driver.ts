@@ -70,7 +70,15 @@ async function answer(line: Line): Promise<object> {
   } catch (error) {
     if (!(error instanceof LeadsError)) throw error;
     const { kind, status, code, requestId, tries, unknownOutcome, fields } = error;
-    const told = { kind, status, code, request_id: requestId, tries, unknown_outcome: unknownOutcome, fields };
+    const told = {
+      kind,
+      status,
+      code,
+      request_id: requestId,
+      tries,
+      unknown_outcome: unknownOutcome,
+      fields,
+    };
     return { id: line.id, error: told, waits_ms: waits, text: `${error.message} ${error} ${inspect(error)}` };
   }
 }

@@ -18,7 +18,12 @@ export interface Outgoing {
 
 /** What came of it. */
 export type Exchange =
-  | { readonly is: "answer"; readonly status: number; readonly headers: IncomingMessage["headers"]; readonly body: string }
+  | {
+    readonly is: "answer";
+    readonly status: number;
+    readonly headers: IncomingMessage["headers"];
+    readonly body: string;
+  }
   /** An answer that is never read to its end: too long, or no end of interim answers. */
   | { readonly is: "unacceptable"; readonly status: number }
   /** No whole answer; `sent` says whether bytes of the request went out on an established connection. */
@@ -36,7 +41,10 @@ export function exchange(outgoing: Outgoing, agent: Agent, signal: AbortSignal):
       method,
       agent,
       signal,
-      headers: { ...headers, ...(body === undefined ? {} : { "Content-Length": String(Buffer.byteLength(body)) }) },
+      headers: {
+        ...headers,
+        ...(body === undefined ? {} : { "Content-Length": String(Buffer.byteLength(body)) }),
+      },
     });
     let sent = false;
     const end = (outcome: Exchange) => {
@@ -59,8 +67,9 @@ export function exchange(outgoing: Outgoing, agent: Agent, signal: AbortSignal):
 function onEstablished(request: ClientRequest, then: () => void): void {
   request.once("socket", (socket) => {
     const secure = "encrypted" in socket;
-    if (request.reusedSocket || (!socket.connecting && !(secure && !(socket as TLSSocket).authorized))) then();
-    else socket.once(secure ? "secureConnect" : "connect", then);
+    if (request.reusedSocket || (!socket.connecting && !(secure && !(socket as TLSSocket).authorized))) {
+      then();
+    } else socket.once(secure ? "secureConnect" : "connect", then);
   });
 }
 

@@ -16,7 +16,9 @@ function checksum(text: string): string {
   }
   let rest = (crc ^ 0xffffffff) >>> 0;
   let digits = "";
-  for (let place = 0; place < 6; place += 1, rest = Math.floor(rest / 62)) digits = alphabet[rest % 62] + digits;
+  for (let place = 0; place < 6; place += 1, rest = Math.floor(rest / 62)) {
+    digits = alphabet[rest % 62] + digits;
+  }
   return digits;
 }
 
@@ -24,7 +26,9 @@ function checksum(text: string): string {
 export function keyFault(key: string | null): string | null {
   if (key === null) return "There is no key";
   if (/^form_(live|test)_/.test(key)) return "This is a forms key, and leads need a key of their own";
-  if (!/^lead_(live|test)_/.test(key)) return "This is no key for leads: those start with lead_live_ or lead_test_";
+  if (!/^lead_(live|test)_/.test(key)) {
+    return "This is no key for leads: those start with lead_live_ or lead_test_";
+  }
   const whole = /^lead_(live|test)_[0-9A-Za-z]{38}$/.test(key);
   return whole && checksum(key.slice(0, -6)) === key.slice(-6) ? null : "The key is mistyped or cut off";
 }
@@ -32,10 +36,13 @@ export function keyFault(key: string | null): string | null {
 /** What is wrong with an address. */
 export function addressFault(address: string | null): string | null {
   const url = URL.parse(address ?? "");
-  if (address === null || url === null || !/^https?:\/\//i.test(address)) return "The address is no https:// address";
+  if (address === null || url === null || !/^https?:\/\//i.test(address)) {
+    return "The address is no https:// address";
+  }
   if (url.username !== "" || url.password !== "") return "The address must not have a user or a password";
   if (/[?#]/.test(address)) return "The address must not have a query or a fragment";
-  const local = url.hostname === "localhost" || url.hostname === "[::1]" || /^127\.\d+\.\d+\.\d+$/.test(url.hostname);
+  const local = url.hostname === "localhost" || url.hostname === "[::1]" ||
+    /^127\.\d+\.\d+\.\d+$/.test(url.hostname);
   return url.protocol === "https:" || local ? null : "http:// is taken only to this machine; use https://";
 }
 
