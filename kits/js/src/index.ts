@@ -25,7 +25,11 @@ export interface ClientOptions extends ClientSettings {
 
 /** A client of the lead intake on the platform's `fetch`. It opens nothing until it is called. */
 export class LeadsClient extends IntakeClient {
-  /** @throws {MisconfiguredError} when key, address or a setting cannot be right, or this is a page */
+  /**
+   * Makes a client.
+   *
+   * @throws {MisconfiguredError} when key, address or a setting cannot be right, or this is a page
+   */
   constructor(options: ClientOptions) {
     if (typeof window !== "undefined" && typeof document !== "undefined") {
       throw new MisconfiguredError("A key must not be in a page: use leads-js/page there, with a relay");

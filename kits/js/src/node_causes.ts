@@ -16,11 +16,13 @@ const notAgreed =
   /^ERR_SSL_(WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG|UNSUPPORTED_PROTOCOL|NO_PROTOCOLS_AVAILABLE|TLSV1_ALERT_PROTOCOL_VERSION|.*HANDSHAKE_FAILURE|.*UNRECOGNIZED_NAME)$/;
 /** Node has a code of its own for this, but it is the one of every reset. */
 const cutInHandshake = "Client network socket disconnected before secure TLS connection was established";
+/** A port that the standard closes to `fetch`, such as the mail server's. */
+const badPort = "bad port";
 
 /** Whether it is sure that no byte of the request went out on an established connection. */
 export function nothingWasSent(cause: unknown): boolean {
   if (typeof cause !== "object" || cause === null) return false;
   const { code, syscall, message } = cause as { code?: unknown; syscall?: unknown; message?: unknown };
-  if (syscall === "connect" || message === cutInHandshake) return true;
+  if (syscall === "connect" || message === cutInHandshake || message === badPort) return true;
   return typeof code === "string" && [notConnected, notTrusted, notAgreed].some((codes) => codes.test(code));
 }

@@ -24,7 +24,11 @@ export interface ClientOptions extends ClientSettings {
 export class LeadsClient extends IntakeClient {
   readonly #transport: HttpTransport;
 
-  /** @throws {MisconfiguredError} when key, address or a setting cannot be right */
+  /**
+   * Makes a client.
+   *
+   * @throws {MisconfiguredError} when key, address or a setting cannot be right
+   */
   constructor(options: ClientOptions = {}) {
     const { key = process.env.LEADS_API_KEY, baseUrl = process.env.LEADS_BASE_URL, ca, ...settings } =
       options;

@@ -38,6 +38,7 @@ function parse(text: string): URL | null {
   }
 }
 
-function isThisMachine(hostname: string): boolean {
+/** Whether a host name, as the URL parser writes it, is this machine. */
+export function isThisMachine(hostname: string): boolean {
   return hostname === "localhost" || hostname === "[::1]" || /^127\.\d+\.\d+\.\d+$/.test(hostname);
 }

@@ -54,6 +54,7 @@ export interface Acknowledgement extends Acknowledged {
 
 /** What a key check found. */
 export interface KeyCheck {
+  /** `valid`: the key is active; `invalid`: it is unknown or revoked, or belongs to another address. */
   readonly verdict: "valid" | "invalid";
   /** The `X-Request-Id` that was sent. */
   readonly requestId: string;
@@ -79,7 +80,11 @@ export class IntakeClient {
   readonly #settings: Settings;
   #kept: KeptVocabulary | null = null;
 
-  /** @throws {MisconfiguredError} when key, address or a setting cannot be right */
+  /**
+   * Called by each kit with what it brings.
+   *
+   * @throws {MisconfiguredError} when key, address or a setting cannot be right
+   */
   protected constructor(kit: Kit, settings: ClientSettings) {
     const fault = faultOfKey(kit.key);
     if (fault !== null) throw new MisconfiguredError(fault);

@@ -50,12 +50,18 @@ export const nothingSent: CallFacts = {
 export abstract class LeadsError extends Error implements CallFacts {
   /** What went wrong, and so what to do. */
   abstract readonly kind: LeadsErrorKind;
+  /** The HTTP status of the last try's answer; `null` where none came. */
   readonly status: number | null;
+  /** The `error` of the last try's answer; `null` where none came or it was not the intake's. */
   readonly code: string | null;
+  /** The `X-Request-Id` that was sent; `null` when nothing was. */
   readonly requestId: string | null;
+  /** Spent tries. A 429 adds none. */
   readonly tries: number;
+  /** Whether the lead may have been accepted all the same: post it again with the same idempotency key. */
   readonly unknownOutcome: boolean;
 
+  /** Made by the kit, and by tests of what you do about it. */
   constructor(message: string, facts: CallFacts) {
     super(message);
     this.status = facts.status;
@@ -68,10 +74,12 @@ export abstract class LeadsError extends Error implements CallFacts {
 
 /** 401: the key is unknown, revoked, or belongs to another address. Alert a person. */
 export class UnauthorizedError extends LeadsError {
+  /** Tells it from the other errors. */
   override readonly kind = "unauthorized";
   static {
     this.prototype.name = "UnauthorizedError";
   }
+  /** Made by the kit, and by tests of what you do about it. */
   constructor(facts: CallFacts) {
     super(`The key was not accepted: alert a person${tail(facts)}`, facts);
   }
@@ -79,15 +87,18 @@ export class UnauthorizedError extends LeadsError {
 
 /** 422: correct the lead and post it with the same idempotency key, which was not used up. */
 export class InvalidLeadError extends LeadsError {
+  /** Tells it from the other errors. */
   override readonly kind = "invalid_lead";
   static {
     this.prototype.name = "InvalidLeadError";
   }
   readonly #fields: Readonly<Record<string, string>>;
+  /** Made by the kit, and by tests of what you do about it. */
   constructor(facts: CallFacts, fields: Readonly<Record<string, string>>) {
     super(`The lead is invalid${failing(fields)}${tail(facts)}`, facts);
     this.#fields = fields;
   }
+
   /** Each failing field and its reason (`required`, `too_long`, `out_of_range`). */
   get fields(): Readonly<Record<string, string>> {
     return this.#fields;
@@ -96,10 +107,12 @@ export class InvalidLeadError extends LeadsError {
 
 /** An answer that must not be repeated as it is: read `status` and `code`. */
 export class RefusedError extends LeadsError {
+  /** Tells it from the other errors. */
   override readonly kind = "refused";
   static {
     this.prototype.name = "RefusedError";
   }
+  /** Made by the kit, and by tests of what you do about it. */
   constructor(facts: CallFacts, why = "The post was refused") {
     super(`${why}${tail(facts)}`, facts);
   }
@@ -107,10 +120,12 @@ export class RefusedError extends LeadsError {
 
 /** Tries or deadline are spent: try later, with the same idempotency key. */
 export class UnavailableError extends LeadsError {
+  /** Tells it from the other errors. */
   override readonly kind = "unavailable";
   static {
     this.prototype.name = "UnavailableError";
   }
+  /** Made by the kit, and by tests of what you do about it. */
   constructor(facts: CallFacts, reason: string | null) {
     const why = reason === null ? "" : `, last with ${reason}`;
     super(`The intake is unavailable${why}: try later with the same idempotency key${tail(facts)}`, facts);
@@ -119,10 +134,12 @@ export class UnavailableError extends LeadsError {
 
 /** The caller's signal ended the call: as for `unavailable`, it may be made again with the same idempotency key. */
 export class CancelledError extends LeadsError {
+  /** Tells it from the other errors. */
   override readonly kind = "cancelled";
   static {
     this.prototype.name = "CancelledError";
   }
+  /** Made by the kit, and by tests of what you do about it. */
   constructor(facts: CallFacts) {
     super(`The call was cancelled${tail(facts)}`, facts);
   }
@@ -130,10 +147,12 @@ export class CancelledError extends LeadsError {
 
 /** A key, address or argument that cannot be right, found before anything was sent: mend it. */
 export class MisconfiguredError extends LeadsError {
+  /** Tells it from the other errors. */
   override readonly kind = "misconfigured";
   static {
     this.prototype.name = "MisconfiguredError";
   }
+  /** Made by the kit, and by tests of what you do about it. */
   constructor(message: string) {
     super(message, nothingSent);
   }

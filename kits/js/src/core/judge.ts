@@ -22,10 +22,15 @@ export type JsonObject = Readonly<Record<string, unknown>>;
 
 /** What the server said of an accepted lead. */
 export interface Acknowledged {
+  /** Identifies the lead in support; keep it. Sorts by time, and has no other meaning. */
   readonly eventId: string;
+  /** `duplicate` when the idempotency key was accepted before: `eventId` is then that lead's. */
   readonly status: "accepted" | "duplicate";
+  /** UTC, in ISO 8601. */
   readonly receivedAt: string;
+  /** The label of the key. */
   readonly source: string;
+  /** What the server remarked, such as `phone_unnormalized`: no reason to post again. */
   readonly flags: readonly string[];
 }
 

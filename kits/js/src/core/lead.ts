@@ -17,11 +17,15 @@ export interface Lead {
   readonly last_name?: string;
   /** In any format. The server requires it. */
   readonly phone?: string;
+  /** Looked at for its shape only, and kept when that is odd. */
   readonly email?: string;
   /** Street line of the address of the job. */
   readonly street_address?: string;
+  /** Free text. */
   readonly city?: string;
+  /** Two letters in the US and Canada; free text elsewhere. */
   readonly state?: string;
+  /** US with 5 or 9 digits, Canadian, or free text elsewhere. */
   readonly zip?: string;
   /** ISO 3166 alpha-2; `US` when left out. */
   readonly country?: string;
@@ -29,6 +33,7 @@ export interface Lead {
   readonly project_area?: string;
   /** `replacement`, `repair`, `remodel` or `maintain`. */
   readonly project_service?: string;
+  /** Free text. */
   readonly project_material?: string;
   /** The homeowner's own description; line breaks are kept. */
   readonly project_details?: string;
@@ -39,6 +44,7 @@ export interface Lead {
    * as `"12.50"`, is written as the number it shows, digit for digit.
    */
   readonly cost?: number | string;
+  /** Whatever else you know of the lead: the server keeps it. */
   readonly [field: string]: unknown;
 }
 

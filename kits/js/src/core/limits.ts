@@ -29,4 +29,6 @@ export const limits = {
   idempotencyKeyLengthMax: 200,
   requestIdLengthMax: 64,
   addressLengthMax: 2_048,
+  /** The body of a lead; the intake takes no more. */
+  leadBytesMax: 65_536,
 } as const;

@@ -9,6 +9,7 @@ import type { Answer } from "./transport.ts";
 
 /** A part of the home. */
 export interface Area {
+  /** The word to send as `project_area`. */
   readonly area: string;
   /** `confirmed` or `proposed`: both are accepted alike. */
   readonly status: string;

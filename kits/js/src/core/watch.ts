@@ -9,22 +9,31 @@ export type CallName = "post_lead" | "check_key" | "vocabulary";
 
 /** A try that is over. */
 export interface TryEvent {
+  /** Tells it from a wait. */
   readonly type: "try";
+  /** Which call it belongs to. */
   readonly call: CallName;
+  /** Of the request. */
   readonly method: "GET" | "POST";
-  /** `null` when no answer came. */
+  /** Of the answer; `null` when none came. */
   readonly status: number | null;
+  /** From the first packet to the last byte, in milliseconds. */
   readonly durationMs: number;
+  /** Which call of them: its `X-Request-Id`. */
   readonly requestId: string;
 }
 
 /** A wait that begins. */
 export interface WaitEvent {
+  /** Tells it from a try. */
   readonly type: "wait";
+  /** Which call it belongs to. */
   readonly call: CallName;
+  /** How long, in milliseconds. */
   readonly waitMs: number;
   /** Whether the wait is for a 429, which spends no try. */
   readonly rateLimited: boolean;
+  /** Which call of them: its `X-Request-Id`. */
   readonly requestId: string;
 }
 

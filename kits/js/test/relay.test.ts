@@ -1,0 +1,218 @@
+import assert from "node:assert/strict";
+import { test, type TestContext } from "node:test";
+import { type LeadsError, MisconfiguredError } from "../src/index.ts";
+import { relay, type RelayOptions } from "../src/relay.ts";
+import { acknowledgement, key, type Script, startIntake } from "./intake.ts";
+
+const origin = "https://www.example.com";
+const pageKey = "0123456789abcdef0123456789abcdef";
+const lead = { first_name: "Ada", last_name: "Lovelace", phone: "+14155550100" };
+
+async function open(t: TestContext, script: Script, options: Partial<RelayOptions> = {}) {
+  const intake = await startIntake(script);
+  t.after(() => intake.stop());
+  const answer = relay({
+    key,
+    baseUrl: intake.url,
+    origins: [origin],
+    fields: Object.keys(lead),
+    namespace: "www",
+    clock: { now: () => performance.now(), sleep: () => Promise.resolve() },
+    ...options,
+  });
+  return { answer, intake };
+}
+
+function post(
+  body: BodyInit | object = lead,
+  headers: Record<string, string> = {},
+  init: RequestInit = {},
+): Request {
+  return new Request("https://edge.example/lead", {
+    method: "POST",
+    headers: { origin, "content-type": "application/json", "idempotency-key": pageKey, ...headers },
+    body: typeof body === "string" || body instanceof ReadableStream ? body : JSON.stringify(body),
+    ...init,
+  });
+}
+
+test("a page's lead is posted with the relay's key, and with the page's idempotency key in its namespace", async (t) => {
+  const { answer, intake } = await open(t, () => acknowledgement());
+  const response = await answer(post());
+  assert.equal(response.status, 202);
+  assert.deepEqual(await response.json(), { status: "accepted" });
+  assert.equal(response.headers.get("access-control-allow-origin"), origin);
+  assert.equal(response.headers.get("vary"), "Origin");
+  const [arrived] = intake.posts;
+  assert.equal(arrived?.headers["x-api-key"], key);
+  assert.equal(arrived.headers["idempotency-key"], `www:${pageKey}`);
+  assert.deepEqual(JSON.parse(arrived.body), lead);
+});
+
+test("another origin is answered 403 and no post is made, whatever it asks", async (t) => {
+  const { answer, intake } = await open(t, () => acknowledgement());
+  const others = [
+    "https://evil.example",
+    "null",
+    "http://www.example.com",
+    `${origin}.evil.example`,
+    `${origin}:444`,
+  ];
+  for (const other of others) {
+    for (const method of ["POST", "OPTIONS", "GET"]) {
+      const headers = { origin: other };
+      const request = method === "POST"
+        ? post(lead, headers)
+        : new Request("https://edge.example/", { method, headers });
+      const response = await answer(request);
+      assert.equal(response.status, 403);
+      assert.equal(response.headers.get("access-control-allow-origin"), null);
+    }
+  }
+  const without = new Request("https://edge.example/lead", { method: "POST", body: "{}" });
+  assert.equal((await answer(without)).status, 403);
+  assert.equal(intake.posts.length, 0);
+});
+
+test("a preflight of a page is answered with what it may send", async (t) => {
+  const { answer } = await open(t, () => acknowledgement());
+  const response = await answer(
+    new Request("https://edge.example/", { method: "OPTIONS", headers: { origin } }),
+  );
+  assert.equal(response.status, 204);
+  assert.equal(response.headers.get("access-control-allow-origin"), origin);
+  assert.equal(response.headers.get("access-control-allow-methods"), "POST");
+  assert.equal(response.headers.get("access-control-allow-headers"), "content-type, idempotency-key");
+});
+
+test("what is not a page's post goes no further", async (t) => {
+  const { answer, intake } = await open(t, () => acknowledgement(), { bodyBytesMax: 200 });
+  const endless = () =>
+    new ReadableStream({
+      pull(controller) {
+        controller.enqueue(new TextEncoder().encode("[".repeat(100)));
+      },
+    });
+  const cases: [Request, number][] = [
+    [new Request("https://edge.example/", { headers: { origin } }), 405],
+    [post(lead, {}, { method: "PUT" }), 405],
+    [post(lead, { "content-type": "text/plain" }), 415],
+    [post(lead, { "content-type": "application/jsonp" }), 415],
+    [post(lead, { "idempotency-key": "short" }), 400],
+    [post(lead, { "idempotency-key": `${pageKey}:1` }), 400],
+    [post("x".repeat(201)), 413],
+    [post(endless(), {}, { duplex: "half" } as RequestInit), 413],
+    [post("["), 400],
+    [post("[]"), 400],
+    [post("null"), 400],
+  ];
+  for (const [request, status] of cases) {
+    const response = await answer(request);
+    assert.equal(response.status, status);
+    assert.deepEqual(await response.json(), { status: "refused" });
+    if (status === 405) assert.equal(response.headers.get("allow"), "POST, OPTIONS");
+  }
+  assert.equal(intake.posts.length, 0);
+});
+
+test("a field that is not on the list, or is no text, is named and nothing is posted", async (t) => {
+  const { answer, intake } = await open(t, () => acknowledgement());
+  const body = '{"phone":{"a":1},"first_name":"Ada","cost":5,"__proto__":"x","constructor":"y"}';
+  const response = await answer(post(body));
+  assert.equal(response.status, 422);
+  assert.equal(
+    await response.text(),
+    '{"status":"invalid","fields":{"phone":"not_allowed","cost":"not_allowed","__proto__":"not_allowed","constructor":"not_allowed"}}',
+  );
+  assert.equal(intake.posts.length, 0);
+});
+
+test("an answer is turned into what a page needs, and tells nothing else", async (t) => {
+  const says = (status: number, body: object) => () => ({
+    status,
+    body: { ...body, request_id: "upstream" },
+  });
+  const invalid = {
+    error: "validation_failed",
+    fields: { phone: "required", secret: "Ada", first_name: key },
+  };
+  const cases: [Script, number, object, string | null][] = [
+    [
+      says(200, { ...acknowledgement().body as object, status: "duplicate" }),
+      200,
+      { status: "duplicate" },
+      null,
+    ],
+    [says(422, invalid), 422, { status: "invalid", fields: { phone: "required" } }, null],
+    [
+      says(422, { error: "validation_failed", fields: { zip: "required" } }),
+      502,
+      { status: "refused" },
+      "invalid_lead",
+    ],
+    [says(503, { error: "not_accepting" }), 503, { status: "try_later" }, "unavailable"],
+    [says(401, { error: "unauthorized" }), 502, { status: "refused" }, "unauthorized"],
+    [says(400, { error: "invalid_json" }), 502, { status: "refused" }, "refused"],
+    [() => null, 503, { status: "try_later" }, "unavailable"],
+  ];
+  for (const [script, status, told, kind] of cases) {
+    const errors: LeadsError[] = [];
+    const { answer, intake } = await open(t, script, { onError: (error) => void errors.push(error) });
+    const response = await answer(post());
+    assert.equal(response.status, status);
+    const text = await response.text();
+    assert.deepEqual(JSON.parse(text), told);
+    assert.deepEqual(errors.map((error) => error.kind), kind === null ? [] : [kind]);
+    const all = text + JSON.stringify([...response.headers]);
+    for (const secret of [key, intake.url, "upstream", "evt_1", "leads-js"]) {
+      assert.ok(!all.includes(secret), all);
+    }
+  }
+});
+
+test("the post outlives the request that brought it", async (t) => {
+  const { answer, intake } = await open(t, () => acknowledgement());
+  const kept: Promise<unknown>[] = [];
+  const gone = new AbortController();
+  const response = answer(post(lead, {}, { signal: gone.signal }), {
+    waitUntil: (promise) => {
+      kept.push(promise);
+      gone.abort();
+    },
+  });
+  assert.equal((await response).status, 202);
+  assert.equal(kept.length, 1);
+  await Promise.all(kept);
+  assert.equal(intake.posts.length, 1);
+});
+
+test("an onError that throws changes no answer", async (t) => {
+  const { answer } = await open(t, () => ({ status: 401 }), {
+    onError: () => {
+      throw new Error("Nobody is there");
+    },
+  });
+  assert.equal((await answer(post())).status, 502);
+});
+
+test("a relay that cannot be right is not made", () => {
+  const right: RelayOptions = {
+    key,
+    baseUrl: "https://intake.example",
+    origins: [origin, "http://localhost:8080"],
+    fields: ["phone"],
+    namespace: "www",
+  };
+  relay(right);
+  const wrong: Partial<RelayOptions>[] = [
+    { origins: [] },
+    { origins: ["*"] },
+    { origins: [`${origin}/`] },
+    { origins: ["http://www.example.com"] },
+    { fields: [] },
+    { namespace: " " },
+    { namespace: "x".repeat(136) },
+    { key: "lead_test_" },
+  ];
+  for (const options of wrong) assert.throws(() => relay({ ...right, ...options }), MisconfiguredError);
+});

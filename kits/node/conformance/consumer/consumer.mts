@@ -1,0 +1,31 @@
+import {
+  idempotencyKey,
+  InvalidLeadError,
+  type Lead,
+  LeadsClient,
+  LeadsError,
+  type LeadsEvent,
+} from "leads-node";
+
+/** What a program in TypeScript writes, and the types that it gets. */
+export async function post(signal: AbortSignal): Promise<string> {
+  const leads = new LeadsClient({
+    observer: (event: LeadsEvent) => console.log(event.type === "try" ? event.status : event.waitMs),
+    ca: "",
+  });
+  const lead: Lead = { first_name: "Ada", cost: "12.50", shoe_size: 38 };
+  try {
+    const ack = await leads.postLead(lead, idempotencyKey("acme", "1"), { signal, deadlineMs: 5_000 });
+    const status: "accepted" | "duplicate" = ack.status;
+    return status;
+  } catch (error) {
+    if (error instanceof InvalidLeadError) return Object.keys(error.fields).join();
+    if (error instanceof LeadsError && error.unknownOutcome) return error.kind;
+    throw error;
+  } finally {
+    leads.close();
+  }
+}
+
+// @ts-expect-error: an idempotency key is required
+export const wrong = (leads: LeadsClient) => leads.postLead({});

@@ -1,0 +1,14 @@
+import { idempotencyKey, LeadsClient } from "leads-node";
+
+// Key and address: LEADS_API_KEY and LEADS_BASE_URL.
+const leads = new LeadsClient();
+const lead = { first_name: "Ada", last_name: "King", phone: "555-0100" };
+try {
+  const id = idempotencyKey("acme", "4711");
+  const { status, eventId } = await leads.postLead(lead, id);
+  console.log(status, eventId);
+} catch (error) {
+  if (error.kind === "invalid_lead") console.error("Mend", error.fields);
+  else if (error.kind === "unavailable") console.error("Post it later");
+  else throw error;
+}
