@@ -60,8 +60,11 @@ const clock: Clock = {
     const call = running.getStore() as Waits;
     call.waitsMs.push(waitMs);
     if (call.waitsMs.length === call.cancelAfter) call.canceller.abort();
-    if (!call.realTime) call.skippedMs += waitMs;
-    else if (signal?.aborted !== true) {
+    if (!call.realTime) {
+      call.skippedMs += waitMs;
+      // A wait is a turn of the event loop at least, which gives connections back.
+      await new Promise((resolve) => setImmediate(resolve));
+    } else if (signal?.aborted !== true) {
       await new Promise<void>((resolve) => {
         const timer = setTimeout(resolve, waitMs);
         signal?.addEventListener("abort", () => {

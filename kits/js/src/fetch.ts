@@ -6,8 +6,8 @@
 
 import { readBody } from "./core/body.ts";
 import { limits } from "./core/limits.ts";
-import { safeCode, tooLarge, type Transport, type TryOutcome } from "./core/transport.ts";
-import { nothingWasSent } from "./node_causes.ts";
+import { safeCode, tooLarge, type Transport, type TryOutcome, upgraded } from "./core/transport.ts";
+import { nothingWasSent, wasUpgraded } from "./node_causes.ts";
 
 /** Makes tries with `fetch`, the platform's when none is given. */
 export function fetchTransport(fetch: typeof globalThis.fetch | undefined): Transport {
@@ -25,6 +25,7 @@ export function fetchTransport(fetch: typeof globalThis.fetch | undefined): Tran
       });
     } catch (error) {
       const cause = causeOf(error);
+      if (wasUpgraded(cause)) return upgraded;
       return { kind: "lost", sent: !nothingWasSent(cause), reason: safeCode(cause) };
     }
     return await readWhole(response);

@@ -1,6 +1,6 @@
 /**
- * What Node says behind its "fetch failed", as far as it shows that nothing was sent. Other platforms say less; there it
- * has to be taken for possible that a lead went out. This module is browser compatible.
+ * What Node says behind its "fetch failed", as far as it shows that nothing was sent, or what was answered. Other
+ * platforms say less; there it has to be taken for possible that a lead went out. This module is browser compatible.
  *
  * @module
  */
@@ -18,6 +18,12 @@ const notAgreed =
 const cutInHandshake = "Client network socket disconnected before secure TLS connection was established";
 /** A port that the standard closes to `fetch`, such as the mail server's. */
 const badPort = "bad port";
+
+/** The answer was a 101, which the standard knows only as a failure. */
+export function wasUpgraded(cause: unknown): boolean {
+  const { code, message } = (cause ?? {}) as { code?: unknown; message?: unknown };
+  return code === "UND_ERR_SOCKET" && message === "bad upgrade";
+}
 
 /** Whether it is sure that no byte of the request went out on an established connection. */
 export function nothingWasSent(cause: unknown): boolean {

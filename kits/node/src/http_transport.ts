@@ -15,6 +15,7 @@ import {
   type Transport,
   type TryOutcome,
   type TryRequest,
+  upgraded,
 } from "../../js/src/core/transport.ts";
 
 /** A transport with connections of its own. */
@@ -27,8 +28,8 @@ export interface HttpTransport {
 /** Certificates in PEM. */
 export type Authorities = string | Uint8Array | readonly (string | Uint8Array)[];
 
-/** A connection that has been idle for longer may have been closed by the server while this process stood still. */
-const idleMsTrusted = 1_000;
+/** A server that answers before it has read all of a lead may never read the rest; nobody waits for it longer. */
+const unreadMs = 250;
 
 /** Makes tries to `https://` addresses, and to `http://` ones; `ca` is trusted besides the platform's authorities. */
 export function httpTransport(ca: Authorities | undefined): HttpTransport {
@@ -41,14 +42,13 @@ export function httpTransport(ca: Authorities | undefined): HttpTransport {
   } as const;
   const plainAgent = new http.Agent(kept);
   const secureAgent = new https.Agent({ ...kept, ...secure });
-  let usedAtMs = performance.now();
   return {
     async send(request) {
-      // Lets the event loop hear first which connections are closed: nothing is sent on those.
-      if (performance.now() - usedAtMs > idleMsTrusted) await new Promise((resolve) => setImmediate(resolve));
+      // The event loop hears first which connections the server has closed, also while this process stood still:
+      // nothing is sent on those.
+      await new Promise((resolve) => setImmediate(resolve));
       for (;;) {
         const outcome = await sendOnce(request, plainAgent, secureAgent);
-        usedAtMs = performance.now();
         // A new connection is never stale, so that this ends once the kept ones are used up.
         if (outcome !== "stale") return outcome;
       }
@@ -94,22 +94,27 @@ function sendOnce(
       : http.request(url, { ...options, agent: plainAgent });
     const connection = { established: false, stale: false };
     let interim = 0;
+    let answer: TryOutcome | null = null;
+    let unread: ReturnType<typeof setTimeout> | undefined;
 
     /** Ends the try; the first to say how it ended is right. */
     const end = (outcome: TryOutcome | "stale") => {
       signal.removeEventListener("abort", abort);
+      clearTimeout(unread);
       resolve(outcome);
     };
-    const excess = (status: number, why: string) => {
-      end({ kind: "excess", status, why });
+    /** What is not taken ends the connection, too. */
+    const refuse = (outcome: TryOutcome) => {
+      end(outcome);
       request.destroy();
     };
-    const lose = (error: unknown) =>
-      end(
-        connection.stale ? "stale" : { kind: "lost", sent: connection.established, reason: safeCode(error) },
-      );
+    /** The request is over: with its answer, when that was whole. */
+    const close = (error?: unknown) => {
+      const lost = { kind: "lost", sent: connection.established, reason: safeCode(error) } as const;
+      end(answer ?? (connection.stale ? "stale" : lost));
+    };
     const abort = () => {
-      lose(null);
+      close();
       request.destroy();
     };
 
@@ -117,21 +122,25 @@ function sendOnce(
     request.once("socket", (socket) => watch(socket, request.reusedSocket, connection));
     request.on("information", ({ statusCode }) => {
       interim += 1;
-      if (interim > limits.interimAnswersMax) excess(statusCode, "There are too many interim answers");
+      if (interim <= limits.interimAnswersMax) return;
+      refuse({ kind: "excess", status: statusCode, why: "There are too many interim answers" });
     });
-    request.once("upgrade", (response: http.IncomingMessage, socket) => {
+    request.once("upgrade", (_response, socket) => {
       socket.destroy();
-      excess(response.statusCode ?? 101, "The answer is an upgrade");
+      refuse(upgraded);
     });
     request.once("response", (response) => {
-      if (response.statusCode === 101) return excess(101, "The answer is an upgrade");
+      if (response.statusCode === 101) return refuse(upgraded);
       read(response, (outcome) => {
-        end(outcome);
-        if (outcome.kind !== "answer") request.destroy();
+        // A whole answer ends the try as the request closes: by then the connection is free for the next one.
+        if (outcome.kind === "answer") {
+          answer = outcome;
+          unread = setTimeout(refuse, unreadMs, outcome);
+        } else if (answer === null) refuse(outcome);
       });
     });
-    request.once("error", lose);
-    request.once("close", () => lose(null));
+    request.once("error", close);
+    request.once("close", close);
     // Aborted before it began.
     if (signal.aborted) return abort();
     request.end(body);

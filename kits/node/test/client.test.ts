@@ -130,7 +130,7 @@ test("what is not sent on an established connection leaves no doubt", async (t) 
 });
 
 test("a try that is given up after the lead went out leaves the outcome unknown", async (t) => {
-  const { client } = await open(t, () => new Promise(() => {}), { tries: 1, tryTimeoutMs: 50 });
+  const { client } = await open(t, () => new Promise(() => {}), { tries: 1, tryTimeoutMs: 2_000 });
   const error = await failure(client.postLead(lead, "acme:1"));
   assert.deepEqual([error.kind, error.unknownOutcome], ["unavailable", true]);
   assert.match(error.message, /time-out/);
@@ -146,6 +146,20 @@ test("a kept connection that is cut after the lead went out on it costs a try", 
   assert.equal((await client.postLead(lead, "acme:1")).tries, 1);
   assert.equal((await client.postLead(lead, "acme:2")).tries, 2);
   assert.equal(posts, 3);
+});
+
+test("an answer that comes before all of the lead is read is taken", async (t) => {
+  const body = JSON.stringify({ error: "body_too_large" });
+  const baseUrl = await startRaw(t, (socket) => {
+    socket.once("data", () => {
+      socket.pause();
+      socket.write(`HTTP/1.1 413 Content Too Large\r\nContent-Length: ${body.length}\r\n\r\n${body}`);
+    });
+  });
+  const client = new LeadsClient({ key, baseUrl, tries: 1 });
+  t.after(() => client.close());
+  const error = await failure(client.postLead({ project_details: "x".repeat(20_000_000) }, "acme:1"));
+  assert.deepEqual([error.kind, error.status, error.code], ["refused", 413, "body_too_large"]);
 });
 
 test("interim answers are passed over, and 21 of them are too many", async (t) => {

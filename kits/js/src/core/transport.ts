@@ -43,6 +43,9 @@ export function tooLarge(status: number): TryOutcome {
   return { kind: "excess", status, why: "The answer's body is too large" };
 }
 
+/** A 101. */
+export const upgraded: TryOutcome = { kind: "excess", status: 101, why: "The answer is an upgrade" };
+
 /** An error's code where it has one that is safe to show: a name, not a sentence. */
 export function safeCode(error: unknown): string | null {
   const code = (error as { code?: unknown } | null | undefined)?.code;
