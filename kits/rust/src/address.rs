@@ -17,20 +17,16 @@ pub(crate) struct Address {
 }
 
 impl Address {
-    /// Refuses whatever is not `https://`, but for `http://` to this machine. No message shows the address: it may hold a
-    /// password.
+    /// Refuses whatever is not `https://`, but for `http://` to this machine. No message shows the address: it may
+    /// hold a password.
     pub(crate) fn parse(text: &str) -> Result<Self, Error> {
         if text.len() > ADDRESS_CHARACTERS_MAX || !text.bytes().all(|byte| byte.is_ascii_graphic()) {
-            return Err(Error::misconfigured(
-                "the address has over 2048 characters, or some that no address has",
-            ));
+            return Err(Error::misconfigured("the address has over 2048 characters, or some that no address has"));
         }
         if text.contains(['?', '#']) {
             return Err(Error::misconfigured("the address has a query or a fragment"));
         }
-        let uri: Uri = text
-            .parse()
-            .map_err(|_| Error::misconfigured("the address cannot be read"))?;
+        let uri: Uri = text.parse().map_err(|_| Error::misconfigured("the address cannot be read"))?;
         let (Some(scheme), Some(authority)) = (uri.scheme(), uri.authority()) else {
             return Err(Error::misconfigured("the address is not an https:// address"));
         };
@@ -38,24 +34,16 @@ impl Address {
             return Err(Error::misconfigured("the address has user information"));
         }
         if authority.host().is_empty() || (authority.as_str() != authority.host() && authority.port_u16().is_none()) {
-            return Err(Error::misconfigured(
-                "the address has no host, or no port after its colon",
-            ));
+            return Err(Error::misconfigured("the address has no host, or no port after its colon"));
         }
         if *scheme == Scheme::HTTP && !is_this_machine(authority.host()) {
-            return Err(Error::misconfigured(
-                "http:// is taken only to this machine: use https://",
-            ));
+            return Err(Error::misconfigured("http:// is taken only to this machine: use https://"));
         }
         if *scheme != Scheme::HTTPS && *scheme != Scheme::HTTP {
             return Err(Error::misconfigured("the address is not an https:// address"));
         }
         let text = format!("{scheme}://{authority}{}", uri.path().trim_end_matches('/'));
-        Ok(Self {
-            text,
-            scheme: scheme.clone(),
-            authority: authority.clone(),
-        })
+        Ok(Self { text, scheme: scheme.clone(), authority: authority.clone() })
     }
 
     pub(crate) fn as_str(&self) -> &str {
@@ -64,9 +52,7 @@ impl Address {
 
     /// The address of a call: `/v1/intake`, for example, behind what was given.
     pub(crate) fn join(&self, path: &str) -> Result<Uri, Error> {
-        format!("{}{path}", self.text)
-            .parse()
-            .map_err(|_| Error::misconfigured("the address cannot be read"))
+        format!("{}{path}", self.text).parse().map_err(|_| Error::misconfigured("the address cannot be read"))
     }
 
     /// Whether a connection is one to the service, and not to a proxy on the way.
@@ -78,9 +64,7 @@ impl Address {
 fn is_this_machine(host: &str) -> bool {
     let bare = host.strip_prefix('[').and_then(|inner| inner.strip_suffix(']'));
     match bare {
-        Some(inner) => inner
-            .parse::<Ipv6Addr>()
-            .is_ok_and(|address| address == Ipv6Addr::LOCALHOST),
+        Some(inner) => inner.parse::<Ipv6Addr>().is_ok_and(|address| address == Ipv6Addr::LOCALHOST),
         None => host.eq_ignore_ascii_case("localhost") || host.parse::<Ipv4Addr>().is_ok_and(|it| it.is_loopback()),
     }
 }

@@ -100,10 +100,7 @@ pub(crate) fn read_acknowledgement(body: &[u8]) -> Option<Acknowledgement> {
 /// The failing fields of a 422; `None` when it does not tell them.
 pub(crate) fn read_fields(body: &[u8]) -> Option<Fields> {
     let fields: Members = Members::read(body)?.get("fields")?;
-    let read = fields
-        .0
-        .iter()
-        .map(|(name, reason)| Some((name.clone(), serde_json::from_str(reason.get()).ok()?)));
+    let read = fields.0.iter().map(|(name, reason)| Some((name.clone(), serde_json::from_str(reason.get()).ok()?)));
     Some(Fields(read.collect::<Option<BTreeMap<_, _>>>()?))
 }
 
@@ -138,10 +135,7 @@ mod tests {
             ("[1]}", "[1]"),
             ("[1]}", "[1]} x"),
         ] {
-            assert!(
-                read_acknowledgement(whole.replacen(from, to, 1).as_bytes()).is_none(),
-                "{from} {to}"
-            );
+            assert!(read_acknowledgement(whole.replacen(from, to, 1).as_bytes()).is_none(), "{from} {to}");
         }
     }
 
@@ -158,36 +152,17 @@ mod tests {
 
     #[test]
     fn a_code_has_the_form_of_one() {
-        assert_eq!(
-            read_code(br#"{"error":"not_accepting"}"#).as_deref(),
-            Some("not_accepting")
-        );
+        assert_eq!(read_code(br#"{"error":"not_accepting"}"#).as_deref(), Some("not_accepting"));
         let long = format!(r#"{{"error":"{}"}}"#, "a".repeat(65));
-        for body in [
-            r#"{"error":"Ada Lovelace"}"#,
-            r#"{"error":""}"#,
-            r#"{"error":1}"#,
-            "{}",
-            "[]",
-            "",
-            &long,
-        ] {
+        for body in [r#"{"error":"Ada Lovelace"}"#, r#"{"error":""}"#, r#"{"error":1}"#, "{}", "[]", "", &long] {
             assert_eq!(read_code(body.as_bytes()), None, "{body}");
         }
     }
 
     #[test]
     fn fields_are_an_object_of_strings() {
-        assert_eq!(
-            read_fields(br#"{"fields":{"phone":"required"}}"#).unwrap()["phone"],
-            "required"
-        );
-        for body in [
-            r#"{"fields":{"phone":1}}"#,
-            r#"{"fields":["phone"]}"#,
-            r#"{"fields":null}"#,
-            "{}",
-        ] {
+        assert_eq!(read_fields(br#"{"fields":{"phone":"required"}}"#).unwrap()["phone"], "required");
+        for body in [r#"{"fields":{"phone":1}}"#, r#"{"fields":["phone"]}"#, r#"{"fields":null}"#, "{}"] {
             assert!(read_fields(body.as_bytes()).is_none(), "{body}");
         }
     }

@@ -8,8 +8,8 @@ const WAIT_MAX: Duration = Duration::from_secs(30);
 /// What is waited after a 429 at least. Source: SPEC, Limits.
 const LIMITED_WAIT_MIN: Duration = Duration::from_secs(1);
 
-/// The wait after the `spent`-th spent try: one second, doubled each time, at most 30, of which a half to all is waited.
-/// `random` is drawn from 0 to 1. What the service asked for is a floor, without jitter.
+/// The wait after the `spent`-th spent try: one second, doubled each time, at most 30, of which a half to all is
+/// waited. `random` is drawn from 0 to 1. What the service asked for is a floor, without jitter.
 pub(crate) fn after_spent_try(spent: u32, random: f64, asked: Option<Duration>) -> Duration {
     let full = doubled(Duration::from_secs(1), spent);
     full.mul_f64(f64::midpoint(1.0, random)).max(asked.unwrap_or_default())
@@ -30,8 +30,8 @@ fn doubled(first: Duration, time: u32) -> Duration {
     first.checked_mul(factor).unwrap_or(WAIT_MAX).min(WAIT_MAX)
 }
 
-/// Reads a `Retry-After`: whole seconds, or the time until an HTTP date. `None` when it cannot be read, as with fractions
-/// and signs; a date that is past is no time at all.
+/// Reads a `Retry-After`: whole seconds, or the time until an HTTP date. `None` when it cannot be read, as with
+/// fractions and signs; a date that is past is no time at all.
 pub(crate) fn read_retry_after(value: &str, now: SystemTime) -> Option<Duration> {
     if !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit()) {
         return Some(value.parse().map_or(Duration::MAX, Duration::from_secs));
@@ -51,15 +51,7 @@ mod tests {
 
     #[test]
     fn waits_double_up_to_thirty_seconds_and_a_half_of_them_is_jitter() {
-        for (spent, full) in [
-            (1, 1.0),
-            (2, 2.0),
-            (3, 4.0),
-            (5, 16.0),
-            (6, 30.0),
-            (40, 30.0),
-            (u32::MAX, 30.0),
-        ] {
+        for (spent, full) in [(1, 1.0), (2, 2.0), (3, 4.0), (5, 16.0), (6, 30.0), (40, 30.0), (u32::MAX, 30.0)] {
             assert_eq!(after_spent_try(spent, 0.0, None), seconds(full / 2.0));
             assert_eq!(after_spent_try(spent, 0.5, None), seconds(full * 0.75));
             assert_eq!(after_spent_try(spent, 1.0, None), seconds(full));

@@ -90,10 +90,7 @@ pub(crate) fn run<T>(
         if wait >= deadline.saturating_sub(elapsed()) {
             return Err(Error::Unavailable(failure));
         }
-        client.observe(&Event::Wait {
-            duration: wait,
-            rate_limited: limited_in_a_row > 0,
-        });
+        client.observe(&Event::Wait { duration: wait, rate_limited: limited_in_a_row > 0 });
         client.clock.sleep(wait, cancel);
     }
 }
@@ -101,12 +98,7 @@ pub(crate) fn run<T>(
 fn one_try(client: &Inner, call: &Call<'_>, timeout: Duration, cancel: &CancelToken) -> (Came, bool) {
     let mut headers = vec![("x-request-id", call.request_id)];
     headers.extend(call.header);
-    let outgoing = Outgoing {
-        method: call.method,
-        uri: call.uri,
-        headers: &headers,
-        body: call.body,
-    };
+    let outgoing = Outgoing { method: call.method, uri: call.uri, headers: &headers, body: call.body };
     let began = std::time::Instant::now();
     let (came, sent) = client.wire.exchange(&outgoing, timeout, cancel);
     let status = match &came {
@@ -114,11 +106,7 @@ fn one_try(client: &Inner, call: &Call<'_>, timeout: Duration, cancel: &CancelTo
         Came::Unacceptable { status, .. } => Some(*status),
         Came::Nothing { .. } => None,
     };
-    client.observe(&Event::Try {
-        method: call.method,
-        status,
-        duration: began.elapsed(),
-    });
+    client.observe(&Event::Try { method: call.method, status, duration: began.elapsed() });
     (came, sent)
 }
 

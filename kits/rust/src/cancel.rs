@@ -58,8 +58,8 @@ impl CancelToken {
         self.state().is_cancelled
     }
 
-    /// Waits for so long, or until somebody cancels. Returns whether somebody did. For a [`Clock`](crate::Clock) of your
-    /// own.
+    /// Waits for so long, or until somebody cancels. Returns whether somebody did. For a [`Clock`](crate::Clock) of
+    /// your own.
     pub fn wait(&self, wait: Duration) -> bool {
         let started = Instant::now();
         let mut state = self.state();
@@ -67,12 +67,7 @@ impl CancelToken {
             let Some(left) = wait.checked_sub(started.elapsed()).filter(|left| !left.is_zero()) else {
                 break;
             };
-            state = self
-                .0
-                .cancelled
-                .wait_timeout(state, left)
-                .unwrap_or_else(PoisonError::into_inner)
-                .0;
+            state = self.0.cancelled.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
         }
         state.is_cancelled
     }
@@ -88,10 +83,7 @@ impl CancelToken {
         } else {
             state.hooks.insert(id, Box::new(hook));
         }
-        Hook {
-            token: self.clone(),
-            id,
-        }
+        Hook { token: self.clone(), id }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -101,9 +93,7 @@ impl CancelToken {
 
 impl fmt::Debug for CancelToken {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("CancelToken")
-            .field("is_cancelled", &self.is_cancelled())
-            .finish()
+        f.debug_struct("CancelToken").field("is_cancelled", &self.is_cancelled()).finish()
     }
 }
 

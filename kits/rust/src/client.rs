@@ -63,8 +63,8 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// [`Error::Misconfigured`] when the key cannot be one for leads, or the address is not an `https://` one. `http://` is
-    /// taken to this machine: 127.0.0.0/8, `[::1]` and `localhost`.
+    /// [`Error::Misconfigured`] when the key cannot be one for leads, or the address is not an `https://` one.
+    /// `http://` is taken to this machine: 127.0.0.0/8, `[::1]` and `localhost`.
     pub fn new(key: impl Into<String>, base_url: impl Into<String>) -> Result<Self, Error> {
         Self::builder().key(key).base_url(base_url).build()
     }
@@ -84,16 +84,16 @@ impl Client {
         ClientBuilder::default()
     }
 
-    /// Posts a lead: a [`Lead`](crate::Lead), or anything else that serializes to such a JSON object. It is sent as given,
-    /// with the same bytes and the same idempotency key on each try.
+    /// Posts a lead: a [`Lead`](crate::Lead), or anything else that serializes to such a JSON object. It is sent as
+    /// given, with the same bytes and the same idempotency key on each try.
     ///
-    /// The idempotency key is yours and stable for this lead; see [`idempotency_key`](crate::idempotency_key). Posting
-    /// again with it never stores a second lead, so whatever went wrong may be posted again.
+    /// The idempotency key is yours and stable for this lead; see [`idempotency_key`](crate::idempotency_key).
+    /// Posting again with it never stores a second lead, so whatever went wrong may be posted again.
     ///
     /// # Errors
     ///
-    /// Any of [`Error`]. [`Error::Misconfigured`] when the idempotency key is blank, over 200 characters or not printable
-    /// ASCII, or the lead cannot be written as JSON.
+    /// Any of [`Error`]. [`Error::Misconfigured`] when the idempotency key is blank, over 200 characters or not
+    /// printable ASCII, or the lead cannot be written as JSON.
     pub fn post_lead<L: Serialize + ?Sized>(&self, lead: &L, idempotency_key: &str) -> Result<Acknowledgement, Error> {
         self.post_lead_with(lead, idempotency_key, &CallOptions::new())
     }
@@ -127,11 +127,7 @@ impl Client {
             _ => Judged::Other,
         };
         let (acknowledgement, tries) = call::run(&self.0, &call, options, judge)?;
-        Ok(Acknowledgement {
-            request_id,
-            tries,
-            ..acknowledgement
-        })
+        Ok(Acknowledgement { request_id, tries, ..acknowledgement })
     }
 
     /// Asks the service whether it takes the key. Stores nothing.
@@ -164,11 +160,7 @@ impl Client {
             _ => Judged::Other,
         };
         let (verdict, tries) = call::run(&self.0, &call, options, judge)?;
-        Ok(KeyCheck {
-            verdict,
-            request_id,
-            tries,
-        })
+        Ok(KeyCheck { verdict, request_id, tries })
     }
 
     /// The controlled words of a lead. They are kept for as long as the service says, then asked for again.
@@ -211,10 +203,7 @@ impl Client {
             let Some(vocabulary) = vocabulary else {
                 return Judged::Other;
             };
-            let told = answer
-                .cache_control
-                .as_deref()
-                .map(|value| read_max_age(value).unwrap_or_default());
+            let told = answer.cache_control.as_deref().map(|value| read_max_age(value).unwrap_or_default());
             Judged::Result(Kept {
                 vocabulary,
                 etag: answer.etag.clone().or_else(|| renewed?.etag.clone()),
@@ -235,9 +224,7 @@ impl Client {
 
 impl fmt::Debug for Client {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Client")
-            .field("base_url", &self.0.address.as_str())
-            .finish_non_exhaustive()
+        f.debug_struct("Client").field("base_url", &self.0.address.as_str()).finish_non_exhaustive()
     }
 }
 
@@ -304,7 +291,8 @@ impl ClientBuilder {
         self
     }
 
-    /// How long a try may take, from the first packet of connecting to the last byte of the answer. Default: 20 seconds.
+    /// How long a try may take, from the first packet of connecting to the last byte of the answer. Default: 20
+    /// seconds.
     pub fn try_timeout(mut self, timeout: Duration) -> Self {
         self.try_timeout = timeout;
         self
@@ -316,8 +304,8 @@ impl ClientBuilder {
         self
     }
 
-    /// Trusts the authorities in these PEM certificates, in place of Mozilla's, which are compiled in: for a service behind
-    /// an authority of your own. To trust both, give the system's file of authorities with yours behind it.
+    /// Trusts the authorities in these PEM certificates, in place of Mozilla's, which are compiled in: for a service
+    /// behind an authority of your own. To trust both, give the system's file of authorities with yours behind it.
     pub fn root_certificates(mut self, pem: impl Into<Vec<u8>>) -> Self {
         self.root_certificates = pem.into();
         self
@@ -345,16 +333,14 @@ impl ClientBuilder {
     ///
     /// # Errors
     ///
-    /// [`Error::Misconfigured`] when key or address are missing or cannot be right, there are no tries or no time, or the
-    /// certificates cannot be read.
+    /// [`Error::Misconfigured`] when key or address are missing or cannot be right, there are no tries or no time, or
+    /// the certificates cannot be read.
     pub fn build(self) -> Result<Client, Error> {
         let key = self.key.or_else(|| env::var("LEADS_API_KEY").ok());
         let key = key.ok_or(Error::misconfigured("there is no key: give one, or set LEADS_API_KEY"))?;
         check_key(&key)?;
         let base_url = self.base_url.or_else(|| env::var("LEADS_BASE_URL").ok());
-        let base_url = base_url.ok_or(Error::misconfigured(
-            "there is no address: give one, or set LEADS_BASE_URL",
-        ))?;
+        let base_url = base_url.ok_or(Error::misconfigured("there is no address: give one, or set LEADS_BASE_URL"))?;
         let address = Address::parse(&base_url)?;
         if self.tries == 0 || self.try_timeout.is_zero() || self.deadline.is_zero() {
             return Err(Error::misconfigured("a call needs at least one try, and time for it"));
@@ -398,11 +384,7 @@ fn read_root_certificates(pem: &[u8]) -> Result<RootCerts, Error> {
             certificates.push(certificate);
         }
     }
-    if certificates.is_empty() {
-        Err(unreadable())
-    } else {
-        Ok(certificates.into())
-    }
+    if certificates.is_empty() { Err(unreadable()) } else { Ok(certificates.into()) }
 }
 
 /// Options for one call.
@@ -427,7 +409,8 @@ impl CallOptions {
         Self::default()
     }
 
-    /// The `X-Request-Id` of all tries: 1 to 64 characters of printable ASCII. Default: the kit's name and something random.
+    /// The `X-Request-Id` of all tries: 1 to 64 characters of printable ASCII. Default: the kit's name and something
+    /// random.
     pub fn request_id(mut self, id: impl Into<String>) -> Self {
         self.request_id = Some(id.into());
         self

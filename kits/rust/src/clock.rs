@@ -1,3 +1,4 @@
+use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 use crate::CancelToken;
@@ -21,6 +22,20 @@ pub trait Clock: Send + Sync {
     /// Waits, and returns early when the call is cancelled.
     fn sleep(&self, wait: Duration, cancel: &CancelToken) {
         cancel.wait(wait);
+    }
+}
+
+impl<C: Clock + ?Sized> Clock for Arc<C> {
+    fn now(&self) -> SystemTime {
+        (**self).now()
+    }
+
+    fn monotonic(&self) -> Instant {
+        (**self).monotonic()
+    }
+
+    fn sleep(&self, wait: Duration, cancel: &CancelToken) {
+        (**self).sleep(wait, cancel);
     }
 }
 

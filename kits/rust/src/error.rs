@@ -153,10 +153,7 @@ impl fmt::Display for Error {
             Self::InvalidLead { fields, failure } => write!(f, "the lead is invalid: {fields}{failure}"),
             Self::Refused(failure) => write!(f, "the request is refused{failure}"),
             Self::Unavailable(failure) => {
-                write!(
-                    f,
-                    "the service is not available, try later with the same idempotency key{failure}"
-                )
+                write!(f, "the service is not available, try later with the same idempotency key{failure}")
             }
             Self::Cancelled(failure) => write!(f, "the call was cancelled{failure}"),
             Self::Misconfigured(fault) => fault.fmt(f),

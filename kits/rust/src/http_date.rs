@@ -1,12 +1,10 @@
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-const MONTHS: [&str; 12] = [
-    "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
-];
+const MONTHS: [&str; 12] = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 const WEEKDAYS: [&str; 7] = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"];
 
-/// Reads a date as HTTP writes it today: `Sun, 22 Nov 2026 09:49:46 GMT`. The two obsolete forms of RFC 9110 are not read:
-/// the service never sent them. `None` for anything else, and for dates before 1970.
+/// Reads a date as HTTP writes it today: `Sun, 22 Nov 2026 09:49:46 GMT`. The two obsolete forms of RFC 9110 are not
+/// read: the service never sent them. `None` for anything else, and for dates before 1970.
 pub(crate) fn parse(text: &str) -> Option<SystemTime> {
     let [weekday, day, month, year, time, "GMT"] = text.split(' ').collect::<Vec<_>>()[..] else {
         return None;
@@ -42,20 +40,7 @@ fn days_before_year(year: u64) -> u64 {
 
 fn days_in(month: usize, year: u64) -> u64 {
     let is_leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
-    [
-        31,
-        if is_leap { 29 } else { 28 },
-        31,
-        30,
-        31,
-        30,
-        31,
-        31,
-        30,
-        31,
-        30,
-        31,
-    ][month]
+    [31, if is_leap { 29 } else { 28 }, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31][month]
 }
 
 #[cfg(test)]
@@ -72,11 +57,7 @@ mod tests {
             ("Sun, 22 Nov 2026 09:49:46 GMT", 1_795_340_986),
             ("Fri, 31 Dec 9999 23:59:59 GMT", 253_402_300_799),
         ] {
-            assert_eq!(
-                parse(text).unwrap().duration_since(UNIX_EPOCH).unwrap().as_secs(),
-                seconds,
-                "{text}"
-            );
+            assert_eq!(parse(text).unwrap().duration_since(UNIX_EPOCH).unwrap().as_secs(), seconds, "{text}");
         }
     }
 

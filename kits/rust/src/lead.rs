@@ -9,8 +9,8 @@ use crate::{Decimal, Error};
 
 /// A sales lead, as it is posted.
 ///
-/// It is sent as it stands: the service normalizes and checks, this crate does neither. A field that is `None` is left
-/// out. Fields that the service does not know are kept there with the lead; give them with [`set`](Self::set).
+/// It is sent as it stands: the service normalizes and checks, this crate does neither. A field that is `None` is
+/// left out. Fields that the service does not know are kept there with the lead; give them with [`set`](Self::set).
 ///
 /// ```
 /// use leads::{Decimal, Lead};
@@ -22,8 +22,8 @@ use crate::{Decimal, Error};
 /// # Ok::<(), leads::Error>(())
 /// ```
 ///
-/// `Debug` tells which fields there are, and never what they hold. [`Client::post_lead`](crate::Client::post_lead) takes
-/// any other type that serializes to such a JSON object, too.
+/// `Debug` tells which fields there are, and never what they hold. [`Client::post_lead`](crate::Client::post_lead)
+/// takes any other type that serializes to such a JSON object, too.
 #[derive(Clone, Default)]
 #[non_exhaustive]
 pub struct Lead {
@@ -99,9 +99,7 @@ impl Lead {
     pub fn set<T: Serialize + ?Sized>(&mut self, name: impl Into<String>, value: &T) -> Result<&mut Self, Error> {
         let name = name.into();
         if FIELD_NAMES.contains(&name.as_str()) {
-            return Err(Error::misconfigured(
-                "this field of a lead is one of its own: set it there",
-            ));
+            return Err(Error::misconfigured("this field of a lead is one of its own: set it there"));
         }
         let value = serde_json::value::to_raw_value(value)
             .map_err(|_| Error::misconfigured("the field's value cannot be written as JSON"))?;
@@ -215,7 +213,10 @@ mod tests {
 
     #[test]
     fn a_lead_is_written_as_it_was_read_digit_for_digit() {
-        let text = r#"{"first_name":"Ada","zip":"\u0000","cost":12.50,"n":12345678901234567890,"f":0.30000000000000004,"deep":{"x":[1e400, {}]},"__proto__":{"a":1}}"#;
+        let text = concat!(
+            r#"{"first_name":"Ada","zip":"\u0000","cost":12.50,"n":12345678901234567890,"#,
+            r#""f":0.30000000000000004,"deep":{"x":[1e400, {}]},"__proto__":{"a":1}}"#
+        );
         let lead: Lead = serde_json::from_str(text).unwrap();
         assert_eq!(serde_json::to_string(&lead).unwrap(), text);
     }
@@ -228,13 +229,8 @@ mod tests {
 
     #[test]
     fn no_error_of_reading_a_lead_quotes_it() {
-        for text in [
-            r#"{"first_name":5551234}"#,
-            r#"{"cost":"5551234"}"#,
-            r#""5551234""#,
-            r#"["5551234"]"#,
-            "5551234",
-        ] {
+        for text in [r#"{"first_name":5551234}"#, r#"{"cost":"5551234"}"#, r#""5551234""#, r#"["5551234"]"#, "5551234"]
+        {
             let error = serde_json::from_str::<Lead>(text).unwrap_err();
             assert!(!format!("{error} {error:?}").contains("5551234"), "{error}");
         }

@@ -2,8 +2,8 @@ use std::collections::hash_map::RandomState;
 use std::fmt::Write;
 use std::hash::{BuildHasher, Hasher};
 
-/// 64 bits that nobody has to keep secret: for jitter and request ids. The standard library seeds a `RandomState` from the
-/// system once a thread, and each further one differs; that spares a dependency.
+/// 64 bits that nobody has to keep secret: for jitter and request ids. The standard library seeds a `RandomState`
+/// from the system once a thread, and each further one differs; that spares a dependency.
 fn bits() -> u64 {
     RandomState::new().build_hasher().finish()
 }

@@ -44,12 +44,7 @@ impl Kept {
 pub(crate) fn read_vocabulary(body: &[u8]) -> Option<Vocabulary> {
     let members = Members::read(body)?;
     let areas: Vec<Members> = members.get("project_area")?;
-    let area = |each: &Members| {
-        Some(Area {
-            area: each.get("area")?,
-            status: each.get("status")?,
-        })
-    };
+    let area = |each: &Members| Some(Area { area: each.get("area")?, status: each.get("status")? });
     Some(Vocabulary {
         areas: areas.iter().map(area).collect::<Option<_>>()?,
         services: members.get("project_service")?,
@@ -85,34 +80,22 @@ mod tests {
         assert_eq!(read_max_age("public, max-age=300"), Some(Duration::from_secs(300)));
         assert_eq!(read_max_age("Max-Age=\"5\""), Some(Duration::from_secs(5)));
         assert_eq!(read_max_age("max-age=99999999999999999999999"), Some(Duration::MAX));
-        for value in [
-            "",
-            "public",
-            "max-age",
-            "max-age=",
-            "max-age=-1",
-            "max-age=1.5",
-            "s-maxage=9",
-            "no-store, max-age=9",
-        ] {
+        for value in
+            ["", "public", "max-age", "max-age=", "max-age=-1", "max-age=1.5", "s-maxage=9", "no-store, max-age=9"]
+        {
             assert_eq!(read_max_age(value), None, "{value}");
         }
     }
 
     #[test]
     fn a_vocabulary_has_areas_services_and_required_fields() {
-        let whole = r#"{"project_area":[{"area":"roof","status":"confirmed","own":1}],"project_service":["repair"],"required":[]}"#;
+        let whole = concat!(
+            r#"{"project_area":[{"area":"roof","status":"confirmed","own":1}],"#,
+            r#""project_service":["repair"],"required":[]}"#
+        );
         assert_eq!(read_vocabulary(whole.as_bytes()).unwrap().areas[0].area, "roof");
-        for (from, to) in [
-            (r#""confirmed""#, "1"),
-            (r#"["repair"]"#, "[1]"),
-            (r#","required":[]"#, ""),
-            ("{", "[{"),
-        ] {
-            assert!(
-                read_vocabulary(whole.replacen(from, to, 1).as_bytes()).is_none(),
-                "{from} {to}"
-            );
+        for (from, to) in [(r#""confirmed""#, "1"), (r#"["repair"]"#, "[1]"), (r#","required":[]"#, ""), ("{", "[{")] {
+            assert!(read_vocabulary(whole.replacen(from, to, 1).as_bytes()).is_none(), "{from} {to}");
         }
     }
 }

@@ -1,7 +1,8 @@
 //! One request and its answer, as far as they came: everything that knows of `ureq`.
 //!
-//! `ureq` blocks, so that a try happens on one thread from its first packet to its last byte. What the connection sees of
-//! it is therefore kept in a thread-local ([`TRY`]): a pooled connection has no other way to the try that uses it.
+//! `ureq` blocks, so that a try happens on one thread from its first packet to its last byte. What the connection
+//! sees of it is therefore kept in a thread-local ([`TRY`]): a pooled connection has no other way to the try that
+//! uses it.
 
 use std::cell::RefCell;
 use std::io::{self, Read};
@@ -89,39 +90,25 @@ impl Wire {
                 .chain(ConnectProxyConnector::default())
                 .chain(Dialer)
                 .chain(Tls(RustlsConnector::default()))
-                .chain(Watcher {
-                    address: address.clone(),
-                    key: Arc::from(key),
-                });
-        Self {
-            agent: Agent::with_parts(config, connector, LazyResolver(DefaultResolver::default())),
-        }
+                .chain(Watcher { address: address.clone(), key: Arc::from(key) });
+        Self { agent: Agent::with_parts(config, connector, LazyResolver(DefaultResolver::default())) }
     }
 
     /// Sends a request and reads its answer within the time-out, from the first packet of connecting to the last byte.
     /// Returns what came, and whether bytes of the request went out on an established connection.
     pub(crate) fn exchange(&self, outgoing: &Outgoing<'_>, timeout: Duration, cancel: &CancelToken) -> (Came, bool) {
         let _running = Running::start(cancel);
-        let came = self
-            .run(outgoing, timeout)
-            .unwrap_or_else(|error| match TRY.with_borrow(|it| it.refusal) {
-                Some(status) => Came::Unacceptable {
-                    status,
-                    reason: "there is no end of interim answers",
-                },
-                None => Came::Nothing {
-                    reason: reason_of(&error),
-                },
-            });
+        let came = self.run(outgoing, timeout).unwrap_or_else(|error| match TRY.with_borrow(|it| it.refusal) {
+            Some(status) => Came::Unacceptable { status, reason: "there is no end of interim answers" },
+            None => Came::Nothing { reason: reason_of(&error) },
+        });
         (came, TRY.with_borrow(|it| it.sent))
     }
 
     fn run(&self, outgoing: &Outgoing<'_>, timeout: Duration) -> Result<Came, ureq::Error> {
         let mut request = Request::builder().method(outgoing.method).uri(outgoing.uri.clone());
         if outgoing.body.is_some() {
-            request = request
-                .header(KEY_HEADER, KEY_PLACEHOLDER)
-                .header(header::CONTENT_TYPE, "application/json");
+            request = request.header(KEY_HEADER, KEY_PLACEHOLDER).header(header::CONTENT_TYPE, "application/json");
         }
         for (name, value) in outgoing.headers {
             request = request.header(*name, *value);
@@ -134,11 +121,7 @@ impl Wire {
     }
 
     fn send(&self, request: Request<impl ureq::AsSendBody>, timeout: Duration) -> Result<Response<Body>, ureq::Error> {
-        let request = self
-            .agent
-            .configure_request(request)
-            .timeout_global(Some(timeout))
-            .build();
+        let request = self.agent.configure_request(request).timeout_global(Some(timeout)).build();
         self.agent.run(request)
     }
 }
@@ -146,34 +129,22 @@ impl Wire {
 fn read_answer(mut response: Response<Body>) -> Result<Came, ureq::Error> {
     let status = response.status().as_u16();
     if status == 101 {
-        return Ok(Came::Unacceptable {
-            status,
-            reason: "the answer changes the protocol",
-        });
+        return Ok(Came::Unacceptable { status, reason: "the answer changes the protocol" });
     }
-    let too_long = Came::Unacceptable {
-        status,
-        reason: "the answer's body is over 1,048,576 bytes",
-    };
+    let too_long = Came::Unacceptable { status, reason: "the answer's body is over 1,048,576 bytes" };
     let announced = response.body().content_length();
     if announced.is_some_and(|bytes| bytes > BODY_BYTES_MAX) {
         return Ok(too_long);
     }
     let is_chunked = response.headers().contains_key(header::TRANSFER_ENCODING);
     let mut body = Vec::new();
-    response
-        .body_mut()
-        .as_reader()
-        .take(BODY_BYTES_MAX + 1)
-        .read_to_end(&mut body)?;
+    response.body_mut().as_reader().take(BODY_BYTES_MAX + 1).read_to_end(&mut body)?;
     if body.len() as u64 > BODY_BYTES_MAX {
         return Ok(too_long);
     }
     // ureq takes a chunked body for whole when the connection ends right before its last two bytes.
     if is_chunked && TRY.with_borrow(|it| it.ended) {
-        return Ok(Came::Nothing {
-            reason: "the answer was cut short",
-        });
+        return Ok(Came::Nothing { reason: "the answer was cut short" });
     }
     let text = |name| Some(response.headers().get(name)?.to_str().ok()?.to_owned());
     Ok(Came::Whole(Answer {
@@ -232,10 +203,7 @@ struct Running;
 
 impl Running {
     fn start(cancel: &CancelToken) -> Self {
-        TRY.set(Try {
-            cancel: cancel.clone(),
-            ..Try::default()
-        });
+        TRY.set(Try { cancel: cancel.clone(), ..Try::default() });
         Self
     }
 }
@@ -260,8 +228,8 @@ fn shut_down_on_cancel(socket: &Weak<dyn ShutdownHandle>) {
     TRY.with_borrow_mut(|it| it.hook = Some(hook));
 }
 
-/// Leaves names alone until a connection has to be opened. `ureq` asks its resolver before every request, on a thread of
-/// its own when there is a time-out, also when it then takes a connection from its pool.
+/// Leaves names alone until a connection has to be opened. `ureq` asks its resolver before every request, on a thread
+/// of its own when there is a time-out, also when it then takes a connection from its pool.
 #[derive(Debug)]
 struct LazyResolver(DefaultResolver);
 
@@ -273,11 +241,7 @@ impl Resolver for LazyResolver {
         timeout: NextTimeout,
     ) -> Result<ResolvedSocketAddrs, ureq::Error> {
         // What connects to and by a proxy does not come by the dialer with an address that is still to be found.
-        if config.proxy().is_some() {
-            self.0.resolve(uri, config, timeout)
-        } else {
-            Ok(self.empty())
-        }
+        if config.proxy().is_some() { self.0.resolve(uri, config, timeout) } else { Ok(self.empty()) }
     }
 }
 
@@ -376,8 +340,8 @@ fn time_left(details: &ConnectionDetails) -> NextTimeout {
     timeout
 }
 
-/// `ureq`'s TLS, which keeps its settings and sessions for all connections only when a request has no settings of its own.
-/// Ours has: its time-out.
+/// `ureq`'s TLS, which keeps its settings and sessions for all connections only when a request has no settings of its
+/// own. Ours has: its time-out.
 #[derive(Debug)]
 struct Tls(RustlsConnector);
 
@@ -423,12 +387,7 @@ impl<In: Transport> Connector<In> for Watcher {
             return Ok(Some(Either::A(inner)));
         }
         let socket = TRY.with_borrow_mut(|it| it.opened.take());
-        Ok(Some(Either::B(Watched {
-            inner,
-            socket,
-            key: self.key.clone(),
-            awaits_head: false,
-        })))
+        Ok(Some(Either::B(Watched { inner, socket, key: self.key.clone(), awaits_head: false })))
     }
 }
 
@@ -454,8 +413,8 @@ impl<T: Transport> Transport for Watched<T> {
 
     fn transmit_output(&mut self, amount: usize, timeout: NextTimeout) -> Result<(), ureq::Error> {
         if !TRY.with_borrow(|it| it.sent) {
-            // ureq_proto writes the head of every request into the log, at its most talkative level. The key is not in it
-            // before it is here. The head comes in one piece: it is far shorter than the buffer.
+            // ureq_proto writes the head of every request into the log, at its most talkative level. The key is not
+            // in it before it is here. The head comes in one piece: it is far shorter than the buffer.
             put_key(&mut self.inner.buffers().output()[..amount], &self.key);
             if let Some(socket) = &self.socket {
                 shut_down_on_cancel(socket);
@@ -504,8 +463,8 @@ fn put_key(head: &mut [u8], key: &str) {
     }
 }
 
-/// A body that goes up to the end of the connection is whole when that is closed in order. `ureq` takes a reset, and TLS that
-/// ends without a word, for such an end too; anybody on the way can bring those about.
+/// A body that goes up to the end of the connection is whole when that is closed in order. `ureq` takes a reset, and
+/// TLS that ends without a word, for such an end too; anybody on the way can bring those about.
 fn as_broken(error: ureq::Error) -> ureq::Error {
     match error {
         ureq::Error::Io(error) => match error.kind() {
@@ -546,30 +505,16 @@ fn head_of(input: &[u8]) -> Head {
         return Head::Partial;
     };
     let status = match line {
-        [
-            b'H',
-            b'T',
-            b'T',
-            b'P',
-            b'/',
-            b'1',
-            b'.',
-            _,
-            b' ',
-            b'1',
-            tens @ b'0'..=b'9',
-            ones @ b'0'..=b'9',
-        ] => 100 + u16::from(tens - b'0') * 10 + u16::from(ones - b'0'),
+        [b'H', b'T', b'T', b'P', b'/', b'1', b'.', _, b' ', b'1', tens @ b'0'..=b'9', ones @ b'0'..=b'9'] => {
+            100 + u16::from(tens - b'0') * 10 + u16::from(ones - b'0')
+        }
         _ => return Head::Final,
     };
     if status == 101 {
         return Head::Final;
     }
     match head.windows(4).position(|window| window == b"\r\n\r\n") {
-        Some(at) => Head::Interim {
-            status,
-            bytes: begin + at + 4,
-        },
+        Some(at) => Head::Interim { status, bytes: begin + at + 4 },
         None => Head::Partial,
     }
 }

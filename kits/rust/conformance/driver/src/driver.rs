@@ -31,9 +31,7 @@ fn main() {
 /// One whole line at a time, whoever else writes.
 fn write_line(line: &Value) {
     let mut out = io::stdout().lock();
-    writeln!(out, "{line}")
-        .and_then(|()| out.flush())
-        .expect("somebody reads");
+    writeln!(out, "{line}").and_then(|()| out.flush()).expect("somebody reads");
 }
 
 /// What a call has of its own, for the clock that all calls of its client share.
@@ -124,12 +122,8 @@ fn perform(line: &Value) -> Outcome {
         options = options.deadline(deadline);
     }
     match line["call"].as_str() {
-        Some("check_key") => client
-            .check_key_with(&options)
-            .map(|check| shown(&check, &client, key_check(&check))),
-        Some("vocabulary") => client
-            .vocabulary_with(&options)
-            .map(|read| shown(&read, &client, vocabulary(&read))),
+        Some("check_key") => client.check_key_with(&options).map(|check| shown(&check, &client, key_check(&check))),
+        Some("vocabulary") => client.vocabulary_with(&options).map(|read| shown(&read, &client, vocabulary(&read))),
         _ => {
             let (json, key) = (text("lead_json"), text("idempotency_key"));
             // A lead of other types than its own goes as any value that can be written as JSON.
@@ -158,10 +152,7 @@ fn key_check(check: &KeyCheck) -> Value {
 }
 
 fn vocabulary(read: &Vocabulary) -> Value {
-    let areas = read
-        .areas
-        .iter()
-        .map(|each| json!({"area": each.area, "status": each.status}));
+    let areas = read.areas.iter().map(|each| json!({"area": each.area, "status": each.status}));
     json!({"areas": areas.collect::<Vec<_>>(), "services": read.services, "required": read.required})
 }
 
