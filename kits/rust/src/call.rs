@@ -68,7 +68,8 @@ pub(crate) fn run<T>(
         }
         let (came, sent) = one_try(client, call, left.min(client.try_timeout), cancel);
         let next = settle(&came, sent && call.posts_lead, &judge, &mut failure);
-        if cancel.is_cancelled() && !matches!(next, Next::Return(_)) {
+        // What is settled stays so: whoever cancels a moment too late gets the result all the same.
+        if cancel.is_cancelled() && matches!(next, Next::Retry | Next::WaitFor429) {
             return Err(Error::Cancelled(failure));
         }
         let asked = retry_after(&came, client);
@@ -103,7 +104,7 @@ fn one_try(client: &Inner, call: &Call<'_>, timeout: Duration, cancel: &CancelTo
     let (came, sent) = client.wire.exchange(&outgoing, timeout, cancel);
     let status = match &came {
         Came::Whole(answer) => Some(answer.status),
-        Came::Unacceptable { status, .. } => Some(*status),
+        Came::Unacceptable { status, .. } => *status,
         Came::Nothing { .. } => None,
     };
     client.observe(&Event::Try { method: call.method, status, duration: began.elapsed() });
@@ -119,8 +120,9 @@ fn settle<T>(came: &Came, at_stake: bool, judge: impl Fn(&Answer) -> Judged<T>, 
             failure.unknown_outcome |= at_stake;
             Next::Retry
         }
-        Came::Unacceptable { status, reason } => {
-            (failure.status, failure.reason) = (Some(*status), Some(*reason));
+        Came::Unacceptable { status, is_whole, reason } => {
+            (failure.status, failure.reason) = (*status, Some(*reason));
+            failure.unknown_outcome |= at_stake && !is_whole;
             Next::Fail(Kind::Refused, None)
         }
         Came::Whole(answer) => {

@@ -79,7 +79,6 @@ impl Client {
     }
 
     /// What a client can be given besides key and address.
-    #[must_use]
     pub fn builder() -> ClientBuilder {
         ClientBuilder::default()
     }

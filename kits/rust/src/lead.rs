@@ -196,6 +196,8 @@ impl<'de> Deserialize<'de> for Lead {
     }
 }
 
+// That it leaves fields out is what it is for.
+#[allow(clippy::missing_fields_in_debug)]
 impl fmt::Debug for Lead {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let texts = FIELD_NAMES.iter().zip(self.texts()).filter(|(_, text)| text.is_some());

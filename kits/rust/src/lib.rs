@@ -31,6 +31,8 @@
 //! Neither keys nor leads stand in a message, `Debug` or `Display` text or a log, and what an answer said is only shown
 //! where it has the form of an error code. TLS verification cannot be turned off.
 
+#![deny(missing_docs)]
+
 mod address;
 mod answer;
 mod backoff;
@@ -65,3 +67,8 @@ pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// The kit's name: in `User-Agent`, and before the 16 random characters of a request id.
 const NAME: &str = env!("CARGO_PKG_NAME");
+
+/// The examples of the README are compiled with the tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

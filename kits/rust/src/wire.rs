@@ -50,8 +50,8 @@ pub(crate) struct Outgoing<'a> {
 pub(crate) enum Came {
     /// A whole answer.
     Whole(Answer),
-    /// An answer that is not read to its end, and must not be asked for again.
-    Unacceptable { status: u16, reason: &'static str },
+    /// What must not be asked for again. Its status, when it has the head of an answer, and whether it came whole.
+    Unacceptable { status: Option<u16>, is_whole: bool, reason: &'static str },
     /// No whole answer.
     Nothing { reason: &'static str },
 }
@@ -98,11 +98,16 @@ impl Wire {
     /// Returns what came, and whether bytes of the request went out on an established connection.
     pub(crate) fn exchange(&self, outgoing: &Outgoing<'_>, timeout: Duration, cancel: &CancelToken) -> (Came, bool) {
         let _running = Running::start(cancel);
-        let came = self.run(outgoing, timeout).unwrap_or_else(|error| match TRY.with_borrow(|it| it.refusal) {
-            Some(status) => Came::Unacceptable { status, reason: "there is no end of interim answers" },
-            None => Came::Nothing { reason: reason_of(&error) },
+        let came = self.run(outgoing, timeout);
+        let (sent, interim_answers) = TRY.with_borrow(|it| (it.sent, it.interim_answers));
+        let came = came.unwrap_or_else(|error| {
+            if interim_answers > INTERIM_ANSWERS_MAX {
+                let reason = "there is no end of interim answers";
+                return Came::Unacceptable { status: None, is_whole: false, reason };
+            }
+            Came::Nothing { reason: reason_of(&error) }
         });
-        (came, TRY.with_borrow(|it| it.sent))
+        (came, sent)
     }
 
     fn run(&self, outgoing: &Outgoing<'_>, timeout: Duration) -> Result<Came, ureq::Error> {
@@ -129,9 +134,11 @@ impl Wire {
 fn read_answer(mut response: Response<Body>) -> Result<Came, ureq::Error> {
     let status = response.status().as_u16();
     if status == 101 {
-        return Ok(Came::Unacceptable { status, reason: "the answer changes the protocol" });
+        let reason = "the answer changes the protocol";
+        return Ok(Came::Unacceptable { status: Some(status), is_whole: true, reason });
     }
-    let too_long = Came::Unacceptable { status, reason: "the answer's body is over 1,048,576 bytes" };
+    let reason = "the answer's body is over 1,048,576 bytes";
+    let too_long = Came::Unacceptable { status: Some(status), is_whole: false, reason };
     let announced = response.body().content_length();
     if announced.is_some_and(|bytes| bytes > BODY_BYTES_MAX) {
         return Ok(too_long);
@@ -189,8 +196,6 @@ struct Try {
     /// The connection ended.
     ended: bool,
     interim_answers: u32,
-    /// The status of the interim answer that was one too many.
-    refusal: Option<u16>,
     cancel: CancelToken,
     /// Ends the connection when somebody cancels.
     hook: Option<Hook>,
@@ -438,9 +443,9 @@ impl<T: Transport> Transport for Watched<T> {
             match head_of(self.inner.buffers().input()) {
                 Head::Partial => break,
                 Head::Final => self.awaits_head = false,
-                Head::Interim { status, bytes } => {
+                Head::Interim { bytes } => {
                     self.inner.buffers().input_consume(bytes);
-                    count_interim_answer(status)?;
+                    count_interim_answer()?;
                 }
             }
         }
@@ -477,22 +482,19 @@ fn as_broken(error: ureq::Error) -> ureq::Error {
     }
 }
 
-fn count_interim_answer(status: u16) -> Result<(), ureq::Error> {
-    TRY.with_borrow_mut(|it| {
+fn count_interim_answer() -> Result<(), ureq::Error> {
+    let count = TRY.with_borrow_mut(|it| {
         it.interim_answers += 1;
-        if it.interim_answers > INTERIM_ANSWERS_MAX {
-            it.refusal = Some(status);
-            return Err(ureq::Error::ConnectionFailed);
-        }
-        Ok(())
-    })
+        it.interim_answers
+    });
+    if count > INTERIM_ANSWERS_MAX { Err(ureq::Error::ConnectionFailed) } else { Ok(()) }
 }
 
 enum Head {
     /// Too little of it is there.
     Partial,
     /// It is an interim answer's: 100 to 199, but for 101, which is the last one on its connection.
-    Interim { status: u16, bytes: usize },
+    Interim { bytes: usize },
     /// It is that of the answer, or not HTTP.
     Final,
 }
@@ -504,17 +506,12 @@ fn head_of(input: &[u8]) -> Head {
     let Some(line) = head.get(..12) else {
         return Head::Partial;
     };
-    let status = match line {
-        [b'H', b'T', b'T', b'P', b'/', b'1', b'.', _, b' ', b'1', tens @ b'0'..=b'9', ones @ b'0'..=b'9'] => {
-            100 + u16::from(tens - b'0') * 10 + u16::from(ones - b'0')
-        }
-        _ => return Head::Final,
-    };
-    if status == 101 {
+    let is_interim = line.starts_with(b"HTTP/1.") && line[8..10] == *b" 1" && line[9..].iter().all(u8::is_ascii_digit);
+    if !is_interim || line[9..] == *b"101" {
         return Head::Final;
     }
     match head.windows(4).position(|window| window == b"\r\n\r\n") {
-        Some(at) => Head::Interim { status, bytes: begin + at + 4 },
+        Some(at) => Head::Interim { bytes: begin + at + 4 },
         None => Head::Partial,
     }
 }

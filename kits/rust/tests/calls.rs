@@ -249,7 +249,9 @@ fn twenty_interim_answers_are_skipped_with_whatever_headers_they_have() {
     let client = server.client();
     assert_eq!(client.post_lead(&lead(), "acme:1").unwrap().tries, 1);
     let error = client.post_lead(&lead(), "acme:1").unwrap_err();
-    assert_eq!((error.kind(), error.tries()), (Kind::Refused, 1));
+    // An interim answer is none: there is no status, and nobody knows what became of the lead.
+    assert_eq!((error.kind(), error.tries(), error.status()), (Kind::Refused, 1, None));
+    assert!(error.unknown_outcome());
 }
 
 #[test]

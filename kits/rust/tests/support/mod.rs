@@ -157,8 +157,8 @@ fn read_request(reader: &mut impl BufRead) -> Option<Seen> {
     let length = names.iter().find(|(name, _)| name.eq_ignore_ascii_case("content-length"));
     let mut body = vec![0; length.map_or(0, |(_, value)| value.parse().unwrap())];
     reader.read_exact(&mut body).ok()?;
-    let head = names.iter().map(|(name, value)| format!("{}: {value}\n", name.to_lowercase())).collect();
-    Some(Seen { head, body: String::from_utf8(body).unwrap() })
+    let lines: Vec<_> = names.iter().map(|(name, value)| format!("{}: {value}\n", name.to_lowercase())).collect();
+    Some(Seen { head: lines.concat(), body: String::from_utf8(body).unwrap() })
 }
 
 /// A clock that goes on by each wait instead of sleeping, and notes it.
