@@ -3,10 +3,10 @@
 // Each test file uses a part of it.
 #![allow(dead_code)]
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, mpsc};
+use std::sync::{Arc, Barrier, Mutex, mpsc};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
@@ -33,6 +33,8 @@ pub enum Answer {
     Bytes(String),
     /// These bytes, and the connection is closed. Signalled by `Server::closed`.
     Last(String),
+    /// These bytes, once as many requests as the barrier counts have come.
+    Together(Arc<Barrier>, String),
     /// Nothing, for as long as the client waits.
     Silence,
 }
@@ -132,17 +134,19 @@ fn serve(stream: TcpStream, answers: &[Answer], requests: &Mutex<Vec<Seen>>, ask
         let mut write = |bytes: &str| reader.get_mut().write_all(bytes.as_bytes()).is_ok();
         match answers.get(at).or(answers.last()).expect("an answer") {
             Answer::Bytes(bytes) if write(bytes) => {}
-            Answer::Silence => {
-                let _ = reader.read(&mut [0]);
-                return;
+            Answer::Together(barrier, bytes) => {
+                barrier.wait();
+                write(bytes);
             }
-            Answer::Bytes(_) => return,
+            Answer::Silence | Answer::Bytes(_) => break,
             Answer::Last(bytes) => {
                 write(bytes);
                 return;
             }
         }
     }
+    // What is no request, or gets no answer, keeps its connection until the client has enough.
+    let _ = io::copy(&mut reader, &mut io::sink());
 }
 
 fn read_request(reader: &mut impl BufRead) -> Option<Seen> {
