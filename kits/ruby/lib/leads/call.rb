@@ -110,7 +110,7 @@ module Leads
     end
 
     def pause(seconds, rate_limited)
-      raise unavailable("the next try would be past the deadline") if seconds > left
+      raise unavailable("the next try would be past the deadline") if seconds >= left
 
       observe { WaitEvent.new(duration: seconds.to_f, rate_limited: rate_limited, request_id: @request_id) }
       @settings.sleep.call(seconds, @cancellation)

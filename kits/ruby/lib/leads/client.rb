@@ -132,10 +132,11 @@ module Leads
     SLEEP = ->(seconds, cancellation) { cancellation ? cancellation.wait(seconds) : Kernel.sleep(seconds) }
     RANDOM = -> { Random.rand }
     Kept = Struct.new(:vocabulary, :etag, :max_age, :ends_at, keyword_init: true)
-    REQUEST_ID_CHARACTERS = 16
+    # As 16 characters.
+    REQUEST_ID_BYTES = 8
     # Longer than any process lives.
     MAX_AGE_DIGITS_MAX = 9
-    private_constant :SLEEP, :RANDOM, :Kept, :REQUEST_ID_CHARACTERS, :MAX_AGE_DIGITS_MAX
+    private_constant :SLEEP, :RANDOM, :Kept, :REQUEST_ID_BYTES, :MAX_AGE_DIGITS_MAX
 
     def call(operation, request_id, deadline, cancellation)
       request_id = request_id.nil? ? new_request_id : Arguments.request_id(request_id)
@@ -145,7 +146,7 @@ module Leads
     end
 
     def new_request_id
-      "leads-ruby-#{SecureRandom.alphanumeric(REQUEST_ID_CHARACTERS)}"
+      "leads-ruby-#{SecureRandom.hex(REQUEST_ID_BYTES)}"
     end
 
     def keep(vocabulary, reply, before)

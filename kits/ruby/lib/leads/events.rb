@@ -14,7 +14,7 @@ module Leads
     # @return [String] the X-Request-Id of the call
     attr_reader :request_id
 
-    # @param members [Hash] all of the members, by name
+    # Takes each member by its name.
     def initialize(http_method:, status:, duration:, request_id:)
       @http_method = http_method
       @status = status
@@ -36,7 +36,7 @@ module Leads
     # @return [String] the X-Request-Id of the call
     attr_reader :request_id
 
-    # @param members [Hash] all of the members, by name
+    # Takes each member by its name.
     def initialize(duration:, rate_limited:, request_id:)
       @duration = duration
       @rate_limited = rate_limited

@@ -14,18 +14,21 @@ module Leads
     # A BigDecimal with an exponent beyond this is written with it: all of its zeros could fill the memory.
     PLAIN_EXPONENT_MAX = 400
 
+    # Writes itself as it is.
+    Digits = Struct.new(:text) do
+      def to_json(*)
+        text
+      end
+    end
+
     module_function
 
     # @raise [Misconfigured] where something cannot be JSON; its message says what class it was of
-    def generate(value, depth = NESTING_MAX)
-      case value
-      when String, Symbol then string(value)
-      when Hash then object(value, depth)
-      when Array then "[#{value.map { |item| generate(item, inner(depth)) }.join(",")}]"
-      when Integer, true, false then value.to_s
-      when nil then "null"
-      else number(value)
-      end
+    def generate(hash)
+      JSON.generate(prepared(hash, NESTING_MAX), max_nesting: NESTING_MAX)
+    rescue JSON::GeneratorError, EncodingError
+      # Their messages may quote the text.
+      raise Misconfigured.new("A text of the lead is not valid in its encoding"), cause: nil
     end
 
     # The object in the text, or nil where it is anything else.
@@ -40,20 +43,26 @@ module Leads
       nil
     end
 
-    def object(hash, depth)
-      depth = inner(depth)
-      "{#{hash.map { |key, value| "#{string(key)}:#{generate(value, depth)}" }.join(",")}}"
+    # The value with only such parts as JSON.generate writes as they should be.
+    def prepared(value, depth)
+      case value
+      when String then text(value)
+      when Hash
+        depth = inner(depth)
+        value.to_h { |key, item| [text(key.is_a?(Symbol) ? key.name : key.to_s), prepared(item, depth)] }
+      when Array
+        depth = inner(depth)
+        value.map { |item| prepared(item, depth) }
+      when Symbol then text(value.name)
+      when Integer, true, false, nil then value
+      else number(value)
+      end
     end
 
-    def string(text)
-      text = text.to_s
-      text = text.encoding == Encoding::BINARY ? text.dup.force_encoding(Encoding::UTF_8) : text.encode(Encoding::UTF_8)
-      raise Misconfigured, "A text of the lead is not valid in its encoding" unless text.valid_encoding?
+    def text(text)
+      return text if text.encoding == Encoding::UTF_8 || text.ascii_only?
 
-      JSON.generate(text)
-    rescue EncodingError
-      # Ruby's error quotes the text.
-      raise Misconfigured.new("A text of the lead is not valid in its encoding"), cause: nil
+      text.encoding == Encoding::BINARY ? text.dup.force_encoding(Encoding::UTF_8) : text.encode(Encoding::UTF_8)
     end
 
     def number(value)
@@ -61,9 +70,9 @@ module Leads
         raise Misconfigured, "The lead holds a #{value.class}, which JSON cannot hold: convert it first"
       end
       raise Misconfigured, "The lead holds a number that is not finite" unless value.finite?
-      return JSON.generate(value) if value.is_a?(Float)
+      return value if value.is_a?(Float)
 
-      value.exponent.abs > PLAIN_EXPONENT_MAX ? value.to_s : value.to_s("F")
+      Digits.new(value.exponent.abs > PLAIN_EXPONENT_MAX ? value.to_s : value.to_s("F"))
     end
 
     def inner(depth)

@@ -20,7 +20,7 @@ module Leads
     # @return [Integer] tries spent, this one included
     attr_reader :tries
 
-    # @param members [Hash] all of the members, by name
+    # Takes each member by its name.
     def initialize(event_id:, status:, received_at:, source:, flags:, request_id:, tries:)
       @event_id = event_id.freeze
       @status = status.freeze
@@ -54,7 +54,7 @@ module Leads
     # @return [Integer] tries spent, this one included
     attr_reader :tries
 
-    # @param members [Hash] all of the members, by name
+    # Takes each member by its name.
     def initialize(verdict:, request_id:, tries:)
       @verdict = verdict
       @request_id = request_id.freeze

@@ -41,6 +41,8 @@ module Leads
         wire&.start(attempt)
         @http.start unless @http.started?
         response = @http.request(request)
+        raise Garbled unless one_length?(response)
+
         @idle_since = monotonic
         response
       end
@@ -56,8 +58,13 @@ module Leads
       end
 
       # Whether it may be kept for another exchange.
-      def reusable?
-        !@idle_since.nil? && !wire.nil? && wire.quiet?
+      def whole?
+        !@idle_since.nil? && !wire.nil? && wire.whole?
+      end
+
+      # Whether nothing has come over it since, such as its end.
+      def quiet?
+        wire.quiet?
       end
 
       # Seconds since the last exchange.
@@ -76,6 +83,12 @@ module Leads
       end
 
       private
+
+      # Net::HTTP takes the first number that it finds.
+      def one_length?(response)
+        lengths = response.get_fields("Content-Length")
+        lengths.nil? || (lengths.uniq.one? && lengths.first.match?(/\A\d+\z/))
+      end
 
       def wire
         @http.wire

@@ -38,11 +38,15 @@ module Leads
 
       def tls_context(cert_store)
         context = OpenSSL::SSL::SSLContext.new
-        # Verifies the peer, by the platform's authorities (SSL_CERT_FILE and SSL_CERT_DIR among them) when no
-        # store is given.
-        context.set_params(**{ cert_store: cert_store }.compact)
-        context.min_version = OpenSSL::SSL::TLS1_2_VERSION
-        context.freeze
+        # These parameters have the peer verified; its name or address is checked after the handshake, too.
+        context.set_params(cert_store: cert_store || platform_store, min_version: OpenSSL::SSL::TLS1_2_VERSION,
+                           verify_hostname: name?)
+        context.tap(&:freeze)
+      end
+
+      # Not OpenSSL's default store: that one read SSL_CERT_FILE and SSL_CERT_DIR when it was loaded.
+      def platform_store
+        OpenSSL::X509::Store.new.tap(&:set_default_paths)
       end
 
       # The proxy of the environment, if any, and what to connect to. Both may ask a name server.
@@ -96,8 +100,7 @@ module Leads
 
       def secure(socket, attempt)
         tls = OpenSSL::SSL::SSLSocket.new(socket, @context)
-        # Names only: the extension knows no addresses (RFC 6066, 3).
-        tls.hostname = @host unless @host.match?(/\A[\d.]+\z|:/)
+        tls.hostname = @host if name?
         loop do
           case tls.connect_nonblock(exception: false)
           when :wait_readable then attempt.wait_readable(socket)
@@ -108,6 +111,11 @@ module Leads
         end
         tls.post_connection_check(@host)
         tls
+      end
+
+      # Whether the host is a name and not an address, which the handshake cannot tell the server (RFC 6066, 3).
+      def name?
+        !@host.match?(/\A[\d.]+\z|:/)
       end
     end
   end

@@ -24,7 +24,7 @@ module Leads
       # An idle connection that still stands, the one that was used last first; nil when there is none.
       def take
         while (connection = @lock.synchronize { mine.pop })
-          return connection.take if connection.idle < IDLE_SECONDS_MAX && connection.reusable?
+          return connection.take if connection.idle < IDLE_SECONDS_MAX && connection.quiet?
 
           connection.close
         end
@@ -33,7 +33,7 @@ module Leads
       # Keeps the connection if it can be used again, and closes it otherwise.
       def put(connection)
         surplus = connection
-        if connection.reusable?
+        if connection.whole?
           @lock.synchronize do
             mine.push(connection)
             surplus = @idle.size > IDLE_MAX ? @idle.shift : nil

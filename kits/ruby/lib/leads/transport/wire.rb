@@ -18,14 +18,15 @@ module Leads
       FRAMING_BYTES_MAX = 16 * BODY_BYTES_MAX
       CHUNK_BYTES = 65_536
 
-      STATUS_LINE = %r{\AHTTP/1\.[01] ([1-9]\d\d)(?: [^\r\n\0]*)?\r?\n\z}n
-      FIELD_LINE = /\A[!#$%&'*+\-.^_`|~0-9A-Za-z]+:[^\r\n\0]*\r?\n\z/n
-      LENGTH_LINE = /\AContent-Length:[ \t]*(.*?)[ \t]*\r?\n\z/ni
+      HEAD_END = /\r?\n\r?\n/n
+      HEAD = %r{\AHTTP/1\.[01]\x20([1-9]\d\d)(?:\x20[^\r\n\0]*)?\r?\n
+               (?>[!\#$%&'*+\-.^_`|~0-9A-Za-z]+:[^\r\n\0]*\r?\n)*\r?\n\z}xn
       SIZE_LINE = /\A\h+[ \t]*(?:;[^\r\n\0]*)?\r?\n\z/n
       LAST_SIZE = /\A0+[^\h]/n
       FINAL_ANSWER = %r{\AHTTP/1\.[01] [2-9]}n
+      HTTP = "HTTP/1."
 
-      attr_reader :io, :status
+      attr_reader :status
       # Net::HTTP sets these; time is bounded by the attempt instead.
       attr_accessor :read_timeout, :write_timeout, :continue_timeout, :debug_output
 
@@ -40,10 +41,11 @@ module Leads
       # Begins an exchange within the bounds of the attempt.
       def start(attempt)
         @attempt = attempt
-        @sent = false
-        @failure = @status = @length = nil
-        @interim = @counted = @body_bytes = 0
-        @phase = :status
+        @sent = @asked = false
+        @failure = @status = nil
+        @head = []
+        @interim = @framing_bytes = @body_bytes = 0
+        @phase = :head
       end
 
       # Whether bytes of the exchange may have gone out.
@@ -54,9 +56,7 @@ module Leads
       # Whether another exchange may follow. What came unasked after an answer, an end of the connection
       # included, would be taken for the next one's.
       def quiet?
-        return false if closed? || @spoiled || !@input.empty?
-
-        @io.read_nonblock(1, exception: false) == :wait_readable
+        whole? && @io.read_nonblock(1, exception: false) == :wait_readable
       rescue SystemCallError, IOError, OpenSSL::SSL::SSLError
         false
       end
@@ -65,23 +65,32 @@ module Leads
         @io.to_io.closed?
       end
 
+      # Whether the last exchange left nothing behind that is known of.
+      def whole?
+        !(closed? || @spoiled) && @input.empty?
+      end
+
       # Closes without a word of TLS, which could block, and would end the connection of the parent, too, where
       # this process was forked.
       def close
         @io.to_io.close
       end
 
-      # Only asked of an idle connection that has become readable; that was seen to before.
-      def eof?
-        true
+      # Net::HTTP asks whether what is below an idle connection has become readable. It need not: quiet? is asked
+      # before, and the answer there would cost a call of the system.
+      def io
+        self
+      end
+      alias to_io io
+
+      def wait_readable(_timeout)
+        nil
       end
 
       # Kept until an answer is waited for, so that head and body leave in one packet.
       def write(*strings)
-        strings.sum do |string|
-          @output << string.b
-          string.bytesize
-        end
+        strings.each { |string| @output << string }
+        strings.sum(&:bytesize)
       end
       alias << write
 
@@ -89,15 +98,14 @@ module Leads
         readuntil("\n").chomp
       end
 
-      def readuntil(terminator, _ignore_eof = nil)
+      def readuntil(_terminator = "\n", _ignore_eof = nil)
+        return @head.shift unless @head.empty?
+
         flush
-        from = 0
-        until (at = @input.index(terminator, from))
-          from = @input.bytesize
-          fail_with(Garbled) if from > HEAD_BYTES_MAX
-          fill
-        end
-        read_line(@input.slice!(0, at + terminator.bytesize))
+        return framing_line(@input.slice!(0, find("\n") + 1)) unless @phase == :head
+
+        receive_head
+        @head.shift
       end
 
       # Passes on bytes of the body as they come; without a destination, what ends a chunk.
@@ -137,8 +145,9 @@ module Leads
       end
 
       def fill
-        raise @failure if @failure
-
+        # An answer is never there at once: to wait first saves a look.
+        @attempt.wait_readable(@io.to_io) if @asked
+        @asked = false
         loop do
           @attempt.check!
           case bytes = @io.read_nonblock(CHUNK_BYTES, exception: false)
@@ -151,14 +160,16 @@ module Leads
       end
 
       def flush
+        raise @failure if @failure
+
         until @output.empty?
           @attempt.check!
           case sent = @io.write_nonblock(@output.byteslice(0, CHUNK_BYTES), exception: false)
-          when Integer then @output = @output.byteslice(sent..)
+          when Integer then @output.slice!(0, sent)
           when :wait_writable then stop_sending if answered?
           when :wait_readable then @attempt.wait_readable(@io.to_io)
           end
-          @sent = true
+          @sent = @asked = true
         end
       rescue SystemCallError, IOError, OpenSSL::SSL::SSLError
         # The service may have answered before it had read all, a lead that is too large for example.
@@ -180,44 +191,43 @@ module Leads
         bytes.nil? || @input.match?(FINAL_ANSWER) || @input.bytesize > HEAD_BYTES_MAX
       end
 
-      def read_line(line)
-        @counted += line.bytesize
-        fail_with(Garbled) if @counted > (@phase == :sizes ? FRAMING_BYTES_MAX : HEAD_BYTES_MAX)
-        case @phase
-        when :status then status_line(line)
-        when :fields then field_line(line)
-        when :sizes then size_line(line)
+      # Where the sought begins in what has come, or will.
+      def find(sought)
+        from = 0
+        until (at = @input.index(sought, from))
+          fail_with(Garbled) if @input.bytesize > HEAD_BYTES_MAX
+          # What is sought may have begun with the last bytes.
+          from = [@input.bytesize - 3, 0].max
+          fill
+          fail_with(Garbled) if @phase == :head && !@input.start_with?(HTTP[0, @input.bytesize])
         end
-        line
+        at > HEAD_BYTES_MAX ? fail_with(Garbled) : at
       end
 
-      def status_line(line)
-        @status = line[STATUS_LINE, 1]&.to_i or fail_with(Garbled)
+      # Lets Net::HTTP see a head only once it is whole and sound.
+      def receive_head
+        at = find(HEAD_END)
+        head = @input.slice!(0, at + @input[at, 4][HEAD_END].bytesize)
+        status = head[HEAD, 1] or fail_with(Garbled)
+        @status = status.to_i
         @interim += 1 if @status < 200
         fail_with(NotToRepeat) if @status == 101 || @interim > INTERIM_ANSWERS_MAX
-        @phase = :fields
+        @head = head.lines
+        @phase = :sizes unless @status < 200
       end
 
-      def field_line(line)
-        return end_of_head if line.match?(/\A\r?\n\z/)
+      # A line that frames a chunk, or one of the trailer.
+      def framing_line(line)
+        @framing_bytes += line.bytesize
+        fail_with(Garbled) if @framing_bytes > (@phase == :sizes ? FRAMING_BYTES_MAX : HEAD_BYTES_MAX)
+        return line if @phase == :trailer
 
-        fail_with(Garbled) unless line.match?(FIELD_LINE)
-        length = line[LENGTH_LINE, 1] or return
-        fail_with(Garbled) unless length.match?(/\A\d+\z/) && [nil, length].include?(@length)
-        @length = length
-      end
-
-      def end_of_head
-        @phase = @status < 200 ? :status : :sizes
-        @counted = 0
-      end
-
-      def size_line(line)
         fail_with(Garbled) unless line.match?(SIZE_LINE)
-        return unless line.match?(LAST_SIZE)
-
-        @phase = :trailer
-        @counted = 0
+        if line.match?(LAST_SIZE)
+          @phase = :trailer
+          @framing_bytes = 0
+        end
+        line
       end
 
       def end_of_chunk(length)
