@@ -35,6 +35,9 @@ enum Next<T> {
     WaitFor429,
 }
 
+/// Chosen: a year, which nobody waits for. What adds a longer time-out to a time may overflow.
+const TRY_TIMEOUT_MAX: Duration = Duration::from_secs(31_536_000);
+
 /// Makes tries until one of them settles the call. Returns the result, and how many tries were spent.
 ///
 /// Source: SPEC, Client retry policy.
@@ -66,7 +69,7 @@ pub(crate) fn run<T>(
         if left.is_zero() {
             return Err(Error::Unavailable(failure));
         }
-        let (came, sent) = one_try(client, call, left.min(client.try_timeout), cancel);
+        let (came, sent) = one_try(client, call, left.min(client.try_timeout).min(TRY_TIMEOUT_MAX), cancel);
         let next = settle(&came, sent && call.posts_lead, &judge, &mut failure);
         // What is settled stays so: whoever cancels a moment too late gets the result all the same.
         if cancel.is_cancelled() && matches!(next, Next::Retry | Next::WaitFor429) {

@@ -149,15 +149,14 @@ impl Error {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Unauthorized(failure) => write!(f, "the key is not accepted{failure}"),
-            Self::InvalidLead { fields, failure } => write!(f, "the lead is invalid: {fields}{failure}"),
-            Self::Refused(failure) => write!(f, "the request is refused{failure}"),
-            Self::Unavailable(failure) => {
-                write!(f, "the service is not available, try later with the same idempotency key{failure}")
-            }
-            Self::Cancelled(failure) => write!(f, "the call was cancelled{failure}"),
-            Self::Misconfigured(fault) => fault.fmt(f),
+            Self::Unauthorized(_) => f.write_str("the key is not accepted")?,
+            Self::InvalidLead { fields, .. } => write!(f, "the lead is invalid: {fields}")?,
+            Self::Refused(_) => f.write_str("the request is refused")?,
+            Self::Unavailable(_) => f.write_str("the service is not available, try later")?,
+            Self::Cancelled(_) => f.write_str("the call was cancelled")?,
+            Self::Misconfigured(fault) => fault.fmt(f)?,
         }
+        self.failure().map_or(Ok(()), |failure| failure.tell(f))
     }
 }
 
@@ -211,24 +210,9 @@ impl Failure {
     pub fn reason(&self) -> Option<&'static str> {
         self.reason
     }
-}
 
-impl fmt::Debug for Failure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Failure")
-            .field("status", &self.status)
-            .field("code", &self.code)
-            .field("request_id", &self.request_id)
-            .field("tries", &self.tries)
-            .field("unknown_outcome", &self.unknown_outcome)
-            .field("reason", &self.reason)
-            .finish()
-    }
-}
-
-/// Goes on where the text of an [`Error`] ended: ` (status 503, not_accepting, request leads-rust-…, 5 tries)`.
-impl fmt::Display for Failure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    /// Goes on where the text of an error ended: `: the connection was refused (request leads-rust-…, 5 tries)`.
+    fn tell(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(reason) = self.reason {
             write!(f, ": {reason}")?;
         }
@@ -245,6 +229,19 @@ impl fmt::Display for Failure {
             f.write_str(", outcome unknown")?;
         }
         f.write_str(")")
+    }
+}
+
+impl fmt::Debug for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Failure")
+            .field("status", &self.status)
+            .field("code", &self.code)
+            .field("request_id", &self.request_id)
+            .field("tries", &self.tries)
+            .field("unknown_outcome", &self.unknown_outcome)
+            .field("reason", &self.reason)
+            .finish()
     }
 }
 

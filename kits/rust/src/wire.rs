@@ -216,7 +216,7 @@ impl Running {
 impl Drop for Running {
     fn drop(&mut self) {
         // Its token and its hook belong to the call, and must not outlive it.
-        TRY.with_borrow_mut(|it| it.hook = None);
+        drop(TRY.take());
     }
 }
 

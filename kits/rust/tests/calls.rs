@@ -95,16 +95,18 @@ fn short(event: &Event) -> String {
 fn threads_share_a_client_and_its_connections() {
     const THREADS: usize = 8;
     const POSTS: usize = 40;
-    // All of them are under way at once, each time: so many connections, and none is opened twice.
+    // All of them are under way at once, and then none: so many connections are idle, and none is opened twice.
     let server = Server::start(vec![Answer::Together(Arc::new(Barrier::new(THREADS)), bytes(&accepted()))]);
-    let client = server.client();
+    let (client, idle) = (server.client(), Barrier::new(THREADS));
     thread::scope(|scope| {
         for n in 0..THREADS {
-            let client = client.clone();
+            let (client, idle) = (client.clone(), &idle);
             scope.spawn(move || {
                 for post in 0..POSTS {
                     let key = leads::idempotency_key("acme", &format!("{n}-{post}")).unwrap();
-                    assert_eq!(client.post_lead(&lead(), &key).unwrap().tries, 1);
+                    let done = client.post_lead(&lead(), &key);
+                    idle.wait();
+                    assert_eq!(done.unwrap().tries, 1);
                 }
             });
         }
@@ -133,6 +135,13 @@ fn one_try_never_tries_again() {
     let error = client.post_lead(&lead(), "acme:1").unwrap_err();
     assert_eq!((error.kind(), error.tries(), error.status()), (Kind::Unavailable, 1, Some(503)));
     assert_eq!(server.seen().len(), 1);
+}
+
+#[test]
+fn times_without_end_are_taken_for_what_they_are() {
+    let server = Server::start(vec![accepted()]);
+    let client = server.builder().try_timeout(Duration::MAX).deadline(Duration::MAX).build().unwrap();
+    assert_eq!(client.post_lead(&lead(), "acme:1").unwrap().tries, 1);
 }
 
 #[test]

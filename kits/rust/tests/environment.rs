@@ -7,7 +7,7 @@ use std::env;
 use std::process::Command;
 
 use leads::Client;
-use support::{KEY, Server, accepted, lead};
+use support::{Answer, KEY, Server, accepted, lead};
 
 /// Runs `this_process_posts_a_lead` in a process with these variables, and returns what it said.
 fn post_with(variables: &[(&str, &str)]) -> String {
@@ -60,4 +60,19 @@ fn a_proxy_of_the_environment_is_used_and_does_not_hear_the_key() {
     let seen = proxy.seen();
     assert!(seen[0].head.starts_with("connect 127.0.0.1:1 http/1.1"), "{seen:?}");
     assert!(seen.iter().all(|request| !support::tells_secrets(&format!("{request:?}"))));
+}
+
+#[test]
+fn a_lead_goes_through_the_tunnel_that_a_proxy_opens() {
+    let proxy = Server::start(vec![Answer::Bytes("HTTP/1.1 200 OK\r\n\r\n".into()), accepted()]);
+    let said = post_with(&[
+        ("LEADS_API_KEY", KEY),
+        ("LEADS_BASE_URL", "http://127.0.0.1:1"),
+        ("HTTP_PROXY", &proxy.url("http")),
+    ]);
+    assert!(said.contains("stored as e1"), "{said}");
+    let seen = proxy.seen();
+    assert_eq!((seen.len(), proxy.connections()), (2, 1));
+    assert!(!support::tells_secrets(&format!("{:?}", seen[0])));
+    assert_eq!((seen[1].header("x-api-key"), seen[1].header("host")), (Some(KEY), Some("127.0.0.1:1")));
 }
