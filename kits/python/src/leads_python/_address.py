@@ -7,6 +7,7 @@ import re
 from dataclasses import dataclass
 from typing import Optional, Union
 
+from ._secret import Secret
 from .errors import MisconfiguredError
 
 _ADDRESS = re.compile(
@@ -40,30 +41,37 @@ class Address:
         return f"{'https' if self.secure else 'http'}://{self.authority}{self.path}"
 
 
-def read_address(text: object) -> Address:
+def read_address(hidden: Secret) -> Address:
     """Takes a base address apart.
+
+    It is hidden, and no message shows it, because one that is refused may have a password before an @.
 
     Raises:
         MisconfiguredError: It is not one that a key may be sent to.
     """
-    if not isinstance(text, str):
-        raise MisconfiguredError("The base address must be text")
-    # No message shows the address: what stands before an @ is often a password.
+    taken = _taken_apart(bytes(hidden.view()).decode())
+    if isinstance(taken, str):
+        raise MisconfiguredError(taken)
+    return taken
+
+
+def _taken_apart(text: str) -> Union[Address, str]:
+    """The address, or what is wrong with it."""
     authority = re.split("[/?#]", text.partition("://")[2], maxsplit=1)[0]
     for where, sign, what in ((authority, "@", "user information"), (text, "?", "a query"), (text, "#", "a fragment")):
         if sign in where:
-            raise MisconfiguredError(f"The base address must not have {what}")
+            return f"The base address must not have {what}"
     match = _ADDRESS.fullmatch(text)
     if match is None:
-        raise MisconfiguredError("The base address must be like https://intake.example")
+        return "The base address must be like https://intake.example"
     scheme, host = match["scheme"].lower(), match["host"].lower()
     port = int(match["port"] or _DEFAULT_PORTS[scheme])
     bare = host.strip("[]")
     ip = _ip(bare)
     if not 0 < port < 65536 or (host.startswith("[") and ip is None):
-        raise MisconfiguredError("The base address has no valid host and port")
+        return "The base address has no valid host and port"
     if scheme == "http" and not (bare == "localhost" or (ip is not None and _is_own_machine(ip))):
-        raise MisconfiguredError("The base address must be https://, because the key travels with every post")
+        return "The base address must be https://, because the key travels with every post"
     authority = host if port == _DEFAULT_PORTS[scheme] else f"{host}:{port}"
     return Address(scheme == "https", bare, port, authority, match["path"].rstrip("/"))
 

@@ -60,8 +60,7 @@ class Route:
         context = self.context
         if context is None:
             return PlainStream(await _connect(io, self.address.host, self.address.port, try_until))
-        if context.verify_mode != ssl.CERT_REQUIRED or not context.check_hostname:
-            raise MisconfiguredError("The ssl_context must verify certificates and host names")
+        check_context(context)
         proxy = proxy_for(self.address)
         near = self.address if proxy is None else proxy
         stream: Stream = PlainStream(await _connect(io, near.host, near.port, try_until))
@@ -86,6 +85,12 @@ class Route:
             reader.feed(await stream.receive(io))
         if not (200 <= reader.answer.status < 300 and reader.answer.reusable):
             raise Broken(f"the proxy answered {reader.answer.status}")
+
+
+def check_context(context: ssl.SSLContext) -> None:
+    """Raises MisconfiguredError for a context that would speak to anybody. It can be changed, so it is asked often."""
+    if context.verify_mode != ssl.CERT_REQUIRED or not context.check_hostname:
+        raise MisconfiguredError("The ssl_context must verify certificates and host names")
 
 
 def proxy_for(address: Address) -> Optional[Proxy]:

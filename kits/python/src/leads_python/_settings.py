@@ -10,7 +10,7 @@ from typing import Callable, Optional
 
 from ._address import Address, read_address
 from ._key import read_key
-from ._route import Route
+from ._route import Route, check_context
 from ._secret import Secret
 from ._version import __version__
 from .errors import MisconfiguredError
@@ -36,23 +36,20 @@ class Settings:
     random: Callable[[], float]
 
 
-def hidden(key: Optional[str]) -> Secret:
-    """A key that was given, or else the environment's, so that no frame shows it from here on.
+def hidden(given: Optional[str], variable: str) -> Secret:
+    """What was given, or else stands in the environment, so that no frame shows it from here on.
 
-    Raises:
-        MisconfiguredError: There is none, or it is not text.
+    Nothing and what is no text are empty. This never raises, because its callers still have the open text then.
     """
-    given = os.environ.get("LEADS_API_KEY") if key is None else key
-    if isinstance(given, str) and given:
-        # What is no UTF-8 is no key either, and is refused as one.
-        return Secret(given.encode(errors="replace"))
-    raise MisconfiguredError("There is no key: give one, or set LEADS_API_KEY")
+    found = os.environ.get(variable) if given is None else given
+    # What is no UTF-8 is no key and no address either, and will be refused as one.
+    return Secret(found.encode(errors="replace") if isinstance(found, str) else b"")
 
 
 def read_settings(
     *,
     key: Secret,
-    base_url: Optional[str],
+    base_url: Secret,
     ssl_context: Optional[ssl.SSLContext],
     tries: int,
     try_timeout: float,
@@ -63,7 +60,10 @@ def read_settings(
     random: Callable[[], float],
 ) -> Settings:
     """Raises MisconfiguredError, for anything that cannot be meant."""
-    address = read_address(_base_url(base_url))
+    for secret, what, variable in ((key, "key", "LEADS_API_KEY"), (base_url, "base address", "LEADS_BASE_URL")):
+        if len(secret) == 0:
+            raise MisconfiguredError(f"There is no {what}: give one as text, or set {variable}")
+    address = read_address(base_url)
     return Settings(
         key=read_key(key),
         address=address,
@@ -92,15 +92,9 @@ def read_count(name: str, value: object) -> int:
     raise MisconfiguredError(f"{name} must be a whole number from 1")
 
 
-def _base_url(given: Optional[str]) -> str:
-    base_url = os.environ.get("LEADS_BASE_URL") if given is None else given
-    if base_url:
-        return base_url
-    raise MisconfiguredError("There is no base address: give one, or set LEADS_BASE_URL")
-
-
 def _context(given: Optional[ssl.SSLContext]) -> ssl.SSLContext:
     if given is not None:
+        check_context(given)
         return given
     context = ssl.create_default_context()
     # Python 3.9 leaves this to how OpenSSL was built.

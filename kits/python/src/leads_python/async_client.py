@@ -65,13 +65,14 @@ class AsyncClient:
         sleep: Optional[Callable[[float], Awaitable[None]]] = None,
         random: Callable[[], float] = _random.random,
     ) -> None:
-        secret = hidden(key)
-        del key
+        secrets = hidden(key, "LEADS_API_KEY"), hidden(base_url, "LEADS_BASE_URL")
+        # No frame of ours is to show them to whoever reports an error with its local variables.
+        del key, base_url
         self._sleep = sleep
         self._core = Core(
             read_settings(
-                key=secret,
-                base_url=base_url,
+                key=secrets[0],
+                base_url=secrets[1],
                 ssl_context=ssl_context,
                 tries=tries,
                 try_timeout=try_timeout,
@@ -166,7 +167,9 @@ class AsyncClient:
         await self.aclose()
 
     def __repr__(self) -> str:
-        return f"<leads_python.AsyncClient for {self._core.settings.address}>"
+        # There is no core yet when a debugger looks at a client whose key is just being refused.
+        core: Optional[Core] = getattr(self, "_core", None)
+        return f"<leads_python.AsyncClient{'' if core is None else f' for {core.settings.address}'}>"
 
     async def _run(self, call: Call[T]) -> T:
         outliving = self._core.outliving()
