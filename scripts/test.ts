@@ -2,8 +2,8 @@
  * `npm test`: formatting, lint, types, generated files, then all tests on a PostgreSQL that it brings itself.
  *
  * `npm test -- lead` runs the test files that have `lead` in their path, `npm test -- lint types` the steps of these
- * names (format, lint, types, tidy, coverage, node, faults, clients, deno). All steps run even when one fails, and the
- * table at the end tells which did.
+ * names (format, lint, types, generated, tidy, coverage, node, faults, clients, kits, deno). All steps run even when one
+ * fails, and the table at the end tells which did.
  *
  * @module
  */
@@ -103,7 +103,8 @@ function testSteps(files: readonly string[], options: { readonly complete: boole
   );
   const faults = files.filter(within("faults"));
   const clients = files.filter(within("generated_clients"));
-  const rest = files.filter((file) => ![...tidy, ...covered, ...faults, ...clients].includes(file));
+  const kits = files.filter(within("kits"));
+  const rest = files.filter((file) => ![...tidy, ...covered, ...faults, ...clients, ...kits].includes(file));
   const suite = files.filter(within("suite"));
   const steps: (Step & { readonly files: readonly string[] })[] = [
     { name: "tidy", files: tidy, run: () => runTests(tidy) },
@@ -117,6 +118,7 @@ function testSteps(files: readonly string[], options: { readonly complete: boole
     { name: "faults", files: faults, run: () => runTests(faults, { database: true, concurrency: 1 }) },
     // Compilers of other languages, which leave nothing of the processors to anybody else.
     { name: "clients", files: clients, run: () => runTests(clients, { database: true }) },
+    { name: "kits", files: kits, run: () => runTests(kits, { database: true }) },
     {
       name: "deno",
       files: suite,

@@ -1,0 +1,57 @@
+import assert from "node:assert/strict";
+import { createServer, type IncomingMessage } from "node:http";
+import { once } from "node:events";
+import { test } from "node:test";
+import { keys } from "../../kits/conformance/secrets.ts";
+import { hasTools, kits, runIn } from "./support/kit.ts";
+
+/** The checks that every kit has, in the order in which they are run. */
+const names = ["format", "lint", "units", "docs", "example", "package"];
+
+for (const kit of kits) {
+  test(`${kit.name} is what its registry and its language ask for`, async (t) => {
+    assert.deepEqual(names.filter((name) => kit.checks[name] === undefined), [], "every check has a command");
+    if (!hasTools(kit)) return t.diagnostic(`left out: ${kit.install_tools}`);
+    for (const [name, command] of Object.entries(kit.checks)) {
+      await t.test(`${kit.name}: ${name}`, async () => {
+        if (name !== "example" && name !== "package") return void await runIn(kit.folder, command);
+        const leads = await leadsFrom((address) =>
+          runIn(kit.folder, command, { LEADS_BASE_URL: address, LEADS_API_KEY: keys.key })
+        );
+        assert.notEqual(leads.length, 0, "a lead came");
+        for (const { headers, lead } of leads) {
+          assert.equal(headers["x-api-key"], keys.key);
+          assert.equal(headers["user-agent"], kit.id === "js" ? headers["user-agent"] : `${kit.name}/0.1.0`);
+          assert.match(String(headers["idempotency-key"]), /^.+:.+$/);
+          assert.equal(typeof lead.first_name, "string");
+        }
+      });
+    }
+  });
+}
+
+/** What was posted to a server that takes every lead, while something runs. */
+async function leadsFrom(run: (address: string) => Promise<unknown>) {
+  const leads: { headers: IncomingMessage["headers"]; lead: Record<string, unknown> }[] = [];
+  const server = createServer(async (request, response) => {
+    let text = "";
+    for await (const chunk of request.setEncoding("utf8")) text += chunk;
+    if (request.url === "/v1/intake") leads.push({ headers: request.headers, lead: JSON.parse(text) });
+    response.writeHead(202, { "Content-Type": "application/json" }).end(JSON.stringify({
+      event_id: `event-${leads.length}`,
+      status: "accepted",
+      received_at: "2026-11-22T09:00:00.000Z",
+      source: "example",
+      flags: [],
+    }));
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  try {
+    await run(`http://127.0.0.1:${(server.address() as { port: number }).port}`);
+  } finally {
+    server.close();
+    server.closeAllConnections();
+  }
+  return leads;
+}

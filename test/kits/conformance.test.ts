@@ -1,0 +1,42 @@
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import { readCases } from "../../kits/conformance/case.ts";
+import { readFaults, runFaults } from "../../kits/conformance/faults.ts";
+import { kitSubject, openSurroundings, type Result, runSuite } from "../../kits/conformance/suite.ts";
+import { hasTools, kits } from "./support/kit.ts";
+
+const surroundings = await openSurroundings();
+after(() => surroundings.close());
+
+for (const kit of kits) {
+  test(`${kit.name} does what every kit does`, async (t) => {
+    if (!hasTools(kit)) return t.diagnostic(`left out: ${kit.install_tools}`);
+    const results = await runSuite(kitSubject(kit.id), readCases(), surroundings);
+    for (const { name, outcome, faults } of results) {
+      await t.test(`${kit.name}: ${name}${outcome === "known" ? ` (cannot: ${faults[0]})` : ""}`, () => {
+        assert.deepEqual(outcome === "failed" ? faults : [], []);
+      });
+    }
+  });
+}
+
+test("there are cases enough, and faults enough, each of which its cases catch", async () => {
+  assert.ok(readCases().length >= 120);
+  assert.ok(readFaults().length >= 25);
+  const missed = (await runFaults()).filter(({ missed }) => missed.length > 0);
+  assert.deepEqual(missed, []);
+});
+
+test("a driver that answers nothing useful passes no case", async () => {
+  const results: Result[] = await runSuite(
+    {
+      name: "leads-nothing",
+      folder: new URL("./nothing", import.meta.url).pathname,
+      known: {},
+      sendsText: true,
+    },
+    readCases(),
+    surroundings,
+  );
+  assert.deepEqual(results.filter(({ outcome }) => outcome === "passed").map(({ name }) => name), []);
+});

@@ -1,0 +1,99 @@
+/**
+ * The kits as their manifests tell of them, and whether their tools are here.
+ *
+ * @module
+ */
+
+import { spawn, spawnSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { kitsFolder } from "../../../kits/conformance/suite.ts";
+
+/** What `kit.json` says; `kits/conformance/README.md` says what it means. */
+export interface KitManifest {
+  readonly name: string;
+  readonly from: string;
+  readonly about: string;
+  readonly platform: string;
+  readonly install: string;
+  readonly address: string;
+  readonly manifest: string;
+  readonly example: string;
+  readonly needs: readonly string[];
+  readonly install_tools: string;
+  readonly checks: Readonly<Record<string, string>>;
+}
+
+/** One kit of the repository. */
+export interface Kit extends KitManifest {
+  /** The name of its folder: `go`. */
+  readonly id: string;
+  readonly folder: string;
+}
+
+/** What holds for all of them. */
+export const all: {
+  readonly version: string;
+  readonly published: boolean;
+  readonly kits: readonly string[];
+} = JSON.parse(readFileSync(join(kitsFolder, "kits.json"), "utf8"));
+
+/** The kits, in their order. */
+export const kits: readonly Kit[] = all.kits.map((id) => {
+  const folder = join(kitsFolder, id);
+  return { ...JSON.parse(readFileSync(join(folder, "kit.json"), "utf8")), id, folder };
+});
+
+/** Node's own folder first: what calls `node` means the one that runs the tests. */
+const environment = {
+  ...process.env,
+  NO_COLOR: "1",
+  PATH: `${dirname(process.execPath)}:${process.env.PATH ?? ""}`,
+};
+
+/**
+ * Whether a kit's tools are here. In CI they have to be.
+ *
+ * @throws {Error} in CI, when they are not, with what to install
+ */
+export function hasTools({ name, folder, needs, install_tools }: Kit): boolean {
+  const missing = needs.find((command) =>
+    spawnSync("sh", ["-c", command], { cwd: folder, env: environment, stdio: "ignore" }).status !== 0
+  );
+  if (missing !== undefined && process.env.CI === "true") {
+    throw new Error(`"${missing}" fails, which ${name} needs: ${install_tools}`);
+  }
+  return missing === undefined;
+}
+
+// Compiling a kit's dependencies from nothing takes a minute or two, and most of ten on a slow machine.
+const checkTimeoutMs = 9 * 60_000;
+
+/**
+ * Runs a command in a kit's folder to its end and returns what it printed.
+ *
+ * @throws {Error} with all that it said, when it fails
+ */
+export function runIn(
+  folder: string,
+  command: string,
+  env: Readonly<Record<string, string>> = {},
+): Promise<string> {
+  return new Promise((settle, reject) => {
+    const child = spawn("sh", ["-c", command], {
+      cwd: folder,
+      env: { ...environment, ...env },
+      stdio: ["ignore", "pipe", "pipe"],
+      timeout: checkTimeoutMs,
+    });
+    let said = "";
+    for (const stream of [child.stdout, child.stderr]) {
+      stream.setEncoding("utf8").on("data", (text: string) => said += text);
+    }
+    child.once("error", reject);
+    child.once("close", (code, signal) => {
+      if (code === 0) settle(said);
+      else reject(new Error(`${command}: ${code ?? signal}\n${said}`));
+    });
+  });
+}
