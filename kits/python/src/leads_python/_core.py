@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import secrets
-import string
 from typing import Callable, NamedTuple, Optional, TypeVar, Union
 
 from ._call import Call
@@ -24,7 +23,6 @@ _REQUEST_ID_MAX = 64
 _PRINTABLE = re.compile("[ -~]*")
 _MAX_AGE = re.compile(r"(?:^|,)\s*max-age=\"?([0-9]{1,9})\"?\s*(?:,|$)", re.IGNORECASE)
 _NO_STORE = re.compile(r"(?:^|,)\s*no-store\s*(?:,|$)", re.IGNORECASE)
-_LETTERS = string.ascii_letters + string.digits
 
 
 def idempotency_key(namespace: str, item: Union[str, int]) -> str:
@@ -57,7 +55,7 @@ def _checked_key(key: str) -> str:
 
 def _checked_id(request_id: Optional[str]) -> str:
     if request_id is None:
-        return f"{KIT}-{''.join(secrets.choice(_LETTERS) for _ in range(16))}"
+        return f"{KIT}-{secrets.token_hex(8)}"
     if not isinstance(request_id, str) or not 0 < len(request_id) <= _REQUEST_ID_MAX:
         raise MisconfiguredError(f"The request id must be text of 1 to {_REQUEST_ID_MAX} characters")
     if not _PRINTABLE.fullmatch(request_id):
