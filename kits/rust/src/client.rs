@@ -15,7 +15,7 @@ use crate::vocabulary::{Kept, read_max_age, read_vocabulary};
 use crate::wire::Wire;
 use crate::{Acknowledgement, CancelToken, Clock, Error, Event, KeyCheck, SystemClock, Verdict, Vocabulary, random};
 
-/// Source: KITS, Tries; SPEC, Limits (handler time bound).
+/// Source: SPEC, Limits (handler time bound); kits/conformance/README.md, Tries, waits and time.
 const TRIES: u32 = 5;
 const TRY_TIMEOUT: Duration = Duration::from_secs(20);
 const DEADLINE: Duration = Duration::from_secs(120);

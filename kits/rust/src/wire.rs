@@ -24,7 +24,7 @@ use crate::address::Address;
 use crate::cancel::{CancelToken, Hook};
 use crate::key::KEY_LENGTH;
 
-/// Source: KITS, Never again.
+/// Source: kits/conformance/README.md, Judging an answer.
 const BODY_BYTES_MAX: u64 = 1_048_576;
 const INTERIM_ANSWERS_MAX: u32 = 20;
 
@@ -252,6 +252,42 @@ impl Resolver for LazyResolver {
 
 type Tcp = <TcpConnector as Connector<()>>::Out;
 
+/// A socket that goes on to read when it can no longer be written to. A server that has enough of a body that is too
+/// long answers and closes; `ureq` would give up at the broken write, and never read that the lead is refused.
+#[derive(Debug)]
+struct HalfClosed<T> {
+    inner: T,
+    is_write_broken: bool,
+}
+
+impl<T: Transport> Transport for HalfClosed<T> {
+    fn buffers(&mut self) -> &mut dyn Buffers {
+        self.inner.buffers()
+    }
+
+    fn transmit_output(&mut self, amount: usize, timeout: NextTimeout) -> Result<(), ureq::Error> {
+        use io::ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset};
+        if self.is_write_broken {
+            return Ok(());
+        }
+        match self.inner.transmit_output(amount, timeout) {
+            Err(ureq::Error::Io(error)) if matches!(error.kind(), BrokenPipe | ConnectionAborted | ConnectionReset) => {
+                self.is_write_broken = true;
+                Ok(())
+            }
+            result => result,
+        }
+    }
+
+    fn await_input(&mut self, timeout: NextTimeout) -> Result<bool, ureq::Error> {
+        self.inner.await_input(timeout)
+    }
+
+    fn is_open(&mut self) -> bool {
+        !self.is_write_broken && self.inner.is_open()
+    }
+}
+
 /// Finds the host and connects, on a thread of its own: neither can be interrupted, and both have to end when somebody
 /// cancels or the time is up. Left alone, that thread closes what it opened; nothing is sent on it.
 #[derive(Debug)]
@@ -263,7 +299,7 @@ enum Dialled {
 }
 
 impl<In: Transport> Connector<In> for Dialer {
-    type Out = Either<In, Tcp>;
+    type Out = Either<In, HalfClosed<Tcp>>;
 
     fn connect(&self, details: &ConnectionDetails, chained: Option<In>) -> Result<Option<Self::Out>, ureq::Error> {
         // Something before this one has connected to a proxy.
@@ -296,7 +332,7 @@ impl<In: Transport> Connector<In> for Dialer {
             shut_down_on_cancel(socket);
         }
         TRY.with_borrow_mut(|it| it.opened = socket);
-        Ok(result?.map(Either::B))
+        Ok(result?.map(|inner| Either::B(HalfClosed { inner, is_write_broken: false })))
     }
 }
 

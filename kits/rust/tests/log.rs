@@ -1,4 +1,4 @@
-//! The log of everything below has neither key nor lead. A file of its own: a process has one log, for all of its tests.
+//! The log of everything below has neither key nor lead. A file of its own: all tests of a process have one log.
 
 mod support;
 

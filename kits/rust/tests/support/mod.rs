@@ -3,7 +3,7 @@
 // Each test file uses a part of it.
 #![allow(dead_code)]
 
-use std::io::{self, BufRead, BufReader, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier, Mutex, mpsc};
@@ -35,6 +35,8 @@ pub enum Answer {
     Last(String),
     /// These bytes, once as many requests as the barrier counts have come.
     Together(Arc<Barrier>, String),
+    /// These bytes when the head of a request has come, and a reset: nobody reads the body.
+    Enough(String),
     /// Nothing, for as long as the client waits.
     Silence,
 }
@@ -124,6 +126,16 @@ impl Server {
 
 fn serve(stream: TcpStream, answers: &[Answer], requests: &Mutex<Vec<Seen>>, asked: &mpsc::Sender<()>) {
     let mut reader = BufReader::new(stream);
+    if let [Answer::Enough(bytes)] = answers {
+        // Byte by byte, so that the body stays unread: that makes the kernel reset the connection.
+        let mut byte = [0];
+        let mut head = Vec::new();
+        while !head.ends_with(b"\r\n\r\n") && reader.get_mut().read(&mut byte).is_ok_and(|count| count > 0) {
+            head.push(byte[0]);
+        }
+        let _ = reader.get_mut().write_all(bytes.as_bytes());
+        return;
+    }
     while let Some(request) = read_request(&mut reader) {
         let at = {
             let mut requests = requests.lock().unwrap();
@@ -138,7 +150,7 @@ fn serve(stream: TcpStream, answers: &[Answer], requests: &Mutex<Vec<Seen>>, ask
                 barrier.wait();
                 write(bytes);
             }
-            Answer::Silence | Answer::Bytes(_) => break,
+            Answer::Silence | Answer::Bytes(_) | Answer::Enough(_) => break,
             Answer::Last(bytes) => {
                 write(bytes);
                 return;
