@@ -29,6 +29,7 @@ type core struct {
 	product       string
 	userAgent     string
 	transport     *http.Transport
+	crowd         *crowd
 	defaults      settings
 	vocabulary    vocabularyCache
 }
@@ -45,6 +46,7 @@ func New(options ...Option) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
+	crowd := newCrowd()
 	return &Client{&core{
 		key:           func() string { return key },
 		base:          base.String(),
@@ -52,7 +54,8 @@ func New(options ...Option) (*Client, error) {
 		vocabularyURL: below(base, "/v1/vocabulary"),
 		product:       config.product,
 		userAgent:     config.product + "/" + config.version,
-		transport:     newTransport(&config, base),
+		transport:     newTransport(&config, base, crowd),
+		crowd:         crowd,
 		defaults:      config.call,
 		vocabulary:    newVocabularyCache(),
 	}}, nil

@@ -166,6 +166,46 @@ func TestGoroutinesShareAClientAndItsConnections(t *testing.T) {
 	}
 }
 
+func TestEightAtOnceKeepEightConnections(t *testing.T) {
+	const workers, rounds = 8, 5
+	var mu sync.Mutex
+	remotes := map[string]bool{}
+	arrived := make(chan chan struct{})
+	address := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		remotes[r.RemoteAddr] = true
+		mu.Unlock()
+		goOn := make(chan struct{})
+		arrived <- goOn
+		<-goOn
+		answer(w, 202, accepted)
+	})
+	client := newClient(t, address)
+	for range rounds {
+		var running sync.WaitGroup
+		for range workers {
+			running.Add(1)
+			go func() {
+				defer running.Done()
+				if _, err := client.PostLead(t.Context(), ada, "acme:1"); err != nil {
+					t.Error(err)
+				}
+			}()
+		}
+		var held []chan struct{}
+		for range workers {
+			held = append(held, <-arrived)
+		}
+		for _, goOn := range held {
+			close(goOn)
+		}
+		running.Wait()
+	}
+	if len(remotes) != workers {
+		t.Errorf("%d posts at once used %d connections", workers, len(remotes))
+	}
+}
+
 func TestOneConnectionServesPostsInTurn(t *testing.T) {
 	for name, handler := range map[string]http.HandlerFunc{
 		"of known length": func(w http.ResponseWriter, r *http.Request) { answer(w, 202, accepted) },

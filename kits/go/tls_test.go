@@ -125,6 +125,7 @@ func TestPostsGoThroughAProxyThatSeesOnlyTheAddress(t *testing.T) {
 			})
 			proxy := httptest.NewUnstartedServer(tunnel)
 			if secureProxy {
+				proxy.EnableHTTP2 = true // Which must not be chosen for a tunnel.
 				proxy.StartTLS()
 				authority.AddCert(proxy.Certificate())
 			} else {

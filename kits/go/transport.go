@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -27,29 +28,37 @@ const (
 // newTransport makes a transport for one address that asks for nothing of its own
 // (no compression, no cookies) and follows nothing. Its connections count what they
 // write, and those of HTTP/1.1 are guarded.
-func newTransport(config *config, base *url.URL) *http.Transport {
+func newTransport(config *config, base *url.URL, crowd *crowd) *http.Transport {
 	dialer := &net.Dialer{Timeout: config.call.tryTimeout}
-	dial := func(ctx context.Context, network, address string) (net.Conn, error) {
-		conn, err := dialer.DialContext(ctx, network, address)
-		if err != nil {
+	dial := func(ctx context.Context, watch *watch, network, address string) (net.Conn, error) {
+		if err := crowd.admit(watch); err != nil {
 			return nil, err
 		}
-		return &wire{Conn: conn}, nil
+		conn, err := dialer.DialContext(ctx, network, address)
+		if err != nil {
+			crowd.closed()
+			return nil, err
+		}
+		return &wire{Conn: conn, closed: sync.OnceFunc(crowd.closed)}, nil
 	}
 	secure := &tls.Config{RootCAs: config.rootCAs, MinVersion: tls.VersionTLS12}
 	return &http.Transport{
 		Proxy: config.proxy,
 		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
-			conn, err := dial(ctx, network, address)
+			ctx, watch, done := forRequest(ctx)
+			defer done()
+			conn, err := dial(ctx, watch, network, address)
 			if err != nil || base.Scheme == "https" {
 				return conn, err // Under https this is a proxy, and TLS goes over it.
 			}
 			return &guard{Conn: conn}, nil
 		},
 		DialTLSContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+			ctx, watch, done := forRequest(ctx)
+			defer done()
 			ctx, cancel := context.WithTimeout(ctx, config.call.tryTimeout)
 			defer cancel()
-			conn, err := dial(ctx, network, address)
+			conn, err := dial(ctx, watch, network, address)
 			if err != nil {
 				return nil, err
 			}
@@ -112,6 +121,13 @@ func hostPort(u *url.URL) string {
 type wire struct {
 	net.Conn
 	written atomic.Int64
+	closed  func()
+}
+
+func (w *wire) Close() error {
+	err := w.Conn.Close()
+	w.closed()
+	return err
 }
 
 func (w *wire) Write(p []byte) (int, error) {

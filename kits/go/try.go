@@ -12,6 +12,7 @@ import (
 	"net/textproto"
 	"os"
 	"strconv"
+	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -58,9 +59,11 @@ func (c *call) try(ctx context.Context, remaining time.Duration) outcome {
 // to be closed before anything went out on it is passed over; net/http itself never
 // sends again, because the body cannot be rewound (see newRequest).
 func (c *call) exchange(ctx context.Context) outcome {
+	c.core.crowd.enter()
+	defer c.core.crowd.leave()
 	for range staleConnectionsMax {
-		watch := &watch{}
-		response, err := c.core.transport.RoundTrip(c.newRequest(watch.onto(ctx)))
+		watch := newWatch(ctx)
+		response, err := c.core.transport.RoundTrip(c.newRequest(watch.context()))
 		if err == nil {
 			if guard := watch.guard.Load(); guard != nil {
 				guard.body(response)
@@ -111,6 +114,9 @@ func readAnswer(response *http.Response) outcome {
 
 // A watch follows one request through net/http.
 type watch struct {
+	try     context.Context // Is done when the try is.
+	served  chan struct{}   // Closed when the request has got a connection.
+	serve   func()
 	reused  atomic.Bool
 	wrote   atomic.Bool
 	interim atomic.Int32
@@ -122,11 +128,19 @@ type watch struct {
 
 var errTooManyInterim = errors.New("leads: too many interim answers")
 
-func (w *watch) onto(ctx context.Context) context.Context {
+func newWatch(try context.Context) *watch {
+	served := make(chan struct{})
+	return &watch{try: try, served: served, serve: sync.OnceFunc(func() { close(served) })}
+}
+
+// context gives the request's context, through which net/http tells the watch.
+func (w *watch) context() context.Context {
+	ctx := context.WithValue(w.try, watchKey{}, w)
 	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 		GotConn: func(info httptrace.GotConnInfo) {
 			w.reused.Store(info.Reused)
 			w.wrote.Store(false)
+			w.serve()
 			if wire := wireOf(info.Conn); wire != nil {
 				w.before.Store(wire.written.Load())
 				w.wire.Store(wire)
