@@ -19,7 +19,7 @@ export function fetchTransport(fetch: typeof globalThis.fetch | undefined): Tran
       response = await (fetch ?? globalThis.fetch)(url, {
         method,
         headers,
-        body: body as BodyInit | null,
+        body,
         signal,
         redirect: "manual",
       });

@@ -8,7 +8,7 @@ import { faultOfKey } from "../src/core/key.ts";
 import { type Lead, writeLead } from "../src/core/lead.ts";
 import { backoffMs, rateLimitMs, readRetryAfter } from "../src/core/waits.ts";
 
-const text = (lead: unknown) => new TextDecoder().decode(writeLead(lead as Lead));
+const text = (lead: unknown) => writeLead(lead as Lead);
 
 test("a lead is written as it is given, and decimals digit for digit", () => {
   assert.equal(text({ first_name: " Ada ", cost: 12.5 }), '{"first_name":" Ada ","cost":12.5}');

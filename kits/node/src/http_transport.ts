@@ -8,6 +8,7 @@ import * as http from "node:http";
 import * as https from "node:https";
 import type { Socket } from "node:net";
 import * as tls from "node:tls";
+import { urlToHttpOptions } from "node:url";
 import { limits } from "../../js/src/core/limits.ts";
 import {
   safeCode,
@@ -85,13 +86,13 @@ function sendOnce(
   secureAgent: https.Agent,
 ): Promise<TryOutcome | "stale"> {
   return new Promise((resolve) => {
-    const options = {
+    const secure = url.startsWith("https:");
+    const request = (secure ? https : http).request({
+      ...placeOf(url),
       method,
-      headers: body === null ? headers : { ...headers, "content-length": body.length },
-    };
-    const request = url.startsWith("https:")
-      ? https.request(url, { ...options, agent: secureAgent })
-      : http.request(url, { ...options, agent: plainAgent });
+      headers: body === null ? headers : { ...headers, "content-length": Buffer.byteLength(body) },
+      agent: secure ? secureAgent : plainAgent,
+    });
     const connection = { established: false, stale: false };
     let interim = 0;
     let answer: TryOutcome | null = null;
@@ -135,7 +136,7 @@ function sendOnce(
         // A whole answer ends the try as the request closes: by then the connection is free for the next one.
         if (outcome.kind === "answer") {
           answer = outcome;
-          unread = setTimeout(refuse, unreadMs, outcome);
+          if (!request.writableFinished) unread = setTimeout(refuse, unreadMs, outcome);
         } else if (answer === null) refuse(outcome);
       });
     });
@@ -145,6 +146,14 @@ function sendOnce(
     if (signal.aborted) return abort();
     request.end(body);
   });
+}
+
+/** What was taken apart last: nearly all that a program sends goes to one place. */
+let lastPlace: { readonly url: string; readonly options: http.RequestOptions } | undefined;
+
+function placeOf(url: string): http.RequestOptions {
+  if (lastPlace?.url !== url) lastPlace = { url, options: urlToHttpOptions(new URL(url)) };
+  return lastPlace.options;
 }
 
 /** Notes once bytes can go out. What is written before that stays here. */

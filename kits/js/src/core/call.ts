@@ -36,7 +36,7 @@ export interface Plan<T> {
   readonly method: "GET" | "POST";
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
-  readonly body: Uint8Array | null;
+  readonly body: string | null;
   readonly requestId: string;
   readonly deadlineMs: number;
   readonly signal: AbortSignal | undefined;

@@ -132,8 +132,7 @@ export class IntakeClient {
    * @throws {LeadsError} of the kind that kept it from finding out
    */
   async checkKey(options: CallOptions = {}): Promise<KeyCheck> {
-    const body = new TextEncoder().encode("{}");
-    const plan = this.#post(options, { name: "check_key", headers: {}, body, judge: judgeKeyCheck });
+    const plan = this.#post(options, { name: "check_key", headers: {}, body: "{}", judge: judgeKeyCheck });
     const { value, tries } = await perform(this.#settings, plan);
     return { verdict: value, requestId: plan.requestId, tries };
   }

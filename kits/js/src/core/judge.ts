@@ -72,10 +72,12 @@ export function readCode(body: Uint8Array): string | null {
   return typeof code === "string" && /^[a-z_]{1,64}$/.test(code) ? code : null;
 }
 
+const decoder = new TextDecoder();
+
 /** The JSON object in a body; `null` when there is none. */
 export function readObject(body: Uint8Array): JsonObject | null {
   try {
-    const value: unknown = JSON.parse(new TextDecoder().decode(body));
+    const value: unknown = JSON.parse(decoder.decode(body));
     return typeof value === "object" && value !== null && !Array.isArray(value) ? value as JsonObject : null;
   } catch {
     // The parser's error quotes what it read.

@@ -52,19 +52,16 @@ export interface Lead {
 const jsonNumber = /^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$/;
 
 /**
- * The bytes of a lead. JSON text is taken as it is; of an object, a `cost` that is a decimal in a string and a `bigint`
+ * The text of a lead. JSON text is taken as it is; of an object, a `cost` that is a decimal in a string and a `bigint`
  * are written as numbers, digit for digit.
  *
  * @throws {MisconfiguredError} when the object cannot be written as JSON
  */
-export function writeLead(lead: Lead | string): Uint8Array {
-  return new TextEncoder().encode(typeof lead === "string" ? lead : jsonOf(lead));
-}
-
-function jsonOf(lead: unknown): string {
+export function writeLead(lead: Lead | string): string {
+  if (typeof lead === "string") return lead;
   let text: string | undefined;
   try {
-    text = isPlain(lead) ? objectText(lead) : JSON.stringify(lead);
+    text = hasDigits(lead) ? objectText(lead) : JSON.stringify(lead);
   } catch {
     // The engine's error may quote the lead.
     throw new MisconfiguredError("The lead cannot be written as JSON");
@@ -73,22 +70,23 @@ function jsonOf(lead: unknown): string {
   return text;
 }
 
-function isPlain(lead: unknown): lead is Record<string, unknown> {
-  return typeof lead === "object" && lead !== null && !Array.isArray(lead) &&
-    typeof (lead as { toJSON?: unknown }).toJSON !== "function";
+/** Whether a value is a number that JSON.stringify would refuse, or write as text. */
+function hasDigits(lead: unknown): lead is Record<string, unknown> {
+  if (typeof lead !== "object" || lead === null || Array.isArray(lead)) return false;
+  if (typeof (lead as { toJSON?: unknown }).toJSON === "function") return false;
+  return Object.entries(lead).some(([name, value]) => isDigits(name, value));
+}
+
+function isDigits(name: string, value: unknown): boolean {
+  return typeof value === "bigint" ||
+    (name === "cost" && typeof value === "string" && jsonNumber.test(value));
 }
 
 function objectText(lead: Record<string, unknown>): string {
   const members: string[] = [];
   for (const [name, value] of Object.entries(lead)) {
-    const text = valueText(name, value);
+    const text = isDigits(name, value) ? String(value) : JSON.stringify(value);
     if (text !== undefined) members.push(`${JSON.stringify(name)}:${text}`);
   }
   return `{${members.join(",")}}`;
-}
-
-function valueText(name: string, value: unknown): string | undefined {
-  if (typeof value === "bigint") return value.toString();
-  if (name === "cost" && typeof value === "string" && jsonNumber.test(value)) return value;
-  return JSON.stringify(value);
 }

@@ -10,8 +10,8 @@ export interface TryRequest {
   readonly url: string;
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
-  /** The bytes of the body, the same on every try; `null` where there is none. */
-  readonly body: Uint8Array | null;
+  /** The body, to be sent as UTF-8, the same on every try; `null` where there is none. */
+  readonly body: string | null;
   /** Aborted when the try's time is over or the caller cancels. */
   readonly signal: AbortSignal;
 }
