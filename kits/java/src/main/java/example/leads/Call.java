@@ -6,6 +6,7 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalDouble;
+import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 
@@ -98,8 +99,8 @@ final class Call<T> {
       cancelled = true;
       sleep.cancel(true);
       throw cancelled();
-    } catch (ExecutionException e) {
-      throw new IllegalStateException("The replaced sleep failed", e.getCause());
+    } catch (ExecutionException | CancellationException e) {
+      throw sleepFailed(e);
     }
   }
 
@@ -132,19 +133,31 @@ final class Call<T> {
   }
 
   private void endTry(CompletableFuture<T> result, Exchange exchange, long startNanos) {
-    tellTry(exchange, startNanos);
     guard(
         result,
         () -> {
+          tellTry(exchange, startNanos);
           Optional<T> value = judge(exchange);
           if (value.isPresent()) {
             result.completeAsync(value::get);
           } else {
             CompletableFuture<Void> sleep = timing.sleep(wait);
             step(() -> sleep.cancel(true));
-            sleep.thenRunAsync(() -> beginTry(result));
+            sleep.whenCompleteAsync((over, failure) -> endWait(result, failure));
           }
         });
+  }
+
+  private void endWait(CompletableFuture<T> result, Throwable failure) {
+    if (failure == null || cancelled) {
+      beginTry(result);
+    } else {
+      result.completeExceptionally(sleepFailed(failure));
+    }
+  }
+
+  private static IllegalStateException sleepFailed(Throwable failure) {
+    return new IllegalStateException("The replaced sleep failed", failure);
   }
 
   /** Whoever cancels sets the mark first, so that no step is missed: it is looked for here. */

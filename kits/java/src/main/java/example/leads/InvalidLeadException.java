@@ -19,6 +19,7 @@ public final class InvalidLeadException extends LeadsException {
   /** How the service writes names and reasons. What looks different may be anything: not shown. */
   private static final Pattern OURS = Pattern.compile("[a-z_]{1,32}");
 
+  /** Names and reasons. */
   private final LinkedHashMap<String, String> fields;
 
   InvalidLeadException(Map<String, String> fields, Facts facts) {

@@ -54,11 +54,22 @@ public abstract class LeadsException extends RuntimeException {
     }
   }
 
+  /** What went wrong. */
   private final Kind kind;
+
+  /** Of the last try's answer; zero if there was none. */
   private final int status;
+
+  /** Of the last try's answer; null if there was none. */
   private final String code;
+
+  /** What was sent; null if nothing was. */
   private final String requestId;
+
+  /** Those that were spent. */
   private final int tries;
+
+  /** Whether the lead may be stored. */
   private final boolean unknownOutcome;
 
   LeadsException(Kind kind, String message, Facts facts) {
