@@ -76,8 +76,16 @@ const checks: readonly Step[] = [
   { name: "format", run: () => runCommand(deno, ["fmt", "--check"]) },
   { name: "lint", run: () => runCommand(deno, ["lint"]) },
   { name: "types", run: () => runCommand(deno, ["check", "src", "scripts", "test", "kits/conformance"]) },
-  { name: "generated", run: () => runCommand(node, ["scripts/build_playground.ts", "--check"]) },
+  { name: "generated", run: checkGenerated },
 ];
+
+async function checkGenerated(): Promise<Outcome> {
+  const faults: string[] = [];
+  for (const script of ["scripts/build_playground.ts", "scripts/build_kits.ts"]) {
+    faults.push(...(await runCommand(node, [script, "--check"])).faults);
+  }
+  return { faults };
+}
 
 function chooseSteps(args: readonly string[]): Step[] {
   const all = [...checks, ...testSteps(testFiles(), { complete: true })];

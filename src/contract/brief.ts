@@ -22,6 +22,7 @@ import {
   retryPolicy,
   rules,
 } from "./guidance.ts";
+import { kitsStatus, kitsSummary, kitsVersion, kitTabs } from "./kits.ts";
 import { limitRows } from "./limit_rows.ts";
 import { limits } from "./limits.ts";
 import { bullets, code, jsonCode, named, numbered, type Row, sentence, table } from "./markdown.ts";
@@ -238,7 +239,14 @@ The terms of \`project_area\`, live:
 
 ${code("sh", shell.vocabulary)}
 
-## 10. Definition of done
+## 10. Client kits
+
+${kitsSummary} Version ${kitsVersion}, ${kitsStatus}. Key and address are read from \`LEADS_API_KEY\` and
+\`LEADS_BASE_URL\` (\`${baseUrl}/\`).
+
+${kitTabs()}
+
+## 11. Definition of done
 
 ${bullets(definitionOfDone, "- [ ]")}
 `;

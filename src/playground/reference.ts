@@ -10,6 +10,7 @@ import { type ErrorCode, errors } from "../contract/errors.ts";
 import { type Example, failureExamples, flagExamples, leadExamples } from "../contract/examples.ts";
 import { flagNames, flags } from "../contract/fields.ts";
 import { definitionOfDone, normalization, retryPolicy, rules } from "../contract/guidance.ts";
+import { kits, kitsStatus, kitsSummary, kitsToCome, kitsVersion } from "../contract/kits.ts";
 import { limitRows } from "../contract/limit_rows.ts";
 import { limits } from "../contract/limits.ts";
 import { shellSnippets } from "../contract/snippets.ts";
@@ -109,6 +110,24 @@ function examples(): Markup {
 <p>Every one of them is posted to the service by its tests.</p>${groups}</section>`;
 }
 
+/** The kits as tabs that need no script: radio buttons, each with its panel behind it. */
+function kitTabs(baseUrl: string): Markup {
+  const tabs = kits.map(({ name, from, platform, install, example }, at) =>
+    markup`<input type="radio" name="kit" id="${name}"${
+      at === 0 ? markup` checked` : null
+    } autocomplete="off">
+<label for="${name}">${from}</label>
+<div class="tab"><p>${named(name)}. Runs on ${platform}.</p><pre class="code"><code>${install}</code></pre>
+<pre class="code" tabindex="0" aria-label="${name}, an example"><code>${example}</code></pre></div>
+`
+  );
+  const later = kitsToCome.map(({ name }) => markup` ${named(name)} is to come.`);
+  return markup`<section id="kits"><h2>Client kits</h2>
+<p>${kitsSummary} Version ${kitsVersion}, ${kitsStatus}.${later} Key and address are read from
+<code>LEADS_API_KEY</code> and <code>LEADS_BASE_URL</code>, which is <code>${baseUrl}</code>.</p>
+<fieldset class="tabs"><legend class="quiet">Kits</legend>${tabs}</fieldset></section>`;
+}
+
 /** All of it. */
 export function reference(baseUrl: string): Markup {
   return markup`${guidance(baseUrl)}
@@ -119,6 +138,7 @@ ${answers()}
 unknown term is stored too: send your own.</p>
 <p id="areas" class="terms"></p></section>
 ${examples()}
+${kitTabs(baseUrl)}
 <p class="more">More: the <a href="${documents.brief.path}">integration brief</a> with a client to copy, and the
 <a href="${documents.openapi.path}">OpenAPI document</a>.</p>`;
 }

@@ -20,13 +20,13 @@ import {
   retryPolicy,
   rules,
 } from "../contract/guidance.ts";
+import { type Kit, kits, kitsStatus, kitsSummary, kitsToCome, kitsVersion } from "../contract/kits.ts";
 import { limitRows } from "../contract/limit_rows.ts";
 import { limits, type Rate } from "../contract/limits.ts";
 import { clientModule, clientProgram, shellSnippets } from "../contract/snippets.ts";
 import { exampleQueries, siteDataSchema } from "../store/site_data.ts";
 import { categories } from "./categories.ts";
 import type { AreaPage, SiteContent } from "./content.ts";
-import { kits } from "./kits.ts";
 import { cell, codeBlock, codeSpan, literal, table } from "./markdown.ts";
 import { planBlocks } from "./plans.ts";
 import type { PageSource } from "./source.ts";
@@ -96,11 +96,25 @@ function lists(): Facts {
       ["Answer", "Means"],
       keyCheck.map(({ answer, meaning }) => [cell(answer), cell(meaning)]),
     ),
-    "kits": table(
-      ["Kit", "From", "For"],
-      kits.map(({ name, from, about }) => [codeSpan(name), from, cell(about)]),
-    ),
+    "kits summary": kitsSummary,
+    "kits status": kitsStatus,
+    "kits version": kitsVersion,
+    "kits": table(["Kit", "From", "Runs on"], [
+      ...kits.map(({ name, from, platform }) => [`[${name}](#${name})`, from, cell(platform)]),
+      ...kitsToCome.map(({ name, from }) => [codeSpan(name), from, "to come"]),
+    ]),
+    "kit sections": kits.map(kitSection).join("\n\n"),
   };
+}
+
+function kitSection({ name, about, platform, install, address, language, example }: Kit): string {
+  return `### ${name}
+
+${literal(about)} Runs on ${literal(platform)}; the package is ${codeSpan(address)}.
+
+${codeBlock("sh", install)}
+
+${codeBlock(language, example)}`;
 }
 
 function addresses({ urls }: SiteContent): Facts {

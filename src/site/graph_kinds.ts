@@ -8,6 +8,7 @@ import { documents } from "../contract/documents.ts";
 import { type ErrorRule, errors } from "../contract/errors.ts";
 import { formErrors } from "../contract/form_errors.ts";
 import { fieldNames, fields, flagNames, flags } from "../contract/fields.ts";
+import { kits } from "../contract/kits.ts";
 import type { Page, Site } from "./content.ts";
 import {
   type Builder,
@@ -20,7 +21,6 @@ import {
 } from "./graph_node.ts";
 import { plans } from "./graph_plans.ts";
 import { area, areas, glossary, sections, service, services, termSet } from "./graph_terms.ts";
-import { kits } from "./kits.ts";
 import type { PageKind } from "./source.ts";
 
 function techArticle({ content: { urls } }: Site, page: Page, about?: string): GraphNode {
@@ -123,6 +123,17 @@ const answers: Builder = (site, page) => {
   };
 };
 
+/** The names of languages, by those that blocks of code have; the command line has none. */
+const programmingLanguages: Readonly<Record<string, string>> = {
+  go: "Go",
+  java: "Java",
+  js: "JavaScript",
+  php: "PHP",
+  python: "Python",
+  ruby: "Ruby",
+  rust: "Rust",
+};
+
 const codeKits: Builder = (site, page) => {
   const id = (name: string) => `${page.url}#${name}`;
   return {
@@ -133,13 +144,15 @@ const codeKits: Builder = (site, page) => {
       numberOfItems: kits.length,
       itemListElement: kits.map(({ name }) => ref(id(name))),
     },
-    further: kits.map(({ name, language, about }): GraphNode => ({
+    further: kits.map(({ name, language, about, platform, address }): GraphNode => ({
       "@id": id(name),
       "@type": "SoftwareSourceCode",
       name,
       description: plain(about),
       url: page.url,
-      programmingLanguage: language ?? undefined,
+      programmingLanguage: programmingLanguages[language],
+      runtimePlatform: platform,
+      identifier: address,
       about: ref(apiId(site)),
     })),
   };

@@ -5,12 +5,13 @@
  */
 
 import { documents } from "../contract/documents.ts";
+import { kits, kitsStatus, kitsSummary, kitsVersion } from "../contract/kits.ts";
 import { markup } from "../http/markup.ts";
 import { exampleQueries } from "../store/site_data.ts";
 import { categories } from "./categories.ts";
 import type { Page, Site } from "./content.ts";
 import { siteName } from "./graph_node.ts";
-import { codeBlock, literal } from "./markdown.ts";
+import { codeBlock, codeSpan, literal } from "./markdown.ts";
 import { markdownPath } from "./page_html.ts";
 
 /** The pages that are listed: not that of a 404. */
@@ -77,6 +78,10 @@ ${codeBlock("sql", schema.map((statement) => `${statement};`).join("\n\n"))}
 Three queries to begin with.
 
 ${queries.join("\n\n")}
+
+${kitsSummary} Version ${kitsVersion}, ${kitsStatus}; <${urls.site}/kits/> has an example of each.
+
+${kits.map(({ name, from, install }) => `- ${name}, ${from}: ${codeSpan(install)}`).join("\n")}
 
 Each page below is there as HTML too: leave \`index.html.md\` off its address. The contract for programs is the OpenAPI
 document, <${urls.intake}${documents.openapi.path}>; the integration brief is the same for people,

@@ -21,6 +21,7 @@ test("the brief has its parts in order", () => {
     "Limits",
     "Retry policy",
     "A client in TypeScript",
+    "Client kits",
     "Definition of done",
   ]);
 });
@@ -44,7 +45,7 @@ test("it names every field, service, flag, reason, error, limit and answer to th
 });
 
 test("its tables are whole, and nothing in it is left open", () => {
-  assert.equal(tables.length, 8);
+  assert.equal(tables.length, 9);
   for (const table of tables) {
     const cells = table.trimEnd().split("\n").map((line) => line.replaceAll("\\|", "").split("|").length);
     assert.equal(new Set(cells).size, 1, table);

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
+import { fileURLToPath } from "node:url";
 import { readCases } from "../../kits/conformance/case.ts";
 import { readFaults, runFaults } from "../../kits/conformance/faults.ts";
 import { kitSubject, openSurroundings, type Result, runSuite } from "../../kits/conformance/suite.ts";
@@ -31,7 +32,7 @@ test("a driver that answers nothing useful passes no case", async () => {
   const results: Result[] = await runSuite(
     {
       name: "leads-nothing",
-      folder: new URL("./nothing", import.meta.url).pathname,
+      folder: fileURLToPath(new URL("./nothing", import.meta.url)),
       known: {},
       sendsText: true,
     },

@@ -26,7 +26,7 @@ export interface Import {
 }
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
-const foreign = new Set(["node_modules", ".git", ".data", "build", "coverage"]);
+const foreign = new Set(["node_modules", ".git", ".data", "build", "coverage", "target", "dist", "vendor"]);
 
 /** Every text file in the tree, whether it is committed or not. */
 export function readSources(): SourceFile[] {

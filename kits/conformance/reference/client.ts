@@ -94,7 +94,9 @@ export class Client {
   readonly #options: ClientOptions;
   readonly #base: string;
   readonly #agent: PlainAgent;
-  #vocabulary: { value: Vocabulary; etag: string | undefined; untilMs: number } | undefined;
+  #vocabulary:
+    | { value: Vocabulary; etag: string | undefined; control: string | undefined; untilMs: number }
+    | undefined;
 
   /** @throws {LeadsError} `misconfigured`, for a key or an address that cannot be right */
   constructor(options: ClientOptions) {
@@ -144,7 +146,8 @@ export class Client {
       const value = answer.status === 200 ? readVocabulary(answer.body) : renewed;
       if (value === null) return judgeOthers(answer);
       const etag = answer.headers.etag ?? (renewed === null ? undefined : kept?.etag);
-      return { result: { value, etag, untilMs: call.nowMs() + readMaxAge(answer.headers["cache-control"]) } };
+      const control = answer.headers["cache-control"] ?? (renewed === null ? undefined : kept?.control);
+      return { result: { value, etag, control, untilMs: call.nowMs() + readMaxAge(control) } };
     });
     this.#vocabulary = read;
     return read.value;
@@ -189,7 +192,8 @@ export class Client {
       let judgement: Judgement<T> = came.is === "answer" ? judge(came) : "spent";
       if (came.is === "unacceptable") judgement = { kind: "refused" };
       if (judgement !== "later") spent += 1;
-      if (isPost && (judgement === "not ours" || (came.is === "nothing" && came.sent))) unknown = true;
+      const cut = (came.is === "nothing" && came.sent) || (came.is === "unacceptable" && !came.whole);
+      if (isPost && (judgement === "not ours" || cut)) unknown = true;
       if (typeof judgement === "object" && "result" in judgement) {
         return { ...judgement.result, request_id: requestId, tries: spent };
       }

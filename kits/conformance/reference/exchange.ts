@@ -24,8 +24,8 @@ export type Exchange =
     readonly headers: IncomingMessage["headers"];
     readonly body: string;
   }
-  /** An answer that is never read to its end: too long, or no end of interim answers. */
-  | { readonly is: "unacceptable"; readonly status: number }
+  /** Something that must not come again: a change of protocol, a body that is too long, no end of interim answers. */
+  | { readonly is: "unacceptable"; readonly status: number | null; readonly whole: boolean }
   /** No whole answer; `sent` says whether bytes of the request went out on an established connection. */
   | { readonly is: "nothing"; readonly sent: boolean };
 
@@ -53,11 +53,14 @@ export function exchange(outgoing: Outgoing, agent: Agent, signal: AbortSignal):
     };
     onEstablished(request, () => sent = true);
     let interim = 0;
-    request.on("information", ({ statusCode }) => {
+    request.on("information", () => {
       interim += 1;
-      if (interim > interimMax) end({ is: "unacceptable", status: statusCode });
+      if (interim > interimMax) end({ is: "unacceptable", status: null, whole: false });
     });
-    request.on("upgrade", (response) => end({ is: "unacceptable", status: response.statusCode ?? 101 }));
+    request.on(
+      "upgrade",
+      (response) => end({ is: "unacceptable", status: response.statusCode ?? 101, whole: true }),
+    );
     request.on("error", () => end({ is: "nothing", sent }));
     request.on("response", (response) => readAnswer(response, sent, end));
     request.end(body);
@@ -75,12 +78,12 @@ function onEstablished(request: ClientRequest, then: () => void): void {
 
 function readAnswer(response: IncomingMessage, sent: boolean, end: (outcome: Exchange) => void): void {
   const status = response.statusCode ?? 0;
-  if (status === 101) return end({ is: "unacceptable", status });
+  if (status === 101) return end({ is: "unacceptable", status, whole: true });
   const chunks: Buffer[] = [];
   let bytes = 0;
   response.on("data", (chunk: Buffer) => {
     bytes += chunk.length;
-    if (bytes > bodyBytesMax) end({ is: "unacceptable", status });
+    if (bytes > bodyBytesMax) end({ is: "unacceptable", status, whole: false });
     else chunks.push(chunk);
   });
   response.on("error", () => end({ is: "nothing", sent }));

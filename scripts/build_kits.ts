@@ -1,0 +1,44 @@
+/**
+ * Gathers what is told of the client kits into `src/contract/kits.json`, which is committed: from each kit's `kit.json`
+ * and from its tested example. With `--check` it only compares: exit code 1 when the file is not what the kits say.
+ *
+ * @module
+ */
+
+import { readFileSync, writeFileSync } from "node:fs";
+import { extname } from "node:path";
+
+const kitsFolder = new URL("../kits/", import.meta.url);
+const target = new URL("../src/contract/kits.json", import.meta.url);
+const read = (path: string) => readFileSync(new URL(path, kitsFolder), "utf8");
+
+/** The names of languages, as blocks of code have them, by the ending of a file. */
+const languages: Readonly<Record<string, string>> = {
+  ".go": "go",
+  ".rs": "rust",
+  ".js": "js",
+  ".py": "python",
+  ".rb": "ruby",
+  ".php": "php",
+  ".java": "java",
+  ".sh": "sh",
+};
+
+/** The text of `kits.json`. Chosen: JSON, because both runtimes import it without a permission to read files. */
+function gathered(): string {
+  const { version, published, kits, to_come } = JSON.parse(read("kits.json"));
+  const rows = kits.map((id: string) => {
+    const { name, from, about, platform, install, address, example } = JSON.parse(read(`${id}/kit.json`));
+    const language = languages[extname(example)];
+    if (language === undefined) throw new Error(`kits/${id}/${example} has an ending that is not known`);
+    return { name, from, about, platform, install, address, language, example: read(`${id}/${example}`) };
+  });
+  return `${JSON.stringify({ version, published, kits: rows, to_come }, null, 2)}\n`;
+}
+
+if (process.argv.includes("--check")) {
+  if (readFileSync(target, "utf8") !== gathered()) {
+    console.error("src/contract/kits.json is not what the kits say; run: node scripts/build_kits.ts");
+    process.exitCode = 1;
+  }
+} else writeFileSync(target, gathered());

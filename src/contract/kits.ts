@@ -1,0 +1,65 @@
+/**
+ * The client kits, as the brief, the playground and the site tell of them. This module is browser compatible.
+ *
+ * Source: SPEC, What the service does; `kits/` has the kits, and `scripts/build_kits.ts` gathers this from it.
+ *
+ * @module
+ */
+
+import gathered from "./kits.json" with { type: "json" };
+import { code, table } from "./markdown.ts";
+
+/** One kit. */
+export interface Kit {
+  readonly name: string;
+  /** What it is called from. */
+  readonly from: string;
+  /** What it is for. */
+  readonly about: string;
+  /** The oldest platform that it runs on. */
+  readonly platform: string;
+  /** A line for the terminal. */
+  readonly install: string;
+  /** The package as a package URL, `pkg:npm/leads-js`. */
+  readonly address: string;
+  /** The language of the example, as blocks of code name it. */
+  readonly language: string;
+  /** A whole program that posts a lead. The kit's tests run it. */
+  readonly example: string;
+}
+
+/** Those that there are, in the order of the specification. */
+export const kits: readonly Kit[] = gathered.kits;
+
+/** Those that the specification names and that are not there yet. */
+export const kitsToCome: readonly Pick<Kit, "name" | "from" | "about">[] = Object.entries(gathered.to_come)
+  .map(([name, rest]) => ({ name, ...rest }));
+
+/** All of them have this version. */
+export const kitsVersion: string = gathered.version;
+
+/** Whether they can be had from their registries; the one place that knows. */
+export const kitsStatus: "published" | "ready to publish" = gathered.published
+  ? "published"
+  : "ready to publish";
+
+/** What a kit saves, in a sentence or two. */
+export const kitsSummary =
+  "Each checks the key, posts a lead with an idempotency key, and repeats only what may be repeated: one behaviour in every language, held to the same cases. A kit is optional; the contract is this one.";
+
+/** The kits of a brief: what each is installed with, and its example, one at a time. */
+export function kitTabs(): string {
+  const rows = kits.map(({ name, from, platform, install }) => [
+    `\`${name}\``,
+    from,
+    platform,
+    `\`${install}\``,
+  ]);
+  const later = kitsToCome.map(({ name, from }) => [`\`${name}\``, from, "to come", ""]);
+  const tabs = kits.map(({ name, from, language, example }) =>
+    `<details name="kit"><summary>${from}: <code>${name}</code></summary>\n\n${
+      code(language, example)
+    }\n\n</details>`
+  );
+  return [table(["Kit", "From", "Runs on", "Install"], [...rows, ...later]), ...tabs].join("\n\n");
+}
