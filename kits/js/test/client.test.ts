@@ -168,7 +168,7 @@ test("no form of client or error shows the key or the lead, whatever the answer 
 });
 
 test("an invalid lead names the documented fields and reasons in its message, and all of them in its fields", async (t) => {
-  const fields = { phone: "required", cost: "out_of_range", shoe: "too_small" };
+  const fields = { phone: "required", cost: "out_of_range", shoe: "required", zip: "Lovelace" };
   const { client } = await open(t, () => ({ status: 422, body: { error: "validation_failed", fields } }));
   const error = await failure(client.postLead(lead, "acme:1"));
   assert.ok(error instanceof InvalidLeadError);
