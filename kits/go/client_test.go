@@ -495,6 +495,17 @@ func TestAZeroClientRefusesEveryCall(t *testing.T) {
 	}
 }
 
+func TestAnErrorsReasonIsPartOfItsText(t *testing.T) {
+	address := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		answer(w, http.StatusUnauthorized, `{"error":"unauthorized"}`)
+	})
+	_, err := newClient(t, address).PostLead(t.Context(), ada, "acme:1")
+	var failed *leads.Error
+	if !errors.As(err, &failed) || failed.Reason() == "" || !strings.Contains(err.Error(), ": "+failed.Reason()+" (") {
+		t.Errorf("the reason is not in %v", err)
+	}
+}
+
 func TestAnErrorTellsItsCause(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

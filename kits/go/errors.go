@@ -94,6 +94,10 @@ func (e Error) text() string {
 	return b.String()
 }
 
+// Reason is the part of the text that says why, in a few words and without any
+// content, for programs that put the rest in words of their own.
+func (e *Error) Reason() string { return e.reason }
+
 // Is reports whether target is the error's [Kind].
 func (e *Error) Is(target error) bool {
 	kind, ok := target.(Kind)
