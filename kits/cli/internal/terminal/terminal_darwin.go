@@ -1,0 +1,8 @@
+package terminal
+
+import "syscall"
+
+const (
+	getAttributes = syscall.TIOCGETA
+	setAttributes = syscall.TIOCSETA
+)
