@@ -93,13 +93,22 @@ class Call(Generic[T]):
             await io.sleep(wait)
 
     async def _try(self, io: Io, pool: Pool, left: float) -> Outcome[T]:
-        settings = self._settings
-        began = settings.clock.monotonic()
+        clock = self._settings.clock
+        began = clock.monotonic()
         self._answer = self._code = None
         self._began = True
         self._progress = Progress()
-        seconds = max(0.0, min(settings.try_timeout, left))
-        work = exchange(io, pool, settings.route, self._request, seconds=seconds, progress=self._progress)
+        try:
+            outcome = await self._ask(io, pool, max(0.0, min(self._settings.try_timeout, left)))
+            self._settle(outcome)
+            return outcome
+        finally:
+            # Also of one that is cancelled.
+            self._tell(TryEnded(self._method, self._status, clock.monotonic() - began, self.request_id))
+
+    async def _ask(self, io: Io, pool: Pool, seconds: float) -> Outcome[T]:
+        progress = self._progress
+        work = exchange(io, pool, self._settings.route, self._request, seconds=seconds, progress=progress)
         try:
             self._answer = await io.within(seconds, work)
         except TimedOut:
@@ -107,11 +116,8 @@ class Call(Generic[T]):
         except Broken as broken:
             reason = str(broken)
         if self._answer is None:
-            outcome: Outcome[T] = Spent(reason, unknown=self._progress.sent)
-        else:
-            outcome, self._code = judge(self._answer, self._judge_specially)
-        self._settle(outcome)
-        self._tell(TryEnded(self._method, self._status, settings.clock.monotonic() - began, self.request_id))
+            return Spent(reason, unknown=progress.sent)
+        outcome, self._code = judge(self._answer, self._judge_specially)
         return outcome
 
     def _settle(self, outcome: Outcome[T]) -> None:

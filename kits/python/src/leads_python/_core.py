@@ -99,6 +99,7 @@ class Core:
         if self.closed:
             raise MisconfiguredError("The client is closed")
         if self._outliving.process != os.getpid():
+            self._outliving.pool.abandon()
             self._outliving = _Outliving(self.settings.connections)
         return self._outliving
 

@@ -89,6 +89,14 @@ class Pool:
                 return
         stream.close()
 
+    def abandon(self) -> None:
+        """Closes this process's copies of what is idle; those of the process that it was forked from stay open.
+
+        Without the lock, because a thread that the fork left behind may have it.
+        """
+        for stream, _, _ in self._idle:
+            stream.close()
+
     def close(self) -> None:
         """Closes what is idle now, and what is in use when it is given back."""
         with self._lock:

@@ -1,0 +1,70 @@
+from __future__ import annotations
+
+import unittest
+from email.utils import formatdate
+from typing import Any
+
+import leads_python as leads
+
+from .both_clients import FakeClock, Kind, both
+from .scripted_server import ACCEPTED, NOT_ACCEPTING, VOCABULARY, Server, answer
+
+
+def on(clock: FakeClock) -> dict[str, Any]:
+    return {"clock": clock, "sleep": clock.sleep, "random": lambda: 1.0}
+
+
+class ClockTest(unittest.TestCase):
+    @both
+    def test_the_deadline_is_of_the_clock_that_was_given(self, kind: Kind) -> None:
+        clock = FakeClock()
+        with Server(NOT_ACCEPTING) as server, kind(server.url, tries=100, deadline=60, **on(clock)) as client:
+            with self.assertRaises(leads.UnavailableError) as caught:
+                client.post()
+        self.assertEqual(clock.slept, [1, 2, 4, 8, 16])
+        self.assertEqual(caught.exception.tries, 6)
+        self.assertEqual((caught.exception.status, caught.exception.code), (503, "not_accepting"))
+
+    @both
+    def test_a_call_may_have_a_deadline_of_its_own(self, kind: Kind) -> None:
+        clock = FakeClock()
+        with Server(NOT_ACCEPTING) as server, kind(server.url, **on(clock)) as client:
+            with self.assertRaises(leads.UnavailableError):
+                client.post(deadline=2)
+        self.assertEqual(clock.slept, [1])
+
+    @both
+    def test_a_date_in_retry_after_is_of_the_clock_that_was_given(self, kind: Kind) -> None:
+        clock = FakeClock()
+        later = answer(503, {"error": "not_accepting"}, Retry_After=formatdate(clock.now + 47, usegmt=True))
+        with Server(later, ACCEPTED) as server, kind(server.url, **on(clock)) as client:
+            client.post()
+        self.assertEqual(clock.slept, [47])
+
+    @both
+    def test_the_vocabulary_is_kept_for_its_max_age_and_then_renewed_by_its_etag(self, kind: Kind) -> None:
+        clock = FakeClock()
+        read = answer(200, VOCABULARY, Cache_Control="public, max-age=300", ETag='"v1"')
+        renewed = b'HTTP/1.1 304 Not Modified\r\nCache-Control: max-age=100\r\nETag: "v1"\r\n\r\n'
+        with Server(read, renewed) as server, kind(server.url, **on(clock)) as client:
+            first = client.vocabulary()
+            clock.now += 299
+            self.assertIs(client.vocabulary(), first)
+            self.assertEqual(len(server.requests), 1)
+            clock.now += 1
+            self.assertEqual(client.vocabulary(), first)
+            clock.now += 99
+            client.vocabulary()
+            self.assertEqual(len(server.requests), 2)
+            clock.now += 1
+            client.vocabulary()
+        self.assertEqual([request.headers.get("if-none-match") for request in server.requests], [None, '"v1"', '"v1"'])
+        self.assertEqual(first.areas, (leads.Area("kitchen", "confirmed"),))
+
+    @both
+    def test_a_vocabulary_that_must_not_be_stored_is_not(self, kind: Kind) -> None:
+        read = answer(200, VOCABULARY, Cache_Control="no-store, max-age=300", ETag='"v1"')
+        with Server(read) as server, kind(server.url) as client:
+            client.vocabulary()
+            client.vocabulary()
+        self.assertEqual([request.headers.get("if-none-match") for request in server.requests], [None, None])
