@@ -192,7 +192,7 @@ export class Client {
       let judgement: Judgement<T> = came.is === "answer" ? judge(came) : "spent";
       if (came.is === "unacceptable") judgement = { kind: "refused" };
       if (judgement !== "later") spent += 1;
-      const cut = (came.is === "nothing" && came.sent) || (came.is === "unacceptable" && !came.whole);
+      const cut = (came.is === "nothing" && came.sent) || came.is === "unacceptable";
       if (isPost && (judgement === "not ours" || cut)) unknown = true;
       if (typeof judgement === "object" && "result" in judgement) {
         return { ...judgement.result, request_id: requestId, tries: spent };

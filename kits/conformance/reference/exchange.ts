@@ -25,7 +25,7 @@ export type Exchange =
     readonly body: string;
   }
   /** Something that must not come again: a change of protocol, a body that is too long, no end of interim answers. */
-  | { readonly is: "unacceptable"; readonly status: number | null; readonly whole: boolean }
+  | { readonly is: "unacceptable"; readonly status: number }
   /** No whole answer; `sent` says whether bytes of the request went out on an established connection. */
   | { readonly is: "nothing"; readonly sent: boolean };
 
@@ -53,13 +53,13 @@ export function exchange(outgoing: Outgoing, agent: Agent, signal: AbortSignal):
     };
     onEstablished(request, () => sent = true);
     let interim = 0;
-    request.on("information", () => {
+    request.on("information", ({ statusCode }) => {
       interim += 1;
-      if (interim > interimMax) end({ is: "unacceptable", status: null, whole: false });
+      if (interim > interimMax) end({ is: "unacceptable", status: statusCode });
     });
     request.on(
       "upgrade",
-      (response) => end({ is: "unacceptable", status: response.statusCode ?? 101, whole: true }),
+      (response) => end({ is: "unacceptable", status: response.statusCode ?? 101 }),
     );
     request.on("error", () => end({ is: "nothing", sent }));
     request.on("response", (response) => readAnswer(response, sent, end));
@@ -78,12 +78,12 @@ function onEstablished(request: ClientRequest, then: () => void): void {
 
 function readAnswer(response: IncomingMessage, sent: boolean, end: (outcome: Exchange) => void): void {
   const status = response.statusCode ?? 0;
-  if (status === 101) return end({ is: "unacceptable", status, whole: true });
+  if (status === 101) return end({ is: "unacceptable", status });
   const chunks: Buffer[] = [];
   let bytes = 0;
   response.on("data", (chunk: Buffer) => {
     bytes += chunk.length;
-    if (bytes > bodyBytesMax) end({ is: "unacceptable", status, whole: false });
+    if (bytes > bodyBytesMax) end({ is: "unacceptable", status });
     else chunks.push(chunk);
   });
   response.on("error", () => end({ is: "nothing", sent }));
