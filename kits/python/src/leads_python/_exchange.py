@@ -31,6 +31,7 @@ async def exchange(io: Io, pool: Pool, route: Route, request: Secret, *, seconds
 
     Raises:
         Broken: No whole answer came.
+        InterimWithoutEnd: Nor will one.
     """
     until = time.monotonic() + seconds
     try:

@@ -21,7 +21,6 @@ CHUNK_LINE_BYTES_MAX = 8_192
 
 INTERIM_ANSWERS_MAX = 20
 
-_SKIPPED = frozenset((100, 102, 103))
 _WITHOUT_BODY = frozenset((204, 304))
 _HEAD_END = re.compile(rb"\r?\n\r?\n")
 _STATUS_LINE = re.compile(rb"HTTP/1\.([0-9]) ([1-9][0-9]{2})(?: .*)?")
@@ -33,16 +32,19 @@ class NotHttp(Exception):
     """The bytes are no answer of HTTP/1.x, or end before it does. The text says how, and quotes nothing of them."""
 
 
+class InterimWithoutEnd(Exception):
+    """There came more interim answers than are waited through."""
+
+
 @dataclass(frozen=True)
 class Answer:
     """An answer, or as much of it as decides.
 
     Attributes:
-        status: The status; of an interim answer, when that is what is refused.
+        status: The status; never of an interim answer, but for a 101.
         headers: By name in lower case; of several with one name, the first.
         body: After transfer decoding.
-        whole: False for one that was not read to its end: it is too long, changes the protocol, or is one interim
-            answer too many.
+        whole: False for one that was not read to its end, because it is too long.
         reusable: Whether the connection can take another request.
     """
 
@@ -81,6 +83,7 @@ class AnswerReader:
 
         Raises:
             NotHttp: They cannot be, or become, an answer.
+            InterimWithoutEnd: There are too many interim answers among them.
         """
         if not data:
             self._end_of_connection()
@@ -136,9 +139,11 @@ class AnswerReader:
     def _judge_head(self, minor: int) -> bool:
         status = self._status
         if status < 200:
+            if status == 101:
+                return self._finish()
             self._interim += 1
-            if status not in _SKIPPED or self._interim > INTERIM_ANSWERS_MAX:
-                return self._stop()
+            if self._interim > INTERIM_ANSWERS_MAX:
+                raise InterimWithoutEnd
             return True
         tokens = self._headers.get("connection", "").lower().replace(" ", "").split(",")
         self._reusable = minor >= 1 and "close" not in tokens

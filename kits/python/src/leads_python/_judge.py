@@ -61,32 +61,27 @@ _Special = Callable[[Answer, object], Optional[Outcome[T]]]
 def judge(answer: Answer, special: _Special[T]) -> tuple[Outcome[T], Optional[str]]:
     """The outcome of a try, and the service's code for it."""
     if not answer.whole:
-        return Never("refused", _incomplete(answer), unknown=True), None
+        return Never("refused", "an answer that is too long", unknown=True), None
     said = read_json(answer.body)
     code = _code(said)
-    return special(answer, said) or _judge_status(answer.status, said), code
+    return special(answer, said) or _judge_status(answer.status), code
 
 
-def _judge_status(status: int, said: object) -> Outcome[T]:
+def _judge_status(status: int) -> Outcome[T]:
     if 200 <= status < 300:
         return Spent("an answer that cannot be the service's", unknown=True)
     if status == 401:
         return Never("unauthorized", "the service does not know the key")
     if status == 429:
         return Limited()
-    if status >= 500 and status < 600:
+    if 500 <= status < 600:
         return Spent("the service is not available", unknown=False)
+    reason = "an answer that must not be repeated"
     if 300 <= status < 400:
-        return Never("refused", "a redirect, which is not followed")
-    return Never("refused", "an answer that must not be repeated")
-
-
-def _incomplete(answer: Answer) -> str:
-    if answer.status == 101:
-        return "a change of protocol, which was not asked for"
-    if answer.status < 200:
-        return "interim answers that are too many or not known"
-    return "an answer that is too long"
+        reason = "a redirect, which is not followed"
+    elif status == 101:
+        reason = "a change of protocol, which was not asked for"
+    return Never("refused", reason)
 
 
 def acknowledged(answer: Answer, said: object, request_id: str, tries: int) -> Optional[Outcome[Acknowledgement]]:
