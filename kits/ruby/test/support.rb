@@ -72,7 +72,7 @@ class Service
   def read(socket, number)
     line = socket.gets or return
     headers = {}
-    while (field = socket.gets.chomp) != ""
+    while (field = socket.gets.to_s.chomp) != ""
       name, value = field.split(": ", 2)
       headers[name.downcase] = value
     end
@@ -142,9 +142,9 @@ module Support
   end
 
   # A server's TLS context for 127.0.0.1 and other names, and a store that trusts it.
-  def certified(*names)
+  def certified(*names, of: ["IP:127.0.0.1"])
     key = OpenSSL::PKey::EC.generate("prime256v1")
-    certificate = certificate(key, ["IP:127.0.0.1", *names])
+    certificate = certificate(key, [*of, *names])
     context = OpenSSL::SSL::SSLContext.new
     context.add_certificate(certificate, key)
     [context, OpenSSL::X509::Store.new.add_cert(certificate), certificate]
