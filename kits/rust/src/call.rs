@@ -107,7 +107,7 @@ fn one_try(client: &Inner, call: &Call<'_>, timeout: Duration, cancel: &CancelTo
     let (came, sent) = client.wire.exchange(&outgoing, timeout, cancel);
     let status = match &came {
         Came::Whole(answer) => Some(answer.status),
-        Came::Unacceptable { status, .. } => *status,
+        Came::Unacceptable { status, .. } => Some(*status),
         Came::Nothing { .. } => None,
     };
     client.observe(&Event::Try { method: call.method, status, duration: began.elapsed() });
@@ -123,9 +123,9 @@ fn settle<T>(came: &Came, at_stake: bool, judge: impl Fn(&Answer) -> Judged<T>, 
             failure.unknown_outcome |= at_stake;
             Next::Retry
         }
-        Came::Unacceptable { status, is_whole, reason } => {
-            (failure.status, failure.reason) = (*status, Some(*reason));
-            failure.unknown_outcome |= at_stake && !is_whole;
+        Came::Unacceptable { status, reason } => {
+            (failure.status, failure.reason) = (Some(*status), Some(*reason));
+            failure.unknown_outcome |= at_stake;
             Next::Fail(Kind::Refused, None)
         }
         Came::Whole(answer) => {

@@ -50,8 +50,8 @@ pub(crate) struct Outgoing<'a> {
 pub(crate) enum Came {
     /// A whole answer.
     Whole(Answer),
-    /// What must not be asked for again. Its status, when it has the head of an answer, and whether it came whole.
-    Unacceptable { status: Option<u16>, is_whole: bool, reason: &'static str },
+    /// What must not be asked for again, and is not read to an end.
+    Unacceptable { status: u16, reason: &'static str },
     /// No whole answer.
     Nothing { reason: &'static str },
 }
@@ -99,11 +99,11 @@ impl Wire {
     pub(crate) fn exchange(&self, outgoing: &Outgoing<'_>, timeout: Duration, cancel: &CancelToken) -> (Came, bool) {
         let _running = Running::start(cancel);
         let came = self.run(outgoing, timeout);
-        let (sent, interim_answers) = TRY.with_borrow(|it| (it.sent, it.interim_answers));
+        let (sent, interim_answers, status) = TRY.with_borrow(|it| (it.sent, it.interim_answers, it.interim_status));
         let came = came.unwrap_or_else(|error| {
             if interim_answers > INTERIM_ANSWERS_MAX {
                 let reason = "there is no end of interim answers";
-                return Came::Unacceptable { status: None, is_whole: false, reason };
+                return Came::Unacceptable { status, reason };
             }
             Came::Nothing { reason: reason_of(&error) }
         });
@@ -135,10 +135,10 @@ fn read_answer(mut response: Response<Body>) -> Result<Came, ureq::Error> {
     let status = response.status().as_u16();
     if status == 101 {
         let reason = "the answer changes the protocol";
-        return Ok(Came::Unacceptable { status: Some(status), is_whole: true, reason });
+        return Ok(Came::Unacceptable { status, reason });
     }
     let reason = "the answer's body is over 1,048,576 bytes";
-    let too_long = Came::Unacceptable { status: Some(status), is_whole: false, reason };
+    let too_long = Came::Unacceptable { status, reason };
     let announced = response.body().content_length();
     if announced.is_some_and(|bytes| bytes > BODY_BYTES_MAX) {
         return Ok(too_long);
@@ -196,6 +196,8 @@ struct Try {
     /// The connection ended.
     ended: bool,
     interim_answers: u32,
+    /// The status of the last of them.
+    interim_status: u16,
     cancel: CancelToken,
     /// Ends the connection when somebody cancels.
     hook: Option<Hook>,
@@ -479,9 +481,9 @@ impl<T: Transport> Transport for Watched<T> {
             match head_of(self.inner.buffers().input()) {
                 Head::Partial => break,
                 Head::Final => self.awaits_head = false,
-                Head::Interim { bytes } => {
+                Head::Interim { bytes, status } => {
                     self.inner.buffers().input_consume(bytes);
-                    count_interim_answer()?;
+                    count_interim_answer(status)?;
                 }
             }
         }
@@ -518,9 +520,10 @@ fn as_broken(error: ureq::Error) -> ureq::Error {
     }
 }
 
-fn count_interim_answer() -> Result<(), ureq::Error> {
+fn count_interim_answer(status: u16) -> Result<(), ureq::Error> {
     let count = TRY.with_borrow_mut(|it| {
         it.interim_answers += 1;
+        it.interim_status = status;
         it.interim_answers
     });
     if count > INTERIM_ANSWERS_MAX { Err(ureq::Error::ConnectionFailed) } else { Ok(()) }
@@ -530,7 +533,7 @@ enum Head {
     /// Too little of it is there.
     Partial,
     /// It is an interim answer's: 100 to 199, but for 101, which is the last one on its connection.
-    Interim { bytes: usize },
+    Interim { bytes: usize, status: u16 },
     /// It is that of the answer, or not HTTP.
     Final,
 }
@@ -546,8 +549,9 @@ fn head_of(input: &[u8]) -> Head {
     if !is_interim || line[9..] == *b"101" {
         return Head::Final;
     }
+    let status = line[9..].iter().fold(0, |number, digit| number * 10 + u16::from(digit - b'0'));
     match head.windows(4).position(|window| window == b"\r\n\r\n") {
-        Some(at) => Head::Interim { bytes: begin + at + 4 },
+        Some(at) => Head::Interim { bytes: begin + at + 4, status },
         None => Head::Partial,
     }
 }
