@@ -43,7 +43,16 @@ async function readWhole(response: Response): Promise<TryOutcome> {
     return { kind: "lost", sent: true, reason: safeCode(causeOf(error)) ?? "an answer that was cut short" };
   }
   if (body === null) return tooLarge(status);
+  await connectionGivenBack();
   return { kind: "answer", answer: { status, header: (name) => headers.get(name), body } };
+}
+
+/**
+ * Node's fetch uses a connection again only after a turn of the event loop: a post that comes sooner opens another one.
+ */
+function connectionGivenBack(): Promise<void> | void {
+  const { setImmediate } = globalThis as { setImmediate?: (callback: () => void) => unknown };
+  if (typeof setImmediate === "function") return new Promise((resolve) => setImmediate(resolve));
 }
 
 /** What is behind the platform's "fetch failed"; the error itself where nothing is. */

@@ -103,6 +103,19 @@ test("calls under way at once over one client keep their own keys, tries and wai
   }
 });
 
+// Deno opens what it finds right.
+if (!("Deno" in globalThis)) {
+  test("on Node eight at once use eight connections at most, again and again", async (t) => {
+    const { client, intake } = await open(t, () => acknowledgement());
+    let next = 0;
+    await Promise.all(Array.from({ length: 8 }, async () => {
+      while (next < 200) await client.postLead(lead, `acme:${next++}`);
+    }));
+    assert.equal(intake.posts.length, 200);
+    assert.ok(new Set(intake.posts.map(({ port }) => port)).size <= 8);
+  });
+}
+
 test("a user may end a wait with a signal, and is told so by an error of its own", async (t) => {
   const controller = new AbortController();
   const { client } = await open(t, () => ({ status: 503 }), {
