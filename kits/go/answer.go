@@ -69,8 +69,14 @@ func readAcknowledgement(a *answer) *Acknowledgement {
 
 // readString takes a JSON string and nothing else: null would pass as "".
 func readString(raw json.RawMessage) (string, bool) {
+	if len(raw) < 2 || raw[0] != '"' {
+		return "", false
+	}
+	if inner := string(raw[1 : len(raw)-1]); isPlain(inner) {
+		return inner, true
+	}
 	var text string
-	if len(raw) == 0 || raw[0] != '"' || json.Unmarshal(raw, &text) != nil {
+	if json.Unmarshal(raw, &text) != nil {
 		return "", false
 	}
 	return text, true

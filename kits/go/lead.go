@@ -81,57 +81,80 @@ var (
 // MarshalJSON gives the lead as it is posted: the fields in a fixed order, then
 // Extra in the order of its names.
 func (l Lead) MarshalJSON() ([]byte, error) {
-	var b bytes.Buffer
-	b.Grow(512)
-	encoder := json.NewEncoder(&b)
-	encoder.SetEscapeHTML(false)
-	add := func(name string, value any) error {
-		separator := byte(',')
-		if b.Len() == 0 {
-			separator = '{'
-		}
-		b.WriteByte(separator)
-		if err := encoder.Encode(name); err != nil {
-			return err
-		}
-		b.Truncate(b.Len() - 1) // The encoder ends each value with a line feed.
-		b.WriteByte(':')
-		if err := encoder.Encode(value); err != nil {
-			return err
-		}
-		b.Truncate(b.Len() - 1)
-		return nil
+	b := make([]byte, 0, 512)
+	var err error
+	fields := l.members()
+	taken := func(name string) bool {
+		i := slices.IndexFunc(fields, func(m member) bool { return m.name == name })
+		return i >= 0 && *fields[i].value != "" || name == costName && l.Cost != ""
 	}
-	sent := make(map[string]bool, 16)
-	for _, m := range l.members() {
+	for _, m := range fields {
 		if *m.value == "" {
 			continue
 		}
-		sent[m.name] = true
-		if add(m.name, *m.value) != nil {
-			return nil, errLeadForm
+		if b, err = appendMember(b, m.name, *m.value); err != nil {
+			return nil, err
 		}
 	}
 	if l.Cost != "" {
-		sent[costName] = true
-		if add(costName, l.Cost) != nil {
-			return nil, errLeadForm
+		if b, err = appendMember(b, costName, l.Cost); err != nil {
+			return nil, err
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(l.Extra)) {
-		if sent[name] {
+		if taken(name) {
 			continue
 		}
-		// The encoder's own error is withheld: it quotes the value.
-		if add(name, l.Extra[name]) != nil {
-			return nil, errLeadForm
+		if b, err = appendMember(b, name, l.Extra[name]); err != nil {
+			return nil, err
 		}
 	}
-	if b.Len() == 0 {
-		return []byte("{}"), nil
+	if len(b) == 0 {
+		b = append(b, '{')
 	}
-	b.WriteByte('}')
-	return b.Bytes(), nil
+	return append(b, '}'), nil
+}
+
+// appendMember adds a member to an object that is being written.
+func appendMember(b []byte, name string, value any) ([]byte, error) {
+	if len(b) == 0 {
+		b = append(b, '{')
+	} else {
+		b = append(b, ',')
+	}
+	b, err := appendJSON(b, name)
+	if err != nil {
+		return nil, err
+	}
+	return appendJSON(append(b, ':'), value)
+}
+
+// appendJSON writes a value without escaping what only HTML would need escaped. The
+// encoder's own error is withheld: it quotes the value.
+func appendJSON(b []byte, value any) ([]byte, error) {
+	if text, ok := value.(string); ok && isPlain(text) {
+		b = append(b, '"')
+		b = append(b, text...)
+		return append(b, '"'), nil
+	}
+	buffer := bytes.NewBuffer(b)
+	encoder := json.NewEncoder(buffer)
+	encoder.SetEscapeHTML(false)
+	if encoder.Encode(value) != nil {
+		return nil, errLeadForm
+	}
+	b = buffer.Bytes()
+	return b[:len(b)-1], nil // The encoder ends each value with a line feed.
+}
+
+// isPlain reports whether JSON writes text as it is; most of a lead is such.
+func isPlain(text string) bool {
+	for i := range len(text) {
+		if c := text[i]; c < ' ' || c > '~' || c == '"' || c == '\\' {
+			return false
+		}
+	}
+	return true
 }
 
 // UnmarshalJSON reads a lead. Its error says nothing of what it read.
