@@ -25,7 +25,7 @@ type guard struct {
 	phase   phase
 	left    int64  // Of a body of known length, when phase is inBody.
 	unread  []byte // Came from the connection and was not handed on yet.
-	spoiled bool
+	spoiled bool   // Bytes had come before the request: it gets neither sent nor answered.
 	buffer  [bufferBytes]byte
 }
 
@@ -107,6 +107,9 @@ func (g *guard) Read(p []byte) (int, error) {
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	if g.spoiled {
+		return 0, io.EOF
+	}
 	n := min(len(p), len(g.unread))
 	switch g.phase {
 	case inHead:

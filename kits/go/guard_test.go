@@ -44,6 +44,9 @@ func TestAGuardedConnectionWithUnaskedBytesTakesNoRequest(t *testing.T) {
 	if n, err := guarded.Write([]byte("POST")); n != 0 || !errors.Is(err, errUnasked) {
 		t.Errorf("the next request was written: %d bytes, %v", n, err)
 	}
+	if n, err := guarded.Read(make([]byte, bufferBytes)); n != 0 || err != io.EOF {
+		t.Errorf("the next request was answered: %d bytes, %v", n, err)
+	}
 }
 
 func TestTheEndOfOneAnswerDoesNotDisturbTheNext(t *testing.T) {

@@ -48,7 +48,7 @@ func TestNoTextShowsTheKeyOrTheLead(t *testing.T) {
 	client := newClient(t, "https://leads.example")
 	lead := ada
 	lead.Extra = map[string]any{"Ada": "Ada"}
-	lead.Cost = "99.4567"
+	lead.Cost = "99.45678901234567"
 	for name, value := range map[string]any{
 		"client":         client,
 		"client's value": *client,
@@ -58,7 +58,7 @@ func TestNoTextShowsTheKeyOrTheLead(t *testing.T) {
 		"option":         leads.WithKey(testKey),
 		"options":        []leads.Option{leads.WithKey(testKey)},
 	} {
-		expectNoSecret(t, name, texts(value))
+		expectNoSecret(t, name, texts(value), "45678901234567")
 	}
 	if text := fmt.Sprint(client); text != "leads.Client(https://leads.example)" {
 		t.Errorf("a client is shown as %s", text)

