@@ -71,7 +71,8 @@ func (c *call) exchange(ctx context.Context) outcome {
 			return readAnswer(response)
 		}
 		if watch.interim.Load() > interimAnswersMax {
-			return outcome{answer: nil, refused: "more than 20 interim answers came", sent: true}
+			last := &answer{status: int(watch.interimStatus.Load())}
+			return outcome{answer: last, refused: "more than 20 interim answers came", sent: true}
 		}
 		if watch.reused.Load() && !watch.sent() && ctx.Err() == nil {
 			continue
@@ -100,7 +101,7 @@ func (c *call) newRequest(ctx context.Context) *http.Request {
 func readAnswer(response *http.Response) outcome {
 	defer response.Body.Close()
 	if response.StatusCode == http.StatusSwitchingProtocols {
-		return outcome{answer: &answer{status: response.StatusCode}, refused: "the answer switches protocols", sent: true, whole: true}
+		return outcome{answer: &answer{status: response.StatusCode}, refused: "the answer switches protocols", sent: true}
 	}
 	body, err := io.ReadAll(io.LimitReader(response.Body, answerBytesMax+1))
 	if len(body) > answerBytesMax {
@@ -114,16 +115,17 @@ func readAnswer(response *http.Response) outcome {
 
 // A watch follows one request through net/http.
 type watch struct {
-	try     context.Context // Is done when the try is.
-	served  chan struct{}   // Closed when the request has got a connection.
-	serve   func()
-	reused  atomic.Bool
-	wrote   atomic.Bool
-	interim atomic.Int32
-	wire    atomic.Pointer[wire]
-	before  atomic.Int64
-	guard   atomic.Pointer[guard]
-	turn    atomic.Int64
+	try           context.Context // Is done when the try is.
+	served        chan struct{}   // Closed when the request has got a connection.
+	serve         func()
+	reused        atomic.Bool
+	wrote         atomic.Bool
+	interim       atomic.Int32
+	interimStatus atomic.Int32
+	wire          atomic.Pointer[wire]
+	before        atomic.Int64
+	guard         atomic.Pointer[guard]
+	turn          atomic.Int64
 }
 
 var errTooManyInterim = errors.New("leads: too many interim answers")
@@ -156,7 +158,8 @@ func (w *watch) context() context.Context {
 				guard.rest(int(w.turn.Load()))
 			}
 		},
-		Got1xxResponse: func(int, textproto.MIMEHeader) error {
+		Got1xxResponse: func(status int, _ textproto.MIMEHeader) error {
+			w.interimStatus.Store(int32(status))
 			if w.interim.Add(1) > interimAnswersMax {
 				return errTooManyInterim
 			}
