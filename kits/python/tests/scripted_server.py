@@ -103,6 +103,13 @@ class Server:
                 with contextlib.suppress(OSError):
                     sock.shutdown(socket.SHUT_RDWR)
 
+    def wait_for_the_end_of_connections(self) -> None:
+        """Until the clients have closed all of them."""
+        for thread in self._threads[1:]:
+            thread.join(PATIENCE_SECONDS)
+            if thread.is_alive():
+                raise AssertionError("a connection is still open")
+
     def next_request(self) -> Request:
         return self.arrived.get(timeout=PATIENCE_SECONDS)
 

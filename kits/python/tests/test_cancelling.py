@@ -46,9 +46,12 @@ class CancellationTest(unittest.TestCase):
         self.assertEqual(error.request_id, server.requests[0].headers["x-request-id"])
         self.assertEqual((error.status, error.tries, error.unknown_outcome), (None, 0, True))
 
-    def test_standing_in_line_is_ended_at_once(self) -> None:
+    def test_standing_in_line_is_ended_at_once_and_the_turn_goes_to_the_next(self) -> None:
         holding, waiting = leads.Cancellation(), leads.Cancellation()
-        with Server(SILENCE) as server, leads.Client(KEY, server.url, connections=1, **VERY_PATIENT) as client:
+        with (
+            Server(SILENCE, ACCEPTED) as server,
+            leads.Client(KEY, server.url, connections=1, **VERY_PATIENT) as client,
+        ):
             holder = threading.Thread(target=self.cancelled, args=(client, holding))
             holder.start()
             server.next_request()
@@ -60,7 +63,8 @@ class CancellationTest(unittest.TestCase):
             self.assertTrue(holder.is_alive())
             holding.cancel()
             holder.join()
-        self.assertEqual(len(server.requests), 1)
+            self.assertEqual(len(server.requests), 1)
+            self.assertEqual(client.post_lead(LEAD, idempotency_key="acme:1").status, "accepted")
 
     def test_one_that_is_cancelled_already_sends_nothing(self) -> None:
         cancellation = leads.Cancellation()
@@ -162,6 +166,25 @@ class TaskTest(unittest.TestCase):
         assert isinstance(error, leads.CallCancelledError)
         self.assertEqual((error.tries, error.unknown_outcome), (0, True))
         self.assertEqual(server.connections, 2)
+
+    def test_a_task_in_line_is_cancelled_and_its_turn_goes_to_the_next(self) -> None:
+        async def run(server: Server) -> str:
+            async with leads.AsyncClient(KEY, server.url, connections=1, **VERY_PATIENT) as client:
+                holder = asyncio.create_task(told(client))
+                await asyncio.get_running_loop().run_in_executor(None, server.next_request)
+                waiter = asyncio.create_task(told(client))
+                # Once around the loop, and it stands in line.
+                await asyncio.sleep(0)
+                waiter.cancel()
+                error = await waiter
+                assert isinstance(error, leads.CallCancelledError)
+                self.assertEqual((error.request_id, error.unknown_outcome), (None, False))
+                holder.cancel()
+                await holder
+                return (await client.post_lead(LEAD, idempotency_key="acme:1")).status
+
+        with Server(SILENCE, ACCEPTED) as server:
+            self.assertEqual(asyncio.run(run(server)), "accepted")
 
     def test_a_time_out_of_asyncio_ends_a_call(self) -> None:
         async def run(url: str) -> None:

@@ -92,6 +92,17 @@ class ConcurrencyTest(unittest.TestCase):
         self.assertEqual(server.connections, 2)
 
     @both
+    def test_a_client_that_is_closed_in_the_midst_of_a_call_closes_its_connection_afterwards(self, kind: Kind) -> None:
+        def close_and_tell(request: Request) -> bytes:
+            client.client._core.close()
+            return ACCEPTED
+
+        with Server(close_and_tell) as server:
+            client = kind(server.url)
+            self.assertEqual(client.post().status, "accepted")
+            server.wait_for_the_end_of_connections()
+
+    @both
     def test_what_came_unasked_is_not_taken_for_an_answer(self, kind: Kind) -> None:
         with Server(ACCEPTED + ACCEPTED, UNIQUE) as server, kind(server.url, tries=1) as client:
             client.post()

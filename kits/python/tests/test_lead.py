@@ -5,6 +5,7 @@ import json
 import unittest
 from decimal import Decimal
 from types import MappingProxyType
+from typing import Any
 
 import leads_python as leads
 from leads_python.lead import told_fields, written
@@ -13,8 +14,10 @@ from .both_clients import Kind, both
 from .scripted_server import ACCEPTED, NOT_ACCEPTING, Server
 
 
-def text(lead: object) -> str:
-    return bytes(written(lead).view()).decode()  # type: ignore[arg-type]
+def text(lead: Any) -> str:
+    """The JSON of a lead, or why there is none."""
+    told = written(lead)
+    return told if isinstance(told, str) else bytes(told.view()).decode()
 
 
 class Area(str, enum.Enum):
@@ -57,15 +60,15 @@ class LeadTest(unittest.TestCase):
 
     def test_what_json_does_not_have_is_refused(self) -> None:
         for value in (float("nan"), float("inf"), Decimal("NaN"), Decimal("-Infinity"), b"x", object(), {1: 2}, {3}):
-            with self.subTest(value=value), self.assertRaises(leads.MisconfiguredError):
-                written({"cost": value})
+            with self.subTest(value=value):
+                self.assertIn("cannot be written as JSON", text({"cost": value}))
+        self.assertIn("a Lead or a mapping", text([1]))
 
     def test_a_lead_that_holds_itself_or_is_too_deep_is_refused(self) -> None:
         deep: list[object] = []
         for _ in range(100_000):
             deep = [deep]
-        with self.assertRaisesRegex(leads.MisconfiguredError, "too deeply"):
-            written({"extra": deep})
+        self.assertIn("too deeply", text({"extra": deep}))
 
     def test_fields_of_a_lead_that_are_none_are_left_out(self) -> None:
         lead = leads.Lead("Ada", "Lovelace", "1", cost=Decimal("12.50"), more={"utm_source": "web", "note": None})
@@ -76,8 +79,7 @@ class LeadTest(unittest.TestCase):
         self.assertEqual(text(leads.Lead()), "{}")
 
     def test_a_field_that_is_given_twice_is_refused(self) -> None:
-        with self.assertRaisesRegex(leads.MisconfiguredError, "twice"):
-            leads.Lead(city="London", more={"city": "Paris"})
+        self.assertIn("twice", text(leads.Lead(city="London", more={"city": "Paris"})))
         self.assertEqual(text(leads.Lead(more={"city": "Paris", "more": 1})), '{"city":"Paris","more":1}')
 
     def test_failing_fields_are_told_only_by_names_and_reasons_that_are_known(self) -> None:

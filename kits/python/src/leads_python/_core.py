@@ -122,12 +122,14 @@ class Core:
 
     def post_lead(
         self,
-        body: Secret,
+        body: Union[Secret, str],
         idempotency_key: str,
         request_id: Optional[str],
         deadline: Optional[float],
     ) -> Call[Acknowledgement]:
-        """A call that posts a lead."""
+        """A call that posts a lead, or tells why it could not be written."""
+        if isinstance(body, str):
+            raise MisconfiguredError(body)
         own_key, own_id = _checked_key(idempotency_key), _checked_id(request_id)
 
         def judge(answer: Answer, said: object) -> Optional[Outcome[Acknowledgement]]:

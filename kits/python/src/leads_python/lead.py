@@ -11,7 +11,6 @@ from json.encoder import encode_basestring
 from typing import Callable, Optional, Union
 
 from ._secret import Secret
-from .errors import MisconfiguredError
 
 _REASONS = frozenset(("required", "too_long", "out_of_range"))
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
@@ -27,8 +26,8 @@ class Lead:
         first_name, last_name, phone: Required by the service. The telephone number may have any format.
         cost: US dollars, from 0.01 to 999.99. Leave it out when there is no charge. A ``Decimal`` reaches the service
             digit for digit.
-        more: Further fields, kept as they are with the lead. A name that is a known field's is refused when both are
-            given.
+        more: Further fields, kept as they are with the lead. A lead that has a field both by its name and here is
+            refused when it is posted.
 
     The other fields are text and optional; the service's brief says what each one is.
     """
@@ -54,10 +53,6 @@ class Lead:
         # A lead is a person's address: no log, no traceback and no debugger's view may have it by accident.
         return "Lead(...)"
 
-    def __post_init__(self) -> None:
-        if any(name != "more" and getattr(self, name, None) is not None for name in self.more):
-            raise MisconfiguredError("A field of the lead is given twice: by its name and in more")
-
     def _members(self) -> Mapping[str, object]:
         own = ((each.name, getattr(self, each.name)) for each in fields(self) if each.name != "more")
         return {**{name: value for name, value in own if value is not None}, **self.more}
@@ -78,27 +73,23 @@ class _Unwritable(Exception):
     """A value that JSON does not have; the text says which type, and never shows it."""
 
 
-def written(lead: Union[Lead, Mapping[str, object]]) -> Secret:
-    """The lead as JSON in UTF-8, each number digit for digit.
+def written(lead: Union[Lead, Mapping[str, object]]) -> Union[Secret, str]:
+    """The lead as JSON in UTF-8, each number digit for digit; or why it cannot be written.
 
-    Raises:
-        MisconfiguredError: The lead is no mapping, or has a value that JSON does not have.
+    This never raises, because its callers still have the open lead then, and reporters of errors show what they have.
     """
-    fault = "The lead must be a Lead or a mapping"
-    if isinstance(lead, (Lead, Mapping)):
-        members = lead._members() if isinstance(lead, Lead) else lead
-        parts: list[str] = []
-        try:
-            _write(members, parts.append)
-            return Secret(_bytes_of("".join(parts)))
-        except _Unwritable as unwritable:
-            fault = f"The lead cannot be written as JSON: {unwritable}"
-        except RecursionError:
-            fault = "The lead cannot be written as JSON: it is nested too deeply, or holds itself"
-    # What a reporter of errors would show of this frame.
-    del lead
-    members, parts = {}, []
-    raise MisconfiguredError(fault)
+    if not isinstance(lead, (Lead, Mapping)):
+        return "The lead must be a Lead or a mapping"
+    if isinstance(lead, Lead) and any(getattr(lead, name, None) is not None for name in lead.more if name != "more"):
+        return "A field of the lead is given twice: by its name and in more"
+    parts: list[str] = []
+    try:
+        _write(lead._members() if isinstance(lead, Lead) else lead, parts.append)
+        return Secret(_bytes_of("".join(parts)))
+    except _Unwritable as unwritable:
+        return f"The lead cannot be written as JSON: {unwritable}"
+    except RecursionError:
+        return "The lead cannot be written as JSON: it is nested too deeply, or holds itself"
 
 
 def _bytes_of(text: str) -> bytes:
