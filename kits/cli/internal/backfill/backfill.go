@@ -21,6 +21,8 @@ import (
 const (
 	// grace is how long requests that are under way may take to end once the run stops.
 	grace = 5 * time.Second
+	// resultsMax is how many outcomes may wait while the disk takes its time.
+	resultsMax = 256
 	// RateDefault is what the service publishes for one address, in requests a second:
 	// 120 a minute. Its limit for a key, 600 a minute, is above it.
 	RateDefault = 2
@@ -211,8 +213,8 @@ func (r *run) post(ctx context.Context, rows source) (whole bool, err error) {
 		context.AfterFunc(posting, func() { timer.Stop() })
 	})()
 
-	unsettled := make(chan row)
-	results := make(chan result, r.job.Concurrency)
+	unsettled := make(chan row, r.job.Concurrency)
+	results := make(chan result, resultsMax)
 	var readError error
 	var working sync.WaitGroup
 	working.Add(1)
@@ -236,6 +238,9 @@ func (r *run) post(ctx context.Context, rows source) (whole bool, err error) {
 					continue
 				}
 				ack, err := r.postRow(posting, row, options)
+				if err == nil {
+					row.lead = nil // Only what is refused is written down.
+				}
 				results <- result{row, ack, err}
 			}
 		}()
