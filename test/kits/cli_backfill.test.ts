@@ -1,0 +1,121 @@
+import assert from "node:assert/strict";
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { createReadStream, existsSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { after, test } from "node:test";
+import { until } from "../support/until.ts";
+import { World } from "../suite/world.ts";
+import { hasTools, kits, runIn } from "./support/kit.ts";
+
+const kit = kits.find(({ id }) => id === "cli");
+assert.ok(kit);
+
+const leads = 100_000;
+/** Several times what the service keeps up with: the limit is not what is tested. */
+const rate = "50000";
+/** What `leads` may have posted and not yet written down when it is killed: posts under way, and outcomes that wait. */
+const unwritten = { underWay: 32, waiting: 256 };
+
+const folder = mkdtempSync(join(tmpdir(), "cli-backfill-"));
+after(() => rmSync(folder, { recursive: true, force: true }));
+const input = join(folder, "leads.csv");
+const journal = `${input}.journal`;
+
+test(`a backfill of ${leads} leads, killed three times, ends with each of them accepted once`, async (t) => {
+  if (!hasTools(kit)) return t.skip(`left out: ${kit.install_tools}`);
+  await runIn(kit.folder, `go build -buildvcs=false -o "${folder}/leads" ./cmd/leads`, { CGO_ENABLED: "0" });
+  const world = await World.open();
+  t.after(() => world.close());
+  const service = await world.start();
+  const key = await world.issue({ tenant: await world.tenant({ sandbox: true }) });
+  writeFileSync(input, csv());
+  const backfill = () => start({ LEADS_BASE_URL: service.url, LEADS_API_KEY: key.text });
+
+  for (const share of [0.2, 0.45, 0.7]) {
+    const run = backfill();
+    // An entry of the journal has some 90 bytes, so this is about that share of the rows.
+    const bytes = leads * share * 90;
+    await until(() => run.child.exitCode !== null || existsSync(journal) && statSync(journal).size >= bytes, {
+      what: `the journal has ${bytes} bytes`,
+      deadlineMs: 300_000,
+    });
+    assert.equal(run.child.exitCode, null, run.said.text);
+    run.child.kill("SIGKILL");
+    assert.deepEqual(await run.ended, [null, "SIGKILL"]);
+  }
+  const last = backfill();
+  assert.deepEqual(await last.ended, [0, null], last.said.text);
+
+  const summary = JSON.parse(last.said.text);
+  assert.equal(summary.rows, leads);
+  assert.equal(summary.refused, 0);
+  assert.equal(summary.accepted + summary.duplicate, leads);
+  const doubled = 3 * (unwritten.underWay + unwritten.waiting);
+  assert.ok(summary.duplicate <= doubled, `${summary.duplicate} leads were posted again`);
+  assert.ok(!last.said.text.includes(key.text), "no key is said");
+
+  const [stored] = await world.sql<Record<string, number>[]>`
+    select count(*)::int as events, count(distinct idempotency_key)::int as keys,
+      (select count(*)::int from generate_series(1, ${leads}) as n
+        where not exists (select from event where idempotency_key = 'backfill:' || n)) as missing
+    from event`;
+  assert.deepEqual({ ...stored }, { events: leads, keys: leads, missing: 0 });
+  assert.equal(await journalRows(), leads, "each row stands in the journal once");
+
+  const again = backfill();
+  assert.deepEqual(await again.ended, [0, null], again.said.text);
+  assert.equal(JSON.parse(again.said.text).settled_before, leads, "nothing is left to post");
+});
+
+function csv(): string {
+  const rows = Array.from(
+    { length: leads },
+    (_, n) => `${n + 1},Ada,Lovelace ${n + 1},"(555) 123-4567",12.50`,
+  );
+  return `id,first_name,last_name,phone,cost\n${rows.join("\n")}\n`;
+}
+
+interface Run {
+  readonly child: ChildProcess;
+  readonly said: { text: string };
+  /** Exit code and signal. */
+  readonly ended: Promise<unknown[]>;
+}
+
+function start(env: Readonly<Record<string, string>>): Run {
+  const child = spawn(join(folder, "leads"), [
+    ...[
+      "post",
+      "--csv",
+      input,
+      "--namespace",
+      "backfill",
+      "--id-field",
+      "id",
+      "--map",
+      "id=external_id",
+      "--json",
+    ],
+    ...["--rate", rate, "--concurrency", String(unwritten.underWay)],
+  ], { env, stdio: ["ignore", "pipe", "pipe"] });
+  const said = { text: "" };
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding("utf8").on("data", (text: string) => said.text += text);
+  }
+  return { child, said, ended: once(child, "close") };
+}
+
+/** How many rows the journal has, none of them twice. */
+async function journalRows(): Promise<number> {
+  const rows = new Set<number>();
+  let lines = 0;
+  for await (const line of createInterface({ input: createReadStream(journal) })) {
+    lines += 1;
+    if (lines > 1) rows.add(JSON.parse(line).row);
+  }
+  assert.equal(rows.size, lines - 1);
+  return rows.size;
+}
