@@ -32,6 +32,9 @@ final class IntakeServer implements AutoCloseable {
   /** No answer: the connection stays open until the client closes it. */
   static final String SILENCE = null;
 
+  /** No answer: the connection is closed. */
+  static final String CLOSE = "";
+
   static final class Request {
     final int number;
     final String line;
@@ -133,6 +136,9 @@ final class IntakeServer implements AutoCloseable {
         String answer = answers.apply(request);
         if (answer != null) {
           connection.getOutputStream().write(answer.getBytes(StandardCharsets.UTF_8));
+          if (answer.isEmpty() || answer.contains("Connection: close")) {
+            return;
+          }
         }
       }
     } catch (IOException e) {

@@ -5,6 +5,9 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.net.InetSocketAddress;
+import java.net.ProxySelector;
+import java.net.URI;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashSet;
@@ -206,6 +209,57 @@ class PostingTest {
       assertEquals(2, server.requests.size());
       assertEquals("\"v1\"", server.requests.get(1).headers.get("if-none-match"));
       assertFalse(server.requests.get(1).headers.containsKey("x-api-key"));
+    }
+  }
+
+  @Test
+  void thePlatformDoesNotSendAgainOnItsOwn() throws Exception {
+    try (IntakeServer server = IntakeServer.answering(IntakeServer.CLOSE)) {
+      LeadsClient client = server.client().tries(1).build();
+      // What java.net.http repeats without a word is a GET.
+      UnavailableException e = assertThrows(UnavailableException.class, client::vocabulary);
+      assertEquals(1, server.requests.size());
+      assertFalse(e.unknownOutcome());
+      UnavailableException post =
+          assertThrows(UnavailableException.class, () -> client.postLead(LEAD, "acme:1"));
+      assertEquals(2, server.requests.size());
+      assertTrue(post.unknownOutcome());
+    }
+  }
+
+  @Test
+  void nothingIsUnknownWhereNobodyListens() throws Exception {
+    String address;
+    try (IntakeServer server = IntakeServer.answering(IntakeServer.CLOSE)) {
+      address = server.url();
+    }
+    LeadsClient client =
+        LeadsClient.builder()
+            .apiKey(IntakeServer.KEY)
+            .baseUrl(address)
+            .timing(FakeTiming::new)
+            .tries(2)
+            .build();
+    UnavailableException e =
+        assertThrows(UnavailableException.class, () -> client.postLead(LEAD, "acme:1"));
+    assertEquals(2, e.tries());
+    assertTrue(e.status().isEmpty());
+    assertFalse(e.unknownOutcome());
+  }
+
+  @Test
+  void proxiesAreThoseOfThePlatform() throws Exception {
+    ProxySelector before = ProxySelector.getDefault();
+    try (IntakeServer proxy = IntakeServer.answering(IntakeServer.accepted("e1"))) {
+      URI address = URI.create(proxy.url());
+      ProxySelector.setDefault(
+          ProxySelector.of(new InetSocketAddress(address.getHost(), address.getPort())));
+      LeadsClient client =
+          LeadsClient.builder().apiKey(IntakeServer.KEY).baseUrl("http://127.0.0.1:9").build();
+      client.postLead(LEAD, "acme:1");
+      assertEquals("POST http://127.0.0.1:9/v1/intake HTTP/1.1", proxy.requests.get(0).line);
+    } finally {
+      ProxySelector.setDefault(before);
     }
   }
 

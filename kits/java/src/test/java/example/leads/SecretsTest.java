@@ -56,10 +56,8 @@ class SecretsTest {
         "HTTP/1.1 503 %s\r\nRetry-After: %s\r\nContent-Length: 0\r\n\r\n",
         "HTTP/1.1 403 Forbidden\r\nConnection: close\r\n\r\n{\"error\":\"%s\",\"x\":\"%s\"}",
         "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n%s\r\n%s\r\n",
-        "HTTP/1.1 422 No\r\nContent-Length: 200\r\n\r\n"
-            + "{\"error\":\"validation_failed\",\"fields\":{\"%s\":\"%s\"}}                         "
-            + "                                                                                    "
-            + "                                  "
+        "HTTP/1.1 422 No\r\nConnection: close\r\n\r\n"
+            + "{\"error\":\"validation_failed\",\"fields\":{\"%s\":\"%s\"}}"
       })
   void noExceptionShowsWhatAForeignAnswerQuotes(String answer) throws Exception {
     try (IntakeServer server =
