@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage } from "node:http";
 import { once } from "node:events";
 import { test } from "node:test";
 import { keys } from "../../kits/conformance/secrets.ts";
-import { hasTools, kits, runIn } from "./support/kit.ts";
+import { all, hasTools, kits, runIn } from "./support/kit.ts";
 
 /** The checks that every kit has, in the order in which they are run. */
 const names = ["format", "lint", "units", "docs", "example", "package"];
@@ -21,7 +21,7 @@ for (const kit of kits) {
         assert.notEqual(leads.length, 0, "a lead came");
         for (const { headers, lead } of leads) {
           assert.equal(headers["x-api-key"], keys.key);
-          assert.equal(headers["user-agent"], kit.id === "js" ? headers["user-agent"] : `${kit.name}/0.1.0`);
+          assert.equal(headers["user-agent"], `${kit.name}/${all.version}`);
           assert.match(String(headers["idempotency-key"]), /^.+:.+$/);
           assert.equal(typeof lead.first_name, "string");
         }

@@ -21,6 +21,8 @@ export interface KitManifest {
   readonly example: string;
   readonly needs: readonly string[];
   readonly install_tools: string;
+  /** Commands for `scripts/release_kits.sh`, with `OUT` and `VERSION`. */
+  readonly release: { readonly build: string; readonly publish: string };
   readonly checks: Readonly<Record<string, string>>;
 }
 

@@ -1,0 +1,75 @@
+#!/bin/bash
+# Releases the client kits: all of them, in one version.
+#
+#   scripts/release_kits.sh                  builds every kit's files into build/kits/VERSION and says what would be published
+#   scripts/release_kits.sh go rust          only these
+#   scripts/release_kits.sh --set 0.2.0      gives all kits another version, to be committed
+#   scripts/release_kits.sh --publish        builds, and then runs what it otherwise only says
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+fail() {
+  echo "release_kits: $1" >&2
+  exit "${2:-1}"
+}
+# A member of a file of JSON, by the names on the way to it.
+member() {
+  node -e 'let value = JSON.parse(require("fs").readFileSync(process.argv[1], "utf8"));
+    for (const name of process.argv.slice(2)) value = value?.[name];
+    console.log(Array.isArray(value) ? value.join(" ") : value ?? "");' "$@"
+}
+
+publish=no
+kits=()
+while [ $# -gt 0 ]; do
+  case $1 in
+    --set)
+      [[ ${2-} =~ ^[0-9]+\.[0-9]+\.[0-9]+$ ]] || fail "--set takes a version such as 0.2.0" 2
+      old=$(member kits/kits.json version)
+      # The suite reads the version from kits.json, and finds whoever was left behind.
+      git ls-files -z kits | grep -zv '^kits/conformance/' |
+        xargs -0 sed -i -E "s/(^|[^0-9.])${old//./\\.}([^0-9.]|\$)/\1$2\2/g"
+      echo "All kits have version $2 now. Run npm test -- kits, and node scripts/build_kits.ts; then commit."
+      exit 0
+      ;;
+    --publish) publish=yes ;;
+    -*) fail "there is no option $1" 2 ;;
+    *)
+      [ -f "kits/$1/kit.json" ] || fail "there is no kit $1" 2
+      kits+=("$1")
+      ;;
+  esac
+  shift
+done
+version=$(member kits/kits.json version)
+[ ${#kits[@]} -gt 0 ] || read -ra kits <<< "$(member kits/kits.json kits)"
+
+if [ $publish = yes ] && [ -n "$(git status --porcelain)" ]; then
+  fail "commit first: what is published must be what is committed"
+fi
+
+for kit in "${kits[@]}"; do
+  manifest=kits/$kit/kit.json
+  out=$PWD/build/kits/$version/$kit
+  rm -rf "$out"
+  mkdir -p "$out"
+  command=$(member "$manifest" release build)
+  (cd "kits/$kit" && OUT=$out VERSION=$version sh -euc "$command") > "$out.log" 2>&1 ||
+    fail "$kit could not be built: $(tail -n 20 "$out.log")"
+  files=$(cd "$out" && find . -type f -printf '%P\n' | sort)
+  [ -n "$files" ] || fail "$kit was built, and there is no file"
+  (cd "$out" && xargs -d '\n' sha256sum <<< "$files" > SHA256SUMS)
+  echo "$(member "$manifest" name) $version: ${files//$'\n'/ }"
+done
+
+for kit in "${kits[@]}"; do
+  manifest=kits/$kit/kit.json
+  command=$(member "$manifest" release publish)
+  if [ $publish = no ]; then
+    echo "would publish $(member "$manifest" name): $command"
+  else
+    out=$PWD/build/kits/$version/$kit
+    (cd "kits/$kit" && OUT=$out VERSION=$version sh -euc "$command")
+  fi
+done
+[ $publish = no ] || echo "Set \"published\" in kits/kits.json to true, run node scripts/build_kits.ts, and commit."

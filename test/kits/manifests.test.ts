@@ -1,0 +1,94 @@
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { kitFolders } from "../../kits/conformance/suite.ts";
+import { kits as told, kitsStatus } from "../../src/contract/kits.ts";
+import { all, hasTools, kits, runIn } from "./support/kit.ts";
+
+const root = fileURLToPath(new URL("../../", import.meta.url));
+const read = (path: string) => readFileSync(join(root, path), "utf8");
+const members = [
+  ...[
+    "name",
+    "from",
+    "about",
+    "platform",
+    "install",
+    "address",
+    "manifest",
+    "example",
+    "needs",
+    "install_tools",
+  ],
+  ...["release", "checks"],
+];
+
+test("every folder with a driver is a kit, and is told of", () => {
+  assert.deepEqual(kitFolders(), [...all.kits].sort());
+  assert.deepEqual(told.map(({ name }) => name), kits.map(({ name }) => name));
+});
+
+for (const kit of kits) {
+  const within = (path: string) => read(`kits/${kit.id}/${path}`);
+
+  test(`${kit.name} has a manifest with the one version, the licence, and a README that a user can start from`, () => {
+    assert.deepEqual(members.filter((name) => !(name in kit)), []);
+    assert.equal(kit.name, `leads-${kit.id}`);
+    assert.match(kit.address, /^pkg:[a-z]+\/\S+$/);
+    // A module of Go has its version from the tag.
+    if (kit.manifest !== "go.mod" && kit.id !== "ruby") {
+      assert.ok(
+        within(kit.manifest).includes(all.version) || kit.id === "python",
+        `${kit.manifest} has the version`,
+      );
+    }
+    assert.equal(within("LICENSE"), read("LICENSE"));
+    assert.match(within("README.md"), new RegExp(`^# ${kit.name}\n`));
+    if (!all.published) {
+      assert.match(within("README.md"), /ready to publish/);
+      assert.doesNotMatch(within("README.md"), /\b(?:is|are|was|were|been) published\b/);
+    }
+  });
+
+  test(`${kit.name}'s example fits a page, and its README shows it as it is run`, () => {
+    const example = within(kit.example);
+    assert.deepEqual(example.split("\n").filter((line) => line.replaceAll("\t", "    ").length > 76), []);
+    const inReadme = example.trim().split("\n").filter((line) => line.trim() !== "");
+    const readme = within("README.md");
+    assert.deepEqual(inReadme.slice(-8).filter((line) => !readme.includes(line.trim())), []);
+  });
+}
+
+test("nobody says that the kits are published before they are", () => {
+  assert.equal(kitsStatus, all.published ? "published" : "ready to publish");
+  const pages = ["src/site/pages/kits.md", "src/site/pages/faq.md", "src/contract/kits.ts", "kits/README.md"];
+  const claims = pages.filter((path) => /(?<!ready to )\b(?:is|are|ten|nine) published\b/.test(read(path)));
+  assert.deepEqual(claims, []);
+});
+
+test("a release builds every kit's files and publishes nothing unless it is told to", async (t) => {
+  const here = kits.filter(hasTools);
+  if (here.length < kits.length) t.diagnostic("not all kits are built: some tools are not here");
+  const said = await runIn(root, `scripts/release_kits.sh ${here.map(({ id }) => id).join(" ")}`);
+  for (const { name, id } of here) {
+    assert.match(said, new RegExp(`^${name} ${all.version}: \\S`, "m"));
+    assert.match(said, new RegExp(`^would publish ${name}: \\S`, "m"));
+    const folder = join(root, "build/kits", all.version, id);
+    const sums = readFileSync(join(folder, "SHA256SUMS"), "utf8").trim().split("\n");
+    assert.deepEqual(
+      sums.map((line) => line.slice(66)).filter((file) => !existsSync(join(folder, file))),
+      [],
+    );
+  }
+});
+
+test("a release refuses a kit, an option or a version that there is not", () => {
+  for (const args of [["cobol"], ["--force"], ["--set", "1.0"]]) {
+    const { status, stderr } = spawnSync("scripts/release_kits.sh", args, { cwd: root, encoding: "utf8" });
+    assert.equal(status, 2, args.join(" "));
+    assert.match(stderr, /^release_kits: /);
+  }
+});
