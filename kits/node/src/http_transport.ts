@@ -43,13 +43,20 @@ export function httpTransport(ca: Authorities | undefined): HttpTransport {
   } as const;
   const plainAgent = new http.Agent(kept);
   const secureAgent = new https.Agent({ ...kept, ...secure });
+  /** Whether a try has ended in this turn of the event loop, so that its connection is known to be open. */
+  let heard = false;
+  const forget = () => {
+    heard = false;
+  };
   return {
     async send(request) {
       // The event loop hears first which connections the server has closed, also while this process stood still:
       // nothing is sent on those.
-      await new Promise((resolve) => setImmediate(resolve));
+      if (!heard) await new Promise((resolve) => setImmediate(resolve));
       for (;;) {
         const outcome = await sendOnce(request, plainAgent, secureAgent);
+        if (!heard) setImmediate(forget);
+        heard = true;
         // A new connection is never stale, so that this ends once the kept ones are used up.
         if (outcome !== "stale") return outcome;
       }
