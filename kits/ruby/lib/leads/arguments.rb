@@ -96,10 +96,10 @@ module Leads
     def printable(text, what, characters_max)
       raise Misconfigured, "#{what} has more than #{characters_max} characters" if text.length > characters_max
 
-      text = text.b
-      raise Misconfigured, "#{what} may hold printable ASCII only" unless text.match?(PRINTABLE)
+      raise Misconfigured, "#{what} may hold printable ASCII only" unless
+        text.ascii_only? && text.match?(PRINTABLE)
 
-      text.force_encoding(Encoding::UTF_8).freeze
+      text.dup.freeze
     end
 
     def parse_address(text)

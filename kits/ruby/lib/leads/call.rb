@@ -44,31 +44,36 @@ module Leads
     def attempt
       raise failure(Cancelled, "The call was cancelled") if @cancellation&.cancelled?
 
+      left = self.left
       raise unavailable("the deadline is over") unless left.positive?
 
-      @reply = exchange
+      @reply = exchange(left < @settings.try_timeout ? left : @settings.try_timeout)
       @object = (@reply.body && JSONText.parse_object(@reply.body)) || EMPTY
       judge
     end
 
-    def exchange
+    def exchange(seconds)
       @begun = true
       started = Clock.monotonic
-      reply = @settings.transport.exchange(
-        @operation.http_method, @operation.path, headers, @operation.body,
-        seconds: [@settings.try_timeout, left].min, cancellation: @cancellation
-      )
-      observe do
-        TryEvent.new(http_method: @operation.http_method, status: reply.flaw ? nil : reply.status,
-                     duration: Clock.monotonic - started, request_id: @request_id)
-      end
+      reply = @settings.transport.exchange(@operation.http_method, @operation.path, headers, @operation.body,
+                                           seconds: seconds, cancellation: @cancellation)
+      observe_try(reply, Clock.monotonic - started) if @settings.observer
       reply
+    end
+
+    def observe_try(reply, duration)
+      observe TryEvent.new(http_method: @operation.http_method, status: reply.flaw ? nil : reply.status,
+                           duration: duration, request_id: @request_id)
     end
 
     def headers
       # An answer that is not compressed is bounded as it is read.
-      { "Accept" => "application/json", "Accept-Encoding" => "identity", "User-Agent" => USER_AGENT,
-        "X-Request-Id" => @request_id }.merge(@operation.headers)
+      headers = @operation.headers
+      headers["Accept"] = "application/json"
+      headers["Accept-Encoding"] = "identity"
+      headers["User-Agent"] = USER_AGENT
+      headers["X-Request-Id"] = @request_id
+      headers
     end
 
     def judge
@@ -112,7 +117,7 @@ module Leads
     def pause(seconds, rate_limited)
       raise unavailable("the next try would be past the deadline") if seconds >= left
 
-      observe { WaitEvent.new(duration: seconds.to_f, rate_limited: rate_limited, request_id: @request_id) }
+      observe WaitEvent.new(duration: seconds.to_f, rate_limited: rate_limited, request_id: @request_id)
       @settings.sleep.call(seconds, @cancellation)
     end
 
@@ -125,8 +130,8 @@ module Leads
     end
 
     # A lead that was accepted must not turn into an error because something went wrong in a log.
-    def observe
-      @settings.observer&.call(yield)
+    def observe(event)
+      @settings.observer&.call(event)
     rescue StandardError => e
       warn "leads: the observer raised #{e.class}"
     end

@@ -1,6 +1,5 @@
 # frozen_string_literal: true
 
-require "securerandom"
 require_relative "arguments"
 require_relative "call"
 require_relative "cancellation"
@@ -146,7 +145,7 @@ module Leads
     end
 
     def new_request_id
-      "leads-ruby-#{SecureRandom.hex(REQUEST_ID_BYTES)}"
+      "leads-ruby-#{Random.urandom(REQUEST_ID_BYTES).unpack1("H*")}"
     end
 
     def keep(vocabulary, reply, before)

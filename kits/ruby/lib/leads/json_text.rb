@@ -9,7 +9,11 @@ module Leads
   #
   # @api private
   module JSONText
-    NESTING_MAX = 256
+    # The bound of JSON.generate and JSON.parse where they are not told another.
+    NESTING_MAX = 100
+
+    # Some versions of json write a warning, with the key in it, where a key comes twice.
+    PARSING = { allow_duplicate_key: true }.freeze
 
     # A BigDecimal with an exponent beyond this is written with it: all of its zeros could fill the memory.
     PLAIN_EXPONENT_MAX = 400
@@ -25,8 +29,8 @@ module Leads
 
     # @raise [Misconfigured] where something cannot be JSON; its message says what class it was of
     def generate(hash)
-      JSON.generate(prepared(hash, NESTING_MAX), max_nesting: NESTING_MAX)
-    rescue JSON::GeneratorError, EncodingError
+      JSON.generate(prepared(hash, NESTING_MAX))
+    rescue JSON::JSONError, EncodingError
       # Their messages may quote the text.
       raise Misconfigured.new("A text of the lead is not valid in its encoding"), cause: nil
     end
@@ -36,8 +40,7 @@ module Leads
       text = text.dup.force_encoding(Encoding::UTF_8)
       return nil unless text.valid_encoding?
 
-      # Some versions of json write a warning, with the key in it, where a key comes twice.
-      value = JSON.parse(text, create_additions: false, allow_duplicate_key: true)
+      value = JSON.parse(text, PARSING)
       value if value.instance_of?(Hash)
     rescue JSON::ParserError # nesting too deep included
       nil

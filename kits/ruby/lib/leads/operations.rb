@@ -36,8 +36,7 @@ module Leads
       end
 
       def headers
-        { "X-API-Key" => @api_key.reveal, "Idempotency-Key" => @idempotency_key,
-          "Content-Type" => "application/json" }
+        { "Content-Type" => "application/json", "X-API-Key" => @api_key.reveal, "Idempotency-Key" => @idempotency_key }
       end
 
       # Whether a try whose answer did not come may have changed something.
@@ -95,7 +94,7 @@ module Leads
       end
 
       def headers
-        { "X-API-Key" => @api_key.reveal, "Content-Type" => "application/json" }
+        { "Content-Type" => "application/json", "X-API-Key" => @api_key.reveal }
       end
 
       def changes?

@@ -14,7 +14,7 @@ module Leads
   class Transport
     # What came of a request. +flaw+ is nil for a whole answer, or +:broken+, +:timed_out+, +:interrupted+ or
     # +:not_to_repeat+; +sent+ tells whether bytes may have gone out; +reason+ is for people.
-    Reply = Struct.new(:status, :head, :body, :flaw, :sent, :reason, keyword_init: true) do
+    Reply = Struct.new(:status, :head, :body, :flaw, :sent, :reason) do
       # The first value of the header, or nil.
       def header(name)
         head&.get_fields(name)&.first
@@ -76,11 +76,11 @@ module Leads
 
     def over(connection, request, attempt)
       response = connection.exchange(request, attempt)
-      Reply.new(status: response.code.to_i, head: response, body: response.body.to_s, sent: true)
+      Reply.new(response.code.to_i, response, response.body.to_s, nil, true)
     rescue NotToRepeat
-      Reply.new(status: connection.status, flaw: :not_to_repeat, sent: true)
+      Reply.new(connection.status, nil, nil, :not_to_repeat, true)
     rescue TimedOut, Interrupted, Garbled, *NET_ERRORS => e
-      Reply.new(flaw: flaw(e), sent: connection.sent?, reason: reason(e))
+      Reply.new(nil, nil, nil, flaw(e), connection.sent?, reason(e))
     ensure
       @pool.put(connection)
     end

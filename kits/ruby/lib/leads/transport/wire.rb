@@ -16,7 +16,7 @@ module Leads
       # Of one head; and of all that frames a body: the lines of its chunks, and the trailer.
       HEAD_BYTES_MAX = 65_536
       FRAMING_BYTES_MAX = 16 * BODY_BYTES_MAX
-      CHUNK_BYTES = 65_536
+      CHUNK_BYTES = 16_384
 
       HEAD_END = /\r?\n\r?\n/n
       HEAD = %r{\AHTTP/1\.[01]\x20([1-9]\d\d)(?:\x20[^\r\n\0]*)?\r?\n
@@ -33,6 +33,7 @@ module Leads
       def initialize(io, attempt)
         @io = io
         @input = String.new(encoding: Encoding::BINARY)
+        @chunk = String.new(capacity: CHUNK_BYTES, encoding: Encoding::BINARY)
         @output = String.new(encoding: Encoding::BINARY)
         @spoiled = false
         start(attempt)
@@ -150,13 +151,18 @@ module Leads
         @asked = false
         loop do
           @attempt.check!
-          case bytes = @io.read_nonblock(CHUNK_BYTES, exception: false)
-          when String then return @input << bytes
+          case read_chunk
+          when String then return @input << @chunk
           when nil then fail_with(EOFError)
           when :wait_readable then @attempt.wait_readable(@io.to_io)
           when :wait_writable then @attempt.wait_writable(@io.to_io)
           end
         end
+      end
+
+      # Into a buffer that is used again: a new one for each would be most of what a post allocates.
+      def read_chunk
+        @io.read_nonblock(CHUNK_BYTES, @chunk, exception: false)
       end
 
       def flush
@@ -186,8 +192,8 @@ module Leads
       # Waits until more can be sent; true when there is no use in that, because the answer has come.
       def answered?
         @attempt.wait_either(@io.to_io)
-        bytes = @io.read_nonblock(CHUNK_BYTES, exception: false)
-        @input << bytes if bytes.is_a?(String)
+        bytes = read_chunk
+        @input << @chunk if bytes.is_a?(String)
         bytes.nil? || @input.match?(FINAL_ANSWER) || @input.bytesize > HEAD_BYTES_MAX
       end
 
