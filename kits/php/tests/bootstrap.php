@@ -17,3 +17,10 @@ foreach (['Psr/Log/autoload.php', __DIR__ . '/../vendor/autoload.php'] as $file)
         require_once $found;
     }
 }
+
+// What the machine has set must not come between the tests and their servers.
+$settings = ['http_proxy', 'https_proxy', 'all_proxy', 'no_proxy', 'curl_ca_bundle', 'ssl_cert_file'];
+foreach ([...$settings, ...array_map('strtoupper', $settings), 'LEADS_API_KEY', 'LEADS_BASE_URL'] as $name) {
+    putenv($name);
+    unset($_ENV[$name], $_SERVER[$name]);
+}
