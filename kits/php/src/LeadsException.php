@@ -40,7 +40,6 @@ abstract class LeadsException extends \RuntimeException
     private function forgetArguments(): void
     {
         $trace = new \ReflectionProperty(\Exception::class, 'trace');
-        $trace->setAccessible(true);
         $trace->setValue($this, array_map(static function (array $frame): array {
             unset($frame['args']);
             return $frame;
