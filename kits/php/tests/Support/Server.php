@@ -82,7 +82,7 @@ final class Server
         $this->next('closed');
     }
 
-    /** @return list<array<string, mixed>> all that has happened and was not asked for; ends the server */
+    /** @return list<array<string, mixed>> the requests that came in and were not asked for; ends the server */
     public function stop(): array
     {
         fclose($this->pipes[0]);
@@ -90,7 +90,8 @@ final class Server
         fclose($this->pipes[1]);
         proc_close($this->process);
         $this->pipes = [];
-        return array_map(static fn (string $line): array => json_decode($line, true), array_values($rest));
+        $events = array_map(static fn (string $line): array => json_decode($line, true), array_values($rest));
+        return array_values(array_filter($events, static fn (array $event): bool => isset($event['head'])));
     }
 
     public function __destruct()
