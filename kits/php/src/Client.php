@@ -33,7 +33,7 @@ final class Client
     private const NAME = 'leads-php';
     private const IDEMPOTENCY_KEY_CHARACTERS_MAX = 200;
     private const REQUEST_ID_CHARACTERS_MAX = 64;
-    private const REQUEST_ID_RANDOM_CHARACTERS = 16;
+    private const REQUEST_ID_RANDOM_BYTES = 8;
 
     private readonly Secret $key;
     private readonly string $baseUrl;
@@ -230,7 +230,7 @@ final class Client
         ?string $requestId,
         ?Cancellation $cancellation,
     ): Call {
-        $requestId ??= self::newRequestId();
+        $requestId ??= self::NAME . '-' . bin2hex(random_bytes(self::REQUEST_ID_RANDOM_BYTES));
         $headers += [
             'Accept' => 'application/json',
             'User-Agent' => self::NAME . '/' . self::VERSION,
@@ -283,17 +283,6 @@ final class Client
             $answer->status === 401 => throw $call->unauthorized(),
             default => throw $call->refused(),
         };
-    }
-
-    private static function newRequestId(): string
-    {
-        // Hexadecimal digits would be half as many bits in the same room; 62 is not a power of two, so no bytes.
-        $characters = '0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ';
-        $id = self::NAME . '-';
-        for ($count = 0; $count < self::REQUEST_ID_RANDOM_CHARACTERS; $count++) {
-            $id .= $characters[random_int(0, strlen($characters) - 1)];
-        }
-        return $id;
     }
 
     private static function checkCall(?string $requestId, ?float $deadline): void

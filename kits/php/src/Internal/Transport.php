@@ -126,13 +126,14 @@ final class Transport
      * are allowed do it: the transfer ends with an error instead. A connection that was closed before the
      * request went out is still replaced, since nothing is noticed then.
      *
-     * curl calls this after every step of a transfer: between the sending and the reading, too.
+     * curl calls this after every step of a transfer, between the sending and the reading, too; and no more once
+     * it has noticed.
      */
     private static function notice(\CurlHandle $transfer, Exchange $exchange): int
     {
-        if (!$exchange->sent && self::hasSent($transfer)) {
+        if (self::hasSent($transfer)) {
             $exchange->sent = true;
-            curl_setopt($transfer, CURLOPT_PROTOCOLS, CURLPROTO_DICT);
+            curl_setopt_array($transfer, [CURLOPT_PROTOCOLS => CURLPROTO_DICT, CURLOPT_NOPROGRESS => true]);
         }
         return 0;
     }
