@@ -104,8 +104,9 @@ final class OutcomeTest extends TestCase
 
     public function testARequestThatWentOutOnAKeptConnectionIsNotSentAgainUnasked(): void
     {
-        $server = new Server([Server::accepted(), ['close' => true], Server::accepted()]);
+        $server = new Server([Server::accepted(), Server::accepted(), ['close' => true], Server::accepted()]);
         $client = new Client(Fixture::KEY, $server->url(), tries: 1);
+        $client->postLead(['n' => 0], 'acme:0');
         $client->postLead(['n' => 1], 'acme:1');
         try {
             $client->postLead(['n' => 2], 'acme:2');
@@ -115,8 +116,8 @@ final class OutcomeTest extends TestCase
             self::assertSame(1, $exception->tries);
         }
         $client->postLead(['n' => 3], 'acme:3');
-        $bodies = array_map(static fn (): string => $server->request()['body'], range(1, 3));
-        self::assertSame(['{"n":1}', '{"n":2}', '{"n":3}'], $bodies);
+        $bodies = array_map(static fn (): string => $server->request()['body'], range(0, 3));
+        self::assertSame(['{"n":0}', '{"n":1}', '{"n":2}', '{"n":3}'], $bodies);
         self::assertSame([], $server->stop());
     }
 

@@ -140,11 +140,12 @@ final class WireTest extends TestCase
 
     public function testReplacesAConnectionThatWasClosedMeanwhileWithinTheSameTry(): void
     {
-        $server = new Server([['close' => true] + Server::accepted(), Server::accepted()]);
+        $server = new Server([Server::accepted(), ['close' => true] + Server::accepted(), Server::accepted()]);
         $client = new Client(Fixture::KEY, $server->url(), tries: 1);
         $client->postLead(Fixture::lead(), 'acme:1');
+        $client->postLead(Fixture::lead(), 'acme:2');
         $server->awaitClosed();
-        self::assertSame(1, $client->postLead(Fixture::lead(), 'acme:2')->tries);
+        self::assertSame(1, $client->postLead(Fixture::lead(), 'acme:3')->tries);
     }
 
     public function testMayBeCalledFromItsOwnObserver(): void

@@ -124,7 +124,7 @@ final class Call
     private function wait(Again $again, Exchange $exchange, float $end): void
     {
         $limited = $again === Again::Limited;
-        $retryAfter = $exchange->status >= 400 ? $exchange->headers['retry-after'] ?? null : null;
+        $retryAfter = $exchange->status >= 400 ? $exchange->header('retry-after') : null;
         $seconds = $limited
             ? $this->policy->waitAfterLimited($this->limitedInARow, $retryAfter)
             : $this->policy->waitAfterSpent($this->tries, $retryAfter);

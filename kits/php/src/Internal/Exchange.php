@@ -28,13 +28,11 @@ final class Exchange
     public ?int $status = null;
     public string $body = '';
 
-    /** @var array<string, string> by lower-case name; of several, the first */
-    public array $headers = [];
-
     private ?\stdClass $object = null;
     private bool $headEnded = false;
     private bool $lineIsStatus = true;
     private int $headBytes = 0;
+    private string $headers = '';
     private int $interimCount = 0;
 
     /**
@@ -55,14 +53,11 @@ final class Exchange
             $this->lineIsStatus = false;
             return $this->takeStatus($line);
         }
-        if (rtrim($line, "\r\n") === '') {
+        if ($line === "\r\n" || $line === "\n") {
             $this->lineIsStatus = true;
             $this->headEnded = $this->status >= 200;
-            return true;
-        }
-        if ($this->status >= 200 && str_contains($line, ':')) {
-            [$name, $value] = explode(':', $line, 2);
-            $this->headers += [strtolower($name) => trim($value, " \t\r\n")];
+        } elseif ($this->status >= 200) {
+            $this->headers .= $line;
         }
         return true;
     }
@@ -98,6 +93,20 @@ final class Exchange
         }
         $this->body .= $bytes;
         return true;
+    }
+
+    /** A header of the answer; of several, the first. */
+    public function header(string $name): ?string
+    {
+        return preg_match("/^{$name}:([^\r\n]*+)/im", $this->headers, $part) === 1 ? trim($part[1], " \t") : null;
+    }
+
+    /** Forgets an answer that did not come whole. */
+    public function forgetAnswer(): void
+    {
+        $this->status = null;
+        $this->body = '';
+        $this->headers = '';
     }
 
     /** The body, when it is a JSON object. */

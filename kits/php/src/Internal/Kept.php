@@ -61,13 +61,13 @@ final class Kept
     /** The tag goes out again in a header, so it has to be fit for one. */
     private static function etag(Exchange $answer): ?string
     {
-        $etag = $answer->headers['etag'] ?? '';
+        $etag = $answer->header('etag') ?? '';
         return preg_match('~^(?:W/)?"[\x21\x23-\x7e]{0,200}"$~D', $etag) === 1 ? $etag : null;
     }
 
     private static function maxAge(Exchange $answer): ?float
     {
-        $control = $answer->headers['cache-control'] ?? '';
+        $control = $answer->header('cache-control') ?? '';
         if (preg_match('/(?:^|[\s,])no-(?:store|cache)\b/i', $control) === 1) {
             return 0.0;
         }

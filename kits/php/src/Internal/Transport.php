@@ -24,10 +24,13 @@ final class Transport
     private ?\CurlMultiHandle $connections = null;
     private int $processId = 0;
     private bool $busy = false;
+    private ?\CurlHandle $transfer = null;
+    private readonly Current $current;
 
     /** @param string|null $caFile authorities in PEM, in place of curl's own file */
     public function __construct(private readonly ?string $caFile)
     {
+        $this->current = new Current();
     }
 
     /** @param float $timeout seconds, from the first packet of connecting to the last byte of the answer */
@@ -41,8 +44,8 @@ final class Transport
             return (new self($this->caFile))->exchange($request, $timeout, $cancellation);
         }
         $connections = $this->connections();
-        $exchange = new Exchange();
-        $transfer = $this->open($request, $timeout, $exchange);
+        $transfer = $this->prepare($request, $timeout);
+        $exchange = $this->current->exchange = new Exchange();
         $this->busy = true;
         curl_multi_add_handle($connections, $transfer);
         try {
@@ -50,8 +53,10 @@ final class Transport
         } finally {
             // Closes the connection of a transfer that has not ended.
             curl_multi_remove_handle($connections, $transfer);
+            $this->current->exchange = null;
             $this->busy = false;
         }
+        $this->keep($transfer, $exchange);
         return $exchange;
     }
 
@@ -65,16 +70,14 @@ final class Transport
         if ($this->connections !== null && $this->processId !== $processId) {
             self::$inherited[] = $this->connections;
             $this->connections = null;
+            $this->transfer = null;
         }
         $this->processId = $processId;
         return $this->connections ??= curl_multi_init();
     }
 
-    private function open(
-        #[\SensitiveParameter] Request $request,
-        float $timeout,
-        Exchange $exchange,
-    ): \CurlHandle {
+    private function prepare(#[\SensitiveParameter] Request $request, float $timeout): \CurlHandle
+    {
         $headers = ['Expect:'];
         foreach ($request->headers as $name => $value) {
             $headers[] = "{$name}: {$value}";
@@ -82,40 +85,62 @@ final class Transport
         $milliseconds = (int) max(1, min(ceil($timeout * 1000), 2_147_483_647));
         $options = [
             CURLOPT_URL => $request->url,
-            CURLOPT_PATH_AS_IS => true,
             CURLOPT_HTTPHEADER => $headers,
+            CURLOPT_TIMEOUT_MS => $milliseconds,
+            CURLOPT_CONNECTTIMEOUT_MS => $milliseconds,
+            CURLOPT_PROTOCOLS => CURLPROTO_HTTP | CURLPROTO_HTTPS,
+            CURLOPT_NOPROGRESS => false,
+        ];
+        $options += $request->body === null ? [CURLOPT_HTTPGET => true] : [CURLOPT_POSTFIELDS => $request->body];
+        $transfer = $this->transfer ?? $this->open();
+        $this->transfer = null;
+        if (!curl_setopt_array($transfer, $options)) {
+            throw new MisconfiguredException('curl refuses the address or the lead');
+        }
+        return $transfer;
+    }
+
+    private function open(): \CurlHandle
+    {
+        $current = $this->current;
+        $options = [
+            CURLOPT_PATH_AS_IS => true,
             CURLOPT_HTTP_VERSION => CURL_HTTP_VERSION_1_1,
             CURLOPT_HTTP09_ALLOWED => false,
-            CURLOPT_PROTOCOLS => CURLPROTO_HTTP | CURLPROTO_HTTPS,
             CURLOPT_FOLLOWLOCATION => false,
             CURLOPT_SSL_VERIFYPEER => true,
             CURLOPT_SSL_VERIFYHOST => 2,
             CURLOPT_SSLVERSION => CURL_SSLVERSION_TLSv1_2,
             // Without it, curl's time-outs are whole seconds and come by a signal.
             CURLOPT_NOSIGNAL => true,
-            CURLOPT_TIMEOUT_MS => $milliseconds,
-            CURLOPT_CONNECTTIMEOUT_MS => $milliseconds,
             // The heads of a proxy's answers are not the service's.
             CURLOPT_SUPPRESS_CONNECT_HEADERS => true,
             CURLOPT_HEADERFUNCTION => static fn (\CurlHandle $transfer, string $line): int =>
-                $exchange->takeHeadLine($line) ? strlen($line) : -1,
+                $current->exchange->takeHeadLine($line) ? strlen($line) : -1,
             CURLOPT_WRITEFUNCTION => static fn (\CurlHandle $transfer, string $bytes): int =>
-                $exchange->takeBody($bytes) ? strlen($bytes) : -1,
-            CURLOPT_NOPROGRESS => false,
+                $current->exchange->takeBody($bytes) ? strlen($bytes) : -1,
             CURLOPT_PROGRESSFUNCTION => static fn (\CurlHandle $transfer): int =>
-                self::notice($transfer, $exchange),
+                self::notice($transfer, $current->exchange),
         ];
-        if ($request->body !== null) {
-            $options[CURLOPT_POSTFIELDS] = $request->body;
-        }
         if ($this->caFile !== null) {
             $options[CURLOPT_CAINFO] = $this->caFile;
         }
         $transfer = curl_init();
         if (!curl_setopt_array($transfer, $options)) {
-            throw new MisconfiguredException('curl refuses the address or the file of certificate authorities');
+            throw new MisconfiguredException('curl refuses the file of certificate authorities');
         }
         return $transfer;
+    }
+
+    /**
+     * Keeps the handle for the next request, which spares a good part of the work. A handle counts the connections that
+     * died under it and, in its whole life, takes no more than five; so one that had to connect is not kept.
+     */
+    private function keep(\CurlHandle $transfer, Exchange $exchange): void
+    {
+        $this->transfer = $exchange->ending === Ending::Answered && curl_getinfo($transfer, CURLINFO_NUM_CONNECTS) === 0
+            ? $transfer
+            : null;
     }
 
     /**
@@ -186,9 +211,7 @@ final class Transport
             $exchange->ending = Ending::Answered;
             return;
         }
-        $exchange->status = null;
-        $exchange->body = '';
-        $exchange->headers = [];
+        $exchange->forgetAnswer();
         // Not curl_error(): it may quote what came in.
         $exchange->reason = $exchange->sent && $result === CURLE_UNSUPPORTED_PROTOCOL
             ? 'the connection ended without an answer'
