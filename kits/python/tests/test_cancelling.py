@@ -6,8 +6,10 @@ import signal
 import threading
 import unittest
 from typing import Any, Callable, Optional
+from unittest import mock
 
 import leads_python as leads
+from leads_python._pool import Turn
 
 from .both_clients import LEAD, Kind, both
 from .scripted_server import ACCEPTED, KEY, PATIENCE_SECONDS, SILENCE, Server, answer
@@ -55,8 +57,18 @@ class CancellationTest(unittest.TestCase):
             holder = threading.Thread(target=self.cancelled, args=(client, holding))
             holder.start()
             server.next_request()
-            waiter = threading.Thread(target=self.cancelled, args=(client, waiting))
-            waiter.start()
+            pool, in_line = client._core.outliving().pool, threading.Event()
+            take_turn = pool.take_turn
+
+            def take_and_tell(ring: Callable[[], None]) -> Turn:
+                turn = take_turn(ring)
+                in_line.set()
+                return turn
+
+            with mock.patch.object(pool, "take_turn", take_and_tell):
+                waiter = threading.Thread(target=self.cancelled, args=(client, waiting))
+                waiter.start()
+                in_line.wait(PATIENCE_SECONDS)
             waiting.cancel()
             waiter.join(PATIENCE_SECONDS)
             self.assertFalse(waiter.is_alive())

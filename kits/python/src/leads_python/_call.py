@@ -7,7 +7,7 @@ from typing import Callable, Generic, Optional, TypeVar, Union
 
 from . import _retry
 from ._exchange import Progress, exchange
-from ._http1 import Answer, InterimWithoutEnd
+from ._http1 import Answer
 from ._io import Broken, Io, TimedOut
 from ._judge import Done, Limited, Never, Outcome, Spent, judge
 from ._pool import Pool
@@ -115,8 +115,6 @@ class Call(Generic[T]):
             reason = "no whole answer came in time"
         except Broken as broken:
             reason = str(broken)
-        except InterimWithoutEnd:
-            return Never("refused", "interim answers without an end", unknown=True)
         if self._answer is None:
             return Spent(reason, unknown=progress.sent)
         outcome, self._code = judge(self._answer, self._judge_specially)

@@ -31,7 +31,6 @@ async def exchange(io: Io, pool: Pool, route: Route, request: Secret, *, seconds
 
     Raises:
         Broken: No whole answer came.
-        InterimWithoutEnd: Nor will one.
     """
     until = time.monotonic() + seconds
     try:

@@ -32,19 +32,16 @@ class NotHttp(Exception):
     """The bytes are no answer of HTTP/1.x, or end before it does. The text says how, and quotes nothing of them."""
 
 
-class InterimWithoutEnd(Exception):
-    """There came more interim answers than are waited through."""
-
-
 @dataclass(frozen=True)
 class Answer:
     """An answer, or as much of it as decides.
 
     Attributes:
-        status: The status; never of an interim answer, but for a 101.
+        status: The status; of an interim answer, when that is what is refused.
         headers: By name in lower case; of several with one name, the first.
         body: After transfer decoding.
-        whole: False for one that was not read to its end, because it is too long.
+        whole: False for one that was not read to its end: it is too long, changes the protocol, or is one interim
+            answer too many.
         reusable: Whether the connection can take another request.
     """
 
@@ -83,7 +80,6 @@ class AnswerReader:
 
         Raises:
             NotHttp: They cannot be, or become, an answer.
-            InterimWithoutEnd: There are too many interim answers among them.
         """
         if not data:
             self._end_of_connection()
@@ -139,12 +135,8 @@ class AnswerReader:
     def _judge_head(self, minor: int) -> bool:
         status = self._status
         if status < 200:
-            if status == 101:
-                return self._finish()
             self._interim += 1
-            if self._interim > INTERIM_ANSWERS_MAX:
-                raise InterimWithoutEnd
-            return True
+            return self._stop() if status == 101 or self._interim > INTERIM_ANSWERS_MAX else True
         tokens = self._headers.get("connection", "").lower().replace(" ", "").split(",")
         self._reusable = minor >= 1 and "close" not in tokens
         if status in _WITHOUT_BODY or (self._bodyless and status < 300):

@@ -61,10 +61,16 @@ _Special = Callable[[Answer, object], Optional[Outcome[T]]]
 def judge(answer: Answer, special: _Special[T]) -> tuple[Outcome[T], Optional[str]]:
     """The outcome of a try, and the service's code for it."""
     if not answer.whole:
-        return Never("refused", "an answer that is too long", unknown=True), None
+        return Never("refused", _incomplete(answer), unknown=True), None
     said = read_json(answer.body)
     code = _code(said)
     return special(answer, said) or _judge_status(answer.status), code
+
+
+def _incomplete(answer: Answer) -> str:
+    if answer.status == 101:
+        return "a change of protocol, which was not asked for"
+    return "interim answers without an end" if answer.status < 200 else "an answer that is too long"
 
 
 def _judge_status(status: int) -> Outcome[T]:
@@ -76,12 +82,9 @@ def _judge_status(status: int) -> Outcome[T]:
         return Limited()
     if 500 <= status < 600:
         return Spent("the service is not available", unknown=False)
-    reason = "an answer that must not be repeated"
     if 300 <= status < 400:
-        reason = "a redirect, which is not followed"
-    elif status == 101:
-        reason = "a change of protocol, which was not asked for"
-    return Never("refused", reason)
+        return Never("refused", "a redirect, which is not followed")
+    return Never("refused", "an answer that must not be repeated")
 
 
 def acknowledged(answer: Answer, said: object, request_id: str, tries: int) -> Optional[Outcome[Acknowledgement]]:
