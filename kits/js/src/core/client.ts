@@ -18,7 +18,7 @@ import { version } from "./version.ts";
 import { judgeVocabulary, type KeptVocabulary, type Vocabulary } from "./vocabulary.ts";
 import type { Observer } from "./watch.ts";
 
-/** What may be chosen for a client. Times are in milliseconds. */
+/** What may be chosen for a client. Times are in milliseconds, up to 2,147,483,647: what a timer can hold. */
 export interface ClientSettings {
   /** Tries that may fail before a call gives up: 5. With 1 nothing is ever tried again, but for a 429. */
   readonly tries?: number | undefined;
