@@ -35,9 +35,8 @@ module Leads
       raise Misconfigured.new("A text of the lead is not valid in its encoding"), cause: nil
     end
 
-    # The object in the text, or nil where it is anything else.
+    # The object in the text, which is in UTF-8, or nil where it is anything else.
     def parse_object(text)
-      text = text.dup.force_encoding(Encoding::UTF_8)
       return nil unless text.valid_encoding?
 
       value = JSON.parse(text, PARSING)
@@ -50,9 +49,7 @@ module Leads
     def prepared(value, depth)
       case value
       when String then text(value)
-      when Hash
-        depth = inner(depth)
-        value.to_h { |key, item| [text(key.is_a?(Symbol) ? key.name : key.to_s), prepared(item, depth)] }
+      when Hash then prepared_hash(value, inner(depth))
       when Array
         depth = inner(depth)
         value.map { |item| prepared(item, depth) }
@@ -60,6 +57,19 @@ module Leads
       when Integer, true, false, nil then value
       else number(value)
       end
+    end
+
+    # Most leads are flat and of texts: those are not copied.
+    def prepared_hash(hash, depth)
+      return hash.to_h { |key, item| [text(key.to_s), prepared(item, depth)] } unless hash.keys.all?(Symbol)
+
+      changed = nil
+      hash.each_pair do |key, item|
+        next if item.is_a?(String) && item.encoding == Encoding::UTF_8
+
+        (changed ||= hash.dup)[key] = prepared(item, depth)
+      end
+      changed || hash
     end
 
     def text(text)

@@ -36,9 +36,23 @@ module Leads
     NET_ERRORS = [SystemCallError, IOError, SocketError, OpenSSL::SSL::SSLError, Net::OpenTimeout, Net::ReadTimeout,
                   Net::WriteTimeout, Net::ProtocolError, Net::HTTPBadResponse, Net::HTTPHeaderSyntaxError].freeze
 
-    REQUESTS = { "POST" => Net::HTTP::Post, "GET" => Net::HTTP::Get }.freeze
+    # Net::HTTP splits and joins the name of each header of each request, which is most of what it computes.
+    module Names
+      NAMES = %w[Accept Accept-Encoding Content-Length Content-Type Host Idempotency-Key If-None-Match User-Agent
+                 X-API-Key X-Request-Id].to_h { |name| [name.downcase, name] }.freeze
 
-    private_constant :NET_ERRORS, :REQUESTS
+      private
+
+      def capitalize(name)
+        NAMES.fetch(name) { super }
+      end
+    end
+
+    Post = Class.new(Net::HTTP::Post) { include Names }
+    Get = Class.new(Net::HTTP::Get) { include Names }
+    REQUESTS = { "POST" => Post, "GET" => Get }.freeze
+
+    private_constant :NET_ERRORS, :Names, :Post, :Get, :REQUESTS
 
     # @param address [URI::HTTP] the base address
     # @param cert_store [OpenSSL::X509::Store, nil]
@@ -76,7 +90,7 @@ module Leads
 
     def over(connection, request, attempt)
       response = connection.exchange(request, attempt)
-      Reply.new(response.code.to_i, response, response.body.to_s, nil, true)
+      Reply.new(response.code.to_i, response, response.body&.dup&.force_encoding(Encoding::UTF_8), nil, true)
     rescue NotToRepeat
       Reply.new(connection.status, nil, nil, :not_to_repeat, true)
     rescue TimedOut, Interrupted, Garbled, *NET_ERRORS => e
