@@ -234,7 +234,7 @@ class WhateverTheClientTest(unittest.TestCase):
     @both
     def test_a_time_out_of_a_try_covers_an_answer_that_comes_slowly(self, kind: Kind) -> None:
         head = b"HTTP/1.1 202 Accepted\r\nContent-Length: 1000\r\n\r\n{"
-        with Server(head) as server, kind(server.url, tries=1, try_timeout=0.1) as client:
+        with Server(head) as server, kind(server.url, tries=1, try_timeout=1) as client:
             with self.assertRaises(leads.UnavailableError) as caught:
                 client.post()
         self.assertTrue(caught.exception.unknown_outcome)

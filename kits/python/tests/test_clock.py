@@ -62,6 +62,29 @@ class ClockTest(unittest.TestCase):
         self.assertEqual(first.areas, (leads.Area("kitchen", "confirmed"),))
 
     @both
+    def test_a_renewal_that_says_nothing_leaves_the_max_age_as_it_was(self, kind: Kind) -> None:
+        clock = FakeClock()
+        read = answer(200, VOCABULARY, Cache_Control="max-age=300", ETag='"v1"')
+        with Server(read, b"HTTP/1.1 304 Not Modified\r\n\r\n") as server, kind(server.url, **on(clock)) as client:
+            client.vocabulary()
+            for _ in range(2):
+                clock.now += 300
+                client.vocabulary()
+                clock.now += 299
+                client.vocabulary()
+        self.assertEqual(len(server.requests), 3)
+
+    @both
+    def test_a_max_age_too_big_to_hold_is_a_year(self, kind: Kind) -> None:
+        clock = FakeClock()
+        read = answer(200, VOCABULARY, Cache_Control=f"max-age={'9' * 5_000}")
+        with Server(read) as server, kind(server.url, **on(clock)) as client:
+            for seconds in (0, 365 * 86_400 - 1, 1):
+                clock.now += seconds
+                client.vocabulary()
+        self.assertEqual(len(server.requests), 2)
+
+    @both
     def test_a_vocabulary_that_must_not_be_stored_is_not(self, kind: Kind) -> None:
         read = answer(200, VOCABULARY, Cache_Control="no-store, max-age=300", ETag='"v1"')
         with Server(read) as server, kind(server.url) as client:

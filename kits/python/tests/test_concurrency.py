@@ -84,6 +84,15 @@ class ConcurrencyTest(unittest.TestCase):
         self.assertFalse(caught.exception.unknown_outcome)
 
     @both
+    def test_a_connection_is_kept_no_longer_than_its_server_says(self, kind: Kind) -> None:
+        for timeout, connections in ((1_000, 1), (1, 2)):
+            said = accepted().replace(b"\r\n\r\n", b"\r\nKeep-Alive: max=5, timeout=%d\r\n\r\n" % timeout)
+            with self.subTest(timeout=timeout), Server(said) as server, kind(server.url) as client:
+                client.post()
+                client.post()
+                self.assertEqual(server.connections, connections)
+
+    @both
     def test_a_connection_that_was_closed_meanwhile_costs_no_try(self, kind: Kind) -> None:
         with Server(ACCEPTED) as server, kind(server.url, tries=1) as client:
             client.post()

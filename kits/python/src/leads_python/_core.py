@@ -20,8 +20,9 @@ T = TypeVar("T")
 
 _IDEMPOTENCY_KEY_MAX = 200
 _REQUEST_ID_MAX = 64
+_YEAR_SECONDS = 31_536_000
 _PRINTABLE = re.compile("[ -~]*")
-_MAX_AGE = re.compile(r"(?:^|,)\s*max-age=\"?([0-9]{1,9})\"?\s*(?:,|$)", re.IGNORECASE)
+_MAX_AGE = re.compile(r"(?:^|,)\s*max-age=\"?([0-9]+)\"?\s*(?:,|$)", re.IGNORECASE)
 _NO_STORE = re.compile(r"(?:^|,)\s*no-store\s*(?:,|$)", re.IGNORECASE)
 
 
@@ -66,6 +67,8 @@ def _checked_id(request_id: Optional[str]) -> str:
 class _Kept(NamedTuple):
     vocabulary: Vocabulary
     etag: Optional[str]
+    #: Seconds; how long it may be kept from when it was read or renewed.
+    max_age: int
     #: Of the clock's monotonic time.
     fresh_until: float
 
@@ -155,25 +158,29 @@ class Core:
 
         def judge(answer: Answer, said: object) -> Optional[Outcome[Vocabulary]]:
             outcome = vocabulary_read(answer, said)
-            new_etag = answer.headers.get("etag")
+            new_etag, max_age = answer.headers.get("etag"), 0
             if answer.status == 304 and kept is not None and etag is not None:
-                outcome, new_etag = Done(kept.vocabulary), new_etag or etag
+                # What a 304 does not say is as it was.
+                outcome, new_etag, max_age = Done(kept.vocabulary), new_etag or etag, kept.max_age
             if isinstance(outcome, Done):
-                outliving.kept = self._keepable(outcome.value, new_etag, answer)
+                outliving.kept = self._keepable(outcome.value, new_etag, answer, max_age)
             return outcome
 
         lines = [] if etag is None else [f"If-None-Match: {etag}"]
         request = self._request("GET /v1/vocabulary", own_id, lines)
         return self._call("GET", request, request_id=own_id, deadline=deadline, judge=judge)
 
-    def _keepable(self, vocabulary: Vocabulary, etag: Optional[str], answer: Answer) -> Optional[_Kept]:
-        control = answer.headers.get("cache-control", "")
-        if _NO_STORE.search(control):
-            return None
-        max_age = _MAX_AGE.search(control)
+    def _keepable(self, vocabulary: Vocabulary, etag: Optional[str], answer: Answer, max_age: int) -> Optional[_Kept]:
+        control = answer.headers.get("cache-control")
+        if control is not None:
+            if _NO_STORE.search(control):
+                return None
+            told = _MAX_AGE.search(control)
+            # Digits too big to hold are for ever, which is a year in HTTP.
+            max_age = 0 if told is None else _YEAR_SECONDS if len(told[1]) > 8 else int(told[1])
         # Sent back as it came, so it must not be able to begin a header of its own.
         own_etag = etag if etag is not None and _PRINTABLE.fullmatch(etag) else None
-        return _Kept(vocabulary, own_etag, self.settings.clock.monotonic() + int(max_age[1] if max_age else 0))
+        return _Kept(vocabulary, own_etag, max_age, self.settings.clock.monotonic() + max_age)
 
     def _posting(self, request_id: str, lines: list[str], body: Secret) -> Secret:
         more = [*lines, "Content-Type: application/json", f"Content-Length: {len(body)}"]

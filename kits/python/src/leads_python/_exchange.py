@@ -51,7 +51,7 @@ async def _ask(
     io: Io, pool: Pool, stream: Stream, request: Secret, progress: Progress, *, is_kept: bool
 ) -> Optional[Answer]:
     """``None`` when a kept connection turned out to be closed before anything was sent on it."""
-    reusable = False
+    keep_seconds: Optional[float] = None
     try:
         lost = await _send(io, stream, request, progress)
         if lost is not None and not progress.sent:
@@ -60,13 +60,14 @@ async def _ask(
             raise lost
         # Also when only a part went out: who does not read on may have said why before closing.
         answer = await _receive(io, stream)
-        reusable = answer.reusable and lost is None
+        if answer.reusable and lost is None:
+            keep_seconds = answer.idle_seconds
         return answer
     finally:
-        if reusable:
-            pool.keep(stream)
-        else:
+        if keep_seconds is None:
             stream.close()
+        else:
+            pool.keep(stream, keep_seconds)
 
 
 async def _send(io: Io, stream: Stream, request: Secret, progress: Progress) -> Optional[OSError]:

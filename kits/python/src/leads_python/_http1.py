@@ -6,6 +6,7 @@ answer of more than 100 headers, bounds each read and not the whole, and cannot 
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass
 from typing import Optional
@@ -25,6 +26,7 @@ _WITHOUT_BODY = frozenset((204, 304))
 _HEAD_END = re.compile(rb"\r?\n\r?\n")
 _STATUS_LINE = re.compile(rb"HTTP/1\.([0-9]) ([1-9][0-9]{2})(?: .*)?")
 _HEADER = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*(.*?)[ \t]*", re.DOTALL)
+_KEEP_ALIVE = re.compile(r"(?:^|[,;\s])timeout=([0-9]{1,9})(?![0-9])", re.IGNORECASE)
 _CHUNK_SIZE = re.compile(rb"([0-9A-Fa-f]{1,15})[ \t]*(?:;.*)?", re.DOTALL)
 
 
@@ -53,6 +55,12 @@ class Answer:
 
     def __repr__(self) -> str:
         return f"<Answer {self.status}>"
+
+    @property
+    def idle_seconds(self) -> float:
+        """How long the connection may be kept without a request: what the server says, less a second of safety."""
+        told = _KEEP_ALIVE.search(self.headers.get("keep-alive", ""))
+        return math.inf if told is None else max(0, int(told[1]) - 1)
 
 
 class AnswerReader:

@@ -23,6 +23,20 @@ class Turn:
         self.has_come = False
 
 
+class _Idle:
+    """A connection that nobody uses at the moment."""
+
+    def __init__(self, stream: Stream, seconds_max: float) -> None:
+        self.stream = stream
+        self._seconds_max = seconds_max
+        # Two clocks, because the first one stands still while the machine sleeps.
+        self._since = time.monotonic(), time.time()
+
+    def is_fresh(self) -> bool:
+        age = max(time.monotonic() - self._since[0], time.time() - self._since[1])
+        return age < self._seconds_max
+
+
 class Pool:
     """Connections for so many calls at once; the others stand in line. Thread-safe, and never blocks."""
 
@@ -30,7 +44,7 @@ class Pool:
         self._lock = threading.Lock()
         self._free = connections_max
         self._line: deque[Turn] = deque()
-        self._idle: list[tuple[Stream, float, float]] = []
+        self._idle: list[_Idle] = []
         self._closed = False
 
     def take_turn(self, ring: Callable[[], None]) -> Turn:
@@ -74,18 +88,16 @@ class Pool:
             with self._lock:
                 if not self._idle:
                     return None
-                stream, since, since_date = self._idle.pop()
-            # Two clocks, because the first one stands still while the machine sleeps.
-            age = max(time.monotonic() - since, time.time() - since_date)
-            if age < IDLE_SECONDS_MAX and stream.is_quiet():
-                return stream
-            stream.close()
+                idle = self._idle.pop()
+            if idle.is_fresh() and idle.stream.is_quiet():
+                return idle.stream
+            idle.stream.close()
 
-    def keep(self, stream: Stream) -> None:
-        """Keeps a connection whose last answer was read to its end."""
+    def keep(self, stream: Stream, seconds_max: float = IDLE_SECONDS_MAX) -> None:
+        """Keeps a connection whose last answer was read to its end, for so long at most."""
         with self._lock:
             if not self._closed:
-                self._idle.append((stream, time.monotonic(), time.time()))
+                self._idle.append(_Idle(stream, min(seconds_max, IDLE_SECONDS_MAX)))
                 return
         stream.close()
 
@@ -94,16 +106,16 @@ class Pool:
 
         Without the lock, because a thread that the fork left behind may have it.
         """
-        for stream, _, _ in self._idle:
-            stream.close()
+        for each in self._idle:
+            each.stream.close()
 
     def close(self) -> None:
         """Closes what is idle now, and what is in use when it is given back."""
         with self._lock:
             self._closed = True
             idle, self._idle = self._idle, []
-        for stream, _, _ in idle:
-            stream.close()
+        for each in idle:
+            each.stream.close()
 
 
 class Lookup:
