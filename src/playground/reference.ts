@@ -117,7 +117,7 @@ function kitTabs(baseUrl: string): Markup {
       at === 0 ? markup` checked` : null
     } autocomplete="off">
 <label for="${name}">${from}</label>
-<div class="tab"><p>${named(name)}. Runs on ${platform}.</p><pre class="code"><code>${install}</code></pre>
+<div class="tab"><p>${named(name)}: ${platform}.</p><pre class="code"><code>${install}</code></pre>
 <pre class="code" tabindex="0" aria-label="${name}, an example"><code>${example}</code></pre></div>
 `
   );
@@ -125,7 +125,7 @@ function kitTabs(baseUrl: string): Markup {
   return markup`<section id="kits"><h2>Client kits</h2>
 <p>${kitsSummary} Version ${kitsVersion}, ${kitsStatus}.${later} Key and address are read from
 <code>LEADS_API_KEY</code> and <code>LEADS_BASE_URL</code>, which is <code>${baseUrl}</code>.</p>
-<fieldset class="tabs"><legend class="quiet">Kits</legend>${tabs}</fieldset></section>`;
+<div class="tabs" role="group" aria-label="Kits">${tabs}</div></section>`;
 }
 
 /** All of it. */

@@ -110,7 +110,7 @@ function lists(): Facts {
 function kitSection({ name, about, platform, install, address, language, example }: Kit): string {
   return `### ${name}
 
-${literal(about)} Runs on ${literal(platform)}; the package is ${codeSpan(address)}.
+${literal(about)} ${literal(platform)}. Package: ${codeSpan(address)}
 
 ${codeBlock("sh", install)}
 
