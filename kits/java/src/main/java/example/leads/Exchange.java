@@ -171,7 +171,8 @@ final class Exchange {
   /**
    * Hands the bytes out once. The length is asked for when the connection stands, TLS included, and
    * right before the first bytes are written: so it tells whether anything went out, and refusing
-   * it the second time keeps the platform from silently sending again.
+   * it the second time keeps the platform from silently sending again. (That is why a GET has one,
+   * too, and with it a {@code Content-Length} of 0.)
    */
   BodyPublisher publisher() {
     BodyPublisher bytes = HttpRequest.BodyPublishers.ofByteArray(body);

@@ -3,14 +3,12 @@ package example.leads;
 import com.google.gson.Strictness;
 import com.google.gson.stream.JsonReader;
 import com.google.gson.stream.JsonToken;
-import com.google.gson.stream.JsonWriter;
-import java.io.ByteArrayInputStream;
 import java.io.IOException;
-import java.io.InputStreamReader;
-import java.io.StringWriter;
-import java.io.UncheckedIOException;
+import java.io.StringReader;
 import java.math.BigDecimal;
 import java.math.BigInteger;
+import java.nio.ByteBuffer;
+import java.nio.CharBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -38,18 +36,19 @@ final class Json {
   private static final Pattern NUMBER =
       Pattern.compile("-?(0|[1-9]\\d*+)(\\.\\d++)?([eE][-+]?\\d++)?");
 
-  /** Numbers that nobody can change and whose text is what was given. */
-  private static final Set<Class<?>> FIXED_NUMBERS =
+  /** Numbers that nobody can change, and whose text is one for JSON, too. */
+  private static final Set<Class<?>> WHOLE_OR_DECIMAL =
       Set.of(
           Byte.class,
           Short.class,
           Integer.class,
           Long.class,
-          Float.class,
-          Double.class,
           BigInteger.class,
           BigDecimal.class,
           Digits.class);
+
+  /** What a lead takes, usually. */
+  private static final int TEXT_CHARS = 512;
 
   private Json() {}
 
@@ -101,49 +100,76 @@ final class Json {
   }
 
   private static Number copyNumber(Number number) {
+    if (WHOLE_OR_DECIMAL.contains(number.getClass())) {
+      return number;
+    }
     String digits = number.toString();
     if (!NUMBER.matcher(digits).matches()) {
       throw new MisconfiguredException(
           "This " + number.getClass().getName() + " is no number that JSON can hold");
     }
-    return FIXED_NUMBERS.contains(number.getClass()) ? number : new Digits(digits);
+    return new Digits(digits);
   }
 
   static byte[] write(Map<String, Object> object) {
-    StringWriter text = new StringWriter();
-    try (JsonWriter writer = new JsonWriter(text)) {
-      writeValue(writer, object);
-    } catch (IOException e) {
-      throw new UncheckedIOException("A string cannot fail to be written", e);
-    }
-    String json = text.toString();
-    boolean encodable = StandardCharsets.UTF_8.newEncoder().canEncode(json);
-    return (encodable ? json : escapeLoneSurrogates(json)).getBytes(StandardCharsets.UTF_8);
+    StringBuilder text = new StringBuilder(TEXT_CHARS);
+    writeValue(text, object);
+    return text.toString().getBytes(StandardCharsets.UTF_8);
   }
 
-  private static void writeValue(JsonWriter writer, Object value) throws IOException {
-    if (value instanceof Map) {
-      writer.beginObject();
+  private static void writeValue(StringBuilder text, Object value) {
+    if (value instanceof String) {
+      writeString(text, (String) value);
+    } else if (value instanceof Map) {
+      char before = '{';
       for (Map.Entry<?, ?> member : ((Map<?, ?>) value).entrySet()) {
-        writer.name((String) member.getKey());
-        writeValue(writer, member.getValue());
+        text.append(before);
+        writeString(text, (String) member.getKey());
+        text.append(':');
+        writeValue(text, member.getValue());
+        before = ',';
       }
-      writer.endObject();
+      text.append(before == '{' ? "{}" : "}");
     } else if (value instanceof List) {
-      writer.beginArray();
+      char before = '[';
       for (Object item : (List<?>) value) {
-        writeValue(writer, item);
+        text.append(before);
+        writeValue(text, item);
+        before = ',';
       }
-      writer.endArray();
-    } else if (value instanceof String) {
-      writer.value((String) value);
-    } else if (value instanceof Boolean) {
-      writer.value((Boolean) value);
-    } else if (value == null) {
-      writer.nullValue();
+      text.append(before == '[' ? "[]" : "]");
+    } else if (value instanceof Number) {
+      text.append(digits((Number) value));
     } else {
-      writer.jsonValue(digits((Number) value));
+      text.append(value);
     }
+  }
+
+  /**
+   * Escapes what JSON does not take as it is, and halves of surrogate pairs: they have no UTF-8,
+   * and would arrive as question marks.
+   */
+  private static void writeString(StringBuilder text, String value) {
+    text.append('"');
+    for (int i = 0; i < value.length(); i++) {
+      char c = value.charAt(i);
+      if (c == '"' || c == '\\') {
+        text.append('\\').append(c);
+      } else if (c < ' ') {
+        appendEscaped(text, c);
+      } else if (!Character.isSurrogate(c)) {
+        text.append(c);
+      } else if (i + 1 < value.length() && Character.isSurrogatePair(c, value.charAt(i + 1))) {
+        text.append(c).append(value.charAt(++i));
+      } else {
+        appendEscaped(text, c);
+      }
+    }
+    text.append('"');
+  }
+
+  private static void appendEscaped(StringBuilder text, char c) {
+    text.append(c == '\n' ? "\\n" : String.format("\\u%04x", (int) c));
   }
 
   /** As it was written: a decimal as small as 0.0000001 would otherwise get an exponent. */
@@ -158,34 +184,15 @@ final class Json {
   }
 
   /**
-   * Escapes halves of surrogate pairs, which stand in strings only: they have no UTF-8, and would
-   * arrive as question marks.
-   */
-  private static String escapeLoneSurrogates(String json) {
-    StringBuilder escaped = new StringBuilder(json.length() + 16);
-    json.codePoints()
-        .forEach(
-            c -> {
-              if (c >= Character.MIN_SURROGATE && c <= Character.MAX_SURROGATE) {
-                escaped.append(String.format("\\u%04x", c));
-              } else {
-                escaped.appendCodePoint(c);
-              }
-            });
-    return escaped.toString();
-  }
-
-  /**
    * Reads a JSON object: strings, lists and maps as themselves, anything else as null.
    *
    * @return nothing if it is not one; why is not told, as the parser would quote the text
    */
   static Optional<Map<String, Object>> readObject(byte[] text) {
-    // A decoder made this way refuses what is not UTF-8, where a charset would replace it.
-    try (JsonReader reader =
-        new JsonReader(
-            new InputStreamReader(
-                new ByteArrayInputStream(text), StandardCharsets.UTF_8.newDecoder()))) {
+    try {
+      // A decoder refuses what is not UTF-8, where a string would replace it.
+      CharBuffer chars = StandardCharsets.UTF_8.newDecoder().decode(ByteBuffer.wrap(text));
+      JsonReader reader = new JsonReader(new StringReader(chars.toString()));
       reader.setStrictness(Strictness.STRICT);
       if (reader.peek() != JsonToken.BEGIN_OBJECT) {
         return Optional.empty();
@@ -243,7 +250,7 @@ final class Json {
     return Optional.of(strings);
   }
 
-  /** A number of some class that is not ours to know, kept as its digits. */
+  /** A number of another class, kept as its digits. */
   private static final class Digits extends Number {
     private static final long serialVersionUID = 1;
 
