@@ -23,7 +23,7 @@ module Leads
                (?>[!\#$%&'*+\-.^_`|~0-9A-Za-z]+:[^\r\n\0]*\r?\n)*\r?\n\z}xn
       SIZE_LINE = /\A\h+[ \t]*(?:;[^\r\n\0]*)?\r?\n\z/n
       LAST_SIZE = /\A0+[^\h]/n
-      FINAL_ANSWER = %r{\AHTTP/1\.[01] [2-9]}n
+      FINAL_ANSWER = %r{(?:\A|\n\r?\n)HTTP/1\.[01] [2-9]}n
       HTTP = "HTTP/1."
 
       attr_reader :status
@@ -102,7 +102,7 @@ module Leads
       def readuntil(_terminator = "\n", _ignore_eof = nil)
         return @head.shift unless @head.empty?
 
-        flush
+        finish_sending
         return framing_line(@input.slice!(0, find("\n") + 1)) unless @phase == :head
 
         receive_head
@@ -111,7 +111,7 @@ module Leads
 
       # Passes on bytes of the body as they come; without a destination, what ends a chunk.
       def read(length, destination = nil, _ignore_eof = nil)
-        flush
+        finish_sending
         return end_of_chunk(length) unless destination
 
         while length.positive?
@@ -123,7 +123,7 @@ module Leads
 
       # Passes on a body that is ended by the connection's end.
       def read_all(destination)
-        flush
+        finish_sending
         @spoiled = true
         loop do
           pass_on(@input.bytesize, destination)
@@ -143,6 +143,12 @@ module Leads
       def fail_with(failure)
         @failure = failure
         raise failure
+      end
+
+      def finish_sending
+        raise @failure if @failure
+
+        flush unless @output.empty?
       end
 
       def fill
@@ -166,16 +172,15 @@ module Leads
       end
 
       def flush
-        raise @failure if @failure
-
         until @output.empty?
           @attempt.check!
-          case sent = @io.write_nonblock(@output.byteslice(0, CHUNK_BYTES), exception: false)
+          sent = @io.write_nonblock(@output.byteslice(0, CHUNK_BYTES), exception: false)
+          @sent = @asked = true
+          case sent
           when Integer then @output.slice!(0, sent)
           when :wait_writable then stop_sending if answered?
           when :wait_readable then @attempt.wait_readable(@io.to_io)
           end
-          @sent = @asked = true
         end
       rescue SystemCallError, IOError, OpenSSL::SSL::SSLError
         # The service may have answered before it had read all, a lead that is too large for example.
@@ -186,6 +191,7 @@ module Leads
 
       def stop_sending
         @spoiled = true
+        @asked = false
         @output.clear
       end
 
