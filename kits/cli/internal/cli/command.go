@@ -61,7 +61,8 @@ they do not stop the run. To post corrected rows, put them into a new file.`,
 		},
 		{
 			name: "vocabulary", about: "read what the service understands",
-			more:    `Lists the terms of project_area, the services, and the fields that are required. Needs no key.`,
+			more: `Lists the terms of project_area, the services, and the fields that are required. Needs no
+key.`,
 			options: slices.Concat(callOptions, generalOptions),
 			failed:  "The vocabulary could not be read",
 			later:   "Try again later.",
@@ -69,7 +70,8 @@ they do not stop the run. To post corrected rows, put them into a new file.`,
 		},
 		{
 			name: "idempotency-key", args: "NAMESPACE ID", argsMin: 2, argsMax: 2, about: "make an idempotency key of a namespace and your id",
-			more:    `Prints NAMESPACE:ID. Refuses a blank part, over 200 characters, and what is not printable ASCII.`,
+			more: `Prints NAMESPACE:ID. Refuses a blank part, over 200 characters, and what is not printable
+ASCII.`,
 			options: generalOptions,
 			run:     (*invocation).idempotencyKey,
 		},
