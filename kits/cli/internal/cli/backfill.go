@@ -127,7 +127,11 @@ func (in *invocation) tell(job *backfill.Job, summary backfill.Summary, err erro
 	if in.options.json {
 		in.printRun(job, summary, err)
 	} else {
-		fmt.Fprintf(in.stdout, "%s: %s accepted, %s there already, %s refused%s.\n", rows(summary.Rows),
+		before := ""
+		if summary.Before > 0 {
+			before = ", " + count(summary.Before) + " of them done before"
+		}
+		fmt.Fprintf(in.stdout, "%s%s: %s accepted, %s there already, %s refused%s.\n", rows(summary.Rows), before,
 			count(summary.Accepted), count(summary.Duplicate), count(summary.Refused), ofDuplicates(summary))
 	}
 	if summary.Refused > 0 && job.Refused != "" {
