@@ -19,7 +19,7 @@ function startWorker(): array
     $settings = ['-d', 'zend.exception_ignore_args=0', '-d', 'zend.exception_string_param_max_len=200'];
     $process = proc_open(
         [PHP_BINARY, ...$settings, __DIR__ . '/worker.php'],
-        [['pipe', 'r'], ['pipe', 'w'], STDERR],
+        [['pipe', 'r'], ['pipe', 'w']],
         $pipes,
     );
     if ($process === false) {

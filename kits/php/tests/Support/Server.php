@@ -21,11 +21,7 @@ final class Server
      */
     public function __construct(array $answers, ?string $certificate = null)
     {
-        $process = proc_open(
-            [PHP_BINARY, __DIR__ . '/server.php'],
-            [['pipe', 'r'], ['pipe', 'w'], STDERR],
-            $this->pipes,
-        );
+        $process = proc_open([PHP_BINARY, __DIR__ . '/server.php'], [['pipe', 'r'], ['pipe', 'w']], $this->pipes);
         assert($process !== false);
         $this->process = $process;
         $plan = ['answers' => $answers] + ($certificate === null ? [] : ['certificate' => $certificate]);
