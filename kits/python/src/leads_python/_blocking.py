@@ -19,8 +19,12 @@ from .cancellation import Cancellation
 T = TypeVar("T")
 
 _RECEIVE_BYTES = 65_536
-_PAUSE_SECONDS_MAX = 3_600.0
-"""Of one wait of the platform, which refuses to wait for very long; what is longer is waited for in several."""
+_PAUSE_SECONDS_MAX = 1.0
+"""Of one wait of the platform; what is longer is waited for in several.
+
+A signal that comes just before the platform begins to wait does not wake it, and Python runs the signal's handler (of
+Ctrl-C, or one that cancels) only after the wait.
+"""
 
 _CONNECTING = (0, errno.EINPROGRESS, errno.EWOULDBLOCK, errno.EINTR)
 
