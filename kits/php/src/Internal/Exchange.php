@@ -36,22 +36,49 @@ final class Exchange
     private int $interimCount = 0;
 
     /**
+     * Notices that bytes of the request went out, and from then on lets this transfer open no connection.
+     *
+     * Left alone, curl sends a request a second time, unasked and untold, when a connection that it used again ends
+     * without an answer. But the service may have taken the first one. Nothing turns that off, so the protocols that
+     * are allowed do it: the transfer ends with an error instead. A connection that was closed before the
+     * request went out is still replaced, since nothing is noticed then.
+     *
+     * curl calls this after every step of a transfer, between the sending and the reading, too; and no more once
+     * it has noticed.
+     *
+     * @return int 0: go on
+     */
+    public function notice(\CurlHandle $transfer): int
+    {
+        // The size counts what was asked of a proxy, too; the time is 0 until the connection, with its TLS, stands.
+        if (
+            curl_getinfo($transfer, CURLINFO_REQUEST_SIZE) > 0
+            && curl_getinfo($transfer, CURLINFO_PRETRANSFER_TIME) > 0
+        ) {
+            $this->sent = true;
+            curl_setopt_array($transfer, [CURLOPT_PROTOCOLS => CURLPROTO_DICT, CURLOPT_NOPROGRESS => true]);
+        }
+        return 0;
+    }
+
+    /**
      * Takes a line of a head.
      *
-     * @return bool whether to read on
+     * @return int its length; -1 to read no further
      */
-    public function takeHeadLine(string $line): bool
+    public function takeHeadLine(\CurlHandle $transfer, string $line): int
     {
+        $length = strlen($line);
         if ($this->headEnded) {
-            return true; // a trailer
+            return $length; // a trailer
         }
-        $this->headBytes += strlen($line);
+        $this->headBytes += $length;
         if ($this->headBytes > self::HEAD_BYTES_MAX) {
-            return false;
+            return -1;
         }
         if ($this->lineIsStatus) {
             $this->lineIsStatus = false;
-            return $this->takeStatus($line);
+            return $this->takeStatus($line) ? $length : -1;
         }
         if ($line === "\r\n" || $line === "\n") {
             $this->lineIsStatus = true;
@@ -59,7 +86,7 @@ final class Exchange
         } elseif ($this->status >= 200) {
             $this->headers .= $line;
         }
-        return true;
+        return $length;
     }
 
     private function takeStatus(string $line): bool
@@ -82,17 +109,18 @@ final class Exchange
     /**
      * Takes bytes of the body, after transfer decoding.
      *
-     * @return bool whether to read on
+     * @return int how many; -1 to read no further
      */
-    public function takeBody(string $bytes): bool
+    public function takeBody(\CurlHandle $transfer, string $bytes): int
     {
-        if (strlen($this->body) + strlen($bytes) > self::BODY_BYTES_MAX) {
+        $length = strlen($bytes);
+        if (strlen($this->body) + $length > self::BODY_BYTES_MAX) {
             $this->body = '';
             $this->ending = Ending::Unfit;
-            return false;
+            return -1;
         }
         $this->body .= $bytes;
-        return true;
+        return $length;
     }
 
     /** A header of the answer; of several, the first. */

@@ -60,7 +60,12 @@ final class Json
                 ? '[' . implode(',', self::writeAll($value, $depth)) . ']'
                 : self::writeObject($value, $depth);
         }
-        $text = json_encode($value, self::FLAGS);
+        return self::writePlain($value, self::FLAGS);
+    }
+
+    private static function writePlain(#[\SensitiveParameter] mixed $value, int $flags): string
+    {
+        $text = json_encode($value, $flags);
         if ($text === false) {
             throw new MisconfiguredException('The lead cannot be written as JSON: ' . json_last_error_msg());
         }
@@ -70,11 +75,25 @@ final class Json
     /** @param array<array-key, mixed> $members */
     private static function writeObject(#[\SensitiveParameter] array $members, int $depth): string
     {
+        if (self::arePlain($members)) {
+            return self::writePlain($members, self::FLAGS | JSON_FORCE_OBJECT); // at once is much faster
+        }
         $texts = [];
         foreach (self::writeAll($members, $depth) as $name => $text) {
             $texts[] = self::write((string) $name, $depth) . ':' . $text;
         }
         return '{' . implode(',', $texts) . '}';
+    }
+
+    /** @param array<array-key, mixed> $values */
+    private static function arePlain(#[\SensitiveParameter] array $values): bool
+    {
+        foreach ($values as $value) {
+            if (!is_scalar($value) && $value !== null) {
+                return false;
+            }
+        }
+        return true;
     }
 
     /**

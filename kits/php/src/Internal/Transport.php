@@ -25,12 +25,10 @@ final class Transport
     private int $processId = 0;
     private bool $busy = false;
     private ?\CurlHandle $transfer = null;
-    private readonly Current $current;
 
     /** @param string|null $caFile authorities in PEM, in place of curl's own file */
     public function __construct(private readonly ?string $caFile)
     {
-        $this->current = new Current();
     }
 
     /** @param float $timeout seconds, from the first packet of connecting to the last byte of the answer */
@@ -44,8 +42,8 @@ final class Transport
             return (new self($this->caFile))->exchange($request, $timeout, $cancellation);
         }
         $connections = $this->connections();
-        $transfer = $this->prepare($request, $timeout);
-        $exchange = $this->current->exchange = new Exchange();
+        $exchange = new Exchange();
+        $transfer = $this->prepare($request, $timeout, $exchange);
         $this->busy = true;
         curl_multi_add_handle($connections, $transfer);
         try {
@@ -53,7 +51,6 @@ final class Transport
         } finally {
             // Closes the connection of a transfer that has not ended.
             curl_multi_remove_handle($connections, $transfer);
-            $this->current->exchange = null;
             $this->busy = false;
         }
         $this->keep($transfer, $exchange);
@@ -76,8 +73,11 @@ final class Transport
         return $this->connections ??= curl_multi_init();
     }
 
-    private function prepare(#[\SensitiveParameter] Request $request, float $timeout): \CurlHandle
-    {
+    private function prepare(
+        #[\SensitiveParameter] Request $request,
+        float $timeout,
+        Exchange $exchange,
+    ): \CurlHandle {
         $headers = ['Expect:'];
         foreach ($request->headers as $name => $value) {
             $headers[] = "{$name}: {$value}";
@@ -90,6 +90,9 @@ final class Transport
             CURLOPT_CONNECTTIMEOUT_MS => $milliseconds,
             CURLOPT_PROTOCOLS => CURLPROTO_HTTP | CURLPROTO_HTTPS,
             CURLOPT_NOPROGRESS => false,
+            CURLOPT_PROGRESSFUNCTION => $exchange->notice(...),
+            CURLOPT_HEADERFUNCTION => $exchange->takeHeadLine(...),
+            CURLOPT_WRITEFUNCTION => $exchange->takeBody(...),
         ];
         $options += $request->body === null ? [CURLOPT_HTTPGET => true] : [CURLOPT_POSTFIELDS => $request->body];
         $transfer = $this->transfer ?? $this->open();
@@ -102,7 +105,6 @@ final class Transport
 
     private function open(): \CurlHandle
     {
-        $current = $this->current;
         $options = [
             CURLOPT_PATH_AS_IS => true,
             CURLOPT_HTTP_VERSION => CURL_HTTP_VERSION_1_1,
@@ -115,12 +117,6 @@ final class Transport
             CURLOPT_NOSIGNAL => true,
             // The heads of a proxy's answers are not the service's.
             CURLOPT_SUPPRESS_CONNECT_HEADERS => true,
-            CURLOPT_HEADERFUNCTION => static fn (\CurlHandle $transfer, string $line): int =>
-                $current->exchange->takeHeadLine($line) ? strlen($line) : -1,
-            CURLOPT_WRITEFUNCTION => static fn (\CurlHandle $transfer, string $bytes): int =>
-                $current->exchange->takeBody($bytes) ? strlen($bytes) : -1,
-            CURLOPT_PROGRESSFUNCTION => static fn (\CurlHandle $transfer): int =>
-                self::notice($transfer, $current->exchange),
         ];
         if ($this->caFile !== null) {
             $options[CURLOPT_CAINFO] = $this->caFile;
@@ -141,33 +137,6 @@ final class Transport
         $this->transfer = $exchange->ending === Ending::Answered && curl_getinfo($transfer, CURLINFO_NUM_CONNECTS) === 0
             ? $transfer
             : null;
-    }
-
-    /**
-     * Notices that bytes of the request went out, and from then on lets this transfer open no connection.
-     *
-     * Left alone, curl sends a request a second time, unasked and untold, when a connection that it used again ends
-     * without an answer. But the service may have taken the first one. Nothing turns that off, so the protocols that
-     * are allowed do it: the transfer ends with an error instead. A connection that was closed before the
-     * request went out is still replaced, since nothing is noticed then.
-     *
-     * curl calls this after every step of a transfer, between the sending and the reading, too; and no more once
-     * it has noticed.
-     */
-    private static function notice(\CurlHandle $transfer, Exchange $exchange): int
-    {
-        if (self::hasSent($transfer)) {
-            $exchange->sent = true;
-            curl_setopt_array($transfer, [CURLOPT_PROTOCOLS => CURLPROTO_DICT, CURLOPT_NOPROGRESS => true]);
-        }
-        return 0;
-    }
-
-    /** The size counts what was asked of a proxy, too; the time is 0 until the connection, with its TLS, stands. */
-    private static function hasSent(\CurlHandle $transfer): bool
-    {
-        return curl_getinfo($transfer, CURLINFO_REQUEST_SIZE) > 0
-            && curl_getinfo($transfer, CURLINFO_PRETRANSFER_TIME) > 0;
     }
 
     private function drive(
@@ -203,7 +172,9 @@ final class Transport
 
     private function settle(\CurlHandle $transfer, Exchange $exchange, int $result): void
     {
-        $exchange->sent = $exchange->sent || self::hasSent($transfer);
+        if (!$exchange->sent) {
+            $exchange->notice($transfer);
+        }
         if ($exchange->ending === Ending::Unfit) {
             return;
         }
