@@ -215,15 +215,23 @@ func TestWhatALossOfPowerLeavesBehindIsCutOff(t *testing.T) {
 	s := newService(t)
 	job := newJob(t, s, 5)
 	finish(t, job)
-	journal, err := os.OpenFile(job.Journal, os.O_APPEND|os.O_WRONLY, 0)
+	whole, err := os.ReadFile(job.Journal)
 	if err != nil {
 		t.Fatal(err)
 	}
-	journal.Write(make([]byte, 100_000))
-	io.WriteString(journal, "\n{\"row\":9999999999999,\"status\":\"accepted\"}\n{}\n")
-	journal.Close()
-	if summary := finish(t, job); summary.Before != 5 || len(lines(t, job.Journal)) != 6 {
-		t.Errorf("got %+v", summary)
+	for _, rest := range []string{
+		strings.Repeat("\x00", 100_000) + "\n{}\n",
+		"{\"row\":9999999999999999,\"status\":\"accepted\"}\n",
+		"{\"row\":0,\"status\":\"accepted\"}\n",
+		"{\"row\":6,\"status\":\"posted\"}\n",
+		"null\n",
+	} {
+		if err := os.WriteFile(job.Journal, append(slices.Clone(whole), rest...), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if summary := finish(t, job); summary.Before != 5 || len(lines(t, job.Journal)) != 6 {
+			t.Errorf("after %.60q: %+v", rest, summary)
+		}
 	}
 }
 
