@@ -74,7 +74,10 @@ test("nobody says that the kits are published before they are", () => {
 test("a release builds every kit's files and publishes nothing unless it is told to", async (t) => {
   const here = kits.filter(hasTools);
   if (here.length < kits.length) t.diagnostic("not all kits are built: some tools are not here");
-  const said = await runIn(root, `scripts/release_kits.sh ${here.map(({ id }) => id).join(" ")}`);
+  // leads-cli builds each platform twice, and takes minutes for all of them; a release does.
+  const said = await runIn(root, `scripts/release_kits.sh ${here.map(({ id }) => id).join(" ")}`, {
+    PLATFORMS: "linux/amd64 windows/arm64",
+  });
   for (const { name, id } of here) {
     assert.match(
       said,
