@@ -42,14 +42,14 @@ for (const kit of kits) {
     assert.equal(within("LICENSE"), read("LICENSE"));
     assert.match(within("README.md"), new RegExp(`^# ${kit.name}\n`));
     if (!all.published) {
-      assert.match(within("README.md"), /ready to publish/);
+      assert.match(within("README.md"), /ready to publish/i);
       assert.doesNotMatch(within("README.md"), /\b(?:is|are|was|were|been) published\b/);
     }
   });
 
   test(`${kit.name}'s example fits a page, and its README shows it as it is run`, () => {
     const example = within(kit.example);
-    assert.deepEqual(example.split("\n").filter((line) => line.replaceAll("\t", "    ").length > 76), []);
+    assert.deepEqual(example.split("\n").filter((line) => line.replaceAll("\t", "  ").length > 76), []);
     const inReadme = example.trim().split("\n").filter((line) => line.trim() !== "");
     const readme = within("README.md");
     assert.deepEqual(inReadme.slice(-8).filter((line) => !readme.includes(line.trim())), []);
