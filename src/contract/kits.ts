@@ -45,7 +45,7 @@ export const kitsStatus: "published" | "ready to publish" = gathered.published
 
 /** What a kit saves, in a sentence or two. */
 export const kitsSummary =
-  "Each checks the key, posts a lead with an idempotency key, and repeats only what may be repeated: one behaviour in every language, held to the same cases. A kit is optional; the contract is this one.";
+  "Each checks the key, posts a lead with an idempotency key, and repeats only what may be repeated: one behaviour in every language, held to the same cases. A kit is optional: the contract is the HTTP call.";
 
 /** The kits of a brief: what each is installed with, and its example, one at a time. */
 export function kitTabs(): string {
