@@ -55,6 +55,11 @@ impl Address {
         format!("{}{path}", self.text).parse().map_err(|_| Error::misconfigured("the address cannot be read"))
     }
 
+    /// Whether what is sent there may leave this machine.
+    pub(crate) fn is_encrypted(&self) -> bool {
+        self.scheme == Scheme::HTTPS
+    }
+
     /// Whether a connection is one to the service, and not to a proxy on the way.
     pub(crate) fn is_host_of(&self, uri: &Uri) -> bool {
         uri.scheme() == Some(&self.scheme) && uri.authority() == Some(&self.authority)

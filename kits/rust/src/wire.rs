@@ -18,7 +18,7 @@ use ureq::unversioned::transport::{
     Buffers, ConnectProxyConnector, ConnectionDetails, Connector, Either, NextTimeout, RustlsConnector, ShutdownHandle,
     SocksConnector, TcpConnector, Transport,
 };
-use ureq::{Agent, Body};
+use ureq::{Agent, Body, Proxy};
 
 use crate::address::Address;
 use crate::cancel::{CancelToken, Hook};
@@ -73,7 +73,10 @@ pub(crate) struct Wire {
 impl Wire {
     pub(crate) fn new(address: &Address, key: String, root_certs: RootCerts) -> Self {
         debug_assert_eq!(KEY_PLACEHOLDER.len(), KEY_LENGTH);
+        // Plain HTTP is only ever to this machine. By a proxy, key and lead would leave it in clear text.
+        let proxy = if address.is_encrypted() { Proxy::try_from_env() } else { None };
         let config = Agent::config_builder()
+            .proxy(proxy)
             .http_status_as_error(false)
             // Never followed: the key would travel.
             .max_redirects(0)

@@ -7,17 +7,17 @@ use std::env;
 use std::process::Command;
 
 use leads::Client;
-use support::{Answer, KEY, Server, accepted, lead};
+use support::{ACCEPTED, Answer, KEY, Server, accepted, lead};
 
 /// Runs `this_process_posts_a_lead` in a process with these variables, and returns what it said.
 fn post_with(variables: &[(&str, &str)]) -> String {
-    let output = Command::new(env::current_exe().unwrap())
-        .args(["--exact", "this_process_posts_a_lead", "--ignored", "--nocapture"])
-        .env_remove("LEADS_API_KEY")
-        .env_remove("LEADS_BASE_URL")
-        .envs(variables.iter().copied())
-        .output()
-        .unwrap();
+    let mut command = Command::new(env::current_exe().unwrap());
+    command.args(["--exact", "this_process_posts_a_lead", "--ignored", "--nocapture"]);
+    command.env_remove("LEADS_API_KEY").env_remove("LEADS_BASE_URL");
+    for name in ["ALL_PROXY", "HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY"] {
+        command.env_remove(name).env_remove(name.to_lowercase());
+    }
+    let output = command.envs(variables.iter().copied()).output().unwrap();
     String::from_utf8(output.stdout).unwrap() + &String::from_utf8(output.stderr).unwrap()
 }
 
@@ -35,7 +35,7 @@ fn this_process_posts_a_lead() {
 #[test]
 fn key_and_address_are_read_from_the_environment() {
     let server = Server::start(vec![accepted()]);
-    let said = post_with(&[("LEADS_API_KEY", KEY), ("LEADS_BASE_URL", &server.url("http")), ("NO_PROXY", "*")]);
+    let said = post_with(&[("LEADS_API_KEY", KEY), ("LEADS_BASE_URL", &server.url("http"))]);
     assert!(said.contains("stored as e1"), "{said}");
     assert_eq!(server.seen()[0].header("x-api-key"), Some(KEY));
 }
@@ -53,26 +53,39 @@ fn a_proxy_of_the_environment_is_used_and_does_not_hear_the_key() {
     let proxy = Server::start(vec![support::status(407, "", "")]);
     let said = post_with(&[
         ("LEADS_API_KEY", KEY),
-        ("LEADS_BASE_URL", "http://127.0.0.1:1"),
-        ("HTTP_PROXY", &proxy.url("http")),
+        ("LEADS_BASE_URL", "https://leads.example"),
+        ("HTTPS_PROXY", &proxy.url("http")),
     ]);
     assert!(said.contains("the proxy refused") && said.contains("1 try)"), "{said}");
     let seen = proxy.seen();
-    assert!(seen[0].head.starts_with("connect 127.0.0.1:1 http/1.1"), "{seen:?}");
+    assert!(seen[0].head.starts_with("connect leads.example:443 http/1.1"), "{seen:?}");
     assert!(seen.iter().all(|request| !support::tells_secrets(&format!("{request:?}"))));
 }
 
 #[test]
-fn a_lead_goes_through_the_tunnel_that_a_proxy_opens() {
-    let proxy = Server::start(vec![Answer::Bytes("HTTP/1.1 200 OK\r\n\r\n".into()), accepted()]);
+fn nothing_goes_into_a_tunnel_before_there_is_tls_in_it() {
+    // The proxy opens the tunnel, and answers like a service without TLS.
+    let opened = format!("HTTP/1.1 200 OK\r\n\r\nHTTP/1.1 202 Word\r\n\r\n{ACCEPTED}");
+    let proxy = Server::start(vec![Answer::Last(opened)]);
     let said = post_with(&[
         ("LEADS_API_KEY", KEY),
-        ("LEADS_BASE_URL", "http://127.0.0.1:1"),
-        ("HTTP_PROXY", &proxy.url("http")),
+        ("LEADS_BASE_URL", "https://leads.example"),
+        ("HTTPS_PROXY", &proxy.url("http")),
     ]);
-    assert!(said.contains("stored as e1"), "{said}");
+    assert!(said.contains("error: ") && said.contains("1 try)"), "{said}");
     let seen = proxy.seen();
-    assert_eq!((seen.len(), proxy.connections()), (2, 1));
-    assert!(!support::tells_secrets(&format!("{:?}", seen[0])));
-    assert_eq!((seen[1].header("x-api-key"), seen[1].header("host")), (Some(KEY), Some("127.0.0.1:1")));
+    assert_eq!(seen.len(), 1, "{seen:?}");
+    assert!(!support::tells_secrets(&format!("{seen:?}")));
+}
+
+#[test]
+fn no_proxy_hears_what_goes_to_this_machine_without_tls() {
+    for variable in ["HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"] {
+        let (server, proxy) = (Server::start(vec![accepted()]), Server::start(vec![Answer::Last(String::new())]));
+        let environment =
+            [("LEADS_API_KEY", KEY), ("LEADS_BASE_URL", &server.url("http")), (variable, &proxy.url("http"))];
+        let said = post_with(&environment);
+        assert!(said.contains("stored as e1"), "{variable}: {said}");
+        assert_eq!((proxy.connections(), server.seen().len()), (0, 1), "{variable}");
+    }
 }
