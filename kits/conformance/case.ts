@@ -48,6 +48,8 @@ export interface Answer {
   readonly raw?: string;
   /** Gives its answer before it reads: as soon as somebody has connected. */
   readonly when?: "connected" | "asked";
+  /** These bytes come after the answer, when its connection is idle again. */
+  readonly stray?: string;
   /** What becomes of the connection afterwards; kept alive when left out. */
   readonly then?: "close" | "reset" | "hang";
 }

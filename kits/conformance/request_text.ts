@@ -36,7 +36,7 @@ export function takeRequest(
   if (version !== "HTTP/1.1") throw new Error("not a request of HTTP/1.1");
   const headers = lines.map((text) => {
     const colon = text.indexOf(":");
-    return [text.slice(0, colon).toLowerCase(), text.slice(colon + 1).trim()] as const;
+    return [text.slice(0, colon).toLowerCase(), text.slice(colon + 1).replace(/^ /, "")] as const;
   });
   const start = end + 4;
   const request = { method, target, headers };

@@ -23,6 +23,9 @@ export interface ServerOptions {
   readonly values: Values;
 }
 
+/** Long enough for an answer to have been read, and its connection to be kept. */
+const strayAfterMs = 100;
+
 const badRequest = "HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
 
 /** Sockets, and what came over them. */
@@ -131,6 +134,11 @@ export class ScriptedServer {
     else {
       if (drip.from === "body") socket.write(head);
       await dripOut(socket, drip.from === "body" ? body : Buffer.concat([head, body]), drip.every_ms);
+    }
+    if (answer.stray !== undefined) {
+      const stray = delay(strayAfterMs).then(() => socket.write(fill(answer.stray ?? "", values)));
+      this.#ending.add(stray);
+      await stray;
     }
     if (answer.then === "close") {
       // Until all was sent and the end of it with it; whoever looks then finds the connection closed.

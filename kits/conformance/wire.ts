@@ -69,12 +69,12 @@ function requestFaults(request: Seen, made: Made, kit: Kit): string[] {
     "x-api-key": reads ? null : made.key,
     "content-type": reads ? null : "application/json",
     "content-length": reads ? header(request, "content-length") : String(request.body.length),
-    "idempotency-key": made.call === "post_lead" ? made.idempotencyKey.trim() : null,
+    "idempotency-key": made.call === "post_lead" ? made.idempotencyKey : null,
   };
   const id = header(request, "x-request-id") ?? "";
   const idFits = made.requestId === null
     ? new RegExp(`^${kit.name}-[0-9A-Za-z]{16}$`).test(id)
-    : id === made.requestId.trim();
+    : id === made.requestId;
   return [
     ...(request.method === method ? [] : [`the method is ${request.method}`]),
     ...(request.target === target ? [] : [`the target is ${request.target} and not ${target}`]),

@@ -22,7 +22,9 @@ await world.start();
 const key = await world.issue();
 
 const text = (await world.send("/api/INTEGRATION.md")).text;
-const snippets = [...text.matchAll(/^```(\w+)\n(.*?)^```$/gms)].map(([, language, code]) => ({
+// The kits' examples are files of the kits, whose tests run them: test/kits/checks.test.ts.
+const ownText = text.replace(/^<details name="kit">.*?^<\/details>$/gms, "");
+const snippets = [...ownText.matchAll(/^```(\w+)\n(.*?)^```$/gms)].map(([, language, code]) => ({
   language: language as string,
   code: code as string,
 }));

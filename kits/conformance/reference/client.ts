@@ -106,7 +106,9 @@ export class Client {
     this.#base = (options.baseUrl as string).replace(/\/$/, "");
     const secure = this.#base.toLowerCase().startsWith("https:");
     const ca = options.ca === undefined ? {} : { ca: [...options.ca] };
-    this.#agent = secure ? new TlsAgent({ keepAlive: true, ...ca }) : new PlainAgent({ keepAlive: true });
+    this.#agent = secure
+      ? new TlsAgent({ rejectUnauthorized: true, keepAlive: true, ...ca })
+      : new PlainAgent({ keepAlive: true });
   }
 
   /** Asks whether the key is taken. */

@@ -49,6 +49,7 @@ export function addressFault(address: string | null): string | null {
 /** What is wrong with an idempotency key. */
 export function idempotencyKeyFault(key: string): string | null {
   if (key.trim() === "") return "The idempotency key is blank";
+  if (key.trim() !== key) return "The idempotency key begins or ends with a blank, which HTTP cuts off";
   if ([...key].length > 200) return "The idempotency key has over 200 characters";
   return printable.test(key) ? null : "The idempotency key is not printable ASCII";
 }
@@ -57,5 +58,6 @@ export function idempotencyKeyFault(key: string): string | null {
 export function requestIdFault(id: string | null): string | null {
   if (id === null) return null;
   if (id === "" || id.length > 64) return "The request id has to have 1 to 64 characters";
+  if (id.trim() !== id) return "The request id begins or ends with a blank, which HTTP cuts off";
   return printable.test(id) ? null : "The request id is not printable ASCII";
 }
