@@ -138,6 +138,21 @@ class CallsTest < Minitest::Test
     assert_equal [:invalid_lead, 422, "validation_failed", 1], [error.kind, error.status, error.code, error.tries]
   end
 
+  def test_members_that_are_not_known_may_be_nested_deeply
+    [["{\"a\":", "1", "}"], ["[", "", "]"]].each do |open, middle, close|
+      unknown = "#{open * 900}#{middle}#{close * 900}"
+      service = service { answer(202, ACKNOWLEDGED.sub("{", "{\"tomorrow\":#{unknown},")) }
+      assert_equal 1, post(client(service)).tries
+      assert_equal 1, Fiber.new { post(client(service)).tries }.resume, "a fiber's stack is small"
+    end
+  end
+
+  def test_an_answer_without_an_end_to_its_nesting_does_no_harm
+    answers = [acknowledge, answer(202, "[" * 1_000_000), answer(202, "{\"a\":" * 200_000)]
+    client = client(service { answers.pop || acknowledge })
+    assert_equal 3, Fiber.new { post(client).tries }.resume
+  end
+
   def test_no_error_holds_the_key_the_lead_or_what_a_stranger_said
     said = "<p>#{KEY} Byron</p>"
     [answer(200, said), answer(302, said, Location: "https://x.example/#{KEY}"), answer(400, said), answer(401, said),

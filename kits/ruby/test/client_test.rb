@@ -125,8 +125,7 @@ class ClientTest < Minitest::Test
     service = service do |request|
       next answer(304, Cache_Control: "max-age=50") if request.headers["if-none-match"]
 
-      answer(200, '{"project_area":[{"area":"roof","status":"confirmed"}],"project_service":["repair"],' \
-                  '"required":["phone"]}', Cache_Control: "public, max-age=300", ETag: '"v1"')
+      answer(200, VOCABULARY, Cache_Control: "public, max-age=300", ETag: '"v1"')
     end
     client = client(service, clock: clock)
     first = client.vocabulary
@@ -137,6 +136,27 @@ class ClientTest < Minitest::Test
     end
     assert_equal [nil, '"v1"', '"v1"'], Array.new(3) { service.requests.pop.headers["if-none-match"] }
     assert_predicate service.requests, :empty?
+  end
+
+  def test_an_etag_is_sent_back_only_where_it_has_the_form_of_one
+    sound = ['"v1"', 'W/"v1"', '""', "\"\xE9\"".b]
+    unsound = ["\"a\x01b\"", "\"a\tb\"", "\"a\x7Fb\"", '"a b"', '"a"b"', "v1", 'w/"v1"', '"v1', ""]
+    (sound + unsound).each do |etag|
+      service = service { answer(200, VOCABULARY, Cache_Control: "max-age=0", ETag: etag) }
+      client = client(service)
+      2.times { client.vocabulary }
+      sent = Array.new(2) { service.requests.pop.headers["if-none-match"]&.b }
+      assert_equal [nil, (etag if sound.include?(etag))], sent, etag.inspect
+    end
+  end
+
+  def test_an_etag_stays_when_a_renewal_has_none_of_its_form
+    answers = [answer(304, ETag: "\"\x01\""), answer(304, ETag: "\"\x01\""),
+               answer(200, VOCABULARY, Cache_Control: "max-age=0", ETag: '"v1"')]
+    service = service { answers.pop }
+    client = client(service)
+    assert_equal 1, Array.new(3) { client.vocabulary }.uniq(&:object_id).size
+    assert_equal [nil, '"v1"', '"v1"'], Array.new(3) { service.requests.pop.headers["if-none-match"] }
   end
 
   def test_no_string_form_shows_the_key_or_the_lead

@@ -10,6 +10,7 @@ require "time"
 KEY = "lead_test_JoIv8xyL40ekqZ3oCjH5azfkFCsmLMsN3UwV2H"
 LEAD = { first_name: "Ada", last_name: "Byron", phone: "555 010 0199" }.freeze
 ACKNOWLEDGED = '{"event_id":"e1","status":"accepted","received_at":"2026-11-22T10:00:00Z","source":"acme","flags":[]}'
+VOCABULARY = '{"project_area":[{"area":"roof","status":"confirmed"}],"project_service":["repair"],"required":["phone"]}'
 
 # A server on 127.0.0.1 that does for each request what the test says. The block is given the request, and gives the
 # bytes of the answer; nil, and it closes the connection.

@@ -135,7 +135,9 @@ module Leads
     REQUEST_ID_BYTES = 8
     # Longer than any process lives.
     MAX_AGE_DIGITS_MAX = 9
-    private_constant :SLEEP, :RANDOM, :Kept, :REQUEST_ID_BYTES, :MAX_AGE_DIGITS_MAX
+    # Of RFC 9110, 8.8.3. One of another form, with control characters perhaps, is not sent back.
+    ETAG = %r{\A(?:W/)?"[!\x23-\x7E\x80-\xFF]*"\z}n
+    private_constant :SLEEP, :RANDOM, :Kept, :REQUEST_ID_BYTES, :MAX_AGE_DIGITS_MAX, :ETAG
 
     def call(operation, request_id, deadline, cancellation)
       request_id = request_id.nil? ? new_request_id : Arguments.request_id(request_id)
@@ -150,7 +152,7 @@ module Leads
 
     def keep(vocabulary, reply, before)
       max_age = max_age(reply.header("Cache-Control")) || (reply.status == 304 ? before.max_age : 0)
-      etag = reply.header("ETag") || (reply.status == 304 ? before.etag : nil)
+      etag = reply.header("ETag")&.b&.[](ETAG) || (reply.status == 304 ? before.etag : nil)
       kept = Kept.new(vocabulary: vocabulary, etag: etag, max_age: max_age,
                       ends_at: @settings.clock.monotonic + max_age)
       @vocabulary_lock.synchronize { @vocabulary = kept }

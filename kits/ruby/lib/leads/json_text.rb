@@ -9,11 +9,15 @@ module Leads
   #
   # @api private
   module JSONText
-    # The bound of JSON.generate and JSON.parse where they are not told another.
+    # Of a lead: the bound of JSON.generate where it is not told another.
     NESTING_MAX = 100
 
+    # Of an answer, whose unknown members may be anything. The parser spends stack on each level, and a fiber, which
+    # has the smallest, overflows at about 3,600.
+    PARSED_NESTING_MAX = 1_000
+
     # Some versions of json write a warning, with the key in it, where a key comes twice.
-    PARSING = { allow_duplicate_key: true }.freeze
+    PARSING = { allow_duplicate_key: true, max_nesting: PARSED_NESTING_MAX }.freeze
 
     # A BigDecimal with an exponent beyond this is written with it: all of its zeros could fill the memory.
     PLAIN_EXPONENT_MAX = 400
@@ -41,7 +45,7 @@ module Leads
 
       value = JSON.parse(text, PARSING)
       value if value.instance_of?(Hash)
-    rescue JSON::ParserError # nesting too deep included
+    rescue JSON::ParserError, SystemStackError # nested too deeply, or for what the caller has left of the stack
       nil
     end
 
