@@ -297,9 +297,10 @@ final class Client
 
     private static function checkText(string $text, int $charactersMax, string $what): void
     {
-        // A header of spaces would arrive empty.
-        if (trim($text) === '' || strlen($text) > $charactersMax || preg_match('/^[ -~]+$/D', $text) !== 1) {
-            throw new MisconfiguredException("{$what} is 1 to {$charactersMax} printable ASCII characters, not blank");
+        // HTTP cuts blanks off at both ends: "a:1 " would be the lead "a:1".
+        if (strlen($text) > $charactersMax || preg_match('/^[!-~](?:[ -~]*[!-~])?$/D', $text) !== 1) {
+            $rule = "1 to {$charactersMax} printable ASCII characters, without a blank at its ends";
+            throw new MisconfiguredException("{$what} is {$rule}");
         }
     }
 

@@ -7,13 +7,14 @@
 import { MisconfiguredError } from "./errors.ts";
 import { limits } from "./limits.ts";
 
-const printable = /^[ -~]+$/;
+/** HTTP cuts blanks off at both ends: `a:1 ` would be the lead `a:1`. */
+const printable = /^[!-~](?:[ -~]*[!-~])?$/;
 
 /**
  * The idempotency key of a lead: `namespace:id`. The namespace is your own and keeps your ids apart from those of the
  * customer's other sources; the id is the lead's own and is the same each time it is posted.
  *
- * @throws {MisconfiguredError} when a part is blank, or both have over 200 characters or one that is not printable ASCII
+ * @throws {MisconfiguredError} when a part is blank, or both have over 200 characters, one that is not printable ASCII, or a blank at an end
  */
 export function idempotencyKey(namespace: string, id: string): string {
   if (isBlank(namespace)) throw new MisconfiguredError("The namespace of the idempotency key is blank");
@@ -31,7 +32,9 @@ export function readIdempotencyKey(key: unknown): string {
       `The idempotency key has over ${limits.idempotencyKeyLengthMax} characters`,
     );
   }
-  if (!printable.test(key)) throw new MisconfiguredError("The idempotency key is not printable ASCII");
+  if (!printable.test(key)) {
+    throw new MisconfiguredError("The idempotency key is not printable ASCII, or has a blank at an end");
+  }
   return key;
 }
 
@@ -41,7 +44,9 @@ export function readRequestId(id: unknown): string {
   if (id.length > limits.requestIdLengthMax) {
     throw new MisconfiguredError(`The request id has over ${limits.requestIdLengthMax} characters`);
   }
-  if (!printable.test(id)) throw new MisconfiguredError("The request id is not printable ASCII");
+  if (!printable.test(id)) {
+    throw new MisconfiguredError("The request id is not printable ASCII, or has a blank at an end");
+  }
   return id;
 }
 

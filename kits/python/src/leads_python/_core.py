@@ -21,7 +21,8 @@ T = TypeVar("T")
 _IDEMPOTENCY_KEY_MAX = 200
 _REQUEST_ID_MAX = 64
 _YEAR_SECONDS = 31_536_000
-_PRINTABLE = re.compile("[ -~]*")
+#: HTTP cuts blanks off at both ends: `a:1 ` would be the lead `a:1`.
+_PRINTABLE = re.compile(r"[!-~](?:[ -~]*[!-~])?")
 _MAX_AGE = re.compile(r"(?:^|,)\s*max-age=\"?([0-9]+)\"?\s*(?:,|$)", re.IGNORECASE)
 _NO_STORE = re.compile(r"(?:^|,)\s*no-store\s*(?:,|$)", re.IGNORECASE)
 
@@ -50,7 +51,7 @@ def _checked_key(key: str) -> str:
     if len(key) > _IDEMPOTENCY_KEY_MAX:
         raise MisconfiguredError(f"The idempotency key must have {_IDEMPOTENCY_KEY_MAX} characters at most")
     if not _PRINTABLE.fullmatch(key):
-        raise MisconfiguredError("The idempotency key must be printable ASCII")
+        raise MisconfiguredError("The idempotency key must be printable ASCII without a blank at its ends")
     return key
 
 
@@ -60,7 +61,7 @@ def _checked_id(request_id: Optional[str]) -> str:
     if not isinstance(request_id, str) or not 0 < len(request_id) <= _REQUEST_ID_MAX:
         raise MisconfiguredError(f"The request id must be text of 1 to {_REQUEST_ID_MAX} characters")
     if not _PRINTABLE.fullmatch(request_id):
-        raise MisconfiguredError("The request id must be printable ASCII")
+        raise MisconfiguredError("The request id must be printable ASCII without a blank at its ends")
     return request_id
 
 

@@ -13,7 +13,8 @@ module Leads
     IDEMPOTENCY_KEY_CHARACTERS_MAX = 200
     REQUEST_ID_CHARACTERS_MAX = 64
 
-    PRINTABLE = /\A[ -~]*\z/
+    # HTTP cuts blanks off at both ends: "a:1 " would be the lead "a:1".
+    PRINTABLE = /\A[!-~](?:[ -~]*[!-~])?\z/
     BASE62 = [*"0".."9", *"A".."Z", *"a".."z"].freeze
     KEY_SHAPE = /\Alead_(?:live|test)_[0-9A-Za-z]{38}\z/
     CHECKSUM_PLACES = 6
