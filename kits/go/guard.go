@@ -26,6 +26,7 @@ type guard struct {
 	left    int64  // Of a body of known length, when phase is inBody.
 	unread  []byte // Came from the connection and was not handed on yet.
 	spoiled bool   // Bytes had come before the request: it gets neither sent nor answered.
+	wrote   bool   // Bytes of the request went further down.
 	buffer  [bufferBytes]byte
 }
 
@@ -51,6 +52,7 @@ func (g *guard) begin() int {
 	g.turn++
 	g.phase = inHead
 	g.spoiled = len(g.unread) > 0
+	g.wrote = false
 	return g.turn
 }
 
@@ -80,9 +82,17 @@ func (g *guard) rest(turn int) {
 	}
 }
 
+// untouched reports that nothing of the request was let through.
+func (g *guard) untouched() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return !g.wrote
+}
+
 func (g *guard) Write(p []byte) (int, error) {
 	g.mu.Lock()
 	spoiled := g.spoiled
+	g.wrote = g.wrote || !spoiled
 	g.mu.Unlock()
 	if spoiled {
 		return 0, errUnasked

@@ -69,8 +69,9 @@ func WithRootCAs(pool *x509.CertPool) Option {
 	return clientOption(func(c *config) { c.rootCAs = pool })
 }
 
-// WithProxy chooses the proxy of each request, as in [http.Transport]. Without it,
-// [http.ProxyFromEnvironment] does; nil means none.
+// WithProxy chooses the proxy of each connection, which may be of http, https or
+// socks5. Under https it sees a request for the base address and nothing more. Without
+// it, [http.ProxyFromEnvironment] chooses; nil means none.
 func WithProxy(proxy func(*http.Request) (*url.URL, error)) Option {
 	return clientOption(func(c *config) { c.proxy = proxy })
 }

@@ -84,8 +84,8 @@ func TestNoErrorShowsWhatAStrangerAnswers(t *testing.T) {
 		"retry after":    "HTTP/1.1 503 OK\r\nRetry-After: %s\r\nContent-Length: 0\r\n\r\n",
 		"unasked answer": "HTTP/1.1 400 OK\r\nContent-Length: 0\r\n\r\n%s",
 	} {
-		t.Run(name, func(t *testing.T) {
-			address, _ := rawServer(t, func(_ int, reader *bufio.Reader, conn net.Conn) {
+		overAll(t, name, func(t *testing.T, way way) {
+			address, _, options := way.serve(t, func(_ int, reader *bufio.Reader, conn net.Conn) {
 				request, err := http.ReadRequest(reader)
 				if err != nil {
 					return
@@ -100,7 +100,7 @@ func TestNoErrorShowsWhatAStrangerAnswers(t *testing.T) {
 				fmt.Fprintf(conn, form, text)
 			})
 			logged := captureLog(t)
-			client := newClient(t, address, leads.WithTries(2))
+			client := newClient(t, address, append(options, leads.WithTries(2))...)
 			_, err := client.PostLead(t.Context(), ada, "acme:1")
 			if err == nil {
 				t.Fatal("the answer was taken for an acknowledgement")

@@ -2,6 +2,7 @@ package leads_test
 
 import (
 	"bufio"
+	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
@@ -93,58 +94,57 @@ func TestACertificateOfAnUnknownAuthorityIsRefusedBeforeAnythingIsSent(t *testin
 	expectNoSecret(t, "the error", texts(err))
 }
 
-// A proxy that tunnels, and hears nothing of what goes through.
+// Through a proxy that tunnels, and hears nothing of what goes through.
 func TestPostsGoThroughAProxyThatSeesOnlyTheAddress(t *testing.T) {
-	for _, secureProxy := range []bool{false, true} {
-		t.Run(fmt.Sprint("TLS to the proxy: ", secureProxy), func(t *testing.T) {
-			address, authority := serveTLS(t, true, func(w http.ResponseWriter, r *http.Request) { answer(w, 202, accepted) })
-			var tunnels atomic.Int32
-			tunnel := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				if r.Method != http.MethodConnect || r.Header.Get("X-API-Key") != "" {
-					t.Errorf("the proxy was asked to %s, with key: %t", r.Method, r.Header.Get("X-API-Key") != "")
+	for _, scheme := range proxySchemes {
+		for _, http2 := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, HTTP/2: %t", scheme, http2), func(t *testing.T) {
+				address, authority := serveTLS(t, http2, func(w http.ResponseWriter, r *http.Request) {
+					if (r.ProtoMajor == 2) != http2 {
+						t.Errorf("the request came as %s", r.Proto)
+					}
+					answer(w, 202, accepted)
+				})
+				proxy, tunnels := serveProxy(t, scheme, authority)
+				client := newClient(t, address, leads.WithRootCAs(authority), leads.WithProxy(http.ProxyURL(proxy)))
+				for range 3 {
+					if _, err := client.PostLead(t.Context(), ada, "acme:1"); err != nil {
+						t.Fatal(err)
+					}
 				}
-				tunnels.Add(1)
-				service, err := net.Dial("tcp", r.Host)
-				if err != nil {
-					t.Error(err)
-					return
+				client.CloseIdleConnections()
+				if tunnels.Load() != 1 {
+					t.Errorf("the proxy made %d tunnels", tunnels.Load())
 				}
-				defer service.Close()
-				conn, _, err := w.(http.Hijacker).Hijack()
-				if err != nil {
-					t.Error(err)
-					return
-				}
-				defer conn.Close()
-				io.WriteString(conn, "HTTP/1.1 200 OK\r\n\r\n")
-				go func() {
-					io.Copy(service, conn)
-					service.Close()
-				}()
-				io.Copy(conn, service)
 			})
-			proxy := httptest.NewUnstartedServer(tunnel)
-			if secureProxy {
-				proxy.EnableHTTP2 = true // Which must not be chosen for a tunnel.
-				proxy.StartTLS()
-				authority.AddCert(proxy.Certificate())
-			} else {
-				proxy.Start()
-			}
-			t.Cleanup(proxy.Close)
-			proxyURL, err := url.Parse(proxy.URL)
-			if err != nil {
-				t.Fatal(err)
-			}
-			client := newClient(t, address, leads.WithRootCAs(authority), leads.WithProxy(http.ProxyURL(proxyURL)))
-			for range 3 {
-				if _, err := client.PostLead(t.Context(), ada, "acme:1"); err != nil {
-					t.Fatal(err)
-				}
-			}
-			client.CloseIdleConnections()
-			if tunnels.Load() != 1 {
-				t.Errorf("the proxy made %d tunnels", tunnels.Load())
+		}
+	}
+}
+
+func TestAProxyOfAnUnknownKindGetsNothing(t *testing.T) {
+	address, connections := rawServer(t, func(int, *bufio.Reader, net.Conn) {})
+	proxy := &url.URL{Scheme: "gopher", Host: strings.TrimPrefix(address, "http://")}
+	_, err := newClient(t, "https://leads.example", leads.WithProxy(http.ProxyURL(proxy))).PostLead(t.Context(), ada, "acme:1")
+	var failed *leads.Error
+	if !errors.As(err, &failed) || failed.Kind != leads.Unavailable || failed.UnknownOutcome || connections.Load() != 0 {
+		t.Errorf("the post ended with %v, and %d connections came", err, connections.Load())
+	}
+}
+
+func TestATryThatASilentProxyHoldsUpCanBeCancelled(t *testing.T) {
+	for _, scheme := range []string{"http", "socks5"} {
+		t.Run(scheme, func(t *testing.T) {
+			ctx, cancel := context.WithCancel(t.Context())
+			address, _ := rawServer(t, func(_ int, reader *bufio.Reader, _ net.Conn) {
+				reader.ReadByte()
+				cancel()
+				io.Copy(io.Discard, reader)
+			})
+			proxy := &url.URL{Scheme: scheme, Host: strings.TrimPrefix(address, "http://")}
+			_, err := newClient(t, "https://leads.example", leads.WithProxy(http.ProxyURL(proxy))).PostLead(ctx, ada, "acme:1")
+			var failed *leads.Error
+			if !errors.As(err, &failed) || failed.Kind != leads.Cancelled || failed.UnknownOutcome {
+				t.Errorf("the post ended with %v", err)
 			}
 		})
 	}
@@ -170,14 +170,14 @@ func TestBytesThatNobodyAskedForAreDropped(t *testing.T) {
 		"in chunks":       fmt.Sprintf("HTTP/1.1 202 OK\r\nTransfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n0\r\n\r\n", len(accepted), accepted),
 		"without a body":  "HTTP/1.1 202 OK\r\nContent-Length: 0\r\n\r\n",
 	} {
-		t.Run(name, func(t *testing.T) {
-			address, connections := rawServer(t, func(n int, reader *bufio.Reader, conn net.Conn) {
+		overAll(t, name, func(t *testing.T, way way) {
+			address, connections, options := way.serve(t, func(n int, reader *bufio.Reader, conn net.Conn) {
 				for readRequest(reader) != nil {
 					io.WriteString(conn, tail+whole(200, strings.Replace(accepted, "ev_1", "Lovelace", 1)))
 				}
 			})
 			logged := captureLog(t)
-			client := newClient(t, address, leads.WithTries(1))
+			client := newClient(t, address, append(options, leads.WithTries(1))...)
 			for i := range 20 {
 				ack, err := client.PostLead(t.Context(), ada, "acme:1")
 				if err == nil && ack.EventID != "ev_1" {

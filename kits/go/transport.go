@@ -6,7 +6,6 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -42,14 +41,13 @@ func newTransport(config *config, base *url.URL, crowd *crowd) *http.Transport {
 		return &wire{Conn: conn, closed: sync.OnceFunc(crowd.closed)}, nil
 	}
 	secure := &tls.Config{RootCAs: config.rootCAs, MinVersion: tls.VersionTLS12}
-	return &http.Transport{
-		Proxy: config.proxy,
+	transport := &http.Transport{
 		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
 			ctx, watch, done := forRequest(ctx)
 			defer done()
 			conn, err := dial(ctx, watch, network, address)
-			if err != nil || base.Scheme == "https" {
-				return conn, err // Under https this is a proxy, and TLS goes over it.
+			if err != nil {
+				return nil, err
 			}
 			return &guard{Conn: conn}, nil
 		},
@@ -58,14 +56,24 @@ func newTransport(config *config, base *url.URL, crowd *crowd) *http.Transport {
 			defer done()
 			ctx, cancel := context.WithTimeout(ctx, config.call.tryTimeout)
 			defer cancel()
-			conn, err := dial(ctx, watch, network, address)
+			first, proxy := address, (*url.URL)(nil)
+			if base.Scheme == "https" {
+				var err error
+				if first, proxy, err = route(config, base, address); err != nil {
+					return nil, err
+				}
+			}
+			conn, err := dial(ctx, watch, network, first)
 			if err != nil {
 				return nil, err
 			}
-			return handshake(ctx, conn, secure, address, strings.EqualFold(address, hostPort(base)))
+			secured, err := secureConn(ctx, conn, secure, proxy, address, base.Scheme == "https")
+			if err != nil {
+				conn.Close()
+				return nil, err
+			}
+			return secured, nil
 		},
-		TLSClientConfig:        secure.Clone(), // For what goes through a proxy; net/http changes it.
-		TLSHandshakeTimeout:    config.call.tryTimeout,
 		ForceAttemptHTTP2:      true,
 		HTTP2:                  &http.HTTP2Config{SendPingTimeout: pingAfter, PingTimeout: pingTimeout},
 		MaxIdleConns:           idleConnectionsMax,
@@ -74,32 +82,54 @@ func newTransport(config *config, base *url.URL, crowd *crowd) *http.Transport {
 		MaxResponseHeaderBytes: headerBytesMax,
 		ReadBufferSize:         bufferBytes,
 		DisableCompression:     true,
-		OnProxyConnectResponse: func(_ context.Context, _ *url.URL, _ *http.Request, response *http.Response) error {
-			if response.StatusCode != http.StatusOK {
-				return &proxyError{response.StatusCode}
-			}
-			return nil
-		},
 	}
+	if base.Scheme == "http" {
+		transport.Proxy = config.proxy // net/http sends it the requests themselves.
+	}
+	return transport
 }
 
-// A proxyError is a proxy's refusal to open a tunnel, without its words.
-type proxyError struct{ status int }
-
-func (e *proxyError) Error() string { return "leads: the proxy refused" }
-
-// handshake makes a TLS connection: to the service itself, which may choose HTTP/2,
-// or to a proxy, which has to speak HTTP/1.1. net/http takes a *tls.Conn for HTTP/2
-// and any other connection for HTTP/1.1.
-func handshake(ctx context.Context, conn net.Conn, config *tls.Config, address string, toService bool) (net.Conn, error) {
-	config = config.Clone()
-	config.ServerName, _, _ = net.SplitHostPort(address)
-	if toService {
-		config.NextProtos = []string{"h2", "http/1.1"}
+// route gives the address to dial for one under https, and the proxy that it is, nil for
+// none.
+func route(config *config, base *url.URL, address string) (first string, proxy *url.URL, err error) {
+	if config.proxy == nil {
+		return address, nil, nil
 	}
-	secured := tls.Client(conn, config)
-	if err := secured.HandshakeContext(ctx); err != nil {
-		conn.Close()
+	asked := *base
+	proxy, err = config.proxy(&http.Request{Method: http.MethodPost, URL: &asked, Host: asked.Host, Header: http.Header{}})
+	if err != nil || proxy == nil {
+		return address, nil, err
+	}
+	port := proxyPorts[proxy.Scheme]
+	if port == "" {
+		return "", nil, errProxyScheme
+	}
+	return hostPort(proxy, port), proxy, nil
+}
+
+// secureConn makes a TLS connection over conn: to the service itself, which may choose
+// HTTP/2, through a proxy where there is one; or, of the service under plain http, to a
+// proxy, which has to speak HTTP/1.1. net/http takes a *tls.Conn for HTTP/2 and any other
+// connection for HTTP/1.1.
+func secureConn(ctx context.Context, conn net.Conn, config *tls.Config, proxy *url.URL, address string, toService bool) (net.Conn, error) {
+	if proxy != nil {
+		if proxy.Scheme == "https" {
+			secured, err := handshake(ctx, conn, config, hostPort(proxy, ""), "http/1.1")
+			if err != nil {
+				return nil, err
+			}
+			conn = secured
+		}
+		if err := tunnel(ctx, conn, proxy, address); err != nil {
+			return nil, err
+		}
+	}
+	versions := []string{"h2", "http/1.1"}
+	if !toService {
+		versions = versions[1:]
+	}
+	secured, err := handshake(ctx, conn, config, address, versions...)
+	if err != nil {
 		return nil, err
 	}
 	if secured.ConnectionState().NegotiatedProtocol == "h2" {
@@ -108,11 +138,18 @@ func handshake(ctx context.Context, conn net.Conn, config *tls.Config, address s
 	return &guard{Conn: secured}, nil
 }
 
-// hostPort is what net/http dials for an address.
-func hostPort(u *url.URL) string {
-	port := u.Port()
-	if port == "" {
-		port = "443"
+func handshake(ctx context.Context, conn net.Conn, config *tls.Config, address string, versions ...string) (*tls.Conn, error) {
+	config = config.Clone()
+	config.ServerName, _, _ = net.SplitHostPort(address)
+	config.NextProtos = versions
+	secured := tls.Client(conn, config)
+	return secured, secured.HandshakeContext(ctx)
+}
+
+// hostPort is what to dial for an address that may have no port.
+func hostPort(u *url.URL, port string) string {
+	if u.Port() != "" {
+		port = u.Port()
 	}
 	return net.JoinHostPort(u.Hostname(), port)
 }

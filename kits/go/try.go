@@ -175,6 +175,9 @@ func (w *watch) sent() bool {
 	if !w.wrote.Load() {
 		return false
 	}
+	if guard := w.guard.Load(); guard != nil && guard.untouched() {
+		return false
+	}
 	wire := w.wire.Load()
 	return wire == nil || wire.written.Load() > w.before.Load()
 }
