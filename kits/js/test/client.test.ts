@@ -74,13 +74,18 @@ test("the observer hears of every try and every wait, in order, and of no conten
   for (const secret of secrets) assert.ok(!JSON.stringify(events).includes(secret), secret);
 });
 
-test("an observer that throws loses no lead", async (t) => {
-  const { client } = await open(t, () => acknowledgement(), {
-    observer: () => {
+test("an observer that throws or rejects loses no lead, and ends no process", async (t) => {
+  const observers = [
+    () => {
       throw new Error("The counter is full");
     },
-  });
-  assert.equal((await client.postLead(lead, "acme:1")).status, "accepted");
+    () => Promise.reject(new Error("The counter is away")),
+  ];
+  for (const observer of observers) {
+    // What nobody handles fails the test.
+    const { client } = await open(t, () => acknowledgement(), { observer });
+    assert.equal((await client.postLead(lead, "acme:1")).status, "accepted");
+  }
 });
 
 test("calls under way at once over one client keep their own keys, tries and waits", async (t) => {

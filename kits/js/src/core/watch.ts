@@ -40,13 +40,15 @@ export interface WaitEvent {
 /** Never has a key, a lead or an answer in it. */
 export type LeadsEvent = TryEvent | WaitEvent;
 
-/** Hears of every try and every wait, to log and to count. What it throws is dropped. */
+/** Hears of every try and every wait, to log and to count. What it throws or rejects with is dropped. */
 export type Observer = (event: LeadsEvent) => void;
 
-/** Tells it, come what may: a fault in a counter must lose no lead. */
-export function tell(observer: Observer | undefined, event: LeadsEvent): void {
+/** Tells a listener, come what may: a fault in a counter must lose no lead, and what it rejects with end no process. */
+export function tell<T>(listener: ((told: T) => unknown) | undefined, told: T): void {
   try {
-    observer?.(event);
+    const heard = listener?.(told);
+    // An async function passes for one that gives nothing.
+    if (typeof heard === "object" && heard !== null) Promise.resolve(heard).catch(() => {});
   } catch {
     // Nobody is left to tell.
   }
