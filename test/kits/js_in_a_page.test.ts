@@ -114,6 +114,7 @@ async function testPages(executablePath: string): Promise<void> {
     posts.length = 0;
     leads.clear();
     gate = Promise.resolve();
+    answersLost = false;
   });
 
   async function open(hash = ""): Promise<Page> {
@@ -128,6 +129,8 @@ async function testPages(executablePath: string): Promise<void> {
     await page.fill(`#${form} [name=phone]`, phone);
   }
 
+  /** What the intake has. */
+  const phones = () => [...leads.values()].map(({ lead }) => lead.phone).sort();
   const click = (page: Page, form: string) => page.click(`#${form} button`);
   const told = (page: Page): Promise<Told> =>
     page.evaluate(() => (globalThis as unknown as { told: Told }).told);
@@ -190,7 +193,7 @@ async function testPages(executablePath: string): Promise<void> {
     await page.close();
   });
 
-  test("what is wrong is told, and the corrected form has the same key", async () => {
+  test("what is wrong is told, and the corrected form is one lead", async () => {
     const page = await open();
     await fill(page, "contact", "");
     await click(page, "contact");
@@ -198,7 +201,123 @@ async function testPages(executablePath: string): Promise<void> {
     await fill(page, "contact");
     await click(page, "contact");
     assert.deepEqual((await answers(page, 2))[1], { status: "accepted" });
-    assert.equal(new Set(posts.map(({ key }) => key)).size, 1);
+    assert.deepEqual(phones(), ["+14155550100"]);
+    await page.close();
+  });
+
+  test("a lead that is sent after another one's answer was lost is stored, too", async () => {
+    const page = await open();
+    await fill(page, "contact");
+    answersLost = true;
+    await click(page, "contact");
+    await until(async () => (await told(page)).states.includes("waiting"));
+    await page.reload();
+    answersLost = false;
+    await fill(page, "contact", "+14155550101");
+    await click(page, "contact");
+    assert.deepEqual(await answers(page, 1), [{ status: "accepted" }]);
+    assert.deepEqual(phones(), ["+14155550100", "+14155550101"]);
+    // The first one, once more.
+    await fill(page, "contact");
+    await click(page, "contact");
+    assert.deepEqual((await answers(page, 2))[1], { status: "duplicate" });
+    assert.equal(leads.size, 2);
+    await page.close();
+  });
+
+  test("a duplicated tab loses no lead to the other one, and doubles none", async () => {
+    const first = await open();
+    await fill(first, "contact", "");
+    await click(first, "contact");
+    assert.deepEqual(await answers(first, 1), [{ status: "invalid", fields: { phone: "required" } }]);
+    const opened = context.waitForEvent("page");
+    // A tab that another one opens gets a copy of its storage, as a duplicated one does.
+    await first.evaluate(() => void open(location.href));
+    const second = await opened;
+    await second.waitForLoadState();
+    await fill(second, "contact", "+14155550101");
+    await click(second, "contact");
+    assert.deepEqual(await answers(second, 1), [{ status: "accepted" }]);
+    await fill(first, "contact");
+    await click(first, "contact");
+    assert.deepEqual((await answers(first, 2))[1], { status: "accepted" });
+    assert.deepEqual(phones(), ["+14155550100", "+14155550101"]);
+    await fill(second, "contact");
+    await click(second, "contact");
+    assert.deepEqual((await answers(second, 2))[1], { status: "duplicate" });
+    assert.equal(leads.size, 2);
+    await first.close();
+    await second.close();
+  });
+
+  test("a storage that is full loses and doubles no lead", async () => {
+    const page = await context.newPage();
+    await page.addInitScript(() => {
+      Storage.prototype.setItem = () => {
+        throw new DOMException("The quota has been exceeded", "QuotaExceededError");
+      };
+    });
+    await page.goto(site.url);
+    const given = ["+14155550100", "+14155550101", "+14155550100"];
+    for (const [index, phone] of given.entries()) {
+      await fill(page, "contact", phone);
+      await click(page, "contact");
+      await answers(page, index + 1);
+    }
+    assert.deepEqual((await told(page)).answers.map((answer) => (answer as { status: string }).status), [
+      "accepted",
+      "accepted",
+      "duplicate",
+    ]);
+    assert.deepEqual(phones(), ["+14155550100", "+14155550101"]);
+    await page.close();
+  });
+
+  test("an onState that throws or rejects loses no lead", async () => {
+    const page = await open();
+    const faults = await page.evaluate(async (relay) => {
+      // The page's own module, so that it is loaded once.
+      const { send } = await import(new URL("/page.js", location.href).href);
+      const lead = { first_name: "Ada", last_name: "Lovelace", phone: "+14155550100" };
+      const rejected: unknown[] = [];
+      addEventListener("unhandledrejection", ({ reason }) => rejected.push(reason));
+      const throwing = () => {
+        throw new Error("It cannot be drawn");
+      };
+      const answers = [
+        await send(relay, lead, { onState: throwing }),
+        await send(relay, lead, { onState: () => Promise.reject(new Error("It cannot be drawn")) }),
+      ];
+      return { statuses: answers.map(({ status }) => status), rejected: rejected.length };
+    }, relayServer.url);
+    assert.deepEqual(faults, { statuses: ["accepted", "duplicate"], rejected: 0 });
+    assert.equal(leads.size, 1);
+    await page.close();
+  });
+
+  test("two clicks with signals: each ends its own, and the last one the lead's way", async () => {
+    const page = await open();
+    const release = holdAnswers();
+    const outcome = page.evaluate(async (relay) => {
+      const { send } = await import(new URL("/page.js", location.href).href);
+      const lead = { first_name: "Ada", last_name: "Lovelace", phone: "+14155550100" };
+      const [first, second, third] = [new AbortController(), new AbortController(), new AbortController()];
+      const ending = (name: string) => (error: unknown) => error === name ? `ended ${name}` : String(error);
+      const answers = [first, second].map((controller) => send(relay, lead, { signal: controller.signal }));
+      first.abort("first");
+      const ended = await answers[0].catch(ending("first"));
+      const alone = { ...lead, phone: "+14155550101" };
+      const gone = send(relay, alone, { signal: third.signal }).catch(ending("third"));
+      third.abort("third");
+      const again = send(relay, alone);
+      return { ended, gone: await gone, second: (await answers[1]).status, again: (await again).status };
+    }, relayServer.url);
+    await postsMade(2);
+    release();
+    const { again, ...others } = await outcome;
+    assert.deepEqual(others, { ended: "ended first", gone: "ended third", second: "accepted" });
+    assert.match(again, /^(accepted|duplicate)$/);
+    assert.deepEqual(phones(), ["+14155550100", "+14155550101"]);
     await page.close();
   });
 

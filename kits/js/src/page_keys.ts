@@ -1,92 +1,62 @@
 /**
- * The idempotency keys of a page's forms. This module is browser compatible.
+ * The idempotency keys of a page's leads. This module is browser compatible.
  *
- * They are kept in `sessionStorage`: a reload finds them again, and another tab has its own. What the visitor typed is
- * kept nowhere, only a digest of it.
+ * A key is made of the tab's seed, the form's name and the content. The same content so has the same key however often
+ * it is sent, and another content another one: `duplicate` can only mean that this very content is stored, whatever
+ * answer was lost before and whoever else shares the seed, such as a duplicated tab.
+ *
+ * Only the seed is kept, in `sessionStorage`: a reload finds it again, and another tab has its own. What the visitor
+ * typed is kept nowhere.
  *
  * @module
  */
 
-/** A form's key. */
-interface Kept {
-  /** A digest of the form's name. */
-  readonly form: string;
-  readonly key: string;
-  /** A digest of the content that was acknowledged under the key; `null` as long as none was. */
-  readonly acknowledged: string | null;
+const item = "leads-js";
+/** Kept for the life of the page, too: the storage may be closed, full, or emptied by another script. */
+let tabSeed: string | undefined;
+
+/** The key to send a form's content with. */
+export function keyFor(form: string, content: string): string {
+  tabSeed ??= findSeed();
+  // The content is JSON and has no line break: no other form and content give the same text.
+  return digest([tabSeed, form, content].join("\n"));
 }
 
-const item = "leads-js";
-/** The form that was used longest ago loses its key first. */
-const formsMax = 20;
-/** In place of the storage where a browser has none, or keeps it closed. */
-let memory: readonly Kept[] = [];
+/** The tab's seed. It is stored before anything is sent, for a reload may come at any time. */
+function findSeed(): string {
+  try {
+    const stored = sessionStorage.getItem(item);
+    // Anything on the page may have written there.
+    if (stored !== null && /^[0-9a-f]{32}$/.test(stored)) return stored;
+  } catch {
+    // Closed.
+  }
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  const seed = Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+  try {
+    sessionStorage.setItem(item, seed);
+  } catch {
+    // Closed or full: the memory has it until the page is left.
+  }
+  return seed;
+}
+
+/** Rounds after the last character, so that it reaches every bit. */
+const roundsAfter = 8;
 
 /**
- * The key to send a form's content with. It stays the same until the content is acknowledged, whatever is corrected
- * on the way, and after that for as long as the content does: a late second click is then a duplicate, and a changed
- * form another lead.
+ * 128 bits in hexadecimal, to tell one text from the next; nobody has to be kept from finding a second text. It is not
+ * the platform's, which answers later: a form may be sent as its page is left.
  */
-export function keyFor(form: string, content: string): string {
-  const name = digest(form);
-  const forms = load();
-  const kept = forms.find((other) => other.form === name);
-  const same = kept !== undefined &&
-    (kept.acknowledged === null || kept.acknowledged === digest(kept.key + content));
-  const current = same ? kept : { form: name, key: makeKey(), acknowledged: null };
-  // Kept before anything is sent, for a reload may come at any time.
-  store([...forms.filter((other) => other.form !== name), current].slice(-formsMax));
-  return current.key;
-}
-
-/** Notes that a form's content was acknowledged under a key. */
-export function acknowledge(form: string, key: string, content: string): void {
-  const name = digest(form);
-  store(
-    load().map((kept) =>
-      kept.form === name && kept.key === key ? { ...kept, acknowledged: digest(key + content) } : kept
-    ),
-  );
-}
-
-function makeKey(): string {
-  const bytes = crypto.getRandomValues(new Uint8Array(16));
-  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
-}
-
-function load(): readonly Kept[] {
-  try {
-    const stored: unknown = JSON.parse(sessionStorage.getItem(item) ?? "null");
-    // Anything on the page may have written there.
-    if (Array.isArray(stored)) return stored.filter(isKept).slice(-formsMax);
-  } catch {
-    // Closed, or not ours.
-  }
-  return memory;
-}
-
-function isKept(value: Partial<Kept> | null): value is Kept {
-  return typeof value?.form === "string" && typeof value.key === "string" &&
-    /^[0-9a-f]{32}$/.test(value.key) &&
-    (value.acknowledged === null || typeof value.acknowledged === "string");
-}
-
-function store(forms: readonly Kept[]): void {
-  memory = forms;
-  try {
-    sessionStorage.setItem(item, JSON.stringify(forms));
-  } catch {
-    // Closed or full: the memory has them until the page is left.
-  }
-}
-
-/** 64 bits, to tell one text from the next. */
 function digest(text: string): string {
-  let [high, low] = [0x9e3779b9, 0x85ebca6b];
-  for (let index = 0; index < text.length; index += 1) {
-    const code = text.charCodeAt(index);
-    high = Math.imul(high ^ code, 0x01000193) ^ (low >>> 13);
-    low = Math.imul(low ^ code, 0x5bd1e995) ^ (high >>> 15);
+  let [a, b, c, d] = [0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344];
+  // Each round can be undone, so that texts of one length with one character between them never meet.
+  for (let index = 0; index < text.length + roundsAfter; index += 1) {
+    const code = index < text.length ? text.charCodeAt(index) : text.length;
+    a = Math.imul(a ^ code, 0x9e3779b1) ^ (d >>> 15);
+    b = Math.imul(b ^ a, 0x85ebca77) ^ (a >>> 13);
+    c = Math.imul(c ^ b, 0xc2b2ae3d) ^ (b >>> 16);
+    d = Math.imul(d ^ c, 0x27d4eb2f) ^ (c >>> 14);
   }
-  return [high, low].map((half) => (half >>> 0).toString(16).padStart(8, "0")).join("");
+  return [a, b, c, d].map((lane) => (lane >>> 0).toString(16).padStart(8, "0")).join("");
 }
