@@ -105,8 +105,9 @@ final class Call<T> {
   }
 
   /**
-   * Begins the call. Whoever cancels the future ends it. What hangs on the future runs where it
-   * does for the platform's own client, and never on a thread that serves connections.
+   * Begins the call. Whoever cancels the future ends it. What hangs on the future is a task of its
+   * own among the transport's threads, of which there are as many as it takes: it holds up neither
+   * timers nor connections, and the common pool, which may be busy, does not hold it up.
    */
   CompletableFuture<T> startAsync() {
     CompletableFuture<T> result = new CompletableFuture<>();
@@ -139,11 +140,12 @@ final class Call<T> {
           tellTry(exchange, startNanos);
           Optional<T> value = judge(exchange);
           if (value.isPresent()) {
-            result.completeAsync(value::get);
+            result.completeAsync(value::get, transport.threads());
           } else {
             CompletableFuture<Void> sleep = timing.sleep(wait);
             step(() -> sleep.cancel(true));
-            sleep.whenCompleteAsync((over, failure) -> endWait(result, failure));
+            sleep.whenCompleteAsync(
+                (over, failure) -> endWait(result, failure), transport.threads());
           }
         });
   }
@@ -169,11 +171,11 @@ final class Call<T> {
   }
 
   /** Whatever ends the call, also a fault of ours or of a replaced clock, reaches the caller. */
-  private static void guard(CompletableFuture<?> result, Runnable step) {
+  private void guard(CompletableFuture<?> result, Runnable step) {
     try {
       step.run();
     } catch (RuntimeException | Error e) {
-      result.defaultExecutor().execute(() -> result.completeExceptionally(e));
+      transport.threads().execute(() -> result.completeExceptionally(e));
     }
   }
 

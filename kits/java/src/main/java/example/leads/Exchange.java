@@ -15,6 +15,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Executor;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Flow;
 import java.util.concurrent.Future;
@@ -57,13 +58,16 @@ final class Exchange {
   }
 
   /** Sends without blocking any thread, and gives up when the time is over. */
-  void sendAsync(HttpClient client, HttpRequest request, Duration timeout) {
+  void sendAsync(HttpClient client, HttpRequest request, Duration timeout, Executor threads) {
     CompletableFuture<Void> timer =
         new CompletableFuture<Void>()
             .completeOnTimeout(null, timeout.toNanos(), TimeUnit.NANOSECONDS);
-    // Elsewhere than on the one thread that serves all timers of the program.
-    timer.thenRunAsync(() -> giveUp(TIMED_OUT));
+    // Neither on the one thread that serves all timers of the program, nor in the common pool,
+    // which
+    // others may keep busy.
+    timer.thenRunAsync(() -> giveUp(TIMED_OUT), threads);
     answer.thenRun(() -> timer.cancel(false));
+    // The platform tells failures by the common pool. While that is busy, the time-out is faster.
     CompletableFuture<?> response = client.sendAsync(request, Reader::new);
     sending(response);
     response.exceptionally(

@@ -5,6 +5,7 @@ import java.net.http.HttpRequest;
 import java.security.NoSuchAlgorithmException;
 import java.time.Duration;
 import java.util.List;
+import java.util.concurrent.Executor;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.stream.Stream;
@@ -49,12 +50,17 @@ final class Transport {
     return exchange;
   }
 
+  /** Where the steps of a call run for which nobody waits: soon, whatever else the program does. */
+  Executor threads() {
+    return threads;
+  }
+
   /** Begins a try that ends by itself when the time is over. */
   Exchange sendAsync(Operation<?> operation, String requestId, Duration timeout) {
     Exchange exchange = new Exchange(operation.body);
     try {
       HttpRequest request = request(operation, requestId, exchange, timeout);
-      exchange.sendAsync(client(), request, timeout);
+      exchange.sendAsync(client(), request, timeout, threads);
     } catch (Exception e) {
       exchange.fail(e);
     }

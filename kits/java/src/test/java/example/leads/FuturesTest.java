@@ -13,13 +13,23 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ForkJoinPool;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 
 class FuturesTest {
 
   private static final Lead LEAD = Lead.builder().firstName("Ada").build();
+
+  /** Waits by the platform's timers, and not for long. */
+  private static final class ShortWaits extends FakeTiming {
+    @Override
+    public CompletableFuture<Void> sleep(Duration wait) {
+      return Timing.system().sleep(Duration.ofMillis(1));
+    }
+  }
 
   @Test
   void manyPostsAreUnderWayAtOnceWithoutAThreadForEach() throws Exception {
@@ -62,7 +72,60 @@ class FuturesTest {
   }
 
   @Test
-  void whatHangsOnAFutureRunsNeitherOnTheKitsThreadsNorOnTheTimers() throws Exception {
+  void aBusyCommonPoolHoldsNoCallUp() throws Exception {
+    CountDownLatch release = new CountDownLatch(1);
+    try (IntakeServer silent = IntakeServer.answering(IntakeServer.SILENCE);
+        IntakeServer server =
+            IntakeServer.answering(IntakeServer.unavailable(), IntakeServer.accepted("e1"))) {
+      occupyCommonPool(release);
+      // A time-out, a wait, and another time-out.
+      CompletableFuture<Acknowledgement> unheard =
+          silent
+              .client()
+              .tryTimeout(Duration.ofMillis(50))
+              .timing(ShortWaits::new)
+              .tries(2)
+              .build()
+              .postLeadAsync(LEAD, "acme:1");
+      // An answer, a wait, and the result.
+      CompletableFuture<Acknowledgement> stored =
+          server.client().timing(ShortWaits::new).build().postLeadAsync(LEAD, "acme:2");
+      ExecutionException e =
+          assertThrows(
+              ExecutionException.class,
+              () -> unheard.get(IntakeServer.PATIENCE_SECONDS, TimeUnit.SECONDS));
+      UnavailableException cause = assertInstanceOf(UnavailableException.class, e.getCause());
+      assertEquals(2, cause.tries());
+      assertTrue(cause.unknownOutcome());
+      assertEquals("e1", stored.get(IntakeServer.PATIENCE_SECONDS, TimeUnit.SECONDS).eventId());
+    } finally {
+      release.countDown();
+    }
+  }
+
+  /** Returns when each thread of the pool waits for the latch. */
+  private static void occupyCommonPool(CountDownLatch release) throws InterruptedException {
+    int threads = ForkJoinPool.getCommonPoolParallelism();
+    // With fewer, futures do not use the pool; see pom.xml.
+    assertTrue(threads > 1);
+    CountDownLatch occupied = new CountDownLatch(threads);
+    for (int i = 0; i < threads; i++) {
+      ForkJoinPool.commonPool()
+          .execute(
+              () -> {
+                occupied.countDown();
+                try {
+                  release.await();
+                } catch (InterruptedException e) {
+                  Thread.currentThread().interrupt();
+                }
+              });
+    }
+    IntakeServer.await(occupied);
+  }
+
+  @Test
+  void whatHangsOnAFutureRunsNeitherOnTheTimersNorOnTheSelector() throws Exception {
     try (IntakeServer server = IntakeServer.answering(IntakeServer.accepted("e1"))) {
       CompletableFuture<String> thread =
           server
@@ -71,7 +134,6 @@ class FuturesTest {
               .postLeadAsync(LEAD, "acme:1")
               .thenApply(ack -> Thread.currentThread().getName());
       String name = thread.get(IntakeServer.PATIENCE_SECONDS, TimeUnit.SECONDS);
-      assertFalse(name.startsWith("leads-java"), name);
       assertFalse(name.contains("DelayScheduler"), name);
       assertFalse(name.contains("Selector"), name);
     }
