@@ -21,7 +21,8 @@ use Psr\Log\LoggerInterface;
 /**
  * Posts leads to a Lead Intake Service.
  *
- * One client serves a whole process: it keeps its connection from call to call, and opens none before the first.
+ * One client serves a whole process: it keeps its connection from call to call (on the command line of Linux), and
+ * opens none before the first.
  * After a fork, parent and child may both go on using it. Every call throws a LeadsException when it fails; `$kind`
  * or the class of the exception says what to do.
  */

@@ -148,6 +148,29 @@ final class WireTest extends TestCase
         self::assertSame(1, $client->postLead(Fixture::lead(), 'acme:3')->tries);
     }
 
+    /** @return iterable<string, array{string, bool}> */
+    public function unasked(): iterable
+    {
+        yield 'an acknowledgement' => [Server::accepted('nobody-judged')['raw'], false];
+        yield 'an acknowledgement, and the end' => [Server::accepted('nobody-judged')['raw'], true];
+        yield 'that it waited too long, and the end' => [Server::answer(408, '{}')['raw'], true];
+        yield 'a single byte' => ["\r", false];
+    }
+
+    /** @dataProvider unasked */
+    public function testTakesNothingThatCameUnaskedForAnAnswer(string $raw, bool $close): void
+    {
+        $server = new Server(array_map(Server::accepted(...), ['1', '2', '3', '4']));
+        $client = new Client(Fixture::KEY, $server->url(), tries: 1);
+        foreach ([1 => 1, 2 => 1, 3 => 2, 4 => 2] as $n => $connection) {
+            if ($n === 3) {
+                $server->say($raw, $close);
+            }
+            self::assertSame((string) $n, $client->postLead(Fixture::lead(), 'acme:1')->eventId);
+            self::assertSame($connection, $server->request()['connection']);
+        }
+    }
+
     public function testMayBeCalledFromItsOwnObserver(): void
     {
         $server = new Server([Server::accepted('outer'), Server::accepted('inner')]);

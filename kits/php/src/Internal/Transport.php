@@ -22,6 +22,8 @@ final class Transport
 
     /** Keeps the connections of all calls: curl_exec would keep them in a handle of one call alone. */
     private ?\CurlMultiHandle $connections = null;
+    /** The one connection that they hold, when there is one. */
+    private ?Socket $socket = null;
     private int $processId = 0;
     private bool $busy = false;
     private ?\CurlHandle $transfer = null;
@@ -45,6 +47,8 @@ final class Transport
         $exchange = new Exchange();
         $transfer = $this->prepare($request, $timeout, $exchange);
         $this->busy = true;
+        $socket = $this->socket;
+        $this->socket = null;
         curl_multi_add_handle($connections, $transfer);
         try {
             $this->drive($connections, $transfer, $exchange, $timeout, $cancellation);
@@ -53,13 +57,17 @@ final class Transport
             curl_multi_remove_handle($connections, $transfer);
             $this->busy = false;
         }
-        $this->keep($transfer, $exchange);
+        $this->keep($transfer, $exchange, $socket);
         return $exchange;
     }
 
     /**
      * A forked process has its parent's connections, and two that write on one would mix their requests. So it
      * opens its own, and keeps the parent's aside: to close them would end them for the parent, too.
+     *
+     * And bytes that came in since the last answer would be taken for the answer to the next request: a server that
+     * says 408 to an idle connection, or says something twice. curl looks only whether the connection was closed (some
+     * versions of it look closer), so one that is not known to be quiet is closed here.
      */
     private function connections(): \CurlMultiHandle
     {
@@ -67,7 +75,11 @@ final class Transport
         if ($this->connections !== null && $this->processId !== $processId) {
             self::$inherited[] = $this->connections;
             $this->connections = null;
+            $this->socket = null;
             $this->transfer = null;
+        }
+        if ($this->socket?->isQuiet() !== true) {
+            $this->connections = null;
         }
         $this->processId = $processId;
         return $this->connections ??= curl_multi_init();
@@ -129,14 +141,22 @@ final class Transport
     }
 
     /**
+     * Remembers the connection that the answer came over.
+     *
      * Keeps the handle for the next request, which spares a good part of the work. A handle counts the connections that
      * died under it and, in its whole life, takes no more than five; so one that had to connect is not kept.
      */
-    private function keep(\CurlHandle $transfer, Exchange $exchange): void
+    private function keep(\CurlHandle $transfer, Exchange $exchange, ?Socket $before): void
     {
-        $this->transfer = $exchange->ending === Ending::Answered && curl_getinfo($transfer, CURLINFO_NUM_CONNECTS) === 0
-            ? $transfer
-            : null;
+        if ($exchange->ending !== Ending::Answered) {
+            return;
+        }
+        if (curl_getinfo($transfer, CURLINFO_NUM_CONNECTS) === 0) {
+            $this->socket = $before;
+            $this->transfer = $transfer;
+        } else {
+            $this->socket = Socket::of($transfer);
+        }
     }
 
     private function drive(

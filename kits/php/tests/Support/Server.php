@@ -64,6 +64,26 @@ final class Server
         return $this->next('head');
     }
 
+    /**
+     * Sends bytes on the connections of this process, unasked, and waits until they are here. What happened before is
+     * not told then.
+     */
+    public function say(string $raw, bool $close = false): void
+    {
+        fwrite($this->pipes[0], json_encode(['raw' => $raw, 'close' => $close], JSON_THROW_ON_ERROR) . "\n");
+        $this->next('said');
+        foreach (scandir('/proc/self/fd') as $descriptor) {
+            if (!str_starts_with((string) @readlink("/proc/self/fd/{$descriptor}"), 'socket:')) {
+                continue;
+            }
+            $read = [fopen("php://fd/{$descriptor}", 'r')];
+            $none = null;
+            if (stream_socket_get_name($read[0], true) === "127.0.0.1:{$this->port}") {
+                stream_select($read, $none, $none, 10);
+            }
+        }
+    }
+
     /** Whether something has happened that was not asked for yet. */
     public function hasEvent(): bool
     {

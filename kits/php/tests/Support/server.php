@@ -7,7 +7,8 @@ declare(strict_types=1);
  * line of JSON each: its port, every request that has come in whole, and every connection that it has closed.
  *
  * Answers are given in order, whichever connection asks; the last one is given again and again. Each is an object:
- * `raw` bytes to send, `close` the connection then, `signal` to send to the parent first.
+ * `raw` bytes to send, `close` the connection then, `signal` to send to the parent first. Each further line of standard
+ * input is such an object, too: it is done at once, on every connection.
  */
 
 $plan = json_decode((string) fgets(STDIN), true, 16, JSON_THROW_ON_ERROR);
@@ -38,7 +39,19 @@ while (true) {
     }
     foreach ($read as $stream) {
         if ($stream === STDIN) {
-            exit(0); // the parent has closed it
+            $line = fgets(STDIN);
+            if ($line === false) {
+                exit(0); // the parent has closed it
+            }
+            $unasked = json_decode($line, true, 16, JSON_THROW_ON_ERROR);
+            foreach ($connections as $id => $connection) {
+                fwrite($connection, $unasked['raw']);
+                if ($unasked['close']) {
+                    $close($id);
+                }
+            }
+            $tell(['said' => true]);
+            continue 2; // what was ready to read may be closed now
         }
         if ($stream === $listener) {
             $connection = stream_socket_accept($listener, 10);
