@@ -171,6 +171,31 @@ final class WireTest extends TestCase
         }
     }
 
+    /** @return iterable<string, array{string}> */
+    public function proxies(): iterable
+    {
+        yield 'http_proxy' => ['http_proxy'];
+        yield 'all_proxy' => ['all_proxy'];
+        yield 'ALL_PROXY' => ['ALL_PROXY'];
+    }
+
+    /** @dataProvider proxies */
+    public function testSendsNothingInClearToAProxy(string $name): void
+    {
+        $proxy = new Server([Server::accepted('by the proxy')]);
+        $server = new Server([Server::accepted()]);
+        putenv("{$name}={$proxy->url()}");
+        try {
+            foreach ([$server->url(), "HTTP://localhost:{$server->port}"] as $url) {
+                $client = new Client(Fixture::KEY, $url, tries: 1);
+                self::assertSame('event-1', $client->postLead(Fixture::lead(), 'acme:1')->eventId);
+            }
+        } finally {
+            putenv($name);
+        }
+        self::assertSame([], $proxy->stop());
+    }
+
     public function testMayBeCalledFromItsOwnObserver(): void
     {
         $server = new Server([Server::accepted('outer'), Server::accepted('inner')]);

@@ -106,6 +106,9 @@ final class Transport
             CURLOPT_HEADERFUNCTION => $exchange->takeHeadLine(...),
             CURLOPT_WRITEFUNCTION => $exchange->takeBody(...),
         ];
+        if (strncasecmp($request->url, 'http:', 5) === 0) {
+            $options[CURLOPT_PROXY] = ''; // none, whatever the environment says: in clear, nothing leaves the machine
+        }
         $options += $request->body === null ? [CURLOPT_HTTPGET => true] : [CURLOPT_POSTFIELDS => $request->body];
         $transfer = $this->transfer ?? $this->open();
         $this->transfer = null;
