@@ -150,6 +150,17 @@ final class OutcomeTest extends TestCase
         (new Client(Fixture::KEY, $server->url(), tries: 1))->postLead(Fixture::lead(), 'acme:1');
     }
 
+    public function testSkipsInterimAnswersOfEveryNumber(): void
+    {
+        $interim = array_map(
+            static fn (int $status): string => "HTTP/1.1 {$status} Interim\r\nX: y\r\n\r\n",
+            [100, 102, 103, 104, 110, 150, 199],
+        );
+        $server = new Server([['raw' => implode('', $interim) . Server::accepted()['raw']]]);
+        $done = (new Client(Fixture::KEY, $server->url(), tries: 1))->postLead(Fixture::lead(), 'acme:1');
+        self::assertSame('event-1', $done->eventId);
+    }
+
     public function testAHeadWithoutEndIsNoAnswer(): void
     {
         $head = "HTTP/1.1 202 Accepted\r\n" . str_repeat('X: ' . str_repeat('x', 1000) . "\r\n", 300);

@@ -15,7 +15,6 @@ final class Exchange
     private const INTERIM_MAX = 20;
     /** All heads of an answer, those of interim answers too. Far above any that is meant well. */
     private const HEAD_BYTES_MAX = 262_144;
-    private const INTERIM = [100, 102, 103];
 
     public Ending $ending = Ending::Broken;
 
@@ -99,7 +98,7 @@ final class Exchange
             return true;
         }
         $this->interimCount++;
-        if ($this->interimCount <= self::INTERIM_MAX && in_array($this->status, self::INTERIM, true)) {
+        if ($this->interimCount <= self::INTERIM_MAX && $this->status >= 100 && $this->status !== 101) {
             return true;
         }
         $this->ending = Ending::Unfit;
