@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import unittest
 from email.utils import formatdate
 from typing import Any
@@ -73,6 +74,26 @@ class ClockTest(unittest.TestCase):
                 clock.now += 299
                 client.vocabulary()
         self.assertEqual(len(server.requests), 3)
+
+    @both
+    def test_an_etag_is_sent_back_only_where_it_has_the_form_of_one(self, kind: Kind) -> None:
+        sound = ('"v1"', 'W/"v1"', '""', '"\xe9"')
+        for etag in (*sound, '"a\x01b"', '"a\tb"', '"a\x7fb"', '"a b"', '"a"b"', "v1", 'w/"v1"', '"v1', ""):
+            body = json.dumps(VOCABULARY)
+            head = f"HTTP/1.1 200 OK\r\nContent-Length: {len(body)}\r\nCache-Control: max-age=0\r\nETag: {etag}\r\n\r\n"
+            with Server((head + body).encode("latin-1")) as server, kind(server.url) as client:
+                client.vocabulary()
+                client.vocabulary()
+            sent = [request.headers.get("if-none-match") for request in server.requests]
+            self.assertEqual(sent, [None, etag if etag in sound else None])
+
+    @both
+    def test_an_etag_stays_when_a_renewal_has_none_of_its_form(self, kind: Kind) -> None:
+        read = answer(200, VOCABULARY, Cache_Control="max-age=0", ETag='"v1"')
+        with Server(read, b'HTTP/1.1 304 Not Modified\r\nETag: "\x01"\r\n\r\n') as server, kind(server.url) as client:
+            for _ in range(3):
+                client.vocabulary()
+        self.assertEqual([request.headers.get("if-none-match") for request in server.requests], [None, '"v1"', '"v1"'])
 
     @both
     def test_a_max_age_too_big_to_hold_is_a_year(self, kind: Kind) -> None:

@@ -60,6 +60,11 @@ class AnswerReaderTest(unittest.TestCase):
         lines = b"".join(b"X-%d: y\r\n" % n for n in range(1_000))
         self.assertEqual(self.answer(OK + lines + b"Content-Length: 0\r\n\r\n").headers["x-999"], "y")
 
+    def test_blanks_around_a_value_are_none_of_it_and_many_within_it_cost_no_time(self) -> None:
+        within = b"b" + b" " * 200_000 + b"b"
+        answer = self.answer(OK + b"A: \t" + within + b"\t \r\nContent-Length: 0\r\n\r\n")
+        self.assertEqual(answer.headers["a"], within.decode())
+
     def test_of_equal_headers_the_first_counts_and_lists_are_joined(self) -> None:
         lines = b"Retry-After: 1\r\nretry-after: 2\r\nCache-Control: public\r\nCache-Control: max-age=3\r\n"
         headers = self.answer(OK + lines + b"Content-Length: 0\r\n\r\n").headers
@@ -75,6 +80,8 @@ class AnswerReaderTest(unittest.TestCase):
             OK + b"no header\r\n\r\n",
             OK + b"A: b\r\n folded\r\n\r\n",
             OK + b"A : b\r\n\r\n",
+            OK + b"A: b\rC: d\r\n\r\n",
+            OK + b"A: b\0\r\n\r\n",
             OK + b"Content-Length: -1\r\n\r\n",
             OK + b"Content-Length: 1\r\nContent-Length: 2\r\n\r\n",
             OK + b"Transfer-Encoding: gzip, chunked\r\n\r\n",

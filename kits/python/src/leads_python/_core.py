@@ -23,6 +23,8 @@ _REQUEST_ID_MAX = 64
 _YEAR_SECONDS = 31_536_000
 #: HTTP cuts blanks off at both ends: `a:1 ` would be the lead `a:1`.
 _PRINTABLE = re.compile(r"[!-~](?:[ -~]*[!-~])?")
+#: Of RFC 9110, 8.8.3.
+_ETAG = re.compile(r'(?:W/)?"[!\x23-\x7e\x80-\xff]*"')
 _MAX_AGE = re.compile(r"(?:^|,)\s*max-age=\"?([0-9]+)\"?\s*(?:,|$)", re.IGNORECASE)
 _NO_STORE = re.compile(r"(?:^|,)\s*no-store\s*(?:,|$)", re.IGNORECASE)
 
@@ -63,6 +65,12 @@ def _checked_id(request_id: Optional[str]) -> str:
     if not _PRINTABLE.fullmatch(request_id):
         raise MisconfiguredError("The request id must be printable ASCII without a blank at its ends")
     return request_id
+
+
+def _own_etag(answer: Answer) -> Optional[str]:
+    # It is sent back, so that one of another form, which may hold control characters, is none.
+    etag = answer.headers.get("etag")
+    return etag if etag is not None and _ETAG.fullmatch(etag) else None
 
 
 class _Kept(NamedTuple):
@@ -159,7 +167,7 @@ class Core:
 
         def judge(answer: Answer, said: object) -> Optional[Outcome[Vocabulary]]:
             outcome = vocabulary_read(answer, said)
-            new_etag, max_age = answer.headers.get("etag"), 0
+            new_etag, max_age = _own_etag(answer), 0
             if answer.status == 304 and kept is not None and etag is not None:
                 # What a 304 does not say is as it was.
                 outcome, new_etag, max_age = Done(kept.vocabulary), new_etag or etag, kept.max_age
@@ -179,9 +187,7 @@ class Core:
             told = _MAX_AGE.search(control)
             # Digits too big to hold are for ever, which is a year in HTTP.
             max_age = 0 if told is None else _YEAR_SECONDS if len(told[1]) > 8 else int(told[1])
-        # Sent back as it came, so it must not be able to begin a header of its own.
-        own_etag = etag if etag is not None and _PRINTABLE.fullmatch(etag) else None
-        return _Kept(vocabulary, own_etag, max_age, self.settings.clock.monotonic() + max_age)
+        return _Kept(vocabulary, etag, max_age, self.settings.clock.monotonic() + max_age)
 
     def _posting(self, request_id: str, lines: list[str], body: Secret) -> Secret:
         more = [*lines, "Content-Type: application/json", f"Content-Length: {len(body)}"]
@@ -209,7 +215,8 @@ class Core:
             f"X-Request-Id: {request_id}",
             *lines,
         ]
-        return "".join(f"{line}\r\n" for line in all_lines).encode()
+        # What is not ASCII is an ETag's, and goes back as it came.
+        return "".join(f"{line}\r\n" for line in all_lines).encode("latin-1")
 
     def _call(
         self,

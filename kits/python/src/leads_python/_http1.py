@@ -25,7 +25,7 @@ INTERIM_ANSWERS_MAX = 20
 _WITHOUT_BODY = frozenset((204, 304))
 _HEAD_END = re.compile(rb"\r?\n\r?\n")
 _STATUS_LINE = re.compile(rb"HTTP/1\.([0-9]) ([1-9][0-9]{2})(?: .*)?")
-_HEADER = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*(.*?)[ \t]*", re.DOTALL)
+_HEADER = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]+):([^\r\n\0]*)")
 _KEEP_ALIVE = re.compile(r"(?:^|[,;\s])timeout=([0-9]{1,9})(?![0-9])", re.IGNORECASE)
 _CHUNK_SIZE = re.compile(rb"([0-9A-Fa-f]{1,15})[ \t]*(?:;.*)?", re.DOTALL)
 
@@ -133,7 +133,7 @@ class AnswerReader:
             if header is None:
                 # Among them lines that go on with the one before: RFC 9112 has banned them.
                 raise NotHttp("the answer has a line that is no header")
-            name, value = header[1].decode("ascii").lower(), header[2].decode("latin-1")
+            name, value = header[1].decode("ascii").lower(), header[2].strip(b" \t").decode("latin-1")
             self._headers.setdefault(name, value)
             if name in ("connection", "content-length", "transfer-encoding", "cache-control"):
                 lists[name] = f"{lists[name]}, {value}" if name in lists else value
