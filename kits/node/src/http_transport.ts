@@ -34,15 +34,16 @@ const unreadMs = 250;
 
 /** Makes tries to `https://` addresses, and to `http://` ones; `ca` is trusted besides the platform's authorities. */
 export function httpTransport(ca: Authorities | undefined): HttpTransport {
-  const kept = { keepAlive: true, scheduling: "lifo", ...proxies() } as const;
+  const kept = { keepAlive: true, scheduling: "lifo" } as const;
   const secure = {
     // Said here, so that NODE_TLS_REJECT_UNAUTHORIZED cannot turn it off.
     rejectUnauthorized: true,
     minVersion: "TLSv1.2",
     ...(ca === undefined ? {} : { secureContext: contextWith(ca) }),
   } as const;
+  // Plain HTTP is only ever this machine: a proxy would get key and lead to read.
   const plainAgent = new http.Agent(kept);
-  const secureAgent = new https.Agent({ ...kept, ...secure });
+  const secureAgent = new https.Agent({ ...kept, ...secure, ...proxies() });
   /** Whether a try has ended in this turn of the event loop, so that its connection is known to be open. */
   let heard = false;
   const forget = () => {
@@ -97,9 +98,11 @@ function sendOnce(
     const request = (secure ? https : http).request({
       ...placeOf(url),
       method,
-      headers: body === null ? headers : { ...headers, "content-length": Buffer.byteLength(body) },
       agent: secure ? secureAgent : plainAgent,
     });
+    // Not among the options, which agent and socket keep, and print under NODE_DEBUG.
+    for (const name in headers) request.setHeader(name, headers[name] as string);
+    if (body !== null) request.setHeader("content-length", Buffer.byteLength(body));
     const connection = { established: false, stale: false };
     let interim = 0;
     let answer: TryOutcome | null = null;

@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
 import { createServer as createPlainServer } from "node:http";
 import { createServer, type Socket } from "node:net";
 import { test, type TestContext } from "node:test";
+import { fileURLToPath } from "node:url";
 import { inspect } from "node:util";
 import { type ClientOptions, LeadsClient, LeadsError, MisconfiguredError, version } from "../src/index.ts";
 import { acknowledgement, key, type Script, startIntake } from "../../js/test/intake.ts";
@@ -16,6 +18,14 @@ async function open(t: TestContext, script: Script, options: ClientOptions = {})
     await intake.stop();
   });
   return { intake, client };
+}
+
+/** Says that this file is run to post the lead, and tests nothing. */
+const apart = "LEADS_POST_APART";
+if (process.env[apart] !== undefined) {
+  const client = new LeadsClient({ tries: 1 });
+  await client.postLead(lead, "acme:1").catch((error) => console.error(error));
+  process.exit();
 }
 
 /** Waits take no time. */
@@ -111,6 +121,51 @@ test("no form of client or error shows the key, the lead or what was answered", 
       assert.ok(!forms.join().includes(secret), forms.join());
     }
   }
+});
+
+/** What a process of its own says that posts the lead, with further variables in its environment. */
+async function postApart(env: NodeJS.ProcessEnv): Promise<string> {
+  const child = spawn(process.execPath, [fileURLToPath(import.meta.url)], {
+    env: { ...process.env, NODE_TEST_CONTEXT: undefined, ...env, [apart]: "1", LEADS_API_KEY: key },
+  });
+  let said = "";
+  for (const stream of [child.stdout, child.stderr]) stream.on("data", (data) => said += data);
+  const code = await new Promise((resolve) => child.on("close", resolve));
+  assert.equal(code, 0, said);
+  return said;
+}
+
+test("nothing that Node says of itself under NODE_DEBUG shows the key or the lead", async (t) => {
+  const { intake } = await open(t, () => acknowledgement());
+  const raw = await startRaw(t, (socket) => socket.on("data", () => socket.resetAndDestroy()));
+  for (const baseUrl of [intake.url, raw]) {
+    // All but those that print the sources, which have key and lead in them here.
+    const said = await postApart({ LEADS_BASE_URL: baseUrl, NODE_DEBUG: "http,https,net,stream,timer,tls" });
+    assert.match(said, /NET \d+/);
+    for (const secret of [key, "Lovelace", "4155550100"]) assert.ok(!said.includes(secret), said);
+  }
+  assert.equal(intake.posts.length, 1);
+});
+
+test("plain HTTP, which is this machine, goes through no proxy", async (t) => {
+  const { intake } = await open(t, () => acknowledgement());
+  let proxied = "";
+  const proxy = await startRaw(t, (socket) =>
+    socket.on("data", (data) => {
+      proxied += data;
+      socket.end(wire);
+    }));
+  await postApart({
+    LEADS_BASE_URL: intake.url,
+    NODE_USE_ENV_PROXY: "1",
+    HTTP_PROXY: proxy,
+    HTTPS_PROXY: proxy,
+    http_proxy: proxy,
+    NO_PROXY: "",
+    no_proxy: "",
+  });
+  assert.equal(proxied, "");
+  assert.equal(intake.posts.length, 1);
 });
 
 test("what is not sent on an established connection leaves no doubt", async (t) => {
