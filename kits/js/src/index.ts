@@ -35,6 +35,26 @@ export class LeadsClient extends IntakeClient {
       throw new MisconfiguredError("A key must not be in a page: use leads-js/page there, with a relay");
     }
     const { key, baseUrl, fetch, ...settings } = options;
-    super({ name: "leads-js", key, baseUrl, transport: fetchTransport(fetch) }, settings);
+    super({ name: "leads-js", key, baseUrl, transport: fetchTransport(fetch), ensureSafe }, settings);
+  }
+}
+
+/** What Node and Bun have of an environment; edge runtimes have none. */
+interface Environment {
+  readonly process?: { readonly env?: { readonly NODE_TLS_REJECT_UNAUTHORIZED?: string } };
+}
+
+/**
+ * `fetch` can be told neither that certificates are verified nor whether they are, only what turns it off.
+ *
+ * @throws {MisconfiguredError} when certificates are not verified
+ */
+function ensureSafe(baseUrl: string): void {
+  // Deno verifies them all the same, and would ask the user whether its environment may be read.
+  if (!baseUrl.startsWith("https:") || "Deno" in globalThis) return;
+  if ((globalThis as Environment).process?.env?.NODE_TLS_REJECT_UNAUTHORIZED === "0") {
+    throw new MisconfiguredError(
+      "NODE_TLS_REJECT_UNAUTHORIZED=0 turns the verification of certificates off: take it out",
+    );
   }
 }

@@ -110,6 +110,32 @@ test("calls under way at once over one client keep their own keys, tries and wai
 
 // Deno opens what it finds right.
 if (!("Deno" in globalThis)) {
+  test("nothing is posted while the environment turns the verification of certificates off", async (t) => {
+    const name = "NODE_TLS_REJECT_UNAUTHORIZED";
+    const before = process.env[name];
+    t.after(() => {
+      if (before === undefined) delete process.env[name];
+      else process.env[name] = before;
+    });
+    delete process.env[name];
+    const fetched: unknown[] = [];
+    const fetch: typeof globalThis.fetch = (input) => Promise.reject(fetched.push(input));
+    const baseUrl = "https://intake.example";
+    const client = new LeadsClient({ key, baseUrl, fetch, tries: 1 });
+    const { client: local } = await open(t, () => acknowledgement());
+    process.env[name] = "0";
+    assert.throws(() => new LeadsClient({ key, baseUrl }), MisconfiguredError);
+    for (const call of [() => client.postLead(lead, "acme:1"), () => client.checkKey()]) {
+      const error = await failure(call());
+      assert.deepEqual([error.kind, error.requestId], ["misconfigured", null]);
+    }
+    assert.deepEqual(fetched, []);
+    // Without TLS there is nothing to verify.
+    assert.equal((await local.postLead(lead, "acme:1")).status, "accepted");
+    process.env[name] = "1";
+    assert.equal((await failure(client.postLead(lead, "acme:1"))).kind, "unavailable");
+  });
+
   test("on Node eight at once use eight connections at most, again and again", async (t) => {
     const { client, intake } = await open(t, () => acknowledgement());
     let next = 0;

@@ -68,6 +68,8 @@ export interface Kit {
   readonly key: unknown;
   readonly baseUrl: unknown;
   readonly transport: Transport;
+  /** Throws a `MisconfiguredError` where the platform cannot be trusted with a post to the address now. */
+  readonly ensureSafe?: (baseUrl: string) => void;
 }
 
 /** A client of the lead intake. It opens nothing until it is called, and may be shared by all of a program. */
@@ -75,6 +77,7 @@ export class IntakeClient {
   /** The address of the intake, without a slash at its end. */
   readonly baseUrl: string;
   readonly #name: string;
+  readonly #ensureSafe: Kit["ensureSafe"];
   readonly #key: string;
   readonly #deadlineMs: number;
   readonly #settings: Settings;
@@ -89,6 +92,8 @@ export class IntakeClient {
     const fault = faultOfKey(kit.key);
     if (fault !== null) throw new MisconfiguredError(fault);
     this.baseUrl = readAddress(kit.baseUrl);
+    kit.ensureSafe?.(this.baseUrl);
+    this.#ensureSafe = kit.ensureSafe;
     this.#name = kit.name;
     this.#key = kit.key as string;
     this.#deadlineMs = readTime("deadlineMs", settings.deadlineMs ?? limits.deadlineMs);
@@ -169,6 +174,8 @@ export class IntakeClient {
     options: CallOptions,
     call: Pick<Plan<T>, "name" | "method" | "headers" | "body" | "judge"> & { readonly path: string },
   ): Plan<T> {
+    // Once more: a program may change its environment.
+    this.#ensureSafe?.(this.baseUrl);
     const { path, headers, ...rest } = call;
     const requestId = options.requestId === undefined
       ? makeRequestId(this.#name)
