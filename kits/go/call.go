@@ -106,7 +106,7 @@ func (c *call) run(ctx context.Context, settle func(*answer) bool) error {
 			}
 			wait = c.waitBeforeRetry(out.answer)
 		}
-		if wait > c.remaining() || outlasts(ctx, wait) {
+		if wait >= c.remaining() || outlasts(ctx, wait) {
 			return c.failed(Unavailable, why.reason, why.cause)
 		}
 		if c.observer.Wait != nil {
@@ -122,18 +122,19 @@ func (c *call) remaining() time.Duration {
 	return c.deadline - c.clock.Now().Sub(c.started)
 }
 
-// outlasts reports whether a wait would pass the deadline of the caller's context.
+// outlasts reports whether a wait would leave nothing of the deadline of the caller's
+// context.
 func outlasts(ctx context.Context, wait time.Duration) bool {
 	deadline, ok := ctx.Deadline()
-	return ok && wait > time.Until(deadline)
+	return ok && wait >= time.Until(deadline)
 }
 
 // waitBeforeRetry doubles from waitFirst to waitMax with the tries that are spent,
-// of which jitter takes up to a half. A Retry-After is a floor without jitter.
+// of which jitter takes up to a half. A Retry-After of a 5xx is a floor without jitter.
 func (c *call) waitBeforeRetry(a *answer) time.Duration {
 	base := doubled(waitFirst, c.tries-1)
 	wait := scaled(base, (1+c.jitter())/2)
-	if a != nil {
+	if a != nil && a.status/100 == 5 {
 		if floor, ok := retryAfter(a.header, c.clock.Now()); ok {
 			wait = max(wait, floor)
 		}

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -418,7 +419,7 @@ func TestACallsOptionsGoBeforeTheClients(t *testing.T) {
 	if !errors.As(err, &failed) || failed.Tries != leads.DefaultTries || failed.RequestID != id.Load() {
 		t.Errorf("the next post ended with %+v", err)
 	}
-	for _, option := range []leads.CallOption{leads.WithTries(0), leads.WithDeadline(0), leads.WithRequestID(""), leads.WithRequestID(strings.Repeat("r", 65)), leads.WithRequestID("ü")} {
+	for _, option := range []leads.CallOption{leads.WithTries(0), leads.WithDeadline(0), leads.WithRequestID(""), leads.WithRequestID(strings.Repeat("r", 65)), leads.WithRequestID("ü"), leads.WithRequestID(" r"), leads.WithRequestID("r ")} {
 		if _, err := client.CheckKey(t.Context(), option); !errors.Is(err, leads.Misconfigured) {
 			t.Errorf("the check ended with %v", err)
 		}
@@ -604,5 +605,57 @@ func TestTheTimeOutOfATryIsRealAndSpendsIt(t *testing.T) {
 	_, err := newClient(t, server.URL, leads.WithTries(2), leads.WithTryTimeout(20*time.Millisecond)).PostLead(t.Context(), ada, "acme:1")
 	if !errors.As(err, &failed) || failed.Kind != leads.Unavailable || failed.Tries != 2 || failed.Status != 0 || !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("the post ended with %+v", err)
+	}
+}
+
+// HTTP drops blanks at the ends of a header's value, so such a key would be another one.
+func TestAnIdempotencyKeyWithABlankAtAnEndIsRefused(t *testing.T) {
+	address, connections := rawServer(t, func(int, *bufio.Reader, net.Conn) {})
+	client := newClient(t, address)
+	for _, key := range []string{" a:1", "a:1 ", " ", ""} {
+		if _, err := client.PostLead(t.Context(), ada, key); !errors.Is(err, leads.Misconfigured) {
+			t.Errorf("%q gives %v", key, err)
+		}
+	}
+	if _, err := leads.IdempotencyKey("a", "1 "); !errors.Is(err, leads.Misconfigured) {
+		t.Errorf("the id %q gives %v", "1 ", err)
+	}
+	if connections.Load() != 0 {
+		t.Error("something was sent")
+	}
+}
+
+// A stillClock moves by what is slept and by nothing else.
+type stillClock struct{ skippingClock }
+
+func (c *stillClock) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return time.Unix(0, 0).Add(c.skipped)
+}
+
+func TestAWaitThatWouldEndWithTheDeadlineIsNotBegun(t *testing.T) {
+	address := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Retry-After", "8")
+		answer(w, 503, `{"error":"unavailable"}`)
+	})
+	for deadline, waits := range map[time.Duration]int{8 * time.Second: 0, 8*time.Second + 1: 1} {
+		clock := &stillClock{}
+		_, err := newClient(t, address, leads.WithClock(clock), leads.WithDeadline(deadline)).PostLead(t.Context(), ada, "acme:1")
+		if !errors.Is(err, leads.Unavailable) || len(clock.waits) != waits {
+			t.Errorf("with the deadline %s the call waited %v and ended with %v", deadline, clock.waits, err)
+		}
+	}
+}
+
+func TestPlainHTTPGoesPastEveryProxy(t *testing.T) {
+	address := serve(t, func(w http.ResponseWriter, _ *http.Request) { answer(w, 202, accepted) })
+	proxy, connections := rawServer(t, func(int, *bufio.Reader, net.Conn) {})
+	proxyURL, err := url.Parse(proxy)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := newClient(t, address, leads.WithProxy(http.ProxyURL(proxyURL))).PostLead(t.Context(), ada, "acme:1"); err != nil || connections.Load() != 0 {
+		t.Errorf("the post ended with %v, and the proxy saw %d connections", err, connections.Load())
 	}
 }

@@ -91,6 +91,9 @@ func (g *guard) untouched() bool {
 
 func (g *guard) Write(p []byte) (int, error) {
 	g.mu.Lock()
+	if wire := wireOf(g.Conn); !g.wrote && g.turn > 1 && wire != nil && wire.pending() {
+		g.spoiled = true // What came after the last answer is not read yet.
+	}
 	spoiled := g.spoiled
 	g.wrote = g.wrote || !spoiled
 	g.mu.Unlock()
@@ -113,6 +116,7 @@ func (g *guard) Read(p []byte) (int, error) {
 		// An error comes again at the next Read.
 		g.mu.Lock()
 		g.unread = g.buffer[:n]
+		g.spoiled = g.spoiled || g.turn > 0 && !g.wrote
 		g.mu.Unlock()
 	}
 	g.mu.Lock()

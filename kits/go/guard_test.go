@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/http/httptrace"
+	"runtime"
 	"testing"
 )
 
@@ -34,6 +35,7 @@ func connected(t *testing.T) (guarded *guard, other net.Conn) {
 func TestAGuardedConnectionWithUnaskedBytesTakesNoRequest(t *testing.T) {
 	guarded, other := connected(t)
 	guarded.begin()
+	io.WriteString(guarded, "POST")
 	io.WriteString(other, "head\r\n\r\nokmore")
 	for _, want := range []string{"head\r\n", "\r\n"} {
 		read(t, guarded, want)
@@ -49,11 +51,40 @@ func TestAGuardedConnectionWithUnaskedBytesTakesNoRequest(t *testing.T) {
 	}
 }
 
+func TestBytesThatComeBeforeTheNextRequestSpoilIt(t *testing.T) {
+	for _, read := range []bool{false, true} {
+		if runtime.GOOS == "windows" && !read {
+			continue // There is no looking ahead.
+		}
+		guarded, other := connected(t)
+		guarded.Conn = &wire{Conn: guarded.Conn}
+		guarded.rest(guarded.begin())
+		guarded.begin()
+		io.WriteString(other, "HTTP/1.1 202 OK\r\n")
+		if read {
+			if n, err := guarded.Read(make([]byte, bufferBytes)); n != 0 || err != io.EOF {
+				t.Errorf("%d bytes were handed on, %v", n, err)
+			}
+		} else {
+			for !wireOf(guarded).pending() {
+				runtime.Gosched()
+			}
+		}
+		if n, err := guarded.Write([]byte("POST")); n != 0 || !errors.Is(err, errUnasked) {
+			t.Errorf("the next request was written: %d bytes, %v", n, err)
+		}
+		if !guarded.untouched() {
+			t.Error("the request counts as sent")
+		}
+	}
+}
+
 func TestTheEndOfOneAnswerDoesNotDisturbTheNext(t *testing.T) {
 	guarded, other := connected(t)
 	first := guarded.begin()
 	guarded.begin()
 	guarded.rest(first) // net/http tells of the first after it has given the connection away.
+	io.WriteString(guarded, "POST")
 	io.WriteString(other, "head\n")
 	read(t, guarded, "head\n")
 }
@@ -70,6 +101,7 @@ func TestAGuardedConnectionEndsWhenBytesComeUnasked(t *testing.T) {
 func TestABodyThatLastsUntilTheEndIsHandedOnWhole(t *testing.T) {
 	guarded, other := connected(t)
 	guarded.begin()
+	guarded.wrote = true
 	guarded.body(&http.Response{ContentLength: -1})
 	io.WriteString(other, "one\ntwo")
 	other.Close()

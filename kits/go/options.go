@@ -69,9 +69,10 @@ func WithRootCAs(pool *x509.CertPool) Option {
 	return clientOption(func(c *config) { c.rootCAs = pool })
 }
 
-// WithProxy chooses the proxy of each connection, which may be of http, https or
-// socks5. Under https it sees a request for the base address and nothing more. Without
-// it, [http.ProxyFromEnvironment] chooses; nil means none.
+// WithProxy chooses the proxy of each connection, of http, https or socks5, by a
+// request that has the base address and nothing more. Without it,
+// [http.ProxyFromEnvironment] chooses; nil means none. Plain http, which goes to this
+// machine, goes past every proxy.
 func WithProxy(proxy func(*http.Request) (*url.URL, error)) Option {
 	return clientOption(func(c *config) { c.proxy = proxy })
 }
@@ -103,8 +104,8 @@ func WithTryTimeout(timeout time.Duration) CallOption {
 }
 
 // WithRequestID sets the X-Request-Id of one call: 1 to 64 characters of printable
-// ASCII. Without it, each call gets the product's name, a dash and 16 random
-// letters and digits. [New] refuses it.
+// ASCII, no blank at either end. Without it, each call gets the product's name, a
+// dash and 16 random letters and digits. [New] refuses it.
 func WithRequestID(id string) CallOption {
 	return func(s *settings) { s.requestID = &id }
 }
@@ -208,7 +209,7 @@ func (s *settings) check() *Error {
 	case s.random == nil:
 		return misconfigured("the source of jitter is nil")
 	case s.requestID != nil && !sendable(*s.requestID, requestIDCharsMax):
-		return misconfigured("the request id is not 1 to 64 characters of printable ASCII")
+		return misconfigured("the request id is not 1 to 64 characters of printable ASCII without a blank at either end")
 	}
 	return nil
 }

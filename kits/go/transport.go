@@ -41,7 +41,9 @@ func newTransport(config *config, base *url.URL, crowd *crowd) *http.Transport {
 		return &wire{Conn: conn, closed: sync.OnceFunc(crowd.closed)}, nil
 	}
 	secure := &tls.Config{RootCAs: config.rootCAs, MinVersion: tls.VersionTLS12}
-	transport := &http.Transport{
+	return &http.Transport{
+		// Plain http goes to this machine, and past every proxy; what goes through one is
+		// dialed here.
 		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
 			ctx, watch, done := forRequest(ctx)
 			defer done()
@@ -56,18 +58,15 @@ func newTransport(config *config, base *url.URL, crowd *crowd) *http.Transport {
 			defer done()
 			ctx, cancel := context.WithTimeout(ctx, config.call.tryTimeout)
 			defer cancel()
-			first, proxy := address, (*url.URL)(nil)
-			if base.Scheme == "https" {
-				var err error
-				if first, proxy, err = route(config, base, address); err != nil {
-					return nil, err
-				}
+			first, proxy, err := route(config, base, address)
+			if err != nil {
+				return nil, err
 			}
 			conn, err := dial(ctx, watch, network, first)
 			if err != nil {
 				return nil, err
 			}
-			secured, err := secureConn(ctx, conn, secure, proxy, address, base.Scheme == "https")
+			secured, err := secureConn(ctx, conn, secure, proxy, address)
 			if err != nil {
 				conn.Close()
 				return nil, err
@@ -83,13 +82,9 @@ func newTransport(config *config, base *url.URL, crowd *crowd) *http.Transport {
 		ReadBufferSize:         bufferBytes,
 		DisableCompression:     true,
 	}
-	if base.Scheme == "http" {
-		transport.Proxy = config.proxy // net/http sends it the requests themselves.
-	}
-	return transport
 }
 
-// route gives the address to dial for one under https, and the proxy that it is, nil for
+// route gives the address to dial for the service's, and the proxy that it is, nil for
 // none.
 func route(config *config, base *url.URL, address string) (first string, proxy *url.URL, err error) {
 	if config.proxy == nil {
@@ -107,11 +102,10 @@ func route(config *config, base *url.URL, address string) (first string, proxy *
 	return hostPort(proxy, port), proxy, nil
 }
 
-// secureConn makes a TLS connection over conn: to the service itself, which may choose
-// HTTP/2, through a proxy where there is one; or, of the service under plain http, to a
-// proxy, which has to speak HTTP/1.1. net/http takes a *tls.Conn for HTTP/2 and any other
-// connection for HTTP/1.1.
-func secureConn(ctx context.Context, conn net.Conn, config *tls.Config, proxy *url.URL, address string, toService bool) (net.Conn, error) {
+// secureConn makes a TLS connection to the service over conn, through a proxy where there
+// is one, which has to speak HTTP/1.1. The service may choose HTTP/2: net/http takes a
+// *tls.Conn for that, and any other connection for HTTP/1.1.
+func secureConn(ctx context.Context, conn net.Conn, config *tls.Config, proxy *url.URL, address string) (net.Conn, error) {
 	if proxy != nil {
 		if proxy.Scheme == "https" {
 			secured, err := handshake(ctx, conn, config, hostPort(proxy, ""), "http/1.1")
@@ -124,11 +118,7 @@ func secureConn(ctx context.Context, conn net.Conn, config *tls.Config, proxy *u
 			return nil, err
 		}
 	}
-	versions := []string{"h2", "http/1.1"}
-	if !toService {
-		versions = versions[1:]
-	}
-	secured, err := handshake(ctx, conn, config, address, versions...)
+	secured, err := handshake(ctx, conn, config, address, "h2", "http/1.1")
 	if err != nil {
 		return nil, err
 	}

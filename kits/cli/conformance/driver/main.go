@@ -123,7 +123,11 @@ func (d *driver) answer(l *line) *reply {
 	if l.CancelAfterWaits != nil {
 		clock.cancelAfter = *l.CancelAfterWaits
 	}
-	deps := cli.Deps{NewClient: d.share(l.Client), Clock: clock}
+	name := l.Client
+	if l.Call == "vocabulary" {
+		name += ", which has no key"
+	}
+	deps := cli.Deps{NewClient: d.share(name), Clock: clock}
 	if l.Random != nil {
 		deps.Random = func() float64 { return *l.Random }
 	}
