@@ -115,11 +115,11 @@ final class SecretTest extends TestCase
         }
     }
 
-    public function testAnUncaughtExceptionShowsNoSecret(): void
+    /** Runs a program after all that PHP can put into a stack was turned on, and gives what it says. */
+    private static function output(string $program): string
     {
         $program = 'require $argv[1]; function post(string $key, array $lead) {'
-            . ' (new Leads\Client($key, "http://127.0.0.1:1", tries: 1))->postLead($lead, "acme:1"); }'
-            . 'post($argv[2], ["first_name" => "Augusta", "last_name" => "Byron-King"]);';
+            . ' (new Leads\Client($key, "http://127.0.0.1:1", tries: 1))->postLead($lead, "acme:1"); }' . $program;
         $settings = ['zend.exception_ignore_args=0', 'zend.exception_string_param_max_len=200', 'display_errors=1'];
         $command = [PHP_BINARY];
         foreach ($settings as $setting) {
@@ -129,7 +129,26 @@ final class SecretTest extends TestCase
         $process = proc_open($command, [['pipe', 'r'], ['pipe', 'w'], ['redirect', 1]], $pipes);
         $said = (string) stream_get_contents($pipes[1]);
         proc_close($process);
+        return $said;
+    }
+
+    public function testAnUncaughtExceptionShowsNoSecret(): void
+    {
+        $said = self::output('post($argv[2], ["first_name" => "Augusta", "last_name" => "Byron-King"]);');
         self::assertStringContainsString('UnavailableException', $said);
+        self::assertNoSecret($said);
+    }
+
+    public function testAnExceptionOfAValueThatSerializesItselfShowsNoSecret(): void
+    {
+        $said = self::output(
+            'class Broken implements JsonSerializable {'
+            . ' function jsonSerialize(): never { throw new Exception("Own"); } }'
+            . '$lead = ["first_name" => "Augusta", "more" => [["last_name" => "Byron-King"], [1, new Broken()]]];'
+            . 'try { (new Leads\Client($argv[2], "http://127.0.0.1:1"))->postLead($lead, "acme:1"); }'
+            . 'catch (Exception $exception) { unset($lead); print_r($exception->getTrace()); throw $exception; }',
+        );
+        self::assertStringContainsString('Own', $said);
         self::assertNoSecret($said);
     }
 }

@@ -102,7 +102,12 @@ final class Json
      */
     private static function writeAll(#[\SensitiveParameter] array $values, int $depth): array
     {
-        return array_map(static fn (mixed $value): string => self::write($value, $depth + 1), $values);
+        // No array_map: the stack of what a value throws as it serializes itself would show what that was given.
+        $texts = [];
+        foreach ($values as $name => $value) {
+            $texts[$name] = self::write($value, $depth + 1);
+        }
+        return $texts;
     }
 
     /** The object that a text holds; null when it holds anything else. */
