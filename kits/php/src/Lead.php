@@ -10,7 +10,7 @@ namespace Leads;
  *
  *     new Lead(firstName: 'Ada', lastName: 'Lovelace', phone: '+1 415 555 0123', cost: '12.50')
  */
-final class Lead
+final class Lead implements \JsonSerializable
 {
     /** The names on the wire of all fields that this class knows. */
     public const FIELDS = [
@@ -92,6 +92,12 @@ final class Lead
             $this->cost,
         ]);
         return array_filter($fields, static fn (mixed $value): bool => $value !== null) + $this->more;
+    }
+
+    /** What `json_encode` writes: the fields by their names on the wire, the cost as Decimal says. */
+    public function jsonSerialize(): object
+    {
+        return (object) $this->toArray();
     }
 
     /** @return array<string, string> what `var_dump` and `print_r` show: a lead is a person's data */

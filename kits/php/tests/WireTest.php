@@ -43,6 +43,27 @@ final class WireTest extends TestCase
         self::assertStringContainsString("\r\nX-Request-Id: my request", $request['head']);
     }
 
+    /** @return iterable<string, array{Lead|array<string, mixed>, string}> */
+    public function encoded(): iterable
+    {
+        $lead = new Lead(firstName: 'Ada', cost: '12.50', more: ['campaign' => 'spring']);
+        yield 'a lead' => [$lead, '{"first_name":"Ada","cost":12.5,"campaign":"spring"}'];
+        yield 'a lead of nothing' => [new Lead(), '{}'];
+        yield 'a whole number' => [['n' => new Decimal('-7')], '{"n":-7}'];
+        yield 'fifteen digits' => [['n' => new Decimal('0.123456789012345')], '{"n":0.123456789012345}'];
+        yield 'more than a float holds' => [['n' => new Decimal('1234567890.123456')], '{"n":"1234567890.123456"}'];
+        yield 'an exponent' => [['n' => new Decimal('1e400')], '{"n":"1e400"}'];
+    }
+
+    /**
+     * @dataProvider encoded
+     * @param Lead|array<string, mixed> $lead
+     */
+    public function testJsonEncodeGivesALeadByItsNamesOnTheWireAndRoundsNothing(Lead|array $lead, string $json): void
+    {
+        self::assertSame($json, json_encode($lead));
+    }
+
     /** @return iterable<string, array{mixed, string}> */
     public function leads(): iterable
     {
