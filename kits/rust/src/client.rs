@@ -91,8 +91,8 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// Any of [`Error`]. [`Error::Misconfigured`] when the idempotency key is blank, over 200 characters or not
-    /// printable ASCII, or the lead cannot be written as JSON.
+    /// Any of [`Error`]. [`Error::Misconfigured`] when the idempotency key is blank, over 200 characters, not
+    /// printable ASCII or with a blank at an end, or the lead cannot be written as JSON.
     pub fn post_lead<L: Serialize + ?Sized>(&self, lead: &L, idempotency_key: &str) -> Result<Acknowledgement, Error> {
         self.post_lead_with(lead, idempotency_key, &CallOptions::new())
     }
@@ -408,8 +408,8 @@ impl CallOptions {
         Self::default()
     }
 
-    /// The `X-Request-Id` of all tries: 1 to 64 characters of printable ASCII. Default: the kit's name and something
-    /// random.
+    /// The `X-Request-Id` of all tries: 1 to 64 characters of printable ASCII, no blank at an end. Default: the kit's
+    /// name and something random.
     pub fn request_id(mut self, id: impl Into<String>) -> Self {
         self.request_id = Some(id.into());
         self

@@ -50,7 +50,8 @@ fn checksum(bytes: &[u8]) -> String {
 ///
 /// # Errors
 ///
-/// [`Error::Misconfigured`] when a part is blank, or the key has over 200 characters or any but printable ASCII.
+/// [`Error::Misconfigured`] when a part is blank, or the key has over 200 characters, any but printable ASCII, or a blank at an
+/// end.
 ///
 /// ```
 /// assert_eq!(leads::idempotency_key("acme", "1843")?, "acme:1843");
@@ -76,6 +77,9 @@ pub(crate) fn check_idempotency_key(key: &str) -> Result<(), Error> {
     if !is_printable_ascii(key) {
         return Err(Error::misconfigured("the idempotency key is not printable ASCII"));
     }
+    if has_blank_end(key) {
+        return Err(Error::misconfigured("the idempotency key begins or ends with a blank"));
+    }
     Ok(())
 }
 
@@ -86,7 +90,15 @@ pub(crate) fn check_request_id(id: &str) -> Result<(), Error> {
     if !is_printable_ascii(id) {
         return Err(Error::misconfigured("the request id is not printable ASCII"));
     }
+    if has_blank_end(id) {
+        return Err(Error::misconfigured("the request id begins or ends with a blank"));
+    }
     Ok(())
+}
+
+/// HTTP cuts such blanks off a header: `a:1 ` would be the lead `a:1`, and answered as its duplicate.
+fn has_blank_end(text: &str) -> bool {
+    text.starts_with(' ') || text.ends_with(' ')
 }
 
 fn is_printable_ascii(text: &str) -> bool {

@@ -351,10 +351,10 @@ fn what_cannot_work_is_refused_before_anything_is_opened() {
     assert!(builder().deadline(Duration::ZERO).build().is_err());
     assert!(builder().root_certificates("no PEM").build().is_err());
     let client = server.client();
-    for key in ["", "  ", "a\nb", "\u{e9}", &"a".repeat(201)] {
+    for key in ["", "  ", " a:1", "a:1 ", "a\nb", "\u{e9}", &"a".repeat(201)] {
         assert_eq!(client.post_lead(&lead(), key).unwrap_err().kind(), Kind::Misconfigured);
     }
-    for id in ["", "a\nb", &"a".repeat(65)] {
+    for id in ["", " ", " a", "a ", "a\nb", &"a".repeat(65)] {
         let options = CallOptions::new().request_id(id);
         assert_eq!(client.check_key_with(&options).unwrap_err().kind(), Kind::Misconfigured);
     }

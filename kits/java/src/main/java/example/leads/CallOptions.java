@@ -85,7 +85,7 @@ public final class CallOptions {
     /**
      * Names the call, as {@code X-Request-Id}, on every try of it.
      *
-     * @param requestId 1 to 64 characters of printable ASCII
+     * @param requestId 1 to 64 characters of printable ASCII, with no blank at an end
      * @return this builder
      * @throws MisconfiguredException if it is anything else
      */
@@ -93,9 +93,12 @@ public final class CallOptions {
       if (requestId == null
           || requestId.isEmpty()
           || requestId.length() > REQUEST_ID_CHARS_MAX
-          || !Text.isPrintableAscii(requestId)) {
+          || !Text.isPrintableAscii(requestId)
+          || Text.hasBlankEnd(requestId)) {
         throw new MisconfiguredException(
-            "A request id is 1 to " + REQUEST_ID_CHARS_MAX + " characters of printable ASCII");
+            "A request id is 1 to "
+                + REQUEST_ID_CHARS_MAX
+                + " characters of printable ASCII, with no blank at an end");
       }
       this.requestId = requestId;
       return this;

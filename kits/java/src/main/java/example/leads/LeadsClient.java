@@ -91,7 +91,7 @@ public final class LeadsClient {
    * @param id your own id of the lead, never blank, and the same whenever this lead is posted
    * @return {@code namespace:id}
    * @throws MisconfiguredException if a part is blank, or if together they are over 200 characters
-   *     or not printable ASCII
+   *     or not printable ASCII, or begin or end with a blank
    */
   public static String idempotencyKey(String namespace, String id) {
     if (Text.isBlank(namespace) || Text.isBlank(id)) {
@@ -148,7 +148,8 @@ public final class LeadsClient {
    *
    * @param lead sent as given: the service normalizes and validates it
    * @param idempotencyKey your id of this lead, the same on every post of it, in a namespace of
-   *     your own (see {@link #idempotencyKey}): 1 to 200 characters of printable ASCII, not blank
+   *     your own (see {@link #idempotencyKey}): 1 to 200 characters of printable ASCII, with no
+   *     blank at an end
    * @return the acknowledgement
    * @throws InvalidLeadException if fields of the lead have to be corrected
    * @throws UnavailableException if tries or deadline are spent: post it later, with the same key
@@ -304,6 +305,9 @@ public final class LeadsClient {
     }
     if (!Text.isPrintableAscii(idempotencyKey)) {
       throw new MisconfiguredException("The idempotency key is not printable ASCII");
+    }
+    if (Text.hasBlankEnd(idempotencyKey)) {
+      throw new MisconfiguredException("The idempotency key begins or ends with a blank");
     }
   }
 

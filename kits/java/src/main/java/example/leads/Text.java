@@ -22,6 +22,11 @@ final class Text {
     return text.chars().allMatch(c -> c >= ' ' && c <= '~');
   }
 
+  /** HTTP cuts such blanks off a header: {@code a:1 } would be the lead {@code a:1}. */
+  static boolean hasBlankEnd(String text) {
+    return text.startsWith(" ") || text.endsWith(" ");
+  }
+
   static String randomLetters(int count) {
     ThreadLocalRandom random = ThreadLocalRandom.current();
     StringBuilder letters = new StringBuilder(count);

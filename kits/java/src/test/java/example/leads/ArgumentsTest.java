@@ -118,6 +118,23 @@ class ArgumentsTest {
         MisconfiguredException.class, () -> LeadsClient.idempotencyKey("acme", "x".repeat(196)));
   }
 
+  @ParameterizedTest
+  @ValueSource(strings = {" a:1", "a:1 ", " "})
+  void whatAHeaderWouldTrimIsRefused(String value) {
+    LeadsClient client =
+        LeadsClient.builder().apiKey(IntakeServer.KEY).baseUrl("https://a.example").build();
+    Lead lead = Lead.builder().firstName("Ada").build();
+    assertThrows(MisconfiguredException.class, () -> client.postLead(lead, value));
+    assertThrows(MisconfiguredException.class, () -> CallOptions.builder().requestId(value));
+  }
+
+  @Test
+  void blanksWithinAnIdempotencyKeyStay() {
+    assertEquals("acme : 1 2", LeadsClient.idempotencyKey("acme ", " 1 2"));
+    assertThrows(MisconfiguredException.class, () -> LeadsClient.idempotencyKey(" acme", "1"));
+    assertThrows(MisconfiguredException.class, () -> LeadsClient.idempotencyKey("acme", "1 "));
+  }
+
   @Test
   void boundsAreBounded() {
     LeadsClient.Builder client = LeadsClient.builder();
