@@ -228,16 +228,19 @@ final class Call<T> {
   }
 
   private void wait(boolean rateLimited, Answer answer) {
+    String asked = answer.headers.firstValue("Retry-After").orElse(null);
+    // What answers a post with a 2xx that is not the service's has no say in when to try again.
     OptionalDouble retryAfter =
-        RetryAfter.millis(answer.headers.firstValue("Retry-After").orElse(null), timing.now());
+        answer.isSuccess() ? OptionalDouble.empty() : RetryAfter.millis(asked, timing.now());
     double millis =
         rateLimited
             ? Retries.afterRateLimit(rateLimitsInARow, timing.random(), retryAfter)
             : Retries.afterSpentTry(tries, timing.random(), retryAfter);
-    if (millis > remaining().toNanos() / 1e6) {
+    wait = Duration.ofNanos(Math.round(millis * 1e6));
+    // One up to the deadline leaves no time for a try: it is not begun either.
+    if (wait.compareTo(remaining()) >= 0) {
       throw deadlineSpent();
     }
-    wait = Duration.ofNanos(Math.round(millis * 1e6));
     observe(() -> observer.onWait(new Observer.WaitEvent(wait, rateLimited)));
   }
 

@@ -129,6 +129,33 @@ class PostingTest {
   }
 
   @Test
+  void aWaitThatWouldEndAtTheDeadlineIsNotBegun() throws Exception {
+    try (IntakeServer server = IntakeServer.answering(IntakeServer.unavailable())) {
+      FakeTiming timing = new FakeTiming();
+      LeadsClient client = server.client().timing(() -> timing).build();
+      CallOptions options = CallOptions.builder().deadline(Duration.ofMillis(2250)).build();
+      UnavailableException e =
+          assertThrows(UnavailableException.class, () -> client.postLead(LEAD, "acme:1", options));
+      assertEquals(List.of(Duration.ofMillis(750)), timing.waits);
+      assertEquals(2, e.tries());
+      assertEquals(2, server.requests.size());
+    }
+  }
+
+  @Test
+  void onlyAnAnswer5xxSaysHowLongToWait() throws Exception {
+    try (IntakeServer server =
+        IntakeServer.answering(
+            IntakeServer.answer("200 OK", "Welcome", "Retry-After: 10"),
+            IntakeServer.answer("503 Service Unavailable", "", "Retry-After: 11"),
+            IntakeServer.accepted("e1"))) {
+      FakeTiming timing = new FakeTiming();
+      server.client().timing(() -> timing).build().postLead(LEAD, "acme:1");
+      assertEquals(List.of(Duration.ofMillis(750), Duration.ofSeconds(11)), timing.waits);
+    }
+  }
+
+  @Test
   void aDeadlineIsReadFromTheReplacedClock() throws Exception {
     try (IntakeServer server = IntakeServer.answering(IntakeServer.unavailable())) {
       FakeTiming timing = new FakeTiming();
