@@ -6,14 +6,22 @@
  * @module
  */
 
-import { idempotencyKey } from "./core/arguments.ts";
+import { idempotencyKey, readTime } from "./core/arguments.ts";
 import type { Acknowledgement } from "./core/client.ts";
-import { InvalidLeadError, LeadsError, MisconfiguredError } from "./core/errors.ts";
+import {
+  InvalidLeadError,
+  LeadsError,
+  MisconfiguredError,
+  nothingSent,
+  RefusedError,
+} from "./core/errors.ts";
 import { isThisMachine } from "./core/address.ts";
+import { isStrings } from "./core/judge.ts";
 import { limits } from "./core/limits.ts";
+import { tell } from "./core/watch.ts";
 import { type ClientOptions, LeadsClient } from "./index.ts";
 import { type PageAnswer, pageKey } from "./page_protocol.ts";
-import { readPost, type RefusedPost } from "./relay_post.ts";
+import { readPost, refused, type RefusedPost } from "./relay_post.ts";
 
 export type { ClientOptions } from "./index.ts";
 export type { PageAnswer } from "./page_protocol.ts";
@@ -28,9 +36,11 @@ export interface RelayOptions extends ClientOptions {
   readonly namespace: string;
   /** The largest body that a page may post: 65,536 bytes, as at the intake. */
   readonly bodyBytesMax?: number | undefined;
+  /** This relay's answer: the body's coming and the post with its waits. 20,000, which is less than the page waits. */
+  readonly deadlineMs?: number | undefined;
   /**
-   * Hears why a lead was not accepted, `unauthorized` above all: the page is only told to try later, or that it was
-   * refused.
+   * Hears why a lead was not accepted, `unauthorized` above all, also where the relay itself refused it: the page is
+   * only told to try later, or that it was refused. What it throws or rejects with is dropped.
    */
   readonly onError?: ((error: LeadsError) => void) | undefined;
 }
@@ -44,8 +54,10 @@ export interface RelayContext {
 /** Answers a page's request. It never rejects. */
 export type Relay = (request: Request, context?: RelayContext) => Promise<Response>;
 
-/** A page waits for the answer: its visitor has less patience than a program. */
-const deadlineMs = 20_000;
+/** A page waits for the answer, 30 seconds a try: its visitor has less patience than a program. */
+const answerTimeMs = 20_000;
+/** How much of the time the body may take. */
+const bodyShare = 0.5;
 
 /**
  * Makes the handler.
@@ -54,35 +66,68 @@ const deadlineMs = 20_000;
  */
 export function relay(options: RelayOptions): Relay {
   const { origins, fields, namespace, bodyBytesMax = limits.leadBytesMax, onError, ...rest } = options;
-  const allowed = new Set(origins.map(readOrigin));
-  if (allowed.size === 0) throw new MisconfiguredError("The relay has no origins");
-  if (fields.length === 0) throw new MisconfiguredError("The relay has no fields");
+  const deadlineMs = readTime("deadlineMs", rest.deadlineMs ?? answerTimeMs);
+  const allowed = new Set(readNames("origins", origins).map(readOrigin));
+  const named = new Set(readNames("fields", fields));
+  if (!Number.isSafeInteger(bodyBytesMax) || bodyBytesMax < 1) {
+    throw new MisconfiguredError("bodyBytesMax is not a whole number from 1");
+  }
+  if (onError !== undefined && typeof onError !== "function") {
+    throw new MisconfiguredError("onError is not a function");
+  }
   // The longest key that a page may name has to fit behind the namespace.
   idempotencyKey(namespace, "x".repeat(pageKey.lengthMax));
-  const client = new LeadsClient({ deadlineMs, ...rest });
-  const bounds = { fields: new Set(fields), bytesMax: bodyBytesMax };
+  const client = new LeadsClient({ ...rest, deadlineMs });
+  const bounds = { fields: named, bytesMax: bodyBytesMax, timeMs: deadlineMs * bodyShare };
 
-  async function answer(
-    request: Request,
-    context: RelayContext | undefined,
-  ): Promise<PageAnswer | RefusedPost> {
+  async function answer(request: Request, context: RelayContext | undefined): Promise<Told> {
+    const startMs = performance.now();
     const post = await readPost(request, bounds);
-    if ("status" in post) return post;
+    if ("answer" in post) return refuse(post);
+    const leftMs = deadlineMs - (performance.now() - startMs);
     // The page's leaving does not cancel it: its lead is on its way.
-    const posting = client.postLead(post.lead, idempotencyKey(namespace, post.key));
-    context?.waitUntil?.(posting.catch(() => {}));
+    const posting = client.postLead(post.lead, idempotencyKey(namespace, post.key), {
+      deadlineMs: Math.max(1, leftMs),
+    });
+    try {
+      context?.waitUntil?.(posting.catch(() => {}));
+    } catch {
+      // Without it the lead is posted for as long as the function lives.
+    }
     return await posting.then(
-      ({ status }: Acknowledgement): PageAnswer => ({ status }),
-      (error: unknown) => explain(error, bounds.fields, onError),
+      ({ status }: Acknowledgement): Told => ({ status }),
+      (error: unknown) => explain(error, named, onError),
     );
+  }
+
+  /** Tells the operator, who may have left a field out, or an origin. */
+  function refuse({ answer, httpStatus, why, fields }: RefusedPost): Told {
+    tell(
+      onError,
+      new RefusedError(nothingSent, `The relay answered a page's post with ${httpStatus}: ${why}`),
+    );
+    return { ...answer, httpStatus, ...(fields === undefined ? {} : { fields }) };
   }
 
   return async (request, context) => {
     const origin = request.headers.get("origin");
-    if (origin === null || !allowed.has(origin)) return reply({ status: "refused", httpStatus: 403 }, null);
+    if (origin === null || !allowed.has(origin)) {
+      return reply(refuse(refused(403, "its origin is not one of the relay's")), null);
+    }
     if (request.method === "OPTIONS") return preflight(origin);
     return reply(await answer(request, context), origin);
   };
+}
+
+/** What the page is told, and how. */
+type Told = PageAnswer & { readonly httpStatus?: number };
+
+/** Names as a list. @throws {MisconfiguredError} when there are none, or one is no text */
+function readNames(option: string, names: unknown): readonly string[] {
+  if (!isStrings(names) || names.length === 0 || names.includes("")) {
+    throw new MisconfiguredError(`The relay's ${option} are not a list of texts`);
+  }
+  return names;
 }
 
 /** An origin as browsers write it. @throws {MisconfiguredError} when it is not one */
@@ -105,7 +150,7 @@ function explain(
   error: unknown,
   fields: ReadonlySet<string>,
   onError: ((error: LeadsError) => void) | undefined,
-): PageAnswer {
+): Told {
   if (!(error instanceof LeadsError)) return { status: "refused" };
   if (error instanceof InvalidLeadError) {
     const named = Object.entries(error.fields).filter(([name, reason]) =>
@@ -113,17 +158,13 @@ function explain(
     );
     if (named.length > 0) return { status: "invalid", fields: Object.fromEntries(named) };
   }
-  try {
-    onError?.(error);
-  } catch {
-    // The page's answer does not depend on who listens.
-  }
+  tell(onError, error);
   return { status: error.kind === "unavailable" ? "try_later" : "refused" };
 }
 
 const httpStatuses = { accepted: 202, duplicate: 200, invalid: 422, try_later: 503, refused: 502 } as const;
 
-function reply(answer: PageAnswer | RefusedPost, origin: string | null): Response {
+function reply(answer: Told, origin: string | null): Response {
   const { httpStatus, ...told } = { httpStatus: httpStatuses[answer.status], ...answer };
   const headers = new Headers({
     "content-type": "application/json",

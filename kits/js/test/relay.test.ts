@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
-import { type LeadsError, MisconfiguredError } from "../src/index.ts";
+import { inspect } from "node:util";
+import { type LeadsError, MisconfiguredError, RefusedError } from "../src/index.ts";
 import { relay, type RelayOptions } from "../src/relay.ts";
 import { acknowledgement, key, type Script, startIntake } from "./intake.ts";
 
@@ -115,15 +116,76 @@ test("what is not a page's post goes no further", async (t) => {
   assert.equal(intake.posts.length, 0);
 });
 
-test("a field that is not on the list, or is no text, is named and nothing is posted", async (t) => {
+test("a field that is not on the list, or is no text, is refused and nothing is posted", async (t) => {
   const { answer, intake } = await open(t, () => acknowledgement());
   const body = '{"phone":{"a":1},"first_name":"Ada","cost":5,"__proto__":"x","constructor":"y"}';
   const response = await answer(post(body));
   assert.equal(response.status, 422);
   assert.equal(
     await response.text(),
-    '{"status":"invalid","fields":{"phone":"not_allowed","cost":"not_allowed","__proto__":"not_allowed","constructor":"not_allowed"}}',
+    '{"status":"refused","fields":{"phone":"not_allowed","cost":"not_allowed","__proto__":"not_allowed","constructor":"not_allowed"}}',
   );
+  assert.equal(intake.posts.length, 0);
+});
+
+test("the operator hears of what the relay itself refuses, and nothing of its content", async (t) => {
+  const errors: LeadsError[] = [];
+  const { answer } = await open(t, () => acknowledgement(), {
+    onError: (error) => void errors.push(error),
+    bodyBytesMax: 200,
+  });
+  const secret = "Lovelace";
+  const cases: [Request, RegExp][] = [
+    [post(lead, { origin: `https://${secret}.example` }), /403: its origin/],
+    [post(lead, {}, { method: "PUT" }), /405/],
+    [post(lead, { "content-type": secret }), /415/],
+    [post(lead, { "idempotency-key": secret }), /400: it has no idempotency key/],
+    [post(JSON.stringify(secret)), /400: its body/],
+    [post(secret.repeat(30)), /413/],
+    [post({ ...lead, [secret]: secret }), /422: it has a field that is not on the relay's list/],
+  ];
+  for (const [request, message] of cases) {
+    await answer(request);
+    const error = errors.pop();
+    assert.ok(error instanceof RefusedError);
+    assert.match(error.message, message);
+    assert.deepEqual([error.kind, error.status, error.requestId], ["refused", null, null]);
+    assert.ok(!(inspect(error, { depth: 9, showHidden: true }) + JSON.stringify(error)).includes(secret));
+    assert.equal(errors.length, 0);
+  }
+});
+
+test("what would be posted as something else is refused", async (t) => {
+  const { answer, intake } = await open(t, () => acknowledgement());
+  const latin = new Uint8Array([...new TextEncoder().encode('{"first_name":"'), 0xe9, 0x22, 0x7d]);
+  const cases: [BodyInit, number][] = [
+    [new Blob([latin]).stream(), 400],
+    ['{"phone":1e400}', 422],
+    ['{"phone":12345678901234567890}', 422],
+  ];
+  for (const [body, status] of cases) {
+    const response = await answer(post(body, {}, { duplex: "half" } as RequestInit));
+    assert.equal(response.status, status);
+    assert.equal((await response.json()).status, "refused");
+  }
+  assert.equal(intake.posts.length, 0);
+  assert.equal(
+    (await answer(post('{"phone":9007199254740991,"first_name":true,"last_name":1.5}'))).status,
+    202,
+  );
+});
+
+test("a body that comes too slowly is read no further, and may be sent again", async (t) => {
+  const { answer, intake } = await open(t, () => acknowledgement(), { deadlineMs: 50 });
+  let cancelled = false;
+  const body = new ReadableStream({
+    start: (controller) => controller.enqueue(new TextEncoder().encode("{")),
+    cancel: () => void (cancelled = true),
+  });
+  const response = await answer(post(body, {}, { duplex: "half" } as RequestInit));
+  assert.equal(response.status, 408);
+  assert.deepEqual(await response.json(), { status: "try_later" });
+  assert.ok(cancelled);
   assert.equal(intake.posts.length, 0);
 });
 
@@ -186,13 +248,23 @@ test("the post outlives the request that brought it", async (t) => {
   assert.equal(intake.posts.length, 1);
 });
 
-test("an onError that throws changes no answer", async (t) => {
-  const { answer } = await open(t, () => ({ status: 401 }), {
-    onError: () => {
+test("an onError or a waitUntil that throws or rejects changes no answer", async (t) => {
+  const faults = [
+    () => {
       throw new Error("Nobody is there");
     },
-  });
-  assert.equal((await answer(post())).status, 502);
+    () => Promise.reject(new Error("Nobody is there")),
+  ];
+  for (const onError of faults) {
+    const { answer } = await open(t, () => ({ status: 401 }), { onError });
+    assert.equal((await answer(post())).status, 502);
+    assert.equal((await answer(post("["))).status, 400);
+  }
+  const { answer } = await open(t, () => acknowledgement());
+  const waitUntil = () => {
+    throw new TypeError("Illegal invocation");
+  };
+  assert.equal((await answer(post(), { waitUntil })).status, 202);
 });
 
 test("a relay that cannot be right is not made", () => {
@@ -204,7 +276,20 @@ test("a relay that cannot be right is not made", () => {
     namespace: "www",
   };
   relay(right);
-  const wrong: Partial<RelayOptions>[] = [
+  const wrong: Record<string, unknown>[] = [
+    { origins: origin },
+    { origins: undefined },
+    { origins: [5] },
+    { fields: "phone" },
+    { fields: undefined },
+    { fields: ["phone", ""] },
+    { bodyBytesMax: NaN },
+    { bodyBytesMax: Infinity },
+    { bodyBytesMax: 0 },
+    { bodyBytesMax: "200" },
+    { deadlineMs: NaN },
+    { onError: "console" },
+    { namespace: undefined },
     { origins: [] },
     { origins: ["*"] },
     { origins: [`${origin}/`] },

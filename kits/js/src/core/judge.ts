@@ -76,8 +76,13 @@ const decoder = new TextDecoder();
 
 /** The JSON object in a body; `null` when there is none. */
 export function readObject(body: Uint8Array): JsonObject | null {
+  return parseObject(decoder.decode(body));
+}
+
+/** The JSON object in a text; `null` when there is none. */
+export function parseObject(text: string): JsonObject | null {
   try {
-    const value: unknown = JSON.parse(decoder.decode(body));
+    const value: unknown = JSON.parse(text);
     return typeof value === "object" && value !== null && !Array.isArray(value) ? value as JsonObject : null;
   } catch {
     // The parser's error quotes what it read.
