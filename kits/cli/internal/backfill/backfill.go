@@ -295,6 +295,11 @@ func inputError(last int64, err error) error {
 	if errors.Is(err, errRowTooLong) {
 		return &InputError{last, "The row after the one at line " + grouped(last) + " is longer than 1 MiB; a quote may be missing. The rows after it were not read."}
 	}
+	var quote unclosedQuote
+	if errors.As(err, &quote) {
+		line := int64(quote.line)
+		return &InputError{line, "The row that begins at line " + grouped(line) + " has a quote that nothing closes. It and what follows it were not posted."}
+	}
 	return &InputError{last, "The input cannot be read after line " + grouped(last) + "."}
 }
 

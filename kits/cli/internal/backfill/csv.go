@@ -2,6 +2,7 @@ package backfill
 
 import (
 	"bufio"
+	"context"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -36,8 +37,8 @@ type table struct {
 	object  object.Builder
 }
 
-// newTable reads the header row. Its errors are the user's to mend, and quote
-// nothing of the file but the header's names.
+// newTable reads the header row. Its errors are the user's to mend, and quote nothing of
+// the file: what should be the header may be a lead.
 func newTable(input io.Reader, delimiter rune, mappings []Mapping, idField string) (*table, error) {
 	bounded := &boundedReader{input: input, left: rowBytesMax}
 	buffered := bufio.NewReaderSize(bounded, readBytes)
@@ -52,6 +53,12 @@ func newTable(input io.Reader, delimiter rune, mappings []Mapping, idField strin
 	if errors.Is(err, io.EOF) {
 		return nil, setupError("The file is empty; its first row has to name the columns.")
 	}
+	if errors.Is(err, context.Canceled) {
+		return nil, err
+	}
+	if strings.Contains(strings.Join(header, ""), "\r") {
+		return nil, setupError("The lines of the file end with CR alone. Save it with line ends of LF or CRLF.")
+	}
 	if err != nil || len(header) > columnsMax || !utf8.ValidString(strings.Join(header, "")) {
 		return nil, setupError("The first row does not name the columns of a CSV file in UTF-8.")
 	}
@@ -60,25 +67,38 @@ func newTable(input io.Reader, delimiter rune, mappings []Mapping, idField strin
 	for _, mapping := range mappings {
 		column := slices.Index(header, mapping.Column)
 		if column < 0 {
-			return nil, setupError(fmt.Sprintf("The file has no column %q, which --map names. Its columns are %s.",
-				mapping.Column, strings.Join(header, ", ")))
+			return nil, noColumn(mapping.Column, "--map", header)
 		}
 		t.fields[column] = mapping.Field
 	}
 	for i, field := range t.fields {
-		if field != "" && slices.Contains(t.fields[:i], field) {
-			return nil, setupError(fmt.Sprintf("Two columns would be sent as %q; leave one out with --map COLUMN=.", field))
+		if first := slices.Index(t.fields[:i], field); field != "" && first >= 0 {
+			return nil, setupError(fmt.Sprintf("Columns %d and %d would be sent under one name; leave one out with --map COLUMN=.", first+1, i+1))
 		}
 	}
 	if t.id = slices.Index(header, idField); t.id < 0 {
 		t.id = slices.Index(t.fields, idField)
 	}
 	if t.id < 0 || idField == "" {
-		return nil, setupError(fmt.Sprintf("The file has no column %q, which --id-field names. Its columns are %s.",
-			idField, strings.Join(header, ", ")))
+		return nil, noColumn(idField, "--id-field", header)
 	}
 	return t, nil
 }
+
+// noColumn says that an option names a column that is not there.
+func noColumn(column, option string, header []string) *SetupError {
+	columns := "1 column"
+	if len(header) != 1 {
+		columns = fmt.Sprintf("%d columns", len(header))
+	}
+	return setupError(fmt.Sprintf("The file has no column %q, which %s names. Its first row, which has to name the columns, has %s; see its spelling, and --delimiter.",
+		column, option, columns))
+}
+
+// An unclosedQuote swallows all rows after it.
+type unclosedQuote struct{ line int }
+
+func (unclosedQuote) Error() string { return "a quote is not closed" }
 
 func (t *table) next() (row, error) {
 	t.input.left = rowBytesMax + readBytes
@@ -86,6 +106,9 @@ func (t *table) next() (row, error) {
 	var parse *csv.ParseError
 	if err != nil && !errors.As(err, &parse) {
 		return row{}, err
+	}
+	if parse != nil && errors.Is(parse.Err, csv.ErrQuote) && t.input.ended {
+		return row{}, unclosedQuote{parse.StartLine}
 	}
 	t.number++
 	r := row{number: t.number, end: t.records.InputOffset()}
@@ -137,6 +160,7 @@ func (t *table) fill(r *row, record []string) {
 type boundedReader struct {
 	input io.Reader
 	left  int
+	ended bool // The end of the input was come upon.
 }
 
 func (b *boundedReader) Read(p []byte) (int, error) {
@@ -145,5 +169,6 @@ func (b *boundedReader) Read(p []byte) (int, error) {
 	}
 	n, err := b.input.Read(p[:min(len(p), b.left)])
 	b.left -= n
+	b.ended = b.ended || errors.Is(err, io.EOF)
 	return n, err
 }

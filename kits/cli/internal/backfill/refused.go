@@ -18,6 +18,7 @@ type refusal struct {
 	HTTPStatus  int               `json:"http_status,omitempty"`
 	Code        string            `json:"code"`
 	Fields      map[string]string `json:"fields,omitempty"`
+	OtherFields int               `json:"other_fields,omitempty"`
 	RequestID   string            `json:"request_id,omitempty"`
 	FirstAtLine int64             `json:"first_at_line,omitempty"`
 	Lead        json.RawMessage   `json:"lead,omitempty"`
@@ -41,9 +42,7 @@ func (r refusal) bounded() refusal {
 	if len(r.ID) > idempotencyKeyMax {
 		r.ID = ""
 	}
-	if len(r.Fields) > fieldsKeptMax {
-		r.Fields = nil
-	}
+	r.Fields, r.OtherFields = ShownFields(r.Fields)
 	return r
 }
 
@@ -85,11 +84,11 @@ func openRefused(path string, continued bool, rowsMax int64) (*refusedFile, erro
 }
 
 // read finds the rows that a killed run wrote here and not into the journal, and cuts
-// off a line that it did not finish.
+// off what it did not finish.
 func (r *refusedFile) read(rowsMax int64) error {
 	lines := bufio.NewReaderSize(r.file, refusalBytesMax)
 	var whole int64
-	for {
+	for spoiled := false; ; {
 		text, err := lines.ReadSlice('\n')
 		if errors.Is(err, io.EOF) {
 			break
@@ -97,7 +96,12 @@ func (r *refusedFile) read(rowsMax int64) error {
 		var row struct {
 			Row int64 `json:"row"`
 		}
-		if err != nil || json.Unmarshal(text, &row) != nil || row.Row < 1 || row.Row > rowsMax {
+		ours := err == nil && json.Unmarshal(text, &row) == nil && row.Row >= 1 && row.Row <= rowsMax
+		if err == nil && !ours && whole > 0 {
+			spoiled = true // After a loss of power the end may be anything.
+			continue
+		}
+		if !ours || spoiled {
 			return setupError("The file of the refused, " + r.path + ", was not written by this run. Name another one with --refused.")
 		}
 		r.written.add(row.Row)

@@ -106,6 +106,7 @@ func (in *invocation) checkInput(job *backfill.Job, key string) error {
 	if err != nil {
 		return err
 	}
+	in.warnOfNoRows(summary)
 	if in.options.json {
 		in.print(map[string]any{"rows": summary.Rows, "would_post": summary.Rows - summary.Refused, "would_refuse": summary.Refused, "duplicate_ids": summary.DuplicateIDs})
 	} else {
@@ -138,6 +139,7 @@ func (in *invocation) tell(job *backfill.Job, summary backfill.Summary, err erro
 		fmt.Fprintf(in.stderr, "leads: The refused rows and why are in %s. Correct them, and post them from a new file under the same ids.\n", job.Refused)
 	}
 	if err == nil {
+		in.warnOfNoRows(summary)
 		if summary.Refused > 0 {
 			return silent(ExitRefused)
 		}
@@ -152,6 +154,12 @@ func (in *invocation) tell(job *backfill.Job, summary backfill.Summary, err erro
 	}
 	fmt.Fprintf(in.stderr, "leads: %s%s\n", told.Message, next)
 	return silent(exitCode(told.Kind))
+}
+
+func (in *invocation) warnOfNoRows(summary backfill.Summary) {
+	if summary.Rows == 0 && summary.Whole {
+		fmt.Fprintln(in.stderr, "leads: The input has no rows.")
+	}
 }
 
 func (in *invocation) printRun(job *backfill.Job, summary backfill.Summary, err error) {

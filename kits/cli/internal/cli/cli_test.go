@@ -27,7 +27,7 @@ const (
 )
 
 // secrets are the strings that no message may hold.
-var secrets = []string{testKey[10:30], liveKey[10:30], formsKey[10:30], "Ada", "Lovelace", "4567"}
+var secrets = []string{testKey[10:30], liveKey[10:30], formsKey[10:30], "Ada", "Lovelace", "123 4567"}
 
 // A service answers every request the same and keeps what came.
 type service struct {
@@ -530,6 +530,26 @@ func TestCompletionCompletes(t *testing.T) {
 		got, err := ask.Output()
 		if err != nil || strings.TrimSpace(string(got)) != want {
 			t.Errorf("%q is completed to %q, %v", words, got, err)
+		}
+	}
+}
+
+// A stranger may echo what was sent, as names and as reasons.
+func TestOnlyWordsOfTheServicesAreShownOfFields(t *testing.T) {
+	s := newService(t, 422, `{"error":"validation_failed","fields":{"phone":"required","`+testKey+`":"x","email":"Ada Lovelace"}}`)
+	got := s.leads(t, ada, "post", "--idempotency-key", "acme:1")
+	if got.code != ExitRefused || !strings.Contains(got.stderr, "phone (required), and 2 whose names or reasons are not the service's") {
+		t.Errorf("got %+v", got)
+	}
+}
+
+func TestAFileWithoutRowsIsToldOf(t *testing.T) {
+	s := newService(t, 202, accepted)
+	path := file(t, "leads.csv", "id,phone\n", 0o600)
+	for _, more := range [][]string{{}, {"--dry-run"}} {
+		got := s.leads(t, "", append([]string{"post", "--csv", path, "--namespace", "acme", "--id-field", "id"}, more...)...)
+		if got.code != ExitDone || !strings.Contains(got.stderr, "no rows") {
+			t.Errorf("got %+v", got)
 		}
 	}
 }

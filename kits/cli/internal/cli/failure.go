@@ -164,11 +164,17 @@ func notes(err *leads.Error) string {
 }
 
 func fieldList(fields map[string]string) string {
+	known, others := backfill.ShownFields(fields)
 	var list []string
-	for _, name := range slices.Sorted(maps.Keys(fields)) {
-		list = append(list, printable(name)+" ("+printable(fields[name])+")")
+	for _, name := range slices.Sorted(maps.Keys(known)) {
+		list = append(list, name+" ("+known[name]+")")
 	}
-	if len(list) == 0 {
+	switch {
+	case others > 0 && len(list) > 0:
+		list = append(list, fmt.Sprintf("and %d whose names or reasons are not the service's", others))
+	case others > 0:
+		list = append(list, fmt.Sprintf("%d whose names or reasons are not the service's", others))
+	case len(list) == 0:
 		return "none was named"
 	}
 	return strings.Join(list, ", ")
