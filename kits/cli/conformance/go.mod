@@ -7,8 +7,3 @@ require (
 	leads.example/leads-cli v0.1.0
 	leads.example/leads-go v0.1.0
 )
-
-replace (
-	leads.example/leads-cli => ../
-	leads.example/leads-go => ../../go
-)

@@ -4,5 +4,3 @@ module leads.example/leads-go/conformance
 go 1.24
 
 require leads.example/leads-go v0.1.0
-
-replace leads.example/leads-go => ../

@@ -10,7 +10,6 @@ import (
 	"log"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"leads.example/leads-cli/internal/cli"
 	"leads.example/leads-go"
@@ -37,14 +36,14 @@ func write(folder, kit, module, version string) error {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return err
 	}
-	manifest, err := released(kit)
+	manifest, err := os.ReadFile(filepath.Join(kit, "go.mod"))
 	if err != nil {
 		return err
 	}
 	for name, text := range map[string]string{
 		"list":            version + "\n",
 		version + ".info": fmt.Sprintf("{\"Version\":%q}\n", version),
-		version + ".mod":  manifest,
+		version + ".mod":  string(manifest),
 	} {
 		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o644); err != nil {
 			return err
@@ -55,7 +54,7 @@ func write(folder, kit, module, version string) error {
 		return err
 	}
 	archive := zip.NewWriter(file)
-	if err := add(archive, kit, module+"@"+version+"/", manifest); err != nil {
+	if err := add(archive, kit, module+"@"+version+"/"); err != nil {
 		return err
 	}
 	if err := archive.Close(); err != nil {
@@ -64,25 +63,9 @@ func write(folder, kit, module, version string) error {
 	return file.Close()
 }
 
-// released is the module's go.mod as it is published: without what ties it to the
-// repository, which go install refuses.
-func released(kit string) (string, error) {
-	text, err := os.ReadFile(filepath.Join(kit, "go.mod"))
-	if err != nil {
-		return "", err
-	}
-	var lines []string
-	for _, line := range strings.Split(string(text), "\n") {
-		if !strings.HasPrefix(line, "replace ") && !strings.HasPrefix(line, "// Both are built") {
-			lines = append(lines, line)
-		}
-	}
-	return strings.TrimSpace(strings.Join(lines, "\n")) + "\n", nil
-}
-
 // add puts all files of a module into its zip, but none of a module below it, as the
 // go command does, and none that was built.
-func add(archive *zip.Writer, kit, prefix, manifest string) error {
+func add(archive *zip.Writer, kit, prefix string) error {
 	return filepath.WalkDir(kit, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -102,10 +85,6 @@ func add(archive *zip.Writer, kit, prefix, manifest string) error {
 		}
 		target, err := archive.Create(prefix + filepath.ToSlash(name))
 		if err != nil {
-			return err
-		}
-		if name == "go.mod" {
-			_, err = io.WriteString(target, manifest)
 			return err
 		}
 		content, err := os.Open(path)
