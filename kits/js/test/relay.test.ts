@@ -189,6 +189,26 @@ test("a body that comes too slowly is read no further, and may be sent again", a
   assert.equal(intake.posts.length, 0);
 });
 
+test("the post has what the body left of the one deadline", { timeout: 5_000 }, async (t) => {
+  const { answer } = await open(t, () => new Promise(() => {}), { deadlineMs: 10_000 });
+  const { now } = performance;
+  let lateMs = 0;
+  performance.now = () => now.call(performance) + lateMs;
+  t.after(() => {
+    performance.now = now;
+  });
+  const body = new ReadableStream({
+    pull(controller) {
+      lateMs = 9_900;
+      controller.enqueue(new TextEncoder().encode(JSON.stringify(lead)));
+      controller.close();
+    },
+  }, { highWaterMark: 0 });
+  const response = await answer(post(body, {}, { duplex: "half" } as RequestInit));
+  assert.equal(response.status, 503);
+  assert.deepEqual(await response.json(), { status: "try_later" });
+});
+
 test("an answer is turned into what a page needs, and tells nothing else", async (t) => {
   const says = (status: number, body: object) => () => ({
     status,
