@@ -99,16 +99,19 @@ type Summary struct {
 // or the [*leads.Error] of a post that must not be followed by others. Rows that the
 // service refuses are not errors.
 func Run(ctx context.Context, job Job) (Summary, error) {
-	input, bound, err := job.open()
+	reading, stop := context.WithCancel(ctx)
+	defer stop()
+	input, bound, err := job.open(reading)
 	if err != nil {
 		return Summary{}, err
 	}
 	defer input.Close()
-	rows, err := job.source(input)
+	text := newSummed(&interruptible{ctx: reading, input: input})
+	rows, err := job.source(text)
 	if err != nil {
 		return Summary{}, err
 	}
-	r := &run{job: job, journal: &journal{counts: map[string]int64{}}, refused: &refusedFile{}}
+	r := &run{job: job, text: text, bound: bound, journal: &journal{counts: map[string]int64{}}, refused: &refusedFile{}}
 	if job.Check {
 		return r.check(ctx, rows)
 	}
@@ -125,7 +128,7 @@ func Run(ctx context.Context, job Job) (Summary, error) {
 	if job.Bar != nil {
 		r.bar = newBar(job.Bar, job.Clock, r.before, bound.Bytes)
 	}
-	whole, err := r.post(ctx, rows)
+	whole, err := r.post(ctx, reading, stop, rows)
 	for _, closed := range []error{r.refused.close(), r.journal.close()} {
 		if err == nil {
 			err = closed
@@ -134,8 +137,28 @@ func Run(ctx context.Context, job Job) (Summary, error) {
 	return r.summary(whole), err
 }
 
-// open gives the input from its beginning, and what ties a journal to it.
-func (job *Job) open() (io.ReadCloser, binding, error) {
+// open gives the input from its beginning, and what ties a journal to it. A pipe may keep
+// it waiting until ctx is done.
+func (job *Job) open(ctx context.Context) (io.ReadCloser, binding, error) {
+	type opened struct {
+		input io.ReadCloser
+		bound binding
+		err   error
+	}
+	done := make(chan opened, 1)
+	go func() {
+		input, bound, err := job.openNow()
+		done <- opened{input, bound, err}
+	}()
+	select {
+	case o := <-done:
+		return o.input, o.bound, o.err
+	case <-ctx.Done():
+		return nil, binding{}, ctx.Err()
+	}
+}
+
+func (job *Job) openNow() (io.ReadCloser, binding, error) {
 	bound := binding{
 		Version: journalVersion, Format: string(job.Format), Namespace: job.Namespace, IDField: job.IDField,
 		Columns: job.columns(), Address: job.Address, Keys: job.Keys,
@@ -188,6 +211,8 @@ func (job *Job) source(input io.Reader) (source, error) {
 // A run is a Job that is under way. journal and refused belong to settle alone.
 type run struct {
 	job     Job
+	text    *summed
+	bound   binding
 	journal *journal
 	refused *refusedFile
 	before  int64
@@ -203,9 +228,7 @@ type result struct {
 
 // post runs a reader, posters, and, on this goroutine, the settling of what they find
 // out. It reports whether all rows are settled.
-func (r *run) post(ctx context.Context, rows source) (whole bool, err error) {
-	reading, stop := context.WithCancel(ctx)
-	defer stop()
+func (r *run) post(ctx, reading context.Context, stop func(), rows source) (whole bool, err error) {
 	posting, abandon := context.WithCancel(context.WithoutCancel(ctx))
 	defer abandon()
 	defer context.AfterFunc(reading, func() {
@@ -234,7 +257,7 @@ func (r *run) post(ctx context.Context, rows source) (whole bool, err error) {
 					results <- result{row: row}
 					continue
 				}
-				if p.wait(reading) != nil {
+				if p.waitForNew(reading) != nil {
 					continue
 				}
 				ack, err := r.postRow(posting, row, options)
@@ -273,7 +296,7 @@ func (r *run) read(ctx context.Context, rows source, unsettled chan<- row) error
 		}
 		row, err := rows.next()
 		if errors.Is(err, io.EOF) {
-			return nil
+			return r.unchanged(last)
 		}
 		if err != nil {
 			return inputError(last, err)
@@ -291,7 +314,18 @@ func (r *run) read(ctx context.Context, rows source, unsettled chan<- row) error
 	}
 }
 
+// unchanged sees at the end whether the input was the one that the journal is bound to.
+func (r *run) unchanged(last int64) error {
+	if r.bound.SHA256 == "" || r.text.hex() == r.bound.SHA256 {
+		return nil
+	}
+	return &InputError{last, "The input was changed while it was read. What was posted is what stood there then; look into the journal, and post the input as it is now with another one."}
+}
+
 func inputError(last int64, err error) error {
+	if errors.Is(err, context.Canceled) {
+		return err
+	}
 	if errors.Is(err, errRowTooLong) {
 		return &InputError{last, "The row after the one at line " + grouped(last) + " is longer than 1 MiB; a quote may be missing. The rows after it were not read."}
 	}
@@ -440,6 +474,9 @@ func (r *run) check(ctx context.Context, rows source) (Summary, error) {
 		row, err := rows.next()
 		if errors.Is(err, io.EOF) {
 			summary.Whole = true
+			break
+		}
+		if errors.Is(err, context.Canceled) {
 			break
 		}
 		if err != nil {

@@ -1,10 +1,13 @@
 package backfill
 
 import (
+	"context"
 	"errors"
+	"io"
 	"os"
 	"strings"
 	"testing"
+	"time"
 )
 
 func csvJob(t *testing.T, s *service, input string) Job {
@@ -99,5 +102,84 @@ func TestGarbageAtTheEndOfTheRefusedIsCutOff(t *testing.T) {
 	var setup *SetupError
 	if _, err := Run(t.Context(), job); !errors.As(err, &setup) {
 		t.Errorf("garbage before a row gives %v", err)
+	}
+}
+
+// A silent input gives what it has and then nothing, and tells when it is waited for.
+type silent struct {
+	text    io.Reader
+	waiting func()
+}
+
+func (s silent) Read(p []byte) (int, error) {
+	if n, _ := s.text.Read(p); n > 0 {
+		return n, nil
+	}
+	s.waiting()
+	select {}
+}
+
+func TestARunThatWaitsForItsInputCanBeStopped(t *testing.T) {
+	for _, format := range []Format{NDJSON, CSV} {
+		for _, check := range []bool{false, true} {
+			ctx, cancel := context.WithCancel(t.Context())
+			job := newJob(t, newService(t), 0)
+			job.Input, job.Journal, job.Refused, job.Format, job.Check = "-", "", "", format, check
+			job.Stdin = silent{strings.NewReader(""), cancel}
+			if summary, err := Run(ctx, job); summary.Whole || err != nil && !errors.Is(err, context.Canceled) {
+				t.Errorf("%s: the run ended with %+v, %v", format, summary, err)
+			}
+		}
+	}
+}
+
+func TestARefusalOfTheKeyEndsARunThatWaitsForItsInput(t *testing.T) {
+	s := newService(t)
+	s.answers = func(string, int) (int, string) { return 401, `{"error":"unauthorized"}` }
+	job := newJob(t, s, 0)
+	job.Input, job.Journal, job.Refused, job.Stdin = "-", "", "", silent{strings.NewReader("{\"id\":1}\n"), func() {}}
+	if _, err := Run(t.Context(), job); err == nil || !strings.Contains(err.Error(), "unauthorized") {
+		t.Errorf("the run ended with %v", err)
+	}
+}
+
+func TestAnInputThatIsEditedDuringTheRunIsToldOf(t *testing.T) {
+	s := newService(t)
+	job := newJob(t, s, 20_000) // More than is read ahead.
+	job.Rate = RateMax
+	s.answers = func(_ string, nth int) (int, string) {
+		if nth == 1 {
+			file, err := os.OpenFile(job.Input, os.O_WRONLY|os.O_APPEND, 0)
+			if err != nil {
+				t.Error(err)
+			}
+			io.WriteString(file, "{\"id\":0}\n")
+			file.Close()
+		}
+		return 0, ""
+	}
+	var input *InputError
+	if _, err := Run(t.Context(), job); !errors.As(err, &input) || !strings.Contains(err.Error(), "changed") {
+		t.Errorf("the run ended with %v", err)
+	}
+}
+
+func TestARetryGoesBeforeNewRows(t *testing.T) {
+	p := newPacer(&manualClock{now: time.Unix(0, 0)}, 0.5)
+	p.door <- struct{}{} // Some new row waits for its turn,
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 64)
+	for range cap(ended) { // and many more behind it,
+		go func() { ended <- p.waitForNew(ctx) }()
+	}
+	turn, now := p.take() // and yet the next turn is free.
+	if turn != now {
+		t.Errorf("the retry waits %s", turn.Sub(now))
+	}
+	cancel()
+	for range cap(ended) {
+		if <-ended == nil {
+			t.Error("a new row went through")
+		}
 	}
 }

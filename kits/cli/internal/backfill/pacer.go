@@ -17,6 +17,9 @@ const catchUp = 10 * time.Millisecond
 type pacer struct {
 	clock    leads.Clock
 	interval time.Duration
+	// door lets one row that is new wait for its turn. The others have none yet, so that
+	// a retry, whose call has a deadline, comes before them.
+	door chan struct{}
 
 	mu   sync.Mutex
 	next time.Time // The first turn that is free.
@@ -24,7 +27,18 @@ type pacer struct {
 }
 
 func newPacer(clock leads.Clock, perSecond float64) *pacer {
-	return &pacer{clock: clock, interval: time.Duration(float64(time.Second) / perSecond)}
+	return &pacer{clock: clock, door: make(chan struct{}, 1), interval: time.Duration(float64(time.Second) / perSecond)}
+}
+
+// waitForNew is wait for a row that was not tried yet.
+func (p *pacer) waitForNew(ctx context.Context) error {
+	select {
+	case p.door <- struct{}{}:
+		defer func() { <-p.door }()
+		return p.wait(ctx)
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 // wait returns at the caller's turn, or with the context's error.

@@ -103,6 +103,9 @@ func (in *invocation) checkInput(job *backfill.Job, key string) error {
 		}
 	}
 	summary, err := backfill.Run(in.ctx, *job)
+	if err == nil && !summary.Whole {
+		err = stopped("Stopped. Nothing was sent.")
+	}
 	if err != nil {
 		return err
 	}
