@@ -61,6 +61,11 @@ final class BaseUrl {
         || LOOPBACK_IPV4.matcher(host).matches();
   }
 
+  /** Whether what is sent there may leave this machine. */
+  boolean isEncrypted() {
+    return value.startsWith("https:");
+  }
+
   URI resolve(String path) {
     return URI.create(value + path);
   }

@@ -52,7 +52,7 @@ public final class LeadsClient {
     retries = new Retries(builder.tries, builder.tryTimeout);
     observer = builder.observer;
     timing = builder.timing;
-    transport = new Transport(builder.sslContext);
+    transport = new Transport(builder.sslContext, baseUrl.isEncrypted());
   }
 
   private static String given(

@@ -23,6 +23,8 @@ final class Transport {
   /** Null for the platform's. */
   private final SSLContext sslContext;
 
+  private final boolean encrypted;
+
   /** Its threads are daemons, and end when they have had nothing to do for a minute. */
   private final ExecutorService threads =
       Executors.newCachedThreadPool(
@@ -34,8 +36,9 @@ final class Transport {
 
   private volatile HttpClient client;
 
-  Transport(SSLContext sslContext) {
+  Transport(SSLContext sslContext, boolean encrypted) {
     this.sslContext = sslContext;
+    this.encrypted = encrypted;
   }
 
   /** Begins a try for a caller that will wait for it, and bound it. */
@@ -95,8 +98,13 @@ final class Transport {
     synchronized (this) {
       if (client == null) {
         SSLContext context = sslContext == null ? SSLContext.getDefault() : sslContext;
+        HttpClient.Builder builder = HttpClient.newBuilder();
+        if (!encrypted) {
+          // It goes to this machine. By a proxy, key and lead would leave it in clear text.
+          builder.proxy(HttpClient.Builder.NO_PROXY);
+        }
         client =
-            HttpClient.newBuilder()
+            builder
                 .version(HttpClient.Version.HTTP_1_1)
                 .followRedirects(HttpClient.Redirect.NEVER)
                 .sslContext(context)

@@ -275,16 +275,24 @@ class PostingTest {
   }
 
   @Test
-  void proxiesAreThoseOfThePlatform() throws Exception {
+  void proxiesAreThoseOfThePlatformAndHearNothingWithoutTls() throws Exception {
     ProxySelector before = ProxySelector.getDefault();
-    try (IntakeServer proxy = IntakeServer.answering(IntakeServer.accepted("e1"))) {
+    try (IntakeServer proxy = IntakeServer.answering(IntakeServer.unavailable());
+        IntakeServer server = IntakeServer.answering(IntakeServer.accepted("e1"))) {
       URI address = URI.create(proxy.url());
       ProxySelector.setDefault(
           ProxySelector.of(new InetSocketAddress(address.getHost(), address.getPort())));
+      server.client().build().postLead(LEAD, "acme:1");
+      assertEquals(0, proxy.connections.get());
       LeadsClient client =
-          LeadsClient.builder().apiKey(IntakeServer.KEY).baseUrl("http://127.0.0.1:9").build();
-      client.postLead(LEAD, "acme:1");
-      assertEquals("POST http://127.0.0.1:9/v1/intake HTTP/1.1", proxy.requests.get(0).line);
+          LeadsClient.builder()
+              .apiKey(IntakeServer.KEY)
+              .baseUrl("https://leads.example")
+              .tries(1)
+              .build();
+      assertThrows(UnavailableException.class, () -> client.postLead(LEAD, "acme:2"));
+      assertEquals("CONNECT leads.example:443 HTTP/1.1", proxy.requests.get(0).line);
+      assertFalse(proxy.requests.get(0).headers.containsKey("x-api-key"));
     } finally {
       ProxySelector.setDefault(before);
     }
