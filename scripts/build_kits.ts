@@ -33,7 +33,8 @@ function gathered(): string {
     if (language === undefined) throw new Error(`kits/${id}/${example} has an ending that is not known`);
     return { name, from, about, platform, install, address, language, example: read(`${id}/${example}`) };
   });
-  return `${JSON.stringify({ version, published, kits: rows, to_come }, null, 2)}\n`;
+  const status = published ? "published" : "ready to publish";
+  return `${JSON.stringify({ version, status, kits: rows, to_come }, null, 2)}\n`;
 }
 
 if (process.argv.includes("--check")) {

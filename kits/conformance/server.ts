@@ -85,14 +85,15 @@ export class ScriptedServer {
     socket.once("close", () => this.#sockets.delete(socket));
     let bytes = Buffer.alloc(0);
     let turn = Promise.resolve();
-    if (this.#next()?.when === "connected") {
+    const speaksFirst = this.#next()?.when === "connected";
+    if (speaksFirst) {
       turn = this.#give(socket, this.#take(), null);
     }
     socket.on("data", (chunk: Buffer) => {
       bytes = Buffer.concat([bytes, chunk]);
       try {
         // The hello of TLS, to which servers of plain HTTP answer in plain HTTP.
-        if (bytes[0] === 0x16) return void socket.end(badRequest);
+        if (bytes[0] === 0x16) return void (speaksFirst || socket.end(badRequest));
         for (let taken = takeRequest(bytes); taken !== null; taken = takeRequest(bytes)) {
           bytes = bytes.subarray(taken.length);
           const request: Seen = { ...taken.request, connection, atMs: performance.now() };
