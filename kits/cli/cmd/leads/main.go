@@ -17,6 +17,7 @@ func main() {
 	context.AfterFunc(ctx, stop)
 	deps := cli.Deps{
 		StdinIsTerminal:  terminal.Is(os.Stdin),
+		StdoutIsTerminal: terminal.Is(os.Stdout),
 		StderrIsTerminal: terminal.Is(os.Stderr),
 	}
 	if deps.StdinIsTerminal && deps.StderrIsTerminal {

@@ -74,6 +74,8 @@ type Job struct {
 
 	// Bar is where progress is drawn; nil for nowhere.
 	Bar io.Writer
+	// Unnamed is told how many columns of CSV have no name and are left out.
+	Unnamed func(columns int)
 	// Check reads the input without posting anything.
 	Check bool
 	// First is told the first row that can be posted, when Check is set.
@@ -110,6 +112,9 @@ func Run(ctx context.Context, job Job) (Summary, error) {
 	rows, err := job.source(text)
 	if err != nil {
 		return Summary{}, err
+	}
+	if table, ok := rows.(*table); ok && job.Unnamed != nil && table.unnamed > 0 {
+		job.Unnamed(table.unnamed)
 	}
 	r := &run{job: job, text: text, bound: bound, journal: &journal{counts: map[string]int64{}}, refused: &refusedFile{}}
 	if job.Check {

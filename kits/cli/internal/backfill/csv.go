@@ -33,6 +33,7 @@ type table struct {
 	records *csv.Reader
 	fields  []string // The field of each column, empty for one that is left out.
 	id      int      // The column of the id.
+	unnamed int      // Columns without a name, which are left out.
 	number  int64
 	object  object.Builder
 }
@@ -72,6 +73,9 @@ func newTable(input io.Reader, delimiter rune, mappings []Mapping, idField strin
 		t.fields[column] = mapping.Field
 	}
 	for i, field := range t.fields {
+		if header[i] == "" && field == "" {
+			t.unnamed++
+		}
 		if first := slices.Index(t.fields[:i], field); field != "" && first >= 0 {
 			return nil, setupError(fmt.Sprintf("Columns %d and %d would be sent under one name; leave one out with --map COLUMN=.", first+1, i+1))
 		}

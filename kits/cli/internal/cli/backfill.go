@@ -41,6 +41,9 @@ func (in *invocation) job() (*backfill.Job, error) {
 		Format: backfill.NDJSON, Stdin: in.stdin, Delimiter: ',', Mappings: o.mappings,
 		Rate: backfill.RateDefault, Concurrency: backfill.ConcurrencyDefault, Clock: in.clock(), Observer: in.observer(),
 	}
+	job.Unnamed = func(columns int) {
+		fmt.Fprintf(in.stderr, "leads: Columns without a name are left out, and there are %d. --map =FIELD sends the first of them.\n", columns)
+	}
 	switch {
 	case o.csv != nil && o.ndjson != nil:
 		return nil, usageError("Give one of --csv and --ndjson.")

@@ -553,3 +553,41 @@ func TestAFileWithoutRowsIsToldOf(t *testing.T) {
 		}
 	}
 }
+
+func TestAnOutputThatCannotBeWrittenIsTold(t *testing.T) {
+	s := newService(t, 202, accepted)
+	reader, writer := io.Pipe()
+	reader.Close()
+	var stderr bytes.Buffer
+	environment := map[string]string{"LEADS_API_KEY": testKey, "LEADS_BASE_URL": s.url}
+	for _, args := range [][]string{{"--json"}, {}} {
+		code := Run(t.Context(), append([]string{"post", "--idempotency-key", "acme:1"}, args...), func(name string) (string, bool) {
+			value, ok := environment[name]
+			return value, ok
+		}, strings.NewReader(ada), writer, &stderr, Deps{})
+		if code != ExitLater || !strings.Contains(stderr.String(), "Standard output cannot be written") {
+			t.Errorf("it ended with %d: %s", code, &stderr)
+		}
+	}
+}
+
+func TestADryRunDoesNotSteerTheTerminal(t *testing.T) {
+	s := newService(t, 202, accepted)
+	environment := map[string]string{"LEADS_API_KEY": testKey, "LEADS_BASE_URL": s.url}
+	lead := "{\"x\":\"é\x1b[31m\u009b\x7f\xff\"}"
+	for terminal, want := range map[bool]string{true: `{"x":"é\u001b[31m\u009b\u007f\xff"}`, false: lead} {
+		got := run(t, environment, Deps{StdoutIsTerminal: terminal}, lead, "post", "--idempotency-key", "acme:1", "--dry-run")
+		if !strings.HasSuffix(got.stdout, "\n\n"+want+"\n") {
+			t.Errorf("on a terminal: %t, it says %q", terminal, got.stdout)
+		}
+	}
+}
+
+func TestColumnsWithoutANameAreToldOf(t *testing.T) {
+	s := newService(t, 202, accepted)
+	path := file(t, "leads.csv", "id,,phone,\n1,x,5,y\n", 0o600)
+	args := []string{"post", "--csv", path, "--namespace", "acme", "--id-field", "id", "--dry-run"}
+	if got := s.leads(t, "", args...); !strings.Contains(got.stderr, "there are 2") {
+		t.Errorf("got %+v", got)
+	}
+}

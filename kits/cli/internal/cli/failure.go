@@ -201,6 +201,6 @@ func printable(text string) string {
 func (in *invocation) print(value any) {
 	encoder := json.NewEncoder(in.stdout)
 	encoder.SetEscapeHTML(false)
-	// Values of ours can be written as JSON; a closed output is nobody's to hear.
+	// Values of ours can be written as JSON; the output remembers a failure.
 	_ = encoder.Encode(value)
 }

@@ -158,6 +158,10 @@ func (in *invocation) show(address, key, idempotencyKey string, lead []byte) {
 	if in.options.requestID != nil {
 		requestID = *in.options.requestID
 	}
+	body := string(lead)
+	if in.deps.StdoutIsTerminal {
+		body = visible(body)
+	}
 	headers := [][2]string{
 		{"X-API-Key", "lead_" + keyMode(key) + "_… (not shown)"},
 		{"Content-Type", "application/json"},
@@ -170,14 +174,14 @@ func (in *invocation) show(address, key, idempotencyKey string, lead []byte) {
 		for _, header := range headers {
 			named[header[0]] = header[1]
 		}
-		in.print(map[string]any{"method": "POST", "url": address + "/v1/intake", "headers": named, "body": string(lead)})
+		in.print(map[string]any{"method": "POST", "url": address + "/v1/intake", "headers": named, "body": body})
 		return
 	}
 	fmt.Fprintf(in.stdout, "POST %s/v1/intake\n", address)
 	for _, header := range headers {
 		fmt.Fprintf(in.stdout, "%s: %s\n", header[0], printable(header[1]))
 	}
-	fmt.Fprintf(in.stdout, "\n%s\n", bytes.TrimSpace(lead))
+	fmt.Fprintf(in.stdout, "\n%s\n", strings.TrimSpace(body))
 }
 
 // keyMode is live or test.

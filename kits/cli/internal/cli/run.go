@@ -39,6 +39,7 @@ type Deps struct {
 	Random func() float64
 
 	StdinIsTerminal  bool
+	StdoutIsTerminal bool
 	StderrIsTerminal bool
 	// ReadSecret reads a line from the terminal without showing it; nil where there is
 	// no terminal to ask on.
@@ -67,13 +68,21 @@ func Run(
 	if deps.NewClient == nil {
 		deps.NewClient = leads.New
 	}
-	in := &invocation{ctx: ctx, lookup: lookup, stdin: stdin, stdout: stdout, stderr: stderr, deps: deps}
+	out := &output{Writer: stdout}
+	in := &invocation{ctx: ctx, lookup: lookup, stdin: stdin, stdout: out, stderr: stderr, deps: deps}
 	// Before the arguments are understood, too, a failure is told in the form asked for.
 	in.options.json = slices.Contains(args, "--json")
+	code := ExitDone
 	if err := in.run(args); err != nil {
-		return in.fail(err)
+		code = in.fail(err)
 	}
-	return ExitDone
+	if out.failed {
+		fmt.Fprintln(stderr, "leads: Standard output cannot be written, and not all was told. To repeat the command under the same idempotency keys is safe, and tells.")
+		if code == ExitDone {
+			code = ExitLater
+		}
+	}
+	return code
 }
 
 // keyInText finds what looks like a key, of any prefix that keys of the service have.
