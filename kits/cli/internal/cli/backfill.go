@@ -42,7 +42,7 @@ func (in *invocation) job() (*backfill.Job, error) {
 		Rate: backfill.RateDefault, Concurrency: backfill.ConcurrencyDefault, Clock: in.clock(), Observer: in.observer(),
 	}
 	job.Unnamed = func(columns int) {
-		fmt.Fprintf(in.stderr, "leads: Columns without a name are left out, and there are %d. --map =FIELD sends the first of them.\n", columns)
+		fmt.Fprintf(in.stderr, "leads: Columns without a name are left out, and there are %d. Name them in the first row to send them.\n", columns)
 	}
 	switch {
 	case o.csv != nil && o.ndjson != nil:
