@@ -25,6 +25,7 @@ export interface ServerOptions {
 
 /** Long enough for an answer to have been read, and its connection to be kept. */
 const strayAfterMs = 100;
+const strayThereMs = 1000;
 
 const badRequest = "HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
 
@@ -137,9 +138,11 @@ export class ScriptedServer {
       await dripOut(socket, drip.from === "body" ? body : Buffer.concat([head, body]), drip.every_ms);
     }
     if (answer.stray !== undefined) {
-      const stray = delay(strayAfterMs).then(() => socket.write(fill(answer.stray ?? "", values)));
-      this.#ending.add(stray);
-      await stray;
+      const noticed = new Promise((settle) => socket.once("close", settle));
+      const written = delay(strayAfterMs).then(() => socket.write(fill(answer.stray ?? "", values)));
+      // Some close the connection as it comes, others look when they want to send: by then it has long been there.
+      this.#ending.add(written.then(() => Promise.race([noticed, delay(strayThereMs)])));
+      await written;
     }
     if (answer.then === "close") {
       // Until all was sent and the end of it with it; whoever looks then finds the connection closed.
