@@ -260,7 +260,9 @@ test("names are snake_case and say what lives there", () => {
 });
 
 test("nothing is left for later", () => {
-  none(find(files, new RegExp(`\\b(${["TO" + "DO", "FIX" + "ME"].join("|")})\\b`)));
+  // As words of their own: the specification writes numbers as +1XXXXXXXXXX.
+  const marks = ["TO" + "DO", "FIX" + "ME", "XX" + "X", "HA" + "CK"].join("|");
+  none(find(files, new RegExp(`\\b(${marks})\\b`)));
 });
 
 test("no test is left out, and none runs alone", () => {

@@ -28,6 +28,9 @@ export interface Import {
 const root = fileURLToPath(new URL("../../", import.meta.url));
 const foreign = new Set(["node_modules", ".git", ".data", "build", "coverage", "target", "dist", "vendor"]);
 
+/** What the client kits are written in. */
+const ofKits = /\.(go|mod|work|rs|toml|py|rb|rbs|gemspec|php|java|xml)$/;
+
 /** Every text file in the tree, whether it is committed or not. */
 export function readSources(): SourceFile[] {
   return walk("").map((path) => ({ path, text: readFileSync(root + path, "utf8") }));
@@ -38,7 +41,8 @@ function walk(folder: string): string[] {
     if (foreign.has(entry.name)) return [];
     const path = folder + entry.name;
     if (entry.isDirectory()) return walk(`${path}/`);
-    return /\.(ts|js|json|jsonc|md|sql|sh|yml|service|timer|conf)$|^[^.]*$|\/run$/.test(entry.name)
+    return /\.(ts|js|json|jsonc|md|sql|sh|yml|service|timer|conf)$|^[^.]*$|\/run$/.test(entry.name) ||
+        ofKits.test(entry.name)
       ? [path]
       : [];
   });
