@@ -7,17 +7,17 @@
 
 import process from "node:process";
 import { pathToFileURL } from "node:url";
-import { ConfigError, isDatabaseUrl } from "../src/settings.ts";
+import { ConfigError, isDatabaseUrl } from "../src/settings/reader.ts";
 import { buildSite } from "../src/site/build.ts";
 import { isPacking } from "../src/site/compress.ts";
 import type { SiteUrls } from "../src/site/content.ts";
 import { readPageSources } from "../src/site/source.ts";
 import { writeSite } from "../src/site/write.ts";
-import { openAdminPool } from "../src/store/admin/pool.ts";
+import { openAdminPool } from "../src/store/operator/pool.ts";
 import { certainStoreFailure, failureSentence } from "../src/store/failure.ts";
-import { readPlans } from "../src/store/plans.ts";
-import { readSiteAreas } from "../src/store/site_content.ts";
-import { variables } from "../src/variables.ts";
+import { readPlans } from "../src/store/serving/plans.ts";
+import { readSiteAreas } from "../src/store/operator/site_content.ts";
+import { variables } from "../src/settings/variables.ts";
 import { findDatabaseUrl } from "./database_url.ts";
 
 const usage = `Usage: npm run site:build

@@ -6,7 +6,7 @@
  */
 
 import { actionsVariables } from "../src/actions/config.ts";
-import { variables } from "../src/variables.ts";
+import { variables } from "../src/settings/variables.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 

@@ -5,8 +5,8 @@
  */
 
 import postgres from "postgres";
-import { isDatabaseUrl } from "../src/settings.ts";
-import { storeFailure } from "../src/store/admin/pool.ts";
+import { isDatabaseUrl } from "../src/settings/reader.ts";
+import { storeFailure } from "../src/store/operator/pool.ts";
 import { explainFailure } from "./ctl/failure.ts";
 
 /**

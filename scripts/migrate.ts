@@ -6,7 +6,7 @@
  */
 
 import process from "node:process";
-import { migrate } from "../src/store/migrate.ts";
+import { migrate } from "../src/store/schema/migrate.ts";
 import { findDatabaseUrl } from "./database_url.ts";
 import { explainSetup } from "./explain.ts";
 

@@ -7,11 +7,11 @@
 
 import { createHash, getRandomValues } from "node:crypto";
 import { type KeySurface, makeKey } from "../src/contract/api_key.ts";
-import { insertKey, listKeys, revokeKey } from "../src/store/admin/api_keys.ts";
-import { addForm } from "../src/store/admin/forms.ts";
-import { openAdminPool } from "../src/store/admin/pool.ts";
-import { addTenant, findTenant, listTenants } from "../src/store/admin/tenants.ts";
-import type { Pool } from "../src/store/sql.ts";
+import { insertKey, listKeys, revokeKey } from "../src/store/operator/api_keys.ts";
+import { addForm } from "../src/store/operator/forms.ts";
+import { openAdminPool } from "../src/store/operator/pool.ts";
+import { addTenant, findTenant, listTenants } from "../src/store/operator/tenants.ts";
+import type { Pool } from "../src/store/pool.ts";
 
 const slug = "sandbox";
 const label = "npm-start";

@@ -8,8 +8,8 @@
  */
 
 import postgres from "postgres";
-import { ConfigError } from "../src/settings.ts";
-import { migrate } from "../src/store/migrate.ts";
+import { ConfigError } from "../src/settings/reader.ts";
+import { migrate } from "../src/store/schema/migrate.ts";
 import { buildSiteFrom, explainBuild, siteSettings } from "./build_site.ts";
 import { dataFolder, publishDatabaseUrl, withdrawDatabaseUrl } from "./database_url.ts";
 import { actionsDenoFlags, denoFlags } from "./deno_flags.ts";

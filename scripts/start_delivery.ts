@@ -8,8 +8,8 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { readActionsConfig } from "../src/actions/config.ts";
-import { readConfig } from "../src/config.ts";
-import { ConfigError, type Environment } from "../src/settings.ts";
+import { readConfig } from "../src/settings/config.ts";
+import { ConfigError, type Environment } from "../src/settings/reader.ts";
 import { dataFolder } from "./database_url.ts";
 import { type DevCertificates, devClientName, ensureDevCertificates } from "./dev_certificates.ts";
 import { nextFree } from "./listeners.ts";

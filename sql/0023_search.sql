@@ -1,4 +1,4 @@
--- The indexes of the operator's search (src/store/search_ways.ts). What they cost the intake is a row of its benchmark.
+-- The indexes of the operator's search (src/store/operator/search_ways.ts). What they cost the intake is a row of its benchmark.
 
 -- A source's or a tenant's events, newest first.
 create index event_key on event (key_id, event_id);

@@ -5,9 +5,9 @@
  */
 
 import process from "node:process";
-import { readConfig } from "./config.ts";
-import { run } from "./run.ts";
-import { startService } from "./service.ts";
+import { readConfig } from "./settings/config.ts";
+import { run } from "./service/run.ts";
+import { startService } from "./service/start.ts";
 
 await run({
   start: (log) => startService(readConfig(process.env), log),

@@ -26,34 +26,47 @@ const floors: Readonly<Record<string, readonly string[]>> = {
   limiter: ["contract"],
   http: ["contract"],
   store: ["contract", "lead"],
+  // What is told, by whom and to whom.
+  observe: ["contract", "http", "store", "delivery"],
+  // What was read.
+  settings: ["contract", "http"],
   // What stands before the key-gated posts and the public reads.
   gate: ["contract", "limiter", "http", "store"],
   // The surfaces: never one another.
-  intake: ["contract", "lead", "http", "store", "gate"],
-  forms: ["contract", "lead", "http", "store", "gate"],
-  plans: ["contract", "lead", "http", "store", "gate"],
-  site: ["contract", "http", "store", "gate"],
+  intake: ["contract", "lead", "http", "store", "gate", "observe"],
+  forms: ["contract", "lead", "http", "store", "gate", "observe"],
+  plans: ["contract", "lead", "http", "store", "gate", "observe"],
+  site: ["contract", "http", "store", "gate", "observe"],
   // The search takes a number and a name as the envelope does.
-  ops: ["contract", "lead", "http", "store"],
+  ops: ["contract", "lead", "http", "store", "observe"],
   playground: ["contract", "lead", "http"],
   delivery: ["contract", "lead", "http", "store"],
+  // What is put together: everything is below it.
+  service: [
+    "contract",
+    "http",
+    "store",
+    "observe",
+    "settings",
+    "gate",
+    "intake",
+    "forms",
+    "plans",
+    "site",
+    "ops",
+    "playground",
+    "delivery",
+  ],
   // A process of its own, with a composition root of its own.
-  actions: ["contract", "lead", "http", "store"],
-};
-
-/**
- * Files on top of all floors that the floors use; the others put programs together, and only one another
- * (`""`) and the actions process use them.
- */
-const onTop: Readonly<Record<string, readonly string[]>> = {
-  "log.ts": ["", "intake", "forms", "plans", "site", "ops", "delivery", "actions"],
-  "metrics.ts": ["", "intake", "forms", "plans", "site", "ops", "delivery", "actions"],
+  actions: ["contract", "lead", "http", "store", "observe", "settings", "service"],
+  // main.ts
+  "": ["settings", "service"],
 };
 
 /** No I/O, no clock, no chance, no environment; they run in the browser too. */
 const pureFolders = ["contract", "lead", "limiter"];
 /** The spam score is as pure, in the folder of its surface. */
-const pureFiles = /^src\/forms\/(score|spam_\w+|disposable_domains)\.ts$/;
+const pureFiles = /^src\/forms\/spam\//;
 
 /** What of npm's may be imported, and where; `scripts` and `test` may have all of it. */
 const packages: Readonly<Record<string, RegExp>> = {
@@ -126,10 +139,7 @@ test("imports run one way, and no surface imports another", () => {
       const from = floorOf(file.path);
       const to = floorOf(path);
       if (!path.startsWith("src/")) return [`${file.path} imports ${path}, which is outside src/`];
-      if (to === "") {
-        const users = onTop[path.slice("src/".length)] ?? ["", "actions"];
-        if (users.includes(from)) return [];
-      } else if (from === "" || from === to || floors[from]?.includes(to)) return [];
+      if (from === to || floors[from]?.includes(to)) return [];
       return [`${file.path} imports ${path}: ${from || "src"} may not use ${to || path}`];
     })
   ));
@@ -190,7 +200,8 @@ test("a module that says it is browser compatible imports only such modules", ()
 });
 
 test("SQL is in src/store and sql/ only", () => {
-  const elsewhere = inSrc.filter((file) => floorOf(file.path) !== "store");
+  // The site's file is a database of its own, in SQLite.
+  const elsewhere = inSrc.filter(({ path }) => floorOf(path) !== "store" && path !== "src/site/site_data.ts");
   const tag = /\b(sql|transaction)(<[^`]*>)?`|\.unsafe\(/;
   const statement =
     /(^|["'`])\s*(select\s.*\bfrom\s|insert\s+into\s|update\s+\w+\s+set\s|delete\s+from\s|(create|alter|drop)\s+(table|index|function|role)\s)/i;
@@ -199,18 +210,22 @@ test("SQL is in src/store and sql/ only", () => {
 
 test("no transaction of postgres.js is used outside the migration", () => {
   none(
-    find(inSrc.filter((file) => file.path !== "src/store/migrate.ts"), /sql\w*\.(begin|savepoint)\(/i, code),
+    find(
+      inSrc.filter((file) => file.path !== "src/store/schema/migrate.ts"),
+      /sql\w*\.(begin|savepoint)\(/i,
+      code,
+    ),
   );
 });
 
-test("the environment is read in config.ts and by the programs themselves only", () => {
-  const readers = ["src/config.ts", "src/main.ts", "src/actions/main.ts"];
+test("the environment is read by the programs themselves only", () => {
+  const readers = ["src/settings/config.ts", "src/main.ts", "src/actions/main.ts"];
   none(find(inSrc.filter((file) => !readers.includes(file.path)), /\b(process|Deno)\.env\b/, code));
 });
 
 test("standard output and standard error are for the log and the programs themselves", () => {
-  const writers = inSrc.filter(({ path }) => floorOf(path) === "" || path === "src/actions/main.ts");
-  const writing = /\bconsole\.|\bprocess\.(stdout|stderr)\b/;
+  const writers = inSrc.filter(({ path }) => ["src/service/run.ts", "src/observe/log.ts"].includes(path));
+  const writing = /(?<![.\w])console\.|\bprocess\.(stdout|stderr)\b/;
   none(find(inSrc.filter((file) => !writers.includes(file)), writing, code));
 });
 

@@ -11,7 +11,7 @@ import { finished } from "node:stream/promises";
 import { fileURLToPath } from "node:url";
 import type postgres from "postgres";
 import { payload } from "../../src/delivery/payload.ts";
-import type { Claimed } from "../../src/store/outbox.ts";
+import type { Claimed } from "../../src/store/delivery/outbox.ts";
 import { run } from "./children.ts";
 import type { DeliveryBenchOptions } from "./delivery_options.ts";
 import type { DevCertificates } from "../dev_certificates.ts";

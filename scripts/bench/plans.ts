@@ -8,8 +8,8 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { openAdminPool } from "../../src/store/admin/pool.ts";
-import { putPlans } from "../../src/store/admin/plans.ts";
+import { openAdminPool } from "../../src/store/operator/pool.ts";
+import { putPlans } from "../../src/store/operator/plans.ts";
 import { readPlanFile } from "../ctl/plan_file.ts";
 import { run } from "./children.ts";
 import { describeMachine } from "./machine.ts";

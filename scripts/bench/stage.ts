@@ -9,7 +9,7 @@ import { createHash, getRandomValues } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import postgres from "postgres";
 import { makeKey } from "../../src/contract/api_key.ts";
-import { migrate } from "../../src/store/migrate.ts";
+import { migrate } from "../../src/store/schema/migrate.ts";
 import { type EmbeddedPostgres, startPostgres } from "../embedded_postgres.ts";
 import { childrenOf } from "../processes.ts";
 import { cpuSeconds, endedCpuSeconds } from "./usage.ts";

@@ -11,7 +11,7 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { variables } from "../../src/variables.ts";
+import { variables } from "../../src/settings/variables.ts";
 import { start, stop } from "./children.ts";
 
 /** A server that accepts requests. */

@@ -6,7 +6,7 @@
 
 import { createReadStream } from "node:fs";
 import { createInterface } from "node:readline";
-import { type AuditEntry, listAudit, listAuditOf } from "#src/store/audit.ts";
+import { type AuditEntry, listAudit, listAuditOf } from "#src/store/operator/audit.ts";
 import {
   AuditChain,
   type AuditLink,
@@ -15,8 +15,8 @@ import {
   readAuditDigest,
   readAuditHead,
   readAuditRows,
-} from "#src/store/audit_chain.ts";
-import type { Pool } from "#src/store/sql.ts";
+} from "#src/store/operator/audit_chain.ts";
+import type { Pool } from "#src/store/pool.ts";
 import { type Command, Refused, type Reply, WrongUsage } from "./command.ts";
 import { JsonText, shortTime, table } from "./terminal.ts";
 import { parseCount, parseTime } from "./values.ts";

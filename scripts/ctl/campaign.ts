@@ -4,7 +4,7 @@
  * @module
  */
 
-import { addCampaign, listCampaigns } from "#src/store/admin/campaigns.ts";
+import { addCampaign, listCampaigns } from "#src/store/operator/campaigns.ts";
 import { type Command, Refused } from "./command.ts";
 import { optionalTenantId, requireTenant } from "./tenant.ts";
 import { dollars, shortTime, table } from "./terminal.ts";

@@ -9,7 +9,7 @@ import {
   type ListedCollision,
   readCollision,
   type StoredCollision,
-} from "#src/store/admin/collisions.ts";
+} from "#src/store/operator/collisions.ts";
 import { type Command, Refused } from "./command.ts";
 import { contentName, contentPairs, spliced } from "./lead.ts";
 import { optionalTenantId } from "./tenant.ts";

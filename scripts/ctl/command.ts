@@ -6,7 +6,7 @@
  */
 
 import { parseArgs } from "node:util";
-import type { Pool } from "#src/store/sql.ts";
+import type { Pool } from "#src/store/pool.ts";
 
 /** The command line is wrong: the message and the command's usage go to stderr, exit 2. */
 export class WrongUsage extends Error {

@@ -9,10 +9,10 @@ import {
   type ListedDeadLetter,
   nextDeadIds,
   replayDead,
-} from "#src/store/admin/dead_letters.ts";
-import { readEvents, type StoredEvent } from "#src/store/admin/events.ts";
-import type { Pool } from "#src/store/sql.ts";
-import { attemptsJson, headingJson } from "#src/store/admin/event_json.ts";
+} from "#src/store/operator/dead_letters.ts";
+import { readEvents, type StoredEvent } from "#src/store/operator/events.ts";
+import type { Pool } from "#src/store/pool.ts";
+import { attemptsJson, headingJson } from "#src/store/operator/event_json.ts";
 import { type Command, Refused, type Reply, WrongUsage } from "./command.ts";
 import { contentJson, eventText } from "./lead.ts";
 import { optionalTenantId } from "./tenant.ts";

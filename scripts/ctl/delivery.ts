@@ -4,8 +4,8 @@
  * @module
  */
 
-import type { Attempt } from "#src/store/admin/deliveries.ts";
-import type { StoredEvent } from "#src/store/admin/events.ts";
+import type { Attempt } from "#src/store/operator/deliveries.ts";
+import type { StoredEvent } from "#src/store/operator/events.ts";
 import { record } from "./terminal.ts";
 
 /** The story in order: accepted, each attempt, and what is next. */

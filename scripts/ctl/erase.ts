@@ -5,7 +5,7 @@
  */
 
 import { type Person, personByEmail, personByPhone } from "#src/lead/person.ts";
-import { readStates } from "#src/store/admin/deliveries.ts";
+import { readStates } from "#src/store/operator/deliveries.ts";
 import {
   type Candidate,
   type CollisionCandidate,
@@ -15,8 +15,8 @@ import {
   findCollisionCandidates,
   findEvent,
   readCollisionsOf,
-} from "#src/store/admin/erasure.ts";
-import type { Pool } from "#src/store/sql.ts";
+} from "#src/store/operator/erasure.ts";
+import type { Pool } from "#src/store/pool.ts";
 import { type Command, type Input, Refused, type Reply, WrongUsage } from "./command.ts";
 
 // Ids that a person is shown of each kind; --json has all.

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { type StoreFailure, storeFailure } from "#src/store/admin/pool.ts";
+import { type StoreFailure, storeFailure } from "#src/store/operator/pool.ts";
 import { failureSentence } from "#src/store/failure.ts";
 
 /** The message for a failure of the store, or `null` for what is none. */

@@ -4,11 +4,17 @@
  * @module
  */
 
-import { defaultThreshold } from "#src/forms/score.ts";
+import { defaultThreshold } from "#src/forms/spam/score.ts";
 import { isLongerThan, normalizeLine } from "#src/lead/text.ts";
-import { addForm, changeForm, type FormDefinition, listForms, removeForm } from "#src/store/admin/forms.ts";
-import { formKeyShape } from "#src/store/forms.ts";
-import { type HeldSubmission, listHeld, type Release, releaseSubmission } from "#src/store/held.ts";
+import {
+  addForm,
+  changeForm,
+  type FormDefinition,
+  listForms,
+  removeForm,
+} from "#src/store/operator/forms.ts";
+import { formKeyShape } from "#src/store/serving/form_lookup.ts";
+import { type HeldSubmission, listHeld, type Release, releaseSubmission } from "#src/store/operator/held.ts";
 import { type Command, type Input, Refused, WrongUsage } from "./command.ts";
 import { optionalTenantId, requireTenant } from "./tenant.ts";
 import { shortTime, table } from "./terminal.ts";

@@ -6,7 +6,7 @@
 
 import { isIP } from "node:net";
 import { limits } from "#src/contract/limits.ts";
-import { clearNetwork, limitNetwork, listIpLimits } from "#src/store/admin/ip_limits.ts";
+import { clearNetwork, limitNetwork, listIpLimits } from "#src/store/operator/ip_limits.ts";
 import { type Command, Refused, WrongUsage } from "./command.ts";
 import { limitJson, limitOptions, limitText, parseLimit } from "./limit.ts";
 import { shortTime, table } from "./terminal.ts";

@@ -7,8 +7,8 @@
 import { createHash, getRandomValues } from "node:crypto";
 import { type KeySurface, makeKey } from "#src/contract/api_key.ts";
 import { limits } from "#src/contract/limits.ts";
-import { insertKey, limitKey, type ListedKey, listKeys, revokeKey } from "#src/store/admin/api_keys.ts";
-import { findCampaign } from "#src/store/admin/campaigns.ts";
+import { insertKey, limitKey, type ListedKey, listKeys, revokeKey } from "#src/store/operator/api_keys.ts";
+import { findCampaign } from "#src/store/operator/campaigns.ts";
 import { type Command, type Input, Refused, WrongUsage } from "./command.ts";
 import { limitJson, limitOptions, limitText, parseLimit } from "./limit.ts";
 import { optionalTenantId, requireTenant } from "./tenant.ts";

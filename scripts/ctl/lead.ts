@@ -5,8 +5,14 @@
  */
 
 import { decode, members } from "#src/lead/json.ts";
-import { type ListedEvent, listLeads, readEvents, type StoredEvent } from "#src/store/admin/events.ts";
-import { deliveryJson, foundJson, goneWord, headingJson, removedJson } from "#src/store/admin/event_json.ts";
+import { type ListedEvent, listLeads, readEvents, type StoredEvent } from "#src/store/operator/events.ts";
+import {
+  deliveryJson,
+  foundJson,
+  goneWord,
+  headingJson,
+  removedJson,
+} from "#src/store/operator/event_json.ts";
 import { type Command, Refused, WrongUsage } from "./command.ts";
 import { deliveryText, spaced } from "./delivery.ts";
 import { optionalTenantId } from "./tenant.ts";

@@ -5,7 +5,7 @@
  */
 
 import type { Rate } from "#src/contract/limits.ts";
-import type { RaisedLimit } from "#src/store/admin/api_keys.ts";
+import type { RaisedLimit } from "#src/store/operator/api_keys.ts";
 import { type Input, type OptionRule, WrongUsage } from "./command.ts";
 import { shortTime } from "./terminal.ts";
 import { parseCount, parseTime } from "./values.ts";

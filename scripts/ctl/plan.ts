@@ -5,8 +5,8 @@
  */
 
 import { readFileSync } from "node:fs";
-import { type PlanChange, putPlans, removePlan } from "#src/store/admin/plans.ts";
-import { readPlans } from "#src/store/plans.ts";
+import { type PlanChange, putPlans, removePlan } from "#src/store/operator/plans.ts";
+import { readPlans } from "#src/store/serving/plans.ts";
 import { type Command, Refused, WrongUsage } from "./command.ts";
 import { PlanFaults, readPlanFile } from "./plan_file.ts";
 import { dollars, JsonText, safe, table } from "./terminal.ts";

@@ -5,7 +5,7 @@
  */
 
 import { randomBytes } from "node:crypto";
-import { changeRoute, readRoute, type Route, type RouteChange } from "#src/store/actions/routes.ts";
+import { changeRoute, readRoute, type Route, type RouteChange } from "#src/store/delivery/routes.ts";
 import { type Command, type Input, Refused, type Reply, WrongUsage } from "./command.ts";
 import { requireTenant } from "./tenant.ts";
 import { record } from "./terminal.ts";

@@ -4,8 +4,8 @@
  * @module
  */
 
-import { listSubscriptions } from "#src/store/admin/subscriptions.ts";
-import { subscriptionStates } from "#src/store/checkout.ts";
+import { listSubscriptions } from "#src/store/operator/subscriptions.ts";
+import { subscriptionStates } from "#src/store/serving/checkout.ts";
 import { type Command, WrongUsage } from "./command.ts";
 import { dollars, shortTime, table } from "./terminal.ts";
 import { parseCount } from "./values.ts";

@@ -4,8 +4,8 @@
  * @module
  */
 
-import { addTenant, findTenant, listTenants, setRetention } from "#src/store/admin/tenants.ts";
-import type { Pool } from "#src/store/sql.ts";
+import { addTenant, findTenant, listTenants, setRetention } from "#src/store/operator/tenants.ts";
+import type { Pool } from "#src/store/pool.ts";
 import { type Command, Refused, WrongUsage } from "./command.ts";
 import { shortTime, table } from "./terminal.ts";
 import { parseCount, parseLine, parseSlug } from "./values.ts";

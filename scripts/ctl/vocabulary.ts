@@ -14,8 +14,8 @@ import {
   findArea,
   listAreas,
   listUnknownAreas,
-} from "#src/store/admin/vocabulary.ts";
-import type { Pool } from "#src/store/sql.ts";
+} from "#src/store/operator/vocabulary.ts";
+import type { Pool } from "#src/store/pool.ts";
 import { type Command, Refused, WrongUsage } from "./command.ts";
 import { optionalTenantId } from "./tenant.ts";
 import { safe, shortTime, table } from "./terminal.ts";

@@ -34,7 +34,7 @@ $$;
 
 -- The digest of a row of the audit: SHA-256 over the digest of the row before, in hex (none: an empty text), and the
 -- row as the text of a JSON array: number, time, actor, what is claimed, action, subject, detail as text. Whoever has
--- the rows can compute it in any language (src/store/audit_chain.ts does).
+-- the rows can compute it in any language (src/store/operator/audit_chain.ts does).
 create or replace function audit_digest(
   p_before bytea, p_id bigint, p_at timestamptz, p_actor text, p_claimed text, p_action text, p_subject text,
   p_detail json

@@ -6,7 +6,7 @@
  */
 
 import { isIP } from "node:net";
-import { type Networks, parseNetworks } from "../http/client.ts";
+import { type Networks, parseNetworks } from "../http/addresses.ts";
 
 // What is not globally reachable unicast, after IANA's registries of special-purpose addresses. What carries an
 // IPv4 address inside (NAT64, 6to4, Teredo) is refused whole, whatever it carries: the operator of an IPv6-only

@@ -4,8 +4,8 @@
  * @module
  */
 
-import type { Networks } from "../http/client.ts";
-import { type Environment, type ListenAddress, SettingsReader } from "../settings.ts";
+import type { Networks } from "../http/addresses.ts";
+import { type Environment, type ListenAddress, SettingsReader } from "../settings/reader.ts";
 import { mailAddress, type MailConfig } from "./email.ts";
 import type { ServerFiles } from "./server_files.ts";
 

@@ -5,7 +5,7 @@
  */
 
 import { randomUUID } from "node:crypto";
-import type { Begun, CrmRoute, Effect, EffectState } from "../store/actions/effects.ts";
+import type { Begun, CrmRoute, Effect, EffectState } from "../store/delivery/effects.ts";
 import type { DeliveredEvent } from "./event.ts";
 import { failed, type Outcome } from "./outcome.ts";
 

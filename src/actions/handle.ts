@@ -6,9 +6,9 @@
  * @module
  */
 
-import type { Log } from "../log.ts";
-import type { Effect } from "../store/actions/effects.ts";
-import { describeError, Unavailable } from "../store/sql.ts";
+import type { Log } from "../observe/log.ts";
+import type { Effect } from "../store/delivery/effects.ts";
+import { describeError, Unavailable } from "../store/pool.ts";
 import type { EffectReport, Performed } from "./effects.ts";
 import { type DeliveredEvent, parseEvent } from "./event.ts";
 import type { ActionsReply, ActionsRequest } from "./serve.ts";

@@ -5,7 +5,7 @@
  */
 
 import process from "node:process";
-import { run } from "../run.ts";
+import { run } from "../service/run.ts";
 import { readActionsConfig } from "./config.ts";
 import { startActions } from "./service.ts";
 

@@ -4,11 +4,11 @@
  * @module
  */
 
-import type { Log } from "../log.ts";
-import type { Running } from "../run.ts";
-import { EffectStore } from "../store/actions/effects.ts";
-import { requireUsableDatabase } from "../store/check.ts";
-import { describeError, Pool } from "../store/sql.ts";
+import type { Log } from "../observe/log.ts";
+import type { Running } from "../service/run.ts";
+import { EffectStore } from "../store/delivery/effects.ts";
+import { requireUsableDatabase } from "../store/schema/check.ts";
+import { describeError, Pool } from "../store/pool.ts";
 import type { ActionsConfig } from "./config.ts";
 import { CrmWebhook } from "./crm_webhook.ts";
 import { Effects } from "./effects.ts";

@@ -4,9 +4,9 @@
  * @module
  */
 
-import { OutboxListener } from "../store/listener.ts";
-import { OutboxStore, type Settlement } from "../store/outbox.ts";
-import type { Pool } from "../store/sql.ts";
+import { OutboxListener } from "../store/delivery/listener.ts";
+import { OutboxStore, type Settlement } from "../store/delivery/outbox.ts";
+import type { Pool } from "../store/pool.ts";
 import { Breaker, type BreakerState } from "./breaker.ts";
 import { DeliveryLoop } from "./loop.ts";
 import { Sender, type SendOptions } from "./send.ts";

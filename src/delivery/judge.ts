@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { Claimed, Settlement } from "../store/outbox.ts";
+import type { Claimed, Settlement } from "../store/delivery/outbox.ts";
 import { backoffMs, type BackoffOptions } from "./backoff.ts";
 import type { SendOutcome } from "./send.ts";
 

@@ -11,7 +11,7 @@
  * @module
  */
 
-import type { Claimed, ClaimRequest, Settlement } from "../store/outbox.ts";
+import type { Claimed, ClaimRequest, Settlement } from "../store/delivery/outbox.ts";
 import type { BackoffOptions } from "./backoff.ts";
 import type { Breaker } from "./breaker.ts";
 import { judge, release } from "./judge.ts";
@@ -19,7 +19,7 @@ import { payload } from "./payload.ts";
 import { Poller } from "./poller.ts";
 import type { SendOutcome } from "./send.ts";
 import { Settler } from "./settler.ts";
-import { mayStart } from "./shares.ts";
+import { mayStart } from "./fair_share.ts";
 import { TenantQueue } from "./tenant_queue.ts";
 
 /** What the loop works with; time and randomness are passed in. */

@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { Claimed } from "../store/outbox.ts";
+import type { Claimed } from "../store/delivery/outbox.ts";
 
 /**
  * The JSON body. Lead and extra go in as the text they are stored as, because parsing them would lose digits.

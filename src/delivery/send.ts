@@ -11,9 +11,9 @@ import {
   type ClientFiles,
   readClientFiles,
   watchClientFiles,
-} from "./client_files.ts";
-import type { Answer } from "./connection.ts";
-import { ConnectionPool } from "./connection_pool.ts";
+} from "../http/outbound/client_files.ts";
+import type { Answer } from "../http/outbound/connection.ts";
+import { ConnectionPool } from "../http/outbound/connection_pool.ts";
 
 /** What became of a request. */
 export type SendOutcome =

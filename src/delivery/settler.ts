@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { Settlement } from "../store/outbox.ts";
+import type { Settlement } from "../store/delivery/outbox.ts";
 
 // Bounds one statement; what is beyond it goes into the next.
 const batchMax = 1_000;

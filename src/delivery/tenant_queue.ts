@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { Claimed } from "../store/outbox.ts";
+import type { Claimed } from "../store/delivery/outbox.ts";
 
 /** A claimed row and when its lease was taken, on the process's monotonic clock. */
 export interface Ready {

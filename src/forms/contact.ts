@@ -9,7 +9,7 @@ import { countryDefault, fields as caps } from "../contract/fields.ts";
 import { toE164 } from "../lead/phone.ts";
 import { normalizeCountry } from "../lead/place.ts";
 import { asSent, isLongerThan, normalizeLine } from "../lead/text.ts";
-import type { SubmissionPart } from "../store/accept.ts";
+import type { SubmissionPart } from "../store/serving/accept.ts";
 import { comparedFieldsMax, type Field, type Posted } from "./fields.ts";
 
 const nameLengthMax = 100;

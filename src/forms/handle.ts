@@ -12,17 +12,17 @@ import { KeyHolder } from "../gate/key_holder.ts";
 import { dedupe, gatedPost, type GateParts, type PassedPost } from "../gate/post.ts";
 import type { Holder, HolderBudget } from "../gate/rate.ts";
 import type { Exchange, Handler, Reply } from "../http/exchange.ts";
-import type { Entry, SubmissionPart } from "../store/accept.ts";
-import type { Committer } from "../store/committer.ts";
-import type { Form, FormStore } from "../store/forms.ts";
-import type { ApiKey, KeyStore } from "../store/keys.ts";
-import type { Totals } from "../store/totals.ts";
+import type { Entry, SubmissionPart } from "../store/serving/accept.ts";
+import type { Committer } from "../store/serving/committer.ts";
+import type { Form, FormStore } from "../store/serving/form_lookup.ts";
+import type { ApiKey, KeyStore } from "../store/serving/key_lookup.ts";
+import type { Totals } from "../store/serving/totals.ts";
 import { attributionOf } from "./attribution.ts";
 import { contactOf } from "./contact.ts";
 import { canonicalFields, missingFields, type Posted, readFields, submissionText } from "./fields.ts";
 import { acknowledge, refuse } from "./reply.ts";
-import { defaultThreshold, scoreSubmission } from "./score.ts";
-import type { VerdictReasonName } from "./spam_reasons.ts";
+import { defaultThreshold, scoreSubmission } from "./spam/score.ts";
+import type { VerdictReasonName } from "./spam/reasons.ts";
 
 /** What the handler works with. */
 export interface FormsParts extends GateParts {

@@ -7,7 +7,7 @@
 import { hash } from "node:crypto";
 import { type KeySurface, keySurface } from "../contract/api_key.ts";
 import type { Exchange } from "../http/exchange.ts";
-import type { ApiKey, KeyStore } from "../store/keys.ts";
+import type { ApiKey, KeyStore } from "../store/serving/key_lookup.ts";
 
 // A 429 is an answer to a key holder too, but it must stay cheap under a flood: a key that was active this
 // recently is not looked up again for it.

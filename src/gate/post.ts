@@ -7,9 +7,9 @@
 
 import { limits } from "../contract/limits.ts";
 import type { Exchange, Handler, Reply } from "../http/exchange.ts";
-import type { Entry } from "../store/accept.ts";
-import type { Reference } from "../store/reference.ts";
-import { Unavailable } from "../store/sql.ts";
+import type { Entry } from "../store/serving/accept.ts";
+import type { Reference } from "../store/serving/reference.ts";
+import { Unavailable } from "../store/pool.ts";
 import { digest128 } from "./content.ts";
 import type { UsableIdempotencyKey } from "./idempotency_key.ts";
 import type { IpBudget, Verdict } from "./rate.ts";

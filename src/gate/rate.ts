@@ -7,11 +7,11 @@
 
 import { getRandomValues } from "node:crypto";
 import type { Rate } from "../contract/limits.ts";
-import { limiterKey, type Networks, parseNetworks } from "../http/client.ts";
+import { limiterKey, type Networks, parseNetworks } from "../http/addresses.ts";
 import type { Exchange, Reply } from "../http/exchange.ts";
 import type { Seed } from "../limiter/keyed_hash.ts";
 import { TokenBucketLimiter } from "../limiter/token_bucket.ts";
-import type { IpLimit } from "../store/reference.ts";
+import type { IpLimit } from "../store/serving/reference.ts";
 
 /** What a budget says to one request. */
 export interface Verdict {

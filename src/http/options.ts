@@ -5,7 +5,7 @@
  * @module
  */
 
-import type { Networks } from "./client.ts";
+import type { Networks } from "./addresses.ts";
 import type { Exchange, Reply } from "./exchange.ts";
 import type { RequestIdRule } from "./request_id.ts";
 import type { Router } from "./router.ts";

@@ -19,10 +19,10 @@ import type { Exchange, Handler, Reply } from "../http/exchange.ts";
 import { canonicalText } from "../lead/fingerprint.ts";
 import type { Verdict as LeadVerdict } from "../lead/lead.ts";
 import { validate } from "../lead/validate.ts";
-import type { Entry, Outcome } from "../store/accept.ts";
-import type { Committer } from "../store/committer.ts";
-import type { ApiKey, KeyStore } from "../store/keys.ts";
-import type { Totals } from "../store/totals.ts";
+import type { Entry, Outcome } from "../store/serving/accept.ts";
+import type { Committer } from "../store/serving/committer.ts";
+import type { ApiKey, KeyStore } from "../store/serving/key_lookup.ts";
+import type { Totals } from "../store/serving/totals.ts";
 import { acknowledge, refuse } from "./reply.ts";
 
 /** What the handler works with. */

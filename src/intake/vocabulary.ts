@@ -8,7 +8,7 @@ import { projectServices, requiredFields } from "../contract/fields.ts";
 import { limits } from "../contract/limits.ts";
 import type { Handler } from "../http/exchange.ts";
 import { Prepared, type PreparedReplies } from "../http/prepared.ts";
-import type { Area, Reference } from "../store/reference.ts";
+import type { Area, Reference } from "../store/serving/reference.ts";
 import { publicRead, refuse } from "./reply.ts";
 
 /**

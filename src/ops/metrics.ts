@@ -6,7 +6,7 @@
  */
 
 import type { Handler } from "../http/exchange.ts";
-import type { Registry } from "../metrics.ts";
+import type { Registry } from "../observe/registry.ts";
 import { dataText, jsonText } from "./reply.ts";
 
 /** What the two are made of. */

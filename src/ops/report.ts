@@ -6,8 +6,8 @@
 
 import { flagNames } from "../contract/fields.ts";
 import type { Handler } from "../http/exchange.ts";
-import { readReport } from "../store/report.ts";
-import type { Pool } from "../store/sql.ts";
+import { readReport } from "../store/operator/report.ts";
+import type { Pool } from "../store/pool.ts";
 import { type Cell, csvText } from "./csv.ts";
 import { InvalidParameter, Parameters, requireSpan } from "./parameters.ts";
 import { dataText, jsonText } from "./reply.ts";

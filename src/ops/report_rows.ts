@@ -5,7 +5,7 @@
  * @module
  */
 
-import type { DayFigures, ReportData, ReportSource } from "../store/report.ts";
+import type { DayFigures, ReportData, ReportSource } from "../store/operator/report.ts";
 
 /** A source's day. */
 export interface ReportRow {

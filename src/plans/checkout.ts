@@ -11,9 +11,9 @@ import { readIdempotencyKey, type UsableIdempotencyKey } from "../gate/idempoten
 import type { IpBudget } from "../gate/rate.ts";
 import type { Exchange, Handler, Reply } from "../http/exchange.ts";
 import { empty, json } from "../http/reply.ts";
-import type { Log } from "../log.ts";
-import type { Begun, CheckoutStore, OpenSession, Sale } from "../store/checkout.ts";
-import { Unavailable } from "../store/sql.ts";
+import type { Log } from "../observe/log.ts";
+import type { Begun, CheckoutStore, OpenSession, Sale } from "../store/serving/checkout.ts";
+import { Unavailable } from "../store/pool.ts";
 import { readCheckout } from "./checkout_request.ts";
 import { corsOf, preflight, varyOrigin } from "./origin.ts";
 import { type PlanErrorCode, refusePlan } from "./reply.ts";

@@ -8,7 +8,11 @@
 
 import { isObject, parseObject } from "../lead/json.ts";
 import { limits } from "../contract/limits.ts";
-import { type ProviderChange, type SubscriptionState, subscriptionStates } from "../store/checkout.ts";
+import {
+  type ProviderChange,
+  type SubscriptionState,
+  subscriptionStates,
+} from "../store/serving/checkout.ts";
 
 /** The outcome of {@linkcode readEvent}. */
 export type StripeEvent =

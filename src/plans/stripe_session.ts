@@ -6,7 +6,7 @@
  * @module
  */
 
-import type { OpenSession, Sale } from "../store/checkout.ts";
+import type { OpenSession, Sale } from "../store/serving/checkout.ts";
 import type { StripeAnswer, StripeClient, StripeFailure } from "./stripe_client.ts";
 
 /** Where Stripe sends the buyer. */

@@ -7,9 +7,9 @@
 import { limits } from "../contract/limits.ts";
 import type { Body, Exchange, Handler } from "../http/exchange.ts";
 import { json } from "../http/reply.ts";
-import type { Log } from "../log.ts";
-import type { CheckoutStore } from "../store/checkout.ts";
-import { Unavailable } from "../store/sql.ts";
+import type { Log } from "../observe/log.ts";
+import type { CheckoutStore } from "../store/serving/checkout.ts";
+import { Unavailable } from "../store/pool.ts";
 import { refusePlan } from "./reply.ts";
 import { readEvent } from "./stripe_event.ts";
 import { isSigned } from "./stripe_signature.ts";

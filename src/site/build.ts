@@ -10,7 +10,7 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { type SiteDataRows, writeSiteData } from "../store/site_data.ts";
+import { type SiteDataRows, writeSiteData } from "./site_data.ts";
 import { categories } from "./categories.ts";
 import { packed } from "./compress.ts";
 import { assemble, type Page, type Site, type SiteContent } from "./content.ts";

@@ -5,7 +5,7 @@
  * @module
  */
 
-import type { Plan } from "../store/plans.ts";
+import type { Plan } from "../store/serving/plans.ts";
 import { otherAreas } from "./categories.ts";
 import { factsOf } from "./facts.ts";
 import { render, type Rendered } from "./markdown.ts";

@@ -24,7 +24,7 @@ import { type Kit, kits, kitsStatus, kitsSummary, kitsToCome, kitsVersion } from
 import { limitRows } from "../contract/limit_rows.ts";
 import { limits, type Rate } from "../contract/limits.ts";
 import { clientModule, clientProgram, shellSnippets } from "../contract/snippets.ts";
-import { exampleQueries, siteDataSchema } from "../store/site_data.ts";
+import { exampleQueries, siteDataSchema } from "./site_data.ts";
 import { categories } from "./categories.ts";
 import type { AreaPage, SiteContent } from "./content.ts";
 import { cell, codeBlock, codeSpan, literal, table } from "./markdown.ts";

@@ -7,7 +7,7 @@
  */
 
 import { Buffer } from "node:buffer";
-import type { EdgeRow, EntityRow } from "../store/site_data.ts";
+import type { EdgeRow, EntityRow } from "./site_data.ts";
 import type { Page, Site } from "./content.ts";
 import { mainNodes } from "./graph_kinds.ts";
 import {

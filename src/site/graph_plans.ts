@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { Plan } from "../store/plans.ts";
+import type { Plan } from "../store/serving/plans.ts";
 import type { Page } from "./content.ts";
 import { type Builder, fragment, type GraphNode, ref } from "./graph_node.ts";
 import { extraMembers } from "./plans.ts";

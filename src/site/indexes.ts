@@ -7,7 +7,7 @@
 import { documents } from "../contract/documents.ts";
 import { kits, kitsStatus, kitsSummary, kitsVersion } from "../contract/kits.ts";
 import { markup } from "../http/markup.ts";
-import { exampleQueries } from "../store/site_data.ts";
+import { exampleQueries } from "./site_data.ts";
 import { categories } from "./categories.ts";
 import type { Page, Site } from "./content.ts";
 import { siteName } from "./graph_node.ts";

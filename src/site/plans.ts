@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { Plan } from "../store/plans.ts";
+import type { Plan } from "../store/serving/plans.ts";
 import { literal, table } from "./markdown.ts";
 
 const known = new Set(["slug", "name", "customer", "amount_cents", "interval", "items"]);

@@ -7,7 +7,7 @@
 import type { ReadBudget } from "../gate/rate.ts";
 import { text } from "../http/reply.ts";
 import { Router } from "../http/router.ts";
-import { staticFiles } from "../http/static_file.ts";
+import { staticFiles } from "../http/static/static_file.ts";
 
 /** What the routes work with. */
 export interface SiteParts {

@@ -6,8 +6,8 @@
  */
 
 import postgres from "postgres";
-import { type StoreFailure, storeFailure } from "./admin/pool.ts";
-import { Unavailable } from "./sql.ts";
+import { type StoreFailure, storeFailure } from "./operator/pool.ts";
+import { Unavailable } from "./pool.ts";
 
 /** Where the database's address came from. */
 export interface DatabaseSetting {

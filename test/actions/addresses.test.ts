@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { mayCall } from "../../src/actions/addresses.ts";
-import { parseNetworks } from "../../src/http/client.ts";
+import { parseNetworks } from "../../src/http/addresses.ts";
 
 const none = parseNetworks("");
 

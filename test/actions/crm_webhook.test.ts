@@ -5,7 +5,7 @@ import { CrmWebhook, signatureHeaders, webhookBody } from "../../src/actions/crm
 import type { DeliveredEvent } from "../../src/actions/event.ts";
 import type { Outcome } from "../../src/actions/outcome.ts";
 import { createResolver, type Resolve } from "../../src/actions/resolve.ts";
-import { parseNetworks } from "../../src/http/client.ts";
+import { parseNetworks } from "../../src/http/addresses.ts";
 import { until } from "../support/until.ts";
 import { Authority } from "./support/authority.ts";
 import { type CrmSink, startCrm, status } from "./support/crm_sink.ts";

@@ -3,7 +3,7 @@ import test from "node:test";
 import { formErrors } from "../../src/contract/form_errors.ts";
 import { formsBrief } from "../../src/contract/forms_brief.ts";
 import { formDefinitionOfDone, formRetryPolicy, formRules } from "../../src/contract/forms_guidance.ts";
-import { startedAtNames } from "../../src/forms/spam_timing.ts";
+import { startedAtNames } from "../../src/forms/spam/timing.ts";
 import { startedAtName } from "../../src/contract/forms.ts";
 import { formRows } from "./specification.ts";
 

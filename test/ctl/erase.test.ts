@@ -5,7 +5,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { Sink } from "../delivery/sink.ts";
-import { freshKey, type IssuedKey, lead, World } from "../suite/world.ts";
+import { freshKey, type IssuedKey, lead, World } from "../support/world.ts";
 import { everyValue, rowsWith } from "../support/every_value.ts";
 import { ctl, runCtl, type RunningServer } from "../support/server.ts";
 import { until } from "../support/until.ts";

@@ -8,9 +8,9 @@ import { fileURLToPath } from "node:url";
 import fc from "fast-check";
 import postgres from "postgres";
 import { readPlanFile } from "../../scripts/ctl/plan_file.ts";
-import { readPlans } from "../../src/store/plans.ts";
-import { openAdminPool } from "../../src/store/admin/pool.ts";
-import { putPlans } from "../../src/store/admin/plans.ts";
+import { readPlans } from "../../src/store/serving/plans.ts";
+import { openAdminPool } from "../../src/store/operator/pool.ts";
+import { putPlans } from "../../src/store/operator/plans.ts";
 import { createDatabase, type TestDatabase } from "../support/database.ts";
 import { ctl, runCtl } from "../support/server.ts";
 

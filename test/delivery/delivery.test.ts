@@ -6,7 +6,7 @@
 
 import assert from "node:assert/strict";
 import test, { after, before, beforeEach } from "node:test";
-import { freshKey, type IssuedKey, lead, type Tenant, World } from "../suite/world.ts";
+import { freshKey, type IssuedKey, lead, type Tenant, World } from "../support/world.ts";
 import { ctl, type RunningServer } from "../support/server.ts";
 import { until } from "../support/until.ts";
 import { Sink } from "./sink.ts";

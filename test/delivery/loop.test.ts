@@ -3,7 +3,7 @@ import test from "node:test";
 import { Breaker } from "../../src/delivery/breaker.ts";
 import { DeliveryLoop } from "../../src/delivery/loop.ts";
 import type { SendOutcome } from "../../src/delivery/send.ts";
-import type { Claimed, Settlement } from "../../src/store/outbox.ts";
+import type { Claimed, Settlement } from "../../src/store/delivery/outbox.ts";
 
 /** A loop over rows in memory; `outcomes` says what becomes of each event's send. */
 function makeLoop(outcomes: Readonly<Record<string, SendOutcome>>) {

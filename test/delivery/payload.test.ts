@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { payload } from "../../src/delivery/payload.ts";
-import type { Claimed } from "../../src/store/outbox.ts";
+import type { Claimed } from "../../src/store/delivery/outbox.ts";
 
 const row: Claimed = {
   event_id: "0660bd1782f0d200016cea739903366605de5c",

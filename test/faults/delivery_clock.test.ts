@@ -14,7 +14,7 @@ import { readDeliveries } from "./support/delivery_store.ts";
 import { leadBody } from "./support/load.ts";
 import { chanceOf, rounds } from "./support/random.ts";
 import { withSql } from "./support/store.ts";
-import type { IssuedKey } from "../suite/world.ts";
+import type { IssuedKey } from "../support/world.ts";
 
 const hourMs = 3_600_000;
 // Both ways in the long run.

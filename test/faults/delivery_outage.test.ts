@@ -11,7 +11,7 @@ import { deliveryStand } from "./support/delivery_stand.ts";
 import { readDeliveries } from "./support/delivery_store.ts";
 import { leadBody } from "./support/load.ts";
 import { type Chance, chanceOf, rounds } from "./support/random.ts";
-import type { IssuedKey } from "../suite/world.ts";
+import type { IssuedKey } from "../support/world.ts";
 
 const concurrency = 16;
 const stand = await deliveryStand({

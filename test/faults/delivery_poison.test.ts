@@ -7,7 +7,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { status } from "../actions/support/crm_sink.ts";
-import type { IssuedKey } from "../suite/world.ts";
+import type { IssuedKey } from "../support/world.ts";
 import { until } from "../support/until.ts";
 import { actionsStand } from "./support/delivery_stand.ts";
 import { readDeliveries } from "./support/delivery_store.ts";

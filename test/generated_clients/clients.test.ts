@@ -7,7 +7,7 @@ import { after, test } from "node:test";
 import { get } from "../support/client.ts";
 import { ctl } from "../support/server.ts";
 import { until } from "../support/until.ts";
-import { World } from "../suite/world.ts";
+import { World } from "../support/world.ts";
 import { type Made, makers } from "./make.ts";
 import { newFlag, startTomorrow, type Tomorrow } from "./tomorrow.ts";
 import { hasToolchain, run, toolchains } from "./toolchain.ts";

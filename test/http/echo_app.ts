@@ -6,12 +6,12 @@
  */
 
 import type { Exchange, Reply } from "#src/http/exchange.ts";
-import { parseNetworks } from "#src/http/client.ts";
+import { parseNetworks } from "#src/http/addresses.ts";
 import type { Access, Bounds, CertificateEvent, Listener, Surface, TlsFiles } from "#src/http/options.ts";
 import { json, text } from "#src/http/reply.ts";
 import { Router } from "#src/http/router.ts";
-import { listen } from "#src/http/serve_node.ts";
-import { staticFiles } from "#src/http/static_file.ts";
+import { listen } from "#src/http/node/serve.ts";
+import { staticFiles } from "#src/http/static/static_file.ts";
 
 /** What a test may vary. */
 export interface Settings {

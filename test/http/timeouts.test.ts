@@ -3,7 +3,7 @@ import { Buffer } from "node:buffer";
 import { connect as connectHttp2 } from "node:http2";
 import { connect } from "node:net";
 import { after, describe, test } from "node:test";
-import { Deadlines, type Timed } from "#src/http/deadlines.ts";
+import { Deadlines, type Timed } from "#src/http/node/deadlines.ts";
 import {
   ask,
   get,

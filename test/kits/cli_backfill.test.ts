@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { after, test } from "node:test";
 import { until } from "../support/until.ts";
-import { World } from "../suite/world.ts";
+import { World } from "../support/world.ts";
 import { hasTools, kits, runIn } from "./support/kit.ts";
 
 const kit = kits.find(({ id }) => id === "cli");

@@ -8,7 +8,7 @@ import { after, test } from "node:test";
 import { makeCertificates } from "../../kits/conformance/certificates.ts";
 import { Driver, type Line, type Reply } from "../../kits/conformance/drivers.ts";
 import { inTurns } from "../../kits/conformance/suite.ts";
-import { World } from "../suite/world.ts";
+import { World } from "../support/world.ts";
 import { hasTools, kits } from "./support/kit.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "kits-service-"));

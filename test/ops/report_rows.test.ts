@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { percentiles, reportRows } from "../../src/ops/report_rows.ts";
-import type { DayFigures, ReportData, ReportSource } from "../../src/store/report.ts";
+import type { DayFigures, ReportData, ReportSource } from "../../src/store/operator/report.ts";
 
 const source: ReportSource = {
   keyId: 1,

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, afterEach, test } from "node:test";
 import { type StripeBounds, StripeClient, stripeVersion } from "../../src/plans/stripe_client.ts";
 import { openSession, sessionForm } from "../../src/plans/stripe_session.ts";
-import type { Sale } from "../../src/store/checkout.ts";
+import type { Sale } from "../../src/store/serving/checkout.ts";
 import { Authority } from "../actions/support/authority.ts";
 import { type Fault, StripeServer } from "./support/stripe_server.ts";
 

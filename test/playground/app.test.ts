@@ -10,7 +10,7 @@ import { type Example, failureExamples, flagExamples, leadExamples } from "../..
 import { flags } from "../../src/contract/fields.ts";
 import { keyCheck } from "../../src/contract/guidance.ts";
 import type { Answer } from "../../src/playground/answer.ts";
-import { freshKey, World } from "../suite/world.ts";
+import { freshKey, World } from "../support/world.ts";
 import areaTerms from "../vectors/areas.json" with { type: "json" };
 import vectors from "../vectors/lead.json" with { type: "json" };
 import { body as generatedBody } from "./bodies.ts";

@@ -17,9 +17,9 @@ import { buildSiteFrom, siteSettings } from "../../scripts/build_site.ts";
 import { buildSite } from "../../src/site/build.ts";
 import { readPageSources } from "../../src/site/source.ts";
 import { writeSite } from "../../src/site/write.ts";
-import { removePlan } from "../../src/store/admin/plans.ts";
-import { readPlans } from "../../src/store/plans.ts";
-import { readSiteAreas } from "../../src/store/site_content.ts";
+import { removePlan } from "../../src/store/operator/plans.ts";
+import { readPlans } from "../../src/store/serving/plans.ts";
+import { readSiteAreas } from "../../src/store/operator/site_content.ts";
 import { readHtml, textsOf } from "./support/html.ts";
 import { BuiltSite, gutterCare, jsonLdOf, planEntry, scratch, SiteWorld, urls } from "./support/site.ts";
 

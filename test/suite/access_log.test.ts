@@ -3,7 +3,7 @@ import { after, test } from "node:test";
 import { freshAddress } from "../support/client.ts";
 import type { LogLine } from "../support/server.ts";
 import { until } from "../support/until.ts";
-import { freshKey, lead, World } from "./world.ts";
+import { freshKey, lead, World } from "../support/world.ts";
 
 const world = await World.open();
 after(() => world.close());

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { flagNames } from "../../src/contract/fields.ts";
 import { ctl, runCtl } from "../support/server.ts";
-import { freshKey, lead, World } from "./world.ts";
+import { freshKey, lead, World } from "../support/world.ts";
 
 const world = await World.open();
 after(() => world.close());

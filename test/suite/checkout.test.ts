@@ -11,7 +11,7 @@ import { StripeServer } from "../plans/support/stripe_server.ts";
 import { freshAddress, send } from "../support/client.ts";
 import { ctl, type RunningServer } from "../support/server.ts";
 import { until } from "../support/until.ts";
-import { World } from "./world.ts";
+import { World } from "../support/world.ts";
 
 const stripe = await StripeServer.open();
 const world = await World.open();

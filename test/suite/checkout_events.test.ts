@@ -16,7 +16,7 @@ import { send } from "../support/client.ts";
 import { ownPostgres } from "../support/database.ts";
 import { ctl } from "../support/server.ts";
 import { until } from "../support/until.ts";
-import { World } from "./world.ts";
+import { World } from "../support/world.ts";
 
 const own = await ownPostgres();
 const stripe = await StripeServer.open();

@@ -4,7 +4,7 @@ import postgres from "postgres";
 import { ConsoleStage, hostile } from "../ops/console/stage.ts";
 import { send } from "../support/client.ts";
 import { until } from "../support/until.ts";
-import { freshKey, lead } from "./world.ts";
+import { freshKey, lead } from "../support/world.ts";
 
 const stage = await ConsoleStage.open();
 after(() => stage.close());

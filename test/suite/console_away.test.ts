@@ -3,7 +3,7 @@ import { after, test } from "node:test";
 import { send } from "../support/client.ts";
 import { ownPostgres } from "../support/database.ts";
 import { until } from "../support/until.ts";
-import { World } from "./world.ts";
+import { World } from "../support/world.ts";
 
 /** What an operator sees on the console while the store is away: this is when it is looked at. */
 const own = await ownPostgres();

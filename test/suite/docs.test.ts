@@ -11,7 +11,7 @@ import { openapi } from "../../src/contract/openapi.ts";
 import type { BaseUrls } from "../../src/contract/openapi/paths.ts";
 import type { RequestOptions } from "../support/client.ts";
 import type { RunningServer } from "../support/server.ts";
-import { freshKey, visitor, World } from "./world.ts";
+import { freshKey, visitor, World } from "../support/world.ts";
 
 const world = await World.open();
 after(() => world.close());

@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { clientModule } from "../../src/contract/snippets.ts";
-import { World } from "./world.ts";
+import { World } from "../support/world.ts";
 
 // A caller's project in which openapi-typescript is installed, so that npx fetches nothing.
 const packages = fileURLToPath(new URL("../../node_modules", import.meta.url));

@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import { formExample } from "../../src/contract/forms.ts";
 import { formFunction, formModule } from "../../src/contract/forms_snippets.ts";
-import { World } from "./world.ts";
+import { World } from "../support/world.ts";
 
 /** The code of the forms' brief, word for word. */
 const folder = mkdtempSync(join(tmpdir(), "forms-brief-"));

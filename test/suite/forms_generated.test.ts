@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import fc from "fast-check";
-import { visitor, World } from "./world.ts";
+import { visitor, World } from "../support/world.ts";
 
 /** Generated bodies: each is accepted and stored whole, or refused with a reason and stored not at all. */
 const world = await World.open();

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import type { Answer } from "../support/client.ts";
 import { ctl } from "../support/server.ts";
-import { freshKey, lead, visitor, World } from "./world.ts";
+import { freshKey, lead, visitor, World } from "../support/world.ts";
 
 /** What is held is answered like a success, and goes nowhere until an operator releases it. */
 const world = await World.open();

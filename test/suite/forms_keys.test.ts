@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { ctl, type RunningServer } from "../support/server.ts";
 import { until } from "../support/until.ts";
-import { freshKey, lead, visitor, World } from "./world.ts";
+import { freshKey, lead, visitor, World } from "../support/world.ts";
 
 const world = await World.open();
 after(() => world.close());

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { type Answer, freshAddress, type RequestOptions } from "../support/client.ts";
-import { visitor, World } from "./world.ts";
+import { visitor, World } from "../support/world.ts";
 
 /** The order of checks: per-IP limit, method, body cap, key, tenant, per-tenant limit, form, body, commit. */
 const world = await World.open();

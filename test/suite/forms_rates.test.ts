@@ -4,7 +4,7 @@ import { limits } from "../../src/contract/limits.ts";
 import { type Answer, freshAddress } from "../support/client.ts";
 import { ctl } from "../support/server.ts";
 import { until } from "../support/until.ts";
-import { publishedLimits, visitor, World } from "./world.ts";
+import { publishedLimits, visitor, World } from "../support/world.ts";
 
 /** The two budgets, as published. */
 const world = await World.open();

@@ -6,7 +6,7 @@ import type { Areas, Lead } from "../../src/lead/lead.ts";
 import { foldArea } from "../../src/lead/place.ts";
 import { validate } from "../../src/lead/validate.ts";
 import areaTerms from "../vectors/areas.json" with { type: "json" };
-import { freshKey, World } from "./world.ts";
+import { freshKey, World } from "../support/world.ts";
 
 const world = await World.open();
 after(() => world.close());

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { until } from "../support/until.ts";
-import { freshKey, lead, World } from "./world.ts";
+import { freshKey, lead, World } from "../support/world.ts";
 
 const world = await World.open();
 after(() => world.close());

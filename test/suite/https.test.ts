@@ -10,7 +10,7 @@ import { connect as connectTls, type ConnectionOptions, createServer, type TLSSo
 import { post, type RequestOptions, send } from "../support/client.ts";
 import { assertDocumented } from "../support/contract.ts";
 import { until } from "../support/until.ts";
-import { checked, freshKey, lead, World } from "./world.ts";
+import { checked, freshKey, lead, World } from "../support/world.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "suite-tls-"));
 after(() => rmSync(folder, { recursive: true }));

@@ -3,7 +3,7 @@ import { createHash, getRandomValues } from "node:crypto";
 import { after, test } from "node:test";
 import { makeKey } from "../../src/contract/api_key.ts";
 import { ctl } from "../support/server.ts";
-import { freshKey, lead, World } from "./world.ts";
+import { freshKey, lead, World } from "../support/world.ts";
 
 const world = await World.open();
 after(() => world.close());

@@ -3,7 +3,7 @@ import { connect } from "node:net";
 import { after, test } from "node:test";
 import { get } from "../support/client.ts";
 import { until } from "../support/until.ts";
-import { freshKey, lead, World } from "./world.ts";
+import { freshKey, lead, World } from "../support/world.ts";
 
 const world = await World.open();
 after(() => world.close());

@@ -3,7 +3,7 @@ import { after, test } from "node:test";
 import { get, send } from "../support/client.ts";
 import { ctl } from "../support/server.ts";
 import { until } from "../support/until.ts";
-import { freshKey, lead, visitor, World } from "./world.ts";
+import { freshKey, lead, visitor, World } from "../support/world.ts";
 
 const world = await World.open();
 after(() => world.close());

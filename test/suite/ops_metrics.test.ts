@@ -4,8 +4,8 @@ import { after, test } from "node:test";
 import { get } from "../support/client.ts";
 import { suiteRuntime } from "../support/server.ts";
 import { until } from "../support/until.ts";
-import { exchangeRaw } from "./raw_connection.ts";
-import { freshKey, lead, World } from "./world.ts";
+import { exchangeRaw } from "../support/raw_connection.ts";
+import { freshKey, lead, World } from "../support/world.ts";
 
 const world = await World.open();
 after(() => world.close());

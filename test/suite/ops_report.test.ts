@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { get } from "../support/client.ts";
-import { freshKey, type IssuedKey, lead, World } from "./world.ts";
+import { freshKey, type IssuedKey, lead, World } from "../support/world.ts";
 
 const world = await World.open();
 after(() => world.close());

@@ -3,7 +3,7 @@ import { after, test } from "node:test";
 import { get } from "../support/client.ts";
 import { ownPostgres } from "../support/database.ts";
 import { until } from "../support/until.ts";
-import { lead, World } from "./world.ts";
+import { lead, World } from "../support/world.ts";
 
 const own = await ownPostgres();
 const world = await World.open(own.url);

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { type Answer, freshAddress } from "../support/client.ts";
 import { until } from "../support/until.ts";
-import { lead, World } from "./world.ts";
+import { lead, World } from "../support/world.ts";
 
 /** The order of checks: per-IP limit, method, body cap, key, per-key limit, validation, idempotency, commit. */
 const world = await World.open();

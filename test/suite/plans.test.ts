@@ -7,7 +7,7 @@ import { type Answer, type RequestOptions, send } from "../support/client.ts";
 import { ownPostgres } from "../support/database.ts";
 import { ctl, type RunningServer } from "../support/server.ts";
 import { until } from "../support/until.ts";
-import { World } from "./world.ts";
+import { World } from "../support/world.ts";
 
 const own = await ownPostgres();
 const world = await World.open(own.url);

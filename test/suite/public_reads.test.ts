@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { ctl } from "../support/server.ts";
 import { until } from "../support/until.ts";
-import { lead, World } from "./world.ts";
+import { lead, World } from "../support/world.ts";
 
 const world = await World.open();
 after(() => world.close());

@@ -4,7 +4,7 @@ import { limits } from "../../src/contract/limits.ts";
 import { type Answer, freshAddress } from "../support/client.ts";
 import { ctl } from "../support/server.ts";
 import { until } from "../support/until.ts";
-import { lead, publishedLimits, World } from "./world.ts";
+import { lead, publishedLimits, World } from "../support/world.ts";
 
 const world = await World.open();
 after(() => world.close());

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { after, test } from "node:test";
-import { World } from "./world.ts";
+import { World } from "../support/world.ts";
 
 /** The README's command for a website's developer, word for word but for the address. */
 const world = await World.open();

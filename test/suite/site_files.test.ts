@@ -5,7 +5,7 @@ import { after, before, describe, test } from "node:test";
 import { makeFolder, patterned, put, read } from "../http/static_folder.ts";
 import type { RunningServer } from "../support/server.ts";
 import { until } from "../support/until.ts";
-import { World } from "./world.ts";
+import { World } from "../support/world.ts";
 
 describe("the site's listener", () => {
   const database = patterned(400_000);

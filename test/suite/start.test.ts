@@ -8,7 +8,7 @@ import { after, test } from "node:test";
 import postgres from "postgres";
 import { createDatabase, ownPostgres } from "../support/database.ts";
 import { type Outcome, runToEnd } from "../support/server.ts";
-import { lead, World } from "./world.ts";
+import { lead, World } from "../support/world.ts";
 
 const database = await createDatabase();
 after(() => database.drop());

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { ownPostgres } from "../support/database.ts";
 import { until } from "../support/until.ts";
-import { freshKey, lead, visitor, World } from "./world.ts";
+import { freshKey, lead, visitor, World } from "../support/world.ts";
 
 /** What a caller sees while the store is away; test/faults/ has what must be survived. */
 const own = await ownPostgres();

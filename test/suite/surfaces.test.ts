@@ -8,7 +8,7 @@ import { after, test } from "node:test";
 import { send } from "../support/client.ts";
 import { type RunningServer, runToEnd, startServer } from "../support/server.ts";
 import { until } from "../support/until.ts";
-import { lead, World } from "./world.ts";
+import { lead, World } from "../support/world.ts";
 
 const world = await World.open();
 const siteDir = mkdtempSync(join(tmpdir(), "site-"));

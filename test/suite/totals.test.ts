@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import type { RunningServer } from "../support/server.ts";
-import { lead, World } from "./world.ts";
+import { lead, World } from "../support/world.ts";
 
 const world = await World.open();
 after(() => world.close());

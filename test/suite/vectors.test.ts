@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import vectors from "../vectors/lead.json" with { type: "json" };
-import { freshKey, World } from "./world.ts";
+import { freshKey, World } from "../support/world.ts";
 
 /** A case of `test/vectors/lead.json`, as the validator answers it. */
 interface Vector {

@@ -2,7 +2,7 @@
  * Databases for tests: each a copy of a template that was migrated once.
  *
  * `npm test` starts one PostgreSQL and passes its address on. A test file run by hand
- * (`node --test test/store/keys.test.ts`) starts one of its own, which ends with it.
+ * (`node --test test/store/serving/key_lookup.test.ts`) starts one of its own, which ends with it.
  *
  * @module
  */
@@ -13,7 +13,7 @@ import { fileURLToPath } from "node:url";
 import postgres from "postgres";
 import { type EmbeddedPostgres, startPostgres } from "../../scripts/embedded_postgres.ts";
 import { childrenOf, signalProcess } from "../../scripts/processes.ts";
-import { migrate } from "../../src/store/migrate.ts";
+import { migrate } from "../../src/store/schema/migrate.ts";
 
 /** The environment variable in which `npm test` passes the server's address on. */
 export const serverVariable = "TEST_POSTGRES_URL";

@@ -5,8 +5,8 @@
  */
 
 import { type Markup, markup } from "../../http/markup.ts";
-import { type AuditEntry, listAudit } from "../../store/audit.ts";
-import { type AuditLink, readAuditHead } from "../../store/audit_chain.ts";
+import { type AuditEntry, listAudit } from "../../store/operator/audit.ts";
+import { type AuditLink, readAuditHead } from "../../store/operator/audit_chain.ts";
 import type { Context } from "./context.ts";
 import { type Page, table } from "./layout.ts";
 import { idShape, numberShape, parseQuery } from "./query.ts";

@@ -5,7 +5,7 @@
  */
 
 import { type Markup, markup } from "../../http/markup.ts";
-import { listCollisions, readCollision, type StoredCollision } from "../../store/admin/collisions.ts";
+import { listCollisions, readCollision, type StoredCollision } from "../../store/operator/collisions.ts";
 import { compared, erased, verbatim } from "./content.ts";
 import type { Context } from "./context.ts";
 import { type Page, Refusal, table } from "./layout.ts";

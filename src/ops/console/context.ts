@@ -5,7 +5,7 @@
  */
 
 import type { Exchange } from "../../http/exchange.ts";
-import type { Pool } from "../../store/sql.ts";
+import type { Pool } from "../../store/pool.ts";
 import type { Page } from "./layout.ts";
 import type { Tokens } from "./token.ts";
 import type { ShownBreaker } from "./verdict.ts";

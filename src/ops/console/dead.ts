@@ -10,8 +10,8 @@ import {
   type ListedDeadLetter,
   nextDeadIds,
   replayDead,
-} from "../../store/admin/dead_letters.ts";
-import { countDead } from "../../store/console_pages.ts";
+} from "../../store/operator/dead_letters.ts";
+import { countDead } from "../../store/operator/console_pages.ts";
 import { readForm, tokenField } from "./action.ts";
 import type { Context } from "./context.ts";
 import { type Page, Refusal, table } from "./layout.ts";

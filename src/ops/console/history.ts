@@ -5,8 +5,8 @@
  */
 
 import { type Markup, markup } from "../../http/markup.ts";
-import type { Pool } from "../../store/sql.ts";
-import { readSteps, type Sample, type StepSpan } from "../../store/samples.ts";
+import type { Pool } from "../../store/pool.ts";
+import { readSteps, type Sample, type StepSpan } from "../../store/jobs/samples.ts";
 import { table } from "./layout.ts";
 import { linePlot, niceTop, type Series, stripPlot } from "./plot.ts";
 import type { Range } from "./ranges.ts";

@@ -5,7 +5,7 @@
  */
 
 import { markup } from "../../http/markup.ts";
-import { type ListedKey, listKeys } from "../../store/admin/api_keys.ts";
+import { type ListedKey, listKeys } from "../../store/operator/api_keys.ts";
 import type { Context } from "./context.ts";
 import { type Page, type Row, table } from "./layout.ts";
 import { parseQuery } from "./query.ts";

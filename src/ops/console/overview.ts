@@ -10,9 +10,9 @@ import {
   readOldestWaiting,
   readStandings,
   type TenantStanding,
-} from "../../store/console_pages.ts";
-import { readStanding } from "../../store/report.ts";
-import { Unavailable } from "../../store/sql.ts";
+} from "../../store/operator/console_pages.ts";
+import { readStanding } from "../../store/operator/report.ts";
+import { Unavailable } from "../../store/pool.ts";
 import { sourceRows } from "../report_rows.ts";
 import type { Context } from "./context.ts";
 import { history } from "./history.ts";

@@ -6,7 +6,7 @@
  */
 
 import { type Markup, markup } from "../../http/markup.ts";
-import type { StepSpan } from "../../store/samples.ts";
+import type { StepSpan } from "../../store/jobs/samples.ts";
 
 /** A line of a plot, a value for each step of its time; `null` where nothing is known. */
 export interface Series {

@@ -7,7 +7,7 @@
 import type { Exchange, Reply } from "../../http/exchange.ts";
 import { type Markup, markup } from "../../http/markup.ts";
 import type { Router } from "../../http/router.ts";
-import { Unavailable } from "../../store/sql.ts";
+import { Unavailable } from "../../store/pool.ts";
 import { seeOther } from "./action.ts";
 import { auditPage } from "./audit.ts";
 import { collisionPage, collisionsPage } from "./collisions.ts";

@@ -5,8 +5,8 @@
  */
 
 import { type Markup, markup } from "../../http/markup.ts";
-import { findTenant, listTenants } from "../../store/admin/tenants.ts";
-import type { Pool } from "../../store/sql.ts";
+import { findTenant, listTenants } from "../../store/operator/tenants.ts";
+import type { Pool } from "../../store/pool.ts";
 import { Refusal, select } from "./layout.ts";
 import { type Query, slugShape } from "./query.ts";
 

@@ -5,8 +5,8 @@
  */
 
 import { type Markup, markup } from "../../http/markup.ts";
-import { type Area, listAreas, listUnknownAreas } from "../../store/admin/vocabulary.ts";
-import { confirmAreaAs, groupTerms, type UnknownTerm } from "../../store/unknown_terms.ts";
+import { type Area, listAreas, listUnknownAreas } from "../../store/operator/vocabulary.ts";
+import { confirmAreaAs, groupTerms, type UnknownTerm } from "../../store/operator/unknown_terms.ts";
 import { readForm, tokenField } from "./action.ts";
 import type { Context } from "./context.ts";
 import { type Page, Refusal, table } from "./layout.ts";

@@ -13,7 +13,7 @@ import {
 import { Authority, type Issued } from "../../actions/support/authority.ts";
 import { type CrmSink, startCrm } from "../../actions/support/crm_sink.ts";
 import { type SmtpListener, startSmtp } from "../../actions/support/smtp_listener.ts";
-import { type IssuedKey, World } from "../../suite/world.ts";
+import { type IssuedKey, World } from "../../support/world.ts";
 import { type OwnPostgres, ownPostgres } from "../../support/database.ts";
 import type { RunningServer } from "../../support/server.ts";
 import { until } from "../../support/until.ts";

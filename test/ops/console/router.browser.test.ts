@@ -5,7 +5,7 @@ import { after, test } from "node:test";
 import type { BrowserContextOptions, Page } from "playwright-core";
 import { findBrowser, startBrowser } from "../../support/browser.ts";
 import { faintTexts } from "../../support/contrast.ts";
-import { freshKey, lead } from "../../suite/world.ts";
+import { freshKey, lead } from "../../support/world.ts";
 import { ConsoleStage, hostile } from "./stage.ts";
 
 const path = findBrowser();

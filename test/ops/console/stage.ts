@@ -8,7 +8,7 @@ import assert from "node:assert/strict";
 import { type Answer, send } from "../../support/client.ts";
 import type { RunningServer } from "../../support/server.ts";
 import { createRole, type TestRole } from "../../actions/support/actions_process.ts";
-import { freshKey, type IssuedKey, lead, type Tenant, World } from "../../suite/world.ts";
+import { freshKey, type IssuedKey, lead, type Tenant, World } from "../../support/world.ts";
 
 /** Text that does harm wherever it is not escaped, or that lies about its neighbours. */
 export const hostile =

@@ -10,10 +10,10 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { buildSiteFrom } from "../../../scripts/build_site.ts";
 import type { SiteUrls } from "../../../src/site/content.ts";
-import { addArea, changeArea } from "../../../src/store/admin/vocabulary.ts";
-import { type PlanEntry, putPlans } from "../../../src/store/admin/plans.ts";
-import { openAdminPool } from "../../../src/store/admin/pool.ts";
-import type { Pool } from "../../../src/store/sql.ts";
+import { addArea, changeArea } from "../../../src/store/operator/vocabulary.ts";
+import { type PlanEntry, putPlans } from "../../../src/store/operator/plans.ts";
+import { openAdminPool } from "../../../src/store/operator/pool.ts";
+import type { Pool } from "../../../src/store/pool.ts";
 import { createDatabase } from "../../support/database.ts";
 
 export const urls: SiteUrls = {

@@ -1,0 +1,131 @@
+/**
+ * Tells random letters from names and words, by which letters follow one another. This module is browser
+ * compatible.
+ *
+ * @module
+ */
+
+import { foldText } from "./fold.ts";
+import type { ReadField, Reading } from "./reading.ts";
+import type { SpamReason } from "./reasons.ts";
+
+/**
+ * The letters that follow each letter in English and Spanish words, and in names of the people who live in the
+ * United States and Canada: Polish, Czech, Welsh, Vietnamese, Nahuatl, Arabic and Indian ones among them. A
+ * string of random letters breaks it at every second step.
+ */
+const followers: Readonly<Record<string, string>> = {
+  a: "abcdefghijklmnopqrstuvwxyz",
+  b: "abcdehijlmorstuyz",
+  c: "acehiklnoqrstuyz",
+  d: "abdeghijlmnorstuvwyz",
+  e: "abcdefghijklmnopqrstuvwxyz",
+  f: "abefijlorstuy",
+  g: "abdeghilmnorstuwyz",
+  h: "abdeijklmnorstuvwyz",
+  i: "abcdefghjklmnopqrstuvxyz",
+  j: "adehijkmnorstuwy",
+  k: "abehijklmnorstuvwyz",
+  l: "abcdefghijklmnoprstuvwyz",
+  m: "abcdefhiklmnoprstuvwyz",
+  n: "abcdefghijklmnopqrstuvwxyz",
+  o: "abcdefghijklmnopqrstuvwxyz",
+  p: "acdefhijklmnoprstuyz",
+  q: "aiuv",
+  r: "abcdefghijklmnopqrstuvwyz",
+  s: "abcdefghijklmnopqrstuvwyz",
+  t: "abcdefghijklmnoprstuvwyz",
+  u: "abcdefghijklmnopqrstuvwxyz",
+  v: "aeghiklnorsuyz",
+  w: "abdehiklnorstuyz",
+  x: "acehioptuxy",
+  y: "abcdeghiklmnoprstuvwxz",
+  z: "abcdeghiklmnorstuvwyz",
+};
+
+const keyboardWalk =
+  /asdf|sdfg|dfgh|fghj|ghjk|hjkl|jkl;|qwer|zxcv|xcvb|cvbn|vbnm|fdsa|gfds|hgfd|jhgf|kjhg|lkjh|rewq|vcxz|bvcx|mnbv|poiu|ghjg|jghj|fghf|sdfs|dfsd|jkjk|oiuy|iuyt|uytr/;
+const letters = /^[a-z]+$/;
+const vowel = /[aeiouy]/;
+const vowels = /[aeiouy]/g;
+const consonantRun = /[bcdfghjklmnpqrstvwxz]{6,}/;
+const hump = /[a-z][A-Z]/;
+const latinToken = /[A-Za-z]{8,64}/g;
+/** A form asks for two or three; every pair is compared. */
+const comparedNamesMax = 8;
+/** Longer words are judged by their beginning. */
+const judgedLettersMax = 40;
+
+/** Scores random letters in names, answers and messages. */
+export function scoreGibberish(reading: Reading): readonly SpamReason[] {
+  const names = reading.filter(({ role }) => role === "name");
+  const texts = reading.filter(({ role }) =>
+    role === "message" || role === "answer" || role === "company" || role === "place"
+  );
+  const inNames = names.filter(({ words }) => words.some((word) => isGibberish(word))).length;
+  const few = names.slice(0, comparedNamesMax);
+  const grown = few.some(({ text }) => few.some((other) => isGrown(other.text, text)));
+  const inTexts = texts.reduce((sum, field) => sum + textPoints(field), 0);
+  const inCase =
+    reading.filter((field) => field.role !== "email" && field.role !== "link" && hasRandomCase(field)).length;
+  return [
+    { name: "gibberish_name", points: inNames >= 2 ? 40 : inNames === 1 || grown ? 28 : 0 },
+    { name: "gibberish_text", points: Math.min(45, inTexts) },
+    { name: "random_case", points: inCase === 0 ? 0 : inCase === 1 ? 35 : 60 },
+  ];
+}
+
+/** `Davidzem` and `DavidzemCQ`: how a well-known mass-posting program fills in first and last names. */
+function isGrown(name: string, from: string): boolean {
+  return name.length > from.length && name.startsWith(from) && /^[A-Z]{1,3}$/.test(name.slice(from.length));
+}
+
+/** A message of nothing else counts full; a strange word among others is a brand or a typing mistake. */
+function textPoints({ role, words }: ReadField): number {
+  const isShort = words.length <= 3;
+  const found = words.filter((word) => isGibberish(word, { alone: isShort })).length;
+  if (found * 2 < words.length || found === 0) return 0;
+  return role === "message" ? 38 : 15;
+}
+
+/**
+ * Tells whether a folded word is random letters. One that stands `alone` in a message needs fewer signs than a
+ * name, which may come from any language.
+ */
+export function isGibberish(word: string, options: { readonly alone?: boolean } = {}): boolean {
+  if (word.length < 4 || !letters.test(word)) return false;
+  const judged = word.slice(0, judgedLettersMax);
+  if (keyboardWalk.test(judged)) return true;
+  if (word.length < 5) return false;
+  let rare = 0;
+  for (let at = 1; at < judged.length; at++) {
+    if (!(followers[judged.charAt(at - 1)] as string).includes(judged.charAt(at))) rare++;
+  }
+  const share = rare / (judged.length - 1);
+  if (rare >= 3 && share >= 0.27 || rare >= 2 && share >= 0.4) return true;
+  if (options.alone === true && rare >= 2 && share >= 0.18) return true;
+  if (judged.length >= 7 && !vowel.test(judged)) return true;
+  const vowelShare = (judged.match(vowels)?.length ?? 0) / judged.length;
+  return judged.length >= 8 && rare >= 1 && (vowelShare < 0.15 || consonantRun.test(judged));
+}
+
+/** Tells whether a field has a token such as `RGYSKbmUNdDqrHzm`; `JoAnnMcDonald` and `HomeAdvisor` are none. */
+function hasRandomCase({ text }: ReadField): boolean {
+  if (!hump.test(text)) return false;
+  return text.split(/\s+/).some((part) =>
+    // The path of a link is random by right.
+    part.length >= 8 && hump.test(part) && !part.includes("/") &&
+    [...part.matchAll(latinToken)].some(([token]) => isRandomCase(token))
+  );
+}
+
+function isRandomCase(token: string): boolean {
+  if (!hump.test(token)) return false;
+  const humps = token.split(/(?<=[a-z])(?=[A-Z])/);
+  if (humps.length < 3) return false;
+  const neat =
+    humps.filter((hump) =>
+      /^[A-Za-z][a-z]+$/.test(hump) && vowel.test(foldText(hump)) || /^(Mc|St)$/.test(hump)
+    ).length;
+  return humps.length - neat >= 2 || humps.length >= 5 && humps.length - neat >= 1 || humps.length >= 6;
+}

@@ -1,0 +1,106 @@
+/**
+ * The body of one of Node's requests: read with a cap, or thrown away.
+ *
+ * @module
+ */
+
+import type { IncomingMessage } from "node:http";
+import { BodyBuffer, incomplete, tooLarge } from "../body.ts";
+import type { Body } from "../exchange.ts";
+
+/** A body that comes in ever smaller pieces is cut: each costs as much as one of 16 KiB. */
+const piecesMax = 4_096;
+const pieceBytesMin = 64;
+
+/** What a {@linkcode NodeBody} is told. */
+export interface NodeBodyOptions {
+  /** By Content-Length; NaN when it is not. */
+  readonly announcedBytes: number;
+  readonly discardBytesMax: number;
+  /** Called for each piece. */
+  readonly onPiece: (bytes: number) => void;
+  /** Called when more than `discardBytesMax` came that nobody wants, or too many small pieces. */
+  readonly onOverrun: () => void;
+}
+
+/** A body that is on its way. */
+export class NodeBody {
+  /** Announced by Content-Length; NaN when it is not. */
+  readonly announcedBytes: number;
+  readonly #request: IncomingMessage;
+  readonly #options: NodeBodyOptions;
+  #isListening = false;
+  #buffer: BodyBuffer | null = null;
+  #resolve: ((body: Body) => void) | null = null;
+  #onDiscarded: (() => unknown) | null = null;
+  #discardedBytes = 0;
+  #bytes = 0;
+  #pieces = 0;
+
+  constructor(request: IncomingMessage, options: NodeBodyOptions) {
+    this.#request = request;
+    this.#options = options;
+    this.announcedBytes = options.announcedBytes;
+  }
+
+  /** Whether somebody waits for the body. */
+  get isAwaited(): boolean {
+    return this.#resolve !== null;
+  }
+
+  /** Collects the body, at most `bytesMax` of it. */
+  read(bytesMax: number): Promise<Body> {
+    this.#buffer = new BodyBuffer(bytesMax, this.announcedBytes || 0);
+    return new Promise((resolve) => {
+      this.#resolve = resolve;
+      this.#listen();
+    });
+  }
+
+  /** Throws away what still comes, then calls `onDiscarded`. */
+  discard(onDiscarded: () => unknown): void {
+    this.#onDiscarded = onDiscarded;
+    this.#listen();
+    this.#request.resume();
+  }
+
+  /** No more of the body will come. */
+  cut(): void {
+    this.#settle(incomplete);
+  }
+
+  #listen(): void {
+    if (this.#isListening) return;
+    this.#isListening = true;
+    this.#request.on("data", (chunk: Uint8Array) => this.#onData(chunk));
+    this.#request.on("end", () => this.#onEnd());
+  }
+
+  #onData(chunk: Uint8Array): void {
+    this.#options.onPiece(chunk.byteLength);
+    this.#bytes += chunk.byteLength;
+    this.#pieces++;
+    if (this.#pieces > piecesMax + this.#bytes / pieceBytesMin) {
+      this.#options.onOverrun();
+      return;
+    }
+    if (this.#buffer !== null) {
+      if (this.#buffer.add(chunk)) return;
+      this.#settle(tooLarge);
+    }
+    this.#discardedBytes += chunk.byteLength;
+    if (this.#discardedBytes > this.#options.discardBytesMax) this.#options.onOverrun();
+  }
+
+  #onEnd(): void {
+    if (this.#buffer !== null) this.#settle(this.#buffer.take());
+    this.#onDiscarded?.();
+  }
+
+  #settle(body: Body): void {
+    this.#buffer = null;
+    const resolve = this.#resolve;
+    this.#resolve = null;
+    resolve?.(body);
+  }
+}

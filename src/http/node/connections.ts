@@ -1,0 +1,288 @@
+/**
+ * The connections and requests of a node:http or node:http2 listener: which wait and for how long, and how they end.
+ *
+ * @module
+ */
+
+import type { ServerHttp2Session } from "node:http2";
+import type { Socket } from "node:net";
+import { Crowd } from "./crowd.ts";
+import { Deadlines } from "./deadlines.ts";
+import type { Edge } from "./edge.ts";
+import type { Standing } from "./handshake_line.ts";
+import { Connection } from "./connection.ts";
+import type { NodeExchange } from "./exchange.ts";
+import type { Turn } from "./turns.ts";
+import { Slots } from "./slots.ts";
+
+/**
+ * An address's HTTP/2 connections with all the streams there are, and the streams at once of each that is opened beside
+ * them, for as long as it lives. Chosen: 2 and 16, because HTTP/2 needs one connection; 1,000 that take nothing of 100
+ * answers each took 106 MiB on Node and 159 on Deno with 100 streams for all of them, and 39 and 51 so.
+ */
+const fullSessionsMax = 2;
+const furtherStreamsMax = 16;
+
+/** Streams at once of a connection that is made by who leaves answers waiting, while half of them wait that may. */
+const pressedStreamsMax = 4;
+
+/** An error closes the connection, which is what counts. */
+function ignore(): void {}
+
+/** The open connections and requests of one listener, and their time bounds. */
+export class Connections {
+  readonly edge: Edge;
+  /** Set by {@linkcode drain}: every answer closes its connection. */
+  isDraining = false;
+  /** Requests being read or handled. */
+  readonly requests: Deadlines<NodeExchange>;
+  /** Replies that a client is slow to take. */
+  readonly stalls: Deadlines<NodeExchange>;
+  /** Answered requests whose rest is being thrown away. */
+  readonly discards: Deadlines<NodeExchange>;
+  /** Connections that have not sent a request yet. */
+  readonly #fresh: Deadlines<Connection>;
+  /** Connections between requests. */
+  readonly #idle: Deadlines<Connection>;
+  /** Connections that are being closed: a client that takes nothing must not keep them. */
+  readonly #ending: Deadlines<Connection>;
+  readonly #all = new Map<object, Connection>();
+  readonly #slots: Slots;
+  /** The answers over HTTP/2 that have not been taken. */
+  readonly #untaken = new Crowd<NodeExchange>();
+  readonly #sweeper: ReturnType<typeof setInterval>;
+  #exchanges = 0;
+  #emptied: (() => void) | null = null;
+  #drained: Promise<void> | null = null;
+
+  constructor(edge: Edge) {
+    const { bounds } = edge;
+    this.edge = edge;
+    this.#slots = new Slots(edge);
+    this.requests = new Deadlines(bounds.requestTimeoutMs);
+    this.stalls = new Deadlines(bounds.stallTimeoutMs);
+    this.discards = new Deadlines(bounds.discardTimeoutMs);
+    // Node answers slow headers with 408 first; this is for what it does not see, such as HTTP/2.
+    this.#fresh = new Deadlines(bounds.headersTimeoutMs + 2 * bounds.sweepIntervalMs);
+    this.#idle = new Deadlines(bounds.idleTimeoutMs);
+    this.#ending = new Deadlines(bounds.discardTimeoutMs);
+    this.#sweeper = setInterval(() => this.#sweep(), bounds.sweepIntervalMs);
+    this.#sweeper.unref();
+  }
+
+  /** A socket was accepted: it takes a slot. Tells its address, and what that is known for. */
+  accepted(socket: Socket): { readonly key: string; readonly standing: Standing } {
+    // Node's own listener goes away with its parser: a reset after a CONNECT would end the process.
+    socket.on("error", ignore);
+    const { key, standing } = this.#slots.take(socket);
+    // Behind the slots' own listener.
+    socket.once("close", () => this.#settle());
+    return { key, standing };
+  }
+
+  /** The TLS handshake of a socket begins. */
+  begun(socket: Socket): void {
+    this.#slots.begun(socket);
+  }
+
+  /** A connection is ready for requests; `socket` is what it goes over. */
+  opened(transport: Socket | ServerHttp2Session, socket: Socket): Connection {
+    const connection = new Connection(transport, this.edge.peer(socket.remoteAddress));
+    this.#slots.opened(socket, connection);
+    this.#all.set(transport, connection);
+    this.#fresh.add(connection, performance.now());
+    transport.once("close", () => this.#closed(connection));
+    transport.on("error", ignore);
+    const streamsMax = this.#streamsMax(connection);
+    if (streamsMax < this.edge.bounds.streamsMax) connection.restrict(streamsMax);
+    if (this.isDraining) this.#end(connection);
+    return connection;
+  }
+
+  /** A connection has ended because of what its client sent. */
+  wasWasteful(transport: object): void {
+    const connection = this.find(transport);
+    if (connection !== undefined) this.#slots.wasWasteful(connection.peer);
+  }
+
+  /** The connection of a socket or session. */
+  find(transport: object): Connection | undefined {
+    return this.#all.get(transport);
+  }
+
+  /** A request began. */
+  began(exchange: NodeExchange): void {
+    const { connection } = exchange;
+    if (connection.exchanges.size === 0) this.#unlist(connection);
+    connection.exchanges.add(exchange);
+    connection.hasAsked = true;
+    this.#exchanges++;
+    this.requests.add(exchange, exchange.startedMs);
+  }
+
+  /** A request of HTTP/1 was read while another is open. */
+  queued(connection: Connection, turn: Turn): void {
+    if (connection.waiting < this.edge.bounds.pipelinedMax) connection.turns?.add(turn);
+    else connection.overrun();
+  }
+
+  /**
+   * An answer, or the next piece of it, is given to the connection. Over HTTP/2 it may wait for as long as the client
+   * likes: one too many costs the connection of the one that has waited longest, at the address that has the most.
+   */
+  given(exchange: NodeExchange): void {
+    const { connection } = exchange;
+    if (!connection.isHttp2) return;
+    const { peer } = connection;
+    this.#untaken.remove(peer.key, exchange);
+    this.#untaken.add(peer.key, exchange);
+    const ofAddress = this.#untaken.of(peer.key);
+    if (ofAddress.size > this.edge.untakenOfAddressMax(peer)) this.#expelFirst(ofAddress);
+    else if (this.#untaken.size > this.edge.bounds.untakenMax) this.#expelFirst(this.#untaken.all());
+  }
+
+  /** A client has taken its request back. */
+  takenBack({ connection }: NodeExchange): void {
+    if (connection.overhead.takenBack()) this.#expelWasteful(connection);
+  }
+
+  /** Nothing of an answer was taken for too long: it is cut, with its connection if that has taken nothing else either. */
+  stalled(exchange: NodeExchange): void {
+    const { connection } = exchange;
+    const takenForMs = performance.now() - connection.takenMs;
+    if (connection.isHttp2 && takenForMs >= this.edge.bounds.stallTimeoutMs) this.#expel(connection);
+    else exchange.destroy();
+  }
+
+  /** The connection is done with a request: its answer is out, or the client gone. */
+  ended(exchange: NodeExchange): void {
+    const { connection } = exchange;
+    this.stalls.remove(exchange);
+    this.discards.remove(exchange);
+    this.#untaken.remove(connection.peer.key, exchange);
+    connection.exchanges.delete(exchange);
+    if (connection.exchanges.size > 0) return;
+    if (connection.deadline !== null || connection.isClosed) return;
+    // In a turn of the loop of its own: many requests in one read hold nobody up.
+    if (connection.waiting > 0) setImmediate(() => connection.turns?.next());
+    else if (this.isDraining || connection.isClosing) this.#end(connection);
+    else {
+      this.#idle.add(connection, performance.now());
+      connection.turns?.next();
+    }
+  }
+
+  /** The handler is done with a request too. */
+  settled(exchange: NodeExchange): void {
+    this.requests.remove(exchange);
+    this.#exchanges--;
+    this.#settle();
+  }
+
+  /** A connection will be closed by the client, or when its time is up. */
+  ending(connection: Connection): void {
+    this.#unlist(connection);
+    this.#ending.add(connection, performance.now());
+  }
+
+  /** Ends what is idle, lets the rest finish for `graceMs`, cuts what is left. */
+  async drain(graceMs: number): Promise<void> {
+    this.isDraining = true;
+    this.#slots.endLine();
+    for (const connection of this.#all.values()) {
+      // An HTTP/2 session takes no further stream and closes after its last one.
+      if (connection.isQuiet) this.#end(connection);
+      else if (connection.isHttp2) connection.end();
+    }
+    const cut = setTimeout(() => this.#cut(), graceMs);
+    this.#drained ??= new Promise<void>((resolve) => this.#emptied = resolve);
+    this.#settle();
+    await this.#drained;
+    clearTimeout(cut);
+    clearInterval(this.#sweeper);
+  }
+
+  /** How many streams a new connection may have at once. */
+  #streamsMax({ peer }: Connection): number {
+    const isPressing = this.#untaken.of(peer.key).size > 0;
+    if (isPressing && this.#untaken.size >= this.edge.bounds.untakenMax / 2) return pressedStreamsMax;
+    const { streamsMax } = this.edge.bounds;
+    const isFurther = this.#slots.sessionsOf(peer) > fullSessionsMax;
+    return isFurther ? Math.min(furtherStreamsMax, streamsMax) : streamsMax;
+  }
+
+  #end(connection: Connection): void {
+    this.ending(connection);
+    connection.end();
+  }
+
+  #cut(): void {
+    for (const connection of this.#all.values()) connection.destroy();
+    this.#slots.destroy();
+    // A handler that hangs must not keep the process: its client is gone.
+    this.#exchanges = 0;
+    this.#settle();
+  }
+
+  #settle(): void {
+    if (this.#emptied === null || this.#slots.size > 0 || this.#exchanges > 0) return;
+    this.#emptied();
+  }
+
+  /** Who leaves many answers waiting is known for it; another one was just the first to go. */
+  #expelFirst(line: Iterable<NodeExchange>): void {
+    for (const { connection } of line) {
+      const { peer } = connection;
+      const isMany = this.#untaken.of(peer.key).size > this.edge.untakenOfAddressMax(peer) / 4;
+      return isMany ? this.#expelWasteful(connection) : this.#expel(connection);
+    }
+  }
+
+  #expelWasteful(connection: Connection): void {
+    this.#slots.wasWasteful(connection.peer);
+    this.#expel(connection);
+  }
+
+  #expel(connection: Connection): void {
+    connection.expel();
+    // What it holds is let go now, however long its end takes.
+    this.#closed(connection);
+  }
+
+  #closed(connection: Connection): void {
+    if (connection.isClosed) return;
+    connection.isClosed = true;
+    connection.turns?.clear();
+    this.#unlist(connection);
+    this.#all.delete(connection.transport);
+    // Node closes the responses first; Deno says nothing of those that wait behind another one.
+    for (const exchange of connection.exchanges) exchange.closed();
+    this.#settle();
+  }
+
+  #unlist(connection: Connection): void {
+    this.#fresh.remove(connection);
+    this.#idle.remove(connection);
+    this.#ending.remove(connection);
+  }
+
+  #sweep(): void {
+    try {
+      this.#sweepAt(performance.now());
+    } catch (error) {
+      this.edge.report(error, null);
+    }
+  }
+
+  #sweepAt(nowMs: number): void {
+    for (const connection of this.#all.values()) {
+      if (connection.isWasteful(nowMs, this.edge.bounds.discardBytesMax)) this.#expelWasteful(connection);
+    }
+    this.requests.sweep(nowMs, (exchange) => exchange.expire());
+    this.stalls.sweep(nowMs, (exchange) => this.stalled(exchange));
+    this.discards.sweep(nowMs, (exchange) => exchange.destroy());
+    this.#fresh.sweep(nowMs, (connection) => connection.destroy());
+    this.#idle.sweep(nowMs, (connection) => this.#end(connection));
+    this.#ending.sweep(nowMs, (connection) => connection.destroy());
+  }
+}

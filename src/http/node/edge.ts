@@ -1,0 +1,214 @@
+/**
+ * The part of a listener that does not depend on the protocol's version: from a request whose headers are read to
+ * its reply, its fault and its line in the access log.
+ *
+ * @module
+ */
+
+import type { Body, Exchange, Reply } from "../exchange.ts";
+import { canonicalAddress, forwardedClient, isLoopback, limiterKey, Networks } from "../addresses.ts";
+import {
+  type Bounds,
+  connectionsPerAddress,
+  defaultBounds,
+  type ListenOptions,
+  type RefusalStatus,
+  type Surface,
+} from "../options.ts";
+import { adoptRequestId } from "../request_id.ts";
+import { Hosts } from "../target.ts";
+
+/** What the access log calls by name: any other method is text of the caller's choice, a key perhaps. */
+const loggedMethods: ReadonlySet<string> = new Set([
+  "GET",
+  "HEAD",
+  "POST",
+  "PUT",
+  "PATCH",
+  "DELETE",
+  "OPTIONS",
+  "TRACE",
+  "CONNECT",
+]);
+
+const noParams: Readonly<Record<string, string>> = Object.freeze({});
+
+/** A handler did not answer within the request's time bound. */
+export class HandlerTimeout extends Error {
+  override readonly name = "HandlerTimeout";
+}
+
+/** The peer of a connection. */
+export interface Peer {
+  readonly address: string;
+  /** What counts as one client. */
+  readonly key: string;
+  readonly isTrusted: boolean;
+}
+
+/** The part of an exchange that does not depend on the server. */
+export abstract class EdgeExchange implements Exchange {
+  abstract readonly method: string;
+  abstract readonly path: string;
+  abstract readonly query: string;
+  /** The authority the request is for; `undefined` when it names none. */
+  abstract readonly host: string | undefined;
+  readonly edge: Edge;
+  readonly peer: Peer;
+  readonly startedMs: number = performance.now();
+  requestId = "";
+  /** The id as the response header has it, one character per byte. */
+  requestIdHeader = "";
+  keyId: string | null = null;
+  route = "-";
+  params = noParams;
+  surface: Surface | null = null;
+  #clientAddress: string | null = null;
+
+  constructor(edge: Edge, peer: Peer) {
+    this.edge = edge;
+    this.peer = peer;
+  }
+
+  get clientAddress(): string {
+    this.#clientAddress ??= this.#findClient();
+    return this.#clientAddress;
+  }
+
+  abstract header(name: string): string | undefined;
+  abstract headerLines(name: string): readonly string[];
+  abstract readBody(bytesMax: number): Promise<Body>;
+
+  #findClient(): string {
+    const { address, isTrusted } = this.peer;
+    const forwardedFor = isTrusted ? this.header("x-forwarded-for") : undefined;
+    if (forwardedFor === undefined) return address;
+    return forwardedClient(forwardedFor, { peer: address, trusted: this.edge.trustedProxies });
+  }
+
+  protected adopt(sent: string | undefined): void {
+    const adopted = sent === undefined ? null : adoptRequestId(sent, this.edge.options.requestId);
+    this.requestId = adopted ?? this.edge.options.requestId.generate();
+    this.requestIdHeader = adopted === null ? this.requestId : sent as string;
+  }
+}
+
+/** The listener's options, made ready. */
+export class Edge {
+  readonly options: ListenOptions;
+  readonly bounds: Bounds;
+  readonly trustedProxies: Networks;
+  readonly #hosts: Hosts<Surface>;
+
+  constructor(options: ListenOptions) {
+    this.options = options;
+    this.bounds = { ...defaultBounds, ...options.bounds };
+    this.trustedProxies = options.trustedProxies ?? new Networks([]);
+    this.#hosts = new Hosts(options.surfaces, { strict: options.strictHost ?? options.surfaces.length > 1 });
+  }
+
+  /** The peer of a new connection, as the server names its address. */
+  peer(remoteAddress: string | undefined): Peer {
+    const address = canonicalAddress(remoteAddress ?? "") ?? "-";
+    return { address, key: limiterKey(address), isTrusted: this.trustedProxies.contains(address) };
+  }
+
+  /** How many connections a peer's address may have. */
+  connectionsOfAddressMax(peer: Peer): number {
+    const { connectionsPerAddress: chosen = null } = this.options;
+    return chosen ?? (this.isMany(peer) ? Infinity : connectionsPerAddress);
+  }
+
+  /** How many answers may wait for the clients at a peer's address. */
+  untakenOfAddressMax(peer: Peer): number {
+    return this.connectionsOfAddressMax(peer) === Infinity ? Infinity : this.bounds.untakenOfAddressMax;
+  }
+
+  /** Runs the handler. Never throws: a fault is reported and becomes the surface's reply. */
+  async answer(exchange: EdgeExchange): Promise<Reply> {
+    const { host } = exchange;
+    const surface = this.#hosts.find(host);
+    if (surface === null) return this.refuse(421, exchange.requestId);
+    exchange.surface = surface;
+    try {
+      return await surface.router.handle(exchange);
+    } catch (error) {
+      return this.fault(exchange, error);
+    }
+  }
+
+  /** Reports a fault and gives the reply to it. */
+  fault(exchange: EdgeExchange, error: unknown): Reply {
+    this.report(error, exchange);
+    try {
+      if (exchange.surface !== null) return exchange.surface.fault(exchange, error);
+    } catch (second) {
+      this.report(second, exchange);
+    }
+    return this.refuse(503, exchange.requestId);
+  }
+
+  /** The reply to what no surface sees. Never throws. */
+  refuse(status: RefusalStatus, requestId: string): Reply {
+    try {
+      return this.options.refuse(status, requestId);
+    } catch (error) {
+      this.report(error, null);
+      return { status, headers: {}, body: null };
+    }
+  }
+
+  /** Hands a fault to `onFault`; what that throws has nowhere to go. */
+  report(error: unknown, exchange: Exchange | null): void {
+    try {
+      this.options.onFault(error, exchange);
+    } catch {
+      // A log that cannot be written must not take the request down with it.
+    }
+  }
+
+  /** Whether many clients may be behind an address: a trusted proxy, or this machine unless there is a bound for all. */
+  isMany({ address, isTrusted }: Peer): boolean {
+    return isTrusted || isLoopback(address) && (this.options.connectionsPerAddress ?? null) === null;
+  }
+
+  /** Writes the line of a request. */
+  log(exchange: EdgeExchange, outcome: { status: number; bytes: number; aborted: boolean }): void {
+    try {
+      this.options.onAccess({
+        requestId: exchange.requestId,
+        surface: exchange.surface?.name ?? "-",
+        method: loggedMethods.has(exchange.method) ? exchange.method : "-",
+        route: exchange.route,
+        status: outcome.status,
+        durationMs: performance.now() - exchange.startedMs,
+        bytes: outcome.bytes,
+        clientAddress: exchange.clientAddress,
+        keyId: exchange.keyId,
+        aborted: outcome.aborted,
+      });
+    } catch (error) {
+      this.report(error, exchange);
+    }
+  }
+
+  /** Writes the line of a request that could not be read. */
+  logUnread(status: RefusalStatus, requestId: string, peer: Peer): void {
+    try {
+      this.options.onAccess({
+        requestId,
+        surface: "-",
+        method: "-",
+        route: "-",
+        status,
+        durationMs: 0,
+        bytes: 0,
+        clientAddress: peer.address,
+        keyId: null,
+        aborted: false,
+      });
+    } catch (error) {
+      this.report(error, null);
+    }
+  }
+}

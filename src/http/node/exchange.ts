@@ -1,0 +1,297 @@
+/**
+ * One request of a node:http or node:http2 server, from its headers to the last byte of its reply.
+ *
+ * @module
+ */
+
+import { Buffer } from "node:buffer";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { ServerHttp2Stream } from "node:http2";
+import { emptyBody, incomplete, tooLarge } from "../body.ts";
+import type { Deadline, Timed } from "./deadlines.ts";
+import { EdgeExchange, HandlerTimeout } from "./edge.ts";
+import type { Body, Reply } from "../exchange.ts";
+import { NodeBody } from "./body.ts";
+import type { Connection } from "./connection.ts";
+import type { Connections } from "./connections.ts";
+import { headerLines, type NodeRequest, type NodeResponse, readHead } from "./headers.ts";
+import { Pump, sourceFor } from "./pump.ts";
+import type { RefusalStatus } from "../options.ts";
+import { dropBody, headersOf, isBodiless } from "../reply.ts";
+import type { Source } from "../source.ts";
+
+// RFC 9113, section 7.
+const noError = 0x0;
+const cancel = 0x8;
+
+/** A body up to this length, announced, is thrown away so that the connection can be kept. */
+const keptDiscardBytesMax = 256 * 1024;
+
+/** An exchange over Node's servers. */
+export class NodeExchange extends EdgeExchange implements Timed {
+  readonly method: string;
+  readonly path: string;
+  readonly query: string;
+  readonly host: string | undefined;
+  /** What its headers alone have it refused with. */
+  readonly refusal: RefusalStatus | null;
+  readonly connection: Connection;
+  deadline: Deadline | null = null;
+  /** The client waits for a 100 before it sends the body. */
+  awaitsContinue = false;
+  /** Refused before any surface saw it: an HTTP/1 connection is not believed after that. */
+  isRefused = false;
+  readonly #connections: Connections;
+  readonly #request: IncomingMessage;
+  readonly #response: ServerResponse;
+  readonly #http2: ServerHttp2Stream | null;
+  readonly #body: NodeBody | null;
+  readonly #hasUpgrade: boolean;
+  #hasRead = false;
+  #isTooLarge = false;
+  #isSent = false;
+  #isClosed = false;
+  #isCut = false;
+  #isDiscarding = false;
+  #isLogged = false;
+  #status = 0;
+  #bytes = 0;
+  #source: Source | null = null;
+  #isFinished = false;
+
+  constructor(
+    connections: Connections,
+    options: { connection: Connection; request: NodeRequest; response: NodeResponse },
+  ) {
+    super(connections.edge, options.connection.peer);
+    this.#connections = connections;
+    this.connection = options.connection;
+    // Node made the HTTP/2 classes to be used like the HTTP/1 ones.
+    const request = options.request as IncomingMessage;
+    const stream = "stream" in options.request ? options.request.stream as ServerHttp2Stream : null;
+    this.#request = request;
+    this.#response = options.response as ServerResponse;
+    this.#http2 = stream;
+    this.method = request.method as string;
+    const { path, query, host, refusal, headers } = readHead(request, this.edge.bounds);
+    this.path = path;
+    this.query = query;
+    this.host = host ?? undefined;
+    this.refusal = refusal;
+    this.#hasUpgrade = headers.hasUpgrade;
+    this.adopt(headers.requestId);
+    this.connection.overhead.asked(headers.bytes + path.length + query.length);
+    const hasBody = stream === null
+      ? headers.transferEncoding !== undefined || headers.announcedBytes > 0
+      : !stream.endAfterHeaders;
+    this.#body = !hasBody ? null : new NodeBody(request, {
+      announcedBytes: headers.announcedBytes,
+      discardBytesMax: this.edge.bounds.discardBytesMax,
+      onPiece: (bytes) => this.connection.overhead.received(bytes),
+      onOverrun: () => this.destroy(),
+    });
+  }
+
+  /** Whether the whole request has arrived. */
+  get isComplete(): boolean {
+    if (this.#body === null) return true;
+    return this.#http2 === null ? this.#request.complete : this.#request.readableEnded;
+  }
+
+  /** Whether nothing is done until the client sends more of its body, or takes its answer. */
+  get waitsForClient(): boolean {
+    return this.#isSent || this.#body?.isAwaited === true;
+  }
+
+  header(name: string): string | undefined {
+    const lines = headerLines(this.#request.rawHeaders, name);
+    return lines.length === 0 ? undefined : lines.join(", ");
+  }
+
+  headerLines(name: string): readonly string[] {
+    return headerLines(this.#request.rawHeaders, name);
+  }
+
+  readBody(bytesMax: number): Promise<Body> {
+    if (this.#hasRead) throw new Error("The body has been read already");
+    this.#hasRead = true;
+    if (this.#isClosed) return Promise.resolve(incomplete);
+    if (this.#body === null) return Promise.resolve(emptyBody);
+    if (this.#body.announcedBytes > bytesMax) {
+      this.#isTooLarge = true;
+      return Promise.resolve(tooLarge);
+    }
+    if (this.awaitsContinue) {
+      this.awaitsContinue = false;
+      this.#response.writeContinue();
+    }
+    return this.#body.read(bytesMax);
+  }
+
+  /** Sends the reply, or lets go of it when the client is gone. */
+  send(reply: Reply): void {
+    if (this.#isSent || this.#isClosed) {
+      dropBody(reply.body);
+      if (!this.#isSent) this.#status = reply.status;
+    } else {
+      try {
+        this.#write(reply);
+      } catch (error) {
+        dropBody(reply.body);
+        this.#giveUp(error);
+      }
+    }
+    this.#isSent = true;
+    if (this.#isClosed) this.#finish(true);
+  }
+
+  /** The request's time is up. */
+  expire(): void {
+    if (this.#body?.isAwaited) {
+      this.destroy();
+    } else if (this.#isSent) {
+      this.#connections.stalled(this);
+    } else {
+      if (!this.#isClosed) this.#connections.stalls.add(this, performance.now());
+      this.send(this.edge.fault(this, new HandlerTimeout("The handler has not answered in time")));
+    }
+  }
+
+  /** Closes the HTTP/1 connection, or the HTTP/2 stream. */
+  destroy(): void {
+    this.#isCut = true;
+    if (this.#http2 === null) this.connection.destroy();
+    else this.#http2.close(this.#isDiscarding ? noError : cancel);
+  }
+
+  /** The response is closed: sent, or cut off. */
+  closed(): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.#connections.ended(this);
+    this.#body?.cut();
+    this.#source?.cancel();
+    // Deno says of an answer that it is finished when it is written, not when it has gone.
+    const isReset = this.#http2 !== null && this.#http2.rstCode !== noError;
+    const isAborted = this.#isCut || isReset || !this.#response.writableFinished;
+    if (!isAborted) this.connection.tookAnswer();
+    else if (!this.#isCut) this.#connections.takenBack(this);
+    if (this.#isSent) this.#finish(isAborted);
+  }
+
+  #write(reply: Reply): void {
+    const { status } = reply;
+    let { body } = reply;
+    const isHead = this.method === "HEAD";
+    const isUnread = !this.isComplete;
+    const { headers, length } = headersOf(reply, { isHead, requestId: this.requestIdHeader });
+    if (this.#http2 === null && this.#mustClose(isUnread)) {
+      headers.push("Connection", "close");
+      this.connection.takeNoMore();
+    }
+    // Node writes the headers in the encoding of the text behind them. Theirs is Latin-1, which also is the
+    // fastest for a text of ASCII alone; any other text goes as bytes.
+    if (typeof body === "string" && body.length !== length) body = Buffer.from(body);
+    this.#response.writeHead(status, headers);
+    this.#isSent = true;
+    this.#status = status;
+    if (isHead || isBodiless(status)) {
+      dropBody(body);
+      body = null;
+    }
+    this.#connections.given(this);
+    // It was one too many.
+    if (this.#isClosed) return dropBody(body);
+    const source = sourceFor(body, this.#http2);
+    if (source !== null) {
+      this.#pump(source, length);
+      return;
+    }
+    const bytes = body as string | Uint8Array | null;
+    this.#bytes = bytes === null ? 0 : length as number;
+    this.connection.overhead.sent(this.#bytes);
+    if (isUnread) this.#answerEarly(bytes);
+    else if (bytes === null) this.#response.end();
+    else this.#response.end(bytes, "latin1");
+  }
+
+  #mustClose(isUnread: boolean): boolean {
+    // Behind a request for another protocol node:http throws away what it has read, the beginning of the next request
+    // perhaps: what comes then may be the middle of one.
+    if (this.isRefused || this.#hasUpgrade) return true;
+    // Those that wait for their turn are still answered.
+    const isEnding = this.#connections.isDraining || this.connection.isClosing;
+    if (isEnding && this.connection.waiting === 0) return true;
+    if (!isUnread) return false;
+    return this.awaitsContinue || this.#isTooLarge ||
+      !((this.#body?.announcedBytes ?? 0) <= keptDiscardBytesMax);
+  }
+
+  /**
+   * Answers while the request still comes. Closing now would make the kernel reset an HTTP/1 connection and
+   * the client lose the answer, so the response is left unfinished until the rest has been read and thrown
+   * away. An HTTP/2 response is whole at once, but clients mishandle a reset while they send.
+   */
+  #answerEarly(body: string | Uint8Array | null): void {
+    const response = this.#response;
+    const isHttp2 = this.#http2 !== null;
+    if (isHttp2) response.end(body, "latin1");
+    else if (body === null) response.flushHeaders();
+    else response.write(body, "latin1");
+    // With a broken request there is no end to wait for: the client is told now.
+    if (this.connection.hasFailed) this.connection.half();
+    this.#log(false);
+    this.#isDiscarding = true;
+    this.#connections.requests.remove(this);
+    this.#connections.stalls.remove(this);
+    this.#connections.discards.add(this, performance.now());
+    this.#body?.discard(() => isHttp2 || response.end());
+  }
+
+  #pump(source: Source, length: number | null): void {
+    const { requests, stalls } = this.#connections;
+    this.#source = source;
+    requests.remove(this);
+    stalls.add(this, performance.now());
+    const onPiece = (bytes: number): void => {
+      const nowMs = performance.now();
+      if (this.#bytes > 0) this.connection.takenMs = nowMs;
+      this.#bytes += bytes;
+      this.connection.overhead.sent(bytes);
+      stalls.remove(this);
+      if (this.#isClosed) return;
+      stalls.add(this, nowMs);
+      this.#connections.given(this);
+    };
+    const onFailure = (error: unknown): void => {
+      this.edge.report(error, this);
+      this.destroy();
+    };
+    new Pump(source, { response: this.#response, length, onPiece, onFailure });
+  }
+
+  /** A reply could not be written: the surface's fault reply goes out, if that still can. */
+  #giveUp(error: unknown): void {
+    const reply = this.edge.fault(this, error);
+    try {
+      if (this.#response.headersSent) this.destroy();
+      else this.#write(reply);
+    } catch {
+      this.#status = reply.status;
+      this.destroy();
+    }
+  }
+
+  #finish(isAborted: boolean): void {
+    if (this.#isFinished) return;
+    this.#isFinished = true;
+    this.#log(isAborted);
+    this.#connections.settled(this);
+  }
+
+  #log(isAborted: boolean): void {
+    if (this.#isLogged) return;
+    this.#isLogged = true;
+    this.edge.log(this, { status: this.#status, bytes: this.#bytes, aborted: isAborted });
+  }
+}

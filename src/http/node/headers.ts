@@ -1,0 +1,152 @@
+/**
+ * Node's requests, and what the kit itself wants of their headers.
+ *
+ * @module
+ */
+
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Http2ServerRequest, Http2ServerResponse } from "node:http2";
+import type { Bounds, RefusalStatus } from "../options.ts";
+import { isHost, parseTarget } from "../target.ts";
+
+/** Node's request, of either protocol. */
+export type NodeRequest = IncomingMessage | Http2ServerRequest;
+/** Node's response, of either protocol. */
+export type NodeResponse = ServerResponse | Http2ServerResponse;
+
+/** What the kit itself wants to know of them. */
+export interface ScannedHeaders {
+  /** The value of `Host`; `null` when there are several. */
+  host: string | null | undefined;
+  /** HTTP/2's `:authority`. */
+  authority: string | undefined;
+  /** The first `X-Request-Id`. */
+  requestId: string | undefined;
+  /** NaN when there is no `Content-Length`. */
+  announcedBytes: number;
+  /** All values of `Transfer-Encoding`, in their order. */
+  transferEncoding: string | undefined;
+  /** All names and values, and four bytes for each line. */
+  bytes: number;
+  lines: number;
+  /** Whether it asks to go on in another protocol. */
+  hasUpgrade: boolean;
+}
+
+/** Finds them in one pass over Node's flat list of names and values. */
+function scanHeaders(rawHeaders: readonly string[]): ScannedHeaders {
+  const found: ScannedHeaders = {
+    host: undefined,
+    authority: undefined,
+    requestId: undefined,
+    announcedBytes: NaN,
+    transferEncoding: undefined,
+    bytes: 0,
+    lines: rawHeaders.length / 2,
+    hasUpgrade: false,
+  };
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = rawHeaders[index] as string;
+    const value = rawHeaders[index + 1] as string;
+    found.bytes += name.length + value.length + 4;
+    // The lengths tell most headers apart without a comparison of text.
+    switch (name.length) {
+      case 4:
+        if (name.toLowerCase() === "host") found.host = found.host === undefined ? value : null;
+        break;
+      case 7:
+        if (name.toLowerCase() === "upgrade") found.hasUpgrade = true;
+        break;
+      case 10:
+        if (name === ":authority") found.authority = value;
+        break;
+      case 12:
+        if (name.toLowerCase() === "x-request-id") found.requestId ??= value;
+        break;
+      case 14:
+        if (name.toLowerCase() === "content-length") found.announcedBytes = Number(value);
+        break;
+      case 17:
+        if (name.toLowerCase() === "transfer-encoding") {
+          found.transferEncoding = joined(found.transferEncoding, value);
+        }
+        break;
+    }
+  }
+  return found;
+}
+
+/**
+ * The host a request is for; `undefined` when it names none, which HTTP/1.0 may, and `null` when it is
+ * malformed, missing or contradictory. `target` is the authority of an absolute-form request target.
+ */
+function requestHost(
+  headers: ScannedHeaders,
+  options: { target: string | null; isHttp10: boolean },
+): string | null | undefined {
+  const { host, authority } = headers;
+  if (host === null) return null;
+  if (authority !== undefined && host !== undefined && host !== authority) return null;
+  if (host !== undefined && !isHost(host)) return null;
+  const named = options.target ?? authority ?? host;
+  if (named === undefined) return options.isHttp10 ? undefined : null;
+  return isHost(named) ? named : null;
+}
+
+/**
+ * What a request's headers alone have it refused with, and nothing of its body is read: too many or too large, no
+ * host that can be believed, or a transfer coding that the parser leaves in the body.
+ *
+ * Source: RFC 9112, sections 3.2, 6.1 and 7. Chosen: 501 for a coding before chunked, because what arrives would be
+ * taken for the body; 400 where chunked is not the last and only one, and where HTTP/1.0 names any, because the
+ * body's end is not to be known then.
+ */
+function refusalOf(
+  headers: ScannedHeaders,
+  options: { bounds: Bounds; host: string | null | undefined; isHttp10: boolean },
+): RefusalStatus | null {
+  const { bounds, host, isHttp10 } = options;
+  if (headers.bytes > bounds.headerBytesMax || headers.lines > bounds.headerLinesMax) return 431;
+  if (host === null) return 400;
+  if (headers.transferEncoding === undefined) return null;
+  const codings = headers.transferEncoding.toLowerCase().split(",").map((coding) => coding.trim());
+  if (isHttp10 || codings.indexOf("chunked") !== codings.length - 1) return 400;
+  return codings.length === 1 ? null : 501;
+}
+
+/** What a request says of itself before its body. */
+export interface Head {
+  readonly path: string;
+  readonly query: string;
+  /** `null` when it cannot be believed. */
+  readonly host: string | null | undefined;
+  /** What it is refused with. */
+  readonly refusal: RefusalStatus | null;
+  readonly headers: ScannedHeaders;
+}
+
+/** Reads it. */
+export function readHead(request: IncomingMessage, bounds: Bounds): Head {
+  // CONNECT over HTTP/2 has no :path.
+  const { path, query, authority } = parseTarget(request.url ?? "");
+  const headers = scanHeaders(request.rawHeaders);
+  const isHttp10 = request.httpVersion === "1.0";
+  const host = requestHost(headers, { target: authority, isHttp10 });
+  return { path, query, host, headers, refusal: refusalOf(headers, { bounds, host, isHttp10 }) };
+}
+
+/** A header's values by lower-case name, one for each of its lines. */
+export function headerLines(rawHeaders: readonly string[], name: string): string[] {
+  const lines: string[] = [];
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const candidate = rawHeaders[index] as string;
+    if (candidate.length !== name.length) continue;
+    if (candidate !== name && candidate.toLowerCase() !== name) continue;
+    lines.push(rawHeaders[index + 1] as string);
+  }
+  return lines;
+}
+
+function joined(values: string | undefined, next: string): string {
+  return values === undefined ? next : `${values}, ${next}`;
+}

@@ -1,0 +1,43 @@
+/**
+ * What the listeners log: a line for each request, and what went wrong beside the requests.
+ *
+ * @module
+ */
+
+import type { Exchange } from "../http/exchange.ts";
+import type { Access, CertificateEvent } from "../http/options.ts";
+import { type Log, stackFrames } from "./log.ts";
+import { describeError } from "../store/pool.ts";
+
+/** The access line. Source: DECISIONS, Operating it (logs). */
+export function logAccess(log: Log, access: Access): void {
+  log.info("request", {
+    request_id: access.requestId,
+    surface: access.surface,
+    method: access.method,
+    route: access.route,
+    status: access.status,
+    duration_ms: Math.round(access.durationMs * 100) / 100,
+    bytes: access.bytes,
+    client: access.clientAddress,
+    key_id: access.keyId,
+    ...(access.aborted ? { aborted: true } : {}),
+  });
+}
+
+/** What a handler threw, without its message, which might quote a lead. */
+export function logFault(log: Log, error: unknown, exchange: Exchange | null): void {
+  log.error("fault", {
+    request_id: exchange?.requestId ?? null,
+    route: exchange?.route ?? null,
+    name: error instanceof Error ? error.name : typeof error,
+    cause: describeError(error),
+    stack: stackFrames(error),
+  });
+}
+
+/** What became of renewed certificate files. */
+export function logCertificate(log: Log, event: CertificateEvent): void {
+  if (event.kind === "renewed") log.info("certificate_renewed");
+  else log.error("certificate_refused", { cause: describeError(event.error) });
+}

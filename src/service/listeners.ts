@@ -1,0 +1,127 @@
+/**
+ * Opens the listeners of all surfaces: surfaces on one address share a listener and are told apart by Host.
+ *
+ * @module
+ */
+
+import { randomFillSync } from "node:crypto";
+import { logAccess, logCertificate, logFault } from "../observe/access_log.ts";
+import { type Config, isSame } from "../settings/config.ts";
+import { keyInText } from "../contract/api_key.ts";
+import { unreadErrors } from "../contract/errors.ts";
+import { limits } from "../contract/limits.ts";
+import type { Reply } from "../http/exchange.ts";
+import type { Access, Listener, RefusalStatus, Surface } from "../http/options.ts";
+import { json } from "../http/reply.ts";
+import { createRequestIds } from "../http/request_id.ts";
+import { listen } from "../http/node/serve.ts";
+import type { Log } from "../observe/log.ts";
+import type { ListenAddress } from "../settings/reader.ts";
+
+/** A surface and where it is to listen. */
+export interface PlacedSurface {
+  readonly surface: Surface;
+  readonly listen: ListenAddress;
+  /** Plain HTTP, and nothing but the surface's own hosts: the operator's listener. */
+  readonly isPrivate: boolean;
+}
+
+/** Listeners that accept connections. */
+export interface Listeners {
+  /** The listener's own address of each surface, by its name. */
+  readonly urls: ReadonlyMap<string, string>;
+  /** Closes them all at once; see {@linkcode Listener.close}. */
+  close(graceMs: number): Promise<void>;
+}
+
+/** What the listeners are told besides the surfaces. */
+export interface ListenAllOptions {
+  readonly config: Config;
+  readonly log: Log;
+  /** Called for each request, after it is logged. */
+  readonly onAccess?: (access: Access) => void;
+}
+
+/** Opens them all, or none: when an address cannot be had, those before it are closed again. */
+export async function listenAll(
+  placed: readonly PlacedSurface[],
+  options: ListenAllOptions,
+): Promise<Listeners> {
+  const open: { listener: Listener; group: readonly PlacedSurface[] }[] = [];
+  const close = async (graceMs: number) => {
+    await Promise.all(open.map(({ listener }) => listener.close(graceMs)));
+  };
+  for (const group of byAddress(placed)) {
+    try {
+      open.push({ listener: await openListener(group, options), group });
+    } catch (error) {
+      await close(0);
+      // Deno does not say which address it was.
+      const { host: address, port } = (group[0] as PlacedSurface).listen;
+      throw Object.assign(error as Error, { address, port });
+    }
+  }
+  const urls = new Map(
+    open.flatMap(({ listener, group }) =>
+      group.map(({ surface, isPrivate }) =>
+        [surface.name, urlOf(listener, isPrivate, options.config)] as const
+      )
+    ),
+  );
+  for (const [surface, url] of urls) options.log.info("listening", { surface, url });
+  return { urls, close };
+}
+
+function byAddress(placed: readonly PlacedSurface[]): PlacedSurface[][] {
+  const groups: PlacedSurface[][] = [];
+  for (const one of placed) {
+    const group = groups.find(([first]) => first !== undefined && isSame(first.listen, one.listen));
+    if (group === undefined) groups.push([one]);
+    else group.push(one);
+  }
+  return groups;
+}
+
+function openListener(
+  group: readonly PlacedSurface[],
+  { config, log, onAccess }: ListenAllOptions,
+): Promise<Listener> {
+  const [{ listen: address, isPrivate }] = group as [PlacedSurface];
+  return listen({
+    address,
+    surfaces: group.map(({ surface }) => surface),
+    strictHost: isPrivate || group.length > 1,
+    tls: isPrivate ? null : config.tls,
+    trustedProxies: config.trustedProxies,
+    connectionsPerAddress: config.connectionsPerAddress,
+    requestId: {
+      lengthMax: limits.requestIdLengthMax,
+      refused: keyInText,
+      generate: createRequestIds((bytes) => randomFillSync(bytes)),
+    },
+    refuse: refuseUnread,
+    onAccess: (access) => {
+      logAccess(log, access);
+      onAccess?.(access);
+    },
+    onFault: (error, exchange) => logFault(log, error, exchange),
+    onCertificate: (event) => logCertificate(log, event),
+    bounds: { requestTimeoutMs: limits.requestTimeoutMs },
+  });
+}
+
+function urlOf(listener: Listener, isPrivate: boolean, config: Config): string {
+  return addressUrl(listener, config.tls !== null && !isPrivate);
+}
+
+/** The base address of whoever listens there. */
+export function addressUrl({ host, port }: ListenAddress, isSecure: boolean): string {
+  return `${isSecure ? "https" : "http"}://${host.includes(":") ? `[${host}]` : host}:${port}`;
+}
+
+/** The answer to what no surface sees; the intake's error body, with the nearest of its codes. */
+function refuseUnread(status: RefusalStatus, requestId: string): Reply {
+  const { code, condition } = unreadErrors[status];
+  const said = status === 400 ? { detail: condition.replaceAll("`", "") } : {};
+  return json(status, { error: code, request_id: requestId, ...said });
+}

@@ -1,0 +1,138 @@
+/**
+ * The settings of the checkout. None of them is ever printed.
+ *
+ * @module
+ */
+
+import { isLoopbackHostname } from "../http/addresses.ts";
+import type { SettingsReader } from "./reader.ts";
+import { variables } from "./variables.ts";
+
+/** Who may open a checkout, and where it is paid. */
+export interface CheckoutConfig {
+  /** Browser origins, as browsers write them. */
+  readonly origins: ReadonlySet<string>;
+  /** `null`: the origins get a 503 that says so. */
+  readonly provider: ProviderConfig | null;
+}
+
+/** The payment provider's settings. */
+export interface ProviderConfig {
+  readonly secretKey: string;
+  /** Several while one is being rolled. */
+  readonly webhookSecrets: readonly string[];
+  readonly apiUrl: string;
+  readonly successUrl: string;
+  readonly cancelUrl: string;
+}
+
+type Reader = SettingsReader<keyof typeof variables>;
+
+/** What the provider needs, all of it or nothing. */
+const together = [
+  "STRIPE_SECRET_KEY",
+  "STRIPE_WEBHOOK_SECRET",
+  "CHECKOUT_SUCCESS_URL",
+  "CHECKOUT_CANCEL_URL",
+] as const;
+
+/**
+ * Reads the settings; `null` without any. Faults go to the reader.
+ *
+ * Chosen: origins alone are no fault, so that a storefront can be built before there is an account.
+ */
+export function readCheckoutConfig(read: Reader): CheckoutConfig | null {
+  const origins = readOrigins(read);
+  const isSet = (name: (typeof together)[number]) => read.text(name) !== null;
+  if (!together.some(isSet)) {
+    if (read.text("STRIPE_API_URL") !== null) {
+      read.faults.push("STRIPE_API_URL is set without STRIPE_SECRET_KEY");
+    }
+    return origins === null ? null : { origins, provider: null };
+  }
+  for (const name of together) {
+    if (!isSet(name)) read.faults.push(`${name} is not set; the checkout needs it`);
+  }
+  if (origins === null) {
+    read.faults.push("CHECKOUT_ORIGINS is not set; without it nobody can open a checkout");
+  }
+  return {
+    origins: origins ?? new Set(),
+    provider: {
+      secretKey: readSecretKey(read),
+      webhookSecrets: readWebhookSecrets(read),
+      apiUrl: readApiUrl(read),
+      successUrl: readPage(read, "CHECKOUT_SUCCESS_URL"),
+      cancelUrl: readPage(read, "CHECKOUT_CANCEL_URL"),
+    },
+  };
+}
+
+function readOrigins(read: Reader): ReadonlySet<string> | null {
+  const text = read.text("CHECKOUT_ORIGINS");
+  if (text === null) return null;
+  const origins = text.split(",").map((origin) => origin.trim()).filter((origin) => origin !== "");
+  if (origins.length === 0) read.faults.push("CHECKOUT_ORIGINS has no origin in it");
+  for (const origin of origins) {
+    const url = URL.canParse(origin) ? new URL(origin) : null;
+    // A star may stand in a URL; no browser's origin has one, and here none stands for others.
+    if (url === null || !/^https?:$/.test(url.protocol) || url.origin !== origin || origin.includes("*")) {
+      read.faults.push(
+        `CHECKOUT_ORIGINS: ${JSON.stringify(origin)} is no origin such as https://shop.example.com: ` +
+          "lower case, without path, slash or default port",
+      );
+    } else if (!isEncryptedOrLocal(url)) {
+      read.faults.push(`CHECKOUT_ORIGINS: ${origin} is http: on another machine`);
+    }
+  }
+  return new Set(origins);
+}
+
+function isEncryptedOrLocal(url: URL): boolean {
+  return url.protocol === "https:" || isLoopbackHostname(url.hostname);
+}
+
+// Whatever is printable can be in a header; the shapes are the provider's to change.
+const printable = /^[!-~]+$/;
+
+function readSecretKey(read: Reader): string {
+  const key = read.text("STRIPE_SECRET_KEY") ?? "";
+  if (/^(pk|whsec)_/.test(key) || (key !== "" && !printable.test(key))) {
+    read.faults.push("STRIPE_SECRET_KEY is no secret key (sk_… or rk_…)");
+  }
+  return key;
+}
+
+function readWebhookSecrets(read: Reader): string[] {
+  const text = read.text("STRIPE_WEBHOOK_SECRET");
+  if (text === null) return [];
+  const secrets = text.split(",").map((secret) => secret.trim()).filter((secret) => secret !== "");
+  const isOne = (secret: string) => printable.test(secret) && !/^(sk|rk|pk)_/.test(secret);
+  if (secrets.length === 0 || !secrets.every(isOne)) {
+    read.faults.push("STRIPE_WEBHOOK_SECRET is no signing secret (whsec_…), or a list of them with commas");
+  }
+  return secrets;
+}
+
+function readApiUrl(read: Reader): string {
+  const text = read.text("STRIPE_API_URL") ?? variables.STRIPE_API_URL.default;
+  const url = URL.canParse(text) ? new URL(text) : null;
+  const isBase = url !== null && /^https?:$/.test(url.protocol) && url.pathname === "/" &&
+    url.search === "" &&
+    url.hash === "" && url.username === "" && url.password === "";
+  if (!isBase) read.faults.push("STRIPE_API_URL is not a base address such as https://api.stripe.com");
+  // The secret key never crosses a network in the clear.
+  else if (!isEncryptedOrLocal(url)) read.faults.push("STRIPE_API_URL is http: on another machine");
+  return text.replace(/\/+$/, "");
+}
+
+/** The text is kept: the provider puts the session's id where it says `{CHECKOUT_SESSION_ID}`. */
+function readPage(read: Reader, name: "CHECKOUT_SUCCESS_URL" | "CHECKOUT_CANCEL_URL"): string {
+  const text = read.text(name) ?? "";
+  if (text === "") return text;
+  const url = URL.canParse(text) ? new URL(text) : null;
+  const isPage = url !== null && /^https?:$/.test(url.protocol) && url.username === "" && url.password === "";
+  if (!isPage) read.faults.push(`${name} is not an address such as https://shop.example.com/thanks`);
+  else if (!isEncryptedOrLocal(url)) read.faults.push(`${name} is http: on another machine`);
+  return text;
+}

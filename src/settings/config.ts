@@ -1,0 +1,278 @@
+/**
+ * The settings of the service process.
+ *
+ * @module
+ */
+
+import { type CheckoutConfig, readCheckoutConfig } from "./checkout.ts";
+import type { Rate } from "../contract/limits.ts";
+import { isLoopbackHostname, isPrivateOrLoopback, type Networks } from "../http/addresses.ts";
+import { type Environment, type ListenAddress, SettingsReader } from "./reader.ts";
+import { variables } from "./variables.ts";
+
+/** The settings of the service process. */
+export interface Config {
+  /** What this process serves. */
+  readonly surfaces: ReadonlySet<SurfaceName>;
+  /** Empty when nothing of {@linkcode surfaces} needs a database. */
+  readonly databaseUrl: string;
+  readonly intake: PublicListener;
+  readonly forms: PublicListener;
+  readonly subscription: PublicListener;
+  readonly site: PublicListener;
+  /** What the site's listener serves. */
+  readonly siteDir: string;
+  /** The operator's listener: loopback or private, without TLS. */
+  readonly opsListen: ListenAddress;
+  readonly tls: { readonly certFile: string; readonly keyFile: string } | null;
+  readonly trustedProxies: Networks;
+  /** Of any client address; `null` for the default, which has exceptions. */
+  readonly connectionsPerAddress: number | null;
+  readonly intakeIpRate: Rate;
+  readonly intakeKeyRate: Rate;
+  readonly formsIpRate: Rate;
+  readonly formsTenantRate: Rate;
+  readonly publicReadRate: Rate;
+  /** Where accepted events go, or `null`: then they are accepted and wait. */
+  readonly delivery: DeliveryConfig | null;
+  /** Who may buy a plan, or `null`: nobody. */
+  readonly checkout: CheckoutConfig | null;
+}
+
+/** Where a public surface listens. */
+export interface PublicListener {
+  readonly listen: ListenAddress;
+  /** The public base address, or `null` for the listener's own. */
+  readonly url: string | null;
+}
+
+/** The settings of the delivery loop. */
+export interface DeliveryConfig {
+  readonly actionsUrl: string;
+  /** `null` for plain HTTP to this machine, as benchmarks use it. */
+  readonly files: { readonly ca: string; readonly cert: string; readonly key: string } | null;
+  readonly sendTimeoutMs: number;
+  readonly backoffBaseMs: number;
+  readonly backoffCapMs: number;
+  readonly attemptsMax: number;
+  readonly leaseMs: number;
+  readonly pollMs: number;
+  readonly concurrency: number;
+}
+
+/** Reads the settings. Throws {@linkcode ConfigError} with every fault at once. */
+export function readConfig(environment: Environment): Config {
+  const read = new SettingsReader(variables, environment);
+  const surfaces = readSurfaces(read);
+  const tls = readTls(read);
+  const config: Config = {
+    surfaces,
+    databaseUrl: needsStore(surfaces) ? read.databaseUrl("DATABASE_URL") : "",
+    intake: readPublic(read, "INTAKE"),
+    forms: readPublic(read, "FORMS"),
+    subscription: readPublic(read, "SUBSCRIPTION"),
+    site: readPublic(read, "SITE"),
+    siteDir: read.text("SITE_DIR") ?? variables.SITE_DIR.default,
+    opsListen: read.listen("OPS_LISTEN"),
+    tls,
+    trustedProxies: read.networks("TRUSTED_PROXIES"),
+    connectionsPerAddress: read.text("CONNECTIONS_PER_ADDRESS") === null
+      ? null
+      : read.positiveInteger("CONNECTIONS_PER_ADDRESS"),
+    intakeIpRate: readRate(read, "INTAKE_IP"),
+    intakeKeyRate: readRate(read, "INTAKE_KEY"),
+    formsIpRate: readRate(read, "FORMS_IP"),
+    formsTenantRate: readRate(read, "FORMS_TENANT"),
+    publicReadRate: readRate(read, "PUBLIC_IP"),
+    delivery: surfaces.has("delivery") ? readDelivery(read) : null,
+    checkout: surfaces.has("subscription") ? readCheckoutConfig(read) : null,
+  };
+  if (tls === null) { for (const surface of servedOf(config)) requirePrivate(read, surface, config); }
+  checkOps(read, config);
+  checkShared(read, config);
+  read.finish();
+  return config;
+}
+
+type Name = keyof typeof variables;
+type Reader = SettingsReader<Name>;
+
+/** The public surfaces as {@linkcode Config} names them. */
+export const publicSurfaces = ["intake", "forms", "subscription", "site"] as const;
+
+/** One of {@linkcode publicSurfaces}. */
+export type PublicSurface = (typeof publicSurfaces)[number];
+
+/**
+ * What a process can serve: {@linkcode publicSurfaces}, the operator's listener, and the delivery loop.
+ *
+ * Chosen: a process for what must not keep the intake waiting, because the kernel then shares the processor out, whatever
+ * a neighbour is asked for. Processor time of a turn of the intake's event loop, 99th percentile and longest, beside
+ * 4,000 reads a second of the site: 4.5 and 6.8 ms in one process, 1.2 and 5.2 ms apart, 1.5 and 4.8 ms without them;
+ * beside eight windows of the operator's pages: 9.1 and 16 ms, 1.3 and 6.0 ms, 1.7 and 3.7 ms (`npm run bench:attacks`).
+ * Rejected: a worker thread for the scorer, because a post's score is bounded by work (`src/forms/spam/score.ts`) and costs
+ * less than the hand-over and the second heap would; admission by the loop's remaining time, because it would refuse
+ * honest readers for what the operator's pages cost.
+ */
+export const surfaceNames = [...publicSurfaces, "ops", "delivery"] as const;
+
+/** One of {@linkcode surfaceNames}. */
+export type SurfaceName = (typeof surfaceNames)[number];
+
+/** Whether a process that serves these works on the database: the site alone is files. */
+export function needsStore(surfaces: ReadonlySet<SurfaceName>): boolean {
+  return [...surfaces].some((surface) => surface !== "site");
+}
+
+/** The public surfaces that a process serves. */
+export function servedOf({ surfaces }: Pick<Config, "surfaces">): PublicSurface[] {
+  return publicSurfaces.filter((surface) => surfaces.has(surface));
+}
+
+/** Delivery runs where the intake runs, and where it is named: DECISIONS, Decided since. */
+function readSurfaces(read: Reader): ReadonlySet<SurfaceName> {
+  const list = read.text("SURFACES")?.split(/[\s,]+/).filter((name) => name !== "");
+  const named = list ?? surfaceNames;
+  const isSurface = (name: string): name is SurfaceName => (surfaceNames as readonly string[]).includes(name);
+  const unknown = named.filter((name) => !isSurface(name));
+  if (unknown.length > 0 || named.length === 0) {
+    read.faults.push(`SURFACES is not a list of ${surfaceNames.join(", ")}`);
+  }
+  // The intake's leads may wait for a tier; a process that was set up to deliver would do nothing and not say so.
+  if (list?.includes("delivery") && read.text("ACTIONS_URL") === null) {
+    read.faults.push("ACTIONS_URL is not set, and SURFACES names delivery");
+  }
+  const surfaces = new Set(named.filter(isSurface));
+  return surfaces.has("intake") ? surfaces.add("delivery") : surfaces;
+}
+
+type Prefix = Uppercase<PublicSurface>;
+
+const prefixOf = (surface: PublicSurface) => surface.toUpperCase() as Prefix;
+
+function readPublic(read: Reader, prefix: Prefix): PublicListener {
+  return { listen: read.listen(`${prefix}_LISTEN`), url: readBaseUrl(read, `${prefix}_URL`) };
+}
+
+function requirePrivate(read: Reader, surface: PublicSurface, config: Config): void {
+  const { host } = config[surface].listen;
+  if (host === "" || isPrivateOrLoopback(host)) return;
+  read.faults.push(
+    `${
+      prefixOf(surface)
+    }_LISTEN is a public address (${host}) and there is no certificate: set TLS_CERT_FILE and ` +
+      `TLS_KEY_FILE, or listen on a loopback or private address behind an edge`,
+  );
+}
+
+/** The whole view of everything is for the operator alone, whatever stands before the public listeners. */
+function checkOps(read: Reader, config: Config): void {
+  if (!config.surfaces.has("ops")) return;
+  const { host } = config.opsListen;
+  if (host !== "" && !isPrivateOrLoopback(host)) {
+    read.faults.push(`OPS_LISTEN is a public address (${host}); it takes a loopback or private one only`);
+  }
+  for (const surface of servedOf(config)) {
+    if (isSame(config.opsListen, config[surface].listen)) {
+      read.faults.push(
+        `OPS_LISTEN and ${prefixOf(surface)}_LISTEN are one address; the operator's is its own`,
+      );
+    }
+  }
+}
+
+/** Surfaces on one address are told apart by Host, so each needs a name of its own. */
+function checkShared(read: Reader, config: Config): void {
+  const names = new Map<string, PublicSurface>();
+  const served = servedOf(config);
+  for (const surface of served) {
+    const { listen, url } = config[surface];
+    const shares = served.some((other) => other !== surface && isSame(config[other].listen, listen));
+    if (!shares) continue;
+    if (url === null) {
+      read.faults.push(`${prefixOf(surface)}_URL is not set; surfaces on one address are told apart by it`);
+      continue;
+    }
+    const name = `${listen.host}:${listen.port} ${URL.canParse(url) ? new URL(url).host : url}`;
+    const other = names.get(name);
+    if (other !== undefined) {
+      read.faults.push(`${prefixOf(other)}_URL and ${prefixOf(surface)}_URL name one host on one address`);
+    }
+    names.set(name, surface);
+  }
+}
+
+/** Whether two listeners are one; two on port 0 get different ports. */
+export function isSame(one: ListenAddress, other: ListenAddress): boolean {
+  return one.port !== 0 && one.port === other.port && one.host === other.host;
+}
+
+function readBaseUrl(read: Reader, name: Name): string | null {
+  const value = read.text(name);
+  if (value === null) return null;
+  const url = URL.canParse(value) ? new URL(value) : null;
+  const isBase = url !== null && /^https?:$/.test(url.protocol) && url.search === "" && url.hash === "" &&
+    url.username === "" && url.password === "" && url.pathname === "/";
+  if (!isBase) read.faults.push(`${name} is not a base address such as https://intake.example.com`);
+  return value.replace(/\/+$/, "");
+}
+
+function readTls(read: Reader): Config["tls"] {
+  const certFile = read.text("TLS_CERT_FILE");
+  const keyFile = read.text("TLS_KEY_FILE");
+  if (certFile === null && keyFile === null) return null;
+  read.checkTlsFiles(
+    { cert: "TLS_CERT_FILE", key: "TLS_KEY_FILE" },
+    "the certificate and its key go together",
+  );
+  return certFile === null || keyFile === null ? null : { certFile, keyFile };
+}
+
+function readRate(
+  read: Reader,
+  prefix: "INTAKE_IP" | "INTAKE_KEY" | "FORMS_IP" | "FORMS_TENANT" | "PUBLIC_IP",
+): Rate {
+  return {
+    perMinute: read.positiveInteger(`${prefix}_PER_MINUTE`),
+    burst: read.positiveInteger(`${prefix}_BURST`),
+  };
+}
+
+function readDelivery(read: Reader): DeliveryConfig | null {
+  const actionsUrl = readBaseUrl(read, "ACTIONS_URL");
+  if (actionsUrl === null) return null;
+  const sendTimeoutMs = read.positiveInteger("DELIVERY_SEND_TIMEOUT_MS");
+  const leaseMs = read.positiveInteger("DELIVERY_LEASE_MS");
+  if (leaseMs <= sendTimeoutMs) {
+    read.faults.push("DELIVERY_LEASE_MS is not longer than DELIVERY_SEND_TIMEOUT_MS");
+  }
+  return {
+    actionsUrl,
+    files: readActionsFiles(read, actionsUrl),
+    sendTimeoutMs,
+    leaseMs,
+    backoffBaseMs: read.positiveInteger("DELIVERY_BACKOFF_BASE_MS"),
+    backoffCapMs: read.positiveInteger("DELIVERY_BACKOFF_CAP_MS"),
+    attemptsMax: read.positiveInteger("DELIVERY_ATTEMPTS_MAX"),
+    pollMs: read.positiveInteger("DELIVERY_POLL_MS"),
+    concurrency: read.positiveInteger("DELIVERY_CONCURRENCY"),
+  };
+}
+
+function readActionsFiles(read: Reader, actionsUrl: string): DeliveryConfig["files"] {
+  const url = URL.canParse(actionsUrl) ? new URL(actionsUrl) : null;
+  if (url?.protocol === "http:") {
+    // Leads never cross a network in the clear.
+    if (isLoopbackHostname(url.hostname)) return null;
+    read.faults.push("ACTIONS_URL is http: on another machine; the actions tier is reached over mutual TLS");
+    return null;
+  }
+  const names = {
+    ca: "ACTIONS_CA_FILE",
+    cert: "ACTIONS_CLIENT_CERT_FILE",
+    key: "ACTIONS_CLIENT_KEY_FILE",
+  } as const;
+  read.checkTlsFiles(names, "ACTIONS_URL needs it");
+  const file = (name: Name) => read.text(name) ?? "";
+  return { ca: file(names.ca), cert: file(names.cert), key: file(names.key) };
+}

@@ -1,0 +1,188 @@
+/**
+ * Reads settings from an environment, one variable at a time: faults are collected and reported together, and no
+ * value that may be a secret is repeated in a message.
+ *
+ * @module
+ */
+
+import { createPrivateKey, X509Certificate } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { isIP } from "node:net";
+import { createSecureContext } from "node:tls";
+import { type Networks, parseNetworks } from "../http/addresses.ts";
+
+/** An address to listen on; port 0 asks the system for a free one. */
+export interface ListenAddress {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** Environment variables by name. */
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Variables with their defaults, as text, and what they mean. */
+export type Variables = Readonly<Record<string, { readonly default: string; readonly meaning: string }>>;
+
+/** Settings that cannot be used; `faults` has one sentence for each. */
+export class ConfigError extends Error {
+  override readonly name = "ConfigError";
+  readonly faults: readonly string[];
+
+  constructor(faults: readonly string[]) {
+    super(`The settings are wrong:\n${faults.map((fault) => `  ${fault}`).join("\n")}`);
+    this.faults = faults;
+  }
+}
+
+/**
+ * Whether a text is the address of a PostgreSQL database that the driver can read: with a `%` that is no escape it
+ * would fail on it, and quote it.
+ *
+ * Chosen: one host. Given several, postgres.js 3.4.9 connects to one after the other without a pause or an end, also
+ * when it was told to stop, and takes a standby for a primary (`target_session_attrs=read-write`). A name that moves
+ * with the primary is looked up at every connection.
+ */
+export function isDatabaseUrl(text: string): boolean {
+  if (!/^postgres(ql)?:\/\//.test(text) || !URL.canParse(text)) return false;
+  const { username, password, hostname } = new URL(text);
+  if (hostname.includes(",")) return false;
+  try {
+    for (const part of [username, password, hostname]) decodeURIComponent(part);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** The variables that name the PEM files of one end of a TLS connection; `ca` is what it trusts. */
+export interface TlsVariables<Name extends string> {
+  readonly cert: Name;
+  readonly key: Name;
+  readonly ca?: Name;
+}
+
+/** Reads the variables of a table. An empty variable counts as unset. */
+export class SettingsReader<Name extends string> {
+  readonly #variables: Readonly<Record<Name, { readonly default: string }>>;
+  readonly #environment: Environment;
+  /** What is wrong, one sentence each. */
+  readonly faults: string[] = [];
+
+  constructor(variables: Readonly<Record<Name, { readonly default: string }>>, environment: Environment) {
+    this.#variables = variables;
+    this.#environment = environment;
+  }
+
+  /** Throws {@linkcode ConfigError} when anything was wrong. */
+  finish(): void {
+    if (this.faults.length > 0) throw new ConfigError(this.faults);
+  }
+
+  /** The variable's text, or `null`. */
+  text(name: Name): string | null {
+    const value = this.#environment[name]?.trim();
+    return value === undefined || value === "" ? null : value;
+  }
+
+  /** The address of a PostgreSQL database; required. */
+  databaseUrl(name: Name): string {
+    const value = this.text(name);
+    if (value === null) {
+      this.faults.push(`${name} is not set; it names the PostgreSQL database`);
+    } else if (!isDatabaseUrl(value)) {
+      this.faults.push(`${name} is not a postgres:// address of one host`);
+    }
+    return value ?? "";
+  }
+
+  /** An address to listen on. */
+  listen(name: Name): ListenAddress {
+    const fallback = this.#variables[name].default;
+    const match = /^(?:\[([^\]]+)\]|([^:[\]]+)):(\d{1,5})$/.exec(this.text(name) ?? fallback);
+    const host = match?.[1] ?? match?.[2] ?? "";
+    const port = Number(match?.[3]);
+    const isHost = isIP(host) !== 0 || host === "localhost";
+    if (match === null || !isHost || port > 65_535) {
+      const other = fallback.replace(/^[^:]*/, "[::1]");
+      this.faults.push(`${name} is not address:port, such as ${fallback} or ${other}`);
+    }
+    return { host, port };
+  }
+
+  /** A list of networks, empty when unset. */
+  networks(name: Name): Networks {
+    try {
+      return parseNetworks(this.text(name) ?? "");
+    } catch {
+      this.faults.push(`${name} is not a list of networks such as 10.0.0.0/8, ::1/128`);
+      return parseNetworks("");
+    }
+  }
+
+  /** A whole number from 1 to `max`. */
+  positiveInteger(name: Name, max = 999_999_999): number {
+    const value = this.text(name) ?? this.#variables[name].default;
+    const number = Number(value);
+    if (!/^\d{1,9}$/.test(value) || number < 1 || number > max) {
+      this.faults.push(`${name} is not a whole number from 1 to ${max}`);
+    }
+    return number;
+  }
+
+  /**
+   * Makes sure that the files are there, hold what they should and can be used with one another. The service would
+   * find out too, but only after it has opened the database, and one fault at a time.
+   */
+  checkTlsFiles(names: TlsVariables<Name>, whyNeeded: string): void {
+    const certificate = (pem: string) => new X509Certificate(pem);
+    const cert = this.#pem(names.cert, whyNeeded, certificate);
+    const key = this.#pem(names.key, whyNeeded, (pem) => createPrivateKey(pem));
+    const ca = names.ca === undefined ? { text: undefined } : this.#pem(names.ca, whyNeeded, certificate);
+    if (cert === null || key === null || ca === null) return;
+    const both = `${names.cert} and ${names.key}`;
+    if (!cert.parsed.checkPrivateKey(key.parsed)) {
+      this.faults.push(`${both} do not belong together`);
+      return;
+    }
+    try {
+      createSecureContext({ cert: cert.text, key: key.text, ca: ca.text });
+    } catch (error) {
+      // Such as a key that is too short, or a chain that is broken behind its first certificate.
+      this.faults.push(`${both} cannot be used for TLS (${codeOf(error)})`);
+    }
+  }
+
+  #pem<T>(
+    name: Name,
+    whyNeeded: string,
+    parse: (pem: string) => T,
+  ): { readonly text: string; readonly parsed: T } | null {
+    const text = this.#fileText(name, whyNeeded);
+    if (text === null) return null;
+    try {
+      return { text, parsed: parse(text) };
+    } catch {
+      this.faults.push(`${name} does not hold what it should, in PEM and without a passphrase`);
+      return null;
+    }
+  }
+
+  /** The text of a file that a variable names; `null` when it is not set or cannot be read, which is a fault. */
+  #fileText(name: Name, whyNeeded: string): string | null {
+    const file = this.text(name);
+    if (file === null) {
+      this.faults.push(`${name} is not set; ${whyNeeded}`);
+      return null;
+    }
+    try {
+      return readFileSync(file, "utf8");
+    } catch (error) {
+      this.faults.push(`${name} cannot be read (${codeOf(error)})`);
+      return null;
+    }
+  }
+}
+
+function codeOf(error: unknown): string {
+  return (error as { code?: string }).code ?? "unknown cause";
+}

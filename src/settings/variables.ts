@@ -1,0 +1,100 @@
+/**
+ * The variables of the service process, with their defaults and their meaning.
+ *
+ * @module
+ */
+
+import { limits } from "../contract/limits.ts";
+import { connectionsPerAddress } from "../http/options.ts";
+
+/**
+ * Every variable that {@linkcode readConfig} reads, with its default and its meaning: the README's table and the
+ * Deno permission list are checked against it.
+ */
+export const variables = {
+  DATABASE_URL: { default: "–", meaning: "PostgreSQL, `postgres://user:password@host:port/database`" },
+  SURFACES: {
+    default: "all",
+    meaning: "what this process serves, of intake, forms, subscription, site, ops and delivery",
+  },
+  INTAKE_LISTEN: { default: "127.0.0.1:8080", meaning: "address:port of the intake" },
+  INTAKE_URL: { default: "the listener's", meaning: "public base address of the intake" },
+  FORMS_LISTEN: { default: "127.0.0.1:8081", meaning: "address:port of the tenant forms" },
+  FORMS_URL: { default: "the listener's", meaning: "public base address of the forms" },
+  SUBSCRIPTION_LISTEN: {
+    default: "127.0.0.1:8082",
+    meaning: "address:port of the plan feed and the checkout",
+  },
+  SUBSCRIPTION_URL: { default: "the listener's", meaning: "public base address of the plan feed" },
+  SITE_LISTEN: { default: "127.0.0.1:8083", meaning: "address:port of the site" },
+  SITE_URL: { default: "the listener's", meaning: "public base address of the site" },
+  SITE_DIR: { default: "build/site", meaning: "the folder that the site's listener serves" },
+  OPS_LISTEN: {
+    default: "127.0.0.1:9090",
+    meaning: "address:port of the operator's pages and figures; loopback or private only",
+  },
+  TLS_CERT_FILE: {
+    default: "–",
+    meaning: "PEM certificate chain; with it the public listeners speak HTTPS",
+  },
+  TLS_KEY_FILE: { default: "–", meaning: "PEM private key of the certificate" },
+  TRUSTED_PROXIES: { default: "none", meaning: "CIDR list whose `X-Forwarded-For` is believed" },
+  CONNECTIONS_PER_ADDRESS: {
+    default: String(connectionsPerAddress),
+    meaning: "connections per client address; trusted proxies and this machine only count when it is set",
+  },
+  INTAKE_IP_PER_MINUTE: {
+    default: String(limits.ipRate.perMinute),
+    meaning: "requests a minute per client address",
+  },
+  INTAKE_IP_BURST: { default: String(limits.ipRate.burst), meaning: "requests at once per client address" },
+  INTAKE_KEY_PER_MINUTE: {
+    default: String(limits.keyRate.perMinute),
+    meaning: "requests a minute per key",
+  },
+  INTAKE_KEY_BURST: { default: String(limits.keyRate.burst), meaning: "requests at once per key" },
+  FORMS_IP_PER_MINUTE: {
+    default: String(limits.formsIpRate.perMinute),
+    meaning: "form posts a minute per client address",
+  },
+  FORMS_IP_BURST: {
+    default: String(limits.formsIpRate.burst),
+    meaning: "form posts at once per client address",
+  },
+  FORMS_TENANT_PER_MINUTE: {
+    default: String(limits.formsTenantRate.perMinute),
+    meaning: "form posts a minute per tenant",
+  },
+  FORMS_TENANT_BURST: {
+    default: String(limits.formsTenantRate.burst),
+    meaning: "form posts at once per tenant",
+  },
+  PUBLIC_IP_PER_MINUTE: {
+    default: String(limits.publicRead.perMinute),
+    meaning: "public reads a minute per client address",
+  },
+  PUBLIC_IP_BURST: {
+    default: String(limits.publicRead.burst),
+    meaning: "public reads at once per client address",
+  },
+  CHECKOUT_ORIGINS: { default: "none", meaning: "browser origins that may open a checkout, comma-separated" },
+  CHECKOUT_SUCCESS_URL: { default: "–", meaning: "where the payment provider sends the buyer afterwards" },
+  CHECKOUT_CANCEL_URL: { default: "–", meaning: "where it sends a buyer who turns back" },
+  STRIPE_SECRET_KEY: { default: "–", meaning: "the provider's API key; without it there is no checkout" },
+  STRIPE_WEBHOOK_SECRET: { default: "–", meaning: "checks the signature of the provider's events" },
+  STRIPE_API_URL: { default: "https://api.stripe.com", meaning: "base address of the provider's API" },
+  ACTIONS_URL: { default: "–", meaning: "base address of the actions tier; without it leads wait" },
+  ACTIONS_CA_FILE: { default: "–", meaning: "PEM certificate of the CA that signed the tier's certificate" },
+  ACTIONS_CLIENT_CERT_FILE: { default: "–", meaning: "PEM certificate that the service shows the tier" },
+  ACTIONS_CLIENT_KEY_FILE: { default: "–", meaning: "PEM private key of that certificate" },
+  DELIVERY_SEND_TIMEOUT_MS: {
+    default: "25000",
+    meaning: "a delivery's answer must be there by then; shorter than the lease",
+  },
+  DELIVERY_BACKOFF_BASE_MS: { default: "5000", meaning: "wait after the first failed attempt; then × 3" },
+  DELIVERY_BACKOFF_CAP_MS: { default: "21600000", meaning: "the longest wait between attempts" },
+  DELIVERY_ATTEMPTS_MAX: { default: "24", meaning: "attempts after which an event is dead" },
+  DELIVERY_LEASE_MS: { default: "50000", meaning: "how long a claimed event stays with its process" },
+  DELIVERY_POLL_MS: { default: "5000", meaning: "how often the outbox is looked at without a hint" },
+  DELIVERY_CONCURRENCY: { default: "128", meaning: "deliveries in flight" },
+} as const;

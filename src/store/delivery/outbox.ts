@@ -1,0 +1,123 @@
+/**
+ * The outbox as the delivery loop works it: claims, settlements and which tenants have something due.
+ *
+ * @module
+ */
+
+import { Pool } from "../pool.ts";
+
+/** A claimed row with what is to be sent of its event. */
+export interface Claimed {
+  readonly event_id: string;
+  readonly tenant_id: number;
+  /** Names the claim it came with. */
+  readonly lease: string;
+  /** When it was due: milliseconds since 1970 on the database's clock. */
+  readonly due_at_ms: number;
+  /** Of the attempt that is now to be made, from 1. */
+  readonly number: number;
+  /** Attempts that count towards its death, this one included. */
+  readonly spent: number;
+  readonly is_replay: boolean;
+  readonly kind: "lead" | "form";
+  readonly tenant: string;
+  readonly source: string;
+  readonly received_at: string;
+  /** Comma-separated. */
+  readonly flags: string;
+  /** JSON text; null after an erasure. */
+  readonly lead: string | null;
+  /** JSON text of an object. */
+  readonly extra: string | null;
+}
+
+/** How one claimed row is settled. */
+export interface Settlement {
+  readonly eventId: string;
+  readonly tenantId: number;
+  readonly lease: string;
+  readonly number: number;
+  /** `released`: it was claimed but never sent, and leaves no attempt. */
+  readonly verdict: "delivered" | "retry" | "dead" | "released";
+  readonly outcome: "delivered" | "refused" | "unreachable";
+  readonly status: number | null;
+  readonly reason: string | null;
+  readonly durationMs: number;
+  readonly isSpent: boolean;
+  /** Until the next attempt; 0 when there is none. */
+  readonly retryMs: number;
+}
+
+/** What to claim of one tenant. */
+export interface ClaimRequest {
+  readonly tenantId: number;
+  /** Nothing of the tenant is due before it; `-infinity` when nothing is known. */
+  readonly floor: string;
+  readonly limit: number;
+}
+
+const deadlineMs = 10_000;
+
+/** Claims and settles over connections of its own, so that deliveries and commits do not queue behind each other. */
+export class OutboxStore {
+  readonly #pool: Pool;
+  readonly #newLease: () => string;
+  readonly #leaseMs: number;
+  readonly #attemptsMax: number;
+
+  /** `newLease` makes a UUID for each claim. */
+  constructor(
+    options: { databaseUrl: string; newLease: () => string; leaseMs: number; attemptsMax: number },
+  ) {
+    this.#newLease = options.newLease;
+    this.#leaseMs = options.leaseMs;
+    this.#attemptsMax = options.attemptsMax;
+    this.#pool = new Pool({
+      databaseUrl: options.databaseUrl,
+      name: "delivery",
+      connectionsMax: 2,
+      statementTimeoutMs: deadlineMs,
+    });
+  }
+
+  /** Claims what is due, at most `limit` rows a tenant. Throws what {@linkcode Pool.run} throws. */
+  async claim(requests: readonly ClaimRequest[]): Promise<Claimed[]> {
+    const lease = this.#newLease();
+    const rows = await this.#pool.run(
+      deadlineMs,
+      (sql) =>
+        sql<Omit<Claimed, "lease">[]>`select * from claim_outbox(
+        ${lease}, ${this.#leaseMs}, ${this.#attemptsMax},
+        ${requests.map((request) => request.tenantId)}, ${requests.map((request) => request.floor)},
+        ${requests.map((request) => request.limit)})`,
+    );
+    return rows.map((row) => ({ ...row, lease }));
+  }
+
+  /** Settles a batch. Throws what {@linkcode Pool.run} throws; then the leases run out. */
+  async settle(settlements: readonly Settlement[]): Promise<void> {
+    const column = <T>(pick: (settlement: Settlement) => T): T[] => settlements.map(pick);
+    await this.#pool.run(deadlineMs, (sql) =>
+      sql`select settle_outbox(
+        ${column((one) => one.lease)}, ${column((one) => one.eventId)}, ${column((one) => one.number)},
+        ${column((one) => one.verdict)}, ${column((one) => one.outcome)}, ${column((one) => one.status)},
+        ${column((one) => one.reason)}, ${column((one) => one.durationMs)},
+        ${column((one) => one.isSpent ? "t" : "f")}, ${column((one) => one.retryMs)})`);
+  }
+
+  /** The tenants that have something due and somewhere to send it; `floors` as in {@linkcode ClaimRequest}. */
+  async dueTenants(floors: readonly Pick<ClaimRequest, "tenantId" | "floor">[]): Promise<number[]> {
+    const rows = await this.#pool.run(
+      deadlineMs,
+      (sql) =>
+        sql<{ tenant_id: number }[]>`select tenant_id from due_tenants(
+          ${floors.map(({ tenantId }) => tenantId)}, ${floors.map(({ floor }) => floor)})`,
+    );
+    return rows.map((row) => row.tenant_id);
+  }
+
+  /** Closes the connections. */
+  close(): Promise<void> {
+    return this.#pool.close();
+  }
+}

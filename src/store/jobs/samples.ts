@@ -1,0 +1,77 @@
+/**
+ * A sample a minute of each process: what it did, and how things stood. The console plots them.
+ *
+ * @module
+ */
+
+import type { Pool } from "../pool.ts";
+
+/** How the breaker stands; `none` where nothing is delivered. */
+export type SampledBreaker = "none" | "closed" | "half_open" | "open";
+
+/** What is plotted: counts of a minute, and figures at its end. */
+export interface Sample {
+  /** Leads and submissions. */
+  readonly accepted: number;
+  readonly refused: number;
+  readonly delivered: number;
+  /** Attempts to deliver that failed. */
+  readonly failed: number;
+  readonly pending: number;
+  readonly dead: number;
+  /** The age of what waits longest, in seconds; 0 when nothing waits. */
+  readonly oldestPendingS: number;
+  readonly breaker: SampledBreaker;
+}
+
+/** The time that the steps of a plot cover. */
+export interface StepSpan {
+  /** Milliseconds since 1970; a multiple of `stepMs`. */
+  readonly fromMs: number;
+  /** A whole number of minutes. */
+  readonly stepMs: number;
+  readonly steps: number;
+}
+
+const deadlineMs = 5_000;
+
+/** Adds a process's sample. Throws what {@linkcode Pool.run} throws. */
+export async function writeSample(pool: Pool, node: string, sample: Sample): Promise<void> {
+  await pool.run(deadlineMs, (sql) =>
+    sql`select add_minute_sample(
+      ${node}, ${sample.accepted}, ${sample.refused}, ${sample.delivered}, ${sample.failed}, ${sample.pending},
+      ${sample.dead}, ${sample.oldestPendingS}, ${sample.breaker})`);
+}
+
+// In the order in which they get worse.
+const breakers: readonly SampledBreaker[] = ["none", "closed", "half_open", "open"];
+
+/**
+ * The samples of all processes, folded into the steps of a plot: their counts added up, the worst of their figures.
+ * `null` for a step in which no process has left one. The database folds, because a plot of a month would otherwise
+ * fetch tens of thousands of rows.
+ *
+ * @throws {Unavailable} when the store is away
+ */
+export async function readSteps(pool: Pool, { fromMs, stepMs, steps }: StepSpan): Promise<(Sample | null)[]> {
+  const rows = await pool.run(
+    deadlineMs,
+    (sql) =>
+      sql<(Omit<Sample, "breaker"> & { step: number; breaker: number })[]>`
+      select
+        floor((extract(epoch from s.at) * 1000 - ${fromMs}) / ${stepMs})::int as step,
+        sum(s.accepted)::float8 as accepted, sum(s.refused)::float8 as refused,
+        sum(s.delivered)::float8 as delivered, sum(s.failed)::float8 as failed, max(s.pending)::float8 as pending,
+        max(s.dead)::float8 as dead, max(s.oldest_pending_s)::float8 as "oldestPendingS",
+        max(array_position(${[...breakers]}::text[], s.breaker)) as breaker
+      from minute_sample as s
+      where s.at >= to_timestamp(${fromMs}::float8 / 1000)
+        and s.at < to_timestamp(${fromMs + steps * stepMs}::float8 / 1000)
+      group by 1`,
+  );
+  const found = Array.from<Sample | null>({ length: steps }).fill(null);
+  for (const { step, breaker, ...figures } of rows) {
+    found[step] = { ...figures, breaker: breakers[breaker - 1] ?? "none" };
+  }
+  return found;
+}

@@ -1,0 +1,175 @@
+/**
+ * API keys as the operator issues, lists, limits and revokes them.
+ *
+ * @module
+ */
+
+import type postgres from "postgres";
+import type { KeySurface } from "../../contract/api_key.ts";
+import type { Pool } from "../pool.ts";
+import { adminDeadlineMs } from "./pool.ts";
+
+/** A raised limit that is in force. */
+export interface RaisedLimit {
+  readonly perMinute: number;
+  readonly burst: number;
+  /** ISO 8601, UTC. */
+  readonly until: string;
+}
+
+/** What is kept of a key, without its digest. Times are ISO 8601, UTC. */
+export interface ListedKey {
+  readonly id: string;
+  readonly tenant: string;
+  readonly label: string;
+  readonly surface: KeySurface;
+  readonly last4: string;
+  readonly campaign: string | null;
+  readonly createdAt: string;
+  readonly lastUsedAt: string | null;
+  readonly revokedAt: string | null;
+  /** `null` when the published limit holds. */
+  readonly limit: RaisedLimit | null;
+}
+
+/** Stores a new key by its digest and returns its id. */
+export async function insertKey(
+  pool: Pool,
+  key: {
+    readonly tenantId: number;
+    readonly campaignId: number | null;
+    readonly surface: KeySurface;
+    readonly label: string;
+    /** SHA-256 of the key's text, hexadecimal. */
+    readonly digest: string;
+    readonly last4: string;
+  },
+): Promise<string> {
+  const [row] = await pool.run(adminDeadlineMs, (sql) =>
+    sql<{ id: number }[]>`
+      with issued as (
+        insert into api_key (tenant_id, campaign_id, surface, label, digest, last4)
+        values (
+          ${key.tenantId}, ${key.campaignId}, ${key.surface}, ${key.label}, decode(${key.digest}, 'hex'),
+          ${key.last4}
+        )
+        returning id, tenant_id, surface, label
+      )
+      select c.id, ${noted(sql, "key.issue")} from issued as c`);
+  return String(row?.id);
+}
+
+/** Notes the key c of a statement in the audit. */
+function noted(sql: postgres.Sql, action: string) {
+  return sql`note_audit(
+    ${action}, c.id::text,
+    json_build_object(
+      'tenant', (select t.slug from tenant as t where t.id = c.tenant_id), 'surface', c.surface, 'label', c.label
+    )
+  )`;
+}
+
+/** The keys of one tenant or, with `null`, of all, in the order in which they were issued. */
+export async function listKeys(pool: Pool, tenantId: number | null): Promise<ListedKey[]> {
+  const rows = await pool.run(adminDeadlineMs, (sql) =>
+    sql<
+      {
+        id: number;
+        tenant: string;
+        label: string;
+        surface: KeySurface;
+        last4: string;
+        campaign: string | null;
+        created_at: Date;
+        last_used_at: Date | null;
+        revoked_at: Date | null;
+        limit_per_minute: number;
+        limit_burst: number;
+        limit_until: Date | null;
+      }[]
+    >`
+      select
+        k.id, t.slug as tenant, k.label, k.surface, k.last4, c.slug as campaign, k.created_at, k.last_used_at,
+        k.revoked_at, k.limit_per_minute, k.limit_burst,
+        case when k.limit_until > service_clock() then k.limit_until end as limit_until
+      from api_key as k
+      join tenant as t on t.id = k.tenant_id
+      left join campaign as c on c.id = k.campaign_id
+      where ${tenantId}::int is null or k.tenant_id = ${tenantId}
+      order by k.id`);
+  return rows.map((row) => ({
+    id: String(row.id),
+    tenant: row.tenant,
+    label: row.label,
+    surface: row.surface,
+    last4: row.last4,
+    campaign: row.campaign,
+    createdAt: row.created_at.toISOString(),
+    lastUsedAt: row.last_used_at?.toISOString() ?? null,
+    revokedAt: row.revoked_at?.toISOString() ?? null,
+    limit: row.limit_until === null
+      ? null
+      : { perMinute: row.limit_per_minute, burst: row.limit_burst, until: row.limit_until.toISOString() },
+  }));
+}
+
+/** What became of a key that was to be revoked. */
+export interface Revocation {
+  readonly tenant: string;
+  readonly label: string;
+  /** ISO 8601, UTC. */
+  readonly revokedAt: string;
+  /** It was revoked before; `revokedAt` tells when. */
+  readonly before: boolean;
+}
+
+/**
+ * Revokes a key; `null` when there is none with this id. When it has returned, no event of the key can
+ * commit any more: the trigger in `sql/functions/wait_for_commits_of_key.sql` waits for the commits under way.
+ */
+export async function revokeKey(pool: Pool, id: string): Promise<Revocation | null> {
+  const revoked = await pool.run(adminDeadlineMs, (sql) =>
+    sql`
+      with revoked as (
+        update api_key set revoked_at = service_clock()
+        where id = ${id}::bigint and revoked_at is null
+        returning id, tenant_id, surface, label
+      )
+      select c.id, ${noted(sql, "key.revoke")} from revoked as c`);
+  const [row] = await pool.run(
+    adminDeadlineMs,
+    (sql) =>
+      sql<{ tenant: string; label: string; revoked_at: Date }[]>`
+      select t.slug as tenant, k.label, k.revoked_at
+      from api_key as k join tenant as t on t.id = k.tenant_id
+      where k.id = ${id}::bigint`,
+  );
+  if (row === undefined) return null;
+  return {
+    tenant: row.tenant,
+    label: row.label,
+    revokedAt: row.revoked_at.toISOString(),
+    before: revoked.length === 0,
+  };
+}
+
+/** Raises a key's limit until a time, or with `null` ends that early. */
+export async function limitKey(
+  pool: Pool,
+  id: string,
+  limit: RaisedLimit | null,
+): Promise<"done" | "revoked" | "not_found"> {
+  const updated = await pool.run(adminDeadlineMs, (sql) =>
+    sql`
+      with changed as (
+        update api_key set
+          limit_per_minute = ${limit?.perMinute ?? null}, limit_burst = ${limit?.burst ?? null},
+          limit_until = ${limit?.until ?? null}::timestamptz
+        where id = ${id}::bigint and revoked_at is null
+        returning id, tenant_id, surface, label
+      )
+      select c.id, ${noted(sql, "key.limit")} from changed as c`);
+  if (updated.length > 0) return "done";
+  const found = await pool.run(adminDeadlineMs, (sql) => sql`select 1 from api_key where id = ${id}::bigint`);
+  return found.length > 0 ? "revoked" : "not_found";
+}

@@ -1,0 +1,102 @@
+/**
+ * Events that were given up, and their replay.
+ *
+ * @module
+ */
+
+import type { Pool } from "../pool.ts";
+import { adminDeadlineMs } from "./pool.ts";
+
+/** What a list shows of a dead letter: no content. Times are ISO 8601, UTC. */
+export interface ListedDeadLetter {
+  readonly eventId: string;
+  readonly kind: "lead" | "form";
+  readonly tenant: string;
+  /** The label of the key that posted it. */
+  readonly source: string;
+  readonly receivedAt: string;
+  readonly diedAt: string;
+  /** Why the last attempt failed, in a word. */
+  readonly reason: string | null;
+  readonly attempts: number;
+}
+
+/** Dead letters of one tenant or, with `null`, of all; those of the newest events first. */
+export async function listDeadLetters(
+  pool: Pool,
+  filter: { readonly tenantId: number | null; readonly limit: number },
+): Promise<ListedDeadLetter[]> {
+  const rows = await pool.run(adminDeadlineMs, (sql) => {
+    const ofTenant = filter.tenantId === null ? sql`` : sql`where d.tenant_id = ${filter.tenantId}`;
+    return sql<
+      {
+        event_id: string;
+        kind: "lead" | "form";
+        tenant: string;
+        source: string;
+        received_at: string;
+        died_at: string;
+        reason: string | null;
+        attempts: number;
+      }[]
+    >`
+      select
+        d.event_id, e.kind, t.slug as tenant, k.label as source, d.reason,
+        to_char(e.received_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as received_at,
+        to_char(d.died_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as died_at,
+        (select count(*)::int from attempt as a where a.event_id = d.event_id) as attempts
+      from (
+        select * from dead_letter as d ${ofTenant} order by d.event_id desc limit ${filter.limit}
+      ) as d
+      join event as e on e.event_id = d.event_id
+      join tenant as t on t.id = d.tenant_id
+      join api_key as k on k.id = e.key_id
+      order by d.event_id desc`;
+  });
+  return rows.map((row) => ({
+    eventId: row.event_id,
+    kind: row.kind,
+    tenant: row.tenant,
+    source: row.source,
+    receivedAt: row.received_at,
+    diedAt: row.died_at,
+    reason: row.reason,
+    attempts: row.attempts,
+  }));
+}
+
+/** The ids of dead letters in their order, at most `limit` of those that come after `afterId`. */
+export async function nextDeadIds(
+  pool: Pool,
+  page: { readonly tenantId: number | null; readonly afterId: string; readonly limit: number },
+): Promise<string[]> {
+  const rows = await pool.run(adminDeadlineMs, (sql) => {
+    const ofTenant = page.tenantId === null ? sql`` : sql`and d.tenant_id = ${page.tenantId}`;
+    return sql<{ event_id: string }[]>`
+      select d.event_id from dead_letter as d
+      where d.event_id > ${page.afterId} ${ofTenant}
+      order by d.event_id limit ${page.limit}`;
+  });
+  return rows.map((row) => row.event_id);
+}
+
+/**
+ * Puts dead letters back to pending, due at once, and returns the ids of those that were dead, in their order; notes it
+ * in the audit, in the same transaction. `address` is where the console was asked from, `null` for the command.
+ */
+export async function replayDead(
+  pool: Pool,
+  eventIds: readonly string[],
+  address: string | null = null,
+): Promise<string[]> {
+  const rows = await pool.run(adminDeadlineMs, (sql) => {
+    const ids = [...eventIds];
+    const replayed = address === null
+      ? sql`replay_dead_as(${ids})`
+      : sql`console_replay_dead(${ids}, ${address})`;
+    return sql<
+      { event_id: string }[]
+    >`select r.event_id from ${replayed} as r order by r.event_id collate "C"`;
+  });
+  return rows.map((row) => row.event_id);
+}

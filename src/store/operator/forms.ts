@@ -1,0 +1,108 @@
+/**
+ * Form definitions, as the operator sees and changes them.
+ *
+ * @module
+ */
+
+import type { Pool } from "../pool.ts";
+import { adminDeadlineMs } from "./pool.ts";
+
+/** What a form is defined with. */
+export interface FormDefinition {
+  /** Names of fields, at least one. */
+  readonly required: readonly string[];
+  /** `null` for the service's default. */
+  readonly threshold: number | null;
+  readonly blocked: readonly string[];
+}
+
+/** A form. */
+export interface ListedForm extends FormDefinition {
+  readonly tenant: string;
+  readonly formKey: string;
+  /** ISO 8601, UTC. */
+  readonly createdAt: string;
+}
+
+/** Which form. */
+export interface FormName {
+  readonly tenantId: number;
+  readonly formKey: string;
+}
+
+/** Adds a form, or revives one that was removed, with a new definition; `false` when the tenant has it. */
+export async function addForm(
+  pool: Pool,
+  { tenantId, formKey }: FormName,
+  definition: FormDefinition,
+): Promise<boolean> {
+  const { required, threshold, blocked } = definition;
+  const rows = await pool.run(adminDeadlineMs, (sql) =>
+    sql`
+      with added as (
+        insert into form as f (tenant_id, form_key, required, threshold, blocked)
+        values (${tenantId}, ${formKey}, ${[...required]}, ${threshold}, ${[...blocked]})
+        on conflict (tenant_id, form_key) do update
+          set required = excluded.required, threshold = excluded.threshold, blocked = excluded.blocked,
+            removed_at = null
+          where f.removed_at is not null
+        returning tenant_id, form_key
+      )
+      ${noted(sql, "form.add")} from added as c`);
+  return rows.length === 1;
+}
+
+/** Changes a form; what is left out stays. Returns it as it is now, or `null` when the tenant has no such form. */
+export async function changeForm(
+  pool: Pool,
+  { tenantId, formKey }: FormName,
+  change: Partial<FormDefinition>,
+): Promise<FormDefinition | null> {
+  const { required, threshold, blocked } = change;
+  const [row] = await pool.run(adminDeadlineMs, (sql) =>
+    sql<FormDefinition[]>`
+      with changed as (
+        update form set
+          required = ${required === undefined ? sql`required` : [...required]},
+          threshold = ${threshold === undefined ? sql`threshold` : threshold},
+          blocked = ${blocked === undefined ? sql`blocked` : [...blocked]}
+        where tenant_id = ${tenantId} and form_key = ${formKey} and removed_at is null
+        returning tenant_id, form_key, required, threshold, blocked
+      )
+      ${noted(sql, "form.change")}, c.required, c.threshold, c.blocked from changed as c`);
+  return row === undefined
+    ? null
+    : { required: row.required, threshold: row.threshold, blocked: row.blocked };
+}
+
+/** Removes a form: it answers 404, its submissions stay. `false` when the tenant has no such form. */
+export async function removeForm(pool: Pool, { tenantId, formKey }: FormName): Promise<boolean> {
+  const rows = await pool.run(adminDeadlineMs, (sql) =>
+    sql`
+      with removed as (
+        update form set removed_at = service_clock()
+        where tenant_id = ${tenantId} and form_key = ${formKey} and removed_at is null
+        returning tenant_id, form_key
+      )
+      ${noted(sql, "form.remove")} from removed as c`);
+  return rows.length === 1;
+}
+
+// What was done is noted in the same statement.
+const noted = (sql: Parameters<Parameters<Pool["run"]>[1]>[0], action: string) =>
+  sql`select note_audit(${action},
+    (select t.slug || '/' || c.form_key from tenant as t where t.id = c.tenant_id))`;
+
+/** The forms of one tenant or, with `null`, of all, by tenant and form key; removed ones are left out. */
+export async function listForms(pool: Pool, tenantId: number | null): Promise<ListedForm[]> {
+  const rows = await pool.run(
+    adminDeadlineMs,
+    (sql) =>
+      sql<(ListedForm & { created_at: Date })[]>`
+      select t.slug as tenant, f.form_key as "formKey", f.required, f.threshold, f.blocked, f.created_at
+      from form as f join tenant as t on t.id = f.tenant_id
+      where f.removed_at is null and (${tenantId}::int is null or f.tenant_id = ${tenantId})
+      order by t.slug, f.form_key`,
+  );
+  return rows.map(({ created_at: createdAt, ...row }) => ({ ...row, createdAt: createdAt.toISOString() }));
+}

@@ -1,0 +1,116 @@
+/**
+ * The vocabulary of `project_area`, as the operator tends it.
+ *
+ * Terms are told apart by {@linkcode foldArea}, as the validator does; `lower()` in the database's locale
+ * may know ASCII only.
+ *
+ * @module
+ */
+
+import type postgres from "postgres";
+import { foldArea } from "../../lead/place.ts";
+import type { Pool } from "../pool.ts";
+import { adminDeadlineMs } from "./pool.ts";
+
+/** Where a term stands. A retired one stays, unlisted and unknown to the validator. */
+export type AreaStatus = "confirmed" | "proposed" | "retired";
+
+/** A term. */
+export interface Area {
+  readonly area: string;
+  readonly status: AreaStatus;
+}
+
+/** What callers sent that the vocabulary does not know. Times are ISO 8601, UTC. */
+export interface UnknownArea {
+  readonly tenant: string;
+  readonly term: string;
+  readonly count: number;
+  readonly firstAt: string;
+  readonly lastAt: string;
+}
+
+/** Every term in alphabetical order, retired ones too. */
+export async function listAreas(pool: Pool): Promise<Area[]> {
+  const rows = await pool.run(adminDeadlineMs, (sql) =>
+    sql<Area[]>`
+    select area, status from area order by lower(area), area`);
+  return rows.map(({ area, status }) => ({ area, status }));
+}
+
+/** The term that the validator takes this text for, whatever its status, or `null`. */
+export async function findArea(pool: Pool, text: string): Promise<Area | null> {
+  const folded = foldArea(text);
+  const areas = await listAreas(pool);
+  return areas.find(({ area }) => foldArea(area) === folded) ?? null;
+}
+
+/** Adds a term that no other equals when folded; `false` when a rival was quicker. */
+export async function addArea(pool: Pool, { area, status }: Area): Promise<boolean> {
+  const rows = await pool.run(adminDeadlineMs, (sql) =>
+    sql`
+      with added as (
+        insert into area (area, status) values (${area}, ${status}) on conflict do nothing returning area, status
+      )
+      ${noted(sql)} from added as c`);
+  return rows.length === 1;
+}
+
+/** Gives a term another status, and with `spelling` another spelling; `false` when it has changed meanwhile. */
+export async function changeArea(
+  pool: Pool,
+  from: Area,
+  to: { readonly status: AreaStatus; readonly spelling?: string },
+): Promise<boolean> {
+  const rows = await pool.run(adminDeadlineMs, (sql) =>
+    sql`
+      with changed as (
+        update area set area = ${to.spelling ?? from.area}, status = ${to.status}
+        where area = ${from.area} and status = ${from.status}
+        returning area, status
+      )
+      ${noted(sql, from.status)} from changed as c`);
+  return rows.length === 1;
+}
+
+/** Notes the term c of a statement in the audit, by what it has become. */
+function noted(sql: postgres.Sql, before: AreaStatus | null = null) {
+  return sql`
+    select note_audit(
+      case c.status when 'confirmed' then 'area.confirm' when 'proposed' then 'area.propose' else 'area.retire' end,
+      c.area, json_build_object('before', ${before}::text)
+    )`;
+}
+
+// Callers can send any number of terms; those below this rank by count are noise.
+const unknownReadMax = 10_000;
+
+/**
+ * The terms that the vocabulary still does not know, the most frequent first: those of one tenant or,
+ * with `null`, of all. A term that was added since it was counted is left out.
+ */
+export async function listUnknownAreas(
+  pool: Pool,
+  filter: { readonly tenantId: number | null; readonly limit: number },
+): Promise<UnknownArea[]> {
+  const known = new Set(
+    (await listAreas(pool)).filter(({ status }) => status !== "retired").map(({ area }) => foldArea(area)),
+  );
+  const rows = await pool.run(
+    adminDeadlineMs,
+    (sql) =>
+      sql<{ tenant: string; term: string; count: string; first_at: Date; last_at: Date }[]>`
+      select t.slug as tenant, u.term, u.count, u.first_at, u.last_at
+      from unknown_area as u join tenant as t on t.id = u.tenant_id
+      where ${filter.tenantId}::int is null or u.tenant_id = ${filter.tenantId}
+      order by u.count desc, u.last_at desc, u.term
+      limit ${unknownReadMax}`,
+  );
+  return rows.filter(({ term }) => !known.has(foldArea(term))).slice(0, filter.limit).map((row) => ({
+    tenant: row.tenant,
+    term: row.term,
+    count: Number(row.count),
+    firstAt: row.first_at.toISOString(),
+    lastAt: row.last_at.toISOString(),
+  }));
+}

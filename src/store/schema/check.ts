@@ -1,0 +1,62 @@
+/**
+ * What must hold of the database before anything is accepted.
+ *
+ * @module
+ */
+
+import { missingFiles } from "./migrate.ts";
+import type { Pool } from "../pool.ts";
+
+/** The database cannot be used; the message has one sentence a line. */
+export class DatabaseRefused extends Error {
+  override readonly name = "DatabaseRefused";
+}
+
+const deadlineMs = 5_000;
+// An empty database lacks every file: enough to tell it from one that lacks the newest.
+const namesMax = 3;
+// client_connection_check_interval came with 14.
+const versionMin = 140_000;
+
+/**
+ * Makes sure that the database can be used: migrated, durable, UTF8.
+ *
+ * Source: DECISIONS, The intake endpoint (durability) and Operating it.
+ *
+ * @throws {DatabaseRefused} with everything that is wrong
+ * @throws {Unavailable} when it cannot be reached
+ */
+export async function requireUsableDatabase(pool: Pool): Promise<void> {
+  const faults = await databaseFaults(pool);
+  if (faults.length > 0) throw new DatabaseRefused(faults.join("\n"));
+}
+
+async function databaseFaults(pool: Pool): Promise<string[]> {
+  const [row] = await pool.run(
+    deadlineMs,
+    (sql) =>
+      sql<{ version: number; fsync: string; full_page_writes: string; encoding: string }[]>`
+      select current_setting('server_version_num')::int as version, current_setting('fsync') as fsync,
+        current_setting('full_page_writes') as full_page_writes,
+        current_setting('server_encoding') as encoding`,
+  );
+  const faults: string[] = [];
+  if (row === undefined || row.version < versionMin) faults.push("PostgreSQL 14 or later is needed");
+  if (row?.fsync !== "on") faults.push("the server runs with fsync off: a 202 could be lost");
+  if (row?.full_page_writes !== "on") {
+    faults.push("the server runs with full_page_writes off: a 202 could be lost");
+  }
+  if (row?.encoding !== "UTF8") {
+    faults.push(`the database's encoding is ${row?.encoding}; it must be UTF8`);
+  }
+  const missing = await pool.run(deadlineMs, (sql) => missingFiles(sql));
+  if (missing.length > 0) {
+    faults.push(`the database is not migrated; run: npm run migrate (it lacks ${firstOf(missing)})`);
+  }
+  return faults;
+}
+
+function firstOf(names: readonly string[]): string {
+  const more = names.length - namesMax;
+  return names.slice(0, namesMax).join(", ") + (more > 0 ? ` and ${more} more` : "");
+}

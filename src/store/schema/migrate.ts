@@ -1,0 +1,200 @@
+/**
+ * Brings a database to the shape that this program expects, and tells whether it has it.
+ *
+ * `sql/` holds numbered files for tables, each applied once in a transaction of its own, and
+ * `sql/functions/` the current text of every function, applied again when it has changed: all of them in one
+ * transaction, and with them, at every migration, `zz_grants.sql`: who may do what. So no process finds half of them.
+ *
+ * @module
+ */
+
+import { createHash } from "node:crypto";
+import { readdir, readFile } from "node:fs/promises";
+import { fileURLToPath } from "node:url";
+import postgres from "postgres";
+
+/** A file under `sql/`. */
+interface SqlFile {
+  readonly name: string;
+  readonly text: string;
+  readonly digest: string;
+}
+
+const sqlFolder = fileURLToPath(new URL("../../../sql/", import.meta.url));
+
+async function readFolder(folder: string): Promise<SqlFile[]> {
+  const names = (await readdir(folder)).filter((name) => name.endsWith(".sql")).sort();
+  return Promise.all(names.map(async (name) => {
+    const text = await readFile(`${folder}${name}`, "utf8");
+    return { name, text, digest: createHash("sha256").update(text).digest("hex") };
+  }));
+}
+
+/** Says who may do what; the last of the functions by its name. A restored database has lost some of it. */
+const grantsFile = "functions/zz_grants.sql";
+
+// Arbitrary, but the same for every version: two migrations at once wait for each other.
+const migrationLock = 20_260_824;
+// A migration that stands still between two statements loses its connection, and its locks with it.
+const idleMaxMs = 60_000;
+// Between two tries for a lock: what has queued behind the first has its turn.
+const attemptPauseMs = 1_000;
+
+/** How long a migration waits for the locks of other sessions. */
+export interface MigrateOptions {
+  /**
+   * How long a file waits for a lock, in milliseconds. Posts queue behind the wait.
+   *
+   * Chosen: 2 s, because they are answered after it, well before the deadline of their commit.
+   */
+  readonly lockMs?: number;
+  /** How often a file is tried. Chosen: 30 times, a second apart: what holds a table for longer does not work, it hangs. */
+  readonly attemptsMax?: number;
+  /**
+   * How long another migration is waited for, in milliseconds.
+   *
+   * Chosen: 10 minutes, longer than the migration of a large database takes.
+   */
+  readonly otherMs?: number;
+}
+
+/**
+ * Applies what is missing, one migration at a time over all nodes, and returns the names of the
+ * files it applied; an empty array means that the database was current.
+ *
+ * @throws {Error} when a numbered file that was applied has been edited since, or other sessions do not let go of
+ * their locks; the message names them
+ */
+export async function migrate(
+  databaseUrl: string,
+  { lockMs = 2_000, attemptsMax = 30, otherMs = 600_000 }: MigrateOptions = {},
+): Promise<string[]> {
+  const sql = postgres(databaseUrl, {
+    max: 1,
+    onnotice: () => {},
+    connect_timeout: 10,
+    connection: {
+      application_name: "lead-intake migrate",
+      synchronous_commit: "on",
+      lock_timeout: otherMs,
+      idle_in_transaction_session_timeout: idleMaxMs,
+      idle_session_timeout: idleMaxMs,
+    },
+  });
+  try {
+    await unlessHeld(sql, { what: "another migration is under way, or hangs", attemptsMax: 1 }, async () => {
+      await sql`select pg_advisory_lock(${migrationLock})`;
+    });
+    await sql.unsafe(`set lock_timeout = ${Math.round(lockMs)}`);
+    await sql`create table if not exists schema_file (
+      name text primary key, digest text not null, applied_at timestamptz not null default now()
+    )`;
+    return await applyFiles(sql, attemptsMax);
+  } finally {
+    await sql.end({ timeout: 5 });
+  }
+}
+
+/** Does something that needs locks, and tries again when it does not get them; then says who holds them. */
+async function unlessHeld(
+  sql: postgres.Sql,
+  { what, attemptsMax }: { what: string; attemptsMax: number },
+  work: () => Promise<unknown>,
+): Promise<void> {
+  let holders: Map<number, string> | null = null;
+  for (let attempt = 1;; attempt += 1) {
+    try {
+      await work();
+      return;
+    } catch (error) {
+      if (!(error instanceof postgres.PostgresError) || error.code !== "55P03") throw error;
+      const found = await lockHolders(sql);
+      // Whoever held a lock every time: the others come and go.
+      holders = new Map([...(holders ?? found)].filter(([pid]) => found.has(pid)));
+      if (attempt === attemptsMax) {
+        throw new Error(
+          `The migration was given up: ${what} (SQLSTATE 55P03). Sessions that hold locks: ${
+            [...holders.values()].join(", ") || "unknown"
+          }. End them, select pg_terminate_backend(pid), and run it again; what was applied before stays.`,
+          { cause: error },
+        );
+      }
+      await new Promise((settle) => setTimeout(settle, attemptPauseMs));
+    }
+  }
+}
+
+/** Other sessions that hold a lock on a table of this database or are migrating it, by process id. */
+async function lockHolders(sql: postgres.Sql): Promise<Map<number, string>> {
+  const rows = await sql<{ pid: number; name: string }[]>`
+    select distinct l.pid, concat_ws(' ', l.pid, nullif(a.application_name, ''), a.usename, a.state) as name
+    from pg_locks as l join pg_stat_activity as a on a.pid = l.pid
+    where l.granted and l.pid <> pg_backend_pid()
+      and l.database = (select oid from pg_database where datname = current_database())
+      and (l.locktype = 'relation' or l.locktype = 'advisory' and l.objid = ${migrationLock})
+    order by l.pid`;
+  return new Map(rows.map(({ pid, name }) => [pid, name]));
+}
+
+async function applyFiles(sql: postgres.Sql, attemptsMax: number): Promise<string[]> {
+  const rows = await sql<{ name: string; digest: string }[]>`select name, digest from schema_file`;
+  const applied = new Map(rows.map((row) => [row.name, row.digest]));
+  const tables = await readFolder(sqlFolder);
+  const functions = (await readFolder(`${sqlFolder}functions/`))
+    .map((file) => ({ ...file, name: `functions/${file.name}` }));
+
+  const edited = tables.find((file) => applied.has(file.name) && applied.get(file.name) !== file.digest);
+  if (edited !== undefined) {
+    throw new Error(
+      `This database was made by another version of this repository: it has another sql/${edited.name}.
+Use that version, or another database. The database of npm start is made anew when the folder .data is moved away or deleted.
+(If you have changed that file: what was applied is never changed; undo it and add a new file.)`,
+    );
+  }
+  const missingTables = tables.filter((file) => !applied.has(file.name));
+  const isMissing = (file: SqlFile) => applied.get(file.name) !== file.digest;
+  const parts = [
+    ...missingTables.map((file) => ({ name: file.name, files: [file] })),
+    { name: "functions/", files: functions.filter((file) => isMissing(file) || file.name === grantsFile) },
+  ];
+  for (const { name, files } of parts) {
+    const what = `sql/${name} needs a table that other sessions do not let go of`;
+    await unlessHeld(sql, { what, attemptsMax }, () => apply(sql, files));
+  }
+  return [...missingTables, ...functions.filter(isMissing)].map((file) => file.name);
+}
+
+/** Applies files in one transaction. */
+async function apply(sql: postgres.Sql, files: readonly SqlFile[]): Promise<void> {
+  await sql.begin(async (transaction) => {
+    // Functions call one another, and their files are applied in the order of their names.
+    await transaction`set local check_function_bodies = off`;
+    for (const file of files) {
+      await transaction.unsafe(file.text);
+      await transaction`
+        insert into schema_file (name, digest) values (${file.name}, ${file.digest})
+        on conflict (name) do update set digest = excluded.digest, applied_at = now()`;
+    }
+  });
+}
+
+/**
+ * The files under `sql/` that the database lacks or has in another version; empty when it is
+ * current. Files that only the database knows are a newer program's and do no harm.
+ */
+export async function missingFiles(sql: postgres.Sql): Promise<string[]> {
+  const [tables, functions] = await Promise.all([
+    readFolder(sqlFolder),
+    readFolder(`${sqlFolder}functions/`),
+  ]);
+  const [exists] = await sql`select to_regclass('schema_file') is not null as found`;
+  const rows = exists?.found
+    ? await sql<{ name: string; digest: string }[]>`select name, digest from schema_file`
+    : [];
+  const applied = new Map(rows.map((row) => [row.name, row.digest]));
+  return [
+    ...tables.filter((file) => applied.get(file.name) !== file.digest).map((file) => file.name),
+    ...functions.map((file) => ({ name: `functions/${file.name}`, digest: file.digest }))
+      .filter((file) => applied.get(file.name) !== file.digest).map((file) => file.name),
+  ];
+}

@@ -1,0 +1,141 @@
+/**
+ * Checkouts and what becomes of them: begun here, opened at the payment provider, moved on by its events.
+ *
+ * @module
+ */
+
+import { limits } from "../../contract/limits.ts";
+import type { Interval } from "../../contract/plans.ts";
+import type { Pool } from "../pool.ts";
+
+/** What is sold, as it was when the checkout began. */
+export interface Sale {
+  /** Our reference; a UUID. */
+  readonly id: string;
+  readonly planSlug: string;
+  readonly planName: string;
+  readonly amountCents: number;
+  readonly interval: Interval;
+}
+
+/** A session of the payment provider at which the buyer can pay. */
+export interface OpenSession {
+  readonly sessionId: string;
+  readonly url: string;
+}
+
+/** What {@linkcode CheckoutStore.begin} finds. */
+export type Begun =
+  | { readonly kind: "begun"; readonly sale: Sale }
+  /** Begun before and not known to be open: the provider is asked again, under the same id. */
+  | { readonly kind: "again"; readonly sale: Sale }
+  | { readonly kind: "open"; readonly session: OpenSession }
+  /** The Idempotency-Key was used for something else. */
+  | { readonly kind: "conflict" }
+  | { readonly kind: "plan_not_found" };
+
+/** Where a subscription can stand; from `incomplete` on in the payment provider's words. */
+export const subscriptionStates = [
+  "opening",
+  "open",
+  "expired",
+  "failed",
+  "incomplete",
+  "incomplete_expired",
+  "trialing",
+  "active",
+  "past_due",
+  "unpaid",
+  "paused",
+  "canceled",
+] as const;
+
+/** One of {@linkcode subscriptionStates}. */
+export type SubscriptionState = (typeof subscriptionStates)[number];
+
+/** What an event of the payment provider says of one subscription. It is found by any of the three ids. */
+export interface ProviderChange {
+  readonly eventId: string;
+  readonly type: string;
+  /** By the provider's clock, ISO 8601. */
+  readonly createdAt: string;
+  /** Our reference. */
+  readonly id: string | null;
+  readonly sessionId: string | null;
+  readonly subscriptionId: string | null;
+  readonly customerId: string | null;
+  readonly state: SubscriptionState;
+}
+
+const deadlineMs = 5_000;
+
+interface BeginRow {
+  readonly outcome: Begun["kind"];
+  readonly id: string;
+  readonly plan_name: string;
+  readonly amount_cents: number;
+  readonly billing_interval: Interval;
+  readonly session_id: string;
+  readonly session_url: string;
+}
+
+/** Every method throws {@linkcode Unavailable} when the store is away; whether it has taken effect is then unknown. */
+export class CheckoutStore {
+  readonly #pool: Pool;
+
+  constructor(pool: Pool) {
+    this.#pool = pool;
+  }
+
+  /** Begins a checkout at the plan's price of this moment, or finds the one of the same key. Digests are UUIDs. */
+  async begin(
+    planSlug: string,
+    key: { readonly keyDigest: string; readonly requestDigest: string } | null,
+  ): Promise<Begun> {
+    const [row] = await this.#pool.run(deadlineMs, (sql) =>
+      sql<BeginRow[]>`
+        select * from begin_checkout(
+          ${planSlug}, ${key?.keyDigest ?? null}, ${
+        key?.requestDigest ?? null
+      }, ${limits.checkoutKeyHours})`);
+    const { outcome, ...found } = row as BeginRow;
+    switch (outcome) {
+      case "begun":
+      case "again": {
+        const { id, plan_name: planName, amount_cents: amountCents, billing_interval: interval } = found;
+        return { kind: outcome, sale: { id, planSlug, planName, amountCents, interval } };
+      }
+      case "open":
+        return { kind: outcome, session: { sessionId: found.session_id, url: found.session_url } };
+      default:
+        return { kind: outcome };
+    }
+  }
+
+  /** Notes that the provider has opened a session. An event of it may have been quicker. */
+  async opened(id: string, session: OpenSession & { readonly expiresAt: string | null }): Promise<void> {
+    const { sessionId, url, expiresAt } = session;
+    await this.#pool.run(
+      deadlineMs,
+      (sql) => sql`select open_checkout(${id}, ${sessionId}, ${url}, ${expiresAt}::timestamptz)`,
+    );
+  }
+
+  /** Notes that no session comes of it: the same Idempotency-Key begins anew. */
+  async failed(id: string): Promise<void> {
+    await this.#pool.run(deadlineMs, (sql) => sql`select fail_checkout(${id})`);
+  }
+
+  /** Takes an event, once. */
+  async apply(change: ProviderChange): Promise<"applied" | "stale" | "unknown" | "duplicate"> {
+    const [row] = await this.#pool.run(
+      deadlineMs,
+      (sql) =>
+        sql<{ outcome: "applied" | "stale" | "unknown" | "duplicate" }[]>`
+        select apply_provider_event(
+          ${change.eventId}, ${change.type}, ${change.createdAt}::timestamptz, ${change.id}, ${change.sessionId},
+          ${change.subscriptionId}, ${change.customerId}, ${change.state}) as outcome`,
+    );
+    return row?.outcome ?? "unknown";
+  }
+}

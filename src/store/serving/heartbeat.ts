@@ -1,0 +1,137 @@
+/**
+ * Whether the store takes writes, judged by the commits that the service makes anyway, and by small ones of this
+ * process's own in between: its beats.
+ *
+ * @module
+ */
+
+import { Pool } from "../pool.ts";
+import { isStoresRefusal, saysUnwritable } from "../unavailable.ts";
+
+/** How the heartbeat is run. */
+export interface HeartbeatOptions {
+  readonly databaseUrl: string;
+  /** A monotonic clock in milliseconds. */
+  readonly nowMs: () => number;
+  /** Names this process in the rows of its beats; any small number. */
+  readonly slot: number;
+  /** Called when the store stops taking writes, with the cause, and when it takes them again. */
+  readonly onChange: (writable: boolean, cause: unknown) => void;
+}
+
+// `store_writable` turns false at most interval + silence after the last write: 2 s.
+const intervalMs = 500;
+// A beat is given up after the time of three.
+const silenceMaxMs = 1_500;
+const missesMax = 2;
+// While the store is away: so that "accepting again" follows its return at once.
+const awayDeadlineMs = 1_000;
+const retryMs = 200;
+// Batches that were refused whole in a row, each for a reason that need not be its own.
+const refusalsMax = 3;
+// After a refused commit: a store that takes beats and refuses commits gets one to refuse this often.
+const refusalHoldMs = 1_000;
+
+/**
+ * Beats, hears of every commit, and says whether posts may be taken.
+ *
+ * Open, it closes at once when the server says that it takes no writes (read-only, a full disk), be it to a beat or
+ * to a commit, and after {@linkcode refusalsMax} batches in a row that were refused whole. It closes when two beats in a row were
+ * missed, and a confirmed commit counts as a beat; a late beat alone closes nothing. Closed, the next beat opens it.
+ *
+ * Rejected: the age of the last write as the measure. A process that was busy itself for 2 s found the store
+ * unwritable before it had looked at the answer that had long arrived (56 of 450 form posts refused in one run).
+ */
+export class Heartbeat {
+  readonly #options: HeartbeatOptions;
+  readonly #pool: Pool;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #writable = false;
+  #misses = 0;
+  #refusals = 0;
+  #committedAtMs = Number.NEGATIVE_INFINITY;
+  /** A beat that began earlier does not open. */
+  #heldUntilMs = Number.NEGATIVE_INFINITY;
+  #closed = false;
+  /** Rows of the outbox that are not settled, as last read. */
+  pending = 0;
+  /** Dead rows of the outbox, as last read. */
+  dead = 0;
+
+  constructor(options: HeartbeatOptions) {
+    this.#options = options;
+    this.#pool = new Pool({
+      databaseUrl: options.databaseUrl,
+      name: "heartbeat",
+      connectionsMax: 1,
+      statementTimeoutMs: silenceMaxMs,
+    });
+  }
+
+  /** Beats once and goes on beating until {@linkcode close}. */
+  async start(): Promise<void> {
+    await this.#beat();
+  }
+
+  /** Whether the store is known to take writes, from a real one. */
+  get writable(): boolean {
+    return this.#writable;
+  }
+
+  /** A commit of somebody else's was confirmed. */
+  committed(): void {
+    this.#committedAtMs = this.#options.nowMs();
+    this.#misses = 0;
+    this.#refusals = 0;
+  }
+
+  /** A batch of somebody else's failed, and nothing of it was committed. */
+  commitFailed(error: unknown): void {
+    if (!isStoresRefusal(error)) return;
+    this.#refusals += 1;
+    if (!saysUnwritable(error) && this.#refusals < refusalsMax) return;
+    this.#heldUntilMs = this.#options.nowMs() + refusalHoldMs;
+    this.#change(false, error);
+  }
+
+  async #beat(): Promise<void> {
+    const startedAtMs = this.#options.nowMs();
+    try {
+      const [row] = await this.#pool.run(
+        this.#writable ? silenceMaxMs : awayDeadlineMs,
+        (sql) => sql<{ pending: string; dead: string }[]>`select * from beat(${this.#options.slot})`,
+      );
+      this.pending = Math.max(0, Number(row?.pending));
+      this.dead = Math.max(0, Number(row?.dead));
+      this.#misses = 0;
+      if (startedAtMs >= this.#heldUntilMs) this.#change(true, null);
+    } catch (error) {
+      this.#missed(error, startedAtMs);
+    }
+    if (this.#closed) return;
+    const isLate = !this.#writable || this.#misses > 0;
+    const pauseMs = isLate ? retryMs : intervalMs - (this.#options.nowMs() - startedAtMs);
+    this.#timer = setTimeout(() => void this.#beat(), Math.max(0, pauseMs));
+  }
+
+  #missed(error: unknown, startedAtMs: number): void {
+    const silentMs = this.#options.nowMs() - Math.max(startedAtMs, this.#committedAtMs);
+    // A lost connection may be no more than that; what has lasted counts for as many beats as it kept from being made.
+    this.#misses += Math.max(1, Math.floor(silentMs / intervalMs));
+    if (saysUnwritable(error) || this.#misses >= missesMax) this.#change(false, error);
+  }
+
+  #change(writable: boolean, cause: unknown): void {
+    if (writable === this.#writable) return;
+    this.#writable = writable;
+    this.#refusals = 0;
+    if (!this.#closed) this.#options.onChange(writable, cause);
+  }
+
+  /** Stops beating. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    clearTimeout(this.#timer);
+    await this.#pool.close();
+  }
+}

@@ -1,0 +1,80 @@
+/**
+ * The plans as the feed serves them: a snapshot that is read again every second, and that is gone as soon as the store
+ * is known to be away, because a feed fails closed.
+ *
+ * @module
+ */
+
+import { readPlansText } from "./plans.ts";
+import type { Pool } from "../pool.ts";
+
+/** How the snapshot is kept. */
+export interface PlanSnapshotOptions {
+  readonly pool: Pool;
+  /** A monotonic clock in milliseconds. */
+  readonly nowMs: () => number;
+  readonly ageMaxMs: number;
+  /** Called when the plans cannot be read, once until they can be again. */
+  readonly onFailure: (error: unknown) => void;
+}
+
+const intervalMs = 1_000;
+// While the store is away: so that the plans are there again soon after it is.
+const retryMs = 200;
+
+/** Reads the plans now and then. */
+export class PlanSnapshot {
+  readonly #options: PlanSnapshotOptions;
+  #text: string | null = null;
+  #readAtMs = Number.NEGATIVE_INFINITY;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #isReading = false;
+  #hasFailed = false;
+  #isClosed = false;
+
+  constructor(options: PlanSnapshotOptions) {
+    this.#options = options;
+  }
+
+  /** The plans as the text of a JSON array; `null` when the store cannot be read, or was not for too long. */
+  get current(): string | null {
+    const { nowMs, ageMaxMs } = this.#options;
+    return nowMs() - this.#readAtMs <= ageMaxMs ? this.#text : null;
+  }
+
+  /** Reads now, and then again and again until {@linkcode close}. */
+  async read(): Promise<void> {
+    if (this.#isReading || this.#isClosed) return;
+    clearTimeout(this.#timer);
+    this.#isReading = true;
+    // What was read is as old as the question.
+    const readAtMs = this.#options.nowMs();
+    try {
+      this.#keep(await readPlansText(this.#options.pool), readAtMs);
+    } catch (error) {
+      this.#lose(error);
+    }
+    this.#isReading = false;
+    if (this.#isClosed) return;
+    this.#timer = setTimeout(() => void this.read(), this.#hasFailed ? retryMs : intervalMs);
+  }
+
+  #keep(text: string, readAtMs: number): void {
+    // The same string, so that whoever compares it with the last one need not read it.
+    if (text !== this.#text) this.#text = text;
+    this.#readAtMs = readAtMs;
+    this.#hasFailed = false;
+  }
+
+  #lose(error: unknown): void {
+    this.#text = null;
+    if (!this.#hasFailed && !this.#isClosed) this.#options.onFailure(error);
+    this.#hasFailed = true;
+  }
+
+  /** Stops reading. */
+  close(): void {
+    this.#isClosed = true;
+    clearTimeout(this.#timer);
+  }
+}

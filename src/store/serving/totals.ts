@@ -1,0 +1,107 @@
+/**
+ * What requests leave that are no event: counts of refusals by key, reason and field and of duplicates by key, kept
+ * in memory and written now and then together with the times at which keys were last used.
+ *
+ * @module
+ */
+
+import type { Pool } from "../pool.ts";
+
+// Bounds what a crash forgets, and the writes that refusals cause: one statement in this time.
+const intervalMs = 5_000;
+const deadlineMs = 3_000;
+
+interface Refusals {
+  readonly keyId: number;
+  readonly reason: string;
+  readonly field: string;
+  count: number;
+}
+
+/** Counts in memory, writes in batches. */
+export class Totals {
+  readonly #pool: Pool;
+  readonly #onFailure: (error: unknown) => void;
+  readonly #onRefused: (reason: string) => void;
+  #duplicates = new Map<number, number>();
+  #refusals = new Map<string, Refusals>();
+  #used = new Map<number, string>();
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #closed = false;
+
+  /** `onRefused` is called with the reason of every refusal that is counted. */
+  constructor(
+    pool: Pool,
+    onFailure: (error: unknown) => void,
+    { onRefused = () => {} }: { readonly onRefused?: (reason: string) => void } = {},
+  ) {
+    this.#pool = pool;
+    this.#onFailure = onFailure;
+    this.#onRefused = onRefused;
+    this.#schedule();
+  }
+
+  /** Counts a refusal; `field` is `""` when the reason concerns no field. */
+  refused(keyId: number, reason: string, field: string): void {
+    this.#onRefused(reason);
+    const id = `${keyId} ${reason} ${field}`;
+    const entry = this.#refusals.get(id);
+    if (entry === undefined) this.#refusals.set(id, { keyId, reason, field, count: 1 });
+    else entry.count += 1;
+  }
+
+  /** Counts an answer with the event of an earlier post. */
+  duplicate(keyId: number, count = 1): void {
+    this.#duplicates.set(keyId, (this.#duplicates.get(keyId) ?? 0) + count);
+  }
+
+  /** Notes that a key was used at a time, ISO 8601. */
+  used(keyId: number, at: string): void {
+    this.#used.set(keyId, at);
+  }
+
+  #schedule(): void {
+    this.#timer = setTimeout(async () => {
+      await this.#write();
+      if (!this.#closed) this.#schedule();
+    }, intervalMs);
+  }
+
+  async #write(): Promise<void> {
+    if (this.#refusals.size === 0 && this.#used.size === 0 && this.#duplicates.size === 0) return;
+    const refusals = [...this.#refusals.values()];
+    const used = [...this.#used];
+    this.#refusals = new Map();
+    const duplicates = [...this.#duplicates];
+    this.#used = new Map();
+    this.#duplicates = new Map();
+    try {
+      await this.#pool.run(deadlineMs, (sql) =>
+        sql`select add_refusals(
+          ${refusals.map((entry) => entry.keyId)}, ${refusals.map((entry) => entry.reason)},
+          ${refusals.map((entry) => entry.field)}, ${refusals.map((entry) => entry.count)},
+          ${used.map(([keyId]) => keyId)}, ${used.map(([, at]) => at)}),
+          add_duplicates(${duplicates.map(([keyId]) => keyId)}, ${duplicates.map(([, count]) => count)})`);
+    } catch (error) {
+      // Kept for the next time: there are never more entries than keys, reasons and fields.
+      for (const entry of refusals) this.#addBack(entry);
+      for (const [keyId, count] of duplicates) this.duplicate(keyId, count);
+      for (const [keyId, at] of used) if (!this.#used.has(keyId)) this.#used.set(keyId, at);
+      this.#onFailure(error);
+    }
+  }
+
+  #addBack(entry: Refusals): void {
+    const id = `${entry.keyId} ${entry.reason} ${entry.field}`;
+    const newer = this.#refusals.get(id);
+    if (newer === undefined) this.#refusals.set(id, entry);
+    else newer.count += entry.count;
+  }
+
+  /** Writes what is left and stops. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    clearTimeout(this.#timer);
+    await this.#write();
+  }
+}

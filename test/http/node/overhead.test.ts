@@ -1,0 +1,179 @@
+import assert from "node:assert/strict";
+import { Buffer } from "node:buffer";
+import type { Socket } from "node:net";
+import { describe, test } from "node:test";
+import { flood, frame, requests } from "../../../scripts/bench/http2_frames.ts";
+import { Overhead } from "#src/http/node/overhead.ts";
+import { FrameClient, windowUpdate } from "../frames.ts";
+import { ask, get, makeCertificate, parse, places, startApp, temporaryFolder, Wire } from "../support.ts";
+
+const tls = makeCertificate(temporaryFolder(), "overhead");
+/** Far beyond the bound, and what it may be late by. */
+const sentBytesMax = 512 * 1024 * 1024;
+
+test("bytes without a request are bounded; requests, bodies, answers and time make up for them", () => {
+  const kib = 1024;
+  const overhead = new Overhead(0);
+  assert.ok(!overhead.isTooMuch(256 * kib, 0));
+  assert.ok(overhead.isTooMuch(257 * kib, 0));
+  // 4 KiB a second.
+  assert.ok(!overhead.isTooMuch(258 * kib, 1_000));
+  overhead.received(100 * kib);
+  assert.ok(!overhead.isTooMuch(458 * kib, 1_000));
+  overhead.asked(100 * kib);
+  assert.ok(!overhead.isTooMuch(558 * kib, 1_000));
+  overhead.sent(160 * kib);
+  overhead.answered();
+  assert.ok(!overhead.isTooMuch(570 * kib, 1_000));
+  assert.ok(overhead.isTooMuch(600 * kib, 1_000));
+  // Nothing is saved for later.
+  assert.ok(!overhead.isTooMuch(600 * kib, 1_000_000));
+  assert.ok(overhead.isTooMuch(900 * kib, 1_000_000));
+});
+
+test("requests that are taken back are bounded too", () => {
+  const overhead = new Overhead(0);
+  let taken = 0;
+  while (!overhead.takenBack()) taken++;
+  assert.equal(taken, 256);
+});
+
+/** Sends one piece after the other until the other side closes the connection, or it was far too much. */
+async function pour(socket: Socket, next: (round: number) => Uint8Array): Promise<void> {
+  const closed = new Promise<void>((resolve) => socket.once("close", () => resolve()));
+  for (let round = 0; socket.writable && socket.bytesWritten < sentBytesMax; round++) {
+    if (socket.write(next(round))) continue;
+    await Promise.race([new Promise((resolve) => socket.once("drain", resolve)), closed]);
+  }
+  assert.ok(socket.bytesWritten < sentBytesMax, "the connection is closed before");
+  socket.destroy();
+}
+
+const priority = frame("priority", { stream: 3, payload: Buffer.from([0, 0, 0, 0, 1]) });
+const settings = frame("settings", { payload: Buffer.from([0, 4, 0, 1, 0, 0]) });
+const repeated = (bytes: Uint8Array) => Buffer.concat(Array.from({ length: 1_000 }, () => bytes));
+
+/** What is sent on an HTTP/2 connection once, then again and again. */
+const useless: Readonly<Record<string, { readonly first?: Uint8Array; readonly bytes: Uint8Array }>> = {
+  "WINDOW_UPDATE": { bytes: flood("window_update", 1_000) },
+  "PING": { bytes: flood("ping", 1_000) },
+  "SETTINGS": { bytes: repeated(settings) },
+  "PRIORITY": { bytes: repeated(priority) },
+  "an unknown frame": { bytes: repeated(Buffer.from([0, 0, 0, 0x77, 0, 0, 0, 0, 0])) },
+  "WINDOW_UPDATE of a stream that waits": {
+    first: requests("one.test", "/never", { count: 1 }),
+    bytes: repeated(windowUpdate(1, 1)),
+  },
+  "DATA without bytes": {
+    first: openPost(),
+    bytes: repeated(frame("data", { stream: 1 })),
+  },
+  "DATA of a byte": {
+    first: openPost(),
+    bytes: repeated(frame("data", { stream: 1, payload: Buffer.from("x") })),
+  },
+};
+
+/** A POST whose body is to come. */
+function openPost(): Uint8Array {
+  const bytes = requests("one.test", "/echo", { count: 1 });
+  // Its flags without END_STREAM, its method from the static table.
+  bytes[4] = 0x4;
+  bytes[9] = 0x83;
+  return bytes;
+}
+
+for (const place of places) {
+  describe(`on ${place}`, () => {
+    for (const [name, { first, bytes }] of Object.entries(useless)) {
+      test(`${name} without an end over HTTP/2 ends the connection, and no other`, async () => {
+        const app = await startApp(place, { tls, bodyBytesMax: 1_000_000 });
+        const client = await FrameClient.open(app.port);
+        if (first !== undefined) client.send(first);
+        await pour(client.socket, () => bytes);
+        const other = await FrameClient.open(app.port);
+        other.ask("/name");
+        await other.next("data");
+        other.destroy();
+        await app.close();
+      });
+    }
+
+    test("requests that are taken back as soon as they are sent end the connection", async () => {
+      const app = await startApp(place, { tls });
+      const client = await FrameClient.open(app.port);
+      await pour(
+        client.socket,
+        (round) => requests("one.test", "/never", { count: 10, first: 10 * round, isReset: true }),
+      );
+      await app.close();
+    });
+
+    test("a client that takes much and opens its windows often keeps its connection", async () => {
+      const app = await startApp(place, { tls });
+      const client = await FrameClient.open(app.port);
+      client.ask("/stream?176");
+      let [taken, updates] = [0, 0];
+      while (taken < 176 * 65_536) {
+        const { payload } = await client.next("data");
+        taken += payload.length;
+        // One for every kilobyte, of the stream and of the connection.
+        const bytes: Uint8Array[] = [];
+        for (let left = payload.length; left > 0; left -= 1_024) {
+          for (const stream of [0, 1]) bytes.push(windowUpdate(stream, Math.min(left, 1_024)));
+        }
+        client.send(Buffer.concat(bytes));
+        updates += bytes.length;
+      }
+      assert.ok(updates * 13 > 256 * 1024);
+      client.ask("/name");
+      await client.next("headers");
+      assert.ok(!client.isClosed);
+      client.destroy();
+      await app.close();
+    });
+
+    for (const secure of [false, true]) {
+      const how = secure ? "with TLS" : "without TLS";
+      const chunked = "POST /echo HTTP/1.1\r\nHost: one.test\r\nTransfer-Encoding: chunked\r\n\r\n";
+      const endless: Readonly<Record<string, readonly [first: string, again: string]>> = {
+        "empty lines between requests": ["", "\r\n".repeat(1_000)],
+        "chunks of a byte": [chunked, "1\r\nx\r\n".repeat(1_000)],
+        "chunk extensions": [chunked, `1;${"a".repeat(1_000)}\r\nx\r\n`],
+        "trailers": [`${chunked}0\r\n`, `X-A: ${"a".repeat(100)}\r\n`.repeat(10)],
+        "requests behind one that is open": [get("/never"), get("/name").repeat(100)],
+      };
+      for (const [name, [first, again]] of Object.entries(endless)) {
+        // Below TLS nothing more is read behind an open request, and its time is up in the end.
+        const isHeld = name === "requests behind one that is open";
+        if (isHeld && !(secure && place === "deno")) continue;
+        test(`${name} without an end ${how} end the connection, and no other`, async () => {
+          const settings = secure ? { tls } : {};
+          const app = await startApp(place, { ...settings, bodyBytesMax: 100_000_000 });
+          const wire = await Wire.open(app.port, { tls: secure });
+          wire.send(first);
+          const bytes = Buffer.from(again);
+          await pour(wire.socket, () => bytes);
+          const other = await Wire.open(app.port, { tls: secure });
+          other.send(get("/seen?1"));
+          assert.equal(parse(await other.answer())["query"], "1");
+          other.socket.destroy();
+          await app.close();
+        });
+      }
+    }
+  });
+}
+
+test("a client that sends requests all the time keeps its connection", async () => {
+  const app = await startApp("node");
+  const wire = await Wire.open(app.port);
+  for (let asked = 0; asked < 400; asked++) {
+    wire.send(get(`/seen?${asked}`, `X-Long: ${"a".repeat(1_000)}`));
+    assert.equal(parse(await wire.answer())["query"], String(asked));
+  }
+  assert.ok(wire.socket.bytesWritten > 256 * 1024);
+  assert.equal((await ask(app.port, get("/name"))).status, 200);
+  wire.socket.destroy();
+  await app.close();
+});

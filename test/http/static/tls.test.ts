@@ -1,0 +1,100 @@
+import assert from "node:assert/strict";
+import { Buffer } from "node:buffer";
+import { renameSync, truncateSync, writeFileSync } from "node:fs";
+import { type ClientHttp2Session, type ClientHttp2Stream, connect } from "node:http2";
+import { after, describe, test } from "node:test";
+import { until } from "../../support/until.ts";
+import { makeFolder, openFiles, patterned, put } from "../static_folder.ts";
+import { makeCertificate, places, startApp, temporaryFolder, within } from "../support.ts";
+
+const tls = makeCertificate(temporaryFolder(), "first");
+const length = 24 * 1024 * 1024;
+
+/** A response over HTTP/2, whose body is not taken yet. */
+async function begin(on: ClientHttp2Session, headers: Record<string, string>) {
+  const stream = on.request(headers);
+  stream.on("error", () => {});
+  const answer = await within(
+    new Promise<Record<string, unknown>>((resolve) => stream.once("response", resolve)),
+    "response",
+  );
+  return { stream, answer };
+}
+
+/** The rest of a body, until the stream is closed. */
+function rest(stream: ClientHttp2Stream): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  stream.on("data", (chunk: Buffer) => chunks.push(chunk));
+  const closed = new Promise<void>((resolve) => stream.once("close", () => resolve()));
+  return within(closed, "end of the body", 30_000).then(() => Buffer.concat(chunks));
+}
+
+for (const place of places) {
+  describe(`over HTTP/2 on ${place}`, async () => {
+    const content = patterned(length, 3);
+    const folder = makeFolder({ "small.txt": "small", "large.bin": content });
+    const app = await startApp(place, { folder, tls });
+    const http2 = connect(`https://127.0.0.1:${app.port}`, { rejectUnauthorized: false });
+    http2.on("error", () => {});
+    after(async () => {
+      http2.destroy();
+      await app.close();
+    });
+    const isOpen = (name: string) => openFiles(app.pid).some((path) => path.endsWith(name));
+
+    test("files arrive whole and with their length, several at once", async () => {
+      const paths = ["/large.bin", "/small.txt", "/large.bin"];
+      const begun = await Promise.all(paths.map((path) => begin(http2, { ":path": path })));
+      for (const { stream, answer } of begun) {
+        const expected = answer["content-length"] === "5" ? Buffer.from("small") : content;
+        assert.equal(answer["content-length"], String(expected.length));
+        assert.ok((await rest(stream)).equals(expected));
+      }
+      assert.ok(!isOpen("large.bin"));
+    });
+
+    test("HEAD, a range and a tag work as over HTTP/1.1", async () => {
+      const head = await begin(http2, { ":path": "/large.bin", ":method": "HEAD" });
+      assert.equal(head.answer["content-length"], String(length));
+      assert.equal((await rest(head.stream)).length, 0);
+      const part = await begin(http2, { ":path": "/large.bin", range: "bytes=-1000000" });
+      assert.equal(part.answer[":status"], 206);
+      assert.ok((await rest(part.stream)).equals(content.subarray(length - 1_000_000)));
+      const same = await begin(http2, { ":path": "/large.bin", "if-none-match": String(head.answer.etag) });
+      assert.equal(same.answer[":status"], 304);
+    });
+
+    test("a file is closed when its stream is cancelled, and the others go on", async () => {
+      const cancelled = await begin(http2, { ":path": "/large.bin" });
+      assert.ok(isOpen("large.bin"));
+      cancelled.stream.close(8);
+      await until(() => !isOpen("large.bin"));
+      const small = await begin(http2, { ":path": "/small.txt" });
+      assert.equal((await rest(small.stream)).toString(), "small");
+    });
+
+    test("a file replaced goes on as it was, one rewritten is cut off, and no bytes are mixed", async () => {
+      const changes = {
+        replaced: (path: string) => {
+          writeFileSync(`${path}.new`, patterned(length, 4));
+          renameSync(`${path}.new`, path);
+        },
+        rewritten: (path: string) => writeFileSync(path, patterned(length, 4), { flag: "r+" }),
+        shorter: (path: string) => truncateSync(path, length / 2),
+      };
+      for (const [name, change] of Object.entries(changes)) {
+        const path = put(folder, `${name}.bin`, content);
+        const { stream } = await begin(http2, { ":path": `/${name}.bin` });
+        change(path);
+        const got = await rest(stream);
+        if (name === "replaced") {
+          assert.ok(got.equals(content));
+          continue;
+        }
+        assert.ok(got.length < length, name);
+        assert.notEqual(stream.rstCode, 0);
+        assert.ok(got.equals(content.subarray(0, got.length)), name);
+      }
+    });
+  });
+}

@@ -1,0 +1,171 @@
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { closeSync, constants, mkdtempSync, openSync, readFileSync, readSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { BufferedLines, createLog, stackFrames } from "../../src/observe/log.ts";
+import { until } from "../support/until.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "log-"));
+after(() => rmSync(folder, { recursive: true }));
+
+/** A pipe whose reader is this process: it takes 64 KiB and then no more until it is read. */
+function openPipe(name: string) {
+  const path = join(folder, name);
+  execFileSync("mkfifo", [path]);
+  const fd = openSync(path, constants.O_RDWR | constants.O_NONBLOCK);
+  let text = "";
+  const read = () => {
+    const bytes = new Uint8Array(1 << 20);
+    try {
+      for (let count = 1; count > 0;) {
+        count = readSync(fd, bytes);
+        text += new TextDecoder().decode(bytes.subarray(0, count));
+      }
+    } catch (error) {
+      assert.equal((error as { code?: string }).code, "EAGAIN");
+    }
+    return text;
+  };
+  return { fd, read };
+}
+
+test("a line is one JSON object with time, level and event first", () => {
+  const lines: string[] = [];
+  const log = createLog(
+    { push: (line) => lines.push(line), flush: () => {} },
+    () => new Date("2026-01-02T03:04:05.678Z"),
+  );
+  log.info("request", { status: 202, key_id: null, aborted: undefined });
+  log.error("fault", { cause: 'a "quoted"\nline' });
+  assert.deepEqual(lines, [
+    '{"time":"2026-01-02T03:04:05.678Z","level":"info","event":"request","status":202,"key_id":null}',
+    '{"time":"2026-01-02T03:04:05.678Z","level":"error","event":"fault","cause":"a \\"quoted\\"\\nline"}',
+  ]);
+});
+
+test("lines of one millisecond share its stamp, and one without members is whole", () => {
+  const lines: string[] = [];
+  let atMs = 0;
+  const log = createLog({ push: (line) => lines.push(line), flush: () => {} }, () => new Date(atMs));
+  log.info("started");
+  atMs = 1;
+  log.info("a", {});
+  log.error("b", { only: undefined });
+  atMs = 0;
+  log.info("c", { n: 1 });
+  assert.deepEqual(lines.map((line) => JSON.parse(line)), [
+    { time: "1970-01-01T00:00:00.000Z", level: "info", event: "started" },
+    { time: "1970-01-01T00:00:00.001Z", level: "info", event: "a" },
+    { time: "1970-01-01T00:00:00.001Z", level: "error", event: "b" },
+    { time: "1970-01-01T00:00:00.000Z", level: "info", event: "c", n: 1 },
+  ]);
+});
+
+test("lines come out in order, in the background and by a flush", async () => {
+  const path = join(folder, "lines.log");
+  const fd = openSync(path, "w");
+  const writer = new BufferedLines(fd);
+  for (let n = 0; n < 10; n += 1) writer.push(`line ${n}`);
+  assert.equal(readFileSync(path, "utf8"), "", "push never writes by itself");
+  await until(() => readFileSync(path, "utf8").includes("line 9\n"));
+  writer.push("last");
+  writer.flush();
+  assert.equal(
+    readFileSync(path, "utf8"),
+    `${Array.from({ length: 10 }, (_, n) => `line ${n}\n`).join("")}last\n`,
+  );
+  writer.flush();
+  assert.match(readFileSync(path, "utf8"), /9\nlast\n$/);
+  closeSync(fd);
+});
+
+test("a reader that stops for a while gets every line once, whole and in order, and drain waits for it", async () => {
+  const { fd, read } = openPipe("slow");
+  const writer = new BufferedLines(fd);
+  const lines = Array.from({ length: 2000 }, (_, n) => `${n} `.padEnd(100, "x"));
+  for (const line of lines) writer.push(line);
+  await until(() => read().length >= 65_536);
+  writer.push("last");
+  let isDrained = false;
+  const drained = writer.drain(5_000).then(() => isDrained = true);
+  await until(() => {
+    const text = read();
+    return isDrained && text.endsWith("last\n");
+  });
+  await drained;
+  assert.deepEqual(read().split("\n").slice(0, -2), lines);
+  closeSync(fd);
+});
+
+test("drain gives up on a reader that has stopped", async () => {
+  const { fd, read } = openPipe("hung");
+  const writer = new BufferedLines(fd);
+  writer.push("x".repeat(200_000));
+  const startMs = performance.now();
+  await writer.drain(100);
+  const elapsedMs = performance.now() - startMs;
+  assert.ok(elapsedMs >= 100 && elapsedMs < 2_000, `${elapsedMs} ms`);
+  // The next pipe may get this one's number.
+  await until(() => read().length === 200_001);
+  await writer.drain(1_000);
+  closeSync(fd);
+});
+
+test("a flush writes what a full pipe had left over, and the lines behind it", async () => {
+  const { fd, read } = openPipe("flush");
+  const writer = new BufferedLines(fd);
+  const line = "x".repeat(100_000);
+  writer.push(line);
+  // Seen only after the write's callback has put the rest aside.
+  await until(() => read().length >= 65_536);
+  await writer.drain(1);
+  writer.push("last");
+  await until(() => {
+    writer.flush();
+    return read().endsWith("last\n");
+  });
+  assert.equal(read(), `${line}\nlast\n`);
+  await writer.drain(1_000);
+  closeSync(fd);
+});
+
+test("when the reader stops for good, lines beyond 8 MiB are dropped, and their number is told later", async () => {
+  const { fd, read } = openPipe("stopped");
+  const writer = new BufferedLines(fd);
+  const line = "x".repeat(1024);
+  for (let n = 0; n < 10_000; n += 1) writer.push(line);
+  await until(() => /log_lines_dropped.*\n/.test(read()), { intervalMs: 1 });
+  const text = read();
+  assert.equal(JSON.parse(text.trimEnd().split("\n").at(-1) ?? "").count, 10_000 - 8192);
+  assert.equal(text.split("\n").filter((found) => found === line).length, 8192);
+  await writer.drain(1_000);
+  writer.push("after");
+  await until(() => read().endsWith("after\n"));
+  await writer.drain(1_000);
+  closeSync(fd);
+});
+
+test("a reader that is gone stops nothing", async () => {
+  const path = join(folder, "gone");
+  const fd = openSync(path, "w");
+  const writer = new BufferedLines(fd);
+  closeSync(fd);
+  writer.push("nobody reads this");
+  writer.flush();
+  const other = new BufferedLines(fd);
+  other.push("nor this");
+  await until(() => {
+    other.push("and goes on");
+    return true;
+  });
+});
+
+test("of a stack, the frames alone are kept: no line of the message, however many it has", () => {
+  const error = new Error("Zlead\nAda Lovelace\nat Zhome, +15551234567");
+  const frames = stackFrames(error);
+  assert.match(frames, /^ +at .*log\.test\.ts/);
+  assert.doesNotMatch(frames, /Zlead|Ada Lov|Zhome|\+1555/);
+  assert.equal(stackFrames("no error"), "");
+});

@@ -1,0 +1,69 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Meters } from "../../src/observe/meters.ts";
+import type { Entry, Outcome } from "../../src/store/serving/accept.ts";
+import type { Settlement } from "../../src/store/delivery/outbox.ts";
+
+const acceptedMs = Date.parse("2026-03-01T00:00:00Z");
+const settlement: Settlement = {
+  eventId: `${(acceptedMs * 1_000).toString(16).padStart(14, "0")}0001${"a".repeat(20)}`,
+  tenantId: 1,
+  lease: "",
+  number: 1,
+  verdict: "delivered",
+  outcome: "delivered",
+  status: 200,
+  reason: null,
+  durationMs: 20,
+  isSpent: true,
+  retryMs: 0,
+};
+
+const lines = (meters: Meters) => meters.registry.text().split("\n");
+
+test("settlements are attempts by outcome and by time, a delivery has its age, a death is counted, a release is nothing", () => {
+  const meters = new Meters();
+  meters.settled([
+    settlement,
+    { ...settlement, verdict: "retry", outcome: "unreachable", durationMs: 10_000 },
+    { ...settlement, verdict: "dead", outcome: "refused", durationMs: 30 },
+    { ...settlement, verdict: "released" },
+  ], acceptedMs + 4_000);
+  const text = lines(meters);
+  for (
+    const line of [
+      'lead_delivery_attempts_total{outcome="delivered"} 1',
+      'lead_delivery_attempts_total{outcome="refused"} 1',
+      'lead_delivery_attempts_total{outcome="unreachable"} 1',
+      'lead_delivery_attempt_duration_seconds_bucket{outcome="delivered",le="0.025"} 1',
+      'lead_delivery_attempt_duration_seconds_bucket{outcome="delivered",le="0.01"} 0',
+      'lead_time_to_delivery_seconds_bucket{le="1"} 0',
+      'lead_time_to_delivery_seconds_bucket{le="5"} 1',
+      "lead_time_to_delivery_seconds_sum 4",
+      "lead_deaths_total 1",
+    ]
+  ) assert.ok(text.includes(line), line);
+  assert.deepEqual(meters.totals(), { accepted: 0, refused: 0, delivered: 1, failed: 2 });
+});
+
+test("a commit is counted by what became of each entry, submissions by their verdict too", () => {
+  const meters = new Meters();
+  const entry = { kind: "lead", submission: null } as unknown as Entry;
+  const submission = { kind: "form", submission: { verdict: "spam" } } as unknown as Entry;
+  const outcomes = ["accepted", "duplicate", "revoked", "accepted"].map((kind) => ({ kind }) as Outcome);
+  meters.committed([entry, entry, entry, submission], outcomes, 0.004);
+  meters.commitFailed();
+  const text = lines(meters);
+  for (
+    const line of [
+      'lead_accepted_total{kind="lead"} 1',
+      'lead_accepted_total{kind="form"} 1',
+      'lead_duplicates_total{kind="lead"} 1',
+      'lead_submissions_total{verdict="spam"} 1',
+      'lead_submissions_total{verdict="clean"} 0',
+      "lead_commit_batch_entries_sum 4",
+      'lead_commit_duration_seconds_bucket{le="0.005"} 1',
+      "lead_commit_failures_total 1",
+    ]
+  ) assert.ok(text.includes(line), line);
+});

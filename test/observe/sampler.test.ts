@@ -1,0 +1,44 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Sampler } from "../../src/observe/sampler.ts";
+import type { Sample } from "../../src/store/jobs/samples.ts";
+
+const zero: Sample = {
+  accepted: 0,
+  refused: 0,
+  delivered: 0,
+  failed: 0,
+  pending: 0,
+  dead: 0,
+  oldestPendingS: 0,
+  breaker: "none",
+};
+
+test("a sample has the counts since the one before, and the figures as they are; one that fails is made up for", async () => {
+  let now = zero;
+  const written: Sample[] = [];
+  const failures: unknown[] = [];
+  let fails = false;
+  const sampler = new Sampler({
+    read: () => now,
+    write: (sample) => {
+      if (fails) return Promise.reject(new Error("away"));
+      written.push(sample);
+      return Promise.resolve();
+    },
+    onFailure: (error) => failures.push(error),
+  });
+  now = { ...zero, accepted: 5, delivered: 3, pending: 2, oldestPendingS: 1.5, breaker: "closed" };
+  await sampler.runOnce();
+  fails = true;
+  now = { ...now, accepted: 7, failed: 1, pending: 4 };
+  await sampler.runOnce();
+  fails = false;
+  now = { ...now, accepted: 8, pending: 1 };
+  await sampler.close();
+  assert.deepEqual(written, [
+    { ...zero, accepted: 5, delivered: 3, pending: 2, oldestPendingS: 1.5, breaker: "closed" },
+    { ...zero, accepted: 3, failed: 1, pending: 1, oldestPendingS: 1.5, breaker: "closed" },
+  ]);
+  assert.equal(failures.length, 1);
+});

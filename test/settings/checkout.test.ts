@@ -1,0 +1,125 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { readConfig } from "../../src/settings/config.ts";
+import { ConfigError } from "../../src/settings/reader.ts";
+
+const minimal = { DATABASE_URL: "postgres://service@db.internal/leads" };
+const whole = {
+  CHECKOUT_ORIGINS: "https://shop.example, http://localhost:3000",
+  CHECKOUT_SUCCESS_URL: "https://shop.example/thanks?id={CHECKOUT_SESSION_ID}",
+  CHECKOUT_CANCEL_URL: "https://shop.example/plans",
+  STRIPE_SECRET_KEY: "sk_test_hunter2",
+  STRIPE_WEBHOOK_SECRET: "whsec_hunter3",
+};
+
+const read = (environment: Readonly<Record<string, string>>) =>
+  readConfig({ ...minimal, ...environment }).checkout;
+
+function faults(environment: Readonly<Record<string, string>>): readonly string[] {
+  try {
+    read(environment);
+    return [];
+  } catch (error) {
+    assert.ok(error instanceof ConfigError);
+    assert.doesNotMatch(error.message, /hunter/);
+    return error.faults;
+  }
+}
+
+test("without any setting there is no checkout, and empty ones are none", () => {
+  assert.equal(read({}), null);
+  assert.equal(read({ CHECKOUT_ORIGINS: "", STRIPE_SECRET_KEY: " " }), null);
+});
+
+test("origins alone are taken; the provider is not there yet", () => {
+  assert.deepEqual(read({ CHECKOUT_ORIGINS: "https://shop.example" }), {
+    origins: new Set(["https://shop.example"]),
+    provider: null,
+  });
+});
+
+test("all settings together", () => {
+  assert.deepEqual(read(whole), {
+    origins: new Set(["https://shop.example", "http://localhost:3000"]),
+    provider: {
+      secretKey: "sk_test_hunter2",
+      webhookSecrets: ["whsec_hunter3"],
+      apiUrl: "https://api.stripe.com",
+      successUrl: "https://shop.example/thanks?id={CHECKOUT_SESSION_ID}",
+      cancelUrl: "https://shop.example/plans",
+    },
+  });
+  const provider = read({
+    ...whole,
+    STRIPE_WEBHOOK_SECRET: "whsec_a, whsec_b",
+    STRIPE_API_URL: "http://127.0.0.1:12111/",
+  })?.provider;
+  assert.deepEqual(provider?.webhookSecrets, ["whsec_a", "whsec_b"]);
+  assert.equal(provider?.apiUrl, "http://127.0.0.1:12111");
+});
+
+test("a checkout that is half configured tells all that it lacks at once", () => {
+  assert.deepEqual(faults({ STRIPE_SECRET_KEY: "sk_test_hunter2" }), [
+    "STRIPE_WEBHOOK_SECRET is not set; the checkout needs it",
+    "CHECKOUT_SUCCESS_URL is not set; the checkout needs it",
+    "CHECKOUT_CANCEL_URL is not set; the checkout needs it",
+    "CHECKOUT_ORIGINS is not set; without it nobody can open a checkout",
+  ]);
+  for (const name of Object.keys(whole)) {
+    const { [name as keyof typeof whole]: _, ...rest } = whole;
+    assert.match(faults(rest).join("\n"), new RegExp(`^${name} is not set; [^\n]*$`));
+  }
+  assert.deepEqual(faults({ STRIPE_API_URL: "https://api.stripe.com" }), [
+    "STRIPE_API_URL is set without STRIPE_SECRET_KEY",
+  ]);
+});
+
+test("what is no origin is told as it stands", () => {
+  for (
+    const origin of [
+      "shop.example",
+      "https://shop.example/",
+      "https://Shop.example",
+      "https://shop.example:443",
+      "https://shop.example/path",
+      "https://*.shop.example",
+      "https://user@shop.example",
+      "*",
+      "null",
+      "ftp://shop.example",
+    ]
+  ) {
+    const found = faults({ CHECKOUT_ORIGINS: `https://good.example,${origin}` });
+    assert.match(String(found), /^CHECKOUT_ORIGINS: ".*" is no origin such as/, origin);
+  }
+  assert.deepEqual(faults({ CHECKOUT_ORIGINS: " , " }), ["CHECKOUT_ORIGINS has no origin in it"]);
+  assert.match(String(faults({ CHECKOUT_ORIGINS: "http://shop.example" })), /is http: on another machine/);
+  assert.deepEqual(faults({ CHECKOUT_ORIGINS: "http://[::1]:8080" }), []);
+});
+
+test("addresses are https, or this machine; keys of the wrong kind are told apart", () => {
+  for (
+    const [name, value, fault] of [
+      ["STRIPE_API_URL", "http://api.stripe.com", /http: on another machine/],
+      ["STRIPE_API_URL", "https://api.stripe.com/v1", /is not a base address/],
+      ["STRIPE_API_URL", "https://hunter2@api.stripe.com", /is not a base address/],
+      ["CHECKOUT_SUCCESS_URL", "/thanks", /CHECKOUT_SUCCESS_URL is not an address/],
+      [
+        "CHECKOUT_SUCCESS_URL",
+        "http://shop.example/thanks",
+        /CHECKOUT_SUCCESS_URL is http: on another machine/,
+      ],
+      ["CHECKOUT_CANCEL_URL", "javascript:alert(1)", /CHECKOUT_CANCEL_URL is not an address/],
+      ["STRIPE_SECRET_KEY", "pk_test_hunter2", /STRIPE_SECRET_KEY is no secret key/],
+      ["STRIPE_SECRET_KEY", "whsec_hunter2", /STRIPE_SECRET_KEY is no secret key/],
+      ["STRIPE_SECRET_KEY", "sk_hunter 2", /STRIPE_SECRET_KEY is no secret key/],
+      ["STRIPE_WEBHOOK_SECRET", "sk_test_hunter2", /STRIPE_WEBHOOK_SECRET is no signing secret/],
+      ["STRIPE_WEBHOOK_SECRET", "whsec_a,rk_hunter", /STRIPE_WEBHOOK_SECRET is no signing secret/],
+    ] as const
+  ) {
+    const found = faults({ ...whole, [name]: value });
+    assert.equal(found.length, 1, name);
+    assert.match(String(found), fault);
+  }
+  assert.deepEqual(faults({ ...whole, CHECKOUT_SUCCESS_URL: "http://127.0.0.1:8083/thanks" }), []);
+});

@@ -1,0 +1,320 @@
+import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { readConfig } from "../../src/settings/config.ts";
+import { variables } from "../../src/settings/variables.ts";
+import { ConfigError } from "../../src/settings/reader.ts";
+import { limits } from "../../src/contract/limits.ts";
+import { Authority } from "../actions/support/authority.ts";
+
+const authority = new Authority();
+after(() => authority.remove());
+const server = authority.issue({ name: "intake", usage: "serverAuth" });
+const other = authority.issue({ name: "other", usage: "clientAuth" });
+const empty = join(authority.folder, "empty.pem");
+writeFileSync(empty, "");
+
+const databaseUrl = "postgres://service:hunter2@db.internal:5432/leads";
+const minimal = { DATABASE_URL: databaseUrl };
+
+/** The faults of an environment; empty when it can be used. */
+function faults(environment: Readonly<Record<string, string>>): readonly string[] {
+  try {
+    readConfig({ ...minimal, ...environment });
+    return [];
+  } catch (error) {
+    assert.ok(error instanceof ConfigError);
+    for (const fault of error.faults) assert.ok(error.message.includes(fault));
+    assert.ok(!error.message.includes("hunter2"), "no secret in the message");
+    return error.faults;
+  }
+}
+
+const fault = (environment: Readonly<Record<string, string>>): string => {
+  const all = faults(environment);
+  assert.equal(all.length, 1, all.join("\n"));
+  return all[0] as string;
+};
+
+test("DATABASE_URL alone is enough; everything else has the published default", () => {
+  const config = readConfig(minimal);
+  assert.equal(config.databaseUrl, databaseUrl);
+  assert.deepEqual(config.intake.listen, { host: "127.0.0.1", port: 8080 });
+  assert.equal(config.intake.url, null);
+  assert.equal(config.tls, null);
+  assert.ok(config.trustedProxies.isEmpty);
+  assert.equal(config.connectionsPerAddress, null);
+  assert.deepEqual(config.intakeIpRate, limits.ipRate);
+  assert.deepEqual(config.intakeKeyRate, limits.keyRate);
+});
+
+test("an empty or blank variable counts as unset, and white space around a value is left out", () => {
+  const blank = Object.fromEntries(Object.keys(variables).map((name) => [name, "  "]));
+  assert.deepEqual(
+    { ...readConfig({ ...blank, ...minimal }), trustedProxies: null },
+    { ...readConfig(minimal), trustedProxies: null },
+  );
+  assert.equal(readConfig({ DATABASE_URL: ` ${databaseUrl}\n` }).databaseUrl, databaseUrl);
+});
+
+test("connections per client address can be set, for all of them", () => {
+  assert.equal(
+    readConfig({ ...minimal, CONNECTIONS_PER_ADDRESS: "1000" }).connectionsPerAddress,
+    1_000,
+  );
+  assert.match(fault({ CONNECTIONS_PER_ADDRESS: "0" }), /^CONNECTIONS_PER_ADDRESS is not a whole number/);
+});
+
+test("every published number can be set", () => {
+  const config = readConfig({
+    ...minimal,
+    INTAKE_IP_PER_MINUTE: "1",
+    INTAKE_IP_BURST: "2",
+    INTAKE_KEY_PER_MINUTE: "3",
+    INTAKE_KEY_BURST: "999999999",
+  });
+  assert.deepEqual(config.intakeIpRate, { perMinute: 1, burst: 2 });
+  assert.deepEqual(config.intakeKeyRate, { perMinute: 3, burst: 999_999_999 });
+  for (const value of ["0", "-1", "1.5", "1e3", "many", "9999999999", "0x10", "١"]) {
+    assert.match(fault({ INTAKE_KEY_BURST: value }), /^INTAKE_KEY_BURST is not a whole number/);
+  }
+});
+
+test("addresses to listen on: IPv4, IPv6 in brackets, localhost, a port up to 65535", () => {
+  const listen = (value: string) => readConfig({ ...minimal, INTAKE_LISTEN: value }).intake.listen;
+  assert.deepEqual(listen("10.1.2.3:0"), { host: "10.1.2.3", port: 0 });
+  assert.deepEqual(listen("[::1]:8443"), { host: "::1", port: 8443 });
+  assert.deepEqual(listen("[fd00::1]:65535"), { host: "fd00::1", port: 65_535 });
+  assert.deepEqual(listen("localhost:80"), { host: "localhost", port: 80 });
+  for (
+    const value of ["8080", ":8080", "127.0.0.1", "127.0.0.1:", "::1:80", "127.0.0.1:65536", "300.0.0.1:80"]
+  ) {
+    assert.ok(
+      faults({ INTAKE_LISTEN: value }).some((text) => /^INTAKE_LISTEN is not address:port/.test(text)),
+      value,
+    );
+  }
+});
+
+test("a public address needs a certificate", () => {
+  for (
+    const value of [
+      "0.0.0.0:80",
+      "[::]:80",
+      "8.8.8.8:443",
+      "[2001:db8::1]:443",
+      "100.64.0.1:80",
+      "172.32.0.1:80",
+    ]
+  ) {
+    assert.match(fault({ INTAKE_LISTEN: value }), /^INTAKE_LISTEN is a public address .*TLS_CERT_FILE/);
+    assert.deepEqual(
+      faults({ INTAKE_LISTEN: value, TLS_CERT_FILE: server.certFile, TLS_KEY_FILE: server.keyFile }),
+      [],
+    );
+  }
+  for (const value of ["127.8.8.8:80", "10.0.0.1:80", "192.168.1.1:80", "172.31.0.1:80", "[fe80::1]:80"]) {
+    assert.deepEqual(faults({ INTAKE_LISTEN: value }), []);
+  }
+});
+
+test("certificate and key go together and can be read", () => {
+  assert.match(fault({ TLS_CERT_FILE: server.certFile }), /^TLS_KEY_FILE is not set/);
+  assert.match(fault({ TLS_KEY_FILE: server.keyFile }), /^TLS_CERT_FILE is not set/);
+  const missing = faults({ TLS_CERT_FILE: "missing.pem", TLS_KEY_FILE: "src" });
+  assert.deepEqual(missing, [
+    "TLS_CERT_FILE cannot be read (ENOENT)",
+    "TLS_KEY_FILE cannot be read (EISDIR)",
+  ]);
+});
+
+test("a certificate and a key that are no pair, and files that hold something else, are faults", () => {
+  assert.equal(
+    fault({ TLS_CERT_FILE: server.certFile, TLS_KEY_FILE: other.keyFile }),
+    "TLS_CERT_FILE and TLS_KEY_FILE do not belong together",
+  );
+  for (const file of ["package.json", empty]) {
+    assert.deepEqual(faults({ TLS_CERT_FILE: file, TLS_KEY_FILE: file }), [
+      "TLS_CERT_FILE does not hold what it should, in PEM and without a passphrase",
+      "TLS_KEY_FILE does not hold what it should, in PEM and without a passphrase",
+    ]);
+  }
+});
+
+test("a certificate that TLS cannot use is a fault", () => {
+  const broken = join(authority.folder, "broken.pem");
+  const chain = `${server.cert}-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n`;
+  writeFileSync(broken, chain);
+  assert.match(
+    fault({ TLS_CERT_FILE: broken, TLS_KEY_FILE: server.keyFile }),
+    /^TLS_CERT_FILE and TLS_KEY_FILE cannot be used for TLS \(ERR_/,
+  );
+});
+
+const actions = {
+  ACTIONS_URL: "https://actions.internal:9443",
+  ACTIONS_CA_FILE: authority.file,
+  ACTIONS_CLIENT_CERT_FILE: other.certFile,
+  ACTIONS_CLIENT_KEY_FILE: other.keyFile,
+};
+
+test("the files for the actions tier are there, hold what they should, and are a pair", () => {
+  assert.deepEqual(readConfig({ ...minimal, ...actions }).delivery?.files, {
+    ca: authority.file,
+    cert: other.certFile,
+    key: other.keyFile,
+  });
+  assert.match(fault({ ...actions, ACTIONS_CA_FILE: other.keyFile }), /^ACTIONS_CA_FILE does not hold/);
+  assert.match(fault({ ...actions, ACTIONS_CA_FILE: "" }), /^ACTIONS_CA_FILE is not set/);
+  assert.match(
+    fault({ ...actions, ACTIONS_CLIENT_KEY_FILE: server.keyFile }),
+    /^ACTIONS_CLIENT_CERT_FILE and ACTIONS_CLIENT_KEY_FILE do not belong together/,
+  );
+  assert.equal(faults({ ACTIONS_URL: actions.ACTIONS_URL }).length, 3);
+});
+
+test("the actions tier is reached in the clear on this machine only", () => {
+  for (const host of ["localhost", "127.0.0.1", "127.8.8.8", "[::1]"]) {
+    assert.equal(readConfig({ ...minimal, ACTIONS_URL: `http://${host}:9443` }).delivery?.files, null);
+  }
+  for (const host of ["10.0.0.1", "[::2]", "actions.internal", "127.0.0.1.example"]) {
+    assert.match(fault({ ACTIONS_URL: `http://${host}:9443` }), /^ACTIONS_URL is http: on another machine/);
+  }
+});
+
+test("a base address has a scheme and a host and nothing behind them", () => {
+  assert.equal(
+    readConfig({ ...minimal, INTAKE_URL: "https://intake.example.com/" }).intake.url,
+    "https://intake.example.com",
+  );
+  const wrong = [
+    "intake.example.com",
+    "ftp://x",
+    "https://x/path",
+    "https://x?y",
+    "https://x#y",
+    "https://u:p@x",
+  ];
+  for (const value of wrong) {
+    assert.match(fault({ INTAKE_URL: value }), /^INTAKE_URL is not a base address/);
+  }
+});
+
+test("trusted proxies are networks", () => {
+  const { trustedProxies } = readConfig({
+    ...minimal,
+    TRUSTED_PROXIES: "10.0.0.0/8, 2001:db8::/32 192.0.2.7",
+  });
+  for (const inside of ["10.200.0.1", "2001:db8:ffff::1", "192.0.2.7"]) {
+    assert.ok(trustedProxies.contains(inside));
+  }
+  for (const outside of ["11.0.0.1", "2001:db9::1", "192.0.2.8"]) {
+    assert.ok(!trustedProxies.contains(outside));
+  }
+  for (const value of ["10.0.0.0/33", "everybody", "10.0.0.0/8/8"]) {
+    assert.match(fault({ TRUSTED_PROXIES: value }), /^TRUSTED_PROXIES is not a list of networks/);
+  }
+});
+
+test("a database address that is none is not repeated", () => {
+  for (
+    const value of [
+      ...["mysql://u:hunter2@h/d", "hunter2", "postgres:/hunter2", "postgres://u:hunter2@h:port/d"],
+      ...["postgres://a%zz:hunter2@h/x", "postgres://a:hunter2%@h/x", "postgres://a:hunter2@%zz/x"],
+      ...["postgres://a:hunter2@one,two/x", "postgres://a:hunter2@one:5432,two:5432/x"],
+    ]
+  ) {
+    assert.equal(fault({ DATABASE_URL: value }), "DATABASE_URL is not a postgres:// address of one host");
+  }
+  assert.match(fault({ DATABASE_URL: "" }), /^DATABASE_URL is not set/);
+});
+
+test("all faults are told together", () => {
+  const all = faults({
+    DATABASE_URL: "",
+    INTAKE_LISTEN: "x",
+    INTAKE_URL: "x",
+    TRUSTED_PROXIES: "x",
+    INTAKE_IP_BURST: "x",
+    INTAKE_IP_PER_MINUTE: "x",
+    TLS_CERT_FILE: "x",
+  });
+  assert.equal(all.length, 8, "the certificate cannot be read, and its key is not set");
+});
+
+test("OPS_LISTEN takes a loopback or private address only, also with a certificate, and never a public listener's", () => {
+  for (const value of ["0.0.0.0:9090", "203.0.113.7:9090", "[::]:9090", "[2001:db8::1]:9090"]) {
+    assert.match(
+      fault({ OPS_LISTEN: value, TLS_CERT_FILE: server.certFile, TLS_KEY_FILE: server.keyFile }),
+      /^OPS_LISTEN is a public address .*private one only/,
+    );
+  }
+  for (const value of ["127.0.0.1:9090", "10.1.2.3:9090", "[::1]:9090", "192.168.0.1:0"]) {
+    assert.deepEqual(faults({ OPS_LISTEN: value }), []);
+  }
+  assert.match(fault({ OPS_LISTEN: "127.0.0.1:8081" }), /^OPS_LISTEN and FORMS_LISTEN are one address/);
+});
+
+test("surfaces on one address need a URL each, with hosts that differ", () => {
+  const one = { INTAKE_LISTEN: "127.0.0.1:8443", FORMS_LISTEN: "127.0.0.1:8443" };
+  assert.deepEqual(faults(one).map((text) => text.slice(0, 21)), [
+    "INTAKE_URL is not set",
+    "FORMS_URL is not set;",
+  ]);
+  const intake = { ...one, INTAKE_URL: "https://intake.example.com" };
+  assert.match(fault(intake), /^FORMS_URL is not set/);
+  assert.match(
+    fault({ ...intake, FORMS_URL: "https://intake.example.com" }),
+    /^INTAKE_URL and FORMS_URL name one host/,
+  );
+  assert.deepEqual(faults({ ...intake, FORMS_URL: "https://forms.example.com" }), []);
+});
+
+test("every public surface needs a certificate on a public address", () => {
+  for (const name of ["FORMS", "SUBSCRIPTION", "SITE"]) {
+    assert.match(fault({ [`${name}_LISTEN`]: "203.0.113.7:443" }), new RegExp(`^${name}_LISTEN is a public`));
+  }
+});
+
+test("SURFACES lists what a process serves: all by default, delivery wherever the intake is", () => {
+  const served = (value?: string, more = {}) => [
+    ...readConfig({ ...minimal, ...(value === undefined ? {} : { SURFACES: value }), ...more }).surfaces,
+  ];
+  assert.deepEqual(served(), ["intake", "forms", "subscription", "site", "ops", "delivery"]);
+  assert.deepEqual(served("intake"), ["intake", "delivery"]);
+  assert.deepEqual(served(" site ,subscription\n"), ["site", "subscription"]);
+  assert.deepEqual(served("delivery", { ACTIONS_URL: "http://127.0.0.1:8443" }), ["delivery"]);
+  assert.deepEqual(served("ops,ops"), ["ops"]);
+  for (const value of ["everything", "intake,plans", "Intake", ","]) {
+    assert.match(fault({ SURFACES: value }), /^SURFACES is not a list of intake, forms, .*delivery$/);
+  }
+});
+
+test("who names delivery needs ACTIONS_URL, and the intake, which brings it along, does not", () => {
+  const missing = "ACTIONS_URL is not set, and SURFACES names delivery";
+  for (const SURFACES of ["delivery", "intake,forms,delivery,ops", "delivery,ops"]) {
+    assert.deepEqual(faults({ SURFACES }), [missing]);
+    assert.deepEqual(faults({ SURFACES, ACTIONS_URL: "http://127.0.0.1:8443" }), []);
+  }
+  for (const SURFACES of ["intake", "intake,forms,ops", "ops"]) assert.deepEqual(faults({ SURFACES }), []);
+  assert.deepEqual(faults({}), []);
+});
+
+test("what a process does not serve needs no settings and cannot make them wrong", () => {
+  assert.deepEqual(
+    faults({
+      SURFACES: "intake",
+      SITE_LISTEN: "0.0.0.0:80",
+      OPS_LISTEN: "0.0.0.0:9090",
+      FORMS_LISTEN: "127.0.0.1:8080",
+    }),
+    [],
+  );
+  assert.equal(readConfig({ SURFACES: "site" }).databaseUrl, "");
+  assert.throws(() => readConfig({ SURFACES: "site,ops" }), /DATABASE_URL is not set/);
+  const tier = { ACTIONS_URL: "https://tier.internal" };
+  assert.deepEqual(faults({ ...tier, SURFACES: "forms" }), []);
+  assert.ok(faults({ ...tier, SURFACES: "forms,delivery" }).length > 0, "the client's certificate is needed");
+  assert.deepEqual(faults({ SURFACES: "intake", CHECKOUT_ORIGINS: "https://shop.example" }), []);
+});

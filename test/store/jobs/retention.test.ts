@@ -1,0 +1,357 @@
+import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
+import test, { after, before, beforeEach } from "node:test";
+import postgres from "postgres";
+import { Retention } from "../../../src/store/jobs/retention.ts";
+import { createRole } from "../../actions/support/actions_process.ts";
+import { createDatabase, type TestDatabase } from "../../support/database.ts";
+import { rowsWith } from "../../support/every_value.ts";
+import { until } from "../../support/until.ts";
+
+const start = Date.UTC(2026, 0, 1);
+const dayMs = 86_400_000;
+let database: TestDatabase;
+let sql: postgres.Sql;
+let retention: Retention;
+const failures: unknown[] = [];
+const told: number[] = [];
+/** Ids of two keys of one tenant, and of one of another. */
+let web: number;
+let shop: number;
+let others: number;
+
+before(async () => {
+  database = await createDatabase();
+  sql = postgres(database.url, { max: 3, onnotice: () => {} });
+  await sql`insert into tenant (slug, name, sandbox) values ('acme', 'Acme', true), ('beta', 'Beta', true)`;
+  const key = async (slug: string, surface = "intake") => {
+    const [row] = await sql<{ id: number }[]>`
+      insert into api_key (tenant_id, surface, label, digest, last4)
+      select id, ${surface}, 'web', sha256(gen_random_uuid()::text::bytea), 'abcd' from tenant where slug = ${slug}
+      returning id`;
+    return row?.id as number;
+  };
+  [web, shop, others] = [await key("acme"), await key("acme"), await key("beta")];
+  retention = open();
+});
+after(async () => {
+  await retention.close();
+  await sql.end({ timeout: 5 });
+  await database.drop();
+  assert.deepEqual(failures, []);
+});
+beforeEach(async () => {
+  await sql`truncate event, outbox, attempt, dead_letter, outbox_tally, collision, submission, retention_cursor,
+    retention_left, unknown_area_seen`;
+  await keep(null);
+});
+
+function open(options: { url?: string; idlePauseMs?: number } = {}): Retention {
+  return new Retention({
+    databaseUrl: options.url ?? database.url,
+    idlePauseMs: options.idlePauseMs ?? 600_000,
+    onFailure: (error) => failures.push(error),
+    onRemoved: (events) => told.push(events),
+  });
+}
+
+/** It is so many days after the start. */
+async function setDay(day: number): Promise<void> {
+  await sql.unsafe(
+    `create or replace function service_clock() returns timestamptz language sql volatile parallel safe
+     as $$ select timestamptz '${new Date(start + day * dayMs).toISOString()}' $$`,
+  );
+}
+
+async function keep(days: number | null, slug = "acme"): Promise<void> {
+  await sql`update tenant set retention_days = ${days} where slug = ${slug}`;
+}
+
+interface Post {
+  readonly by?: number;
+  readonly kind?: "lead" | "form";
+  readonly digest?: string;
+  readonly note?: string;
+}
+
+async function post({ by = web, kind = "lead", digest = randomUUID(), note = "one" }: Post = {}) {
+  const [row] = await sql<{ outcome: string; event_id: string }[]>`
+    select outcome, event_id from accept(
+      ${[kind]}, ${[by]}, ${[kind === "lead" ? "k" : "K"]}, ${[digest]}, ${[randomUUID()]}, ${["key:jane"]},
+      ${["project_area_unknown"]}, ${[JSON.stringify({ last_name: "Doe", note, cost_cents: 125 })]}, ${[
+    "{}",
+  ]},
+      ${["{}"]}, ${[125]}, ${["sauna"]}, 24)`;
+  assert.ok(row);
+  return row;
+}
+
+/** Accepted and delivered. */
+async function delivered(day: number, options: Post = {}): Promise<string> {
+  await setDay(day);
+  const { event_id } = await post(options);
+  await sql`delete from outbox where event_id = ${event_id}`;
+  await sql`insert into attempt (event_id, number, at, outcome, spent, reason)
+    values (${event_id}, 1, service_clock(), 'delivered', true, 'said')`;
+  return event_id;
+}
+
+/** Which of the events still have their content. */
+async function kept(ids: readonly string[]): Promise<boolean[]> {
+  const rows = await sql<{ event_id: string }[]>`
+    select event_id from event
+    where event_id = any (${[...ids]}) and lead is not null and extra is not null and raw is not null
+      and idempotency_key is not null and content_digest is not null and removed_at is null`;
+  return ids.map((id) => rows.some((row) => row.event_id === id));
+}
+
+test("content older than the tenant's days goes; what is younger and what is others' stays as it was", async () => {
+  await keep(30);
+  const digest = randomUUID();
+  const old = await delivered(0, { digest });
+  const oldOfShop = await delivered(1, { by: shop });
+  const young = await delivered(2);
+  const others1 = await delivered(0, { by: others });
+  const [was] = await sql`select * from event where event_id = ${old}`;
+  const untouched = await rowsWith(sql, [young, others1]);
+
+  await setDay(31.5);
+  assert.deepEqual(await retention.runOnce(), { examined: 2, removed: 2 });
+  assert.deepEqual(told.splice(0), [2]);
+  assert.deepEqual(await kept([old, oldOfShop, young, others1]), [false, false, true, true]);
+  assert.deepEqual(await rowsWith(sql, [young, others1]), untouched);
+  const [is] = await sql`select * from event where event_id = ${old}`;
+  assert.deepEqual({ ...is }, {
+    ...was,
+    ...{ lead: null, extra: null, raw: null, idempotency_key: null, content_digest: null, cost_cents: 125 },
+    ...{ removed_at: new Date(start + 31.5 * dayMs), removed_by: "retention" },
+  });
+  const [attempt] = await sql`select outcome, reason from attempt where event_id = ${old}`;
+  assert.deepEqual({ ...attempt }, { outcome: "delivered", reason: null });
+  assert.deepEqual(await retention.runOnce(), { examined: 0, removed: 0 });
+
+  // A late retry, in other words too, is a duplicate and leaves nothing.
+  const again = await post({ digest, note: "other" });
+  assert.deepEqual(again, { outcome: "duplicate", event_id: old });
+  assert.equal((await sql`select from collision`).length, 0);
+});
+
+test("what is pending, being sent or dead is never touched, and goes within the hour after it is delivered", async () => {
+  await keep(1);
+  await setDay(0);
+  const ids: string[] = [];
+  for (let count = 0; count < 3; count++) ids.push((await post()).event_id);
+  const [waits, sends, died] = ids as [string, string, string];
+  await sql`update outbox set lease = gen_random_uuid() where event_id = ${sends}`;
+  await sql`delete from outbox where event_id = ${died}`;
+  await sql`insert into dead_letter (event_id, tenant_id, died_at) select event_id, tenant_id, received_at from event
+    where event_id = ${died}`;
+  const untouched = await rowsWith(sql, ids);
+
+  await setDay(2);
+  assert.deepEqual(await retention.runOnce(), { examined: 3, removed: 0 });
+  assert.deepEqual(await retention.runOnce(), { examined: 0, removed: 0 });
+  const isTheirs = (row: string) => !row.startsWith("public.retention_");
+  assert.deepEqual((await rowsWith(sql, ids)).filter(isTheirs), untouched);
+
+  await sql`delete from outbox where event_id = ${waits}`;
+  await setDay(2 + 0.9 / 24);
+  assert.deepEqual(await retention.runOnce(), { examined: 0, removed: 0 });
+  await setDay(2 + 1.1 / 24);
+  assert.deepEqual(await retention.runOnce(), { examined: 3, removed: 1 });
+  assert.deepEqual(await kept([waits, sends, died]), [false, true, true]);
+
+  await sql`select replay_dead(array[${died}])`;
+  await sql`delete from outbox`;
+  await setDay(3);
+  assert.deepEqual(await retention.runOnce(), { examined: 2, removed: 2 });
+  assert.equal((await sql`select from retention_left`).length, 0);
+});
+
+test("a held submission goes with its contacts and cannot be released; a collision goes with its event", async () => {
+  await keep(10);
+  const digest = randomUUID();
+  const old = await delivered(0, { digest });
+  assert.equal((await post({ digest, note: "another" })).outcome, "duplicate");
+  await setDay(0);
+  const held = (await post({ kind: "form" })).event_id;
+  await sql`delete from outbox where event_id = ${held}`;
+  await sql`insert into submission (event_id, tenant_id, form_id, verdict, score, reasons, phone, email, last_name)
+    select event_id, tenant_id, 1, 'spam', 9, '{links}', '+15551234567', 'a@b.co', 'doe' from event
+    where event_id = ${held}`;
+  await setDay(11);
+  assert.deepEqual(await retention.runOnce(), { examined: 2, removed: 2 });
+  assert.deepEqual(await kept([old, held]), [false, false]);
+  const [aside] = await sql`select count::int, lead, extra, raw, content_digest from collision`;
+  assert.deepEqual({ ...aside }, { count: 1, lead: null, extra: null, raw: null, content_digest: null });
+  const [found] = await sql`select verdict, score, phone, email, last_name from submission`;
+  assert.deepEqual({ ...found }, { verdict: "spam", score: 9, phone: null, email: null, last_name: null });
+  assert.equal((await sql`select release_submission(${held}) as said`)[0]?.said, "erased");
+  assert.equal((await sql`select from outbox`).length, 0);
+  told.splice(0);
+});
+
+test("fewer days take more, more days take nothing back, and without days nothing goes", async () => {
+  const ids: string[] = [];
+  for (let day = 0; day < 5; day++) ids.push(await delivered(day));
+  await setDay(10.5);
+  const after = async (days: number | null) => {
+    await keep(days);
+    await retention.runOnce();
+    return (await kept(ids)).map((is) => is ? "+" : "-").join("");
+  };
+  assert.equal(await after(null), "+++++");
+  assert.equal(await after(10), "-++++");
+  assert.equal(await after(8), "---++");
+  assert.equal(await after(20), "---++");
+  assert.equal(await after(null), "---++");
+  assert.equal(await after(7), "----+");
+  assert.equal(await after(6), "-----");
+  told.splice(0);
+});
+
+test("an event that was left waits for the days that are now agreed", async () => {
+  await keep(1);
+  await setDay(0);
+  const { event_id } = await post();
+  await setDay(2);
+  await retention.runOnce();
+  await sql`delete from outbox`;
+  await keep(30);
+  await setDay(3);
+  assert.deepEqual(await retention.runOnce(), { examined: 1, removed: 0 });
+  await keep(null);
+  await setDay(40);
+  assert.deepEqual(await retention.runOnce(), { examined: 1, removed: 0 });
+  await keep(30);
+  await setDay(41);
+  assert.deepEqual(await retention.runOnce(), { examined: 1, removed: 1 });
+  assert.deepEqual(await kept([event_id]), [false]);
+  told.splice(0);
+});
+
+test("another person's collision that an erasure kept aside goes with the days of the tenant, too", async () => {
+  await keep(30);
+  const digest = randomUUID();
+  const event = await delivered(0, { digest });
+  await post({ digest, note: "other" });
+  const aside = async () => {
+    const [row] = await sql`select id, lead is not null as has_lead, raw, content_digest from collision`;
+    return row;
+  };
+  const before = await aside();
+  assert.equal(before?.has_lead, true);
+  await sql`select erase_event(${event}, ${[before?.id]}::bigint[], ${[before?.id]}::bigint[])`;
+  assert.deepEqual(await aside(), before);
+
+  await setDay(29);
+  await retention.runOnce();
+  assert.deepEqual(await aside(), before);
+  await setDay(31);
+  await retention.runOnce();
+  assert.deepEqual({ ...await aside() }, {
+    id: before?.id,
+    has_lead: false,
+    raw: null,
+    content_digest: null,
+  });
+});
+
+/** So many delivered events of a key at the start, one microsecond after the other. */
+async function many(count: number, by: number, prefix = "0"): Promise<void> {
+  await sql`
+    insert into event (event_id, kind, tenant_id, key_id, received_at, dedupe_space, flags, lead, extra, raw)
+    select id_at(${new Date(start).toISOString()}::timestamptz + n * interval '1 microsecond')
+        || ${prefix} || lpad(n::text, 23, '0'),
+      'lead', k.tenant_id, k.id, ${
+    new Date(start).toISOString()
+  }::timestamptz, 'k', '{}', '{"last_name":"Doe"}', '{}',
+      '{}'
+    from generate_series(1, ${count}::int) as n, api_key as k where k.id = ${by}`;
+}
+
+async function content(by: number): Promise<number> {
+  const [row] = await sql`select count(lead)::int as count from event where key_id = ${by}`;
+  return row?.count;
+}
+
+test("one run looks at 500 events at most, however many there are, and reads nothing of others", async () => {
+  await many(20_000, others);
+  await many(1_200, web, "1");
+  await many(300, shop, "2");
+  await keep(1);
+  await setDay(2);
+  const read = await sql.begin(async (transaction) => {
+    const [{ examined, removed }] = await transaction<[{ examined: number; removed: number }]>`
+      select * from expire_content(500)`;
+    assert.deepEqual({ examined, removed }, { examined: 500, removed: 500 });
+    const [row] = await transaction`
+      select (seq_tup_read + idx_tup_fetch)::int as rows from pg_stat_xact_user_tables where relname = 'event'`;
+    return row?.rows as number;
+  });
+  // Each of the 500 is found, locked, changed and checked.
+  assert.ok(read <= 5 * 500, `${read} rows were read`);
+
+  const runs: number[] = [];
+  for (let left = true; left;) {
+    const { examined } = await retention.runOnce() as { examined: number };
+    runs.push(examined);
+    left = examined === 500;
+  }
+  assert.deepEqual(runs, [500, 500, 0]);
+  assert.deepEqual([await content(web), await content(shop), await content(others)], [0, 0, 20_000]);
+  assert.equal(told.splice(0).reduce((sum, count) => sum + count, 0), 1_000);
+});
+
+test("two processes do not work at once, and an event that somebody holds is left for later", async () => {
+  await many(3, web);
+  await keep(1);
+  await setDay(2);
+  const holder = await sql.reserve();
+  await holder.unsafe("begin; select * from event order by event_id limit 1 for update");
+  assert.deepEqual(await retention.runOnce(), { examined: 3, removed: 2 });
+  await holder`rollback`;
+  await holder.unsafe("begin; select expire_content(500)");
+  const rival = open();
+  assert.equal(await rival.runOnce(), null);
+  await rival.close();
+  await holder`rollback`;
+  holder.release();
+  await setDay(2.1);
+  assert.deepEqual(await retention.runOnce(), { examined: 1, removed: 1 });
+  assert.equal(await content(web), 0);
+  told.splice(0);
+});
+
+test("terms that nobody has sent since go too", async () => {
+  await keep(5);
+  await keep(5, "beta");
+  await setDay(0);
+  await post();
+  await post({ by: others });
+  await setDay(4);
+  await post({ by: others });
+  await sql`select compact_unknown_area()`;
+  await setDay(6);
+  await retention.runOnce();
+  const terms =
+    await sql`select t.slug, u.count::int from unknown_area as u join tenant as t on t.id = u.tenant_id`;
+  assert.deepEqual([...terms], [{ slug: "beta", count: 2 }]);
+  await keep(null, "beta");
+});
+
+test("it goes on by itself, with no more rights than the service's role has", async () => {
+  const role = await createRole(database.url, "lead_service");
+  await many(1_100, web);
+  await keep(1);
+  await setDay(2);
+  const running = open({ url: role.url, idlePauseMs: 5 });
+  await until(async () => await content(web) === 0, { what: "all content is removed" });
+  await until(() => told.length > 0, { what: "it is told once" });
+  assert.deepEqual(told.splice(0), [1_100]);
+  await running.close();
+  const asService = postgres(role.url, { max: 1, onnotice: () => {} });
+  await assert.rejects(asService`select set_retention('acme', 1)`, { code: "42501" });
+  await asService.end();
+  await role.drop();
+});

@@ -1,0 +1,86 @@
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import postgres from "postgres";
+import { readSteps, type Sample, writeSample } from "../../../src/store/jobs/samples.ts";
+import { Pool } from "../../../src/store/pool.ts";
+import { createDatabase } from "../../support/database.ts";
+
+const database = await createDatabase();
+const admin = postgres(database.url, { max: 1, onnotice: () => {} });
+const pool = new Pool({
+  databaseUrl: database.url,
+  name: "samples",
+  connectionsMax: 1,
+  statementTimeoutMs: 9_000,
+});
+after(async () => {
+  await pool.close();
+  await admin.end();
+  await database.drop();
+});
+
+const minuteMs = 60_000;
+const sample: Sample = {
+  accepted: 10,
+  refused: 1,
+  delivered: 8,
+  failed: 2,
+  pending: 5,
+  dead: 1,
+  oldestPendingS: 2.5,
+  breaker: "closed",
+};
+
+const setClock = (time: string) =>
+  admin.unsafe(
+    `create or replace function service_clock() returns timestamptz language sql volatile parallel safe
+     as $$ select timestamptz '${time}' $$`,
+  );
+
+test("the processes' samples of a minute are one: counts added up, the worst of the figures", async () => {
+  await setClock("2026-03-01T10:00:05Z");
+  await writeSample(pool, "a", sample);
+  await setClock("2026-03-01T10:00:59Z");
+  await writeSample(pool, "b", { ...sample, pending: 7, oldestPendingS: 1, breaker: "open" });
+  // A second one of the same process in the same minute adds to its first.
+  await writeSample(pool, "a", { ...sample, pending: 4 });
+  await setClock("2026-03-01T10:01:59Z");
+  await writeSample(pool, "a", { ...sample, breaker: "half_open" });
+  const fromMs = Date.parse("2026-03-01T09:59:00Z");
+  const worst: Sample = {
+    accepted: 30,
+    refused: 3,
+    delivered: 24,
+    failed: 6,
+    pending: 7,
+    dead: 1,
+    oldestPendingS: 2.5,
+    breaker: "open",
+  };
+  assert.deepEqual(await readSteps(pool, { fromMs, stepMs: minuteMs, steps: 4 }), [
+    null,
+    worst,
+    { ...sample, breaker: "half_open" },
+    null,
+  ]);
+  assert.deepEqual(await readSteps(pool, { fromMs: fromMs - minuteMs, stepMs: 10 * minuteMs, steps: 1 }), [
+    { ...worst, accepted: 40, refused: 4, delivered: 32, failed: 8 },
+  ], "longer steps add up their minutes");
+  assert.deepEqual(await readSteps(pool, { fromMs: fromMs - minuteMs, stepMs: minuteMs, steps: 2 }), [
+    null,
+    null,
+  ]);
+});
+
+test("samples are kept for 31 days", async () => {
+  const kept = async () => {
+    const rows = await admin<{ at: Date }[]>`select at from minute_sample order by at`;
+    return rows.map(({ at }) => at.toISOString().slice(0, 16));
+  };
+  await setClock("2026-04-01T09:59:00Z");
+  await writeSample(pool, "a", sample);
+  assert.equal((await kept()).length, 4);
+  await setClock("2026-04-01T10:02:00Z");
+  await writeSample(pool, "a", sample);
+  assert.deepEqual(await kept(), ["2026-04-01T09:59", "2026-04-01T10:02"]);
+});

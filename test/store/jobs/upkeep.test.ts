@@ -1,0 +1,76 @@
+import assert from "node:assert/strict";
+import test, { after } from "node:test";
+import postgres from "postgres";
+import { Heartbeat } from "../../../src/store/serving/heartbeat.ts";
+import { Upkeep } from "../../../src/store/jobs/upkeep.ts";
+import { createDatabase } from "../../support/database.ts";
+import { until } from "../../support/until.ts";
+
+const database = await createDatabase();
+const sql = postgres(database.url, { max: 3, onnotice: () => {} });
+const failures: unknown[] = [];
+const upkeep = new Upkeep({ databaseUrl: database.url, onFailure: (error) => failures.push(error) });
+after(async () => {
+  await upkeep.close();
+  await sql.end({ timeout: 5 });
+  await database.drop();
+  assert.deepEqual(failures, []);
+});
+
+test("counts that were inserted one by one are folded, and their sums stay", async () => {
+  await sql`insert into outbox_tally (state, delta)
+    values ('pending', 3), ('pending', -1), ('dead', 1), ('pending', 2)`;
+  await sql`insert into campaign_charge (campaign_id, cents) values (1, 125), (2, 5), (1, 75)`;
+  await sql`insert into unknown_area_seen (tenant_id, term, count, first_at, last_at) values
+    (1, 'sauna', 1, '2026-01-02', '2026-01-02'), (1, 'sauna', 2, '2026-01-01', '2026-01-03'),
+    (2, 'sauna', 1, '2026-01-01', '2026-01-01')`;
+  await upkeep.runOnce();
+  assert.deepEqual([...await sql`select state, delta::int from outbox_tally order by state`], [
+    { state: "dead", delta: 1 },
+    { state: "pending", delta: 4 },
+  ]);
+  assert.deepEqual([...await sql`select campaign_id, cents::int from campaign_charge order by 1`], [
+    { campaign_id: 1, cents: 200 },
+    { campaign_id: 2, cents: 5 },
+  ]);
+  const seen = await sql`
+    select tenant_id, count::int, first_at::date::text as first, last_at::date::text as last
+    from unknown_area_seen order by tenant_id`;
+  assert.deepEqual([...seen], [
+    { tenant_id: 1, count: 3, first: "2026-01-01", last: "2026-01-03" },
+    { tenant_id: 2, count: 1, first: "2026-01-01", last: "2026-01-01" },
+  ]);
+});
+
+test("the oldest event that waits is told by the time in its id, and nothing when nothing waits", async () => {
+  await upkeep.runOnce();
+  assert.equal(upkeep.oldestPendingAt, null);
+  await sql`insert into outbox (event_id, tenant_id, due_at) values
+    ('0660bd1782f0d200016cea739903366605de5c', 1, now() + interval '1 day'),
+    ('0660bd1782f0d300016cea739903366605de5c', 1, now())`;
+  await upkeep.runOnce();
+  assert.equal(upkeep.oldestPendingAt, "2026-11-20T22:51:59.806Z");
+});
+
+test("a fold that waits for a lock does not make the store look unwritable", async () => {
+  const changes: boolean[] = [];
+  const heartbeat = new Heartbeat({
+    databaseUrl: database.url,
+    nowMs: () => performance.now(),
+    slot: 5,
+    onChange: (writable) => changes.push(writable),
+  });
+  await heartbeat.start();
+  const holder = await sql.reserve();
+  await holder.unsafe("begin; lock table campaign_charge in access exclusive mode");
+  const folding = upkeep.runOnce();
+  const beats = async () => Number((await sql`select count(*) as n from heartbeat where slot = 5`)[0]?.n);
+  const before = await beats();
+  await until(async () => await beats() >= before + 3, { what: "the heart beats on" });
+  assert.equal(heartbeat.writable, true);
+  await holder`rollback`;
+  holder.release();
+  await folding;
+  await heartbeat.close();
+  assert.deepEqual(changes, [true]);
+});

@@ -1,0 +1,136 @@
+/**
+ * What the report costs, counted in rows that the database touches.
+ *
+ * @module
+ */
+
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import postgres from "postgres";
+import { readReport, readStanding } from "../../../src/store/operator/report.ts";
+import { Pool } from "../../../src/store/pool.ts";
+import { createDatabase } from "../../support/database.ts";
+
+const keys = 400;
+const events = 4_000;
+const days = 7;
+
+const database = await createDatabase();
+const admin = postgres(database.url, { max: 1, onnotice: () => {} });
+const pools: Pool[] = [];
+after(async () => {
+  await Promise.all(pools.map((pool) => pool.close()));
+  await admin.end();
+  await database.drop();
+});
+
+// Spread over the days up to now, so that nearly every event is a key's only one of its hour; a fifth still waits.
+before(async () => {
+  await admin`insert into tenant (slug, name) select 't' || n, 'T' from generate_series(1, 40) as n`;
+  await admin`
+    insert into api_key (tenant_id, surface, label, digest, last4)
+    select n % 40 + 1, 'intake', 'source ' || n, sha256(n::text::bytea), 'abcd'
+    from generate_series(1, ${keys}::int) as n`;
+  await admin`
+    insert into event (event_id, kind, tenant_id, key_id, received_at, dedupe_space, flags, lead)
+    select lpad(to_hex((extract(epoch from e.at) * 1000000)::bigint), 14, '0') || '0001' || left(md5(e.n::text), 20),
+      'lead', k.tenant_id, k.id, e.at, 'k', '{phone_unnormalized,project_area_unknown}', '{"project_area":"moat"}'
+    from (
+      select n, now() - n * make_interval(secs => ${days * 86_400 / events}) as at
+      from generate_series(0, ${events - 1}::int) as n
+    ) as e
+    join api_key as k on k.id = e.n % ${keys} + 1`;
+  await admin`
+    insert into attempt (event_id, number, at, outcome, duration_ms, spent)
+    select event_id, 1, received_at + interval '1 s', 'delivered', 50, true
+    from (select *, row_number() over (order by event_id) as n from event) as e where n % 5 > 0`;
+  await admin`
+    insert into outbox (event_id, tenant_id, due_at)
+    select event_id, tenant_id, received_at
+    from (select *, row_number() over (order by event_id) as n from event) as e where n % 5 = 0`;
+});
+
+interface Plan {
+  readonly "Actual Rows": number;
+  readonly "Actual Loops": number;
+  readonly Plans?: readonly Plan[];
+  readonly [detail: string]: unknown;
+}
+
+/** Rows that a plan's nodes have given or thrown away. */
+function rowsOf(plan: Plan): number {
+  const removed = Object.entries(plan).filter(([name]) => name.startsWith("Rows Removed by"));
+  const rows = removed.reduce((sum, [, count]) => sum + Number(count), plan["Actual Rows"]);
+  return rows * plan["Actual Loops"] + (plan.Plans ?? []).reduce((sum, inner) => sum + rowsOf(inner), 0);
+}
+
+/** A pool that is told each statement's plan with what became of it. */
+function watchedPool(settings: Readonly<Record<string, string | number>> = {}) {
+  const plans: Plan[] = [];
+  const pool = new Pool({
+    databaseUrl: database.url,
+    name: "report",
+    connectionsMax: 1,
+    statementTimeoutMs: 60_000,
+    settings: {
+      session_preload_libraries: "auto_explain",
+      "auto_explain.log_min_duration": "0",
+      "auto_explain.log_analyze": "on",
+      "auto_explain.log_timing": "off",
+      "auto_explain.log_format": "json",
+      "auto_explain.log_level": "warning",
+      ...settings,
+    },
+    onWarning: (text) => plans.push(JSON.parse(text.slice(text.indexOf("{"))).Plan),
+  });
+  pools.push(pool);
+  return { pool, rows: () => plans.splice(0).reduce((sum, plan) => sum + rowsOf(plan), 0) };
+}
+
+const dayMs = 86_400_000;
+const tomorrowMs = Math.floor(Date.now() / dayMs) * dayMs + dayMs;
+const span = {
+  since: new Date(tomorrowMs - (days + 1) * dayMs).toISOString(),
+  until: new Date(tomorrowMs).toISOString(),
+  tenant: null,
+};
+
+test("a report touches rows in proportion to events and keys, also when the planner expects one row of each", async () => {
+  // What it chooses then.
+  const asExpectingOne = { enable_hashjoin: "off", enable_mergejoin: "off", enable_material: "off" };
+  for (const isRolled of [false, true]) {
+    if (isRolled) await admin`select roll_up_hours(${24 * (days + 1)})`;
+    for (const settings of [{}, asExpectingOne]) {
+      const { pool, rows } = watchedPool(settings);
+      const { figures, sources } = await readReport(pool, span);
+      assert.equal(sources.length, keys);
+      assert.equal(figures.reduce((sum, { accepted }) => sum + accepted, 0), events);
+      assert.equal(figures.reduce((sum, { delivered }) => sum + delivered, 0), events * 4 / 5);
+      assert.equal(figures.reduce((sum, { pending }) => sum + pending, 0), events / 5);
+      const touched = rows();
+      assert.ok(touched > events && touched < 100 * (events + keys), `${touched} rows`);
+    }
+  }
+});
+
+test("which sources are silent costs a few rows each, however many hours of theirs there are", async () => {
+  const { pool, rows } = watchedPool();
+  await readStanding(pool);
+  const few = rows();
+  await admin`
+    insert into hour_total (hour, key_id, accepted, spend_cents, flags, seconds)
+    select h, k, 1, 0, '{}', '{}'
+    from generate_series(1, 100) as k,
+      generate_series(date_trunc('hour', now()) - interval '27 days', now(), interval '1 hour') as h
+    on conflict do nothing`;
+  const { sources } = await readStanding(pool);
+  assert.equal(sources.length, keys);
+  const many = rows();
+  assert.ok(many > keys && many < few + keys, `${few} rows, then ${many}`);
+});
+
+test("no statement is compiled: for a report that took twenty times as long as to run it", async () => {
+  const { pool } = watchedPool();
+  const [row] = await pool.run(5_000, (sql) => sql`show jit`);
+  assert.deepEqual({ ...row }, { jit: "off" });
+});

@@ -1,0 +1,292 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import postgres from "postgres";
+import {
+  anyEvent,
+  idAt,
+  searchEvents,
+  type SearchFilter,
+  searchSettings,
+} from "../../../src/store/operator/search.ts";
+import type { Fragment } from "../../../src/store/operator/search_matches.ts";
+import { waysOf } from "../../../src/store/operator/search_ways.ts";
+import { Pool } from "../../../src/store/pool.ts";
+import { createDatabase } from "../../support/database.ts";
+
+const stored = 200_000;
+/** More than the rounds of one search may examine together, and the counts before them. */
+const examinedMax = 10_000;
+
+const database = await createDatabase();
+const admin = postgres(database.url, { max: 1, onnotice: () => {} });
+const pool = new Pool({
+  databaseUrl: database.url,
+  name: "search",
+  connectionsMax: 1,
+  statementTimeoutMs: 20_000,
+  settings: searchSettings,
+});
+after(async () => {
+  await pool.close();
+  await admin.end();
+  await database.drop();
+});
+
+/**
+ * Events of 40 days up to now. Tenant `big` has two sources with nearly everything, `small` has one event in 5,000 and
+ * `forms` every tenth as submissions; a number and a name that everybody has stand beside rare ones.
+ */
+before(async () => {
+  await admin`insert into tenant (slug, name) values ('big', 'Big'), ('small', 'Small'), ('silent', 'Silent')`;
+  await admin`
+    insert into api_key (tenant_id, surface, label, digest, last4)
+    select t.id, k.surface, k.label, decode(md5(t.slug || k.label) || md5(k.label), 'hex'), 'abcd'
+    from (values ('big', 'intake', 'web'), ('big', 'intake', 'phone'), ('small', 'intake', 'web'),
+      ('big', 'forms', 'site'), ('silent', 'intake', 'none')) as k (slug, surface, label)
+    join tenant as t on t.slug = k.slug
+    order by k.slug, k.label`;
+  await admin`
+    insert into event (event_id, kind, tenant_id, key_id, received_at, dedupe_space, flags, lead)
+    select
+      lpad(to_hex((extract(epoch from g.at) * 1000000)::bigint), 14, '0') || '0001' || left(md5(g.n::text), 20),
+      case k.surface when 'forms' then 'form' else 'lead' end, k.tenant_id, k.id, g.at, 'k',
+      case when g.n % 1000 = 3 then '{phone_unnormalized}' when g.n % 3 = 0 then '{extra_fields_preserved}'
+        else '{}' end::text[],
+      json_build_object(
+        'last_name', case when g.n % 4 = 0 then 'Common' when g.n % 997 = 1 then 'Émile' else 'N' || md5(g.n::text) end,
+        'phone', case when g.n % 2 = 0 then '+15550000000' else '+1555' || lpad((g.n % 9973)::text, 7, '0') end,
+        'email', case when g.n % 5 <> 0 then 'user' || g.n % 50000 || '@example.com' end
+      )
+    from (
+      select n, now() - make_interval(secs => (${stored}::int - n) * 17.28) as at
+      from generate_series(1, ${stored}::int) as n
+    ) as g
+    join api_key as k on k.label = case when g.n % 5000 = 7 then 'web' when g.n % 10 = 0 then 'site'
+        when g.n % 2 = 0 then 'web' else 'phone' end
+      and k.tenant_id = (select id from tenant where slug = case when g.n % 5000 = 7 then 'small' else 'big' end)`;
+  await admin`
+    insert into submission (event_id, tenant_id, form_id, verdict, score, reasons, phone, email, last_name)
+    select event_id, tenant_id, 1, case when left(md5(event_id), 2) = 'ab' then 'spam' else 'clean' end, 0, '{}',
+      lead ->> 'phone', lead ->> 'email', translate(lower(lead ->> 'last_name'), 'É', 'é')
+    from event where kind = 'form'`;
+  await admin`
+    insert into outbox (event_id, tenant_id, due_at, lease)
+    select event_id, tenant_id, now() + interval '1 hour',
+      case when left(md5(event_id), 1) = '0' then gen_random_uuid() end
+    from event where kind = 'lead' order by event_id desc limit 3000`;
+  await admin`
+    insert into dead_letter (event_id, tenant_id, died_at)
+    select event_id, tenant_id, now() from event
+    where kind = 'lead' and left(md5(event_id), 3) = 'abc' and event_id < (select min(event_id) from outbox)`;
+  await admin`vacuum analyze`;
+});
+
+/** All that a question finds, page after page, and how many pages it took. */
+async function search(filter: Partial<SearchFilter>, limit: number, pagesMax = 100) {
+  const found: string[] = [];
+  let before: string | null = null;
+  let pages = 0;
+  do {
+    const page = await searchEvents(pool, { ...anyEvent, ...filter }, { before, limit });
+    assert.ok(page.eventIds.length <= limit);
+    found.push(...page.eventIds);
+    before = page.before;
+    pages += 1;
+  } while (before !== null && pages < pagesMax);
+  return { found, pages, isWhole: before === null };
+}
+
+/** An event as the filters see it. */
+interface Row {
+  readonly id: string;
+  readonly at: Date;
+  readonly tenant: string;
+  readonly source: string;
+  readonly kind: string;
+  readonly flags: readonly string[];
+  readonly state: string;
+  readonly phone: string;
+  readonly email: string | null;
+  readonly name: string;
+}
+
+let rows: readonly Row[] | undefined;
+
+/** All events, the newest first. */
+async function allRows(): Promise<readonly Row[]> {
+  rows ??= await admin<Row[]>`
+    select e.event_id as id, e.received_at as at, t.slug as tenant, k.label as source, e.kind, e.flags,
+      e.lead ->> 'phone' as phone, e.lead ->> 'email' as email, e.lead ->> 'last_name' as name,
+      case when d.event_id is not null then 'dead' when s.event_id is not null then 'held'
+        when o.event_id is null then 'delivered' when o.lease is not null and o.due_at > now() then 'sending'
+        else 'pending' end as state
+    from event as e
+    join tenant as t on t.id = e.tenant_id join api_key as k on k.id = e.key_id
+    left join submission as s on s.event_id = e.event_id and s.verdict <> 'clean' and s.released_at is null
+    left join outbox as o on o.event_id = e.event_id
+    left join dead_letter as d on d.event_id = e.event_id
+    order by e.event_id desc`;
+  return rows;
+}
+
+/** The same by looking at every event. */
+async function everything(question: Partial<SearchFilter>): Promise<string[]> {
+  const filter = { ...anyEvent, ...question };
+  const name = filter.lastName?.toLowerCase();
+  return (await allRows()).filter((row) =>
+    (filter.tenant === null || row.tenant === filter.tenant) &&
+    (filter.source === null || row.source === filter.source) &&
+    (filter.kind === null || row.kind === filter.kind) &&
+    (filter.flag === null || row.flags.includes(filter.flag)) &&
+    (filter.state === null || row.state === filter.state) &&
+    (filter.since === null || row.at >= new Date(filter.since)) &&
+    (filter.until === null || row.at < new Date(filter.until)) &&
+    (filter.phones.length === 0 || filter.phones.includes(row.phone)) &&
+    (filter.emails.length === 0 || filter.emails.some((email) => row.email === email.toLowerCase())) &&
+    (name === undefined || row.name.toLowerCase().startsWith(name))
+  ).map(({ id }) => id);
+}
+
+/** Index entries and rows of the table that the statements of `work` have looked at. */
+async function examined(work: () => Promise<unknown>): Promise<number> {
+  const read = async () => {
+    const [row] = await pool.run(5_000, (sql) =>
+      sql<{ n: number }[]>`
+        select pg_stat_force_next_flush(), pg_stat_clear_snapshot(), (
+          select sum(idx_tup_read)::float8 from pg_stat_user_indexes
+        ) + (
+          select sum(seq_tup_read)::float8 from pg_stat_user_tables where relname in ('event', 'submission', 'outbox')
+        ) as n`);
+    return row?.n as number;
+  };
+  await read();
+  const start = await read();
+  await work();
+  await read();
+  return await read() - start;
+}
+
+const choices: { readonly [name in keyof SearchFilter]: readonly SearchFilter[name][] } = {
+  tenant: ["big", "small", "silent", "nobody"],
+  source: ["web", "site", "phone"],
+  kind: ["lead", "form"],
+  flag: ["phone_unnormalized", "extra_fields_preserved", "country_unrecognized"],
+  state: ["pending", "sending", "delivered", "dead", "held"],
+  since: [
+    new Date(Date.now() - 86_400_000).toISOString(),
+    new Date(Date.now() - 20 * 86_400_000).toISOString(),
+  ],
+  until: [
+    new Date(Date.now() - 3_600_000).toISOString(),
+    new Date(Date.now() - 30 * 86_400_000).toISOString(),
+  ],
+  phones: [["+15550000000"], ["+15550000123"], ["+15550000123", "+15550000125"], ["nobody"]],
+  emails: [["user77@example.com"], ["USER78@example.com", "user79@example.com"], ["nobody@example.com"]],
+  lastName: ["common", "émile", "ÉMILE", "Émi", "n", "NC4CA4", "nobody", "Common x"],
+};
+
+/** Every filter alone, then pairs and triples of them, always the same ones. */
+function questions(): Partial<SearchFilter>[] {
+  const names = Object.keys(choices) as (keyof SearchFilter)[];
+  const alone = names.flatMap((name) => choices[name].map((value) => ({ [name]: value })));
+  const together = Array.from({ length: 60 }, (_, index) => {
+    const picked = [
+      names[index % names.length],
+      names[(index * 3 + 1) % names.length],
+      names[(index * 7 + 2) % 10],
+    ];
+    return Object.fromEntries(
+      picked.slice(0, 2 + index % 2).map((name) => {
+        const values = choices[name as keyof SearchFilter];
+        return [name, values[(index * 5) % values.length]];
+      }),
+    );
+  });
+  return [{}, ...alone, ...together];
+}
+
+/** The first places at which two lists differ. */
+function difference(found: readonly string[], expected: readonly string[]): string[] {
+  const lengths = found.length === expected.length ? [] : [`${found.length} are found of ${expected.length}`];
+  const [ours, theirs] = [new Set(found), new Set(expected)];
+  const missing = [...theirs.difference(ours)].slice(0, 3).map((id) => `${id} is missing`);
+  const wrong = [...ours.difference(theirs)].slice(0, 3).map((id) => `${id} is too much`);
+  const at = found.findIndex((id, index) => id !== expected[index]);
+  return [...lengths, ...missing, ...wrong, ...(at < 0 ? [] : [`the order differs at ${at}`])];
+}
+
+test("a search finds what reading everything finds, in the same order, for filters alone and together", async () => {
+  for (const filter of questions()) {
+    const all = await everything(filter);
+    const { found, isWhole } = await search(filter, 500, 12);
+    const expected = isWhole ? all : all.slice(0, found.length);
+    assert.deepEqual(difference(found, expected), [], JSON.stringify(filter));
+    if (!isWhole) {
+      assert.ok(found.length > 0 || all.length === 0 || filter.flag !== undefined, JSON.stringify(filter));
+    }
+  }
+});
+
+test("whatever is asked, a page examines a bounded number of entries", async () => {
+  const worst = { count: 0, filter: {} };
+  for (const filter of questions()) {
+    const count = await examined(() =>
+      searchEvents(pool, { ...anyEvent, ...filter }, { before: null, limit: 50 })
+    );
+    if (count > worst.count) Object.assign(worst, { count, filter });
+    assert.ok(count <= examinedMax, `${count} entries for ${JSON.stringify(filter)}`);
+  }
+  assert.ok(worst.count > 0);
+});
+
+test("a person's few leads among hundreds of thousands are found by looking at hundreds of entries", async () => {
+  for (
+    const filter of [{ phones: ["+15550000123"] }, { emails: ["user77@example.com"] }, { lastName: "NC4CA4" }]
+  ) {
+    const count = await examined(() =>
+      searchEvents(pool, { ...anyEvent, ...filter }, { before: null, limit: 50 })
+    );
+    assert.ok(count < 1_000, `${count} entries for ${JSON.stringify(filter)}`);
+  }
+});
+
+test("a source's events are asked for in the order of its own index, so that no other can serve", async () => {
+  const [way] = waysOf({ ...anyEvent, tenantId: 1, keyIds: [1] }, 10);
+  const plan = await admin.begin(async (sql) => {
+    await sql.unsafe("set local enable_indexscan = off; set local enable_indexonlyscan = off");
+    const entries = way?.entries(sql as unknown as postgres.Sql, {
+      span: { from: "", to: "g" },
+      perStream: 5,
+    });
+    return await sql<{ "QUERY PLAN": string }[]>`explain ${entries as Fragment}`;
+  });
+  assert.match(
+    plan.map((line) => line["QUERY PLAN"]).join("\n"),
+    /Sort Key: e\.key_id DESC, e\.event_id .*DESC/,
+  );
+});
+
+test("pages do not overlap and leave nothing out, whatever their size", async () => {
+  const filter = { tenant: "small" };
+  const all = await everything(filter);
+  for (const limit of [1, 7, 500]) {
+    assert.deepEqual((await search(filter, limit)).found, all);
+  }
+});
+
+test("what arrives between two pages is on neither", async () => {
+  const first = await searchEvents(pool, { ...anyEvent, tenant: "small" }, { before: null, limit: 3 });
+  const id = `${idAt(new Date().toISOString())}0001${"f".repeat(20)}`;
+  await admin`
+    insert into event (event_id, kind, tenant_id, key_id, received_at, dedupe_space, flags)
+    select ${id}, 'lead', tenant_id, key_id, now(), 'k', '{}' from event where event_id = ${first
+    .eventIds[0] as string}`;
+  const second = await searchEvents(pool, { ...anyEvent, tenant: "small" }, {
+    before: first.before,
+    limit: 500,
+  });
+  assert.ok(!second.eventIds.includes(id));
+  const again = await searchEvents(pool, { ...anyEvent, tenant: "small" }, { before: null, limit: 1 });
+  assert.deepEqual(again.eventIds, [id]);
+  await admin`delete from event where event_id = ${id}`;
+});

@@ -1,0 +1,220 @@
+import assert from "node:assert/strict";
+import { createServer, type Socket } from "node:net";
+import { after, test } from "node:test";
+import postgres from "postgres";
+import { describeError, Pool, readOnlyStayMs, Unavailable } from "../../src/store/pool.ts";
+import { createDatabase } from "../support/database.ts";
+import { until } from "../support/until.ts";
+
+const database = await createDatabase();
+const admin = postgres(database.url, { max: 2, onnotice: () => {} });
+const pools: Pool[] = [];
+after(async () => {
+  await Promise.all(pools.map((pool) => pool.close()));
+  await admin.end();
+  await database.drop();
+});
+
+function open(options: Partial<ConstructorParameters<typeof Pool>[0]> = {}): Pool {
+  const pool = new Pool({
+    ...{ databaseUrl: database.url, name: "test", connectionsMax: 1, statementTimeoutMs: 5_000 },
+    ...options,
+  });
+  pools.push(pool);
+  return pool;
+}
+
+const one = (pool: Pool, deadlineMs = 5_000) =>
+  pool.run(deadlineMs, (sql) => sql<{ n: number; pid: number }[]>`select 1 as n, pg_backend_pid() as pid`);
+
+test("a statement returns its rows", async () => {
+  const [row] = await one(open());
+  assert.equal(row?.n, 1);
+});
+
+test("the connection sets synchronous_commit, a statement timeout and its name", async () => {
+  const [row] = await open({ name: "probe" }).run(5_000, (sql) =>
+    sql`
+    select current_setting('synchronous_commit') as commit, current_setting('statement_timeout') as timeout,
+      current_setting('application_name') as name`);
+  assert.deepEqual({ ...row }, { commit: "on", timeout: "5s", name: "lead-intake probe" });
+});
+
+test("what the server refuses is a PostgresError, and the pool goes on", async () => {
+  const pool = open();
+  await assert.rejects(
+    pool.run(5_000, (sql) => sql`select 1 / 0`),
+    (error: unknown) => error instanceof postgres.PostgresError && error.code === "22012",
+  );
+  assert.equal((await one(pool))[0]?.n, 1);
+});
+
+test("a statement past its deadline is Unavailable on time, and the next one gets a new connection", async () => {
+  const pool = open();
+  const [before] = await one(pool);
+  const startMs = performance.now();
+  await assert.rejects(pool.run(150, (sql) => sql`select pg_sleep(4)`), Unavailable);
+  const elapsedMs = performance.now() - startMs;
+  assert.ok(elapsedMs >= 149 && elapsedMs < 1_000, `${elapsedMs} ms`);
+  const [afterwards] = await one(pool);
+  assert.notEqual(afterwards?.pid, before?.pid);
+});
+
+test("what waits behind a statement past its deadline fails with it instead of waiting on", async () => {
+  const pool = open();
+  const slow = pool.run(150, (sql) => sql`select pg_sleep(4)`);
+  const behind = one(pool, 4_000);
+  const startMs = performance.now();
+  await assert.rejects(slow, Unavailable);
+  await assert.rejects(behind, Unavailable);
+  assert.ok(performance.now() - startMs < 1_000);
+});
+
+test("the server gives up a statement that is longer than the statement timeout", async () => {
+  const pool = open({ statementTimeoutMs: 100 });
+  await assert.rejects(pool.run(5_000, (sql) => sql`select pg_sleep(4)`), /57014/);
+});
+
+test("a killed connection is Unavailable, and the next statements find another one, again and again", async () => {
+  const pool = open();
+  for (let round = 0; round < 5; round += 1) {
+    const [row] = await until(() => one(pool), { deadlineMs: 2_000 });
+    const slow = pool.run(5_000, (sql) => sql`select pg_sleep(4)`);
+    const failed = assert.rejects(slow, Unavailable);
+    await admin`select pg_terminate_backend(${row?.pid as number})`;
+    await failed;
+  }
+  assert.equal((await until(() => one(pool), { deadlineMs: 2_000 }))[0]?.n, 1);
+});
+
+test("a server that accepts and says nothing is Unavailable within the deadline", async () => {
+  const sockets: Socket[] = [];
+  const silent = createServer((socket) => sockets.push(socket));
+  await new Promise<void>((settle) => silent.listen(0, "127.0.0.1", settle));
+  const { port } = silent.address() as { port: number };
+  const pool = open({ databaseUrl: `postgres://u:p@127.0.0.1:${port}/d` });
+  const startMs = performance.now();
+  await assert.rejects(one(pool, 300), Unavailable);
+  assert.ok(performance.now() - startMs < 1_000);
+  for (const socket of sockets) socket.destroy();
+  silent.close();
+});
+
+test("nobody listening is Unavailable", async () => {
+  await assert.rejects(one(open({ databaseUrl: "postgres://u:p@127.0.0.1:1/d" }), 2_000), Unavailable);
+});
+
+const areas = { next: 0 };
+const write = (pool: Pool) =>
+  pool.run(5_000, (sql) => {
+    areas.next += 1;
+    return sql<{ pid: number }[]>`
+      insert into area (area, status) values (${`area ${areas.next}`}, 'proposed') returning pg_backend_pid() as pid`;
+  });
+
+test("read-only is Unavailable, and the connection is left for another within a second, not for one after the other", async (t) => {
+  const readOnly = (yes: boolean) =>
+    admin.unsafe(
+      yes
+        ? `alter database "${database.name}" set default_transaction_read_only = on`
+        : `alter database "${database.name}" reset default_transaction_read_only`,
+    );
+  const backends = new Set<number>();
+  t.after(async () => {
+    await admin`set default_transaction_read_only = off`;
+    await readOnly(false);
+  });
+  await readOnly(true);
+  const pool = open();
+  const startMs = performance.now();
+  await until(async () => {
+    await assert.rejects(
+      write(pool),
+      (error: unknown) => error instanceof Unavailable && /25006/.test(error.message),
+    );
+    const [row] = await one(pool);
+    backends.add(row?.pid as number);
+    return backends.size >= 3;
+  }, { what: "it was left twice", intervalMs: 1 });
+  const elapsedMs = performance.now() - startMs;
+  assert.ok(backends.size <= 2 + elapsedMs / readOnlyStayMs, `${backends.size} in ${elapsedMs} ms`);
+  // The connections that were opened meanwhile stay as they are for their lifetime.
+  await readOnly(false);
+  await until(() => write(pool), { what: "it writes" });
+});
+
+test("what is given up is cancelled: it neither holds its locks on nor commits later", async () => {
+  const pool = open({ name: "given-up", statementTimeoutMs: 60_000 });
+  const holder = await admin.reserve();
+  await holder.unsafe("begin; lock table area in share row exclusive mode");
+  await assert.rejects(
+    pool.run(300, (sql) => sql`insert into area (area, status) values ('late', 'proposed')`),
+  );
+  // Not the holder: within a transaction the server's list of backends stays as it was first looked at.
+  const backends = () =>
+    admin`select from pg_stat_activity where application_name = 'lead-intake given-up' and state = 'active'`;
+  await until(async () => (await backends()).length === 0, { what: "its backend is free" });
+  await holder`commit`;
+  holder.release();
+  assert.equal((await admin`select from area where area = 'late'`).length, 0);
+});
+
+test("a statement that waits for a lock says so before its time is up, and its connection stays", async () => {
+  const pool = open({ statementTimeoutMs: 500 });
+  const [before] = await one(pool);
+  const holder = await admin.reserve();
+  await holder.unsafe("begin; lock table area in access exclusive mode");
+  await assert.rejects(
+    pool.run(5_000, (sql) => sql`select from area`),
+    (error: unknown) => error instanceof Unavailable && /55P03/.test(error.message),
+  );
+  await holder`commit`;
+  holder.release();
+  assert.equal((await one(pool))[0]?.pid, before?.pid);
+});
+
+test("leaveStuck leaves old statements behind and young ones alone", async () => {
+  const pool = open();
+  const slow = pool.run(5_000, (sql) => sql`select pg_sleep(4)`);
+  const failed = assert.rejects(slow, Unavailable);
+  pool.leaveStuck(3_000);
+  await until(async () => {
+    const [row] = await admin`
+      select count(*)::int as count from pg_stat_activity
+      where datname = current_database() and query like 'select pg_sleep%' and state = 'active'`;
+    return row?.count > 0;
+  });
+  pool.leaveStuck(0);
+  await failed;
+  assert.equal((await one(pool))[0]?.n, 1);
+});
+
+test("a warning is told, a notice is not", async () => {
+  const warnings: string[] = [];
+  const pool = open({ onWarning: (text) => warnings.push(text) });
+  await pool.run(5_000, (sql) => sql.unsafe("do $$ begin raise notice 'n'; raise warning 'w'; end $$"));
+  assert.deepEqual(warnings, ["w"]);
+});
+
+test("a closed pool is Unavailable at once", async () => {
+  const pool = open();
+  await one(pool);
+  await pool.close();
+  await assert.rejects(one(pool), Unavailable);
+});
+
+test("an error is described by its SQLSTATE and constraint, never by what it quotes", async () => {
+  const pool = open();
+  await pool.run(5_000, (sql) => sql`insert into tenant (slug, name) values ('secret-slug', 'x')`);
+  const error = await pool.run(
+    5_000,
+    (sql) => sql`insert into tenant (slug, name) values ('secret-slug', 'x')`,
+  )
+    .then(() => null, (error: unknown) => error);
+  const text = describeError(error);
+  assert.match(text, /^SQLSTATE 23505 \(tenant_slug_key\)/);
+  assert.doesNotMatch(text, /secret/);
+  assert.equal(describeError(new Error("secret")), "unexpected error");
+  assert.equal(describeError(Object.assign(new Error("secret"), { code: "ECONNREFUSED" })), "ECONNREFUSED");
+  assert.equal(describeError(null), "unexpected error");
+});

@@ -1,0 +1,151 @@
+import assert from "node:assert/strict";
+import { randomBytes } from "node:crypto";
+import { readdirSync } from "node:fs";
+import { after, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import postgres from "postgres";
+import { migrate, missingFiles } from "../../../src/store/schema/migrate.ts";
+import { createDatabase } from "../../support/database.ts";
+import { until } from "../../support/until.ts";
+
+const shared = await createDatabase();
+const admin = postgres(shared.url, { max: 1, onnotice: () => {} });
+const names: string[] = [];
+after(async () => {
+  for (const name of names) await admin.unsafe(`drop database if exists ${name} with (force)`);
+  await admin.end();
+  await shared.drop();
+});
+
+const folder = fileURLToPath(new URL("../../../sql/", import.meta.url));
+const files = readdirSync(folder).filter((name) => name.endsWith(".sql")).sort();
+const functions = readdirSync(`${folder}functions`).sort().map((name) => `functions/${name}`);
+
+/** An empty database, and a connection to it. */
+async function emptyDatabase() {
+  const name = `test_migrate_${randomBytes(6).toString("hex")}`;
+  names.push(name);
+  await admin.unsafe(`create database ${name} template template0 encoding 'UTF8'`);
+  const url = new URL(shared.url);
+  url.pathname = `/${name}`;
+  const sql = postgres(url.href, { max: 1, onnotice: () => {} });
+  return { url: url.href, sql };
+}
+
+test("an empty database gets every file in order, and then is current", async () => {
+  const { url, sql } = await emptyDatabase();
+  assert.deepEqual(await missingFiles(sql), [...files, ...functions]);
+  assert.deepEqual(await migrate(url), [...files, ...functions]);
+  assert.deepEqual(await missingFiles(sql), []);
+  assert.deepEqual(await migrate(url), []);
+  const [row] = await sql`select count(*)::int as count from area`;
+  assert.equal(row?.count, 37);
+  await sql.end();
+});
+
+test("two migrations at once wait for each other: each file is applied once", async () => {
+  const { url, sql } = await emptyDatabase();
+  const applied = (await Promise.all([migrate(url), migrate(url), migrate(url)])).flat();
+  assert.deepEqual(applied.toSorted(), [...files, ...functions].toSorted());
+  await sql.end();
+});
+
+test("a numbered file that was edited after it was applied is refused, and nothing is applied", async () => {
+  const { url, sql } = await emptyDatabase();
+  await migrate(url);
+  await sql`update schema_file set digest = 'other' where name = ${files[1] as string}`;
+  await sql`delete from schema_file where name = 'functions/accept.sql'`;
+  await assert.rejects(
+    migrate(url),
+    new RegExp(
+      `made by another version .* sql/${files[1]}\\.\n.*\\.data is moved away.*\n.*add a new file`,
+    ),
+  );
+  const [row] = await sql`select count(*)::int as count from schema_file where name = 'functions/accept.sql'`;
+  assert.equal(row?.count, 0);
+  assert.deepEqual(await missingFiles(sql), [files[1], "functions/accept.sql"]);
+  await sql.end();
+});
+
+test("a changed function is applied again, over the one that is there", async () => {
+  const { url, sql } = await emptyDatabase();
+  await migrate(url);
+  await sql`update schema_file set digest = 'older' where name = 'functions/service_clock.sql'`;
+  await sql.unsafe(`create or replace function service_clock() returns timestamptz
+    language sql volatile parallel safe as $$ select timestamptz 'epoch' $$`);
+  assert.deepEqual(await migrate(url), ["functions/service_clock.sql"]);
+  const [row] = await sql`select service_clock() > '2020-01-01' as real`;
+  assert.equal(row?.real, true);
+  await sql.end();
+});
+
+test("files that only the database knows are a newer program's and do no harm", async () => {
+  const { url, sql } = await emptyDatabase();
+  await migrate(url);
+  await sql`insert into schema_file (name, digest) values ('9999_future.sql', 'x')`;
+  assert.deepEqual(await missingFiles(sql), []);
+  assert.deepEqual(await migrate(url), []);
+  await sql.end();
+});
+
+test("a file that waits for a table gives way to the posts behind it, and is applied when the table is free", async () => {
+  const { url, sql } = await emptyDatabase();
+  await migrate(url);
+  await sql`delete from schema_file where name = '0031_heartbeat.sql'`;
+  const reader = postgres(url, { max: 1, onnotice: () => {} });
+  await reader.unsafe("begin; lock table heartbeat in access share mode");
+  const migrating = migrate(url, { lockMs: 100 });
+  for (let round = 0; round < 2; round += 1) {
+    await until(() => isWaiting(sql), { what: "the migration waits" });
+    // Behind it, and answered before the table is free.
+    await sql`select * from beat(1)`;
+  }
+  await reader`commit`;
+  assert.deepEqual(await migrating, ["0031_heartbeat.sql"]);
+  await reader.end();
+  await sql.end();
+});
+
+test("a table that is never let go of ends the migration with the session's name, and nothing of the file is applied", async () => {
+  const { url, sql } = await emptyDatabase();
+  await migrate(url);
+  await sql`delete from schema_file where name = '0031_heartbeat.sql'`;
+  const reader = postgres(url, {
+    max: 1,
+    onnotice: () => {},
+    connection: { application_name: "a forgotten psql" },
+  });
+  await reader.unsafe("begin; lock table heartbeat in access share mode");
+  await assert.rejects(
+    migrate(url, { lockMs: 20, attemptsMax: 2 }),
+    /sql\/0031_heartbeat\.sql needs a table .*55P03.* a forgotten psql .*idle in transaction.*run it again/,
+  );
+  await reader`commit`;
+  assert.deepEqual(await migrate(url), ["0031_heartbeat.sql"]);
+  await reader.end();
+  await sql.end();
+});
+
+test("another migration that hangs is waited for, and then named", async () => {
+  const { url, sql } = await emptyDatabase();
+  const started = postgres(url, {
+    max: 1,
+    onnotice: () => {},
+    connection: { application_name: "lead-intake migrate" },
+  });
+  await started`select pg_advisory_lock(20260824)`;
+  await assert.rejects(
+    migrate(url, { otherMs: 100 }),
+    /another migration is under way, or hangs .*: \d+ lead-intake migrate /,
+  );
+  assert.equal((await missingFiles(sql)).length, files.length + functions.length);
+  await started.end();
+  await sql.end();
+});
+
+async function isWaiting(sql: postgres.Sql): Promise<boolean> {
+  const [row] = await sql`
+    select count(*)::int as n from pg_stat_activity
+    where datname = current_database() and application_name = 'lead-intake migrate' and wait_event_type = 'Lock'`;
+  return row?.n > 0;
+}

@@ -1,0 +1,377 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Entry, Outcome } from "../../../src/store/serving/accept.ts";
+import { Committer, type CommitterOptions } from "../../../src/store/serving/committer.ts";
+import { Unavailable } from "../../../src/store/pool.ts";
+
+/** A commit that was begun: the test decides how it ends. */
+interface Commit {
+  readonly names: readonly string[];
+  readonly deadlineMs: number;
+  readonly succeed: () => void;
+  /** As `succeed`, but for some, whose key is busy. */
+  readonly holdBack: (names: readonly string[]) => void;
+  readonly fail: (error: unknown) => void;
+}
+
+/** Entries are told apart by their raw body. */
+function entry(name: string, bytes = 0): Entry {
+  return {
+    ...{
+      kind: "lead",
+      keyId: 1,
+      tenantId: 1,
+      space: "k",
+      digest: "00",
+      contentDigest: "00",
+      idempotencyKey: null,
+    },
+    ...{
+      flags: [],
+      lead: "",
+      extra: null,
+      raw: name.padEnd(bytes),
+      costCents: null,
+      unknownArea: null,
+      arrivedAtMs: 0,
+    },
+    submission: null,
+  };
+}
+
+const accepted = (name: string): Outcome => ({ kind: "accepted", eventId: name, receivedAt: "" });
+
+/** A committer on a store that the test plays, with a clock that the test sets. */
+function world(options: Partial<CommitterOptions> = {}) {
+  const commits: Commit[] = [];
+  const refused: unknown[] = [];
+  const clock = { nowMs: 0, writable: true };
+  let wake: () => void = () => {};
+  const committer = new Committer({
+    accept: (entries, deadlineMs) =>
+      new Promise((resolve, reject) => {
+        const names = entries.map(({ raw }) => raw.trimEnd());
+        commits.push({
+          names,
+          deadlineMs,
+          succeed: () => resolve(names.map(accepted)),
+          holdBack: (held) =>
+            resolve(names.map((name) => held.includes(name) ? { kind: "busy" } : accepted(name))),
+          fail: reject,
+        });
+        wake();
+      }),
+    writable: () => clock.writable,
+    nowMs: () => clock.nowMs,
+    deadlineMs: 10_000,
+    onRefused: (error) => refused.push(error),
+    ...options,
+  });
+  /** The next commit that is begun. */
+  const next = async (): Promise<Commit> => {
+    while (commits.length === 0) await new Promise<void>((resolve) => wake = resolve);
+    return commits.shift() as Commit;
+  };
+  const commit = (name: string, bytes = 0) =>
+    committer.commit(entry(name, bytes)).then(
+      (outcome) => outcome.kind === "revoked" ? "revoked" : outcome.eventId,
+      (error: unknown) => error as Error,
+    );
+  return { committer, commits, refused, clock, next, commit };
+}
+
+const names = (prefix: string, count: number) => Array.from({ length: count }, (_, n) => `${prefix}${n}`);
+
+test("an idle committer begins at once, and what arrives meanwhile is the next batch", async () => {
+  const { commit, next, commits, committer } = world();
+  const first = commit("a");
+  const begun = await next();
+  assert.deepEqual(begun.names, ["a"]);
+  const later = names("b", 3).map((name) => commit(name));
+  assert.equal(committer.waiting, 3);
+  assert.equal(commits.length, 0, "one commit at a time");
+  begun.succeed();
+  assert.equal(await first, "a");
+  const second = await next();
+  assert.deepEqual(second.names, ["b0", "b1", "b2"]);
+  second.succeed();
+  assert.deepEqual(await Promise.all(later), ["b0", "b1", "b2"]);
+  await committer.idle();
+});
+
+test("an answer comes only after its commit is confirmed", async () => {
+  const { commit, next } = world();
+  let isAnswered = false;
+  const answer = commit("a").then(() => isAnswered = true);
+  const begun = await next();
+  await Promise.resolve();
+  assert.equal(isAnswered, false);
+  begun.succeed();
+  await answer;
+});
+
+test("a batch has 512 entries at most", async () => {
+  const { commit, next } = world();
+  void commit("first");
+  const begun = await next();
+  const answers = names("n", 600).map((name) => commit(name));
+  begun.succeed();
+  const second = await next();
+  assert.equal(second.names.length, 512);
+  second.succeed();
+  const third = await next();
+  assert.equal(third.names.length, 88);
+  third.succeed();
+  assert.equal((await Promise.all(answers)).length, 600);
+});
+
+test("a batch has 8 MiB at most, and one larger entry goes alone", async () => {
+  const { commit, next } = world();
+  void commit("first");
+  const begun = await next();
+  const sizes = [5, 2, 2, 9, 1].map((mebibytes, n) => commit(`m${n}`, mebibytes * 1024 * 1024));
+  begun.succeed();
+  for (const expected of [["m0", "m1"], ["m2"], ["m3"], ["m4"]]) {
+    const commitOf = await next();
+    assert.deepEqual(commitOf.names, expected);
+    commitOf.succeed();
+  }
+  await Promise.all(sizes);
+});
+
+test("a full queue refuses: 4096 entries, or 64 MiB", async () => {
+  const { commit, next, committer } = world();
+  void commit("first");
+  await next();
+  names("n", 4096).forEach((name) => void commit(name));
+  assert.equal(committer.waiting, 4096);
+  const refused = await commit("one too many");
+  assert.ok(refused instanceof Unavailable);
+
+  const other = world();
+  void other.commit("first");
+  await other.next();
+  names("n", 64).forEach((name) => void other.commit(name, 1024 * 1024));
+  assert.ok(await other.commit("x", 1024 * 1024) instanceof Unavailable);
+});
+
+test("a store known not to take writes refuses at once, without a commit", async () => {
+  const { commit, commits, clock } = world();
+  clock.writable = false;
+  assert.ok(await commit("a") instanceof Unavailable);
+  assert.equal(commits.length, 0);
+});
+
+test("refuseWaiting fails what waits, not what is under way", async () => {
+  const { commit, next, committer } = world();
+  const first = commit("a");
+  const begun = await next();
+  const waiting = commit("b");
+  committer.refuseWaiting();
+  assert.ok(await waiting instanceof Unavailable);
+  assert.equal(committer.waiting, 0);
+  begun.succeed();
+  assert.equal(await first, "a");
+  const after = commit("c");
+  (await next()).succeed();
+  assert.equal(await after, "c", "it goes on");
+});
+
+test("an entry near its deadline is refused instead of begun, and its neighbours keep theirs", async () => {
+  const { commit, next, clock } = world();
+  const first = commit("a");
+  const begun = await next();
+  const old = commit("b");
+  clock.nowMs = 9_500;
+  const young = commit("c");
+  begun.succeed();
+  assert.equal(await first, "a");
+  assert.ok(await old instanceof Unavailable);
+  const second = await next();
+  assert.deepEqual(second.names, ["c"]);
+  assert.equal(second.deadlineMs, 10_000);
+  second.succeed();
+  assert.equal(await young, "c");
+});
+
+test("a commit's deadline is its oldest entry's", async () => {
+  const { commit, next, clock } = world();
+  void commit("a");
+  const begun = await next();
+  assert.equal(begun.deadlineMs, 10_000);
+  clock.nowMs = 1_000;
+  void commit("b");
+  clock.nowMs = 4_000;
+  void commit("c");
+  begun.succeed();
+  assert.equal((await next()).deadlineMs, 7_000);
+});
+
+test("an unknown outcome fails the whole batch and is not tried again", async () => {
+  const { commit, next, commits, refused } = world();
+  void commit("first");
+  const begun = await next();
+  const answers = names("n", 4).map((name) => commit(name));
+  begun.succeed();
+  (await next()).fail(new Unavailable("lost"));
+  for (const answer of await Promise.all(answers)) assert.ok(answer instanceof Unavailable);
+  assert.equal(commits.length, 0);
+  assert.deepEqual(refused, []);
+});
+
+test("a refused batch is halved until the entry that is refused stands alone", async () => {
+  const { commit, next, refused } = world();
+  void commit("first");
+  const begun = await next();
+  const sent = [...names("n", 10), "poison", ...names("m", 6)];
+  const answers = sent.map((name) => commit(name));
+  begun.succeed();
+  const refusal = new Error("no poison");
+  let commits = 0;
+  for (let settled = 0; settled < sent.length;) {
+    const { names, succeed, fail } = await next();
+    commits += 1;
+    if (!names.includes("poison")) {
+      settled += names.length;
+      succeed();
+    } else {
+      if (names.length === 1) settled += 1;
+      fail(refusal);
+    }
+  }
+  const outcomes = await Promise.all(answers);
+  for (const [index, name] of sent.entries()) {
+    if (name !== "poison") assert.equal(outcomes[index], name);
+    else assert.ok(outcomes[index] instanceof Unavailable);
+  }
+  assert.deepEqual(refused, [refusal], "told once");
+  assert.ok(commits <= 2 * Math.ceil(Math.log2(sent.length)) + 1, `${commits} commits`);
+});
+
+test("a batch of which the store took a part has not failed, and one that it refused whole has failed once", async () => {
+  const failed: unknown[] = [];
+  const { commit, next, commits, committer } = world({ onFailed: (error) => failed.push(error) });
+  const refusal = new Error("no");
+  /** Sends a batch and plays a store that refuses some of it; returns how often it was asked. */
+  const batch = async (sent: readonly string[], refuses: (name: string) => boolean) => {
+    void commit("first");
+    const begun = await next();
+    const answers = Promise.all(sent.map((name) => commit(name)));
+    begun.succeed();
+    let isSettled = false;
+    const settled = answers.then(() => isSettled = true);
+    let asked = 0;
+    while (!isSettled) {
+      await new Promise(setImmediate);
+      const begun = commits.shift();
+      if (begun === undefined) continue;
+      asked += 1;
+      if (begun.names.some(refuses)) begun.fail(refusal);
+      else begun.succeed();
+    }
+    await settled;
+    await committer.idle();
+    return asked;
+  };
+  for (let n = 0; n < 3; n += 1) {
+    await batch(["poison", ...names("n", 6)], (name) => name === "poison");
+    assert.deepEqual(failed, []);
+  }
+  for (let n = 1; n <= 3; n += 1) {
+    const asked = await batch(names("n", 512), () => true);
+    assert.ok(asked <= 30, `${asked} tries of what is refused whole`);
+    assert.deepEqual(failed, Array(n).fill(refusal));
+  }
+});
+
+test("when the store goes away while a batch is halved, what is left is unknown, not refused", async () => {
+  const { commit, next, refused } = world();
+  void commit("first");
+  const begun = await next();
+  const answers = names("n", 4).map((name) => commit(name));
+  begun.succeed();
+  (await next()).fail(new Error("no"));
+  (await next()).succeed();
+  (await next()).fail(new Unavailable("lost"));
+  const [a, b, c, d] = await Promise.all(answers);
+  assert.deepEqual([a, b], ["n0", "n1"]);
+  assert.ok(c instanceof Unavailable && d instanceof Unavailable);
+  assert.deepEqual(refused, []);
+});
+
+test("every confirmed batch is told with its entries", async () => {
+  const told: string[][] = [];
+  const { commit, next, committer } = world({
+    onCommitted: (entries) => told.push(entries.map(({ raw }) => raw)),
+  });
+  void commit("a");
+  const begun = await next();
+  void commit("b");
+  void commit("c");
+  begun.succeed();
+  (await next()).succeed();
+  await committer.idle();
+  assert.deepEqual(told, [["a"], ["b", "c"]]);
+});
+
+test("a commit that is asked for in the turn of the last answer is not forgotten", async () => {
+  const { committer, next } = world();
+  const again = committer.commit(entry("a")).then(() => committer.commit(entry("b")));
+  (await next()).succeed();
+  (await next()).succeed();
+  assert.deepEqual(await again, accepted("b"));
+  await committer.idle();
+});
+
+test("what belongs to a busy key is tried again, and keeps nobody else waiting", async () => {
+  const told: string[][] = [];
+  const { commit, next, committer } = world({
+    onCommitted: (entries) => told.push(entries.map(({ raw }) => raw)),
+  });
+  const first = commit("first");
+  const begun = await next();
+  const [busy, other] = [commit("busy"), commit("other")];
+  begun.succeed();
+  await first;
+  (await next()).holdBack(["busy"]);
+  assert.equal(await other, "other");
+  assert.equal(committer.waiting, 1);
+  const idle = committer.idle();
+  (await next()).holdBack(["busy"]);
+  const again = await next();
+  assert.deepEqual(again.names, ["busy"]);
+  again.succeed();
+  assert.equal(await busy, "busy");
+  await idle;
+  assert.deepEqual(told, [["first"], ["other"], ["busy"]]);
+});
+
+test("what belongs to a busy key is refused at its deadline, and at once when the store takes no writes", async () => {
+  const { commit, next, clock, committer } = world();
+  const late = commit("late");
+  clock.nowMs = 9_001;
+  (await next()).holdBack(["late"]);
+  assert.ok(await late instanceof Unavailable);
+  const waiting = commit("waiting");
+  (await next()).holdBack(["waiting"]);
+  await Promise.resolve();
+  committer.refuseWaiting();
+  assert.ok(await waiting instanceof Unavailable);
+  await committer.idle();
+});
+
+test("idle resolves when nothing waits and nothing runs", async () => {
+  const { commit, next, committer } = world();
+  await committer.idle();
+  void commit("a");
+  const begun = await next();
+  void commit("b");
+  let isIdle = false;
+  const idle = committer.idle().then(() => isIdle = true);
+  begun.succeed();
+  const second = await next();
+  assert.equal(isIdle, false);
+  second.succeed();
+  await idle;
+  assert.equal(committer.waiting, 0);
+});

@@ -1,0 +1,217 @@
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import postgres from "postgres";
+import { Heartbeat } from "../../../src/store/serving/heartbeat.ts";
+import { Pool } from "../../../src/store/pool.ts";
+import { Upkeep } from "../../../src/store/jobs/upkeep.ts";
+import { PostgresProxy } from "../../faults/support/postgres_proxy.ts";
+import { ownPostgres } from "../../support/database.ts";
+import { until } from "../../support/until.ts";
+
+// Its settings are changed.
+const own = await ownPostgres();
+const sql = postgres(own.url, { max: 3, onnotice: () => {} });
+const proxy = await PostgresProxy.open(own.server.port);
+after(async () => {
+  await proxy.close();
+  await sql.end({ timeout: 5 });
+  await own.stop();
+});
+
+const slot = 5;
+const mebibyte = 1024 * 1024;
+
+/** A running heartbeat and what it has told. */
+async function beating(databaseUrl = own.url) {
+  const changes: boolean[] = [];
+  const heartbeat = new Heartbeat({
+    databaseUrl,
+    nowMs: () => performance.now(),
+    slot,
+    onChange: (writable) => changes.push(writable),
+  });
+  await heartbeat.start();
+  return { heartbeat, changes };
+}
+
+async function beats(): Promise<number> {
+  const [row] = await sql<{ n: number }[]>`select count(*)::int as n from heartbeat where slot = ${slot}`;
+  return row?.n ?? 0;
+}
+
+async function tableBytes(): Promise<number> {
+  const [row] = await sql<{ n: number }[]>`select pg_relation_size('heartbeat')::int as n`;
+  return row?.n ?? 0;
+}
+
+/** Beats in a row on one connection, without waiting for the disk. */
+async function beatTimes(times: number): Promise<void> {
+  const holder = await sql.reserve();
+  await holder`set synchronous_commit = off`;
+  for (let n = 0; n < times; n += 1) await holder`select * from beat(${slot})`;
+  await holder`reset synchronous_commit`;
+  holder.release();
+}
+
+/** What the server says to a statement that it refuses. */
+async function refusal(statement: string): Promise<unknown> {
+  const pool = new Pool({
+    databaseUrl: own.url,
+    name: "refusal",
+    connectionsMax: 1,
+    statementTimeoutMs: 5_000,
+  });
+  const error = await pool.run(5_000, (sql) => sql.unsafe(statement)).then(() => null, (error) => error);
+  await pool.close();
+  assert.ok(error !== null);
+  return error;
+}
+
+const readOnly = await refusal("begin read only; insert into heartbeat (slot) values (1); commit");
+const noTable = await refusal("select from nowhere");
+const badData = await refusal("select 'x'::int");
+
+test("every beat needs a page of its own on the disk", async () => {
+  for (let n = 0; n < 20; n += 1) {
+    const before = await tableBytes();
+    await sql`select * from beat(${slot})`;
+    assert.equal(await tableBytes(), before + 8192);
+  }
+});
+
+test("the beats' table is cleared away, also while a transaction is held open", async () => {
+  const upkeep = new Upkeep({ databaseUrl: own.url, onFailure: (error) => assert.fail(String(error)) });
+  const holder = await sql.reserve();
+  await holder.unsafe("begin isolation level repeatable read; select count(*) from event");
+  for (let round = 0; round < 3; round += 1) {
+    await beatTimes(2 * mebibyte / 8192);
+    assert.ok(await tableBytes() >= 2 * mebibyte);
+    await upkeep.runOnce();
+    assert.equal(await tableBytes(), 0);
+  }
+  await holder`rollback`;
+  holder.release();
+  await upkeep.close();
+});
+
+test("while somebody reads the beats' table it grows to 16 MiB and no further, and beats are commits all the same", async () => {
+  const upkeep = new Upkeep({ databaseUrl: own.url, onFailure: (error) => assert.fail(String(error)) });
+  const dump = await sql.reserve();
+  await dump.unsafe("begin; lock table heartbeat in access share mode");
+  await beatTimes(16 * mebibyte / 8192);
+  await upkeep.runOnce();
+  assert.equal(await tableBytes(), 16 * mebibyte, "nobody waits for the dump");
+  const position = async () => (await sql`select pg_current_wal_lsn() as lsn`)[0]?.lsn;
+  const before = await position();
+  await sql`select * from beat(${slot})`;
+  assert.notEqual(await position(), before);
+  assert.equal(await tableBytes(), 16 * mebibyte);
+  await dump`rollback`;
+  dump.release();
+  await upkeep.runOnce();
+  assert.equal(await tableBytes(), 0);
+  await upkeep.close();
+});
+
+test("a process that was busy itself does not take the store for unwritable", async () => {
+  const { heartbeat, changes } = await beating();
+  const before = await beats();
+  for (const startMs = performance.now(); performance.now() - startMs < 3_000;);
+  assert.equal(heartbeat.writable, true);
+  await until(async () => await beats() >= before + 2, { what: "the heart beats on" });
+  await heartbeat.close();
+  assert.deepEqual(changes, [true]);
+});
+
+test("one beat that is lost with its connection closes nothing", async () => {
+  proxy.watched = /\bbeat\(/;
+  const { heartbeat, changes } = await beating(proxy.databaseUrl(own.url));
+  for (const place of ["before_execute", "before_commit", "after_commit"] as const) {
+    const before = await beats();
+    await proxy.faultOnce({ place, how: "reset" });
+    await until(async () => await beats() >= before + 2, { what: "the heart beats on" });
+  }
+  await heartbeat.close();
+  assert.deepEqual(changes, [true]);
+});
+
+test("one beat that is answered after more than a second closes nothing", async () => {
+  proxy.watched = /\bbeat\(/;
+  const { heartbeat, changes } = await beating(proxy.databaseUrl(own.url));
+  const before = await beats();
+  const halted = await proxy.faultOnce({ place: "after_commit", how: "halt" });
+  const moment = performance.now() + 1_100;
+  await until(() => performance.now() >= moment, { what: "the moment" });
+  halted.release();
+  await until(async () => await beats() >= before + 3, { what: "the heart beats on" });
+  await heartbeat.close();
+  assert.deepEqual(changes, [true]);
+});
+
+test("beats that get no answer close, unless commits are confirmed meanwhile", async () => {
+  const { heartbeat, changes } = await beating();
+  const holder = await sql.reserve();
+  await holder.unsafe("begin; lock table heartbeat in access exclusive mode");
+  const pids = new Set<number>();
+  const committing = setInterval(() => heartbeat.committed(), 100);
+  await until(async () => {
+    const rows = await sql`
+      select extract(epoch from query_start) as began from pg_stat_activity
+      where application_name = 'lead-intake heartbeat' and wait_event_type = 'Lock'`;
+    for (const { began } of rows) pids.add(Number(began));
+    return pids.size >= 3;
+  }, { what: "two beats were missed" });
+  assert.deepEqual(changes, [true], "commits are the best beats");
+  clearInterval(committing);
+  await until(() => !heartbeat.writable, { what: "nothing is confirmed any more" });
+  await holder`rollback`;
+  holder.release();
+  await until(() => heartbeat.writable, { what: "the heart beats on" });
+  await heartbeat.close();
+  assert.deepEqual(changes, [true, false, true]);
+});
+
+test("a commit that is told that the store is read-only closes at once, and the next beats open again", async () => {
+  const { heartbeat, changes } = await beating();
+  heartbeat.commitFailed(readOnly);
+  assert.equal(heartbeat.writable, false);
+  await until(() => heartbeat.writable, { what: "beats open again" });
+  await heartbeat.close();
+  assert.deepEqual(changes, [true, false, true]);
+});
+
+test("three refused commits in a row close, two do not, and those that are to blame themselves never do", async () => {
+  const { heartbeat, changes } = await beating();
+  for (let n = 0; n < 10; n += 1) heartbeat.commitFailed(badData);
+  for (let round = 0; round < 3; round += 1) {
+    heartbeat.commitFailed(noTable);
+    heartbeat.commitFailed(noTable);
+    heartbeat.committed();
+  }
+  assert.deepEqual(changes, [true]);
+  for (let n = 0; n < 3; n += 1) heartbeat.commitFailed(noTable);
+  assert.equal(heartbeat.writable, false);
+  await heartbeat.close();
+});
+
+test("while a synchronous standby is missing, the beats take one backend and not one more each", async () => {
+  const { heartbeat } = await beating();
+  await sql.unsafe("alter system set synchronous_standby_names = 'missing'");
+  await sql`select pg_reload_conf()`;
+  const pids = new Set<number>();
+  let most = 0;
+  await until(async () => {
+    const rows = await sql<{ pid: number; wait_event: string | null }[]>`
+      select pid, wait_event from pg_stat_activity where application_name = 'lead-intake heartbeat'`;
+    for (const { pid } of rows) pids.add(pid);
+    most = Math.max(most, rows.filter(({ wait_event }) => wait_event === "SyncRep").length);
+    return pids.size >= 6;
+  }, { deadlineMs: 30_000, what: "five beats were given up" });
+  assert.equal(heartbeat.writable, false);
+  // One that was cancelled may be on its way out.
+  assert.ok(most <= 2, `${most} at once`);
+  await sql.unsafe("alter system set synchronous_standby_names = ''");
+  await sql`select pg_reload_conf()`;
+  await until(() => heartbeat.writable, { what: "the standby is no longer missed" });
+  await heartbeat.close();
+});

@@ -1,0 +1,57 @@
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import postgres from "postgres";
+import { PlanSnapshot } from "../../../src/store/serving/plan_snapshot.ts";
+import { Pool } from "../../../src/store/pool.ts";
+import { createDatabase } from "../../support/database.ts";
+import { until } from "../../support/until.ts";
+
+const database = await createDatabase();
+const admin = postgres(database.url, { max: 1, onnotice: () => {} });
+const pool = new Pool({
+  databaseUrl: database.url,
+  name: "plans",
+  connectionsMax: 1,
+  statementTimeoutMs: 9_000,
+});
+after(async () => {
+  await pool.close();
+  await admin.end();
+  await database.drop();
+});
+
+function open() {
+  const clock = { nowMs: 0 };
+  const failures: unknown[] = [];
+  const snapshot = new PlanSnapshot({
+    pool,
+    nowMs: () => clock.nowMs,
+    ageMaxMs: 5_000,
+    onFailure: (error) => failures.push(error),
+  });
+  return { clock, failures, snapshot };
+}
+
+test("nothing is served before the first read, and nothing that was read more than 5 s ago", async () => {
+  const { clock, snapshot } = open();
+  assert.equal(snapshot.current, null);
+  await snapshot.read();
+  snapshot.close();
+  assert.equal(snapshot.current, "[]");
+  clock.nowMs = 5_000;
+  assert.equal(snapshot.current, "[]");
+  clock.nowMs = 5_001;
+  assert.equal(snapshot.current, null);
+});
+
+test("plans that cannot be read are gone at once and told once; they come back by themselves", async () => {
+  const { failures, snapshot } = open();
+  await admin`alter table plan rename to plan_gone`;
+  await snapshot.read();
+  await snapshot.read();
+  assert.equal(snapshot.current, null);
+  assert.equal(failures.length, 1);
+  await admin`alter table plan_gone rename to plan`;
+  await until(() => snapshot.current === "[]");
+  snapshot.close();
+});
