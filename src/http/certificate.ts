@@ -7,7 +7,7 @@
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { createSecureContext } from "node:tls";
-import type { CertificateEvent, TlsFiles } from "./options.ts";
+import type { HttpObservation, TlsFiles } from "./options.ts";
 
 /** What a TLS server is given. Every renewal gives all of it: the old context is replaced as a whole. */
 export interface TlsContext {
@@ -15,6 +15,9 @@ export interface TlsContext {
   readonly key: string;
   readonly minVersion: "TLSv1.2";
 }
+
+/** What became of a change of the files. */
+type Renewal = Extract<HttpObservation, { kind: "certificate_renewed" | "certificate_refused" }>;
 
 /** A certificate chain and its key, from files that may be renewed. */
 export class Certificate {
@@ -50,23 +53,23 @@ export class Certificate {
     options: {
       everyMs: number;
       onRenewed: (context: TlsContext) => void;
-      onEvent: (event: CertificateEvent) => void;
+      observe: (renewal: Renewal) => void;
     },
   ): () => void {
     let isBusy = false;
     const look = async () => {
       if (isBusy) return;
       isBusy = true;
-      const event = await this.#renew(options.onRenewed);
+      const renewal = await this.#renew(options.onRenewed);
       isBusy = false;
-      if (event !== null) options.onEvent(event);
+      if (renewal !== null) options.observe(renewal);
     };
     const timer = setInterval(look, options.everyMs);
     timer.unref();
     return () => clearInterval(timer);
   }
 
-  async #renew(onRenewed: (context: TlsContext) => void): Promise<CertificateEvent | null> {
+  async #renew(onRenewed: (context: TlsContext) => void): Promise<Renewal | null> {
     let seen = "";
     try {
       const context = await read(this.#files);
@@ -75,11 +78,11 @@ export class Certificate {
       onRenewed(check(context));
       this.#context = context;
       this.#seen = seen;
-      return { kind: "renewed" };
+      return { kind: "certificate_renewed" };
     } catch (error) {
       if (seen === this.#seen) return null;
       this.#seen = seen;
-      return { kind: "refused", error };
+      return { kind: "certificate_refused", error };
     }
   }
 }

@@ -1,5 +1,5 @@
 /**
- * What a listener is told: surfaces, bounds, and the hooks by which it reports. Numbers and reply bodies
+ * What a listener is told: surfaces, bounds, and the way in which it reports. Numbers and reply bodies
  * that belong to the service come in here; the kit itself knows nothing of leads.
  *
  * @module
@@ -132,11 +132,16 @@ export interface TlsFiles {
   readonly keyFile: string;
 }
 
-/** What became of a change of the certificate files. */
-export type CertificateEvent =
-  | { readonly kind: "renewed" }
-  /** The pair cannot be read or does not match; the one before stays in use. */
-  | { readonly kind: "refused"; readonly error: unknown };
+/** What a listener tells of its work. */
+export type HttpObservation =
+  /** Once for each request, those that could not be read included. */
+  | { readonly kind: "request" } & Access
+  /** Once for each fault: what a handler threw, or a reply that could not be sent. */
+  | { readonly kind: "fault"; readonly error: unknown; readonly exchange: Exchange | null }
+  /** The certificate files have changed, and what they hold is in use. */
+  | { readonly kind: "certificate_renewed" }
+  /** They have changed and cannot be used; what they held before stays in use. */
+  | { readonly kind: "certificate_refused"; readonly error: unknown };
 
 /** What {@linkcode listen} is told. */
 export interface ListenOptions {
@@ -160,11 +165,8 @@ export interface ListenOptions {
   };
   /** The reply to what no surface sees. */
   readonly refuse: (status: RefusalStatus, requestId: string) => Reply;
-  /** Called once for each request, those that could not be read included. */
-  readonly onAccess: (access: Access) => void;
-  /** Called once for each fault: what a handler threw, or a reply that could not be sent. */
-  readonly onFault: (error: unknown, exchange: Exchange | null) => void;
-  readonly onCertificate?: (event: CertificateEvent) => void;
+  /** What it throws is observed as a fault; what it throws then has nowhere to go. */
+  readonly observe: (observation: HttpObservation) => void;
   readonly bounds?: Partial<Bounds>;
 }
 

@@ -5,12 +5,26 @@
  */
 
 import type { Exchange } from "../http/exchange.ts";
-import type { Access, CertificateEvent } from "../http/options.ts";
+import type { Access, HttpObservation } from "../http/options.ts";
 import { type Log, stackFrames } from "./log.ts";
 import { describeError } from "../store/pool.ts";
 
+/** Writes the line of what a listener tells. */
+export function logHttp(log: Log, observation: HttpObservation): void {
+  switch (observation.kind) {
+    case "request":
+      return logAccess(log, observation);
+    case "fault":
+      return logFault(log, observation.error, observation.exchange);
+    case "certificate_renewed":
+      return log.info(observation.kind);
+    case "certificate_refused":
+      return log.error(observation.kind, { cause: describeError(observation.error) });
+  }
+}
+
 /** The access line. Source: DECISIONS, Operating it (logs). */
-export function logAccess(log: Log, access: Access): void {
+function logAccess(log: Log, access: Access): void {
   log.info("request", {
     request_id: access.requestId,
     surface: access.surface,
@@ -26,7 +40,7 @@ export function logAccess(log: Log, access: Access): void {
 }
 
 /** What a handler threw, without its message, which might quote a lead. */
-export function logFault(log: Log, error: unknown, exchange: Exchange | null): void {
+function logFault(log: Log, error: unknown, exchange: Exchange | null): void {
   log.error("fault", {
     request_id: exchange?.requestId ?? null,
     route: exchange?.route ?? null,
@@ -34,10 +48,4 @@ export function logFault(log: Log, error: unknown, exchange: Exchange | null): v
     cause: describeError(error),
     stack: stackFrames(error),
   });
-}
-
-/** What became of renewed certificate files. */
-export function logCertificate(log: Log, event: CertificateEvent): void {
-  if (event.kind === "renewed") log.info("certificate_renewed");
-  else log.error("certificate_refused", { cause: describeError(event.error) });
 }

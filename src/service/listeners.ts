@@ -5,7 +5,7 @@
  */
 
 import { randomFillSync } from "node:crypto";
-import { logAccess, logCertificate, logFault } from "../observe/access_log.ts";
+import { logHttp } from "../observe/access_log.ts";
 import { type Config, isSame } from "../settings/config.ts";
 import { keyInText } from "../contract/api_key.ts";
 import { unreadErrors } from "../contract/errors.ts";
@@ -100,12 +100,10 @@ function openListener(
       generate: createRequestIds((bytes) => randomFillSync(bytes)),
     },
     refuse: refuseUnread,
-    onAccess: (access) => {
-      logAccess(log, access);
-      onAccess?.(access);
+    observe: (observation) => {
+      logHttp(log, observation);
+      if (observation.kind === "request") onAccess?.(observation);
     },
-    onFault: (error, exchange) => logFault(log, error, exchange),
-    onCertificate: (event) => logCertificate(log, event),
     bounds: { requestTimeoutMs: limits.requestTimeoutMs },
   });
 }

@@ -7,7 +7,7 @@
 
 import type { Exchange, Reply } from "#src/http/exchange.ts";
 import { parseNetworks } from "#src/http/addresses.ts";
-import type { Access, Bounds, CertificateEvent, Listener, Surface, TlsFiles } from "#src/http/options.ts";
+import type { Access, Bounds, HttpObservation, Listener, Surface, TlsFiles } from "#src/http/options.ts";
 import { json, text } from "#src/http/reply.ts";
 import { Router } from "#src/http/router.ts";
 import { listen } from "#src/http/node/serve.ts";
@@ -24,16 +24,15 @@ export interface Settings {
   readonly hosts?: readonly string[];
   /** Serve the files of this folder, and nothing else. */
   readonly folder?: string;
-  /** Hooks that throw. */
-  readonly throwing?: readonly ("generate" | "refuse" | "access" | "fault")[];
+  /** Hooks that throw, the observer by what it is told. */
+  readonly throwing?: readonly ("generate" | "refuse" | HttpObservation["kind"])[];
 }
 
 /** What the app reports. */
 export type AppEvent =
   | { readonly event: "access"; readonly access: Access }
   | { readonly event: "fault"; readonly message: string; readonly requestId: string | null }
-  | { readonly event: "certificate"; readonly certificate: CertificateEvent["kind"] }
-  | { readonly event: "began" | "cancelled" | "closing" };
+  | { readonly event: "certificate_renewed" | "certificate_refused" | "began" | "cancelled" | "closing" };
 
 /** As long as the published documents are, and one for all who ask. */
 const document = new Uint8Array(40_000).fill(120);
@@ -68,17 +67,27 @@ export function startEcho(settings: Settings, report: (event: AppEvent) => void)
       hook("refuse");
       return json(status, { refused: status, request_id: requestId });
     },
-    onAccess: (access) => {
-      hook("access");
-      report({ event: "access", access });
+    observe: (observation) => {
+      hook(observation.kind);
+      report(eventOf(observation));
     },
-    onFault: (error, exchange) => {
-      hook("fault");
-      report({ event: "fault", message: String(error), requestId: exchange?.requestId ?? null });
-    },
-    onCertificate: ({ kind }) => report({ event: "certificate", certificate: kind }),
     bounds: { sweepIntervalMs: 20, ...settings.bounds },
   });
+}
+
+function eventOf(observation: HttpObservation): AppEvent {
+  switch (observation.kind) {
+    case "request": {
+      const { kind: _, ...access } = observation;
+      return { event: "access", access };
+    }
+    case "fault": {
+      const { error, exchange } = observation;
+      return { event: "fault", message: String(error), requestId: exchange?.requestId ?? null };
+    }
+    default:
+      return { event: observation.kind };
+  }
 }
 
 function surface(name: string, hosts: readonly string[], router: Router): Surface {

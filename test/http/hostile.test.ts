@@ -274,7 +274,7 @@ test("a fault before there is an exchange answers 503 and is reported", async ()
 
 test("hooks that throw cost no request its answer", async () => {
   for (const place of places) {
-    const app = await startApp(place, { throwing: ["access", "fault", "refuse"] });
+    const app = await startApp(place, { throwing: ["request", "fault", "refuse"] });
     const wire = await Wire.open(app.port);
     wire.send(get("/name"), get("/throw"));
     assert.equal((await wire.answer()).status, 200);

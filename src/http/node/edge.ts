@@ -158,10 +158,10 @@ export class Edge {
     }
   }
 
-  /** Hands a fault to `onFault`; what that throws has nowhere to go. */
+  /** Tells of a fault; what the observer throws at that has nowhere to go. */
   report(error: unknown, exchange: Exchange | null): void {
     try {
-      this.options.onFault(error, exchange);
+      this.options.observe({ kind: "fault", error, exchange });
     } catch {
       // A log that cannot be written must not take the request down with it.
     }
@@ -175,7 +175,8 @@ export class Edge {
   /** Writes the line of a request. */
   log(exchange: EdgeExchange, outcome: { status: number; bytes: number; aborted: boolean }): void {
     try {
-      this.options.onAccess({
+      this.options.observe({
+        kind: "request",
         requestId: exchange.requestId,
         surface: exchange.surface?.name ?? "-",
         method: loggedMethods.has(exchange.method) ? exchange.method : "-",
@@ -195,7 +196,8 @@ export class Edge {
   /** Writes the line of a request that could not be read. */
   logUnread(status: RefusalStatus, requestId: string, peer: Peer): void {
     try {
-      this.options.onAccess({
+      this.options.observe({
+        kind: "request",
         requestId,
         surface: "-",
         method: "-",

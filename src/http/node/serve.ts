@@ -62,7 +62,7 @@ export async function listen(options: ListenOptions): Promise<Listener> {
   const stopWatching = certificate?.watch({
     everyMs: edge.bounds.certificatePollMs,
     onRenewed: (context) => (server as Http2SecureServer).setSecureContext(context),
-    onEvent: (event) => guard(edge, () => options.onCertificate?.(event)),
+    observe: (renewal) => guard(edge, () => options.observe(renewal)),
   });
   const { address, port } = server.address() as AddressInfo;
   return {
