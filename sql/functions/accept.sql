@@ -16,13 +16,6 @@
 --
 -- The planner settings: planned once per connection, maybe while the tables are empty, the statements would
 -- otherwise keep scanning them whole.
-drop function if exists accept(
-  text[], int[], text[], text[], text[], text[], text[], text[], text[], text[], int[], text[], int, text
-);
-drop function if exists accept(
-  text[], int[], text[], text[], text[], text[], text[], text[], text[], text[], int[], text[], int, text, int[],
-  text[], int[], text[], text[], text[], text[], int
-);
 create or replace function accept(
   p_kind text[],
   p_key_id int[],

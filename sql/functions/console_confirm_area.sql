@@ -6,7 +6,6 @@
 --
 -- p_known: the term of the vocabulary that the caller takes p_area for (it folds as the validator does, lower() may
 -- know ASCII only), or null when there is none. p_claimed: the address that it was asked from.
-drop function if exists console_confirm_area(text, text, text, text);
 create or replace function console_confirm_area(p_area text, p_status text, p_known text, p_claimed text) returns text
 language plpgsql
 security definer

@@ -2,8 +2,7 @@
 -- first row's edge the last id looked at, on each row, and one row of nulls when nothing matches. No row: the end.
 --
 -- The pattern is coarse (see src/lead/person.ts): who is meant is decided by whoever calls this.
-drop function if exists erase_candidates(text, int, text);
-create function erase_candidates(p_after text, p_limit int, p_pattern text)
+create or replace function erase_candidates(p_after text, p_limit int, p_pattern text)
 returns table (
   edge text, event_id text, lead text, extra text, raw text, idempotency_key text,
   contact text   -- of a submission: who was found to have sent it

@@ -11,7 +11,6 @@
 --
 -- A send under way is not called back: it may still arrive downstream once. Its settlement finds no row and changes
 -- nothing but the attempt that it records.
-drop function if exists erase_event(text, bigint[], bigint[], bigint, text);
 create or replace function erase_event(
   p_event_id text,
   p_seen bigint[],   -- the event's collisions that the caller has judged; null: all of them go
@@ -114,7 +113,6 @@ end
 $$;
 
 -- Erases what was kept aside and leaves the event, which is another person's; false: its content went before.
-drop function if exists erase_collision(bigint, bigint);
 create or replace function erase_collision(p_id bigint) returns boolean
 language plpgsql
 as $$

@@ -7,7 +7,7 @@ as $$
   with e as materialized (
     select
       date_trunc('hour', e.received_at, 'UTC') as hour, e.key_id, e.event_id, e.received_at, e.flags,
-      -- Before the column there was, and as long as the lead is there, it has the cost.
+      -- As long as the lead is there, it has the cost.
       coalesce(e.cost_cents, case when e.kind = 'lead' then (e.lead ->> 'cost_cents')::int end) as cost_cents
     from event as e
     where e.event_id >= lpad(to_hex((extract(epoch from p_from) * 1000000)::bigint), 14, '0')

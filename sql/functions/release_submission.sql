@@ -1,6 +1,5 @@
 -- Hands a held submission over to the delivery, due at once, and notes who did it. Returns what became of it:
 -- released | already (somebody has released it) | clean (it was never held) | erased | unknown.
-drop function if exists release_submission(text, text);
 create or replace function release_submission(
   p_event_id text, p_way text default 'ctl', p_claimed text default current_setting('lead_intake.claimed', true)
 ) returns text

@@ -1,6 +1,5 @@
 -- Puts dead letters back to pending, as replay_dead does, and notes each in the audit in the same transaction, at one
 -- time, so that what was done at once is found together. Returns those that were dead.
-drop function if exists replay_dead_as(text, text[]);
 create or replace function replay_dead_as(
   p_event_id text[], p_way text default 'ctl', p_claimed text default current_setting('lead_intake.claimed', true)
 )

@@ -8,6 +8,28 @@
 -- last. Functions that only read run with the rights of the caller. What only the owner may call needs none of this: it
 -- runs in the owner's session or within one of those.
 
+-- Group roles: a login role is made a member of one (create role intake login in role lead_service). They belong
+-- to the whole server, so another database may have made them already, even at this moment.
+do $$
+declare
+  v_role text;
+begin
+  foreach v_role in array array['lead_service', 'lead_actions'] loop
+    if not exists (select from pg_roles where rolname = v_role) then
+      begin
+        execute format('create role %I nologin', v_role);
+      exception
+        when duplicate_object or unique_violation then null;
+        when insufficient_privilege then
+          raise exception 'The role % does not exist and % may not create it; as a role that may, run: create role lead_service nologin; create role lead_actions nologin;',
+            v_role, current_user
+            using errcode = 'insufficient_privilege';
+      end;
+    end if;
+  end loop;
+end
+$$;
+
 -- Closed to begin with. A database restored from a dump, or made by a template, comes with the rights of a new one.
 do $$
 begin

@@ -42,7 +42,7 @@ test("npm run migrate refuses what is no address, and does not repeat it", async
 
 test("npm run migrate refuses arguments and applies nothing: exit 2", async () => {
   const database = await createDatabase({ migrated: false });
-  for (const argument of ["--dry", "0004_delivery.sql"]) {
+  for (const argument of ["--dry", "0006_outbox.sql"]) {
     const { code, stdout, stderr } = await migrate(database.url, [argument]);
     assert.equal(code, 2);
     assert.equal(stdout, "");

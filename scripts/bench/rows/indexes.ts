@@ -73,7 +73,7 @@ async function store({ stage, options, bodies, say }: Bench, events: number): Pr
   return database;
 }
 
-/** Those of sql/0023_search.sql. */
+/** Those of sql/0015_search.sql. */
 async function dropSearchIndexes({ sql }: Database): Promise<string[]> {
   const rows = await sql<{ name: string }[]>`
     select indexname as name from pg_indexes

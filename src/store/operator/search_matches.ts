@@ -1,5 +1,5 @@
 /**
- * What an event is held against in a search, in the words of the indexes of `sql/0023_search.sql`, or they would not
+ * What an event is held against in a search, in the words of the indexes of `sql/0015_search.sql`, or they would not
  * serve.
  *
  * @module

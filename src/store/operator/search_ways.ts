@@ -1,5 +1,5 @@
 /**
- * The ways to walk through events that the indexes of `sql/0023_search.sql` offer, newest first.
+ * The ways to walk through events that the indexes of `sql/0015_search.sql` offer, newest first.
  *
  * @module
  */

@@ -23,7 +23,7 @@ create table subscription (
   plan_slug text not null,
   plan_name text not null,
   plan_customer text not null,
-  amount_cents int not null,
+  amount_cents int not null check (amount_cents >= 0),
   billing_interval text not null,
   -- opening: the provider is being asked; open: the buyer has an address to pay at; expired: the buyer did not; failed:
   -- it could not be opened, or a payment method that takes days has failed. From incomplete on they are the

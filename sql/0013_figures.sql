@@ -1,22 +1,26 @@
--- What the report and the console's plots are made of. No personal data, so it stays when leads are erased.
+-- What the report and the console's plots are made of. No personal data, so it stays when leads are erased. What the
+-- processes count is added up and never taken away from, whoever calls.
 
--- What a lead cost, beside its content: an erasure leaves it. Null on events from before this column, whose content
--- has it, and where there is no cost.
-alter table event add column if not exists cost_cents int;
+-- Refusals leave nothing but these counts.
+create table refusal_total (
+  day date not null,
+  key_id int not null references api_key,
+  reason text not null,
+  field text not null,
+  count bigint not null check (count > 0),
+  primary key (day, key_id, reason, field)
+);
 
 -- Duplicates leave nothing but these counts: each answer 200 with the event of an earlier post.
 create table duplicate_total (
   day date not null,
   key_id int not null references api_key,
-  count bigint not null,
+  count bigint not null check (count > 0),
   primary key (day, key_id)
 );
 
--- The report asks for the collisions of some days.
-create index collision_first_at on collision (first_at);
-
 -- Events by the hour of their acceptance (UTC) and their key, so that a report of months does not read millions of
--- events (roll_up_hour).
+-- events (roll_up_hours).
 create table hour_total (
   hour timestamptz not null,
   key_id int not null,
@@ -24,7 +28,7 @@ create table hour_total (
   spend_cents bigint not null,
   -- How many have each flag: {"phone_unnormalized": 3}.
   flags json not null,
-  -- How many were delivered within which time: {"40": 17}, see seconds_bucket.
+  -- How many were delivered within which time: {"40": 17}, see hour_figures.
   seconds json not null,
   primary key (hour, key_id)
 );
@@ -50,7 +54,9 @@ create table minute_sample (
   failed int not null,
   pending bigint not null,
   dead bigint not null,
-  oldest_pending_s double precision not null,
+  -- No more than a plot can show.
+  oldest_pending_s double precision not null check (oldest_pending_s >= 0 and oldest_pending_s < 'infinity'),
   breaker text not null check (breaker in ('none', 'closed', 'half_open', 'open')),
-  primary key (at, node)
+  primary key (at, node),
+  check (accepted >= 0 and refused >= 0 and delivered >= 0 and failed >= 0)
 );

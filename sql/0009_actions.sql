@@ -1,34 +1,7 @@
 -- The actions tier's own: where each tenant's leads go, and which effects are done (DECISIONS, Delivery). The
 -- service's role cannot see this schema; the role of the actions process sees nothing of the leads.
 
--- Group roles: a login role is made a member of one (create role intake login in role lead_service). They belong
--- to the whole server, so another database may have made them already, even at this moment.
-do $$
-declare
-  v_role text;
-begin
-  foreach v_role in array array['lead_service', 'lead_actions'] loop
-    if not exists (select from pg_roles where rolname = v_role) then
-      begin
-        execute format('create role %I nologin', v_role);
-      exception
-        when duplicate_object or unique_violation then null;
-        when insufficient_privilege then
-          raise exception 'The role % does not exist and % may not create it; as a role that may, run: create role lead_service nologin; create role lead_actions nologin;',
-            v_role, current_user
-            using errcode = 'insufficient_privilege';
-      end;
-    end if;
-  end loop;
-end
-$$;
-
 create schema actions;
-
--- Whether a live tenant's leads have somewhere to go; kept by a trigger on actions.route, for the service, which
--- cannot read the routes.
-alter table tenant add column has_route boolean not null default false;
-alter table tenant add constraint tenant_id_sandbox unique (id, sandbox);
 
 create table actions.route (
   tenant_id int primary key,

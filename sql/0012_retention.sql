@@ -1,7 +1,4 @@
--- How long a tenant's leads and submissions are kept, and how far the job has come that ends them.
-
--- Null: for ever.
-alter table tenant add column retention_days int check (retention_days between 1 and 3650);
+-- How far the job has come that removes content older than its tenant keeps it (expire_content).
 
 -- A key's events up to after_id have been looked at: their content is removed, or they are among retention_left. So
 -- nothing has to begin anew when the days change, whichever way.

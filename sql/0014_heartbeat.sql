@@ -1,7 +1,7 @@
 -- The beats, which prove that the store takes writes and has room for them: each is a row, and each row needs a page
 -- of its own, because a page counts as full (fillfactor) once it holds one. An update in place would still succeed on
 -- a full disk. Nothing reads the rows; trim_heartbeat() keeps the table small.
-drop table heartbeat;
+
 create table heartbeat (
   -- Of the process; not unique.
   slot int not null,
