@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { actionsVariables, readActionsConfig } from "../../src/actions/config.ts";
 import { ConfigError } from "../../src/settings/reader.ts";
-import { Authority, type Issued } from "./support/authority.ts";
+import { Authority, type Issued } from "../support/actions/authority.ts";
 
 let authority: Authority;
 let server: Issued;

@@ -7,10 +7,10 @@ import type { Outcome } from "../../src/actions/outcome.ts";
 import { createResolver, type Resolve } from "../../src/actions/resolve.ts";
 import { parseNetworks } from "../../src/http/addresses.ts";
 import { until } from "../support/until.ts";
-import { Authority } from "./support/authority.ts";
-import { type CrmSink, startCrm, status } from "./support/crm_sink.ts";
-import { event } from "./support/event.ts";
-import { type NameServer, startNameServer } from "./support/name_server.ts";
+import { Authority } from "../support/actions/authority.ts";
+import { type CrmSink, startCrm, status } from "../support/actions/crm_sink.ts";
+import { event } from "../support/actions/event.ts";
+import { type NameServer, startNameServer } from "../support/actions/name_server.ts";
 
 let authority: Authority;
 let crm: CrmSink;

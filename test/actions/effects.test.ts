@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { after, before, beforeEach, test } from "node:test";
 import { until } from "../support/until.ts";
-import { status } from "./support/crm_sink.ts";
-import { newEventId } from "./support/event.ts";
-import { openStand, type Stand } from "./support/stand.ts";
+import { status } from "../support/actions/crm_sink.ts";
+import { newEventId } from "../support/actions/event.ts";
+import { openStand, type Stand } from "../support/actions/stand.ts";
 
 let stand: Stand;
 

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { after, before, beforeEach, test } from "node:test";
 import { Mailer, type MailerOptions } from "../../src/actions/email.ts";
-import { event, type EventParts } from "./support/event.ts";
-import { type SmtpListener, startSmtp, type Step } from "./support/smtp_listener.ts";
+import { event, type EventParts } from "../support/actions/event.ts";
+import { type SmtpListener, startSmtp, type Step } from "../support/actions/smtp_listener.ts";
 
 let smtp: SmtpListener;
 const nowMs = Date.UTC(2026, 8, 3, 14, 5, 13);

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { composeEmail } from "../../src/actions/email_text.ts";
 import { flagNames, flags } from "../../src/contract/fields.ts";
-import { event } from "./support/event.ts";
+import { event } from "../support/actions/event.ts";
 
 const wholeLead = JSON.stringify({
   first_name: "Ada",

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { parseEvent } from "../../src/actions/event.ts";
-import { eventBody } from "./support/event.ts";
+import { eventBody } from "../support/actions/event.ts";
 
 test("content and extra are kept as they were written", () => {
   const content = '{"first_name":"A\\u0000",  "n":12345678901234567890}';

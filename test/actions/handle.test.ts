@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { after, before, beforeEach, test } from "node:test";
 import { until } from "../support/until.ts";
-import { ask } from "./support/actions_process.ts";
-import { status } from "./support/crm_sink.ts";
-import { eventBody, newEventId } from "./support/event.ts";
-import { openStand, type Stand } from "./support/stand.ts";
+import { ask } from "../support/actions/actions_process.ts";
+import { status } from "../support/actions/crm_sink.ts";
+import { eventBody, newEventId } from "../support/actions/event.ts";
+import { openStand, type Stand } from "../support/actions/stand.ts";
 
 let stand: Stand;
 

@@ -3,8 +3,13 @@ import { createServer } from "node:net";
 import { after, before, test } from "node:test";
 import postgres from "postgres";
 import { createDatabase, type TestDatabase } from "../support/database.ts";
-import { actionsEnv, createRole, runActionsToEnd, type TestRole } from "./support/actions_process.ts";
-import { Authority, type Issued } from "./support/authority.ts";
+import {
+  actionsEnv,
+  createRole,
+  runActionsToEnd,
+  type TestRole,
+} from "../support/actions/actions_process.ts";
+import { Authority, type Issued } from "../support/actions/authority.ts";
 
 let database: TestDatabase;
 let authority: Authority;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { createResolver } from "../../src/actions/resolve.ts";
-import { type NameServer, startNameServer } from "./support/name_server.ts";
+import { type NameServer, startNameServer } from "../support/actions/name_server.ts";
 
 let names: NameServer;
 

@@ -5,10 +5,10 @@ import { connect as connectPlain } from "node:net";
 import { after, before, test } from "node:test";
 import { connect, type ConnectionOptions } from "node:tls";
 import { until } from "../support/until.ts";
-import { ask, type RunningActions } from "./support/actions_process.ts";
-import { Authority, type Issued } from "./support/authority.ts";
-import { eventBody, newEventId } from "./support/event.ts";
-import { openStand, type Stand } from "./support/stand.ts";
+import { ask, type RunningActions } from "../support/actions/actions_process.ts";
+import { Authority, type Issued } from "../support/actions/authority.ts";
+import { eventBody, newEventId } from "../support/actions/event.ts";
+import { openStand, type Stand } from "../support/actions/stand.ts";
 
 let stand: Stand;
 let foreign: Authority;

@@ -6,7 +6,7 @@ import { spawnSync } from "node:child_process";
 import { after, before, test } from "node:test";
 import { readServerFiles } from "../../src/actions/server_files.ts";
 import { devClientName, ensureDevCertificates } from "../../scripts/dev_certificates.ts";
-import { Authority } from "./support/authority.ts";
+import { Authority } from "../support/actions/authority.ts";
 
 let folder: string;
 

@@ -3,8 +3,8 @@ import { after, before, test } from "node:test";
 import { post } from "../support/client.ts";
 import { ctl, type RunningServer, startServer } from "../support/server.ts";
 import { until } from "../support/until.ts";
-import { createRole, type TestRole } from "./support/actions_process.ts";
-import { openStand, type Stand } from "./support/stand.ts";
+import { createRole, type TestRole } from "../support/actions/actions_process.ts";
+import { openStand, type Stand } from "../support/actions/stand.ts";
 
 /** Form submissions from the post to the customer's CRM and inbox. */
 let stand: Stand;

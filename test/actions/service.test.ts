@@ -3,9 +3,9 @@ import { after, before, test } from "node:test";
 import { post } from "../support/client.ts";
 import { ctl, type RunningServer, startServer } from "../support/server.ts";
 import { until } from "../support/until.ts";
-import { createRole, type TestRole } from "./support/actions_process.ts";
-import { status } from "./support/crm_sink.ts";
-import { openStand, type Stand } from "./support/stand.ts";
+import { createRole, type TestRole } from "../support/actions/actions_process.ts";
+import { status } from "../support/actions/crm_sink.ts";
+import { openStand, type Stand } from "../support/actions/stand.ts";
 
 let stand: Stand;
 let role: TestRole;

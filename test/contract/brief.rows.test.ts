@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { brief } from "../../src/contract/brief.ts";
-import { partnerRows } from "./specification.ts";
+import { partnerRows } from "../support/contract/specification.ts";
 
 const text = brief("https://intake.example").replaceAll(/\s+/g, " ");
 

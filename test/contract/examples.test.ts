@@ -4,7 +4,7 @@ import { type Example, failureExamples, flagExamples, leadExamples } from "../..
 import { flagNames, reasons } from "../../src/contract/fields.ts";
 import { limits } from "../../src/contract/limits.ts";
 import { validate } from "../../src/lead/validate.ts";
-import { areas } from "../lead/areas.ts";
+import { areas } from "../support/lead/areas.ts";
 
 const all: Readonly<Record<string, Example>> = { ...leadExamples, ...flagExamples, ...failureExamples };
 

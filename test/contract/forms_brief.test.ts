@@ -5,7 +5,7 @@ import { formsBrief } from "../../src/contract/forms_brief.ts";
 import { formDefinitionOfDone, formRetryPolicy, formRules } from "../../src/contract/forms_guidance.ts";
 import { startedAtNames } from "../../src/forms/spam/timing.ts";
 import { startedAtName } from "../../src/contract/forms.ts";
-import { formRows } from "./specification.ts";
+import { formRows } from "../support/contract/specification.ts";
 
 const text = formsBrief({ forms: "https://forms.example", intake: "https://intake.example" });
 const inOneLine = text.replaceAll(/\s+/g, " ");

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { normalizedExamples } from "../../src/contract/normalized.ts";
 import { validate } from "../../src/lead/validate.ts";
-import { areas } from "../lead/areas.ts";
+import { areas } from "../support/lead/areas.ts";
 
 for (const { field, sent, stored, country, flag, about } of normalizedExamples) {
   test(`${field} ${sent}${country === undefined ? "" : ` in ${country}`} is stored as ${stored}`, () => {

@@ -15,8 +15,8 @@ import {
 } from "../../src/contract/fields.ts";
 import { limits } from "../../src/contract/limits.ts";
 import { openapi } from "../../src/contract/openapi.ts";
-import { readerRows } from "./specification.ts";
-import { findings, resolve, type Schema } from "../support/contract_schema.ts";
+import { readerRows } from "../support/contract/specification.ts";
+import { findings, resolve, type Schema } from "../support/contract/schema.ts";
 
 const document = openapi({
   intake: "https://intake.acme.test",

@@ -9,7 +9,7 @@ import fc from "fast-check";
 import postgres from "postgres";
 import { createDatabase } from "../support/database.ts";
 import { ctl, runCtl } from "../support/server.ts";
-import { accept } from "./event.ts";
+import { accept } from "../support/ctl/event.ts";
 
 const database = await createDatabase();
 const sql = postgres(database.url, { max: 1, onnotice: () => {} });

@@ -4,7 +4,7 @@ import { after, before, beforeEach, test } from "node:test";
 import postgres from "postgres";
 import { createDatabase, type TestDatabase } from "../support/database.ts";
 import { ctl, runCtl } from "../support/server.ts";
-import { accept, ordinaryLead, type Post } from "./event.ts";
+import { accept, ordinaryLead, type Post } from "../support/ctl/event.ts";
 
 const isoMs = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/;
 const lease = randomUUID();

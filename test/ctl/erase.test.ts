@@ -4,7 +4,7 @@
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { Sink } from "../delivery/sink.ts";
+import { Sink } from "../support/delivery/sink.ts";
 import { freshKey, type IssuedKey, lead, World } from "../support/world.ts";
 import { everyValue, rowsWith } from "../support/every_value.ts";
 import { ctl, runCtl, type RunningServer } from "../support/server.ts";

@@ -6,7 +6,7 @@ import { keySurface } from "../../src/contract/api_key.ts";
 import { createDatabase, type TestDatabase } from "../support/database.ts";
 import { ctl, runCtl } from "../support/server.ts";
 import { until } from "../support/until.ts";
-import { accept } from "./event.ts";
+import { accept } from "../support/ctl/event.ts";
 
 let database: TestDatabase;
 let on: { readonly databaseUrl: string };

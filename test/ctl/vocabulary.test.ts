@@ -3,7 +3,7 @@ import { after, before, test } from "node:test";
 import postgres from "postgres";
 import { createDatabase, type TestDatabase } from "../support/database.ts";
 import { ctl, runCtl } from "../support/server.ts";
-import { accept } from "./event.ts";
+import { accept } from "../support/ctl/event.ts";
 
 let database: TestDatabase;
 let on: { readonly databaseUrl: string };

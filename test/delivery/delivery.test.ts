@@ -9,7 +9,7 @@ import test, { after, before, beforeEach } from "node:test";
 import { freshKey, type IssuedKey, lead, type Tenant, World } from "../support/world.ts";
 import { ctl, type RunningServer } from "../support/server.ts";
 import { until } from "../support/until.ts";
-import { Sink } from "./sink.ts";
+import { Sink } from "../support/delivery/sink.ts";
 
 let world: World;
 let sink: Sink;

@@ -8,7 +8,7 @@ import { join } from "node:path";
 import test, { after, type TestContext } from "node:test";
 import tls from "node:tls";
 import { Sender, type SendOutcome } from "../../src/delivery/send.ts";
-import { Authority, type Issued, type IssueOptions } from "../actions/support/authority.ts";
+import { Authority, type Issued, type IssueOptions } from "../support/actions/authority.ts";
 import { until } from "../support/until.ts";
 
 const authority = new Authority();

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, before, beforeEach, test } from "node:test";
 import postgres from "postgres";
-import { accept } from "../ctl/event.ts";
+import { accept } from "../support/ctl/event.ts";
 import { createDatabase, type TestDatabase } from "../support/database.ts";
 
 const startMs = Date.UTC(2030, 0, 1);

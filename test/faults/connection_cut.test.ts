@@ -8,10 +8,10 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { post } from "../support/client.ts";
 import { until } from "../support/until.ts";
-import { leadBody, Load } from "./support/load.ts";
-import { acceptCall, type Fault, type Place, places } from "./support/postgres_proxy.ts";
-import { chanceOf, rounds } from "./support/random.ts";
-import { stand, storeWritable } from "./support/stand.ts";
+import { leadBody, Load } from "../support/faults/load.ts";
+import { acceptCall, type Fault, type Place, places } from "../support/faults/postgres_proxy.ts";
+import { chanceOf, rounds } from "../support/faults/random.ts";
+import { stand, storeWritable } from "../support/faults/stand.ts";
 
 // 2 s each, and a second on a machine that is busy with other tests.
 const noticedWithinMs = 3_000;

@@ -9,18 +9,18 @@ import { randomInt } from "node:crypto";
 import { before, test } from "node:test";
 import type { RunningServer } from "../support/server.ts";
 import { until } from "../support/until.ts";
-import { actionsStand } from "./support/delivery_stand.ts";
-import { readDeliveries } from "./support/delivery_store.ts";
-import { leadBody } from "./support/load.ts";
-import { chanceOf, rounds } from "./support/random.ts";
-import { withSql } from "./support/store.ts";
+import { actionsStand } from "../support/faults/delivery_stand.ts";
+import { readDeliveries } from "../support/faults/delivery_store.ts";
+import { leadBody } from "../support/faults/load.ts";
+import { chanceOf, rounds } from "../support/faults/random.ts";
+import { withSql } from "../support/faults/store.ts";
 import type { IssuedKey } from "../support/world.ts";
 
 const hourMs = 3_600_000;
 // Both ways in the long run.
 const offsMs = rounds(1) > 1 ? [hourMs, -hourMs] : [randomInt(2) === 0 ? hourMs : -hourMs];
 const off = (ms: number) => ({
-  NODE_OPTIONS: `--import=${new URL("./support/clock_an_hour_off.ts", import.meta.url).href}`,
+  NODE_OPTIONS: `--import=${new URL("../support/faults/clock_an_hour_off.ts", import.meta.url).href}`,
   CLOCK_OFF_MS: String(ms),
 });
 const leaseMs = 3_000;

@@ -8,10 +8,10 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { RunningServer } from "../support/server.ts";
 import { until } from "../support/until.ts";
-import type { Victim } from "./support/delivery_history.ts";
-import { actionsStand } from "./support/delivery_stand.ts";
-import { Load } from "./support/load.ts";
-import { chanceOf, rounds } from "./support/random.ts";
+import type { Victim } from "../support/faults/delivery_history.ts";
+import { actionsStand } from "../support/faults/delivery_stand.ts";
+import { Load } from "../support/faults/load.ts";
+import { chanceOf, rounds } from "../support/faults/random.ts";
 
 const stand = await actionsStand({ ownPostgres: true });
 const { crm, deliveries, intake, smtp, tier } = stand;

@@ -7,11 +7,11 @@
 import assert from "node:assert/strict";
 import { after, test, type TestContext } from "node:test";
 import { until } from "../support/until.ts";
-import { deliveryStand } from "./support/delivery_stand.ts";
-import { leadBody } from "./support/load.ts";
-import { PostgresProxy } from "./support/postgres_proxy.ts";
-import { type Chance, chanceOf, rounds } from "./support/random.ts";
-import { withSql } from "./support/store.ts";
+import { deliveryStand } from "../support/faults/delivery_stand.ts";
+import { leadBody } from "../support/faults/load.ts";
+import { PostgresProxy } from "../support/faults/postgres_proxy.ts";
+import { type Chance, chanceOf, rounds } from "../support/faults/random.ts";
+import { withSql } from "../support/faults/store.ts";
 
 const pollMs = 4_000;
 const noticedWithinMs = 15_000;

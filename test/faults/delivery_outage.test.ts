@@ -7,10 +7,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { until } from "../support/until.ts";
-import { deliveryStand } from "./support/delivery_stand.ts";
-import { readDeliveries } from "./support/delivery_store.ts";
-import { leadBody } from "./support/load.ts";
-import { type Chance, chanceOf, rounds } from "./support/random.ts";
+import { deliveryStand } from "../support/faults/delivery_stand.ts";
+import { readDeliveries } from "../support/faults/delivery_store.ts";
+import { leadBody } from "../support/faults/load.ts";
+import { type Chance, chanceOf, rounds } from "../support/faults/random.ts";
 import type { IssuedKey } from "../support/world.ts";
 
 const concurrency = 16;

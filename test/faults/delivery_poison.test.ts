@@ -6,13 +6,13 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { status } from "../actions/support/crm_sink.ts";
+import { status } from "../support/actions/crm_sink.ts";
 import type { IssuedKey } from "../support/world.ts";
 import { until } from "../support/until.ts";
-import { actionsStand } from "./support/delivery_stand.ts";
-import { readDeliveries } from "./support/delivery_store.ts";
-import { leadBody } from "./support/load.ts";
-import { chanceOf } from "./support/random.ts";
+import { actionsStand } from "../support/faults/delivery_stand.ts";
+import { readDeliveries } from "../support/faults/delivery_store.ts";
+import { leadBody } from "../support/faults/load.ts";
+import { chanceOf } from "../support/faults/random.ts";
 
 const attemptsMax = 4;
 const effectTimeoutMs = 4_000;

@@ -16,9 +16,9 @@ import { freshKey, type IssuedKey, lead } from "../support/world.ts";
 import { everyValue } from "../support/every_value.ts";
 import type { RunningServer } from "../support/server.ts";
 import { until } from "../support/until.ts";
-import { deliveryStand } from "./support/delivery_stand.ts";
-import { chanceOf, rounds } from "./support/random.ts";
-import type { TierAnswer } from "./support/tier.ts";
+import { deliveryStand } from "../support/faults/delivery_stand.ts";
+import { chanceOf, rounds } from "../support/faults/random.ts";
+import type { TierAnswer } from "../support/faults/tier.ts";
 
 const stand = await deliveryStand({ ownPostgres: true, env: { DELIVERY_ATTEMPTS_MAX: "3" } });
 const { databaseUrl, tier, world } = stand;

@@ -17,8 +17,8 @@ import { freshKey, type IssuedKey, lead, visitor } from "../support/world.ts";
 import { everyValue } from "../support/every_value.ts";
 import type { RunningServer } from "../support/server.ts";
 import { until } from "../support/until.ts";
-import { deliveryStand } from "./support/delivery_stand.ts";
-import { chanceOf, rounds } from "./support/random.ts";
+import { deliveryStand } from "../support/faults/delivery_stand.ts";
+import { chanceOf, rounds } from "../support/faults/random.ts";
 
 const stand = await deliveryStand({ ownPostgres: true });
 const { databaseUrl, tier, world } = stand;

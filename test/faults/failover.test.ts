@@ -15,15 +15,15 @@ import { post } from "../support/client.ts";
 import { type OwnPostgres, ownPostgres } from "../support/database.ts";
 import { ctl, startServer } from "../support/server.ts";
 import { until } from "../support/until.ts";
-import { DeliveryHistory } from "./support/delivery_history.ts";
-import { History } from "./support/history.ts";
-import { leadBody, Load } from "./support/load.ts";
-import { PostgresProxy } from "./support/postgres_proxy.ts";
-import { chanceOf } from "./support/random.ts";
-import { storeWritable } from "./support/stand.ts";
-import { connectionTo, makeReplica, type Standby, startStandby } from "./support/standby.ts";
-import { withSql } from "./support/store.ts";
-import { Tier } from "./support/tier.ts";
+import { DeliveryHistory } from "../support/faults/delivery_history.ts";
+import { History } from "../support/faults/history.ts";
+import { leadBody, Load } from "../support/faults/load.ts";
+import { PostgresProxy } from "../support/faults/postgres_proxy.ts";
+import { chanceOf } from "../support/faults/random.ts";
+import { storeWritable } from "../support/faults/stand.ts";
+import { connectionTo, makeReplica, type Standby, startStandby } from "../support/faults/standby.ts";
+import { withSql } from "../support/faults/store.ts";
+import { Tier } from "../support/faults/tier.ts";
 
 /** Two servers under one address. */
 interface Pair {

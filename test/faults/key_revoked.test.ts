@@ -8,10 +8,10 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ctl } from "../support/server.ts";
 import { until } from "../support/until.ts";
-import { Load } from "./support/load.ts";
-import { chanceOf, rounds } from "./support/random.ts";
-import { stand } from "./support/stand.ts";
-import { withSql } from "./support/store.ts";
+import { Load } from "../support/faults/load.ts";
+import { chanceOf, rounds } from "../support/faults/random.ts";
+import { stand } from "../support/faults/stand.ts";
+import { withSql } from "../support/faults/store.ts";
 
 const settings = {
   track_commit_timestamp: "on",

@@ -8,8 +8,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { until } from "../support/until.ts";
-import { stand, storeWritable } from "./support/stand.ts";
-import { withSql } from "./support/store.ts";
+import { stand, storeWritable } from "../support/faults/stand.ts";
+import { withSql } from "../support/faults/store.ts";
 
 const { apiKey, databaseUrl, history, proxy, servers } = await stand({ proxy: true, servers: 2 });
 

@@ -7,10 +7,10 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test, type TestContext } from "node:test";
-import { leadBody } from "./support/load.ts";
-import { type Chance, chanceOf, rounds } from "./support/random.ts";
-import { stand } from "./support/stand.ts";
-import { withSql } from "./support/store.ts";
+import { leadBody } from "../support/faults/load.ts";
+import { type Chance, chanceOf, rounds } from "../support/faults/random.ts";
+import { stand } from "../support/faults/stand.ts";
+import { withSql } from "../support/faults/store.ts";
 
 // In each wave, clients post the same few new leads at once, so that both servers insert the same rows.
 const wavesPerRound = 10;

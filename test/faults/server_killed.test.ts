@@ -6,9 +6,9 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Load } from "./support/load.ts";
-import { chanceOf, rounds } from "./support/random.ts";
-import { stand } from "./support/stand.ts";
+import { Load } from "../support/faults/load.ts";
+import { chanceOf, rounds } from "../support/faults/random.ts";
+import { stand } from "../support/faults/stand.ts";
 
 const { apiKey, databaseUrl, history, servers, intakeUrls, startServer } = await stand();
 

@@ -10,9 +10,9 @@ import { connect, type Socket } from "node:net";
 import { test } from "node:test";
 import { freshAddress } from "../support/client.ts";
 import { until } from "../support/until.ts";
-import { leadBody } from "./support/load.ts";
-import { chanceOf } from "./support/random.ts";
-import { stand } from "./support/stand.ts";
+import { leadBody } from "../support/faults/load.ts";
+import { chanceOf } from "../support/faults/random.ts";
+import { stand } from "../support/faults/stand.ts";
 
 const clientsMax = 2_000;
 // The listener's bound for headers, and for a request's body.

@@ -8,8 +8,8 @@ import assert from "node:assert/strict";
 import { readFileSync, truncateSync } from "node:fs";
 import { connect, type Socket } from "node:net";
 import { test } from "node:test";
-import { makeFolder, openFiles, put } from "../http/static_folder.ts";
-import { get, startApp } from "../http/support.ts";
+import { makeFolder, openFiles, put } from "../support/http/static_folder.ts";
+import { get, startApp } from "../support/http/echo.ts";
 import { until } from "../support/until.ts";
 
 const clientsMax = 1_000;

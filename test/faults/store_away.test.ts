@@ -28,10 +28,10 @@ import { after, test, type TestContext } from "node:test";
 import connect from "postgres";
 import { childrenOf, signalProcess } from "../../scripts/processes.ts";
 import { until } from "../support/until.ts";
-import { leadBody, Load } from "./support/load.ts";
-import { type Chance, chanceOf, rounds } from "./support/random.ts";
-import { stand, storeWritable } from "./support/stand.ts";
-import { withSql } from "./support/store.ts";
+import { leadBody, Load } from "../support/faults/load.ts";
+import { type Chance, chanceOf, rounds } from "../support/faults/random.ts";
+import { stand, storeWritable } from "../support/faults/stand.ts";
+import { withSql } from "../support/faults/store.ts";
 
 // On a machine that two other test runs share, a process may wait this long for its turn.
 const slackMs = 1_000;

@@ -7,8 +7,8 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { FrameClient } from "../http/frames.ts";
-import { makeCertificate, startApp, temporaryFolder } from "../http/support.ts";
+import { FrameClient } from "../support/http/frames.ts";
+import { makeCertificate, startApp, temporaryFolder } from "../support/http/echo.ts";
 import { until } from "../support/until.ts";
 
 const clientsCount = 400;

@@ -8,9 +8,9 @@ import { get } from "../support/client.ts";
 import { ctl } from "../support/server.ts";
 import { until } from "../support/until.ts";
 import { World } from "../support/world.ts";
-import { type Made, makers } from "./make.ts";
-import { newFlag, startTomorrow, type Tomorrow } from "./tomorrow.ts";
-import { hasToolchain, run, toolchains } from "./toolchain.ts";
+import { type Made, makers } from "../support/generated_clients/make.ts";
+import { newFlag, startTomorrow, type Tomorrow } from "../support/generated_clients/tomorrow.ts";
+import { hasToolchain, run, toolchains } from "../support/generated_clients/toolchain.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "clients-"));
 // Go's tools write their files read-only.

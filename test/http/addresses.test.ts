@@ -7,7 +7,7 @@ import {
   limiterKey,
   parseNetworks,
 } from "#src/http/addresses.ts";
-import { ask, get, parse, places, startApp } from "./support.ts";
+import { ask, get, parse, places, startApp } from "../support/http/echo.ts";
 
 test("an address is written in one way", () => {
   const spellings: Record<string, string> = {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { after, describe, test } from "node:test";
 import { BodyBuffer } from "#src/http/body.ts";
-import { get, parse, places, post, startApp, Wire } from "./support.ts";
+import { get, parse, places, post, startApp, Wire } from "../support/http/echo.ts";
 
 const cap = 1024;
 

@@ -18,7 +18,7 @@ import {
   temporaryFolder,
   Wire,
   within,
-} from "./support.ts";
+} from "../support/http/echo.ts";
 
 const files = makeCertificate(temporaryFolder(), "hostile");
 

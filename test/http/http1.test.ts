@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
 import { parseTarget } from "#src/http/target.ts";
-import { ask, get, parse, places, post, startApp, Wire } from "./support.ts";
+import { ask, get, parse, places, post, startApp, Wire } from "../support/http/echo.ts";
 
 test("a request target is taken apart and nothing in it is changed", () => {
   const parts = (target: string) => {

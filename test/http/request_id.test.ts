@@ -13,7 +13,7 @@ import {
   temporaryFolder,
   Wire,
   within,
-} from "./support.ts";
+} from "../support/http/echo.ts";
 
 const rule = { lengthMax: 64, refused: /secret_[a-z]{8}/ };
 const adopt = (sent: string) => adoptRequestId(sent, rule);

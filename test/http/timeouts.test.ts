@@ -14,7 +14,7 @@ import {
   temporaryFolder,
   Wire,
   within,
-} from "./support.ts";
+} from "../support/http/echo.ts";
 
 test("deadlines pass in the order in which they were set", () => {
   const list = new Deadlines<Timed>(10);

@@ -16,8 +16,8 @@ import {
   temporaryFolder,
   Wire,
   within,
-} from "./support.ts";
-import type { AppEvent } from "./echo_app.ts";
+} from "../support/http/echo.ts";
+import type { AppEvent } from "../support/http/echo_app.ts";
 
 interface Http2Answer {
   readonly status: number;

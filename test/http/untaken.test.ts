@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
-import { FrameClient } from "./frames.ts";
-import { makeCertificate, places, startApp, temporaryFolder } from "./support.ts";
+import { FrameClient } from "../support/http/frames.ts";
+import { makeCertificate, places, startApp, temporaryFolder } from "../support/http/echo.ts";
 
 const tls = makeCertificate(temporaryFolder(), "untaken");
 // RFC 9113, section 7.

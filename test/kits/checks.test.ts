@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage } from "node:http";
 import { once } from "node:events";
 import { test } from "node:test";
 import { keys } from "../../kits/conformance/secrets.ts";
-import { all, hasTools, kits, runIn } from "./support/kit.ts";
+import { all, hasTools, kits, runIn } from "../support/kits/kit.ts";
 
 /** The checks that every kit has, in the order in which they are run. */
 const names = ["format", "lint", "units", "docs", "example", "package"];

@@ -8,7 +8,7 @@ import { createInterface } from "node:readline";
 import { after, test } from "node:test";
 import { until } from "../support/until.ts";
 import { World } from "../support/world.ts";
-import { hasTools, kits, runIn } from "./support/kit.ts";
+import { hasTools, kits, runIn } from "../support/kits/kit.ts";
 
 const kit = kits.find(({ id }) => id === "cli");
 assert.ok(kit);

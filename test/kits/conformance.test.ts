@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 import { readCases } from "../../kits/conformance/case.ts";
 import { readFaults, runFaults } from "../../kits/conformance/faults.ts";
 import { kitSubject, openSurroundings, type Result, runSuite } from "../../kits/conformance/suite.ts";
-import { hasTools, kits } from "./support/kit.ts";
+import { hasTools, kits } from "../support/kits/kit.ts";
 
 const surroundings = await openSurroundings();
 after(() => surroundings.close());
@@ -32,7 +32,7 @@ test("a driver that answers nothing useful passes no case", async () => {
   const results: Result[] = await runSuite(
     {
       name: "leads-nothing",
-      folder: fileURLToPath(new URL("./nothing", import.meta.url)),
+      folder: fileURLToPath(new URL("../support/kits/nothing", import.meta.url)),
       known: {},
       sendsText: true,
     },

@@ -8,7 +8,7 @@ import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { relay } from "../../kits/js/src/relay.ts";
-import { findBrowser, startBrowser } from "../support/browser.ts";
+import { findBrowser, startBrowser } from "../support/browser/browser.ts";
 import { until } from "../support/until.ts";
 
 const path = findBrowser();

@@ -6,7 +6,7 @@ import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { kitFolders } from "../../kits/conformance/suite.ts";
 import { kits as told, kitsStatus, kitsToCome } from "../../src/contract/kits.ts";
-import { all, hasTools, kits, runIn } from "./support/kit.ts";
+import { all, hasTools, kits, runIn } from "../support/kits/kit.ts";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 const read = (path: string) => readFileSync(join(root, path), "utf8");

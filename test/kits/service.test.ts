@@ -9,7 +9,7 @@ import { makeCertificates } from "../../kits/conformance/certificates.ts";
 import { Driver, type Line, type Reply } from "../../kits/conformance/drivers.ts";
 import { inTurns } from "../../kits/conformance/suite.ts";
 import { World } from "../support/world.ts";
-import { hasTools, kits } from "./support/kit.ts";
+import { hasTools, kits } from "../support/kits/kit.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "kits-service-"));
 after(() => rmSync(folder, { recursive: true, force: true }));

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import fc from "fast-check";
 import { toCents } from "../../src/lead/cost.ts";
-import { exactly, numberText, runs } from "./properties.ts";
+import { exactly, numberText, runs } from "../support/lead/properties.ts";
 
 test("a cost equals its definition: the exact decimal, rounded half away from zero, in range", () => {
   const nearRange = fc.tuple(

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import fc from "fast-check";
 import { readDecimal } from "../../src/lead/decimal.ts";
-import { areEqual, numberText, runs } from "./properties.ts";
+import { areEqual, numberText, runs } from "../support/lead/properties.ts";
 
 test("a number is read as sign, digits and the place of the point", () => {
   const read: Record<string, [boolean, string, number | string]> = {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import fc from "fast-check";
 import { looksLikeEmail } from "../../src/lead/email.ts";
-import { messyText, runs } from "./properties.ts";
+import { messyText, runs } from "../support/lead/properties.ts";
 
 const part = fc.stringMatching(/^[^\s@.\u0085]{1,12}$/);
 

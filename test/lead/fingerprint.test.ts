@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { fieldNames } from "../../src/contract/fields.ts";
 import { canonicalText } from "../../src/lead/fingerprint.ts";
 import type { Lead } from "../../src/lead/lead.ts";
-import { areEqual, literalOf, messyText, numberText, runs } from "./properties.ts";
+import { areEqual, literalOf, messyText, numberText, runs } from "../support/lead/properties.ts";
 
 const ada: Lead = { first_name: "Ada", last_name: "Lovelace", phone: "+14155550123", country: "US" };
 

@@ -11,7 +11,7 @@ import {
   stringEnd,
   withoutNul,
 } from "../../src/lead/json.ts";
-import { literalOf, messyText, runs } from "./properties.ts";
+import { literalOf, messyText, runs } from "../support/lead/properties.ts";
 
 const depthMax = 64;
 const space = fc.string({ unit: fc.constantFrom(..." \t\r\n"), maxLength: 2 });

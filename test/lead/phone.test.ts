@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { getCountries, getCountryCallingCode } from "libphonenumber-js/min";
 import { toE164 } from "../../src/lead/phone.ts";
 import { asSent } from "../../src/lead/text.ts";
-import { messyText, runs } from "./properties.ts";
+import { messyText, runs } from "../support/lead/properties.ts";
 
 const national = fc.stringMatching(/^[2-9][0-9]{9}$/);
 /** Formatting as people and address books write it. */

@@ -4,8 +4,8 @@ import fc from "fast-check";
 import { countryDefault } from "../../src/contract/fields.ts";
 import { foldArea, normalizeCountry, normalizeState, normalizeZip } from "../../src/lead/place.ts";
 import { normalizeLine } from "../../src/lead/text.ts";
-import { areas } from "./areas.ts";
-import { messyText, runs } from "./properties.ts";
+import { areas } from "../support/lead/areas.ts";
+import { messyText, runs } from "../support/lead/properties.ts";
 
 /** `text` in some mix of cases. */
 const anyCase = (text: string): fc.Arbitrary<string> =>

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import fc from "fast-check";
 import { asSent, isLongerThan, normalizeDetails, normalizeLine } from "../../src/lead/text.ts";
-import { messyText, runs } from "./properties.ts";
+import { messyText, runs } from "../support/lead/properties.ts";
 
 /** Unicode 17, PropList.txt, White_Space. */
 const whiteSpace = [

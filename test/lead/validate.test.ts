@@ -5,8 +5,8 @@ import { type FieldName, fieldNames, fields, flagNames, reasons } from "../../sr
 import { canonicalText } from "../../src/lead/fingerprint.ts";
 import type { Lead, Verdict } from "../../src/lead/lead.ts";
 import { validate } from "../../src/lead/validate.ts";
-import { areas } from "./areas.ts";
-import { literalOf, messyText, numberText, runs } from "./properties.ts";
+import { areas } from "../support/lead/areas.ts";
+import { literalOf, messyText, numberText, runs } from "../support/lead/properties.ts";
 
 const base = { first_name: "Ada", last_name: "Lovelace", phone: "+14155550123" };
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { fieldNames, type Flag, flagNames, type Reason } from "../../src/contract/fields.ts";
 import { validate } from "../../src/lead/validate.ts";
-import { areas } from "./areas.ts";
+import { areas } from "../support/lead/areas.ts";
 import vectors from "../vectors/lead.json" with { type: "json" };
 
 /** A case of `test/vectors/lead.json`: `lead` and what goes with it, or `fields`, as `kind` says. */

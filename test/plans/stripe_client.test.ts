@@ -3,8 +3,8 @@ import { after, afterEach, test } from "node:test";
 import { type StripeBounds, StripeClient, stripeVersion } from "../../src/plans/stripe_client.ts";
 import { openSession, sessionForm } from "../../src/plans/stripe_session.ts";
 import type { Sale } from "../../src/store/serving/checkout.ts";
-import { Authority } from "../actions/support/authority.ts";
-import { type Fault, StripeServer } from "./support/stripe_server.ts";
+import { Authority } from "../support/actions/authority.ts";
+import { type Fault, StripeServer } from "../support/plans/stripe_server.ts";
 
 const authority = new Authority();
 const issued = authority.issue({ name: "localhost", usage: "serverAuth" });

@@ -3,7 +3,7 @@ import test from "node:test";
 import { type Example, failureExamples, flagExamples, leadExamples } from "../../src/contract/examples.ts";
 import { limits } from "../../src/contract/limits.ts";
 import { answerTo, bytesOf } from "../../src/playground/answer.ts";
-import { areas } from "../lead/areas.ts";
+import { areas } from "../support/lead/areas.ts";
 
 const posted = (body: string, idempotencyKey = "", isRepeat = false) => ({ body, idempotencyKey, isRepeat });
 const minimal = leadExamples.minimal.body;

@@ -13,9 +13,9 @@ import type { Answer } from "../../src/playground/answer.ts";
 import { freshKey, World } from "../support/world.ts";
 import areaTerms from "../vectors/areas.json" with { type: "json" };
 import vectors from "../vectors/lead.json" with { type: "json" };
-import { body as generatedBody } from "./bodies.ts";
-import { findBrowser, startBrowser } from "../support/browser.ts";
-import { faintTexts } from "../support/contrast.ts";
+import { body as generatedBody } from "../support/playground/bodies.ts";
+import { findBrowser, startBrowser } from "../support/browser/browser.ts";
+import { faintTexts } from "../support/browser/contrast.ts";
 
 const examples: Readonly<Record<string, Example>> = { ...leadExamples, ...flagExamples, ...failureExamples };
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { validate } from "../../src/lead/validate.ts";
 import { compare } from "../../src/playground/compare.ts";
-import { areas } from "../lead/areas.ts";
+import { areas } from "../support/lead/areas.ts";
 import vectors from "../vectors/lead.json" with { type: "json" };
 
 function rows(body: string) {

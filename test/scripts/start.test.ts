@@ -11,11 +11,11 @@ import { connect, createServer } from "node:net";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { childrenOf } from "../../scripts/processes.ts";
-import { type Checkout, copyCheckout } from "../support/checkout.ts";
+import { type Checkout, copyCheckout } from "../support/scripts/checkout.ts";
 import { get, post } from "../support/client.ts";
 import { createDatabase } from "../support/database.ts";
 import { until } from "../support/until.ts";
-import { allEnd, killAll, onDeno, processesOf, start, welcome } from "./npm_start.ts";
+import { allEnd, killAll, onDeno, processesOf, start, welcome } from "../support/scripts/npm_start.ts";
 
 let checkout: Checkout;
 

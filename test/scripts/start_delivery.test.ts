@@ -14,12 +14,20 @@ import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { after, before, test } from "node:test";
 import postgres from "postgres";
-import { createRole } from "../actions/support/actions_process.ts";
-import { type Checkout, copyCheckout } from "../support/checkout.ts";
+import { createRole } from "../support/actions/actions_process.ts";
+import { type Checkout, copyCheckout } from "../support/scripts/checkout.ts";
 import { post } from "../support/client.ts";
 import { createDatabase } from "../support/database.ts";
 import { until } from "../support/until.ts";
-import { allEnd, killAll, onDeno, onNode, processesOf, start, welcome } from "./npm_start.ts";
+import {
+  allEnd,
+  killAll,
+  onDeno,
+  onNode,
+  processesOf,
+  start,
+  welcome,
+} from "../support/scripts/npm_start.ts";
 
 let checkout: Checkout;
 

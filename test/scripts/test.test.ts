@@ -10,7 +10,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { isAlive } from "../../scripts/processes.ts";
-import { type Checkout, copyCheckout } from "../support/checkout.ts";
+import { type Checkout, copyCheckout } from "../support/scripts/checkout.ts";
 import { until } from "../support/until.ts";
 
 let checkout: Checkout;

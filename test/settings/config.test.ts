@@ -6,7 +6,7 @@ import { readConfig } from "../../src/settings/config.ts";
 import { variables } from "../../src/settings/variables.ts";
 import { ConfigError } from "../../src/settings/reader.ts";
 import { limits } from "../../src/contract/limits.ts";
-import { Authority } from "../actions/support/authority.ts";
+import { Authority } from "../support/actions/authority.ts";
 
 const authority = new Authority();
 after(() => authority.remove());

@@ -20,8 +20,16 @@ import { writeSite } from "../../src/site/write.ts";
 import { removePlan } from "../../src/store/operator/plans.ts";
 import { readPlans } from "../../src/store/serving/plans.ts";
 import { readSiteAreas } from "../../src/store/operator/site_content.ts";
-import { readHtml, textsOf } from "./support/html.ts";
-import { BuiltSite, gutterCare, jsonLdOf, planEntry, scratch, SiteWorld, urls } from "./support/site.ts";
+import { readHtml, textsOf } from "../support/site/html.ts";
+import {
+  BuiltSite,
+  gutterCare,
+  jsonLdOf,
+  planEntry,
+  scratch,
+  SiteWorld,
+  urls,
+} from "../support/site/site.ts";
 
 let world: SiteWorld;
 const folder = scratch();

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { projectServices } from "../../src/contract/fields.ts";
 import { validate } from "../../src/lead/validate.ts";
 import { readPageSources } from "../../src/site/source.ts";
-import { areas } from "../lead/areas.ts";
+import { areas } from "../support/lead/areas.ts";
 
 const sources = readPageSources();
 const examplesOf = (body: string) =>

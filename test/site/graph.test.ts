@@ -2,7 +2,14 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { extractSchemaOrg } from "../../scripts/build_schema_org.ts";
 import vocabulary from "../vectors/site/schema_org.json" with { type: "json" };
-import { type BuiltSite, gutterCare, type JsonLdNode, jsonLdOf, SiteWorld, urls } from "./support/site.ts";
+import {
+  type BuiltSite,
+  gutterCare,
+  type JsonLdNode,
+  jsonLdOf,
+  SiteWorld,
+  urls,
+} from "../support/site/site.ts";
 
 let world: SiteWorld;
 let site: BuiltSite;

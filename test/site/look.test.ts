@@ -3,10 +3,10 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import type { BrowserContextOptions, Page } from "playwright-core";
-import { findBrowser, startBrowser } from "../support/browser.ts";
-import { faintTexts } from "../support/contrast.ts";
+import { findBrowser, startBrowser } from "../support/browser/browser.ts";
+import { faintTexts } from "../support/browser/contrast.ts";
 import { startServer } from "../support/server.ts";
-import { gutterCare, planEntry, SiteWorld } from "./support/site.ts";
+import { gutterCare, planEntry, SiteWorld } from "../support/site/site.ts";
 
 const path = findBrowser();
 if (path === null) {

@@ -5,8 +5,8 @@ import { brotliDecompressSync, gunzipSync } from "node:zlib";
 import { projectServices } from "../../src/contract/fields.ts";
 import { readPageSources } from "../../src/site/source.ts";
 import areaTerms from "../vectors/areas.json" with { type: "json" };
-import { readHtml, textsOf } from "./support/html.ts";
-import { type BuiltSite, gutterCare, SiteWorld, urls } from "./support/site.ts";
+import { readHtml, textsOf } from "../support/site/html.ts";
+import { type BuiltSite, gutterCare, SiteWorld, urls } from "../support/site/site.ts";
 
 let world: SiteWorld;
 let site: BuiltSite;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import areaTerms from "../vectors/areas.json" with { type: "json" };
-import { type BuiltSite, gutterCare, SiteWorld, urls } from "./support/site.ts";
+import { type BuiltSite, gutterCare, SiteWorld, urls } from "../support/site/site.ts";
 
 let world: SiteWorld;
 let site: BuiltSite;

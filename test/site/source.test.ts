@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { buildSite } from "../../src/site/build.ts";
 import { parsePageSource, readPageSources } from "../../src/site/source.ts";
-import { urls } from "./support/site.ts";
+import { urls } from "../support/site/site.ts";
 
 const front = (...lines: string[]) => `---\n${lines.join("\n")}\n---\n\nText.\n`;
 const required = ["title: A page", "description: About it", "category: reference"];

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import process from "node:process";
 import test from "node:test";
-import { chance } from "../faults/support/random.ts";
+import { chance } from "../support/faults/random.ts";
 import { Backtracking } from "../support/steps/backtracking.ts";
 import { regexpLiterals, wordsOf } from "../support/steps/literals.ts";
 

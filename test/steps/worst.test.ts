@@ -30,7 +30,7 @@ import {
   searchWorst,
   type Subject,
 } from "../support/steps/worst.ts";
-import { event } from "../actions/support/event.ts";
+import { event } from "../support/actions/event.ts";
 
 /** Changes tried for each subject; `FC_RUNS` for a long search. */
 const rounds = Number(process.env.FC_RUNS ?? 40);

@@ -9,7 +9,7 @@ import { after, before, test } from "node:test";
 import postgres from "postgres";
 import { limits } from "../../src/contract/limits.ts";
 import { migrate } from "../../src/store/schema/migrate.ts";
-import { createRole, type TestRole } from "../actions/support/actions_process.ts";
+import { createRole, type TestRole } from "../support/actions/actions_process.ts";
 import { createDatabase, type TestDatabase } from "../support/database.ts";
 import { ctl, runCtl } from "../support/server.ts";
 

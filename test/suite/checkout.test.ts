@@ -6,8 +6,8 @@ import {
   checkoutSettings,
   freshCheckoutKey,
   storefront,
-} from "../plans/support/buyer.ts";
-import { StripeServer } from "../plans/support/stripe_server.ts";
+} from "../support/plans/buyer.ts";
+import { StripeServer } from "../support/plans/stripe_server.ts";
 import { freshAddress, send } from "../support/client.ts";
 import { ctl, type RunningServer } from "../support/server.ts";
 import { until } from "../support/until.ts";

@@ -10,8 +10,8 @@ import {
   freshCheckoutKey,
   signature,
   webhookSecrets,
-} from "../plans/support/buyer.ts";
-import { StripeServer } from "../plans/support/stripe_server.ts";
+} from "../support/plans/buyer.ts";
+import { StripeServer } from "../support/plans/stripe_server.ts";
 import { send } from "../support/client.ts";
 import { ownPostgres } from "../support/database.ts";
 import { ctl } from "../support/server.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import postgres from "postgres";
-import { ConsoleStage, hostile } from "../ops/console/stage.ts";
+import { ConsoleStage, hostile } from "../support/console/stage.ts";
 import { send } from "../support/client.ts";
 import { until } from "../support/until.ts";
 import { freshKey, lead } from "../support/world.ts";

@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import { connect as connectTls, type ConnectionOptions, createServer, type TLSSocket } from "node:tls";
 import { post, type RequestOptions, send } from "../support/client.ts";
-import { assertDocumented } from "../support/contract.ts";
+import { assertDocumented } from "../support/contract/contract.ts";
 import { until } from "../support/until.ts";
 import { checked, freshKey, lead, World } from "../support/world.ts";
 

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import { get, send } from "../support/client.ts";
 import { type RunningServer, runToEnd } from "../support/server.ts";
-import { exchangeRaw } from "../support/raw_connection.ts";
+import { exchangeRaw } from "../support/http/raw_connection.ts";
 import { lead, World } from "../support/world.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "suite-ops-"));

@@ -4,7 +4,7 @@ import { after, test } from "node:test";
 import { get } from "../support/client.ts";
 import { suiteRuntime } from "../support/server.ts";
 import { until } from "../support/until.ts";
-import { exchangeRaw } from "../support/raw_connection.ts";
+import { exchangeRaw } from "../support/http/raw_connection.ts";
 import { freshKey, lead, World } from "../support/world.ts";
 
 const world = await World.open();

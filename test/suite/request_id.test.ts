@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { freshAddress } from "../support/client.ts";
 import { until } from "../support/until.ts";
-import { exchangeRaw } from "../support/raw_connection.ts";
+import { exchangeRaw } from "../support/http/raw_connection.ts";
 import { lead, World } from "../support/world.ts";
 
 const world = await World.open();

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { renameSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
-import { makeFolder, patterned, put, read } from "../http/static_folder.ts";
+import { makeFolder, patterned, put, read } from "../support/http/static_folder.ts";
 import type { RunningServer } from "../support/server.ts";
 import { until } from "../support/until.ts";
 import { World } from "../support/world.ts";

@@ -10,7 +10,7 @@ import { createHash, getRandomValues, randomBytes } from "node:crypto";
 import postgres from "postgres";
 import { keyInText, type KeySurface, makeKey } from "../../src/contract/api_key.ts";
 import type { BaseUrls } from "../../src/contract/openapi/paths.ts";
-import { assertDocumented } from "./contract.ts";
+import { assertDocumented } from "./contract/contract.ts";
 import { type Answer, post, type RequestOptions, send } from "./client.ts";
 import { asService, createDatabase, type TestDatabase } from "./database.ts";
 import { type ProgramOptions, type RunningServer, startServer } from "./server.ts";

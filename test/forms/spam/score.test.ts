@@ -13,8 +13,8 @@ import {
 import { foldText } from "../../../src/forms/spam/fold.ts";
 import { judgedFieldsMax, readSubmission } from "../../../src/forms/spam/reading.ts";
 import { judgedStepsMax, stepsOf } from "../../../src/forms/spam/work.ts";
-import { messyText, runs } from "../../lead/properties.ts";
-import { type FormCase, readCases } from "./cases.ts";
+import { messyText, runs } from "../../support/lead/properties.ts";
+import { type FormCase, readCases } from "../../support/forms/cases.ts";
 
 type Fields = Readonly<Record<string, FormValue>>;
 

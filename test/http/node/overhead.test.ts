@@ -4,8 +4,17 @@ import type { Socket } from "node:net";
 import { describe, test } from "node:test";
 import { flood, frame, requests } from "../../../scripts/bench/http2_frames.ts";
 import { Overhead } from "#src/http/node/overhead.ts";
-import { FrameClient, windowUpdate } from "../frames.ts";
-import { ask, get, makeCertificate, parse, places, startApp, temporaryFolder, Wire } from "../support.ts";
+import { FrameClient, windowUpdate } from "../../support/http/frames.ts";
+import {
+  ask,
+  get,
+  makeCertificate,
+  parse,
+  places,
+  startApp,
+  temporaryFolder,
+  Wire,
+} from "../../support/http/echo.ts";
 
 const tls = makeCertificate(temporaryFolder(), "overhead");
 /** Far beyond the bound, and what it may be late by. */

@@ -2,10 +2,19 @@ import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
 import { parseNetworks } from "#src/http/addresses.ts";
 import { flood, requests } from "../../../scripts/bench/http2_frames.ts";
-import { FrameClient } from "../frames.ts";
+import { FrameClient } from "../../support/http/frames.ts";
 import { Edge } from "#src/http/node/edge.ts";
 import type { ListenOptions } from "#src/http/options.ts";
-import { type App, get, makeCertificate, places, post, startApp, temporaryFolder, Wire } from "../support.ts";
+import {
+  type App,
+  get,
+  makeCertificate,
+  places,
+  post,
+  startApp,
+  temporaryFolder,
+  Wire,
+} from "../../support/http/echo.ts";
 
 const files = makeCertificate(temporaryFolder(), "slots");
 const halfPost = post("/echo", "abc", "X-Request-Id: gone").slice(0, -1);

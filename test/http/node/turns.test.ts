@@ -10,7 +10,7 @@ import {
   startApp,
   temporaryFolder,
   Wire,
-} from "../support.ts";
+} from "../../support/http/echo.ts";
 
 const files = makeCertificate(temporaryFolder(), "turns");
 

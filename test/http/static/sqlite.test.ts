@@ -4,9 +4,9 @@ import { renameSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { test } from "node:test";
-import { queryRemotely } from "../remote_sqlite.ts";
-import { makeFolder } from "../static_folder.ts";
-import { places, startApp } from "../support.ts";
+import { queryRemotely } from "../../support/http/remote_sqlite.ts";
+import { makeFolder } from "../../support/http/static_folder.ts";
+import { places, startApp } from "../../support/http/echo.ts";
 
 const queries = [
   "select title from page where path = '/areas/area-4321/'",

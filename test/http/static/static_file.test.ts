@@ -16,8 +16,16 @@ import process from "node:process";
 import { after, describe, test } from "node:test";
 import { gzipSync } from "node:zlib";
 import { until } from "../../support/until.ts";
-import { type Answer, ask, get, places, startApp } from "../support.ts";
-import { Download, head, makeFolder, openFiles, patterned, put, read } from "../static_folder.ts";
+import { type Answer, ask, get, places, startApp } from "../../support/http/echo.ts";
+import {
+  Download,
+  head,
+  makeFolder,
+  openFiles,
+  patterned,
+  put,
+  read,
+} from "../../support/http/static_folder.ts";
 
 const text = ({ body }: Answer) => body.toString();
 const longAgo = new Date("2020-02-02T02:02:02.222Z");

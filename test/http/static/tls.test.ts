@@ -4,8 +4,8 @@ import { renameSync, truncateSync, writeFileSync } from "node:fs";
 import { type ClientHttp2Session, type ClientHttp2Stream, connect } from "node:http2";
 import { after, describe, test } from "node:test";
 import { until } from "../../support/until.ts";
-import { makeFolder, openFiles, patterned, put } from "../static_folder.ts";
-import { makeCertificate, places, startApp, temporaryFolder, within } from "../support.ts";
+import { makeFolder, openFiles, patterned, put } from "../../support/http/static_folder.ts";
+import { makeCertificate, places, startApp, temporaryFolder, within } from "../../support/http/echo.ts";
 
 const tls = makeCertificate(temporaryFolder(), "first");
 const length = 24 * 1024 * 1024;

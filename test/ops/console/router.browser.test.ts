@@ -3,10 +3,10 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import type { BrowserContextOptions, Page } from "playwright-core";
-import { findBrowser, startBrowser } from "../../support/browser.ts";
-import { faintTexts } from "../../support/contrast.ts";
+import { findBrowser, startBrowser } from "../../support/browser/browser.ts";
+import { faintTexts } from "../../support/browser/contrast.ts";
 import { freshKey, lead } from "../../support/world.ts";
-import { ConsoleStage, hostile } from "./stage.ts";
+import { ConsoleStage, hostile } from "../../support/console/stage.ts";
 
 const path = findBrowser();
 if (path === null) {

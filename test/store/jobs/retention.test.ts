@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import test, { after, before, beforeEach } from "node:test";
 import postgres from "postgres";
 import { Retention } from "../../../src/store/jobs/retention.ts";
-import { createRole } from "../../actions/support/actions_process.ts";
+import { createRole } from "../../support/actions/actions_process.ts";
 import { createDatabase, type TestDatabase } from "../../support/database.ts";
 import { rowsWith } from "../../support/every_value.ts";
 import { until } from "../../support/until.ts";

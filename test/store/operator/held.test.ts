@@ -5,7 +5,7 @@ import postgres from "postgres";
 import { countHeld } from "../../../src/store/operator/console_pages.ts";
 import { listHeld, releaseSubmission } from "../../../src/store/operator/held.ts";
 import { Pool } from "../../../src/store/pool.ts";
-import { createRole, type TestRole } from "../../actions/support/actions_process.ts";
+import { createRole, type TestRole } from "../../support/actions/actions_process.ts";
 import { createDatabase } from "../../support/database.ts";
 
 const database = await createDatabase();

@@ -4,7 +4,7 @@ import postgres from "postgres";
 import { Heartbeat } from "../../../src/store/serving/heartbeat.ts";
 import { Pool } from "../../../src/store/pool.ts";
 import { Upkeep } from "../../../src/store/jobs/upkeep.ts";
-import { PostgresProxy } from "../../faults/support/postgres_proxy.ts";
+import { PostgresProxy } from "../../support/faults/postgres_proxy.ts";
 import { ownPostgres } from "../../support/database.ts";
 import { until } from "../../support/until.ts";
 

@@ -5,7 +5,7 @@
  * @module
  */
 
-import { chance } from "../../faults/support/random.ts";
+import { chance } from "../faults/random.ts";
 import { countSteps } from "./meter.ts";
 
 /** Something that reads what a stranger wrote. */

@@ -1,0 +1,166 @@
+/**
+ * What the pages of the console are tried on: a service with every kind of event that an operator meets.
+ *
+ * @module
+ */
+
+import assert from "node:assert/strict";
+import { type Answer, send } from "../client.ts";
+import type { RunningServer } from "../server.ts";
+import { createRole, type TestRole } from "../actions/actions_process.ts";
+import { freshKey, type IssuedKey, lead, type Tenant, World } from "../world.ts";
+
+/** Text that does harm wherever it is not escaped, or that lies about its neighbours. */
+export const hostile =
+  `<script>alert(1)</script>"'><img src=x onerror=alert(2)>&amp;javascript:alert(3)\u202Etxt.exe\u0085\u200b`;
+
+/** A console with a world behind it. */
+export class ConsoleStage {
+  readonly world: World;
+  readonly server: RunningServer;
+  readonly #role: TestRole;
+
+  private constructor(world: World, { server, role }: { server: RunningServer; role: TestRole }) {
+    this.world = world;
+    this.server = server;
+    this.#role = role;
+  }
+
+  /** Starts a service on an empty database, as the role that production gives it. */
+  static async open(env: Readonly<Record<string, string>> = {}): Promise<ConsoleStage> {
+    const world = await World.open();
+    const role = await createRole(world.database.url, "lead_service");
+    return new ConsoleStage(world, { server: await world.start(env, { databaseUrl: role.url }), role });
+  }
+
+  /** The database as the service's role sees it. */
+  get roleUrl(): string {
+    return this.#role.url;
+  }
+
+  /** As which role the service has logged in. */
+  get login(): string {
+    return new URL(this.#role.url).username;
+  }
+
+  /** The console's address without a slash at its end. */
+  get url(): string {
+    return this.server.urls.ops as string;
+  }
+
+  /** Asks for a page. */
+  get(path: string, headers: Readonly<Record<string, string>> = {}): Promise<Answer> {
+    return send(this.url + path, { headers, localAddress: "127.0.0.1" });
+  }
+
+  /** The token of a form on a page that posts to `action`. */
+  async token(page: string, action: string): Promise<string> {
+    const { text } = await this.get(page);
+    const form = text.split("<form").find((part) => part.includes(`action="${action}"`));
+    const token = /name="token" value="([^"]+)"/.exec(form ?? "")?.[1];
+    assert.ok(token, `${page} has a form that posts to ${action}`);
+    return token;
+  }
+
+  /** Posts a form as a browser does from one of the console's own pages; headers that are `null` are left out. */
+  post(
+    path: string,
+    fields: readonly (readonly [string, string])[],
+    headers: Readonly<Record<string, string | null>> = {},
+  ): Promise<Answer> {
+    const all: Record<string, string | null> = {
+      "Content-Type": "application/x-www-form-urlencoded",
+      "Origin": this.url,
+      "Sec-Fetch-Site": "same-origin",
+      ...headers,
+    };
+    return send(this.url + path, {
+      method: "POST",
+      body: new URLSearchParams(fields as [string, string][]).toString(),
+      headers: Object.fromEntries(
+        Object.entries(all).filter((entry): entry is [string, string] => entry[1] !== null),
+      ),
+      localAddress: "127.0.0.1",
+    });
+  }
+
+  /** Accepts a lead and returns its event id. */
+  async accepted(key: IssuedKey, members: Readonly<Record<string, unknown>> = {}): Promise<string> {
+    const { status, json } = await this.world.intake({
+      key: key.text,
+      body: lead(members),
+      headers: { "Idempotency-Key": freshKey() },
+    });
+    assert.equal(status, 202);
+    return json.event_id;
+  }
+
+  /** Makes accepted events dead, as the delivery does after its last attempt. */
+  async kill(tenant: Tenant, eventIds: readonly string[], reason = "crm_500"): Promise<void> {
+    const { sql } = this.world;
+    await sql`delete from outbox where event_id in ${sql(eventIds)}`;
+    await sql`
+      insert into dead_letter (event_id, tenant_id, died_at, reason)
+      select id, ${tenant.id}, now(), ${reason} from unnest(${[...eventIds]}::text[]) as i (id)`;
+    await sql`
+      insert into attempt (event_id, number, at, outcome, status, reason, duration_ms, spent)
+      select id, 1, now(), 'refused', 424, ${reason}, 52, true from unnest(${[
+      ...eventIds,
+    ]}::text[]) as i (id)`;
+    await sql`insert into outbox_tally values ('pending', ${-eventIds.length}), ('dead', ${eventIds.length})`;
+  }
+
+  /** Accepts a submission of a form and holds it as spam; returns its id. */
+  async held(
+    key: IssuedKey,
+    formId: number,
+    reasons: readonly string[] = ["links", "too_fast"],
+  ): Promise<string> {
+    const { sql } = this.world;
+    const id = await this.accepted(key);
+    await sql`update event set kind = 'form' where event_id = ${id}`;
+    await sql`delete from outbox where event_id = ${id}`;
+    await sql`insert into outbox_tally values ('pending', -1)`;
+    await sql`
+      insert into submission (event_id, tenant_id, form_id, verdict, score, reasons)
+      values (${id}, ${key.tenant.id}, ${formId}, 'spam', 9, ${[...reasons]})`;
+    return id;
+  }
+
+  /** Adds a form and returns its id. */
+  async form(tenant: Tenant, formKey = "contact"): Promise<number> {
+    const [row] = await this.world.sql<{ id: number }[]>`
+      insert into form (tenant_id, form_key, required) values (${tenant.id}, ${formKey}, '{name,email}') returning id`;
+    return row?.id as number;
+  }
+
+  /** The audit, the earliest first. */
+  async audit(): Promise<{ actor: string; claimed: string | null; action: string; subject: string }[]> {
+    const rows = await this.world.sql<
+      { actor: string; claimed: string | null; action: string; subject: string }[]
+    >`
+      select actor, claimed, action, subject from audit order by id`;
+    return rows.map((row) => ({ ...row }));
+  }
+
+  /** Everything that an action could change. */
+  async everything(): Promise<unknown> {
+    const { sql } = this.world;
+    const [row] = await sql`
+      select
+        (select json_agg(o order by o.event_id) from outbox as o) as outbox,
+        (select json_agg(d order by d.event_id) from dead_letter as d) as dead,
+        (select json_agg(s order by s.event_id) from submission as s) as submissions,
+        (select json_agg(a order by a.area) from area as a) as areas,
+        (select json_agg(a order by a.id) from audit as a) as audit,
+        (select count(*)::int from event) as events`;
+    return row;
+  }
+
+  /** Stops everything. */
+  async close(): Promise<void> {
+    await this.server.stop();
+    await this.#role.drop();
+    await this.world.close();
+  }
+}

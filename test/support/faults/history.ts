@@ -1,0 +1,178 @@
+/**
+ * What clients did and what they were told, and the check of the store against it: the promise of the
+ * specification, whatever was killed or cut in between.
+ *
+ * @module
+ */
+
+import { type Answer, post } from "../client.ts";
+import { readStore, type Store, type StoredEvent } from "./store.ts";
+
+/** What a client was told. */
+export type Outcome =
+  | { readonly kind: "accepted" | "duplicate"; readonly eventId: string }
+  /** 503: it may be in the store or not. */
+  | { readonly kind: "not_accepting" }
+  /** No complete answer: it may be in the store or not. */
+  | { readonly kind: "no_answer"; readonly cause: string }
+  /** Any other answer: it must not be in the store. */
+  | { readonly kind: "refused"; readonly status: number; readonly text: string };
+
+/** A request that was sent. */
+export interface Request {
+  readonly apiKey: string;
+  /** `null`: none, and the content decides; then no two bodies may have the same content. */
+  readonly idempotencyKey: string | null;
+  /** As posted. */
+  readonly body: string;
+}
+
+/** A request and its outcome. */
+export interface Entry extends Request {
+  /** `undefined` while it is under way. */
+  outcome: Outcome | undefined;
+  /** By `performance.now()`. */
+  readonly sentAtMs: number;
+  durationMs: number;
+}
+
+/** All requests that one store was sent, and the check of the store against them. */
+export class History {
+  readonly entries: Entry[] = [];
+  readonly #latest = new Map<string, Outcome>();
+  #names = 0;
+
+  /** An Idempotency-Key that this history has not had. */
+  freshKey(prefix: string): string {
+    this.#names += 1;
+    return `${prefix}-${this.#names}`;
+  }
+
+  /** Posts a lead and records it. Never throws for a missing answer. */
+  async post(intakeUrl: string, request: Request): Promise<Outcome> {
+    const entry: Entry = { ...request, outcome: undefined, sentAtMs: performance.now(), durationMs: 0 };
+    this.entries.push(entry);
+    const outcome = await post(`${intakeUrl}/v1/intake`, {
+      key: request.apiKey,
+      headers: request.idempotencyKey === null ? {} : { "Idempotency-Key": request.idempotencyKey },
+      body: request.body,
+    }).then(outcomeOf, (error) => ({ kind: "no_answer", cause: String(error) } as const));
+    entry.durationMs = performance.now() - entry.sentAtMs;
+    entry.outcome = outcome;
+    this.#latest.set(intakeUrl, outcome);
+    return outcome;
+  }
+
+  /** The outcome that was recorded last for a server. */
+  latest(intakeUrl: string): Outcome | undefined {
+    return this.#latest.get(intakeUrl);
+  }
+
+  /** How many of the requests from `first` on had this outcome. */
+  count(kind: Outcome["kind"], first = 0): number {
+    return this.entries.slice(first).filter((entry) => entry.outcome?.kind === kind).length;
+  }
+
+  /** One line for the test's output, about the requests from `first` on. */
+  summary(first = 0): string {
+    const kinds = ["accepted", "duplicate", "not_accepting", "no_answer", "refused"] as const;
+    return kinds.map((kind) => `${kind} ${this.count(kind, first)}`).join(", ");
+  }
+
+  /**
+   * Checks the store against what clients were told:
+   *
+   * - every lead that was answered 202 or 200 is there once, with a body that was posted under its key, byte
+   *   for byte; a 202's with its own;
+   * - no Idempotency-Key was answered 202 twice or has two events;
+   * - nothing else is there, except for requests that got no answer or 503;
+   * - what is committed together is there together: outbox rows, their count, the campaigns' spend.
+   *
+   * @throws {Error} with every finding
+   */
+  async check(databaseUrl: string): Promise<Store> {
+    const store = await readStore(databaseUrl);
+    const findings = [...this.findings(store), ...togetherFindings(store)];
+    if (findings.length === 0) return store;
+    const shown = findings.slice(0, 20).join("\n  ");
+    throw new Error(
+      `${findings.length} findings, ${store.events.length} events (${this.summary()}):\n  ${shown}`,
+    );
+  }
+
+  /** What is wrong with the events in the store, by what clients posted and were told. */
+  findings(store: Pick<Store, "events">): string[] {
+    // As the service tells duplicates: by the Idempotency-Key, or else by the content.
+    const eventsByKey = Map.groupBy(store.events, (event) => event.idempotencyKey ?? `content ${event.raw}`);
+    const entriesByKey = Map.groupBy(
+      this.entries,
+      (entry) => entry.idempotencyKey ?? `content ${entry.body}`,
+    );
+    const findings: string[] = [];
+    for (const [key, entries] of entriesByKey) {
+      findings.push(...keyFindings(entries, eventsByKey.get(key) ?? []).map((what) => `${key}: ${what}`));
+    }
+    for (const [key, events] of eventsByKey) {
+      if (key === null || !entriesByKey.has(key)) {
+        findings.push(`${key}: ${events.length} events, never posted`);
+      }
+    }
+    return findings;
+  }
+}
+
+function outcomeOf(answer: Answer): Outcome {
+  const { status, json, text } = answer;
+  if (status === 202 && json?.status === "accepted") return { kind: "accepted", eventId: json.event_id };
+  if (status === 200 && json?.status === "duplicate") return { kind: "duplicate", eventId: json.event_id };
+  if (status === 503 && json?.error === "not_accepting") return { kind: "not_accepting" };
+  return { kind: "refused", status, text };
+}
+
+/** What is wrong with one Idempotency-Key. */
+function keyFindings(entries: readonly Entry[], events: readonly StoredEvent[]): string[] {
+  const findings: string[] = [];
+  const [event] = events;
+  if (events.length > 1) findings.push(`${events.length} events`);
+  if (entries.filter((entry) => entry.outcome?.kind === "accepted").length > 1) {
+    findings.push("answered 202 more than once");
+  }
+  for (const { outcome, body } of entries) {
+    if (outcome === undefined) findings.push("still under way");
+    if (outcome?.kind !== "accepted" && outcome?.kind !== "duplicate") continue;
+    if (event === undefined) findings.push(`answered ${outcome.kind}, but it is not in the store`);
+    else if (event.eventId !== outcome.eventId) {
+      findings.push(`answered with ${outcome.eventId}, stored another`);
+    } else if (outcome.kind === "accepted" && event.raw !== body) findings.push("stored with another body");
+  }
+  if (event === undefined) return findings;
+  const possible = entries.filter(({ outcome }) =>
+    outcome?.kind === "accepted" || outcome?.kind === "not_accepting" || outcome?.kind === "no_answer"
+  );
+  if (possible.length === 0) findings.push("stored, though every answer was a refusal or a 200");
+  else if (!possible.some(({ body }) => body === event.raw)) {
+    findings.push("stored with a body nobody posted");
+  }
+  return findings;
+}
+
+/** What should have been committed in one transaction and was not. */
+function togetherFindings(store: Store): string[] {
+  const findings: string[] = [];
+  const outbox = new Set(store.outbox);
+  const eventIds = new Set(store.events.map((event) => event.eventId));
+  for (const id of eventIds) if (!outbox.has(id)) findings.push(`${id} has no outbox row`);
+  for (const id of outbox) if (!eventIds.has(id)) findings.push(`outbox row ${id} has no event`);
+  if (store.pending !== outbox.size) {
+    findings.push(`pending is ${store.pending}, with ${outbox.size} outbox rows`);
+  }
+  const spend = new Map<string, number>();
+  for (const { campaign, costCents } of store.events) {
+    if (campaign !== null) spend.set(campaign, (spend.get(campaign) ?? 0) + costCents);
+  }
+  for (const { slug, spendCents } of store.campaigns) {
+    const events = spend.get(slug) ?? 0;
+    if (spendCents !== events) findings.push(`campaign ${slug} spent ${spendCents}, its events ${events}`);
+  }
+  return findings;
+}

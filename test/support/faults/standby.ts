@@ -1,0 +1,92 @@
+/**
+ * A second PostgreSQL that follows a first one by streaming replication, until it is promoted.
+ *
+ * @module
+ */
+
+import { spawnSync } from "node:child_process";
+import { chmodSync, chownSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type EmbeddedPostgres, startPostgres } from "../../../scripts/embedded_postgres.ts";
+import { until } from "../until.ts";
+import { withSql } from "./store.ts";
+
+/** A running standby. */
+export interface Standby {
+  readonly server: EmbeddedPostgres;
+  /** As the superuser, on the database `postgres`. */
+  readonly url: string;
+  /** Returns when it has everything that the primary has written until now. */
+  caughtUp(): Promise<void>;
+  /** Makes it a primary, and returns when it takes writes. */
+  promote(): Promise<void>;
+  /** Ends it and removes its data. */
+  stop(): Promise<void>;
+}
+
+/**
+ * Copies a running server's data as a base backup does, and starts a standby on the copy: on a port of its own, or on
+ * another address of loopback and the primary's port.
+ */
+export async function startStandby(primary: EmbeddedPostgres, host?: string): Promise<Standby> {
+  const folder = mkdtempSync(join(tmpdir(), "lead-intake-standby-"));
+  const dataFolder = join(folder, "postgres");
+  chmodSync(folder, 0o711);
+  await withSql(primary.url, async (sql) => {
+    await sql`select pg_backup_start('standby', true)`;
+    // A file may go while it is copied; what the copy lacks is in the WAL.
+    spawnSync("cp", ["-a", primary.dataFolder, dataFolder]);
+    const [row] = await sql<{ labelfile: string }[]>`select labelfile from pg_backup_stop(false)`;
+    rmSync(join(dataFolder, "postmaster.pid"), { force: true });
+    own(dataFolder, "backup_label", row?.labelfile ?? "");
+  });
+  makeReplica(dataFolder);
+  own(folder, "postgres.password", new URL(primary.url).password, dataFolder);
+  const server = await startPostgres({
+    folder,
+    settings: {
+      primary_conninfo: connectionTo(primary),
+      ...(host === undefined ? {} : { listen_addresses: host, port: primary.port }),
+    },
+  });
+  const url = host === undefined ? server.url : primary.url.replace("127.0.0.1", host);
+  const at = (expression: string, on: string) =>
+    withSql(on, async (sql) => (await sql.unsafe(`select ${expression} as position`))[0]?.position);
+  return {
+    server,
+    url,
+    async caughtUp() {
+      const written = await at("pg_current_wal_lsn()", primary.url);
+      await until(() => at(`pg_last_wal_replay_lsn() >= '${written}'`, url), {
+        deadlineMs: 30_000,
+        what: "the standby has everything",
+      });
+    },
+    promote: () => withSql(url, (sql) => sql`select pg_promote(true, 60)`).then(() => {}),
+    async stop() {
+      await server.stop();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Has a server that is stopped come up as a standby of another when it starts again. */
+export function makeReplica(dataFolder: string): void {
+  own(dataFolder, "standby.signal", "");
+}
+
+/** How a standby reaches a server, as its setting `primary_conninfo`. */
+export function connectionTo({ url, port }: EmbeddedPostgres): string {
+  const { username, password } = new URL(url);
+  return `host=127.0.0.1 port=${port} user=${username} password=${password}`;
+}
+
+/** Writes a file that belongs to whom the server's data belongs to. */
+function own(folder: string, name: string, text: string, like = folder): void {
+  mkdirSync(folder, { recursive: true });
+  const path = join(folder, name);
+  writeFileSync(path, text, { mode: 0o600 });
+  const { uid, gid } = statSync(like);
+  chownSync(path, uid, gid);
+}

@@ -1,0 +1,28 @@
+/**
+ * The labelled submissions of `test/vectors/forms/`.
+ *
+ * @module
+ */
+
+import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import type { FormValue } from "../../../src/forms/spam/score.ts";
+
+/** One labelled submission; `test/vectors/forms/README.md` describes the files. */
+export interface FormCase {
+  readonly id: string;
+  readonly label: "ham" | "spam";
+  /** ISO 639-1, or `xx` for text of no language. */
+  readonly language: string;
+  readonly kind: string;
+  readonly fields: Readonly<Record<string, FormValue>>;
+  readonly blocked: readonly string[];
+  readonly receivedAtMs: number;
+}
+
+/** Reads a file of cases; what a case leaves out is an empty list, and a time that no case's fields are near. */
+export function readCases(file: string): readonly FormCase[] {
+  const path = fileURLToPath(new URL(`../../vectors/forms/${file}`, import.meta.url));
+  const cases = JSON.parse(readFileSync(path, "utf8")) as readonly Partial<FormCase>[];
+  return cases.map((one) => ({ blocked: [], receivedAtMs: 0, ...one } as FormCase));
+}

@@ -1,0 +1,86 @@
+/**
+ * `npm start` as a child of a test, seen as the person at the terminal sees it.
+ *
+ * @module
+ */
+
+import assert from "node:assert/strict";
+import { type ChildProcess, spawn } from "node:child_process";
+import { listeners } from "../../../scripts/listeners.ts";
+import { childrenOf, isAlive } from "../../../scripts/processes.ts";
+import { until } from "../until.ts";
+
+/** An `npm start` under way. */
+export interface Start {
+  readonly child: ChildProcess;
+  readonly ended: Promise<number | NodeJS.Signals>;
+  /** Both outputs so far. */
+  readonly output: () => string;
+  readonly isOver: () => boolean;
+}
+
+const anyPort = Object.fromEntries(listeners({}).map(({ variable }) => [variable, "127.0.0.1:0"]));
+const running = new Set<ChildProcess>();
+
+/** Ends those that a failed test has left. */
+export function killAll(): void {
+  for (const child of running) child.kill("SIGKILL");
+}
+
+export const onNode = [process.execPath, "--import", "./scripts/check_node.js", "scripts/start.ts"];
+export const onDeno = ["./node_modules/.bin/deno", "run", "-A", "scripts/start.ts"];
+
+/** Runs it in a copy of the repository, with every listener on a free port. */
+export function start(folder: string, env: Readonly<Record<string, string>> = {}, command = onNode): Start {
+  const child = spawn(command[0] ?? "", command.slice(1), {
+    cwd: folder,
+    // What npm passes on of a person's shell, as far as it matters.
+    env: { PATH: process.env.PATH, HOME: process.env.HOME, NO_COLOR: "1", ...anyPort, ...env },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  running.add(child);
+  let output = "";
+  let over = false;
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding("utf8").on("data", (text: string) => output += text);
+  }
+  const ended = new Promise<number | NodeJS.Signals>((settle) => {
+    child.once("close", (code, signal) => {
+      running.delete(child);
+      over = true;
+      settle(code ?? signal ?? 1);
+    });
+  });
+  return { child, ended, output: () => output, isOver: () => over };
+}
+
+/** Waits for the lines that a person is waiting for, and takes them apart. */
+export async function welcome(started: Start) {
+  await until(() => started.isOver() || started.output().includes("Ctrl-C ends it all."), {
+    deadlineMs: 30_000,
+    what: "npm start says what it has started",
+  });
+  const text = started.output();
+  assert.ok(!started.isOver(), text);
+  return {
+    text,
+    url: /^ {2}intake +(\S+)$/m.exec(text)?.[1] ?? "",
+    key: /^ {2}sandbox key +(\S+)$/m.exec(text)?.[1],
+    formsKey: /^ {2}forms key +(\S+)$/m.exec(text)?.[1],
+    formCurl: /^curl .*\/v1\/forms\/.*$/m.exec(text)?.[0] ?? "",
+    curl: /^curl .*$/m.exec(text)?.[0] ?? "",
+  };
+}
+
+/** The postmaster, the actions process and the service, with the watchdogs. */
+export function processesOf(started: Start): number[] {
+  return childrenOf(started.child.pid ?? 0).map(({ pid }) => pid);
+}
+
+/** Waits until none of them runs. */
+export async function allEnd(pids: readonly number[]): Promise<void> {
+  await until(() => pids.every((pid) => !isAlive(pid)), {
+    deadlineMs: 30_000,
+    what: "nothing is left behind",
+  });
+}

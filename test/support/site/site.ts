@@ -1,0 +1,154 @@
+/**
+ * A site that was built from a real database, and what tests read of it.
+ *
+ * @module
+ */
+
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { buildSiteFrom } from "../../../scripts/build_site.ts";
+import type { SiteUrls } from "../../../src/site/content.ts";
+import { addArea, changeArea } from "../../../src/store/operator/vocabulary.ts";
+import { type PlanEntry, putPlans } from "../../../src/store/operator/plans.ts";
+import { openAdminPool } from "../../../src/store/operator/pool.ts";
+import type { Pool } from "../../../src/store/pool.ts";
+import { createDatabase } from "../database.ts";
+
+export const urls: SiteUrls = {
+  site: "https://www.example.com",
+  intake: "https://intake.example.com",
+  forms: "https://forms.example.com",
+  subscription: "https://plans.example.com",
+};
+
+/** A node of JSON-LD. */
+export type JsonLdNode = {
+  readonly "@id": string;
+  readonly "@type": string;
+  readonly [name: string]: unknown;
+};
+
+/** A folder for one test file, removed at its end. */
+export function scratch(): { readonly path: string; remove(): void } {
+  const path = mkdtempSync(join(tmpdir(), "lead-intake-test-site-"));
+  return { path, remove: () => rmSync(path, { recursive: true, force: true }) };
+}
+
+/** A plan as an operator would put it. */
+export function planEntry(plan: {
+  readonly slug: string;
+  readonly name: string;
+  readonly customer: string;
+  readonly amount_cents: number;
+  readonly interval: PlanEntry["interval"];
+  readonly items: readonly { readonly title: string; readonly detail: string }[];
+  readonly [extra: string]: unknown;
+}): PlanEntry {
+  const { slug, name, customer, amount_cents: amountCents, interval } = plan;
+  return { slug, name, customer, amountCents, interval, json: JSON.stringify(plan) };
+}
+
+export const gutterCare = planEntry({
+  slug: "gutter-care",
+  name: "Gutter care",
+  customer: "acme-roofing",
+  amount_cents: 2_900,
+  interval: "month",
+  items: [
+    { title: "Two cleanings a year", detail: "Spring and fall, with photos" },
+    { title: "Small repairs", detail: "Up to one hour each visit" },
+  ],
+  trial_days: 14,
+  badges: ["popular"],
+});
+
+/** A database and the sites that are built from it. */
+export class SiteWorld {
+  readonly pool: Pool;
+  /** The database's address. */
+  readonly url: string;
+  readonly #drop: () => Promise<void>;
+  readonly #folder = scratch();
+
+  private constructor(url: string, drop: () => Promise<void>) {
+    this.url = url;
+    this.#drop = drop;
+    this.pool = openAdminPool(url);
+  }
+
+  static async open(): Promise<SiteWorld> {
+    const { url, drop } = await createDatabase();
+    return new SiteWorld(url, drop);
+  }
+
+  async close(): Promise<void> {
+    await this.pool.close();
+    await this.#drop();
+    this.#folder.remove();
+  }
+
+  async add(area: string, status: "confirmed" | "proposed" = "confirmed"): Promise<void> {
+    await addArea(this.pool, { area, status });
+  }
+
+  async retire(area: string): Promise<void> {
+    await changeArea(this.pool, { area, status: "confirmed" }, { status: "retired" });
+  }
+
+  async put(...plans: PlanEntry[]): Promise<void> {
+    await putPlans(this.pool, plans);
+  }
+
+  /** Builds into a folder below this file's. */
+  async build(name: string): Promise<BuiltSite> {
+    const dir = join(this.#folder.path, name);
+    await buildSiteFrom(this.url, { dir, urls });
+    return new BuiltSite(dir);
+  }
+}
+
+/** The files of a built site. */
+export class BuiltSite {
+  readonly dir: string;
+  /** Paths below the folder, sorted. */
+  readonly paths: readonly string[];
+
+  constructor(dir: string) {
+    this.dir = dir;
+    this.paths = readdirSync(dir, { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .map((entry) => join(entry.parentPath, entry.name).slice(dir.length + 1).replaceAll("\\", "/"))
+      .sort();
+  }
+
+  bytes(path: string): Buffer {
+    return readFileSync(join(this.dir, path));
+  }
+
+  text(path: string): string {
+    return this.bytes(path).toString("utf8");
+  }
+
+  /** The HTML pages by their address below the site's; that of a 404 is `/404.html`. */
+  get pages(): ReadonlyMap<string, string> {
+    return new Map(
+      this.paths.filter((path) => path.endsWith(".html"))
+        .map((path) => [`/${path.replace(/(^|\/)index\.html$/, "$1")}`, this.text(path)]),
+    );
+  }
+
+  database(): DatabaseSync {
+    return new DatabaseSync(join(this.dir, "assets/site.data"), { readOnly: true });
+  }
+}
+
+/** The nodes of a page. */
+export function jsonLdOf(html: string): JsonLdNode[] {
+  const scripts = [...html.matchAll(/<script type="application\/ld\+json">(.*?)<\/script>/gs)];
+  if (scripts.length !== 1) throw new Error(`${scripts.length} JSON-LD documents`);
+  const { "@context": context, "@graph": graph } = JSON.parse(scripts[0]?.[1] ?? "");
+  if (context !== "https://schema.org") throw new Error(`the context is ${context}`);
+  return graph;
+}
