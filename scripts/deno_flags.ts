@@ -1,6 +1,6 @@
 /**
  * What the service and the actions process may do when they run on Deno: the narrowest flags that they work with. The
- * tests start the service with these, and the README quotes them.
+ * tests start the service with these, and docs/operating.md has them.
  *
  * @module
  */

@@ -32,7 +32,7 @@ export function destinationOf(environment: Environment): Destination {
 
 /** Why the leads of a start without any destination wait; for the person at the terminal. */
 export const noDestination =
-  "DATABASE_URL is given, and neither ACTIONS_URL nor ACTIONS_DATABASE_URL (see the README)";
+  "DATABASE_URL is given, and neither ACTIONS_URL nor ACTIONS_DATABASE_URL (see docs/delivery.md)";
 
 /**
  * Checks the settings of all processes before anything is started, as far as we do not choose them ourselves.

@@ -81,7 +81,7 @@ const checks: readonly Step[] = [
 
 async function checkGenerated(): Promise<Outcome> {
   const faults: string[] = [];
-  for (const script of ["scripts/build_playground.ts", "scripts/build_kits.ts"]) {
+  for (const script of ["scripts/build_playground.ts", "scripts/build_kits.ts", "scripts/build_docs.ts"]) {
     faults.push(...(await runCommand(node, [script, "--check"])).faults);
   }
   return { faults };

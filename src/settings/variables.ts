@@ -8,8 +8,8 @@ import { limits } from "../contract/limits.ts";
 import { connectionsPerAddress } from "../http/options.ts";
 
 /**
- * Every variable that {@linkcode readConfig} reads, with its default and its meaning: the README's table and the
- * Deno permission list are checked against it.
+ * Every variable that {@linkcode readConfig} reads, with its default and its meaning: the tables of
+ * docs/configuration.md and the Deno permission list are made from it.
  */
 export const variables = {
   DATABASE_URL: { default: "–", meaning: "PostgreSQL, `postgres://user:password@host:port/database`" },

@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
 import test from "node:test";
 import { formErrors } from "../../src/contract/form_errors.ts";
 
@@ -23,16 +22,5 @@ test("every error of the forms says its condition and what the caller should do"
   for (const { condition, callerAction } of Object.values(formErrors)) {
     assert.match(condition, /\w/);
     assert.match(callerAction, /\w/);
-  }
-});
-
-test("the README's table of answers has every code with its status", () => {
-  const readme = readFileSync(new URL("../../README.md", import.meta.url), "utf8");
-  const section = readme.slice(readme.indexOf("## Tenant forms"), readme.indexOf("## For operators"));
-  for (const [code, { status }] of Object.entries(formErrors)) {
-    const shown = ["not_found", "method_not_allowed", "body_too_large"].includes(code)
-      ? String(status)
-      : `${status} \`${code}\``;
-    assert.ok(section.includes(shown), shown);
   }
 });

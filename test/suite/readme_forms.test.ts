@@ -13,8 +13,7 @@ const [row] = await world.sql<{ id: number }[]>`
   insert into tenant (slug, name, sandbox) values ('sandbox', 'Sandbox', true) returning id`;
 const { key } = await world.formWithKey({ tenant: { id: row?.id as number, slug: "sandbox" } });
 
-const readme = readFileSync(new URL("../../README.md", import.meta.url), "utf8");
-const section = readme.slice(readme.indexOf("\n## Tenant forms"), readme.indexOf("\n## For operators"));
+const section = readFileSync(new URL("../../docs/forms.md", import.meta.url), "utf8");
 const snippets = new Map(
   [...section.matchAll(/^```(\w+)\n(.*?)^```$/gms)].map(([, language, code]) => [
     language as string,

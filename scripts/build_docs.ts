@@ -1,0 +1,170 @@
+/**
+ * Writes what the documents take from the source: the parts between `<!-- generated: NAME -->` and `<!-- end -->` in
+ * `README.md` and `docs/`. With `--check` it only compares: exit code 1 when a page is not what its sources make.
+ *
+ * @module
+ */
+
+import { execFileSync } from "node:child_process";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { actionsVariables } from "../src/actions/config.ts";
+import { type ErrorRule, errors } from "../src/contract/errors.ts";
+import { formErrors } from "../src/contract/form_errors.ts";
+import { formLimitRows, type LimitRow } from "../src/contract/limit_rows.ts";
+import { bullets, code, type Row, table } from "../src/contract/markdown.ts";
+import { variables } from "../src/settings/variables.ts";
+import { actionsDenoFlags, denoFlags } from "./deno_flags.ts";
+
+const root = fileURLToPath(new URL("../", import.meta.url));
+
+type Variables = Readonly<Record<string, { readonly default: string; readonly meaning: string }>>;
+
+/** The headings of the service's variables; a variable stands under the first that its name fits. */
+const groups: readonly (readonly [heading: string, names: RegExp])[] = [
+  ["Checkout", /^(CHECKOUT|STRIPE)_/],
+  ["Delivery", /^(ACTIONS|DELIVERY)_/],
+  ["Rate limits", /_(PER_MINUTE|BURST)$/],
+  ["Connections", /^(TLS|TRUSTED|CONNECTIONS)_/],
+  ["Addresses", /_(LISTEN|URL|DIR)$/],
+];
+
+function variableTable(rows: Variables): string {
+  const name = (text: string) => `\`${text}\``;
+  return table(
+    ["Variable", "Default", "Meaning"],
+    Object.entries(rows).map(([variable, rule]) => [name(variable), rule.default, rule.meaning]),
+  );
+}
+
+function serviceVariables(): string {
+  const { DATABASE_URL, SURFACES, ...rest } = variables;
+  const grouped = Object.groupBy(
+    Object.entries(rest),
+    ([name]) => groups.find(([, names]) => names.test(name))?.[0] ?? "Others",
+  );
+  const headings = [...groups.map(([heading]) => heading).reverse(), "Others"];
+  return [
+    variableTable({ DATABASE_URL, SURFACES }),
+    ...headings.filter((heading) => grouped[heading] !== undefined).map((heading) =>
+      `### ${heading}\n\n${variableTable(Object.fromEntries(grouped[heading] ?? []))}`
+    ),
+  ].join("\n\n");
+}
+
+function answers(accepted: readonly Row[], rules: Readonly<Record<string, ErrorRule>>): string {
+  const refused = Object.entries(rules).map(([name, { status, callerAction, retry }]) => [
+    `${status} \`${name}\``,
+    callerAction,
+    retry,
+  ]);
+  return table(["Answer", "Do", "Retry"], [...accepted, ...refused]);
+}
+
+function denoCommand(flags: readonly string[], main: string): string {
+  // The last one lists the settings, and is as long as all others together.
+  const [settings = "", ...others] = flags.toReversed();
+  const first = `deno run ${others.toReversed().join(" ")}`;
+  return code("sh", [first, settings.replace("=", "='") + "'", main].join(" \\\n  "));
+}
+
+const limitTable = (rows: readonly LimitRow[]) =>
+  table(["Limit", "Value", "About"], rows.map((row) => [row.limit, row.value, row.appliesTo]));
+
+/** A saved run of a benchmark, as far as the page tells of it. */
+interface Benchmark {
+  readonly command: string;
+  readonly date: string;
+  readonly machine: { readonly cpus: number; readonly memoryGiB?: number };
+  readonly runtime: string;
+  readonly rows: readonly BenchmarkRow[];
+}
+
+/** One comparison, or one figure without a peer. */
+interface BenchmarkRow {
+  readonly name: string;
+  readonly unit: string;
+  readonly ours: number | null;
+  readonly peer: number | null;
+  readonly ratio: number | null;
+  readonly spread: readonly [number, number] | null;
+  readonly target: string | null;
+  /** `null` without a target. */
+  readonly met: boolean | null;
+  readonly note: string;
+}
+
+const shown = (value: number) => value >= 1_000 ? Math.round(value).toLocaleString("en") : String(value);
+
+function foundCell({ unit, ours, peer, ratio, spread }: BenchmarkRow): string {
+  const range = spread === null ? "" : ` (${spread.map(shown).join("–")})`;
+  if (ratio === null) return ours === null ? "–" : `${shown(ours)} ${unit}${range}`;
+  const figures = ours === null || peer === null ? "" : `: ${shown(ours)} to ${shown(peer)} ${unit}`;
+  return `${ratio.toFixed(2)} ×${range}${figures}`;
+}
+
+function benchmark(name: string): string {
+  const { command, date, machine, runtime, rows }: Benchmark = JSON.parse(
+    readFileSync(`${root}docs/benchmarks/${name}.json`, "utf8"),
+  );
+  const cells = rows.map((row) => [
+    row.name,
+    foundCell(row),
+    `${row.target ?? ""}${row.met === false ? ": falls short" : ""}`,
+  ]);
+  const notes = rows.filter(({ note }) => note !== "").map(({ name, note }) => `${name}: ${note}`);
+  const memory = machine.memoryGiB === undefined ? "" : `, ${machine.memoryGiB} GiB`;
+  return [
+    `\`${command}\`, ${date.slice(0, 10)}, ${runtime}, ${machine.cpus} processors${memory}:`,
+    table(["What", "Found", "Must be"], cells),
+    bullets(notes),
+  ].join("\n\n");
+}
+
+/** The parts by name; each saved benchmark is one too. */
+const parts: Readonly<Record<string, () => string>> = {
+  "intake answers": () =>
+    answers([
+      ["202 `accepted`", "nothing; keep the `event_id`", "never"],
+      ["200 `duplicate`", "as for 202: this lead was accepted before, and no second one was made", "never"],
+    ], errors),
+  "form answers": () =>
+    answers([
+      ["202 `accepted`", "thank the visitor; keep the `submission_id`", "never"],
+      ["200 `duplicate`", "as for 202: the same submission again, with the first one's id and time", "never"],
+    ], formErrors),
+  "form limits": () => limitTable(formLimitRows),
+  "service variables": serviceVariables,
+  "actions variables": () => variableTable(actionsVariables),
+  "deno command": () => denoCommand(denoFlags(), "src/main.ts"),
+  "deno command of the actions process": () => denoCommand(actionsDenoFlags(), "src/actions/main.ts"),
+};
+
+/** The page with its generated parts made anew, as the formatter has it. */
+function made(path: string): string {
+  const text = readFileSync(root + path, "utf8").replaceAll(
+    /^(<!-- generated: (.+) -->\n)[^]*?(^<!-- end -->$)/gm,
+    (_, start: string, name: string, end: string) => {
+      const saved = /^benchmark (\w+)$/.exec(name)?.[1];
+      const part = saved === undefined ? parts[name] : () => benchmark(saved);
+      if (part === undefined) throw new Error(`${path}: nothing is called ${name}`);
+      return `${start}\n${part()}\n\n${end}`;
+    },
+  );
+  return execFileSync(`${root}node_modules/.bin/deno`, ["fmt", "--ext=md", "-"], {
+    cwd: root,
+    input: text,
+    encoding: "utf8",
+  });
+}
+
+const pages = [
+  "README.md",
+  ...readdirSync(`${root}docs`).filter((name) => name.endsWith(".md")).map((name) => `docs/${name}`),
+];
+const stale = pages.filter((path) => made(path) !== readFileSync(root + path, "utf8"));
+if (!process.argv.includes("--check")) { for (const path of stale) writeFileSync(root + path, made(path)); }
+else if (stale.length > 0) {
+  console.error(`${stale.join(", ")}: not what the sources make; run: node scripts/build_docs.ts`);
+  process.exitCode = 1;
+}
