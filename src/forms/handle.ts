@@ -6,17 +6,15 @@
  */
 
 import type { FormErrorCode } from "../contract/form_errors.ts";
+import { limits } from "../contract/limits.ts";
 import { bodyText, digest128 } from "../gate/content.ts";
-import { readIdempotencyKey, type UsableIdempotencyKey } from "../gate/idempotency_key.ts";
-import { KeyHolder } from "../gate/key_holder.ts";
-import { dedupe, gatedPost, type GateParts, type PassedPost } from "../gate/post.ts";
+import { dedupe, readIdempotencyKey, type UsableIdempotencyKey } from "../gate/idempotency_key.ts";
+import { type Fault, type GateParts, Post } from "../gate/post.ts";
 import type { Holder, HolderBudget } from "../gate/rate.ts";
 import type { Exchange, Handler, Reply } from "../http/exchange.ts";
 import type { Entry, SubmissionPart } from "../store/serving/accept.ts";
-import type { Committer } from "../store/serving/committer.ts";
 import type { Form, FormStore } from "../store/serving/form_lookup.ts";
-import type { ApiKey, KeyStore } from "../store/serving/key_lookup.ts";
-import type { Totals } from "../store/serving/totals.ts";
+import type { ApiKey } from "../store/serving/key_lookup.ts";
 import { attributionOf } from "./attribution.ts";
 import { contactOf } from "./contact.ts";
 import { canonicalFields, missingFields, type Posted, readFields, submissionText } from "./fields.ts";
@@ -26,92 +24,47 @@ import type { VerdictReasonName } from "./spam/reasons.ts";
 
 /** What the handler works with. */
 export interface FormsParts extends GateParts {
-  readonly keys: KeyStore;
   readonly forms: FormStore;
-  readonly committer: Committer;
-  readonly totals: Totals;
   readonly tenantBudget: HolderBudget;
   /** The wall clock in milliseconds, for fills that were too fast. */
   readonly wallMs: () => number;
 }
 
-/** What a request is answered with besides its body. */
-interface Context {
-  readonly requestId: string;
-  readonly headers: Readonly<Record<string, string>>;
-}
-
 /** The handler of the path, for every method. Source: SPEC, Tenant forms; DECISIONS, Forms. */
 export function formsHandler(parts: FormsParts): Handler {
-  return gatedPost(
-    parts,
-    refuse,
-    (exchange, post) => answerKeyHolder(parts, exchange, post),
-  );
+  return (exchange) => {
+    const post = new Post<FormErrorCode>(exchange, parts, refuse);
+    return answer(exchange, post, parts).catch((error) => post.refuseUnavailable(error));
+  };
 }
 
-async function answerKeyHolder(
-  parts: FormsParts,
-  exchange: Exchange,
-  { bytes, ip, arrivedAtMs }: PassedPost,
-): Promise<Reply> {
-  const { requestId, params } = exchange;
-  const holder = await KeyHolder.of(exchange, parts.keys, "forms");
-  if (holder === null) return refuse("unauthorized", { requestId, headers: ip.headers });
-  const { key } = holder;
+async function answer(exchange: Exchange, post: Post<FormErrorCode>, parts: FormsParts): Promise<Reply> {
+  const { tenant, form_key: formKey = "" } = exchange.params;
+  if (!post.allowAddress()) return post.refuse("rate_limited");
+  if (exchange.method !== "POST") return post.refuse("method_not_allowed", { headers: { Allow: "POST" } });
 
-  if (params.tenant !== key.tenant) {
-    return await refuseHolder(parts, holder, { requestId, headers: ip.headers, code: "tenant_mismatch" });
-  }
+  const body = await exchange.readBody(limits.bodyBytesMax);
+  if (body.kind === "too_large") return post.refuse("body_too_large");
+  if (body.kind === "incomplete") return post.refuse("invalid_json");
 
-  const budget = parts.tenantBudget.spend(budgetHolder(key), ip, parts.nowMs());
-  const context = { requestId, headers: budget.headers };
-  if (!budget.allowed) {
-    if (await holder.isRevokedBeforeLimit()) return refuse("unauthorized", context);
-    parts.totals.refused(key.id, "rate_limited", "");
-    return refuse("rate_limited", context);
-  }
+  const key = await post.authenticate("forms");
+  if (key === null) return post.refuse("unauthorized");
+  if (tenant !== key.tenant) return post.refuse("tenant_mismatch");
+  if (!post.allowHolder(parts.tenantBudget, budgetHolder(key))) return post.refuse("rate_limited");
 
-  const form = await parts.forms.find(key.tenantId, params.form_key ?? "");
-  if (form === null) return await refuseHolder(parts, holder, { ...context, code: "form_not_found" });
+  const form = await parts.forms.find(key.tenantId, formKey);
+  if (form === null) return post.refuse("form_not_found");
 
-  const idempotencyKey = readIdempotencyKey(exchange.headerLines("idempotency-key"));
-  if (idempotencyKey.kind === "repeated") {
-    const { detail } = idempotencyKey;
-    return await refuseHolder(parts, holder, { ...context, code: "invalid_json", detail });
-  }
-  const raw = bodyText(exchange, bytes);
-  const posted = raw === null ? null : readFields(raw);
-  if (raw === null || posted === null) {
-    return await refuseHolder(parts, holder, { ...context, code: "invalid_json" });
-  }
-  const missing = missingFields(posted, form.required);
-  if (missing.length > 0) {
-    const fields = Object.fromEntries(missing.map((name) => [name, "required"]));
-    // A body without any field is the probe, and adds to no total.
-    const isCounted = posted.fields.size > 0;
-    return await refuseHolder(parts, holder, { ...context, code: "missing_required", fields, isCounted });
-  }
-  if (idempotencyKey.kind === "too_long") {
-    const fields = { "Idempotency-Key": "too_long" };
-    return await refuseHolder(parts, holder, { ...context, code: "invalid_json", fields });
-  }
+  const read = readSubmission(exchange, body.bytes, form);
+  if (read.kind !== "valid") return post.refuse(read.kind, read);
 
-  const entry = toEntry(key, form, {
-    posted,
-    raw,
-    idempotencyKey,
-    arrivedAtMs,
-    receivedAtMs: parts.wallMs(),
-  });
-  const outcome = await parts.committer.commit(entry);
-  if (outcome.kind === "revoked") {
-    holder.forget();
-    return refuse("unauthorized", context);
-  }
-  const { kind, eventId, receivedAt } = outcome;
-  parts.totals.used(key.id, receivedAt);
-  return acknowledge(kind, { submissionId: eventId, receivedAt }, budget.headers);
+  const submission = examine(read.posted, form, parts.wallMs());
+  const outcome = await post.commit(
+    toEntry(key, form, { ...read, submission, arrivedAtMs: post.arrivedAtMs }),
+  );
+  if (outcome.kind === "revoked") return post.refuse("unauthorized");
+
+  return acknowledge(outcome, post.headers);
 }
 
 /**
@@ -124,47 +77,50 @@ function budgetHolder({ id, tenantId, raisedRate }: ApiKey): Holder {
   return { id: raisedRate === null ? tenantId : `key ${id}`, raisedRate };
 }
 
-/** Counts a refusal by field, or as one that concerns none, and answers it; 401 when the key has been revoked. */
-async function refuseHolder(
-  { totals }: FormsParts,
-  holder: KeyHolder,
-  refusal: Context & {
-    readonly code: FormErrorCode;
-    readonly fields?: Readonly<Record<string, string>>;
-    readonly detail?: string;
-    readonly isCounted?: boolean;
-  },
-): Promise<Reply> {
-  const { code, isCounted = true, ...rest } = refusal;
-  if (await holder.isRevoked()) {
-    return refuse("unauthorized", { requestId: rest.requestId, headers: rest.headers });
+/** A submission that may be committed. */
+interface ReadSubmission {
+  readonly kind: "valid";
+  readonly posted: Posted;
+  readonly raw: string;
+  readonly idempotencyKey: UsableIdempotencyKey;
+}
+
+/** Reads body and `Idempotency-Key` together: what is not read at all comes before what is missing. */
+function readSubmission(
+  exchange: Exchange,
+  bytes: Uint8Array,
+  { required }: Form,
+): ReadSubmission | Fault & { readonly kind: "invalid_json" | "missing_required" } {
+  const idempotencyKey = readIdempotencyKey(exchange.headerLines("idempotency-key"));
+  if (idempotencyKey.kind === "repeated") return { kind: "invalid_json", detail: idempotencyKey.detail };
+  const raw = bodyText(exchange, bytes);
+  const posted = raw === null ? null : readFields(raw);
+  if (raw === null || posted === null) return { kind: "invalid_json" };
+  const missing = missingFields(posted, required);
+  if (missing.length > 0) {
+    const fields = Object.fromEntries(missing.map((name) => [name, "required"]));
+    return { kind: "missing_required", fields, empty: posted.fields.size === 0 };
   }
-  if (isCounted) {
-    const counts = rest.fields === undefined ? [["", code] as const] : Object.entries(rest.fields);
-    for (const [field, reason] of counts) totals.refused(holder.key.id, reason, field);
+  if (idempotencyKey.kind === "too_long") {
+    return { kind: "invalid_json", fields: { "Idempotency-Key": "too_long" } };
   }
-  return refuse(code, rest);
+  return { kind: "valid", posted, raw, idempotencyKey };
 }
 
 function toEntry(
-  key: ApiKey,
+  { id: keyId, tenantId }: ApiKey,
   form: Form,
-  sent: {
-    readonly posted: Posted;
-    readonly raw: string;
-    readonly idempotencyKey: UsableIdempotencyKey;
+  { posted, raw, idempotencyKey, submission, arrivedAtMs }: ReadSubmission & {
+    readonly submission: SubmissionPart;
     readonly arrivedAtMs: number;
-    /** By the wall clock. */
-    readonly receivedAtMs: number;
   },
 ): Entry {
-  const { posted, raw, idempotencyKey, arrivedAtMs, receivedAtMs } = sent;
   // Two forms may ask for the same; what is sent to one is no repeat of what was sent to the other.
   const content = `${form.id}\n${canonicalFields(posted)}`;
   return {
     kind: "form",
-    keyId: key.id,
-    tenantId: key.tenantId,
+    keyId,
+    tenantId,
     ...dedupe("form", idempotencyKey, digest128(content)),
     flags: [],
     lead: submissionText(posted),
@@ -173,7 +129,7 @@ function toEntry(
     costCents: null,
     arrivedAtMs,
     unknownArea: null,
-    submission: examine(posted, form, receivedAtMs),
+    submission,
   };
 }
 

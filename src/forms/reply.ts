@@ -8,6 +8,7 @@ import { formErrors } from "../contract/form_errors.ts";
 import { refuseBy } from "../gate/refusal.ts";
 import type { Reply } from "../http/exchange.ts";
 import { json } from "../http/reply.ts";
+import type { Outcome } from "../store/serving/accept.ts";
 
 /** An error reply with its status. Source: DECISIONS, Forms. */
 export const refuse = refuseBy(formErrors);
@@ -19,13 +20,12 @@ export const refuse = refuseBy(formErrors);
  * the `Idempotency-Key` works as there; whether the submission is held shows in neither.
  */
 export function acknowledge(
-  status: "accepted" | "duplicate",
-  submission: { readonly submissionId: string; readonly receivedAt: string },
+  { kind, eventId, receivedAt }: Exclude<Outcome, { kind: "revoked" }>,
   headers: Readonly<Record<string, string>>,
 ): Reply {
-  return json(status === "accepted" ? 202 : 200, {
-    status,
-    submission_id: submission.submissionId,
-    received_at: submission.receivedAt,
-  }, headers);
+  return json(
+    kind === "accepted" ? 202 : 200,
+    { status: kind, submission_id: eventId, received_at: receivedAt },
+    headers,
+  );
 }

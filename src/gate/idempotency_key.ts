@@ -1,5 +1,5 @@
 /**
- * The `Idempotency-Key` request header.
+ * The `Idempotency-Key` request header, and what makes a post a duplicate.
  *
  * @module
  */
@@ -7,6 +7,8 @@
 import { Buffer } from "node:buffer";
 import { limits } from "../contract/limits.ts";
 import { decodeUtf8 } from "../http/request_id.ts";
+import type { Entry } from "../store/serving/accept.ts";
+import { digest128 } from "./content.ts";
 
 /** What the header says. `bytes` are compared, `text` is for people. */
 export type IdempotencyKey =
@@ -40,4 +42,19 @@ export function readIdempotencyKey([value = "", ...further]: readonly string[]):
   const text = decodeUtf8(value) ?? value;
   if (controls.test(text) || [...text].length > limits.idempotencyKeyLengthMax) return { kind: "too_long" };
   return { kind: "present", bytes, text };
+}
+
+/**
+ * What makes a later post a duplicate: its Idempotency-Key, or without one its content. Each is a space of its own;
+ * leads and form submissions have theirs apart.
+ */
+export function dedupe(
+  kind: Entry["kind"],
+  key: UsableIdempotencyKey,
+  contentDigest: string,
+): Pick<Entry, "space" | "digest" | "contentDigest" | "idempotencyKey"> {
+  const [byKey, byContent] = kind === "lead" ? ["k", "c"] as const : ["K", "C"] as const;
+  return key.kind === "present"
+    ? { space: byKey, digest: digest128(key.bytes), contentDigest, idempotencyKey: key.text }
+    : { space: byContent, digest: contentDigest, contentDigest, idempotencyKey: null };
 }

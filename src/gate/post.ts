@@ -1,94 +1,160 @@
 /**
- * What stands before both key-gated posts, and their dedupe: the per-IP limit, the method, the body cap, and 503
- * when the store is away.
+ * A key-gated post on its way to the commit: what the guards of both handlers ask it, and the one way to refuse it.
  *
  * @module
  */
 
-import { limits } from "../contract/limits.ts";
-import type { Exchange, Handler, Reply } from "../http/exchange.ts";
-import type { Entry } from "../store/serving/accept.ts";
-import type { Reference } from "../store/serving/reference.ts";
+import { hash } from "node:crypto";
+import { type KeySurface, keySurface } from "../contract/api_key.ts";
+import type { Exchange, Reply } from "../http/exchange.ts";
 import { Unavailable } from "../store/pool.ts";
-import { digest128 } from "./content.ts";
-import type { UsableIdempotencyKey } from "./idempotency_key.ts";
-import type { IpBudget, Verdict } from "./rate.ts";
-import type { Refuse } from "./refusal.ts";
+import type { Entry, Outcome } from "../store/serving/accept.ts";
+import type { Committer } from "../store/serving/committer.ts";
+import type { ApiKey, KeyStore } from "../store/serving/key_lookup.ts";
+import type { Reference } from "../store/serving/reference.ts";
+import type { Totals } from "../store/serving/totals.ts";
+import type { Holder, HolderBudget, IpBudget, Spent } from "./rate.ts";
+import type { Refusal, Refuse } from "./refusal.ts";
 
 /** What the gate works with. */
 export interface GateParts {
   readonly ipBudget: IpBudget;
+  readonly keys: KeyStore;
+  readonly committer: Committer;
+  readonly totals: Totals;
   readonly reference: () => Reference;
   /** A monotonic clock in milliseconds. */
   readonly nowMs: () => number;
 }
 
-/** The codes that the gate answers with itself. */
-export type GateCode =
-  | "rate_limited"
-  | "method_not_allowed"
-  | "body_too_large"
-  | "invalid_json"
-  | "not_accepting";
+/** What a guard has found wrong, besides the code. */
+export interface Fault extends Pick<Refusal, "fields" | "detail" | "headers"> {
+  /** The body says nothing: this is the key check, which adds to no total. */
+  readonly empty?: boolean;
+}
 
-/** A post that has passed. */
-export interface PassedPost {
-  readonly bytes: Uint8Array;
-  /** With the headers of the budget that was spent. */
-  readonly ip: Verdict;
+/** The codes that the gate answers with itself. */
+type GateCode = "unauthorized" | "not_accepting";
+
+// A 429 is an answer to a key holder too, but it must stay cheap under a flood: a key that was active this
+// recently is not looked up again for it.
+const limitedKeyAgeMaxMs = 1_000;
+
+const unspent: Spent = { allowed: true, headers: {} };
+
+/** One post. It learns from the guards that it passes what is left of the budgets and who has sent it. */
+export class Post<Code extends string> {
   /** When the request arrived, on the clock of {@linkcode GateParts}. */
   readonly arrivedAtMs: number;
-}
+  readonly #exchange: Exchange;
+  readonly #parts: GateParts;
+  readonly #refuse: Refuse<Code | GateCode>;
+  #ofAddress = unspent;
+  #spent = unspent;
+  #holder: { readonly key: ApiKey; readonly digest: string; readonly isCached: boolean } | null = null;
 
-/** Answers a post that has passed. */
-export type AnswerPost = (exchange: Exchange, post: PassedPost) => Promise<Reply>;
+  /** `refuse` makes the surface's error replies. */
+  constructor(exchange: Exchange, parts: GateParts, refuse: Refuse<Code | GateCode>) {
+    this.#exchange = exchange;
+    this.#parts = parts;
+    this.#refuse = refuse;
+    this.arrivedAtMs = parts.nowMs();
+  }
 
-/**
- * The handler of a post, for every method. Refused requests of every kind spend the address's budget.
- *
- * Source: SPEC, POST intake (order of checks); DECISIONS, The intake endpoint and Forms.
- */
-export function gatedPost(parts: GateParts, refuse: Refuse<GateCode>, answer: AnswerPost): Handler {
-  return async (exchange) => {
-    const { requestId } = exchange;
-    const arrivedAtMs = parts.nowMs();
-    const ip = parts.ipBudget.spend(exchange.clientAddress, parts.reference().ipLimits, arrivedAtMs);
-    const { headers } = ip;
-    if (!ip.allowed) return refuse("rate_limited", { requestId: null, headers });
+  /** What an answer tells of the budgets that have been spent so far. */
+  get headers(): Spent["headers"] {
+    return this.#spent.headers;
+  }
 
-    if (exchange.method !== "POST") {
-      return refuse("method_not_allowed", { requestId, headers: { ...headers, Allow: "POST" } });
+  /** Spends one request of the client address's budget. */
+  allowAddress(): boolean {
+    const { ipBudget, reference } = this.#parts;
+    this.#ofAddress = ipBudget.spend(
+      this.#exchange.clientAddress,
+      reference().ipLimits,
+      this.arrivedAtMs,
+    );
+    this.#spent = this.#ofAddress;
+    return this.#spent.allowed;
+  }
+
+  /**
+   * The active key that `X-API-Key` shows, or `null`. A wrong checksum costs no query, and neither does a key of the
+   * other surface. The access log learns the key's id.
+   *
+   * @throws {Unavailable} when the store cannot be read
+   */
+  async authenticate(surface: KeySurface): Promise<ApiKey | null> {
+    const { keys } = this.#parts;
+    const text = this.#exchange.header("x-api-key") ?? "";
+    if (keySurface(text) !== surface) return null;
+    const digest = hash("sha256", text, "hex");
+    const cached = keys.cached(digest);
+    const key = cached ?? await keys.find(digest);
+    if (key === null) return null;
+    this.#exchange.keyId = String(key.id);
+    this.#holder = { key, digest, isCached: cached !== null };
+    return key;
+  }
+
+  /** Spends one request of the budget that the key holder has. */
+  allowHolder(budget: HolderBudget, holder: Holder): boolean {
+    this.#spent = budget.spend(holder, this.#ofAddress, this.#parts.nowMs());
+    return this.#spent.allowed;
+  }
+
+  /** Commits what was posted; `revoked` when the key is no longer active. */
+  async commit(entry: Entry): Promise<Outcome> {
+    const { committer, keys, totals } = this.#parts;
+    const outcome = await committer.commit(entry);
+    if (outcome.kind !== "revoked") totals.used(entry.keyId, outcome.receivedAt);
+    else if (this.#holder !== null) keys.forget(this.#holder.digest);
+    return outcome;
+  }
+
+  /**
+   * Every refusal. A key from the cache may only lead to a commit, which looks at it again: before any other answer to
+   * a key holder the store is asked, and a key that it no longer has gets 401. What a key holder is refused for is
+   * counted.
+   *
+   * Source: DECISIONS, The intake endpoint (key check, what a refused request leaves).
+   *
+   * @throws {Unavailable} when the store cannot be read
+   */
+  async refuse(code: Code | "unauthorized", fault: Fault = {}): Promise<Reply> {
+    const holder = this.#holder;
+    if (holder === null || code === "unauthorized") return this.#reply(code, fault);
+    if (await this.#isRevoked(code)) return this.#reply("unauthorized");
+    if (!fault.empty) {
+      const refused = Object.entries(fault.fields ?? { "": code });
+      for (const [field, reason] of refused) this.#parts.totals.refused(holder.key.id, reason, field);
     }
+    return this.#reply(code, fault);
+  }
 
-    const body = await exchange.readBody(limits.bodyBytesMax);
-    if (body.kind === "too_large") return refuse("body_too_large", { requestId: null, headers });
-    if (body.kind === "incomplete") return refuse("invalid_json", { requestId, headers });
+  /** 503 for {@linkcode Unavailable}: nothing was promised. Throws whatever else a guard has thrown. */
+  refuseUnavailable(error: unknown): Reply {
+    if (!(error instanceof Unavailable)) throw error;
+    this.#spent = this.#ofAddress;
+    return this.#reply("not_accepting");
+  }
 
-    try {
-      return await answer(exchange, { bytes: body.bytes, ip, arrivedAtMs });
-    } catch (error) {
-      if (!(error instanceof Unavailable)) throw error;
-      return refuse("not_accepting", { requestId, headers });
-    }
-  };
-}
+  async #isRevoked(code: string): Promise<boolean> {
+    if (this.#holder === null || !this.#holder.isCached) return false;
+    const { digest } = this.#holder;
+    const { keys } = this.#parts;
+    if (code === "rate_limited" && keys.cached(digest, limitedKeyAgeMaxMs) !== null) return false;
+    return await keys.find(digest) === null;
+  }
 
-/**
- * What makes a later post a duplicate: its Idempotency-Key, or without one its content. Each is a space of its own;
- * leads and form submissions have theirs apart.
- */
-export function dedupe(
-  kind: Entry["kind"],
-  idempotencyKey: UsableIdempotencyKey,
-  contentDigest: string,
-): Pick<Entry, "space" | "digest" | "contentDigest" | "idempotencyKey"> {
-  const [byKey, byContent] = kind === "lead" ? ["k", "c"] as const : ["K", "C"] as const;
-  return idempotencyKey.kind === "present"
-    ? {
-      space: byKey,
-      digest: digest128(idempotencyKey.bytes),
-      contentDigest,
-      idempotencyKey: idempotencyKey.text,
-    }
-    : { space: byContent, digest: contentDigest, contentDigest, idempotencyKey: null };
+  #reply(code: Code | GateCode, { fields, detail, headers }: Fault = {}): Reply {
+    // Source: SPEC, Error body: 413 and the per-IP 429 are produced before the handler.
+    const isEarly = code === "body_too_large" || code === "rate_limited" && this.#holder === null;
+    return this.#refuse(code, {
+      requestId: isEarly ? null : this.#exchange.requestId,
+      ...(fields === undefined ? {} : { fields }),
+      ...(detail === undefined ? {} : { detail }),
+      headers: headers === undefined ? this.headers : { ...this.headers, ...headers },
+    });
+  }
 }

@@ -10,11 +10,11 @@ import type { Rate } from "../contract/limits.ts";
 import { limiterKey, type Networks, parseNetworks } from "../http/addresses.ts";
 import type { Exchange, Reply } from "../http/exchange.ts";
 import type { Seed } from "../limiter/keyed_hash.ts";
-import { TokenBucketLimiter } from "../limiter/token_bucket.ts";
+import { type Allowance, TokenBucketLimiter } from "../limiter/token_bucket.ts";
 import type { IpLimit } from "../store/serving/reference.ts";
 
-/** What a budget says to one request. */
-export interface Verdict {
+/** One request's share of a budget: whether there was one, and what the answer tells of the rest. */
+export interface Spent {
   readonly allowed: boolean;
   readonly headers: Readonly<Record<string, string>>;
 }
@@ -37,9 +37,9 @@ export class IpBudget {
   }
 
   /** Spends one request of an address's budget; `raised` are the limits agreed for some networks. */
-  spend(address: string, raised: readonly IpLimit[], nowMs: number): Verdict {
+  spend(address: string, raised: readonly IpLimit[], nowMs: number): Spent {
     const rate = this.#rateOf(address, raised);
-    return verdict({ name: "ip", rate }, this.#limiter.allow(limiterKey(address), rate, nowMs), null);
+    return spentOf({ name: "ip", rate }, this.#limiter.allow(limiterKey(address), rate, nowMs), null);
   }
 
   #rateOf(address: string, raised: readonly IpLimit[]): Rate {
@@ -75,8 +75,10 @@ export class ReadBudget {
     refuse: (headers: Readonly<Record<string, string>>) => Reply,
   ): (exchange: Exchange) => Reply | null {
     return ({ clientAddress }) => {
-      const spent = this.#limiter.allow(limiterKey(clientAddress), this.#rate, this.#nowMs());
-      return spent.allowed ? null : refuse(verdict({ name: "ip", rate: this.#rate }, spent, null).headers);
+      const allowance = this.#limiter.allow(limiterKey(clientAddress), this.#rate, this.#nowMs());
+      return allowance.allowed
+        ? null
+        : refuse(spentOf({ name: "ip", rate: this.#rate }, allowance, null).headers);
     };
   }
 }
@@ -101,9 +103,9 @@ export class HolderBudget {
   }
 
   /** Spends one request of a holder's budget; the headers tell of both budgets. */
-  spend({ id, raisedRate }: Holder, ip: Verdict, nowMs: number): Verdict {
+  spend({ id, raisedRate }: Holder, ip: Spent, nowMs: number): Spent {
     const rate = raisedRate === null ? this.#rate : higher(raisedRate, this.#rate);
-    return verdict({ name: this.#name, rate }, this.#limiter.allow(String(id), rate, nowMs), ip);
+    return spentOf({ name: this.#name, rate }, this.#limiter.allow(String(id), rate, nowMs), ip);
   }
 }
 
@@ -117,19 +119,19 @@ function higher(raised: Rate, published: Rate): Rate {
 
 // Chosen: the draft's `q` and `w` carry the sustained rate, because a bucket's burst has no parameter there;
 // `r` counts what may be sent at once and can therefore exceed neither burst nor rate for long.
-function verdict(
+function spentOf(
   { name, rate }: { name: string; rate: Rate },
-  spent: { allowed: boolean; remaining: number; retryAfterSeconds: number; resetSeconds: number },
-  before: Verdict | null,
-): Verdict {
+  allowance: Allowance,
+  before: Spent | null,
+): Spent {
   const policy = `"${name}";q=${rate.perMinute};w=60`;
-  const state = `"${name}";r=${spent.remaining};t=${spent.resetSeconds}`;
+  const state = `"${name}";r=${allowance.remaining};t=${allowance.resetSeconds}`;
   const headers: Record<string, string> = before === null
     ? { "RateLimit-Policy": policy, "RateLimit": state }
     : {
       "RateLimit-Policy": `${before.headers["RateLimit-Policy"]}, ${policy}`,
       "RateLimit": `${before.headers["RateLimit"]}, ${state}`,
     };
-  if (!spent.allowed) headers["Retry-After"] = String(spent.retryAfterSeconds);
-  return { allowed: spent.allowed, headers };
+  if (!allowance.allowed) headers["Retry-After"] = String(allowance.retryAfterSeconds);
+  return { allowed: allowance.allowed, headers };
 }

@@ -5,115 +5,89 @@
  * @module
  */
 
-import type { Reason } from "../contract/fields.ts";
+import type { ErrorCode } from "../contract/errors.ts";
+import { limits } from "../contract/limits.ts";
 import { bodyText, digest128 } from "../gate/content.ts";
-import {
-  type IdempotencyKey,
-  readIdempotencyKey,
-  type UsableIdempotencyKey,
-} from "../gate/idempotency_key.ts";
-import { KeyHolder } from "../gate/key_holder.ts";
-import { dedupe, gatedPost, type GateParts, type PassedPost } from "../gate/post.ts";
+import { dedupe, readIdempotencyKey, type UsableIdempotencyKey } from "../gate/idempotency_key.ts";
+import { type Fault, type GateParts, Post } from "../gate/post.ts";
 import type { HolderBudget } from "../gate/rate.ts";
 import type { Exchange, Handler, Reply } from "../http/exchange.ts";
 import { canonicalText } from "../lead/fingerprint.ts";
-import type { Verdict as LeadVerdict } from "../lead/lead.ts";
+import type { Areas, Validation } from "../lead/lead.ts";
 import { validate } from "../lead/validate.ts";
-import type { Entry, Outcome } from "../store/serving/accept.ts";
-import type { Committer } from "../store/serving/committer.ts";
-import type { ApiKey, KeyStore } from "../store/serving/key_lookup.ts";
-import type { Totals } from "../store/serving/totals.ts";
+import type { Entry } from "../store/serving/accept.ts";
+import type { ApiKey } from "../store/serving/key_lookup.ts";
 import { acknowledge, refuse } from "./reply.ts";
 
 /** What the handler works with. */
 export interface IntakeParts extends GateParts {
-  readonly keys: KeyStore;
-  readonly committer: Committer;
-  readonly totals: Totals;
   readonly keyBudget: HolderBudget;
 }
 
-type ValidLead = Extract<LeadVerdict, { kind: "valid" }>;
-
 /** The handler of `/v1/intake`, for every method. Source: SPEC, POST intake; DECISIONS, The intake endpoint. */
 export function intakeHandler(parts: IntakeParts): Handler {
-  return gatedPost(
-    parts,
-    refuse,
-    (exchange, post) => answerKeyHolder(parts, exchange, post),
-  );
+  return (exchange) => {
+    const post = new Post<ErrorCode>(exchange, parts, refuse);
+    return answer(exchange, post, parts).catch((error) => post.refuseUnavailable(error));
+  };
 }
 
-async function answerKeyHolder(
-  parts: IntakeParts,
+async function answer(exchange: Exchange, post: Post<ErrorCode>, parts: IntakeParts): Promise<Reply> {
+  if (!post.allowAddress()) return post.refuse("rate_limited");
+  if (exchange.method !== "POST") return post.refuse("method_not_allowed", { headers: { Allow: "POST" } });
+
+  const body = await exchange.readBody(limits.bodyBytesMax);
+  if (body.kind === "too_large") return post.refuse("body_too_large");
+  if (body.kind === "incomplete") return post.refuse("invalid_json");
+
+  const key = await post.authenticate("intake");
+  if (key === null) return post.refuse("unauthorized");
+  if (!post.allowHolder(parts.keyBudget, key)) return post.refuse("rate_limited");
+
+  const read = readLead(exchange, body.bytes, parts.reference().areaIndex);
+  if (read.kind !== "valid") return post.refuse(read.kind, read);
+
+  const outcome = await post.commit(toEntry(key, read, post.arrivedAtMs));
+  if (outcome.kind === "revoked") return post.refuse("unauthorized");
+
+  return acknowledge(outcome, { source: key.label, flags: read.flags, headers: post.headers });
+}
+
+/** A lead that may be committed. */
+interface ReadLead extends Extract<Validation, { kind: "valid" }> {
+  readonly raw: string;
+  readonly idempotencyKey: UsableIdempotencyKey;
+}
+
+/** Validates body and `Idempotency-Key` together: a 422 names what fails in both. */
+function readLead(
   exchange: Exchange,
-  { bytes, ip, arrivedAtMs }: PassedPost,
-): Promise<Reply> {
-  const { requestId } = exchange;
-  const holder = await KeyHolder.of(exchange, parts.keys, "intake");
-  if (holder === null) return refuse("unauthorized", { requestId, headers: ip.headers });
-  const { key } = holder;
-
-  const budget = parts.keyBudget.spend(key, ip, parts.nowMs());
-  const { headers } = budget;
-  if (!budget.allowed) {
-    if (await holder.isRevokedBeforeLimit()) return refuse("unauthorized", { requestId, headers });
-    parts.totals.refused(key.id, "rate_limited", "");
-    return refuse("rate_limited", { requestId, headers });
-  }
-
-  const text = bodyText(exchange, bytes);
-  const verdict = text === null
-    ? { kind: "invalid_json" } as const
-    : validate(text, parts.reference().areaIndex);
+  bytes: Uint8Array,
+  areas: Areas,
+): ReadLead | Fault & { readonly kind: "invalid_json" | "validation_failed" } {
+  const raw = bodyText(exchange, bytes);
   const idempotencyKey = readIdempotencyKey(exchange.headerLines("idempotency-key"));
-  if (verdict.kind === "invalid_json" || idempotencyKey.kind === "repeated") {
-    if (await holder.isRevoked()) return refuse("unauthorized", { requestId, headers });
-    parts.totals.refused(key.id, "invalid_json", "");
-    const said = idempotencyKey.kind === "repeated" ? { detail: idempotencyKey.detail } : {};
-    return refuse("invalid_json", { requestId, headers, ...said });
+  if (idempotencyKey.kind === "repeated") return { kind: "invalid_json", detail: idempotencyKey.detail };
+  if (raw === null) return { kind: "invalid_json" };
+  const validation = validate(raw, areas);
+  if (idempotencyKey.kind !== "too_long") {
+    return validation.kind === "valid" ? { ...validation, raw, idempotencyKey } : validation;
   }
-
-  if (verdict.kind === "validation_failed" || idempotencyKey.kind === "too_long") {
-    if (await holder.isRevoked()) return refuse("unauthorized", { requestId, headers });
-    const fields = failingFields(verdict, idempotencyKey);
-    if (verdict.kind === "valid" || !verdict.empty) countRefusals(parts.totals, key.id, fields);
-    return refuse("validation_failed", { requestId, fields, headers });
-  }
-
-  const entry = toEntry(key, verdict, { raw: text as string, idempotencyKey, arrivedAtMs });
-  const outcome = await parts.committer.commit(entry);
-  if (outcome.kind === "revoked") {
-    holder.forget();
-    return refuse("unauthorized", { requestId, headers });
-  }
-  parts.totals.used(key.id, outcome.receivedAt);
-  return acknowledgeOutcome(outcome, { source: key.label, flags: verdict.flags, headers });
-}
-
-/** What fails in body and headers together. */
-function failingFields(
-  verdict: Exclude<LeadVerdict, { kind: "invalid_json" }>,
-  idempotencyKey: Exclude<IdempotencyKey, { kind: "repeated" }>,
-): Readonly<Record<string, Reason>> {
-  const inBody = verdict.kind === "validation_failed" ? verdict.fields : {};
-  return idempotencyKey.kind === "too_long" ? { ...inBody, "Idempotency-Key": "too_long" } : inBody;
-}
-
-function countRefusals(totals: Totals, keyId: number, fields: Readonly<Record<string, Reason>>): void {
-  for (const [field, reason] of Object.entries(fields)) totals.refused(keyId, reason, field);
+  if (validation.kind === "invalid_json") return validation;
+  const inBody = validation.kind === "valid" ? { fields: {} } : validation;
+  const fields = { ...inBody.fields, "Idempotency-Key": "too_long" };
+  return { ...inBody, kind: "validation_failed", fields };
 }
 
 function toEntry(
-  key: ApiKey,
-  { lead, extra, flags }: ValidLead,
-  posted: { raw: string; idempotencyKey: UsableIdempotencyKey; arrivedAtMs: number },
+  { id: keyId, tenantId }: ApiKey,
+  { lead, extra, flags, raw, idempotencyKey }: ReadLead,
+  arrivedAtMs: number,
 ): Entry {
-  const { raw, idempotencyKey, arrivedAtMs } = posted;
   return {
     kind: "lead",
-    keyId: key.id,
-    tenantId: key.tenantId,
+    keyId,
+    tenantId,
     ...dedupe("lead", idempotencyKey, digest128(canonicalText(lead, extra))),
     flags,
     lead: JSON.stringify(lead),
@@ -124,17 +98,4 @@ function toEntry(
     arrivedAtMs,
     submission: null,
   };
-}
-
-function acknowledgeOutcome(
-  outcome: Exclude<Outcome, { kind: "revoked" }>,
-  own: {
-    source: string;
-    flags: readonly string[];
-    headers: Readonly<Record<string, string>>;
-  },
-): Reply {
-  const { eventId, receivedAt } = outcome;
-  const flags = outcome.kind === "accepted" ? own.flags : outcome.flags;
-  return acknowledge(outcome.kind, { eventId, receivedAt, source: own.source, flags }, own.headers);
 }

@@ -1,5 +1,5 @@
 /**
- * The shape of a normalized lead and of the validator's verdict. This module is browser compatible.
+ * The shape of a normalized lead and of what the validator finds. This module is browser compatible.
  *
  * @module
  */
@@ -16,7 +16,7 @@ export type Lead =
   & { readonly cost_cents?: number };
 
 /** What {@linkcode validate} says of a body. */
-export type Verdict =
+export type Validation =
   | {
     readonly kind: "valid";
     readonly lead: Lead;

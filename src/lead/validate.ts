@@ -1,5 +1,5 @@
 /**
- * The validator: one request body in, one verdict out. It runs as it is in the server and in the
+ * The validator: one request body in, what it comes to out. It runs as it is in the server and in the
  * playground. This module is browser compatible.
  *
  * @module
@@ -19,7 +19,7 @@ import { limits } from "../contract/limits.ts";
 import { toCents } from "./cost.ts";
 import { looksLikeEmail } from "./email.ts";
 import { isObject, members, mendEscapes, parseObject } from "./json.ts";
-import type { Areas, Lead, Verdict } from "./lead.ts";
+import type { Areas, Lead, Validation } from "./lead.ts";
 import { toE164 } from "./phone.ts";
 import { foldArea, normalizeCountry, normalizeState, normalizeZip } from "./place.ts";
 import { asSent, isLongerThan, normalizeDetails, normalizeLine } from "./text.ts";
@@ -73,7 +73,7 @@ const services: ReadonlySet<string> = new Set(projectServices);
 /** The top-level names that do not land in `extra`. */
 const envelopeNames: ReadonlySet<string> = new Set([...fieldNames, "cost", "extra"]);
 
-const invalidJson: Verdict = { kind: "invalid_json" };
+const invalidJson: Validation = { kind: "invalid_json" };
 
 /** A mark that some encoders put before UTF-8. */
 const byteOrderMark = "\ufeff";
@@ -89,7 +89,7 @@ const byteOrderMark = "\ufeff";
  * that stands in the body itself, which cannot happen over the wire, reads as U+FFFD, because that is
  * what a browser would have sent.
  */
-export function validate(body: string, areas: Areas): Verdict {
+export function validate(body: string, areas: Areas): Validation {
   const text = (body.startsWith(byteOrderMark) ? body.slice(1) : body).toWellFormed();
   const envelope = parseObject(text, limits.jsonDepthMax);
   if (envelope === null) return invalidJson;
@@ -159,7 +159,7 @@ function flagged(text: string, flag: Flag, flags: Set<Flag>): string {
 interface Written {
   /** The digits of `cost`; `""` when it was not sent. */
   readonly cost: string;
-  /** See {@linkcode Verdict}. */
+  /** See {@linkcode Validation}. */
   readonly extra: string | null;
 }
 

@@ -8,7 +8,7 @@ import { type ErrorCode, errors } from "../contract/errors.ts";
 import { placeholders } from "../contract/examples.ts";
 import type { Flag, Reason } from "../contract/fields.ts";
 import { limits } from "../contract/limits.ts";
-import type { Areas, Verdict } from "../lead/lead.ts";
+import type { Areas, Validation } from "../lead/lead.ts";
 import { validate } from "../lead/validate.ts";
 
 /** What would be posted, with a key that works. */
@@ -27,7 +27,7 @@ export interface Answer {
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Readonly<Record<string, unknown>>;
   /** `null` when the body is refused before anybody reads it. */
-  readonly verdict: Verdict | null;
+  readonly validation: Validation | null;
   readonly fields: Readonly<Record<string, Reason>>;
   readonly flags: readonly Flag[];
 }
@@ -64,12 +64,12 @@ const control = /[\u0000-\u001f\u007f-\u009f]/;
  */
 export function answerTo(posted: Posted, areas: Areas): Answer {
   if (isTooLarge(posted.body)) return refuse("body_too_large", null, {});
-  const verdict = validate(posted.body, areas);
-  if (verdict.kind === "invalid_json") return refuse("invalid_json", verdict, {});
+  const validation = validate(posted.body, areas);
+  if (validation.kind === "invalid_json") return refuse("invalid_json", validation, {});
   const inHeader = isKeyTooLong(posted.idempotencyKey) ? { "Idempotency-Key": "too_long" as const } : {};
-  const fields = { ...(verdict.kind === "validation_failed" ? verdict.fields : {}), ...inHeader };
-  if (verdict.kind === "validation_failed" || Object.keys(fields).length > 0) {
-    return refuse("validation_failed", verdict, fields);
+  const fields = { ...(validation.kind === "validation_failed" ? validation.fields : {}), ...inHeader };
+  if (validation.kind === "validation_failed" || Object.keys(fields).length > 0) {
+    return refuse("validation_failed", validation, fields);
   }
   const status = posted.isRepeat ? 200 : 202;
   const body = {
@@ -77,19 +77,23 @@ export function answerTo(posted: Posted, areas: Areas): Answer {
     status: posted.isRepeat ? "duplicate" : "accepted",
     received_at: placeholders.receivedAt,
     source: placeholders.source,
-    flags: verdict.flags,
+    flags: validation.flags,
   };
-  return { ...wire(status, true), body, verdict, fields, flags: verdict.flags };
+  return { ...wire(status, true), body, validation, fields, flags: validation.flags };
 }
 
-function refuse(code: ErrorCode, verdict: Verdict | null, fields: Readonly<Record<string, Reason>>): Answer {
+function refuse(
+  code: ErrorCode,
+  validation: Validation | null,
+  fields: Readonly<Record<string, Reason>>,
+): Answer {
   const early = code === "body_too_large";
   const body = {
     error: code,
     ...(early ? {} : { request_id: placeholders.requestId }),
     ...(code === "validation_failed" ? { fields } : {}),
   };
-  return { ...wire(errors[code].status, !early), body, verdict, fields, flags: [] };
+  return { ...wire(errors[code].status, !early), body, validation, fields, flags: [] };
 }
 
 /** `afterKey`: the answer tells of the key's limit too. */

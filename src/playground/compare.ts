@@ -6,7 +6,7 @@
 
 import { fieldNames } from "../contract/fields.ts";
 import { dollars } from "../contract/guidance.ts";
-import type { Verdict } from "../lead/lead.ts";
+import type { Validation } from "../lead/lead.ts";
 import { type Difference, difference } from "./difference.ts";
 import { placeOf, places } from "./edit_json.ts";
 
@@ -22,7 +22,7 @@ export interface Row {
   readonly note: string;
 }
 
-type Valid = Extract<Verdict, { kind: "valid" }>;
+type Valid = Extract<Validation, { kind: "valid" }>;
 
 /** The rows of a valid body, in envelope order, then what is kept under `extra`. */
 export function compare(body: string, { lead, extra }: Valid): Row[] {

@@ -92,7 +92,7 @@ export function show(
     fill(verdict, make("strong", {}, title), " ", text);
   }
   fill(list, ...findings.map((finding) => item(finding, go)));
-  const valid = answer.verdict?.kind === "valid" && answer.status < 300 ? answer.verdict : null;
+  const valid = answer.validation?.kind === "valid" && answer.status < 300 ? answer.validation : null;
   if (valid === null) fill(table);
   else fill(table, make("h3", {}, "As it would be stored"), rowsTable(compare(body, valid)));
   fill(response, ...wire(answer));

@@ -3,19 +3,19 @@ import test from "node:test";
 import fc from "fast-check";
 import { type FieldName, fieldNames, fields, flagNames, reasons } from "../../src/contract/fields.ts";
 import { canonicalText } from "../../src/lead/fingerprint.ts";
-import type { Lead, Verdict } from "../../src/lead/lead.ts";
+import type { Lead, Validation } from "../../src/lead/lead.ts";
 import { validate } from "../../src/lead/validate.ts";
 import { areas } from "../support/lead/areas.ts";
 import { literalOf, messyText, numberText, runs } from "../support/lead/properties.ts";
 
 const base = { first_name: "Ada", last_name: "Lovelace", phone: "+14155550123" };
 
-type Valid = Extract<Verdict, { kind: "valid" }>;
+type Valid = Extract<Validation, { kind: "valid" }>;
 
 function validLead(body: string): Valid {
-  const verdict = validate(body, areas);
-  assert.equal(verdict.kind, "valid", body);
-  return verdict as Valid;
+  const validation = validate(body, areas);
+  assert.equal(validation.kind, "valid", body);
+  return validation as Valid;
 }
 
 /** Values that mean something to a field, and any others. */
@@ -69,10 +69,10 @@ test("no text whatever makes the validator throw", () => {
   const anything = fc.oneof(messyText, fc.json(), envelope.map(bodyOf), fc.string({ unit: "binary" }));
   fc.assert(
     fc.property(anything, (body) => {
-      const verdict = validate(body, areas);
-      if (verdict.kind === "validation_failed") {
-        assert.ok(Object.keys(verdict.fields).length > 0);
-        for (const [name, reason] of Object.entries(verdict.fields)) {
+      const validation = validate(body, areas);
+      if (validation.kind === "validation_failed") {
+        assert.ok(Object.keys(validation.fields).length > 0);
+        for (const [name, reason] of Object.entries(validation.fields)) {
           assert.ok(name in fields || name === "cost", name);
           assert.ok(reasons.includes(reason));
         }
@@ -85,11 +85,11 @@ test("no text whatever makes the validator throw", () => {
 test("a normalized lead posted again is the same lead, and its flags are the same", () => {
   fc.assert(
     fc.property(envelope, (pairs) => {
-      const verdict = validate(bodyOf([...required, ...pairs]), areas);
-      if (verdict.kind !== "valid") return;
-      const again = validLead(repost(verdict.lead, verdict.extra));
-      assert.deepEqual(again, verdict);
-      assert.equal(canonicalText(again.lead, again.extra), canonicalText(verdict.lead, verdict.extra));
+      const validation = validate(bodyOf([...required, ...pairs]), areas);
+      if (validation.kind !== "valid") return;
+      const again = validLead(repost(validation.lead, validation.extra));
+      assert.deepEqual(again, validation);
+      assert.equal(canonicalText(again.lead, again.extra), canonicalText(validation.lead, validation.extra));
     }),
     runs,
   );
@@ -98,12 +98,12 @@ test("a normalized lead posted again is the same lead, and its flags are the sam
 test("a valid lead keeps to the contract: caps, order, flags, no control characters, well-formed", () => {
   fc.assert(
     fc.property(envelope, (pairs) => {
-      const verdict = validate(bodyOf([...required, ...pairs]), areas);
-      if (verdict.kind !== "valid") return;
+      const validation = validate(bodyOf([...required, ...pairs]), areas);
+      if (validation.kind !== "valid") return;
       const order = [...fieldNames, "cost_cents"];
-      assert.deepEqual(Object.keys(verdict.lead), order.filter((name) => name in verdict.lead));
+      assert.deepEqual(Object.keys(validation.lead), order.filter((name) => name in validation.lead));
       for (const name of fieldNames) {
-        const text = verdict.lead[name];
+        const text = validation.lead[name];
         if (text === undefined) continue;
         assert.ok(text.isWellFormed() && text !== "", name);
         assert.ok([...text].length <= fields[name].lengthMax, name);
@@ -113,8 +113,8 @@ test("a valid lead keeps to the contract: caps, order, flags, no control charact
           assert.doesNotMatch(text, /^ | $| {2}|(?! )[\p{Cc}\p{White_Space}]/u);
         }
       }
-      assert.deepEqual(verdict.flags, flagNames.filter((flag) => verdict.flags.includes(flag)));
-      assert.equal(verdict.flags.includes("extra_fields_preserved"), verdict.extra !== null);
+      assert.deepEqual(validation.flags, flagNames.filter((flag) => validation.flags.includes(flag)));
+      assert.equal(validation.flags.includes("extra_fields_preserved"), validation.extra !== null);
     }),
     runs,
   );
@@ -146,10 +146,10 @@ test("what lies outside the envelope comes back as it was sent", () => {
 test("extra is JSON that strict parsers accept, whatever was sent", () => {
   fc.assert(
     fc.property(envelope, (pairs) => {
-      const verdict = validate(bodyOf([...required, ...pairs]), areas);
-      if (verdict.kind !== "valid" || verdict.extra === null) return;
-      assert.ok(verdict.extra.isWellFormed());
-      JSON.parse(verdict.extra, (name, value) => {
+      const validation = validate(bodyOf([...required, ...pairs]), areas);
+      if (validation.kind !== "valid" || validation.extra === null) return;
+      assert.ok(validation.extra.isWellFormed());
+      JSON.parse(validation.extra, (name, value) => {
         assert.ok(name.isWellFormed());
         assert.ok(typeof value !== "string" || value.isWellFormed());
         return value;
@@ -203,9 +203,9 @@ test("exactly the fields over their caps are too_long", () => {
       const rune = (name: FieldName) => name === "project_details" ? "x" : "😀";
       const sent = fieldNames.map((name) => [name, rune(name).repeat(fields[name].lengthMax + over[name]!)]);
       const failing = fieldNames.filter((name) => over[name]! > 0);
-      const verdict = validate(JSON.stringify(Object.fromEntries(sent)), areas);
-      if (failing.length === 0) return assert.equal(verdict.kind, "valid");
-      assert.deepEqual(verdict, {
+      const validation = validate(JSON.stringify(Object.fromEntries(sent)), areas);
+      if (failing.length === 0) return assert.equal(validation.kind, "valid");
+      assert.deepEqual(validation, {
         kind: "validation_failed",
         fields: Object.fromEntries(failing.map((name) => [name, "too_long"])),
         empty: false,
@@ -229,8 +229,8 @@ test("an email that grows in lower case is measured in lower case", () => {
   // U+0130 becomes an i and a combining dot.
   const fits = `${"İ".repeat(121)}@example.com`;
   assert.equal([...validLead(JSON.stringify({ ...base, email: fits })).lead.email!].length, 254);
-  const verdict = validate(JSON.stringify({ ...base, email: `İ${fits}` }), areas);
-  assert.deepEqual(verdict, { kind: "validation_failed", fields: { email: "too_long" }, empty: false });
+  const validation = validate(JSON.stringify({ ...base, email: `İ${fits}` }), areas);
+  assert.deepEqual(validation, { kind: "validation_failed", fields: { email: "too_long" }, empty: false });
 });
 
 test("half a surrogate pair in the text of the body reads as U+FFFD", () => {
@@ -244,13 +244,13 @@ test("half a surrogate pair in the text of the body reads as U+FFFD", () => {
 test("a recognized project_area is stored as the vocabulary spells it", () => {
   const spelled = new Map([["hvac", "HVAC"], ["crawl space", "Crawl Space"]]);
   for (const [sent, stored] of [["hvac", "HVAC"], [" CRAWL  space", "Crawl Space"]] as const) {
-    const verdict = validate(JSON.stringify({ ...base, project_area: sent }), spelled);
-    assert.ok(verdict.kind === "valid");
-    assert.equal(verdict.lead.project_area, stored);
-    assert.deepEqual(verdict.flags, []);
+    const validation = validate(JSON.stringify({ ...base, project_area: sent }), spelled);
+    assert.ok(validation.kind === "valid");
+    assert.equal(validation.lead.project_area, stored);
+    assert.deepEqual(validation.flags, []);
   }
-  const verdict = validate(JSON.stringify({ ...base, project_area: "roof" }), new Map());
-  assert.deepEqual(verdict.kind === "valid" && verdict.flags, ["project_area_unknown"]);
+  const validation = validate(JSON.stringify({ ...base, project_area: "roof" }), new Map());
+  assert.deepEqual(validation.kind === "valid" && validation.flags, ["project_area_unknown"]);
 });
 
 test("nothing that fits in 64 KiB overflows a stack", () => {

@@ -45,7 +45,7 @@ test("size comes first, in bytes of UTF-8, and the answer says nothing of the ke
   const padded = (bytes: number) => minimal + " ".repeat(bytes - bytesOf(minimal));
   assert.equal(answerTo(posted(padded(limits.bodyBytesMax)), areas).status, 202);
   const over = answerTo(posted(padded(limits.bodyBytesMax + 1)), areas);
-  assert.deepEqual([over.status, over.body, over.verdict], [413, { error: "body_too_large" }, null]);
+  assert.deepEqual([over.status, over.body, over.validation], [413, { error: "body_too_large" }, null]);
   assert.doesNotMatch(String(over.headers["RateLimit"]), /key/);
   assert.equal(answerTo(posted(`"${"é".repeat(limits.bodyBytesMax / 2)}"`), areas).status, 413);
   assert.equal(answerTo(posted("é".repeat(10_000_000)), areas).status, 413);

@@ -79,7 +79,7 @@ async function testPage(executablePath: string): Promise<void> {
   test("every vector has its verdict in the browser", async () => {
     const answers = await judge(vectors.map(({ body }) => body.toWellFormed()));
     for (const [index, { name, body: _, ...expected }] of vectors.entries()) {
-      assert.deepEqual(answers[index]?.verdict, expected, name);
+      assert.deepEqual(answers[index]?.validation, expected, name);
     }
   });
 
@@ -115,9 +115,9 @@ async function testPage(executablePath: string): Promise<void> {
     return { status, lead, extra, flags };
   }
 
-  function inBrowser({ status, body, verdict }: Answer) {
-    if (verdict?.kind !== "valid") return { status, error: body.error, fields: body.fields };
-    return { status, lead: verdict.lead, extra: verdict.extra, flags: body.flags };
+  function inBrowser({ status, body, validation }: Answer) {
+    if (validation?.kind !== "valid") return { status, error: body.error, fields: body.fields };
+    return { status, lead: validation.lead, extra: validation.extra, flags: body.flags };
   }
 
   test("each example is shown with its verdict, flags in words, and every failing field", async () => {
