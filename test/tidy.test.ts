@@ -24,16 +24,16 @@ const floors: Readonly<Record<string, readonly string[]>> = {
   http: ["contract"],
   store: ["contract", "lead"],
   // What is told, by whom and to whom.
-  observe: ["contract", "http", "store", "delivery"],
+  observe: ["contract", "http", "store", "delivery", "plans"],
   // What was read.
   settings: ["contract", "http"],
   // What stands before the key-gated posts and the public reads.
   gate: ["contract", "limiter", "http", "store"],
   // The surfaces: never one another.
-  intake: ["contract", "lead", "http", "store", "gate", "observe"],
-  forms: ["contract", "lead", "http", "store", "gate", "observe"],
-  plans: ["contract", "lead", "http", "store", "gate", "observe"],
-  site: ["contract", "http", "store", "gate", "observe"],
+  intake: ["contract", "lead", "http", "store", "gate"],
+  forms: ["contract", "lead", "http", "store", "gate"],
+  plans: ["contract", "lead", "http", "store", "gate"],
+  site: ["contract", "http", "store", "gate"],
   // The search takes a number and a name as the envelope does.
   ops: ["contract", "lead", "http", "store", "observe"],
   playground: ["contract", "lead", "http"],

@@ -5,10 +5,11 @@
  */
 
 import { OutboxListener } from "../store/delivery/listener.ts";
-import { OutboxStore, type Settlement } from "../store/delivery/outbox.ts";
+import { OutboxStore } from "../store/delivery/outbox.ts";
 import type { Pool } from "../store/pool.ts";
 import { Breaker, type BreakerState } from "./breaker.ts";
 import { DeliveryLoop } from "./loop.ts";
+import type { DeliveryObservation } from "./observation.ts";
 import { Sender, type SendOptions } from "./send.ts";
 
 /** What the delivery is told. */
@@ -31,14 +32,13 @@ export interface DeliverySettings {
 
 /** What the delivery works with besides. */
 export interface DeliveryHooks {
-  /** Connections for the listener's notifications to itself. */
+  /** Connections to claim and settle over. */
   readonly pool: Pool;
+  /** Connections for the listener's notifications to itself. */
+  readonly listenerPool: Pool;
   readonly nowMs: () => number;
   readonly random: () => number;
-  readonly onFailure: (what: string, error: unknown) => void;
-  readonly onBreaker: (state: BreakerState) => void;
-  /** Called with what the store has settled. */
-  readonly onSettled: (settlements: readonly Settlement[]) => void;
+  readonly observe: (observation: DeliveryObservation) => void;
 }
 
 // In a row and without an answer between them: one slow answer is no outage.
@@ -47,20 +47,13 @@ const breakerPauseMs = 1_000;
 // The tier's return is noticed within this time.
 const breakerPauseCapMs = 15_000;
 
-/** Counts since the start of the process, and how things stand. */
-export interface DeliveryFigures {
-  readonly breaker: BreakerState;
-  readonly inFlight: number;
-  readonly attempts: Readonly<Record<"delivered" | "refused" | "unreachable", number>>;
-  readonly died: number;
-}
-
 /** A running delivery. */
 export interface Delivery {
   /** Something of these tenants was committed here. */
   wake(tenantIds: Iterable<number>): void;
-  /** What `/metrics` is made of. */
-  figures(): DeliveryFigures;
+  readonly breaker: BreakerState;
+  /** Requests in flight. */
+  readonly inFlight: number;
   /** Lets what is in flight finish for at most `graceMs`, gives back what is claimed, and closes everything. */
   close(graceMs: number): Promise<void>;
 }
@@ -68,7 +61,7 @@ export interface Delivery {
 /** Starts delivering. */
 export function startDelivery(settings: DeliverySettings, hooks: DeliveryHooks): Delivery {
   const { databaseUrl, newLease, leaseMs, attemptsMax, sendTimeoutMs, pollMs, concurrency } = settings;
-  const outbox = new OutboxStore({ databaseUrl, newLease, leaseMs, attemptsMax });
+  const outbox = new OutboxStore(hooks.pool, { newLease, leaseMs, attemptsMax });
   const sender = new Sender({
     url: settings.actionsUrl,
     files: settings.files,
@@ -80,20 +73,20 @@ export function startDelivery(settings: DeliverySettings, hooks: DeliveryHooks):
     pauseMs: breakerPauseMs,
     pauseCapMs: breakerPauseCapMs,
     concurrency,
-    onChange: hooks.onBreaker,
+    onChange: (state) => hooks.observe({ kind: "breaker", state }),
   });
   const loop = new DeliveryLoop({
     claim: (requests) => outbox.claim(requests),
     settle: async (settlements) => {
       await outbox.settle(settlements);
-      hooks.onSettled(settlements);
+      hooks.observe({ kind: "settled", settlements });
     },
     dueTenants: (floors) => outbox.dueTenants(floors),
     send: (eventId, body) => sender.send(eventId, body),
     breaker,
     nowMs: hooks.nowMs,
     random: hooks.random,
-    onFailure: hooks.onFailure,
+    observe: hooks.observe,
   }, {
     baseMs: settings.backoffBaseMs,
     capMs: settings.backoffCapMs,
@@ -104,24 +97,23 @@ export function startDelivery(settings: DeliverySettings, hooks: DeliveryHooks):
   });
   const listener = new OutboxListener({
     databaseUrl,
-    pool: hooks.pool,
+    pool: hooks.listenerPool,
     node: settings.node,
     onHint: () => loop.hint(),
   });
   loop.start();
   return {
     wake: (tenantIds) => loop.wake(tenantIds),
-    figures: () => ({
-      breaker: breaker.state,
-      inFlight: loop.inFlight,
-      attempts: { ...loop.attempts },
-      died: loop.died,
-    }),
+    get breaker() {
+      return breaker.state;
+    },
+    get inFlight() {
+      return loop.inFlight;
+    },
     async close(graceMs) {
       await listener.close();
       await loop.close(graceMs);
       sender.close();
-      await outbox.close();
     },
   };
 }

@@ -15,6 +15,7 @@ import type { Claimed, ClaimRequest, Settlement } from "../store/delivery/outbox
 import type { BackoffOptions } from "./backoff.ts";
 import type { Breaker } from "./breaker.ts";
 import { judge, release } from "./judge.ts";
+import type { DeliveryObservation } from "./observation.ts";
 import { payload } from "./payload.ts";
 import { Poller } from "./poller.ts";
 import type { SendOutcome } from "./send.ts";
@@ -31,8 +32,7 @@ export interface DeliveryParts {
   readonly breaker: Breaker;
   readonly nowMs: () => number;
   readonly random: () => number;
-  /** A statement failed; the poll tries again. */
-  readonly onFailure: (what: "claim" | "settle" | "poll", error: unknown) => void;
+  readonly observe: (observation: DeliveryObservation) => void;
 }
 
 /** The loop's bounds. */
@@ -59,10 +59,6 @@ export class DeliveryLoop {
   readonly #options: DeliveryOptions;
   readonly #settler: Settler;
   readonly #poller: Poller;
-  /** Attempts that came to an end in this process, by outcome. */
-  readonly attempts: Record<Settlement["outcome"], number> = { delivered: 0, refused: 0, unreachable: 0 };
-  /** Events that died in this process. */
-  died = 0;
   /** In the order of their turns. */
   readonly #tenants = new Map<number, TenantQueue>();
   #inFlight = 0;
@@ -79,7 +75,7 @@ export class DeliveryLoop {
     this.#settler = new Settler({
       settle: parts.settle,
       onSettled: (batch) => this.#afterSettle(batch),
-      onFailure: (error) => parts.onFailure("settle", error),
+      onFailure: (error) => this.#failed("settle", error),
     });
     this.#poller = new Poller({
       look: () => this.#poll(),
@@ -118,8 +114,12 @@ export class DeliveryLoop {
       }
       this.wake(await this.#parts.dueTenants([...this.#tenants.values()]));
     } catch (error) {
-      this.#parts.onFailure("poll", error);
+      this.#failed("poll", error);
     }
+  }
+
+  #failed(what: "claim" | "settle" | "poll", error: unknown): void {
+    this.#parts.observe({ kind: "delivery_failure", what, error });
   }
 
   #queue(tenantId: number): TenantQueue {
@@ -187,8 +187,6 @@ export class DeliveryLoop {
       { durationMs, isFree, random: this.#parts.random() },
       this.#options,
     );
-    this.attempts[settlement.outcome] += 1;
-    if (settlement.verdict === "dead") this.died += 1;
     this.#settler.add(settlement);
     this.#pump();
   }
@@ -229,7 +227,7 @@ export class DeliveryLoop {
       this.#take(requests, rows, claimedAtMs);
     } catch (error) {
       // The poll asks again: at once would be a storm while the store is away.
-      this.#parts.onFailure("claim", error);
+      this.#failed("claim", error);
     }
     this.#isClaiming = false;
     this.#pump();

@@ -12,7 +12,7 @@ import type { Sample } from "../store/jobs/samples.ts";
 import type { Upkeep } from "../store/jobs/upkeep.ts";
 
 /** What knows how things stand. */
-export interface StandingParts {
+export interface GaugeParts {
   readonly committer: Committer;
   readonly heartbeat: Heartbeat;
   readonly upkeep: Upkeep;
@@ -22,7 +22,7 @@ export interface StandingParts {
 const breakerStates = ["closed", "half_open", "open"] as const;
 
 /** Adds the gauges. */
-export function addGauges({ registry }: Meters, parts: StandingParts): void {
+export function addGauges({ registry }: Meters, parts: GaugeParts): void {
   const { committer, heartbeat, delivery } = parts;
   const gauge = registry.gauge.bind(registry);
   gauge(
@@ -51,7 +51,7 @@ export function addGauges({ registry }: Meters, parts: StandingParts): void {
   );
   gauge(
     { name: "lead_delivery_in_flight", help: "Deliveries that are being made by this process." },
-    () => delivery?.figures().inFlight ?? 0,
+    () => delivery?.inFlight ?? 0,
   );
   gauge(
     {
@@ -60,25 +60,25 @@ export function addGauges({ registry }: Meters, parts: StandingParts): void {
       labels: ["state"],
     },
     () => {
-      const now = delivery?.figures().breaker;
+      const now = delivery?.breaker;
       return new Map(breakerStates.map((state) => [state, state === now ? 1 : 0]));
     },
   );
 }
 
 /** How things stand, with the counts since the start of the process. */
-export function standing(meters: Meters, parts: StandingParts): Sample {
+export function sampleOf(meters: Meters, parts: GaugeParts): Sample {
   const { heartbeat, delivery } = parts;
   return {
     ...meters.totals(),
     pending: heartbeat.pending,
     dead: heartbeat.dead,
     oldestPendingS: oldestPendingS(parts),
-    breaker: delivery?.figures().breaker ?? "none",
+    breaker: delivery?.breaker ?? "none",
   };
 }
 
-function oldestPendingS({ upkeep }: StandingParts): number {
+function oldestPendingS({ upkeep }: GaugeParts): number {
   const { oldestPendingAt } = upkeep;
   return oldestPendingAt === null ? 0 : Math.max(0, Date.now() - Date.parse(oldestPendingAt)) / 1_000;
 }

@@ -8,8 +8,8 @@
 import { errors } from "../contract/errors.ts";
 import type { Access } from "../http/options.ts";
 import { type Count, type Observations, Registry } from "./registry.ts";
-import type { Decision, Entry } from "../store/serving/accept.ts";
 import type { Settlement } from "../store/delivery/outbox.ts";
+import type { Observation } from "./observation.ts";
 
 const requestBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20];
 const commitBuckets = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10];
@@ -36,7 +36,7 @@ interface RouteMeter {
   readonly refused: Count | null;
 }
 
-/** The counts of one process, from its start. */
+/** Reads observations into the counts of one process, from its start. */
 export class Meters {
   readonly registry: Registry = new Registry();
   readonly #requests = this.registry.counter({
@@ -119,7 +119,11 @@ export class Meters {
 
   readonly #routes = new Map<string, RouteMeter>();
 
-  constructor() {
+  readonly #wallMs: () => number;
+
+  /** `wallMs` is the wall clock, in milliseconds since 1970. */
+  constructor(wallMs: () => number) {
+    this.#wallMs = wallMs;
     // Known from the start, so that a rate over them has a first value.
     for (const kind of posts.values()) {
       this.#accepted.add(0, { kind });
@@ -130,8 +134,23 @@ export class Meters {
     for (const reason of intakeReasons.values()) this.#refused.add(0, { kind: "lead", reason });
   }
 
-  /** One request, as the access log has it. */
-  access(access: Access): void {
+  /** Counts what is counted of an observation. */
+  observe(observation: Observation): void {
+    switch (observation.kind) {
+      case "request":
+        return this.#request(observation);
+      case "batch_committed":
+        return this.#committed(observation);
+      case "batch_failed":
+        return this.#failedCommits.add(1);
+      case "post_refused":
+        return this.#fields.add(1, { reason: observation.reason });
+      case "settled":
+        return this.#settled(observation.settlements);
+    }
+  }
+
+  #request(access: Access): void {
     const { surface, route, method, status, durationMs, bytes, aborted } = access;
     const key = `${surface} ${route} ${method} ${status}`;
     let meter = this.#routes.get(key);
@@ -159,12 +178,11 @@ export class Meters {
     };
   }
 
-  /** A commit whose outcome is known. */
-  committed(entries: readonly Entry[], outcomes: readonly Decision[], seconds: number): void {
-    this.#commits.observe(seconds);
+  #committed({ entries, decisions, durationMs }: Extract<Observation, { kind: "batch_committed" }>): void {
+    this.#commits.observe(durationMs / 1_000);
     this.#batches.observe(entries.length);
     for (const [index, { kind, submission }] of entries.entries()) {
-      const outcome = outcomes[index]?.kind;
+      const outcome = decisions[index]?.kind;
       if (outcome === "accepted") {
         this.#accepted.add(1, { kind });
         if (submission !== null) this.#submissions.add(1, { verdict: submission.verdict });
@@ -172,18 +190,8 @@ export class Meters {
     }
   }
 
-  /** A commit that was refused, or whose outcome is unknown. */
-  commitFailed(): void {
-    this.#failedCommits.add(1);
-  }
-
-  /** A reason that a key holder's post was refused for, from our own list. */
-  refusedFor(reason: string): void {
-    this.#fields.add(1, { reason });
-  }
-
-  /** Settlements that the store has taken; `wallMs` is now, in milliseconds since 1970. */
-  settled(settlements: readonly Settlement[], wallMs: number): void {
+  #settled(settlements: readonly Settlement[]): void {
+    const wallMs = this.#wallMs();
     for (const { verdict, outcome, durationMs, eventId } of settlements) {
       if (verdict === "released") continue;
       this.#attempts.add(1, { outcome });

@@ -6,63 +6,43 @@
 
 import type { Sample } from "../store/jobs/samples.ts";
 
-/** The counts since the start of the process, and the figures as they are now. */
-export type Standing = Sample;
-
 /** What the sampler works with. */
 export interface SamplerParts {
-  readonly read: () => Standing;
+  /** The counts since the start of the process, and the figures as they are now. */
+  readonly read: () => Sample;
   readonly write: (sample: Sample) => Promise<void>;
-  /** A sample could not be written; the next one has its counts too. */
-  readonly onFailure: (error: unknown) => void;
 }
 
 const intervalMs = 60_000;
+const counts = ["accepted", "refused", "delivered", "failed"] as const;
 
-/** Samples until it is closed. */
+/** Takes samples. */
 export class Sampler {
   readonly #parts: SamplerParts;
-  #before: Standing;
-  #timer: ReturnType<typeof setTimeout> | undefined;
-  #closed = false;
+  #before: Sample;
 
   constructor(parts: SamplerParts) {
     this.#parts = parts;
     this.#before = parts.read();
-    this.#schedule();
   }
 
-  #schedule(): void {
-    this.#timer = setTimeout(async () => {
-      await this.runOnce();
-      if (!this.#closed) this.#schedule();
-    }, intervalMs);
+  /** Until the next run. */
+  pauseMs(): number {
+    return intervalMs;
   }
 
-  /** Writes a sample now. */
+  /** Writes a sample now. When that fails it throws, and the next one has its counts too. */
   async runOnce(): Promise<void> {
     const now = this.#parts.read();
     const before = this.#before;
-    try {
-      await this.#parts.write({
-        ...now,
-        accepted: now.accepted - before.accepted,
-        refused: now.refused - before.refused,
-        delivered: now.delivered - before.delivered,
-        failed: now.failed - before.failed,
-      });
-      this.#before = now;
-    } catch (error) {
-      if (!this.#closed) this.#parts.onFailure(error);
-    }
+    const since = Object.fromEntries(counts.map((name) => [name, now[name] - before[name]]));
+    await this.#parts.write({ ...now, ...since });
+    this.#before = now;
   }
 
-  /** Writes what is left to be counted and stops. */
-  async close(): Promise<void> {
-    this.#closed = true;
-    clearTimeout(this.#timer);
+  /** Writes what is left to be counted. */
+  async finish(): Promise<void> {
     const now = this.#parts.read();
-    const counted = ["accepted", "refused", "delivered", "failed"] as const;
-    if (counted.some((name) => now[name] > this.#before[name])) await this.runOnce();
+    if (counts.some((name) => now[name] > this.#before[name])) await this.runOnce();
   }
 }

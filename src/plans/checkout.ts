@@ -11,10 +11,10 @@ import { readIdempotencyKey, type UsableIdempotencyKey } from "../gate/idempoten
 import type { IpBudget } from "../gate/rate.ts";
 import type { Exchange, Handler, Reply } from "../http/exchange.ts";
 import { empty, json } from "../http/reply.ts";
-import type { Log } from "../observe/log.ts";
 import type { Begun, CheckoutStore, OpenSession, Sale } from "../store/serving/checkout.ts";
 import { Unavailable } from "../store/pool.ts";
 import { readCheckout } from "./checkout_request.ts";
+import type { PlansObservation } from "./observation.ts";
 import { corsOf, preflight, varyOrigin } from "./origin.ts";
 import { type PlanErrorCode, refusePlan } from "./reply.ts";
 import type { StripeClient } from "./stripe_client.ts";
@@ -29,7 +29,7 @@ export interface CheckoutParts {
   readonly ipBudget: IpBudget;
   /** A monotonic clock in milliseconds. */
   readonly nowMs: () => number;
-  readonly log: Log;
+  readonly observe: (observation: PlansObservation) => void;
 }
 
 type Headers = Readonly<Record<string, string>>;
@@ -132,21 +132,11 @@ class Checkout {
     sale: Sale,
     { requestId, email }: { requestId: string; email: string },
   ): Promise<SessionOutcome> {
-    const { provider, store, log } = this.#parts;
+    const { provider, store, observe } = this.#parts;
     if (provider === null) throw new Error("There is no payment provider");
     const outcome = await openSession(provider.client, sale, { email, urls: provider.urls });
     if ("failure" in outcome) {
-      const { status, type, code, param, stripeRequestId, attempts } = outcome.failure;
-      log.error("checkout_failed", {
-        request_id: requestId,
-        checkout: sale.id,
-        status,
-        type,
-        code,
-        param,
-        provider_request_id: stripeRequestId,
-        attempts,
-      });
+      observe({ kind: "checkout_failed", requestId, checkout: sale.id, failure: outcome.failure });
     }
     try {
       if (outcome.kind === "open") await store.opened(sale.id, outcome.session);
@@ -154,7 +144,7 @@ class Checkout {
     } catch (error) {
       // The answer is known all the same; a repeat asks the provider again, under the same id.
       if (!(error instanceof Unavailable)) throw error;
-      log.error("checkout_not_noted", { request_id: requestId, checkout: sale.id });
+      observe({ kind: "checkout_not_noted", requestId, checkout: sale.id });
     }
     return outcome;
   }

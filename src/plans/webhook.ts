@@ -7,9 +7,9 @@
 import { limits } from "../contract/limits.ts";
 import type { Body, Exchange, Handler } from "../http/exchange.ts";
 import { json } from "../http/reply.ts";
-import type { Log } from "../observe/log.ts";
 import type { CheckoutStore } from "../store/serving/checkout.ts";
 import { Unavailable } from "../store/pool.ts";
+import type { PlansObservation } from "./observation.ts";
 import { refusePlan } from "./reply.ts";
 import { readEvent } from "./stripe_event.ts";
 import { isSigned } from "./stripe_signature.ts";
@@ -21,7 +21,7 @@ export interface WebhookParts {
   readonly secrets: readonly string[];
   /** The time of day in milliseconds since 1970. */
   readonly clockMs: () => number;
-  readonly log: Log;
+  readonly observe: (observation: PlansObservation) => void;
 }
 
 // 32 MiB together.
@@ -37,7 +37,7 @@ const utf8 = new TextDecoder("utf-8");
  * Source: DECISIONS, Plans, checkout, site. Chosen: 200 for an event of a kind or a subscription that is not known
  * here, because sending it again would not change that.
  */
-export function webhookHandler({ store, secrets, clockMs, log }: WebhookParts): Handler {
+export function webhookHandler({ store, secrets, clockMs, observe }: WebhookParts): Handler {
   const read = eventReader();
   return async (exchange) => {
     const { requestId } = exchange;
@@ -58,13 +58,7 @@ export function webhookHandler({ store, secrets, clockMs, log }: WebhookParts): 
     const { change } = event;
     try {
       const outcome = await store.apply(change);
-      log.info("provider_event", {
-        request_id: requestId,
-        event_id: change.eventId,
-        type: change.type,
-        checkout: change.id,
-        outcome,
-      });
+      observe({ kind: "provider_event", requestId, change, outcome });
       return received;
     } catch (error) {
       if (!(error instanceof Unavailable)) throw error;

@@ -5,17 +5,16 @@
  */
 
 import { randomFillSync } from "node:crypto";
-import { logHttp } from "../observe/access_log.ts";
 import { type Config, isSame } from "../settings/config.ts";
 import { keyInText } from "../contract/api_key.ts";
 import { unreadErrors } from "../contract/errors.ts";
 import { limits } from "../contract/limits.ts";
 import type { Reply } from "../http/exchange.ts";
-import type { Access, Listener, RefusalStatus, Surface } from "../http/options.ts";
+import type { Listener, RefusalStatus, Surface } from "../http/options.ts";
 import { json } from "../http/reply.ts";
 import { createRequestIds } from "../http/request_id.ts";
 import { listen } from "../http/node/serve.ts";
-import type { Log } from "../observe/log.ts";
+import type { Observe } from "../observe/observation.ts";
 import type { ListenAddress } from "../settings/reader.ts";
 
 /** A surface and where it is to listen. */
@@ -37,9 +36,7 @@ export interface Listeners {
 /** What the listeners are told besides the surfaces. */
 export interface ListenAllOptions {
   readonly config: Config;
-  readonly log: Log;
-  /** Called for each request, after it is logged. */
-  readonly onAccess?: (access: Access) => void;
+  readonly observe: Observe;
 }
 
 /** Opens them all, or none: when an address cannot be had, those before it are closed again. */
@@ -68,7 +65,7 @@ export async function listenAll(
       )
     ),
   );
-  for (const [surface, url] of urls) options.log.info("listening", { surface, url });
+  for (const [surface, url] of urls) options.observe({ kind: "listening", surface, url });
   return { urls, close };
 }
 
@@ -84,7 +81,7 @@ function byAddress(placed: readonly PlacedSurface[]): PlacedSurface[][] {
 
 function openListener(
   group: readonly PlacedSurface[],
-  { config, log, onAccess }: ListenAllOptions,
+  { config, observe }: ListenAllOptions,
 ): Promise<Listener> {
   const [{ listen: address, isPrivate }] = group as [PlacedSurface];
   return listen({
@@ -100,10 +97,7 @@ function openListener(
       generate: createRequestIds((bytes) => randomFillSync(bytes)),
     },
     refuse: refuseUnread,
-    observe: (observation) => {
-      logHttp(log, observation);
-      if (observation.kind === "request") onAccess?.(observation);
-    },
+    observe,
     bounds: { requestTimeoutMs: limits.requestTimeoutMs },
   });
 }

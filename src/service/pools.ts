@@ -1,107 +1,114 @@
 /**
- * The connections of the service process.
+ * The connections of a service process to PostgreSQL, by purpose, so that none queues behind another's slow statements.
  *
  * @module
  */
 
-import type { Config } from "../settings/config.ts";
-import type { Log } from "../observe/log.ts";
-import { AcceptStore } from "../store/serving/accept.ts";
 import { searchSettings } from "../store/operator/search.ts";
-import { Pool } from "../store/pool.ts";
+import type { StoreObservation } from "../store/observation.ts";
+import { Pool, type PoolOptions } from "../store/pool.ts";
 
-// Shorter than a commit's deadline (src/service/store.ts): the statement ends before we give it up.
-const statementTimeoutMs = 9_000;
-// Shorter than a lookup's deadline (src/store/serving/key_lookup.ts), for the same reason.
-const lookupTimeoutMs = 4_500;
-// Several statements of a page must end within a request's 20 s, its page of the failure included.
-const consoleStatementTimeoutMs = 8_000;
-const consoleConnectionsMax = 2;
-// The search takes milliseconds; a page that takes this long is given up before the one who waits gives up.
-const searchTimeoutMs = 4_500;
-const opsConnectionsMax = 2;
-// One that waits for a lock keeps no other checkout and no event of the provider waiting.
-const checkoutConnectionsMax = 2;
-// Within the 20 s that a request has.
-const reportTimeoutMs = 15_000;
-/** Connections by purpose, so that none queues behind another's slow statements. */
-export interface Pools {
-  readonly accepts: AcceptStore;
-  /** Key lookups: a request waits for them. */
-  readonly lookups: Pool;
-  /** The snapshot, the totals and the listener's beats: nobody waits for them. */
-  readonly background: Pool;
-  /** The plans: the feed is not to wait, or to go, because a checkout waits. */
-  readonly plans: Pool;
-  /** The checkout and the payment provider's events. */
-  readonly checkout: Pool;
-  /** The operator's pages: a slow one must keep nobody waiting. */
-  readonly console: Pool;
-  readonly ops: OpsPools;
+/** What a pool is for, and its bounds. */
+interface Purpose extends Pick<PoolOptions, "connectionsMax" | "isPrimaryOnly" | "settings"> {
+  /**
+   * The server gives a statement up after this long. It is less than the deadline of whoever waits for it, so that what
+   * we gave up does not take effect much later.
+   */
+  readonly statementTimeoutMs: number;
+  readonly purpose: string;
+  /** It goes on asking while the store is away, at its own pace. */
+  readonly isPatient?: true;
 }
 
-/** What the operator reads as data, apart from what serves the public. */
-export interface OpsPools {
-  /** The search: planned along the indexes, answered in milliseconds. */
-  readonly search: Pool;
-  /** The report: it may take seconds, and nothing waits behind it. */
-  readonly report: Pool;
+/** Every pool, in the order of the harm that waiting does. They connect when they are used. */
+export const pools = {
+  // The commit's deadline is 9.5 s (src/service/store.ts).
+  commit: { connectionsMax: 1, statementTimeoutMs: 9_000, isPatient: true, purpose: "the commits of posts" },
+  heartbeat: {
+    connectionsMax: 1,
+    // The time of three beats.
+    statementTimeoutMs: 1_500,
+    isPatient: true,
+    purpose: "finds out whether the store takes writes",
+  },
+  lookup: {
+    connectionsMax: 1,
+    // Less than a lookup's deadline (src/store/serving/lookup.ts).
+    statementTimeoutMs: 4_500,
+    isPrimaryOnly: true,
+    purpose: "keys and forms that posts name",
+  },
+  delivery: {
+    connectionsMax: 2,
+    statementTimeoutMs: 10_000,
+    isPatient: true,
+    purpose: "claims and settles deliveries, apart from commits",
+  },
+  background: {
+    connectionsMax: 1,
+    statementTimeoutMs: 9_000,
+    purpose: "the vocabulary, the totals, the samples and the listener's beats: nobody waits for them",
+  },
+  plans: {
+    connectionsMax: 1,
+    statementTimeoutMs: 9_000,
+    purpose: "the plans: the feed is not to wait, or to go, because a checkout waits",
+  },
+  // Two: one that waits for a lock keeps no other checkout and no event of the provider waiting.
+  checkout: {
+    connectionsMax: 2,
+    statementTimeoutMs: 9_000,
+    purpose: "the checkout and the payment provider's events",
+  },
+  // Several statements of a page end within a request's 20 s, its page of the failure included.
+  console: { connectionsMax: 2, statementTimeoutMs: 8_000, purpose: "the operator's pages" },
+  // It takes milliseconds; what takes this long is given up before the one who waits gives up.
+  search: {
+    connectionsMax: 2,
+    statementTimeoutMs: 4_500,
+    settings: searchSettings,
+    purpose: "the operator's search, planned along the indexes",
+  },
+  // Within the 20 s that a request has; nothing waits behind it.
+  report: { connectionsMax: 1, statementTimeoutMs: 15_000, purpose: "the operator's report" },
+  // Two: a roll-up of an old database takes its time, and the folding of the counts is not to wait for it.
+  jobs: {
+    connectionsMax: 2,
+    statementTimeoutMs: 60_000,
+    isPatient: true,
+    purpose: "upkeep, roll-up and retention",
+  },
+} as const satisfies Readonly<Record<string, Purpose>>;
+
+/** The name of a pool. */
+export type PoolName = keyof typeof pools;
+
+/** The pools of a process. */
+export type Pools = Readonly<Record<PoolName, Pool>>;
+
+/** All connections of a process at most: those of {@linkcode pools}, and the one that listens for notifications. */
+export const connectionsMax: number = Object.values(pools).reduce(
+  (sum, { connectionsMax }) => sum + connectionsMax,
+  1,
+);
+
+/** How they are opened. */
+interface OpenPoolsOptions {
+  readonly databaseUrl: string;
+  readonly isAway: () => boolean;
+  readonly observe: (observation: StoreObservation) => void;
 }
 
-/** Opens them all; they connect when they are used. */
-export function openPools(
-  { databaseUrl }: Config,
-  { node, nowMs, log, isAway }: { node: string; nowMs: () => number; log: Log; isAway: () => boolean },
-): Pools {
-  const open = (name: string, connectionsMax = 1) =>
-    new Pool({ databaseUrl, name, connectionsMax, statementTimeoutMs, isAway });
-  return {
-    accepts: new AcceptStore({
+/** Opens them all. */
+export function openPools({ databaseUrl, isAway, observe }: OpenPoolsOptions): Pools {
+  const onWarning = (text: string) => observe({ kind: "commit_warning", text });
+  const open = (name: string, { isPatient, purpose: _, ...bounds }: Purpose) =>
+    new Pool({
       databaseUrl,
-      node,
-      nowMs,
-      statementTimeoutMs,
-      onWarning: (text) => log.error("commit_warning", { text }),
-    }),
-    lookups: new Pool({
-      databaseUrl,
-      name: "lookup",
-      connectionsMax: 1,
-      statementTimeoutMs: lookupTimeoutMs,
-      isAway,
-      isPrimaryOnly: true,
-    }),
-    background: open("background"),
-    plans: open("plans"),
-    checkout: open("checkout", checkoutConnectionsMax),
-    console: new Pool({
-      databaseUrl,
-      name: "console",
-      connectionsMax: consoleConnectionsMax,
-      statementTimeoutMs: consoleStatementTimeoutMs,
-      isAway,
-    }),
-    ops: {
-      search: new Pool({
-        databaseUrl,
-        name: "ops",
-        connectionsMax: opsConnectionsMax,
-        statementTimeoutMs: searchTimeoutMs,
-        isAway,
-        settings: searchSettings,
-      }),
-      report: new Pool({
-        databaseUrl,
-        name: "report",
-        connectionsMax: 1,
-        statementTimeoutMs: reportTimeoutMs,
-        isAway,
-      }),
-    },
-  };
-}
-
-/** All but that of the commits. */
-export function others({ lookups, background, plans, checkout, console: pages, ops }: Pools): Pool[] {
-  return [lookups, background, plans, checkout, pages, ops.search, ops.report];
+      name,
+      ...bounds,
+      ...(isPatient ? {} : { isAway }),
+      ...(name === "commit" ? { onWarning } : {}),
+    });
+  return Object.fromEntries(Object.entries(pools).map(([name, row]) => [name, open(name, row)])) as Pools;
 }

@@ -1,57 +1,57 @@
 /**
- * Opens everything that works on the database, in the order in which the parts need one another, and ties them
- * together: what the heartbeat finds out, the committer, the lookups and the delivery act upon.
+ * Opens everything that works on the database, in the order in which the parts need one another.
  *
  * @module
  */
 
 import { randomInt, randomUUID } from "node:crypto";
-import type { Config } from "../settings/config.ts";
 import { limits } from "../contract/limits.ts";
 import { type Delivery, startDelivery } from "../delivery/delivery.ts";
-import type { Log } from "../observe/log.ts";
+import { addGauges, sampleOf } from "../observe/gauges.ts";
 import type { Meters } from "../observe/meters.ts";
-import { openPools, type OpsPools, others, type Pools } from "./pools.ts";
+import type { Observe } from "../observe/observation.ts";
 import { Sampler } from "../observe/sampler.ts";
-import { addGauges, standing } from "../observe/gauges.ts";
-import { type AcceptStore, isQueued } from "../store/serving/accept.ts";
-import { requireUsableDatabase } from "../store/schema/check.ts";
-import { CheckoutStore } from "../store/serving/checkout.ts";
-import { Committer } from "../store/serving/committer.ts";
-import { FormStore } from "../store/serving/form_lookup.ts";
-import { Heartbeat } from "../store/serving/heartbeat.ts";
-import { KeyStore } from "../store/serving/key_lookup.ts";
-import { PlanSnapshot } from "../store/serving/plan_snapshot.ts";
-import { readReference, ReferenceReader } from "../store/serving/reference.ts";
+import type { Config } from "../settings/config.ts";
 import { Retention } from "../store/jobs/retention.ts";
 import { Rollup } from "../store/jobs/rollup.ts";
 import { writeSample } from "../store/jobs/samples.ts";
-import { describeError, type Pool } from "../store/pool.ts";
-import { Totals } from "../store/serving/totals.ts";
 import { Upkeep } from "../store/jobs/upkeep.ts";
+import { requireUsableDatabase } from "../store/schema/check.ts";
+import { AcceptStore } from "../store/serving/accept.ts";
+import { CheckoutStore } from "../store/serving/checkout.ts";
+import { Committer } from "../store/serving/committer.ts";
+import { FormStore } from "../store/serving/form_lookup.ts";
+import { Heartbeat, type WritableReaction } from "../store/serving/heartbeat.ts";
+import { KeyStore } from "../store/serving/key_lookup.ts";
+import { PlanSnapshot } from "../store/serving/plan_snapshot.ts";
+import { readReference, ReferenceReader } from "../store/serving/reference.ts";
+import { Totals } from "../store/serving/totals.ts";
+import { handOver } from "./handover.ts";
+import { type Jobs, startJobs } from "./jobs.ts";
+import { connectionsMax, openPools, type Pools } from "./pools.ts";
 
 // The 503 has to leave within 10 s (DECISIONS, The intake endpoint), the statement ends before we give it up.
 const commitDeadlineMs = 9_500;
 // After an outage, a statement that is still silent this long sits on a dead connection.
 const renewGraceMs = 500;
+// Longer than the statement that writes what has been counted may take. A fold under way is given up after it: it is a
+// transaction, and whoever comes next does it.
+const jobsGraceMs = 4_000;
 
 /** The monotonic clock of the process, in milliseconds. */
 export const nowMs = (): number => performance.now();
 
 /** What works on the database. */
 export interface Store {
+  readonly pools: Pools;
   readonly reference: ReferenceReader;
   readonly committer: Committer;
   readonly heartbeat: Heartbeat;
   readonly keys: KeyStore;
   readonly forms: FormStore;
   readonly totals: Totals;
-  readonly upkeep: Upkeep;
   readonly plans: PlanSnapshot;
-  /** Connections of the operator's pages. */
-  readonly console: Pool;
   readonly checkouts: CheckoutStore;
-  readonly ops: OpsPools;
   /** `null` without an actions tier. */
   readonly delivery: Delivery | null;
   /** Finishes commits and deliveries under way, the latter for at most `graceMs`, and closes the connections. */
@@ -64,172 +64,127 @@ export interface Store {
  * @throws {DatabaseRefused} when the database is not migrated or not durable
  * @throws {Unavailable} when it cannot be reached
  */
-export async function openStore(config: Config, log: Log, meters: Meters): Promise<Store> {
-  const node = randomUUID();
-  let heartbeat: Heartbeat | null = null;
-  const pools = openPools(config, {
-    node,
-    nowMs,
-    log,
-    isAway: () => heartbeat !== null && !heartbeat.writable,
-  });
-  const { accepts, lookups, background } = pools;
-  const plans = openPlans(pools.plans, log);
+export async function openStore(config: Config, observe: Observe, meters: Meters): Promise<Store> {
+  const { databaseUrl } = config;
+  const pools: Pools = openPools({ databaseUrl, isAway: () => heartbeat.isAway, observe });
+  const heartbeat = new Heartbeat({ pool: pools.heartbeat, nowMs, slot: randomInt(64) });
+  const closePools = async () => {
+    await Promise.all(Object.values(pools).map((pool) => pool.close()));
+  };
   try {
-    await requireUsableDatabase(background);
-    const reference = new ReferenceReader(background, nowMs, await readReference(background, nowMs));
-    let delivery: Delivery | null = null;
-    const totals = new Totals(
-      background,
-      (error) => log.error("totals_kept", { cause: describeError(error) }),
-      { onRefused: (reason) => meters.refusedFor(reason) },
-    );
-    const committer = new Committer({
-      accept: meteredAccept(accepts, {
-        meters,
-        onDuplicate: (keyId) => totals.duplicate(keyId),
-      }),
-      writable: () => heartbeat?.writable ?? false,
-      nowMs,
-      deadlineMs: commitDeadlineMs,
-      onRefused: (error) => log.error("entry_refused", { cause: describeError(error) }),
-      onFailed: (error) => heartbeat?.commitFailed(error),
-      onCommitted: (entries) => {
-        heartbeat?.committed();
-        delivery?.wake(new Set(entries.filter(isQueued).map(({ tenantId }) => tenantId)));
-      },
-    });
-    const beating = heartbeat = openHeartbeat(config, { committer, pools, plans, log });
-    await Promise.all([beating.start(), plans.read()]);
-    delivery = openDelivery(config, { node, background, log, meters });
-    const upkeep = new Upkeep({
-      databaseUrl: config.databaseUrl,
-      onFailure: (error) => log.error("upkeep_failed", { cause: describeError(error) }),
-    });
-    const retention = new Retention({
-      databaseUrl: config.databaseUrl,
-      onFailure: (error) => log.error("retention_failed", { cause: describeError(error) }),
-      onRemoved: (events) => log.info("retention", { events }),
-    });
-    const rollup = new Rollup({
-      databaseUrl: config.databaseUrl,
-      onFailure: (error) => log.error("rollup_failed", { cause: describeError(error) }),
-    });
-    const parts = { committer, heartbeat: beating, upkeep, delivery };
-    addGauges(meters, parts);
-    const sampler = new Sampler({
-      read: () => standing(meters, parts),
-      write: (sample) => writeSample(background, node, sample),
-      onFailure: (error) => log.error("sample_kept", { cause: describeError(error) }),
-    });
-    return {
-      reference,
-      plans,
-      console: pools.console,
-      checkouts: new CheckoutStore(pools.checkout),
-      upkeep,
-      delivery,
-      committer,
-      heartbeat: beating,
-      keys: new KeyStore(lookups, nowMs),
-      forms: new FormStore(lookups, nowMs),
-      totals,
-      ops: pools.ops,
-      async close(graceMs) {
-        await committer.idle();
-        await delivery?.close(graceMs);
-        reference.close();
-        plans.close();
-        await Promise.all([totals.close(), sampler.close()]);
-        await Promise.all([
-          beating.close(),
-          upkeep.close(),
-          retention.close(),
-          rollup.close(),
-          accepts.close(),
-          ...others(pools).map((pool) => pool.close()),
-        ]);
-      },
-    };
+    await requireUsableDatabase(pools.background);
+    observe({ kind: "connections", max: connectionsMax });
+    return await openParts(config, { pools, heartbeat, closePools, observe, meters });
   } catch (error) {
-    plans.close();
-    await Promise.all([accepts, ...others(pools)].map((pool) => pool.close()));
+    await closePools();
     throw error;
   }
 }
 
-function openPlans(pool: Pool, log: Log): PlanSnapshot {
-  return new PlanSnapshot({
-    pool,
-    nowMs,
-    ageMaxMs: limits.plansSnapshotAgeMaxMs,
-    onFailure: (error) => log.error("plans_unreadable", { cause: describeError(error) }),
-  });
+/** What {@linkcode openParts} works with. */
+interface Ground {
+  readonly pools: Pools;
+  readonly heartbeat: Heartbeat;
+  readonly closePools: () => Promise<void>;
+  readonly observe: Observe;
+  readonly meters: Meters;
 }
 
-function openHeartbeat(
-  { databaseUrl }: Config,
-  { committer, pools, plans, log }: { committer: Committer; pools: Pools; plans: PlanSnapshot; log: Log },
-): Heartbeat {
-  return new Heartbeat({
-    databaseUrl,
+async function openParts(
+  config: Config,
+  { pools, heartbeat, closePools, observe, meters }: Ground,
+): Promise<Store> {
+  const node = randomUUID();
+  const reference = new ReferenceReader(
+    pools.background,
     nowMs,
-    slot: randomInt(64),
-    onChange: (writable, cause) => {
-      if (writable) {
-        log.info("store_writable");
-        pools.accepts.renew(renewGraceMs);
-        for (const pool of others(pools)) pool.renew(renewGraceMs);
-      } else {
-        log.error("store_not_writable", { cause: describeError(cause) });
-        committer.refuseWaiting();
-        // Lookups fail fast as commits do.
-        pools.lookups.leaveStuck(0);
-        pools.console.leaveStuck(0);
-        pools.checkout.leaveStuck(0);
-        // The feed finds out at once whether the plans can be read all the same.
-        pools.plans.leaveStuck(0);
-        void plans.read();
-      }
-    },
+    await readReference(pools.background, nowMs),
+  );
+  const plans = new PlanSnapshot({
+    pool: pools.plans,
+    nowMs,
+    ageMaxMs: limits.plansSnapshotAgeMaxMs,
+    observe,
   });
+  const totals = new Totals(pools.background, observe);
+  const delivery = openDelivery(config, { node, pools, observe });
+  const accepts = new AcceptStore(pools.commit, { node, nowMs });
+  const committer = new Committer({
+    accept: (entries, deadlineMs) => accepts.accept(entries, deadlineMs),
+    writable: () => heartbeat.writable,
+    nowMs,
+    deadlineMs: commitDeadlineMs,
+    handOver: handOver({ heartbeat, totals, delivery }),
+    observe,
+  });
+  const upkeep = new Upkeep(pools.jobs);
+  const gauged = { committer, heartbeat, upkeep, delivery };
+  addGauges(meters, gauged);
+  const jobs = startJobs({
+    heartbeat,
+    reference,
+    plans,
+    totals,
+    upkeep,
+    sampler: new Sampler({
+      read: () => sampleOf(meters, gauged),
+      write: (sample) => writeSample(pools.background, node, sample),
+    }),
+    rollup: new Rollup(pools.jobs),
+    retention: new Retention(pools.jobs, observe),
+  }, observe);
+  heartbeat.react(reactionOf({ pools, committer, jobs, observe }));
+  await Promise.all([jobs.heartbeat.soon(), jobs.plans.soon()]);
+  return {
+    pools,
+    reference,
+    plans,
+    checkouts: new CheckoutStore(pools.checkout),
+    delivery,
+    committer,
+    heartbeat,
+    keys: new KeyStore(pools.lookup, nowMs),
+    forms: new FormStore(pools.lookup, nowMs),
+    totals,
+    async close(graceMs) {
+      await committer.idle();
+      await delivery?.close(graceMs);
+      await jobs.close(jobsGraceMs);
+      await closePools();
+    },
+  };
+}
+
+/** What is done at once when the store stops taking writes, and when it takes them again. */
+function reactionOf(
+  { pools, committer, jobs, observe }: { pools: Pools; committer: Committer; jobs: Jobs; observe: Observe },
+): WritableReaction {
+  const { heartbeat: _, delivery: __, jobs: ___, ...served } = pools;
+  return (writable, error) => {
+    if (writable) {
+      observe({ kind: "store_writable" });
+      for (const pool of Object.values(served)) pool.renew(renewGraceMs);
+      return;
+    }
+    observe({ kind: "store_not_writable", error });
+    committer.refuseWaiting();
+    // Lookups fail fast as commits do.
+    for (const pool of [pools.lookup, pools.console, pools.checkout, pools.plans]) pool.leaveStuck(0);
+    // The feed finds out at once whether the plans can be read all the same.
+    void jobs.plans.soon();
+  };
 }
 
 function openDelivery(
   { databaseUrl, delivery }: Config,
-  { node, background, log, meters }: { node: string; background: Pool; log: Log; meters: Meters },
+  { node, pools, observe }: { node: string; pools: Pools; observe: Observe },
 ): Delivery | null {
   if (delivery === null) return null;
   return startDelivery({ ...delivery, databaseUrl, node, newLease: () => randomUUID() }, {
-    pool: background,
+    pool: pools.delivery,
+    listenerPool: pools.background,
     nowMs,
     random: Math.random,
-    onFailure: (what, error) => log.error("delivery_failure", { what, cause: describeError(error) }),
-    onBreaker: (state) => log.info("breaker", { state }),
-    onSettled: (settlements) => meters.settled(settlements, Date.now()),
+    observe,
   });
-}
-
-/** The commit of a batch, with what the meters and the totals are told of it. */
-function meteredAccept(
-  accepts: AcceptStore,
-  { meters, onDuplicate }: {
-    meters: Meters;
-    onDuplicate: (keyId: number) => void;
-  },
-): AcceptStore["accept"] {
-  return async (entries, deadlineMs) => {
-    const startedAtMs = nowMs();
-    try {
-      const outcomes = await accepts.accept(entries, deadlineMs);
-      meters.committed(entries, outcomes, (nowMs() - startedAtMs) / 1_000);
-      for (const [index, { kind }] of outcomes.entries()) {
-        if (kind === "duplicate") onDuplicate((entries[index] as typeof entries[number]).keyId);
-      }
-      return outcomes;
-    } catch (error) {
-      meters.commitFailed();
-      throw error;
-    }
-  };
 }

@@ -38,8 +38,17 @@ export class Pool {
   /** The last statement that ended got no answer. */
   #silent = false;
 
+  /** Notices of the severity WARNING that came with statements, since the start. */
+  warnings = 0;
+
   constructor(options: PoolOptions) {
-    this.#options = options;
+    this.#options = {
+      ...options,
+      onWarning: (message) => {
+        this.warnings += 1;
+        options.onWarning?.(message);
+      },
+    };
     this.#generation = this.#open();
   }
 

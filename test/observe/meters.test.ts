@@ -22,13 +22,14 @@ const settlement: Settlement = {
 const lines = (meters: Meters) => meters.registry.text().split("\n");
 
 test("settlements are attempts by outcome and by time, a delivery has its age, a death is counted, a release is nothing", () => {
-  const meters = new Meters();
-  meters.settled([
+  const meters = new Meters(() => acceptedMs + 4_000);
+  const settlements: Settlement[] = [
     settlement,
     { ...settlement, verdict: "retry", outcome: "unreachable", durationMs: 10_000 },
     { ...settlement, verdict: "dead", outcome: "refused", durationMs: 30 },
     { ...settlement, verdict: "released" },
-  ], acceptedMs + 4_000);
+  ];
+  meters.observe({ kind: "settled", settlements });
   const text = lines(meters);
   for (
     const line of [
@@ -47,12 +48,13 @@ test("settlements are attempts by outcome and by time, a delivery has its age, a
 });
 
 test("a commit is counted by what became of each entry, submissions by their verdict too", () => {
-  const meters = new Meters();
+  const meters = new Meters(() => 0);
   const entry = { kind: "lead", submission: null } as unknown as Entry;
   const submission = { kind: "form", submission: { verdict: "spam" } } as unknown as Entry;
-  const outcomes = ["accepted", "duplicate", "revoked", "accepted"].map((kind) => ({ kind }) as Outcome);
-  meters.committed([entry, entry, entry, submission], outcomes, 0.004);
-  meters.commitFailed();
+  const decisions = ["accepted", "duplicate", "revoked", "accepted"].map((kind) => ({ kind }) as Outcome);
+  const entries = [entry, entry, entry, submission];
+  meters.observe({ kind: "batch_committed", entries, decisions, durationMs: 4 });
+  meters.observe({ kind: "batch_failed", error: new Error("away") });
   const text = lines(meters);
   for (
     const line of [

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { Pool } from "../pool.ts";
+import type { Pool } from "../pool.ts";
 
 /** A claimed row with what is to be sent of its event. */
 export interface Claimed {
@@ -58,7 +58,7 @@ export interface ClaimRequest {
 
 const deadlineMs = 10_000;
 
-/** Claims and settles over connections of its own, so that deliveries and commits do not queue behind each other. */
+/** Claims and settles. */
 export class OutboxStore {
   readonly #pool: Pool;
   readonly #newLease: () => string;
@@ -66,18 +66,11 @@ export class OutboxStore {
   readonly #attemptsMax: number;
 
   /** `newLease` makes a UUID for each claim. */
-  constructor(
-    options: { databaseUrl: string; newLease: () => string; leaseMs: number; attemptsMax: number },
-  ) {
+  constructor(pool: Pool, options: { newLease: () => string; leaseMs: number; attemptsMax: number }) {
+    this.#pool = pool;
     this.#newLease = options.newLease;
     this.#leaseMs = options.leaseMs;
     this.#attemptsMax = options.attemptsMax;
-    this.#pool = new Pool({
-      databaseUrl: options.databaseUrl,
-      name: "delivery",
-      connectionsMax: 2,
-      statementTimeoutMs: deadlineMs,
-    });
   }
 
   /** Claims what is due, at most `limit` rows a tenant. Throws what {@linkcode Pool.run} throws. */
@@ -114,10 +107,5 @@ export class OutboxStore {
           ${floors.map(({ tenantId }) => tenantId)}, ${floors.map(({ floor }) => floor)})`,
     );
     return rows.map((row) => row.tenant_id);
-  }
-
-  /** Closes the connections. */
-  close(): Promise<void> {
-    return this.#pool.close();
   }
 }

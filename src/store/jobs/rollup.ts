@@ -4,7 +4,7 @@
  * @module
  */
 
-import { Pool } from "../pool.ts";
+import type { Pool } from "../pool.ts";
 
 // Bounds one transaction.
 const hoursMax = 12;
@@ -13,49 +13,25 @@ const busyPauseMs = 250;
 const idlePauseMs = 60_000;
 const deadlineMs = 60_000;
 
-/** Runs until it is closed. Every process has one; the database lets one work at a time. */
+/** Every process rolls up; the database lets one work at a time. */
 export class Rollup {
   readonly #pool: Pool;
-  readonly #onFailure: (error: unknown) => void;
-  #timer: ReturnType<typeof setTimeout> | undefined;
-  #closed = false;
 
-  constructor(options: { databaseUrl: string; onFailure: (error: unknown) => void }) {
-    this.#onFailure = options.onFailure;
-    this.#pool = new Pool({
-      databaseUrl: options.databaseUrl,
-      name: "rollup",
-      connectionsMax: 1,
-      statementTimeoutMs: deadlineMs,
-    });
-    this.#schedule(idlePauseMs);
+  constructor(pool: Pool) {
+    this.#pool = pool;
   }
 
-  #schedule(pauseMs: number): void {
-    this.#timer = setTimeout(async () => {
-      const hours = await this.runOnce();
-      if (!this.#closed) this.#schedule(hours === hoursMax ? busyPauseMs : idlePauseMs);
-    }, pauseMs);
+  /** Until the next run, after one that rolled up so many hours. */
+  pauseMs(hours: number | null): number {
+    return hours === hoursMax ? busyPauseMs : idlePauseMs;
   }
 
-  /** Rolls up a few hours and returns how many; a failure is told and tried again the next time. */
+  /** Rolls up a few hours and returns how many. Throws what {@linkcode Pool.run} throws. */
   async runOnce(): Promise<number> {
-    try {
-      const [row] = await this.#pool.run(
-        deadlineMs,
-        (sql) => sql<{ hours: number }[]>`select roll_up_hours(${hoursMax}) as hours`,
-      );
-      return row?.hours ?? 0;
-    } catch (error) {
-      if (!this.#closed) this.#onFailure(error);
-      return 0;
-    }
-  }
-
-  /** Stops. */
-  async close(): Promise<void> {
-    this.#closed = true;
-    clearTimeout(this.#timer);
-    await this.#pool.close();
+    const [row] = await this.#pool.run(
+      deadlineMs,
+      (sql) => sql<{ hours: number }[]>`select roll_up_hours(${hoursMax}) as hours`,
+    );
+    return row?.hours ?? 0;
   }
 }

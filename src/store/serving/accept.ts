@@ -7,7 +7,7 @@
 import type postgres from "postgres";
 import { limits } from "../../contract/limits.ts";
 import { contactsOf } from "../../lead/contacts.ts";
-import { Pool, Unavailable } from "../pool.ts";
+import { type Pool, Unavailable } from "../pool.ts";
 
 /** What was found of a form submission. A verdict other than `clean` holds it: it is stored and not delivered. */
 export interface SubmissionPart {
@@ -96,30 +96,12 @@ export class AcceptStore {
   readonly #pool: Pool;
   readonly #node: string;
   readonly #nowMs: () => number;
-  #warnings = 0;
 
   /** `node` names this process in the notifications of its commits, `nowMs` is the clock of {@linkcode Entry}. */
-  constructor(
-    options: {
-      databaseUrl: string;
-      node: string;
-      nowMs: () => number;
-      statementTimeoutMs: number;
-      onWarning: (text: string) => void;
-    },
-  ) {
+  constructor(pool: Pool, options: { node: string; nowMs: () => number }) {
+    this.#pool = pool;
     this.#node = options.node;
     this.#nowMs = options.nowMs;
-    this.#pool = new Pool({
-      databaseUrl: options.databaseUrl,
-      name: "commit",
-      connectionsMax: 1,
-      statementTimeoutMs: options.statementTimeoutMs,
-      onWarning: (text) => {
-        this.#warnings += 1;
-        options.onWarning(text);
-      },
-    });
   }
 
   /**
@@ -160,7 +142,7 @@ export class AcceptStore {
   }
 
   async #acceptOnce(entries: readonly Entry[], deadlineMs: number): Promise<(Decision | null)[]> {
-    const warningsBefore = this.#warnings;
+    const warningsBefore = this.#pool.warnings;
     const node = this.#node;
     let rows = await this.#pool.run(deadlineMs, (sql) => call(sql, entries, { node, watched: noWatch }));
     if (rows[0]?.outcome === "watched") {
@@ -171,7 +153,7 @@ export class AcceptStore {
         return call(sql, entries, { node, watched: { agesMs, contacts } });
       });
     }
-    if (this.#warnings !== warningsBefore) throw new Unavailable("the commit came back with a warning");
+    if (this.#pool.warnings !== warningsBefore) throw new Unavailable("the commit came back with a warning");
 
     const outcomes = new Array<Decision | null>(entries.length).fill({ kind: "revoked" });
     for (const row of rows) {
@@ -186,16 +168,6 @@ export class AcceptStore {
         : { kind: "duplicate", eventId, receivedAt, flags: row.flags ? row.flags.split(",") : [] };
     }
     return outcomes;
-  }
-
-  /** Commits on a new connection from now on; the batch under way has `graceMs` milliseconds to be answered. */
-  renew(graceMs: number): void {
-    this.#pool.renew(graceMs);
-  }
-
-  /** Closes the connection. */
-  close(): Promise<void> {
-    return this.#pool.close();
   }
 }
 

@@ -8,6 +8,7 @@
  */
 
 import type { Decision, Entry, Outcome } from "./accept.ts";
+import type { StoreObservation } from "../observation.ts";
 import { Unavailable } from "../pool.ts";
 import { saysUnwritable } from "../unavailable.ts";
 
@@ -24,15 +25,19 @@ export interface CommitterOptions {
   readonly nowMs: () => number;
   /** From {@linkcode Committer.commit} to its answer. */
   readonly deadlineMs: number;
-  /** Called with an entry's failure that was its own, after bisecting; the entry answers `Unavailable`. */
-  readonly onRefused: (error: unknown) => void;
+  readonly handOver: HandOver;
+  readonly observe: (observation: StoreObservation) => void;
+}
+
+/** Who goes on from the outcome of a commit. */
+export interface HandOver {
+  /** A batch is confirmed: what became of each of its entries, at least one of which is not busy. */
+  committed(entries: readonly Entry[], decisions: readonly Decision[]): void;
   /**
-   * Called with the failure of a batch of which nothing could be committed, once; of whatever says that the store takes
-   * no writes at all, at once.
+   * The failure of a batch of which nothing could be committed, once; of whatever says that the store takes no writes at
+   * all, at once.
    */
-  readonly onFailed?: (error: unknown) => void;
-  /** Called after each confirmed batch with its entries. */
-  readonly onCommitted?: (entries: readonly Entry[]) => void;
+  failed(error: unknown): void;
 }
 
 interface Waiting {
@@ -134,7 +139,7 @@ export class Committer {
       const trial: Trial = { isTaken: false, refusedAlone: 0, error: null };
       await this.#settle(batch, trial);
       if (!trial.isTaken && trial.error !== null && !saysUnwritable(trial.error)) {
-        this.#options.onFailed?.(trial.error);
+        this.#options.handOver.failed(trial.error);
       }
     }
   }
@@ -187,29 +192,33 @@ export class Committer {
     if (isHopeless || !this.#options.writable()) return refuse(batch);
     // After bisecting, a half may begin with no time left: it fails as late as it would have anyway.
     const deadlineAtMs = Math.min(...batch.map((waiting) => waiting.deadlineAtMs));
-    const deadlineMs = Math.max(1, deadlineAtMs - this.#options.nowMs());
+    const { accept, handOver, nowMs, observe } = this.#options;
+    const startedAtMs = nowMs();
+    const deadlineMs = Math.max(1, deadlineAtMs - startedAtMs);
     try {
       const entries = batch.map((waiting) => waiting.entry);
-      const decisions = await this.#options.accept(entries, deadlineMs);
+      const decisions = await accept(entries, deadlineMs);
       trial.isTaken = true;
-      const committed: Entry[] = [];
+      let isAllBusy = true;
       for (const [index, waiting] of batch.entries()) {
         const decision = decisions[index] as Decision;
         if (decision.kind === "busy") this.#tryAgain(waiting);
         else {
           waiting.resolve(decision);
-          committed.push(waiting.entry);
+          isAllBusy = false;
         }
       }
-      if (committed.length > 0) this.#options.onCommitted?.(committed);
+      observe({ kind: "batch_committed", entries, decisions, durationMs: nowMs() - startedAtMs });
+      if (!isAllBusy) handOver.committed(entries, decisions);
     } catch (error) {
       trial.error ??= error;
-      if (saysUnwritable(error)) this.#options.onFailed?.(error);
+      observe({ kind: "batch_failed", error });
+      if (saysUnwritable(error)) handOver.failed(error);
       if (error instanceof Unavailable) {
         for (const waiting of batch) waiting.reject(error);
       } else if (batch.length === 1) {
         trial.refusedAlone += 1;
-        this.#options.onRefused(error);
+        observe({ kind: "entry_refused", error });
         batch[0]?.reject(new Unavailable("the store refused this entry", { cause: error }));
       } else {
         // Refused whole, nothing committed: halve it, so that one entry's trouble stays its own.

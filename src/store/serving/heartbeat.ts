@@ -5,19 +5,21 @@
  * @module
  */
 
-import { Pool } from "../pool.ts";
+import type { Pool } from "../pool.ts";
 import { isStoresRefusal, saysUnwritable } from "../unavailable.ts";
 
 /** How the heartbeat is run. */
 export interface HeartbeatOptions {
-  readonly databaseUrl: string;
+  /** One connection of its own: nothing may keep a beat waiting. */
+  readonly pool: Pool;
   /** A monotonic clock in milliseconds. */
   readonly nowMs: () => number;
   /** Names this process in the rows of its beats; any small number. */
   readonly slot: number;
-  /** Called when the store stops taking writes, with the cause, and when it takes them again. */
-  readonly onChange: (writable: boolean, cause: unknown) => void;
 }
+
+/** Called when the store stops taking writes, with the cause, and when it takes them again. */
+export type WritableReaction = (writable: boolean, cause: unknown) => void;
 
 // `store_writable` turns false at most interval + silence after the last write: 2 s.
 const intervalMs = 500;
@@ -44,15 +46,14 @@ const refusalHoldMs = 1_000;
  */
 export class Heartbeat {
   readonly #options: HeartbeatOptions;
-  readonly #pool: Pool;
-  #timer: ReturnType<typeof setTimeout> | undefined;
   #writable = false;
+  #hasBeaten = false;
+  #reaction: WritableReaction = () => {};
   #misses = 0;
   #refusals = 0;
   #committedAtMs = Number.NEGATIVE_INFINITY;
   /** A beat that began earlier does not open. */
   #heldUntilMs = Number.NEGATIVE_INFINITY;
-  #closed = false;
   /** Rows of the outbox that are not settled, as last read. */
   pending = 0;
   /** Dead rows of the outbox, as last read. */
@@ -60,17 +61,16 @@ export class Heartbeat {
 
   constructor(options: HeartbeatOptions) {
     this.#options = options;
-    this.#pool = new Pool({
-      databaseUrl: options.databaseUrl,
-      name: "heartbeat",
-      connectionsMax: 1,
-      statementTimeoutMs: silenceMaxMs,
-    });
   }
 
-  /** Beats once and goes on beating until {@linkcode close}. */
-  async start(): Promise<void> {
-    await this.#beat();
+  /** From the next change on, `reaction` is called with it. */
+  react(reaction: WritableReaction): void {
+    this.#reaction = reaction;
+  }
+
+  /** Whether the store is known to be away, which nobody knows before the first beat. */
+  get isAway(): boolean {
+    return this.#hasBeaten && !this.#writable;
   }
 
   /** Whether the store is known to take writes, from a real one. */
@@ -94,10 +94,17 @@ export class Heartbeat {
     this.#change(false, error);
   }
 
-  async #beat(): Promise<void> {
+  /** Until the next beat, after one that took so long. */
+  pauseMs(tookMs: number | null): number {
+    if (!this.#writable || this.#misses > 0 || tookMs === null) return retryMs;
+    return Math.max(0, intervalMs - tookMs);
+  }
+
+  /** Beats once, and returns how long that took in milliseconds. */
+  async runOnce(): Promise<number> {
     const startedAtMs = this.#options.nowMs();
     try {
-      const [row] = await this.#pool.run(
+      const [row] = await this.#options.pool.run(
         this.#writable ? silenceMaxMs : awayDeadlineMs,
         (sql) => sql<{ pending: string; dead: string }[]>`select * from beat(${this.#options.slot})`,
       );
@@ -108,10 +115,8 @@ export class Heartbeat {
     } catch (error) {
       this.#missed(error, startedAtMs);
     }
-    if (this.#closed) return;
-    const isLate = !this.#writable || this.#misses > 0;
-    const pauseMs = isLate ? retryMs : intervalMs - (this.#options.nowMs() - startedAtMs);
-    this.#timer = setTimeout(() => void this.#beat(), Math.max(0, pauseMs));
+    this.#hasBeaten = true;
+    return this.#options.nowMs() - startedAtMs;
   }
 
   #missed(error: unknown, startedAtMs: number): void {
@@ -125,13 +130,6 @@ export class Heartbeat {
     if (writable === this.#writable) return;
     this.#writable = writable;
     this.#refusals = 0;
-    if (!this.#closed) this.#options.onChange(writable, cause);
-  }
-
-  /** Stops beating. */
-  async close(): Promise<void> {
-    this.#closed = true;
-    clearTimeout(this.#timer);
-    await this.#pool.close();
+    this.#reaction(writable, cause);
   }
 }

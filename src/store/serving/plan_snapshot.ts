@@ -6,6 +6,7 @@
  */
 
 import { readPlansText } from "./plans.ts";
+import type { StoreObservation } from "../observation.ts";
 import type { Pool } from "../pool.ts";
 
 /** How the snapshot is kept. */
@@ -14,23 +15,19 @@ export interface PlanSnapshotOptions {
   /** A monotonic clock in milliseconds. */
   readonly nowMs: () => number;
   readonly ageMaxMs: number;
-  /** Called when the plans cannot be read, once until they can be again. */
-  readonly onFailure: (error: unknown) => void;
+  readonly observe: (observation: StoreObservation) => void;
 }
 
 const intervalMs = 1_000;
 // While the store is away: so that the plans are there again soon after it is.
 const retryMs = 200;
 
-/** Reads the plans now and then. */
+/** The plans, read again and again. */
 export class PlanSnapshot {
   readonly #options: PlanSnapshotOptions;
   #text: string | null = null;
   #readAtMs = Number.NEGATIVE_INFINITY;
-  #timer: ReturnType<typeof setTimeout> | undefined;
-  #isReading = false;
   #hasFailed = false;
-  #isClosed = false;
 
   constructor(options: PlanSnapshotOptions) {
     this.#options = options;
@@ -42,11 +39,13 @@ export class PlanSnapshot {
     return nowMs() - this.#readAtMs <= ageMaxMs ? this.#text : null;
   }
 
-  /** Reads now, and then again and again until {@linkcode close}. */
-  async read(): Promise<void> {
-    if (this.#isReading || this.#isClosed) return;
-    clearTimeout(this.#timer);
-    this.#isReading = true;
+  /** Until the next run. */
+  pauseMs(): number {
+    return this.#hasFailed ? retryMs : intervalMs;
+  }
+
+  /** Reads the plans, or loses those it had. */
+  async runOnce(): Promise<void> {
     // What was read is as old as the question.
     const readAtMs = this.#options.nowMs();
     try {
@@ -54,9 +53,6 @@ export class PlanSnapshot {
     } catch (error) {
       this.#lose(error);
     }
-    this.#isReading = false;
-    if (this.#isClosed) return;
-    this.#timer = setTimeout(() => void this.read(), this.#hasFailed ? retryMs : intervalMs);
   }
 
   #keep(text: string, readAtMs: number): void {
@@ -68,13 +64,7 @@ export class PlanSnapshot {
 
   #lose(error: unknown): void {
     this.#text = null;
-    if (!this.#hasFailed && !this.#isClosed) this.#options.onFailure(error);
+    if (!this.#hasFailed) this.#options.observe({ kind: "plans_unreadable", error });
     this.#hasFailed = true;
-  }
-
-  /** Stops reading. */
-  close(): void {
-    this.#isClosed = true;
-    clearTimeout(this.#timer);
   }
 }

@@ -65,19 +65,16 @@ export async function readReference(pool: Pool, nowMs: () => number): Promise<Re
   };
 }
 
-/** Keeps the snapshot fresh; while the store is away the last one stays. */
+/** The snapshot, read again and again; while the store is away the last one stays. */
 export class ReferenceReader {
   readonly #pool: Pool;
   readonly #nowMs: () => number;
   #current: Reference;
-  #timer: ReturnType<typeof setTimeout> | undefined;
-  #closed = false;
 
   constructor(pool: Pool, nowMs: () => number, first: Reference) {
     this.#pool = pool;
     this.#nowMs = nowMs;
     this.#current = first;
-    this.#schedule();
   }
 
   /** The last snapshot that could be read. */
@@ -85,22 +82,17 @@ export class ReferenceReader {
     return this.#current;
   }
 
-  #schedule(): void {
-    this.#timer = setTimeout(() => void this.#refresh(), intervalMs);
+  /** Until the next run. */
+  pauseMs(): number {
+    return intervalMs;
   }
 
-  async #refresh(): Promise<void> {
+  /** Reads the snapshot, if it can be read. */
+  async runOnce(): Promise<void> {
     try {
       this.#current = await readReference(this.#pool, this.#nowMs);
     } catch {
       // The heartbeat reports that the store is away; the age of the snapshot tells the rest.
     }
-    if (!this.#closed) this.#schedule();
-  }
-
-  /** Stops reading. */
-  close(): void {
-    this.#closed = true;
-    clearTimeout(this.#timer);
   }
 }

@@ -5,6 +5,7 @@
  * @module
  */
 
+import type { StoreObservation } from "../observation.ts";
 import type { Pool } from "../pool.ts";
 
 // Bounds what a crash forgets, and the writes that refusals cause: one statement in this time.
@@ -21,29 +22,19 @@ interface Refusals {
 /** Counts in memory, writes in batches. */
 export class Totals {
   readonly #pool: Pool;
-  readonly #onFailure: (error: unknown) => void;
-  readonly #onRefused: (reason: string) => void;
+  readonly #observe: (observation: StoreObservation) => void;
   #duplicates = new Map<number, number>();
   #refusals = new Map<string, Refusals>();
   #used = new Map<number, string>();
-  #timer: ReturnType<typeof setTimeout> | undefined;
-  #closed = false;
 
-  /** `onRefused` is called with the reason of every refusal that is counted. */
-  constructor(
-    pool: Pool,
-    onFailure: (error: unknown) => void,
-    { onRefused = () => {} }: { readonly onRefused?: (reason: string) => void } = {},
-  ) {
+  constructor(pool: Pool, observe: (observation: StoreObservation) => void) {
     this.#pool = pool;
-    this.#onFailure = onFailure;
-    this.#onRefused = onRefused;
-    this.#schedule();
+    this.#observe = observe;
   }
 
   /** Counts a refusal; `field` is `""` when the reason concerns no field. */
   refused(keyId: number, reason: string, field: string): void {
-    this.#onRefused(reason);
+    this.#observe({ kind: "post_refused", reason });
     const id = `${keyId} ${reason} ${field}`;
     const entry = this.#refusals.get(id);
     if (entry === undefined) this.#refusals.set(id, { keyId, reason, field, count: 1 });
@@ -60,14 +51,13 @@ export class Totals {
     this.#used.set(keyId, at);
   }
 
-  #schedule(): void {
-    this.#timer = setTimeout(async () => {
-      await this.#write();
-      if (!this.#closed) this.#schedule();
-    }, intervalMs);
+  /** Until the next run. */
+  pauseMs(): number {
+    return intervalMs;
   }
 
-  async #write(): Promise<void> {
+  /** Writes what has been counted; throws what {@linkcode Pool.run} throws, and then it is kept for the next time. */
+  async runOnce(): Promise<void> {
     if (this.#refusals.size === 0 && this.#used.size === 0 && this.#duplicates.size === 0) return;
     const refusals = [...this.#refusals.values()];
     const used = [...this.#used];
@@ -83,12 +73,17 @@ export class Totals {
           ${used.map(([keyId]) => keyId)}, ${used.map(([, at]) => at)}),
           add_duplicates(${duplicates.map(([keyId]) => keyId)}, ${duplicates.map(([, count]) => count)})`);
     } catch (error) {
-      // Kept for the next time: there are never more entries than keys, reasons and fields.
+      // There are never more entries than keys, reasons and fields.
       for (const entry of refusals) this.#addBack(entry);
       for (const [keyId, count] of duplicates) this.duplicate(keyId, count);
       for (const [keyId, at] of used) if (!this.#used.has(keyId)) this.#used.set(keyId, at);
-      this.#onFailure(error);
+      throw error;
     }
+  }
+
+  /** Writes what is left. */
+  finish(): Promise<void> {
+    return this.runOnce();
   }
 
   #addBack(entry: Refusals): void {
@@ -96,12 +91,5 @@ export class Totals {
     const newer = this.#refusals.get(id);
     if (newer === undefined) this.#refusals.set(id, entry);
     else newer.count += entry.count;
-  }
-
-  /** Writes what is left and stops. */
-  async close(): Promise<void> {
-    this.#closed = true;
-    clearTimeout(this.#timer);
-    await this.#write();
   }
 }

@@ -4,6 +4,9 @@ import test, { after, before, beforeEach } from "node:test";
 import postgres from "postgres";
 import { Retention } from "../../../src/store/jobs/retention.ts";
 import { createRole } from "../../support/actions/actions_process.ts";
+import { repeat } from "../../../src/service/repeat.ts";
+import type { Pool } from "../../../src/store/pool.ts";
+import { openPool } from "../../support/pool.ts";
 import { createDatabase, type TestDatabase } from "../../support/database.ts";
 import { rowsWith } from "../../support/every_value.ts";
 import { until } from "../../support/until.ts";
@@ -12,8 +15,8 @@ const start = Date.UTC(2026, 0, 1);
 const dayMs = 86_400_000;
 let database: TestDatabase;
 let sql: postgres.Sql;
+let pool: Pool;
 let retention: Retention;
-const failures: unknown[] = [];
 const told: number[] = [];
 /** Ids of two keys of one tenant, and of one of another. */
 let web: number;
@@ -32,13 +35,13 @@ before(async () => {
     return row?.id as number;
   };
   [web, shop, others] = [await key("acme"), await key("acme"), await key("beta")];
-  retention = open();
+  pool = openPool(database.url);
+  retention = open(pool);
 });
 after(async () => {
-  await retention.close();
+  await pool.close();
   await sql.end({ timeout: 5 });
   await database.drop();
-  assert.deepEqual(failures, []);
 });
 beforeEach(async () => {
   await sql`truncate event, outbox, attempt, dead_letter, outbox_tally, collision, submission, retention_cursor,
@@ -46,12 +49,10 @@ beforeEach(async () => {
   await keep(null);
 });
 
-function open(options: { url?: string; idlePauseMs?: number } = {}): Retention {
-  return new Retention({
-    databaseUrl: options.url ?? database.url,
-    idlePauseMs: options.idlePauseMs ?? 600_000,
-    onFailure: (error) => failures.push(error),
-    onRemoved: (events) => told.push(events),
+function open(pool: Pool): Retention {
+  return new Retention(pool, (observation) => {
+    assert.equal(observation.kind, "retention");
+    told.push(observation.events);
   });
 }
 
@@ -312,8 +313,8 @@ test("two processes do not work at once, and an event that somebody holds is lef
   assert.deepEqual(await retention.runOnce(), { examined: 3, removed: 2 });
   await holder`rollback`;
   await holder.unsafe("begin; select expire_content(500)");
-  const rival = open();
-  assert.equal(await rival.runOnce(), null);
+  const rival = openPool(database.url);
+  assert.equal(await open(rival).runOnce(), null);
   await rival.close();
   await holder`rollback`;
   holder.release();
@@ -345,11 +346,14 @@ test("it goes on by itself, with no more rights than the service's role has", as
   await many(1_100, web);
   await keep(1);
   await setDay(2);
-  const running = open({ url: role.url, idlePauseMs: 5 });
+  const own = openPool(role.url);
+  const running = repeat(open(own), { onFailure: (error) => assert.fail(String(error)) });
+  void running.soon();
   await until(async () => await content(web) === 0, { what: "all content is removed" });
   await until(() => told.length > 0, { what: "it is told once" });
   assert.deepEqual(told.splice(0), [1_100]);
   await running.close();
+  await own.close();
   const asService = postgres(role.url, { max: 1, onnotice: () => {} });
   await assert.rejects(asService`select set_retention('acme', 1)`, { code: "42501" });
   await asService.end();

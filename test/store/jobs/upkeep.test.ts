@@ -3,18 +3,19 @@ import test, { after } from "node:test";
 import postgres from "postgres";
 import { Heartbeat } from "../../../src/store/serving/heartbeat.ts";
 import { Upkeep } from "../../../src/store/jobs/upkeep.ts";
+import { repeat } from "../../../src/service/repeat.ts";
 import { createDatabase } from "../../support/database.ts";
+import { openPool } from "../../support/pool.ts";
 import { until } from "../../support/until.ts";
 
 const database = await createDatabase();
 const sql = postgres(database.url, { max: 3, onnotice: () => {} });
-const failures: unknown[] = [];
-const upkeep = new Upkeep({ databaseUrl: database.url, onFailure: (error) => failures.push(error) });
+const pool = openPool(database.url);
+const upkeep = new Upkeep(pool);
 after(async () => {
-  await upkeep.close();
+  await pool.close();
   await sql.end({ timeout: 5 });
   await database.drop();
-  assert.deepEqual(failures, []);
 });
 
 test("counts that were inserted one by one are folded, and their sums stay", async () => {
@@ -54,23 +55,22 @@ test("the oldest event that waits is told by the time in its id, and nothing whe
 
 test("a fold that waits for a lock does not make the store look unwritable", async () => {
   const changes: boolean[] = [];
-  const heartbeat = new Heartbeat({
-    databaseUrl: database.url,
-    nowMs: () => performance.now(),
-    slot: 5,
-    onChange: (writable) => changes.push(writable),
-  });
-  await heartbeat.start();
+  const beats = openPool(database.url);
+  const heartbeat = new Heartbeat({ pool: beats, nowMs: () => performance.now(), slot: 5 });
+  heartbeat.react((writable) => changes.push(writable));
+  const beating = repeat(heartbeat, { onFailure: (error) => assert.fail(String(error)) });
+  await beating.soon();
   const holder = await sql.reserve();
   await holder.unsafe("begin; lock table campaign_charge in access exclusive mode");
   const folding = upkeep.runOnce();
-  const beats = async () => Number((await sql`select count(*) as n from heartbeat where slot = 5`)[0]?.n);
-  const before = await beats();
-  await until(async () => await beats() >= before + 3, { what: "the heart beats on" });
+  const beaten = async () => Number((await sql`select count(*) as n from heartbeat where slot = 5`)[0]?.n);
+  const before = await beaten();
+  await until(async () => await beaten() >= before + 3, { what: "the heart beats on" });
   assert.equal(heartbeat.writable, true);
   await holder`rollback`;
   holder.release();
   await folding;
-  await heartbeat.close();
+  await beating.close();
+  await beats.close();
   assert.deepEqual(changes, [true]);
 });

@@ -2,25 +2,23 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import test, { after, before } from "node:test";
 import { AcceptStore, type Entry } from "../../../src/store/serving/accept.ts";
+import type { Pool } from "../../../src/store/pool.ts";
+import { openPool } from "../../support/pool.ts";
 import { type IssuedKey, World } from "../../support/world.ts";
 
 let world: World;
+let pool: Pool;
 let store: AcceptStore;
 let key: IssuedKey;
 
 before(async () => {
   world = await World.open();
   key = await world.issue();
-  store = new AcceptStore({
-    databaseUrl: world.database.url,
-    node: "test",
-    nowMs: () => performance.now(),
-    statementTimeoutMs: 20_000,
-    onWarning: (text) => assert.fail(text),
-  });
+  pool = openPool(world.database.url, { onWarning: (text) => assert.fail(text) });
+  store = new AcceptStore(pool, { node: "test", nowMs: () => performance.now() });
 });
 after(async () => {
-  await store.close();
+  await pool.close();
   await world.close();
 });
 

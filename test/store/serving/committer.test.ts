@@ -64,7 +64,10 @@ function world(options: Partial<CommitterOptions> = {}) {
     writable: () => clock.writable,
     nowMs: () => clock.nowMs,
     deadlineMs: 10_000,
-    onRefused: (error) => refused.push(error),
+    observe: (observation) => {
+      if (observation.kind === "entry_refused") refused.push(observation.error);
+    },
+    handOver: { committed: () => {}, failed: () => {} },
     ...options,
   });
   /** The next commit that is begun. */
@@ -250,7 +253,9 @@ test("a refused batch is halved until the entry that is refused stands alone", a
 
 test("a batch of which the store took a part has not failed, and one that it refused whole has failed once", async () => {
   const failed: unknown[] = [];
-  const { commit, next, commits, committer } = world({ onFailed: (error) => failed.push(error) });
+  const { commit, next, commits, committer } = world({
+    handOver: { committed: () => {}, failed: (error) => failed.push(error) },
+  });
   const refusal = new Error("no");
   /** Sends a batch and plays a store that refuses some of it; returns how often it was asked. */
   const batch = async (sent: readonly string[], refuses: (name: string) => boolean) => {
@@ -302,7 +307,7 @@ test("when the store goes away while a batch is halved, what is left is unknown,
 test("every confirmed batch is told with its entries", async () => {
   const told: string[][] = [];
   const { commit, next, committer } = world({
-    onCommitted: (entries) => told.push(entries.map(({ raw }) => raw)),
+    handOver: { committed: (entries) => told.push(entries.map(({ raw }) => raw)), failed: () => {} },
   });
   void commit("a");
   const begun = await next();
@@ -326,7 +331,11 @@ test("a commit that is asked for in the turn of the last answer is not forgotten
 test("what belongs to a busy key is tried again, and keeps nobody else waiting", async () => {
   const told: string[][] = [];
   const { commit, next, committer } = world({
-    onCommitted: (entries) => told.push(entries.map(({ raw }) => raw)),
+    handOver: {
+      committed: (entries, decisions) =>
+        told.push(entries.map(({ raw }) => raw).filter((_, nth) => decisions[nth]?.kind !== "busy")),
+      failed: () => {},
+    },
   });
   const first = commit("first");
   const begun = await next();

@@ -2,9 +2,11 @@ import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import postgres from "postgres";
 import { Heartbeat } from "../../../src/store/serving/heartbeat.ts";
-import { Pool } from "../../../src/store/pool.ts";
 import { Upkeep } from "../../../src/store/jobs/upkeep.ts";
 import { PostgresProxy } from "../../support/faults/postgres_proxy.ts";
+import { pools } from "../../../src/service/pools.ts";
+import { repeat } from "../../../src/service/repeat.ts";
+import { openPool } from "../../support/pool.ts";
 import { ownPostgres } from "../../support/database.ts";
 import { until } from "../../support/until.ts";
 
@@ -24,14 +26,19 @@ const mebibyte = 1024 * 1024;
 /** A running heartbeat and what it has told. */
 async function beating(databaseUrl = own.url) {
   const changes: boolean[] = [];
-  const heartbeat = new Heartbeat({
-    databaseUrl,
-    nowMs: () => performance.now(),
-    slot,
-    onChange: (writable) => changes.push(writable),
+  const pool = openPool(databaseUrl, {
+    name: "heartbeat",
+    statementTimeoutMs: pools.heartbeat.statementTimeoutMs,
   });
-  await heartbeat.start();
-  return { heartbeat, changes };
+  const heartbeat = new Heartbeat({ pool, nowMs: () => performance.now(), slot });
+  heartbeat.react((writable) => changes.push(writable));
+  const job = repeat(heartbeat, { onFailure: (error) => assert.fail(String(error)) });
+  await job.soon();
+  const close = async () => {
+    await job.close();
+    await pool.close();
+  };
+  return { heartbeat, changes, close };
 }
 
 async function beats(): Promise<number> {
@@ -55,12 +62,7 @@ async function beatTimes(times: number): Promise<void> {
 
 /** What the server says to a statement that it refuses. */
 async function refusal(statement: string): Promise<unknown> {
-  const pool = new Pool({
-    databaseUrl: own.url,
-    name: "refusal",
-    connectionsMax: 1,
-    statementTimeoutMs: 5_000,
-  });
+  const pool = openPool(own.url);
   const error = await pool.run(5_000, (sql) => sql.unsafe(statement)).then(() => null, (error) => error);
   await pool.close();
   assert.ok(error !== null);
@@ -80,7 +82,8 @@ test("every beat needs a page of its own on the disk", async () => {
 });
 
 test("the beats' table is cleared away, also while a transaction is held open", async () => {
-  const upkeep = new Upkeep({ databaseUrl: own.url, onFailure: (error) => assert.fail(String(error)) });
+  const pool = openPool(own.url);
+  const upkeep = new Upkeep(pool);
   const holder = await sql.reserve();
   await holder.unsafe("begin isolation level repeatable read; select count(*) from event");
   for (let round = 0; round < 3; round += 1) {
@@ -91,11 +94,12 @@ test("the beats' table is cleared away, also while a transaction is held open", 
   }
   await holder`rollback`;
   holder.release();
-  await upkeep.close();
+  await pool.close();
 });
 
 test("while somebody reads the beats' table it grows to 16 MiB and no further, and beats are commits all the same", async () => {
-  const upkeep = new Upkeep({ databaseUrl: own.url, onFailure: (error) => assert.fail(String(error)) });
+  const pool = openPool(own.url);
+  const upkeep = new Upkeep(pool);
   const dump = await sql.reserve();
   await dump.unsafe("begin; lock table heartbeat in access share mode");
   await beatTimes(16 * mebibyte / 8192);
@@ -110,46 +114,46 @@ test("while somebody reads the beats' table it grows to 16 MiB and no further, a
   dump.release();
   await upkeep.runOnce();
   assert.equal(await tableBytes(), 0);
-  await upkeep.close();
+  await pool.close();
 });
 
 test("a process that was busy itself does not take the store for unwritable", async () => {
-  const { heartbeat, changes } = await beating();
+  const { heartbeat, changes, close } = await beating();
   const before = await beats();
   for (const startMs = performance.now(); performance.now() - startMs < 3_000;);
   assert.equal(heartbeat.writable, true);
   await until(async () => await beats() >= before + 2, { what: "the heart beats on" });
-  await heartbeat.close();
+  await close();
   assert.deepEqual(changes, [true]);
 });
 
 test("one beat that is lost with its connection closes nothing", async () => {
   proxy.watched = /\bbeat\(/;
-  const { heartbeat, changes } = await beating(proxy.databaseUrl(own.url));
+  const { changes, close } = await beating(proxy.databaseUrl(own.url));
   for (const place of ["before_execute", "before_commit", "after_commit"] as const) {
     const before = await beats();
     await proxy.faultOnce({ place, how: "reset" });
     await until(async () => await beats() >= before + 2, { what: "the heart beats on" });
   }
-  await heartbeat.close();
+  await close();
   assert.deepEqual(changes, [true]);
 });
 
 test("one beat that is answered after more than a second closes nothing", async () => {
   proxy.watched = /\bbeat\(/;
-  const { heartbeat, changes } = await beating(proxy.databaseUrl(own.url));
+  const { changes, close } = await beating(proxy.databaseUrl(own.url));
   const before = await beats();
   const halted = await proxy.faultOnce({ place: "after_commit", how: "halt" });
   const moment = performance.now() + 1_100;
   await until(() => performance.now() >= moment, { what: "the moment" });
   halted.release();
   await until(async () => await beats() >= before + 3, { what: "the heart beats on" });
-  await heartbeat.close();
+  await close();
   assert.deepEqual(changes, [true]);
 });
 
 test("beats that get no answer close, unless commits are confirmed meanwhile", async () => {
-  const { heartbeat, changes } = await beating();
+  const { heartbeat, changes, close } = await beating();
   const holder = await sql.reserve();
   await holder.unsafe("begin; lock table heartbeat in access exclusive mode");
   const pids = new Set<number>();
@@ -167,21 +171,21 @@ test("beats that get no answer close, unless commits are confirmed meanwhile", a
   await holder`rollback`;
   holder.release();
   await until(() => heartbeat.writable, { what: "the heart beats on" });
-  await heartbeat.close();
+  await close();
   assert.deepEqual(changes, [true, false, true]);
 });
 
 test("a commit that is told that the store is read-only closes at once, and the next beats open again", async () => {
-  const { heartbeat, changes } = await beating();
+  const { heartbeat, changes, close } = await beating();
   heartbeat.commitFailed(readOnly);
   assert.equal(heartbeat.writable, false);
   await until(() => heartbeat.writable, { what: "beats open again" });
-  await heartbeat.close();
+  await close();
   assert.deepEqual(changes, [true, false, true]);
 });
 
 test("three refused commits in a row close, two do not, and those that are to blame themselves never do", async () => {
-  const { heartbeat, changes } = await beating();
+  const { heartbeat, changes, close } = await beating();
   for (let n = 0; n < 10; n += 1) heartbeat.commitFailed(badData);
   for (let round = 0; round < 3; round += 1) {
     heartbeat.commitFailed(noTable);
@@ -191,11 +195,11 @@ test("three refused commits in a row close, two do not, and those that are to bl
   assert.deepEqual(changes, [true]);
   for (let n = 0; n < 3; n += 1) heartbeat.commitFailed(noTable);
   assert.equal(heartbeat.writable, false);
-  await heartbeat.close();
+  await close();
 });
 
 test("while a synchronous standby is missing, the beats take one backend and not one more each", async () => {
-  const { heartbeat } = await beating();
+  const { heartbeat, close } = await beating();
   await sql.unsafe("alter system set synchronous_standby_names = 'missing'");
   await sql`select pg_reload_conf()`;
   const pids = new Set<number>();
@@ -213,5 +217,5 @@ test("while a synchronous standby is missing, the beats take one backend and not
   await sql.unsafe("alter system set synchronous_standby_names = ''");
   await sql`select pg_reload_conf()`;
   await until(() => heartbeat.writable, { what: "the standby is no longer missed" });
-  await heartbeat.close();
+  await close();
 });

@@ -4,7 +4,6 @@ import postgres from "postgres";
 import { PlanSnapshot } from "../../../src/store/serving/plan_snapshot.ts";
 import { Pool } from "../../../src/store/pool.ts";
 import { createDatabase } from "../../support/database.ts";
-import { until } from "../../support/until.ts";
 
 const database = await createDatabase();
 const admin = postgres(database.url, { max: 1, onnotice: () => {} });
@@ -27,7 +26,7 @@ function open() {
     pool,
     nowMs: () => clock.nowMs,
     ageMaxMs: 5_000,
-    onFailure: (error) => failures.push(error),
+    observe: (observation) => failures.push(observation),
   });
   return { clock, failures, snapshot };
 }
@@ -35,8 +34,7 @@ function open() {
 test("nothing is served before the first read, and nothing that was read more than 5 s ago", async () => {
   const { clock, snapshot } = open();
   assert.equal(snapshot.current, null);
-  await snapshot.read();
-  snapshot.close();
+  await snapshot.runOnce();
   assert.equal(snapshot.current, "[]");
   clock.nowMs = 5_000;
   assert.equal(snapshot.current, "[]");
@@ -44,14 +42,14 @@ test("nothing is served before the first read, and nothing that was read more th
   assert.equal(snapshot.current, null);
 });
 
-test("plans that cannot be read are gone at once and told once; they come back by themselves", async () => {
+test("plans that cannot be read are gone at once and told once; they come back with the next read", async () => {
   const { failures, snapshot } = open();
   await admin`alter table plan rename to plan_gone`;
-  await snapshot.read();
-  await snapshot.read();
+  await snapshot.runOnce();
+  await snapshot.runOnce();
   assert.equal(snapshot.current, null);
   assert.equal(failures.length, 1);
   await admin`alter table plan_gone rename to plan`;
-  await until(() => snapshot.current === "[]");
-  snapshot.close();
+  await snapshot.runOnce();
+  assert.equal(snapshot.current, "[]");
 });

@@ -1,0 +1,112 @@
+/**
+ * Reads observations into the log: a line for each request, and for what the operator should know of the rest.
+ *
+ * @module
+ */
+
+import type { Access } from "../http/options.ts";
+import { describeError } from "../store/pool.ts";
+import { type Log, type LogFields, stackFrames } from "./log.ts";
+import type { Observation, Observe } from "./observation.ts";
+
+/** A reader that writes to `log`. An error is written by its code: its message may quote a lead. */
+export function logReader(log: Log): Observe {
+  return (observation) => {
+    switch (observation.kind) {
+      case "request":
+        return log.info("request", accessFields(observation));
+      case "batch_committed":
+      case "batch_failed":
+      case "post_refused":
+      case "settled":
+        // Counted, and no lines of their own: each is one of many.
+        return;
+      case "connections":
+        return log.info("connections", { max: observation.max });
+      case "store_writable":
+      case "certificate_renewed":
+        return log.info(observation.kind);
+      case "listening":
+        return log.info("listening", { surface: observation.surface, url: observation.url });
+      case "breaker":
+        return log.info("breaker", { state: observation.state });
+      case "retention":
+        return log.info("retention", { events: observation.events });
+      case "provider_event":
+        return log.info("provider_event", providerEventFields(observation));
+      case "checkout_failed":
+        return log.error("checkout_failed", checkoutFields(observation));
+      case "checkout_not_noted":
+        return log.error("checkout_not_noted", {
+          request_id: observation.requestId,
+          checkout: observation.checkout,
+        });
+      case "commit_warning":
+        return log.error("commit_warning", { text: observation.text });
+      case "fault":
+        return log.error("fault", faultFields(observation));
+      case "job_failed":
+        return log.error(observation.event, { cause: describeError(observation.error) });
+      case "delivery_failure":
+        return log.error("delivery_failure", {
+          what: observation.what,
+          cause: describeError(observation.error),
+        });
+      default:
+        return log.error(observation.kind, { cause: describeError(observation.error) });
+    }
+  };
+}
+
+type Told<Kind extends Observation["kind"]> = Extract<Observation, { kind: Kind }>;
+
+/** Source: DECISIONS, Operating it (logs). */
+function accessFields(access: Access): LogFields {
+  return {
+    request_id: access.requestId,
+    surface: access.surface,
+    method: access.method,
+    route: access.route,
+    status: access.status,
+    duration_ms: Math.round(access.durationMs * 100) / 100,
+    bytes: access.bytes,
+    client: access.clientAddress,
+    key_id: access.keyId,
+    ...(access.aborted ? { aborted: true } : {}),
+  };
+}
+
+/** What a handler threw, without its message, which might quote a lead. */
+function faultFields({ error, exchange }: Told<"fault">): LogFields {
+  return {
+    request_id: exchange?.requestId ?? null,
+    route: exchange?.route ?? null,
+    name: error instanceof Error ? error.name : typeof error,
+    cause: describeError(error),
+    stack: stackFrames(error),
+  };
+}
+
+function providerEventFields({ requestId, change, outcome }: Told<"provider_event">): LogFields {
+  return {
+    request_id: requestId,
+    event_id: change.eventId,
+    type: change.type,
+    checkout: change.id,
+    outcome,
+  };
+}
+
+function checkoutFields({ requestId, checkout, failure }: Told<"checkout_failed">): LogFields {
+  const { status, type, code, param, stripeRequestId, attempts } = failure;
+  return {
+    request_id: requestId,
+    checkout,
+    status,
+    type,
+    code,
+    param,
+    provider_request_id: stripeRequestId,
+    attempts,
+  };
+}

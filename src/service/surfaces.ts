@@ -1,0 +1,198 @@
+/**
+ * The surfaces of a service process: what each is made of, and where it listens.
+ *
+ * @module
+ */
+
+import { randomBytes } from "node:crypto";
+import { limits } from "../contract/limits.ts";
+import { refuse as refuseForm } from "../forms/reply.ts";
+import { formsRouter } from "../forms/router.ts";
+import { verdictReasons } from "../forms/spam/reasons.ts";
+import { HolderBudget, IpBudget, ReadBudget } from "../gate/rate.ts";
+import type { Exchange, Reply } from "../http/exchange.ts";
+import { json, text } from "../http/reply.ts";
+import type { Router } from "../http/router.ts";
+import { refuse } from "../intake/reply.ts";
+import { intakeRouter } from "../intake/router.ts";
+import type { Meters } from "../observe/meters.ts";
+import type { Observe } from "../observe/observation.ts";
+import { processVars } from "../observe/process.ts";
+import type { ConsoleParts } from "../ops/console/context.ts";
+import { consoleFault } from "../ops/console/router.ts";
+import { refuseOps } from "../ops/reply.ts";
+import { opsRouter } from "../ops/router.ts";
+import { plansRouter } from "../plans/router.ts";
+import { StripeClient } from "../plans/stripe_client.ts";
+import type { Config, PublicSurface, SurfaceName } from "../settings/config.ts";
+import { siteRouter } from "../site/router.ts";
+import { documentHandlers } from "./documents.ts";
+import type { PlacedSurface } from "./listeners.ts";
+import { nowMs, type Store } from "./store.ts";
+
+/** What the surfaces see change. */
+export interface State {
+  isDraining: boolean;
+  /** The listeners' own addresses by surface, once they are open. */
+  urls: ReadonlyMap<string, string>;
+}
+
+/** What the surfaces are made of. */
+export interface SurfaceParts {
+  readonly store: Store;
+  readonly state: State;
+  readonly observe: Observe;
+  readonly meters: Meters;
+}
+
+/** The surfaces that the settings name; without a store the site alone. */
+export function surfacesOf(
+  config: Config,
+  { store, ...rest }: Omit<SurfaceParts, "store"> & { readonly store: Store | null },
+): PlacedSurface[] {
+  const reads = new ReadBudget(config.publicReadRate, nowMs);
+  const site = () => siteSurface(config, reads);
+  if (store === null) return [site()];
+  const parts = { store, ...rest, reads };
+  const make: Readonly<Record<Exclude<SurfaceName, "delivery">, () => PlacedSurface>> = {
+    intake: () => intakeSurface(config, parts),
+    forms: () => formsSurface(config, parts),
+    subscription: () => plansSurface(config, parts),
+    site,
+    ops: () => opsSurface(config, parts),
+  };
+  return [...config.surfaces].flatMap((name) => name === "delivery" ? [] : [make[name]()]);
+}
+
+interface Parts extends SurfaceParts {
+  /** The budget of the public reads, which all surfaces share. */
+  readonly reads: ReadBudget;
+}
+
+type Fault = PlacedSurface["surface"]["fault"];
+
+function place(config: Config, name: PublicSurface, router: Router, fault: Fault): PlacedSurface {
+  const { url, listen } = config[name];
+  const hosts = url === null ? [] : [new URL(url).host];
+  return { surface: { name, hosts, router, fault }, listen, isPrivate: false };
+}
+
+function siteSurface(config: Config, reads: ReadBudget): PlacedSurface {
+  const router = siteRouter({ dir: config.siteDir, reads });
+  return place(config, "site", router, () => text(503, "Not available\n"));
+}
+
+function intakeSurface(config: Config, { store, state, reads }: Parts): PlacedSurface {
+  const { keys, committer, totals, reference, heartbeat } = store;
+  const router = intakeRouter({
+    keys,
+    committer,
+    totals,
+    reference: () => reference.current,
+    ipBudget: new IpBudget(config.intakeIpRate),
+    keyBudget: new HolderBudget("key", config.intakeKeyRate),
+    nowMs,
+    health: () => heartbeat,
+    isDraining: () => state.isDraining,
+    reads,
+    documents: documentHandlers("intake", config, () => state.urls),
+  });
+  return place(config, "intake", router, ({ requestId }) => refuse("not_accepting", { requestId }));
+}
+
+function formsSurface(config: Config, { store, state, reads }: Parts): PlacedSurface {
+  const { keys, forms, committer, totals, reference, heartbeat } = store;
+  const router = formsRouter({
+    keys,
+    forms,
+    committer,
+    totals,
+    reference: () => reference.current,
+    ipBudget: new IpBudget(config.formsIpRate),
+    tenantBudget: new HolderBudget("tenant", config.formsTenantRate),
+    nowMs,
+    wallMs: Date.now,
+    health: () => heartbeat,
+    isDraining: () => state.isDraining,
+    reads,
+    documents: documentHandlers("forms", config, () => state.urls),
+  });
+  return place(config, "forms", router, ({ requestId }) => refuseForm("not_accepting", { requestId }));
+}
+
+function plansSurface(config: Config, { store, observe, reads }: Parts): PlacedSurface {
+  const provider = config.checkout?.provider ?? null;
+  const router = plansRouter({
+    plans: () => store.plans.current,
+    reads,
+    store: store.checkouts,
+    origins: config.checkout?.origins ?? new Set(),
+    provider: provider === null ? null : {
+      client: new StripeClient({
+        apiUrl: provider.apiUrl,
+        secretKey: provider.secretKey,
+        random: Math.random,
+        nowMs,
+      }),
+      urls: provider,
+    },
+    secrets: provider?.webhookSecrets ?? [],
+    ipBudget: new IpBudget(limits.checkoutIpRate),
+    nowMs,
+    clockMs: Date.now,
+    observe,
+  });
+  return place(config, "subscription", router, notAccepting);
+}
+
+function notAccepting({ requestId }: Exchange): Reply {
+  return json(503, { error: "not_accepting", request_id: requestId });
+}
+
+/**
+ * The operator's surface answers only to its own address and, on loopback, to what a browser calls that: a page
+ * of somebody else whose name resolves to it gets nothing (DNS rebinding).
+ */
+function opsSurface(config: Config, parts: Parts): PlacedSurface {
+  const { host: address } = config.opsListen;
+  const host = address.includes(":") ? `[${address}]` : address;
+  const isLoopback = /^(localhost|127\.|\[::1\]$)/.test(host);
+  const { pools } = parts.store;
+  const router = opsRouter({
+    nowMs,
+    pool: pools.search,
+    console: consoleParts(config, parts),
+    report: { pool: pools.report, now: () => new Date() },
+    metrics: { registry: parts.meters.registry, processVars },
+  });
+  return {
+    surface: {
+      name: "ops",
+      hosts: [...new Set([host, ...(isLoopback ? ["localhost", "127.0.0.1", "[::1]"] : [])])],
+      router,
+      fault: (exchange) =>
+        consoleFault(exchange, new Date()) ?? refuseOps("not_available", exchange.requestId),
+    },
+    listen: config.opsListen,
+    isPrivate: true,
+  };
+}
+
+function consoleParts({ surfaces }: Config, { store, state }: Parts): ConsoleParts {
+  const { pools, heartbeat, delivery } = store;
+  const deliversElsewhere = !surfaces.has("delivery");
+  return {
+    pool: pools.console,
+    searchPool: pools.search,
+    now: () => new Date(),
+    secret: randomBytes(32),
+    health: () => heartbeat,
+    breaker: () => delivery?.breaker ?? (deliversElsewhere ? "elsewhere" : null),
+    isDraining: () => state.isDraining,
+    spamMeanings,
+  };
+}
+
+const spamMeanings = Object.fromEntries(
+  Object.entries(verdictReasons).map(([name, { meaning }]) => [name, meaning]),
+);
