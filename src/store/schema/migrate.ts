@@ -1,9 +1,9 @@
 /**
  * Brings a database to the shape that this program expects, and tells whether it has it.
  *
- * `sql/` holds numbered files for tables, each applied once in a transaction of its own, and
- * `sql/functions/` the current text of every function, applied again when it has changed: all of them in one
- * transaction, and with them, at every migration, `zz_grants.sql`: who may do what. So no process finds half of them.
+ * `sql/` holds numbered files for tables, each applied once in a transaction of its own;
+ * `sql/functions/` the current text of every function, applied again when it has changed; and `sql/grants.sql` who may
+ * do what, applied at every migration. These two go in one transaction, so that no process finds half of them.
  *
  * @module
  */
@@ -22,16 +22,32 @@ interface SqlFile {
 
 const sqlFolder = fileURLToPath(new URL("../../../sql/", import.meta.url));
 
-async function readFolder(folder: string): Promise<SqlFile[]> {
-  const names = (await readdir(folder)).filter((name) => name.endsWith(".sql")).sort();
+/** Says who may do what. A restored database has lost some of it. */
+const grantsFile = "grants.sql";
+
+/** All files under `sql/`, in the order in which they are applied. */
+async function readFiles(): Promise<SqlFile[]> {
+  const [top, functions] = await Promise.all([readdir(sqlFolder), readdir(`${sqlFolder}functions/`)]);
+  const names = [
+    ...top.filter(isNumbered).sort(),
+    ...functions.filter((name) => name.endsWith(".sql")).sort().map((name) => `functions/${name}`),
+    grantsFile,
+  ];
   return Promise.all(names.map(async (name) => {
-    const text = await readFile(`${folder}${name}`, "utf8");
+    const text = await readFile(sqlFolder + name, "utf8");
     return { name, text, digest: createHash("sha256").update(text).digest("hex") };
   }));
 }
 
-/** Says who may do what; the last of the functions by its name. A restored database has lost some of it. */
-const grantsFile = "functions/zz_grants.sql";
+function isNumbered(name: string): boolean {
+  return /^\d{4}_\w+\.sql$/.test(name);
+}
+
+/** The digests of the files that a database has, by their names. */
+async function readApplied(sql: postgres.Sql): Promise<Map<string, string>> {
+  const rows = await sql<{ name: string; digest: string }[]>`select name, digest from schema_file`;
+  return new Map(rows.map((row) => [row.name, row.digest]));
+}
 
 // Arbitrary, but the same for every version: two migrations at once wait for each other.
 const migrationLock = 20_260_824;
@@ -137,13 +153,9 @@ async function lockHolders(sql: postgres.Sql): Promise<Map<number, string>> {
 }
 
 async function applyFiles(sql: postgres.Sql, attemptsMax: number): Promise<string[]> {
-  const rows = await sql<{ name: string; digest: string }[]>`select name, digest from schema_file`;
-  const applied = new Map(rows.map((row) => [row.name, row.digest]));
-  const tables = await readFolder(sqlFolder);
-  const functions = (await readFolder(`${sqlFolder}functions/`))
-    .map((file) => ({ ...file, name: `functions/${file.name}` }));
-
-  const edited = tables.find((file) => applied.has(file.name) && applied.get(file.name) !== file.digest);
+  const [files, applied] = await Promise.all([readFiles(), readApplied(sql)]);
+  const missing = files.filter(({ name, digest }) => applied.get(name) !== digest);
+  const edited = missing.find(({ name }) => isNumbered(name) && applied.has(name));
   if (edited !== undefined) {
     throw new Error(
       `This database was made by another version of this repository: it has another sql/${edited.name}.
@@ -151,17 +163,18 @@ Use that version, or another database. The database of npm start is made anew wh
 (If you have changed that file: what was applied is never changed; undo it and add a new file.)`,
     );
   }
-  const missingTables = tables.filter((file) => !applied.has(file.name));
-  const isMissing = (file: SqlFile) => applied.get(file.name) !== file.digest;
-  const parts = [
-    ...missingTables.map((file) => ({ name: file.name, files: [file] })),
-    { name: "functions/", files: functions.filter((file) => isMissing(file) || file.name === grantsFile) },
-  ];
-  for (const { name, files } of parts) {
+  const parts = missing.filter(({ name }) => isNumbered(name)).map((file) => ({
+    name: file.name,
+    files: [file],
+  }));
+  const replaced = files.filter((file) =>
+    file.name === grantsFile || !isNumbered(file.name) && missing.includes(file)
+  );
+  for (const { name, files } of [...parts, { name: "functions/", files: replaced }]) {
     const what = `sql/${name} needs a table that other sessions do not let go of`;
     await unlessHeld(sql, { what, attemptsMax }, () => apply(sql, files));
   }
-  return [...missingTables, ...functions.filter(isMissing)].map((file) => file.name);
+  return missing.map(({ name }) => name);
 }
 
 /** Applies files in one transaction. */
@@ -183,18 +196,8 @@ async function apply(sql: postgres.Sql, files: readonly SqlFile[]): Promise<void
  * current. Files that only the database knows are a newer program's and do no harm.
  */
 export async function missingFiles(sql: postgres.Sql): Promise<string[]> {
-  const [tables, functions] = await Promise.all([
-    readFolder(sqlFolder),
-    readFolder(`${sqlFolder}functions/`),
-  ]);
+  const files = await readFiles();
   const [exists] = await sql`select to_regclass('schema_file') is not null as found`;
-  const rows = exists?.found
-    ? await sql<{ name: string; digest: string }[]>`select name, digest from schema_file`
-    : [];
-  const applied = new Map(rows.map((row) => [row.name, row.digest]));
-  return [
-    ...tables.filter((file) => applied.get(file.name) !== file.digest).map((file) => file.name),
-    ...functions.map((file) => ({ name: `functions/${file.name}`, digest: file.digest }))
-      .filter((file) => applied.get(file.name) !== file.digest).map((file) => file.name),
-  ];
+  const applied = exists?.found ? await readApplied(sql) : new Map<string, string>();
+  return files.filter(({ name, digest }) => applied.get(name) !== digest).map(({ name }) => name);
 }

@@ -18,8 +18,9 @@ after(async () => {
 });
 
 const folder = fileURLToPath(new URL("../../../sql/", import.meta.url));
-const files = readdirSync(folder).filter((name) => name.endsWith(".sql")).sort();
+const files = readdirSync(folder).filter((name) => /^\d/.test(name)).sort();
 const functions = readdirSync(`${folder}functions`).sort().map((name) => `functions/${name}`);
+const all = [...files, ...functions, "grants.sql"];
 
 /** An empty database, and a connection to it. */
 async function emptyDatabase() {
@@ -34,8 +35,8 @@ async function emptyDatabase() {
 
 test("an empty database gets every file in order, and then is current", async () => {
   const { url, sql } = await emptyDatabase();
-  assert.deepEqual(await missingFiles(sql), [...files, ...functions]);
-  assert.deepEqual(await migrate(url), [...files, ...functions]);
+  assert.deepEqual(await missingFiles(sql), all);
+  assert.deepEqual(await migrate(url), all);
   assert.deepEqual(await missingFiles(sql), []);
   assert.deepEqual(await migrate(url), []);
   const [row] = await sql`select count(*)::int as count from area`;
@@ -46,7 +47,7 @@ test("an empty database gets every file in order, and then is current", async ()
 test("two migrations at once wait for each other: each file is applied once", async () => {
   const { url, sql } = await emptyDatabase();
   const applied = (await Promise.all([migrate(url), migrate(url), migrate(url)])).flat();
-  assert.deepEqual(applied.toSorted(), [...files, ...functions].toSorted());
+  assert.deepEqual(applied.toSorted(), all.toSorted());
   await sql.end();
 });
 
@@ -146,7 +147,7 @@ test("another migration that hangs is waited for, and then named", async () => {
     migrate(url, { otherMs: 100 }),
     /another migration is under way, or hangs .*: \d+ lead-intake migrate /,
   );
-  assert.equal((await missingFiles(sql)).length, files.length + functions.length);
+  assert.equal((await missingFiles(sql)).length, all.length);
   await started.end();
   await sql.end();
 });

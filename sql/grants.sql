@@ -1,15 +1,17 @@
--- Who may do what. Applied at the end of every migration, also when nothing else has changed.
+-- Who may do what: all of it. Applied last at every migration, also when nothing else has changed, so whatever a hand has
+-- granted to the two groups or to everybody is gone after the next one. What it has granted to a role of its own stays.
 --
--- Whatever is not listed here is the owner's alone. WHOEVER ADDS A TABLE OR A FUNCTION lists it here, when the service
--- or the actions process needs it, and in test/store/rights.test.ts in any case: that test tries each one as each role.
+-- Whatever is not listed at the end is the owner's alone. WHOEVER ADDS A TABLE OR A FUNCTION lists it there, when the
+-- service or the actions process needs it, and in test/store/rights.test.ts in any case: that test tries each one as
+-- each role.
 --
 -- lead_service: the service process. lead_actions: the actions process. Neither writes a table: they call functions
 -- that run with the owner's rights (security definer), which is why each of these has its search_path pinned, pg_temp
 -- last. Functions that only read run with the rights of the caller. What only the owner may call needs none of this: it
 -- runs in the owner's session or within one of those.
 
--- Group roles: a login role is made a member of one (create role intake login in role lead_service). They belong
--- to the whole server, so another database may have made them already, even at this moment.
+-- The groups: a login role is made a member of one (create role intake login in role lead_service). They belong to the
+-- whole server, so another database may have made them already, even at this moment.
 do $$
 declare
   v_role text;
@@ -34,10 +36,11 @@ $$;
 do $$
 begin
   if (select pg_has_role(d.datdba, 'usage') from pg_database as d where d.datname = current_database()) then
-    execute format('revoke all on database %I from public', current_database());
+    execute format('revoke all on database %I from public, lead_service, lead_actions cascade', current_database());
     execute format('grant connect on database %I to lead_service, lead_actions', current_database());
   end if;
-  revoke create on schema public from public;
+  -- Everybody may still look names up in it: others may have theirs there.
+  revoke create on schema public from public cascade;
   -- Before PostgreSQL 15 the schema is the superuser's, and what another role revokes of it stays.
   if exists (
     select from pg_namespace as n cross join aclexplode(n.nspacl) as a
@@ -50,34 +53,49 @@ begin
   end if;
 end
 $$;
+revoke all on schema public from lead_service, lead_actions cascade;
+revoke all on schema actions from public, lead_service, lead_actions cascade;
 -- All but what is another's, which only he may close, and an extension's (pg_stat_statements), whose callers count on it.
 do $$
 declare
   v_object record;
 begin
   for v_object in
-    select case c.relkind when 'S' then 'sequence' else 'table' end as kind, c.oid::regclass::text as name
-    from pg_class as c
-    where c.relnamespace in ('public'::regnamespace, 'actions'::regnamespace)
-      and c.relkind in ('r', 'p', 'v', 'm', 'f', 'S') and pg_has_role(c.relowner, 'usage')
+    with object as (
+      select 'pg_class'::regclass as catalog, c.oid, c.relowner as owner, c.relnamespace as namespace,
+        case c.relkind when 'S' then 'sequence' else 'table' end as kind, c.oid::regclass::text as name
+      from pg_class as c where c.relkind in ('r', 'p', 'v', 'm', 'f', 'S')
+      union all
+      select 'pg_proc'::regclass, p.oid, p.proowner, p.pronamespace, 'routine', p.oid::regprocedure::text from pg_proc as p
+      union all
+      select 'pg_type'::regclass, t.oid, t.typowner, t.typnamespace, 'type', t.oid::regtype::text
+      from pg_type as t where t.typtype in ('d', 'e', 'r')
+    )
+    select o.kind, o.name from object as o
+    where o.namespace in ('public'::regnamespace, 'actions'::regnamespace) and pg_has_role(o.owner, 'usage')
       and not exists (
-        select from pg_depend as d where d.classid = 'pg_class'::regclass and d.objid = c.oid and d.deptype = 'e'
-      )
-    union all
-    select 'routine', p.oid::regprocedure::text
-    from pg_proc as p
-    where p.pronamespace in ('public'::regnamespace, 'actions'::regnamespace) and pg_has_role(p.proowner, 'usage')
-      and not exists (
-        select from pg_depend as d where d.classid = 'pg_proc'::regclass and d.objid = p.oid and d.deptype = 'e'
+        select from pg_depend as d where d.classid = o.catalog and d.objid = o.oid and d.deptype = 'e'
       )
   loop
-    execute format('revoke all on %s %s from public, lead_service, lead_actions', v_object.kind, v_object.name);
+    execute format('revoke all on %s %s from public, lead_service, lead_actions cascade', v_object.kind, v_object.name);
   end loop;
 end
 $$;
--- Of what this role makes in any schema of the database.
-alter default privileges revoke execute on routines from public;
+-- Of what this role will make, in any schema of the database and in ours.
+do $$
+declare
+  v_kind text;
+begin
+  foreach v_kind in array array['tables', 'sequences', 'routines', 'types'] loop
+    execute format('alter default privileges revoke all on %s from public, lead_service, lead_actions', v_kind);
+    execute format(
+      'alter default privileges in schema public, actions revoke all on %s from public, lead_service, lead_actions', v_kind
+    );
+  end loop;
+end
+$$;
 
+-- The list.
 grant usage on schema public to lead_service, lead_actions;
 grant usage on schema actions to lead_actions;
 
