@@ -4,13 +4,14 @@
  * @module
  */
 
+import { TlsFiles, type TlsPaths } from "../http/tls_files.ts";
 import { OutboxListener } from "../store/delivery/listener.ts";
 import { OutboxStore } from "../store/delivery/outbox.ts";
 import type { Pool } from "../store/pool.ts";
 import { Breaker, type BreakerState } from "./breaker.ts";
 import { DeliveryLoop } from "./loop.ts";
 import type { DeliveryObservation } from "./observation.ts";
-import { Sender, type SendOptions } from "./send.ts";
+import { Sender } from "./send.ts";
 
 /** What the delivery is told. */
 export interface DeliverySettings {
@@ -20,7 +21,7 @@ export interface DeliverySettings {
   /** Makes a UUID, which names a claim. */
   readonly newLease: () => string;
   readonly actionsUrl: string;
-  readonly files: SendOptions["files"];
+  readonly files: TlsPaths | null;
   readonly sendTimeoutMs: number;
   readonly backoffBaseMs: number;
   readonly backoffCapMs: number;
@@ -58,15 +59,21 @@ export interface Delivery {
   close(graceMs: number): Promise<void>;
 }
 
-/** Starts delivering. */
-export function startDelivery(settings: DeliverySettings, hooks: DeliveryHooks): Delivery {
+/**
+ * Starts delivering.
+ *
+ * @throws {Error} when the certificate files cannot be used
+ */
+export async function startDelivery(settings: DeliverySettings, hooks: DeliveryHooks): Promise<Delivery> {
   const { databaseUrl, newLease, leaseMs, attemptsMax, sendTimeoutMs, pollMs, concurrency } = settings;
+  const tls = settings.files === null ? null : await TlsFiles.load(settings.files, "delivery");
   const outbox = new OutboxStore(hooks.pool, { newLease, leaseMs, attemptsMax });
   const sender = new Sender({
     url: settings.actionsUrl,
-    files: settings.files,
+    tls,
     timeoutMs: sendTimeoutMs,
     connectionsMax: concurrency,
+    observe: hooks.observe,
   });
   const breaker = new Breaker({
     failuresMax: breakerFailuresMax,

@@ -4,6 +4,7 @@
  * @module
  */
 
+import type { TlsObservation } from "../http/tls_files.ts";
 import type { Settlement } from "../store/delivery/outbox.ts";
 import type { BreakerState } from "./breaker.ts";
 
@@ -17,4 +18,5 @@ export type DeliveryObservation =
     readonly kind: "delivery_failure";
     readonly what: "claim" | "settle" | "poll";
     readonly error: unknown;
-  };
+  }
+  | TlsObservation;

@@ -6,14 +6,9 @@
 
 import net from "node:net";
 import tls from "node:tls";
-import {
-  type ClientCredentials,
-  type ClientFiles,
-  readClientFiles,
-  watchClientFiles,
-} from "../http/outbound/client_files.ts";
 import type { Answer } from "../http/outbound/connection.ts";
 import { ConnectionPool } from "../http/outbound/connection_pool.ts";
+import type { TlsContext, TlsFiles, TlsObservation } from "../http/tls_files.ts";
 
 /** What became of a request. */
 export type SendOutcome =
@@ -34,13 +29,14 @@ export interface SendOptions {
   /** Base address, `https:`; `http:` serves benchmarks and tests. A path stands before the requests' own. */
   readonly url: string;
   /** Without them, `https:` trusts the system's authorities and shows no certificate. */
-  readonly files: ClientFiles | null;
+  readonly tls: TlsFiles | null;
   /** From the request's start, its wait for a connection included, to the end of its answer. */
   readonly timeoutMs: number;
   /** Requests beyond so many at once wait. */
   readonly connectionsMax: number;
   /** How often changed certificate files are looked for. Default: 10 s. */
   readonly filesCheckMs?: number;
+  readonly observe: (observation: TlsObservation) => void;
 }
 
 // Renewed certificate files are noticed within this time.
@@ -57,11 +53,8 @@ export class Sender {
   readonly #head: readonly [string, string];
   readonly #stopWatching: () => void = () => {};
 
-  /**
-   * @throws {Error} when the files cannot be used; later changes of them that cannot be are passed over
-   */
   constructor(options: SendOptions) {
-    const { files, connectionsMax, timeoutMs } = options;
+    const { tls: files, connectionsMax, timeoutMs } = options;
     const url = new URL(options.url);
     this.#head = [
       `PUT ${url.pathname.replace(/\/$/, "")}/v1/events/`,
@@ -79,18 +72,19 @@ export class Sender {
       this.#pool = new ConnectionPool({ ...common, connect: () => net.connect(address), opened: "connect" });
       return;
     }
-    const current = files === null ? null : readClientFiles(files);
-    let secure = secureOptions(address, current);
+    let secure = secureOptions(address, files?.context ?? null);
     const connect = () => tls.connect(secure);
     this.#pool = new ConnectionPool({ ...common, connect, opened: "secureConnect" });
-    if (files === null || current === null) return;
-    this.#stopWatching = watchClientFiles(files, {
-      current,
+    if (files === null) return;
+    this.#stopWatching = files.watch({
       everyMs: options.filesCheckMs ?? filesCheckMs,
-      onChange: (renewed) => {
-        secure = secureOptions(address, renewed);
-        // What was agreed on by the old files is not to outlive them.
-        this.#pool.retire();
+      observe: (observation) => {
+        if (observation.kind === "certificate_renewed") {
+          secure = secureOptions(address, files.context);
+          // What was agreed on by the old files is not to outlive them.
+          this.#pool.retire();
+        }
+        options.observe(observation);
       },
     });
   }
@@ -120,9 +114,9 @@ export class Sender {
  */
 function secureOptions(
   address: { readonly host: string; readonly port: number },
-  credentials: ClientCredentials | null,
+  files: TlsContext | null,
 ): tls.ConnectionOptions {
-  const context = { minVersion: "TLSv1.2" as const, ...credentials };
+  const context = files ?? { minVersion: "TLSv1.2" as const };
   return {
     ...address,
     ...context,

@@ -9,6 +9,7 @@ import type { Networks } from "./addresses.ts";
 import type { Exchange, Reply } from "./exchange.ts";
 import type { RequestIdRule } from "./request_id.ts";
 import type { Router } from "./router.ts";
+import type { TlsObservation, TlsPaths } from "./tls_files.ts";
 
 /** One of the services that share a listener, told apart by `Host`. */
 export interface Surface {
@@ -126,22 +127,13 @@ export const defaultBounds: Bounds = {
  */
 export const connectionsPerAddress = 256;
 
-/** The files of a certificate chain and its key, PEM. */
-export interface TlsFiles {
-  readonly certFile: string;
-  readonly keyFile: string;
-}
-
 /** What a listener tells of its work. */
 export type HttpObservation =
   /** Once for each request, those that could not be read included. */
   | { readonly kind: "request" } & Access
   /** Once for each fault: what a handler threw, or a reply that could not be sent. */
   | { readonly kind: "fault"; readonly error: unknown; readonly exchange: Exchange | null }
-  /** The certificate files have changed, and what they hold is in use. */
-  | { readonly kind: "certificate_renewed" }
-  /** They have changed and cannot be used; what they held before stays in use. */
-  | { readonly kind: "certificate_refused"; readonly error: unknown };
+  | TlsObservation;
 
 /** What {@linkcode listen} is told. */
 export interface ListenOptions {
@@ -151,7 +143,7 @@ export interface ListenOptions {
   /** Answer 421 to a `Host` that no surface has. Default: only when there are several surfaces. */
   readonly strictHost?: boolean;
   /** HTTPS with HTTP/2 and HTTP/1.1, TLS 1.2 or later; plain HTTP/1.1 without. */
-  readonly tls?: TlsFiles | null;
+  readonly tls?: TlsPaths | null;
   /** Peers whose `X-Forwarded-For` is believed. Default: none. */
   readonly trustedProxies?: Networks;
   /**

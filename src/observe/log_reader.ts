@@ -24,8 +24,14 @@ export function logReader(log: Log): Observe {
       case "connections":
         return log.info("connections", { max: observation.max });
       case "store_writable":
-      case "certificate_renewed":
         return log.info(observation.kind);
+      case "certificate_renewed":
+        return log.info(observation.kind, { files: observation.files, ca: observation.isCaNew });
+      case "certificate_refused":
+        return log.error(observation.kind, {
+          files: observation.files,
+          cause: describeError(observation.error),
+        });
       case "listening":
         return log.info("listening", { surface: observation.surface, url: observation.url });
       case "breaker":

@@ -107,7 +107,7 @@ async function openParts(
     observe,
   });
   const totals = new Totals(pools.background, observe);
-  const delivery = openDelivery(config, { node, pools, observe });
+  const delivery = await openDelivery(config, { node, pools, observe });
   const accepts = new AcceptStore(pools.commit, { node, nowMs });
   const committer = new Committer({
     accept: (entries, deadlineMs) => accepts.accept(entries, deadlineMs),
@@ -178,7 +178,7 @@ function reactionOf(
 function openDelivery(
   { databaseUrl, delivery }: Config,
   { node, pools, observe }: { node: string; pools: Pools; observe: Observe },
-): Delivery | null {
+): Promise<Delivery> | null {
   if (delivery === null) return null;
   return startDelivery({ ...delivery, databaseUrl, node, newLease: () => randomUUID() }, {
     pool: pools.delivery,

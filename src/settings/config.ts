@@ -7,6 +7,7 @@
 import { type CheckoutConfig, readCheckoutConfig } from "./checkout.ts";
 import type { Rate } from "../contract/limits.ts";
 import { isLoopbackHostname, isPrivateOrLoopback, type Networks } from "../http/addresses.ts";
+import type { TlsPaths } from "../http/tls_files.ts";
 import { type Environment, type ListenAddress, SettingsReader } from "./reader.ts";
 import { variables } from "./variables.ts";
 
@@ -24,7 +25,7 @@ export interface Config {
   readonly siteDir: string;
   /** The operator's listener: loopback or private, without TLS. */
   readonly opsListen: ListenAddress;
-  readonly tls: { readonly certFile: string; readonly keyFile: string } | null;
+  readonly tls: TlsPaths | null;
   readonly trustedProxies: Networks;
   /** Of any client address; `null` for the default, which has exceptions. */
   readonly connectionsPerAddress: number | null;
@@ -50,7 +51,7 @@ export interface PublicListener {
 export interface DeliveryConfig {
   readonly actionsUrl: string;
   /** `null` for plain HTTP to this machine, as benchmarks use it. */
-  readonly files: { readonly ca: string; readonly cert: string; readonly key: string } | null;
+  readonly files: TlsPaths | null;
   readonly sendTimeoutMs: number;
   readonly backoffBaseMs: number;
   readonly backoffCapMs: number;
@@ -274,5 +275,5 @@ function readActionsFiles(read: Reader, actionsUrl: string): DeliveryConfig["fil
   } as const;
   read.checkTlsFiles(names, "ACTIONS_URL needs it");
   const file = (name: Name) => read.text(name) ?? "";
-  return { ca: file(names.ca), cert: file(names.cert), key: file(names.key) };
+  return { certFile: file(names.cert), keyFile: file(names.key), caFile: file(names.ca) };
 }

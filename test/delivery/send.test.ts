@@ -72,7 +72,8 @@ function sender(
 ): Sender {
   const made = new Sender({
     url: `http://127.0.0.1:${port}`,
-    files: null,
+    tls: null,
+    observe: () => {},
     timeoutMs: 5_000,
     connectionsMax: 4,
     ...options,
@@ -96,7 +97,8 @@ test("A request is one PUT with the event's id in its path, the host, and the le
   const server = await RawServer.open(t, "::1");
   const to = new Sender({
     url: `http://[::1]:${server.port}/tier/`,
-    files: null,
+    tls: null,
+    observe: () => {},
     timeoutMs: 5_000,
     connectionsMax: 1,
   });
@@ -306,7 +308,8 @@ test("A server that is not there is unreachable with the connection's error, for
   assert.deepEqual(outcomes, Array(10).fill(unreachable("ECONNREFUSED")));
   const nowhere = new Sender({
     url: "http://nowhere.invalid",
-    files: null,
+    tls: null,
+    observe: () => {},
     timeoutMs: 5_000,
     connectionsMax: 1,
   });

@@ -161,9 +161,9 @@ const actions = {
 
 test("the files for the actions tier are there, hold what they should, and are a pair", () => {
   assert.deepEqual(readConfig({ ...minimal, ...actions }).delivery?.files, {
-    ca: authority.file,
-    cert: other.certFile,
-    key: other.keyFile,
+    caFile: authority.file,
+    certFile: other.certFile,
+    keyFile: other.keyFile,
   });
   assert.match(fault({ ...actions, ACTIONS_CA_FILE: other.keyFile }), /^ACTIONS_CA_FILE does not hold/);
   assert.match(fault({ ...actions, ACTIONS_CA_FILE: "" }), /^ACTIONS_CA_FILE is not set/);

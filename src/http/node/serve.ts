@@ -19,7 +19,6 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { createSecureServer, type Http2SecureServer, type ServerHttp2Session } from "node:http2";
 import type { AddressInfo, Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
-import { Certificate } from "../certificate.ts";
 import { deferEnds } from "../deno/session.ts";
 import { Edge } from "./edge.ts";
 import { HandshakeLine } from "./handshake_line.ts";
@@ -28,6 +27,7 @@ import { NodeExchange } from "./exchange.ts";
 import type { NodeRequest, NodeResponse } from "./headers.ts";
 import { clientError, connectRequested, refuseUnmade } from "./refusal.ts";
 import type { Listener, ListenOptions, RefusalStatus } from "../options.ts";
+import { type TlsContext, TlsFiles } from "../tls_files.ts";
 
 /** nghttp2's own bound for what it has to acknowledge, `NGHTTP2_ERR_FLOODED`. */
 const flooded = -904;
@@ -47,8 +47,8 @@ const exchangeOf: unique symbol = Symbol("exchange");
 export async function listen(options: ListenOptions): Promise<Listener> {
   const edge = new Edge(options);
   const connections = new Connections(edge);
-  const certificate = options.tls ? await Certificate.load(options.tls) : null;
-  const server = certificate === null ? plainServer(edge) : secureServer(edge, certificate);
+  const tls = options.tls ? await TlsFiles.load(options.tls, "listener") : null;
+  const server = tls === null ? plainServer(edge) : secureServer(edge, tls.context);
   setTimeouts(server, edge);
   attach(server, connections);
   await new Promise<void>((resolve, reject) => {
@@ -59,10 +59,13 @@ export async function listen(options: ListenOptions): Promise<Listener> {
     });
   });
   server.on("error", (error: unknown) => edge.report(error, null));
-  const stopWatching = certificate?.watch({
+  const stopWatching = tls?.watch({
     everyMs: edge.bounds.certificatePollMs,
-    onRenewed: (context) => (server as Http2SecureServer).setSecureContext(context),
-    observe: (renewal) => guard(edge, () => options.observe(renewal)),
+    observe: (observation) => {
+      const isRenewed = observation.kind === "certificate_renewed";
+      if (isRenewed) (server as Http2SecureServer).setSecureContext(tls.context);
+      guard(edge, () => options.observe(observation));
+    },
   });
   const { address, port } = server.address() as AddressInfo;
   return {
@@ -80,11 +83,11 @@ function plainServer(edge: Edge): Server {
   return createServer({ maxHeaderSize: edge.bounds.headerBytesMax, ...http1Options(edge) });
 }
 
-function secureServer(edge: Edge, certificate: Certificate): Http2SecureServer {
+function secureServer(edge: Edge, context: TlsContext): Http2SecureServer {
   const { bounds } = edge;
   return createSecureServer(
     {
-      ...certificate.context,
+      ...context,
       ...http1Options(edge),
       allowHTTP1: true,
       // node:http has it by default: without it one answer in a hundred waits 40 ms for an acknowledgement.

@@ -7,15 +7,16 @@
 
 import type { Exchange, Reply } from "#src/http/exchange.ts";
 import { parseNetworks } from "#src/http/addresses.ts";
-import type { Access, Bounds, HttpObservation, Listener, Surface, TlsFiles } from "#src/http/options.ts";
+import type { Access, Bounds, HttpObservation, Listener, Surface } from "#src/http/options.ts";
 import { json, text } from "#src/http/reply.ts";
+import type { TlsPaths } from "#src/http/tls_files.ts";
 import { Router } from "#src/http/router.ts";
 import { listen } from "#src/http/node/serve.ts";
 import { staticFiles } from "#src/http/static/static_file.ts";
 
 /** What a test may vary. */
 export interface Settings {
-  readonly tls?: TlsFiles;
+  readonly tls?: TlsPaths;
   readonly bounds?: Partial<Bounds>;
   readonly bodyBytesMax?: number;
   readonly trustedProxies?: string;

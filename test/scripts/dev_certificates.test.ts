@@ -4,9 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { spawnSync } from "node:child_process";
 import { after, before, test } from "node:test";
-import { readServerFiles } from "../../src/actions/server_files.ts";
+import { TlsFiles } from "../../src/http/tls_files.ts";
 import { devClientName, ensureDevCertificates } from "../../scripts/dev_certificates.ts";
-import { Authority } from "../support/actions/authority.ts";
 
 let folder: string;
 
@@ -23,23 +22,12 @@ function ensured() {
 
 const contents = () => readdirSync(folder).sort().map((name) => readFileSync(join(folder, name), "utf8"));
 
-test("files that cannot be read or do not belong together are refused", async () => {
-  const authority = new Authority();
-  const [one, two] = [1, 2].map((n) => authority.issue({ name: `s${n}`, usage: "serverAuth" }));
-  assert.ok(one && two);
-  const files = { certFile: one.certFile, keyFile: one.keyFile, caFile: authority.file };
-  assert.equal((await readServerFiles(files)).cert, one.cert);
-  await assert.rejects(readServerFiles({ ...files, keyFile: two.keyFile }), /belong together/);
-  await assert.rejects(readServerFiles({ ...files, caFile: "/nowhere" }), { code: "ENOENT" });
-  await assert.rejects(readServerFiles({ ...files, caFile: one.keyFile }));
-  authority.remove();
-});
-
 test("development certificates are made, fit together, and are nobody else's to read", async () => {
   const made = ensured();
   const server = { certFile: made.serverCertFile, keyFile: made.serverKeyFile, caFile: made.caFile };
-  await readServerFiles(server);
-  await readServerFiles({ ...server, certFile: made.clientCertFile, keyFile: made.clientKeyFile });
+  const client = { certFile: made.clientCertFile, keyFile: made.clientKeyFile, caFile: made.caFile };
+  await TlsFiles.load(server, "actions");
+  await TlsFiles.load(client, "delivery");
   for (const name of readdirSync(folder)) {
     assert.equal(statSync(join(folder, name)).mode & 0o777, 0o600, name);
   }

@@ -1,0 +1,122 @@
+/**
+ * The files of one end of TLS: its certificate chain and key, and the authorities that vouch for the other end. They
+ * are read, checked, and read again when they change.
+ *
+ * @module
+ */
+
+import { createPrivateKey, X509Certificate } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import { createSecureContext } from "node:tls";
+
+/** Where the files are, PEM. */
+export interface TlsPaths {
+  readonly certFile: string;
+  readonly keyFile: string;
+  /** One or more certificates of authorities; without it a client trusts the system's, and a server asks for nothing. */
+  readonly caFile?: string;
+}
+
+/** What the files hold, as a TLS server or client takes it. */
+export interface TlsContext {
+  readonly cert: string;
+  readonly key: string;
+  readonly ca?: string;
+  readonly minVersion: "TLSv1.2";
+}
+
+/** Whose the files are. */
+export type TlsUser = "listener" | "actions" | "delivery";
+
+/** What became of a change of the files. */
+export type TlsObservation =
+  /** What they hold is in use; `isCaNew` when the authorities are others. */
+  | { readonly kind: "certificate_renewed"; readonly files: TlsUser; readonly isCaNew: boolean }
+  /** They cannot be read or do not fit together; what they held before stays in use. Told once for each change. */
+  | { readonly kind: "certificate_refused"; readonly files: TlsUser; readonly error: unknown };
+
+/** Files that may be renewed. */
+export class TlsFiles {
+  readonly #paths: TlsPaths;
+  readonly #user: TlsUser;
+  #context: TlsContext;
+  /** The last content that was refused; empty when a file could not be read. */
+  #refused: string | null = null;
+
+  private constructor(paths: TlsPaths, user: TlsUser, context: TlsContext) {
+    this.#paths = paths;
+    this.#user = user;
+    this.#context = context;
+  }
+
+  /**
+   * Reads the files.
+   *
+   * @throws {Error} when one cannot be read or used, or certificate and key do not belong together
+   */
+  static async load(paths: TlsPaths, user: TlsUser): Promise<TlsFiles> {
+    return new TlsFiles(paths, user, check(await read(paths)));
+  }
+
+  /** What is in use. A renewal replaces all of it. */
+  get context(): TlsContext {
+    return this.#context;
+  }
+
+  /**
+   * Looks for a change every `everyMs`, until the returned function is called.
+   *
+   * Chosen: the contents are compared, because small reads now and then cost nothing, and a stat can miss what a
+   * symlink swap or a second write within one tick of the clock does.
+   */
+  watch(options: { everyMs: number; observe: (observation: TlsObservation) => void }): () => void {
+    let isBusy = false;
+    const look = async () => {
+      if (isBusy) return;
+      isBusy = true;
+      const observation = await this.#renew();
+      isBusy = false;
+      if (observation !== null) options.observe(observation);
+    };
+    const timer = setInterval(look, options.everyMs);
+    timer.unref();
+    return () => clearInterval(timer);
+  }
+
+  async #renew(): Promise<TlsObservation | null> {
+    let seen = "";
+    try {
+      const next = await read(this.#paths);
+      seen = JSON.stringify(next);
+      if (seen === this.#refused) return null;
+      this.#refused = null;
+      if (seen === JSON.stringify(this.#context)) return null;
+      const isCaNew = check(next).ca !== this.#context.ca;
+      this.#context = next;
+      return { kind: "certificate_renewed", files: this.#user, isCaNew };
+    } catch (error) {
+      if (seen === this.#refused) return null;
+      this.#refused = seen;
+      return { kind: "certificate_refused", files: this.#user, error };
+    }
+  }
+}
+
+async function read({ certFile, keyFile, caFile }: TlsPaths): Promise<TlsContext> {
+  const text = (file: string) => readFile(file, "utf8");
+  const [cert, key] = await Promise.all([text(certFile), text(keyFile)]);
+  const authorities = caFile === undefined ? {} : { ca: await text(caFile) };
+  return { cert, key, ...authorities, minVersion: "TLSv1.2" };
+}
+
+function check(context: TlsContext): TlsContext {
+  const { cert, key, ca } = context;
+  if (!new X509Certificate(cert).checkPrivateKey(createPrivateKey(key))) {
+    throw new Error("The certificate and the key do not belong together");
+  }
+  // An empty or broken one would trust nobody, and say so to nobody.
+  if (ca !== undefined) new X509Certificate(ca);
+  // Refuses what it would refuse for each connection.
+  createSecureContext(context);
+  return context;
+}
