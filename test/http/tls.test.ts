@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
-import { copyFileSync, writeFileSync } from "node:fs";
+import { readFileSync, renameSync, writeFileSync } from "node:fs";
 import { type ClientHttp2Session, connect as connectHttp2 } from "node:http2";
 import { join } from "node:path";
 import { after, describe, test } from "node:test";
@@ -198,27 +198,29 @@ for (const place of places) {
 
     test("a renewed certificate is picked up; a broken pair keeps the one before and is reported", async () => {
       const files = { certFile: join(folder, `${place}.pem`), keyFile: join(folder, `${place}.key`) };
-      const put = (from: { certFile: string; keyFile: string }) => {
-        copyFileSync(from.certFile, files.certFile);
-        copyFileSync(from.keyFile, files.keyFile);
+      // Whole at once: half a file would be refused too.
+      const replace = (file: string, text: string | Buffer) => {
+        writeFileSync(`${file}.new`, text);
+        renameSync(`${file}.new`, file);
       };
       const isOutcome = (event: AppEvent): event is AppEvent => event.event.startsWith("certificate_");
       const outcome = async () => (await renewing.next(isOutcome)).event;
-      put(first);
+      replace(files.certFile, readFileSync(first.certFile));
+      replace(files.keyFile, readFileSync(first.keyFile));
       const renewing = await startApp(place, { tls: files, bounds: { certificatePollMs: 20 } });
       assert.equal(await servedName(renewing), "first");
       const kept = session(renewing);
       assert.equal((await ask(kept, { ":path": "/name" })).status, 200);
 
-      writeFileSync(files.certFile, "no certificate");
+      replace(files.certFile, "no certificate");
       assert.equal(await outcome(), "certificate_refused");
       // Longer than several polls take: the pair is looked at again, and reported once.
       for (let index = 0; index < 40; index++) assert.equal(await servedName(renewing), "first");
       assert.equal(renewing.events.filter(isOutcome).length, 0);
-      copyFileSync(second.certFile, files.certFile);
+      replace(files.certFile, readFileSync(second.certFile));
       assert.equal(await outcome(), "certificate_refused");
       assert.equal(await servedName(renewing), "first");
-      copyFileSync(second.keyFile, files.keyFile);
+      replace(files.keyFile, readFileSync(second.keyFile));
       assert.equal(await outcome(), "certificate_renewed");
       assert.equal(await servedName(renewing), "second");
       await assert.rejects(
