@@ -137,7 +137,10 @@ const parts: Readonly<Record<string, () => string>> = {
   "service variables": serviceVariables,
   "actions variables": () => variableTable(actionsVariables),
   "deno command": () => denoCommand(denoFlags(), "src/main.ts"),
-  "deno command of the actions process": () => denoCommand(actionsDenoFlags(), "src/actions/main.ts"),
+  "deno command of the actions process": () => {
+    const folder = { ACTIONS_SERVER_CERT_FILE: "/etc/lead-intake" };
+    return denoCommand(actionsDenoFlags(folder), "src/actions/main.ts");
+  },
 };
 
 /** The page with its generated parts made anew, as the formatter has it. */

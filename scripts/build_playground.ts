@@ -6,7 +6,7 @@
  */
 
 import { readFileSync, writeFileSync } from "node:fs";
-import { pathToFileURL } from "node:url";
+import { fileURLToPath, pathToFileURL } from "node:url";
 import { build } from "esbuild";
 
 const target = new URL("../src/playground/bundle.json", import.meta.url);
@@ -19,7 +19,7 @@ const sources = new URL("../src/playground/", import.meta.url);
 export async function bundlePlayground(): Promise<string> {
   const { outputFiles } = await build({
     entryPoints: ["app.ts", "style.css"],
-    absWorkingDir: new URL(".", sources).pathname.replace(/\/$/, ""),
+    absWorkingDir: fileURLToPath(sources),
     outdir: "out",
     bundle: true,
     minify: true,

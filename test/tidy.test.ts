@@ -89,6 +89,7 @@ const testsOfBehaviour: Readonly<Record<string, string>> = {
   "test/faults/": "what must be survived",
   "test/steps/": "the most work that a stranger's text can make",
   "test/site/": "the site as it is built",
+  "test/docs/": "the commands and links of the documents",
   "test/scripts/": "commands from end to end",
   "test/support/": "the support itself",
 };

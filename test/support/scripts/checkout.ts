@@ -21,20 +21,25 @@ export interface Checkout {
 export interface CheckoutOptions {
   /** Below a folder of mode 700, as under root's home: other accounts cannot reach it. */
   readonly hidden?: boolean;
+  /** With tests, kits and documents. */
+  readonly whole?: boolean;
 }
 
 const root = fileURLToPath(new URL("../../../", import.meta.url));
 const parts = ["src", "sql", "scripts", "package.json", "deno.json"];
+const rest = ["test", "kits", "docs", "README.md", "CHANGELOG.md", "LICENSE"];
+/** What is installed or made. */
+const foreign = /\/(node_modules|target|dist|vendor)$/;
 
 /** Copies the sources; the installed packages are shared. */
-export function copyCheckout({ hidden = false }: CheckoutOptions = {}): Checkout {
+export function copyCheckout({ hidden = false, whole = false }: CheckoutOptions = {}): Checkout {
   const parent = mkdtempSync(join(tmpdir(), "lead-intake-test-"));
   const folder = join(parent, "a copy");
   mkdirSync(folder);
-  for (const part of parts) {
+  for (const part of whole ? [...parts, ...rest] : parts) {
     cpSync(join(root, part), join(folder, part), {
       recursive: true,
-      filter: (path) => !path.endsWith("/node_modules"),
+      filter: (path) => !foreign.test(path),
     });
   }
   // Whatever the umask says; mkdtemp has given the parent 700.

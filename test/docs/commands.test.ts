@@ -1,0 +1,53 @@
+/**
+ * Every command of the documents is run as it is written, one page after the other.
+ *
+ * @module
+ */
+
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import { errors } from "../../src/contract/errors.ts";
+import { formErrors } from "../../src/contract/form_errors.ts";
+import { opsErrors } from "../../src/ops/reply.ts";
+import { planErrors } from "../../src/plans/reply.ts";
+import { blocksOf, brokenLinks, readPages } from "../support/docs/pages.ts";
+import { Reader } from "../support/docs/reader.ts";
+
+const pages = readPages();
+const reader = await Reader.open();
+after(() => reader.close());
+
+for (const block of pages.flatMap(blocksOf)) {
+  const { page, line, language, text, excuse } = block;
+  if (excuse !== null || !["sh", "sql"].includes(language)) continue;
+  test(`${page}:${line}: ${text.split("\n")[0]}`, async () => {
+    if (language === "sql") return await reader.query(text);
+    const output = await reader.paste(text);
+    if (!text.includes("curl -i")) return;
+    assert.match(output, /^HTTP\/1\.1 202 [^]*"status":"accepted"/m);
+    assert.match(await reader.paste(text), /^HTTP\/1\.1 200 [^]*"status":"duplicate"/m);
+  });
+}
+
+test("no command of the documents is left out without a reason", () => {
+  const fences = pages.flatMap(({ path, text }) =>
+    [...text.matchAll(/^ *```(sh|sql|bash|shell|console)$/gm)].map(() => path)
+  );
+  const known = pages.flatMap(blocksOf).filter(({ language }) => ["sh", "sql"].includes(language));
+  assert.deepEqual(known.map(({ page }) => page), fences);
+});
+
+test("every answer that the documents name is one that the service gives", () => {
+  const statusOf = (rules: Readonly<Record<string, { status: number }>>) =>
+    Object.entries(rules).map(([code, { status }]) => `${status} \`${code}\``);
+  const given = new Set([
+    ...["202 `accepted`", "200 `duplicate`", ...statusOf(errors), ...statusOf(formErrors)],
+    ...Object.entries({ ...planErrors, ...opsErrors }).map(([code, status]) => `${status} \`${code}\``),
+  ]);
+  const named = pages.flatMap(({ text }) => text.match(/\b[2-5]\d\d `[a-z_]+`/g) ?? []);
+  assert.deepEqual(named.filter((answer) => !given.has(answer)), []);
+});
+
+for (const page of pages) {
+  test(`the links of ${page.path} lead somewhere`, () => assert.deepEqual(brokenLinks(page), []));
+}

@@ -1,0 +1,18 @@
+/**
+ * As much of psql as the documents use: statements from standard input, and `\connect`.
+ *
+ * @module
+ */
+
+import { text } from "node:stream/consumers";
+import postgres from "postgres";
+
+const url = new URL(process.env.PSQL_URL ?? "");
+for (const [index, part] of (await text(process.stdin)).split(/^\\connect /m).entries()) {
+  const [, database = "", statements = part] = index === 0 ? [] : /^(\w+)\n([^]*)$/.exec(part) ?? [];
+  if (database !== "") url.pathname = `/${database}`;
+  const sql = postgres(url.href, { max: 1, onnotice: () => {} });
+  // One by one: create database takes no company.
+  for (const statement of statements.split(";\n")) if (statement.trim() !== "") await sql.unsafe(statement);
+  await sql.end();
+}

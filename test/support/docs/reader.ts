@@ -1,0 +1,205 @@
+/**
+ * Somebody who reads the documents at a terminal, and pastes each block of commands as it stands: into a shell in a copy of
+ * the repository, beside a PostgreSQL of its own.
+ *
+ * What is different from a reader's own machine: the ports, the password, and the ids of what has come meanwhile.
+ *
+ * @module
+ */
+
+import assert from "node:assert/strict";
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { delimiter, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import postgres from "postgres";
+import { ensureDevCertificates } from "../../../scripts/dev_certificates.ts";
+import { type EmbeddedPostgres, startPostgres } from "../../../scripts/embedded_postgres.ts";
+import { listeners } from "../../../scripts/listeners.ts";
+import { signalProcess } from "../../../scripts/processes.ts";
+import { post } from "../client.ts";
+import { type Checkout, copyCheckout } from "../scripts/checkout.ts";
+import { until } from "../until.ts";
+
+const bin = fileURLToPath(new URL("bin", import.meta.url));
+const password = "of-a-reader";
+const anyPort = Object.fromEntries(listeners({}).map(({ variable }) => [variable, "127.0.0.1:0"]));
+/** Commands that go on until they are told to end; each says when it has begun. */
+const goesOn = /(npm start|npm run dev|src\/main\.ts|src\/actions\/main\.ts)$/;
+const begun = /"event":"started"[^]*Ctrl-C ends it all|^(?![^]*Starting PostgreSQL)[^]*"event":"started"/;
+
+/** A command that was pasted. */
+interface Pasted {
+  readonly child: ChildProcess;
+  readonly output: () => string;
+  readonly ended: Promise<number | NodeJS.Signals>;
+}
+
+/** Reads one page after the other; what a page exports holds on the next one. */
+export class Reader {
+  readonly #checkout: Checkout;
+  readonly #server: EmbeddedPostgres;
+  readonly #running: Pasted[] = [];
+  readonly #exports: string[] = [];
+  /** All that was printed so far, the keys among it. */
+  #seen = "";
+
+  private constructor(checkout: Checkout, server: EmbeddedPostgres) {
+    this.#checkout = checkout;
+    this.#server = server;
+  }
+
+  /** Sits down in a fresh copy. */
+  static async open(): Promise<Reader> {
+    return new Reader(copyCheckout({ whole: true }), await startPostgres());
+  }
+
+  /** Pastes a block, and returns what it printed; it must end well, or go on and say that it has begun. */
+  async paste(text: string): Promise<string> {
+    const script = await this.#fill(text);
+    const pasted = this.#start([...this.#exports, script].join("\n"));
+    this.#exports.push(...script.split("\n").filter((line) => line.startsWith("export ")));
+    let over: number | NodeJS.Signals | undefined;
+    pasted.ended.then((how) => over = how);
+    if (goesOn.test(text.trimEnd())) {
+      this.#running.push(pasted);
+      await until(() => over !== undefined || begun.test(pasted.output()), { what: text });
+      assert.equal(over, undefined, pasted.output());
+    } else assert.equal(await pasted.ended, 0, pasted.output());
+    this.#seen += pasted.output();
+    return pasted.output();
+  }
+
+  /** Runs statements in the database as its superuser. */
+  async query(statements: string): Promise<void> {
+    const sql = postgres(this.#server.databaseUrl("lead_intake"), { max: 1, onnotice: () => {} });
+    try {
+      await sql.unsafe(this.#known(statements));
+    } finally {
+      await sql.end();
+    }
+  }
+
+  /** Ends what goes on, and takes everything away. */
+  async close(): Promise<void> {
+    try {
+      for (const { child } of this.#running) {
+        if (child.pid !== undefined) signalProcess(-child.pid, "SIGTERM");
+      }
+      await Promise.all(this.#running.map(({ ended }) => ended));
+    } finally {
+      await this.#server.stop();
+      this.#checkout.remove();
+    }
+  }
+
+  #start(script: string): Pasted {
+    const { folder } = this.#checkout;
+    const child = spawn("sh", ["-e", "-c", script], {
+      cwd: folder,
+      detached: true,
+      env: {
+        ...anyPort,
+        ...this.#certificates(),
+        PATH: [bin, join(folder, "node_modules/.bin"), process.env.PATH].join(delimiter),
+        HOME: folder,
+        NO_COLOR: "1",
+        REAL_NPM: execFileSync("sh", ["-c", "command -v npm"], { encoding: "utf8" }).trim(),
+        PSQL_URL: this.#server.url,
+        LEAD_API_KEY: this.#key("intake"),
+        FORMS_API_KEY: this.#key("forms"),
+      },
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    let output = "";
+    for (const stream of [child.stdout, child.stderr]) {
+      stream.setEncoding("utf8").on("data", (part: string) => output += part);
+    }
+    const ended = new Promise<number | NodeJS.Signals>((settle) =>
+      child.once("close", (code, signal) => settle(code ?? signal ?? 1))
+    );
+    return { child, output: () => output, ended };
+  }
+
+  /** Beside the copy, whose own path has a space. */
+  get #certificateFolder(): string {
+    return join(this.#checkout.folder, "../certificates");
+  }
+
+  /** What the actions process has to have, as /etc would have it. */
+  #certificates(): Record<string, string> {
+    const files = ensureDevCertificates(this.#certificateFolder);
+    assert.equal(files.kind, "ready");
+    return {
+      ACTIONS_SERVER_CERT_FILE: files.serverCertFile,
+      ACTIONS_SERVER_KEY_FILE: files.serverKeyFile,
+      ACTIONS_CLIENT_CA_FILE: files.caFile,
+    };
+  }
+
+  /** The text with what this machine has in place of what the page has. */
+  async #fill(text: string): Promise<string> {
+    let filled = this.#known(text);
+    for (const [name, find] of Object.entries(this.#ids)) {
+      if (filled.includes(name)) filled = filled.replaceAll(name, await find(text));
+    }
+    return filled;
+  }
+
+  #known(text: string): string {
+    return text.replaceAll("…", password)
+      .replaceAll("@127.0.0.1/", `@127.0.0.1:${this.#server.port}/`)
+      .replaceAll("/etc/lead-intake", this.#certificateFolder)
+      .replaceAll("http://127.0.0.1:8080", () => this.#url("intake"))
+      .replaceAll("http://127.0.0.1:8081", () => this.#url("forms"));
+  }
+
+  /** The ids of what has come meanwhile: something comes when a page speaks of it. */
+  readonly #ids: Readonly<Record<string, (text: string) => Promise<string>>> = {
+    EVENT_ID: async (text) => {
+      const lead = { first_name: "Jane", last_name: "Doe", phone: "5551234567", email: "jane@example.com" };
+      const id = await this.#post("intake", "/v1/intake", lead);
+      if (text.includes("ctl.ts dead")) await this.#kill(id);
+      return id;
+    },
+    SUBMISSION_ID: () => {
+      const spam = { name: "Jane Doe", email: "jane@example.com", website: "https://seo.example" };
+      return this.#post("forms", "/v1/forms/acme/contact", spam);
+    },
+    // One of its own, so that the pages go on with theirs after it is revoked.
+    KEY_ID: async () => {
+      const issue = this.#start(
+        [...this.#exports, "node scripts/ctl.ts key issue acme --label spare --json"].join("\n"),
+      );
+      assert.equal(await issue.ended, 0, issue.output());
+      return String(JSON.parse(issue.output()).id);
+    },
+  };
+
+  async #post(surface: "intake" | "forms", path: string, body: object): Promise<string> {
+    const { status, json, text } = await post(this.#url(surface) + path, { key: this.#key(surface), body });
+    assert.equal(status, 202, text);
+    return json.event_id ?? json.submission_id;
+  }
+
+  /** Makes a dead letter of an event, as the delivery does after its last attempt. */
+  async #kill(eventId: string): Promise<void> {
+    await this.query(`
+      with dead as (delete from outbox where event_id = '${eventId}' returning event_id, tenant_id)
+      insert into dead_letter (event_id, tenant_id, died_at, reason)
+      select event_id, tenant_id, now(), 'crm_500' from dead`);
+  }
+
+  #key(surface: "intake" | "forms"): string {
+    return this.#latest(surface === "intake" ? /\blead_(live|test)_\w+/g : /\bform_(live|test)_\w+/g);
+  }
+
+  /** Where the service that was started last listens. */
+  #url(surface: string): string {
+    const line = new RegExp(`(?<="event":"listening","surface":"${surface}","url":")[^"]+`, "g");
+    return this.#latest(line);
+  }
+
+  #latest(pattern: RegExp): string {
+    return this.#seen.match(pattern)?.at(-1) ?? "";
+  }
+}
