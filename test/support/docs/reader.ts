@@ -99,6 +99,7 @@ export class Reader {
       detached: true,
       env: {
         ...anyPort,
+        ACTIONS_LISTEN: "127.0.0.1:0",
         ...this.#certificates(),
         PATH: [bin, join(folder, "node_modules/.bin"), process.env.PATH].join(delimiter),
         HOME: folder,
