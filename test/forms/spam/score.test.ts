@@ -41,8 +41,8 @@ function message(text: string): Fields {
   return { name: "Ada Brook", email: "ada@example.com", phone: "415-555-0123", message: text };
 }
 
-const tuning = readCases("tuning.json");
-const heldOut = readCases("held_out.json");
+const tuning = readCases("tuning.jsonl");
+const heldOut = readCases("held_out.jsonl");
 
 const fieldName = fc.oneof(
   fc.constantFrom("name", "email", "phone", "message", "city", "page_url", "_started_at", "photos", "budget"),

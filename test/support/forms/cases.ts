@@ -23,6 +23,6 @@ export interface FormCase {
 /** Reads a file of cases; what a case leaves out is an empty list, and a time that no case's fields are near. */
 export function readCases(file: string): readonly FormCase[] {
   const path = fileURLToPath(new URL(`../../vectors/forms/${file}`, import.meta.url));
-  const cases = JSON.parse(readFileSync(path, "utf8")) as readonly Partial<FormCase>[];
-  return cases.map((one) => ({ blocked: [], receivedAtMs: 0, ...one } as FormCase));
+  return readFileSync(path, "utf8").trimEnd().split("\n")
+    .map((line) => ({ blocked: [], receivedAtMs: 0, ...JSON.parse(line) as Partial<FormCase> } as FormCase));
 }
