@@ -4,9 +4,9 @@
  * @module
  */
 
-import { disposableDomains } from "./disposable_domains.ts";
+import { disposableDomains } from "./data/disposable_domains.ts";
 import { isGibberish } from "./gibberish.ts";
-import { isListed } from "./hosts.ts";
+import { isListed } from "./find_links.ts";
 import type { Reading } from "./reading.ts";
 import type { SpamReason } from "./reasons.ts";
 

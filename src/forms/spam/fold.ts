@@ -5,6 +5,8 @@
  * @module
  */
 
+import { locales } from "./locale/locales.ts";
+
 const marks = /\p{M}+/gu;
 /** Invisible, and no part of any word: zero-width characters, soft hyphen, direction and variation marks. */
 const invisible = /[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff]/g;
@@ -31,6 +33,9 @@ export function foldText(text: string): string {
     .replace(word, (found) => mixed.test(found) && latin.test(found) ? unmask(found) : found);
 }
 
+/** No word that was spaced out begins with these: "I" and "a" in a row, "I'm a". */
+const loneLetters = new Set(locales.flatMap((locale) => locale.loneLetters));
+
 /** The words of a folded text: runs of letters and digits, with letters that were spaced out put together. */
 export function wordsOf(folded: string): readonly string[] {
   const found = folded.match(word) ?? [];
@@ -39,7 +44,7 @@ export function wordsOf(folded: string): readonly string[] {
     let end = at;
     while (end < found.length && (found[end] as string).length === 1) end++;
     // C A S I N O and s.e.o; two letters in a row are "I" and "a", or a pair of initials.
-    if (end - at >= 3 && !/^[im]/.test(found[at] as string)) words.push(found.slice(at, end).join(""));
+    if (end - at >= 3 && !loneLetters.has(found[at] as string)) words.push(found.slice(at, end).join(""));
     else {
       end = Math.max(end, at + 1);
       for (let one = at; one < end; one++) words.push(plainDigits(found[one] as string));
@@ -64,7 +69,8 @@ function unmask(found: string): string {
   return [...found].map((letter) => lookAlikes.get(letter) ?? letter).join("");
 }
 
-function isPlain(text: string): boolean {
+/** Tells whether a text has ASCII characters only, so that it has no disguises. */
+export function isPlain(text: string): boolean {
   for (let at = 0; at < text.length; at++) if (text.charCodeAt(at) > 0x7e) return false;
   return true;
 }

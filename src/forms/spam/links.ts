@@ -6,6 +6,7 @@
 
 import type { Reading } from "./reading.ts";
 import type { SpamReason } from "./reasons.ts";
+import { groupOf } from "./terms.ts";
 
 /** Points by the number of unfamiliar links; more are as the last. */
 const linkPoints = [0, 16, 26, 36, 48];
@@ -13,8 +14,11 @@ const linkPoints = [0, 16, 26, 36, 48];
 const familiarFree = 4;
 /** `<a href`, `[url=…]`, `[link=…]`, and Markdown's `](http`. */
 const markup = /<\s?a\s[^<>]{0,200}href|\[url[\]=]|\[link[\]=]|\]\(https?:|<\/a>/i;
-const disguised =
-  /(\[|\(|\{)\s?(\.|dot|punto)\s?(\]|\)|\})\s?(com|net|org|info|biz|io|ru|xyz|example)\b|hxxps?:/i;
+const dot = groupOf(({ dots }) => [...dots, "\\."]);
+const disguised = new RegExp(
+  `[[({]\\s?${dot}\\s?[\\])}]\\s?(com|net|org|info|biz|io|ru|xyz|example)\\b|hxxps?:`,
+  "i",
+);
 
 /** Scores the links of a submission. */
 export function scoreLinks(reading: Reading): readonly SpamReason[] {

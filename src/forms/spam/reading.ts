@@ -5,8 +5,11 @@
  * @module
  */
 
-import { findLinks, type Link } from "./hosts.ts";
+import { technicalFields } from "./data/technical_fields.ts";
+import { findLinks, type Link } from "./find_links.ts";
 import { foldText, wordsOf } from "./fold.ts";
+import type { Locale } from "./locale/locale.ts";
+import { wordIn } from "./terms.ts";
 import { endsWithin, judgedStepsMax, stepsOf } from "./work.ts";
 
 /** A value of the flat JSON object that a form posts. */
@@ -15,11 +18,8 @@ export type FormValue = string | number | boolean | null;
 /** What a form posts: values by name. */
 export type Submission = ReadonlyMap<string, { readonly value: FormValue }>;
 
-/**
- * What a field holds, by its name: `message` is free text, `answer` anything else that a form asks, `link` a
- * field that asks for a link or file.
- */
-export type FieldRole = "name" | "email" | "phone" | "place" | "link" | "company" | "answer" | "message";
+/** What a field holds, by its name; `answer` is anything else that a form asks. */
+export type FieldRole = keyof Locale["fieldNames"] | "answer";
 
 /** One field that a person may have filled in. */
 export interface ReadField {
@@ -37,51 +37,10 @@ export interface ReadField {
 /** A submission's fields that are not blank, in the order of their names. */
 export type Reading = readonly ReadField[];
 
-/** Names of what the site sends along and nobody types, `website` (the honeypot, judged elsewhere) among them. */
-const technical = new Set([
-  ..."page_url page_title referrer referer landing_page form_key form_id form_name website gclid fbclid msclkid"
-    .split(" "),
-  ..."gbraid wbraid user_agent ip ip_address session session_id visitor_id request_id token csrf csrf_token nonce"
-    .split(" "),
-  ..."locale lang language timezone source_url g_recaptcha_response h_captcha_response cf_turnstile_response"
-    .split(" "),
-]);
-
-/** Words of a field's name, the first list that has one decides. */
-const roles: readonly (readonly [FieldRole, ReadonlySet<string>])[] = [
-  [
-    "message",
-    set(
-      "message messages msg comment comments detail details description notes note question questions inquiry enquiry body mensaje comentario comentarios detalles consulta pregunta descripcion help about",
-    ),
-  ],
-  ["email", set("email mail emailaddress correo")],
-  ["phone", set("phone telephone tel mobile cell cellphone phonenumber telefono celular movil fax")],
-  [
-    "link",
-    set(
-      "url urls link links site web homepage photo photos image images picture pictures file files upload uploads attachment attachments listing foto fotos enlace archivo",
-    ),
-  ],
-  [
-    "company",
-    set(
-      "company business organization organisation empresa compania employer subject asunto title project service",
-    ),
-  ],
-  [
-    "place",
-    set(
-      "city ciudad state estado zip zipcode postal postcode cp address street direccion calle county country pais apt unit suite",
-    ),
-  ],
-  [
-    "name",
-    set(
-      "name names fname lname firstname lastname fullname yourname surname nombre nombres apellido apellidos contact customer",
-    ),
-  ],
-];
+/** By words of a field's name; the first that has one decides. */
+const roles: readonly (readonly [FieldRole, (word: string) => boolean])[] =
+  (["message", "email", "phone", "link", "company", "place", "name"] as const)
+    .map((role) => [role, wordIn(({ fieldNames }) => fieldNames[role])]);
 
 /** A scheme and the longest host there is, with room to spare. */
 const pageHostLengthMax = 300;
@@ -175,12 +134,12 @@ function hostOfPage(submission: Submission): string | undefined {
 function roleOf(name: string, text: string): FieldRole | undefined {
   const words = nameWords(name);
   const joined = words.join("_");
-  if (technical.has(joined) || joined.startsWith("utm_") || name.startsWith("_")) {
+  if (technicalFields.has(joined) || joined.startsWith("utm_") || name.startsWith("_")) {
     // A name of a leading underscore is technical by custom; free text is not.
     return text.length > answerLengthMax && name.startsWith("_") ? "message" : undefined;
   }
-  for (const [role, known] of roles) {
-    if (!words.some((word) => known.has(word))) continue;
+  for (const [role, isKnown] of roles) {
+    if (!words.some(isKnown)) continue;
     const isFree = (role === "company" || role === "name") && text.length > answerLengthMax;
     return isFree ? "message" : role;
   }
@@ -191,8 +150,4 @@ function roleOf(name: string, text: string): FieldRole | undefined {
 function nameWords(name: string): readonly string[] {
   const spaced = name.replaceAll(/([a-z])([A-Z])/g, "$1 $2");
   return wordsOf(foldText(spaced)).filter((word) => word !== "fields" && !/^\d+$/.test(word));
-}
-
-function set(words: string): ReadonlySet<string> {
-  return new Set(words.split(" "));
 }

@@ -6,13 +6,10 @@
 
 import type { Reading } from "./reading.ts";
 import type { SpamReason } from "./reasons.ts";
+import { wordIn } from "./terms.ts";
 
 /** Short answers that people give to several questions. */
-const shrugs = new Set(
-  "n a,na,none,no,yes,si,ninguno,same,see above,see below,asap,test,tbd,x,xx,other,ok,hello,hi,hola".split(
-    ",",
-  ),
-);
+const isShrug = wordIn(({ shrugs }) => shrugs);
 const letterRun = /(\p{L})\1{11}/u;
 const sentenceEnd = /[.!?…\n]+/;
 
@@ -61,7 +58,7 @@ function sameValuePoints(reading: Reading): number {
   const rolesByText = new Map<string, { roles: Set<string>; count: number }>();
   for (const { role, words } of reading) {
     const text = words.join(" ");
-    if (text.length < 4 || shrugs.has(text) || role === "email" || role === "link") continue;
+    if (text.length < 4 || isShrug(text) || role === "email" || role === "link") continue;
     const seen = rolesByText.get(text) ?? { roles: new Set<string>(), count: 0 };
     seen.roles.add(role);
     seen.count++;

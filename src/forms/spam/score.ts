@@ -1,13 +1,14 @@
 /**
  * The spam score of a form submission: a pure function of its fields, with named reasons. What it may cost is told
- * before it is done, in steps (`spam_work.ts`), and every part of it is linear in them. This module is browser
+ * before it is done, in steps (`work.ts`), and every part of it is linear in them. This module is browser
  * compatible.
  *
  * @module
  */
 
 import { readSubmission, type Submission } from "./reading.ts";
-import { scoreBlockedWords, scorePitch } from "./words.ts";
+import { scoreBlockedWords } from "./blocked.ts";
+import { scorePitch } from "./pitch.ts";
 import { scoreGibberish } from "./gibberish.ts";
 import { scoreLinks } from "./links.ts";
 import { scoreContact } from "./contact.ts";

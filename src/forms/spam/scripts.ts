@@ -4,7 +4,7 @@
  * @module
  */
 
-import { isLookAlike } from "./fold.ts";
+import { isLookAlike, isPlain } from "./fold.ts";
 import type { Reading } from "./reading.ts";
 import type { SpamReason } from "./reasons.ts";
 
@@ -56,9 +56,4 @@ function isForeign(reading: Reading): boolean {
   const letters = message.match(/\p{L}/gu)?.length ?? 0;
   const latins = message.match(/\p{Script=Latin}/gu)?.length ?? 0;
   return letters >= 10 && latins * 5 < letters;
-}
-
-function isPlain(text: string): boolean {
-  for (let at = 0; at < text.length; at++) if (text.charCodeAt(at) > 0x7e) return false;
-  return true;
 }

@@ -4,12 +4,15 @@
  * @module
  */
 
+import { locales } from "./locale/locales.ts";
 import type { Reading } from "./reading.ts";
 import type { SpamReason } from "./reasons.ts";
 
-/** What a mass-mailing program should have filled in. */
-const template =
-  /\{[\p{L}' ]{2,30}\|[\p{L}' |]{2,200}\}|\{\{?\s?(first|last|full|your|business|company)?_?(name|domain|website|company|city|url)\s?\}?\}|\[(first|last|business|company|your|website|domain)[ _]?(name|url)\]|%(domain|name|company|first_?name|website)%|#file_links|\[(nombre|empresa)\]/iu;
+/** Wordings to choose from, and what a mass-mailing program should have filled in. */
+const templates = [
+  /\{[\p{L}' ]{2,30}\|[\p{L}' |]{2,200}\}|#file_links/iu,
+  ...locales.flatMap(({ placeholder }) => placeholder ?? []),
+];
 
 /** What scanners send; each is beyond what a person types about a house. */
 const probe =
@@ -33,7 +36,7 @@ export function scoreShape(reading: Reading): readonly SpamReason[] {
 
 /** Square brackets may be a broken site's own; braces come from a program that mails. */
 function templatePoints(reading: Reading): number {
-  if (!reading.some(({ text }) => template.test(text))) return 0;
+  if (!reading.some(({ text }) => templates.some((template) => template.test(text)))) return 0;
   return reading.some(({ text }) => /\{/.test(text)) ? 50 : 40;
 }
 

@@ -1,9 +1,12 @@
 /**
- * Finds web links in text, and knows some hosts. Linear in the text: split by characters, never by a pattern
+ * Finds web links in text. Linear in the text: split by characters, never by a pattern
  * that backtracks. This module is browser compatible.
  *
  * @module
  */
+
+import { chatHosts, familiarHosts, shorteners } from "./data/hosts.ts";
+import { bareDomains, cheapDomains } from "./data/top_level_domains.ts";
 
 /** A link that stands in a text. */
 export interface Link {
@@ -21,30 +24,6 @@ export interface Link {
 
 const chunks = /[^\s<>"'()\[\]{}|\\^`,;*]+/g;
 const schemes = ["https://", "http://", "hxxps://", "hxxp://", "ftp://", "//"];
-
-/** Top-level domains that make a bare `name.tld` a link; those that are English or Spanish words are missing on purpose. */
-const bareDomains = set(
-  "com net org info biz co io app dev ca mx us es uk ru cn de fr shop store online site website club live xyz top click icu buzz vip pro agency digital marketing tech link page example test invalid",
-);
-
-/** Where customers keep listings, plans and photos. */
-const familiarHosts = set(
-  "zillow.com redfin.com realtor.com trulia.com homes.com realtor.ca apartments.com airbnb.com vrbo.com craigslist.org houzz.com pinterest.com pin.it " +
-    "photos.google.com photos.app.goo.gl maps.google.com maps.app.goo.gl goo.gl drive.google.com docs.google.com google.com icloud.com share.icloud.com dropbox.com box.com onedrive.live.com 1drv.ms imgur.com ibb.co flickr.com " +
-    "youtube.com youtu.be facebook.com instagram.com nextdoor.com yelp.com angi.com thumbtack.com homeadvisor.com bbb.org homedepot.com homedepot.ca lowes.com menards.com wayfair.com ikea.com amazon.com amazon.ca etsy.com overstock.com costco.com " +
-    "gaf.com owenscorning.com certainteed.com jameshardie.com andersenwindows.com pella.com trex.com kohler.com sherwin-williams.com benjaminmoore.com tesla.com carrier.com trane.com lennox.com gmail.com yahoo.com hotmail.com outlook.com",
-);
-
-const shorteners = set(
-  "bit.ly tinyurl.com t.co ow.ly is.gd v.gd cutt.ly rebrand.ly rb.gy shorturl.at tiny.cc t.ly s.id adf.ly bl.ink lnkd.in buff.ly soo.gd clck.ru qr.ae shrtco.de u.to vk.cc goo.su short.io linktr.ee tiny.one urlz.fr bitly.com x.co dub.sh",
-);
-
-const chatHosts = set("t.me telegram.me telegram.dog wa.me api.whatsapp.com chat.whatsapp.com wa.link");
-
-/** Sold for cents or given away. */
-const cheapDomains = set(
-  "xyz top click icu buzz rest cyou sbs cfd monster quest loan win bid gq ml cf tk ga pw work party stream download racing review date faith accountant cricket science trade men kim bar fit surf lol mom zip mov vip ru su",
-);
 
 /** Finds the links of a text, in their order. */
 export function findLinks(text: string): readonly Link[] {
@@ -133,8 +112,4 @@ export function isListed(list: ReadonlySet<string>, host: string): boolean {
     rest = rest.slice(dot + 1);
   }
   return false;
-}
-
-function set(hosts: string): ReadonlySet<string> {
-  return new Set(hosts.split(" "));
 }
