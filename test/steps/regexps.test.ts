@@ -3,6 +3,8 @@
 import assert from "node:assert/strict";
 import process from "node:process";
 import test from "node:test";
+import { disguised } from "../../src/forms/spam/links.ts";
+import { sellerPatterns } from "../../src/forms/spam/seller_grammar.ts";
 import { chance } from "../support/faults/random.ts";
 import { Backtracking } from "../support/steps/backtracking.ts";
 import { regexpLiterals, wordsOf } from "../support/steps/literals.ts";
@@ -19,10 +21,13 @@ const ours: Readonly<Record<string, string>> = {
   "src/site/": "the pages of the repository",
 };
 
+/** What is put together from the words of the languages. */
+const ofWords = [...sellerPatterns, disguised].map((pattern) => ({ path: "src/forms/spam/", pattern }));
+
 test("no regular expression that reads a stranger's text takes steps beyond proportion to it", () => {
   const luck = chance(1);
   const found: string[] = [];
-  for (const { path, pattern } of regexpLiterals()) {
+  for (const { path, pattern } of [...regexpLiterals(), ...ofWords]) {
     if (Object.keys(ours).some((known) => path.startsWith(known))) continue;
     const counting = new Backtracking(pattern);
     const words = wordsOf(pattern);

@@ -15,7 +15,8 @@ const familiarFree = 4;
 /** `<a href`, `[url=…]`, `[link=…]`, and Markdown's `](http`. */
 const markup = /<\s?a\s[^<>]{0,200}href|\[url[\]=]|\[link[\]=]|\]\(https?:|<\/a>/i;
 const dot = groupOf(({ dots }) => [...dots, "\\."]);
-const disguised = new RegExp(
+/** An address that is spelled so that filters miss it. */
+export const disguised = new RegExp(
   `[[({]\\s?${dot}\\s?[\\])}]\\s?(com|net|org|info|biz|io|ru|xyz|example)\\b|hxxps?:`,
   "i",
 );

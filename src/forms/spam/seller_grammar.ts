@@ -39,6 +39,9 @@ const prices: readonly RegExp[] = [
   new RegExp(`\\b${urging.join(" ")}\\b`),
 ];
 
+/** All of them that are made from words, for the search of a text that they take long for. */
+export const sellerPatterns: readonly RegExp[] = [past, we, ...prices];
+
 /** A weight of 0 or more for the grammar of a seller; each sign counts once or twice. */
 export function sellerGrammar(reading: Reading): number {
   const found = new Set<string>();
