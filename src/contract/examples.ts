@@ -9,7 +9,7 @@ import { type Flag, flagNames, flags, type Reason } from "./fields.ts";
 import { limits } from "./limits.ts";
 
 /** What the intake answers to an example, without what differs each time. */
-export type ExpectedAnswer =
+type ExpectedAnswer =
   | { readonly status: 202; readonly flags: readonly Flag[] }
   | { readonly status: 422; readonly fields: Readonly<Record<string, Reason>> }
   | { readonly status: 400 | 413 };

@@ -20,7 +20,7 @@ const synonyms = Object.entries(countrySynonyms)
   .map(([code, names]) => `${names.map((name) => `\`${name}\``).join(", ")} become \`${code}\``).join("; ");
 
 /** One member of the envelope. `lengthMax` is in runes (Unicode code points). */
-export interface FieldRule {
+interface FieldRule {
   readonly required: boolean;
   readonly lengthMax: number;
   readonly description: string;

@@ -8,7 +8,7 @@
 import type { FieldName, Flag } from "./fields.ts";
 
 /** One value as it is sent and as it is stored. */
-export interface NormalizedExample {
+interface NormalizedExample {
   readonly field: FieldName | "cost";
   /** As JSON text where it is a number. */
   readonly sent: string;

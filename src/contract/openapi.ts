@@ -13,7 +13,7 @@ import { sharedResponses } from "./openapi/responses.ts";
 import { schemas } from "./openapi/schemas.ts";
 
 /** The document: as much of its shape as is of use here. */
-export interface OpenApi {
+interface OpenApi {
   readonly openapi: "3.0.3";
   readonly info: Node;
   readonly servers: readonly { readonly url: string; readonly description: string }[];
@@ -26,7 +26,7 @@ export interface OpenApi {
  * The version of the contract. The major one is that of the paths (`/v1/`); an addition that no client has to
  * know of raises the minor one.
  */
-export const contractVersion = "1.0.0";
+const contractVersion = "1.0.0";
 
 /**
  * The document for a service that is reached at these addresses.

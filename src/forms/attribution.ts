@@ -9,7 +9,7 @@ import { isLongerThan, normalizeLine } from "../lead/text.ts";
 import type { Posted } from "./fields.ts";
 
 /** What was found; what was not is absent. */
-export type Attribution = Partial<Record<typeof attributionNames[number], string>>;
+type Attribution = Partial<Record<typeof attributionNames[number], string>>;
 
 /** In characters. Chosen: Google's click ids have about 100; what is far longer is no campaign's name. */
 const lengthMax = 500;

@@ -12,7 +12,7 @@ import { healthHandler } from "./health.ts";
 import { refuse } from "./reply.ts";
 
 /** What the routes work with, besides what the posts need. */
-export interface FormsRouterParts extends FormsParts {
+interface FormsRouterParts extends FormsParts {
   readonly health: () => { readonly writable: boolean };
   readonly isDraining: () => boolean;
   /** Spent by everything but the posts. */

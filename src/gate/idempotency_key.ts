@@ -11,7 +11,7 @@ import type { Entry } from "../store/serving/accept.ts";
 import { digest128 } from "./content.ts";
 
 /** What the header says. `bytes` are compared, `text` is for people. */
-export type IdempotencyKey =
+type IdempotencyKey =
   | { readonly kind: "absent" }
   | { readonly kind: "too_long" }
   | { readonly kind: "repeated"; readonly detail: string }

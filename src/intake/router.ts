@@ -13,7 +13,7 @@ import { publicRead, refuse } from "./reply.ts";
 import { vocabularyHandler } from "./vocabulary.ts";
 
 /** What the intake's routes work with, besides what the posts need. */
-export interface IntakeRouterParts extends IntakeParts {
+interface IntakeRouterParts extends IntakeParts {
   readonly health: () => Health;
   readonly isDraining: () => boolean;
   /** Spent by everything but the posts. */

@@ -6,7 +6,7 @@
  */
 
 /** The exact value `±0.DIGITS × 10^point`. Zero has no digits, no sign and the point 0. */
-export interface Decimal {
+interface Decimal {
   readonly negative: boolean;
   /** Neither starts nor ends with a zero. */
   readonly digits: string;

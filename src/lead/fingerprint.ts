@@ -34,7 +34,7 @@ export function canonicalText(lead: Lead, extra: string | null): string {
 }
 
 /** The canonical form of a valid JSON text: equal for equal values, however they were written. */
-export function canonicalJson(text: string): string {
+function canonicalJson(text: string): string {
   return new Canonical(text).value();
 }
 

@@ -25,7 +25,7 @@ import { normalizeLine } from "./text.ts";
  * `theirs`: the address or number is a whole value somewhere in it. `mention`: it stands inside a longer text, such
  * as the details of a lead that may well be somebody else's.
  */
-export type Relation = "theirs" | "mention" | "none";
+type Relation = "theirs" | "mention" | "none";
 
 /** Somebody who is to be found. */
 export interface Person {

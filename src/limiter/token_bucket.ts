@@ -39,7 +39,7 @@ const waysMax = 8;
 const slotBytes = 32;
 
 /** Construction options of {@linkcode TokenBucketLimiter}. */
-export interface TokenBucketOptions {
+interface TokenBucketOptions {
   /** Slots for keys, rounded up to a power of two and to eight; each takes 32 bytes. */
   readonly keysMax: number;
   /** Random and secret: whoever knows it can choose keys that push out a certain one. */

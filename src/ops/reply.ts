@@ -11,7 +11,7 @@ import { noStore } from "../http/reply.ts";
  * On every answer of the operator's listener, the console's pages included: kept in no cache, taken for nothing but what
  * it says it is, embedded by no other origin, and its address, which may name a person, sent to nobody.
  */
-export const opsHeaders = Object.freeze({
+const opsHeaders = Object.freeze({
   "Cache-Control": noStore,
   "X-Content-Type-Options": "nosniff",
   "Cross-Origin-Resource-Policy": "same-origin",
@@ -35,7 +35,7 @@ export function dataText(body: string, headers: Readonly<Record<string, string>>
 }
 
 /** The codes of the operator's listener, and what they come with. */
-export const opsErrors = {
+const opsErrors = {
   invalid_parameter: 400,
   not_found: 404,
   method_not_allowed: 405,

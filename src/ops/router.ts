@@ -17,9 +17,7 @@ import { refuseOps } from "./reply.ts";
 import { reportHandler, type ReportParts } from "./report.ts";
 
 /** What the routes work with. */
-export interface OpsParts {
-  /** A monotonic clock in milliseconds. */
-  readonly nowMs: () => number;
+interface OpsParts {
   /** Connections of its own that plan as the search needs it (`searchSettings`). */
   readonly pool: Pool;
   readonly console: ConsoleParts;
@@ -43,7 +41,7 @@ export function opsRouter(parts: OpsParts): Router {
 }
 
 /** With an answer for what a handler of data throws: a wrong parameter, or a store that is away or takes too long. */
-export function answered(handler: Handler): Handler {
+function answered(handler: Handler): Handler {
   return async (exchange) => {
     try {
       return await handler(exchange);

@@ -11,7 +11,7 @@ import { parseObject } from "../lead/json.ts";
 import type { FieldReason } from "./reply.ts";
 
 /** The outcome of {@linkcode readCheckout}. */
-export type CheckoutRequest =
+type CheckoutRequest =
   | { readonly kind: "valid"; readonly plan: string; readonly email: string }
   | { readonly kind: "invalid_json" }
   | { readonly kind: "validation_failed"; readonly fields: Readonly<Record<string, FieldReason>> };

@@ -5,7 +5,7 @@
  */
 
 /** Headers of every answer to an origin that is allowed. */
-export type CorsHeaders = Readonly<Record<string, string>>;
+type CorsHeaders = Readonly<Record<string, string>>;
 
 /** The answer depends on who asks, whoever asks. */
 export const varyOrigin: CorsHeaders = { "Vary": "Origin" };

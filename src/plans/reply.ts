@@ -14,7 +14,7 @@ import { json } from "../http/reply.ts";
  * read, as on the intake; 409 for an Idempotency-Key under which something else was asked for; 502 when the payment
  * provider refuses what we ask of it, 503 when asking again later may help.
  */
-export const planErrors = {
+const planErrors = {
   invalid_json: 400,
   invalid_signature: 400,
   origin_not_allowed: 403,
@@ -37,7 +37,7 @@ export type PlanErrorCode = keyof typeof planErrors;
 export type FieldReason = "required" | "too_long" | "invalid";
 
 /** What an error reply has besides its code. */
-export interface PlanRefusal {
+interface PlanRefusal {
   /** `null` for the answer that is made before the handler: the 429 of the public reads. */
   readonly requestId: string | null;
   readonly fields?: Readonly<Record<string, FieldReason>>;

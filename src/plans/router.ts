@@ -12,7 +12,7 @@ import { refusePlan } from "./reply.ts";
 import { webhookHandler, type WebhookParts } from "./webhook.ts";
 
 /** What the routes work with. */
-export interface PlansParts extends CheckoutParts, WebhookParts {
+interface PlansParts extends CheckoutParts, WebhookParts {
   /** The plans as the text of a JSON array, or `null` when the store cannot be read. */
   readonly plans: () => string | null;
   /** Spent by the feed, and by what is not served. */

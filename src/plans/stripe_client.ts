@@ -18,7 +18,7 @@ import { isObject, parseObject } from "../lead/json.ts";
 export const stripeVersion = "2026-08-26.dahlia";
 
 /** How to reach the API. */
-export interface StripeOptions {
+interface StripeOptions {
   /** Base address; https, or http to this machine. */
   readonly apiUrl: string;
   readonly secretKey: string;
@@ -45,7 +45,7 @@ export interface StripeBounds {
 }
 
 /** The bounds that hold where nothing else is said. The waits are those of Stripe's own libraries. */
-export const stripeBounds: StripeBounds = {
+const stripeBounds: StripeBounds = {
   attemptMs: 8_000,
   callMs: 14_000,
   waitMs: 500,

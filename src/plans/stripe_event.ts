@@ -15,7 +15,7 @@ import {
 } from "../store/serving/checkout.ts";
 
 /** The outcome of {@linkcode readEvent}. */
-export type StripeEvent =
+type StripeEvent =
   | { readonly kind: "change"; readonly change: ProviderChange }
   /** An event of another kind, or about something that was not sold here. */
   | { readonly kind: "ignored" }

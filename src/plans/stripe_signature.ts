@@ -10,7 +10,7 @@ import { Buffer } from "node:buffer";
 import { createHmac, timingSafeEqual } from "node:crypto";
 
 /** What a signature is checked with. */
-export interface SignatureRule {
+interface SignatureRule {
   /** Several while a secret is being rolled. */
   readonly secrets: readonly string[];
   /** Seconds since 1970, by this machine's clock. */

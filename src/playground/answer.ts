@@ -12,7 +12,7 @@ import type { Areas, Validation } from "../lead/lead.ts";
 import { validate } from "../lead/validate.ts";
 
 /** What would be posted, with a key that works. */
-export interface Posted {
+interface Posted {
   readonly body: string;
   /** As typed; blank for none. */
   readonly idempotencyKey: string;

@@ -9,10 +9,10 @@
 /// <reference lib="dom.iterable" />
 
 /** What an element can be made of; `null` and `false` are left out. */
-export type Child = Node | string | null | false;
+type Child = Node | string | null | false;
 
 /** Attributes by name; `undefined` and `false` are left out, `true` is the attribute alone. */
-export type Attributes = Readonly<Record<string, string | boolean | undefined>>;
+type Attributes = Readonly<Record<string, string | boolean | undefined>>;
 
 /** The element with an id, which the page has. Throws when it has not, or has another kind of element. */
 export function byId<T extends HTMLElement>(id: string, kind: new () => T): T {

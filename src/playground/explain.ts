@@ -9,7 +9,7 @@ import { limits } from "../contract/limits.ts";
 import { isObject, parseObject } from "../lead/json.ts";
 
 /** What is wrong with a body that is answered with 400. */
-export interface Explanation {
+interface Explanation {
   readonly text: string;
   /** Fields of the wrong type, with what is wrong. */
   readonly fields: Readonly<Record<string, string>>;

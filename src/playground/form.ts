@@ -58,7 +58,7 @@ function asTyped(written: string | undefined): string {
 }
 
 /** What there is to say at a field. */
-export interface Remark {
+interface Remark {
   readonly kind: "failing" | "flagged";
   readonly text: string;
 }

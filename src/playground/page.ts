@@ -14,7 +14,7 @@ import { type Markup, markup, rich } from "../http/markup.ts";
 import { exampleGroups, reference } from "./reference.ts";
 
 /** The versions of what the page loads, for its addresses. */
-export interface AssetVersions {
+interface AssetVersions {
   readonly script: string;
   readonly style: string;
   readonly icon: string;

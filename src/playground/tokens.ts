@@ -5,10 +5,10 @@
  */
 
 /** What a part is. */
-export type TokenKind = "name" | "string" | "number" | "word" | "mark" | "space" | "other";
+type TokenKind = "name" | "string" | "number" | "word" | "mark" | "space" | "other";
 
 /** A part of the text. All of them in turn are the whole text. */
-export interface Token {
+interface Token {
   readonly kind: TokenKind;
   readonly text: string;
 }

@@ -159,7 +159,6 @@ function opsSurface(config: Config, parts: Parts): PlacedSurface {
   const isLoopback = /^(localhost|127\.|\[::1\]$)/.test(host);
   const { pools } = parts.store;
   const router = opsRouter({
-    nowMs,
     pool: pools.search,
     console: consoleParts(config, parts),
     report: { pool: pools.report, now: () => new Date() },

@@ -83,7 +83,7 @@ function siteData(site: Site, graphs: readonly PageGraph[]): { schema: string[];
 }
 
 /** The rows of the site's database, sorted. */
-export function siteRows(site: Site, graphs: readonly PageGraph[]): SiteDataRows {
+function siteRows(site: Site, graphs: readonly PageGraph[]): SiteDataRows {
   const ordered = inOrder(site);
   const shared: PageGraph = { page: "/", nodes: sharedNodes(site.content.urls.site) };
   const nodes = [shared, ...graphs].flatMap(({ page, nodes }) => nodes.map((node) => rowsOf(page, node)));

@@ -5,7 +5,7 @@
  */
 
 /** A place in the tree. */
-export interface Category {
+interface Category {
   readonly id: string;
   readonly parent: string | null;
   readonly name: string;

@@ -13,7 +13,7 @@ import type { PageSource } from "./source.ts";
 import { freePath, undescribedPages } from "./undescribed.ts";
 
 /** A term of `project_area` that is in force. */
-export interface SiteArea {
+interface SiteArea {
   readonly area: string;
   readonly status: "confirmed" | "proposed";
 }

@@ -204,7 +204,7 @@ function areaFacts(area: AreaPage): Facts {
 }
 
 /** Fills the facts of one build in. */
-export interface FactFiller {
+interface FactFiller {
   /** @throws {Error} naming the source, when it asks for a fact that there is none of */
   fill(source: PageSource, area: AreaPage | null): string;
 }

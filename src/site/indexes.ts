@@ -15,7 +15,7 @@ import { codeBlock, codeSpan, literal } from "./markdown.ts";
 import { markdownPath } from "./page_html.ts";
 
 /** The pages that are listed: not that of a 404. */
-export function listed(site: Site): Page[] {
+function listed(site: Site): Page[] {
   return site.pages.filter(({ kind }) => kind !== "error");
 }
 

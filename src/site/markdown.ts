@@ -9,7 +9,7 @@ import { Marked, type Token, type Tokens } from "marked";
 import { markup } from "../http/markup.ts";
 
 /** A heading of a page, for its contents. */
-export interface Heading {
+interface Heading {
   readonly depth: number;
   readonly id: string;
   readonly text: string;
@@ -71,7 +71,7 @@ function line(text: string): string {
 }
 
 /** The address of a heading within its page. */
-export function headingId(text: string): string {
+function headingId(text: string): string {
   return text.toLowerCase().normalize("NFKD").replace(/\p{M}+/gu, "").replace(/[^\p{L}\p{N}]+/gu, "-")
     .replace(/^-+|-+$/g, "") ||
     "section";
@@ -86,7 +86,7 @@ const entities: Readonly<Record<string, string>> = {
 };
 
 /** The text of markup that was made here. */
-export function textOf(html: string): string {
+function textOf(html: string): string {
   return html.replace(/<(?:\/(?:p|li|h\d|tr|td|th|pre|dd|dt)|br)>/g, "\n").replace(/<[^>]*>/g, "")
     .replace(/&(?:lt|gt|quot|#39|amp);/g, (entity) => entities[entity] as string)
     .replace(/[^\S\n]+/g, " ").replace(/\s*\n\s*/g, "\n").trim();

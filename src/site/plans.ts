@@ -10,7 +10,7 @@ import { literal, table } from "./markdown.ts";
 const known = new Set(["slug", "name", "customer", "amount_cents", "interval", "items"]);
 
 /** `$1,234.50`, from integer cents. */
-export function price(cents: number): string {
+function price(cents: number): string {
   const [whole = "", part = ""] = (Math.abs(cents) / 100).toFixed(2).split(".");
   return `${cents < 0 ? "−" : ""}$${whole.replace(/\B(?=(\d{3})+$)/g, ",")}.${part}`;
 }

@@ -10,7 +10,7 @@ import { Router } from "../http/router.ts";
 import { staticFiles } from "../http/static/static_file.ts";
 
 /** What the routes work with. */
-export interface SiteParts {
+interface SiteParts {
   /** The folder that is served. */
   readonly dir: string;
   /** Spent by every request: what is over it does not reach the disk. */

@@ -11,7 +11,7 @@ import { closeSync, openSync, writeSync } from "node:fs";
 import { DatabaseSync, type SQLInputValue } from "node:sqlite";
 
 /** A row of `category`. */
-export interface CategoryRow {
+interface CategoryRow {
   readonly id: string;
   readonly parent: string | null;
   readonly position: number;
@@ -20,7 +20,7 @@ export interface CategoryRow {
 }
 
 /** A row of `page`. */
-export interface PageRow {
+interface PageRow {
   readonly path: string;
   readonly url: string;
   readonly parent: string | null;
@@ -110,7 +110,7 @@ export const siteDataSchema: readonly string[] = [
 ];
 
 /** A question that the file answers. */
-export interface ExampleQuery {
+interface ExampleQuery {
   readonly about: string;
   readonly sql: string;
 }

@@ -26,7 +26,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 /** What a page is about. Each kind has a builder in `graph.ts`. */
-export const pageKinds = [
+const pageKinds = [
   "home",
   "article",
   "api",
@@ -83,7 +83,7 @@ const keys = [
 ] as const;
 
 /** Where the sources are. */
-export const pagesFolder = fileURLToPath(new URL("pages", import.meta.url));
+const pagesFolder = fileURLToPath(new URL("pages", import.meta.url));
 
 /** Reads every source below a folder, in the order of their addresses. */
 export function readPageSources(folder: string = pagesFolder): PageSource[] {

@@ -14,7 +14,7 @@ import type { Tokens } from "./token.ts";
 const bodyBytesMax = 64 * 1024;
 
 /** Where a form posts to. */
-export type ActionPath =
+type ActionPath =
   | "/dead/replay"
   | "/dead/replay-all"
   | "/held/release"

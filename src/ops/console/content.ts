@@ -9,7 +9,7 @@ import { decode, members } from "../../lead/json.ts";
 import { dollars, shown } from "./text.ts";
 
 /** The members of a stored JSON object, ready to be read. */
-export function pairsOf(json: string): [name: string, value: string][] {
+function pairsOf(json: string): [name: string, value: string][] {
   return members(json).map(({ name, valueText }) => {
     if (name === "cost_cents" && /^\d+$/.test(valueText)) return ["cost", dollars(Number(valueText))];
     return [name, valueText.startsWith('"') ? decode(valueText) : valueText];

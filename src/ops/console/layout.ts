@@ -11,7 +11,7 @@ import { style } from "./style.ts";
 import { count } from "./text.ts";
 
 /** Where a page stands in the navigation; `null` for a refusal that belongs nowhere. */
-export type Section =
+type Section =
   | "overview"
   | "leads"
   | "dead"
@@ -47,7 +47,7 @@ export interface Page {
 }
 
 /** What the frame shows besides. */
-export interface Frame {
+interface Frame {
   readonly now: Date;
   /** Dead letters, as last known. */
   readonly dead: number;
@@ -137,7 +137,7 @@ export class Refusal extends Error {
 }
 
 /** A column of a table. */
-export interface Column {
+interface Column {
   readonly name: Value;
   /** Figures stand at the right. */
   readonly isNumber?: boolean;

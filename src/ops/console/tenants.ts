@@ -11,7 +11,7 @@ import { Refusal, select } from "./layout.ts";
 import { type Query, slugShape } from "./query.ts";
 
 /** A chosen tenant; both are `null` when all are meant. */
-export interface ChosenTenant {
+interface ChosenTenant {
   readonly slug: string | null;
   readonly id: number | null;
 }

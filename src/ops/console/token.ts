@@ -13,7 +13,7 @@ import { Buffer } from "node:buffer";
 import { createHmac, timingSafeEqual } from "node:crypto";
 
 /** What becomes of a token that is shown. */
-export type TokenVerdict = "good" | "expired" | "wrong";
+type TokenVerdict = "good" | "expired" | "wrong";
 
 // A shift: a page that was open all night may still act, one from last week may not.
 const tokenMs = 8 * 3_600_000;

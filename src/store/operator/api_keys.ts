@@ -114,7 +114,7 @@ export async function listKeys(pool: Pool, tenantId: number | null): Promise<Lis
 }
 
 /** What became of a key that was to be revoked. */
-export interface Revocation {
+interface Revocation {
   readonly tenant: string;
   readonly label: string;
   /** ISO 8601, UTC. */

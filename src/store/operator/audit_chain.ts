@@ -42,7 +42,7 @@ export interface AuditLink {
  * The digest of a row after one with the digest `before`: SHA-256 over that digest in hex and the row as the text of a
  * JSON array, with `", "` between its members, as PostgreSQL and Python write one.
  */
-export function auditDigest(before: string, row: Omit<AuditRow, "digest">): string {
+function auditDigest(before: string, row: Omit<AuditRow, "digest">): string {
   const { id, at, actor, claimed, action, subject, detail } = row;
   const members = [id, at, actor, claimed, action, subject, detail].map((member) => JSON.stringify(member));
   return hash("sha256", `${before}[${members.join(", ")}]`, "hex");

@@ -8,7 +8,7 @@ import type { Pool } from "../pool.ts";
 import { adminDeadlineMs } from "./pool.ts";
 
 /** A campaign. */
-export interface Campaign {
+interface Campaign {
   readonly slug: string;
   readonly tenant: string;
   readonly spendCents: number;

@@ -24,7 +24,7 @@ export interface ListedCollision {
 }
 
 /** A stored lead or submission as JSON text; `null` after an erasure. */
-export interface StoredContent {
+interface StoredContent {
   readonly lead: string | null;
   /** `null` when there was nothing outside the envelope. */
   readonly extra: string | null;

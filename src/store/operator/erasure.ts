@@ -26,7 +26,7 @@ export interface CollisionCandidate extends Candidate {
 }
 
 /** A part of the table that was looked at. */
-export interface Page<Found> {
+interface Page<Found> {
   /** Go on after it; `null` when this was the end. */
   readonly edge: string | null;
   readonly found: readonly Found[];
@@ -96,7 +96,7 @@ export async function findEvent(pool: Pool, eventId: string): Promise<"stored" |
 }
 
 /** What became of one event. */
-export type Erased =
+type Erased =
   | { readonly kind: "erased"; readonly state: ErasedState; readonly collisions: number }
   /** Its content went before; `collisions`: what was still kept aside and has gone now. */
   | { readonly kind: "gone"; readonly collisions: number }

@@ -24,7 +24,7 @@ export interface ListedEvent {
 }
 
 /** What was found of a form submission. */
-export interface FoundSubmission {
+interface FoundSubmission {
   readonly formKey: string;
   readonly verdict: SubmissionVerdict;
   readonly score: number;
@@ -73,7 +73,7 @@ function listedEvent(row: EventRow, state: DeliveryState): ListedEvent {
 }
 
 /** Which events to list; `null` leaves a choice open. */
-export interface EventFilter {
+interface EventFilter {
   readonly tenantId: number | null;
   readonly kind: ListedEvent["kind"] | null;
   /** Only those received since then; ISO 8601. */

@@ -17,7 +17,7 @@ export interface FormDefinition {
 }
 
 /** A form. */
-export interface ListedForm extends FormDefinition {
+interface ListedForm extends FormDefinition {
   readonly tenant: string;
   readonly formKey: string;
   /** ISO 8601, UTC. */
@@ -25,7 +25,7 @@ export interface ListedForm extends FormDefinition {
 }
 
 /** Which form. */
-export interface FormName {
+interface FormName {
   readonly tenantId: number;
   readonly formKey: string;
 }

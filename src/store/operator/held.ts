@@ -25,7 +25,7 @@ export interface HeldSubmission {
 }
 
 /** Which held submissions to list. */
-export interface HeldFilter {
+interface HeldFilter {
   /** Of one tenant or, with `null`, of all. */
   readonly tenantId: number | null;
   readonly limit: number;

@@ -9,7 +9,7 @@ import type { RaisedLimit } from "./api_keys.ts";
 import { adminDeadlineMs } from "./pool.ts";
 
 /** A raised limit and the network that it is for, as CIDR text. */
-export interface ListedIpLimit {
+interface ListedIpLimit {
   readonly network: string;
   readonly limit: RaisedLimit;
 }

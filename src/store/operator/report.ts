@@ -7,7 +7,7 @@
 import type { Pool } from "../pool.ts";
 
 /** Which days, and whose. */
-export interface ReportSpan {
+interface ReportSpan {
   /** The first day's beginning, ISO 8601, UTC. */
   readonly since: string;
   /** The last day's end. */
@@ -47,7 +47,7 @@ export interface DayFigures {
 }
 
 /** Something else that is counted of a key's day. */
-export interface DayCount {
+interface DayCount {
   readonly day: string;
   readonly keyId: number;
   readonly count: number;

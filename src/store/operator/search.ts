@@ -37,22 +37,8 @@ export interface SearchFilter {
   readonly lastName: string | null;
 }
 
-/** Everything will do. */
-export const anyEvent: SearchFilter = {
-  tenant: null,
-  source: null,
-  kind: null,
-  flag: null,
-  state: null,
-  since: null,
-  until: null,
-  phones: [],
-  emails: [],
-  lastName: null,
-};
-
 /** A page of what was found. */
-export interface Found {
+interface Found {
   /** At most as many as were asked for, the newest first. */
   readonly eventIds: readonly string[];
   /** Go on before this id; `null` when there is no more. A short page may have one. */

@@ -217,7 +217,7 @@ const blockLength = 5;
 const blockDigits = (sql: Sql) => sql.unsafe(String(blockLength)) as unknown as Fragment;
 
 /** The blocks that a span touches, the newest first. */
-export function blocksOf({ from, to }: Span): string[] {
+function blocksOf({ from, to }: Span): string[] {
   const number = (id: string) => Number.parseInt(id.slice(0, blockLength).padEnd(blockLength, "0"), 16);
   const first = number(from);
   const last = number(to);

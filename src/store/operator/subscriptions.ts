@@ -10,7 +10,7 @@ import type { Pool } from "../pool.ts";
 import { adminDeadlineMs } from "./pool.ts";
 
 /** A checkout or what has come of it. Times are ISO 8601, UTC. */
-export interface Subscription {
+interface Subscription {
   /** Our reference at the payment provider. */
   readonly id: string;
   readonly plan: string;

@@ -8,7 +8,7 @@ import type { Pool } from "../pool.ts";
 import { adminDeadlineMs } from "./pool.ts";
 
 /** A tenant. */
-export interface Tenant {
+interface Tenant {
   readonly slug: string;
   readonly name: string;
   readonly sandbox: boolean;

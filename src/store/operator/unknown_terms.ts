@@ -10,7 +10,7 @@ import { findArea, type UnknownArea } from "./vocabulary.ts";
 import type { Pool } from "../pool.ts";
 
 /** What became of a term that was to come into the vocabulary. */
-export type AreaOutcome = "done" | "unchanged" | "changed_meanwhile" | "not_found";
+type AreaOutcome = "done" | "unchanged" | "changed_meanwhile" | "not_found";
 
 /**
  * Takes a term that callers use into the vocabulary, or ratifies a proposed one, and notes it. `address` is where the

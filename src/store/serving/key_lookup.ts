@@ -5,7 +5,6 @@
  * @module
  */
 
-import type { KeySurface } from "../../contract/api_key.ts";
 import type { Rate } from "../../contract/limits.ts";
 import { Lookup } from "./lookup.ts";
 import type { Pool } from "../pool.ts";
@@ -13,7 +12,6 @@ import type { Pool } from "../pool.ts";
 /** An active key. */
 export interface ApiKey {
   readonly id: number;
-  readonly surface: KeySurface;
   readonly tenantId: number;
   /** The tenant's slug. */
   readonly tenant: string;
@@ -63,7 +61,6 @@ async function readKeys(pool: Pool, digests: readonly string[]): Promise<Map<str
       {
         digest: string;
         id: number;
-        surface: KeySurface;
         tenant_id: number;
         tenant: string;
         label: string;
@@ -71,7 +68,7 @@ async function readKeys(pool: Pool, digests: readonly string[]): Promise<Map<str
         burst: number | null;
       }[]
     >`
-      select encode(k.digest, 'hex') as digest, k.id, k.surface, k.tenant_id, t.slug as tenant, k.label,
+      select encode(k.digest, 'hex') as digest, k.id, k.tenant_id, t.slug as tenant, k.label,
         case when k.limit_until > service_clock() then k.limit_per_minute end as per_minute,
         case when k.limit_until > service_clock() then k.limit_burst end as burst
       from unnest(${[...digests]}::text[]) as d (digest)
@@ -79,7 +76,6 @@ async function readKeys(pool: Pool, digests: readonly string[]): Promise<Map<str
       join tenant as t on t.id = k.tenant_id`);
   return new Map(rows.map((row) => [row.digest, {
     id: row.id,
-    surface: row.surface,
     tenantId: row.tenant_id,
     tenant: row.tenant,
     label: row.label,

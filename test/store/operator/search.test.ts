@@ -1,13 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import postgres from "postgres";
-import {
-  anyEvent,
-  idAt,
-  searchEvents,
-  type SearchFilter,
-  searchSettings,
-} from "../../../src/store/operator/search.ts";
+import { idAt, searchEvents, type SearchFilter, searchSettings } from "../../../src/store/operator/search.ts";
 import type { Fragment } from "../../../src/store/operator/search_matches.ts";
 import { waysOf } from "../../../src/store/operator/search_ways.ts";
 import { Pool } from "../../../src/store/pool.ts";
@@ -16,6 +10,20 @@ import { createDatabase } from "../../support/database.ts";
 const stored = 200_000;
 /** More than the rounds of one search may examine together, and the counts before them. */
 const examinedMax = 10_000;
+
+/** Everything will do. */
+const anyEvent: SearchFilter = {
+  tenant: null,
+  source: null,
+  kind: null,
+  flag: null,
+  state: null,
+  since: null,
+  until: null,
+  phones: [],
+  emails: [],
+  lastName: null,
+};
 
 const database = await createDatabase();
 const admin = postgres(database.url, { max: 1, onnotice: () => {} });

@@ -47,7 +47,6 @@ test("find reads an active key by its digest, and null for an unknown or revoked
   const { id, digest } = await issue();
   assert.deepEqual(await keys.find(digest), {
     id,
-    surface: "intake",
     tenantId: tenant?.id,
     tenant: "acme",
     label: "web",
