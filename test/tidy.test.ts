@@ -146,6 +146,26 @@ test("imports run one way, and no surface imports another", () => {
   ));
 });
 
+test("no files import one another in a circle, for types neither", () => {
+  const inOrder: string[] = [];
+  const above: string[] = [];
+  const circles: string[] = [];
+  const visit = (path: string) => {
+    if (above.includes(path)) circles.push([...above.slice(above.indexOf(path)), path].join(" -> "));
+    if (above.includes(path) || inOrder.includes(path)) return;
+    above.push(path);
+    for (const { path: next } of importsOf(byPath.get(path) as SourceFile)) {
+      if (next !== undefined && byPath.has(next) && /\.(ts|js)$/.test(next)) visit(next);
+    }
+    above.pop();
+    inOrder.push(path);
+  };
+  for (const { path } of modules) visit(path);
+  none(circles.filter((circle) => !beingBroken.test(circle)));
+});
+
+const beingBroken = /^src\/(http\/node|forms\/spam)\//;
+
 test("every folder of src/ has its place on the floor plan", () => {
   const folders = new Set(inSrc.map((file) => floorOf(file.path)).filter((floor) => floor !== ""));
   none([...folders].filter((folder) => floors[folder] === undefined));

@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { Site } from "./content.ts";
+import type { Site } from "./assemble.ts";
 
 /**
  * Checks the links of all pages, anchors included, their parents and their titles. `files` can be linked to beside the pages.

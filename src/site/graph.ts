@@ -8,7 +8,7 @@
 
 import { Buffer } from "node:buffer";
 import type { EdgeRow, EntityRow } from "./site_data.ts";
-import type { Page, Site } from "./content.ts";
+import type { Page, Site } from "./assemble.ts";
 import { mainNodes } from "./graph_kinds.ts";
 import {
   type GraphNode,

@@ -9,7 +9,7 @@ import { type ErrorRule, errors } from "../contract/errors.ts";
 import { formErrors } from "../contract/form_errors.ts";
 import { fieldNames, fields, flagNames, flags } from "../contract/fields.ts";
 import { kits } from "../contract/kits.ts";
-import type { Page, Site } from "./content.ts";
+import type { Page, Site } from "./assemble.ts";
 import {
   type Builder,
   type GraphNode,

@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { Page, Site } from "./content.ts";
+import type { Page, Site } from "./assemble.ts";
 
 /** A reference to another node. */
 export interface Reference {

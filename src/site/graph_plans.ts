@@ -5,7 +5,7 @@
  */
 
 import type { Plan } from "../store/serving/plans.ts";
-import type { Page } from "./content.ts";
+import type { Page } from "./assemble.ts";
 import { type Builder, fragment, type GraphNode, ref } from "./graph_node.ts";
 import { extraMembers } from "./plans.ts";
 

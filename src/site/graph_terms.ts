@@ -4,7 +4,8 @@
  * @module
  */
 
-import type { AreaPage, Page, Site } from "./content.ts";
+import type { Page, Site } from "./assemble.ts";
+import type { AreaPage } from "./content.ts";
 import { type Builder, fragment, type GraphNode, plain, ref, termId } from "./graph_node.ts";
 import { render } from "./markdown.ts";
 

@@ -9,7 +9,7 @@ import { kits, kitsStatus, kitsSummary, kitsVersion } from "../contract/kits.ts"
 import { markup } from "../http/markup.ts";
 import { exampleQueries } from "./site_data.ts";
 import { categories } from "./categories.ts";
-import type { Page, Site } from "./content.ts";
+import type { Page, Site } from "./assemble.ts";
 import { siteName } from "./graph_node.ts";
 import { codeBlock, codeSpan, literal } from "./markdown.ts";
 import { markdownPath } from "./page_html.ts";

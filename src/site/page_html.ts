@@ -6,7 +6,7 @@
 
 import { type Markup, Markup as Raw, markup } from "../http/markup.ts";
 import { categories } from "./categories.ts";
-import type { Page, Site } from "./content.ts";
+import type { Page, Site } from "./assemble.ts";
 import { jsonLd, type PageGraph, trail } from "./graph.ts";
 import { siteLanguage, siteName } from "./graph_node.ts";
 

@@ -8,7 +8,8 @@
 import { flagNames } from "../../contract/fields.ts";
 import { type Markup, markup } from "../../http/markup.ts";
 import { readEvents, type StoredEvent } from "../../store/operator/events.ts";
-import { searchEvents, type SearchFilter } from "../../store/operator/search.ts";
+import { searchEvents } from "../../store/operator/search.ts";
+import type { SearchFilter } from "../../store/operator/search_filter.ts";
 import { cursorBefore, readCursor } from "../cursor.ts";
 import { filterNames, readFilter } from "../leads.ts";
 import { InvalidParameter, Parameters } from "../parameters.ts";

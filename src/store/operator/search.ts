@@ -10,32 +10,9 @@
  */
 
 import type postgres from "postgres";
-import type { Flag } from "../../contract/fields.ts";
-import type { DeliveryState } from "./deliveries.ts";
 import type { Pool } from "../pool.ts";
-import { type Filters, matches } from "./search_matches.ts";
+import { type Filters, matches, type SearchFilter } from "./search_filter.ts";
 import { eventWay, type Span, type Way, waysOf, wholeStream } from "./search_ways.ts";
-
-/** What may be asked for; `null` where anything will do. */
-export interface SearchFilter {
-  /** A tenant's slug. */
-  readonly tenant: string | null;
-  /** A key's label. */
-  readonly source: string | null;
-  readonly kind: "lead" | "form" | null;
-  readonly flag: Flag | null;
-  readonly state: DeliveryState | null;
-  /** Received at this time or later; ISO 8601, UTC. */
-  readonly since: string | null;
-  /** Received before this time. */
-  readonly until: string | null;
-  /** Any of these, exactly as they are stored; empty: any. */
-  readonly phones: readonly string[];
-  /** Any of these, in any case; empty: any. */
-  readonly emails: readonly string[];
-  /** How the last name begins, in any case. */
-  readonly lastName: string | null;
-}
 
 /** A page of what was found. */
 interface Found {

@@ -14,7 +14,7 @@ import {
   spellings,
   type Sql,
   startsWith,
-} from "./search_matches.ts";
+} from "./search_filter.ts";
 
 /** Ids from one up to another, which is left out. */
 export interface Span {

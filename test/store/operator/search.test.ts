@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import postgres from "postgres";
-import { idAt, searchEvents, type SearchFilter, searchSettings } from "../../../src/store/operator/search.ts";
-import type { Fragment } from "../../../src/store/operator/search_matches.ts";
+import { idAt, searchEvents, searchSettings } from "../../../src/store/operator/search.ts";
+import type { Fragment, SearchFilter } from "../../../src/store/operator/search_filter.ts";
 import { waysOf } from "../../../src/store/operator/search_ways.ts";
 import { Pool } from "../../../src/store/pool.ts";
 import { createDatabase } from "../../support/database.ts";

@@ -1,6 +1,6 @@
 /**
- * What an event is held against in a search, in the words of the indexes of `sql/0015_search.sql`, or they would not
- * serve.
+ * What may be asked for in a search, and what an event is held against for it, in the words of the indexes of
+ * `sql/0015_search.sql`, or they would not serve.
  *
  * @module
  */
@@ -8,12 +8,32 @@
 import type postgres from "postgres";
 import type { Flag } from "../../contract/fields.ts";
 import type { DeliveryState } from "./deliveries.ts";
-import type { SearchFilter } from "./search.ts";
 
 /** The tag of a statement. */
 export type Sql = postgres.Sql;
 /** A part of a statement. */
 export type Fragment = postgres.PendingQuery<postgres.Row[]>;
+
+/** What may be asked for; `null` where anything will do. */
+export interface SearchFilter {
+  /** A tenant's slug. */
+  readonly tenant: string | null;
+  /** A key's label. */
+  readonly source: string | null;
+  readonly kind: "lead" | "form" | null;
+  readonly flag: Flag | null;
+  readonly state: DeliveryState | null;
+  /** Received at this time or later; ISO 8601, UTC. */
+  readonly since: string | null;
+  /** Received before this time. */
+  readonly until: string | null;
+  /** Any of these, exactly as they are stored; empty: any. */
+  readonly phones: readonly string[];
+  /** Any of these, in any case; empty: any. */
+  readonly emails: readonly string[];
+  /** How the last name begins, in any case. */
+  readonly lastName: string | null;
+}
 
 /** A filter that has been made ready. */
 export interface Filters extends SearchFilter {
