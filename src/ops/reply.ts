@@ -35,7 +35,7 @@ export function dataText(body: string, headers: Readonly<Record<string, string>>
 }
 
 /** The codes of the operator's listener, and what they come with. */
-const opsErrors = {
+export const opsErrors = {
   invalid_parameter: 400,
   not_found: 404,
   method_not_allowed: 405,

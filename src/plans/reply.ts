@@ -14,7 +14,7 @@ import { json } from "../http/reply.ts";
  * read, as on the intake; 409 for an Idempotency-Key under which something else was asked for; 502 when the payment
  * provider refuses what we ask of it, 503 when asking again later may help.
  */
-const planErrors = {
+export const planErrors = {
   invalid_json: 400,
   invalid_signature: 400,
   origin_not_allowed: 403,
