@@ -30,11 +30,6 @@ export class Settler {
     this.#onFailure = options.onFailure;
   }
 
-  /** How many settlements are not written yet. */
-  get waiting(): number {
-    return this.#waiting.length;
-  }
-
   /** Takes a settlement. */
   add(settlement: Settlement): void {
     this.#waiting.push(settlement);

@@ -25,8 +25,6 @@ export function stackFrames(error: unknown): string {
 export interface LineWriter {
   /** Takes a line without its line break; never waits. */
   push(line: string): void;
-  /** Writes what is held before it returns, as far as the receiver takes it. */
-  flush(): void;
 }
 
 /** A log that stamps its lines with a clock. */
@@ -131,6 +129,7 @@ export class BufferedLines implements LineWriter {
     }
   }
 
+  /** Writes what is held before it returns, as far as the receiver takes it. */
   flush(): void {
     // What is being written goes out by itself; written again it would stand in the log twice.
     const rest = this.#writing ? null : this.#rest;

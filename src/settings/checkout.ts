@@ -115,15 +115,13 @@ function readWebhookSecrets(read: Reader): string[] {
 }
 
 function readApiUrl(read: Reader): string {
-  const text = read.text("STRIPE_API_URL") ?? variables.STRIPE_API_URL.default;
-  const url = URL.canParse(text) ? new URL(text) : null;
-  const isBase = url !== null && /^https?:$/.test(url.protocol) && url.pathname === "/" &&
-    url.search === "" &&
-    url.hash === "" && url.username === "" && url.password === "";
-  if (!isBase) read.faults.push("STRIPE_API_URL is not a base address such as https://api.stripe.com");
+  const { default: fallback } = variables.STRIPE_API_URL;
+  const text = read.baseUrl("STRIPE_API_URL", fallback) ?? fallback;
   // The secret key never crosses a network in the clear.
-  else if (!isEncryptedOrLocal(url)) read.faults.push("STRIPE_API_URL is http: on another machine");
-  return text.replace(/\/+$/, "");
+  if (/^http:/i.test(text) && URL.canParse(text) && !isEncryptedOrLocal(new URL(text))) {
+    read.faults.push("STRIPE_API_URL is http: on another machine");
+  }
+  return text;
 }
 
 /** The text is kept: the provider puts the session's id where it says `{CHECKOUT_SESSION_ID}`. */

@@ -6,8 +6,9 @@
 
 import { type CheckoutConfig, readCheckoutConfig } from "./checkout.ts";
 import type { Rate } from "../contract/limits.ts";
-import { isLoopbackHostname, isPrivateOrLoopback, type Networks } from "../http/addresses.ts";
+import { isPrivateOrLoopback, type Networks } from "../http/addresses.ts";
 import type { TlsPaths } from "../http/tls_files.ts";
+import { type DeliveryConfig, readDeliveryConfig } from "./delivery.ts";
 import { type Environment, type ListenAddress, SettingsReader } from "./reader.ts";
 import { variables } from "./variables.ts";
 
@@ -47,20 +48,6 @@ export interface PublicListener {
   readonly url: string | null;
 }
 
-/** The settings of the delivery loop. */
-export interface DeliveryConfig {
-  readonly actionsUrl: string;
-  /** `null` for plain HTTP to this machine, as benchmarks use it. */
-  readonly files: TlsPaths | null;
-  readonly sendTimeoutMs: number;
-  readonly backoffBaseMs: number;
-  readonly backoffCapMs: number;
-  readonly attemptsMax: number;
-  readonly leaseMs: number;
-  readonly pollMs: number;
-  readonly concurrency: number;
-}
-
 /** Reads the settings. Throws {@linkcode ConfigError} with every fault at once. */
 export function readConfig(environment: Environment): Config {
   const read = new SettingsReader(variables, environment);
@@ -85,7 +72,7 @@ export function readConfig(environment: Environment): Config {
     formsIpRate: readRate(read, "FORMS_IP"),
     formsTenantRate: readRate(read, "FORMS_TENANT"),
     publicReadRate: readRate(read, "PUBLIC_IP"),
-    delivery: surfaces.has("delivery") ? readDelivery(read) : null,
+    delivery: surfaces.has("delivery") ? readDeliveryConfig(read) : null,
     checkout: surfaces.has("subscription") ? readCheckoutConfig(read) : null,
   };
   if (tls === null) { for (const surface of servedOf(config)) requirePrivate(read, surface, config); }
@@ -152,7 +139,7 @@ type Prefix = Uppercase<PublicSurface>;
 const prefixOf = (surface: PublicSurface) => surface.toUpperCase() as Prefix;
 
 function readPublic(read: Reader, prefix: Prefix): PublicListener {
-  return { listen: read.listen(`${prefix}_LISTEN`), url: readBaseUrl(read, `${prefix}_URL`) };
+  return { listen: read.listen(`${prefix}_LISTEN`), url: read.baseUrl(`${prefix}_URL`) };
 }
 
 function requirePrivate(read: Reader, surface: PublicSurface, config: Config): void {
@@ -208,16 +195,6 @@ export function isSame(one: ListenAddress, other: ListenAddress): boolean {
   return one.port !== 0 && one.port === other.port && one.host === other.host;
 }
 
-function readBaseUrl(read: Reader, name: Name): string | null {
-  const value = read.text(name);
-  if (value === null) return null;
-  const url = URL.canParse(value) ? new URL(value) : null;
-  const isBase = url !== null && /^https?:$/.test(url.protocol) && url.search === "" && url.hash === "" &&
-    url.username === "" && url.password === "" && url.pathname === "/";
-  if (!isBase) read.faults.push(`${name} is not a base address such as https://intake.example.com`);
-  return value.replace(/\/+$/, "");
-}
-
 function readTls(read: Reader): Config["tls"] {
   const certFile = read.text("TLS_CERT_FILE");
   const keyFile = read.text("TLS_KEY_FILE");
@@ -237,43 +214,4 @@ function readRate(
     perMinute: read.positiveInteger(`${prefix}_PER_MINUTE`),
     burst: read.positiveInteger(`${prefix}_BURST`),
   };
-}
-
-function readDelivery(read: Reader): DeliveryConfig | null {
-  const actionsUrl = readBaseUrl(read, "ACTIONS_URL");
-  if (actionsUrl === null) return null;
-  const sendTimeoutMs = read.positiveInteger("DELIVERY_SEND_TIMEOUT_MS");
-  const leaseMs = read.positiveInteger("DELIVERY_LEASE_MS");
-  if (leaseMs <= sendTimeoutMs) {
-    read.faults.push("DELIVERY_LEASE_MS is not longer than DELIVERY_SEND_TIMEOUT_MS");
-  }
-  return {
-    actionsUrl,
-    files: readActionsFiles(read, actionsUrl),
-    sendTimeoutMs,
-    leaseMs,
-    backoffBaseMs: read.positiveInteger("DELIVERY_BACKOFF_BASE_MS"),
-    backoffCapMs: read.positiveInteger("DELIVERY_BACKOFF_CAP_MS"),
-    attemptsMax: read.positiveInteger("DELIVERY_ATTEMPTS_MAX"),
-    pollMs: read.positiveInteger("DELIVERY_POLL_MS"),
-    concurrency: read.positiveInteger("DELIVERY_CONCURRENCY"),
-  };
-}
-
-function readActionsFiles(read: Reader, actionsUrl: string): DeliveryConfig["files"] {
-  const url = URL.canParse(actionsUrl) ? new URL(actionsUrl) : null;
-  if (url?.protocol === "http:") {
-    // Leads never cross a network in the clear.
-    if (isLoopbackHostname(url.hostname)) return null;
-    read.faults.push("ACTIONS_URL is http: on another machine; the actions tier is reached over mutual TLS");
-    return null;
-  }
-  const names = {
-    ca: "ACTIONS_CA_FILE",
-    cert: "ACTIONS_CLIENT_CERT_FILE",
-    key: "ACTIONS_CLIENT_KEY_FILE",
-  } as const;
-  read.checkTlsFiles(names, "ACTIONS_URL needs it");
-  const file = (name: Name) => read.text(name) ?? "";
-  return { certFile: file(names.cert), keyFile: file(names.key), caFile: file(names.ca) };
 }

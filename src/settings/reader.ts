@@ -20,9 +20,6 @@ export interface ListenAddress {
 /** Environment variables by name. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Variables with their defaults, as text, and what they mean. */
-export type Variables = Readonly<Record<string, { readonly default: string; readonly meaning: string }>>;
-
 /** Settings that cannot be used; `faults` has one sentence for each. */
 export class ConfigError extends Error {
   override readonly name = "ConfigError";
@@ -93,6 +90,17 @@ export class SettingsReader<Name extends string> {
       this.faults.push(`${name} is not a postgres:// address of one host`);
     }
     return value ?? "";
+  }
+
+  /** The base address of a surface, a tier or a provider, without a path; `null` when it is not set. */
+  baseUrl(name: Name, example = "https://intake.example.com"): string | null {
+    const value = this.text(name);
+    if (value === null) return null;
+    const url = URL.canParse(value) ? new URL(value) : null;
+    const isBase = url !== null && /^https?:$/.test(url.protocol) && url.search === "" && url.hash === "" &&
+      url.username === "" && url.password === "" && url.pathname === "/";
+    if (!isBase) this.faults.push(`${name} is not a base address such as ${example}`);
+    return value.replace(/\/+$/, "");
   }
 
   /** An address to listen on. */

@@ -34,7 +34,7 @@ function openPipe(name: string) {
 test("a line is one JSON object with time, level and event first", () => {
   const lines: string[] = [];
   const log = createLog(
-    { push: (line) => lines.push(line), flush: () => {} },
+    { push: (line) => lines.push(line) },
     () => new Date("2026-01-02T03:04:05.678Z"),
   );
   log.info("request", { status: 202, key_id: null, aborted: undefined });
@@ -48,7 +48,7 @@ test("a line is one JSON object with time, level and event first", () => {
 test("lines of one millisecond share its stamp, and one without members is whole", () => {
   const lines: string[] = [];
   let atMs = 0;
-  const log = createLog({ push: (line) => lines.push(line), flush: () => {} }, () => new Date(atMs));
+  const log = createLog({ push: (line) => lines.push(line) }, () => new Date(atMs));
   log.info("started");
   atMs = 1;
   log.info("a", {});

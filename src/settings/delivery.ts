@@ -1,0 +1,67 @@
+/**
+ * The settings of the delivery loop and of its way to the actions tier.
+ *
+ * @module
+ */
+
+import { isLoopbackHostname } from "../http/addresses.ts";
+import type { TlsPaths } from "../http/tls_files.ts";
+import type { SettingsReader } from "./reader.ts";
+import type { variables } from "./variables.ts";
+
+type Name = keyof typeof variables;
+type Reader = SettingsReader<Name>;
+
+/** The settings of the delivery loop. */
+export interface DeliveryConfig {
+  readonly actionsUrl: string;
+  /** `null` for plain HTTP to this machine, as benchmarks use it. */
+  readonly files: TlsPaths | null;
+  readonly sendTimeoutMs: number;
+  readonly backoffBaseMs: number;
+  readonly backoffCapMs: number;
+  readonly attemptsMax: number;
+  readonly leaseMs: number;
+  readonly pollMs: number;
+  readonly concurrency: number;
+}
+
+/** Reads them; `null` when no actions tier is named. */
+export function readDeliveryConfig(read: Reader): DeliveryConfig | null {
+  const actionsUrl = read.baseUrl("ACTIONS_URL");
+  if (actionsUrl === null) return null;
+  const sendTimeoutMs = read.positiveInteger("DELIVERY_SEND_TIMEOUT_MS");
+  const leaseMs = read.positiveInteger("DELIVERY_LEASE_MS");
+  if (leaseMs <= sendTimeoutMs) {
+    read.faults.push("DELIVERY_LEASE_MS is not longer than DELIVERY_SEND_TIMEOUT_MS");
+  }
+  return {
+    actionsUrl,
+    files: readActionsFiles(read, actionsUrl),
+    sendTimeoutMs,
+    leaseMs,
+    backoffBaseMs: read.positiveInteger("DELIVERY_BACKOFF_BASE_MS"),
+    backoffCapMs: read.positiveInteger("DELIVERY_BACKOFF_CAP_MS"),
+    attemptsMax: read.positiveInteger("DELIVERY_ATTEMPTS_MAX"),
+    pollMs: read.positiveInteger("DELIVERY_POLL_MS"),
+    concurrency: read.positiveInteger("DELIVERY_CONCURRENCY"),
+  };
+}
+
+function readActionsFiles(read: Reader, actionsUrl: string): DeliveryConfig["files"] {
+  const url = URL.canParse(actionsUrl) ? new URL(actionsUrl) : null;
+  if (url?.protocol === "http:") {
+    // Leads never cross a network in the clear.
+    if (isLoopbackHostname(url.hostname)) return null;
+    read.faults.push("ACTIONS_URL is http: on another machine; the actions tier is reached over mutual TLS");
+    return null;
+  }
+  const names = {
+    ca: "ACTIONS_CA_FILE",
+    cert: "ACTIONS_CLIENT_CERT_FILE",
+    key: "ACTIONS_CLIENT_KEY_FILE",
+  } as const;
+  read.checkTlsFiles(names, "ACTIONS_URL needs it");
+  const file = (name: Name) => read.text(name) ?? "";
+  return { certFile: file(names.cert), keyFile: file(names.key), caFile: file(names.ca) };
+}
