@@ -202,8 +202,8 @@ async function seed(url: string): Promise<string[]> {
       await sql`insert into tenant (slug, name) values (${`tenant-${tenant}`}, ${`Tenant ${tenant}`})`;
       // Without a route nothing is delivered.
       await sql`
-        insert into actions.route (tenant_id, email)
-        select id, slug || '@example.com' from tenant where slug = ${`tenant-${tenant}`}`;
+        insert into actions.route (tenant_id, kind, address)
+        select id, 'email', slug || '@example.com' from tenant where slug = ${`tenant-${tenant}`}`;
     }
     for (const [index, key] of keys.entries()) {
       const digest = createHash("sha256").update(key).digest("hex");

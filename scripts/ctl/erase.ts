@@ -257,7 +257,9 @@ function text({ isDryRun, erased, collisions, mentions, kept, endedAt }: Report)
     lines.push("What is being sent at this moment may still arrive downstream, once.");
   }
   if (erased.some(({ state }) => state === "delivered")) {
-    lines.push("What was delivered is in the customer's CRM and inbox too: that is to be erased there.");
+    lines.push(
+      "What was delivered is with the customer too, such as in a CRM and an inbox: that is to be erased there.",
+    );
   }
   if (mentions.size > 0) {
     lines.push(

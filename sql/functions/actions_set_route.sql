@@ -1,65 +1,69 @@
--- Changes a tenant's route and returns what it is then; no row when there is no such tenant. null leaves a part as it is.
+-- Changes where a tenant's leads go. p_changes is an array of objects, one a destination: its kind; address, when it
+-- gets that one; clear, to take it away; rotate, for another secret; secret, the one that it gets if it needs one. What is
+-- left out stays. Returns the kinds with a new secret, or null when there is no such tenant.
+--
 -- What has changed is noted, and never an address: that of a mailbox is somebody's, and a URL may hold a token.
 --
 -- A new address gets a new secret: its owner must not be able to sign for the one before, nor the other way round. When
 -- the secret alone is rotated, the one before stays valid for p_overlap.
-create or replace function actions.set_route(
-  p_tenant_id int, p_crm_url text, p_email text, p_clear_crm boolean, p_clear_email boolean, p_rotate boolean,
-  p_secret text, p_overlap interval
-) returns table (crm_url text, email text, has_new_secret boolean)
+create or replace function actions.set_route(p_tenant_id int, p_changes json, p_overlap interval) returns text[]
 language plpgsql
 as $$
 #variable_conflict use_column
 declare
-  v_before actions.route;
-  v_crm_url text;
-  v_email text;
-  v_new boolean;
   v_slug text;
+  v_before actions.route[];
+  v_after actions.route[];
+  v_note jsonb;
+  v_is_changed boolean;
+  v_renewed text[];
 begin
   -- One change of a tenant's route at a time, also while it has none.
   select t.slug into v_slug from tenant as t where t.id = p_tenant_id for no key update;
   if not found then
-    return;
+    return null;
   end if;
-  select * into v_before from actions.route as r where r.tenant_id = p_tenant_id;
-  v_crm_url := case when p_clear_crm then null else coalesce(p_crm_url, v_before.crm_url) end;
-  v_email := case when p_clear_email then null else coalesce(p_email, v_before.email) end;
-  v_new := v_crm_url is not null and (p_rotate or v_crm_url is distinct from v_before.crm_url);
+  v_before := array(select r from actions.route as r where r.tenant_id = p_tenant_id);
 
-  if v_crm_url is null and v_email is null then
-    delete from actions.route as r where r.tenant_id = p_tenant_id;
-  else
-    insert into actions.route as r (tenant_id, crm_url, crm_secret, email)
-    values (p_tenant_id, v_crm_url, case when v_crm_url is not null then p_secret end, v_email)
-    on conflict (tenant_id) do update set
-      crm_url = excluded.crm_url,
-      email = excluded.email,
-      crm_secret = case when v_crm_url is null then null when v_new then p_secret else r.crm_secret end,
-      crm_secret_before = case
-        when v_crm_url is null or v_crm_url is distinct from r.crm_url then null
-        when v_new then r.crm_secret
-        else r.crm_secret_before
-      end,
-      crm_secret_before_until = case
-        when v_crm_url is null or v_crm_url is distinct from r.crm_url then null
-        when v_new then service_clock() + p_overlap
-        else r.crm_secret_before_until
-      end,
-      changed_at = service_clock();
+  delete from actions.route as r
+  using json_to_recordset(p_changes) as c (kind text, clear boolean)
+  where r.tenant_id = p_tenant_id and r.kind = c.kind and c.clear;
+
+  insert into actions.route as r (tenant_id, kind, address, secret)
+  select p_tenant_id, c.kind, c.address, c.secret
+  from json_to_recordset(p_changes) as c (kind text, address text, secret text)
+  where c.address is not null
+  on conflict (tenant_id, kind) do update set
+    address = excluded.address, secret = excluded.secret, secret_before = null, secret_before_until = null,
+    changed_at = service_clock()
+    where r.address <> excluded.address;
+
+  update actions.route as r set
+    secret = c.secret, secret_before = r.secret, secret_before_until = service_clock() + p_overlap,
+    changed_at = service_clock()
+  from json_to_recordset(p_changes) as c (kind text, rotate boolean, secret text)
+  -- With a new address it has this secret already.
+  where r.tenant_id = p_tenant_id and r.kind = c.kind and c.rotate and r.secret <> c.secret;
+
+  v_after := array(select r from actions.route as r where r.tenant_id = p_tenant_id);
+  select
+    jsonb_object_agg(kind, actions.change_of(b.address, a.address)),
+    coalesce(bool_or(b.address is distinct from a.address), false),
+    coalesce(array_agg(kind) filter (where a.secret is distinct from b.secret and a.secret is not null), '{}')
+  into v_note, v_is_changed, v_renewed
+  from json_to_recordset(p_changes) as c (kind text)
+  full join unnest(v_before) as b using (kind)
+  full join unnest(v_after) as a using (kind);
+
+  if v_is_changed or v_renewed <> '{}' then
+    v_note := v_note || jsonb_build_object('new_secret', v_renewed <> '{}');
+    perform note_audit('tenant.route', v_slug, v_note::json);
   end if;
-  if v_new or v_crm_url is distinct from v_before.crm_url or v_email is distinct from v_before.email then
-    perform note_audit('tenant.route', v_slug, json_build_object(
-      'crm', actions.change_of(v_before.crm_url, v_crm_url),
-      'email', actions.change_of(v_before.email, v_email),
-      'new_secret', v_new
-    ));
-  end if;
-  return query select v_crm_url, v_email, v_new;
+  return v_renewed;
 end
 $$;
 
--- What became of a part of a route, in a word: none | set | changed | kept | cleared.
+-- What became of a destination, in a word: none | set | changed | kept | cleared.
 create or replace function actions.change_of(p_before text, p_after text) returns text
 language sql immutable
 as $$

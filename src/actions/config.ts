@@ -16,7 +16,7 @@ export interface ActionsConfig {
   readonly files: ServerFiles;
   /** The name that a client's certificate must have, or `null` when the CA alone decides. */
   readonly clientName: string | null;
-  /** Networks in which CRM addresses may lie although they are not public. */
+  /** Networks that are not public and may be called all the same. */
   readonly allowedNetworks: Networks;
   /** One effect, from its first look-up to its answer. */
   readonly effectTimeoutMs: number;
@@ -44,7 +44,7 @@ export const actionsVariables = {
   },
   ACTIONS_EFFECT_TIMEOUT_MS: {
     default: "10000",
-    meaning: "bound of one CRM call or one mail; two of them within DELIVERY_SEND_TIMEOUT_MS",
+    meaning: "bound of one effect, a call or a mail; two of them within DELIVERY_SEND_TIMEOUT_MS",
   },
   SMTP_URL: { default: "–", meaning: "mail server, `smtp://user:password@host:port` or `smtps://…`" },
   MAIL_FROM: { default: "–", meaning: "sender of the mails, `leads@example.com` or `Leads <…>`" },

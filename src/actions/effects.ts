@@ -5,14 +5,15 @@
  */
 
 import { randomUUID } from "node:crypto";
-import type { Begun, CrmRoute, Effect, EffectState } from "../store/delivery/effects.ts";
+import type { Begun, BegunEffect } from "../store/delivery/effects.ts";
+import type { Destination } from "./destination.ts";
 import type { DeliveredEvent } from "./event.ts";
-import { failed, type Outcome } from "./outcome.ts";
+import { type Failed, failed, type Outcome } from "./outcome.ts";
 
 /** An effect of an event, and the lease under which it is ours. */
 export interface Claim {
   readonly eventId: string;
-  readonly effect: Effect;
+  readonly kind: string;
   readonly lease: string;
 }
 
@@ -28,10 +29,8 @@ export interface EffectRecords {
 /** What {@linkcode Effects} needs. */
 export interface EffectsOptions {
   readonly records: EffectRecords;
-  readonly crm: { send(event: DeliveredEvent, route: CrmRoute, nowMs: number): Promise<Outcome> };
-  /** `null`: no mail server is configured. */
-  readonly mailer: { send(event: DeliveredEvent, address: string, nowMs: number): Promise<Outcome> } | null;
-  /** The bound that both effects keep. */
+  readonly destinations: readonly Destination[];
+  /** The bound that every effect keeps. */
   readonly effectTimeoutMs: number;
   /** The wall clock, for what leaves the house; leases go by the database's. */
   readonly nowMs: () => number;
@@ -40,10 +39,11 @@ export interface EffectsOptions {
 /** How the effects of an event stand after {@linkcode Effects.perform}. */
 export type Performed =
   | { readonly kind: "unknown_tenant" | "sandbox" | "no_route" }
-  | { readonly kind: "settled"; readonly effects: Readonly<Record<Effect, EffectReport>> };
+  /** By the kind of their destinations; those that the tenant's route has, and any that was done before. */
+  | { readonly kind: "settled"; readonly effects: ReadonlyMap<string, EffectReport> };
 
 /** One effect. */
-export type EffectReport = "done" | "none" | Extract<Outcome, { kind: "failed" }>;
+export type EffectReport = "done" | Failed;
 
 // Between the claim and the effect's start, and between its end and the record, goes time as well.
 const leaseMarginMs = 10_000;
@@ -61,7 +61,7 @@ export class Effects {
   }
 
   /**
-   * Performs what is due for the event, CRM and email at once. An effect that was done before is not
+   * Performs what is due for the event, all of it at once. An effect that was done before is not
    * repeated; one that another delivery is at counts as failed for the moment (`in_progress`).
    *
    * Throws what the records throw. What was done until then is remembered, and recorded when the event comes again.
@@ -71,20 +71,24 @@ export class Effects {
     const lease = randomUUID();
     const begun = await records.claim(event, { id: lease, ms: effectTimeoutMs + leaseMarginMs });
     if (begun.kind !== "begun") return { kind: begun.kind };
-    const run = async (effect: Effect) => {
-      const state = begun.states[effect];
-      const claim = { eventId: event.eventId, effect, lease };
-      if (state === "due" || state === "busy") {
-        if (this.#unrecorded.has(keyOf(claim))) return await this.#record(claim, { kind: "done" });
-      }
-      if (state !== "due") return reportOf(state, begun.busyMs);
-      return await this.#record(claim, await this.#do(event, effect, begun));
-    };
-    // Both to their ends, also when one cannot be recorded: the other's record must not be lost with it.
-    const [crm, email] = await Promise.allSettled([run("crm"), run("email")]);
-    if (crm.status === "rejected") throw crm.reason;
-    if (email.status === "rejected") throw email.reason;
-    return { kind: "settled", effects: { crm: crm.value, email: email.value } };
+    const running = begun.effects.map(async (effect) =>
+      [effect.kind, await this.#run(event, effect, lease)] as const
+    );
+    // All to their ends, also when one cannot be recorded: the others' records must not be lost with it.
+    await Promise.allSettled(running);
+    return { kind: "settled", effects: new Map(await Promise.all(running)) };
+  }
+
+  async #run(event: DeliveredEvent, effect: BegunEffect, lease: string): Promise<EffectReport> {
+    if (effect.state === "done") return "done";
+    const claim = { eventId: event.eventId, kind: effect.kind, lease };
+    if (this.#unrecorded.has(keyOf(claim))) return await this.#record(claim, { kind: "done" });
+    if (effect.state === "busy") return failed("in_progress", Math.max(1, Math.ceil(effect.busyMs / 1000)));
+    const { destinations, nowMs } = this.#options;
+    const destination = destinations.find(({ kind }) => kind === effect.kind);
+    // None: a later version has made the route, and this process is still the one before.
+    const outcome = await destination?.send(event, effect.route, nowMs()) ?? failed("unknown_destination");
+    return await this.#record(claim, outcome);
   }
 
   async #record(claim: Claim, outcome: Outcome): Promise<EffectReport> {
@@ -107,29 +111,8 @@ export class Effects {
       return;
     }
   }
-
-  async #do(
-    event: DeliveredEvent,
-    effect: Effect,
-    route: { readonly crm: CrmRoute | null; readonly emailAddress: string | null },
-  ): Promise<Outcome> {
-    const { crm, mailer, nowMs } = this.#options;
-    if (effect === "crm") {
-      return route.crm === null ? failed("no_route") : await crm.send(event, route.crm, nowMs());
-    }
-    if (mailer === null) return failed("smtp_not_configured");
-    return route.emailAddress === null
-      ? failed("no_route")
-      : await mailer.send(event, route.emailAddress, nowMs());
-  }
 }
 
-function keyOf({ eventId, effect }: Claim): string {
-  return `${eventId} ${effect}`;
-}
-
-function reportOf(state: Exclude<EffectState, "due">, busyMs: number): EffectReport {
-  if (state !== "busy") return state;
-  const retryAfterSeconds = Math.max(1, Math.ceil(busyMs / 1000));
-  return { kind: "failed", reason: "in_progress", retryAfterSeconds };
+function keyOf({ eventId, kind }: Claim): string {
+  return `${eventId} ${kind}`;
 }

@@ -5,9 +5,9 @@
  */
 
 import { createTransport } from "nodemailer";
+import type { Destination } from "./destination.ts";
 import { composeEmail } from "./email_text.ts";
-import type { DeliveredEvent } from "./event.ts";
-import { failed, failureWord, type Outcome } from "./outcome.ts";
+import { failed, failureWord } from "./outcome.ts";
 
 /**
  * One address, ASCII, with nothing that nodemailer could take for a second one: it splits recipients at commas, also
@@ -19,7 +19,7 @@ export const mailAddress = /^[!#-'*+\-/-9=?A-Z^-~.]{1,64}@[A-Za-z0-9.-]{1,253}$/
 export interface MailConfig {
   readonly host: string;
   readonly port: number;
-  /** TLS from the first byte (`smtps:`); otherwise STARTTLS where it is due, see {@linkcode Mailer}. */
+  /** TLS from the first byte (`smtps:`); otherwise STARTTLS where it is due, see {@linkcode mailer}. */
   readonly isSecure: boolean;
   readonly login: { readonly user: string; readonly password: string } | null;
   readonly from: { readonly name: string; readonly address: string };
@@ -33,49 +33,44 @@ export interface MailerOptions extends MailConfig {
 
 /**
  * Sends mails, each over a connection of its own: one that is kept may be closed under a message, whose outcome
- * then nobody knows.
+ * then nobody knows. The same event has the same `Message-ID` at every attempt. Without options there is no way to
+ * send mail, and every one fails.
  *
  * Chosen: without `smtps:`, STARTTLS is used where the server offers it and required where there is a password;
  * on loopback it is left out, because nothing crosses a network and no certificate there names localhost.
  */
-export class Mailer {
-  readonly #options: MailerOptions;
-  readonly #transport: ReturnType<typeof openTransport>;
-
-  constructor(options: MailerOptions) {
-    this.#options = options;
-    this.#transport = openTransport(options);
-  }
-
-  /**
-   * Mails the event to an address; never throws. The same event has the same `Message-ID` at every attempt.
-   * `nowMs` is the wall clock's time.
-   */
-  async send(event: DeliveredEvent, address: string, nowMs: number): Promise<Outcome> {
-    if (!mailAddress.test(address)) return failed("address_refused");
-    const { from, timeoutMs } = this.#options;
-    const host = from.address.slice(from.address.lastIndexOf("@") + 1);
-    try {
-      const { subject, text, html } = composeEmail(event);
-      await this.#transport.sendMail({
-        // The envelope is given apart, so that no recipient is ever read from a header.
-        envelope: { from: from.address, to: [address] },
-        from,
-        to: { name: "", address },
-        subject,
-        text,
-        html,
-        date: new Date(nowMs),
-        messageId: `<${event.eventId}@${host}>`,
-        // Answering machines keep silent (RFC 3834).
-        headers: { "Auto-Submitted": "auto-generated" },
-        signal: AbortSignal.timeout(timeoutMs),
-      });
-      return { kind: "done" };
-    } catch (error) {
-      return failed(smtpWord(error));
-    }
-  }
+export function mailer(options: MailerOptions | null): Destination {
+  const kind = "email";
+  if (options === null) return { kind, send: () => Promise.resolve(failed("smtp_not_configured")) };
+  const { from, timeoutMs } = options;
+  const host = from.address.slice(from.address.lastIndexOf("@") + 1);
+  const transport = openTransport(options);
+  return {
+    kind,
+    async send(event, { address }, nowMs) {
+      if (!mailAddress.test(address)) return failed("address_refused");
+      try {
+        const { subject, text, html } = composeEmail(event);
+        await transport.sendMail({
+          // The envelope is given apart, so that no recipient is ever read from a header.
+          envelope: { from: from.address, to: [address] },
+          from,
+          to: { name: "", address },
+          subject,
+          text,
+          html,
+          date: new Date(nowMs),
+          messageId: `<${event.eventId}@${host}>`,
+          // Answering machines keep silent (RFC 3834).
+          headers: { "Auto-Submitted": "auto-generated" },
+          signal: AbortSignal.timeout(timeoutMs),
+        });
+        return { kind: "done" };
+      } catch (error) {
+        return failed(smtpWord(error));
+      }
+    },
+  };
 }
 
 function openTransport(options: MailerOptions) {

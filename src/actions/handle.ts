@@ -7,7 +7,7 @@
  */
 
 import type { Log } from "../observe/log.ts";
-import type { Effect } from "../store/delivery/effects.ts";
+import { namedKinds } from "../store/delivery/effects.ts";
 import { describeError, Unavailable } from "../store/pool.ts";
 import type { EffectReport, Performed } from "./effects.ts";
 import { type DeliveredEvent, parseEvent } from "./event.ts";
@@ -89,22 +89,19 @@ async function deliver(event: DeliveredEvent, options: HandleOptions): Promise<A
   const durationMs = Math.round(clockMs() - startedAtMs);
   if (performed.kind === "settled") {
     const reply = effectsReply(event.eventId, performed.effects);
-    const { crm, email } = performed.effects;
     log.info("delivery", {
       ...said,
       kind: event.kind,
       attempt: event.attempt,
       status: reply.status,
-      crm: word(crm),
-      email: word(email),
+      ...effectWords(performed.effects),
       duration_ms: durationMs,
     });
     return reply;
   }
   if (performed.kind === "sandbox") {
     log.info("sandbox", said);
-    const effects = { crm: "none", email: "none" };
-    return { status: 200, body: { event_id: event.eventId, sandbox: true, effects } };
+    return { status: 200, body: { event_id: event.eventId, sandbox: true, effects: effectWords(new Map()) } };
   }
   log.error(performed.kind, said);
   return performed.kind === "no_route"
@@ -112,12 +109,9 @@ async function deliver(event: DeliveredEvent, options: HandleOptions): Promise<A
     : refuse(400, { wrong: "tenant" });
 }
 
-function effectsReply(
-  eventId: string,
-  reports: Readonly<Record<Effect, EffectReport>>,
-): ActionsReply {
-  const effects = { crm: word(reports.crm), email: word(reports.email) };
-  const failures = [reports.crm, reports.email].filter((report) => typeof report === "object");
+function effectsReply(eventId: string, reports: ReadonlyMap<string, EffectReport>): ActionsReply {
+  const effects = effectWords(reports);
+  const failures = [...reports.values()].filter((report) => report !== "done");
   if (failures.length === 0) return { status: 200, body: { event_id: eventId, effects } };
   // The longest of them: an earlier attempt would fail on that effect again.
   const waits = failures.flatMap(({ retryAfterSeconds }) => retryAfterSeconds ?? []);
@@ -128,6 +122,11 @@ function effectsReply(
   };
 }
 
-function word(report: EffectReport): string {
-  return typeof report === "string" ? report : `failed: ${report.reason}`;
+/** Each effect in a word or two, by kind; beside the tenant's own the two that are always named. */
+function effectWords(reports: ReadonlyMap<string, EffectReport>): Readonly<Record<string, string>> {
+  const word = (report: EffectReport) => report === "done" ? report : `failed: ${report.reason}`;
+  return Object.fromEntries([
+    ...namedKinds.map((kind) => [kind, "none"]),
+    ...[...reports].map(([kind, report]) => [kind, word(report)]),
+  ]);
 }

@@ -4,18 +4,20 @@
  * @module
  */
 
-/** An effect that was tried. A reason is a word like `http_503` or `smtp_rejected_550`, never text of the other side. */
-export type Outcome =
-  | { readonly kind: "done" }
-  | {
-    readonly kind: "failed";
-    readonly reason: string;
-    /** When the other side asks to be left alone, for how long; whole seconds, 1 or more. */
-    readonly retryAfterSeconds: number | null;
-  };
+/** An effect that was tried. */
+export type Outcome = { readonly kind: "done" } | Failed;
+
+/** One that could not be done. */
+export interface Failed {
+  readonly kind: "failed";
+  /** A word like `http_503` or `smtp_rejected_550`, never text of the other side. */
+  readonly reason: string;
+  /** When the other side asks to be left alone, for how long; whole seconds, 1 or more. */
+  readonly retryAfterSeconds: number | null;
+}
 
 /** A failure with its reason. */
-export function failed(reason: string, retryAfterSeconds: number | null = null): Outcome {
+export function failed(reason: string, retryAfterSeconds: number | null = null): Failed {
   return { kind: "failed", reason, retryAfterSeconds };
 }
 

@@ -10,9 +10,8 @@ import { EffectStore } from "../store/delivery/effects.ts";
 import { requireUsableDatabase } from "../store/schema/check.ts";
 import { describeError, Pool } from "../store/pool.ts";
 import type { ActionsConfig } from "./config.ts";
-import { CrmWebhook } from "./crm_webhook.ts";
+import { openDestinations } from "./destinations.ts";
 import { Effects } from "./effects.ts";
-import { Mailer } from "./email.ts";
 import { actionsHandler, refuse } from "./handle.ts";
 import { createResolver } from "./resolve.ts";
 import { type ActionsListener, serveActions } from "./serve.ts";
@@ -57,8 +56,12 @@ function listen(config: ActionsConfig, store: EffectStore, log: Log): Promise<Ac
   const nowMs = () => Date.now();
   const effects = new Effects({
     records: store,
-    crm: new CrmWebhook({ allowedNetworks, timeoutMs: effectTimeoutMs, resolve: createResolver() }),
-    mailer: mail === null ? null : new Mailer({ ...mail, timeoutMs: effectTimeoutMs }),
+    destinations: openDestinations({
+      allowedNetworks,
+      mail,
+      timeoutMs: effectTimeoutMs,
+      resolve: createResolver(),
+    }),
     effectTimeoutMs,
     nowMs,
   });

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
 import { after, before, beforeEach, test } from "node:test";
-import { CrmWebhook, signatureHeaders, webhookBody } from "../../src/actions/crm_webhook.ts";
+import { CheckedPost } from "../../src/actions/checked_post.ts";
+import { crmWebhook, signatureHeaders, webhookBody } from "../../src/actions/crm_webhook.ts";
 import type { DeliveredEvent } from "../../src/actions/event.ts";
 import type { Outcome } from "../../src/actions/outcome.ts";
 import { createResolver, type Resolve } from "../../src/actions/resolve.ts";
@@ -48,14 +49,14 @@ interface Sending {
 }
 
 function send(what: DeliveredEvent, options: Sending = {}): Promise<Outcome> {
-  const webhook = new CrmWebhook({
+  const post = new CheckedPost({
     allowedNetworks: parseNetworks(options.allowed ?? "127.0.0.0/8"),
     timeoutMs: options.timeoutMs ?? 2_000,
     resolve: options.resolve ?? createResolver({ servers: [names.address] }),
     ca: options.trust ?? authority.pem,
   });
   const url = options.url ?? `https://crm.test:${crm.port}/leads?token=a%2Fb`;
-  return webhook.send(what, { url, secrets: options.secrets ?? [secret] }, nowMs);
+  return crmWebhook(post).send(what, { address: url, secrets: options.secrets ?? [secret] }, nowMs);
 }
 
 /** The outcome, and what the CRM has seen of it. */

@@ -24,10 +24,11 @@ const route = (...args: string[]) => ctl(["tenant", "route", ...args], on);
 const refused = (...args: string[]) => runCtl(["tenant", "route", ...args, "--json"], on);
 const secretShape = /^whsec_[A-Za-z0-9+/]{43}=$/;
 
+/** The CRM's row, without a route its nulls, and whether there is any row at all. */
 async function stored() {
   const [row] = await sql`
-    select r.*, t.has_route from tenant as t left join actions.route as r on r.tenant_id = t.id
-    where t.slug = 'acme'`;
+    select r.*, t.has_route from tenant as t
+    left join actions.route as r on r.tenant_id = t.id and r.kind = 'crm' where t.slug = 'acme'`;
   return row as Record<string, unknown>;
 }
 
@@ -42,7 +43,7 @@ test("--crm-url makes a secret and shows it this once", async () => {
   assert.deepEqual(rest, { tenant: "acme", crm_url: "https://crm.example.com/leads?k=1", email: null });
   assert.match(crm_secret, secretShape);
   const row = await stored();
-  assert.deepEqual([row.crm_secret, row.has_route], [crm_secret, true]);
+  assert.deepEqual([row.secret, row.has_route], [crm_secret, true]);
   assert.deepEqual(await route("acme"), rest);
   const { stdout, stderr } = await runCtl(["tenant", "route", "acme"], on);
   assert.doesNotMatch(stdout + stderr, /whsec_/);
@@ -54,7 +55,7 @@ test("the text says the secret and that it is not shown again", async () => {
 });
 
 test("the same address keeps its secret; --email leaves the CRM alone", async () => {
-  const { crm_secret } = await stored();
+  const { secret } = await stored();
   assert.deepEqual(await route("acme", "--crm-url", "https://crm.example.com/leads?k=1"), {
     tenant: "acme",
     crm_url: "https://crm.example.com/leads?k=1",
@@ -65,30 +66,30 @@ test("the same address keeps its secret; --email leaves the CRM alone", async ()
     crm_url: "https://crm.example.com/leads?k=1",
     email: "sales@acme.example",
   });
-  assert.equal((await stored()).crm_secret, crm_secret);
+  assert.equal((await stored()).secret, secret);
 });
 
 test("--rotate-secret makes another one, and the one before signs a day longer", async () => {
-  const { crm_secret: before } = await stored();
+  const { secret: before } = await stored();
   const { crm_secret } = await route("acme", "--rotate-secret");
   assert.notEqual(crm_secret, before);
   const row = await stored();
-  assert.deepEqual([row.crm_secret, row.crm_secret_before], [crm_secret, before]);
-  const hoursLeft = ((row.crm_secret_before_until as Date).getTime() - Date.now()) / 3_600_000;
+  assert.deepEqual([row.secret, row.secret_before], [crm_secret, before]);
+  const hoursLeft = ((row.secret_before_until as Date).getTime() - Date.now()) / 3_600_000;
   assert.ok(hoursLeft > 23.9 && hoursLeft <= 24.1, String(hoursLeft));
   const [due] = await sql`select * from actions.begin_effects('e1', 'acme', gen_random_uuid(), 1)`;
-  assert.deepEqual([due?.crm_secret, due?.crm_secret_before], [crm_secret, before]);
-  await sql`update actions.route set crm_secret_before_until = now() - interval '1 second'`;
+  assert.deepEqual([due?.secret, due?.secret_before], [crm_secret, before]);
+  await sql`update actions.route set secret_before_until = now() - interval '1 second' where kind = 'crm'`;
   const [late] = await sql`select * from actions.begin_effects('e1', 'acme', gen_random_uuid(), 1)`;
-  assert.deepEqual([late?.crm_secret, late?.crm_secret_before], [crm_secret, null]);
+  assert.deepEqual([late?.secret, late?.secret_before], [crm_secret, null]);
 });
 
 test("another address gets another secret, and the one before signs no longer", async () => {
-  const { crm_secret: before } = await stored();
+  const { secret: before } = await stored();
   const { crm_secret } = await route("acme", "--crm-url", "https://crm2.example.com/");
   assert.match(crm_secret, secretShape);
   assert.notEqual(crm_secret, before);
-  assert.equal((await stored()).crm_secret_before, null);
+  assert.equal((await stored()).secret_before, null);
 });
 
 test("--clear takes one part away, the last part the whole route", async () => {
@@ -98,7 +99,7 @@ test("--clear takes one part away, the last part the whole route", async () => {
     email: "sales@acme.example",
   });
   const row = await stored();
-  assert.deepEqual([row.crm_secret, row.crm_secret_before, row.has_route], [null, null, true]);
+  assert.deepEqual([row.secret, row.secret_before, row.has_route], [null, null, true]);
   assert.deepEqual(await route("acme", "--clear", "email"), { tenant: "acme", crm_url: null, email: null });
   assert.equal((await stored()).has_route, false);
   assert.equal((await sql`select from actions.route`).length, 0);
@@ -132,14 +133,22 @@ test("the database itself refuses it: by direct SQL, by function, and for a tena
   const rule = { code: "23503", constraint_name: "a_sandbox_tenant_has_no_route" };
   const [box] = await sql<{ id: number }[]>`select id from tenant where slug = 'box'`;
   const id = box?.id as number;
-  await assert.rejects(sql`insert into actions.route (tenant_id, email) values (${id}, 'a@b.example')`, rule);
+  for (
+    const [kind, address] of [["email", "a@b.example"], ["slack", "https://a.example/"], [
+      "pager",
+      "https://a.example/",
+    ]]
+  ) {
+    await assert.rejects(
+      sql`insert into actions.route (tenant_id, kind, address) values (${id}, ${kind as string}, ${address as string})`,
+      rule,
+    );
+    const changes = JSON.stringify([{ kind, address }]);
+    await assert.rejects(sql`select actions.set_route(${id}, ${changes}::text::json, '1 day')`, rule);
+  }
   await assert.rejects(
-    sql`select actions.set_route(${id}, null, 'a@b.example', false, false, false, 'x', '1 day')`,
-    rule,
-  );
-  await assert.rejects(
-    sql`insert into actions.route (tenant_id, email, sandbox) overriding system value
-      values (${id}, 'a@b.example', true)`,
+    sql`insert into actions.route (tenant_id, kind, address, sandbox) overriding system value
+      values (${id}, 'email', 'a@b.example', true)`,
   );
   await route("acme", "--email", "sales@acme.example");
   await assert.rejects(sql`update actions.route set tenant_id = ${id}`, rule);
@@ -154,8 +163,11 @@ test("a tenant that becomes a sandbox at this moment gets no route, whoever come
   const outcomes = await sql.begin(async (first) => {
     await first`update tenant set sandbox = true where slug = 'race'`;
     // Waits for the first one, and then finds a sandbox.
-    const second = other`insert into actions.route (tenant_id, email)
-      select id, 'a@b.example' from tenant where slug = 'race'`.then(() => "inserted", () => "refused");
+    const second = other`insert into actions.route (tenant_id, kind, address)
+      select id, 'email', 'a@b.example' from tenant where slug = 'race'`.then(
+      () => "inserted",
+      () => "refused",
+    );
     return [second];
   });
   assert.equal(await outcomes[0], "refused");
@@ -173,7 +185,8 @@ test("the database refuses addresses that the command would refuse", async () =>
     const email of ["a@b.example,c@d.example", "a b@c.example", "<a@b.example>", "a", "a@b.example\r\nBcc: c"]
   ) {
     await assert.rejects(
-      sql`update actions.route set email = ${email} where tenant_id = ${acme?.id as number}`,
+      sql`update actions.route set address = ${email} where tenant_id = ${acme
+        ?.id as number} and kind = 'email'`,
       { code: "23514" },
       email,
     );
@@ -188,7 +201,14 @@ test("the database refuses addresses that the command would refuse", async () =>
     ]
   ) {
     await assert.rejects(
-      sql`update actions.route set crm_url = ${url}, crm_secret = ${`whsec_${"a".repeat(43)}=`}`,
+      sql`insert into actions.route (tenant_id, kind, address, secret)
+        values (${acme?.id as number}, 'crm', ${url}, ${`whsec_${"a".repeat(43)}=`})`,
+      { code: "23514" },
+      url,
+    );
+    await assert.rejects(
+      sql`insert into actions.route (tenant_id, kind, address) values (${acme
+        ?.id as number}, 'slack', ${url})`,
       { code: "23514" },
       url,
     );

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, beforeEach, test } from "node:test";
-import { Mailer, type MailerOptions } from "../../src/actions/email.ts";
+import { mailer, type MailerOptions } from "../../src/actions/email.ts";
+import type { DeliveredEvent } from "../../src/actions/event.ts";
 import { event, type EventParts } from "../support/actions/event.ts";
 import { type SmtpListener, startSmtp, type Step } from "../support/actions/smtp_listener.ts";
 
@@ -13,8 +14,12 @@ before(async () => {
 beforeEach(() => smtp.answers.clear());
 after(() => smtp.close());
 
-function mailer(options: Partial<MailerOptions> = {}): Mailer {
-  return new Mailer({
+interface Sending extends Partial<MailerOptions> {
+  readonly address?: string;
+}
+
+function send(what: DeliveredEvent, { address = "sales@acme.example", ...options }: Sending = {}) {
+  const destination = mailer({
     host: "127.0.0.1",
     port: smtp.port,
     isSecure: false,
@@ -23,13 +28,14 @@ function mailer(options: Partial<MailerOptions> = {}): Mailer {
     timeoutMs: 5_000,
     ...options,
   });
+  return destination.send(what, { address, secrets: [] }, nowMs);
 }
 
 /** Sends an event and returns the message that arrived. */
 async function mailed(parts: EventParts) {
   const before = smtp.messages.length;
   const what = event(parts);
-  assert.deepEqual(await mailer().send(what, "sales@acme.example", nowMs), { kind: "done" });
+  assert.deepEqual(await send(what), { kind: "done" });
   assert.equal(smtp.messages.length, before + 1);
   const message = smtp.messages.at(-1);
   assert.ok(message);
@@ -152,7 +158,7 @@ for (
 ) {
   test(`${JSON.stringify(address)} is no address, and no server is asked`, async () => {
     const heard = smtp.commands.length;
-    const outcome = await mailer().send(event(), address, nowMs);
+    const outcome = await send(event(), { address });
     assert.deepEqual(outcome, { kind: "failed", reason: "address_refused", retryAfterSeconds: null });
     assert.equal(smtp.commands.length, heard);
   });
@@ -171,7 +177,7 @@ const refusals: readonly (readonly [Step, string, string])[] = [
 for (const [step, line, reason] of refusals) {
   test(`${line} at ${step} is ${reason}`, async () => {
     smtp.answers.set(step, line);
-    const outcome = await mailer().send(event(), "sales@acme.example", nowMs);
+    const outcome = await send(event());
     assert.deepEqual(outcome, { kind: "failed", reason, retryAfterSeconds: null });
   });
 }
@@ -180,7 +186,7 @@ for (const step of ["greeting", "EHLO", "RCPT", "message"] as const) {
   test(`a server that says nothing at ${step} ends with the bound`, async () => {
     smtp.answers.set(step, null);
     const startMs = performance.now();
-    const outcome = await mailer({ timeoutMs: 300 }).send(event(), "sales@acme.example", nowMs);
+    const outcome = await send(event(), { timeoutMs: 300 });
     assert.deepEqual(outcome, { kind: "failed", reason: "timeout", retryAfterSeconds: null });
     assert.ok(performance.now() - startMs < 1_500);
   });
@@ -189,13 +195,13 @@ for (const step of ["greeting", "EHLO", "RCPT", "message"] as const) {
 test("a server that goes on talking ends with the bound too", async () => {
   smtp.answers.set("EHLO", "250-and another thing");
   const startMs = performance.now();
-  const outcome = await mailer({ timeoutMs: 300 }).send(event(), "sales@acme.example", nowMs);
+  const outcome = await send(event(), { timeoutMs: 300 });
   assert.deepEqual(outcome, { kind: "failed", reason: "timeout", retryAfterSeconds: null });
   assert.ok(performance.now() - startMs < 1_500);
 });
 
 test("a server that is not there is smtp_connection", async () => {
-  const outcome = await mailer({ port: 1 }).send(event(), "sales@acme.example", nowMs);
+  const outcome = await send(event(), { port: 1 });
   assert.deepEqual(outcome, { kind: "failed", reason: "smtp_connection", retryAfterSeconds: null });
 });
 
@@ -203,7 +209,7 @@ test("a password is not sent in the clear to another machine", async () => {
   const heard = smtp.commands.length;
   // This machine by another address than loopback's; the server there offers no STARTTLS.
   const login = { user: "user", password: "hunter2" };
-  const outcome = await mailer({ host: "0.0.0.0", login }).send(event(), "sales@acme.example", nowMs);
+  const outcome = await send(event(), { host: "0.0.0.0", login });
   assert.equal(outcome.kind, "failed");
   assert.doesNotMatch(smtp.commands.slice(heard).join("\n"), /AUTH|MAIL|hunter2|aHVudGVyMg/);
 });

@@ -97,8 +97,8 @@ test("a live tenant without a route answers 409 no_route, and the event goes onc
   const first = await stand.deliver({ tenant: "nowhere" });
   assert.equal(first.status, 409);
   assert.deepEqual(first.json, { error: "no_route" });
-  await stand.sql`insert into actions.route (tenant_id, email)
-    select id, 'new@acme.example' from tenant where slug = 'nowhere'`;
+  await stand.sql`insert into actions.route (tenant_id, kind, address)
+    select id, 'email', 'new@acme.example' from tenant where slug = 'nowhere'`;
   const second = await stand.deliver({ tenant: "nowhere", eventId: first.eventId });
   assert.deepEqual(second.json.effects, { crm: "none", email: "done" });
   assert.deepEqual(stand.smtp.messages.at(-1)?.to, ["<new@acme.example>"]);

@@ -38,7 +38,8 @@ before(async () => {
   });
   on = { databaseUrl: world.database.url };
   const tenant = await world.tenant();
-  await world.sql`insert into actions.route (tenant_id, email) values (${tenant.id}, 'leads@example.com')`;
+  await world.sql`
+    insert into actions.route (tenant_id, kind, address) values (${tenant.id}, 'email', 'leads@example.com')`;
   const campaignId = await world.campaign(tenant);
   key = await world.issue({ tenant, campaignId });
   waiting = await world.issue();

@@ -46,7 +46,8 @@ async function routed(): Promise<IssuedKey> {
 }
 
 async function route(tenant: Tenant): Promise<void> {
-  await world.sql`insert into actions.route (tenant_id, email) values (${tenant.id}, 'leads@example.com')`;
+  await world.sql`
+    insert into actions.route (tenant_id, kind, address) values (${tenant.id}, 'email', 'leads@example.com')`;
 }
 
 async function accept(key: IssuedKey, members: Record<string, unknown> = {}, to = server): Promise<string> {

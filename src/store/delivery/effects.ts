@@ -7,18 +7,23 @@
 import type { Sql } from "postgres";
 import { describeError, type Pool, Unavailable } from "../pool.ts";
 
-/** Something done downstream for an event, once. */
-export type Effect = "crm" | "email";
+/** The two that the specification names: named in every answer and note, also where a tenant's route lacks them. */
+export const namedKinds = ["crm", "email"] as const;
 
-/** Where an effect stands: not in the route, done before, ours to do now, or somebody else's at this moment. */
-export type EffectState = "none" | "done" | "due" | "busy";
-
-/** Where a tenant's CRM takes webhooks. */
-export interface CrmRoute {
-  readonly url: string;
-  /** `whsec_…`; the one before too, while a rotation is under way. */
+/** Where an effect goes. */
+export interface Route {
+  readonly address: string;
+  /** `whsec_…`, for what signs; the one before too, while a rotation is under way. */
   readonly secrets: readonly string[];
 }
+
+/** Something done downstream for an event, once; `kind` is that of its destination. */
+export type BegunEffect =
+  | { readonly kind: string; readonly state: "done" }
+  /** Ours to do now. */
+  | { readonly kind: string; readonly state: "due"; readonly route: Route }
+  /** Somebody else's at this moment; `busyMs` from now it can be begun again at the latest. */
+  | { readonly kind: string; readonly state: "busy"; readonly busyMs: number };
 
 /** What is to be done for an event. */
 export type Begun =
@@ -26,25 +31,17 @@ export type Begun =
   /** A tenant without routes by its nature: nothing is to be done. */
   | { readonly kind: "sandbox" }
   | { readonly kind: "no_route" }
-  | {
-    readonly kind: "begun";
-    readonly states: Readonly<Record<Effect, EffectState>>;
-    readonly crm: CrmRoute | null;
-    readonly emailAddress: string | null;
-    /** When a busy effect can be begun again at the latest, in milliseconds from now. */
-    readonly busyMs: number;
-  };
+  | { readonly kind: "begun"; readonly effects: readonly BegunEffect[] };
 
 interface BegunRow {
   sandbox: boolean;
-  has_route: boolean;
-  crm: "done" | "due" | "busy" | null;
-  crm_url: string | null;
-  crm_secret: string | null;
-  crm_secret_before: string | null;
-  email: "done" | "due" | "busy" | null;
-  email_address: string | null;
+  /** `null` in the one row of a tenant for which nothing is to be told, as are the others. */
+  effect: string | null;
+  state: BegunEffect["state"];
   busy_ms: number | null;
+  address: string | null;
+  secret: string | null;
+  secret_before: string | null;
 }
 
 // A look-up by key and a write of two rows; what takes longer is a database in trouble.
@@ -69,33 +66,27 @@ export class EffectStore {
     event: { readonly eventId: string; readonly tenant: string },
     lease: { readonly id: string; readonly ms: number },
   ): Promise<Begun> {
-    const [row] = await this.#run((sql) =>
+    const rows = await this.#run((sql) =>
       sql<BegunRow[]>`
         select * from actions.begin_effects(
           ${event.eventId}, ${event.tenant}, ${lease.id}::uuid, ${lease.ms}::int
         )`
     );
-    if (row === undefined) return { kind: "unknown_tenant" };
-    if (row.sandbox) return { kind: "sandbox" };
-    if (!row.has_route) return { kind: "no_route" };
-    const secrets = [row.crm_secret, row.crm_secret_before].filter((secret) => secret !== null);
-    return {
-      kind: "begun",
-      states: { crm: row.crm ?? "none", email: row.email ?? "none" },
-      crm: row.crm_url === null ? null : { url: row.crm_url, secrets },
-      emailAddress: row.email_address,
-      busyMs: row.busy_ms ?? 0,
-    };
+    const [first] = rows;
+    if (first === undefined) return { kind: "unknown_tenant" };
+    if (first.sandbox) return { kind: "sandbox" };
+    if (rows.every(({ address }) => address === null)) return { kind: "no_route" };
+    return { kind: "begun", effects: rows.map(begunEffect) };
   }
 
   /** Records that an effect is done (`reason` is `null`), or in a word why it is not. */
   async settle(
-    effect: { readonly eventId: string; readonly effect: Effect; readonly lease: string },
+    effect: { readonly eventId: string; readonly kind: string; readonly lease: string },
     reason: string | null,
   ): Promise<void> {
     await this.#run((sql) =>
       sql`
-        select actions.settle_effect(${effect.eventId}, ${effect.effect}, ${effect.lease}::uuid, ${reason})`
+        select actions.settle_effect(${effect.eventId}, ${effect.kind}, ${effect.lease}::uuid, ${reason})`
     );
   }
 
@@ -111,4 +102,13 @@ export class EffectStore {
       throw error instanceof Unavailable ? error : new Unavailable(describeError(error), { cause: error });
     }
   }
+}
+
+function begunEffect(row: BegunRow): BegunEffect {
+  const { state, address, secret, secret_before } = row;
+  const kind = row.effect as string;
+  if (state === "done") return { kind, state };
+  if (state === "busy") return { kind, state, busyMs: row.busy_ms ?? 0 };
+  const secrets = [secret, secret_before].filter((each) => each !== null);
+  return { kind, state, route: { address: address as string, secrets } };
 }

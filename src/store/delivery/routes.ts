@@ -7,63 +7,68 @@
 import postgres from "postgres";
 import { adminDeadlineMs } from "../operator/pool.ts";
 import type { Pool } from "../pool.ts";
+import { namedKinds } from "./effects.ts";
 
-/** A tenant's route; both parts are `null` when it has none. The secret is never read back. */
-export interface Route {
-  readonly crmUrl: string | null;
-  readonly email: string | null;
+/** A tenant's route: the addresses of its destinations by their kind. Secrets are never read back. */
+export type RouteAddresses = ReadonlyMap<string, string>;
+
+/** What to change at one destination of a route; what is left out stays. */
+export interface DestinationChange {
+  readonly kind: string;
+  readonly address?: string;
+  /** Send nothing there any more. */
+  readonly clear?: true;
+  /** Another secret, also for the same address. */
+  readonly rotate?: true;
+  /** Becomes the secret if the change needs a new one; left out where nothing is signed. */
+  readonly secret?: string;
 }
 
-/** What to change; what is left out stays. */
+/** What to change. */
 export interface RouteChange {
-  readonly crmUrl?: string;
-  readonly email?: string;
-  readonly clear?: "crm" | "email";
-  readonly rotateSecret?: boolean;
-  /** Becomes the secret if the change needs a new one. */
-  readonly secret: string;
+  readonly destinations: readonly DestinationChange[];
   /** How long a rotated secret goes on signing beside the new one. */
   readonly overlapHours: number;
 }
 
 /** What became of a change. */
 export type RouteChanged =
-  | { readonly kind: "changed"; readonly route: Route; readonly hasNewSecret: boolean }
+  | {
+    readonly kind: "changed";
+    /** The kinds that have a new secret. */
+    readonly renewed: readonly string[];
+  }
   /** A sandbox tenant; the database refuses it. */
   | { readonly kind: "sandbox" }
   /** The tenant is gone. */
   | { readonly kind: "no_tenant" };
 
 /** The tenant's route as it is. */
-export async function readRoute(pool: Pool, tenantId: number): Promise<Route> {
-  const [row] = await pool.run(
+export async function readRoute(pool: Pool, tenantId: number): Promise<RouteAddresses> {
+  const rows = await pool.run(
     adminDeadlineMs,
     (sql) =>
-      sql<{ crm_url: string | null; email: string | null }[]>`
-      select crm_url, email from actions.route where tenant_id = ${tenantId}`,
+      sql<{ kind: string; address: string }[]>`
+      select kind, address from actions.route where tenant_id = ${tenantId} order by kind`,
   );
-  return { crmUrl: row?.crm_url ?? null, email: row?.email ?? null };
+  return new Map(rows.map(({ kind, address }) => [kind, address]));
 }
 
 /** Changes the tenant's route. */
 export async function changeRoute(pool: Pool, tenantId: number, change: RouteChange): Promise<RouteChanged> {
-  const { crmUrl = null, email = null, clear, rotateSecret = false, secret, overlapHours } = change;
+  const changed = new Set(change.destinations.map(({ kind }) => kind));
+  const unchanged = namedKinds.filter((kind) => !changed.has(kind)).map((kind) => ({ kind }));
+  const changes = JSON.stringify([...change.destinations, ...unchanged]);
   try {
     const [row] = await pool.run(
       adminDeadlineMs,
       (sql) =>
-        sql<{ crm_url: string | null; email: string | null; has_new_secret: boolean }[]>`
-        select * from actions.set_route(
-          ${tenantId}, ${crmUrl}, ${email}, ${clear === "crm"}, ${clear === "email"}, ${rotateSecret},
-          ${secret}, make_interval(hours => ${overlapHours}::int)
-        )`,
+        sql<{ renewed: string[] | null }[]>`
+        select actions.set_route(
+          ${tenantId}, ${changes}::text::json, make_interval(hours => ${change.overlapHours}::int)
+        ) as renewed`,
     );
-    if (row === undefined) return { kind: "no_tenant" };
-    return {
-      kind: "changed",
-      route: { crmUrl: row.crm_url, email: row.email },
-      hasNewSecret: row.has_new_secret,
-    };
+    return row?.renewed == null ? { kind: "no_tenant" } : { kind: "changed", renewed: row.renewed };
   } catch (error) {
     const isSandbox = error instanceof postgres.PostgresError &&
       error.constraint_name === "a_sandbox_tenant_has_no_route";

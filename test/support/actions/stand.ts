@@ -37,7 +37,10 @@ export interface Stand {
   /** Starts another one. */
   start(options?: { env?: Readonly<Record<string, string>>; runtime?: Runtime }): Promise<RunningActions>;
   /** Adds a tenant with this route; without one it has none. */
-  addTenant(slug: string, route?: { crm?: string; email?: string; sandbox?: boolean }): Promise<void>;
+  addTenant(
+    slug: string,
+    route?: { crm?: string; email?: string; slack?: string; sandbox?: boolean },
+  ): Promise<void>;
   /** The CRM's address for a path. */
   crmUrl(path?: string): string;
   /** Delivers an event, by default to the tenant `acme`, which has both routes. */
@@ -90,12 +93,13 @@ export async function openStand(
       return started;
     },
     addTenant: async (slug, route = {}) => {
-      const { crm: crmUrl = null, email = null, sandbox = false } = route;
+      const { sandbox = false, ...addresses } = route;
       await sql`insert into tenant (slug, name, sandbox) values (${slug}, ${slug}, ${sandbox})`;
-      if (crmUrl === null && email === null) return;
-      await sql`
-        insert into actions.route (tenant_id, crm_url, crm_secret, email)
-        select id, ${crmUrl}, ${crmUrl === null ? null : secret}, ${email} from tenant where slug = ${slug}`;
+      for (const [kind, address] of Object.entries(addresses)) {
+        await sql`
+          insert into actions.route (tenant_id, kind, address, secret)
+          select id, ${kind}, ${address}, ${kind === "crm" ? secret : null} from tenant where slug = ${slug}`;
+      }
     },
     crmUrl: (path = "/hook") => `https://localhost:${crm.port}${path}`,
     deliver: (parts = {}) => stand.deliverTo(stand.actions, parts),

@@ -178,8 +178,12 @@ function assemble(
       const secret = crmUrl === undefined ? null : `whsec_${Buffer.alloc(32, 7).toString("base64")}`;
       await withSql(databaseUrl, (sql) =>
         sql`
-          insert into actions.route (tenant_id, crm_url, crm_secret, email)
-          values (${key.tenant.id}, ${crmUrl ?? null}, ${secret}, ${email})`);
+          insert into actions.route (tenant_id, kind, address, secret)
+          select ${key.tenant.id}, kind, address, secret
+          from (values ('crm', ${
+          crmUrl ?? null
+        }, ${secret}), ('email', ${email}, null)) as r (kind, address, secret)
+          where address is not null`);
       return key;
     },
     pass,

@@ -1,12 +1,12 @@
 /**
- * Lines of a mail from JSON as it was received: names and values as text that can do nothing but be read.
+ * Lines of text from JSON as it was received: names and values as text that can do nothing but be read.
  *
  * @module
  */
 
 import { decode, members } from "../lead/json.ts";
 
-/** One line of the mail: a name and its value, which may have several lines. */
+/** One line: a name and its value, which may have several lines. */
 export interface Row {
   readonly label: string;
   readonly value: string;

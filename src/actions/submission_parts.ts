@@ -1,11 +1,11 @@
 /**
- * What the mail of a form submission says: the visitor's answers, where the visitor came from, and which form it was.
+ * What people read of a form submission: the visitor's answers, where the visitor came from, and which form it was.
  *
  * @module
  */
 
 import { isObject } from "../lead/json.ts";
-import { inline, labelOf, lastMembers, type Part, type Row, rowOf, shownValue } from "./email_rows.ts";
+import { inline, labelOf, lastMembers, type Part, type Row, rowOf, shownValue } from "./event_rows.ts";
 import type { DeliveredEvent } from "./event.ts";
 
 /** Names of the campaign's parameters for people. */
@@ -21,7 +21,7 @@ const campaignLabels: Readonly<Record<string, string>> = {
 const visitNames = ["page_url", "referrer"];
 
 /**
- * The parts of the mail.
+ * The parts of its text.
  *
  * Chosen: fields in the order of the form under readable labels; yes and no for booleans; what was left blank is left
  * out, because a form sends every field and people read what was filled in; the addresses of the page and of the one
