@@ -174,7 +174,8 @@ test("ctl audit verify names the first row that was changed, removed or put in, 
       ],
       [
         "one put in",
-        `insert into audit select ${last.id}::bigint + 1, at, actor, action, subject, detail, claimed, digest
+        `insert into audit (id, at, actor, action, subject, detail, claimed, digest)
+         select ${last.id}::bigint + 1, at, actor, action, subject, detail, claimed, digest
          from audit where id = 2; update audit_head set id = id + 1`,
         new RegExp(`row ${Number(last.id) + 1} was changed`),
       ],
