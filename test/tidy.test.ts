@@ -364,6 +364,16 @@ test("every npm script has a Deno task of its name", () => {
   assert.deepEqual(tasks.sort(), scripts.sort());
 });
 
+test("docs/contributing.md has a word on every npm script", () => {
+  const scripts = Object.keys(JSON.parse(byPath.get("package.json")?.text ?? "{}").scripts);
+  const words = byPath.get("docs/contributing.md")?.text.match(/`[^`\n]+`/g) ?? [];
+  none(
+    scripts.filter((name) =>
+      !words.some((word) => [`\`${name}\``, `\`npm ${name}\``, `\`npm run ${name}\``].includes(word))
+    ),
+  );
+});
+
 test("the README opens with the two commands and has at most 150 lines", () => {
   const lines = byPath.get("README.md")?.text.trimEnd().split("\n") ?? [];
   const opening = lines.slice(0, 40).join("\n");

@@ -5,7 +5,9 @@
  */
 
 import assert from "node:assert/strict";
+import { readdirSync, statSync } from "node:fs";
 import { after, test } from "node:test";
+import { fileURLToPath } from "node:url";
 import { errors } from "../../src/contract/errors.ts";
 import { formErrors } from "../../src/contract/form_errors.ts";
 import { opsErrors } from "../../src/ops/reply.ts";
@@ -46,6 +48,11 @@ test("every answer that the documents name is one that the service gives", () =>
   ]);
   const named = pages.flatMap(({ text }) => text.match(/\b[2-5]\d\d `[a-z_]+`/g) ?? []);
   assert.deepEqual(named.filter((answer) => !given.has(answer)), []);
+});
+
+test("no picture of the documents is over 150 KB", () => {
+  const folder = fileURLToPath(new URL("../../docs/pictures/", import.meta.url));
+  assert.deepEqual(readdirSync(folder).filter((name) => statSync(folder + name).size > 150_000), []);
 });
 
 for (const page of pages) {

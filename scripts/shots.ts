@@ -1,0 +1,178 @@
+/**
+ * `npm run shots`: pictures of the pages as a browser shows them, in every width and colour scheme, into `build/shots`; those
+ * that the README shows go to `docs/pictures` too. The service is an `npm start` with a database of its own, and has a
+ * plausible hour behind it.
+ *
+ * `npm run shots -- console` takes the pictures of the pages with `console` in their name.
+ *
+ * @module
+ */
+
+import { copyFileSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import type { Browser, Page } from "playwright-core";
+import postgres from "postgres";
+import { findBrowser, startBrowser } from "../test/support/browser/browser.ts";
+import { onDeno, onNode, start, welcome } from "../test/support/scripts/npm_start.ts";
+import { startPostgres } from "./embedded_postgres.ts";
+
+/** A page of the running service. */
+interface Shown {
+  readonly name: string;
+  /** The listener that serves it. */
+  readonly surface: "intake" | "site" | "ops";
+  readonly path: string;
+  /** Of the picture, where it is not {@linkcode usualHeight}. */
+  readonly height?: number;
+  /** What a person has done there before. */
+  readonly prepare?: (page: Page) => Promise<void>;
+}
+
+const pages: readonly Shown[] = [
+  { name: "console", surface: "ops", path: "/", height: 604 },
+  { name: "playground", surface: "intake", path: "/api", height: 650 },
+  { name: "site", surface: "site", path: "/" },
+];
+const widths = [390, 768, 1280];
+const schemes = ["light", "dark"] as const;
+/** The pictures that the README shows. */
+const shownInReadme = ["console", "playground"];
+const readmeWidth = 1280;
+const usualHeight = 800;
+
+const root = fileURLToPath(new URL("../", import.meta.url));
+const folder = join(root, "build/shots");
+const pictures = join(root, "docs/pictures");
+
+type Addresses = Readonly<Record<Shown["surface"], string>>;
+
+async function main(words: readonly string[]): Promise<number> {
+  const path = findBrowser();
+  if (path === null) {
+    console.error("There is no browser: install chromium, or name one in CHROMIUM");
+    return 1;
+  }
+  const chosen = pages.filter(({ name }) => words.length === 0 || words.some((word) => name.includes(word)));
+  await withService(async (addresses) => {
+    const browser = await startBrowser(path);
+    try {
+      for (const shown of chosen) await take(browser, shown, addresses);
+    } finally {
+      await browser.close();
+    }
+  });
+  return 0;
+}
+
+async function take(browser: Browser, shown: Shown, addresses: Addresses): Promise<void> {
+  const { name, surface, path, height = usualHeight, prepare } = shown;
+  mkdirSync(folder, { recursive: true });
+  for (const colorScheme of schemes) {
+    for (const width of widths) {
+      const context = await browser.newContext({ colorScheme, viewport: { width, height } });
+      const page = await context.newPage();
+      await page.goto(addresses[surface] + path, { waitUntil: "networkidle" });
+      await prepare?.(page);
+      const file = join(folder, `${name}_${width}_${colorScheme}.png`);
+      await page.screenshot({ path: file });
+      await context.close();
+      if (width === readmeWidth && shownInReadme.includes(name)) {
+        copyFileSync(file, join(pictures, `${name}${colorScheme === "dark" ? "_dark" : ""}.png`));
+      }
+      console.log(file.slice(root.length));
+    }
+  }
+}
+
+async function withService(work: (addresses: Addresses) => Promise<void>): Promise<void> {
+  const site = mkdtempSync(join(tmpdir(), "lead-intake-shots-"));
+  const server = await startPostgres();
+  const started = start(root, {
+    DATABASE_URL: server.url,
+    ACTIONS_DATABASE_URL: server.url,
+    SITE_DIR: site,
+  }, process.versions.deno === undefined ? onNode : onDeno);
+  try {
+    const told = await welcome(started);
+    const address = (surface: string) =>
+      new RegExp(`^ {2}${surface} +(\\S+)$`, "m").exec(told.text)?.[1] ?? "";
+    await fill(server.url, {
+      intake: told.url,
+      forms: address("forms"),
+      key: told.key,
+      formsKey: told.formsKey,
+    });
+    await work({ intake: told.url, site: address("site"), ops: address("ops") });
+  } finally {
+    started.child.kill("SIGTERM");
+    await started.ended;
+    await server.stop();
+    rmSync(site, { recursive: true, force: true });
+  }
+}
+
+interface Door {
+  readonly intake: string;
+  readonly forms: string;
+  readonly key: string | undefined;
+  readonly formsKey: string | undefined;
+}
+
+const people = [
+  "Ada Lovelace",
+  "Grace Hopper",
+  "Katherine Johnson",
+  "Mary Jackson",
+  "Annie Easley",
+  "Hedy Lamarr",
+];
+const areas = ["kitchen", "roof", "bathroom", "deck", "windows", "sauna"];
+
+/** Posts a few leads and forms, one of them spam, and gives the plots an hour. */
+async function fill(databaseUrl: string, { intake, forms, key, formsKey }: Door): Promise<void> {
+  for (const [index, person] of people.entries()) {
+    const [first_name, last_name] = person.split(" ");
+    const lead = {
+      first_name,
+      last_name,
+      phone: `(503) 555-01${index}0`,
+      project_area: areas[index],
+      zip: "97201",
+    };
+    await postJson(`${intake}/v1/intake`, key, lead);
+    const form = {
+      name: person,
+      email: `${first_name?.toLowerCase()}@example.com`,
+      message: "Could you call me about our roof?",
+    };
+    await postJson(
+      `${forms}/v1/forms/sandbox/contact`,
+      formsKey,
+      index === 0 ? { ...form, website: "https://seo.example" } : form,
+    );
+  }
+  const sql = postgres(databaseUrl, { max: 1, onnotice: () => {} });
+  const thisMinute = Math.floor(Date.now() / 60_000);
+  const samples = Array.from({ length: 59 }, (_, index) => {
+    const accepted = Math.round(24 + 8 * Math.sin(index / 9) + (index * 37) % 7);
+    const at = new Date((thisMinute - index - 1) * 60_000);
+    const delivered = index % 5 === 0 ? accepted - 3 : accepted;
+    return { at, accepted, delivered, refused: index % 17 === 0 ? 2 : 0 };
+  });
+  const same = { node: "shots", failed: 0, pending: 0, dead: 0, oldest_pending_s: 0, breaker: "closed" };
+  await sql`insert into minute_sample ${sql(samples.map((sample) => ({ ...same, ...sample })))}`;
+  await sql.end();
+}
+
+async function postJson(url: string, key: string | undefined, body: object): Promise<void> {
+  const answer = await fetch(url, {
+    method: "POST",
+    headers: { "X-API-Key": key ?? "", "Content-Type": "application/json" },
+    body: JSON.stringify(body),
+  });
+  if (answer.status !== 202) throw new Error(`${url} answered ${answer.status}`);
+}
+
+process.exitCode = await main(process.argv.slice(2));
