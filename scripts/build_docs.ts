@@ -13,6 +13,7 @@ import { type ErrorRule, errors } from "../src/contract/errors.ts";
 import { formErrors } from "../src/contract/form_errors.ts";
 import { formLimitRows, type LimitRow } from "../src/contract/limit_rows.ts";
 import { bullets, code, type Row, table } from "../src/contract/markdown.ts";
+import { connectionsMax, pools } from "../src/service/pools.ts";
 import { variables } from "../src/settings/variables.ts";
 import { actionsDenoFlags, denoFlags } from "./deno_flags.ts";
 
@@ -136,6 +137,15 @@ const parts: Readonly<Record<string, () => string>> = {
   "form limits": () => limitTable(formLimitRows),
   "service variables": serviceVariables,
   "actions variables": () => variableTable(actionsVariables),
+  "pools": () => {
+    const rows = Object.entries(pools).map((
+      [name, { connectionsMax, statementTimeoutMs, purpose }],
+    ) => [`\`lead-intake ${name}\``, String(connectionsMax), `${statementTimeoutMs / 1_000} s`, purpose]);
+    const listen = ["`lead-intake listen`", "1", "–", "hears that another process has committed something"];
+    const header = ["`application_name`", "At most", "Statement", "What for"];
+    return `A service process opens ${connectionsMax} connections at most, and only those that it needs.\n\n` +
+      table(header, [...rows, listen]);
+  },
   "deno command": () => denoCommand(denoFlags(), "src/main.ts"),
   "deno command of the actions process": () => {
     const folder = { ACTIONS_SERVER_CERT_FILE: "/etc/lead-intake" };
