@@ -9,7 +9,7 @@ import { limits } from "../contract/limits.ts";
 import { canonicalWord } from "../lead/fingerprint.ts";
 import { mendEscapes, type ParsedMember, parseMembers, withoutNul } from "../lead/json.ts";
 import { normalizeDetails } from "../lead/text.ts";
-import type { FormValue } from "./spam/reading.ts";
+import type { FormValue } from "./spam/score.ts";
 
 /** One field. */
 export interface Field {

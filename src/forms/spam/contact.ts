@@ -4,16 +4,20 @@
  * @module
  */
 
+import { fields } from "../../contract/fields.ts";
 import { disposableDomains } from "./data/disposable_domains.ts";
 import { isGibberish } from "./gibberish.ts";
 import { isListed } from "./find_links.ts";
 import type { Reading } from "./reading.ts";
 import type { SpamReason } from "./reasons.ts";
 
+/** A local part of 64 characters, `@` and the longest host there is. */
+const addressLengthMax = 320;
+
 /** Scores the ways in which a sender may be reached. */
 export function scoreContact(reading: Reading): readonly SpamReason[] {
   const addresses = reading.filter(({ role }) => role === "email").map(({ text }) =>
-    text.slice(0, 320).toLowerCase()
+    text.slice(0, addressLengthMax).toLowerCase()
   );
   const phones = reading.filter(({ role }) => role === "phone");
   const isDisposable = addresses.some((address) =>
@@ -43,7 +47,7 @@ function addressPoints(address: string): number {
 
 /** A number nobody has, or one in the form that a well-known mass-posting program makes up. */
 function phonePoints(text: string): number {
-  const digits = text.slice(0, 64).replaceAll(/\D/g, "");
+  const digits = text.slice(0, fields.phone.lengthMax).replaceAll(/\D/g, "");
   if (/^(\d)\1{6,}$/.test(digits) || digits === "1234567890" || digits === "0123456789") return 8;
   return digits.length === 11 && digits.startsWith("8") && !text.includes("+") ? 14 : 0;
 }

@@ -12,6 +12,8 @@ import { groupOf } from "./terms.ts";
 const linkPoints = [0, 16, 26, 36, 48];
 /** So many listings and photos are nothing. */
 const familiarFree = 4;
+/** A longer message is more than its link. */
+const linkOnlyLengthMax = 4000;
 /** `<a href`, `[url=…]`, `[link=…]`, and Markdown's `](http`. */
 const markup = /<\s?a\s[^<>]{0,200}href|\[url[\]=]|\[link[\]=]|\]\(https?:|<\/a>/i;
 const dot = groupOf(({ dots }) => [...dots, "\\."]);
@@ -63,6 +65,6 @@ export function scoreLinks(reading: Reading): readonly SpamReason[] {
 
 /** The number of words of a text that are no link. */
 function wordsBesides(text: string): number {
-  if (text.length > 4000) return Infinity;
+  if (text.length > linkOnlyLengthMax) return Infinity;
   return text.split(/\s+/).filter((part) => !/[.][a-z]{2}|:\/\//i.test(part)).length;
 }

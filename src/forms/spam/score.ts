@@ -6,12 +6,12 @@
  * @module
  */
 
-import { readSubmission, type Submission } from "./reading.ts";
 import { scoreBlockedWords } from "./blocked.ts";
-import { scorePitch } from "./pitch.ts";
+import { scoreContact } from "./contact.ts";
 import { scoreGibberish } from "./gibberish.ts";
 import { scoreLinks } from "./links.ts";
-import { scoreContact } from "./contact.ts";
+import { scorePitch } from "./pitch.ts";
+import { readSubmission, type Submission } from "./reading.ts";
 import { type SpamReason, spamReasons } from "./reasons.ts";
 import { scoreRepeats } from "./repeats.ts";
 import { scoreScripts } from "./scripts.ts";
@@ -19,7 +19,6 @@ import { scoreShape } from "./shape.ts";
 import { scoreFillTime } from "./timing.ts";
 
 export { type FormValue, type Submission } from "./reading.ts";
-export { type SpamReason, type SpamReasonName, spamReasons } from "./reasons.ts";
 
 /** What {@linkcode scoreSubmission} found. */
 export interface Scored {

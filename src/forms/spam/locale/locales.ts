@@ -9,5 +9,5 @@ import { es } from "./es.ts";
 import type { Locale } from "./locale.ts";
 import { ru } from "./ru.ts";
 
-/** Every language; one more is a file beside these and a line here. */
+/** Every language; one more is a file beside these, and its name here. */
 export const locales: readonly Locale[] = [en, es, ru];

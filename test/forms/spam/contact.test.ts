@@ -1,0 +1,10 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+import { reasonNames } from "../../support/forms/score.ts";
+
+test("a disposable mail domain counts under any of its subdomains, and one that only ends alike does not", () => {
+  assert.ok(reasonNames({ email: "a@mailinator.com" }).includes("disposable_mail"));
+  assert.ok(reasonNames({ email: "a@in.mx.MAILINATOR.com" }).includes("disposable_mail"));
+  assert.deepEqual(reasonNames({ email: "a@notmailinator.com" }), []);
+  assert.deepEqual(reasonNames({ email: "a@mailinator.com.example" }), []);
+});
