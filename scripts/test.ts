@@ -1,22 +1,20 @@
 /**
  * `npm test`: formatting, lint, types, generated files, then all tests on a PostgreSQL that it brings itself.
  *
- * `npm test -- lead` runs the test files that have `lead` in their path, `npm test -- lint types` the steps of these
- * names (format, lint, types, generated, tidy, coverage, node, faults, clients, kits, deno). All steps run even when one
- * fails, and the table at the end tells which did.
+ * `npm test -- lead` runs the test files that have `lead` in their path and shows every test, `npm test -- lint types`
+ * the steps of these names (format, lint, types, generated, tidy, coverage, node, faults, clients, kits, deno). All
+ * steps run even when one fails, side by side; the table at the end tells which did, and which files took longest.
  *
  * @module
  */
 
-import { type ChildProcess, spawn } from "node:child_process";
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type EmbeddedPostgres, startPostgres } from "./embedded_postgres.ts";
-import { isAlive, signalProcess } from "./processes.ts";
-import type { TestCounts } from "./test_reporter.ts";
-import { endGroup, postWatchdog } from "./watchdog.ts";
+import { type Job, Jobs } from "./test_jobs.ts";
+import { countOutcomes, sumCounts, type TestCounts, unfinishedTest } from "./test_reporter.ts";
 
 const root = fileURLToPath(new URL("../", import.meta.url));
 // The tests are Node's, also when this script runs on Deno.
@@ -25,66 +23,58 @@ const deno = join(root, "node_modules/.bin/deno");
 
 /** The folders whose lines and branches are covered in full. */
 const coveredFolders = ["lead", "contract", "limiter"];
-/** A test that takes longer hangs. */
-const testTimeoutMs = 10 * 60_000;
-
-/** What a step has found out. */
-interface Outcome {
-  /** Why it failed; empty when it passed. */
-  readonly faults: readonly string[];
-  readonly counts?: TestCounts;
-}
+/** A test that takes longer hangs: minutes on a machine ten times slower than ours. */
+const testMsMax = Number(process.env.TEST_MS_MAX ?? 10 * 60_000);
+/** Of the list of the slowest files. */
+const slowestMax = 10;
 
 /** One line of the table at the end. */
 interface Step {
   readonly name: string;
-  readonly run: () => Promise<Outcome>;
+  /** Commands, by what they are called in the output. */
+  readonly commands?: Readonly<Record<string, readonly [command: string, ...args: string[]]>>;
+  readonly files?: readonly string[];
+  /** With PostgreSQL. */
+  readonly database?: boolean;
+  readonly env?: () => Readonly<Record<string, string>>;
+  readonly line?: string;
+  /** A command when all others have passed. */
+  readonly then?: () => readonly [command: string, ...args: string[]];
 }
 
+/** What came of a command or a test file. */
+interface Result {
+  readonly name: string;
+  readonly fault: string | undefined;
+  readonly durationMs: number;
+  readonly counts?: TestCounts;
+}
+
+const jobs = new Jobs({ roomFor: Math.max(2, availableParallelism()), stillMsMax: testMsMax });
 let workFolder = "";
-let current: ChildProcess | undefined;
-let server: EmbeddedPostgres | undefined;
+let server: Promise<EmbeddedPostgres> | undefined;
 let stopping = false;
+let verbose = false;
 
 async function main(args: readonly string[]): Promise<number> {
-  const results: { step: Step; outcome: Outcome; durationMs: number }[] = [];
+  const startMs = performance.now();
+  verbose = args.length > 0;
   const steps = chooseSteps(args);
   if (steps.length === 0) {
     console.error(`No step and no test file is called ${args.join(" or ")}.`);
     return 2;
   }
   workFolder = mkdtempSync(join(tmpdir(), "lead-intake-run-"));
+  let results: (readonly [Step, Result[]])[];
   try {
-    for (const step of steps) {
-      console.log(`\n▶ ${step.name}`);
-      const startMs = performance.now();
-      const outcome = await step.run();
-      if (stopping) break;
-      results.push({ step, outcome, durationMs: performance.now() - startMs });
-    }
+    results = await Promise.all(steps.map(async (step) => [step, await runStep(step)] as const));
   } finally {
-    await server?.stop();
+    await (await server)?.stop();
     rmSync(workFolder, { recursive: true, force: true });
   }
   if (stopping) return 130;
-  report(results);
-  return results.every(({ outcome }) => outcome.faults.length === 0) ? 0 : 1;
-}
-
-/** What stands above all tests, and what is compared with its source; generated files have their place here. */
-const checks: readonly Step[] = [
-  { name: "format", run: () => runCommand(deno, ["fmt", "--check"]) },
-  { name: "lint", run: () => runCommand(deno, ["lint"]) },
-  { name: "types", run: () => runCommand(deno, ["check", "src", "scripts", "test", "kits/conformance"]) },
-  { name: "generated", run: checkGenerated },
-];
-
-async function checkGenerated(): Promise<Outcome> {
-  const faults: string[] = [];
-  for (const script of ["scripts/build_playground.ts", "scripts/build_kits.ts", "scripts/build_docs.ts"]) {
-    faults.push(...(await runCommand(node, [script, "--check"])).faults);
-  }
-  return { faults };
+  report(results, performance.now() - startMs);
+  return results.every(([, all]) => all.every(({ fault }) => fault === undefined)) ? 0 : 1;
 }
 
 function chooseSteps(args: readonly string[]): Step[] {
@@ -96,6 +86,24 @@ function chooseSteps(args: readonly string[]): Step[] {
   return [...named, ...testSteps(files, { complete: false })];
 }
 
+/** What stands above all tests, and what is compared with its source; generated files have their place here. */
+const checks: readonly Step[] = [
+  { name: "format", commands: { "deno fmt": [deno, "fmt", "--check"] } },
+  { name: "lint", commands: { "deno lint": [deno, "lint"] } },
+  {
+    name: "types",
+    commands: { "deno check": [deno, "check", "src", "scripts", "test", "kits/conformance"] },
+  },
+  {
+    name: "generated",
+    commands: {
+      "the playground": [node, "scripts/build_playground.ts", "--check"],
+      "the kits": [node, "scripts/build_kits.ts", "--check"],
+      "the documents": [node, "scripts/build_docs.ts", "--check"],
+    },
+  },
+];
+
 function testFiles(): string[] {
   return readdirSync(join(root, "test"), { recursive: true, encoding: "utf8" })
     .filter((path) => path.endsWith(".test.ts"))
@@ -103,7 +111,7 @@ function testFiles(): string[] {
     .sort();
 }
 
-function testSteps(files: readonly string[], options: { readonly complete: boolean }): Step[] {
+function testSteps(files: readonly string[], { complete }: { readonly complete: boolean }): Step[] {
   const within = (folder: string) => (file: string) => file.startsWith(`test/${folder}/`);
   const tidy = files.filter((file): boolean => file === "test/tidy.test.ts");
   const covered = files.filter((file) =>
@@ -113,69 +121,35 @@ function testSteps(files: readonly string[], options: { readonly complete: boole
   const clients = files.filter(within("generated_clients"));
   const kits = files.filter(within("kits"));
   const rest = files.filter((file) => ![...tidy, ...covered, ...faults, ...clients, ...kits].includes(file));
-  const suite = files.filter(within("suite"));
-  const steps: (Step & { readonly files: readonly string[] })[] = [
-    { name: "tidy", files: tidy, run: () => runTests(tidy) },
-    {
-      name: options.complete ? "coverage" : "tests",
-      files: covered,
-      run: () => runTests(covered, { coverage: options.complete }),
-    },
-    { name: "node", files: rest, run: () => runTests(rest, { database: true }) },
-    // They measure how soon the service is back: one at a time.
-    { name: "faults", files: faults, run: () => runTests(faults, { database: true, concurrency: 1 }) },
-    // Compilers of other languages, which leave nothing of the processors to anybody else.
-    { name: "clients", files: clients, run: () => runTests(clients, { database: true }) },
-    { name: "kits", files: kits, run: () => runTests(kits, { database: true }) },
+  const coverage = {
+    env: () => ({ NODE_V8_COVERAGE: join(workFolder, "coverage") }),
+    then: coverageReport,
+  };
+  const steps: Step[] = [
+    // The longest files first, so that none of them is left over in the end.
+    { name: "kits", files: kits, database: true },
+    { name: "clients", files: clients, database: true },
+    // They mostly wait, and each has a PostgreSQL or memory to measure: one at a time, beside the others.
+    { name: "faults", files: faults, database: true, line: "faults" },
     {
       name: "deno",
-      files: suite,
-      run: () => runTests(suite, { database: true, env: { SUITE_RUNTIME: "deno" } }),
+      files: files.filter(within("suite")),
+      database: true,
+      env: () => ({ SUITE_RUNTIME: "deno" }),
     },
+    { name: "node", files: rest, database: true },
+    { name: complete ? "coverage" : "tests", files: covered, ...complete ? coverage : {} },
+    { name: "tidy", files: tidy },
   ];
-  return steps.filter((step) => step.files.length > 0);
+  return steps.filter((step) => step.files?.length !== 0);
 }
 
-/** How a set of test files is run. */
-interface TestOptions {
-  /** With the lines and branches of the covered folders at 100 %. */
-  readonly coverage?: boolean;
-  readonly database?: boolean;
-  /** How many files at once; left out: one a processor, two at least. */
-  readonly concurrency?: number;
-  readonly env?: Readonly<Record<string, string>>;
-}
-
-async function runTests(files: readonly string[], options: TestOptions = {}): Promise<Outcome> {
-  const countsFile = join(workFolder, "counts.json");
-  rmSync(countsFile, { force: true });
-  const args = [
-    "--test",
-    `--test-concurrency=${options.concurrency ?? Math.max(2, availableParallelism())}`,
-    `--test-timeout=${testTimeoutMs}`,
-    "--test-reporter=spec",
-    "--test-reporter-destination=stdout",
-    "--test-reporter=./scripts/test_reporter.ts",
-    `--test-reporter-destination=${countsFile}`,
-    ...files,
-  ];
-  const env = {
-    ...options.env,
-    ...(options.database ? { TEST_POSTGRES_URL: (await sharedServer()).url } : {}),
-  };
-  const { faults } = await runCommand(node, options.coverage ? [...coverageCommand(), ...args] : args, env);
-  const counts = readCounts(countsFile);
-  // An older Node finds no tests in TypeScript and is content with that.
-  const silent = files.filter((file) => counts.files[join(root, file)] === undefined);
-  return {
-    faults: silent.length === 0 ? faults : [...faults, `no test ran in ${silent.join(", ")}`],
-    counts,
-  };
-}
-
-function coverageCommand(): string[] {
+// An older Node, or another way to run it, reports 100 % for code that never ran.
+function coverageReport(): [string, ...string[]] {
   return [
+    node,
     "node_modules/c8/bin/c8.js",
+    "report",
     "--all",
     "--src=src",
     ...coveredFolders.map((folder) => `--include=src/${folder}/**/*.ts`),
@@ -184,98 +158,115 @@ function coverageCommand(): string[] {
     "--check-coverage",
     "--lines=100",
     "--branches=100",
-    node,
   ];
 }
 
-function readCounts(file: string): TestCounts {
-  try {
-    return JSON.parse(readFileSync(file, "utf8"));
-  } catch {
-    return { files: {}, totals: {} };
-  }
+async function runStep(
+  { name, commands = {}, files = [], database, env, line, then }: Step,
+): Promise<Result[]> {
+  const common = { cwd: root, ...line === undefined ? {} : { line } };
+  const databaseEnv = database ? { TEST_POSTGRES_URL: (await sharedServer()).url } : {};
+  const results = await Promise.all([
+    ...Object.entries(commands).map(([what, [command, ...args]]) =>
+      runCommand(`${name}: ${what}`, { ...common, command, args })
+    ),
+    ...files.map((file) => runFile(file, { ...common, env: { ...env?.(), ...databaseEnv } })),
+  ]);
+  if (then === undefined || results.some(({ fault }) => fault !== undefined)) return results;
+  const [command, ...args] = then();
+  return [...results, await runCommand(name, { ...common, command, args })];
 }
 
-async function sharedServer(): Promise<EmbeddedPostgres> {
-  server ??= await startPostgres({ settings: { max_connections: 300 } });
-  return server;
+async function runCommand(name: string, job: Job): Promise<Result> {
+  const { fault, output, durationMs } = await jobs.run(job);
+  tell({ name, fault, durationMs }, output);
+  return { name, fault, durationMs };
 }
 
-/** Runs a command in a process group of its own, with its output here. */
-async function runCommand(
-  command: string,
-  args: readonly string[],
-  env: Readonly<Record<string, string>> = {},
-): Promise<Outcome> {
-  if (stopping) return { faults: ["stopped"] };
-  const child = spawn(command, args, {
-    cwd: root,
-    // What the tests start is in this group too, and ends with it.
-    detached: true,
-    env: { ...process.env, ...env },
-    stdio: ["ignore", "inherit", "inherit"],
+/** Runs a test file by itself: what `node --test` would do for it, but that does not end a file that hangs. */
+async function runFile(file: string, job: Omit<Job, "command" | "args">): Promise<Result> {
+  // The same file may run for two steps.
+  const outcomes = join(mkdtempSync(join(workFolder, "file-")), "outcomes");
+  const read = () =>
+    statSync(outcomes, { throwIfNoEntry: false }) === undefined ? "" : readFileSync(outcomes, "utf8");
+  const { fault, output, durationMs } = await jobs.run({
+    ...job,
+    command: node,
+    args: ["--test-reporter=./scripts/test_reporter.ts", "--test-reporter-destination=stdout", file],
+    env: { ...job.env, TEST_OUTCOMES: outcomes },
+    progress: () => statSync(outcomes, { throwIfNoEntry: false })?.size,
   });
-  current = child;
-  const watchdog = postWatchdog(endGroup, { args: [String(child.pid)] });
-  const how = await new Promise<string | undefined>((settle) => {
-    child.once("error", (error) => settle(error.message));
-    child.once("exit", (code, signal) => settle(code === 0 ? undefined : signal ?? `exit code ${code}`));
-  });
-  watchdog.dismiss();
-  return { faults: how === undefined ? [] : [how] };
+  const text = read();
+  const counts = countOutcomes(text);
+  const failed = counts.failed + counts.cancelled;
+  const unfinished = unfinishedTest(text);
+  const found = [
+    ...fault === undefined || fault === "exit code 1" && failed > 0 ? [] : [fault],
+    ...unfinished === undefined ? [] : [`unfinished: ${unfinished}`],
+    // A hook after all tests that fails leaves Node's exit code at 0.
+    ...failed > 0 ? [`${failed} failed`] : [],
+    // An older Node finds no tests in TypeScript and is content with that.
+    ...counts.tests === 0 ? ["no test ran"] : [],
+  ].join(", ");
+  const result = { name: file, fault: found === "" ? undefined : found, durationMs, counts };
+  tell(result, output);
+  return result;
 }
 
-function report(results: readonly { step: Step; outcome: Outcome; durationMs: number }[]): void {
-  console.log("\nSteps:");
-  for (const { step, outcome, durationMs } of results) {
-    const mark = outcome.faults.length === 0 ? "✔" : "✖";
-    const tests = outcome.counts === undefined ? "" : `${outcome.counts.totals.tests ?? 0} tests`;
-    const seconds = `${(durationMs / 1000).toFixed(1)} s`;
+/** Of what passed only what it wants to be known, unless files were asked for by name. */
+function tell({ name, fault, durationMs, counts }: Result, output: string): void {
+  if (stopping) return;
+  const tests = counts === undefined ? "" : `  ${counts.tests} tests`;
+  console.log(
+    `${fault === undefined ? "✔" : "✖"} ${name}  ${seconds(durationMs)}${tests}  ${fault ?? ""}`.trimEnd(),
+  );
+  const shown = fault !== undefined || verbose || counts === undefined
+    ? output
+    : output.split("\n").filter((line) => /^\s*ℹ /.test(line)).join("\n");
+  if (shown.trim() !== "") console.log(shown.trimEnd().replaceAll(/^/gm, "  "));
+}
+
+function sharedServer(): Promise<EmbeddedPostgres> {
+  return server ??= startPostgres({ settings: { max_connections: 300 } });
+}
+
+const seconds = (ms: number) => `${(ms / 1000).toFixed(1)} s`;
+
+function report(results: readonly (readonly [Step, readonly Result[]])[], durationMs: number): void {
+  console.log("\nSteps, and the time of their commands and files together:");
+  for (const [{ name }, all] of results) {
+    const faults = all.filter(({ fault }) => fault !== undefined);
+    const { tests } = sumCounts(all.flatMap(({ counts }) => counts ?? []));
+    const took = seconds(all.reduce((sum, result) => sum + result.durationMs, 0));
     console.log(
-      `${mark} ${step.name.padEnd(10)} ${seconds.padStart(8)}  ${tests.padStart(11)}  ${
-        outcome.faults.join("; ")
-      }`.trimEnd(),
+      [
+        `${faults.length === 0 ? "✔" : "✖"} ${name.padEnd(10)} ${took.padStart(8)}`,
+        (tests === 0 ? "" : `${tests} tests`).padStart(11),
+        faults.map(({ name, fault }) => `${name}: ${fault}`).join("; "),
+      ].join("  ").trimEnd(),
     );
   }
-  const sum = (name: string) =>
-    results.reduce((total, { outcome }) => total + (outcome.counts?.totals[name] ?? 0), 0);
-  const files = results.reduce(
-    (total, { outcome }) => total + Object.keys(outcome.counts?.files ?? {}).length,
-    0,
-  );
-  // The words of Node's own summary, over all steps.
-  console.log(`\nℹ files ${files}`);
+  const files = results.flatMap(([, all]) => all).filter(({ counts }) => counts !== undefined);
+  console.log("\nThe slowest files:");
   for (
-    const [word, name] of [
-      ["tests", "tests"],
-      ["suites", "suites"],
-      ["pass", "passed"],
-      ["fail", "failed"],
-      ["cancelled", "cancelled"],
-      ["skipped", "skipped"],
-      ["todo", "todo"],
-    ] as const
-  ) console.log(`ℹ ${word} ${sum(name)}`);
-  const durationMs = results.reduce((total, result) => total + result.durationMs, 0);
+    const { name, durationMs } of files.toSorted((a, b) => b.durationMs - a.durationMs).slice(0, slowestMax)
+  ) {
+    console.log(`${seconds(durationMs).padStart(8)}  ${name}`);
+  }
+  const counts = sumCounts(files.map(({ counts }) => counts as TestCounts));
+  // The words of Node's own summary, over all steps.
+  console.log(`\nℹ files ${files.length}`);
+  for (const [name, count] of Object.entries(counts)) {
+    console.log(`ℹ ${{ passed: "pass", failed: "fail" }[name] ?? name} ${count}`);
+  }
   console.log(`ℹ duration_ms ${Math.round(durationMs)}`);
 }
 
-/** The first signal ends the step in order; a second one, or ten seconds, at once. */
+/** The first signal ends what runs in order; a second one, or ten seconds, at once. */
 function onSignal(): void {
-  const group = current?.pid;
-  if (group === undefined || !isAlive(group)) stopping = true;
-  else {
-    signalGroup(group, stopping ? "SIGKILL" : "SIGTERM");
-    if (!stopping) setTimeout(() => signalGroup(group, "SIGKILL"), 10_000).unref();
-  }
   stopping = true;
+  jobs.stop();
 }
 
-function signalGroup(group: number, signal: NodeJS.Signals): void {
-  signalProcess(-group, signal);
-}
-
-process.on("SIGINT", onSignal);
-process.on("SIGTERM", onSignal);
-process.on("SIGHUP", onSignal);
+for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, onSignal);
 process.exitCode = await main(process.argv.slice(2));
