@@ -112,7 +112,7 @@ grant select (
 ) on api_key to lead_service;
 
 grant execute on function
-  service_clock, hour_figures, due_tenants,
+  service_clock, event_id_at, hour_figures, due_tenants,
   accept, claim_outbox, settle_outbox, beat, trim_heartbeat,
   add_refusals, add_duplicates, add_minute_sample,
   compact_outbox_tally, compact_campaign_charge, compact_unknown_area, roll_up_hours, expire_content,

@@ -228,6 +228,19 @@ test("SQL is in src/store and sql/ only", () => {
   none(find(elsewhere, tag, code), find(elsewhere, statement, quotes));
 });
 
+test("what an event's id is made of is known in one SQL file and one TypeScript file", () => {
+  const knowing = ["sql/functions/event_id.sql", "src/contract/event_id.ts", "test/tidy.test.ts"];
+  const others = files.filter(({ path }) =>
+    /^(sql|src|scripts|test)\/.*\.(sql|ts)$/.test(path) && !knowing.includes(path)
+  );
+  none(
+    find(
+      others,
+      /\bto_hex\(|::bit\(\d|\b(slice|substring|padStart|left|lpad)\(.*\b14\b|\{14\}|\{38\}\$?\/.*event/i,
+    ),
+  );
+});
+
 test("no transaction of postgres.js is used outside the migration", () => {
   none(
     find(

@@ -93,7 +93,7 @@ async function insertEvents(
       idempotency_key, flags, lead, extra, raw
     )
     select
-      lpad(to_hex((extract(epoch from at) * 1000000)::bigint), 14, '0') || '0001' || left(md5(n::text), 20),
+      new_event_id(event_id_at(at), 1),
       'lead', (n % ${keyCount}::int) % ${tenantCount}::int + 1, n % ${keyCount}::int + 1, at, 'k',
       md5('digest' || n)::uuid, s.content, 'provider:lead:filled-1-' || n,
       coalesce(string_to_array(nullif(s.flags, ''), ','), '{}'), s.lead::json, s.extra, s.raw

@@ -78,11 +78,9 @@ export function writeScripts(folder: string, bodies: readonly string[]): Pgbench
 }
 
 function transaction(form: PgbenchForm, index: number, hasExtra: boolean): string {
-  // The id is made as sql/functions/accept.sql makes it.
   const insertEvent = `insert into event (event_id, kind, tenant_id, key_id, received_at, dedupe_space, \
 dedupe_digest, content_digest, idempotency_key, flags, lead, extra, raw) \
-values (lpad(to_hex((extract(epoch from clock_timestamp()) * 1000000)::bigint), 14, '0') || '0001' \
-|| left(gen_random_uuid()::text, 8) || right(gen_random_uuid()::text, 12), 'lead', :tenant, :key, now(), 'k', \
+values (new_event_id(event_id_at(clock_timestamp()), 1), 'lead', :tenant, :key, now(), 'k', \
 gen_random_uuid(), :content${index}, 'provider/lead/0123456789-1-' || :number::text, :flags${index}, :lead${index}, \
 ${hasExtra ? `:extra${index}` : "null"}, :raw${index}) returning event_id, tenant_id`;
   const head = `\\set key random(1, ${keyCount})

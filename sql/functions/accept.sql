@@ -55,7 +55,7 @@ as $$
 #variable_conflict use_column
 declare
   v_now timestamptz;
-  v_stamp text;
+  v_id_start text;
   v_received_at text;
   v_won text[];
   v_won_ord int[];
@@ -96,7 +96,7 @@ begin
   end if;
 
   v_now := service_clock();
-  v_stamp := lpad(to_hex((extract(epoch from v_now) * 1000000)::bigint), 14, '0');
+  v_id_start := event_id_at(v_now);
   v_received_at := to_char(v_now at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"');
 
   -- A content window that has passed lets go of its digest.
@@ -124,17 +124,12 @@ begin
       idempotency_key, flags, lead, extra, raw
     )
     select
-      v_stamp || lpad(to_hex(b.ord), 4, '0') || left(b.random, 8) || right(b.random, 12),
-      b.kind, k.tenant_id, b.key_id, v_now, b.space::"char", b.digest, b.content,
+      new_event_id(v_id_start, b.ord), b.kind, k.tenant_id, b.key_id, v_now, b.space::"char", b.digest, b.content,
       b.idempotency_key, coalesce(string_to_array(nullif(b.flags, ''), ','), '{}'), b.lead::json, b.extra, b.raw
-    from (
-      select u.*, gen_random_uuid()::text as random
-      from unnest(
-        p_kind, p_key_id, p_space, p_digest::uuid[], p_content::uuid[], p_idempotency_key, p_flags, p_lead,
-        p_extra, p_raw
-      ) with ordinality
-        as u (kind, key_id, space, digest, content, idempotency_key, flags, lead, extra, raw, ord)
-    ) as b
+    from unnest(
+      p_kind, p_key_id, p_space, p_digest::uuid[], p_content::uuid[], p_idempotency_key, p_flags, p_lead, p_extra, p_raw
+    ) with ordinality
+      as b (kind, key_id, space, digest, content, idempotency_key, flags, lead, extra, raw, ord)
     join api_key as k on k.id = b.key_id and k.revoked_at is null
     order by k.tenant_id, b.space, b.digest, b.ord
     on conflict (tenant_id, dedupe_space, dedupe_digest) do nothing
@@ -145,11 +140,11 @@ begin
     select i.event_id, i.tenant_id, v_now from inserted as i
     -- Held ones are delivered once an operator has released them.
     where not v_has_forms
-      or coalesce(p_verdict[('x' || substr(i.event_id, 15, 4))::bit(16)::int], 'clean') = 'clean'
+      or coalesce(p_verdict[event_id_place(i.event_id)], 'clean') = 'clean'
   )
   select
     coalesce(array_agg(i.event_id order by i.event_id), '{}'),
-    coalesce(array_agg(('x' || substr(i.event_id, 15, 4))::bit(16)::int order by i.event_id), '{}')
+    coalesce(array_agg(event_id_place(i.event_id) order by i.event_id), '{}')
   into v_won, v_won_ord
   from inserted as i;
 

@@ -38,7 +38,7 @@ begin
   select coalesce(array_agg(l.event_id), '{}'), coalesce(array_agg(l.event_id) filter (where l.is_due), '{}')
   into v_ids, v_due
   from (
-    select l.event_id, l.event_id < id_at(v_now - make_interval(days => t.retention_days)) as is_due
+    select l.event_id, l.event_id < event_id_at(v_now - make_interval(days => t.retention_days)) as is_due
     from retention_left as l join tenant as t on t.id = l.tenant_id
     where l.look_at <= v_now
     order by l.look_at limit (p_limit + 1) / 2
@@ -54,7 +54,7 @@ begin
   end if;
 
   for v_key in
-    select k.id, t.id as tenant_id, id_at(v_now - make_interval(days => t.retention_days)) as until_id,
+    select k.id, t.id as tenant_id, event_id_at(v_now - make_interval(days => t.retention_days)) as until_id,
       coalesce(c.after_id, '') as after_id
     from tenant as t
     join api_key as k on k.tenant_id = t.id
@@ -144,8 +144,3 @@ begin
   return v_gone;
 end
 $$;
-
--- How the ids of events that are accepted at a time begin (accept).
-create or replace function id_at(p_at timestamptz) returns text
-language sql stable parallel safe
-as $$ select lpad(to_hex((extract(epoch from p_at) * 1000000)::bigint), 14, '0') collate "C" $$;

@@ -10,8 +10,7 @@ as $$
       -- As long as the lead is there, it has the cost.
       coalesce(e.cost_cents, case when e.kind = 'lead' then (e.lead ->> 'cost_cents')::int end) as cost_cents
     from event as e
-    where e.event_id >= lpad(to_hex((extract(epoch from p_from) * 1000000)::bigint), 14, '0')
-      and e.event_id < lpad(to_hex((extract(epoch from p_to) * 1000000)::bigint), 14, '0')
+    where e.event_id >= event_id_at(p_from) and e.event_id < event_id_at(p_to)
   ),
   -- Grouped, never joined: for an hour that has just begun the planner expects one row, and would go through all keys
   -- again for each key.

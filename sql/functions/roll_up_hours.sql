@@ -27,7 +27,7 @@ begin
   for v_hour in
     select h.hour
     from generate_series(
-      date_trunc('hour', to_timestamp(('x' || lpad(left(v_oldest, 14), 16, '0'))::bit(64)::bigint / 1000000.0), 'UTC'),
+      date_trunc('hour', event_id_time(v_oldest), 'UTC'),
       date_trunc('hour', v_now - interval '1 minute', 'UTC') - interval '1 hour',
       interval '1 hour'
     ) as h (hour)
@@ -37,8 +37,8 @@ begin
     order by r.hour is not null, h.hour desc
     limit p_limit
   loop
-    v_from := lpad(to_hex((extract(epoch from v_hour) * 1000000)::bigint), 14, '0');
-    v_to := lpad(to_hex((extract(epoch from v_hour + interval '1 hour') * 1000000)::bigint), 14, '0');
+    v_from := event_id_at(v_hour);
+    v_to := event_id_at(v_hour + interval '1 hour');
     delete from hour_total as t where t.hour = v_hour;
     insert into hour_total (hour, key_id, accepted, spend_cents, flags, seconds)
     select f.hour, f.key_id, f.accepted, f.spend_cents, f.flags, f.seconds

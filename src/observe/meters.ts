@@ -6,6 +6,7 @@
  */
 
 import { errors } from "../contract/errors.ts";
+import { acceptedMs } from "../contract/event_id.ts";
 import type { Access } from "../http/options.ts";
 import { type Count, type Observations, Registry } from "./registry.ts";
 import type { Settlement } from "../store/delivery/outbox.ts";
@@ -211,9 +212,4 @@ export class Meters {
       failed: this.#attempts.total() - delivered,
     };
   }
-}
-
-/** An event id begins with the microseconds since 1970 in 14 hex digits (see the SQL function accept). */
-function acceptedMs(eventId: string): number {
-  return Number.parseInt(eventId.slice(0, 14), 16) / 1_000;
 }

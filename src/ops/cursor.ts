@@ -10,10 +10,11 @@
 
 import { Buffer } from "node:buffer";
 import { hash } from "node:crypto";
+import { eventIdLength } from "../contract/event_id.ts";
 
 const digestLength = 12;
 // An id, or the end of a block of them.
-const idShape = /^[0-9a-f]{5,38}g?$/;
+const idShape = new RegExp(`^[0-9a-f]{5,${eventIdLength}}g?$`);
 
 /** The cursor that goes on before an event, for a question in canonical text. */
 export function cursorBefore(eventId: string, question: string): string {

@@ -302,7 +302,7 @@ test("dead replay --all replays thousands in batches, and with --dry-run only na
   await sql`
     with made as (
       insert into event (event_id, kind, tenant_id, key_id, received_at, dedupe_space, flags)
-      select lpad(to_hex(n), 38, '0'), 'lead', k.tenant_id, k.id, service_clock(), 'k', '{}'
+      select new_event_id(event_id_at(to_timestamp(n)), 1), 'lead', k.tenant_id, k.id, service_clock(), 'k', '{}'
       from generate_series(1, 2500) as n, api_key as k where k.id = ${acme}::int
       returning event_id, tenant_id
     ),

@@ -365,7 +365,7 @@ test("erase finds everything in thousands of events, page by page", async () => 
   const [row] = await world.sql<{ first: string; last: string }[]>`
     with made as (
       insert into event (event_id, kind, tenant_id, key_id, received_at, dedupe_space, flags, lead, raw)
-      select '0' || lpad(n::text, 37, '0'), 'lead', ${key.tenant.id}, ${key.id}, service_clock(), 'k', '{}',
+      select new_event_id(event_id_at(to_timestamp(n)), 1), 'lead', ${key.tenant.id}, ${key.id}, service_clock(), 'k', '{}',
         json_build_object('last_name', 'Far', 'email', case when n % 2999 = 1 then 'far@example.org' end), '{}'
       from generate_series(1, 9001) as n returning event_id
     )

@@ -68,14 +68,14 @@ async function postMany(tenant: Tenant, count: number): Promise<void> {
     with made as (
       insert into event (event_id, kind, tenant_id, key_id, received_at, dedupe_space, dedupe_digest, flags, lead, raw)
       select
-        lpad(to_hex(${nowMs}::bigint * 1000 - ${count} + n), 14, '0') || '0001' || left(md5(${tenant.id} || '-' || n), 20),
+        new_event_id(event_id_at(to_timestamp(${nowMs} / 1000.0) + (n - ${count}) * interval '1 microsecond'), 1),
         'lead', ${tenant.id}, ${tenant.keyId}::int, service_clock(), 'k', gen_random_uuid(), '{}', '{}', '{}'
       from generate_series(1, ${count}::int) as n
       returning event_id, tenant_id
     ),
     queued as (
       insert into outbox (event_id, tenant_id, due_at)
-      select event_id, tenant_id, to_timestamp(('x' || left(event_id, 14))::bit(56)::bigint / 1000000.0) from made
+      select event_id, tenant_id, event_id_time(event_id) from made
     )
     insert into outbox_tally (state, delta) select 'pending', count(*) from made`;
 }

@@ -1,12 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { eventIdAt } from "../../src/contract/event_id.ts";
 import { Meters } from "../../src/observe/meters.ts";
 import type { Entry, Outcome } from "../../src/store/serving/accept.ts";
 import type { Settlement } from "../../src/store/delivery/outbox.ts";
 
 const acceptedMs = Date.parse("2026-03-01T00:00:00Z");
 const settlement: Settlement = {
-  eventId: `${(acceptedMs * 1_000).toString(16).padStart(14, "0")}0001${"a".repeat(20)}`,
+  eventId: eventIdAt(acceptedMs),
   tenantId: 1,
   lease: "",
   number: 1,

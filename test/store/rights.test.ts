@@ -86,6 +86,9 @@ public.erase_candidate_collisions   -              -              -
 public.erase_candidates             -              -              -
 public.erase_collision              -              -              -
 public.erase_event                  -              -              -
+public.event_id_at                  call           -              -
+public.event_id_place               -              -              -
+public.event_id_time                -              -              -
 public.expire_content               call           -              -
 public.expire_events                -              -              -
 public.fail_checkout                call           -              -
@@ -93,8 +96,8 @@ public.forget_checkouts             call           -              -
 public.forget_tombstones            call           -              -
 public.forget_unknown_area          -              -              -
 public.hour_figures                 call           -              -
-public.id_at                        -              -              -
 public.lay_tombstone                -              -              -
+public.new_event_id                 -              -              -
 public.note_audit                   -              -              -
 public.open_checkout                call           -              -
 public.put_plans                    -              -              -
@@ -113,7 +116,7 @@ public.wait_for_commits_of_key      -              -              -
 `;
 
 /** Of those that may be called: they only read, so they run with the rights of the caller. */
-const readers = ["due_tenants", "hour_figures", "service_clock"];
+const readers = ["due_tenants", "event_id_at", "hour_figures", "service_clock"];
 
 const denied = { code: "42501" };
 

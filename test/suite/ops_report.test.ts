@@ -25,8 +25,7 @@ async function accepted(
 async function storedAt(key: IssuedKey, times: readonly string[]): Promise<void> {
   await world.sql`
     insert into event (event_id, kind, tenant_id, key_id, received_at, dedupe_space, flags, lead)
-    select lpad(to_hex((extract(epoch from at) * 1000000)::bigint), 14, '0') || '0001' || left(md5(at::text || ${key.id}), 20),
-      'lead', ${key.tenant.id}, ${key.id}, at, 'k', '{}', '{}'
+    select new_event_id(event_id_at(at), 1), 'lead', ${key.tenant.id}, ${key.id}, at, 'k', '{}', '{}'
     from unnest(${[...times]}::text[]::timestamptz[]) as t (at)`;
 }
 

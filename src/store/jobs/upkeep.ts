@@ -5,6 +5,7 @@
  * @module
  */
 
+import { acceptedMs } from "../../contract/event_id.ts";
 import { limits } from "../../contract/limits.ts";
 import type { Pool } from "../pool.ts";
 
@@ -37,7 +38,8 @@ export class Upkeep {
         select compact_outbox_tally(), compact_campaign_charge(), compact_unknown_area(), trim_heartbeat(),
           forget_tombstones(),
           (select event_id from outbox order by event_id limit 1) as event_id`);
-    this.oldestPendingAt = acceptedAt(row?.event_id ?? null);
+    const oldest = row?.event_id ?? null;
+    this.oldestPendingAt = oldest === null ? null : new Date(acceptedMs(oldest)).toISOString();
     if (this.#runs % forgetEveryRuns === 0) await this.#forget();
     this.#runs += 1;
   }
@@ -48,10 +50,4 @@ export class Upkeep {
       (sql) => sql`select forget_checkouts(${limits.checkoutKeyHours}, ${limits.checkoutUnpaidDays})`,
     );
   }
-}
-
-/** An event id begins with the microseconds since 1970 in 14 hex digits (see the SQL function accept). */
-function acceptedAt(eventId: string | null): string | null {
-  if (eventId === null) return null;
-  return new Date(Number.parseInt(eventId.slice(0, 14), 16) / 1_000).toISOString();
 }

@@ -163,8 +163,8 @@ export class ErasureRun {
   ): Promise<ErasureRun> {
     const [row] = await pool.run(adminDeadlineMs, (sql) =>
       sql<{ begun_at: string; since: string }[]>`
-        select id_at(service_clock()) as begun_at,
-          id_at(service_clock() - make_interval(secs => ${batchMsMax / 1_000})) as since,
+        select event_id_at(service_clock()) as begun_at,
+          event_id_at(service_clock() - make_interval(secs => ${batchMsMax / 1_000})) as since,
           note_audit('person.erase_begin', ${subject ?? "a person"})`);
     return new ErasureRun(pool, { subject, contacts, begunAt: row?.begun_at ?? "", since: row?.since ?? "" });
   }
@@ -178,7 +178,7 @@ export class ErasureRun {
     await this.#pool.run(adminDeadlineMs, (sql) => sql`select wait_for_batches()`);
     const [row] = await this.#pool.run(
       adminDeadlineMs,
-      (sql) => sql<{ now: string }[]>`select id_at(service_clock()) as now`,
+      (sql) => sql<{ now: string }[]>`select event_id_at(service_clock()) as now`,
     );
     return row?.now ?? "";
   }

@@ -81,16 +81,14 @@ interface EventFilter {
   readonly limit: number;
 }
 
-/**
- * Leads and form submissions, the newest first. It walks the primary key from its end: an id starts with 14 hexadecimal
- * digits, the microseconds since 1970.
- */
+/** Leads and form submissions, the newest first. It walks the primary key from its end: ids sort by acceptance. */
 export async function listLeads(pool: Pool, filter: EventFilter): Promise<ListedEvent[]> {
   const rows = await pool.run(adminDeadlineMs, (sql) => {
     const ofTenant = filter.tenantId === null ? sql`` : sql`and e.tenant_id = ${filter.tenantId}`;
     const ofKind = filter.kind === null ? sql`` : sql`and e.kind = ${filter.kind}`;
-    const since = filter.since === null ? sql`` : sql`and e.event_id >= lpad(
-        to_hex((extract(epoch from ${filter.since}::timestamptz) * 1000000)::bigint), 14, '0')`;
+    const since = filter.since === null
+      ? sql``
+      : sql`and e.event_id >= event_id_at(${filter.since}::timestamptz)`;
     return sql<EventRow[]>`
       select
         e.event_id, e.kind, t.slug as tenant, k.label as source, e.flags, e.idempotency_key,

@@ -176,10 +176,9 @@ async function readFigures(pool: Pool, { since, until, tenant }: ReportSpan): Pr
         from ${table} as w join event as e on e.event_id = w.event_id
         where w.event_id >= (select first from bounds) and w.event_id < (select last from bounds) and ${condition}
         group by 1, 2`;
-    const idAt = (time: string | Part) =>
-      sql`lpad(to_hex((extract(epoch from ${time}::timestamptz) * 1000000)::bigint), 14, '0')`;
+    const idAt = (time: string | Part) => sql`event_id_at(${time}::timestamptz)`;
     return sql<DayFigures[]>`
-      with bounds as (select ${idAt(since)} collate "C" as first, ${idAt(until)} collate "C" as last),
+      with bounds as (select ${idAt(since)} as first, ${idAt(until)} as last),
       hours as materialized (
         select h.hour, r.hour is not null as is_rolled, coalesce(r.is_final, true) as is_exact
         from generate_series(
@@ -266,8 +265,7 @@ async function readUnknownAreas(
   { since, until, tenant }: ReportSpan,
 ): Promise<ReportData["unknownAreas"]> {
   return await pool.run(deadlineMs, (sql) => {
-    const idAt = (time: string) =>
-      sql`lpad(to_hex((extract(epoch from ${time}::timestamptz) * 1000000)::bigint), 14, '0')`;
+    const idAt = (time: string) => sql`event_id_at(${time}::timestamptz)`;
     return sql<ReportData["unknownAreas"]>`
       select to_char(n.day, 'YYYY-MM-DD') as day, n.key_id as "keyId", n.term, n.count::float8 as count
       from (

@@ -10,9 +10,10 @@
  */
 
 import type postgres from "postgres";
+import { eventIdAt } from "../../contract/event_id.ts";
 import type { Pool } from "../pool.ts";
 import { type Filters, matches, type SearchFilter } from "./search_filter.ts";
-import { eventWay, type Span, type Way, waysOf, wholeStream } from "./search_ways.ts";
+import { blockDigits, eventWay, type Span, type Way, waysOf, wholeStream } from "./search_ways.ts";
 
 /** A page of what was found. */
 interface Found {
@@ -119,14 +120,13 @@ function spanOf(
   { since, until }: SearchFilter,
   { stored, before }: { readonly stored: Span; readonly before: string | null },
 ): Span {
-  const ends = [stored.to, ...(until === null ? [] : [idAt(until)]), ...(before === null ? [] : [before])];
-  const starts = [stored.from, ...(since === null ? [] : [idAt(since)])];
+  const ends = [
+    stored.to,
+    ...(until === null ? [] : [eventIdAt(Date.parse(until))]),
+    ...(before === null ? [] : [before]),
+  ];
+  const starts = [stored.from, ...(since === null ? [] : [eventIdAt(Date.parse(since))])];
   return { from: starts.sort().at(-1) as string, to: ends.sort()[0] as string };
-}
-
-/** What the ids of events begin with that were accepted at a time: the microseconds since 1970 in 14 hex digits. */
-export function idAt(iso: string): string {
-  return Math.max(0, Date.parse(iso) * 1_000).toString(16).padStart(14, "0");
 }
 
 /** The way with the fewest entries in the span; of those with more than can be counted, the first. */
@@ -187,5 +187,7 @@ async function walk(
 
 /** The block in which a stream was left has to be looked at again, and nothing is known of a part of what has no order. */
 function leftInBlocks(sql: postgres.Sql) {
-  return sql`case when stream = ${wholeStream}::int then 'z' else left(min(event_id), 5) || 'g' end`;
+  return sql`case when stream = ${wholeStream}::int then 'z' else left(min(event_id), ${
+    blockDigits(sql)
+  }) || 'g' end`;
 }

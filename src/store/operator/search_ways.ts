@@ -211,10 +211,10 @@ function blockWay(serves: FilterName, conditions: (sql: Sql) => Conditions): Way
 const all = (sql: Sql, parts: readonly Fragment[]): Fragment =>
   parts.slice(1).reduce((whole, part) => sql`${whole} union all ${part}`, parts[0] as Fragment);
 
-/** The microseconds of an id, in hex, without the last nine digits: 19 hours. */
+/** How much of an id the events of a block have in common: its time without the last nine hex digits of it, 19 hours. */
 const blockLength = 5;
-// In the text of the statement, as the indexes have it.
-const blockDigits = (sql: Sql) => sql.unsafe(String(blockLength)) as unknown as Fragment;
+/** The same in the text of a statement, as the indexes have it. */
+export const blockDigits = (sql: Sql) => sql.unsafe(String(blockLength)) as unknown as Fragment;
 
 /** The blocks that a span touches, the newest first. */
 function blocksOf({ from, to }: Span): string[] {

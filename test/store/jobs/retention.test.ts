@@ -262,7 +262,7 @@ test("another person's collision that an erasure kept aside goes with the days o
 async function many(count: number, by: number, prefix = "0"): Promise<void> {
   await sql`
     insert into event (event_id, kind, tenant_id, key_id, received_at, dedupe_space, flags, lead, extra, raw)
-    select id_at(${new Date(start).toISOString()}::timestamptz + n * interval '1 microsecond')
+    select event_id_at(${new Date(start).toISOString()}::timestamptz + n * interval '1 microsecond')
         || ${prefix} || lpad(n::text, 23, '0'),
       'lead', k.tenant_id, k.id, ${
     new Date(start).toISOString()

@@ -33,8 +33,7 @@ before(async () => {
     from generate_series(1, ${keys}::int) as n`;
   await admin`
     insert into event (event_id, kind, tenant_id, key_id, received_at, dedupe_space, flags, lead)
-    select lpad(to_hex((extract(epoch from e.at) * 1000000)::bigint), 14, '0') || '0001' || left(md5(e.n::text), 20),
-      'lead', k.tenant_id, k.id, e.at, 'k', '{phone_unnormalized,project_area_unknown}', '{"project_area":"moat"}'
+    select new_event_id(event_id_at(e.at), 1), 'lead', k.tenant_id, k.id, e.at, 'k', '{phone_unnormalized,project_area_unknown}', '{"project_area":"moat"}'
     from (
       select n, now() - n * make_interval(secs => ${days * 86_400 / events}) as at
       from generate_series(0, ${events - 1}::int) as n

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import postgres from "postgres";
-import { idAt, searchEvents, searchSettings } from "../../../src/store/operator/search.ts";
+import { eventIdAt } from "../../../src/contract/event_id.ts";
+import { searchEvents, searchSettings } from "../../../src/store/operator/search.ts";
 import type { Fragment, SearchFilter } from "../../../src/store/operator/search_filter.ts";
 import { waysOf } from "../../../src/store/operator/search_ways.ts";
 import { Pool } from "../../../src/store/pool.ts";
@@ -56,7 +57,7 @@ before(async () => {
   await admin`
     insert into event (event_id, kind, tenant_id, key_id, received_at, dedupe_space, flags, lead)
     select
-      lpad(to_hex((extract(epoch from g.at) * 1000000)::bigint), 14, '0') || '0001' || left(md5(g.n::text), 20),
+      event_id_at(g.at) || left(md5(g.n::text), 24),
       case k.surface when 'forms' then 'form' else 'lead' end, k.tenant_id, k.id, g.at, 'k',
       case when g.n % 1000 = 3 then '{phone_unnormalized}' when g.n % 3 = 0 then '{extra_fields_preserved}'
         else '{}' end::text[],
@@ -284,7 +285,7 @@ test("pages do not overlap and leave nothing out, whatever their size", async ()
 
 test("what arrives between two pages is on neither", async () => {
   const first = await searchEvents(pool, { ...anyEvent, tenant: "small" }, { before: null, limit: 3 });
-  const id = `${idAt(new Date().toISOString())}0001${"f".repeat(20)}`;
+  const id = `${eventIdAt(Date.now())}0001${"f".repeat(20)}`;
   await admin`
     insert into event (event_id, kind, tenant_id, key_id, received_at, dedupe_space, flags)
     select ${id}, 'lead', tenant_id, key_id, now(), 'k', '{}' from event where event_id = ${first

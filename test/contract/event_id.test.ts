@@ -1,0 +1,41 @@
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import fc from "fast-check";
+import postgres from "postgres";
+import { acceptedMs, eventIdAt, eventIdLength } from "../../src/contract/event_id.ts";
+import { placeholders } from "../../src/contract/examples.ts";
+import { createDatabase } from "../support/database.ts";
+
+const database = await createDatabase();
+const sql = postgres(database.url, { max: 1, onnotice: () => {} });
+after(async () => {
+  await sql.end();
+  await database.drop();
+});
+
+test("an event's id tells when it was accepted", () => {
+  assert.equal(new Date(acceptedMs(placeholders.eventId)).toISOString(), placeholders.receivedAt);
+  assert.equal(placeholders.eventId.length, eventIdLength);
+});
+
+test("ids sort like their times, and begin like them", () => {
+  fc.assert(fc.property(fc.nat(2 ** 42), fc.nat(2 ** 42), (one, other) => {
+    assert.equal(eventIdAt(one) < eventIdAt(other), one < other);
+    assert.equal(acceptedMs(eventIdAt(one)), one);
+  }));
+});
+
+test("the ids that the database makes are what is known of them here", async () => {
+  const at = "2026-11-20T22:51:59.806Z";
+  const rows = await sql<{ id: string; start: string; isTime: boolean; place: number }[]>`
+    select id, event_id_at(${at}::timestamptz) as start, event_id_time(id) = ${at}::timestamptz as "isTime",
+      event_id_place(id) as place
+    from (select new_event_id(event_id_at(${at}::timestamptz), n) as id from generate_series(1, 512) as n) as made`;
+  for (const [index, { id, ...told }] of rows.entries()) {
+    assert.deepEqual(told, { start: eventIdAt(Date.parse(at)), isTime: true, place: index + 1 });
+    assert.match(id, new RegExp(`^${told.start}[0-9a-f]+$`));
+    assert.equal(id.length, eventIdLength);
+    assert.equal(new Date(acceptedMs(id)).toISOString(), at);
+  }
+  assert.equal(new Set(rows.map(({ id }) => id.slice(-20))).size, rows.length);
+});
