@@ -23,8 +23,8 @@ interface DestinationOption extends OptionRule {
   readonly label: string;
   /** Checks an address and returns it as it is stored. */
   readonly parse: (text: string, option: string) => string;
-  /** What may be shown of the address; left out: all of it. */
-  readonly shown?: (address: string) => string;
+  /** Whoever knows the address can write there: no more than its host is shown. */
+  readonly isSecret?: true;
   /** What is sent is signed with a secret, which is shown once. */
   readonly isSigned?: true;
 }
@@ -45,6 +45,14 @@ const destinations: Readonly<Record<string, DestinationOption>> = {
     value: "ADDRESS",
     description: "mail each lead to this address",
     parse: parseEmail,
+  },
+  "slack-url": {
+    kind: "slack",
+    label: "Slack",
+    value: "URL",
+    description: "write each lead to a Slack channel, by its incoming webhook",
+    parse: httpsUrl("https://hooks.slack.com/services/…"),
+    isSecret: true,
   },
 };
 const entries = Object.entries(destinations);
@@ -127,7 +135,8 @@ const route: Command = {
   },
   summary: "Set where a tenant's leads go, or show it",
   notes: `Webhooks are signed as the Standard Webhooks specification says. A new URL gets a new
-secret; it is printed once. Without options the route is shown, without the secret.
+secret; it is printed once. Without options the route is shown, without the secret; of an
+address that is a secret itself, such as Slack's, only the host.
 Leads that wait for a route are sent at once. A sandbox tenant has no route.`,
   prepare(input) {
     const changes = parseChange(input);
@@ -163,10 +172,11 @@ function sandboxRefused(tenant: string): Refused {
 
 function routeReply(tenant: string, route: RouteAddresses, secrets: ReadonlyMap<string, string>): Reply {
   const always: readonly string[] = namedKinds;
-  const rows = entries.flatMap(([option, { kind, label, shown = (text: string) => text }]) => {
+  const rows = entries.flatMap(([option, { kind, label, isSecret }]) => {
     const address = route.get(kind);
     if (address === undefined && !always.includes(kind)) return [];
-    return [{ option, label, address: address === undefined ? null : shown(address) }];
+    const shown = isSecret === true && address !== undefined ? `${new URL(address).origin}/…` : address;
+    return [{ option, label, address: shown ?? null }];
   });
   const paragraphs = [
     route.size === 0

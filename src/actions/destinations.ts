@@ -8,6 +8,7 @@ import { CheckedPost, type CheckedPostOptions } from "./checked_post.ts";
 import { crmWebhook } from "./crm_webhook.ts";
 import type { Destination } from "./destination.ts";
 import { type MailConfig, mailer } from "./email.ts";
+import { slackWebhook } from "./slack.ts";
 
 /** What the destinations need. */
 export interface DestinationsOptions extends CheckedPostOptions {
@@ -22,5 +23,6 @@ export function openDestinations(options: DestinationsOptions): readonly Destina
   return [
     crmWebhook(post),
     mailer(mail === null ? null : { ...mail, timeoutMs }),
+    slackWebhook(post),
   ];
 }

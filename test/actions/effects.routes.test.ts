@@ -105,6 +105,30 @@ test("--clear takes one part away, the last part the whole route", async () => {
   assert.equal((await sql`select from actions.route`).length, 0);
 });
 
+test("none as an address takes it away; several destinations change at once", async () => {
+  await route(
+    "acme",
+    "--email",
+    "sales@acme.example",
+    "--slack-url",
+    "https://hooks.slack.com/services/T/B/x",
+  );
+  const crmUrl = "https://crm.example.com/";
+  const { crm_secret: _, ...rest } = await route("acme", "--crm-url", crmUrl, "--email", "none");
+  assert.deepEqual(rest, {
+    tenant: "acme",
+    crm_url: crmUrl,
+    email: null,
+    slack_url: "https://hooks.slack.com/…",
+  });
+  assert.deepEqual(await route("acme", "--crm-url", "none", "--clear", "slack"), {
+    tenant: "acme",
+    crm_url: null,
+    email: null,
+  });
+  assert.equal((await stored()).has_route, false);
+});
+
 test("--rotate-secret without a CRM route is refused", async () => {
   const { code, stdout, stderr } = await refused("acme", "--rotate-secret");
   assert.deepEqual([code, stdout], [1, ""]);
@@ -118,7 +142,14 @@ test("an unknown tenant is refused", async () => {
 });
 
 test("a sandbox tenant is refused, in so many words, and has no route afterwards", async () => {
-  for (const change of [["--crm-url", "https://crm.example.com/"], ["--email", "a@b.example"], []]) {
+  for (
+    const change of [
+      ["--crm-url", "https://crm.example.com/"],
+      ["--email", "a@b.example"],
+      ["--slack-url", "https://hooks.slack.com/services/T/B/x"],
+      [],
+    ]
+  ) {
     const { code, stdout, stderr } = await refused("box", ...change);
     assert.deepEqual([code, stdout], [1, ""]);
     assert.match(
@@ -238,9 +269,16 @@ const wrong: readonly (readonly [string, readonly string[], RegExp])[] = [
     ["--email", "a@b.example\r\nBcc: c@d.example"],
     /--email must be one address/,
   ],
-  ["an unknown part", ["--clear", "all"], /--clear must be crm or email/],
+  ["an unknown part", ["--clear", "all"], /--clear must be crm, email or slack/],
   ["a part that is set and cleared", ["--clear", "crm", "--crm-url", "https://a.example/"], /goes without/],
   ["a secret that is rotated and cleared", ["--clear", "crm", "--rotate-secret"], /goes without/],
+  ["an address that is none and cleared", ["--clear", "slack", "--slack-url", "none"], /goes without/],
+  ["plain HTTP to Slack", ["--slack-url", "http://hooks.slack.com/hunter2"], /--slack-url must be an https/],
+  [
+    "a fragment in Slack's address",
+    ["--slack-url", "https://a.example/#hunter2"],
+    /must not have a fragment/,
+  ],
   ["an address that is set and cleared", ["--clear", "email", "--email", "a@b.example"], /goes without/],
 ];
 for (const [what, args, message] of wrong) {

@@ -1,0 +1,47 @@
+/**
+ * The Slack effect: one message in a channel of the tenant's, through an incoming webhook.
+ *
+ * @module
+ */
+
+import type { CheckedPost } from "./checked_post.ts";
+import type { Destination } from "./destination.ts";
+import type { DeliveredEvent } from "./event.ts";
+import { describeEvent, plainText } from "./event_text.ts";
+
+/**
+ * Chosen: shorter than the 4,000 characters after which Slack makes several messages of one; it cuts at 40,000, which
+ * escaped text of this length does not reach.
+ */
+const textLengthMax = 3_500;
+
+/** Writes messages. The whole address is a secret: whoever has it can write to the channel. */
+export function slackWebhook(post: CheckedPost): Destination {
+  return {
+    kind: "slack",
+    send: (event, { address }) => post.send(address, JSON.stringify({ text: slackText(event) })),
+  };
+}
+
+/**
+ * The message: what the mail says, cut when it is too long.
+ *
+ * Chosen: sent as `text` alone, because Slack looks for names in it (@here, #general) only when it is told to.
+ */
+export function slackText(event: DeliveredEvent): string {
+  const text = plainText(describeEvent(event));
+  if (text.length <= textLengthMax) return inert(text);
+  const start = text.slice(0, textLengthMax).toWellFormed();
+  return `${inert(start)}…\n\nThere is more than a message has room for. Event: ${event.eventId}\n`;
+}
+
+/**
+ * Text that Slack shows and does nothing else with. Its three characters of markup are escaped, so nobody can write a
+ * mention or a link; and an address, of which it would make a link by itself, has a space without width at each joint.
+ *
+ * Source: Slack, Formatting message text (escaping; automatic parsing).
+ */
+function inert(text: string): string {
+  return text.replace(/(?<=\S)(?::\/\/|\.+)(?=\S)|@+/g, "$&\u200b")
+    .replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
+}

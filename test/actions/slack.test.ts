@@ -1,0 +1,172 @@
+import assert from "node:assert/strict";
+import { after, before, beforeEach, test } from "node:test";
+import { slackText } from "../../src/actions/slack.ts";
+import { status } from "../support/actions/crm_sink.ts";
+import { event } from "../support/actions/event.ts";
+import { openStand, type Stand } from "../support/actions/stand.ts";
+import { everyValue } from "../support/every_value.ts";
+import { ctl, runCtl } from "../support/server.ts";
+import { until } from "../support/until.ts";
+
+let stand: Stand;
+let on: { readonly databaseUrl: string };
+const path = "/services/T0/B0/t0ken";
+
+before(async () => {
+  stand = await openStand();
+  on = { databaseUrl: stand.database.url };
+  await stand.addTenant("chat");
+  await stand.addTenant("box", { sandbox: true });
+  await ctl(["tenant", "route", "chat", "--slack-url", stand.crmUrl(path)], on);
+});
+beforeEach(() => {
+  stand.crm.answer = status(200);
+});
+after(() => stand.close());
+
+const posts = () => stand.crm.calls.filter(({ url }) => url === path);
+const toChat = (parts: Parameters<Stand["deliver"]>[0] = {}) => stand.deliver({ tenant: "chat", ...parts });
+
+test("ctl tenant route --slack-url has each lead posted there, as JSON with text and nothing else", async () => {
+  const before = posts().length;
+  const { json, status: code, eventId } = await toChat();
+  assert.deepEqual([code, json.effects], [200, { crm: "none", email: "none", slack: "done" }]);
+  assert.equal(posts().length, before + 1);
+  const call = posts().at(-1);
+  assert.equal(call?.method, "POST");
+  assert.equal(call?.headers["content-type"], "application/json");
+  assert.equal(call?.headers["webhook-signature"], undefined);
+  const { text, ...rest } = JSON.parse(call?.body ?? "");
+  assert.deepEqual(rest, {});
+  assert.match(text, /^New lead from partner-x\n\nFirst name: Ada\nLast name: Lovelace\n/);
+  assert.ok(text.endsWith(`\nEvent: ${eventId}\n`));
+  const line = await until(() => stand.actions.logs.find((entry) => entry.event_id === eventId));
+  assert.deepEqual([line.crm, line.email, line.slack], ["none", "none", "done"]);
+});
+
+test("a tenant without a Slack route posts nothing there, and its answers do not name it", async () => {
+  const before = posts().length;
+  assert.deepEqual((await stand.deliver()).json.effects, { crm: "done", email: "done" });
+  assert.equal(posts().length, before);
+});
+
+test("CRM, mail and Slack are told at once, each once an event; a retry repeats only what failed", async () => {
+  await stand.addTenant("all", {
+    crm: stand.crmUrl(),
+    email: "sales@all.example",
+    slack: stand.crmUrl(path),
+  });
+  stand.crm.answer = (response, { url }) => status(url === path ? 500 : 204)(response);
+  const [hooks, chats, mails] = [stand.crm.calls.length, posts().length, stand.smtp.messages.length];
+  const first = await stand.deliver({ tenant: "all" });
+  assert.equal(first.status, 424);
+  assert.deepEqual(first.json.effects, { crm: "done", email: "done", slack: "failed: http_500" });
+  stand.crm.answer = status(200);
+  const again = { tenant: "all", eventId: first.eventId };
+  for (const attempt of [2, 3]) {
+    const { json } = await stand.deliver({ ...again, attempt });
+    assert.deepEqual(json.effects, { crm: "done", email: "done", slack: "done" });
+  }
+  assert.deepEqual(
+    [stand.crm.calls.length - hooks, posts().length - chats, stand.smtp.messages.length - mails],
+    [3, 2, 1],
+  );
+});
+
+test("429 passes Slack's Retry-After on; what Slack refuses fails with its status", async () => {
+  stand.crm.answer = status(429, { "Retry-After": "30" });
+  const limited = await toChat();
+  assert.deepEqual([limited.status, limited.headers["retry-after"]], [424, "30"]);
+  assert.equal(limited.json.effects.slack, "failed: http_429");
+  for (const code of [400, 403, 404, 410, 500]) {
+    stand.crm.answer = (response) => response.writeHead(code).end("no_service");
+    assert.equal((await toChat()).json.effects.slack, `failed: http_${code}`);
+  }
+});
+
+test("a redirect is not followed, and an address in a private network is not connected to", async () => {
+  stand.crm.answer = status(302, { Location: stand.crmUrl("/elsewhere") });
+  assert.equal((await toChat()).json.effects.slack, "failed: http_302");
+  assert.equal(stand.crm.calls.filter(({ url }) => url === "/elsewhere").length, 0);
+  const closed = await stand.start({ env: { ACTIONS_ALLOWED_NETWORKS: "" } });
+  const { connections } = stand.crm;
+  const { json } = await stand.deliverTo(closed, { tenant: "chat" });
+  assert.equal(json.effects.slack, "failed: address_refused");
+  assert.equal(stand.crm.connections, connections);
+  await stand.start();
+});
+
+test("the address is in no log, no answer of ctl, no note of the audit: only its host is shown", async () => {
+  stand.crm.answer = status(404);
+  await toChat();
+  const shown = [
+    await runCtl(["tenant", "route", "chat"], on),
+    await runCtl(["tenant", "route", "chat", "--json"], on),
+    await runCtl(["tenant", "route", "chat", "--slack-url", `${stand.crmUrl(path)}2`], on),
+    await runCtl(["audit", "list"], on),
+  ];
+  await ctl(["tenant", "route", "chat", "--slack-url", stand.crmUrl(path)], on);
+  assert.match(shown[0]?.stdout ?? "", /\nSlack +https:\/\/localhost:\d+\/…\n/);
+  const said = shown.map(({ stdout, stderr }) => stdout + stderr).join("") + stand.actions.output.stdout +
+    stand.actions.output.stderr;
+  assert.doesNotMatch(said, /t0ken|T0/);
+  const places = (await everyValue(stand.sql)).filter(({ text }) => /t0ken/.test(text));
+  assert.deepEqual([...new Set(places.map(({ column }) => column))], ["actions.route.address"]);
+  const [, changed] = await ctl(["audit", "list", "--subject", "chat"], on);
+  assert.deepEqual(changed.detail, { crm: "none", email: "none", slack: "changed", new_secret: false });
+});
+
+test("a sandbox tenant gets no Slack route, and its leads post nothing", async () => {
+  const refused = await runCtl(["tenant", "route", "box", "--slack-url", stand.crmUrl(path)], on);
+  assert.deepEqual([refused.code, refused.stdout], [1, ""]);
+  const before = posts().length;
+  assert.equal((await stand.deliver({ tenant: "box" })).json.sandbox, true);
+  assert.equal(posts().length, before);
+});
+
+test("--slack-url none takes the route away, and what comes then waits", async () => {
+  await stand.addTenant("leaves", { slack: stand.crmUrl(path) });
+  await ctl(["tenant", "route", "leaves", "--slack-url", "none"], on);
+  const { status: code, json } = await stand.deliver({ tenant: "leaves" });
+  assert.deepEqual([code, json], [409, { error: "no_route" }]);
+});
+
+test("a route to a destination that this process does not know fails, and the others are told", async () => {
+  await stand.addTenant("ahead", { email: "sales@ahead.example" });
+  await stand.sql`insert into actions.route (tenant_id, kind, address)
+    select id, 'pager', 'https://pager.example/' from tenant where slug = 'ahead'`;
+  const { status: code, json } = await stand.deliver({ tenant: "ahead" });
+  assert.equal(code, 424);
+  assert.deepEqual(json.effects, { crm: "none", email: "done", pager: "failed: unknown_destination" });
+});
+
+const textOf = (value: string) => slackText(event({ content: JSON.stringify({ project_details: value }) }));
+
+for (
+  const [value, shown] of [
+    [
+      "<!here> <!channel> <@U012AB3CD> <#C1>",
+      "&lt;!here&gt; &lt;!channel&gt; &lt;@\u200bU012AB3CD&gt; &lt;#C1&gt;",
+    ],
+    ["<https://evil.example|Your bank>", "&lt;https://\u200bevil.\u200bexample|Your bank&gt;"],
+    ["&lt;!here&gt; &amp;", "&amp;lt;!here&amp;gt; &amp;amp;"],
+    ["https://evil.example/a.b", "https://\u200bevil.\u200bexample/a.\u200bb"],
+    ["evil.example", "evil.\u200bexample"],
+    ["@channel ada@example.com", "@\u200bchannel ada@\u200bexample.\u200bcom"],
+    ["slack://user mailto:a@b.co", "slack://\u200buser mailto:a@\u200bb.\u200bco"],
+    ["One. Two.", "One. Two."],
+  ] as const
+) {
+  test(`${JSON.stringify(value)} in a lead is neither a mention nor a link`, () => {
+    assert.ok(textOf(value).includes(`Project details: ${shown}\n`), textOf(value));
+  });
+}
+
+test("a long lead is cut, with the event's id at the end, and never within a character", () => {
+  const what = event({ content: JSON.stringify({ project_details: "<😀".repeat(8_000) }) });
+  const text = slackText(what);
+  assert.ok(text.isWellFormed());
+  assert.ok(text.length < 40_000);
+  assert.match(text, new RegExp(`…\\n\\nThere is more than .* Event: ${what.eventId}\\n$`));
+  assert.doesNotMatch(text, /<|&(?!lt;)/);
+});
