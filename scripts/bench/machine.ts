@@ -4,41 +4,31 @@
  * @module
  */
 
-import { spawnSync } from "node:child_process";
 import { closeSync, fdatasyncSync, openSync, rmSync, writeSync } from "node:fs";
-import { cpus, freemem, loadavg, release, totalmem } from "node:os";
+import { cpus, loadavg, totalmem } from "node:os";
 import { join } from "node:path";
-import { figure } from "./stats.ts";
+import { figure, significant } from "./stats.ts";
 
-/** The machine and the versions, for the report. */
+/** The machine, without its name. */
 export interface Machine {
-  readonly cpu: string;
-  readonly cores: number;
+  readonly cpus: number;
   readonly memoryGiB: number;
-  readonly freeGiB: number;
-  readonly kernel: string;
+  readonly cpuModel: string;
   /** The load of the last minute before the run: near 0 on a quiet machine. */
   readonly loadBefore: number;
-  /** Median of writing and syncing 8 KiB in the build folder. */
+  /** Median of writing and syncing 8 KiB in the folder. */
   readonly syncMs: number;
-  readonly node: string;
-  /** Of this repository; a `+` says that the tree had changes. */
-  readonly commit: string;
 }
 
 /** Looks at the machine; `folder` is where the disk is tried. */
 export function describeMachine(folder: string): Machine {
-  const gibibytes = (bytes: number) => Math.round(bytes / 2 ** 30 * 10) / 10;
+  const all = cpus();
   return {
-    cpu: cpus()[0]?.model ?? "unknown",
-    cores: cpus().length,
-    memoryGiB: gibibytes(totalmem()),
-    freeGiB: gibibytes(freemem()),
-    kernel: release(),
-    loadBefore: loadavg()[0] ?? 0,
-    syncMs: syncMs(folder),
-    node: process.version,
-    commit: commit(),
+    cpus: all.length,
+    memoryGiB: significant(totalmem() / 2 ** 30),
+    cpuModel: all[0]?.model ?? "unknown",
+    loadBefore: significant(loadavg()[0] ?? 0),
+    syncMs: significant(syncMs(folder)),
   };
 }
 
@@ -54,12 +44,5 @@ function syncMs(folder: string): number {
   });
   closeSync(descriptor);
   rmSync(file);
-  return Math.round(figure(samples).median * 1_000) / 1_000;
-}
-
-function commit(): string {
-  const git = (...args: string[]) =>
-    spawnSync("git", args, { cwd: import.meta.dirname, encoding: "utf8" })
-      .stdout?.trim() ?? "";
-  return `${git("rev-parse", "--short", "HEAD")}${git("status", "--porcelain") === "" ? "" : "+"}`;
+  return figure(samples).median;
 }

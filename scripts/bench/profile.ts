@@ -1,14 +1,13 @@
 /**
- * One round of our server under Node's CPU profiler, and where its time went.
+ * Where a process of ours spends its time, by Node's CPU profiler.
  *
  * @module
  */
 
-import { readdirSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { type Bench, loadTarget, onFreshDatabase } from "./measure.ts";
+import { buildFolder } from "./programs.ts";
 import { digits } from "./stats.ts";
-import { buildFolder, startOurs } from "./targets.ts";
 
 /** What a `.cpuprofile` holds, as far as it is read here. */
 interface CpuProfile {
@@ -26,52 +25,27 @@ interface CpuProfile {
 
 const shown = 40;
 
-/** Runs the round and returns the hottest functions as text. */
-export async function profile(bench: Bench): Promise<string> {
-  const { options } = bench;
-  const profiled = openProfile();
-  const perSecond = await onFreshDatabase(
-    bench,
-    async ({ url: databaseUrl }) => {
-      const target = await startOurs({ databaseUrl, nodeFlags: profiled.nodeFlags });
-      try {
-        const round = {
-          connections: options.inFlight,
-          warmUpSeconds: options.warmUpSeconds,
-          seconds: options.roundSeconds,
-        };
-        return (await loadTarget(bench, target, round)).perSecond;
-      } finally {
-        await target.stop();
-      }
-    },
-  );
-  return [`${digits(perSecond)} leads/s under the profiler`, ...profiled.read()].join("\n");
-}
-
 /** A profile that a process is going to write. */
 export interface Profile {
   /** Flags of Node for that process. */
   readonly nodeFlags: readonly string[];
-  /** Lines of text, once the process has ended: the file, and the hottest functions. */
-  read(): string[];
+  /** Prints the file and the hottest functions, once the process has ended. */
+  tell(): void;
 }
 
-/** Removes profiles of earlier runs and says how the next one is made. */
+/** Says how the next one is made. */
 export function openProfile(): Profile {
-  const profiles = () => readdirSync(buildFolder).filter((name) => name.endsWith(".cpuprofile"));
-  for (const name of profiles()) rmSync(join(buildFolder, name));
+  const folder = mkdtempSync(join(buildFolder, "profile-"));
   return {
-    nodeFlags: ["--cpu-prof", `--cpu-prof-dir=${buildFolder}`],
-    read() {
-      const [name] = profiles();
-      if (name === undefined) throw new Error("Node wrote no .cpuprofile");
-      const file = join(buildFolder, name);
-      return [file, ...hottest(JSON.parse(readFileSync(file, "utf8")))];
+    nodeFlags: ["--cpu-prof", `--cpu-prof-dir=${folder}`],
+    tell() {
+      for (const name of readdirSync(folder)) {
+        const file = join(folder, name);
+        console.log([file, ...hottest(JSON.parse(readFileSync(file, "utf8")))].join("\n"));
+      }
     },
   };
 }
-
 /** Functions by the time spent in themselves, in percent of the time that was not idle. */
 function hottest({ nodes, samples, timeDeltas }: CpuProfile): string[] {
   const names = new Map(nodes.map(({ id, callFrame }) => {

@@ -1,80 +1,116 @@
 /**
- * The table: what the issue asks for, row by row, beside what was found.
+ * What was found, as a table for the terminal and as a file.
  *
  * @module
  */
 
-import { digits, type Figure, withSpread } from "./stats.ts";
+import type { Found, GroupResult, Result } from "./suite.ts";
+import { ratio, significant, withSpread } from "./stats.ts";
 
-/** One line of the table. */
-export interface RowResult {
-  /** The number of the issue's row; some have two lines. */
-  readonly row: number;
-  readonly what: string;
-  /** `null` when it could not be measured. */
-  readonly value: Figure | null;
-  /** `×` for a ratio. */
-  readonly unit: "×" | "MiB" | "s" | "ms" | "";
-  readonly target: { readonly atLeast: number } | { readonly atMost: number };
-  /** What is held against the target: the median, except where the worst has to meet it. */
-  readonly judged: "median" | "highest";
-  /** The figures behind a ratio, by name; what they are of stands in their name. */
-  readonly figures: Readonly<Record<string, Figure>>;
-  readonly notes: readonly string[];
+/** A row as the file has it; figures have four significant digits. */
+export interface SavedRow {
+  /** For `--rows`. */
+  readonly id: string;
+  readonly name: string;
+  /** Of `ours` and `peer`, which are medians. */
+  readonly unit: string;
+  readonly ours: number | null;
+  /** `null` when there is nobody to compare with. */
+  readonly peer: number | null;
+  readonly ratio: number | null;
+  /** The lowest and the highest of the rounds: of the ratio, without a peer of `ours`. */
+  readonly spread: readonly [number, number] | null;
+  readonly target: string | null;
+  /** `null` without a target, and when it could not be measured. */
+  readonly met: boolean | null;
+  readonly note: string;
 }
 
-/** Whether a row meets its target; `null` when it was not measured. */
-export function passes({ value, judged, target }: RowResult): boolean | null {
-  if (value === null) return null;
-  const held = value[judged];
-  return "atLeast" in target ? held >= target.atLeast : held <= target.atMost;
+/** The rows as the file has them. */
+export function toRows(results: readonly Result[]): SavedRow[] {
+  return results.map((result) => {
+    const { id, name, unit, ours, peer, note } = result;
+    const value = valueOf(result);
+    return {
+      id,
+      name,
+      unit,
+      ours: ours && significant(ours.median),
+      peer: peer && significant(peer.median),
+      ratio: peer && value && significant(value.median),
+      spread: value && [significant(value.lowest), significant(value.highest)],
+      target: targetOf(result),
+      met: isMet(result),
+      note,
+    };
+  });
 }
 
-function targetText({ target, unit }: RowResult): string {
-  const [word, number] = "atLeast" in target ? ["at least", target.atLeast] : ["at most", target.atMost];
-  return `${word} ${number}${unit === "" ? "" : ` ${unit}`}`;
-}
-
-function verdict(row: RowResult): string {
-  const pass = passes(row);
-  return pass === null ? "not measured" : pass ? "pass" : "FALLS SHORT";
-}
-
-/** The table as text. */
-export function renderTable(rows: readonly RowResult[]): string {
-  const head = ["#", "what", "found: median (spread)", "must reach", ""];
-  const cells = rows.map((row) => [
-    String(row.row),
-    row.what,
-    row.value === null ? "–" : `${withSpread(row.value)} ${row.unit}`.trim(),
-    targetText(row),
-    verdict(row),
-  ]);
-  const widths = head.map((_, column) =>
-    Math.max(...[head, ...cells].map((line) => (line[column] as string).length))
+/** All that was measured, by contender: median, lowest and highest. */
+export function toMeasures(found: Found): Record<string, Record<string, number[]>> {
+  return Object.fromEntries(
+    Object.entries(found).map(([contender, measures]) => [
+      contender,
+      Object.fromEntries(
+        Object.entries(measures).map(([name, { median, lowest, highest }]) => [
+          name,
+          [median, lowest, highest].map(significant),
+        ]),
+      ),
+    ]),
   );
-  const line = (texts: readonly string[]) =>
-    texts.map((text, column) => text.padEnd(widths[column] as number)).join("  ").trimEnd();
-  const details = rows.flatMap((row) => [
-    ...Object.entries(row.figures).map(([name, figure]) => `${row.row}  ${name}: ${withSpread(figure)}`),
-    ...row.notes.map((note) => `${row.row}  ${note}`),
+}
+
+/** The table as text, and all measures below it. */
+export function renderTable(groups: readonly GroupResult[]): string {
+  const cells = groups.flatMap(({ results }) => results).map((result) => {
+    const value = valueOf(result);
+    const met = isMet(result);
+    return [
+      result.id,
+      result.name,
+      value === null ? "–" : `${withSpread(value)}${unitOf(result)}`,
+      targetOf(result) ?? "",
+      value === null ? "not measured" : met === null ? "" : met ? "pass" : "FALLS SHORT",
+    ];
+  });
+  const lines = [["row", "what", "found: median (spread)", "must reach", ""], ...cells];
+  const widths = [0, 1, 2, 3, 4].map((column) =>
+    Math.max(...lines.map((line) => (line[column] as string).length))
+  );
+  const details = groups.flatMap(({ found, results }) => [
+    ...Object.entries(found).flatMap(([contender, measures]) => [
+      `\n${contender}`,
+      ...Object.entries(measures).map(([name, figure]) => `  ${name}: ${withSpread(figure)}`),
+    ]),
+    ...results.filter(({ note }) => note !== "").map(({ id, note }) => `\n${id}: ${note}`),
   ]);
   return [
-    line(head),
-    line(widths.map((width) => "-".repeat(width))),
-    ...cells.map(line),
-    "",
+    ...lines.map((line) =>
+      line.map((text, column) => text.padEnd(widths[column] as number)).join("  ").trimEnd()
+    ),
     ...details,
   ].join("\n");
 }
 
-/** The table as the JSON file has it. */
-export function toJson(rows: readonly RowResult[]): unknown[] {
-  return rows.map((row) => ({ ...row, must_reach: targetText(row), pass: passes(row) }));
+function valueOf({ ours, peer }: Result) {
+  return ours && peer ? ratio(ours, peer) : ours;
 }
 
-/** `name N/s` for every candidate, the best first. */
-export function candidates(found: ReadonlyMap<string, number>): string {
-  return [...found].sort(([, a], [, b]) => b - a).map(([name, perSecond]) => `${name} ${digits(perSecond)}/s`)
-    .join(", ");
+function isMet(result: Result): boolean | null {
+  const { target, judged = "median" } = result;
+  const value = valueOf(result);
+  if (value === null || target === undefined) return null;
+  return "atLeast" in target ? value[judged] >= target.atLeast : value[judged] <= target.atMost;
+}
+
+function targetOf(result: Result): string | null {
+  const { target } = result;
+  if (target === undefined) return null;
+  const text = "atLeast" in target ? `at least ${target.atLeast}` : `at most ${target.atMost}`;
+  return text + unitOf(result);
+}
+
+function unitOf({ isRatio, unit }: Result): string {
+  return isRatio ? " ×" : unit === "" ? "" : ` ${unit}`;
 }

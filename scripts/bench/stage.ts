@@ -1,24 +1,24 @@
 /**
- * The PostgreSQL that everybody runs on: one server with one set of settings, and databases that all start
- * as copies of one migrated and seeded template.
+ * The PostgreSQL that everybody runs on: one server with one set of settings, and databases that all start as copies
+ * of one migrated and seeded template.
  *
  * @module
  */
 
 import { createHash, getRandomValues } from "node:crypto";
+import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import postgres from "postgres";
 import { makeKey } from "../../src/contract/api_key.ts";
-import { migrate } from "../../src/store/schema/migrate.ts";
 import { type EmbeddedPostgres, startPostgres } from "../embedded_postgres.ts";
-import { childrenOf } from "../processes.ts";
-import { cpuSeconds, endedCpuSeconds } from "./usage.ts";
+import { node, run } from "./programs.ts";
+import type { Tree } from "./tree.ts";
 
 /**
  * What differs from PostgreSQL's defaults, or matters so much that it is said; the same for everybody.
  * `max_wal_size` and `checkpoint_timeout`: so that no checkpoint falls into one round and not into another.
  */
-export const settings = {
+const settings = {
   fsync: "on",
   full_page_writes: "on",
   synchronous_commit: "on",
@@ -42,10 +42,6 @@ export interface Database {
   readonly name: string;
   readonly url: string;
   readonly sql: postgres.Sql;
-  /** The newest event id, `""` when there is none. */
-  newest(): Promise<string>;
-  /** Events stored after `eventId`. */
-  countAfter(eventId: string): Promise<number>;
   /** Waits until nobody but us is connected: then the others' statistics are in. */
   quiet(): Promise<void>;
   /** Ends our own connection; it can then be a template. */
@@ -53,54 +49,88 @@ export interface Database {
   drop(): Promise<void>;
 }
 
-/** Totals of the server since it started. */
+/** Totals of the server since it started, those of the database `commits`. */
 export interface Counters {
   /** Flushes of the WAL to the disk (`pg_stat_io`, object `wal`, context `normal`). */
-  readonly walSyncs: number;
-  readonly walBytes: number;
+  readonly syncs: number;
+  readonly bytes: number;
+  readonly commits: number;
 }
 
-/** Starts the server and prepares the template. */
+/** An API key that works in every database. */
+export function makeApiKey(surface: "intake" | "forms"): { key: string; digest: string } {
+  const key = makeKey({ surface, sandbox: false }, (bytes) => getRandomValues(bytes));
+  return { key, digest: createHash("sha256").update(key).digest("hex") };
+}
+
+/** Starts the server. */
 export async function openStage(): Promise<Stage> {
-  const server = await startPostgres({ settings });
-  try {
-    const admin = connect(server.url);
-    await admin`create database template_bench`;
-    const url = server.databaseUrl("template_bench");
-    await migrate(url);
-    const keys = await seed(url);
-    return new Stage(server, admin, keys);
-  } catch (error) {
-    await server.stop();
-    throw error;
-  }
+  return new Stage(await startPostgres({ settings }));
 }
 
 /** The running server. */
 export class Stage {
   readonly #server: EmbeddedPostgres;
   readonly #admin: postgres.Sql;
+  readonly #templates = new Map<Tree, string>();
+  readonly #keys = Array.from({ length: keyCount }, () => makeApiKey("intake"));
   #databases = 0;
-  /** API keys that work in every database. */
-  readonly keys: readonly string[];
 
-  constructor(server: EmbeddedPostgres, admin: postgres.Sql, keys: readonly string[]) {
+  constructor(server: EmbeddedPostgres) {
     this.#server = server;
-    this.#admin = admin;
-    this.keys = keys;
+    this.#admin = connect(server.url);
   }
 
-  /** The server's version and the settings that it says it has. */
-  async describe(): Promise<Record<string, string>> {
-    const further = ["server_version", "wal_sync_method", "wal_compression", "autovacuum", "data_checksums"];
+  /** API keys that work in every database. */
+  get keys(): string[] {
+    return this.#keys.map(({ key }) => key);
+  }
+
+  /** The postmaster's process id. */
+  get pid(): number {
+    return this.#server.pid;
+  }
+
+  /** The server's version, and its settings as it says it has them. */
+  async describe(): Promise<{ version: string; settings: string }> {
+    const names = [
+      ...Object.keys(settings),
+      "wal_sync_method",
+      "wal_compression",
+      "autovacuum",
+      "data_checksums",
+    ];
     const rows = await this.#admin<{ name: string; value: string }[]>`
-      select name, current_setting(name) as value
-      from unnest(${[...Object.keys(settings), ...further]}::text[]) as n (name)`;
-    return Object.fromEntries(rows.map(({ name, value }) => [name, value]));
+      select name, current_setting(name) as value from unnest(${[
+      "server_version",
+      ...names,
+    ]}::text[]) as n (name)`;
+    const [version, ...others] = rows;
+    return {
+      version: `PostgreSQL ${version?.value}`,
+      settings: `PostgreSQL: ${others.map(({ name, value }) => `${name} ${value}`).join(", ")}`,
+    };
   }
 
-  /** A new database that is equal to the template, to which nobody may be connected. */
-  async createDatabase(template = "template_bench"): Promise<Database> {
+  /** A new database for the service of a tree. */
+  async createDatabase(tree: Tree): Promise<Database> {
+    let template = this.#templates.get(tree);
+    if (template === undefined) {
+      template = `template_${this.#templates.size}`;
+      await this.#admin`create database ${this.#admin(template)}`;
+      const url = this.#server.databaseUrl(template);
+      await run(node, [join(tree.folder, "scripts/migrate.ts")], {
+        env: { DATABASE_URL: url },
+        timeoutMs: 60_000,
+      });
+      await seed(url, this.#keys.map(({ digest }) => digest));
+      this.#templates.set(tree, template);
+    }
+    return await this.copy(template);
+  }
+
+  /** A new database that is equal to another one, to which nobody may be connected. */
+  async copy(template: string): Promise<Database> {
     this.#databases += 1;
     const name = `bench_${this.#databases}`;
     // Copied through the WAL, which takes no checkpoint.
@@ -111,14 +141,6 @@ export class Stage {
       name,
       url,
       sql,
-      async newest() {
-        const [row] = await sql<{ id: string | null }[]>`select max(event_id) as id from event`;
-        return row?.id ?? "";
-      },
-      async countAfter(eventId) {
-        const [row] = await sql<{ n: string }[]>`select count(*) as n from event where event_id > ${eventId}`;
-        return Number(row?.n);
-      },
       quiet: () => this.#quiet(name),
       disconnect: () => sql.end({ timeout: 5 }),
       drop: async () => {
@@ -126,6 +148,25 @@ export class Stage {
         await this.#admin.unsafe(`drop database ${name} with (force)`);
       },
     };
+  }
+
+  /** Gives work an empty database of its own, after a checkpoint. */
+  async onFresh<T>(tree: Tree, work: (database: Database) => Promise<T>): Promise<T> {
+    return await this.#lend(await this.createDatabase(tree), work);
+  }
+
+  /** The same with a copy of another database. */
+  async onCopy<T>(template: string, work: (database: Database) => Promise<T>): Promise<T> {
+    return await this.#lend(await this.copy(template), work);
+  }
+
+  async #lend<T>(database: Database, work: (database: Database) => Promise<T>): Promise<T> {
+    await this.checkpoint();
+    try {
+      return await work(database);
+    } finally {
+      await database.drop();
+    }
   }
 
   async #quiet(database: string): Promise<void> {
@@ -139,38 +180,14 @@ export class Stage {
     throw new Error(`Somebody stays connected to ${database}`);
   }
 
-  /** The processes of the server that run now. */
-  pids(): number[] {
-    return [this.#server.pid, ...childrenOf(this.#server.pid).map(({ pid }) => pid)];
-  }
-
-  /** Lets the server count calls of PL/pgSQL functions in a database, for connections that come later. */
-  async trackFunctions(databaseUrl: string): Promise<void> {
-    await this.#admin.unsafe(
-      `alter database ${new URL(databaseUrl).pathname.slice(1)} set track_functions = 'pl'`,
-    );
-  }
-
-  /** Seconds of processor time of all its processes since its start, those included that have ended. */
-  cpuSeconds(): number {
-    return cpuSeconds(this.pids()) + endedCpuSeconds(this.#server.pid);
-  }
-
-  /** The server's totals. Those of a connection are in once it is closed. */
-  async counters(): Promise<Counters> {
-    const [row] = await this.#admin<{ syncs: string; bytes: string }[]>`
+  /** The totals. Those of a connection are in once it is closed. */
+  async counters(database: Database): Promise<Counters> {
+    const [row] = await this.#admin<{ syncs: string; bytes: string; commits: string }[]>`
       select
         (select sum(fsyncs) from pg_stat_io where object = 'wal' and context = 'normal') as syncs,
-        pg_current_wal_lsn() - '0/0'::pg_lsn as bytes`;
-    return { walSyncs: Number(row?.syncs), walBytes: Number(row?.bytes) };
-  }
-
-  /** Transactions that a database has committed. */
-  async commits(database: Database): Promise<number> {
-    const name = new URL(database.url).pathname.slice(1);
-    const [row] = await this.#admin<{ n: string }[]>`
-      select xact_commit as n from pg_stat_database where datname = ${name}`;
-    return Number(row?.n);
+        pg_current_wal_lsn() - '0/0'::pg_lsn as bytes,
+        (select xact_commit from pg_stat_database where datname = ${database.name}) as commits`;
+    return { syncs: Number(row?.syncs), bytes: Number(row?.bytes), commits: Number(row?.commits) };
   }
 
   /** Writes everything to its place, so that who comes next does not pay for who was before. */
@@ -191,36 +208,23 @@ function connect(url: string): postgres.Sql {
   return postgres(url, { max: 1, onnotice: () => {}, connection: { application_name: ownName } });
 }
 
-async function seed(url: string): Promise<string[]> {
+async function seed(url: string, digests: readonly string[]): Promise<void> {
   const sql = connect(url);
-  const keys = Array.from(
-    { length: keyCount },
-    () => makeKey({ surface: "intake", sandbox: false }, (bytes) => getRandomValues(bytes)),
-  );
   try {
-    for (let tenant = 1; tenant <= tenantCount; tenant += 1) {
-      await sql`insert into tenant (slug, name) values (${`tenant-${tenant}`}, ${`Tenant ${tenant}`})`;
-      // Without a route nothing is delivered.
-      await sql`
-        insert into actions.route (tenant_id, kind, address)
-        select id, 'email', slug || '@example.com' from tenant where slug = ${`tenant-${tenant}`}`;
-    }
-    for (const [index, key] of keys.entries()) {
-      const digest = createHash("sha256").update(key).digest("hex");
-      await sql`
-        with c as (
-          insert into campaign (tenant_id, slug) values (${index % tenantCount + 1}, ${`campaign-${
-        index + 1
-      }`})
-          returning id, tenant_id
-        )
-        insert into api_key (tenant_id, campaign_id, surface, label, digest, last4)
-        select tenant_id, id, 'intake', ${`provider-${index + 1}`}, decode(${digest}, 'hex'), ${key.slice(-4)}
-        from c`;
-    }
+    // Nothing is delivered for a tenant without a route.
+    await sql`
+      insert into tenant (slug, name, has_route)
+      select 'tenant-' || n, 'Tenant ' || n, true from generate_series(1, ${tenantCount}::int) as n order by n`;
+    await sql`
+      insert into campaign (tenant_id, slug)
+      select (n - 1) % ${tenantCount}::int + 1, 'campaign-' || n from generate_series(1, ${keyCount}::int) as n order by n`;
+    await sql`
+      insert into api_key (tenant_id, campaign_id, surface, label, digest, last4)
+      select c.tenant_id, c.id, 'intake', 'provider-' || n, decode(digest, 'hex'), '0000'
+      from unnest(${digests}::text[]) with ordinality as d (digest, n)
+      join campaign as c on c.slug = 'campaign-' || n order by n`;
     await sql`vacuum analyze`;
   } finally {
     await sql.end({ timeout: 5 });
   }
-  return keys;
 }

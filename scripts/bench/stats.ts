@@ -49,3 +49,8 @@ export function digits(value: number): string {
 export function withSpread({ median, lowest, highest }: Figure): string {
   return `${digits(median)} (${digits(lowest)}–${digits(highest)})`;
 }
+
+/** Rounded to four significant digits. */
+export function significant(value: number): number {
+  return Number(value.toPrecision(4));
+}

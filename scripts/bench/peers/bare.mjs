@@ -5,7 +5,7 @@
  */
 
 import { createServer } from "node:http";
-import process from "node:process";
+import { listening } from "./listen.mjs";
 
 const answer = JSON.stringify({
   event_id: "0006a1b2c3d4e50001aaaaaaaabbbbbbbbbbbb",
@@ -26,5 +26,4 @@ const server = createServer((request, response) => {
   });
 });
 
-server.listen(Number(process.env.PORT), "127.0.0.1");
-process.on("SIGTERM", () => process.exit(0));
+server.listen(0, "127.0.0.1", () => listening(server.address().port));

@@ -46,6 +46,7 @@ async function work() {
     taskList: { deliver: (payload) => post(payload) },
     parsedCronItems: [],
   });
+  process.stdout.write('{"event":"started"}\n');
   // It stops on SIGTERM by itself.
   await runner.promise;
   process.exit(0);

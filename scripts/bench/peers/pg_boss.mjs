@@ -23,7 +23,7 @@ boss.on("error", (error) => process.stderr.write(`${error.stack ?? error}\n`));
 await boss.start();
 
 async function prepare() {
-  await boss.createQueue("deliver", { partition: process.env.PARTITION === "1" });
+  await boss.createQueue("deliver");
   for await (const chunk of readChunks(5_000)) {
     await boss.insert("deliver", chunk.map((data) => ({ data })));
   }
@@ -40,6 +40,7 @@ async function work() {
   await boss.work("deliver", options, async (jobs) => {
     await Promise.all(jobs.map(({ data }) => post(data)));
   });
+  process.stdout.write('{"event":"started"}\n');
   process.on("SIGTERM", async () => {
     await boss.stop({ graceful: false });
     process.exit(0);

@@ -10,6 +10,7 @@ import { randomBytes } from "node:crypto";
 import { readFileSync, write } from "node:fs";
 import { createServer } from "node:http";
 import process from "node:process";
+import { listening } from "./listen.mjs";
 
 const body = readFileSync(process.env.BODY_FILE);
 const bare = { "Content-Type": "application/json", "Content-Length": body.byteLength };
@@ -56,5 +57,4 @@ const server = createServer((request, response) => {
   response.writeHead(200, { ...alike, "X-Request-Id": request.id }).end(body);
 });
 
-server.listen(Number(process.env.PORT), "127.0.0.1");
-process.on("SIGTERM", () => process.exit(0));
+server.listen(0, "127.0.0.1", () => listening(server.address().port));

@@ -1,0 +1,104 @@
+/**
+ * Stored events without posting them: as many as wanted, in a fraction of the time.
+ *
+ * @module
+ */
+
+import { hash } from "node:crypto";
+import type postgres from "postgres";
+import { canonicalText } from "../../../src/lead/fingerprint.ts";
+import { foldArea } from "../../../src/lead/place.ts";
+import { validate } from "../../../src/lead/validate.ts";
+import { say } from "../programs.ts";
+import { keyCount, tenantCount } from "../stage.ts";
+import { digits } from "../stats.ts";
+
+/** What to fill a database with. */
+export interface FillOptions {
+  readonly events: number;
+  /** Events that have an outbox row. */
+  readonly pending: number;
+  /** Leads as they are posted. */
+  readonly bodies: readonly string[];
+}
+
+const chunkEvents = 250_000;
+/** Distinct leads among the stored ones; ids and digests all differ. */
+const sampleCount = 2_000;
+
+/**
+ * Fills an empty database as traffic would have left it, one event every 5 s, the newest of which wait to be
+ * delivered; then vacuums and analyzes it.
+ */
+export async function fill(sql: postgres.Sql, { events, pending, bodies }: FillOptions): Promise<void> {
+  await createSamples(sql, bodies);
+  // The indexes are built at the end, in one go; what constraint triggers would check holds by construction.
+  const indexes = await sql<{ name: string; text: string }[]>`
+    select indexname as name, indexdef as text from pg_indexes
+    where tablename = 'event' and indexname <> 'event_pkey'`;
+  for (const { name } of indexes) await sql`drop index ${sql(name)}`;
+  await sql`set session_replication_role = replica`;
+  await sql`set synchronous_commit = off`;
+  for (let from = 0; from < events; from += chunkEvents) {
+    const to = Math.min(from + chunkEvents, events);
+    await insertEvents(sql, { from, to, total: events });
+    say(`filling: ${digits(to)} events`);
+  }
+  for (const { text } of indexes) await sql.unsafe(text);
+  await sql`
+    insert into outbox (event_id, tenant_id, due_at)
+    select event_id, tenant_id, received_at from event order by event_id desc limit ${pending}`;
+  await sql`insert into outbox_tally (state, delta) values ('pending', ${pending})`;
+  await sql`set session_replication_role = origin`;
+  await sql`set synchronous_commit = on`;
+  await sql`drop table bench_sample`;
+  await sql`vacuum analyze`;
+}
+
+/** Normalized leads to copy from, as large as those that are posted. */
+async function createSamples(sql: postgres.Sql, bodies: readonly string[]): Promise<void> {
+  const areas = new Map(
+    (await sql<{ area: string }[]>`select area from area`).map(({ area }) => [foldArea(area), area]),
+  );
+  const samples = bodies.slice(0, sampleCount).map((raw) => {
+    const verdict = validate(raw, areas);
+    if (verdict.kind !== "valid") {
+      throw new Error(`A sample lead is not valid: ${raw}`);
+    }
+    const { lead, extra, flags } = verdict;
+    const content = hash("sha256", canonicalText(lead, extra), "hex").slice(0, 32);
+    return { raw, extra, flags: flags.join(","), lead: JSON.stringify(lead), content };
+  });
+  await sql`
+    create unlogged table bench_sample
+      (number int primary key, raw text, extra text, flags text, lead text, content uuid)`;
+  await sql`
+    insert into bench_sample
+    select ordinality - 1, u.raw, u.extra, u.flags, u.lead, u.content::uuid
+    from unnest(
+      ${samples.map(({ raw }) => raw)}::text[], ${samples.map(({ extra }) => extra)}::text[],
+      ${samples.map(({ flags }) => flags)}::text[], ${samples.map(({ lead }) => lead)}::text[],
+      ${samples.map(({ content }) => content)}::text[]
+    ) with ordinality as u (raw, extra, flags, lead, content, ordinality)`;
+}
+
+// One event every 5 s up to now, their ids made as accept.sql makes them.
+async function insertEvents(
+  sql: postgres.Sql,
+  { from, to, total }: { from: number; to: number; total: number },
+): Promise<void> {
+  await sql`
+    insert into event (
+      event_id, kind, tenant_id, key_id, received_at, dedupe_space, dedupe_digest, content_digest,
+      idempotency_key, flags, lead, extra, raw
+    )
+    select
+      new_event_id(event_id_at(at), 1),
+      'lead', (n % ${keyCount}::int) % ${tenantCount}::int + 1, n % ${keyCount}::int + 1, at, 'k',
+      md5('digest' || n)::uuid, s.content, 'provider:lead:filled-1-' || n,
+      coalesce(string_to_array(nullif(s.flags, ''), ','), '{}'), s.lead::json, s.extra, s.raw
+    from generate_series(${from}::int, ${to - 1}::int) as n
+    join bench_sample as s on s.number = n % ${sampleCount}::int
+    cross join lateral (select now() - make_interval(secs => (${total}::int - n) * 5.0) as at) as t
+    order by n`;
+}
