@@ -8,6 +8,7 @@
 /// <reference lib="dom" />
 
 import { type Example, failureExamples, flagExamples, leadExamples } from "../contract/examples.ts";
+import { fieldNames } from "../contract/fields.ts";
 import { grouped } from "../contract/guidance.ts";
 import { limits } from "../contract/limits.ts";
 import { curlPost } from "../contract/snippets.ts";
@@ -23,13 +24,6 @@ import { type Finding, flagText, reasonText, show } from "./result.ts";
 import { areasOf, follow } from "./vocabulary.ts";
 
 const examples: Readonly<Record<string, Example>> = { ...leadExamples, ...flagExamples, ...failureExamples };
-const flagFields: Readonly<Record<string, string>> = {
-  phone_unnormalized: "phone",
-  project_area_unknown: "project_area",
-  project_service_unknown: "project_service",
-  email_shape_suspect: "email",
-  country_unrecognized: "country",
-};
 
 // A command line takes no NUL, and a long one is better in a file.
 const commandBytesMax = 8_000;
@@ -68,7 +62,8 @@ function findings(body: string, answer: Answer): Finding[] {
   });
   const flagged = answer.flags.map((flag): Finding => ({
     kind: "flagged",
-    field: flagFields[flag] ?? "",
+    // A flag begins with the name of its field, if it has one.
+    field: fieldNames.find((name) => flag.startsWith(`${name}_`)) ?? "",
     code: flag,
     text: flagText(flag),
   }));

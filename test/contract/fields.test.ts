@@ -54,6 +54,11 @@ test("there are six flags, listed in the specification's order", () => {
   ]);
 });
 
+test("a flag begins with the name of its field: the playground marks that one", () => {
+  const ofNone = flagNames.filter((flag) => !fieldNames.some((name) => flag.startsWith(`${name}_`)));
+  assert.deepEqual(ofNone, ["extra_fields_preserved"]);
+});
+
 test("every field and flag has a sentence that says what it is", () => {
   const sentences = [...Object.values(fields).map(({ description }) => description), ...Object.values(flags)];
   for (const sentence of sentences) assert.match(sentence, /^[A-Z0-9].*\.$/);
