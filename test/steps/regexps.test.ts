@@ -16,7 +16,7 @@ const [small, large] = [150, 600];
 /** What no stranger writes, and what bounds it, by the beginning of the path. */
 const ours: Readonly<Record<string, string>> = {
   "src/actions/config.ts": "the operator's settings",
-  "src/settings/checkout.ts": "the operator's settings",
+  "src/settings/": "the operator's settings",
   "src/contract/guidance.ts": "numbers of the contract",
   "src/site/": "the pages of the repository",
 };

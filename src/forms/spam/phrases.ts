@@ -9,7 +9,7 @@ import type { Locale, Pitch, PitchReason, SellerWords, Terms } from "./locale/lo
 import { locales } from "./locale/locales.ts";
 
 /** What a phrase is a sign of. */
-export type Sign =
+type Sign =
   | { readonly kind: "pitch"; readonly reason: PitchReason; readonly weight: keyof Pitch }
   | { readonly kind: "stance"; readonly stance: keyof SellerWords["stance"] }
   /** Over 0 a seller's word, under 0 a customer's. */

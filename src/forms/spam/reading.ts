@@ -19,7 +19,7 @@ export type FormValue = string | number | boolean | null;
 export type Submission = ReadonlyMap<string, { readonly value: FormValue }>;
 
 /** What a field holds, by its name; `answer` is anything else that a form asks. */
-export type FieldRole = keyof Locale["fieldNames"] | "answer";
+type FieldRole = keyof Locale["fieldNames"] | "answer";
 
 /** One field that a person may have filled in. */
 export interface ReadField {

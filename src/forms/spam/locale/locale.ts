@@ -56,7 +56,7 @@ export interface Locale {
 }
 
 /** Words of somebody who writes about a building and wants something done. */
-export interface CustomerWords {
+interface CustomerWords {
   /** Parts of a house and what is in it, singular and plural; a phrase has two words, of which the last is the part. */
   readonly building: Terms;
   /** What goes wrong with a house. */
