@@ -378,6 +378,20 @@ test("every npm script has a Deno task of its name", () => {
   assert.deepEqual(tasks.sort(), scripts.sort());
 });
 
+test("docs/contributing.md has every room of src/, below the rooms that it imports", () => {
+  const table = /^\| Room of .*\n((?:\|.*\n)+)/m.exec(byPath.get("docs/contributing.md")?.text ?? "")?.[1] ??
+    "";
+  const rooms = [...table.matchAll(/^\| `(?:main\.ts|(\w+)\/)` /gm)].map(([, room = ""]) => room);
+  assert.deepEqual(rooms.toSorted(), Object.keys(floors).toSorted());
+  none(
+    rooms.flatMap((room, index) =>
+      (floors[room] ?? []).filter((used) => rooms.indexOf(used) > index).map((used) =>
+        `${room} imports ${used}, below it`
+      )
+    ),
+  );
+});
+
 test("docs/contributing.md has a word on every npm script", () => {
   const scripts = Object.keys(JSON.parse(byPath.get("package.json")?.text ?? "{}").scripts);
   const words = byPath.get("docs/contributing.md")?.text.match(/`[^`\n]+`/g) ?? [];
