@@ -438,3 +438,18 @@ test("of the spam score the rest of src/ and scripts/ knows the score and its re
       ),
   );
 });
+
+test("a destination is named in its own file and in ctl tenant route, and nowhere else", () => {
+  const known = [
+    "src/actions/crm_webhook.ts",
+    "src/actions/slack.ts",
+    "scripts/ctl/route.ts",
+    // The two of the specification.
+    "src/store/delivery/effects.ts",
+    // What the CRM is sent is signed.
+    "sql/0009_actions.sql",
+  ];
+  const where = files.filter(({ path }) => /^(src|scripts|sql)\/.*\.(ts|sql)$/.test(path))
+    .filter(({ path }) => !known.includes(path) && !path.startsWith("src/forms/spam/"));
+  none(find(where, /["'`](crm|slack)["'`]/));
+});

@@ -95,20 +95,19 @@ function parseEmail(text: string, option: string): string {
   return address;
 }
 
-function parseChange(input: Input): DestinationChange[] {
+function parseChanges(input: Input): DestinationChange[] {
   const cleared = input.option("clear");
   if (cleared !== undefined && !kinds.includes(cleared)) {
     throw new WrongUsage(`--clear must be ${kinds.slice(0, -1).join(", ")} or ${kinds.at(-1)}: ${cleared}`);
   }
-  return entries.flatMap(([option, { kind, parse, isSigned }]): DestinationChange[] => {
+  return entries.flatMap(([option, { kind, label, parse, isSigned }]): DestinationChange[] => {
     const text = input.option(option);
     const rotate = isSigned === true && input.has("rotate-secret");
+    if (cleared === kind && text !== undefined) {
+      throw new WrongUsage(`--clear ${kind} goes without --${option}`);
+    }
     if (cleared === kind || text === "none") {
-      const clearing = text === "none" ? `--${option} none` : `--clear ${kind}`;
-      if (cleared === kind && text !== undefined) {
-        throw new WrongUsage(`${clearing} goes without --${option}`);
-      }
-      if (rotate) throw new WrongUsage(`${clearing} goes without --rotate-secret`);
+      if (rotate) throw new WrongUsage(`What stops sending to ${label} goes without --rotate-secret`);
       return [{ kind, clear: true }];
     }
     if (text === undefined && !rotate) return [];
@@ -139,7 +138,7 @@ secret; it is printed once. Without options the route is shown, without the secr
 address that is a secret itself, such as Slack's, only the host.
 Leads that wait for a route are sent at once. A sandbox tenant has no route.`,
   prepare(input) {
-    const changes = parseChange(input);
+    const changes = parseChanges(input);
     const tenant = input.first;
     return async (pool) => {
       const { id, sandbox } = await requireTenant(pool, tenant);
