@@ -13,10 +13,10 @@ import { isPacking } from "../src/site/compress.ts";
 import type { SiteUrls } from "../src/site/content.ts";
 import { readPageSources } from "../src/site/source.ts";
 import { writeSite } from "../src/site/write.ts";
-import { openAdminPool } from "../src/store/operator/pool.ts";
+import { openAdminPool } from "../src/store/operator/admin_pool.ts";
 import { certainStoreFailure, failureSentence } from "../src/store/failure.ts";
 import { readPlans } from "../src/store/serving/plans.ts";
-import { readSiteAreas } from "../src/store/operator/site_content.ts";
+import { listAreasInForce } from "../src/store/operator/vocabulary.ts";
 import { variables } from "../src/settings/variables.ts";
 import { findDatabaseUrl } from "./database_url.ts";
 
@@ -77,7 +77,7 @@ function isBaseUrl(text: string): boolean {
 export async function buildSiteFrom(databaseUrl: string, settings: SiteSettings): Promise<number> {
   const pool = openAdminPool(databaseUrl);
   try {
-    const [areas, plans] = [await readSiteAreas(pool), await readPlans(pool)];
+    const [areas, plans] = [await listAreasInForce(pool), await readPlans(pool)];
     const files = buildSite({ sources: readPageSources(), areas, plans, urls: settings.urls });
     writeSite(settings.dir, files);
     return files.size;

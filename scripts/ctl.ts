@@ -12,7 +12,7 @@ import { once } from "node:events";
 import { hostname, userInfo } from "node:os";
 import process from "node:process";
 import { isDatabaseUrl } from "#src/settings/reader.ts";
-import { openAdminPool } from "#src/store/operator/pool.ts";
+import { openAdminPool } from "#src/store/operator/admin_pool.ts";
 import type { Pool } from "#src/store/pool.ts";
 import { auditCommands } from "./ctl/audit.ts";
 import { campaignCommands } from "./ctl/campaign.ts";

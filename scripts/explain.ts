@@ -6,7 +6,7 @@
 
 import postgres from "postgres";
 import { isDatabaseUrl } from "../src/settings/reader.ts";
-import { storeFailure } from "../src/store/operator/pool.ts";
+import { storeFailure } from "../src/store/failure.ts";
 import { explainFailure } from "./ctl/failure.ts";
 
 /**

@@ -8,8 +8,8 @@
 import { createHash, getRandomValues } from "node:crypto";
 import { type KeySurface, makeKey } from "../src/contract/api_key.ts";
 import { insertKey, listKeys, revokeKey } from "../src/store/operator/api_keys.ts";
-import { addForm } from "../src/store/operator/forms.ts";
-import { openAdminPool } from "../src/store/operator/pool.ts";
+import { addForm } from "../src/store/operator/form_definitions.ts";
+import { openAdminPool } from "../src/store/operator/admin_pool.ts";
 import { addTenant, findTenant, listTenants } from "../src/store/operator/tenants.ts";
 import type { Pool } from "../src/store/pool.ts";
 

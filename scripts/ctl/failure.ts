@@ -4,8 +4,7 @@
  * @module
  */
 
-import { type StoreFailure, storeFailure } from "#src/store/operator/pool.ts";
-import { failureSentence } from "#src/store/failure.ts";
+import { failureSentence, type StoreFailure, storeFailure } from "#src/store/failure.ts";
 
 /** The message for a failure of the store, or `null` for what is none. */
 export function explainFailure(error: unknown, databaseUrl: string): string | null {

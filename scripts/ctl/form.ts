@@ -12,7 +12,7 @@ import {
   type FormDefinition,
   listForms,
   removeForm,
-} from "#src/store/operator/forms.ts";
+} from "#src/store/operator/form_definitions.ts";
 import { formKeyShape } from "#src/store/serving/form_lookup.ts";
 import { type HeldSubmission, listHeld, type Release, releaseSubmission } from "#src/store/operator/held.ts";
 import { type Command, type Input, Refused, WrongUsage } from "./command.ts";

@@ -5,7 +5,7 @@
  */
 
 import { readFileSync } from "node:fs";
-import { type PlanChange, putPlans, removePlan } from "#src/store/operator/plans.ts";
+import { type PlanChange, putPlans, removePlan } from "#src/store/operator/plan_changes.ts";
 import { readPlans } from "#src/store/serving/plans.ts";
 import { type Command, Refused, WrongUsage } from "./command.ts";
 import { PlanFaults, readPlanFile } from "./plan_file.ts";

@@ -8,7 +8,7 @@ import { limits } from "#src/contract/limits.ts";
 import { type Interval, intervals } from "#src/contract/plans.ts";
 import { decode, isObject, type Member, members, mendEscapes, parseObject } from "#src/lead/json.ts";
 import { elements, withoutSpace } from "#src/lead/json_text.ts";
-import type { PlanEntry } from "#src/store/operator/plans.ts";
+import type { PlanEntry } from "#src/store/operator/plan_changes.ts";
 
 /** What is wrong with a file, one sentence each. */
 export class PlanFaults extends Error {

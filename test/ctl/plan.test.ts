@@ -9,8 +9,8 @@ import fc from "fast-check";
 import postgres from "postgres";
 import { readPlanFile } from "../../scripts/ctl/plan_file.ts";
 import { readPlans } from "../../src/store/serving/plans.ts";
-import { openAdminPool } from "../../src/store/operator/pool.ts";
-import { putPlans } from "../../src/store/operator/plans.ts";
+import { openAdminPool } from "../../src/store/operator/admin_pool.ts";
+import { putPlans } from "../../src/store/operator/plan_changes.ts";
 import { createDatabase, type TestDatabase } from "../support/database.ts";
 import { ctl, runCtl } from "../support/server.ts";
 

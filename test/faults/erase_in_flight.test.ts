@@ -11,7 +11,7 @@ import { test } from "node:test";
 import type postgres from "postgres";
 import { eraseCommands } from "../../scripts/ctl/erase.ts";
 import { type Command, parseInput } from "../../scripts/ctl/command.ts";
-import { openAdminPool } from "../../src/store/operator/pool.ts";
+import { openAdminPool } from "../../src/store/operator/admin_pool.ts";
 import { freshKey, type IssuedKey, lead } from "../support/world.ts";
 import { everyValue } from "../support/every_value.ts";
 import type { RunningServer } from "../support/server.ts";

@@ -12,7 +12,7 @@ import { type ClientRequest, request } from "node:http";
 import { test } from "node:test";
 import { type Command, parseInput } from "../../scripts/ctl/command.ts";
 import { eraseCommands } from "../../scripts/ctl/erase.ts";
-import { openAdminPool } from "../../src/store/operator/pool.ts";
+import { openAdminPool } from "../../src/store/operator/admin_pool.ts";
 import { freshKey, type IssuedKey, lead, visitor } from "../support/world.ts";
 import { everyValue } from "../support/every_value.ts";
 import type { RunningServer } from "../support/server.ts";

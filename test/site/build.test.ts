@@ -17,9 +17,9 @@ import { buildSiteFrom, siteSettings } from "../../scripts/build_site.ts";
 import { buildSite } from "../../src/site/build.ts";
 import { readPageSources } from "../../src/site/source.ts";
 import { writeSite } from "../../src/site/write.ts";
-import { removePlan } from "../../src/store/operator/plans.ts";
+import { removePlan } from "../../src/store/operator/plan_changes.ts";
 import { readPlans } from "../../src/store/serving/plans.ts";
-import { readSiteAreas } from "../../src/store/operator/site_content.ts";
+import { listAreasInForce } from "../../src/store/operator/vocabulary.ts";
 import { readHtml, textsOf } from "../support/site/html.ts";
 import {
   BuiltSite,
@@ -54,7 +54,7 @@ test("two builds of the same content are the same bytes, whatever their folder a
   const first = await world.build("first");
   const again = await world.build("deep/er/second");
   assert.deepEqual(contents(again), contents(first));
-  const [areas, plans] = [await readSiteAreas(world.pool), await readPlans(world.pool)];
+  const [areas, plans] = [await listAreasInForce(world.pool), await readPlans(world.pool)];
   const shuffled = buildSite({
     sources: readPageSources().reverse(),
     areas: [...areas].reverse(),
@@ -221,7 +221,7 @@ test("an added area has a page that says that it is new, and a retired one is go
 });
 
 test("an area with a page of its own keeps it when the vocabulary spells it otherwise", async () => {
-  const areas = (await readSiteAreas(world.pool)).map(({ area, status }) => ({
+  const areas = (await listAreasInForce(world.pool)).map(({ area, status }) => ({
     area: area === "hvac" ? "HVAC" : area,
     status,
   }));

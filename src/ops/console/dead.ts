@@ -6,12 +6,12 @@
 
 import { type Markup, markup } from "../../http/markup.ts";
 import {
+  countDead,
   listDeadLetters,
   type ListedDeadLetter,
   nextDeadIds,
   replayDead,
 } from "../../store/operator/dead_letters.ts";
-import { countDead } from "../../store/operator/console_pages.ts";
 import { readForm, tokenField } from "./action.ts";
 import type { Context } from "./context.ts";
 import { type Page, Refusal, table } from "./layout.ts";

@@ -5,7 +5,7 @@
  */
 
 import { markup } from "../../http/markup.ts";
-import { listForms } from "../../store/operator/forms.ts";
+import { listForms } from "../../store/operator/form_definitions.ts";
 import type { Context } from "./context.ts";
 import { type Page, table } from "./layout.ts";
 import { parseQuery, queryOf } from "./query.ts";

@@ -5,8 +5,7 @@
  */
 
 import { type Markup, markup } from "../../http/markup.ts";
-import { countHeld } from "../../store/operator/console_pages.ts";
-import { type HeldSubmission, listHeld, releaseSubmission } from "../../store/operator/held.ts";
+import { countHeld, type HeldSubmission, listHeld, releaseSubmission } from "../../store/operator/held.ts";
 import { readForm, tokenField } from "./action.ts";
 import type { ConsoleParts, Context } from "./context.ts";
 import { type Page, Refusal, table } from "./layout.ts";

@@ -5,12 +5,8 @@
  */
 
 import { type Markup, markup, type Value } from "../../http/markup.ts";
-import {
-  countHeld,
-  readOldestWaiting,
-  readStandings,
-  type TenantStanding,
-} from "../../store/operator/console_pages.ts";
+import { countHeld } from "../../store/operator/held.ts";
+import { readOldestWaiting, readStandings, type TenantStanding } from "../../store/operator/overview.ts";
 import { readStanding } from "../../store/operator/report.ts";
 import { Unavailable } from "../../store/pool.ts";
 import { sourceRows } from "../report_rows.ts";

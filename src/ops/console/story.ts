@@ -8,7 +8,7 @@ import { type Markup, markup } from "../../http/markup.ts";
 import type { Attempt } from "../../store/operator/deliveries.ts";
 import type { StoredEvent } from "../../store/operator/events.ts";
 import type { AuditEntry } from "../../store/operator/audit.ts";
-import type { EventSurroundings } from "../../store/operator/console_pages.ts";
+import type { EventSurroundings } from "../../store/operator/event_surroundings.ts";
 import { reasonText } from "./state.ts";
 import { counted, duration, shortened, shown, time } from "./text.ts";
 

@@ -7,7 +7,7 @@
 import { type Markup, markup } from "../../http/markup.ts";
 import { readEvents, type StoredEvent } from "../../store/operator/events.ts";
 import { listAuditOf } from "../../store/operator/audit.ts";
-import { type EventSurroundings, readSurroundings } from "../../store/operator/console_pages.ts";
+import { type EventSurroundings, readSurroundings } from "../../store/operator/event_surroundings.ts";
 import { tokenField } from "./action.ts";
 import { facts, verbatim } from "./content.ts";
 import type { ConsoleParts, Context } from "./context.ts";

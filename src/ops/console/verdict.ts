@@ -5,7 +5,8 @@
  */
 
 import { type Markup, markup } from "../../http/markup.ts";
-import type { Bounded, OldestWaiting, TenantStanding } from "../../store/operator/console_pages.ts";
+import type { Bounded } from "../../store/operator/bounded.ts";
+import type { OldestWaiting, TenantStanding } from "../../store/operator/overview.ts";
 import type { SourceRow } from "../report_rows.ts";
 import { queryOf } from "./query.ts";
 import { count, counted, shown, span } from "./text.ts";

@@ -5,7 +5,7 @@
  */
 
 import postgres from "postgres";
-import { adminDeadlineMs } from "../operator/pool.ts";
+import { adminDeadlineMs } from "../operator/admin_pool.ts";
 import type { Pool } from "../pool.ts";
 import { namedKinds } from "./effects.ts";
 

@@ -7,7 +7,7 @@
 import type postgres from "postgres";
 import type { KeySurface } from "../../contract/api_key.ts";
 import type { Pool } from "../pool.ts";
-import { adminDeadlineMs } from "./pool.ts";
+import { adminDeadlineMs } from "./admin_pool.ts";
 
 /** A raised limit that is in force. */
 export interface RaisedLimit {

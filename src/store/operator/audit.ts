@@ -4,7 +4,8 @@
  * @module
  */
 
-import { adminDeadlineMs } from "./pool.ts";
+import { adminDeadlineMs } from "./admin_pool.ts";
+import { isoTime } from "./iso_time.ts";
 import type { Pool } from "../pool.ts";
 
 /** What was done in one go: one row of the audit, or several of one actor, action and time. */
@@ -35,8 +36,6 @@ interface AuditRow {
   count: number;
   detail: string | null;
 }
-
-const iso = 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"';
 // A replay of all in one go is a thousand rows: bounds what a page reads for its entries.
 const rowsMax = 20_000;
 
@@ -49,7 +48,7 @@ export async function listAudit(
     const from = page.fromId === null ? sql`` : sql`where a.id <= ${page.fromId}::bigint`;
     return sql<AuditRow[]>`
       select
-        max(a.id)::text as id, to_char(a.at at time zone 'UTC', ${iso}) as at, a.actor, a.claimed, a.action,
+        max(a.id)::text as id, to_char(a.at at time zone 'UTC', ${isoTime}) as at, a.actor, a.claimed, a.action,
         (array_agg(a.subject order by a.id))[1:3] as subjects, count(*)::int as count,
         (array_agg(a.detail::text order by a.id desc))[1] as detail
       from (select * from audit as a ${from} order by a.id desc limit ${rowsMax}) as a
@@ -68,7 +67,7 @@ export async function listAuditOf(
   const rows = await pool.run(adminDeadlineMs, (sql) =>
     sql<AuditRow[]>`
       select
-        a.id::text as id, to_char(a.at at time zone 'UTC', ${iso}) as at, a.actor, a.claimed, a.action,
+        a.id::text as id, to_char(a.at at time zone 'UTC', ${isoTime}) as at, a.actor, a.claimed, a.action,
         array[a.subject] as subjects, 1 as count, a.detail::text as detail
       from audit as a where a.subject = ${subject}
       order by a.id desc

@@ -11,7 +11,7 @@
  */
 
 import { hash } from "node:crypto";
-import { adminDeadlineMs } from "./pool.ts";
+import { adminDeadlineMs } from "./admin_pool.ts";
 import type { Pool } from "../pool.ts";
 
 /** A row of the audit as it is shipped. */

@@ -5,7 +5,8 @@
  */
 
 import type { Pool } from "../pool.ts";
-import { adminDeadlineMs } from "./pool.ts";
+import { adminDeadlineMs } from "./admin_pool.ts";
+import { isoTime } from "./iso_time.ts";
 
 /** What a list shows of a collision. Times are ISO 8601, UTC. */
 export interface ListedCollision {
@@ -101,7 +102,7 @@ export async function readCollision(pool: Pool, id: string): Promise<StoredColli
         c.id, c.event_id, e.kind, t.slug as tenant, k.label as source, e.idempotency_key, c.count, c.first_at,
         c.last_at, c.lead::text as lead, c.extra, c.raw, e.lead::text as accepted_lead,
         e.extra as accepted_extra, f.label as accepted_source,
-        to_char(e.received_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as received_at
+        to_char(e.received_at at time zone 'UTC', ${isoTime}) as received_at
       from collision as c
       join event as e on e.event_id = c.event_id
       join tenant as t on t.id = e.tenant_id

@@ -5,7 +5,9 @@
  */
 
 import type { Pool } from "../pool.ts";
-import { adminDeadlineMs } from "./pool.ts";
+import { adminDeadlineMs } from "./admin_pool.ts";
+import { isoTime } from "./iso_time.ts";
+import { type Bounded, bounded, countedMax } from "./bounded.ts";
 
 /** What a list shows of a dead letter: no content. Times are ISO 8601, UTC. */
 export interface ListedDeadLetter {
@@ -42,8 +44,8 @@ export async function listDeadLetters(
     >`
       select
         d.event_id, e.kind, t.slug as tenant, k.label as source, d.reason,
-        to_char(e.received_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as received_at,
-        to_char(d.died_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as died_at,
+        to_char(e.received_at at time zone 'UTC', ${isoTime}) as received_at,
+        to_char(d.died_at at time zone 'UTC', ${isoTime}) as died_at,
         (select count(*)::int from attempt as a where a.event_id = d.event_id) as attempts
       from (
         select * from dead_letter as d ${ofTenant} order by d.event_id desc limit ${filter.limit}
@@ -99,4 +101,14 @@ export async function replayDead(
     >`select r.event_id from ${replayed} as r order by r.event_id collate "C"`;
   });
   return rows.map((row) => row.event_id);
+}
+
+/** How many dead letters there are, of one tenant or of all, counted up to a bound. */
+export async function countDead(pool: Pool, tenantId: number | null): Promise<Bounded> {
+  const [row] = await pool.run(adminDeadlineMs, (sql) => {
+    const ofTenant = tenantId === null ? sql`` : sql`where d.tenant_id = ${tenantId}`;
+    return sql<{ count: number }[]>`
+      select count(*)::int from (select from dead_letter as d ${ofTenant} limit ${countedMax + 1}) as d`;
+  });
+  return bounded(row?.count ?? 0);
 }

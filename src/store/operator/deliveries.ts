@@ -6,7 +6,8 @@
 
 import type postgres from "postgres";
 import type { Pool } from "../pool.ts";
-import { adminDeadlineMs } from "./pool.ts";
+import { adminDeadlineMs } from "./admin_pool.ts";
+import { isoTime } from "./iso_time.ts";
 
 /**
  * Where an event stands. `sending`: claimed, under a lease that has not run out; `held`: a form submission that is not
@@ -94,13 +95,12 @@ export async function readStates(pool: Pool, eventIds: readonly string[]): Promi
 /** The deliveries of events, in the order of the ids, which must be those of events. */
 export async function readDeliveries(pool: Pool, eventIds: readonly string[]): Promise<Delivery[]> {
   const rows = await pool.run(adminDeadlineMs, (sql) => {
-    const iso = 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"';
     return sql<DeliveryRow[]>`
       select
         i.event_id,
         ${stateOf(sql)} as state,
-        to_char(o.due_at at time zone 'UTC', ${iso}) as due_at,
-        to_char(d.died_at at time zone 'UTC', ${iso}) as died_at,
+        to_char(o.due_at at time zone 'UTC', ${isoTime}) as due_at,
+        to_char(d.died_at at time zone 'UTC', ${isoTime}) as died_at,
         case
           when d.event_id is not null then d.reason
           when not t.sandbox and not t.has_route then 'no_route'
@@ -110,7 +110,7 @@ export async function readDeliveries(pool: Pool, eventIds: readonly string[]): P
           (
             select json_agg(
               json_build_object(
-                'number', a.number, 'at', to_char(a.at at time zone 'UTC', ${iso}), 'outcome', a.outcome,
+                'number', a.number, 'at', to_char(a.at at time zone 'UTC', ${isoTime}), 'outcome', a.outcome,
                 'status', a.status, 'reason', a.reason, 'duration_ms', a.duration_ms, 'spent', a.spent
               )
               order by a.number

@@ -9,7 +9,7 @@ import { randomUUID } from "node:crypto";
 import { limits } from "../../contract/limits.ts";
 import type { StoredTexts } from "../../lead/contacts.ts";
 import type { Pool } from "../pool.ts";
-import { adminDeadlineMs } from "./pool.ts";
+import { adminDeadlineMs } from "./admin_pool.ts";
 
 /** What the delivery of an erased event was at. `held`: a submission that waits for its release. */
 export type ErasedState = "pending" | "sending" | "delivered" | "dead" | "held";

@@ -7,7 +7,8 @@
 import type { SubmissionVerdict } from "../serving/accept.ts";
 import type { Pool } from "../pool.ts";
 import { type Delivery, type DeliveryState, readDeliveries, readStates } from "./deliveries.ts";
-import { adminDeadlineMs } from "./pool.ts";
+import { adminDeadlineMs } from "./admin_pool.ts";
+import { isoTime } from "./iso_time.ts";
 
 /** What a list shows of an event: no content of the lead. */
 export interface ListedEvent {
@@ -92,7 +93,7 @@ export async function listLeads(pool: Pool, filter: EventFilter): Promise<Listed
     return sql<EventRow[]>`
       select
         e.event_id, e.kind, t.slug as tenant, k.label as source, e.flags, e.idempotency_key,
-        to_char(e.received_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as received_at
+        to_char(e.received_at at time zone 'UTC', ${isoTime}) as received_at
       from (
         select * from event as e where true ${ofKind} ${ofTenant} ${since}
         order by e.event_id desc limit ${filter.limit}
@@ -143,12 +144,12 @@ export async function readEvents(
       sql<(EventRow & ContentRow)[]>`
       select
         e.event_id, e.kind, t.slug as tenant, k.label as source, e.flags, e.idempotency_key,
-        to_char(e.received_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as received_at,
+        to_char(e.received_at at time zone 'UTC', ${isoTime}) as received_at,
         e.lead::text as lead, e.extra, ${
         withRaw ? sql`e.raw` : sql`null::text as raw`
       }, e.removed_by, e.removed_at,
         f.form_key, s.verdict, s.score, s.reasons,
-        to_char(s.released_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as released_at
+        to_char(s.released_at at time zone 'UTC', ${isoTime}) as released_at
       from event as e
       join tenant as t on t.id = e.tenant_id
       join api_key as k on k.id = e.key_id

@@ -5,7 +5,9 @@
  */
 
 import type { SubmissionVerdict } from "../serving/accept.ts";
-import { adminDeadlineMs } from "./pool.ts";
+import { adminDeadlineMs } from "./admin_pool.ts";
+import { isoTime } from "./iso_time.ts";
+import { type Bounded, bounded, countedMax } from "./bounded.ts";
 import type { Pool } from "../pool.ts";
 
 /** What a list shows of a held submission: no content. */
@@ -45,7 +47,7 @@ export async function listHeld(
       select
         s.event_id as "submissionId", t.slug as tenant, f.form_key as "formKey", k.label as source, s.verdict,
         s.score, s.reasons,
-        to_char(e.received_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "receivedAt"
+        to_char(e.received_at at time zone 'UTC', ${isoTime}) as "receivedAt"
       from (
         select s.* from submission as s
         join event as e on e.event_id = s.event_id and e.lead is not null
@@ -84,4 +86,22 @@ export async function releaseSubmission(
     return sql<{ release: Release }[]>`select ${release} as release`;
   });
   return row?.release ?? "unknown";
+}
+
+/**
+ * How many submissions are held, of one tenant or of all, counted up to a bound. One that was erased or has expired is
+ * held no more; only the newest are looked at, because those of them that have expired are the oldest.
+ */
+export async function countHeld(pool: Pool, tenantId: number | null): Promise<Bounded> {
+  const [row] = await pool.run(adminDeadlineMs, (sql) => {
+    const ofTenant = tenantId === null ? sql`` : sql`and s.tenant_id = ${tenantId}`;
+    return sql<{ count: number }[]>`
+      select count(*)::int from (
+        select s.event_id from submission as s
+        where s.verdict <> 'clean' and s.released_at is null ${ofTenant}
+        order by s.event_id desc limit ${countedMax + 1}
+      ) as s
+      where exists (select from event as e where e.event_id = s.event_id and e.removed_at is null offset 0)`;
+  });
+  return bounded(row?.count ?? 0);
 }

@@ -6,7 +6,7 @@
 
 import type { Pool } from "../pool.ts";
 import type { RaisedLimit } from "./api_keys.ts";
-import { adminDeadlineMs } from "./pool.ts";
+import { adminDeadlineMs } from "./admin_pool.ts";
 
 /** A raised limit and the network that it is for, as CIDR text. */
 interface ListedIpLimit {

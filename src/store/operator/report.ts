@@ -5,6 +5,7 @@
  */
 
 import type { Pool } from "../pool.ts";
+import { isoTime } from "./iso_time.ts";
 
 /** Which days, and whose. */
 interface ReportSpan {
@@ -107,8 +108,7 @@ export async function readReport(pool: Pool, span: ReportSpan): Promise<ReportDa
 type Sql = Parameters<Parameters<Pool["run"]>[1]>[0];
 type Part = ReturnType<Sql>;
 
-const isoOf = (sql: Sql, time: Part) =>
-  sql`to_char(${time} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
+const isoOf = (sql: Sql, time: Part) => sql`to_char(${time} at time zone 'UTC', ${isoTime})`;
 
 const ofTenant = (sql: Sql, tenant: string | null): Part =>
   tenant === null

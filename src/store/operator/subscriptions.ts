@@ -7,7 +7,7 @@
 import type { SubscriptionState } from "../serving/checkout.ts";
 import type { Interval } from "../../contract/plans.ts";
 import type { Pool } from "../pool.ts";
-import { adminDeadlineMs } from "./pool.ts";
+import { adminDeadlineMs } from "./admin_pool.ts";
 
 /** A checkout or what has come of it. Times are ISO 8601, UTC. */
 interface Subscription {

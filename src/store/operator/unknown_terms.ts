@@ -5,7 +5,7 @@
  */
 
 import { foldArea } from "../../lead/place.ts";
-import { adminDeadlineMs } from "./pool.ts";
+import { adminDeadlineMs } from "./admin_pool.ts";
 import { findArea, type UnknownArea } from "./vocabulary.ts";
 import type { Pool } from "../pool.ts";
 

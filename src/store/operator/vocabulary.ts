@@ -10,7 +10,7 @@
 import type postgres from "postgres";
 import { foldArea } from "../../lead/place.ts";
 import type { Pool } from "../pool.ts";
-import { adminDeadlineMs } from "./pool.ts";
+import { adminDeadlineMs } from "./admin_pool.ts";
 
 /** Where a term stands. A retired one stays, unlisted and unknown to the validator. */
 export type AreaStatus = "confirmed" | "proposed" | "retired";
@@ -36,6 +36,15 @@ export async function listAreas(pool: Pool): Promise<Area[]> {
     sql<Area[]>`
     select area, status from area order by lower(area), area`);
   return rows.map(({ area, status }) => ({ area, status }));
+}
+
+/** The terms that are in force. */
+export async function listAreasInForce(
+  pool: Pool,
+): Promise<(Area & { readonly status: Exclude<AreaStatus, "retired"> })[]> {
+  return (await listAreas(pool)).flatMap(({ area, status }) =>
+    status === "retired" ? [] : [{ area, status }]
+  );
 }
 
 /** The term that the validator takes this text for, whatever its status, or `null`. */

@@ -11,8 +11,8 @@ import { DatabaseSync } from "node:sqlite";
 import { buildSiteFrom } from "../../../scripts/build_site.ts";
 import type { SiteUrls } from "../../../src/site/content.ts";
 import { addArea, changeArea } from "../../../src/store/operator/vocabulary.ts";
-import { type PlanEntry, putPlans } from "../../../src/store/operator/plans.ts";
-import { openAdminPool } from "../../../src/store/operator/pool.ts";
+import { type PlanEntry, putPlans } from "../../../src/store/operator/plan_changes.ts";
+import { openAdminPool } from "../../../src/store/operator/admin_pool.ts";
 import type { Pool } from "../../../src/store/pool.ts";
 import { createDatabase } from "../database.ts";
 

@@ -5,7 +5,7 @@
  */
 
 import type { Pool } from "../pool.ts";
-import { adminDeadlineMs } from "./pool.ts";
+import { adminDeadlineMs } from "./admin_pool.ts";
 
 /** What a form is defined with. */
 export interface FormDefinition {

@@ -6,7 +6,7 @@
 
 import type { Interval } from "../../contract/plans.ts";
 import type { Pool } from "../pool.ts";
-import { adminDeadlineMs } from "./pool.ts";
+import { adminDeadlineMs } from "./admin_pool.ts";
 
 /** A plan to be stored. */
 export interface PlanEntry {

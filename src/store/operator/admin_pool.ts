@@ -1,0 +1,28 @@
+/**
+ * The operator's connection to the store.
+ *
+ * @module
+ */
+
+import { Pool } from "../pool.ts";
+
+// Longer than the 10 s that a commit may take, since a revocation waits for the commits of its key; not much
+// longer, since the key's posts wait behind the revocation.
+const statementTimeoutMs = 15_000;
+
+/** Every statement of the operator gets this long. The server gives it up before that. */
+export const adminDeadlineMs = 20_000;
+
+/**
+ * One connection, for a command that runs and ends. `claimed` stands in the audit as what whoever runs it says of
+ * himself.
+ */
+export function openAdminPool(databaseUrl: string, claimed = ""): Pool {
+  return new Pool({
+    databaseUrl,
+    name: "ctl",
+    connectionsMax: 1,
+    statementTimeoutMs,
+    settings: { "lead_intake.claimed": claimed },
+  });
+}
