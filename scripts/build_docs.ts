@@ -12,7 +12,7 @@ import { actionsVariables } from "../src/actions/config.ts";
 import { type ErrorRule, errors } from "../src/contract/errors.ts";
 import { formErrors } from "../src/contract/form_errors.ts";
 import { formLimitRows, type LimitRow } from "../src/contract/limit_rows.ts";
-import { bullets, code, type Row, table } from "../src/contract/markdown.ts";
+import { bullets, type Cells, code, table } from "../src/contract/markdown.ts";
 import { connectionsMax, pools } from "../src/service/pools.ts";
 import { variables } from "../src/settings/variables.ts";
 import { actionsDenoFlags, denoFlags } from "./deno_flags.ts";
@@ -53,7 +53,7 @@ function serviceVariables(): string {
   ].join("\n\n");
 }
 
-function answers(accepted: readonly Row[], rules: Readonly<Record<string, ErrorRule>>): string {
+function answers(accepted: readonly Cells[], rules: Readonly<Record<string, ErrorRule>>): string {
   const refused = Object.entries(rules).map(([name, { status, callerAction, retry }]) => [
     `${status} \`${name}\``,
     callerAction,

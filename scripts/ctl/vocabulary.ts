@@ -8,12 +8,12 @@ import { fields } from "#src/contract/fields.ts";
 import { isLongerThan, normalizeLine } from "#src/lead/text.ts";
 import {
   addArea,
-  type Area,
   type AreaStatus,
   changeArea,
   findArea,
   listAreas,
   listUnknownAreas,
+  type Term,
 } from "#src/store/operator/vocabulary.ts";
 import type { Pool } from "#src/store/pool.ts";
 import { type Command, Refused, WrongUsage } from "./command.ts";
@@ -33,7 +33,7 @@ function parseArea(text: string): string {
   return area;
 }
 
-function areaReply(area: Area, sentence: string) {
+function areaReply(area: Term, sentence: string) {
   return { json: { area: area.area, status: area.status }, text: `"${safe(area.area)}" ${sentence}.` };
 }
 

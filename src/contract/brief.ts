@@ -25,12 +25,12 @@ import {
 import { kitsStatus, kitsSummary, kitsVersion, kitTabs } from "./kits.ts";
 import { limitRows } from "./limit_rows.ts";
 import { limits } from "./limits.ts";
-import { bullets, code, jsonCode, named, numbered, type Row, sentence, table } from "./markdown.ts";
+import { bullets, type Cells, code, jsonCode, named, numbered, sentence, table } from "./markdown.ts";
 import { normalizedExamples } from "./normalized.ts";
 import { clientModule, clientProgram, shellSnippets } from "./snippets.ts";
 
 /** The envelope's rows: `name`, required, cap, rules. */
-export const envelopeRows: readonly Row[] = [
+export const envelopeRows: readonly Cells[] = [
   ...fieldNames.map((name) => {
     const { required, lengthMax, description } = fields[name];
     return [`\`${name}\``, required ? "yes" : "no", grouped(lengthMax), description];
@@ -46,12 +46,12 @@ export const envelopeRows: readonly Row[] = [
   ["anything else", "no", "", "Kept as it was sent, under `extra`, and flagged `extra_fields_preserved`."],
 ];
 
-const errorRows: readonly Row[] = (Object.keys(errors) as ErrorCode[]).map((name) => {
+const errorRows: readonly Cells[] = (Object.keys(errors) as ErrorCode[]).map((name) => {
   const { status, condition, callerAction, retry } = errors[name];
   return [String(status), `\`${name}\``, sentence(condition), sentence(callerAction), retry];
 });
 
-const normalizedRows: readonly Row[] = normalizedExamples.map((
+const normalizedRows: readonly Cells[] = normalizedExamples.map((
   { field, sent, country, stored, flag, about },
 ) => [
   `\`${field}\``,
@@ -112,7 +112,7 @@ ${
       [
         "`Idempotency-Key`",
         "recommended",
-        `Your name for the lead, up to ${limits.idempotencyKeyLengthMax} characters, such as \`${placeholders.idempotencyKey}\`, sent once. All keys of one customer share one namespace: a bare number can collide with another source's lead, whose \`event_id\` you would get with a silent 200 while yours is not stored. Not a timestamp, not made anew for an attempt. Without it the same normalized lead is a repeat for ${limits.contentWindowHours} hours.`,
+        `Your name for the lead, up to ${limits.idempotencyKeyLengthMax} characters, such as \`${placeholders.idempotencyKey}\`, sent once. All keys of one customer share one namespace: a bare number can collide with another source's lead, whose \`event_id\` you would get with a silent 200 while yours is not stored. Not a timestamp, not made anew for a try. Without it the same normalized lead is a repeat for ${limits.contentWindowHours} hours.`,
       ],
       [
         "`X-Request-Id`",

@@ -22,9 +22,9 @@ import {
 import { formFunction, formModule, formShellSnippets } from "./forms_snippets.ts";
 import { formLimitRows } from "./limit_rows.ts";
 import { limits } from "./limits.ts";
-import { bullets, code, jsonCode, numbered, type Row, sentence, table } from "./markdown.ts";
+import { bullets, type Cells, code, jsonCode, numbered, sentence, table } from "./markdown.ts";
 
-const errorRows: readonly Row[] = (Object.keys(formErrors) as FormErrorCode[]).map((name) => {
+const errorRows: readonly Cells[] = (Object.keys(formErrors) as FormErrorCode[]).map((name) => {
   const { status, condition, callerAction, retry } = formErrors[name];
   return [String(status), `\`${name}\``, sentence(condition), sentence(callerAction), retry];
 });

@@ -7,7 +7,7 @@
 
 import { attributionNames, attributionSources, formKeyName, honeypotName, startedAtName } from "./forms.ts";
 import { limits } from "./limits.ts";
-import { named, type Row } from "./markdown.ts";
+import { type Cells, named } from "./markdown.ts";
 
 /** The rules for whoever builds the website. Source: SPEC, Tenant forms; DECISIONS, Forms. */
 export const formRules = [
@@ -45,7 +45,7 @@ export const formKeyCheck = [
 ] as const;
 
 /** The members of a body that mean something to the service: name and rules. */
-export const formBodyRows: readonly Row[] = [
+export const formBodyRows: readonly Cells[] = [
   [
     "whatever the form collects",
     "Text, numbers, `true`, `false` or `null`, kept as they were sent. An array or an object is `invalid_json`.",
@@ -108,7 +108,7 @@ export const formErrorMembers = [
 /** The client's side of the contract. Source: SPEC, Errors (tenant forms) and Client retry policy. */
 export const formRetryPolicy = [
   "Retry on any 5xx, on a time-out or transport error, and on 429 after `Retry-After`. Never retry any other 4xx.",
-  `Back off exponentially, with jitter and a cap of ${limits.backoffCapSeconds} s. A visitor waits: give up after a few attempts, ${
+  `Back off exponentially, with jitter and a cap of ${limits.backoffCapSeconds} s. A visitor waits: give up after a few tries, ${
     limits.requestTimeoutMs / 1000
   } s in all, keep what was written, and say so.`,
   `Send the same body on every retry: within ${limits.formContentWindowMinutes} minutes it is the same submission. For longer, send an \`Idempotency-Key\`, another one for each submission.`,

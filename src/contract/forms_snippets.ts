@@ -9,7 +9,7 @@ import { formExample } from "./forms.ts";
 import { limits } from "./limits.ts";
 import { shellQuoted, unindented } from "./snippets.ts";
 
-const attemptsMax = 4;
+const triesMax = 4;
 const waitMsMax = limits.backoffCapSeconds * 1000;
 
 function curl(formUrl: string, body: string): string {
@@ -38,7 +38,7 @@ export function formFunction(formUrl: string): string {
     /** Sends what a visitor filled in; \`fields\` of the outcome says what is missing. */
     export async function submitForm(fields) {
       const giveUpAtMs = performance.now() + ${limits.requestTimeoutMs}; // A visitor waits.
-      for (let attempt = 1;; attempt++) {
+      for (let tries = 1;; tries++) {
         const answer = await fetch(form, {
           method: "POST",
           headers: { "X-API-Key": process.env.FORMS_API_KEY, "Content-Type": "application/json" },
@@ -49,8 +49,8 @@ export function formFunction(formUrl: string): string {
         const mayRetry = answer === null || answer.status === 429 || answer.status >= 500;
         // In seconds; an edge may send a date, which is no number.
         const floorMs = (Number(answer?.headers.get("Retry-After")) || 0) * 1000;
-        const waitMs = floorMs + Math.random() * Math.min(${waitMsMax}, 500 * 2 ** attempt);
-        if (!mayRetry || attempt === ${attemptsMax} || performance.now() + waitMs >= giveUpAtMs) {
+        const waitMs = floorMs + Math.random() * Math.min(${waitMsMax}, 500 * 2 ** tries);
+        if (!mayRetry || tries === ${triesMax} || performance.now() + waitMs >= giveUpAtMs) {
           const { error, request_id, fields: missing = {} } = await answer?.json().catch(() => ({})) ?? {};
           if (error !== "missing_required") console.error("form not sent:", answer?.status, error, request_id);
           return { isSent: false, fields: missing };
@@ -82,7 +82,7 @@ export function formModule(formUrl: string): string {
         headers = {"X-API-Key": os.environ["FORMS_API_KEY"], "Content-Type": "application/json"}
         request = urllib.request.Request(FORM, json.dumps(fields).encode(), headers)
         give_up_at = time.monotonic() + ${limits.requestTimeoutMs / 1000}  # A visitor waits.
-        for attempt in range(1, ${attemptsMax + 1}):
+        for tries in range(1, ${triesMax + 1}):
             status, floor, answer = 0, 0, {}
             try:
                 with urllib.request.urlopen(request, timeout=max(0.1, give_up_at - time.monotonic())):
@@ -101,8 +101,8 @@ export function formModule(formUrl: string): string {
                 pass  # No connection, or no answer in time: the retry finds out what became of it.
             if status not in (0, 429) and status < 500:
                 break
-            wait = floor + random.random() * min(${limits.backoffCapSeconds}, 0.5 * 2**attempt)
-            if attempt == ${attemptsMax} or time.monotonic() + wait >= give_up_at:
+            wait = floor + random.random() * min(${limits.backoffCapSeconds}, 0.5 * 2**tries)
+            if tries == ${triesMax} or time.monotonic() + wait >= give_up_at:
                 break
             time.sleep(wait)
         if answer.get("error") != "missing_required":

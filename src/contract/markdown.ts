@@ -5,21 +5,21 @@
  */
 
 /** The cells of one row. */
-export type Row = readonly string[];
+export type Cells = readonly string[];
 
 /** A table. */
-export function table(head: Row, rows: readonly Row[]): string {
-  const line = (cells: Row) => `| ${cells.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`;
+export function table(head: Cells, rows: readonly Cells[]): string {
+  const line = (cells: Cells) => `| ${cells.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`;
   return [line(head), line(head.map(() => "---")), ...rows.map(line)].join("\n");
 }
 
 /** A list; `mark` stands before each item. */
-export function bullets(items: Row, mark = "-"): string {
+export function bullets(items: readonly string[], mark = "-"): string {
   return items.map((item) => `${mark} ${item}`).join("\n");
 }
 
 /** A numbered list. */
-export function numbered(items: Row): string {
+export function numbered(items: readonly string[]): string {
   return items.map((item, index) => `${index + 1}. ${item}`).join("\n");
 }
 
@@ -39,6 +39,6 @@ export function sentence(text: string): string {
 }
 
 /** Names as code, one after the other. */
-export function named(names: Row): string {
+export function named(names: readonly string[]): string {
   return names.map((name) => `\`${name}\``).join(", ");
 }

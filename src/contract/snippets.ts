@@ -56,7 +56,7 @@ export function clientModule(baseUrl: string): string {
     const intake = "${baseUrl}/v1/intake";
     const timeoutMs = ${limits.requestTimeoutMs};
     const waitMsMax = ${limits.backoffCapSeconds * 1000};
-    const attemptsMax = 8;
+    const triesMax = 8;
 
     export interface Lead {
       first_name: string;
@@ -129,7 +129,7 @@ export function clientModule(baseUrl: string): string {
         const mayRetry = status === 0 || status === 200 || status === 202 || status === 429 || status >= 500;
         // A 429 does not count: it says when to come back.
         if (status !== 429) failures++;
-        if (!mayRetry || failures === attemptsMax) {
+        if (!mayRetry || failures === triesMax) {
           throw new NotSent(status, json, headers.get("X-Request-Id") ?? "");
         }
         // In seconds; an edge may send a date, which is no number.

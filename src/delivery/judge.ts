@@ -33,7 +33,7 @@ export function judge(
 ): Settlement {
   const common = { ...identify(row), durationMs: attempt.durationMs, status: outcome.status };
   if (outcome.kind === "delivered") {
-    return { ...common, verdict: "delivered", outcome: "delivered", reason: null, isSpent: true, retryMs: 0 };
+    return { ...common, kind: "delivered", outcome: "delivered", reason: null, isSpent: true, retryMs: 0 };
   }
   const { kind, reason } = outcome;
   const waitsForRoute = kind === "refused" && reason === "no_route";
@@ -41,19 +41,19 @@ export function judge(
   const isLast = row.spent >= options.attemptsMax || (row.is_replay && kind === "refused");
   if (!isSpent) {
     const retryMs = waitsForRoute ? noRouteWaitMs : 0;
-    return { ...common, verdict: "retry", outcome: kind, reason, isSpent, retryMs };
+    return { ...common, kind: "retry", outcome: kind, reason, isSpent, retryMs };
   }
-  if (isLast) return { ...common, verdict: "dead", outcome: kind, reason, isSpent, retryMs: 0 };
+  if (isLast) return { ...common, kind: "dead", outcome: kind, reason, isSpent, retryMs: 0 };
   const retryAfterMs = kind === "refused" ? outcome.retryAfterMs : 0;
   const retryMs = backoffMs(row.spent, attempt.random, { ...options, retryAfterMs });
-  return { ...common, verdict: "retry", outcome: kind, reason, isSpent, retryMs };
+  return { ...common, kind: "retry", outcome: kind, reason, isSpent, retryMs };
 }
 
 /** The settlement of a row that was claimed but is not sent: others may have it. */
 export function release(row: Claimed): Settlement {
   return {
     ...identify(row),
-    verdict: "released",
+    kind: "released",
     outcome: "unreachable",
     status: null,
     reason: null,

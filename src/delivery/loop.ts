@@ -204,7 +204,7 @@ export class DeliveryLoop {
   #afterSettle(batch: readonly Settlement[]): void {
     if (this.#isClosing) return;
     for (const settlement of batch) {
-      if (["retry", "released"].includes(settlement.verdict)) this.#wakeLater(settlement);
+      if (["retry", "released"].includes(settlement.kind)) this.#wakeLater(settlement);
     }
     this.#pump();
   }

@@ -9,7 +9,7 @@ import type { FormErrorCode } from "../contract/form_errors.ts";
 import { limits } from "../contract/limits.ts";
 import { bodyText, digest128 } from "../gate/content.ts";
 import { dedupe, readIdempotencyKey, type UsableIdempotencyKey } from "../gate/idempotency_key.ts";
-import { type Fault, type GateParts, Post } from "../gate/post.ts";
+import { type GateParts, Post, type RefusalDetails } from "../gate/post.ts";
 import type { Holder, HolderBudget } from "../gate/rate.ts";
 import type { Exchange, Handler, Reply } from "../http/exchange.ts";
 import type { Entry, SubmissionPart } from "../store/serving/accept.ts";
@@ -90,7 +90,7 @@ function readSubmission(
   exchange: Exchange,
   bytes: Uint8Array,
   { required }: Form,
-): ReadSubmission | Fault & { readonly kind: "invalid_json" | "missing_required" } {
+): ReadSubmission | RefusalDetails & { readonly kind: "invalid_json" | "missing_required" } {
   const idempotencyKey = readIdempotencyKey(exchange.headerLines("idempotency-key"));
   if (idempotencyKey.kind === "repeated") return { kind: "invalid_json", detail: idempotencyKey.detail };
   const raw = bodyText(exchange, bytes);

@@ -28,7 +28,7 @@ export interface GateParts {
 }
 
 /** What a guard has found wrong, besides the code. */
-export interface Fault extends Pick<Refusal, "fields" | "detail" | "headers"> {
+export interface RefusalDetails extends Pick<Refusal, "fields" | "detail" | "headers"> {
   /** The body says nothing: this is the key check, which adds to no total. */
   readonly empty?: boolean;
 }
@@ -121,7 +121,7 @@ export class Post<Code extends string> {
    *
    * @throws {Unavailable} when the store cannot be read
    */
-  async refuse(code: Code | "unauthorized", fault: Fault = {}): Promise<Reply> {
+  async refuse(code: Code | "unauthorized", fault: RefusalDetails = {}): Promise<Reply> {
     const holder = this.#holder;
     if (holder === null || code === "unauthorized") return this.#reply(code, fault);
     if (await this.#isRevoked(code)) return this.#reply("unauthorized");
@@ -147,7 +147,7 @@ export class Post<Code extends string> {
     return await keys.find(digest) === null;
   }
 
-  #reply(code: Code | GateCode, { fields, detail, headers }: Fault = {}): Reply {
+  #reply(code: Code | GateCode, { fields, detail, headers }: RefusalDetails = {}): Reply {
     // Source: SPEC, Error body: 413 and the per-IP 429 are produced before the handler.
     const isEarly = code === "body_too_large" || code === "rate_limited" && this.#holder === null;
     return this.#refuse(code, {

@@ -9,7 +9,7 @@ import type { ErrorCode } from "../contract/errors.ts";
 import { limits } from "../contract/limits.ts";
 import { bodyText, digest128 } from "../gate/content.ts";
 import { dedupe, readIdempotencyKey, type UsableIdempotencyKey } from "../gate/idempotency_key.ts";
-import { type Fault, type GateParts, Post } from "../gate/post.ts";
+import { type GateParts, Post, type RefusalDetails } from "../gate/post.ts";
 import type { HolderBudget } from "../gate/rate.ts";
 import type { Exchange, Handler, Reply } from "../http/exchange.ts";
 import { canonicalText } from "../lead/fingerprint.ts";
@@ -64,7 +64,7 @@ function readLead(
   exchange: Exchange,
   bytes: Uint8Array,
   areas: Areas,
-): ReadLead | Fault & { readonly kind: "invalid_json" | "validation_failed" } {
+): ReadLead | RefusalDetails & { readonly kind: "invalid_json" | "validation_failed" } {
   const raw = bodyText(exchange, bytes);
   const idempotencyKey = readIdempotencyKey(exchange.headerLines("idempotency-key"));
   if (idempotencyKey.kind === "repeated") return { kind: "invalid_json", detail: idempotencyKey.detail };

@@ -104,7 +104,7 @@ function providerEventFields({ requestId, change, outcome }: Told<"provider_even
 }
 
 function checkoutFields({ requestId, checkout, failure }: Told<"checkout_failed">): LogFields {
-  const { status, type, code, param, stripeRequestId, attempts } = failure;
+  const { status, type, code, param, stripeRequestId, tries } = failure;
   return {
     request_id: requestId,
     checkout,
@@ -113,6 +113,6 @@ function checkoutFields({ requestId, checkout, failure }: Told<"checkout_failed"
     code,
     param,
     provider_request_id: stripeRequestId,
-    attempts,
+    tries,
   };
 }

@@ -193,12 +193,12 @@ export class Meters {
 
   #settled(settlements: readonly Settlement[]): void {
     const wallMs = this.#wallMs();
-    for (const { verdict, outcome, durationMs, eventId } of settlements) {
-      if (verdict === "released") continue;
+    for (const { kind, outcome, durationMs, eventId } of settlements) {
+      if (kind === "released") continue;
       this.#attempts.add(1, { outcome });
       this.#attemptDurations.observe(durationMs / 1_000, { outcome });
-      if (verdict === "delivered") this.#ages.observe(Math.max(0, wallMs - acceptedMs(eventId)) / 1_000);
-      if (verdict === "dead") this.#deaths.add(1);
+      if (kind === "delivered") this.#ages.observe(Math.max(0, wallMs - acceptedMs(eventId)) / 1_000);
+      if (kind === "dead") this.#deaths.add(1);
     }
   }
 

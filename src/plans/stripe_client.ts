@@ -33,24 +33,24 @@ interface StripeOptions {
 
 /** The bounds of a call, in milliseconds. */
 export interface StripeBounds {
-  /** Of one attempt, from its start to the last byte of its answer. */
-  readonly attemptMs: number;
+  /** Of one try, from its start to the last byte of its answer. */
+  readonly tryMs: number;
   /** Of the whole call, waits included: the buyer's browser waits, and a request has 20 s in all. */
   readonly callMs: number;
-  /** The first wait between attempts; then it doubles. */
+  /** The first wait between tries; then it doubles. */
   readonly waitMs: number;
   /** The longest wait, also where the provider asks for more. */
   readonly waitMaxMs: number;
-  readonly attemptsMax: number;
+  readonly triesMax: number;
 }
 
 /** The bounds that hold where nothing else is said. The waits are those of Stripe's own libraries. */
 const stripeBounds: StripeBounds = {
-  attemptMs: 8_000,
+  tryMs: 8_000,
   callMs: 14_000,
   waitMs: 500,
   waitMaxMs: 2_000,
-  attemptsMax: 4,
+  triesMax: 4,
 };
 
 /** What is known of a failure; all of it may be logged. */
@@ -64,12 +64,12 @@ export interface StripeFailure {
   readonly param: string | null;
   /** Stripe's own request id. */
   readonly stripeRequestId: string | null;
-  readonly attempts: number;
+  readonly tries: number;
 }
 
 /** The outcome of a call. */
 export type StripeAnswer =
-  | { readonly kind: "done"; readonly body: Readonly<Record<string, unknown>>; readonly attempts: number }
+  | { readonly kind: "done"; readonly body: Readonly<Record<string, unknown>>; readonly tries: number }
   /** Stripe has decided: the same call, under the same key, gets the same answer. */
   | ({ readonly kind: "refused" } & StripeFailure)
   /** Whether it has taken effect is unknown; the same call under the same key finds out. */
@@ -102,26 +102,26 @@ export class StripeClient {
   }
 
   /**
-   * Posts a form; every attempt has the same `Idempotency-Key`, so that it takes effect once at most. Never throws.
+   * Posts a form; every try has the same `Idempotency-Key`, so that it takes effect once at most. Never throws.
    */
   async post(path: string, form: URLSearchParams, idempotencyKey: string): Promise<StripeAnswer> {
     const { nowMs } = this.#options;
-    const { attemptMs, callMs, attemptsMax } = this.#bounds;
+    const { tryMs, callMs, triesMax } = this.#bounds;
     const endMs = nowMs() + callMs;
-    for (let attempts = 1;; attempts += 1) {
+    for (let tries = 1;; tries += 1) {
       const request = { path, body: form.toString(), idempotencyKey };
-      const outcome = await this.#attempt(request, Math.min(attemptMs, endMs - nowMs()));
-      const answer = "status" in outcome ? judge(outcome, attempts) : unanswered(outcome.error, attempts);
-      if (answer.kind === "done" || attempts === attemptsMax) return answer;
+      const outcome = await this.#try(request, Math.min(tryMs, endMs - nowMs()));
+      const answer = "status" in outcome ? readAnswer(outcome, tries) : unanswered(outcome.error, tries);
+      if (answer.kind === "done" || tries === triesMax) return answer;
       const retry = "status" in outcome ? shouldRetry(outcome) : true;
-      const waitMs = this.#waitMs(attempts, "status" in outcome ? outcome.headers["retry-after"] : undefined);
-      // An attempt that would have no time to be answered is not made.
+      const waitMs = this.#waitMs(tries, "status" in outcome ? outcome.headers["retry-after"] : undefined);
+      // A try that would have no time to be answered is not made.
       if (!retry || nowMs() + waitMs + this.#bounds.waitMs > endMs) return answer;
       await new Promise((resolve) => setTimeout(resolve, waitMs));
     }
   }
 
-  async #attempt(
+  async #try(
     request: { path: string; body: string; idempotencyKey: string },
     timeoutMs: number,
   ): Promise<HttpAnswer | { error: unknown }> {
@@ -180,9 +180,9 @@ export class StripeClient {
   }
 
   /** Doubles, with half of it left to chance, and not less than the provider asks for, within the bound. */
-  #waitMs(attempts: number, retryAfter: string | undefined): number {
+  #waitMs(tries: number, retryAfter: string | undefined): number {
     const { waitMs, waitMaxMs } = this.#bounds;
-    const grownMs = Math.min(waitMs * 2 ** (attempts - 1), waitMaxMs);
+    const grownMs = Math.min(waitMs * 2 ** (tries - 1), waitMaxMs);
     const askedMs = /^\d{1,3}$/.test(retryAfter ?? "") ? Number(retryAfter) * 1000 : 0;
     return Math.min(waitMaxMs, Math.max(askedMs, grownMs * (0.5 + 0.5 * this.#options.random())));
   }
@@ -214,11 +214,11 @@ function shouldRetry({ status, headers }: HttpAnswer): boolean {
   return status === 409 || status === 429 || status >= 500;
 }
 
-function judge(answer: HttpAnswer, attempts: number): StripeAnswer {
+function readAnswer(answer: HttpAnswer, tries: number): StripeAnswer {
   const { status, headers } = answer;
   const body = parseObject(answer.text, 64);
   // A redirect is not followed: the key would go along.
-  if (status === 200 && body !== null) return { kind: "done", body, attempts };
+  if (status === 200 && body !== null) return { kind: "done", body, tries };
   const error = isObject(body?.error) ? body.error : {};
   const failure: StripeFailure = {
     status,
@@ -226,16 +226,16 @@ function judge(answer: HttpAnswer, attempts: number): StripeAnswer {
     code: word(error.code),
     param: word(error.param),
     stripeRequestId: word(headers["request-id"]),
-    attempts,
+    tries,
   };
   // These two are said before anything is kept under the key, so that the same call may fare better later.
   const isOpen = status === 409 || status === 429;
   return { kind: isOpen ? "unanswered" : "refused", ...failure };
 }
 
-function unanswered(error: unknown, attempts: number): StripeAnswer {
+function unanswered(error: unknown, tries: number): StripeAnswer {
   const type = word((error as { code?: unknown } | null)?.code) ?? "connection";
-  return { kind: "unanswered", status: null, type, code: null, param: null, stripeRequestId: null, attempts };
+  return { kind: "unanswered", status: null, type, code: null, param: null, stripeRequestId: null, tries };
 }
 
 /** Words and ids may be logged; sentences may quote what was sent. */

@@ -63,7 +63,7 @@ export function sessionForm(sale: Sale, email: string, urls: ReturnUrls): URLSea
 }
 
 function readAnswer(answer: StripeAnswer): SessionOutcome {
-  if (answer.kind === "done") return readSession(answer.body, answer.attempts);
+  if (answer.kind === "done") return readSession(answer.body, answer.tries);
   const { kind, ...failure } = answer;
   if (kind === "unanswered") return { kind: "not_now", failure, isFinal: false };
   if (failure.param === "customer_email" || failure.code === "email_invalid") {
@@ -77,7 +77,7 @@ function readAnswer(answer: StripeAnswer): SessionOutcome {
   return { kind: "refused", failure };
 }
 
-function readSession(body: Readonly<Record<string, unknown>>, attempts: number): SessionOutcome {
+function readSession(body: Readonly<Record<string, unknown>>, tries: number): SessionOutcome {
   const { id, url, expires_at: expires } = body;
   const isSession = typeof id === "string" && /^\w{1,255}$/.test(id) && typeof url === "string" &&
     isPayable(url);
@@ -88,7 +88,7 @@ function readSession(body: Readonly<Record<string, unknown>>, attempts: number):
       code: null,
       param: null,
       stripeRequestId: null,
-      attempts,
+      tries,
     };
     return { kind: "refused", failure };
   }

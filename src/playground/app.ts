@@ -39,7 +39,7 @@ let areas: Areas | null = null;
 let isDue = false;
 
 /** What the page makes of a body; the tests ask this of the very script that the page runs. */
-export function judge(body: string, terms: readonly string[]): Answer {
+export function answerOf(body: string, terms: readonly string[]): Answer {
   return answerTo({ body, idempotencyKey: "", isRepeat: false }, areasOf(terms));
 }
 

@@ -11,7 +11,7 @@ import { type Difference, difference } from "./difference.ts";
 import { placeOf, places } from "./edit_json.ts";
 
 /** One row: a field that was typed, or is stored, or both. */
-export interface Row {
+export interface ComparedField {
   readonly name: string;
   /** `null`: it was not sent. */
   readonly typed: string | null;
@@ -25,9 +25,9 @@ export interface Row {
 type Valid = Extract<Validation, { kind: "valid" }>;
 
 /** The rows of a valid body, in envelope order, then what is kept under `extra`. */
-export function compare(body: string, { lead, extra }: Valid): Row[] {
+export function compare(body: string, { lead, extra }: Valid): ComparedField[] {
   const sent = places(body.replace(/^\ufeff/, "")) ?? [];
-  const rows: Row[] = [];
+  const rows: ComparedField[] = [];
   for (const name of fieldNames) {
     const typed = typedText(placeOf(sent, name)?.valueText);
     const stored = lead[name] ?? null;
@@ -50,6 +50,6 @@ function typedText(valueText: string | undefined): string | null {
   return String(JSON.parse(valueText)).toWellFormed();
 }
 
-function row(name: string, typed: string | null, stored: string | null, note: string): Row {
+function row(name: string, typed: string | null, stored: string | null, note: string): ComparedField {
   return { name, typed, stored, note, difference: difference(typed ?? "", stored ?? "") };
 }

@@ -21,7 +21,7 @@ function input(name: string): Input {
   return document.getElementById(`field-${name}`) as Input;
 }
 
-/** A number as it is written; anything else as a string, so that the verdict tells what is wrong with it. */
+/** A number as it is written; anything else as a string, so that the answer tells what is wrong with it. */
 function valueText(name: string, typed: string): string | null {
   if (typed === "") return null;
   const isNumber = /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/.test(typed.trim());

@@ -78,7 +78,7 @@ async function probe(): Promise<void> {
 function say(kind: string, answer: string, meaning: string, requestId: string | null = null): void {
   fill(
     result,
-    make("p", { class: `verdict ${kind}` }, make("strong", {}, rich(answer)), " ", rich(meaning)),
+    make("p", { class: `status ${kind}` }, make("strong", {}, rich(answer)), " ", rich(meaning)),
     requestId === null ? null : make("p", { class: "under" }, `Request id: ${requestId}`),
   );
 }

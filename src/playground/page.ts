@@ -88,7 +88,7 @@ ${form()}
 }
 
 function result(): Markup {
-  return markup`<div id="verdict" class="verdict stuck" role="status" aria-live="polite"></div>
+  return markup`<div id="status" class="status stuck" role="status" aria-live="polite"></div>
 <div class="pane result"><h2 class="quiet">What the service would answer</h2>
 <ul id="findings" class="findings"></ul>
 <div id="compare"></div>

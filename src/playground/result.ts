@@ -1,5 +1,5 @@
 /**
- * The right-hand side of the page: verdict, findings, the lead as stored, the answer, the command.
+ * The right-hand side of the page: the status, findings, the lead as stored, the answer, the command.
  *
  * @module
  */
@@ -10,7 +10,7 @@ import { type FieldName, fields, flags, type Reason } from "../contract/fields.t
 import { dollars, grouped } from "../contract/guidance.ts";
 import { limits } from "../contract/limits.ts";
 import { type Answer, madeUp } from "./answer.ts";
-import { compare, type Row } from "./compare.ts";
+import { compare, type ComparedField } from "./compare.ts";
 import type { Piece } from "./difference.ts";
 import { byId, fill, make, rich } from "./dom.ts";
 
@@ -24,7 +24,7 @@ export interface Finding {
   readonly text: string;
 }
 
-const verdict = byId("verdict", HTMLElement);
+const statusLine = byId("status", HTMLElement);
 const list = byId("findings", HTMLElement);
 const table = byId("compare", HTMLElement);
 const response = byId("response", HTMLElement);
@@ -86,10 +86,10 @@ export function show(
   { findings, go }: { findings: readonly Finding[]; go: (finding: Finding) => void },
 ): void {
   const { kind, title, text } = headline(answer);
-  // An unchanged verdict is not announced again.
-  if (verdict.textContent !== `${title} ${text}`) {
-    verdict.className = `verdict stuck ${kind}`;
-    fill(verdict, make("strong", {}, title), " ", text);
+  // An unchanged status is not announced again.
+  if (statusLine.textContent !== `${title} ${text}`) {
+    statusLine.className = `status stuck ${kind}`;
+    fill(statusLine, make("strong", {}, title), " ", text);
   }
   fill(list, ...findings.map((finding) => item(finding, go)));
   const valid = answer.validation?.kind === "valid" && answer.status < 300 ? answer.validation : null;
@@ -112,7 +112,7 @@ function item(finding: Finding, go: (finding: Finding) => void): HTMLElement {
   return make("li", { class: kind }, button);
 }
 
-function rowsTable(rows: readonly Row[]): HTMLElement {
+function rowsTable(rows: readonly ComparedField[]): HTMLElement {
   const head = ["Field", "Typed", "Stored"].map((name) => make("th", { scope: "col" }, name));
   return make(
     "div",
@@ -126,7 +126,7 @@ function rowsTable(rows: readonly Row[]): HTMLElement {
   );
 }
 
-function tableRow({ name, typed, stored, difference, note }: Row): HTMLElement {
+function tableRow({ name, typed, stored, difference, note }: ComparedField): HTMLElement {
   const changed = typed !== stored;
   return make(
     "tr",

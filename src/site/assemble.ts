@@ -13,7 +13,7 @@ import type { PageSource } from "./source.ts";
 import { freePath, undescribedPages } from "./undescribed.ts";
 
 /** A page, ready to be laid out. */
-export interface Page extends Omit<PageSource, "body" | "area"> {
+export interface SitePage extends Omit<PageSource, "body" | "area"> {
   readonly url: string;
   /** The page above it in the breadcrumbs. */
   readonly parent: string | null;
@@ -27,7 +27,7 @@ export interface Page extends Omit<PageSource, "body" | "area"> {
 export interface Site {
   readonly content: SiteContent;
   /** In the order of their addresses. */
-  readonly pages: readonly Page[];
+  readonly pages: readonly SitePage[];
   readonly areas: readonly AreaPage[];
 }
 
@@ -71,7 +71,7 @@ export function assemble(content: SiteContent): Site {
     sorted.sources.filter(({ path, area }) => area !== null && !areaAt.has(path)).map(({ path }) => path),
   );
   const paths = new Set(sources.map(({ path }) => path));
-  const pages = sources.map((source): Page => {
+  const pages = sources.map((source): SitePage => {
     const area = areaAt.get(source.path) ?? null;
     const { body, ...rest } = source;
     const markdown = facts.fill({ ...rest, body: withoutLinksTo(retired, body) }, area);

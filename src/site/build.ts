@@ -13,7 +13,7 @@ import { fileURLToPath } from "node:url";
 import { type SiteDataRows, writeSiteData } from "./site_data.ts";
 import { categories } from "./categories.ts";
 import { packed } from "./compress.ts";
-import { assemble, type Page, type Site } from "./assemble.ts";
+import { assemble, type Site, type SitePage } from "./assemble.ts";
 import type { SiteContent } from "./content.ts";
 import { byBytes, type PageGraph, rowsOf, sharedNodes, siteGraph, trail } from "./graph.ts";
 import { siteLanguage } from "./graph_node.ts";
@@ -88,7 +88,7 @@ function siteRows(site: Site, graphs: readonly PageGraph[]): SiteDataRows {
   const ordered = inOrder(site);
   const shared: PageGraph = { page: "/", nodes: sharedNodes(site.content.urls.site) };
   const nodes = [shared, ...graphs].flatMap(({ page, nodes }) => nodes.map((node) => rowsOf(page, node)));
-  const depth = (page: Page) => trail(site, page).length;
+  const depth = (page: SitePage) => trail(site, page).length;
   return {
     category: categories.map((category, position) => ({ ...category, position })),
     page: [...ordered].sort((a, b) => depth(a) - depth(b) || byBytes(a.path, b.path)).map((

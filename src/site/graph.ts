@@ -8,7 +8,7 @@
 
 import { Buffer } from "node:buffer";
 import type { EdgeRow, EntityRow } from "./site_data.ts";
-import type { Page, Site } from "./assemble.ts";
+import type { Site, SitePage } from "./assemble.ts";
 import { mainNodes } from "./graph_kinds.ts";
 import {
   type GraphNode,
@@ -59,7 +59,7 @@ function defined(node: GraphNode): GraphNode {
   return Object.fromEntries(Object.entries(node).filter(([, value]) => value !== undefined)) as GraphNode;
 }
 
-const pageTypes: Readonly<Partial<Record<Page["kind"], string>>> = {
+const pageTypes: Readonly<Partial<Record<SitePage["kind"], string>>> = {
   faq: "FAQPage",
   areas: "CollectionPage",
   services: "CollectionPage",
@@ -68,7 +68,7 @@ const pageTypes: Readonly<Partial<Record<Page["kind"], string>>> = {
   vocabulary: "CollectionPage",
 };
 
-function pageNodes(site: Site, page: Page): GraphNode[] {
+function pageNodes(site: Site, page: SitePage): GraphNode[] {
   if (page.kind === "error") return [];
   const { main, further } = mainNodes(site, page);
   const crumbs = breadcrumbs(site, page);
@@ -95,12 +95,12 @@ function pageNodes(site: Site, page: Page): GraphNode[] {
 }
 
 /** The pages from the first one down to this one. */
-export function trail(site: Site, page: Page): Page[] {
+export function trail(site: Site, page: SitePage): SitePage[] {
   const above = site.pages.find(({ path }) => path === page.parent);
   return above === undefined ? [page] : [...trail(site, above), page];
 }
 
-function breadcrumbs(site: Site, page: Page): GraphNode[] {
+function breadcrumbs(site: Site, page: SitePage): GraphNode[] {
   const pages = trail(site, page);
   if (pages.length < 2) return [];
   const id = `${page.url}#breadcrumb`;
@@ -123,9 +123,9 @@ function breadcrumbs(site: Site, page: Page): GraphNode[] {
 }
 
 // The pages that list terms say so with their sets.
-const listing: readonly Page["kind"][] = ["areas", "services", "vocabulary", "home"];
+const listing: readonly SitePage["kind"][] = ["areas", "services", "vocabulary", "home"];
 
-function mentioned(site: Site, page: Page): string[] {
+function mentioned(site: Site, page: SitePage): string[] {
   if (listing.includes(page.kind)) return [];
   return page.rendered.links.flatMap((href) => {
     const path = href.replace(/#.*$/, "");

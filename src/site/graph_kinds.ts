@@ -9,7 +9,7 @@ import { type ErrorRule, errors } from "../contract/errors.ts";
 import { formErrors } from "../contract/form_errors.ts";
 import { fieldNames, fields, flagNames, flags } from "../contract/fields.ts";
 import { kits } from "../contract/kits.ts";
-import type { Page, Site } from "./assemble.ts";
+import type { Site, SitePage } from "./assemble.ts";
 import {
   type Builder,
   type GraphNode,
@@ -23,7 +23,7 @@ import { plans } from "./graph_plans.ts";
 import { area, areas, glossary, sections, service, services, termSet } from "./graph_terms.ts";
 import type { PageKind } from "./source.ts";
 
-function techArticle({ content: { urls } }: Site, page: Page, about?: string): GraphNode {
+function techArticle({ content: { urls } }: Site, page: SitePage, about?: string): GraphNode {
   return {
     "@id": `${page.url}#article`,
     "@type": "TechArticle",
@@ -222,6 +222,6 @@ const builders: Readonly<Record<PageKind, Builder>> = {
 };
 
 /** What a page is about. */
-export function mainNodes(site: Site, page: Page): MainNodes {
+export function mainNodes(site: Site, page: SitePage): MainNodes {
   return builders[page.kind](site, page);
 }

@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { Page, Site } from "./assemble.ts";
+import type { Site, SitePage } from "./assemble.ts";
 
 /** A reference to another node. */
 export interface Reference {
@@ -48,7 +48,7 @@ export interface MainNodes {
 }
 
 /** Makes the nodes of one kind of page. */
-export type Builder = (site: Site, page: Page) => MainNodes;
+export type Builder = (site: Site, page: SitePage) => MainNodes;
 
 /** Text of one line without its backticks. */
 export const plain = (text: string) => text.replaceAll("`", "");

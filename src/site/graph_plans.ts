@@ -5,13 +5,13 @@
  */
 
 import type { Plan } from "../store/serving/plans.ts";
-import type { Page } from "./assemble.ts";
+import type { SitePage } from "./assemble.ts";
 import { type Builder, fragment, type GraphNode, ref } from "./graph_node.ts";
 import { extraMembers } from "./plans.ts";
 
 const durations: Readonly<Record<string, string>> = { day: "P1D", week: "P1W", month: "P1M", year: "P1Y" };
 
-function offer(page: Page, plan: Plan): GraphNode[] {
+function offer(page: SitePage, plan: Plan): GraphNode[] {
   const id = `${page.url}#plan-${fragment(plan.slug)}`;
   const amount = (plan.amountCents / 100).toFixed(2);
   const details = [
@@ -51,7 +51,7 @@ function offer(page: Page, plan: Plan): GraphNode[] {
   ];
 }
 
-const customerId = (page: Page, plan: Plan) => `${page.url}#customer-${fragment(plan.customer)}`;
+const customerId = (page: SitePage, plan: Plan) => `${page.url}#customer-${fragment(plan.customer)}`;
 
 /** The page of the plans. */
 export const plans: Builder = ({ content }, page) => {

@@ -4,14 +4,14 @@
  * @module
  */
 
-import type { Page, Site } from "./assemble.ts";
+import type { Site, SitePage } from "./assemble.ts";
 import type { AreaPage } from "./content.ts";
 import { type Builder, fragment, type GraphNode, plain, ref, termId } from "./graph_node.ts";
 import { render } from "./markdown.ts";
 
 /** A set of terms that one page defines in full. */
 export function termSet(
-  page: Page,
+  page: SitePage,
   name: string,
   terms: readonly { readonly code: string; readonly description: string }[],
   description: string,
@@ -40,7 +40,7 @@ export function termSet(
 }
 
 /** A set whose terms have pages of their own. */
-function setOfPages(page: Page, name: string, terms: readonly { readonly url: string }[]): GraphNode {
+function setOfPages(page: SitePage, name: string, terms: readonly { readonly url: string }[]): GraphNode {
   return {
     "@id": `${page.url}#set`,
     "@type": "DefinedTermSet",
@@ -103,7 +103,7 @@ export const service: Builder = (site, page) => ({
 
 /** A page's sections under headings of the second level, as text. */
 export function sections(
-  page: Page,
+  page: SitePage,
 ): { readonly id: string; readonly title: string; readonly text: string }[] {
   const parts = page.markdown.split(/^## /m).slice(1);
   const headings = page.rendered.headings.filter(({ depth }) => depth === 2);

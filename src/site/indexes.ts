@@ -9,20 +9,20 @@ import { kits, kitsStatus, kitsSummary, kitsVersion } from "../contract/kits.ts"
 import { markup } from "../http/markup.ts";
 import { exampleQueries } from "./site_data.ts";
 import { categories } from "./categories.ts";
-import type { Page, Site } from "./assemble.ts";
+import type { Site, SitePage } from "./assemble.ts";
 import { siteName } from "./graph_node.ts";
 import { codeBlock, codeSpan, literal } from "./markdown.ts";
 import { markdownPath } from "./page_html.ts";
 
 /** The pages that are listed: not that of a 404. */
-function listed(site: Site): Page[] {
+function listed(site: Site): SitePage[] {
   return site.pages.filter(({ kind }) => kind !== "error");
 }
 
 /** The pages by category, in the order of the tree, and by their order within. */
-export function inOrder(site: Site): Page[] {
+export function inOrder(site: Site): SitePage[] {
   const place = new Map(categories.map(({ id }, n) => [id, n]));
-  const rank = (page: Page) => place.get(page.category) ?? categories.length;
+  const rank = (page: SitePage) => place.get(page.category) ?? categories.length;
   return listed(site)
     .map((page, n) => ({ page, n }))
     .sort((a, b) => rank(a.page) - rank(b.page) || a.page.order - b.page.order || a.n - b.n)
@@ -46,7 +46,7 @@ export function robots({ content }: Site): string {
 }
 
 /** A page in Markdown, with its title and description. */
-export function pageMarkdown(page: Page): string {
+export function pageMarkdown(page: SitePage): string {
   return `# ${literal(page.title)}\n\n> ${literal(page.description)}\n\n${page.markdown.trim()}\n`;
 }
 

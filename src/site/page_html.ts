@@ -6,7 +6,7 @@
 
 import { type Markup, Markup as Raw, markup } from "../http/markup.ts";
 import { categories } from "./categories.ts";
-import type { Page, Site } from "./assemble.ts";
+import type { Site, SitePage } from "./assemble.ts";
 import { jsonLd, type PageGraph, trail } from "./graph.ts";
 import { siteLanguage, siteName } from "./graph_node.ts";
 
@@ -30,7 +30,7 @@ export function markdownPath(path: string): string {
   return `${path}index.html.md`;
 }
 
-function links(site: Site, page: Page, paths: readonly string[]): Markup {
+function links(site: Site, page: SitePage, paths: readonly string[]): Markup {
   const entries = paths.flatMap((path) => {
     const target = site.pages.find((one) => one.path === path);
     if (target === undefined) return [];
@@ -44,12 +44,12 @@ function links(site: Site, page: Page, paths: readonly string[]): Markup {
   return markup`<ul>${entries}</ul>`;
 }
 
-function within(page: Page, path: string): boolean {
+function within(page: SitePage, path: string): boolean {
   const under = page.path.startsWith(path);
   return under || (path === "/vocabulary/" && /^\/(areas|services)\//.test(page.path));
 }
 
-function breadcrumbs(site: Site, page: Page): Markup | null {
+function breadcrumbs(site: Site, page: SitePage): Markup | null {
   const pages = trail(site, page);
   if (pages.length < 2) return null;
   const entries = pages.map((one) =>
@@ -60,7 +60,7 @@ function breadcrumbs(site: Site, page: Page): Markup | null {
   return markup`<nav class="crumbs" aria-label="Breadcrumb"><ol>${entries}</ol></nav>\n`;
 }
 
-function contents(page: Page): Markup | null {
+function contents(page: SitePage): Markup | null {
   const headings = page.rendered.headings.filter(({ depth }) => depth === 2);
   if (headings.length < contentsFrom) return null;
   const entries = headings.map(({ id, text }) => markup`<li><a href="#${id}">${text}</a></li>`);
@@ -68,7 +68,7 @@ function contents(page: Page): Markup | null {
 <ol>${entries}</ol></nav>\n`;
 }
 
-function neighbours(site: Site, page: Page): Markup | null {
+function neighbours(site: Site, page: SitePage): Markup | null {
   if (page.kind !== "area" && page.kind !== "service") return null;
   const group = site.pages.filter((one) => one.category === page.category && one.kind === page.kind);
   const name = categories.find(({ id }) => id === page.category)?.name ?? "";
@@ -77,7 +77,7 @@ function neighbours(site: Site, page: Page): Markup | null {
 ${links(site, page, group.map(({ path }) => path))}</nav>\n`;
 }
 
-function head(site: Site, page: Page, assets: AssetPaths, graph: PageGraph): Markup {
+function head(site: Site, page: SitePage, assets: AssetPaths, graph: PageGraph): Markup {
   const title = page.path === "/" ? page.title : `${page.title} · ${siteName}`;
   const indexed = page.kind === "error"
     ? markup`<meta name="robots" content="noindex">`
@@ -109,7 +109,7 @@ function dayInWords(day: string): string {
 }
 
 /** Renders a page. */
-export function pageHtml(site: Site, page: Page, assets: AssetPaths, graph: PageGraph): string {
+export function pageHtml(site: Site, page: SitePage, assets: AssetPaths, graph: PageGraph): string {
   const updated = page.updated === null
     ? null
     : markup`<p class="updated">Last changed on <time datetime="${page.updated}">${

@@ -41,14 +41,14 @@ const triesMax = 20;
 
 // Two renames: there is no call here that swaps two folders at once. Between them, for microseconds, there is no site.
 function exchange(target: string, fresh: string, old: string): void {
-  for (let attempt = 1;; attempt++) {
+  for (let tries = 1;; tries++) {
     const had = tryRename(target, old);
     try {
       return renameSync(fresh, target);
     } catch (error) {
       if (had && !existsSync(target)) renameSync(old, target);
       // Another build was quicker: its site is replaced in turn.
-      if (!/^(ENOTEMPTY|EEXIST)$/.test(codeOf(error)) || attempt === triesMax) throw error;
+      if (!/^(ENOTEMPTY|EEXIST)$/.test(codeOf(error)) || tries === triesMax) throw error;
       rmSync(old, { recursive: true, force: true });
     }
   }

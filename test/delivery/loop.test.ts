@@ -70,7 +70,7 @@ test("what was sent is settled by its answer: delivered, dead, or waiting for a 
   await done;
   await loop.close(0);
   assert.equal(loop.inFlight, 0);
-  const verdicts = settled.map(({ eventId, verdict }) => [eventId, verdict]).sort();
+  const verdicts = settled.map(({ eventId, kind }) => [eventId, kind]).sort();
   assert.deepEqual(verdicts, [["a", "delivered"], ["b", "dead"], ["c", "delivered"], ["d", "retry"]]);
   const waits = settled.find(({ eventId }) => eventId === "d");
   assert.ok(waits?.isSpent === false && waits.retryMs >= 10_000, "no_route waits, and spends nothing");

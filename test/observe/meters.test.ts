@@ -11,7 +11,7 @@ const settlement: Settlement = {
   tenantId: 1,
   lease: "",
   number: 1,
-  verdict: "delivered",
+  kind: "delivered",
   outcome: "delivered",
   status: 200,
   reason: null,
@@ -26,9 +26,9 @@ test("settlements are attempts by outcome and by time, a delivery has its age, a
   const meters = new Meters(() => acceptedMs + 4_000);
   const settlements: Settlement[] = [
     settlement,
-    { ...settlement, verdict: "retry", outcome: "unreachable", durationMs: 10_000 },
-    { ...settlement, verdict: "dead", outcome: "refused", durationMs: 30 },
-    { ...settlement, verdict: "released" },
+    { ...settlement, kind: "retry", outcome: "unreachable", durationMs: 10_000 },
+    { ...settlement, kind: "dead", outcome: "refused", durationMs: 30 },
+    { ...settlement, kind: "released" },
   ];
   meters.observe({ kind: "settled", settlements });
   const text = lines(meters);

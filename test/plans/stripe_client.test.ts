@@ -19,8 +19,8 @@ after(async () => {
 });
 afterEach(() => stripe.clear());
 
-// The waits are short and the attempts have time: only a test of a hang shortens those.
-const bounds: Partial<StripeBounds> = { waitMs: 1, waitMaxMs: 5, attemptMs: 5_000, callMs: 20_000 };
+// The waits are short and the tries have time: only a test of a hang shortens those.
+const bounds: Partial<StripeBounds> = { waitMs: 1, waitMaxMs: 5, tryMs: 5_000, callMs: 20_000 };
 
 function client(
   options: { url?: string; secretKey?: string; ca?: string; bounds?: Partial<StripeBounds> } = {},
@@ -135,14 +135,14 @@ for (const [what, faults] of retried) {
 
 test("a call that hangs is given up after its time and made again", async () => {
   stripe.fail({ kind: "hang" });
-  const outcome = await open(sale(), client({ bounds: { attemptMs: 300 } }));
+  const outcome = await open(sale(), client({ bounds: { tryMs: 300 } }));
   assert.equal(outcome.kind, "open");
   assert.equal(stripe.calls.length, 2);
 });
 
-test("when every attempt hangs the call ends within its bound, and its outcome is unknown", async () => {
+test("when every try hangs the call ends within its bound, and its outcome is unknown", async () => {
   stripe.fail(...Array.from({ length: 10 }, () => ({ kind: "hang" }) as const));
-  const outcome = await open(sale(), client({ bounds: { attemptMs: 100, callMs: 400, attemptsMax: 9 } }));
+  const outcome = await open(sale(), client({ bounds: { tryMs: 100, callMs: 400, triesMax: 9 } }));
   assert.ok(outcome.kind === "not_now" && !outcome.isFinal);
   assert.equal(outcome.failure.type, "ETIMEDOUT");
   assert.ok(stripe.calls.length >= 2 && stripe.calls.length <= 4);
@@ -237,7 +237,7 @@ for (const [what, fault, kind, members] of refused) {
   });
 }
 
-test("a 500 that Stripe keeps under the key is replayed to every attempt, and final", async () => {
+test("a 500 that Stripe keeps under the key is replayed to every try, and final", async () => {
   stripe.fail({ kind: "kept", status: 500, error: apiError });
   const one = sale();
   const outcome = await open(one);
@@ -273,12 +273,12 @@ test("an answer that is too large is not held", async () => {
   assert.equal(stripe.calls.length, 2);
 });
 
-test("with nobody listening the outcome is unknown after all attempts", async () => {
+test("with nobody listening the outcome is unknown after all tries", async () => {
   const gone = await StripeServer.open();
   await gone.close();
   const outcome = await open(sale(), client({ url: gone.url }));
   assert.ok(outcome.kind === "not_now" && !outcome.isFinal);
-  assert.deepEqual([outcome.failure.type, outcome.failure.attempts], ["ECONNREFUSED", 4]);
+  assert.deepEqual([outcome.failure.type, outcome.failure.tries], ["ECONNREFUSED", 4]);
 });
 
 test("over HTTPS the certificate is checked: by a stranger's authority nothing is sent", async () => {

@@ -54,43 +54,43 @@ async function testPage(executablePath: string): Promise<void> {
 
   const page = await open();
   const body = page.locator("#body");
-  const verdict = page.locator("#verdict strong");
+  const status = page.locator("#status strong");
   /** What the page says once it has seen the last input: a frame later. */
   const settled = () =>
     page.evaluate(() => new Promise((done) => requestAnimationFrame(() => setTimeout(done))));
   async function type(text: string): Promise<string> {
     await body.fill(text);
     await settled();
-    return await verdict.innerText();
+    return await status.innerText();
   }
-  /** The very script of the page judges bodies; UTF-8 in base64, so that nothing on the way touches them. */
-  async function judge(bodies: readonly string[]): Promise<Answer[]> {
+  /** The very script of the page answers bodies; UTF-8 in base64, so that nothing on the way touches them. */
+  async function answersTo(bodies: readonly string[]): Promise<Answer[]> {
     const sent = bodies.map((text) => Buffer.from(text).toString("base64"));
     return await page.evaluate(async ({ sent, terms }) => {
       const script = document.querySelector("script[src]") as HTMLScriptElement;
-      const { judge } = await import(script.src);
+      const { answerOf } = await import(script.src);
       const utf8 = new TextDecoder("utf-8", { ignoreBOM: true });
       return sent.map((text) =>
-        judge(utf8.decode(Uint8Array.from(atob(text), (character) => character.charCodeAt(0))), terms)
+        answerOf(utf8.decode(Uint8Array.from(atob(text), (character) => character.charCodeAt(0))), terms)
       );
     }, { sent, terms: areaTerms });
   }
 
-  test("every vector has its verdict in the browser", async () => {
-    const answers = await judge(vectors.map(({ body }) => body.toWellFormed()));
+  test("every vector has its answer in the browser", async () => {
+    const answers = await answersTo(vectors.map(({ body }) => body.toWellFormed()));
     for (const [index, { name, body: _, ...expected }] of vectors.entries()) {
       assert.deepEqual(answers[index]?.validation, expected, name);
     }
   });
 
-  test("10,000 generated bodies get the same verdict in the browser and on the server", async (t) => {
+  test("10,000 generated bodies get the same answer in the browser and on the server", async (t) => {
     const seed = Number(process.env.FC_SEED ?? Date.now() % 2 ** 31);
     t.diagnostic(`FC_SEED=${seed}`);
     const bodies = fc.sample(generatedBody, { numRuns: 10_000, seed });
     const seen: Record<string, number> = {};
     for (let start = 0; start < bodies.length; start += 250) {
       const some = bodies.slice(start, start + 250);
-      const [here, there] = await Promise.all([judge(some), Promise.all(some.map(throughServer))]);
+      const [here, there] = await Promise.all([answersTo(some), Promise.all(some.map(throughServer))]);
       for (const [index, answer] of there.entries()) {
         const found = inBrowser(here[index] as Answer);
         assert.deepEqual(found, answer, JSON.stringify(some[index]));
@@ -120,12 +120,12 @@ async function testPage(executablePath: string): Promise<void> {
     return { status, lead: validation.lead, extra: validation.extra, flags: body.flags };
   }
 
-  test("each example is shown with its verdict, flags in words, and every failing field", async () => {
+  test("each example is shown with its answer, flags in words, and every failing field", async () => {
     for (const [name, { answer, body: text }] of Object.entries(examples)) {
       await page.locator("#example").selectOption(name);
       await settled();
       assert.equal(await body.inputValue(), text.replaceAll("\r\n", "\n"), name);
-      assert.ok((await verdict.innerText()).startsWith(String(answer.status)), name);
+      assert.ok((await status.innerText()).startsWith(String(answer.status)), name);
       const findings = await page.locator("#findings").innerText();
       if (answer.status === 202) {
         for (const flag of answer.flags) assert.ok(findings.includes(flags[flag].replaceAll("`", "")), name);
@@ -195,7 +195,7 @@ async function testPage(executablePath: string): Promise<void> {
     await page.locator("#example").selectOption("minimal");
     await page.locator("#repeat").check();
     await settled();
-    assert.equal(await verdict.innerText(), "200 duplicate");
+    assert.equal(await status.innerText(), "200 duplicate");
     await page.locator("#repeat").uncheck();
   });
 
@@ -234,7 +234,7 @@ async function testPage(executablePath: string): Promise<void> {
       area.dispatchEvent(new Event("input"));
     });
     await settled();
-    assert.equal(await verdict.innerText(), "202 accepted");
+    assert.equal(await status.innerText(), "202 accepted");
     assert.ok((await page.locator("#compare").innerText()).includes("\ufffd"));
   });
 
@@ -265,11 +265,11 @@ async function testPage(executablePath: string): Promise<void> {
     await page.locator("#field-cost").fill("12.50");
     await page.locator("#field-project_area").fill("Moat");
     await settled();
-    assert.equal(await verdict.innerText(), "202 accepted");
+    assert.equal(await status.innerText(), "202 accepted");
     assert.match(await page.locator("#message-project_area").innerText(), /not in the vocabulary/);
     await page.locator("#field-cost").fill("a lot");
     await settled();
-    assert.equal(await verdict.innerText(), "400 invalid_json");
+    assert.equal(await status.innerText(), "400 invalid_json");
     assert.match(await page.locator("#message-cost").innerText(), /a number is needed/);
     await page.locator("#field-cost").fill("12.50");
     await page.locator('input[name="view"][value="json"]').check();
@@ -338,7 +338,7 @@ async function testPage(executablePath: string): Promise<void> {
     await page.locator("#example-cost_zero button").click();
     await settled();
     assert.equal(await page.locator("#example").inputValue(), "cost_zero");
-    assert.equal(await verdict.innerText(), "422 validation_failed");
+    assert.equal(await status.innerText(), "422 validation_failed");
   });
 
   test("the key check posts {} with the key, says what the answer means, and keeps the key nowhere", async () => {

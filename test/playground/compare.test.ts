@@ -6,9 +6,9 @@ import { areas } from "../support/lead/areas.ts";
 import vectors from "../vectors/lead.json" with { type: "json" };
 
 function rows(body: string) {
-  const verdict = validate(body, areas);
-  assert.ok(verdict.kind === "valid");
-  return compare(body, verdict).map(({ name, typed, stored, note }) => [name, typed, stored, note]);
+  const validation = validate(body, areas);
+  assert.ok(validation.kind === "valid");
+  return compare(body, validation).map(({ name, typed, stored, note }) => [name, typed, stored, note]);
 }
 
 test("each field stands as typed beside as stored, and what nobody typed or nobody keeps says so", () => {

@@ -25,7 +25,7 @@ const idempotencyKey = (description: string, example: string): Node => ({
 export const parameters: Readonly<Record<string, Node>> = {
   IdempotencyKey: idempotencyKey(
     "Your own name for the lead, the same on every retry. All keys of one customer share one namespace: start it with " +
-      "yours, or another source's lead may answer for your own. Never a timestamp, never made anew for an attempt. " +
+      "yours, or another source's lead may answer for your own. Never a timestamp, never made anew for a try. " +
       `Without it, the same normalized lead counts as a repeat for ${limits.contentWindowHours} hours.`,
     placeholders.idempotencyKey,
   ),
@@ -92,7 +92,7 @@ export const headers: Readonly<Record<string, Node>> = {
     `"ip";r=${limits.ipRate.burst - 1};t=1, "key";r=${limits.keyRate.burst - 1};t=1`,
   ),
   RetryAfter: header(
-    "Seconds to wait before the next attempt, at least.",
+    "Seconds to wait before the next try, at least.",
     { type: "integer", minimum: limits.retryAfterSeconds },
     limits.retryAfterSeconds,
   ),

@@ -120,16 +120,16 @@ export const perhapsRated: Headers = {
 };
 
 /** What both key-gated posts may be answered with, and how each surface words it. */
-type GateCode = Extract<
+type SharedCode = Extract<
   ErrorCode,
   "unauthorized" | "method_not_allowed" | "body_too_large" | "rate_limited" | "not_accepting"
 >;
 
 /** The refusals of a key-gated post by status, without those that are about what is in it. */
 export function gateResponses(
-  rules: Readonly<Record<GateCode, ErrorRule>>,
+  rules: Readonly<Record<SharedCode, ErrorRule>>,
 ): Readonly<Record<string, Response>> {
-  const refused = (code: GateCode, headers: Headers): Response => ({
+  const refused = (code: SharedCode, headers: Headers): Response => ({
     description: errorText(rules[code]),
     headers,
     content: errorContent(code),

@@ -6,7 +6,7 @@
 
 import type { Exchange, Reply } from "../../http/exchange.ts";
 import { type Markup, markup } from "../../http/markup.ts";
-import { pageHeaders, Refusal } from "./layout.ts";
+import { pageHeaders, RefusedPage } from "./layout.ts";
 import { parseQuery, type Query } from "./query.ts";
 import type { Tokens } from "./token.ts";
 
@@ -28,7 +28,7 @@ export function tokenField(tokens: Tokens, path: ActionPath): Markup {
 /**
  * Reads a form that was posted to a path. Nothing has happened when it refuses.
  *
- * @throws {Refusal} when it is not ours: 400, 403, 413 or 415
+ * @throws {RefusedPage} when it is not ours: 400, 403, 413 or 415
  */
 export async function readForm(
   exchange: Exchange,
@@ -40,7 +40,7 @@ export async function readForm(
   },
 ): Promise<Query> {
   if (!isSameOrigin(exchange)) {
-    throw new Refusal(
+    throw new RefusedPage(
       403,
       "The form was sent from another place",
       markup`<p>Nothing was changed. Open the page on this address and use its own button.</p>`,
@@ -48,22 +48,22 @@ export async function readForm(
   }
   const type = exchange.header("content-type")?.split(";")[0]?.trim().toLowerCase();
   if (type !== "application/x-www-form-urlencoded") {
-    throw new Refusal(415, "This is no form", markup`<p>Nothing was changed.</p>`);
+    throw new RefusedPage(415, "This is no form", markup`<p>Nothing was changed.</p>`);
   }
   const body = await exchange.readBody(bodyBytesMax);
   if (body.kind !== "complete") {
-    throw new Refusal(
+    throw new RefusedPage(
       body.kind === "too_large" ? 413 : 400,
       body.kind === "too_large" ? "The form is too large" : "The form did not arrive whole",
       markup`<p>Nothing was changed. Choose fewer at once.</p>`,
     );
   }
   const form = parseQuery(new TextDecoder().decode(body.bytes), ["token", ...names]);
-  const verdict = tokens.check(path, form.text("token") ?? "");
-  if (verdict !== "good") {
-    throw new Refusal(
+  const state = tokens.check(path, form.text("token") ?? "");
+  if (state !== "good") {
+    throw new RefusedPage(
       403,
-      verdict === "expired" ? "The form is too old" : "The form is not from this process",
+      state === "expired" ? "The form is too old" : "The form is not from this process",
       markup`<p>Nothing was changed. Go back, load the page again and press the button once more: a form is good for
         eight hours, at the process that made it.</p>`,
     );

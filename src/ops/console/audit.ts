@@ -8,14 +8,14 @@ import { type Markup, markup } from "../../http/markup.ts";
 import { type AuditEntry, listAudit } from "../../store/operator/audit.ts";
 import { type AuditLink, readAuditHead } from "../../store/operator/audit_chain.ts";
 import type { Context } from "./context.ts";
-import { type Page, table } from "./layout.ts";
+import { type ConsolePage, table } from "./layout.ts";
 import { idShape, numberShape, parseQuery } from "./query.ts";
 import { count, shortened, shown, time } from "./text.ts";
 
 const listedMax = 100;
 
 /** `/audit` */
-export async function auditPage({ parts, query, nowMs }: Context): Promise<Page> {
+export async function auditPage({ parts, query, nowMs }: Context): Promise<ConsolePage> {
   const fromId = parseQuery(query, ["from"]).shaped("from", numberShape);
   const [found, head] = await Promise.all([
     listAudit(parts.pool, { fromId, limit: listedMax + 1 }),

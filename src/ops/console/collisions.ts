@@ -8,7 +8,7 @@ import { type Markup, markup } from "../../http/markup.ts";
 import { listCollisions, readCollision, type StoredCollision } from "../../store/operator/collisions.ts";
 import { compared, erased, verbatim } from "./content.ts";
 import type { Context } from "./context.ts";
-import { type Page, Refusal, table } from "./layout.ts";
+import { type ConsolePage, RefusedPage, table } from "./layout.ts";
 import { numberShape, parseQuery } from "./query.ts";
 import { chosenTenant, tenantFilter } from "./tenants.ts";
 import { count, shortened, shown, time } from "./text.ts";
@@ -16,7 +16,7 @@ import { count, shortened, shown, time } from "./text.ts";
 const listedMax = 200;
 
 /** `/collisions` */
-export async function collisionsPage({ parts, query, nowMs }: Context): Promise<Page> {
+export async function collisionsPage({ parts, query, nowMs }: Context): Promise<ConsolePage> {
   const tenant = await chosenTenant(parts.pool, parseQuery(query, ["tenant"]));
   const collisions = await listCollisions(parts.pool, { tenantId: tenant.id, limit: listedMax });
   return {
@@ -64,12 +64,12 @@ ${
 }
 
 /** `/collisions/{id}`: what was kept aside beside what was accepted. */
-export async function collisionPage({ parts, exchange, query, nowMs }: Context): Promise<Page> {
+export async function collisionPage({ parts, exchange, query, nowMs }: Context): Promise<ConsolePage> {
   parseQuery(query, []);
   const id = exchange.params.id ?? "";
   const one = numberShape.test(id) ? await readCollision(parts.pool, id) : null;
   if (one === null) {
-    throw new Refusal(
+    throw new RefusedPage(
       404,
       "There is no such collision",
       markup`<p>The <a href="/collisions">list of collisions</a> has those there are.</p>`,

@@ -6,9 +6,9 @@
 
 import type { Exchange } from "../../http/exchange.ts";
 import type { Pool } from "../../store/pool.ts";
-import type { Page } from "./layout.ts";
+import type { ConsolePage } from "./layout.ts";
 import type { Tokens } from "./token.ts";
-import type { ShownBreaker } from "./verdict.ts";
+import type { ShownBreaker } from "./problems.ts";
 
 /** What the console is told. */
 export interface ConsoleParts {
@@ -40,7 +40,7 @@ export interface Context {
 }
 
 /** Makes a page of a request; what it throws becomes a page too. */
-export type PageHandler = (context: Context) => Page | Promise<Page>;
+export type PageHandler = (context: Context) => ConsolePage | Promise<ConsolePage>;
 
 /** Does what a form asks for and returns the path and query of the page to show next. */
 export type ActionHandler = (context: Context) => Promise<string>;

@@ -14,7 +14,7 @@ import {
 } from "../../store/operator/dead_letters.ts";
 import { readForm, tokenField } from "./action.ts";
 import type { Context } from "./context.ts";
-import { type Page, Refusal, table } from "./layout.ts";
+import { type ConsolePage, RefusedPage, table } from "./layout.ts";
 import { withNote } from "./notes.ts";
 import { idShape, parseQuery, queryOf } from "./query.ts";
 import { boundedText } from "./state.ts";
@@ -28,7 +28,7 @@ const replayBatch = 1_000;
 const replayAllMs = 10_000;
 
 /** `/dead` */
-export async function deadPage({ parts, tokens, query, nowMs }: Context): Promise<Page> {
+export async function deadPage({ parts, tokens, query, nowMs }: Context): Promise<ConsolePage> {
   const { pool } = parts;
   const tenant = await chosenTenant(pool, parseQuery(query, ["tenant"]));
   const letters = await listDeadLetters(pool, { tenantId: tenant.id, limit: listedMax });
@@ -102,7 +102,7 @@ export async function replayAction({ parts, tokens, exchange }: Context): Promis
   const only = form.shaped("only", idShape);
   const ids = only === null ? [...new Set(form.all("event_id"))] : [only];
   if (ids.length > listedMax || ids.some((id) => !idShape.test(id))) {
-    throw new Refusal(400, "These are no event ids", markup`<p>Nothing was changed.</p>`);
+    throw new RefusedPage(400, "These are no event ids", markup`<p>Nothing was changed.</p>`);
   }
   const tenant = await chosenTenant(parts.pool, form);
   const isLead = form.oneOf("page", ["lead"]) !== null && only !== null;
@@ -115,7 +115,7 @@ export async function replayAction({ parts, tokens, exchange }: Context): Promis
 }
 
 /** `/dead/replay-all`: asks before it is done. */
-export async function replayAllPage({ parts, tokens, query }: Context): Promise<Page> {
+export async function replayAllPage({ parts, tokens, query }: Context): Promise<ConsolePage> {
   const tenant = await chosenTenant(parts.pool, parseQuery(query, ["tenant"]));
   const total = await countDead(parts.pool, tenant.id);
   const whose = tenant.slug === null

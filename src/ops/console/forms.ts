@@ -7,7 +7,7 @@
 import { markup } from "../../http/markup.ts";
 import { listForms } from "../../store/operator/form_definitions.ts";
 import type { Context } from "./context.ts";
-import { type Page, table } from "./layout.ts";
+import { type ConsolePage, table } from "./layout.ts";
 import { parseQuery, queryOf } from "./query.ts";
 import { chosenTenant, tenantFilter } from "./tenants.ts";
 import { count, shortened, shown, time } from "./text.ts";
@@ -15,7 +15,7 @@ import { count, shortened, shown, time } from "./text.ts";
 const listedMax = 1_000;
 
 /** `/forms` */
-export async function formsPage({ parts, query, nowMs }: Context): Promise<Page> {
+export async function formsPage({ parts, query, nowMs }: Context): Promise<ConsolePage> {
   const tenant = await chosenTenant(parts.pool, parseQuery(query, ["tenant"]));
   const forms = await listForms(parts.pool, tenant.id);
   return {

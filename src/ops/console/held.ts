@@ -8,7 +8,7 @@ import { type Markup, markup } from "../../http/markup.ts";
 import { countHeld, type HeldSubmission, listHeld, releaseSubmission } from "../../store/operator/held.ts";
 import { readForm, tokenField } from "./action.ts";
 import type { ConsoleParts, Context } from "./context.ts";
-import { type Page, Refusal, table } from "./layout.ts";
+import { type ConsolePage, RefusedPage, table } from "./layout.ts";
 import { withNote } from "./notes.ts";
 import { idShape, parseQuery, queryOf } from "./query.ts";
 import { boundedText } from "./state.ts";
@@ -18,7 +18,7 @@ import { count, shown, time } from "./text.ts";
 const listedMax = 100;
 
 /** `/held` */
-export async function heldPage({ parts, tokens, query, nowMs }: Context): Promise<Page> {
+export async function heldPage({ parts, tokens, query, nowMs }: Context): Promise<ConsolePage> {
   const { pool } = parts;
   const form = parseQuery(query, ["tenant", "before"]);
   const before = form.shaped("before", idShape);
@@ -105,7 +105,7 @@ export async function releaseAction({ parts, tokens, exchange }: Context): Promi
   const only = form.shaped("only", idShape);
   const ids = only === null ? [...new Set(form.all("submission_id"))] : [only];
   if (ids.length > listedMax || ids.some((id) => !idShape.test(id))) {
-    throw new Refusal(400, "These are no submission ids", markup`<p>Nothing was changed.</p>`);
+    throw new RefusedPage(400, "These are no submission ids", markup`<p>Nothing was changed.</p>`);
   }
   const tenant = await chosenTenant(parts.pool, form);
   const isLead = form.oneOf("page", ["lead"]) !== null && only !== null;

@@ -7,7 +7,7 @@
 import { markup } from "../../http/markup.ts";
 import { type ListedKey, listKeys } from "../../store/operator/api_keys.ts";
 import type { Context } from "./context.ts";
-import { type Page, type Row, table } from "./layout.ts";
+import { type ConsolePage, table, type TableRow } from "./layout.ts";
 import { parseQuery } from "./query.ts";
 import { chosenTenant, tenantFilter } from "./tenants.ts";
 import { count, counted, shown, time } from "./text.ts";
@@ -18,18 +18,18 @@ const listedMax = 1_000;
 const staleMs = 30 * 86_400_000;
 const unusedMs = 7 * 86_400_000;
 
-type Standing = "in use" | "new" | "stale" | "never used" | "revoked";
+type KeyStanding = "in use" | "new" | "stale" | "never used" | "revoked";
 
-function standingOf(key: ListedKey, nowMs: number): Standing {
+function standingOf(key: ListedKey, nowMs: number): KeyStanding {
   if (key.revokedAt !== null) return "revoked";
   if (key.lastUsedAt !== null) return nowMs - Date.parse(key.lastUsedAt) > staleMs ? "stale" : "in use";
   return nowMs - Date.parse(key.createdAt) > unusedMs ? "never used" : "new";
 }
 
-const order: readonly Standing[] = ["stale", "never used", "in use", "new", "revoked"];
+const order: readonly KeyStanding[] = ["stale", "never used", "in use", "new", "revoked"];
 
 /** `/keys` */
-export async function keysPage({ parts, query, nowMs }: Context): Promise<Page> {
+export async function keysPage({ parts, query, nowMs }: Context): Promise<ConsolePage> {
   const tenant = await chosenTenant(parts.pool, parseQuery(query, ["tenant"]));
   const keys = (await listKeys(parts.pool, tenant.id))
     .map((key) => ({ key, standing: standingOf(key, nowMs) }))
@@ -77,7 +77,7 @@ ${
   };
 }
 
-function row(key: ListedKey, { standing, nowMs }: { standing: Standing; nowMs: number }): Row {
+function row(key: ListedKey, { standing, nowMs }: { standing: KeyStanding; nowMs: number }): TableRow {
   const isIdle = standing === "stale" || standing === "never used";
   const { limit } = key;
   return {

@@ -35,7 +35,7 @@ const sections: Readonly<Record<Section, { readonly path: string; readonly name:
 };
 
 /** A page without its frame. */
-export interface Page {
+export interface ConsolePage {
   /** Default: 200. */
   readonly status?: number;
   /** Never a caller's text: it is the window's title. */
@@ -74,7 +74,7 @@ export const pageHeaders: Readonly<Record<string, string>> = Object.freeze({
 });
 
 /** Puts a page into its frame. */
-export function render(page: Page, { now, dead, message }: Frame): Reply {
+export function render(page: ConsolePage, { now, dead, message }: Frame): Reply {
   const { status = 200, title, section, body, refreshSeconds = null } = page;
   const text = markup`<!DOCTYPE html>
 <html lang="en">
@@ -123,8 +123,8 @@ export const styleHandler: Handler = () => ({
 });
 
 /** What a request is refused with; the router makes a page of it. */
-export class Refusal extends Error {
-  override readonly name = "Refusal";
+export class RefusedPage extends Error {
+  override readonly name = "RefusedPage";
   readonly status: number;
   readonly advice: Markup;
 
@@ -146,7 +146,7 @@ interface Column {
 }
 
 /** A row: its cells, and the class that makes it stand out. */
-export interface Row {
+export interface TableRow {
   readonly cells: readonly Value[];
   readonly className?: "stale" | "off" | "differs" | undefined;
 }
@@ -154,7 +154,7 @@ export interface Row {
 /** A table in a box of its own that scrolls; `empty` stands there instead when it has no rows. */
 export function table(
   columns: readonly (string | Column)[],
-  rows: readonly Row[],
+  rows: readonly TableRow[],
   options: { readonly label: string; readonly empty: Markup; readonly caption?: Value | undefined },
 ): Markup {
   if (rows.length === 0) return markup`<p class="quiet">${options.empty}</p>`;

@@ -14,7 +14,7 @@ import { cursorBefore, readCursor } from "../cursor.ts";
 import { filterNames, readFilter } from "../leads.ts";
 import { InvalidParameter, Parameters } from "../parameters.ts";
 import type { Context } from "./context.ts";
-import { type Page, Refusal, select, table } from "./layout.ts";
+import { type ConsolePage, RefusedPage, select, table } from "./layout.ts";
 import { idShape, parseQuery, type Query, queryOf } from "./query.ts";
 import { badge, badges } from "./state.ts";
 import { tenantSelect } from "./tenants.ts";
@@ -23,7 +23,7 @@ import { count, shown, time } from "./text.ts";
 const listedMax = 50;
 
 /** `/leads` */
-export async function leadsPage({ parts, query, nowMs }: Context): Promise<Page> {
+export async function leadsPage({ parts, query, nowMs }: Context): Promise<ConsolePage> {
   const form = parseQuery(query, ["id", ...filterNames, "cursor"]);
   const id = form.shaped("id", idShape);
   const filter = filterOf(form);
@@ -31,7 +31,7 @@ export async function leadsPage({ parts, query, nowMs }: Context): Promise<Page>
   const cursor = form.text("cursor");
   const before = cursor === null ? null : readCursor(cursor, question);
   if (cursor !== null && before === null) {
-    throw new Refusal(
+    throw new RefusedPage(
       400,
       "The page does not belong to this search",
       markup`<p><a href="/leads">Search again</a>.</p>`,
@@ -77,7 +77,7 @@ function filterOf(form: Query): SearchFilter {
     return readFilter(new Parameters(new URLSearchParams(given).toString(), filterNames));
   } catch (error) {
     if (!(error instanceof InvalidParameter)) throw error;
-    throw new Refusal(
+    throw new RefusedPage(
       400,
       "The search cannot be read",
       markup`<p><code>${error.parameter}</code>: ${error.message}.</p><p><a href="/leads">Search again</a></p>`,

@@ -12,7 +12,7 @@ import { Unavailable } from "../../store/pool.ts";
 import { sourceRows } from "../report_rows.ts";
 import type { Context } from "./context.ts";
 import { history } from "./history.ts";
-import { type Page, table } from "./layout.ts";
+import { type ConsolePage, table } from "./layout.ts";
 import { parseQuery, queryOf } from "./query.ts";
 import { type RangeName, ranges } from "./ranges.ts";
 import { badge, boundedText } from "./state.ts";
@@ -23,12 +23,12 @@ import {
   type ProcessFacts,
   type ShownBreaker,
   type StoreFacts,
-} from "./verdict.ts";
+} from "./problems.ts";
 
 const refreshSeconds = 30;
 
 /** `/` */
-export async function overviewPage(context: Context): Promise<Page> {
+export async function overviewPage(context: Context): Promise<ConsolePage> {
   const { parts, query, nowMs } = context;
   const form = parseQuery(query, ["range", "refresh"]);
   const range = form.oneOf("range", Object.keys(ranges) as RangeName[]) ?? "1h";
@@ -45,7 +45,7 @@ export async function overviewPage(context: Context): Promise<Page> {
     title: problems.length === 0 ? "All is well" : `${counted(problems.length, "problem")}`,
     section: "overview",
     refreshSeconds: isPaused ? null : refreshSeconds,
-    body: markup`${verdict(problems, { isRead: read !== null, breaker: process.breaker })}
+    body: markup`${statusBox(problems, { isRead: read !== null, breaker: process.breaker })}
 ${tiles(process, { store: read?.store ?? null, nowMs })}
 ${read !== null && tenants(read.store.standings, nowMs)}
 <h2>How it went</h2>
@@ -87,7 +87,7 @@ async function readAll(
   }
 }
 
-function verdict(
+function statusBox(
   problems: readonly Problem[],
   { isRead, breaker }: { isRead: boolean; breaker: ShownBreaker },
 ): Markup {
@@ -97,10 +97,10 @@ function verdict(
       : breaker === "elsewhere"
       ? "; other processes deliver it."
       : ", and what is stored is delivered.";
-    return markup`<div class="good verdict"><h1>All is well</h1><p>What is posted is stored${delivering}</p></div>`;
+    return markup`<div class="good status"><h1>All is well</h1><p>What is posted is stored${delivering}</p></div>`;
   }
   const isBad = !isRead || problems.some(({ tone }) => tone === "bad");
-  return markup`<div class="${isBad ? "bad" : "warn"} verdict"><h1>${
+  return markup`<div class="${isBad ? "bad" : "warn"} status"><h1>${
     problems.length === 0 ? "The store does not answer" : `${counted(problems.length, "problem")}`
   }</h1><ul>${
     !isRead &&

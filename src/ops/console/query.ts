@@ -7,7 +7,7 @@
 
 import { markup } from "../../http/markup.ts";
 import { trimmed } from "../../lead/text.ts";
-import { Refusal } from "./layout.ts";
+import { RefusedPage } from "./layout.ts";
 
 // An e-mail address or an Idempotency-Key and some more.
 const valueLengthMax = 1_000;
@@ -65,7 +65,7 @@ export const numberShape = /^[1-9]\d{0,17}$/;
 /**
  * Reads `application/x-www-form-urlencoded` text in which only the names in `allowed` may stand.
  *
- * @throws {Refusal} of status 400
+ * @throws {RefusedPage} of status 400
  */
 export function parseQuery(text: string, allowed: readonly string[]): Query {
   const values = new Map<string, string[]>();
@@ -100,8 +100,8 @@ function decode(text: string): string {
   }
 }
 
-function malformed(advice: ReturnType<typeof markup>): Refusal {
-  return new Refusal(400, "The request cannot be read", advice);
+function malformed(advice: ReturnType<typeof markup>): RefusedPage {
+  return new RefusedPage(400, "The request cannot be read", advice);
 }
 
 /** The part of an address behind its path, from the values that are not `null`. */

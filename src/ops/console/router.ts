@@ -16,7 +16,7 @@ import { deadPage, replayAction, replayAllAction, replayAllPage } from "./dead.t
 import { formsPage } from "./forms.ts";
 import { heldPage, releaseAction } from "./held.ts";
 import { keysPage } from "./keys.ts";
-import { Refusal, render, styleHandler } from "./layout.ts";
+import { RefusedPage, render, styleHandler } from "./layout.ts";
 import { leadsPage } from "./leads.ts";
 import { noteText } from "./notes.ts";
 import { overviewPage } from "./overview.ts";
@@ -108,7 +108,7 @@ async function answer(
       return render(await get(context), { ...frame(context), message });
     }
     if (post !== undefined && method === "POST") return seeOther(await post(context));
-    throw new Refusal(405, "This address does not do that", markup`<p>It takes ${allow.join(", ")}.</p>`);
+    throw new RefusedPage(405, "This address does not do that", markup`<p>It takes ${allow.join(", ")}.</p>`);
   } catch (error) {
     const reply = refusalPage(error, context);
     return reply.status === 405
@@ -136,7 +136,7 @@ function withoutNote(
 
 /** A page for what a handler threw; a bug is thrown on, to the edge that logs it. */
 function refusalPage(error: unknown, context: Context): Reply {
-  if (error instanceof Refusal) {
+  if (error instanceof RefusedPage) {
     return render({
       status: error.status,
       title: error.message,
@@ -149,7 +149,7 @@ function refusalPage(error: unknown, context: Context): Reply {
       status: 503,
       title: "The store is away",
       section: null,
-      body: markup`<div class="bad verdict"><h1>The store is away</h1>
+      body: markup`<div class="bad status"><h1>The store is away</h1>
 <p>The database does not answer, so this page cannot be made. Whether an action that was just asked for has been done is
 not known: look again when the store is back, and repeat it then; that does no harm.</p></div>
 <p><a href="/">The overview</a> says when the store takes writes again.</p>`,

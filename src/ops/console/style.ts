@@ -69,15 +69,15 @@ tr.differs td { background: var(--mark); }
 .badge.good { background: var(--good-paper); color: var(--good); }
 .badge.warn { background: var(--warn-paper); color: var(--warn); }
 .badge.bad { background: var(--bad-paper); color: var(--bad); }
-.verdict, .message { border-radius: .4rem; padding: .75rem 1rem; margin: .5rem 0 1rem; border-left: .4rem solid; }
-.verdict h1 { margin: 0; }
-.verdict ul { margin: .4rem 0 0; padding-left: 1.2rem; }
-.verdict li { margin: .2rem 0; }
-.good.verdict, .good.message { background: var(--good-paper); border-color: var(--good); }
-.warn.verdict, .warn.message { background: var(--warn-paper); border-color: var(--warn); }
-.bad.verdict, .bad.message { background: var(--bad-paper); border-color: var(--bad); }
-.verdict a, .message a { color: inherit; }
-.verdict.good h1 { color: var(--good); } .verdict.warn h1 { color: var(--warn); } .verdict.bad h1 { color: var(--bad); }
+.status, .message { border-radius: .4rem; padding: .75rem 1rem; margin: .5rem 0 1rem; border-left: .4rem solid; }
+.status h1 { margin: 0; }
+.status ul { margin: .4rem 0 0; padding-left: 1.2rem; }
+.status li { margin: .2rem 0; }
+.good.status, .good.message { background: var(--good-paper); border-color: var(--good); }
+.warn.status, .warn.message { background: var(--warn-paper); border-color: var(--warn); }
+.bad.status, .bad.message { background: var(--bad-paper); border-color: var(--bad); }
+.status a, .message a { color: inherit; }
+.status.good h1 { color: var(--good); } .status.warn h1 { color: var(--warn); } .status.bad h1 { color: var(--bad); }
 .tiles { display: grid; grid-template-columns: repeat(auto-fit, minmax(9.5rem, 1fr)); gap: .5rem; margin: 0; padding: 0; }
 .tiles > div { background: var(--card); border: 1px solid var(--line); border-radius: .4rem; padding: .5rem .75rem; }
 .tiles dt { color: var(--soft); font-size: .87rem; }

@@ -7,7 +7,7 @@
 import { type Markup, markup } from "../../http/markup.ts";
 import { findTenant, listTenants } from "../../store/operator/tenants.ts";
 import type { Pool } from "../../store/pool.ts";
-import { Refusal, select } from "./layout.ts";
+import { RefusedPage, select } from "./layout.ts";
 import { type Query, slugShape } from "./query.ts";
 
 /** A chosen tenant; both are `null` when all are meant. */
@@ -19,14 +19,18 @@ interface ChosenTenant {
 /**
  * The tenant that a form names.
  *
- * @throws {Refusal} of status 404 when there is none of that name
+ * @throws {RefusedPage} of status 404 when there is none of that name
  */
 export async function chosenTenant(pool: Pool, query: Query): Promise<ChosenTenant> {
   const slug = query.shaped("tenant", slugShape);
   if (slug === null) return { slug: null, id: null };
   const tenant = await findTenant(pool, slug);
   if (tenant === null) {
-    throw new Refusal(404, "There is no such tenant", markup`<p>Choose one from the list of the page.</p>`);
+    throw new RefusedPage(
+      404,
+      "There is no such tenant",
+      markup`<p>Choose one from the list of the page.</p>`,
+    );
   }
   return { slug, id: tenant.id };
 }

@@ -12,7 +12,7 @@ import { tokenField } from "./action.ts";
 import { facts, verbatim } from "./content.ts";
 import type { ConsoleParts, Context } from "./context.ts";
 import { reasons } from "./held.ts";
-import { type Page, Refusal } from "./layout.ts";
+import { type ConsolePage, RefusedPage } from "./layout.ts";
 import { idShape, parseQuery, queryOf } from "./query.ts";
 import { badge, badges } from "./state.ts";
 import { type Moment, momentsOf, whatNext } from "./story.ts";
@@ -22,13 +22,13 @@ import type { Tokens } from "./token.ts";
 const auditMax = 100;
 
 /** `/leads/{event_id}` */
-export async function timelinePage({ parts, tokens, exchange, query, nowMs }: Context): Promise<Page> {
+export async function timelinePage({ parts, tokens, exchange, query, nowMs }: Context): Promise<ConsolePage> {
   parseQuery(query, []);
   const id = exchange.params.event_id ?? "";
   const [event] = idShape.test(id) ? await readEvents(parts.pool, [id]) : [];
   const around = event ? await readSurroundings(parts.pool, id) : null;
   if (!event || around === null) {
-    throw new Refusal(
+    throw new RefusedPage(
       404,
       "There is no such event",
       markup`<p>Look for it among the <a href="/leads">leads and submissions</a>; an id is copied whole, such as from the

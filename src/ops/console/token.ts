@@ -13,7 +13,7 @@ import { Buffer } from "node:buffer";
 import { createHmac, timingSafeEqual } from "node:crypto";
 
 /** What becomes of a token that is shown. */
-type TokenVerdict = "good" | "expired" | "wrong";
+type TokenState = "good" | "expired" | "wrong";
 
 // A shift: a page that was open all night may still act, one from last week may not.
 const tokenMs = 8 * 3_600_000;
@@ -37,9 +37,9 @@ export class Tokens {
     return this.#sealed(`token ${path}`, this.#nowMs() + tokenMs);
   }
 
-  /** Judges a token that came with a post to a path. */
-  check(path: string, token: string): TokenVerdict {
-    return this.#judge(`token ${path}`, token);
+  /** Checks a token that came with a post to a path. */
+  check(path: string, token: string): TokenState {
+    return this.#stateOf(`token ${path}`, token);
   }
 
   /** The note that something was done to so many. */
@@ -51,7 +51,7 @@ export class Tokens {
   /** Reads a note; `null` when it is not ours or is old. */
   readNote(note: string): { readonly code: string; readonly count: number } | null {
     const [code = "", number = "", ...seal] = note.split(".");
-    if (this.#judge(`note ${code}.${number}`, seal.join(".")) !== "good") return null;
+    if (this.#stateOf(`note ${code}.${number}`, seal.join(".")) !== "good") return null;
     return { code, count: Number(number) };
   }
 
@@ -60,7 +60,7 @@ export class Tokens {
     return `${until}.${this.#seal(text, until)}`;
   }
 
-  #judge(text: string, sealed: string): TokenVerdict {
+  #stateOf(text: string, sealed: string): TokenState {
     const [until = "", seal = ""] = sealed.split(".");
     const expected = Buffer.from(this.#seal(text, until));
     const given = Buffer.from(seal);

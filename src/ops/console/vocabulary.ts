@@ -5,11 +5,11 @@
  */
 
 import { type Markup, markup } from "../../http/markup.ts";
-import { type Area, listAreas, listUnknownAreas } from "../../store/operator/vocabulary.ts";
+import { listAreas, listUnknownAreas, type Term } from "../../store/operator/vocabulary.ts";
 import { confirmAreaAs, groupTerms, type UnknownTerm } from "../../store/operator/unknown_terms.ts";
 import { readForm, tokenField } from "./action.ts";
 import type { Context } from "./context.ts";
-import { type Page, Refusal, table } from "./layout.ts";
+import { type ConsolePage, RefusedPage, table } from "./layout.ts";
 import { type NoteCode, withNote } from "./notes.ts";
 import { parseQuery } from "./query.ts";
 import { chosenTenant, tenantFilter } from "./tenants.ts";
@@ -23,7 +23,7 @@ const tenantsShown = 5;
 const areasMax = 2_000;
 
 /** `/vocabulary` */
-export async function vocabularyPage({ parts, tokens, query, nowMs }: Context): Promise<Page> {
+export async function vocabularyPage({ parts, tokens, query, nowMs }: Context): Promise<ConsolePage> {
   const tenant = await chosenTenant(parts.pool, parseQuery(query, ["tenant"]));
   const terms = groupTerms(await listUnknownAreas(parts.pool, { tenantId: tenant.id, limit: readMax }));
   const areas = await listAreas(parts.pool);
@@ -63,7 +63,7 @@ ${termList(areas, "confirmed")}${termList(areas, "retired")}`,
 }
 
 /** What waits to be ratified. */
-function proposed(areas: readonly Area[], tokens: Tokens): Markup {
+function proposed(areas: readonly Term[], tokens: Tokens): Markup {
   const rows = areas.filter(({ status }) => status === "proposed").slice(0, areasMax);
   return table(
     ["Proposed", { name: "Ratify", isAction: true }],
@@ -72,7 +72,7 @@ function proposed(areas: readonly Area[], tokens: Tokens): Markup {
   );
 }
 
-function termList(areas: readonly Area[], status: "confirmed" | "retired"): Markup {
+function termList(areas: readonly Term[], status: "confirmed" | "retired"): Markup {
   const terms = areas.filter((area) => area.status === status);
   if (terms.length === 0) return markup``;
   return markup`<h3>${status === "confirmed" ? "Confirmed" : "Retired"}: ${count(terms.length)}</h3>
@@ -110,7 +110,7 @@ export async function addTermAction({ parts, tokens, exchange }: Context): Promi
   const area = form.text("area");
   const status = form.oneOf("status", ["confirmed", "proposed"]);
   if (area === null || status === null) {
-    throw new Refusal(400, "The form names no term", markup`<p>Nothing was changed.</p>`);
+    throw new RefusedPage(400, "The form names no term", markup`<p>Nothing was changed.</p>`);
   }
   const outcome = await confirmAreaAs(parts.pool, exchange.clientAddress, { area, status });
   const code: NoteCode = outcome === "done" ? status : `area_${outcome}`;

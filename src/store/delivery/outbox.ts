@@ -38,7 +38,7 @@ export interface Settlement {
   readonly lease: string;
   readonly number: number;
   /** `released`: it was claimed but never sent, and leaves no attempt. */
-  readonly verdict: "delivered" | "retry" | "dead" | "released";
+  readonly kind: "delivered" | "retry" | "dead" | "released";
   readonly outcome: "delivered" | "refused" | "unreachable";
   readonly status: number | null;
   readonly reason: string | null;
@@ -93,7 +93,7 @@ export class OutboxStore {
     await this.#pool.run(deadlineMs, (sql) =>
       sql`select settle_outbox(
         ${column((one) => one.lease)}, ${column((one) => one.eventId)}, ${column((one) => one.number)},
-        ${column((one) => one.verdict)}, ${column((one) => one.outcome)}, ${column((one) => one.status)},
+        ${column((one) => one.kind)}, ${column((one) => one.outcome)}, ${column((one) => one.status)},
         ${column((one) => one.reason)}, ${column((one) => one.durationMs)},
         ${column((one) => one.isSpent ? "t" : "f")}, ${column((one) => one.retryMs)})`);
   }

@@ -26,16 +26,6 @@ export interface AuditEntry {
   readonly detail: string | null;
 }
 
-interface AuditRow {
-  id: string;
-  at: string;
-  actor: string;
-  claimed: string | null;
-  action: string;
-  subjects: string[];
-  count: number;
-  detail: string | null;
-}
 // A replay of all in one go is a thousand rows: bounds what a page reads for its entries.
 const rowsMax = 20_000;
 
@@ -46,7 +36,7 @@ export async function listAudit(
 ): Promise<AuditEntry[]> {
   const rows = await pool.run(adminDeadlineMs, (sql) => {
     const from = page.fromId === null ? sql`` : sql`where a.id <= ${page.fromId}::bigint`;
-    return sql<AuditRow[]>`
+    return sql<AuditEntry[]>`
       select
         max(a.id)::text as id, to_char(a.at at time zone 'UTC', ${isoTime}) as at, a.actor, a.claimed, a.action,
         (array_agg(a.subject order by a.id))[1:3] as subjects, count(*)::int as count,
@@ -65,7 +55,7 @@ export async function listAuditOf(
   { subject, limit }: { readonly subject: string; readonly limit: number },
 ): Promise<AuditEntry[]> {
   const rows = await pool.run(adminDeadlineMs, (sql) =>
-    sql<AuditRow[]>`
+    sql<AuditEntry[]>`
       select
         a.id::text as id, to_char(a.at at time zone 'UTC', ${isoTime}) as at, a.actor, a.claimed, a.action,
         array[a.subject] as subjects, 1 as count, a.detail::text as detail

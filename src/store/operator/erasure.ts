@@ -26,7 +26,7 @@ export interface CollisionCandidate extends Candidate {
 }
 
 /** A part of the table that was looked at. */
-interface Page<Found> {
+interface Batch<Found> {
   /** Go on after it; `null` when this was the end. */
   readonly edge: string | null;
   readonly found: readonly Found[];
@@ -53,7 +53,7 @@ function candidate(row: TextsRow): Candidate {
 export async function findCandidates(
   pool: Pool,
   { after, pattern }: { readonly after: string; readonly pattern: string },
-): Promise<Page<Candidate>> {
+): Promise<Batch<Candidate>> {
   const rows = await pool.run(adminDeadlineMs, (sql) =>
     sql<(TextsRow & { edge: string })[]>`
       select * from erase_candidates(${after}, ${pageRows}, ${pattern})`);
@@ -64,7 +64,7 @@ export async function findCandidates(
 export async function findCollisionCandidates(
   pool: Pool,
   { after, pattern }: { readonly after: string; readonly pattern: string },
-): Promise<Page<CollisionCandidate>> {
+): Promise<Batch<CollisionCandidate>> {
   const rows = await pool.run(adminDeadlineMs, (sql) =>
     sql<(TextsRow & { edge: string; id: string })[]>`
       select * from erase_candidate_collisions(${after}::bigint, ${pageRows}, ${pattern})`);

@@ -16,7 +16,7 @@ import { adminDeadlineMs } from "./admin_pool.ts";
 export type AreaStatus = "confirmed" | "proposed" | "retired";
 
 /** A term. */
-export interface Area {
+export interface Term {
   readonly area: string;
   readonly status: AreaStatus;
 }
@@ -31,9 +31,9 @@ export interface UnknownArea {
 }
 
 /** Every term in alphabetical order, retired ones too. */
-export async function listAreas(pool: Pool): Promise<Area[]> {
+export async function listAreas(pool: Pool): Promise<Term[]> {
   const rows = await pool.run(adminDeadlineMs, (sql) =>
-    sql<Area[]>`
+    sql<Term[]>`
     select area, status from area order by lower(area), area`);
   return rows.map(({ area, status }) => ({ area, status }));
 }
@@ -41,21 +41,21 @@ export async function listAreas(pool: Pool): Promise<Area[]> {
 /** The terms that are in force. */
 export async function listAreasInForce(
   pool: Pool,
-): Promise<(Area & { readonly status: Exclude<AreaStatus, "retired"> })[]> {
+): Promise<(Term & { readonly status: Exclude<AreaStatus, "retired"> })[]> {
   return (await listAreas(pool)).flatMap(({ area, status }) =>
     status === "retired" ? [] : [{ area, status }]
   );
 }
 
 /** The term that the validator takes this text for, whatever its status, or `null`. */
-export async function findArea(pool: Pool, text: string): Promise<Area | null> {
+export async function findArea(pool: Pool, text: string): Promise<Term | null> {
   const folded = foldArea(text);
   const areas = await listAreas(pool);
   return areas.find(({ area }) => foldArea(area) === folded) ?? null;
 }
 
 /** Adds a term that no other equals when folded; `false` when a rival was quicker. */
-export async function addArea(pool: Pool, { area, status }: Area): Promise<boolean> {
+export async function addArea(pool: Pool, { area, status }: Term): Promise<boolean> {
   const rows = await pool.run(adminDeadlineMs, (sql) =>
     sql`
       with added as (
@@ -68,7 +68,7 @@ export async function addArea(pool: Pool, { area, status }: Area): Promise<boole
 /** Gives a term another status, and with `spelling` another spelling; `false` when it has changed meanwhile. */
 export async function changeArea(
   pool: Pool,
-  from: Area,
+  from: Term,
   to: { readonly status: AreaStatus; readonly spelling?: string },
 ): Promise<boolean> {
   const rows = await pool.run(adminDeadlineMs, (sql) =>

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { Refusal } from "../../../src/ops/console/layout.ts";
+import { RefusedPage } from "../../../src/ops/console/layout.ts";
 import { parseQuery, queryOf } from "../../../src/ops/console/query.ts";
 
-const refused = (error: unknown) => error instanceof Refusal && error.status === 400;
+const refused = (error: unknown) => error instanceof RefusedPage && error.status === 400;
 
 test("values are decoded, trimmed, and absent when blank", () => {
   const query = parseQuery("a=%20x+y%20&b=&c=1&c=2&&d", ["a", "b", "c", "d"]);

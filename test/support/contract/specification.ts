@@ -237,7 +237,7 @@ export const partnerRows: Readonly<Record<string, readonly SpecRow[]>> = {
     ["2", "with jitter and a cap of 30 s"],
     [
       "3",
-      "A 429 does not consume a delivery attempt: wait at least `Retry-After` and grow the wait on repeats",
+      "A 429 does not count as a try: wait at least `Retry-After` and grow the wait on repeats",
     ],
     ["4", "Never retry any other 4xx: a 422 needs a corrected body"],
     [
@@ -256,7 +256,7 @@ export const partnerRows: Readonly<Record<string, readonly SpecRow[]>> = {
     ["body", "| Body | 64 KiB (65,536 bytes) | intake, before authentication; over it 413 |"],
     ["time", "| Time for a request | 20 s |", "use a client time-out of 20 s too"],
     ["Idempotency-Key", "| `Idempotency-Key` | 200 characters | shared by all keys of one customer"],
-    ["its scope", "a silent 200 while yours is not stored", "Not a timestamp, not made anew for an attempt"],
+    ["its scope", "a silent 200 while yours is not stored", "Not a timestamp, not made anew for a try"],
     ["its prefix", "starts with your own namespace and is the same on every retry"],
     ["fallback dedupe", "| Dedupe without an `Idempotency-Key` | 24 hours |"],
     ["X-Request-Id", "| `X-Request-Id` | 64 characters |"],

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { problemsOf, type ProcessFacts, type StoreFacts } from "../../../src/ops/console/verdict.ts";
+import { problemsOf, type ProcessFacts, type StoreFacts } from "../../../src/ops/console/problems.ts";
 
 const nowMs = Date.parse("2026-11-21T02:00:00Z");
 const well: ProcessFacts = { writable: true, pending: 0, dead: 0, breaker: "closed", isDraining: false };
