@@ -28,6 +28,7 @@ import { limits } from "./limits.ts";
 import { bullets, type Cells, code, jsonCode, named, numbered, sentence, table } from "./markdown.ts";
 import { normalizedExamples } from "./normalized.ts";
 import { clientModule, clientProgram, shellSnippets } from "./snippets.ts";
+import { rateHeaderNames } from "./rate_headers.ts";
 
 /** The envelope's rows: `name`, required, cap, rules. */
 export const envelopeRows: readonly Cells[] = [
@@ -198,8 +199,10 @@ ${members(errorMembers)}
 
 ${table(["Status", "`error`", "When", "Do", "Retry"], errorRows)}
 
-\`RateLimit\` and \`RateLimit-Policy\` tell what is left of each limit. Answers may gain members and codes: ignore what you
-do not know.
+${
+  named(rateHeaderNames)
+} tell what is left of each limit. Answers may gain members and codes: ignore what you do not
+know.
 
 \`GET /healthz\` answers ${healthMembers.map(({ name, about }) => `\`${name}\` (${about})`).join(", ")}.
 

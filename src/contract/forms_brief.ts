@@ -22,7 +22,8 @@ import {
 import { formFunction, formModule, formShellSnippets } from "./forms_snippets.ts";
 import { formLimitRows } from "./limit_rows.ts";
 import { limits } from "./limits.ts";
-import { bullets, type Cells, code, jsonCode, numbered, sentence, table } from "./markdown.ts";
+import { bullets, type Cells, code, jsonCode, named, numbered, sentence, table } from "./markdown.ts";
+import { rateHeaderNames } from "./rate_headers.ts";
 
 const errorRows: readonly Cells[] = (Object.keys(formErrors) as FormErrorCode[]).map((name) => {
   const { status, condition, callerAction, retry } = formErrors[name];
@@ -145,8 +146,10 @@ ${members(formErrorMembers)}
 
 ${table(["Status", "`error`", "When", "Do", "Retry"], errorRows)}
 
-\`RateLimit\` and \`RateLimit-Policy\` tell what is left of each limit. Answers may gain members and codes: ignore what you
-do not know.
+${
+  named(rateHeaderNames)
+} tell what is left of each limit. Answers may gain members and codes: ignore what you do not
+know.
 
 ## 6. What becomes of it
 

@@ -7,6 +7,7 @@
 
 import { getRandomValues } from "node:crypto";
 import type { Rate } from "../contract/limits.ts";
+import { type Budget, tellBudget } from "../contract/rate_headers.ts";
 import { limiterKey, type Networks, parseNetworks } from "../http/addresses.ts";
 import type { Exchange, Reply } from "../http/exchange.ts";
 import type { Seed } from "../limiter/keyed_hash.ts";
@@ -117,21 +118,12 @@ function higher(raised: Rate, published: Rate): Rate {
   };
 }
 
-// Chosen: the draft's `q` and `w` carry the sustained rate, because a bucket's burst has no parameter there;
-// `r` counts what may be sent at once and can therefore exceed neither burst nor rate for long.
 function spentOf(
-  { name, rate }: { name: string; rate: Rate },
-  allowance: Allowance,
+  { name, rate }: Pick<Budget, "name" | "rate">,
+  { allowed, remaining, resetSeconds, retryAfterSeconds }: Allowance,
   before: Spent | null,
 ): Spent {
-  const policy = `"${name}";q=${rate.perMinute};w=60`;
-  const state = `"${name}";r=${allowance.remaining};t=${allowance.resetSeconds}`;
-  const headers: Record<string, string> = before === null
-    ? { "RateLimit-Policy": policy, "RateLimit": state }
-    : {
-      "RateLimit-Policy": `${before.headers["RateLimit-Policy"]}, ${policy}`,
-      "RateLimit": `${before.headers["RateLimit"]}, ${state}`,
-    };
-  if (!allowance.allowed) headers["Retry-After"] = String(allowance.retryAfterSeconds);
-  return { allowed: allowance.allowed, headers };
+  const headers = tellBudget({ name, rate, remaining, resetSeconds }, before?.headers ?? null);
+  if (!allowed) headers["Retry-After"] = String(retryAfterSeconds);
+  return { allowed, headers };
 }

@@ -4,6 +4,8 @@
  * @module
  */
 
+import { rateHeaderNames } from "../contract/rate_headers.ts";
+
 /** Headers of every answer to an origin that is allowed. */
 type CorsHeaders = Readonly<Record<string, string>>;
 
@@ -21,7 +23,7 @@ export function corsOf(origins: ReadonlySet<string>, origin: string | undefined)
   return {
     ...varyOrigin,
     "Access-Control-Allow-Origin": origin,
-    "Access-Control-Expose-Headers": "Retry-After, RateLimit, RateLimit-Policy, X-Request-Id",
+    "Access-Control-Expose-Headers": ["Retry-After", ...rateHeaderNames, "X-Request-Id"].join(", "),
   };
 }
 

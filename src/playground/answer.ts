@@ -8,6 +8,7 @@ import { type ErrorCode, errors } from "../contract/errors.ts";
 import { placeholders } from "../contract/examples.ts";
 import type { Flag, Reason } from "../contract/fields.ts";
 import { limits } from "../contract/limits.ts";
+import { firstBudgets } from "../contract/rate_headers.ts";
 import type { Areas, Validation } from "../lead/lead.ts";
 import { validate } from "../lead/validate.ts";
 
@@ -48,11 +49,8 @@ const reasons: Readonly<Record<number, string>> = {
   422: "Unprocessable Entity",
 };
 
-const { keyRate, ipRate } = limits;
-const ipPolicy = `"ip";q=${ipRate.perMinute};w=60`;
-const keyPolicy = `"key";q=${keyRate.perMinute};w=60`;
-const ipLeft = `"ip";r=${ipRate.burst - 1};t=1`;
-const keyLeft = `"key";r=${keyRate.burst - 1};t=1`;
+const ip = { name: "ip", rate: limits.ipRate } as const;
+const key = { name: "key", rate: limits.keyRate } as const;
 
 // deno-lint-ignore no-control-regex -- what a header may not hold
 const control = /[\u0000-\u001f\u007f-\u009f]/;
@@ -104,8 +102,7 @@ function wire(status: number, afterKey: boolean) {
     headers: {
       "Content-Type": "application/json",
       "Cache-Control": "no-store",
-      "RateLimit-Policy": afterKey ? `${ipPolicy}, ${keyPolicy}` : ipPolicy,
-      "RateLimit": afterKey ? `${ipLeft}, ${keyLeft}` : ipLeft,
+      ...(afterKey ? firstBudgets(ip, key) : firstBudgets(ip)),
       "X-Request-Id": placeholders.requestId,
     },
   };

@@ -9,9 +9,8 @@ import { documentEncoding } from "../documents.ts";
 import { placeholders } from "../examples.ts";
 import { formPlaceholders } from "../forms.ts";
 import { limits } from "../limits.ts";
+import { firstBudgets, rateHeaderNames, rateHeaders } from "../rate_headers.ts";
 import { type Node, ref } from "./node.ts";
-
-const budgets = (parameters: string) => `^"ip";${parameters}(, "(key|tenant)";${parameters})?$`;
 
 const idempotencyKey = (description: string, example: string): Node => ({
   name: "Idempotency-Key",
@@ -73,6 +72,25 @@ export function fixed(description: string, ...values: string[]): Node {
   return header(description, { type: "string", enum: values }, values[0]);
 }
 
+/** By which name a header of the rate limits stands in `components.headers`. */
+const componentName = (name: string) => name.replaceAll("-", "");
+
+/** The names of those headers there. */
+export const rateNames: readonly string[] = rateHeaderNames.map(componentName);
+
+const firstOfAll = firstBudgets({ name: "ip", rate: limits.ipRate }, { name: "key", rate: limits.keyRate });
+
+const ofRates = Object.fromEntries(
+  Object.entries(rateHeaders).map(([name, { description, pattern }]) => [
+    componentName(name),
+    header(
+      description,
+      { type: "string", pattern: `^"ip";${pattern}(, "(key|tenant)";${pattern})?$` },
+      firstOfAll[name],
+    ),
+  ]),
+);
+
 /** `components.headers`. */
 export const headers: Readonly<Record<string, Node>> = {
   RequestId: header(
@@ -80,17 +98,7 @@ export const headers: Readonly<Record<string, Node>> = {
     { type: "string", minLength: 1 },
     placeholders.requestId,
   ),
-  RateLimitPolicy: header(
-    "The limits that count here, as the IETF draft *RateLimit header fields for HTTP* writes them: `q` requests in `w` " +
-      'seconds, sustained. `"ip"` counts by address, `"key"` by key, `"tenant"` by customer.',
-    { type: "string", pattern: budgets(String.raw`q=\d+;w=\d+`) },
-    `"ip";q=${limits.ipRate.perMinute};w=60, "key";q=${limits.keyRate.perMinute};w=60`,
-  ),
-  RateLimit: header(
-    "What is left of each limit: `r` requests at once, all of them again in `t` seconds.",
-    { type: "string", pattern: budgets(String.raw`r=\d+;t=\d+`) },
-    `"ip";r=${limits.ipRate.burst - 1};t=1, "key";r=${limits.keyRate.burst - 1};t=1`,
-  ),
+  ...ofRates,
   RetryAfter: header(
     "Seconds to wait before the next try, at least.",
     { type: "integer", minimum: limits.retryAfterSeconds },
@@ -116,15 +124,14 @@ export function withHeaders(...names: (keyof typeof headers)[]): Record<string, 
   return Object.fromEntries(["RequestId", ...names].map((name) => [wireNames[name], ref("headers", name)]));
 }
 
-/** A header that is there on some of the answers only. */
-export function sometimes(name: keyof typeof headers): Node {
-  return { ...headers[name], required: false };
+/** Headers that are there on some of the answers only. */
+export function sometimes(...names: string[]): Record<string, Node> {
+  return Object.fromEntries(names.map((name) => [wireNames[name], { ...headers[name], required: false }]));
 }
 
 const wireNames: Readonly<Record<string, string>> = {
   RequestId: "X-Request-Id",
-  RateLimitPolicy: "RateLimit-Policy",
-  RateLimit: "RateLimit",
+  ...Object.fromEntries(rateHeaderNames.map((name) => [componentName(name), name])),
   RetryAfter: "Retry-After",
   NoStore: "Cache-Control",
   AllowOrigin: "Access-Control-Allow-Origin",

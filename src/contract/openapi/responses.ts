@@ -9,7 +9,7 @@ import { placeholders } from "../examples.ts";
 import { grouped } from "../guidance.ts";
 import { limits } from "../limits.ts";
 import { sentence } from "../markdown.ts";
-import { fixed, sometimes, withHeaders } from "./headers.ts";
+import { fixed, rateNames, sometimes, withHeaders } from "./headers.ts";
 import { jsonOf, type Node, ref } from "./node.ts";
 
 /** One answer. A type, not an interface: only that is a {@linkcode Node} as well. */
@@ -65,8 +65,8 @@ export const sharedResponses: Readonly<Record<string, Response>> = {
       } reads a minute from one address, ${limits.publicRead.burst} at once; ` +
       "the body has no `request_id`. Wait `Retry-After` seconds.",
     headers: {
-      ...withHeaders("NoStore", "RateLimitPolicy", "RateLimit", "RetryAfter"),
-      "Access-Control-Allow-Origin": sometimes("AllowOrigin"),
+      ...withHeaders("NoStore", ...rateNames, "RetryAfter"),
+      ...sometimes("AllowOrigin"),
     },
     content: jsonOf(ref("schemas", "ErrorBody"), { example: { error: "rate_limited" } }),
   },
@@ -78,7 +78,7 @@ export const sharedResponses: Readonly<Record<string, Response>> = {
         headers: {
           ...withHeaders("NoStore"),
           // The one of them that a read answers by itself too.
-          ...(status === "503" ? { "Access-Control-Allow-Origin": sometimes("AllowOrigin") } : {}),
+          ...(status === "503" ? { ...sometimes("AllowOrigin") } : {}),
         },
         content: errorContent(code),
       },
@@ -101,7 +101,7 @@ export const ofEveryRead: Readonly<Record<string, Node>> = {
     description: errorText(errors.method_not_allowed),
     headers: {
       ...withHeaders("NoStore"),
-      "Access-Control-Allow-Origin": sometimes("AllowOrigin"),
+      ...sometimes("AllowOrigin"),
       Allow: fixed("The methods that the path serves.", "GET, HEAD"),
     },
     content: errorContent("method_not_allowed"),
@@ -110,13 +110,12 @@ export const ofEveryRead: Readonly<Record<string, Node>> = {
 };
 
 /** The headers of an answer that comes after the limit of the address. */
-export const rated: Headers = withHeaders("NoStore", "RateLimitPolicy", "RateLimit");
+export const rated: Headers = withHeaders("NoStore", ...rateNames);
 
 /** Those of an answer that comes before the limits are looked at, or after. */
 export const perhapsRated: Headers = {
   ...withHeaders("NoStore"),
-  "RateLimit-Policy": sometimes("RateLimitPolicy"),
-  RateLimit: sometimes("RateLimit"),
+  ...sometimes(...rateNames),
 };
 
 /** What both key-gated posts may be answered with, and how each surface words it. */

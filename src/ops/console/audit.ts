@@ -25,7 +25,6 @@ export async function auditPage({ parts, query, nowMs }: Context): Promise<Conso
   const next = found[listedMax];
   return {
     title: "Audit",
-    section: "audit",
     body: markup`<h1>Audit</h1>
 <p>What was done with the command (<code>ctl</code>) or on these pages (<code>console</code>), by which login of the
 database, and what whoever did it says of himself: the account of his machine, the client's address. It cannot be changed

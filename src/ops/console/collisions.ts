@@ -21,7 +21,6 @@ export async function collisionsPage({ parts, query, nowMs }: Context): Promise<
   const collisions = await listCollisions(parts.pool, { tenantId: tenant.id, limit: listedMax });
   return {
     title: "Collisions",
-    section: "collisions",
     body: markup`<h1>Collisions</h1>
 <p>Another lead came under an <code>Idempotency-Key</code> that was used before: its caller was told
 <code>duplicate</code>, and it was kept aside, never delivered. The caller should put its own name before its keys, and
@@ -77,7 +76,6 @@ export async function collisionPage({ parts, exchange, query, nowMs }: Context):
   }
   return {
     title: `Collision ${one.id}`,
-    section: "collisions",
     body: markup`<h1>Collision ${one.id}</h1>
 <dl class="facts">
 <dt>Event</dt><dd><a class="id" href="/leads/${one.eventId}">${one.eventId}</a></dd>

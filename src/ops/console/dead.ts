@@ -36,7 +36,6 @@ export async function deadPage({ parts, tokens, query, nowMs }: Context): Promis
   const total = await countDead(pool, tenant.id);
   return {
     title: "Dead letters",
-    section: "dead",
     body: markup`<h1>Dead letters</h1>
 <p>Leads and submissions that were given up after their attempts. They keep their whole content. Repair the cause, then
 replay: it is tried once more at once, and when it is refused again it is back here.</p>
@@ -123,7 +122,6 @@ export async function replayAllPage({ parts, tokens, query }: Context): Promise<
     : markup`of <strong>${tenant.slug}</strong>`;
   return {
     title: "Replay all",
-    section: "dead",
     body: total.count === 0
       ? markup`<h1>Replay all</h1><p>There are no dead letters ${whose}: nothing to replay.</p>
 <p><a href="/dead">Back to the dead letters</a></p>`

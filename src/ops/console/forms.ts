@@ -20,7 +20,6 @@ export async function formsPage({ parts, query, nowMs }: Context): Promise<Conso
   const forms = await listForms(parts.pool, tenant.id);
   return {
     title: "Forms",
-    section: "forms",
     body: markup`<h1>Forms</h1>
 <p>Where a submission goes, and from which score on it is held. A form is defined with the command:
 <code>ctl form add TENANT FORM_KEY --required name,email</code>.</p>

@@ -29,7 +29,6 @@ export async function heldPage({ parts, tokens, query, nowMs }: Context): Promis
   const filter = await tenantFilter(pool, "/held", tenant.slug);
   return {
     title: "Held submissions",
-    section: "held",
     body: markup`<h1>Held submissions</h1>
 <p>What was taken for spam, or filled in the hidden field: stored, not delivered, and its sender was told nothing of it.
 The score is what the content earned, also where the hidden field decided. Look into one that may be a person; release it, and it is delivered as if it had never been held.</p>

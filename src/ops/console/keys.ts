@@ -37,7 +37,6 @@ export async function keysPage({ parts, query, nowMs }: Context): Promise<Consol
   const idle = keys.filter(({ standing }) => standing === "stale" || standing === "never used").length;
   return {
     title: "Keys",
-    section: "keys",
     body: markup`<h1>Keys</h1>
 <p>${
       keys.length === 0

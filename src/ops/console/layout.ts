@@ -10,29 +10,11 @@ import { type Markup, markup, type Value } from "../../http/markup.ts";
 import { style } from "./style.ts";
 import { count } from "./text.ts";
 
-/** Where a page stands in the navigation; `null` for a refusal that belongs nowhere. */
-type Section =
-  | "overview"
-  | "leads"
-  | "dead"
-  | "held"
-  | "collisions"
-  | "vocabulary"
-  | "keys"
-  | "forms"
-  | "audit";
-
-const sections: Readonly<Record<Section, { readonly path: string; readonly name: string }>> = {
-  overview: { path: "/", name: "Overview" },
-  leads: { path: "/leads", name: "Leads" },
-  dead: { path: "/dead", name: "Dead" },
-  held: { path: "/held", name: "Held" },
-  collisions: { path: "/collisions", name: "Collisions" },
-  vocabulary: { path: "/vocabulary", name: "Vocabulary" },
-  keys: { path: "/keys", name: "Keys" },
-  forms: { path: "/forms", name: "Forms" },
-  audit: { path: "/audit", name: "Audit" },
-};
+/** A page that stands in the navigation. */
+interface Section {
+  readonly path: string;
+  readonly name: string;
+}
 
 /** A page without its frame. */
 export interface ConsolePage {
@@ -40,14 +22,16 @@ export interface ConsolePage {
   readonly status?: number;
   /** Never a caller's text: it is the window's title. */
   readonly title: string;
-  readonly section: Section | null;
   readonly body: Markup;
   /** The page asks for itself again after this many seconds. */
   readonly refreshSeconds?: number | null;
 }
 
 /** What the frame shows besides. */
-interface Frame {
+export interface Frame {
+  readonly navigation: readonly Section[];
+  /** The path in the navigation under which the page is; `null` for a refusal that belongs nowhere. */
+  readonly section: string | null;
   readonly now: Date;
   /** Dead letters, as last known. */
   readonly dead: number;
@@ -74,8 +58,8 @@ export const pageHeaders: Readonly<Record<string, string>> = Object.freeze({
 });
 
 /** Puts a page into its frame. */
-export function render(page: ConsolePage, { now, dead, message }: Frame): Reply {
-  const { status = 200, title, section, body, refreshSeconds = null } = page;
+export function render(page: ConsolePage, { navigation, section, now, dead, message }: Frame): Reply {
+  const { status = 200, title, body, refreshSeconds = null } = page;
   const text = markup`<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -91,9 +75,9 @@ ${refreshSeconds !== null && markup`<meta http-equiv="refresh" content="${refres
 <header>
 <p>Lead intake</p>
 <nav aria-label="Console"><ul>${
-    Object.entries(sections).map(([key, { path, name }]) =>
-      markup`<li><a href="${path}"${key === section && markup` aria-current="page"`}>${name}${
-        key === "dead" && dead > 0 && markup` <span class="badge bad">${count(dead)}</span>`
+    navigation.map(({ path, name }) =>
+      markup`<li><a href="${path}"${path === section && markup` aria-current="page"`}>${name}${
+        path === "/dead" && dead > 0 && markup` <span class="badge bad">${count(dead)}</span>`
       }</a></li>`
     )
   }</ul></nav>

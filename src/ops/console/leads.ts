@@ -48,7 +48,6 @@ export async function leadsPage({ parts, query, nowMs }: Context): Promise<Conso
   const next = found.before === null ? null : cursorBefore(found.before, question);
   return {
     title: "Leads and submissions",
-    section: "leads",
     body: markup`<h1>Leads and submissions</h1>
 ${filters(form, await tenantSelect(parts.pool, form.text("tenant")))}
 ${

@@ -43,7 +43,6 @@ export async function overviewPage(context: Context): Promise<ConsolePage> {
   return {
     status: read === null ? 503 : 200,
     title: problems.length === 0 ? "All is well" : `${counted(problems.length, "problem")}`,
-    section: "overview",
     refreshSeconds: isPaused ? null : refreshSeconds,
     body: markup`${statusBox(problems, { isRead: read !== null, breaker: process.breaker })}
 ${tiles(process, { store: read?.store ?? null, nowMs })}

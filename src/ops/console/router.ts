@@ -16,7 +16,7 @@ import { deadPage, replayAction, replayAllAction, replayAllPage } from "./dead.t
 import { formsPage } from "./forms.ts";
 import { heldPage, releaseAction } from "./held.ts";
 import { keysPage } from "./keys.ts";
-import { RefusedPage, render, styleHandler } from "./layout.ts";
+import { type Frame, RefusedPage, render, styleHandler } from "./layout.ts";
 import { leadsPage } from "./leads.ts";
 import { noteText } from "./notes.ts";
 import { overviewPage } from "./overview.ts";
@@ -26,27 +26,35 @@ import { Tokens } from "./token.ts";
 import { addTermAction, vocabularyPage } from "./vocabulary.ts";
 
 interface Handlers {
+  /** What the page is called in the navigation, if it stands there. */
+  readonly name?: string;
   readonly get?: PageHandler;
   readonly post?: ActionHandler;
 }
 
 const routes: Readonly<Record<string, Handlers>> = {
-  "/": { get: overviewPage },
-  "/leads": { get: leadsPage },
+  "/": { name: "Overview", get: overviewPage },
+  "/leads": { name: "Leads", get: leadsPage },
   "/leads/{event_id}": { get: timelinePage },
-  "/dead": { get: deadPage },
+  "/dead": { name: "Dead", get: deadPage },
   "/dead/replay": { post: replayAction },
   "/dead/replay-all": { get: replayAllPage, post: replayAllAction },
-  "/held": { get: heldPage },
+  "/held": { name: "Held", get: heldPage },
   "/held/release": { post: releaseAction },
-  "/collisions": { get: collisionsPage },
+  "/collisions": { name: "Collisions", get: collisionsPage },
   "/collisions/{id}": { get: collisionPage },
-  "/vocabulary": { get: vocabularyPage },
+  "/vocabulary": { name: "Vocabulary", get: vocabularyPage },
   "/vocabulary/add": { post: addTermAction },
-  "/keys": { get: keysPage },
-  "/forms": { get: formsPage },
-  "/audit": { get: auditPage },
+  "/keys": { name: "Keys", get: keysPage },
+  "/forms": { name: "Forms", get: formsPage },
+  "/audit": { name: "Audit", get: auditPage },
 };
+
+const navigation = Object.entries(routes).flatMap(([path, { name }]) =>
+  name === undefined ? [] : [{ path, name }]
+);
+
+const noSection = { navigation, section: null, message: null };
 
 /** Adds the console's routes to those of the operator's surface. */
 export function addConsole(router: Router, parts: ConsoleParts): void {
@@ -67,12 +75,11 @@ export function consoleNotFound(exchange: Exchange, parts: ConsoleParts): Reply 
   return render({
     status: 404,
     title: "There is no such page",
-    section: null,
     body: markup`<h1>There is no such page</h1>
 <p>The address may be mistyped. What there is stands above; an event is found by its id under
 <a href="/leads">Leads</a>.</p>
 <p><a href="/">To the overview</a></p>`,
-  }, { now: parts.now(), dead: parts.health().dead, message: null });
+  }, { ...noSection, now: parts.now(), dead: parts.health().dead });
 }
 
 /**
@@ -84,14 +91,13 @@ export function consoleFault(exchange: Exchange, now: Date): Reply | null {
   return render({
     status: 503,
     title: "This page has failed",
-    section: null,
     body: markup`<h1>This page has failed</h1>
 <p>The log tells why, in the line <code>fault</code> with the request id <code>${
       shown(exchange.requestId)
     }</code>. Whether an action
 that was just asked for has been done is not known: look again, and repeat it then; that does no harm.</p>
 <p><a href="/">To the overview</a></p>`,
-  }, { now, dead: 0, message: null });
+  }, { ...noSection, now, dead: 0 });
 }
 
 async function answer(
@@ -105,7 +111,8 @@ async function answer(
   const allow = [...(get === undefined ? [] : ["GET", "HEAD"]), ...(post === undefined ? [] : ["POST"])];
   try {
     if (get !== undefined && (method === "GET" || method === "HEAD")) {
-      return render(await get(context), { ...frame(context), message });
+      const section = `/${request.exchange.route.split("/")[1]}`;
+      return render(await get(context), { ...frame(context), section, message });
     }
     if (post !== undefined && method === "POST") return seeOther(await post(context));
     throw new RefusedPage(405, "This address does not do that", markup`<p>It takes ${allow.join(", ")}.</p>`);
@@ -117,8 +124,8 @@ async function answer(
   }
 }
 
-function frame({ now, parts }: Context): { now: Date; dead: number; message: null } {
-  return { now, dead: parts.health().dead, message: null };
+function frame({ now, parts }: Context): Frame {
+  return { ...noSection, now, dead: parts.health().dead };
 }
 
 /** Takes the note of an action that was just done from the query: the pages know nothing of it. */
@@ -140,7 +147,6 @@ function refusalPage(error: unknown, context: Context): Reply {
     return render({
       status: error.status,
       title: error.message,
-      section: null,
       body: markup`<h1>${error.message}</h1>${error.advice}<p><a href="/">To the overview</a></p>`,
     }, frame(context));
   }
@@ -148,7 +154,6 @@ function refusalPage(error: unknown, context: Context): Reply {
     return render({
       status: 503,
       title: "The store is away",
-      section: null,
       body: markup`<div class="bad status"><h1>The store is away</h1>
 <p>The database does not answer, so this page cannot be made. Whether an action that was just asked for has been done is
 not known: look again when the store is back, and repeat it then; that does no harm.</p></div>

@@ -39,7 +39,6 @@ caller's log.</p>`,
   const name = event.kind === "lead" ? "Lead" : "Submission";
   return {
     title: `${name} ${event.eventId}`,
-    section: "leads",
     body: markup`<h1>${name} <span class="id">${event.eventId}</span></h1>
 ${standing(event, { around, tokens, nowMs })}
 ${heading(event, { around, parts, nowMs })}

@@ -29,7 +29,6 @@ export async function vocabularyPage({ parts, tokens, query, nowMs }: Context): 
   const areas = await listAreas(parts.pool);
   return {
     title: "Vocabulary",
-    section: "vocabulary",
     body: markup`<h1>Vocabulary</h1>
 <h2>Unknown terms</h2>
 <p>What callers send as <code>project_area</code> and the vocabulary does not know. Their leads were accepted and flagged.
