@@ -80,6 +80,7 @@ const testsOfBehaviour: Readonly<Record<string, string>> = {
   "test/pure.test.ts": "the ground floor as a whole",
   "test/delivery/sql.test.ts": "the functions of the outbox",
   "test/store/rights.test.ts": "the rights of the database's roles",
+  "test/store/named_arguments.test.ts": "how the functions of the database are called",
   "test/http/": "the server kit on the wire, on both runtimes",
   "test/kits/":
     "the client kits: what all of them do, what their languages ask for, and with the real service",

@@ -79,10 +79,13 @@ export class OutboxStore {
     const rows = await this.#pool.run(
       deadlineMs,
       (sql) =>
-        sql<Omit<Claimed, "lease">[]>`select * from claim_outbox(
-        ${lease}, ${this.#leaseMs}, ${this.#attemptsMax},
-        ${requests.map((request) => request.tenantId)}, ${requests.map((request) => request.floor)},
-        ${requests.map((request) => request.limit)})`,
+        sql<Omit<Claimed, "lease">[]>`
+          select * from claim_outbox(
+            p_lease => ${lease}, p_lease_ms => ${this.#leaseMs}, p_attempts_max => ${this.#attemptsMax},
+            p_tenant_id => ${requests.map(({ tenantId }) => tenantId)},
+            p_floor => ${requests.map(({ floor }) => floor)}, p_limit => ${
+          requests.map(({ limit }) => limit)
+        })`,
     );
     return rows.map((row) => ({ ...row, lease }));
   }
@@ -91,11 +94,14 @@ export class OutboxStore {
   async settle(settlements: readonly Settlement[]): Promise<void> {
     const column = <T>(pick: (settlement: Settlement) => T): T[] => settlements.map(pick);
     await this.#pool.run(deadlineMs, (sql) =>
-      sql`select settle_outbox(
-        ${column((one) => one.lease)}, ${column((one) => one.eventId)}, ${column((one) => one.number)},
-        ${column((one) => one.kind)}, ${column((one) => one.outcome)}, ${column((one) => one.status)},
-        ${column((one) => one.reason)}, ${column((one) => one.durationMs)},
-        ${column((one) => one.isSpent ? "t" : "f")}, ${column((one) => one.retryMs)})`);
+      sql`
+        select settle_outbox(
+          p_lease => ${column((one) => one.lease)}, p_event_id => ${column((one) => one.eventId)},
+          p_number => ${column((one) => one.number)}, p_verdict => ${column((one) => one.kind)},
+          p_outcome => ${column((one) => one.outcome)}, p_status => ${column((one) => one.status)},
+          p_reason => ${column((one) => one.reason)}, p_duration_ms => ${column((one) => one.durationMs)},
+          p_spent => ${column((one) => one.isSpent ? "t" : "f")},
+          p_retry_ms => ${column((one) => one.retryMs)})`);
   }
 
   /** The tenants that have something due and somewhere to send it; `floors` as in {@linkcode ClaimRequest}. */

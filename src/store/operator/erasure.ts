@@ -209,7 +209,10 @@ export class ErasureRun {
       adminDeadlineMs,
       (sql) =>
         sql<{ outcome: Erased["kind"]; state: ErasedState; collisions: number }[]>`
-        select * from erase_event(${eventId}, ${seen}::bigint[], ${[...collisions.kept]}::bigint[])`,
+        select * from erase_event(
+          p_event_id => ${eventId}, p_seen => ${seen}::bigint[], p_kept => ${[
+          ...collisions.kept,
+        ]}::bigint[])`,
     );
     if (row === undefined) return { kind: "gone", collisions: 0 };
     const { outcome: kind, state } = row;

@@ -32,9 +32,10 @@ export async function putPlans(pool: Pool, plans: readonly PlanEntry[]): Promise
   const rows = await pool.run(adminDeadlineMs, (sql) =>
     sql<{ slug: string; change: PlanChange }[]>`
       select slug, change from put_plans(
-        ${column(({ slug }) => slug)}, ${column(({ name }) => name)}, ${column(({ customer }) => customer)},
-        ${column(({ amountCents }) => amountCents)}, ${column(({ interval }) => interval)},
-        ${column(({ json }) => json)})`);
+        p_slug => ${column(({ slug }) => slug)}, p_name => ${column(({ name }) => name)},
+        p_customer => ${column(({ customer }) => customer)},
+        p_amount_cents => ${column(({ amountCents }) => amountCents)},
+        p_interval => ${column(({ interval }) => interval)}, p_body => ${column(({ json }) => json)})`);
   const changes = new Map(rows.map(({ slug, change }) => [slug, change]));
   return plans.map(({ slug }) => changes.get(slug) ?? "unchanged");
 }

@@ -186,25 +186,46 @@ function contactLines({ lead, extra, raw, submission }: Entry): string {
   return [...contactsOf({ lead, extra, raw, contact, idempotencyKey: null })].join("\n");
 }
 
+/**
+ * The columns of a batch by the names of the parameters, so that two arrays of one type cannot change places. A column
+ * that is null for every entry, such as those of submissions where all are leads, is sent empty: the same to `unnest`,
+ * and nothing to read.
+ */
 function call(
   sql: postgres.Sql,
   entries: readonly Entry[],
   { node, watched }: { readonly node: string; readonly watched: Watched },
 ): PromiseLike<AcceptRow[]> {
-  const column = <T>(pick: (entry: Entry) => T): T[] => entries.map(pick);
-  // Leads alone have nothing to send for these.
-  const hasForms = entries.some(({ submission }) => submission !== null);
-  const found = <T>(pick: (submission: SubmissionPart) => T): (T | null)[] =>
-    hasForms ? entries.map(({ submission }) => submission === null ? null : pick(submission)) : [];
-  return sql<AcceptRow[]>`select * from accept(
-    ${column((entry) => entry.kind)}, ${column((entry) => entry.keyId)}, ${column((entry) => entry.space)},
-    ${column((entry) => entry.digest)}, ${column((entry) => entry.contentDigest)},
-    ${column((entry) => entry.idempotencyKey)}, ${column((entry) => entry.flags.join(","))},
-    ${column((entry) => entry.lead)}, ${column((entry) => entry.extra)}, ${column((entry) => entry.raw)},
-    ${column((entry) => entry.costCents)}, ${column((entry) => entry.unknownArea)},
-    ${limits.contentWindowHours}, ${node},
-    ${found(({ formId }) => formId)}, ${found(({ verdict }) => verdict)}, ${found(({ score }) => score)},
-    ${found(({ reasons }) => reasons.join(","))}, ${found(({ contact }) => contact.phone)},
-    ${found(({ contact }) => contact.email)}, ${found(({ contact }) => contact.lastName)},
-    ${limits.formContentWindowMinutes}, ${[...watched.agesMs]}, ${[...watched.contacts]})`;
+  const of = <Value>(pick: (entry: Entry) => Value | null): (Value | null)[] => {
+    const column = entries.map(pick);
+    return column.every((value) => value === null) ? [] : column;
+  };
+  const found = <Value>(pick: (submission: SubmissionPart) => Value | null) =>
+    of(({ submission }) => submission === null ? null : pick(submission));
+  return sql<AcceptRow[]>`
+    select * from accept(
+      p_kind => ${of((entry) => entry.kind)},
+      p_key_id => ${of((entry) => entry.keyId)},
+      p_space => ${of((entry) => entry.space)},
+      p_digest => ${of((entry) => entry.digest)},
+      p_content => ${of((entry) => entry.contentDigest)},
+      p_idempotency_key => ${of((entry) => entry.idempotencyKey)},
+      p_flags => ${of((entry) => entry.flags.join(","))},
+      p_lead => ${of((entry) => entry.lead)},
+      p_extra => ${of((entry) => entry.extra)},
+      p_raw => ${of((entry) => entry.raw)},
+      p_cost_cents => ${of((entry) => entry.costCents)},
+      p_unknown_area => ${of((entry) => entry.unknownArea)},
+      p_form_id => ${found(({ formId }) => formId)},
+      p_verdict => ${found(({ verdict }) => verdict)},
+      p_score => ${found(({ score }) => score)},
+      p_reasons => ${found(({ reasons }) => reasons.join(","))},
+      p_phone => ${found(({ contact }) => contact.phone)},
+      p_email => ${found(({ contact }) => contact.email)},
+      p_last_name => ${found(({ contact }) => contact.lastName)},
+      p_window_hours => ${limits.contentWindowHours},
+      p_form_window_minutes => ${limits.formContentWindowMinutes},
+      p_node => ${node},
+      p_age_ms => ${[...watched.agesMs]},
+      p_contacts => ${[...watched.contacts]})`;
 }

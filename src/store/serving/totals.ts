@@ -67,11 +67,20 @@ export class Totals {
     this.#duplicates = new Map();
     try {
       await this.#pool.run(deadlineMs, (sql) =>
-        sql`select add_refusals(
-          ${refusals.map((entry) => entry.keyId)}, ${refusals.map((entry) => entry.reason)},
-          ${refusals.map((entry) => entry.field)}, ${refusals.map((entry) => entry.count)},
-          ${used.map(([keyId]) => keyId)}, ${used.map(([, at]) => at)}),
-          add_duplicates(${duplicates.map(([keyId]) => keyId)}, ${duplicates.map(([, count]) => count)})`);
+        sql`
+          select
+            add_refusals(
+              p_key_id => ${refusals.map((entry) => entry.keyId)}, p_reason => ${
+          refusals.map((entry) => entry.reason)
+        },
+              p_field => ${refusals.map((entry) => entry.field)}, p_count => ${
+          refusals.map((entry) => entry.count)
+        },
+              p_used_key_id => ${used.map(([keyId]) => keyId)}, p_used_at => ${used.map(([, at]) => at)}),
+            add_duplicates(
+              p_key_id => ${duplicates.map(([keyId]) => keyId)}, p_count => ${
+          duplicates.map(([, count]) => count)
+        })`);
     } catch (error) {
       // There are never more entries than keys, reasons and fields.
       for (const entry of refusals) this.#addBack(entry);
