@@ -23,6 +23,7 @@ import {
 import { type Kit, kits, kitsStatus, kitsSummary, kitsToCome, kitsVersion } from "../contract/kits.ts";
 import { limitRows } from "../contract/limit_rows.ts";
 import { limits, type Rate } from "../contract/limits.ts";
+import { bullets, numbered, sentence } from "../contract/markdown.ts";
 import { clientModule, clientProgram, shellSnippets } from "../contract/snippets.ts";
 import { exampleQueries, siteDataSchema } from "./site_data.ts";
 import { categories } from "./categories.ts";
@@ -33,9 +34,6 @@ import type { PageSource } from "./source.ts";
 
 type Facts = Readonly<Record<string, string>>;
 
-const bullets = (items: readonly string[]) => items.map((item) => `- ${item}`).join("\n");
-const numbered = (items: readonly string[]) => items.map((item, n) => `${n + 1}. ${item}`).join("\n");
-const sentence = (text: string) => `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
 const codes = (items: readonly string[]) => items.map(codeSpan).join(", ");
 
 const rate = ({ perMinute, burst }: Rate) =>

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import postgres from "postgres";
+import { navigation } from "../../src/ops/console/router.ts";
 import { ConsoleStage, hostile } from "../support/console/stage.ts";
 import { send } from "../support/client.ts";
 import { until } from "../support/until.ts";
@@ -34,20 +35,12 @@ await world.sql`select append_audit('console', ${hostile}, 'test.hostile', ${[ho
 const unseen = /[\u0000-\u0008\u0080-\u009f\u200b\u202a-\u202e]/;
 
 const pages = [
-  "/",
+  ...navigation.map(({ path }) => path),
   "/?range=30d&refresh=off",
-  "/dead",
   `/dead?tenant=${tenant.slug}`,
   "/dead/replay-all",
   `/dead/replay-all?tenant=${tenant.slug}`,
-  "/held",
-  "/collisions",
   `/collisions/${collision?.id}`,
-  "/vocabulary",
-  "/keys",
-  "/leads",
-  "/forms",
-  "/audit",
   `/leads/${deadId}`,
   `/leads/${heldId}`,
   `/leads/${collision?.event_id}`,

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
+import { navigation } from "../../src/ops/console/router.ts";
 import { send } from "../support/client.ts";
 import { ownPostgres } from "../support/database.ts";
 import { until } from "../support/until.ts";
@@ -21,10 +22,10 @@ const get = (path: string) =>
 test("with the store away every page says so with 503, the overview with what is known, and it heals by itself", async () => {
   assert.equal((await get("/")).status, 200);
   own.freeze();
-  const pages = ["/dead", "/held", "/leads", "/collisions", "/vocabulary", "/keys", "/forms", "/audit"];
-  const answers = await Promise.all(["/", ...pages].map(get));
+  const pages = navigation.map(({ path }) => path);
+  const answers = await Promise.all(pages.map(get));
   for (const [index, answer] of answers.entries()) {
-    assert.equal(answer.status, 503, ["/", ...pages][index]);
+    assert.equal(answer.status, 503, pages[index]);
     assert.equal(answer.headers["content-type"], "text/html; charset=utf-8");
     assert.match(answer.text, /The store (is away|does not answer|takes no writes)/);
   }

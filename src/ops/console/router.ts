@@ -50,7 +50,8 @@ const routes: Readonly<Record<string, Handlers>> = {
   "/audit": { name: "Audit", get: auditPage },
 };
 
-const navigation = Object.entries(routes).flatMap(([path, { name }]) =>
+/** The pages that stand in the navigation. */
+export const navigation = Object.entries(routes).flatMap(([path, { name }]) =>
   name === undefined ? [] : [{ path, name }]
 );
 

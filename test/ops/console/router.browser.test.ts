@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import type { BrowserContextOptions, Page } from "playwright-core";
+import { navigation } from "../../../src/ops/console/router.ts";
 import { findBrowser, startBrowser } from "../../support/browser/browser.ts";
 import { faintTexts } from "../../support/browser/contrast.ts";
 import { freshKey, lead } from "../../support/world.ts";
@@ -41,20 +42,12 @@ async function testConsole(executablePath: string): Promise<void> {
     from generate_series(1, 1440) as i`;
 
   const pages = [
-    "/",
+    ...navigation.map(({ path }) => path),
     "/?range=24h",
-    "/leads",
     `/leads/${dead}`,
     `/leads/${held}`,
-    "/dead",
     "/dead/replay-all",
-    "/held",
-    "/collisions",
     `/collisions/${collision?.id}`,
-    "/vocabulary",
-    "/keys",
-    "/forms",
-    "/audit",
     "/leads/nosuchevent",
     "/dead?wrong=1",
   ];

@@ -6,8 +6,13 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { limits } from "../../../src/contract/limits.ts";
+import { firstBudgets } from "../../../src/contract/rate_headers.ts";
 import { assertDocumented, type Exchanged } from "./contract.ts";
 import { findings } from "./schema.ts";
+
+const inLowerCase = (headers: Readonly<Record<string, string>>) =>
+  Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
 
 const id = "9f0c2a6be1d8473350ab1c27";
 const refused: Exchanged = {
@@ -18,8 +23,7 @@ const refused: Exchanged = {
     "content-type": "application/json",
     "cache-control": "no-store",
     "x-request-id": id,
-    "ratelimit-policy": '"ip";q=120;w=60',
-    "ratelimit": '"ip";r=30;t=1',
+    ...inLowerCase(firstBudgets({ name: "ip", rate: limits.ipRate })),
     "date": "Fri, 20 Nov 2026 23:38:33 GMT",
   },
   text: JSON.stringify({ error: "unauthorized", request_id: id }),

@@ -39,9 +39,9 @@ export const partnerRows: Readonly<Record<string, readonly SpecRow[]>> = {
     ["all fields are strings except cost", "All fields are strings, except `cost`"],
     ["lengths in runes", "Lengths are counted in characters (Unicode code points)"],
     ["over its cap: too_long, never truncated", "A value over its cap is refused, never cut", "`too_long`"],
-    ["first_name", "| `first_name` | yes | 100 | Given name."],
-    ["last_name", "| `last_name` | yes | 100 | Surname. Required since 2026-08-24"],
-    ["phone: any format", "| `phone` | yes | 64 |", "As it was typed"],
+    ["first_name", "`first_name` | yes |", "Given name."],
+    ["last_name", "`last_name` | yes |", "Surname. Required since 2026-08-24"],
+    ["phone: any format", "`phone` | yes |", "As it was typed"],
     ["phone: 10 and 1+10 digits become +1…", "`+1XXXXXXXXXX`", "`(555) 123-4567` | `+15551234567`"],
     [
       "phone: anything else as sent, flagged",
@@ -59,8 +59,8 @@ export const partnerRows: Readonly<Record<string, readonly SpecRow[]>> = {
       "Ten bare digits with a `country` whose calling code is not 1",
     ],
     ["email: shape", "nothing checks that mail arrives", "Lower-cased", "flagged `email_shape_suspect`"],
-    ["street_address", "| `street_address` | no | 200 | Street line of the job address."],
-    ["city", "| `city` | no | 100 | Free text."],
+    ["street_address", "`street_address` | no |", "Street line of the job address."],
+    ["city", "`city` | no |", "Free text."],
     ["state", "2-letter US or Canadian code, upper-cased; or free text, left alone"],
     [
       "zip",
