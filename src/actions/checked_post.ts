@@ -124,7 +124,7 @@ export class CheckedPost {
       request.on("error", (error) => settle(failed(failureWord(error))));
       // Redirects are answers like any other: nothing is followed.
       request.on("response", (response) => {
-        settle(judge(response));
+        settle(outcomeOf(response));
         discard(response, target.deadline);
       });
       request.on("upgrade", (_response, socket) => {
@@ -147,7 +147,7 @@ function pinnedLookup(addresses: readonly string[]): LookupFunction {
   };
 }
 
-function judge(response: IncomingMessage): Outcome {
+function outcomeOf(response: IncomingMessage): Outcome {
   const status = response.statusCode ?? 0;
   if (status >= 200 && status < 300) return { kind: "done" };
   return failed(

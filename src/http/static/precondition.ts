@@ -19,7 +19,7 @@ export interface Validators {
 const dateIsStrongAfterMs = 1_000;
 
 /** What becomes of a GET or HEAD: its answer, 304, or 412. */
-export function judge(
+export function evaluate(
   exchange: Pick<Exchange, "header">,
   { tag, modifiedMs }: Validators,
   nowMs: number,

@@ -11,7 +11,7 @@ import { encodeFilePath, type FilePath, parseFilePath } from "./file_path.ts";
 import { FileChanged, type FileVersion } from "./file_version.ts";
 import { httpDate } from "./http_date.ts";
 import { mediaTypeOf } from "./media.ts";
-import { judge, rangeHolds } from "./precondition.ts";
+import { evaluate, rangeHolds } from "./precondition.ts";
 import { type ByteRange, parseRange, rangeWithin } from "./range.ts";
 import { empty, text, withHeader } from "../reply.ts";
 
@@ -25,7 +25,7 @@ export interface StaticOptions {
 }
 
 /** A file by its name, which decides its media type. */
-interface Page {
+interface LocatedFile {
   readonly name: string;
   readonly names: readonly string[];
   readonly file: FileVersion;
@@ -33,13 +33,13 @@ interface Page {
 
 /** A variant of a page that is sent. */
 interface Selection {
-  readonly page: Page;
+  readonly page: LocatedFile;
   readonly file: FileVersion;
   readonly coding: Coding;
 }
 
 type Coding = "br" | "zstd" | "gzip" | "identity";
-type Located = Page | { readonly elsewhere: string } | null;
+type Located = LocatedFile | { readonly elsewhere: string } | null;
 
 /** A file of this name lies beside the one it is packed from. The order decides between what a client wants alike. */
 const packings: readonly (readonly [Exclude<Coding, "identity">, string])[] = [
@@ -105,9 +105,9 @@ async function answer(exchange: Exchange, folder: FileFolder, options: StaticOpt
   const { file, coding } = selection;
   const headers = headersFor(selection, options);
   const nowMs = Date.now();
-  const verdict = judge(exchange, file, nowMs);
-  if (verdict === "failed") return text(412, "Precondition failed\n", publicRead);
-  if (verdict === "not_modified") return notModified(headers);
+  const precondition = evaluate(exchange, file, nowMs);
+  if (precondition === "failed") return text(412, "Precondition failed\n", publicRead);
+  if (precondition === "not_modified") return notModified(headers);
   const isPart = range !== null && coding === "identity" && rangeHolds(exchange, file, nowMs);
   if (!isPart) return await send(exchange, folder, { selection, headers, status: 200 });
   const part = rangeWithin(range, file.size);
@@ -119,7 +119,7 @@ async function answer(exchange: Exchange, folder: FileFolder, options: StaticOpt
 
 /** Finds the page of a path, or the address that it has. */
 async function locate(folder: FileFolder, { names, isFolder }: FilePath): Promise<Located> {
-  const page = async (...names: string[]): Promise<Page | null> => {
+  const page = async (...names: string[]): Promise<LocatedFile | null> => {
     const found = await folder.find(names);
     return found.kind === "file" ? { name: names.at(-1) as string, names, file: found.file } : null;
   };
@@ -148,7 +148,7 @@ async function locate(folder: FileFolder, { names, isFolder }: FilePath): Promis
 async function select(
   exchange: Exchange,
   folder: FileFolder,
-  { page, prefersIdentity }: { page: Page; prefersIdentity: boolean },
+  { page, prefersIdentity }: { page: LocatedFile; prefersIdentity: boolean },
 ): Promise<Selection | null> {
   const { names, file } = page;
   const whole: Selection = { page, file, coding: "identity" };
@@ -218,7 +218,7 @@ function redirect(exchange: Exchange, path: string): Reply {
 async function notFound(exchange: Exchange, folder: FileFolder, options: StaticOptions): Promise<Reply> {
   const found = await folder.find([missingPage]);
   if (found.kind !== "file") return text(404, "Not found\n", publicRead);
-  const page: Page = { name: missingPage, names: [missingPage], file: found.file };
+  const page: LocatedFile = { name: missingPage, names: [missingPage], file: found.file };
   const selection = await select(exchange, folder, { page, prefersIdentity: false }) ??
     { page, file: found.file, coding: "identity" };
   const headers = headersFor(selection, options);
