@@ -5,15 +5,15 @@
  */
 
 import type { Networks } from "../http/addresses.ts";
+import type { TlsPaths } from "../http/tls_files.ts";
 import { type Environment, type ListenAddress, SettingsReader } from "../settings/reader.ts";
 import { mailAddress, type MailConfig } from "./email.ts";
-import type { ServerFiles } from "./server_files.ts";
 
 /** The settings of the actions process. */
 export interface ActionsConfig {
   readonly listen: ListenAddress;
   readonly databaseUrl: string;
-  readonly files: ServerFiles;
+  readonly files: TlsPaths;
   /** The name that a client's certificate must have, or `null` when the CA alone decides. */
   readonly clientName: string | null;
   /** Networks that are not public and may be called all the same. */
@@ -72,7 +72,7 @@ export function readActionsConfig(environment: Environment): ActionsConfig {
   return config;
 }
 
-function readFiles(read: Reader): ServerFiles {
+function readFiles(read: Reader): TlsPaths {
   const names = {
     cert: "ACTIONS_SERVER_CERT_FILE",
     key: "ACTIONS_SERVER_KEY_FILE",

@@ -6,12 +6,14 @@
  * @module
  */
 
+import type { Body, Exchange, Reply } from "../http/exchange.ts";
+import { json } from "../http/reply.ts";
+import { Router } from "../http/router.ts";
 import type { Log } from "../observe/log.ts";
 import { namedKinds } from "../store/delivery/effects.ts";
 import { describeError, Unavailable } from "../store/pool.ts";
 import type { EffectReport, Performed } from "./effects.ts";
 import { type DeliveredEvent, parseEvent } from "./event.ts";
-import type { ActionsReply, ActionsRequest } from "./serve.ts";
 
 /** What the handler needs. */
 export interface HandleOptions {
@@ -24,51 +26,69 @@ export interface HandleOptions {
   readonly clockMs: () => number;
 }
 
-const eventPath = /^\/v1\/events\/([0-9a-z]{1,64})$/;
+// A posted body has 64 KiB at most; lead and extra are made of it, and escapes add to them.
+const bodyBytesMax = 512 * 1024;
 
-/** Answers to requests that are refused before anything is done. */
-export function refuse(status: 400 | 404 | 413, detail: Readonly<Record<string, string>> = {}): ActionsReply {
-  const error = { 400: "invalid_event", 404: "not_found", 413: "body_too_large" }[status];
-  return { status, body: { error, ...detail } };
+/** How long a connection is kept without a request; the service's are few, and kept. */
+export const idleTimeoutMs = 120_000;
+
+/** An answer of the actions process; clients learn for how long they may keep the connection. */
+export function reply(status: number, body: unknown, headers: Readonly<Record<string, string>> = {}): Reply {
+  return json(status, body, { "Keep-Alive": `timeout=${idleTimeoutMs / 1000}`, ...headers });
 }
 
-/** Makes the handler of all requests. */
-export function actionsHandler(options: HandleOptions): (request: ActionsRequest) => Promise<ActionsReply> {
-  return async (request) => {
-    if (request.path === "/healthz") {
-      return ["GET", "HEAD"].includes(request.method) ? await health(options) : methodNotAllowed("GET, HEAD");
-    }
-    const eventId = eventPath.exec(request.path)?.[1];
-    if (eventId === undefined) return refuse(404);
-    if (request.method !== "PUT") return methodNotAllowed("PUT");
-    const event = readEvent(request, eventId);
-    if ("wrong" in event) {
-      options.log.error("event_refused", { event_id: eventId, wrong: event.wrong });
-      return refuse(400, { wrong: event.wrong });
-    }
-    return await deliver(event, options);
-  };
+const eventId = /^[0-9a-z]{1,64}$/;
+const notFound = () => reply(404, { error: "not_found" });
+
+/** The routes. */
+export function actionsRouter(options: HandleOptions): Router {
+  return new Router({ notFound, methodNotAllowed: () => reply(405, { error: "method_not_allowed" }) })
+    .get("/healthz", () => health(options))
+    .method("PUT", "/v1/events/{event_id}", async (exchange) => {
+      const id = exchange.params["event_id"] as string;
+      if (!eventId.test(id)) return notFound();
+      const body = await exchange.readBody(bodyBytesMax);
+      if (body.kind === "too_large") return reply(413, { error: "body_too_large" });
+      const event = readEvent(exchange, { id, body });
+      if (!("wrong" in event)) return await deliver(event, options);
+      options.log.error("event_refused", { event_id: id, wrong: event.wrong });
+      return invalid(event.wrong);
+    });
 }
 
-function methodNotAllowed(allow: string): ActionsReply {
-  return { status: 405, body: { error: "method_not_allowed" }, headers: { Allow: allow } };
+function invalid(wrong: string): Reply {
+  return reply(400, { error: "invalid_event", wrong });
 }
 
-function readEvent(request: ActionsRequest, eventId: string): DeliveredEvent | { readonly wrong: string } {
-  if (request.encoding !== null && request.encoding !== "identity") return { wrong: "content-encoding" };
-  return request.body === null ? { wrong: "body" } : parseEvent(request.body, eventId);
+function readEvent(
+  exchange: Exchange,
+  { id, body }: { id: string; body: Exclude<Body, { kind: "too_large" }> },
+): DeliveredEvent | { readonly wrong: string } {
+  if ((exchange.header("content-encoding") ?? "identity") !== "identity") {
+    return { wrong: "content-encoding" };
+  }
+  const text = body.kind === "complete" ? decode(body.bytes) : null;
+  return text === null ? { wrong: "body" } : parseEvent(text, id);
 }
 
-async function health({ ping }: HandleOptions): Promise<ActionsReply> {
+function decode(bytes: Uint8Array): string | null {
   try {
-    await ping();
-    return { status: 200, body: { ok: true } };
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
   } catch {
-    return { status: 503, body: { ok: false } };
+    return null;
   }
 }
 
-async function deliver(event: DeliveredEvent, options: HandleOptions): Promise<ActionsReply> {
+async function health({ ping }: HandleOptions): Promise<Reply> {
+  try {
+    await ping();
+    return reply(200, { ok: true });
+  } catch {
+    return reply(503, { ok: false });
+  }
+}
+
+async function deliver(event: DeliveredEvent, options: HandleOptions): Promise<Reply> {
   const { log, clockMs } = options;
   const startedAtMs = clockMs();
   const said = { event_id: event.eventId, tenant: event.tenant };
@@ -78,48 +98,43 @@ async function deliver(event: DeliveredEvent, options: HandleOptions): Promise<A
   } catch (error) {
     if (error instanceof Unavailable) {
       log.error("cannot_work", { ...said, cause: describeError(error) });
-      return { status: 503, body: { error: "unavailable" } };
+      return reply(503, { error: "unavailable" });
     }
     // A fault of ours at this event. 503 would stop all others with it. The stack names our code, the message
     // might quote a lead: only the first is logged.
     const stack = error instanceof Error ? (error.stack ?? "").replace(/^[^\n]*/, "") : "";
     log.error("fault", { ...said, name: error instanceof Error ? error.name : typeof error, stack });
-    return { status: 500, body: { error: "fault" } };
+    return reply(500, { error: "fault" });
   }
   const durationMs = Math.round(clockMs() - startedAtMs);
   if (performed.kind === "settled") {
-    const reply = effectsReply(event.eventId, performed.effects);
+    const answer = effectsReply(event.eventId, performed.effects);
     log.info("delivery", {
       ...said,
       kind: event.kind,
       attempt: event.attempt,
-      status: reply.status,
+      status: answer.status,
       ...effectWords(performed.effects),
       duration_ms: durationMs,
     });
-    return reply;
+    return answer;
   }
   if (performed.kind === "sandbox") {
     log.info("sandbox", said);
-    return { status: 200, body: { event_id: event.eventId, sandbox: true, effects: effectWords(new Map()) } };
+    return reply(200, { event_id: event.eventId, sandbox: true, effects: effectWords(new Map()) });
   }
   log.error(performed.kind, said);
-  return performed.kind === "no_route"
-    ? { status: 409, body: { error: "no_route" } }
-    : refuse(400, { wrong: "tenant" });
+  return performed.kind === "no_route" ? reply(409, { error: "no_route" }) : invalid("tenant");
 }
 
-function effectsReply(eventId: string, reports: ReadonlyMap<string, EffectReport>): ActionsReply {
+function effectsReply(eventId: string, reports: ReadonlyMap<string, EffectReport>): Reply {
   const effects = effectWords(reports);
   const failures = [...reports.values()].filter((report) => report !== "done");
-  if (failures.length === 0) return { status: 200, body: { event_id: eventId, effects } };
+  if (failures.length === 0) return reply(200, { event_id: eventId, effects });
   // The longest of them: an earlier attempt would fail on that effect again.
   const waits = failures.flatMap(({ retryAfterSeconds }) => retryAfterSeconds ?? []);
-  return {
-    status: 424,
-    body: { error: "effects_failed", effects },
-    ...(waits.length === 0 ? {} : { headers: { "Retry-After": String(Math.max(...waits)) } }),
-  };
+  const later = waits.length === 0 ? {} : { "Retry-After": String(Math.max(...waits)) };
+  return reply(424, { error: "effects_failed", effects }, later);
 }
 
 /** Each effect in a word or two, by kind; beside the tenant's own the two that are always named. */

@@ -4,21 +4,33 @@
  * @module
  */
 
+import { randomFillSync } from "node:crypto";
+import { limits } from "../contract/limits.ts";
+import { namesOf } from "../http/node/admission.ts";
+import { listen } from "../http/node/listen.ts";
+import type { HttpObservation, Listener } from "../http/options.ts";
+import { createRequestIds } from "../http/request_id.ts";
 import type { Log } from "../observe/log.ts";
+import { logReader } from "../observe/log_reader.ts";
 import type { Running } from "../service/run.ts";
 import { EffectStore } from "../store/delivery/effects.ts";
 import { requireUsableDatabase } from "../store/schema/check.ts";
-import { describeError, Pool } from "../store/pool.ts";
+import { Pool } from "../store/pool.ts";
 import type { ActionsConfig } from "./config.ts";
 import { openDestinations } from "./destinations.ts";
 import { Effects } from "./effects.ts";
-import { actionsHandler, refuse } from "./handle.ts";
+import { actionsRouter, idleTimeoutMs, reply } from "./handle.ts";
 import { createResolver } from "./resolve.ts";
-import { type ActionsListener, serveActions } from "./serve.ts";
 
 // Three short statements an event; the server gives one up before we do (see the deadline of the store).
 const statementTimeoutMs = 4_500;
-const connectionsMax = 8;
+const poolConnectionsMax = 8;
+
+// The service's connections are few and kept; the bound only has to end what is dead.
+const connectionsMax = 1_000;
+// To send an event whole. The answer may take an effect's time more, with three statements around it.
+const bodyTimeoutMs = 20_000;
+const statementsMs = 3 * statementTimeoutMs;
 
 /**
  * Starts the process and resolves when it accepts requests.
@@ -30,13 +42,13 @@ export async function startActions(config: ActionsConfig, log: Log): Promise<Run
   const pool = new Pool({
     databaseUrl: config.databaseUrl,
     name: "actions",
-    connectionsMax,
+    connectionsMax: poolConnectionsMax,
     statementTimeoutMs,
     onWarning: (text) => log.error("commit_warning", { text }),
   });
   try {
     await requireUsableDatabase(pool);
-    const listener = await listen(config, new EffectStore(pool), log);
+    const listener = await open(config, new EffectStore(pool), log);
     const host = listener.host.includes(":") ? `[${listener.host}]` : listener.host;
     log.info("listening", { surface: "actions", url: `https://${host}:${listener.port}` });
     return {
@@ -51,7 +63,7 @@ export async function startActions(config: ActionsConfig, log: Log): Promise<Run
   }
 }
 
-function listen(config: ActionsConfig, store: EffectStore, log: Log): Promise<ActionsListener> {
+function open(config: ActionsConfig, store: EffectStore, log: Log): Promise<Listener> {
   const { effectTimeoutMs, allowedNetworks, mail } = config;
   const nowMs = () => Date.now();
   const effects = new Effects({
@@ -65,22 +77,40 @@ function listen(config: ActionsConfig, store: EffectStore, log: Log): Promise<Ac
     effectTimeoutMs,
     nowMs,
   });
-  return serveActions({
-    address: config.listen,
-    files: config.files,
-    clientName: config.clientName,
-    handle: actionsHandler({
-      perform: (event) => effects.perform(event),
-      ping: () => store.ping(),
-      log,
-      clockMs: () => performance.now(),
-    }),
-    refuse,
-    onRefused: ({ reason, peer }) => log.error("client_refused", { reason, client: peer }),
-    onFiles: (event) => {
-      if (event.kind === "renewed") log.info("certificates_renewed", { ca: event.caChanged });
-      else log.error("certificates_refused", { cause: describeError(event.error) });
-    },
-    nowMs,
+  const router = actionsRouter({
+    perform: (event) => effects.perform(event),
+    ping: () => store.ping(),
+    log,
+    clockMs: () => performance.now(),
   });
+  const { clientName } = config;
+  return listen({
+    address: config.listen,
+    surfaces: [{ name: "actions", hosts: [], router, fault: () => reply(500, { error: "fault" }) }],
+    tls: config.files,
+    admit: (certificate) =>
+      clientName === null || namesOf(certificate).includes(clientName) ? null : "wrong_name",
+    connectionsPerAddress: Infinity,
+    requestId: {
+      lengthMax: limits.requestIdLengthMax,
+      refused: null,
+      generate: createRequestIds((bytes) => randomFillSync(bytes)),
+    },
+    refuse: (status) => reply(status, { error: "not_served" }),
+    observe: logObservation(log),
+    bounds: {
+      connectionsMax,
+      idleTimeoutMs,
+      requestTimeoutMs: bodyTimeoutMs + effectTimeoutMs + statementsMs,
+    },
+  });
+}
+
+function logObservation(log: Log): (observation: HttpObservation) => void {
+  const read = logReader(log);
+  return (observation) => {
+    // A delivery has a line of its own.
+    if (observation.kind === "request") return;
+    read("files" in observation ? { ...observation, files: "actions" } : observation);
+  };
 }

@@ -6,7 +6,7 @@
 
 import net from "node:net";
 import tls from "node:tls";
-import type { Answer } from "../http/outbound/connection.ts";
+import type { Answer } from "../http/outbound/client_connection.ts";
 import { ConnectionPool } from "../http/outbound/connection_pool.ts";
 import type { TlsContext, TlsFiles, TlsObservation } from "../http/tls_files.ts";
 
@@ -44,8 +44,6 @@ const filesCheckMs = 10_000;
 
 /**
  * Sends events to the actions tier, each with one request on a connection that is kept.
- *
- * Chosen: an HTTP/1.1 client of our own on sockets, because node:http's was the dearest part of a delivery.
  */
 export class Sender {
   readonly #pool: ConnectionPool;
@@ -98,7 +96,7 @@ export class Sender {
     const [before, after] = this.#head;
     const bytes = Buffer.byteLength(body);
     const request = `${before}${encodeURIComponent(eventId)}${after}${bytes}\r\n\r\n${body}`;
-    return outcomeOf(await this.#pool.exchange(request));
+    return outcomeOf(await this.#pool.send(request));
   }
 
   /** Cuts the connections; what is under way is `unreachable`. */

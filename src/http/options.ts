@@ -5,6 +5,7 @@
  * @module
  */
 
+import type { PeerCertificate } from "node:tls";
 import type { Networks } from "./addresses.ts";
 import type { Exchange, Reply } from "./exchange.ts";
 import type { RequestIdRule } from "./request_id.ts";
@@ -133,6 +134,8 @@ export type HttpObservation =
   | { readonly kind: "request" } & Access
   /** Once for each fault: what a handler threw, or a reply that could not be sent. */
   | { readonly kind: "fault"; readonly error: unknown; readonly exchange: Exchange | null }
+  /** A client was not let in, where clients show certificates: an error code of TLS, or what `admit` says. */
+  | { readonly kind: "client_refused"; readonly reason: string; readonly clientAddress: string }
   | TlsObservation;
 
 /** What {@linkcode listen} is told. */
@@ -142,13 +145,18 @@ export interface ListenOptions {
   readonly surfaces: readonly Surface[];
   /** Answer 421 to a `Host` that no surface has. Default: only when there are several surfaces. */
   readonly strictHost?: boolean;
-  /** HTTPS with HTTP/2 and HTTP/1.1, TLS 1.2 or later; plain HTTP/1.1 without. */
+  /**
+   * HTTPS with HTTP/2 and HTTP/1.1, TLS 1.2 or later; plain HTTP/1.1 without. With authorities, clients have to show a
+   * certificate of one of them and get no byte of HTTP else, over HTTP/1.1 only.
+   */
   readonly tls?: TlsPaths | null;
+  /** Says of a client's certificate that the authorities vouch for why it is refused all the same. Default: it is not. */
+  readonly admit?: (certificate: PeerCertificate) => string | null;
   /** Peers whose `X-Forwarded-For` is believed. Default: none. */
   readonly trustedProxies?: Networks;
   /**
    * How many connections any address may have. Default: {@linkcode connectionsPerAddress} for all but trusted proxies and
-   * this machine, which have no such bound.
+   * this machine, which have no such bound; `Infinity` is none for anybody.
    */
   readonly connectionsPerAddress?: number | null;
   readonly requestId: RequestIdRule & {

@@ -25,37 +25,34 @@ export interface TlsContext {
   readonly minVersion: "TLSv1.2";
 }
 
-/** Whose the files are. */
-export type TlsUser = "listener" | "actions" | "delivery";
-
-/** What became of a change of the files. */
+/** What became of a change of the files; `files` says whose they are. */
 export type TlsObservation =
   /** What they hold is in use; `isCaNew` when the authorities are others. */
-  | { readonly kind: "certificate_renewed"; readonly files: TlsUser; readonly isCaNew: boolean }
+  | { readonly kind: "certificate_renewed"; readonly files: string; readonly isCaNew: boolean }
   /** They cannot be read or do not fit together; what they held before stays in use. Told once for each change. */
-  | { readonly kind: "certificate_refused"; readonly files: TlsUser; readonly error: unknown };
+  | { readonly kind: "certificate_refused"; readonly files: string; readonly error: unknown };
 
 /** Files that may be renewed. */
 export class TlsFiles {
   readonly #paths: TlsPaths;
-  readonly #user: TlsUser;
+  readonly #name: string;
   #context: TlsContext;
   /** The last content that was refused; empty when a file could not be read. */
   #refused: string | null = null;
 
-  private constructor(paths: TlsPaths, user: TlsUser, context: TlsContext) {
+  private constructor(paths: TlsPaths, name: string, context: TlsContext) {
     this.#paths = paths;
-    this.#user = user;
+    this.#name = name;
     this.#context = context;
   }
 
   /**
-   * Reads the files.
+   * Reads the files; `name` says whose they are.
    *
    * @throws {Error} when one cannot be read or used, or certificate and key do not belong together
    */
-  static async load(paths: TlsPaths, user: TlsUser): Promise<TlsFiles> {
-    return new TlsFiles(paths, user, check(await read(paths)));
+  static async load(paths: TlsPaths, name: string): Promise<TlsFiles> {
+    return new TlsFiles(paths, name, check(await read(paths)));
   }
 
   /** What is in use. A renewal replaces all of it. */
@@ -93,11 +90,11 @@ export class TlsFiles {
       if (seen === JSON.stringify(this.#context)) return null;
       const isCaNew = check(next).ca !== this.#context.ca;
       this.#context = next;
-      return { kind: "certificate_renewed", files: this.#user, isCaNew };
+      return { kind: "certificate_renewed", files: this.#name, isCaNew };
     } catch (error) {
       if (seen === this.#refused) return null;
       this.#refused = seen;
-      return { kind: "certificate_refused", files: this.#user, error };
+      return { kind: "certificate_refused", files: this.#name, error };
     }
   }
 }

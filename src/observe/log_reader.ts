@@ -27,6 +27,11 @@ export function logReader(log: Log): Observe {
         return log.info(observation.kind);
       case "certificate_renewed":
         return log.info(observation.kind, { files: observation.files, ca: observation.isCaNew });
+      case "client_refused":
+        return log.error(observation.kind, {
+          reason: observation.reason,
+          client: observation.clientAddress,
+        });
       case "certificate_refused":
         return log.error(observation.kind, {
           files: observation.files,

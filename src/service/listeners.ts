@@ -13,7 +13,7 @@ import type { Reply } from "../http/exchange.ts";
 import type { Listener, RefusalStatus, Surface } from "../http/options.ts";
 import { json } from "../http/reply.ts";
 import { createRequestIds } from "../http/request_id.ts";
-import { listen } from "../http/node/serve.ts";
+import { listen } from "../http/node/listen.ts";
 import type { Observe } from "../observe/observation.ts";
 import type { ListenAddress } from "../settings/reader.ts";
 

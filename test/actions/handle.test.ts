@@ -157,8 +157,9 @@ test("another path is 404, another method 405 with Allow", async () => {
   assert.deepEqual((await send("DELETE", "/healthz")).status, 405);
 });
 
-test("GET /healthz is 200 while the database answers", async () => {
-  assert.deepEqual((await send("GET", "/healthz")).json, { ok: true });
+test("GET /healthz is 200 while the database answers, and says how long the connection is kept", async () => {
+  const { json, headers } = await send("GET", "/healthz");
+  assert.deepEqual([json, headers["keep-alive"]], [{ ok: true }, "timeout=120"]);
 });
 
 test("no log line has anything of a lead, a route or a secret", async () => {

@@ -46,7 +46,7 @@ const clients: Readonly<Record<string, (target: Target) => Put | Promise<Put>>> 
     const head = `Host: ${target.host}:${target.port}\r\nConnection: keep-alive\r\n` +
       "Content-Type: application/json\r\nContent-Length: ";
     return async (path, body) => {
-      const answer = await pool.exchange(
+      const answer = await pool.send(
         `PUT ${path} HTTP/1.1\r\n${head}${Buffer.byteLength(body)}\r\n\r\n${body}`,
       );
       if (answer.kind === "failed") throw new Error(answer.reason);

@@ -10,8 +10,7 @@ import { Crowd } from "./crowd.ts";
 import { Deadlines } from "./deadlines.ts";
 import type { Edge } from "./edge.ts";
 import type { Standing } from "./handshake_line.ts";
-import { Connection } from "./connection.ts";
-import type { NodeExchange } from "./exchange.ts";
+import { type OpenExchange, ServerConnection } from "./server_connection.ts";
 import type { Turn } from "./turns.ts";
 import { Slots } from "./slots.ts";
 
@@ -35,21 +34,21 @@ export class Connections {
   /** Set by {@linkcode drain}: every answer closes its connection. */
   isDraining = false;
   /** Requests being read or handled. */
-  readonly requests: Deadlines<NodeExchange>;
+  readonly requests: Deadlines<OpenExchange>;
   /** Replies that a client is slow to take. */
-  readonly stalls: Deadlines<NodeExchange>;
+  readonly stalls: Deadlines<OpenExchange>;
   /** Answered requests whose rest is being thrown away. */
-  readonly discards: Deadlines<NodeExchange>;
+  readonly discards: Deadlines<OpenExchange>;
   /** Connections that have not sent a request yet. */
-  readonly #fresh: Deadlines<Connection>;
+  readonly #fresh: Deadlines<ServerConnection>;
   /** Connections between requests. */
-  readonly #idle: Deadlines<Connection>;
+  readonly #idle: Deadlines<ServerConnection>;
   /** Connections that are being closed: a client that takes nothing must not keep them. */
-  readonly #ending: Deadlines<Connection>;
-  readonly #all = new Map<object, Connection>();
+  readonly #ending: Deadlines<ServerConnection>;
+  readonly #all = new Map<object, ServerConnection>();
   readonly #slots: Slots;
   /** The answers over HTTP/2 that have not been taken. */
-  readonly #untaken = new Crowd<NodeExchange>();
+  readonly #untaken = new Crowd<OpenExchange>();
   readonly #sweeper: ReturnType<typeof setInterval>;
   #exchanges = 0;
   #emptied: (() => void) | null = null;
@@ -86,8 +85,8 @@ export class Connections {
   }
 
   /** A connection is ready for requests; `socket` is what it goes over. */
-  opened(transport: Socket | ServerHttp2Session, socket: Socket): Connection {
-    const connection = new Connection(transport, this.edge.peer(socket.remoteAddress));
+  opened(transport: Socket | ServerHttp2Session, socket: Socket): ServerConnection {
+    const connection = new ServerConnection(transport, this.edge.peer(socket.remoteAddress));
     this.#slots.opened(socket, connection);
     this.#all.set(transport, connection);
     this.#fresh.add(connection, performance.now());
@@ -106,12 +105,12 @@ export class Connections {
   }
 
   /** The connection of a socket or session. */
-  find(transport: object): Connection | undefined {
+  find(transport: object): ServerConnection | undefined {
     return this.#all.get(transport);
   }
 
   /** A request began. */
-  began(exchange: NodeExchange): void {
+  began(exchange: OpenExchange): void {
     const { connection } = exchange;
     if (connection.exchanges.size === 0) this.#unlist(connection);
     connection.exchanges.add(exchange);
@@ -121,7 +120,7 @@ export class Connections {
   }
 
   /** A request of HTTP/1 was read while another is open. */
-  queued(connection: Connection, turn: Turn): void {
+  queued(connection: ServerConnection, turn: Turn): void {
     if (connection.waiting < this.edge.bounds.pipelinedMax) connection.turns?.add(turn);
     else connection.overrun();
   }
@@ -130,7 +129,7 @@ export class Connections {
    * An answer, or the next piece of it, is given to the connection. Over HTTP/2 it may wait for as long as the client
    * likes: one too many costs the connection of the one that has waited longest, at the address that has the most.
    */
-  given(exchange: NodeExchange): void {
+  given(exchange: OpenExchange): void {
     const { connection } = exchange;
     if (!connection.isHttp2) return;
     const { peer } = connection;
@@ -142,12 +141,12 @@ export class Connections {
   }
 
   /** A client has taken its request back. */
-  takenBack({ connection }: NodeExchange): void {
+  takenBack({ connection }: OpenExchange): void {
     if (connection.overhead.takenBack()) this.#expelWasteful(connection);
   }
 
   /** Nothing of an answer was taken for too long: it is cut, with its connection if that has taken nothing else either. */
-  stalled(exchange: NodeExchange): void {
+  stalled(exchange: OpenExchange): void {
     const { connection } = exchange;
     const takenForMs = performance.now() - connection.takenMs;
     if (connection.isHttp2 && takenForMs >= this.edge.bounds.stallTimeoutMs) this.#expel(connection);
@@ -155,7 +154,7 @@ export class Connections {
   }
 
   /** The connection is done with a request: its answer is out, or the client gone. */
-  ended(exchange: NodeExchange): void {
+  ended(exchange: OpenExchange): void {
     const { connection } = exchange;
     this.stalls.remove(exchange);
     this.discards.remove(exchange);
@@ -173,16 +172,24 @@ export class Connections {
   }
 
   /** The handler is done with a request too. */
-  settled(exchange: NodeExchange): void {
+  settled(exchange: OpenExchange): void {
     this.requests.remove(exchange);
     this.#exchanges--;
     this.#settle();
   }
 
   /** A connection will be closed by the client, or when its time is up. */
-  ending(connection: Connection): void {
+  ending(connection: ServerConnection): void {
     this.#unlist(connection);
     this.#ending.add(connection, performance.now());
+  }
+
+  /** Ends what is idle, and the rest after the answers that are under way. */
+  retire(): void {
+    for (const connection of this.#all.values()) {
+      connection.isClosing = true;
+      if (connection.isQuiet) this.#end(connection);
+    }
   }
 
   /** Ends what is idle, lets the rest finish for `graceMs`, cuts what is left. */
@@ -203,7 +210,7 @@ export class Connections {
   }
 
   /** How many streams a new connection may have at once. */
-  #streamsMax({ peer }: Connection): number {
+  #streamsMax({ peer }: ServerConnection): number {
     const isPressing = this.#untaken.of(peer.key).size > 0;
     if (isPressing && this.#untaken.size >= this.edge.bounds.untakenMax / 2) return pressedStreamsMax;
     const { streamsMax } = this.edge.bounds;
@@ -211,7 +218,7 @@ export class Connections {
     return isFurther ? Math.min(furtherStreamsMax, streamsMax) : streamsMax;
   }
 
-  #end(connection: Connection): void {
+  #end(connection: ServerConnection): void {
     this.ending(connection);
     connection.end();
   }
@@ -230,7 +237,7 @@ export class Connections {
   }
 
   /** Who leaves many answers waiting is known for it; another one was just the first to go. */
-  #expelFirst(line: Iterable<NodeExchange>): void {
+  #expelFirst(line: Iterable<OpenExchange>): void {
     for (const { connection } of line) {
       const { peer } = connection;
       const isMany = this.#untaken.of(peer.key).size > this.edge.untakenOfAddressMax(peer) / 4;
@@ -238,18 +245,18 @@ export class Connections {
     }
   }
 
-  #expelWasteful(connection: Connection): void {
+  #expelWasteful(connection: ServerConnection): void {
     this.#slots.wasWasteful(connection.peer);
     this.#expel(connection);
   }
 
-  #expel(connection: Connection): void {
+  #expel(connection: ServerConnection): void {
     connection.expel();
     // What it holds is let go now, however long its end takes.
     this.#closed(connection);
   }
 
-  #closed(connection: Connection): void {
+  #closed(connection: ServerConnection): void {
     if (connection.isClosed) return;
     connection.isClosed = true;
     connection.turns?.clear();
@@ -260,7 +267,7 @@ export class Connections {
     this.#settle();
   }
 
-  #unlist(connection: Connection): void {
+  #unlist(connection: ServerConnection): void {
     this.#fresh.remove(connection);
     this.#idle.remove(connection);
     this.#ending.remove(connection);

@@ -5,16 +5,19 @@
  * @module
  */
 
+import type { Socket } from "node:net";
 import type { Body, Exchange, Reply } from "../exchange.ts";
 import { canonicalAddress, forwardedClient, isLoopback, limiterKey, Networks } from "../addresses.ts";
 import {
   type Bounds,
   connectionsPerAddress,
   defaultBounds,
+  type HttpObservation,
   type ListenOptions,
   type RefusalStatus,
   type Surface,
 } from "../options.ts";
+import { Admission } from "./admission.ts";
 import { adoptRequestId } from "../request_id.ts";
 import { Hosts } from "../target.ts";
 
@@ -98,12 +101,16 @@ export class Edge {
   readonly options: ListenOptions;
   readonly bounds: Bounds;
   readonly trustedProxies: Networks;
+  /** `null` where clients show no certificates. */
+  readonly admission: Admission | null;
   readonly #hosts: Hosts<Surface>;
 
   constructor(options: ListenOptions) {
     this.options = options;
     this.bounds = { ...defaultBounds, ...options.bounds };
     this.trustedProxies = options.trustedProxies ?? new Networks([]);
+    const { tls, admit = () => null } = options;
+    this.admission = tls?.caFile === undefined ? null : new Admission({ admit, nowMs: () => Date.now() });
     this.#hosts = new Hosts(options.surfaces, { strict: options.strictHost ?? options.surfaces.length > 1 });
   }
 
@@ -167,50 +174,58 @@ export class Edge {
     }
   }
 
-  /** Whether many clients may be behind an address: a trusted proxy, or this machine unless there is a bound for all. */
+  /** Whether many clients may be behind an address: a trusted proxy, this machine unless there is a bound for all. */
   isMany({ address, isTrusted }: Peer): boolean {
-    return isTrusted || isLoopback(address) && (this.options.connectionsPerAddress ?? null) === null;
+    const { connectionsPerAddress: chosen = null } = this.options;
+    return isTrusted || chosen === Infinity || chosen === null && isLoopback(address);
   }
 
-  /** Writes the line of a request. */
-  log(exchange: EdgeExchange, outcome: { status: number; bytes: number; aborted: boolean }): void {
+  /** A client was not let in. */
+  refuseClient(socket: Socket, reason: string): void {
+    const clientAddress = this.peer(socket.remoteAddress).address;
+    this.tell({ kind: "client_refused", reason, clientAddress }, null);
+  }
+
+  /** Tells the observer; what it throws is reported. */
+  tell(observation: HttpObservation, exchange: Exchange | null): void {
     try {
-      this.options.observe({
-        kind: "request",
-        requestId: exchange.requestId,
-        surface: exchange.surface?.name ?? "-",
-        method: loggedMethods.has(exchange.method) ? exchange.method : "-",
-        route: exchange.route,
-        status: outcome.status,
-        durationMs: performance.now() - exchange.startedMs,
-        bytes: outcome.bytes,
-        clientAddress: exchange.clientAddress,
-        keyId: exchange.keyId,
-        aborted: outcome.aborted,
-      });
+      this.options.observe(observation);
     } catch (error) {
       this.report(error, exchange);
     }
   }
 
+  /** Writes the line of a request. */
+  log(exchange: EdgeExchange, outcome: { status: number; bytes: number; aborted: boolean }): void {
+    this.tell({
+      kind: "request",
+      requestId: exchange.requestId,
+      surface: exchange.surface?.name ?? "-",
+      method: loggedMethods.has(exchange.method) ? exchange.method : "-",
+      route: exchange.route,
+      status: outcome.status,
+      durationMs: performance.now() - exchange.startedMs,
+      bytes: outcome.bytes,
+      clientAddress: exchange.clientAddress,
+      keyId: exchange.keyId,
+      aborted: outcome.aborted,
+    }, exchange);
+  }
+
   /** Writes the line of a request that could not be read. */
   logUnread(status: RefusalStatus, requestId: string, peer: Peer): void {
-    try {
-      this.options.observe({
-        kind: "request",
-        requestId,
-        surface: "-",
-        method: "-",
-        route: "-",
-        status,
-        durationMs: 0,
-        bytes: 0,
-        clientAddress: peer.address,
-        keyId: null,
-        aborted: false,
-      });
-    } catch (error) {
-      this.report(error, null);
-    }
+    this.tell({
+      kind: "request",
+      requestId,
+      surface: "-",
+      method: "-",
+      route: "-",
+      status,
+      durationMs: 0,
+      bytes: 0,
+      clientAddress: peer.address,
+      keyId: null,
+      aborted: false,
+    }, null);
   }
 }

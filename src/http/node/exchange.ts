@@ -8,11 +8,11 @@ import { Buffer } from "node:buffer";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { ServerHttp2Stream } from "node:http2";
 import { emptyBody, incomplete, tooLarge } from "../body.ts";
-import type { Deadline, Timed } from "./deadlines.ts";
+import type { Deadline } from "./deadlines.ts";
 import { EdgeExchange, HandlerTimeout } from "./edge.ts";
 import type { Body, Reply } from "../exchange.ts";
 import { NodeBody } from "./body.ts";
-import type { Connection } from "./connection.ts";
+import type { OpenExchange, ServerConnection } from "./server_connection.ts";
 import type { Connections } from "./connections.ts";
 import { headerLines, type NodeRequest, type NodeResponse, readHead } from "./headers.ts";
 import { Pump, sourceFor } from "./pump.ts";
@@ -28,14 +28,14 @@ const cancel = 0x8;
 const keptDiscardBytesMax = 256 * 1024;
 
 /** An exchange over Node's servers. */
-export class NodeExchange extends EdgeExchange implements Timed {
+export class NodeExchange extends EdgeExchange implements OpenExchange {
   readonly method: string;
   readonly path: string;
   readonly query: string;
   readonly host: string | undefined;
   /** What its headers alone have it refused with. */
   readonly refusal: RefusalStatus | null;
-  readonly connection: Connection;
+  readonly connection: ServerConnection;
   deadline: Deadline | null = null;
   /** The client waits for a 100 before it sends the body. */
   awaitsContinue = false;
@@ -61,7 +61,7 @@ export class NodeExchange extends EdgeExchange implements Timed {
 
   constructor(
     connections: Connections,
-    options: { connection: Connection; request: NodeRequest; response: NodeResponse },
+    options: { connection: ServerConnection; request: NodeRequest; response: NodeResponse },
   ) {
     super(connections.edge, options.connection.peer);
     this.#connections = connections;

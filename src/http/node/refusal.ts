@@ -9,7 +9,7 @@ import { type ServerResponse, STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
 import type { Edge } from "./edge.ts";
 import type { Reply } from "../exchange.ts";
-import type { Connection } from "./connection.ts";
+import type { ServerConnection } from "./server_connection.ts";
 import type { Connections } from "./connections.ts";
 import type { RefusalStatus } from "../options.ts";
 import { headersOf } from "../reply.ts";
@@ -76,7 +76,7 @@ function statusOf(error: NodeJS.ErrnoException): RefusalStatus | null {
 }
 
 /** Answers on the bare socket, then waits for the client to close it. */
-function refuseSocket(connections: Connections, connection: Connection, status: RefusalStatus): void {
+function refuseSocket(connections: Connections, connection: ServerConnection, status: RefusalStatus): void {
   const { edge } = connections;
   const requestId = edge.options.requestId.generate();
   (connection.transport as Socket).end(rawReply(edge.refuse(status, requestId), requestId));

@@ -10,7 +10,7 @@ import { Crowd } from "./crowd.ts";
 import type { Edge, Peer } from "./edge.ts";
 import type { Standing } from "./handshake_line.ts";
 import { LruCache } from "../lru_cache.ts";
-import type { Connection } from "./connection.ts";
+import type { ServerConnection } from "./server_connection.ts";
 
 /** How many are looked at for one that can go: of the address with the most connections, those there longest. */
 const candidatesMax = 64;
@@ -31,7 +31,7 @@ export class Slot {
   /** Since when it is the client's turn, if it is. */
   sinceMs: number = performance.now();
   /** `null` before the end of the TLS handshake. */
-  connection: Connection | null = null;
+  connection: ServerConnection | null = null;
 
   constructor(socket: Socket, { peer, isInLine }: { readonly peer: Peer; readonly isInLine: boolean }) {
     this.socket = socket;
@@ -122,7 +122,7 @@ export class Slots {
   }
 
   /** The slot of a connection that can be used now. */
-  opened(socket: Socket, connection: Connection): void {
+  opened(socket: Socket, connection: ServerConnection): void {
     const slot = this.#taken.get(endOf(socket));
     if (slot === undefined) return;
     slot.connection = connection;

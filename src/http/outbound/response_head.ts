@@ -4,7 +4,7 @@
  * @module
  */
 
-/** What is wrong with a response; `code` is `EPROTO` (malformed) or `EMSGSIZE` (longer than anything of the tier's). */
+/** What is wrong with a response; `code` is `EPROTO` (malformed) or `EMSGSIZE` (longer than what is read). */
 export class ResponseFault extends Error {
   readonly code: "EPROTO" | "EMSGSIZE";
 
@@ -53,7 +53,7 @@ interface Fields {
  * Reads a head, given as Latin-1 text without the empty line at its end.
  *
  * Chosen: what RFC 9112 lets a client refuse is refused (a repeated Content-Length even when both agree, a transfer
- * coding other than `chunked`), because the tier is ours and sends none of it: it is a fault, or somebody else.
+ * coding other than `chunked`), because no server that is meant to be asked sends it: it is a fault, or somebody else.
  *
  * Source: RFC 9112, 4–6 and 9.3.
  *

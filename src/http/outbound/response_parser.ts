@@ -21,13 +21,13 @@ export interface Response {
 
 // Of all heads and trailers of one response together, so that interim responses cannot go on for ever.
 const headBytesMax = 16 * 1024;
-// What is kept of a body; the tier's are a few hundred bytes.
+// What is kept of a body: enough for an answer that says what went wrong.
 const keptBytesMax = 16 * 1024;
 // What of a body is worth reading to keep the connection, framing included.
 const bodyBytesMax = 1024 * 1024;
 // What the chunks of one response may say besides their sizes, all together: nothing reads it.
 const extensionBytesMax = 4 * 1024;
-// Chunks of one response. The tier sends one, and an edge in between cuts anew what it reads, some kilobytes at a time.
+// Chunks of one response. A small answer is one, and an edge in between cuts anew what it reads, some kilobytes at a time.
 const chunksMax = 1024;
 // A chunk's size with its extensions, which are skipped.
 const chunkLineBytesMax = 1024;

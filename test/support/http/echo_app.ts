@@ -11,7 +11,7 @@ import type { Access, Bounds, HttpObservation, Listener, Surface } from "#src/ht
 import { json, text } from "#src/http/reply.ts";
 import type { TlsPaths } from "#src/http/tls_files.ts";
 import { Router } from "#src/http/router.ts";
-import { listen } from "#src/http/node/serve.ts";
+import { listen } from "#src/http/node/listen.ts";
 import { staticFiles } from "#src/http/static/static_file.ts";
 
 /** What a test may vary. */
@@ -33,7 +33,9 @@ export interface Settings {
 export type AppEvent =
   | { readonly event: "access"; readonly access: Access }
   | { readonly event: "fault"; readonly message: string; readonly requestId: string | null }
-  | { readonly event: "certificate_renewed" | "certificate_refused" | "began" | "cancelled" | "closing" };
+  | {
+    readonly event: Exclude<HttpObservation["kind"], "request" | "fault"> | "began" | "cancelled" | "closing";
+  };
 
 /** As long as the published documents are, and one for all who ask. */
 const document = new Uint8Array(40_000).fill(120);

@@ -1,5 +1,5 @@
 /**
- * The listener on node:http (plain) and node:http2 (TLS, with HTTP/1.1 beside it), on Node and on Deno.
+ * The listener on Node's servers, on Node and on Deno.
  *
  * Chosen: node:http on Deno too, because Deno.serve answers HTTP/1.1 without a Host, speaks HTTP/2 to who knows
  * it beforehand, refuses malformed HTTP without a request id and waits for slow headers for ever, and node:http
@@ -15,8 +15,8 @@
  * @module
  */
 
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import { createSecureServer, type Http2SecureServer, type ServerHttp2Session } from "node:http2";
+import type { IncomingMessage, Server, ServerResponse } from "node:http";
+import type { ServerHttp2Session } from "node:http2";
 import type { AddressInfo, Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
 import { deferEnds } from "../deno/session.ts";
@@ -27,7 +27,8 @@ import { NodeExchange } from "./exchange.ts";
 import type { NodeRequest, NodeResponse } from "./headers.ts";
 import { clientError, connectRequested, refuseUnmade } from "./refusal.ts";
 import type { Listener, ListenOptions, RefusalStatus } from "../options.ts";
-import { type TlsContext, TlsFiles } from "../tls_files.ts";
+import { TlsFiles } from "../tls_files.ts";
+import { contextFor, type SecureServer, serverFor } from "./server.ts";
 
 /** nghttp2's own bound for what it has to acknowledge, `NGHTTP2_ERR_FLOODED`. */
 const flooded = -904;
@@ -48,8 +49,7 @@ export async function listen(options: ListenOptions): Promise<Listener> {
   const edge = new Edge(options);
   const connections = new Connections(edge);
   const tls = options.tls ? await TlsFiles.load(options.tls, "listener") : null;
-  const server = tls === null ? plainServer(edge) : secureServer(edge, tls.context);
-  setTimeouts(server, edge);
+  const server = serverFor(edge, tls?.context ?? null);
   attach(server, connections);
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
@@ -62,9 +62,14 @@ export async function listen(options: ListenOptions): Promise<Listener> {
   const stopWatching = tls?.watch({
     everyMs: edge.bounds.certificatePollMs,
     observe: (observation) => {
-      const isRenewed = observation.kind === "certificate_renewed";
-      if (isRenewed) (server as Http2SecureServer).setSecureContext(tls.context);
-      guard(edge, () => options.observe(observation));
+      if (observation.kind === "certificate_renewed") {
+        (server as SecureServer).setSecureContext(contextFor(edge, tls.context));
+        if (observation.isCaNew) {
+          edge.admission?.renew();
+          connections.retire();
+        }
+      }
+      edge.tell(observation, null);
     },
   });
   const { address, port } = server.address() as AddressInfo;
@@ -79,57 +84,6 @@ export async function listen(options: ListenOptions): Promise<Listener> {
   };
 }
 
-function plainServer(edge: Edge): Server {
-  return createServer({ maxHeaderSize: edge.bounds.headerBytesMax, ...http1Options(edge) });
-}
-
-function secureServer(edge: Edge, context: TlsContext): Http2SecureServer {
-  const { bounds } = edge;
-  return createSecureServer(
-    {
-      ...context,
-      ...http1Options(edge),
-      allowHTTP1: true,
-      // node:http has it by default: without it one answer in a hundred waits 40 ms for an acknowledgement.
-      noDelay: true,
-      // Nothing is read of a socket before its handshake begins; Deno would not read of it afterwards either.
-      pauseOnConnect: !("Deno" in globalThis),
-      handshakeTimeout: bounds.handshakeTimeoutMs,
-      // Beyond these Node resets the stream: room for our own answer to headers over our bounds, a line having four
-      // bytes at least and counting for 32 more (RFC 9113, section 6.5.2).
-      settings: { maxConcurrentStreams: bounds.streamsMax, maxHeaderListSize: 8 * bounds.headerBytesMax },
-      maxHeaderListPairs: bounds.headerBytesMax / 4,
-    } as Parameters<typeof createSecureServer>[0],
-  );
-}
-
-function http1Options(edge: Edge): object {
-  return {
-    maxHeaderSize: edge.bounds.headerBytesMax,
-    connectionsCheckingInterval: edge.bounds.sweepIntervalMs,
-    // Node's own answer would have no X-Request-Id.
-    requireHostHeader: false,
-  };
-}
-
-/** HTTP/1 time bounds must be there before `listen`, where Node starts to check them. */
-function setTimeouts(server: Server | Http2SecureServer, edge: Edge): void {
-  const { bounds } = edge;
-  Object.assign(server, {
-    connectionsCheckingInterval: bounds.sweepIntervalMs,
-    headersTimeout: bounds.headersTimeoutMs,
-    // Ours comes first, and knows which request it ends; this one stands behind it.
-    requestTimeout: bounds.headersTimeoutMs + bounds.requestTimeoutMs + bounds.discardTimeoutMs,
-    // Our idle list does it without a timer for each answer.
-    keepAliveTimeout: 0,
-    timeout: 0,
-    // Beyond it lines would vanish on Deno, a key or a length among them: we count them ourselves.
-    maxHeadersCount: 0,
-    // A client may shut down its side behind a whole request (nc -N) and is answered all the same.
-    httpAllowHalfOpen: true,
-  });
-}
-
 /** What a listener of ours throws would end the process: it is reported and ends what it was about. */
 function guard(edge: Edge, listener: () => void, target?: { destroy(): unknown }): void {
   try {
@@ -140,8 +94,9 @@ function guard(edge: Edge, listener: () => void, target?: { destroy(): unknown }
   }
 }
 
-function attach(server: Server | Http2SecureServer, connections: Connections): void {
+function attach(server: Server | SecureServer, connections: Connections): void {
   const { edge } = connections;
+  const { admission } = edge;
   const events = server as Server;
   events.on("request", (request: NodeRequest, response: NodeResponse) => {
     begin(connections, request, response);
@@ -174,13 +129,24 @@ function attach(server: Server | Http2SecureServer, connections: Connections): v
     });
     return;
   }
-  const secure = server as Http2SecureServer;
+  const secure = server as SecureServer;
   const line = lineFor(secure, connections);
   secure.on("connection", (socket: Socket) => {
     guard(edge, () => line.add(socket, connections.accepted(socket)), socket);
   });
+  if (admission !== null) {
+    // Before the HTTP parser's own listener, so that it finds a connection closed that is not let in.
+    secure.prependListener("secureConnection", (socket: TLSSocket) => {
+      guard(edge, () => {
+        const fault = admission.admit(socket);
+        if (fault === null) return;
+        edge.refuseClient(socket, fault);
+        socket.destroy();
+      }, socket);
+    });
+  }
   secure.on("secureConnection", (socket: TLSSocket) => {
-    if (socket.alpnProtocol !== "h2") opened(socket);
+    if (socket.alpnProtocol !== "h2" && !socket.destroyed) opened(socket);
   });
   secure.on("session", (session: ServerHttp2Session) => {
     deferEnds(session);
@@ -191,11 +157,15 @@ function attach(server: Server | Http2SecureServer, connections: Connections): v
     guard(edge, () => connections.opened(session, session.socket), session);
   });
   secure.on("sessionError", () => {});
-  secure.on("tlsClientError", (_error: Error, socket: Socket) => socket.destroy());
+  secure.on("tlsClientError", (error: NodeJS.ErrnoException, socket: Socket) => {
+    // Strangers at a public listener are no news.
+    if (admission !== null) edge.refuseClient(socket, error.code ?? "handshake_failed");
+    socket.destroy();
+  });
 }
 
 /** Has the handshakes of a server wait for their turn. */
-function lineFor(server: Http2SecureServer, connections: Connections): HandshakeLine {
+function lineFor(server: SecureServer, connections: Connections): HandshakeLine {
   const { edge } = connections;
   const [shakeHands, ...others] = server.listeners("connection");
   if (shakeHands === undefined || others.length > 0) throw new Error("The server has another listener");
@@ -246,6 +216,10 @@ function make(
   const transport = "stream" in request ? request.stream.session : request.socket;
   const connection = transport === undefined ? undefined : connections.find(transport);
   if (connection === undefined) return;
+  if (transport !== undefined && connections.edge.admission?.isValid(transport) === false) {
+    connection.destroy();
+    return;
+  }
   if (how.isItsTurn !== true) {
     if (connection.ignores) return;
     if (connection.isBusy) {

@@ -6,22 +6,41 @@
 
 import type { ServerHttp2Session } from "node:http2";
 import type { Socket } from "node:net";
+import type { Reply } from "../exchange.ts";
 import type { Deadline, Timed } from "./deadlines.ts";
 import type { Peer } from "./edge.ts";
-import type { NodeExchange } from "./exchange.ts";
 import { Turns } from "./turns.ts";
 import { Overhead } from "./overhead.ts";
 
 // RFC 9113, section 7.
 const enhanceYourCalm = 0xb;
 
+/** A request on a connection, from its headers until its answer is out. */
+export interface OpenExchange extends Timed {
+  readonly connection: ServerConnection;
+  readonly startedMs: number;
+  readonly requestId: string;
+  /** Whether the whole request has arrived. */
+  readonly isComplete: boolean;
+  /** Whether nothing is done until the client sends more of its body, or takes its answer. */
+  readonly waitsForClient: boolean;
+  /** Sends the reply, or lets go of it when the client is gone. */
+  send(reply: Reply): void;
+  /** The request's time is up. */
+  expire(): void;
+  /** Closes the HTTP/1 connection, or the HTTP/2 stream. */
+  destroy(): void;
+  /** The response is closed: sent, or cut off. */
+  closed(): void;
+}
+
 /** One connection: a socket that speaks HTTP/1.1, or an HTTP/2 session. */
-export class Connection implements Timed {
+export class ServerConnection implements Timed {
   deadline: Deadline | null = null;
   readonly peer: Peer;
   readonly transport: Socket | ServerHttp2Session;
   /** Requests that are not over yet; one at a time on HTTP/1. */
-  readonly exchanges = new Set<NodeExchange>();
+  readonly exchanges = new Set<OpenExchange>();
   /** Of HTTP/1; the streams of an HTTP/2 session have no turns. */
   readonly turns: Turns | null;
   /** The parser has given up on it: what still comes is thrown away. */
@@ -45,7 +64,7 @@ export class Connection implements Timed {
   }
 
   /** The HTTP/1 request that is being answered. */
-  get open(): NodeExchange | null {
+  get open(): OpenExchange | null {
     for (const exchange of this.exchanges) return exchange;
     return null;
   }

@@ -160,11 +160,11 @@ for (const runtime of ["node", "deno"]) {
     const files = replaceable.get(runtime) as { cert: string; key: string };
     const renewed = stand.authority.issue({ name: "actions-renewed", usage: "serverAuth" });
     copyFileSync(stand.client.keyFile, files.key);
-    await until(() => actions.logs.some((line) => line.event === "certificates_refused"));
+    await until(() => actions.logs.some((line) => line.event === "certificate_refused"));
     assert.equal(await serverName(actions.port), "actions");
     copyFileSync(renewed.certFile, files.cert);
     copyFileSync(renewed.keyFile, files.key);
-    await until(() => actions.logs.some((line) => line.event === "certificates_renewed"));
+    await until(() => actions.logs.some((line) => line.event === "certificate_renewed"));
     assert.equal(await serverName(actions.port), "actions-renewed");
   });
 
@@ -175,7 +175,7 @@ for (const runtime of ["node", "deno"]) {
     const first = await healthPort(actions.port, agent);
     assert.equal(await healthPort(actions.port, agent), first);
     copyFileSync(foreign.file, (replaceable.get(runtime) as { ca: string }).ca);
-    await until(() => actions.logs.some((line) => line.event === "certificates_renewed" && line.ca === true));
+    await until(() => actions.logs.some((line) => line.event === "certificate_renewed" && line.ca === true));
     await assert.rejects(healthPort(actions.port, agent));
     assert.equal(await bytesFrom(actions.port, identity(stand.client)), "");
     if (session !== undefined) {

@@ -17,9 +17,9 @@ export type Answer =
 /** Whom a connection tells of its state; each is called before the exchange is settled. */
 export interface ConnectionHooks {
   /** It can take the next request. */
-  readonly onIdle: (connection: Connection) => void;
+  readonly onIdle: (connection: ClientConnection) => void;
   /** It is gone; called once. */
-  readonly onGone: (connection: Connection) => void;
+  readonly onGone: (connection: ClientConnection) => void;
 }
 
 // Without a word of the server's: Node's own servers close after 5 s, others later.
@@ -30,7 +30,7 @@ const idleMarginMs = 1_000;
 const idleMsMax = 60_000;
 
 /** A connection, from its opening on. The first request may be given to it at once. */
-export class Connection {
+export class ClientConnection {
   readonly #socket: Socket;
   readonly #hooks: ConnectionHooks;
   readonly #parser = new ResponseParser();
