@@ -24,20 +24,9 @@ export class Deadlines<T extends Timed> {
   readonly boundMs: number;
   #head: Deadline | null = null;
   #tail: Deadline | null = null;
-  #size = 0;
 
   constructor(boundMs: number) {
     this.boundMs = boundMs;
-  }
-
-  /** How many members there are. */
-  get size(): number {
-    return this.#size;
-  }
-
-  /** The member whose deadline comes first. */
-  get oldest(): T | null {
-    return this.#head === null ? null : this.#head.owner as T;
   }
 
   /** Adds a member that is in no list, with the deadline `nowMs + boundMs`. */
@@ -52,7 +41,6 @@ export class Deadlines<T extends Timed> {
     if (this.#tail === null) this.#head = node;
     else this.#tail.next = node;
     this.#tail = node;
-    this.#size++;
     owner.deadline = node;
   }
 
@@ -64,7 +52,6 @@ export class Deadlines<T extends Timed> {
     else node.previous.next = node.next;
     if (node.next === null) this.#tail = node.previous;
     else node.next.previous = node.previous;
-    this.#size--;
     owner.deadline = null;
   }
 

@@ -19,7 +19,7 @@ import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { ServerHttp2Session } from "node:http2";
 import type { AddressInfo, Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
-import { deferEnds } from "../deno/session.ts";
+import { deferEnds } from "./session.ts";
 import { Edge } from "./edge.ts";
 import { HandshakeLine } from "./handshake_line.ts";
 import { Connections } from "./connections.ts";
