@@ -8,7 +8,14 @@
 import assert from "node:assert/strict";
 import { posix } from "node:path";
 import { test } from "node:test";
-import { importsOf, readSources, type SourceFile, withoutComments, withoutQuotes } from "./support/source.ts";
+import {
+  importsOf,
+  longFunctions,
+  readSources,
+  type SourceFile,
+  withoutComments,
+  withoutQuotes,
+} from "./support/source.ts";
 
 const files = readSources();
 const byPath = new Map(files.map((file) => [file.path, file]));
@@ -94,11 +101,6 @@ const testsOfBehaviour: Readonly<Record<string, string>> = {
   "test/docs/": "the commands and links of the documents",
   "test/scripts/": "commands from end to end",
   "test/support/": "the support itself",
-};
-
-/** Files and folders of `src/` and `scripts/` over 300 lines, and why they are better whole. */
-const longFiles: Readonly<Record<string, string>> = {
-  "src/forms/spam/locale/": "one file a language, a term a line",
 };
 
 function floorOf(path: string): string {
@@ -288,15 +290,23 @@ test("every module opens with what it is for, and every export of src/ says its 
   none(silent, undocumented);
 });
 
-test("files of src/ and scripts/ have at most 300 lines", (t) => {
-  const ours = modules.filter(({ path }) => path.startsWith("src/") || path.startsWith("scripts/"));
-  const long = ours.map((file) => ({ path: file.path, lines: file.text.split("\n").length - 1 }));
-  for (const { path, lines } of long) if (lines > 250) t.diagnostic(`${path} has ${lines} lines`);
+test("docs/contributing.md has a reason for every file over 250 lines and every function over 60, and for no other", () => {
+  const section = /^## Long files and functions$([^]*?)^## /m.exec(
+    byPath.get("docs/contributing.md")?.text ?? "",
+  )?.[1];
+  const listed = [...(section ?? "").matchAll(/^\| `([^`]+)` /gm)].map(([, name = ""]) => name);
+  const ours = modules.filter(({ path }) => /^(src|scripts)\//.test(path));
+  const long = [
+    ...ours.filter(({ text }) => text.split("\n").length - 1 > 250).map(({ path }) => path),
+    ...ours.flatMap((file) => longFunctions(file, { linesMax: 60 })),
+  ];
+  // A folder stands for its files.
+  const covers = (name: string) => (one: string) => name.endsWith("/") ? one.startsWith(name) : one === name;
   none(
-    long.filter(({ path, lines }) =>
-      lines > 300 && Object.keys(longFiles).every((known) => !path.startsWith(known))
-    )
-      .map(({ path, lines }) => `${path} has ${lines} lines`),
+    long.filter((one) => !listed.some((name) => covers(name)(one))).map((one) =>
+      `${one} is long without a reason`
+    ),
+    listed.filter((name) => !long.some(covers(name))).map((name) => `${name} is not long`),
   );
 });
 

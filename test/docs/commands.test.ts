@@ -5,7 +5,7 @@
  */
 
 import assert from "node:assert/strict";
-import { readdirSync, statSync } from "node:fs";
+import { existsSync, readdirSync, statSync } from "node:fs";
 import { after, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { errors } from "../../src/contract/errors.ts";
@@ -48,6 +48,17 @@ test("every answer that the documents name is one that the service gives", () =>
   ]);
   const named = pages.flatMap(({ text }) => text.match(/\b[2-5]\d\d `[a-z_]+`/g) ?? []);
   assert.deepEqual(named.filter((answer) => !given.has(answer)), []);
+});
+
+test("every file and folder that the documents name is there", () => {
+  const named = /`((?:src|sql|scripts|test|kits|docs|\.ci)\/[\w./-]*)`/g;
+  const gone = pages.flatMap(({ path, text }) =>
+    [...text.matchAll(named)].filter(([, name = ""]) =>
+      !existsSync(new URL(`../../${name}`, import.meta.url))
+    )
+      .map(([, name]) => `${path}: ${name}`)
+  );
+  assert.deepEqual(gone, []);
 });
 
 test("no picture of the documents is over 150 KB", () => {

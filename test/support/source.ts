@@ -7,6 +7,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { posix } from "node:path";
 import { fileURLToPath } from "node:url";
+import ts from "typescript";
 
 /** A text file of the repository. */
 export interface SourceFile {
@@ -86,4 +87,19 @@ function pathOf(importer: string, specifier: string): string | undefined {
   if (specifier.startsWith("#src/")) return `src/${specifier.slice("#src/".length)}`;
   if (!specifier.startsWith(".")) return undefined;
   return posix.normalize(posix.join(posix.dirname(importer), specifier));
+}
+
+/** The functions of a module with more lines, as `path name`; one without a name has that of what it is given to. */
+export function longFunctions(file: SourceFile, { linesMax }: { readonly linesMax: number }): string[] {
+  const source = ts.createSourceFile(file.path, file.text, ts.ScriptTarget.Latest, true);
+  const found: string[] = [];
+  const visit = (node: ts.Node, around: string) => {
+    const name = "name" in node ? (node.name as ts.Node | undefined)?.getText(source) ?? around : around;
+    if (ts.isFunctionLike(node) && node.getText(source).split("\n").length > linesMax) {
+      found.push(`${file.path} ${name}`);
+    }
+    ts.forEachChild(node, (child) => visit(child, name));
+  };
+  visit(source, "");
+  return [...new Set(found)];
 }
