@@ -4,7 +4,7 @@
 -- A source's or a tenant's events, newest first.
 create index event_key on event (key_id, event_id);
 
--- An event with a flag is rare enough; one index each, so that those without cost nothing.
+-- An event with a flag is rare enough; one index each (src/contract/fields.ts), so that those without cost nothing.
 create index event_flag_phone_unnormalized on event (event_id) where flags @> '{phone_unnormalized}';
 create index event_flag_project_area_unknown on event (event_id) where flags @> '{project_area_unknown}';
 create index event_flag_project_service_unknown on event (event_id) where flags @> '{project_service_unknown}';

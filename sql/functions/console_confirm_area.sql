@@ -23,9 +23,8 @@ begin
     if p_known is not null then
       return 'changed_meanwhile';
     end if;
-    if p_area = '' or length(p_area) > 100
-      or not exists (select from unknown_area_seen as u where u.term = p_area)
-    then
+    -- What was sent has been measured with it.
+    if not exists (select from unknown_area_seen as u where u.term = p_area) then
       return 'not_found';
     end if;
     insert into area (area, status) values (p_area, p_status) on conflict do nothing;

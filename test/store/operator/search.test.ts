@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import postgres from "postgres";
 import { eventIdAt } from "../../../src/contract/event_id.ts";
+import { flagNames } from "../../../src/contract/fields.ts";
 import { searchEvents, searchSettings } from "../../../src/store/operator/search.ts";
 import type { Fragment, SearchFilter } from "../../../src/store/operator/search_filter.ts";
 import { waysOf } from "../../../src/store/operator/search_ways.ts";
@@ -223,6 +224,16 @@ function difference(found: readonly string[], expected: readonly string[]): stri
   const at = found.findIndex((id, index) => id !== expected[index]);
   return [...lengths, ...missing, ...wrong, ...(at < 0 ? [] : [`the order differs at ${at}`])];
 }
+
+test("each flag has an index of its own, and no other flag has one: a new flag takes a numbered file with its index", async () => {
+  const indexes = await admin<{ predicate: string }[]>`
+    select pg_get_expr(indpred, indrelid) as predicate from pg_index
+    where indrelid = 'event'::regclass and pg_get_expr(indpred, indrelid) like '%flags%'`;
+  assert.deepEqual(
+    indexes.map(({ predicate }) => predicate).sort(),
+    flagNames.map((flag) => `(flags @> '{${flag}}'::text[])`).sort(),
+  );
+});
 
 test("a search finds what reading everything finds, in the same order, for filters alone and together", async () => {
   for (const filter of questions()) {
