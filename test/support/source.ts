@@ -92,12 +92,14 @@ function pathOf(importer: string, specifier: string): string | undefined {
 /** The functions of a module with more lines, as `path name`; one without a name has that of what it is given to. */
 export function longFunctions(file: SourceFile, { linesMax }: { readonly linesMax: number }): string[] {
   const source = ts.createSourceFile(file.path, file.text, ts.ScriptTarget.Latest, true);
+  const lineAt = (position: number) => source.getLineAndCharacterOfPosition(position).line;
   const found: string[] = [];
   const visit = (node: ts.Node, around: string) => {
     const name = "name" in node ? (node.name as ts.Node | undefined)?.getText(source) ?? around : around;
-    if (ts.isFunctionLike(node) && node.getText(source).split("\n").length > linesMax) {
-      found.push(`${file.path} ${name}`);
-    }
+    const lines = lineAt(node.end) - lineAt(node.getStart(source)) + 1;
+    if (ts.isFunctionLike(node) && lines > linesMax) found.push(`${file.path} ${name}`);
+    // Nothing in a short node is long.
+    if (lines <= linesMax) return;
     ts.forEachChild(node, (child) => visit(child, name));
   };
   visit(source, "");
