@@ -38,10 +38,14 @@ export const variables = {
     meaning: "PEM certificate chain; with it the public listeners speak HTTPS",
   },
   TLS_KEY_FILE: { default: "–", meaning: "PEM private key of the certificate" },
-  TRUSTED_PROXIES: { default: "none", meaning: "CIDR list whose `X-Forwarded-For` is believed" },
+  TRUSTED_PROXIES: {
+    default: "none",
+    meaning: "CIDR list of the proxies whose `X-Forwarded-For` is believed",
+  },
   CONNECTIONS_PER_ADDRESS: {
     default: String(connectionsPerAddress),
-    meaning: "connections per client address; trusted proxies and this machine only count when it is set",
+    meaning:
+      "connections per client address; trusted proxies and this machine have no limit unless it is set",
   },
   INTAKE_IP_PER_MINUTE: {
     default: String(limits.ipRate.perMinute),
@@ -79,22 +83,31 @@ export const variables = {
   },
   CHECKOUT_ORIGINS: { default: "none", meaning: "browser origins that may open a checkout, comma-separated" },
   CHECKOUT_SUCCESS_URL: { default: "–", meaning: "where the payment provider sends the buyer afterwards" },
-  CHECKOUT_CANCEL_URL: { default: "–", meaning: "where it sends a buyer who turns back" },
+  CHECKOUT_CANCEL_URL: { default: "–", meaning: "where it sends a buyer who gives up" },
   STRIPE_SECRET_KEY: { default: "–", meaning: "the provider's API key; without it there is no checkout" },
   STRIPE_WEBHOOK_SECRET: { default: "–", meaning: "checks the signature of the provider's events" },
   STRIPE_API_URL: { default: "https://api.stripe.com", meaning: "base address of the provider's API" },
   ACTIONS_URL: { default: "–", meaning: "base address of the actions tier; without it leads wait" },
   ACTIONS_CA_FILE: { default: "–", meaning: "PEM certificate of the CA that signed the tier's certificate" },
-  ACTIONS_CLIENT_CERT_FILE: { default: "–", meaning: "PEM certificate that the service shows the tier" },
+  ACTIONS_CLIENT_CERT_FILE: {
+    default: "–",
+    meaning: "PEM certificate by which the tier recognizes the service",
+  },
   ACTIONS_CLIENT_KEY_FILE: { default: "–", meaning: "PEM private key of that certificate" },
   DELIVERY_SEND_TIMEOUT_MS: {
     default: "25000",
-    meaning: "a delivery's answer must be there by then; shorter than the lease",
+    meaning: "how long a delivery waits for its answer; shorter than the lease",
   },
-  DELIVERY_BACKOFF_BASE_MS: { default: "5000", meaning: "wait after the first failed attempt; then × 3" },
+  DELIVERY_BACKOFF_BASE_MS: {
+    default: "5000",
+    meaning: "wait after the first failed attempt; each further one waits three times as long",
+  },
   DELIVERY_BACKOFF_CAP_MS: { default: "21600000", meaning: "the longest wait between attempts" },
   DELIVERY_ATTEMPTS_MAX: { default: "24", meaning: "attempts after which an event is dead" },
   DELIVERY_LEASE_MS: { default: "50000", meaning: "how long a claimed event stays with its process" },
-  DELIVERY_POLL_MS: { default: "5000", meaning: "how often the outbox is looked at without a hint" },
-  DELIVERY_CONCURRENCY: { default: "128", meaning: "deliveries in flight" },
+  DELIVERY_POLL_MS: {
+    default: "5000",
+    meaning: "how often the outbox is looked through, whether something was announced or not",
+  },
+  DELIVERY_CONCURRENCY: { default: "128", meaning: "deliveries at once" },
 } as const;
