@@ -138,7 +138,7 @@ function testSteps(files: readonly string[], { complete }: { readonly complete: 
       env: () => ({ SUITE_RUNTIME: "deno" }),
     },
     { name: "node", files: rest, database: true },
-    { name: complete ? "coverage" : "tests", files: covered, ...complete ? coverage : {} },
+    { name: complete ? "coverage" : "tests", files: covered, database: true, ...complete ? coverage : {} },
     { name: "tidy", files: tidy },
   ];
   return steps.filter((step) => step.files?.length !== 0);

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { after, before, beforeEach, test } from "node:test";
+import { before, beforeEach, test } from "node:test";
 import { CheckedPost } from "../../src/actions/checked_post.ts";
 import type { Outcome } from "../../src/actions/outcome.ts";
 import { createResolver, type Resolve } from "../../src/actions/resolve.ts";
@@ -26,11 +26,6 @@ before(async () => {
 beforeEach(() => {
   crm.answer = status(204);
   names.answer = () => ["127.0.0.1"];
-});
-after(async () => {
-  await crm.close();
-  await names.close();
-  authority.remove();
 });
 
 interface Sending {
@@ -171,7 +166,6 @@ test("a certificate of nobody known, or for another name, is refused before anyt
   assert.deepEqual([reasonOf(unknown.outcome), unknown.calls], ["certificate_refused", 0]);
   const elsewhere = await attempt({ url: `https://other.test:${crm.port}/` });
   assert.deepEqual([reasonOf(elsewhere.outcome), elsewhere.calls], ["certificate_refused", 0]);
-  other.remove();
 });
 
 test("nothing listening is connection_refused, no such name is dns_not_found", async () => {
@@ -251,7 +245,6 @@ test("of several addresses only those that may be called are", async () => {
   const { outcome, calls } = await attempt({ url, allowed: "127.0.0.1/32" });
   assert.deepEqual([reasonOf(outcome), calls], ["done", 1]);
   assert.equal(other.connections, 0);
-  await other.close();
 });
 
 test("when one address does not answer, the next one is tried", async () => {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { copyFileSync } from "node:fs";
 import { Agent, request as httpsRequest } from "node:https";
 import { connect as connectPlain } from "node:net";
-import { after, before, test } from "node:test";
+import { before, test } from "node:test";
 import { connect, type ConnectionOptions } from "node:tls";
 import { until } from "../support/until.ts";
 import { ask, type RunningActions } from "../support/actions/actions_process.ts";
@@ -38,10 +38,6 @@ before(async () => {
     };
     processes.set(runtime, await stand.start({ runtime, env }));
   }
-});
-after(async () => {
-  await stand.close();
-  foreign.remove();
 });
 
 /** What came back over TLS until the connection was closed, after a whole request was sent. */

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { before, test } from "node:test";
 import { actionsVariables, readActionsConfig } from "../../src/actions/config.ts";
 import { ConfigError } from "../../src/settings/reader.ts";
 import { Authority, type Issued } from "../support/actions/authority.ts";
@@ -11,7 +11,6 @@ before(() => {
   authority = new Authority();
   server = authority.issue({ name: "actions", usage: "serverAuth" });
 });
-after(() => authority.remove());
 
 function environment(other: Readonly<Record<string, string>> = {}): Record<string, string> {
   return {

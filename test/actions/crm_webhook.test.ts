@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
-import { after, before, test } from "node:test";
+import { before, test } from "node:test";
 import { CheckedPost } from "../../src/actions/checked_post.ts";
 import { crmWebhook, signatureHeaders, webhookBody } from "../../src/actions/crm_webhook.ts";
 import type { DeliveredEvent } from "../../src/actions/event.ts";
@@ -18,10 +18,6 @@ const nowMs = Date.UTC(2026, 8, 3, 14, 5, 13);
 before(async () => {
   authority = new Authority();
   crm = await startCrm(authority.issue({ name: "crm.test", usage: "serverAuth" }));
-});
-after(async () => {
-  await crm.close();
-  authority.remove();
 });
 
 function send(what: DeliveredEvent, secrets: readonly string[] = [secret]): Promise<Outcome> {

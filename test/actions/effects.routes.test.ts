@@ -1,23 +1,15 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { before, test } from "node:test";
 import postgres from "postgres";
-import { createDatabase, type TestDatabase } from "../support/database.ts";
+import { openStore } from "../support/store.ts";
 import { ctl, runCtl } from "../support/server.ts";
 
-let database: TestDatabase;
-let sql: postgres.Sql;
-let on: { readonly databaseUrl: string };
+const { databaseUrl, sql } = await openStore();
+const on = { databaseUrl };
 
 before(async () => {
-  database = await createDatabase();
-  on = { databaseUrl: database.url };
-  sql = postgres(database.url, { max: 2, onnotice: () => {} });
   await ctl(["tenant", "add", "acme"], on);
   await ctl(["tenant", "add", "box", "--sandbox"], on);
-});
-after(async () => {
-  await sql.end();
-  await database.drop();
 });
 
 const route = (...args: string[]) => ctl(["tenant", "route", ...args], on);
@@ -190,7 +182,7 @@ test("the database itself refuses it: by direct SQL, by function, and for a tena
 
 test("a tenant that becomes a sandbox at this moment gets no route, whoever comes first", async () => {
   await sql`insert into tenant (slug, name) values ('race', 'race')`;
-  const other = postgres(database.url, { max: 1, onnotice: () => {} });
+  const other = postgres(databaseUrl, { max: 1, onnotice: () => {} });
   const outcomes = await sql.begin(async (first) => {
     await first`update tenant set sandbox = true where slug = 'race'`;
     // Waits for the first one, and then finds a sandbox.

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { after, before, beforeEach, test } from "node:test";
+import { before, beforeEach, test } from "node:test";
 import { until } from "../support/until.ts";
 import { status } from "../support/actions/crm_sink.ts";
 import { newEventId } from "../support/actions/event.ts";
@@ -14,7 +14,6 @@ beforeEach(() => {
   stand.crm.answer = status(204);
   stand.smtp.answers.clear();
 });
-after(() => stand.close());
 
 const callsOf = (eventId: string) =>
   stand.crm.calls.filter((call) => call.headers["webhook-id"] === eventId).length;

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { after, before, beforeEach, test } from "node:test";
+import { before, beforeEach, test } from "node:test";
 import { mailer, type MailerOptions } from "../../src/actions/email.ts";
 import type { DeliveredEvent } from "../../src/actions/event.ts";
 import { event, type EventParts } from "../support/actions/event.ts";
@@ -12,7 +12,6 @@ before(async () => {
   smtp = await startSmtp();
 });
 beforeEach(() => smtp.answers.clear());
-after(() => smtp.close());
 
 interface Sending extends Partial<MailerOptions> {
   readonly address?: string;

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { after, before, beforeEach, test } from "node:test";
+import { before, beforeEach, test } from "node:test";
 import { until } from "../support/until.ts";
 import { ask } from "../support/actions/actions_process.ts";
 import { status } from "../support/actions/crm_sink.ts";
@@ -19,7 +19,6 @@ beforeEach(() => {
   stand.crm.answer = status(204);
   stand.smtp.answers.clear();
 });
-after(() => stand.close());
 
 const put = (path: string, body: string | Uint8Array, headers: Record<string, string> = {}) =>
   ask(stand.actions, { authority: stand.authority, certificate: stand.client }, {

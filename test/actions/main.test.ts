@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { createServer } from "node:net";
-import { after, before, test } from "node:test";
+import { before, test } from "node:test";
 import postgres from "postgres";
-import { createDatabase, type TestDatabase } from "../support/database.ts";
+import { openStore } from "../support/store.ts";
 import {
   actionsEnv,
   createRole,
@@ -11,21 +11,15 @@ import {
 } from "../support/actions/actions_process.ts";
 import { Authority, type Issued } from "../support/actions/authority.ts";
 
-let database: TestDatabase;
+const { databaseUrl } = await openStore();
 let authority: Authority;
 let server: Issued;
 let role: TestRole;
 
 before(async () => {
-  database = await createDatabase();
-  role = await createRole(database.url, "lead_actions");
+  role = await createRole(databaseUrl, "lead_actions");
   authority = new Authority();
   server = authority.issue({ name: "actions", usage: "serverAuth" });
-});
-after(async () => {
-  await role.drop();
-  await database.drop();
-  authority.remove();
 });
 
 const env = (other: Readonly<Record<string, string>> = {}) =>
@@ -67,7 +61,7 @@ test("an address that is taken ends the start with exit code 1 and says what to 
 });
 
 test("a role without the rights, and a database that is not migrated, end the start with exit code 2", async () => {
-  const sql = postgres(database.url, { max: 1, onnotice: () => {} });
+  const sql = postgres(databaseUrl, { max: 1, onnotice: () => {} });
   const name = new URL(role.url).username;
   await sql.unsafe(`revoke lead_actions from ${name}`);
   const forbidden = await runActionsToEnd(env());

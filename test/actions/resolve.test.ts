@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { before, test } from "node:test";
 import { createResolver } from "../../src/actions/resolve.ts";
 import { type NameServer, startNameServer } from "../support/actions/name_server.ts";
 
@@ -8,7 +8,6 @@ let names: NameServer;
 before(async () => {
   names = await startNameServer();
 });
-after(() => names.close());
 
 test("a name has all its addresses, IPv4 first", async () => {
   names.answer = () => ["2606:4700::1", "192.0.2.1", "192.0.2.2"];

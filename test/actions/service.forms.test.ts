@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { before, test } from "node:test";
 import { post } from "../support/client.ts";
 import { ctl, type RunningServer, startServer } from "../support/server.ts";
 import { until } from "../support/until.ts";
@@ -29,11 +29,6 @@ before(async () => {
       DELIVERY_BACKOFF_BASE_MS: "100",
     },
   });
-});
-after(async () => {
-  await server.kill();
-  await role.drop();
-  await stand.close();
 });
 
 let posts = 0;

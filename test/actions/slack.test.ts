@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { after, before, beforeEach, test } from "node:test";
+import { before, beforeEach, test } from "node:test";
 import { slackText } from "../../src/actions/slack.ts";
 import { status } from "../support/actions/crm_sink.ts";
 import { event } from "../support/actions/event.ts";
@@ -22,7 +22,6 @@ before(async () => {
 beforeEach(() => {
   stand.crm.answer = status(200);
 });
-after(() => stand.close());
 
 const posts = () => stand.crm.calls.filter(({ url }) => url === path);
 const toChat = (parts: Parameters<Stand["deliver"]>[0] = {}) => stand.deliver({ tenant: "chat", ...parts });

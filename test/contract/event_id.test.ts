@@ -1,16 +1,16 @@
 import assert from "node:assert/strict";
-import { after, test } from "node:test";
+import { test } from "node:test";
 import fc from "fast-check";
 import postgres from "postgres";
 import { acceptedMs, eventIdAt, eventIdLength } from "../../src/contract/event_id.ts";
 import { placeholders } from "../../src/contract/examples.ts";
 import { createDatabase } from "../support/database.ts";
+import { atEnd } from "../support/at_end.ts";
 
 const database = await createDatabase();
 const sql = postgres(database.url, { max: 1, onnotice: () => {} });
-after(async () => {
+atEnd(async () => {
   await sql.end();
-  await database.drop();
 });
 
 test("an event's id tells when it was accepted", () => {

@@ -1,25 +1,20 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { hash } from "node:crypto";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { after, test } from "node:test";
+import { test } from "node:test";
 import fc from "fast-check";
 import postgres from "postgres";
-import { createDatabase } from "../support/database.ts";
+import { openStore } from "../support/store.ts";
 import { ctl, runCtl } from "../support/server.ts";
 import { accept } from "../support/ctl/event.ts";
+import { temporaryFolder } from "../support/folder.ts";
 
-const database = await createDatabase();
-const sql = postgres(database.url, { max: 1, onnotice: () => {} });
-after(async () => {
-  await sql.end({ timeout: 1 });
-  await database.drop();
-});
+const { databaseUrl, sql } = await openStore();
 
 test("what the command does to keys, terms and dead letters is noted with the role that did it, and no key's text", async () => {
-  const on = { databaseUrl: database.url };
+  const on = { databaseUrl };
   await ctl(["tenant", "add", "acme"], on);
   const key = await ctl(["key", "issue", "acme", "--label", "web"], on);
   await ctl(["key", "limit", key.id, "--per-minute", "1200", "--burst", "300", "--until", "2999-01-01"], on);
@@ -58,7 +53,7 @@ test("what the command does to keys, terms and dead letters is noted with the ro
 });
 
 test("what the command does to tenants, routes, campaigns and networks is noted, with no address and no secret", async () => {
-  const on = { databaseUrl: database.url };
+  const on = { databaseUrl };
   const [{ first }] = await sql<[{ first: string }]>`select max(id) as first from audit`;
   await ctl(["tenant", "add", "box", "--name", "Grace Hopper Roofing", "--sandbox"], on);
   await ctl(["tenant", "add", "globex", "--name", "Grace Hopper Roofing"], on);
@@ -104,9 +99,8 @@ test("what the command does to tenants, routes, campaigns and networks is noted,
   assert.ok(!JSON.stringify(rows).includes(secret));
 });
 
-const on = { databaseUrl: database.url };
-const folder = mkdtempSync(join(tmpdir(), "lead-intake-audit-"));
-after(() => rmSync(folder, { recursive: true }));
+const on = { databaseUrl };
+const folder = temporaryFolder("audit");
 
 /** One exported line. */
 interface Line {
@@ -274,7 +268,7 @@ test("the digest is the same in PostgreSQL and outside of it, whatever text an o
 });
 
 test("operators at work at the same time add to one chain, and what is taken back leaves no gap in it", async () => {
-  const many = postgres(database.url, { max: 8, onnotice: () => {} });
+  const many = postgres(databaseUrl, { max: 8, onnotice: () => {} });
   const add = (name: string) => many`select note_audit('test.add', ${name})`.catch(() => {});
   await Promise.all(Array.from({ length: 200 }, async (_, index) => {
     if (index % 3 > 0) return await add(String(index));

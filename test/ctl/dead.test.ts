@@ -1,32 +1,23 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
-import { after, before, beforeEach, test } from "node:test";
-import postgres from "postgres";
-import { createDatabase, type TestDatabase } from "../support/database.ts";
+import { before, beforeEach, test } from "node:test";
+import { openStore } from "../support/store.ts";
 import { ctl, runCtl } from "../support/server.ts";
 import { accept, ordinaryLead, type Post } from "../support/ctl/event.ts";
 
 const isoMs = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/;
 const lease = randomUUID();
-let database: TestDatabase;
-let on: { readonly databaseUrl: string };
-let sql: postgres.Sql;
+const { databaseUrl, sql } = await openStore();
+const on = { databaseUrl };
 /** Keys of two sandbox tenants: what they have may be claimed without a route. */
 let acme: string;
 let box: string;
 
 before(async () => {
-  database = await createDatabase();
-  on = { databaseUrl: database.url };
-  sql = postgres(database.url, { max: 1, onnotice: () => {} });
   await ctl(["tenant", "add", "acme", "--sandbox"], on);
   await ctl(["tenant", "add", "box", "--sandbox"], on);
   acme = (await ctl(["key", "issue", "acme", "--label", "web"], on)).id;
   box = (await ctl(["key", "issue", "box", "--label", "test"], on)).id;
-});
-after(async () => {
-  await sql.end({ timeout: 1 });
-  await database.drop();
 });
 beforeEach(async () => {
   await sql`truncate event, outbox, attempt, dead_letter, outbox_tally, collision`;

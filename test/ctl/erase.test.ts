@@ -3,7 +3,7 @@
  */
 
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { before, test } from "node:test";
 import { Sink } from "../support/delivery/sink.ts";
 import { freshKey, type IssuedKey, lead, World } from "../support/world.ts";
 import { everyValue, rowsWith } from "../support/every_value.ts";
@@ -45,10 +45,6 @@ before(async () => {
   waiting = await world.issue();
   form = await world.form({ tenant: waiting.tenant, required: ["message"] });
   formsKey = await world.issue({ tenant: waiting.tenant, surface: "forms" });
-});
-after(async () => {
-  await sink.down();
-  await world.close();
 });
 
 async function post(body: Record<string, unknown> | string, idempotencyKey = freshKey(), by = key) {

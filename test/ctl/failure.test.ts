@@ -1,16 +1,11 @@
 import assert from "node:assert/strict";
 import { createServer } from "node:net";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import postgres from "postgres";
-import { createDatabase, type TestDatabase } from "../support/database.ts";
+import { openStore } from "../support/store.ts";
 import { runCtl } from "../support/server.ts";
 
-let database: TestDatabase;
-
-before(async () => {
-  database = await createDatabase();
-});
-after(() => database.drop());
+const { database, databaseUrl } = await openStore();
 
 async function refusal(databaseUrl: string, args = ["tenant", "add", "acme", "--json"]): Promise<string> {
   const { code, stdout, stderr } = await runCtl(args, { databaseUrl });
@@ -21,7 +16,7 @@ async function refusal(databaseUrl: string, args = ["tenant", "add", "acme", "--
 }
 
 function changed(change: (url: URL) => void): string {
-  const url = new URL(database.url);
+  const url = new URL(databaseUrl);
   change(url);
   return url.href;
 }
@@ -68,23 +63,23 @@ test("a login that is refused says whose, and not the password", async () => {
 });
 
 test("a read-only database says so", async () => {
-  const sql = postgres(database.url, { max: 1 });
+  const sql = postgres(databaseUrl, { max: 1 });
   await sql.unsafe(`alter database "${database.name}" set default_transaction_read_only = on`);
-  assert.match(await refusal(database.url), /is read-only.*Nothing was changed/);
+  assert.match(await refusal(databaseUrl), /is read-only.*Nothing was changed/);
   await sql.unsafe(`alter database "${database.name}" reset default_transaction_read_only`);
   await sql.end({ timeout: 1 });
 });
 
 test("a revocation that another session keeps waiting is given up, and says where to look", async () => {
-  const sql = postgres(database.url, { max: 1, onnotice: () => {} });
-  const { stdout } = await runCtl(["tenant", "add", "held", "--json"], { databaseUrl: database.url });
+  const sql = postgres(databaseUrl, { max: 1, onnotice: () => {} });
+  const { stdout } = await runCtl(["tenant", "add", "held", "--json"], { databaseUrl });
   assert.match(stdout, /held/);
-  await runCtl(["key", "issue", "held", "--label", "held"], { databaseUrl: database.url });
+  await runCtl(["key", "issue", "held", "--label", "held"], { databaseUrl });
   const [key] = await sql`select id from api_key where label = 'held'`;
   await sql`begin`;
   await sql`select pg_advisory_xact_lock_shared(1, ${key?.id})`;
   assert.match(
-    await refusal(database.url, ["key", "revoke", String(key?.id), "--json"]),
+    await refusal(databaseUrl, ["key", "revoke", String(key?.id), "--json"]),
     /does not let go .*55P03.*pg_stat_activity.*nothing was changed, run the command again/,
   );
   await sql`rollback`;
@@ -94,9 +89,9 @@ test("a revocation that another session keeps waiting is given up, and says wher
 });
 
 test("a database that is not migrated says so and names the command", async () => {
-  const sql = postgres(database.url, { max: 1, onnotice: () => {} });
+  const sql = postgres(databaseUrl, { max: 1, onnotice: () => {} });
   await sql`drop table tenant cascade`;
   await sql.end({ timeout: 1 });
-  assert.match(await refusal(database.url), /is not migrated.*run: npm run migrate/);
-  assert.match(await refusal(database.url, ["lead", "list"]), /is not migrated/);
+  assert.match(await refusal(databaseUrl), /is not migrated.*run: npm run migrate/);
+  assert.match(await refusal(databaseUrl, ["lead", "list"]), /is not migrated/);
 });

@@ -1,29 +1,20 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
-import { after, before, test } from "node:test";
-import postgres from "postgres";
-import { createDatabase, type TestDatabase } from "../support/database.ts";
+import { before, test } from "node:test";
+import { openStore } from "../support/store.ts";
 import { ctl, runCtl } from "../support/server.ts";
 
-let database: TestDatabase;
-let on: { readonly databaseUrl: string };
-let sql: postgres.Sql;
+const { databaseUrl, sql } = await openStore();
+const on = { databaseUrl };
 const keys: Record<string, number> = {};
 
 before(async () => {
-  database = await createDatabase();
-  on = { databaseUrl: database.url };
-  sql = postgres(database.url, { max: 1, onnotice: () => {} });
   for (const slug of ["acme", "other"]) {
     await ctl(["tenant", "add", slug], on);
     keys[slug] = Number(
       (await ctl(["key", "issue", slug, "--label", `${slug}-web`, "--surface", "forms"], on)).id,
     );
   }
-});
-after(async () => {
-  await sql.end({ timeout: 1 });
-  await database.drop();
 });
 
 let forms = 0;

@@ -1,28 +1,19 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
-import { after, before, test } from "node:test";
-import postgres from "postgres";
+import { before, test } from "node:test";
 import { keySurface } from "../../src/contract/api_key.ts";
-import { createDatabase, type TestDatabase } from "../support/database.ts";
+import { openStore } from "../support/store.ts";
 import { ctl, runCtl } from "../support/server.ts";
 import { until } from "../support/until.ts";
 import { accept } from "../support/ctl/event.ts";
 
-let database: TestDatabase;
-let on: { readonly databaseUrl: string };
-let sql: postgres.Sql;
+const { databaseUrl, sql } = await openStore();
+const on = { databaseUrl };
 
 before(async () => {
-  database = await createDatabase();
-  on = { databaseUrl: database.url };
-  sql = postgres(database.url, { max: 3, onnotice: () => {} });
   await ctl(["tenant", "add", "acme"], on);
   await ctl(["tenant", "add", "box", "--sandbox"], on);
   await ctl(["campaign", "add", "spring", "--tenant", "acme"], on);
-});
-after(async () => {
-  await sql.end({ timeout: 1 });
-  await database.drop();
 });
 
 test("key issue prints the key with what it is for, each time another one", async () => {

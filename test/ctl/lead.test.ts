@@ -1,29 +1,20 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
-import postgres from "postgres";
-import { createDatabase, type TestDatabase } from "../support/database.ts";
+import { before, test } from "node:test";
+import { openStore } from "../support/store.ts";
 import { ctl, runCtl } from "../support/server.ts";
 import { accept, ordinaryLead } from "../support/ctl/event.ts";
 
-let database: TestDatabase;
-let on: { readonly databaseUrl: string };
-let sql: postgres.Sql;
+const { databaseUrl, sql } = await openStore();
+const on = { databaseUrl };
 let acme: string;
 let box: string;
 
 before(async () => {
-  database = await createDatabase();
-  on = { databaseUrl: database.url };
-  sql = postgres(database.url, { max: 1, onnotice: () => {} });
   await ctl(["tenant", "add", "acme"], on);
   await ctl(["tenant", "add", "box", "--sandbox"], on);
   await ctl(["campaign", "add", "spring", "--tenant", "acme"], on);
   acme = (await ctl(["key", "issue", "acme", "--label", "web", "--campaign", "spring"], on)).id;
   box = (await ctl(["key", "issue", "box", "--label", "test"], on)).id;
-});
-after(async () => {
-  await sql.end({ timeout: 1 });
-  await database.drop();
 });
 
 test("lead show --json prints the whole event", async () => {

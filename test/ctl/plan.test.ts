@@ -1,34 +1,21 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import fc from "fast-check";
-import postgres from "postgres";
 import { readPlanFile } from "../../scripts/ctl/plan_file.ts";
 import { readPlans } from "../../src/store/serving/plans.ts";
 import { openAdminPool } from "../../src/store/operator/admin_pool.ts";
 import { putPlans } from "../../src/store/operator/plan_changes.ts";
-import { createDatabase, type TestDatabase } from "../support/database.ts";
+import { openStore } from "../support/store.ts";
 import { ctl, runCtl } from "../support/server.ts";
+import { temporaryFolder } from "../support/folder.ts";
 
-let database: TestDatabase;
-let on: { readonly databaseUrl: string };
-let sql: postgres.Sql;
-const folder = mkdtempSync(join(tmpdir(), "lead-intake-plans-"));
-
-before(async () => {
-  database = await createDatabase();
-  on = { databaseUrl: database.url };
-  sql = postgres(database.url, { max: 1, onnotice: () => {} });
-});
-after(async () => {
-  await sql.end({ timeout: 1 });
-  await database.drop();
-  rmSync(folder, { recursive: true });
-});
+const { databaseUrl, sql } = await openStore();
+const on = { databaseUrl };
+const folder = temporaryFolder("plans");
 
 function file(content: unknown): string {
   const path = join(folder, "plans.json");
@@ -129,7 +116,7 @@ test("plan put tells every fault of a file with its path, exits 2 and stores not
 test("plan put - reads standard input", () => {
   const { status, stdout } = spawnSync(process.execPath, ["scripts/ctl.ts", "plan", "put", "-", "--json"], {
     cwd: fileURLToPath(new URL("../../", import.meta.url)),
-    env: { PATH: process.env.PATH, DATABASE_URL: database.url },
+    env: { PATH: process.env.PATH, DATABASE_URL: databaseUrl },
     input: JSON.stringify(plan({ slug: "piped" })),
     encoding: "utf8",
   });
@@ -163,7 +150,7 @@ test("unknown members, digits, escapes and their order survive: 1.10, 1234567890
   await ctl(["plan", "put", file(body.replaceAll(",", " ,\n "))], on);
   const [row] = await sql`select body::text as body from plan where slug = 'extra'`;
   assert.equal(row?.body, body);
-  const pool = openAdminPool(database.url);
+  const pool = openAdminPool(databaseUrl);
   const plans = await readPlans(pool);
   await pool.close();
   const read = plans.find(({ slug }) => slug === "extra");
@@ -172,7 +159,7 @@ test("unknown members, digits, escapes and their order survive: 1.10, 1234567890
 });
 
 test("whatever the unknown members: what was put is what is read", async () => {
-  const pool = openAdminPool(database.url);
+  const pool = openAdminPool(databaseUrl);
   const known = new Set(Object.keys(plan()));
   await fc.assert(
     fc.asyncProperty(

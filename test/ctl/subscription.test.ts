@@ -1,17 +1,12 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
-import postgres from "postgres";
-import { createDatabase, type TestDatabase } from "../support/database.ts";
+import { before, test } from "node:test";
+import { openStore } from "../support/store.ts";
 import { ctl, runCtl } from "../support/server.ts";
 
-let database: TestDatabase;
-let on: { readonly databaseUrl: string };
-let sql: postgres.Sql;
+const { databaseUrl, sql } = await openStore();
+const on = { databaseUrl };
 
 before(async () => {
-  database = await createDatabase();
-  on = { databaseUrl: database.url };
-  sql = postgres(database.url, { max: 1, onnotice: () => {} });
   await sql`
     insert into subscription (
       plan_slug, plan_name, plan_customer, amount_cents, billing_interval, state, provider_subscription_id, created_at,
@@ -19,10 +14,6 @@ before(async () => {
     )
     select p, upper(p), 'acme', 2900, 'month', s, 'sub_' || n, now() - n * interval '1 hour', now()
     from unnest(array['basic', 'basic', 'gold'], array['active', 'open', 'active']) with ordinality as u (p, s, n)`;
-});
-after(async () => {
-  await sql.end({ timeout: 1 });
-  await database.drop();
 });
 
 test("subscription list shows the newest first, of a state and of a plan alone when asked", async () => {

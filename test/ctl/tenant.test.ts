@@ -1,18 +1,12 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import postgres from "postgres";
-import { createDatabase, type TestDatabase } from "../support/database.ts";
+import { openStore } from "../support/store.ts";
 import { ctl, runCtl } from "../support/server.ts";
 
 const isoMs = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/;
-let database: TestDatabase;
-let on: { readonly databaseUrl: string };
-
-before(async () => {
-  database = await createDatabase();
-  on = { databaseUrl: database.url };
-});
-after(() => database.drop());
+const { databaseUrl } = await openStore();
+const on = { databaseUrl };
 
 test("tenant list of an empty database is [], and says how to add one", async () => {
   assert.deepEqual(await ctl(["tenant", "list"], on), []);
@@ -116,7 +110,7 @@ test("tenant retention says how long a tenant is kept, tenant list shows it, and
   assert.equal((await ctl(["tenant", "list"], on))[0].retention_days, null);
   const { code, stderr } = await runCtl(["tenant", "retention", "nobody", "--days", "9"], on);
   assert.deepEqual([code, stderr], [1, "There is no tenant nobody; ctl tenant list shows those there are\n"]);
-  const sql = postgres(database.url, { max: 1 });
+  const sql = postgres(databaseUrl, { max: 1 });
   const noted =
     await sql`select action, subject, detail from audit where action = 'tenant.retention' order by id`;
   await sql.end();

@@ -1,23 +1,11 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
-import postgres from "postgres";
-import { createDatabase, type TestDatabase } from "../support/database.ts";
+import { test } from "node:test";
+import { openStore } from "../support/store.ts";
 import { ctl, runCtl } from "../support/server.ts";
 import { accept } from "../support/ctl/event.ts";
 
-let database: TestDatabase;
-let on: { readonly databaseUrl: string };
-let sql: postgres.Sql;
-
-before(async () => {
-  database = await createDatabase();
-  on = { databaseUrl: database.url };
-  sql = postgres(database.url, { max: 1, onnotice: () => {} });
-});
-after(async () => {
-  await sql.end({ timeout: 1 });
-  await database.drop();
-});
+const { databaseUrl, sql } = await openStore();
+const on = { databaseUrl };
 
 async function statusOf(area: string): Promise<string | undefined> {
   const areas = await ctl(["vocabulary", "list"], on);

@@ -5,7 +5,7 @@
  */
 
 import assert from "node:assert/strict";
-import test, { after, before, beforeEach } from "node:test";
+import test, { before, beforeEach } from "node:test";
 import { freshKey, type IssuedKey, lead, type Tenant, World } from "../support/world.ts";
 import { ctl, type RunningServer } from "../support/server.ts";
 import { until } from "../support/until.ts";
@@ -30,10 +30,6 @@ before(async () => {
   world = await World.open();
   sink = await Sink.open();
   server = await world.start({ ...quick, ACTIONS_URL: sink.url });
-});
-after(async () => {
-  await world.close();
-  await sink.down();
 });
 beforeEach(() => {
   sink.react = () => ({ status: 200, body: {} });

@@ -1,26 +1,21 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, writeFileSync } from "node:fs";
 import https from "node:https";
 import net, { type AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import test, { after, type TestContext } from "node:test";
+import test, { type TestContext } from "node:test";
 import tls from "node:tls";
 import { Sender, type SendOutcome } from "../../src/delivery/send.ts";
 import { TlsFiles, type TlsObservation } from "../../src/http/tls_files.ts";
 import { Authority, type Issued, type IssueOptions } from "../support/actions/authority.ts";
 import { until } from "../support/until.ts";
+import { temporaryFolder } from "../support/folder.ts";
 
 const authority = new Authority();
 const other = new Authority("other authority");
-const folder = mkdtempSync(join(tmpdir(), "send-files-"));
+const folder = temporaryFolder("send-files");
 const client = authority.issue({ name: "first client", usage: "clientAuth" });
-after(() => {
-  authority.remove();
-  other.remove();
-  rmSync(folder, { recursive: true });
-});
 
 /** A tier with this certificate, which remembers who came. */
 async function tier(t: TestContext, issued: Issued | Partial<IssueOptions>, options: tls.TlsOptions = {}) {

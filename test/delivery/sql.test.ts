@@ -2,30 +2,22 @@
 
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
-import { after, before, beforeEach, test } from "node:test";
+import { beforeEach, test } from "node:test";
 import postgres from "postgres";
 import { accept } from "../support/ctl/event.ts";
-import { createDatabase, type TestDatabase } from "../support/database.ts";
+import { openStore } from "../support/store.ts";
+import { atEnd } from "../support/at_end.ts";
 
 const startMs = Date.UTC(2030, 0, 1);
 const leaseMs = 30_000;
 const attemptsMax = 3;
 
-let database: TestDatabase;
-let sql: postgres.Sql;
+const { databaseUrl, sql } = await openStore();
 /** A second session. */
-let other: postgres.Sql;
+const other = postgres(databaseUrl, { max: 1, onnotice: () => {} });
+atEnd(() => other.end({ timeout: 5 }));
 let nowMs = startMs;
 
-before(async () => {
-  database = await createDatabase();
-  sql = postgres(database.url, { max: 1, onnotice: () => {} });
-  other = postgres(database.url, { max: 1, onnotice: () => {} });
-});
-after(async () => {
-  await Promise.all([sql.end({ timeout: 1 }), other.end({ timeout: 1 })]);
-  await database.drop();
-});
 beforeEach(async () => {
   await sql`truncate event, outbox, attempt, dead_letter, outbox_tally, collision`;
   await moveClock(startMs);
@@ -262,7 +254,7 @@ test("two claimers at once never get the same row, and neither waits for the oth
 test("six claimers drain 3,000 rows, each row once", async () => {
   const tenant = await addTenant();
   await postMany(tenant, 3_000);
-  const claimers = postgres(database.url, { max: 6, onnotice: () => {} });
+  const claimers = postgres(databaseUrl, { max: 6, onnotice: () => {} });
   const claimed: string[] = [];
   const drain = async () => {
     for (let misses = 0; misses < 3;) {

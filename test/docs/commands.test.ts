@@ -6,7 +6,7 @@
 
 import assert from "node:assert/strict";
 import { existsSync, readdirSync, statSync } from "node:fs";
-import { after, test } from "node:test";
+import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { errors } from "../../src/contract/errors.ts";
 import { formErrors } from "../../src/contract/form_errors.ts";
@@ -14,10 +14,11 @@ import { opsErrors } from "../../src/ops/reply.ts";
 import { planErrors } from "../../src/plans/reply.ts";
 import { blocksOf, brokenLinks, readPages } from "../support/docs/pages.ts";
 import { Reader } from "../support/docs/reader.ts";
+import { atEnd } from "../support/at_end.ts";
 
 const pages = readPages();
 const reader = await Reader.open();
-after(() => reader.close());
+atEnd(() => reader.close());
 
 for (const block of pages.flatMap(blocksOf)) {
   const { page, line, language, text, excuse } = block;

@@ -5,7 +5,7 @@
  */
 
 import assert from "node:assert/strict";
-import { after, test, type TestContext } from "node:test";
+import { test, type TestContext } from "node:test";
 import { until } from "../support/until.ts";
 import { deliveryStand } from "../support/faults/delivery_stand.ts";
 import { leadBody } from "../support/faults/load.ts";
@@ -24,7 +24,6 @@ const { databaseUrl, deliveries, intake, tier, world } = stand;
 assert.ok(stand.postgres);
 const { server } = stand.postgres;
 const proxy = await PostgresProxy.open(server.port);
-after(() => proxy.close());
 const key = await stand.routed();
 // One accepts and does not deliver, so that the other has nothing but hints and its poll.
 const accepting = await world.start();

@@ -7,10 +7,9 @@
 
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { after, test, type TestContext } from "node:test";
+import { test, type TestContext } from "node:test";
 import { post } from "../support/client.ts";
 import { type OwnPostgres, ownPostgres } from "../support/database.ts";
 import { ctl, startServer } from "../support/server.ts";
@@ -24,6 +23,7 @@ import { storeWritable } from "../support/faults/stand.ts";
 import { connectionTo, makeReplica, type Standby, startStandby } from "../support/faults/standby.ts";
 import { withSql } from "../support/faults/store.ts";
 import { Tier } from "../support/faults/tier.ts";
+import { temporaryFolder } from "../support/folder.ts";
 
 /** Two servers under one address. */
 interface Pair {
@@ -64,7 +64,6 @@ async function survive(
 ) {
   const { primary, standby, standbyUrl } = pair;
   const tier = await Tier.open();
-  t.after(() => tier.down());
   const databaseUrl = primary.url;
   await ctl(["tenant", "add", "acme"], { databaseUrl });
   await ctl(["tenant", "route", "acme", "--crm-url", "https://127.0.0.1/hook"], { databaseUrl });
@@ -123,11 +122,8 @@ async function survive(
 
 test("a standby is promoted and the old primary comes back as its replica: accepting again when the address has moved, nothing lost or doubled, delivery goes on", async (t) => {
   const primary = await ownPostgres();
-  t.after(() => primary.stop());
   const standby = await startStandby(primary.server);
-  t.after(() => standby.stop());
   const proxy = await PostgresProxy.open(primary.server.port);
-  t.after(() => proxy.close());
   const standbyUrl = onPort(primary.url, standby.server.port);
   const address = proxy.databaseUrl(primary.url);
   const move = () => proxy.targetPort = standby.server.port;
@@ -155,16 +151,13 @@ test("a standby is promoted and the old primary comes back as its replica: accep
 // test.
 if (spawnSync("unshare", ["--mount", "true"]).status === 0) {
   test("a standby on another address is promoted and gets the name, while the old primary lives on and is held to reading: the name is looked up again", async (t) => {
-    const folder = mkdtempSync(join(tmpdir(), "lead-intake-hosts-"));
-    after(() => rmSync(folder, { recursive: true }));
+    const folder = temporaryFolder("hosts");
     const hostsFile = join(folder, "hosts");
     const pointTo = (address: string) =>
       writeFileSync(hostsFile, `${readFileSync("/etc/hosts", "utf8")}\n${address} store.test\n`);
     const primary = await ownPostgres();
-    t.after(() => primary.stop());
     // The same port on another address: the name alone tells them apart.
     const standby = await startStandby(primary.server, "127.0.0.2");
-    t.after(() => standby.stop());
     pointTo("127.0.0.1");
     const pair: Pair = {
       ...{ primary, standby, hostsFile },

@@ -8,7 +8,8 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { FrameClient } from "../support/http/frames.ts";
-import { makeCertificate, startApp, temporaryFolder } from "../support/http/echo.ts";
+import { makeCertificate, startApp } from "../support/http/echo.ts";
+import { temporaryFolder } from "../support/folder.ts";
 import { until } from "../support/until.ts";
 
 const clientsCount = 400;

@@ -1,9 +1,8 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { after, test } from "node:test";
+import { test } from "node:test";
 import { get } from "../support/client.ts";
 import { ctl } from "../support/server.ts";
 import { until } from "../support/until.ts";
@@ -11,10 +10,11 @@ import { World } from "../support/world.ts";
 import { type Made, makers } from "../support/generated_clients/make.ts";
 import { newFlag, startTomorrow, type Tomorrow } from "../support/generated_clients/tomorrow.ts";
 import { hasToolchain, run, toolchains } from "../support/generated_clients/toolchain.ts";
+import { temporaryFolder } from "../support/folder.ts";
+import { atEnd } from "../support/at_end.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "clients-"));
+const folder = temporaryFolder("clients");
 // Go's tools write their files read-only.
-after(() => rmSync(folder, { recursive: true, force: true }));
 const caFile = join(folder, "ca.pem");
 const keyFile = join(folder, "ca.key");
 execFileSync("openssl", [
@@ -24,7 +24,6 @@ execFileSync("openssl", [
 const ca = readFileSync(caFile, "utf8");
 
 const world = await World.open();
-after(() => world.close());
 const { urls } = await world.start({ TLS_CERT_FILE: caFile, TLS_KEY_FILE: keyFile });
 const key = await world.issue();
 const { key: formsKey, form } = await world.formWithKey();
@@ -116,7 +115,7 @@ async function check(
 }
 
 const tomorrows: Tomorrow[] = [];
-after(() => tomorrows.forEach((tomorrow) => tomorrow.close()));
+atEnd(() => tomorrows.forEach((tomorrow) => tomorrow.close()));
 
 for (const [name, { language, takesNewMembers, make }] of Object.entries(makers)) {
   test(`a client of ${name} posts leads and forms, reads every answer, and those of tomorrow`, async (t) => {

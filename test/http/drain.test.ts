@@ -2,16 +2,8 @@ import assert from "node:assert/strict";
 import { connect as connectHttp2 } from "node:http2";
 import { connect } from "node:net";
 import { describe, test } from "node:test";
-import {
-  type App,
-  get,
-  makeCertificate,
-  post,
-  startApp,
-  temporaryFolder,
-  Wire,
-  within,
-} from "../support/http/echo.ts";
+import { type App, get, makeCertificate, post, startApp, Wire, within } from "../support/http/echo.ts";
+import { temporaryFolder } from "../support/folder.ts";
 
 const files = makeCertificate(temporaryFolder(), "drain");
 

@@ -15,10 +15,10 @@ import {
   places,
   post,
   startApp,
-  temporaryFolder,
   Wire,
   within,
 } from "../support/http/echo.ts";
+import { temporaryFolder } from "../support/folder.ts";
 
 const files = makeCertificate(temporaryFolder(), "hostile");
 

@@ -3,17 +3,8 @@ import { Buffer } from "node:buffer";
 import { connect } from "node:http2";
 import { after, describe, test } from "node:test";
 import { adoptRequestId, createRequestIds } from "#src/http/request_id.ts";
-import {
-  ask,
-  get,
-  makeCertificate,
-  parse,
-  places,
-  startApp,
-  temporaryFolder,
-  Wire,
-  within,
-} from "../support/http/echo.ts";
+import { ask, get, makeCertificate, parse, places, startApp, Wire, within } from "../support/http/echo.ts";
+import { temporaryFolder } from "../support/folder.ts";
 
 const rule = { lengthMax: 64, refused: /secret_[a-z]{8}/ };
 const adopt = (sent: string) => adoptRequestId(sent, rule);

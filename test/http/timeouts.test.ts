@@ -4,17 +4,8 @@ import { connect as connectHttp2 } from "node:http2";
 import { connect } from "node:net";
 import { after, describe, test } from "node:test";
 import { Deadlines, type Timed } from "#src/http/node/deadlines.ts";
-import {
-  ask,
-  get,
-  makeCertificate,
-  parse,
-  places,
-  startApp,
-  temporaryFolder,
-  Wire,
-  within,
-} from "../support/http/echo.ts";
+import { ask, get, makeCertificate, parse, places, startApp, Wire, within } from "../support/http/echo.ts";
+import { temporaryFolder } from "../support/folder.ts";
 
 test("deadlines pass in the order in which they were set", () => {
   const list = new Deadlines<Timed>(10);

@@ -13,10 +13,10 @@ import {
   places,
   post,
   startApp,
-  temporaryFolder,
   Wire,
   within,
 } from "../support/http/echo.ts";
+import { temporaryFolder } from "../support/folder.ts";
 import type { AppEvent } from "../support/http/echo_app.ts";
 
 interface Http2Answer {

@@ -1,21 +1,16 @@
 import assert from "node:assert/strict";
-import { copyFileSync, mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { copyFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { after, test, type TestContext } from "node:test";
+import { test, type TestContext } from "node:test";
 import { TlsFiles, type TlsObservation } from "../../src/http/tls_files.ts";
 import { Authority } from "../support/actions/authority.ts";
 import { until } from "../support/until.ts";
+import { temporaryFolder } from "../support/folder.ts";
 
 const authority = new Authority();
 const other = new Authority("other authority");
 const [one, two] = ["one", "two"].map((name) => authority.issue({ name, usage: "serverAuth" }));
-const folder = mkdtempSync(join(tmpdir(), "tls-files-"));
-after(() => {
-  authority.remove();
-  other.remove();
-  rmSync(folder, { recursive: true });
-});
+const folder = temporaryFolder("tls-files");
 
 test("files that cannot be read or used, or do not belong together, are refused at the start", async () => {
   assert.ok(one && two);

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
 import { FrameClient } from "../support/http/frames.ts";
-import { makeCertificate, places, startApp, temporaryFolder } from "../support/http/echo.ts";
+import { makeCertificate, places, startApp } from "../support/http/echo.ts";
+import { temporaryFolder } from "../support/folder.ts";
 
 const tls = makeCertificate(temporaryFolder(), "untaken");
 // RFC 9113, section 7.

@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { createReadStream, existsSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { createReadStream, existsSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { after, test } from "node:test";
+import { test } from "node:test";
 import { until } from "../support/until.ts";
 import { World } from "../support/world.ts";
 import { hasTools, kits, runIn } from "../support/kits/kit.ts";
+import { temporaryFolder } from "../support/folder.ts";
 
 const kit = kits.find(({ id }) => id === "cli");
 assert.ok(kit);
@@ -19,8 +19,7 @@ const rate = "50000";
 /** What `leads` may have posted and not yet written down when it is killed: posts under way, and outcomes that wait. */
 const unwritten = { underWay: 32, waiting: 256 };
 
-const folder = mkdtempSync(join(tmpdir(), "cli-backfill-"));
-after(() => rmSync(folder, { recursive: true, force: true }));
+const folder = temporaryFolder("cli-backfill");
 const input = join(folder, "leads.csv");
 const journal = `${input}.journal`;
 
@@ -28,7 +27,6 @@ test(`a backfill of ${leads} leads, killed three times, ends with each of them a
   if (!hasTools(kit)) return t.diagnostic(`left out: ${kit.install_tools}`);
   await runIn(kit.folder, `go build -buildvcs=false -o "${folder}/leads" ./cmd/leads`, { CGO_ENABLED: "0" });
   const world = await World.open();
-  t.after(() => world.close());
   const service = await world.start();
   const key = await world.issue({ tenant: await world.tenant({ sandbox: true }) });
   writeFileSync(input, csv());

@@ -1,13 +1,14 @@
 import assert from "node:assert/strict";
-import { after, test } from "node:test";
+import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { readCases } from "../../kits/conformance/case.ts";
 import { readFaults, runFaults } from "../../kits/conformance/faults.ts";
 import { kitSubject, openSurroundings, type Result, runSuite } from "../../kits/conformance/suite.ts";
 import { hasTools, kits } from "../support/kits/kit.ts";
+import { atEnd } from "../support/at_end.ts";
 
 const surroundings = await openSurroundings();
-after(() => surroundings.close());
+atEnd(() => surroundings.close());
 
 for (const kit of kits) {
   test(`${kit.name} does what every kit does`, async (t) => {

@@ -3,12 +3,13 @@
 import assert from "node:assert/strict";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { after, beforeEach, test } from "node:test";
+import { beforeEach, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { relay } from "../../kits/js/src/relay.ts";
 import { findBrowser, startBrowser } from "../support/browser/browser.ts";
+import { atEnd } from "../support/at_end.ts";
 import { until } from "../support/until.ts";
 
 const path = findBrowser();
@@ -98,7 +99,7 @@ async function testPages(executablePath: string): Promise<void> {
   });
 
   const browser: Browser = await startBrowser(executablePath);
-  after(() => browser.close());
+  atEnd(() => browser.close());
   const context: BrowserContext = await browser.newContext();
   context.setDefaultTimeout(60_000);
   /** All that the browser got, and what it kept. */

@@ -1,22 +1,20 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync } from "node:fs";
 import { connect, createServer, type Socket } from "node:net";
 import { once } from "node:events";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, test } from "node:test";
+import { test } from "node:test";
 import { makeCertificates } from "../../kits/conformance/certificates.ts";
 import { Driver, type Line, type Reply } from "../../kits/conformance/drivers.ts";
 import { inTurns } from "../../kits/conformance/suite.ts";
 import { World } from "../support/world.ts";
 import { hasTools, kits } from "../support/kits/kit.ts";
+import { temporaryFolder } from "../support/folder.ts";
+import { atEnd } from "../support/at_end.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "kits-service-"));
-after(() => rmSync(folder, { recursive: true, force: true }));
+const folder = temporaryFolder("kits-service");
 const certificates = makeCertificates(folder);
 
 const world = await World.open();
-after(() => world.close());
 const tls = { TLS_CERT_FILE: join(folder, "server.pem"), TLS_KEY_FILE: join(folder, "server.key") };
 let service = await world.start(tls);
 
@@ -45,7 +43,7 @@ const relay = {
   }).listen(0, "127.0.0.1"),
 };
 await once(relay.server, "listening");
-after(() => {
+atEnd(() => {
   relay.server.close();
   for (const socket of relay.sockets) socket.destroy();
 });

@@ -1,14 +1,13 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { closeSync, constants, mkdtempSync, openSync, readFileSync, readSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { closeSync, constants, openSync, readFileSync, readSync } from "node:fs";
 import { join } from "node:path";
-import { after, test } from "node:test";
+import { test } from "node:test";
 import { BufferedLines, createLog, stackFrames } from "../../src/observe/log.ts";
 import { until } from "../support/until.ts";
+import { temporaryFolder } from "../support/folder.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "log-"));
-after(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder("log");
 
 /** A pipe whose reader is this process: it takes 64 KiB and then no more until it is read. */
 function openPipe(name: string) {

@@ -1,22 +1,16 @@
 import assert from "node:assert/strict";
-import { after, afterEach, test } from "node:test";
+import { afterEach, test } from "node:test";
 import { type StripeBounds, StripeClient, stripeVersion } from "../../src/plans/stripe_client.ts";
 import { openSession, sessionForm } from "../../src/plans/stripe_session.ts";
 import type { Sale } from "../../src/store/serving/checkout.ts";
 import { Authority } from "../support/actions/authority.ts";
 import { type Fault, StripeServer } from "../support/plans/stripe_server.ts";
+import { atEnd } from "../support/at_end.ts";
 
 const authority = new Authority();
 const issued = authority.issue({ name: "localhost", usage: "serverAuth" });
 const stripe = await StripeServer.open();
 const secure = await StripeServer.open({ tls: issued });
-const clients: StripeClient[] = [];
-after(async () => {
-  for (const client of clients) client.close();
-  await stripe.close();
-  await secure.close();
-  authority.remove();
-});
 afterEach(() => stripe.clear());
 
 // The waits are short and the tries have time: only a test of a hang shortens those.
@@ -33,7 +27,7 @@ function client(
     bounds: { ...bounds, ...options.bounds },
     ...(options.ca === undefined ? {} : { ca: options.ca }),
   });
-  clients.push(made);
+  atEnd(() => made.close());
   return made;
 }
 
@@ -274,9 +268,7 @@ test("an answer that is too large is not held", async () => {
 });
 
 test("with nobody listening the outcome is unknown after all tries", async () => {
-  const gone = await StripeServer.open();
-  await gone.close();
-  const outcome = await open(sale(), client({ url: gone.url }));
+  const outcome = await open(sale(), client({ url: "http://127.0.0.1:1" }));
   assert.ok(outcome.kind === "not_now" && !outcome.isFinal);
   assert.deepEqual([outcome.failure.type, outcome.failure.tries], ["ECONNREFUSED", 4]);
 });

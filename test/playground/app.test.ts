@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { after, test } from "node:test";
+import { test } from "node:test";
 import fc from "fast-check";
 import type { Browser, BrowserContextOptions, Page, Request } from "playwright-core";
 import { documents } from "../../src/contract/documents.ts";
@@ -16,6 +16,7 @@ import vectors from "../vectors/lead.json" with { type: "json" };
 import { body as generatedBody } from "../support/playground/bodies.ts";
 import { findBrowser, startBrowser } from "../support/browser/browser.ts";
 import { faintTexts } from "../support/browser/contrast.ts";
+import { atEnd } from "../support/at_end.ts";
 
 const examples: Readonly<Record<string, Example>> = { ...leadExamples, ...flagExamples, ...failureExamples };
 
@@ -28,11 +29,10 @@ if (path === null) {
 
 async function testPage(executablePath: string): Promise<void> {
   const world = await World.open();
-  after(() => world.close());
   const server = await world.start();
   const key = await world.issue();
   const browser: Browser = await startBrowser(executablePath);
-  after(() => browser.close());
+  atEnd(() => browser.close());
 
   /** What the pages have asked for, complained of, and thrown. */
   const requests: Request[] = [];

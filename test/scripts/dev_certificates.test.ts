@@ -3,16 +3,17 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { spawnSync } from "node:child_process";
-import { after, before, test } from "node:test";
+import { before, test } from "node:test";
 import { TlsFiles } from "../../src/http/tls_files.ts";
 import { devClientName, ensureDevCertificates } from "../../scripts/dev_certificates.ts";
+import { atEnd } from "../support/at_end.ts";
 
 let folder: string;
 
 before(() => {
   folder = join(mkdtempSync(join(tmpdir(), "dev-certificates-")), "certificates");
 });
-after(() => rmSync(join(folder, ".."), { recursive: true, force: true }));
+atEnd(() => rmSync(join(folder, ".."), { recursive: true, force: true }));
 
 function ensured() {
   const made = ensureDevCertificates(folder);

@@ -3,12 +3,13 @@ import { spawn, spawnSync } from "node:child_process";
 import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, before, test } from "node:test";
+import { before, test } from "node:test";
 import postgres from "postgres";
 import { type EmbeddedPostgres, startPostgres } from "../../scripts/embedded_postgres.ts";
 import { isAlive } from "../../scripts/processes.ts";
 import { ownPostgres } from "../support/database.ts";
 import { until } from "../support/until.ts";
+import { atEnd } from "../support/at_end.ts";
 
 let folder: string;
 
@@ -17,7 +18,7 @@ before(() => {
   chmodSync(folder, 0o755);
 });
 
-after(() => rmSync(folder, { recursive: true, force: true }));
+atEnd(() => rmSync(folder, { recursive: true, force: true }));
 
 async function ask(url: string, query: string): Promise<Record<string, unknown>> {
   const sql = postgres(url, { max: 1, onnotice: () => {} });

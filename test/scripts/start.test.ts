@@ -9,13 +9,14 @@ import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { connect, createServer } from "node:net";
 import { join } from "node:path";
-import { after, before, test } from "node:test";
+import { before, test } from "node:test";
 import { childrenOf } from "../../scripts/processes.ts";
 import { type Checkout, copyCheckout } from "../support/scripts/checkout.ts";
 import { get, post } from "../support/client.ts";
 import { createDatabase } from "../support/database.ts";
 import { until } from "../support/until.ts";
 import { allEnd, killAll, onDeno, processesOf, start, welcome } from "../support/scripts/npm_start.ts";
+import { atEnd } from "../support/at_end.ts";
 
 let checkout: Checkout;
 
@@ -23,7 +24,7 @@ before(() => {
   checkout = copyCheckout();
 });
 
-after(() => {
+atEnd(() => {
   killAll();
   checkout.remove();
 });

@@ -12,7 +12,7 @@ import { createServer as createHttpServer } from "node:http";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
-import { after, before, test } from "node:test";
+import { before, test } from "node:test";
 import postgres from "postgres";
 import { createRole } from "../support/actions/actions_process.ts";
 import { type Checkout, copyCheckout } from "../support/scripts/checkout.ts";
@@ -28,6 +28,7 @@ import {
   start,
   welcome,
 } from "../support/scripts/npm_start.ts";
+import { atEnd } from "../support/at_end.ts";
 
 let checkout: Checkout;
 
@@ -35,7 +36,7 @@ before(() => {
   checkout = copyCheckout();
 });
 
-after(() => {
+atEnd(() => {
   killAll();
   checkout.remove();
 });
@@ -152,13 +153,9 @@ test("with ACTIONS_URL in the environment it starts no actions process, and deli
   tier.close();
 });
 
-test("with a DATABASE_URL, leads wait until ACTIONS_DATABASE_URL names the role of the actions process", async (t) => {
+test("with a DATABASE_URL, leads wait until ACTIONS_DATABASE_URL names the role of the actions process", async () => {
   const database = await createDatabase();
   const role = await createRole(database.url, "lead_actions");
-  t.after(async () => {
-    await role.drop();
-    await database.drop();
-  });
   const env = { DATABASE_URL: database.url };
 
   const waiting = start(checkout.folder, env);

@@ -8,10 +8,11 @@ import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { after, before, test } from "node:test";
+import { before, test } from "node:test";
 import { isAlive } from "../../scripts/processes.ts";
 import { type Checkout, copyCheckout } from "../support/scripts/checkout.ts";
 import { until } from "../support/until.ts";
+import { atEnd } from "../support/at_end.ts";
 
 let checkout: Checkout;
 // Without the marks of the test run that this is part of.
@@ -35,11 +36,11 @@ before(() => {
   );
   write(
     "hook",
-    `import { after, test } from "node:test"; after(() => { throw new Error("left"); }); test("hook", () => {});`,
+    `import { test } from "node:test"; after(() => { throw new Error("left"); }); test("hook", () => {});`,
   );
 });
 
-after(() => checkout.remove());
+atEnd(() => checkout.remove());
 
 function run(...args: string[]) {
   return spawnSync(process.execPath, ["scripts/test.ts", ...args], {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { after, test } from "node:test";
+import { test } from "node:test";
 import { readConfig } from "../../src/settings/config.ts";
 import { variables } from "../../src/settings/variables.ts";
 import { ConfigError } from "../../src/settings/reader.ts";
@@ -9,7 +9,6 @@ import { limits } from "../../src/contract/limits.ts";
 import { Authority } from "../support/actions/authority.ts";
 
 const authority = new Authority();
-after(() => authority.remove());
 const server = authority.issue({ name: "intake", usage: "serverAuth" });
 const other = authority.issue({ name: "other", usage: "clientAuth" });
 const empty = join(authority.folder, "empty.pem");

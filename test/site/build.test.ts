@@ -11,7 +11,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
-import { after, before, test } from "node:test";
+import { before, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { buildSiteFrom, siteSettings } from "../../scripts/build_site.ts";
 import { buildSite } from "../../src/site/build.ts";
@@ -20,19 +20,12 @@ import { writeSite } from "../../src/site/write.ts";
 import { removePlan } from "../../src/store/operator/plan_changes.ts";
 import { readPlans } from "../../src/store/serving/plans.ts";
 import { listAreasInForce } from "../../src/store/operator/vocabulary.ts";
+import { temporaryFolder } from "../support/folder.ts";
 import { readHtml, textsOf } from "../support/site/html.ts";
-import {
-  BuiltSite,
-  gutterCare,
-  jsonLdOf,
-  planEntry,
-  scratch,
-  SiteWorld,
-  urls,
-} from "../support/site/site.ts";
+import { BuiltSite, gutterCare, jsonLdOf, planEntry, SiteWorld, urls } from "../support/site/site.ts";
 
 let world: SiteWorld;
-const folder = scratch();
+const folder = temporaryFolder("build");
 
 before(async () => {
   world = await SiteWorld.open();
@@ -41,10 +34,6 @@ before(async () => {
     planEntry({ slug: "b", name: "B", customer: "acme", amount_cents: 1, interval: "year", items: [] }),
     planEntry({ slug: "a", name: "A", customer: "acme", amount_cents: 2, interval: "week", items: [] }),
   );
-});
-after(async () => {
-  await world.close();
-  folder.remove();
 });
 
 const contents = (site: BuiltSite) =>
@@ -90,7 +79,7 @@ function buildElsewhere(
   name: string,
   [command = "", ...args]: string[],
 ): { site: BuiltSite; printed: string } {
-  const dir = join(folder.path, name);
+  const dir = join(folder, name);
   const printed = execFileSync(command, [...args, "scripts/build_site.ts"], {
     cwd: root,
     encoding: "utf8",
@@ -144,18 +133,18 @@ test("npm run site:build says what is missing, and leaves the site that is there
 });
 
 test("a site replaces the one before it whole, and leaves nothing beside it", async () => {
-  const dir = join(folder.path, "swap", "site");
+  const dir = join(folder, "swap", "site");
   await buildSiteFrom(world.url, { dir, urls });
   writeFileSync(join(dir, "areas/gone.html"), "of yesterday");
   // What a build that was killed has left: no process has this number.
   mkdirSync(`${dir}.new-999999999/areas`, { recursive: true });
   await buildSiteFrom(world.url, { dir, urls });
   assert.ok(!existsSync(join(dir, "areas/gone.html")));
-  assert.deepEqual(readdirSync(join(folder.path, "swap")), ["site"]);
+  assert.deepEqual(readdirSync(join(folder, "swap")), ["site"]);
 });
 
 test("builds of one folder at the same time all end well, and leave one whole site", async () => {
-  const dir = join(folder.path, "rivals", "site");
+  const dir = join(folder, "rivals", "site");
   const root = fileURLToPath(new URL("../../", import.meta.url));
   const env = { PATH: process.env.PATH, DATABASE_URL: world.url, SITE_DIR: dir, SITE_URL: urls.site };
   const codes = await Promise.all([1, 2, 3].map(async () => {
@@ -163,40 +152,40 @@ test("builds of one folder at the same time all end well, and leave one whole si
     return (await once(child, "close"))[0];
   }));
   assert.deepEqual(codes, [0, 0, 0]);
-  assert.deepEqual(readdirSync(join(folder.path, "rivals")), ["site"]);
+  assert.deepEqual(readdirSync(join(folder, "rivals")), ["site"]);
   assert.ok(existsSync(join(dir, "llms.txt")));
 });
 
 test("a link to a folder stays a link", () => {
   const files = new Map([["llms.txt", new Uint8Array(1)], ["assets/site.data", new Uint8Array(1)]]);
-  mkdirSync(join(folder.path, "linked"));
-  const real = join(folder.path, "linked", "real");
+  mkdirSync(join(folder, "linked"));
+  const real = join(folder, "linked", "real");
   writeSite(real, files);
-  symlinkSync(real, join(folder.path, "linked", "site"));
-  writeSite(join(folder.path, "linked", "site"), new Map([...files, ["new.txt", new Uint8Array(1)]]));
-  assert.deepEqual(readdirSync(join(folder.path, "linked")).sort(), ["real", "site"]);
-  assert.ok(lstatSync(join(folder.path, "linked", "site")).isSymbolicLink());
+  symlinkSync(real, join(folder, "linked", "site"));
+  writeSite(join(folder, "linked", "site"), new Map([...files, ["new.txt", new Uint8Array(1)]]));
+  assert.deepEqual(readdirSync(join(folder, "linked")).sort(), ["real", "site"]);
+  assert.ok(lstatSync(join(folder, "linked", "site")).isSymbolicLink());
   assert.ok(existsSync(join(real, "new.txt")));
 });
 
 test("a folder that holds something else is not replaced", async () => {
-  const dir = join(folder.path, "home");
+  const dir = join(folder, "home");
   mkdirSync(dir);
   writeFileSync(join(dir, "diary.txt"), "dear diary");
   await assert.rejects(buildSiteFrom(world.url, { dir, urls }), /holds something else than a site/);
   assert.equal(readFileSync(join(dir, "diary.txt"), "utf8"), "dear diary");
-  mkdirSync(join(folder.path, "empty"));
-  writeSite(join(folder.path, "empty"), new Map([["llms.txt", new Uint8Array(1)]]));
-  assert.deepEqual(readdirSync(join(folder.path, "empty")), ["llms.txt"]);
+  mkdirSync(join(folder, "empty"));
+  writeSite(join(folder, "empty"), new Map([["llms.txt", new Uint8Array(1)]]));
+  assert.deepEqual(readdirSync(join(folder, "empty")), ["llms.txt"]);
 });
 
 test("a build that fails on the way leaves the old site, and nothing beside it", async () => {
-  const dir = join(folder.path, "failing", "site");
+  const dir = join(folder, "failing", "site");
   await buildSiteFrom(world.url, { dir, urls });
   const files = new Map([["a.txt", new Uint8Array(1)], ["a.txt/b.txt", new Uint8Array(1)]]);
   assert.throws(() => writeSite(dir, files));
   assert.ok(existsSync(join(dir, "llms.txt")));
-  assert.deepEqual(readdirSync(join(folder.path, "failing")), ["site"]);
+  assert.deepEqual(readdirSync(join(folder, "failing")), ["site"]);
 });
 
 test("an added area has a page that says that it is new, and a retired one is gone from pages, lists, links and rows", async () => {

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { before, test } from "node:test";
 import { extractSchemaOrg } from "../../scripts/build_schema_org.ts";
 import vocabulary from "../vectors/site/schema_org.json" with { type: "json" };
 import {
@@ -22,7 +22,6 @@ before(async () => {
   site = await world.build("site");
   graphs = new Map([...site.pages].map(([path, html]) => [path, jsonLdOf(html)]));
 });
-after(() => world.close());
 
 const types: Readonly<
   Record<string, { extends: readonly string[]; properties: Readonly<Record<string, readonly string[]>> }>

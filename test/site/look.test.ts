@@ -1,12 +1,13 @@
 /// <reference lib="dom" />
 
 import assert from "node:assert/strict";
-import { after, test } from "node:test";
+import { test } from "node:test";
 import type { BrowserContextOptions, Page } from "playwright-core";
 import { findBrowser, startBrowser } from "../support/browser/browser.ts";
 import { faintTexts } from "../support/browser/contrast.ts";
 import { startServer } from "../support/server.ts";
 import { gutterCare, planEntry, SiteWorld } from "../support/site/site.ts";
+import { atEnd } from "../support/at_end.ts";
 
 const path = findBrowser();
 if (path === null) {
@@ -38,7 +39,6 @@ const kinds = [
 
 async function testLook(executablePath: string): Promise<void> {
   const world = await SiteWorld.open();
-  after(() => world.close());
   const long = "x".repeat(90);
   await world.add(long);
   await world.put(
@@ -54,10 +54,9 @@ async function testLook(executablePath: string): Promise<void> {
   );
   const site = await world.build("site");
   const server = await startServer({ databaseUrl: world.url, env: { SITE_DIR: site.dir } });
-  after(() => server.stop());
   const url = server.urls.site ?? "";
   const browser = await startBrowser(executablePath);
-  after(() => browser.close());
+  atEnd(() => browser.close());
 
   async function visit(options: BrowserContextOptions, look: (page: Page, path: string) => Promise<void>) {
     const context = await browser.newContext({ javaScriptEnabled: true, ...options });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
-import { after, before, test } from "node:test";
+import { before, test } from "node:test";
 import { brotliDecompressSync, gunzipSync } from "node:zlib";
 import { projectServices } from "../../src/contract/fields.ts";
 import { readPageSources } from "../../src/site/source.ts";
@@ -18,7 +18,6 @@ before(async () => {
   site = await world.build("site");
   pages = site.pages;
 });
-after(() => world.close());
 
 const metaOf = (html: string, name: string) =>
   readHtml(html).find((element) => element.attributes.name === name)?.attributes.content ?? "";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { before, test } from "node:test";
 import areaTerms from "../vectors/areas.json" with { type: "json" };
 import { type BuiltSite, gutterCare, SiteWorld, urls } from "../support/site/site.ts";
 
@@ -11,7 +11,6 @@ before(async () => {
   await world.put(gutterCare);
   site = await world.build("site");
 });
-after(() => world.close());
 
 function rows(sql: string): Record<string, unknown>[] {
   const database = site.database();

@@ -1,28 +1,22 @@
 import assert from "node:assert/strict";
 import { createServer, type Socket } from "node:net";
-import { after, test } from "node:test";
+import { test } from "node:test";
 import postgres from "postgres";
-import { describeError, Pool, readOnlyStayMs, Unavailable } from "../../src/store/pool.ts";
-import { createDatabase } from "../support/database.ts";
+import {
+  describeError,
+  type Pool,
+  type PoolOptions,
+  readOnlyStayMs,
+  Unavailable,
+} from "../../src/store/pool.ts";
+import { openPool } from "../support/pool.ts";
+import { openStore } from "../support/store.ts";
 import { until } from "../support/until.ts";
 
-const database = await createDatabase();
-const admin = postgres(database.url, { max: 2, onnotice: () => {} });
-const pools: Pool[] = [];
-after(async () => {
-  await Promise.all(pools.map((pool) => pool.close()));
-  await admin.end();
-  await database.drop();
-});
+const { database, databaseUrl, sql: admin } = await openStore();
 
-function open(options: Partial<ConstructorParameters<typeof Pool>[0]> = {}): Pool {
-  const pool = new Pool({
-    ...{ databaseUrl: database.url, name: "test", connectionsMax: 1, statementTimeoutMs: 5_000 },
-    ...options,
-  });
-  pools.push(pool);
-  return pool;
-}
+const open = (options: Partial<PoolOptions> = {}) =>
+  openPool(databaseUrl, { statementTimeoutMs: 5_000, ...options });
 
 const one = (pool: Pool, deadlineMs = 5_000) =>
   pool.run(deadlineMs, (sql) => sql<{ n: number; pid: number }[]>`select 1 as n, pg_backend_pid() as pid`);

@@ -11,8 +11,10 @@ import { limits } from "../../src/contract/limits.ts";
 import { migrate } from "../../src/store/schema/migrate.ts";
 import { createRole, type TestRole } from "../support/actions/actions_process.ts";
 import { describeCatalog } from "../support/catalog.ts";
-import { createDatabase, type TestDatabase } from "../support/database.ts";
+import { createDatabase } from "../support/database.ts";
+import { openStore } from "../support/store.ts";
 import { ctl, runCtl } from "../support/server.ts";
+import { atEnd } from "../support/at_end.ts";
 
 /**
  * What each role may do, in the order of the names. A new table or function belongs here: "-" is nothing, a list in
@@ -120,24 +122,21 @@ const readers = ["due_tenants", "event_id_at", "hour_figures", "service_clock"];
 
 const denied = { code: "42501" };
 
-let database: TestDatabase;
-let owner: postgres.Sql;
+const { database, databaseUrl, sql: owner } = await openStore();
+const on = { databaseUrl };
 const roles: TestRole[] = [];
 /** One connection as each role, in the order of the tables above. */
 let connections: postgres.Sql[];
 let asService: postgres.Sql;
-let on: { readonly databaseUrl: string };
 
 before(async () => {
-  database = await createDatabase();
-  on = { databaseUrl: database.url };
-  owner = postgres(database.url, { max: 1, onnotice: () => {} });
   roles.push(
     await createRole(database.url, "lead_service"),
     await createRole(database.url, "lead_actions"),
     await createStranger(),
   );
   connections = roles.map(({ url }) => postgres(url, { max: 1, onnotice: () => {} }));
+  atEnd(() => Promise.all(connections.map((sql) => sql.end({ timeout: 5 }))));
   asService = connections[0] as postgres.Sql;
   await ctl(["tenant", "add", "acme"], on);
   await ctl(["tenant", "add", "globex"], on);
@@ -146,12 +145,6 @@ before(async () => {
   await ctl(["key", "issue", "globex", "--label", "web", "--surface", "forms"], on);
   await ctl(["form", "add", "acme", "contact", "--required", "name"], on);
 });
-after(async () => {
-  await Promise.all(connections.map((sql) => sql.end({ timeout: 5 })));
-  for (const role of roles) await role.drop();
-  await owner.end({ timeout: 5 });
-  await database.drop();
-});
 
 /** A login that is a member of nothing. */
 async function createStranger(): Promise<TestRole> {
@@ -159,7 +152,7 @@ async function createStranger(): Promise<TestRole> {
   await owner.unsafe(`create role ${name} login password '${name}'`);
   const url = new URL(database.url);
   url.username = url.password = name;
-  return { url: url.href, drop: async () => void await owner.unsafe(`drop role ${name}`) };
+  return { url: url.href };
 }
 
 /** Tries a statement and takes it back: whether the role was let. */

@@ -1,12 +1,11 @@
 import assert from "node:assert/strict";
-import { after, test } from "node:test";
+import { test } from "node:test";
 import { freshAddress } from "../support/client.ts";
 import type { LogLine } from "../support/server.ts";
 import { until } from "../support/until.ts";
 import { freshKey, lead, World } from "../support/world.ts";
 
 const world = await World.open();
-after(() => world.close());
 const server = await world.start();
 const key = await world.issue();
 

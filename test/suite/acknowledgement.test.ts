@@ -1,11 +1,10 @@
 import assert from "node:assert/strict";
-import { after, test } from "node:test";
+import { test } from "node:test";
 import { flagNames } from "../../src/contract/fields.ts";
 import { ctl, runCtl } from "../support/server.ts";
 import { freshKey, lead, World } from "../support/world.ts";
 
 const world = await World.open();
-after(() => world.close());
 await world.start();
 
 test("POST /v1/intake answers 202 with the acknowledgement and commits event and outbox row together", async () => {

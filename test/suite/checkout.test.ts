@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { after, afterEach, before, test } from "node:test";
+import { afterEach, before, test } from "node:test";
 import {
   buyerEmail,
   checkout,
@@ -12,6 +12,7 @@ import { freshAddress, send } from "../support/client.ts";
 import { ctl, type RunningServer } from "../support/server.ts";
 import { until } from "../support/until.ts";
 import { World } from "../support/world.ts";
+import { atEnd } from "../support/at_end.ts";
 
 const stripe = await StripeServer.open();
 const world = await World.open();
@@ -27,13 +28,11 @@ before(async () => {
       ('free', 'Free', 'acme', 0, 'year', '{"items":[]}')`;
 });
 afterEach(() => stripe.clear());
-after(async () => {
+atEnd(async () => {
   const leaked = [server, second].map(({ output }) => output.stdout + output.stderr).join("");
   const [row] = await world.sql`
     select count(*)::int as count from subscription as s, provider_event as e
     where s::text ilike ${`%${buyerEmail}%`} or e::text ilike ${`%${buyerEmail}%`}`;
-  await world.close();
-  await stripe.close();
   assert.equal(row?.count, 0, "no address in the tables");
   for (const secret of [buyerEmail, stripe.secretKey, "whsec_", "Invalid API Key", "checkout.stripe.com"]) {
     assert.ok(!leaked.includes(secret), `no ${secret} in the log`);

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { connect } from "node:net";
-import { after, test } from "node:test";
+import { test } from "node:test";
 import {
   buyerEmail,
   checkout,
@@ -21,11 +21,6 @@ import { World } from "../support/world.ts";
 const own = await ownPostgres();
 const stripe = await StripeServer.open();
 const world = await World.open(own.url);
-after(async () => {
-  await world.close();
-  await own.stop();
-  await stripe.close();
-});
 world.expectLogged("totals_kept");
 const settings = checkoutSettings(stripe.url, stripe.secretKey);
 const server = await world.start(settings);

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { after, test } from "node:test";
+import { test } from "node:test";
 import postgres from "postgres";
 import { navigation } from "../../src/ops/console/router.ts";
 import { ConsoleStage, hostile } from "../support/console/stage.ts";
@@ -8,7 +8,6 @@ import { until } from "../support/until.ts";
 import { freshKey, lead } from "../support/world.ts";
 
 const stage = await ConsoleStage.open();
-after(() => stage.close());
 const { world } = stage;
 
 const tenant = await world.tenant();

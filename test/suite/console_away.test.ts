@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { after, test } from "node:test";
+import { test } from "node:test";
 import { navigation } from "../../src/ops/console/router.ts";
 import { send } from "../support/client.ts";
 import { ownPostgres } from "../support/database.ts";
@@ -9,11 +9,6 @@ import { World } from "../support/world.ts";
 /** What an operator sees on the console while the store is away: this is when it is looked at. */
 const own = await ownPostgres();
 const world = await World.open(own.url);
-after(async () => {
-  own.thaw();
-  await world.close();
-  await own.stop();
-});
 world.expectLogged("totals_kept");
 const server = await world.start();
 const get = (path: string) =>

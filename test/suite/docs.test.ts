@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { request } from "node:http";
-import { after, test } from "node:test";
+import { test } from "node:test";
 import { gunzipSync } from "node:zlib";
 import { brief } from "../../src/contract/brief.ts";
 import { type DocumentName, type DocumentRule, documents, surfaceOf } from "../../src/contract/documents.ts";
@@ -14,7 +14,6 @@ import type { RunningServer } from "../support/server.ts";
 import { freshKey, visitor, World } from "../support/world.ts";
 
 const world = await World.open();
-after(() => world.close());
 const server = await world.start();
 const elsewhere = await world.start({
   INTAKE_URL: "https://intake.acme.test/",

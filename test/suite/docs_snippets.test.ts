@@ -1,23 +1,21 @@
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { createServer, type IncomingHttpHeaders } from "node:http";
 import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, test } from "node:test";
+import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { clientModule } from "../../src/contract/snippets.ts";
 import { World } from "../support/world.ts";
+import { temporaryFolder } from "../support/folder.ts";
 
 // A caller's project in which openapi-typescript is installed, so that npx fetches nothing.
 const packages = fileURLToPath(new URL("../../node_modules", import.meta.url));
 const bin = join(packages, ".bin");
-const folder = mkdtempSync(join(tmpdir(), "brief-"));
+const folder = temporaryFolder("brief");
 symlinkSync(packages, join(folder, "node_modules"));
-after(() => rmSync(folder, { recursive: true }));
 const world = await World.open();
-after(() => world.close());
 await world.start();
 const key = await world.issue();
 

@@ -1,11 +1,10 @@
 import assert from "node:assert/strict";
-import { after, test } from "node:test";
+import { test } from "node:test";
 import { ctl, runCtl } from "../support/server.ts";
 import { until } from "../support/until.ts";
 import { visitor, World } from "../support/world.ts";
 
 const world = await World.open();
-after(() => world.close());
 const server = await world.start();
 const { form, key } = await world.formWithKey();
 const on = { databaseUrl: world.database.url };

@@ -1,20 +1,18 @@
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, test } from "node:test";
+import { test } from "node:test";
 import { formExample } from "../../src/contract/forms.ts";
 import { formFunction, formModule } from "../../src/contract/forms_snippets.ts";
 import { World } from "../support/world.ts";
+import { temporaryFolder } from "../support/folder.ts";
 
 /** The code of the forms' brief, word for word. */
-const folder = mkdtempSync(join(tmpdir(), "forms-brief-"));
-after(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder("forms-brief");
 const world = await World.open();
-after(() => world.close());
 await world.start();
 // As the brief's examples have it.
 const [row] = await world.sql<{ id: number }[]>`

@@ -1,11 +1,10 @@
 import assert from "node:assert/strict";
-import { after, test } from "node:test";
+import { test } from "node:test";
 import fc from "fast-check";
 import { visitor, World } from "../support/world.ts";
 
 /** Generated bodies: each is accepted and stored whole, or refused with a reason and stored not at all. */
 const world = await World.open();
-after(() => world.close());
 await world.start();
 const { form, key } = await world.formWithKey();
 const runs = Number(process.env.FC_RUNS ?? 150);

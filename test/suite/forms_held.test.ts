@@ -1,12 +1,11 @@
 import assert from "node:assert/strict";
-import { after, test } from "node:test";
+import { test } from "node:test";
 import type { Answer } from "../support/client.ts";
 import { ctl } from "../support/server.ts";
 import { freshKey, lead, visitor, World } from "../support/world.ts";
 
 /** What is held is answered like a success, and goes nowhere until an operator releases it. */
 const world = await World.open();
-after(() => world.close());
 await world.start();
 const { form, key } = await world.formWithKey({ blocked: ["miracle cure"] });
 const on = { databaseUrl: world.database.url };

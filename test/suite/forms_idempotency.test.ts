@@ -1,9 +1,8 @@
 import assert from "node:assert/strict";
-import { after, test } from "node:test";
+import { test } from "node:test";
 import { freshKey, lead, visitor, World } from "../support/world.ts";
 
 const world = await World.open();
-after(() => world.close());
 await world.start();
 const second = await world.start();
 const { form, key } = await world.formWithKey();

@@ -1,11 +1,10 @@
 import assert from "node:assert/strict";
-import { after, test } from "node:test";
+import { test } from "node:test";
 import { ctl, type RunningServer } from "../support/server.ts";
 import { until } from "../support/until.ts";
 import { freshKey, lead, visitor, World } from "../support/world.ts";
 
 const world = await World.open();
-after(() => world.close());
 await world.start();
 
 test("the probe {} answers 400 missing_required, stores nothing and consumes no Idempotency-Key", async () => {

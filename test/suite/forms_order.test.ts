@@ -1,11 +1,10 @@
 import assert from "node:assert/strict";
-import { after, test } from "node:test";
+import { test } from "node:test";
 import { type Answer, freshAddress, type RequestOptions } from "../support/client.ts";
 import { visitor, World } from "../support/world.ts";
 
 /** The order of checks: per-IP limit, method, body cap, key, tenant, per-tenant limit, form, body, commit. */
 const world = await World.open();
-after(() => world.close());
 await world.start({
   FORMS_IP_PER_MINUTE: "1",
   FORMS_IP_BURST: "2",

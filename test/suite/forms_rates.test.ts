@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { after, test } from "node:test";
+import { test } from "node:test";
 import { limits } from "../../src/contract/limits.ts";
 import { type Answer, freshAddress } from "../support/client.ts";
 import { ctl } from "../support/server.ts";
@@ -8,7 +8,6 @@ import { publishedLimits, visitor, World } from "../support/world.ts";
 
 /** The two budgets, as published. */
 const world = await World.open();
-after(() => world.close());
 await world.start(publishedLimits);
 const hour = () => new Date(Date.now() + 3_600_000).toISOString();
 

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { after, test } from "node:test";
+import { test } from "node:test";
 import fc from "fast-check";
 import { fieldNames } from "../../src/contract/fields.ts";
 import type { Areas, Lead } from "../../src/lead/lead.ts";
@@ -9,7 +9,6 @@ import areaTerms from "../vectors/areas.json" with { type: "json" };
 import { freshKey, World } from "../support/world.ts";
 
 const world = await World.open();
-after(() => world.close());
 const server = await world.start();
 const key = await world.issue();
 const areas: Areas = new Map(areaTerms.map((area) => [foldArea(area), area]));

@@ -1,10 +1,9 @@
 import assert from "node:assert/strict";
-import { after, test } from "node:test";
+import { test } from "node:test";
 import { until } from "../support/until.ts";
 import { freshKey, lead, World } from "../support/world.ts";
 
 const world = await World.open();
-after(() => world.close());
 await world.start();
 const second = await world.start();
 const key = await world.issue();

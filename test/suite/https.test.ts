@@ -1,19 +1,18 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { copyFileSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { copyFileSync, readFileSync } from "node:fs";
 import { connect as connectHttp2 } from "node:http2";
 import { connect as connectTcp } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, test } from "node:test";
+import { test } from "node:test";
 import { connect as connectTls, type ConnectionOptions, createServer, type TLSSocket } from "node:tls";
 import { post, type RequestOptions, send } from "../support/client.ts";
 import { assertDocumented } from "../support/contract/contract.ts";
 import { until } from "../support/until.ts";
 import { checked, freshKey, lead, World } from "../support/world.ts";
+import { temporaryFolder } from "../support/folder.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "suite-tls-"));
-after(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder("suite-tls");
 
 /** Makes a self-signed certificate for 127.0.0.1. */
 function makeCertificate(name: string): { certFile: string; keyFile: string } {
@@ -31,7 +30,6 @@ const renewed = makeCertificate("renewed");
 const ca = readFileSync(certFile, "utf8");
 
 const world = await World.open();
-after(() => world.close());
 const server = await world.start({ TLS_CERT_FILE: certFile, TLS_KEY_FILE: keyFile });
 const key = await world.issue();
 const port = Number(new URL(server.url).port);

@@ -1,12 +1,11 @@
 import assert from "node:assert/strict";
 import { createHash, getRandomValues } from "node:crypto";
-import { after, test } from "node:test";
+import { test } from "node:test";
 import { makeKey } from "../../src/contract/api_key.ts";
 import { ctl } from "../support/server.ts";
 import { freshKey, lead, World } from "../support/world.ts";
 
 const world = await World.open();
-after(() => world.close());
 await world.start();
 
 const keyCheck = { first_name: "required", last_name: "required", phone: "required" };

@@ -1,12 +1,11 @@
 import assert from "node:assert/strict";
 import { connect } from "node:net";
-import { after, test } from "node:test";
+import { test } from "node:test";
 import { get } from "../support/client.ts";
 import { until } from "../support/until.ts";
 import { freshKey, lead, World } from "../support/world.ts";
 
 const world = await World.open();
-after(() => world.close());
 
 /** A server with a post in its commit, which waits until `release`. */
 async function serverAtWork() {

@@ -1,10 +1,9 @@
 import assert from "node:assert/strict";
-import { after, test } from "node:test";
+import { test } from "node:test";
 import { exchangeRaw } from "../support/http/raw_connection.ts";
 import { lead, World } from "../support/world.ts";
 
 const world = await World.open();
-after(() => world.close());
 const server = await world.start();
 const key = await world.issue();
 const body = JSON.stringify(lead());

@@ -1,17 +1,16 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { connect as connectHttp2 } from "node:http2";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, test } from "node:test";
+import { test } from "node:test";
 import { get, send } from "../support/client.ts";
 import { type RunningServer, runToEnd } from "../support/server.ts";
 import { exchangeRaw } from "../support/http/raw_connection.ts";
 import { lead, World } from "../support/world.ts";
+import { temporaryFolder } from "../support/folder.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "suite-ops-"));
-after(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder("suite-ops");
 const [certFile, keyFile] = [join(folder, "cert.pem"), join(folder, "cert.key")];
 execFileSync("openssl", [
   ...["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-noenc", "-days", "2"],
@@ -19,7 +18,6 @@ execFileSync("openssl", [
 ], { stdio: "ignore" });
 
 const world = await World.open();
-after(() => world.close());
 const plain = await world.start();
 const tls = await world.start({ TLS_CERT_FILE: certFile, TLS_KEY_FILE: keyFile });
 const key = await world.issue();

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { after, test } from "node:test";
+import { test } from "node:test";
 import { get } from "../support/client.ts";
 import { suiteRuntime } from "../support/server.ts";
 import { until } from "../support/until.ts";
@@ -8,7 +8,6 @@ import { exchangeRaw } from "../support/http/raw_connection.ts";
 import { freshKey, lead, World } from "../support/world.ts";
 
 const world = await World.open();
-after(() => world.close());
 const server = await world.start();
 const ops = server.urls.ops as string;
 const localAddress = "127.0.0.1";

@@ -1,10 +1,9 @@
 import assert from "node:assert/strict";
-import { after, test } from "node:test";
+import { test } from "node:test";
 import { get } from "../support/client.ts";
 import { freshKey, type IssuedKey, lead, World } from "../support/world.ts";
 
 const world = await World.open();
-after(() => world.close());
 const server = await world.start();
 const localAddress = "127.0.0.1";
 

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { after, test } from "node:test";
+import { test } from "node:test";
 import { get } from "../support/client.ts";
 import { ownPostgres } from "../support/database.ts";
 import { until } from "../support/until.ts";
@@ -7,10 +7,6 @@ import { lead, World } from "../support/world.ts";
 
 const own = await ownPostgres();
 const world = await World.open(own.url);
-after(async () => {
-  await world.close();
-  await own.stop();
-});
 const server = await world.start();
 const read = (path: string) => get(`${server.urls.ops}${path}`, { localAddress: "127.0.0.1" });
 

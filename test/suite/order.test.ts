@@ -1,12 +1,11 @@
 import assert from "node:assert/strict";
-import { after, test } from "node:test";
+import { test } from "node:test";
 import { type Answer, freshAddress } from "../support/client.ts";
 import { until } from "../support/until.ts";
 import { lead, World } from "../support/world.ts";
 
 /** The order of checks: per-IP limit, method, body cap, key, per-key limit, validation, idempotency, commit. */
 const world = await World.open();
-after(() => world.close());
 const server = await world.start({
   INTAKE_IP_PER_MINUTE: "1",
   INTAKE_IP_BURST: "2",

@@ -1,22 +1,17 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { after, test } from "node:test";
+import { test } from "node:test";
 import { type Answer, type RequestOptions, send } from "../support/client.ts";
 import { ownPostgres } from "../support/database.ts";
 import { ctl, type RunningServer } from "../support/server.ts";
 import { until } from "../support/until.ts";
 import { World } from "../support/world.ts";
+import { temporaryFolder } from "../support/folder.ts";
 
 const own = await ownPostgres();
 const world = await World.open(own.url);
-const folder = mkdtempSync(join(tmpdir(), "lead-intake-plans-"));
-after(async () => {
-  await world.close();
-  await own.stop();
-  rmSync(folder, { recursive: true });
-});
+const folder = temporaryFolder("plans");
 world.expectLogged("totals_kept");
 const first = await world.start();
 const second = await world.start();

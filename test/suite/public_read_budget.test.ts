@@ -1,11 +1,10 @@
 import assert from "node:assert/strict";
-import { after, test } from "node:test";
+import { test } from "node:test";
 import { limits } from "../../src/contract/limits.ts";
 import { freshAddress, send } from "../support/client.ts";
 import { lead, publishedLimits, World } from "../support/world.ts";
 
 const world = await World.open();
-after(() => world.close());
 const server = await world.start({
   ...publishedLimits,
   PUBLIC_IP_PER_MINUTE: "1",

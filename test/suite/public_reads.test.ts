@@ -1,11 +1,10 @@
 import assert from "node:assert/strict";
-import { after, test } from "node:test";
+import { test } from "node:test";
 import { ctl } from "../support/server.ts";
 import { until } from "../support/until.ts";
 import { lead, World } from "../support/world.ts";
 
 const world = await World.open();
-after(() => world.close());
 await world.start();
 const second = await world.start();
 const options = { databaseUrl: world.database.url };

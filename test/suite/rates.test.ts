@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { after, test } from "node:test";
+import { test } from "node:test";
 import { limits } from "../../src/contract/limits.ts";
 import { type Answer, freshAddress } from "../support/client.ts";
 import { ctl } from "../support/server.ts";
@@ -7,7 +7,6 @@ import { until } from "../support/until.ts";
 import { lead, publishedLimits, World } from "../support/world.ts";
 
 const world = await World.open();
-after(() => world.close());
 await world.start(publishedLimits);
 const slow = await world.start({
   INTAKE_IP_PER_MINUTE: "1",

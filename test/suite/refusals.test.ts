@@ -1,12 +1,11 @@
 import assert from "node:assert/strict";
 import { gzipSync } from "node:zlib";
-import { after, test } from "node:test";
+import { test } from "node:test";
 import { limits } from "../../src/contract/limits.ts";
 import { exchangeRaw } from "../support/http/raw_connection.ts";
 import { freshKey, lead, World } from "../support/world.ts";
 
 const world = await World.open();
-after(() => world.close());
 const server = await world.start();
 const key = await world.issue();
 

@@ -1,12 +1,11 @@
 import assert from "node:assert/strict";
-import { after, test } from "node:test";
+import { test } from "node:test";
 import { freshAddress } from "../support/client.ts";
 import { until } from "../support/until.ts";
 import { exchangeRaw } from "../support/http/raw_connection.ts";
 import { lead, World } from "../support/world.ts";
 
 const world = await World.open();
-after(() => world.close());
 const server = await world.start({ INTAKE_IP_PER_MINUTE: "1", INTAKE_IP_BURST: "6" });
 const key = await world.issue();
 

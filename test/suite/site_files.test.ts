@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { renameSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
-import { after, before, describe, test } from "node:test";
+import { before, describe, test } from "node:test";
 import { makeFolder, patterned, put, read } from "../support/http/static_folder.ts";
 import type { RunningServer } from "../support/server.ts";
 import { until } from "../support/until.ts";
@@ -27,7 +27,6 @@ describe("the site's listener", () => {
     server = await world.start({ SITE_DIR: folder });
     port = Number(new URL(server.urls.site as string).port);
   });
-  after(() => world.close());
 
   test("GET /assets/site.data is a SQLite file that anybody's script may read by ranges", async () => {
     const url = `${server.urls.site}/assets/site.data`;

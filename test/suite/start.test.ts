@@ -1,19 +1,16 @@
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
-import { mkdtempSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, test } from "node:test";
+import { test } from "node:test";
 import postgres from "postgres";
 import { createDatabase, ownPostgres } from "../support/database.ts";
 import { type Outcome, runToEnd } from "../support/server.ts";
 import { lead, World } from "../support/world.ts";
+import { temporaryFolder } from "../support/folder.ts";
 
 const database = await createDatabase();
-after(() => database.drop());
-const folder = mkdtempSync(join(tmpdir(), "suite-"));
-after(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder("suite");
 
 /** Starts the server, which is expected to end by itself. */
 function start(env: Readonly<Record<string, string>>, databaseUrl = database.url): Promise<Outcome> {
@@ -117,7 +114,6 @@ for (const setting of ["fsync", "full_page_writes"]) {
   test(`a server with ${setting} off is refused, exit 2`, async () => {
     const own = await ownPostgres({ [setting]: "off" });
     const { code, stderr } = await start({}, own.url);
-    await own.stop();
     assert.equal(code, 2);
     assert.match(stderr, new RegExp(`with ${setting} off`));
   });
@@ -125,21 +121,17 @@ for (const setting of ["fsync", "full_page_writes"]) {
 
 test("synchronous_commit off in the database does not hold for the service: it sets its own", async () => {
   const world = await World.open();
-  try {
-    await world.sql.unsafe(`alter database ${world.database.name} set synchronous_commit = off`);
-    await world.sql.unsafe(`
-      create table seen_setting (value text);
-      create function note_setting() returns trigger language plpgsql as $$
-      begin insert into seen_setting values (current_setting('synchronous_commit')); return null; end $$;
-      create trigger note_setting after insert on event execute function note_setting()`);
-    await world.start();
-    const key = await world.issue();
-    assert.equal((await world.intake({ key: key.text, body: lead() })).status, 202);
-    const [row] = await world.sql`select value from seen_setting`;
-    assert.equal(row?.value, "on");
-  } finally {
-    await world.close();
-  }
+  await world.sql.unsafe(`alter database ${world.database.name} set synchronous_commit = off`);
+  await world.sql.unsafe(`
+    create table seen_setting (value text);
+    create function note_setting() returns trigger language plpgsql as $$
+    begin insert into seen_setting values (current_setting('synchronous_commit')); return null; end $$;
+    create trigger note_setting after insert on event execute function note_setting()`);
+  await world.start();
+  const key = await world.issue();
+  assert.equal((await world.intake({ key: key.text, body: lead() })).status, 202);
+  const [row] = await world.sql`select value from seen_setting`;
+  assert.equal(row?.value, "on");
 });
 
 test("a database that cannot be reached ends the start with one sentence, and no password", async () => {

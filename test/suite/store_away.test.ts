@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { after, test } from "node:test";
+import { test } from "node:test";
 import { ownPostgres } from "../support/database.ts";
 import { until } from "../support/until.ts";
 import { freshKey, lead, visitor, World } from "../support/world.ts";
@@ -7,10 +7,6 @@ import { freshKey, lead, visitor, World } from "../support/world.ts";
 /** What a caller sees while the store is away; test/faults/ has what must be survived. */
 const own = await ownPostgres();
 const world = await World.open(own.url);
-after(async () => {
-  await world.close();
-  await own.stop();
-});
 // Counts of refusals wait for the store.
 world.expectLogged("totals_kept");
 const server = await world.start();

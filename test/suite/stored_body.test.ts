@@ -1,10 +1,9 @@
 import assert from "node:assert/strict";
-import { after, test } from "node:test";
+import { test } from "node:test";
 import { runCtl } from "../support/server.ts";
 import { lead, World } from "../support/world.ts";
 
 const world = await World.open();
-after(() => world.close());
 await world.start();
 const key = await world.issue();
 

@@ -1,22 +1,18 @@
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { after, test } from "node:test";
+import { test } from "node:test";
 import { send } from "../support/client.ts";
 import { type RunningServer, runToEnd, startServer } from "../support/server.ts";
 import { until } from "../support/until.ts";
 import { lead, World } from "../support/world.ts";
+import { temporaryFolder } from "../support/folder.ts";
 
 const world = await World.open();
-const siteDir = mkdtempSync(join(tmpdir(), "site-"));
+const siteDir = temporaryFolder("site");
 writeFileSync(join(siteDir, "llms.txt"), "the site\n");
-after(async () => {
-  await world.close();
-  rmSync(siteDir, { recursive: true });
-});
 const intake = await world.start({ SURFACES: "intake" });
 const key = await world.issue();
 const sandbox = await world.tenant({ sandbox: true });

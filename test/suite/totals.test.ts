@@ -1,10 +1,9 @@
 import assert from "node:assert/strict";
-import { after, test } from "node:test";
+import { test } from "node:test";
 import type { RunningServer } from "../support/server.ts";
 import { lead, World } from "../support/world.ts";
 
 const world = await World.open();
-after(() => world.close());
 
 /** Posts a body with a key to the server under test. */
 type Post = (key: { readonly text: string } | null, body: unknown, headers?: object) => Promise<unknown>;

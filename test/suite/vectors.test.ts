@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { after, test } from "node:test";
+import { test } from "node:test";
 import vectors from "../vectors/lead.json" with { type: "json" };
 import { freshKey, World } from "../support/world.ts";
 
@@ -15,7 +15,6 @@ interface Vector {
 }
 
 const world = await World.open();
-after(() => world.close());
 await world.start();
 const key = await world.issue();
 const all = vectors as Vector[];

@@ -14,11 +14,12 @@ import postgres from "postgres";
 import { type EmbeddedPostgres, startPostgres } from "../../scripts/embedded_postgres.ts";
 import { childrenOf, signalProcess } from "../../scripts/processes.ts";
 import { migrate } from "../../src/store/schema/migrate.ts";
+import { atEnd } from "./at_end.ts";
 
 /** The environment variable in which `npm test` passes the server's address on. */
 export const serverVariable = "TEST_POSTGRES_URL";
 
-/** A migrated, otherwise empty database. */
+/** A migrated, otherwise empty database; it goes with the tests of the file. */
 export interface TestDatabase {
   readonly name: string;
   readonly url: string;
@@ -55,10 +56,12 @@ export interface DatabaseOptions {
 
 /** Creates a database on the server that all test files share. */
 export async function createDatabase({ migrated = true }: DatabaseOptions = {}): Promise<TestDatabase> {
-  return await copyTemplate(await serverUrl(), migrated);
+  const database = await copyTemplate(await serverUrl(), migrated);
+  atEnd(() => database.drop());
+  return database;
 }
 
-/** A PostgreSQL of a test's own, to be killed, stopped and restarted. */
+/** A PostgreSQL of a test's own, to be killed, stopped and restarted; it ends with the tests of the file. */
 export interface OwnPostgres {
   readonly server: EmbeddedPostgres;
   /** A migrated database on it. */
@@ -76,6 +79,7 @@ export async function ownPostgres(
   settings: Readonly<Record<string, string | number>> = {},
 ): Promise<OwnPostgres> {
   const server = await startPostgres({ settings });
+  atEnd(() => server.stop());
   const { url } = await copyTemplate(server.url);
   const signalAll = (signal: NodeJS.Signals) => {
     // The postmaster first, so that it starts no further process; each one is in a session of its own.
@@ -83,6 +87,8 @@ export async function ownPostgres(
     signalProcess(pid, signal);
     for (const child of childrenOf(pid)) signalProcess(child.pid, signal);
   };
+  // A frozen backend lets nothing end.
+  atEnd(() => signalAll("SIGCONT"));
   return {
     server,
     url,

@@ -5,8 +5,14 @@
  */
 
 import { Pool, type PoolOptions } from "../../src/store/pool.ts";
+import { atEnd } from "./at_end.ts";
 
-/** One connection to the database, and 30 s for a statement, unless `options` say otherwise. */
+/** One connection to the database, and 30 s for a statement, unless `options` say otherwise; it ends with the tests of the file. */
 export function openPool(databaseUrl: string, options: Partial<PoolOptions> = {}): Pool {
-  return new Pool({ databaseUrl, name: "test", connectionsMax: 1, statementTimeoutMs: 30_000, ...options });
+  const pool = new Pool({
+    ...{ databaseUrl, name: "test", connectionsMax: 1, statementTimeoutMs: 30_000 },
+    ...options,
+  });
+  atEnd(() => pool.close());
+  return pool;
 }

@@ -8,6 +8,7 @@ import { spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { denoFlags } from "../../scripts/deno_flags.ts";
 import { listeners } from "../../scripts/listeners.ts";
+import { atEnd } from "./at_end.ts";
 import { until } from "./until.ts";
 
 /** What runs the server under test. */
@@ -121,6 +122,7 @@ export async function runToEnd(
  */
 export async function startServer(options: ProgramOptions): Promise<RunningServer> {
   const { child, output, ended } = run("src/main.ts", [], options);
+  atEnd(() => child.kill("SIGKILL"));
   const logs: LogLine[] = [];
   const urls: Record<string, string> = {};
   let rest = "";

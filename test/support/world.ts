@@ -12,6 +12,7 @@ import { keyInText, type KeySurface, makeKey } from "../../src/contract/api_key.
 import type { BaseUrls } from "../../src/contract/openapi/paths.ts";
 import { assertDocumented } from "./contract/contract.ts";
 import { type Answer, post, type RequestOptions, send } from "./client.ts";
+import { atEnd } from "./at_end.ts";
 import { asService, createDatabase, type TestDatabase } from "./database.ts";
 import { type ProgramOptions, type RunningServer, startServer } from "./server.ts";
 import { until } from "./until.ts";
@@ -125,7 +126,7 @@ export function freshKey(): string {
   return `suite:${randomBytes(9).toString("hex")}`;
 }
 
-/** The world of one test file. Close it in `after`. */
+/** The world of one test file; it ends with the tests of the file, and then reads what its servers have logged. */
 export class World {
   readonly database: TestDatabase;
   readonly sql: postgres.Sql;
@@ -137,6 +138,7 @@ export class World {
   private constructor(database: TestDatabase) {
     this.database = database;
     this.sql = postgres(database.url, { max: 4, onnotice: () => {} });
+    atEnd(() => this.sql.end({ timeout: 5 }));
   }
 
   /** Creates a database, or takes the one at an address. */
@@ -156,6 +158,8 @@ export class World {
       env: { ...raisedLimits, ...env },
     });
     this.#servers.push(server);
+    atEnd(() => checkLog(server, { keys: this.#keys, expected: this.#expected }));
+    atEnd(() => server.stop());
     return server;
   }
 
@@ -333,14 +337,6 @@ export class World {
   /** Says that a log line of this event is part of what is tested. */
   expectLogged(event: string): void {
     this.#expected.add(event);
-  }
-
-  /** Stops the servers, removes the database, and reads what the servers have logged. */
-  async close(): Promise<void> {
-    await Promise.all(this.#servers.map((server) => server.stop()));
-    await this.sql.end({ timeout: 5 });
-    await this.database.drop();
-    for (const server of this.#servers) checkLog(server, { keys: this.#keys, expected: this.#expected });
   }
 }
 

@@ -5,16 +5,8 @@ import { describe, test } from "node:test";
 import { flood, frame, requests } from "../../../scripts/bench/attacks/http2_frames.ts";
 import { Overhead } from "#src/http/node/overhead.ts";
 import { FrameClient, windowUpdate } from "../../support/http/frames.ts";
-import {
-  ask,
-  get,
-  makeCertificate,
-  parse,
-  places,
-  startApp,
-  temporaryFolder,
-  Wire,
-} from "../../support/http/echo.ts";
+import { ask, get, makeCertificate, parse, places, startApp, Wire } from "../../support/http/echo.ts";
+import { temporaryFolder } from "../../support/folder.ts";
 
 const tls = makeCertificate(temporaryFolder(), "overhead");
 /** Far beyond the bound, and what it may be late by. */

@@ -5,16 +5,8 @@ import { flood, requests } from "../../../scripts/bench/attacks/http2_frames.ts"
 import { FrameClient } from "../../support/http/frames.ts";
 import { Edge } from "#src/http/node/edge.ts";
 import type { ListenOptions } from "#src/http/options.ts";
-import {
-  type App,
-  get,
-  makeCertificate,
-  places,
-  post,
-  startApp,
-  temporaryFolder,
-  Wire,
-} from "../../support/http/echo.ts";
+import { type App, get, makeCertificate, places, post, startApp, Wire } from "../../support/http/echo.ts";
+import { temporaryFolder } from "../../support/folder.ts";
 
 const files = makeCertificate(temporaryFolder(), "slots");
 const halfPost = post("/echo", "abc", "X-Request-Id: gone").slice(0, -1);

@@ -8,9 +8,9 @@ import {
   places,
   post,
   startApp,
-  temporaryFolder,
   Wire,
 } from "../../support/http/echo.ts";
+import { temporaryFolder } from "../../support/folder.ts";
 
 const files = makeCertificate(temporaryFolder(), "turns");
 

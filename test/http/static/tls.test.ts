@@ -5,7 +5,8 @@ import { type ClientHttp2Session, type ClientHttp2Stream, connect } from "node:h
 import { after, describe, test } from "node:test";
 import { until } from "../../support/until.ts";
 import { makeFolder, openFiles, patterned, put } from "../../support/http/static_folder.ts";
-import { makeCertificate, places, startApp, temporaryFolder, within } from "../../support/http/echo.ts";
+import { makeCertificate, places, startApp, within } from "../../support/http/echo.ts";
+import { temporaryFolder } from "../../support/folder.ts";
 
 const tls = makeCertificate(temporaryFolder(), "first");
 const length = 24 * 1024 * 1024;

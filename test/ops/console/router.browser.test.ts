@@ -1,13 +1,14 @@
 /// <reference lib="dom" />
 
 import assert from "node:assert/strict";
-import { after, test } from "node:test";
+import { test } from "node:test";
 import type { BrowserContextOptions, Page } from "playwright-core";
 import { navigation } from "../../../src/ops/console/router.ts";
 import { findBrowser, startBrowser } from "../../support/browser/browser.ts";
 import { faintTexts } from "../../support/browser/contrast.ts";
 import { freshKey, lead } from "../../support/world.ts";
 import { ConsoleStage, hostile } from "../../support/console/stage.ts";
+import { atEnd } from "../../support/at_end.ts";
 
 const path = findBrowser();
 if (path === null) {
@@ -18,10 +19,9 @@ if (path === null) {
 
 async function testConsole(executablePath: string): Promise<void> {
   const stage = await ConsoleStage.open();
-  after(() => stage.close());
   const { world } = stage;
   const browser = await startBrowser(executablePath);
-  after(() => browser.close());
+  atEnd(() => browser.close());
 
   const key = await world.issue({ label: "a source with a rather long label.example" });
   const formId = await stage.form(key.tenant);

@@ -1,20 +1,19 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
-import test, { after, before, beforeEach } from "node:test";
+import test, { before, beforeEach } from "node:test";
 import postgres from "postgres";
 import { Retention } from "../../../src/store/jobs/retention.ts";
 import { createRole } from "../../support/actions/actions_process.ts";
 import { repeat } from "../../../src/service/repeat.ts";
 import type { Pool } from "../../../src/store/pool.ts";
 import { openPool } from "../../support/pool.ts";
-import { createDatabase, type TestDatabase } from "../../support/database.ts";
+import { openStore } from "../../support/store.ts";
 import { rowsWith } from "../../support/every_value.ts";
 import { until } from "../../support/until.ts";
 
 const start = Date.UTC(2026, 0, 1);
 const dayMs = 86_400_000;
-let database: TestDatabase;
-let sql: postgres.Sql;
+const { databaseUrl, sql } = await openStore();
 let pool: Pool;
 let retention: Retention;
 const told: number[] = [];
@@ -24,8 +23,6 @@ let shop: number;
 let others: number;
 
 before(async () => {
-  database = await createDatabase();
-  sql = postgres(database.url, { max: 3, onnotice: () => {} });
   await sql`insert into tenant (slug, name, sandbox) values ('acme', 'Acme', true), ('beta', 'Beta', true)`;
   const key = async (slug: string, surface = "intake") => {
     const [row] = await sql<{ id: number }[]>`
@@ -35,13 +32,8 @@ before(async () => {
     return row?.id as number;
   };
   [web, shop, others] = [await key("acme"), await key("acme"), await key("beta")];
-  pool = openPool(database.url);
+  pool = openPool(databaseUrl);
   retention = open(pool);
-});
-after(async () => {
-  await pool.close();
-  await sql.end({ timeout: 5 });
-  await database.drop();
 });
 beforeEach(async () => {
   await sql`truncate event, outbox, attempt, dead_letter, outbox_tally, collision, submission, retention_cursor,
@@ -313,7 +305,7 @@ test("two processes do not work at once, and an event that somebody holds is lef
   assert.deepEqual(await retention.runOnce(), { examined: 3, removed: 2 });
   await holder`rollback`;
   await holder.unsafe("begin; select expire_content(500)");
-  const rival = openPool(database.url);
+  const rival = openPool(databaseUrl);
   assert.equal(await open(rival).runOnce(), null);
   await rival.close();
   await holder`rollback`;
@@ -342,7 +334,7 @@ test("terms that nobody has sent since go too", async () => {
 });
 
 test("it goes on by itself, with no more rights than the service's role has", async () => {
-  const role = await createRole(database.url, "lead_service");
+  const role = await createRole(databaseUrl, "lead_service");
   await many(1_100, web);
   await keep(1);
   await setDay(2);
@@ -357,5 +349,4 @@ test("it goes on by itself, with no more rights than the service's role has", as
   const asService = postgres(role.url, { max: 1, onnotice: () => {} });
   await assert.rejects(asService`select set_retention('acme', 1)`, { code: "42501" });
   await asService.end();
-  await role.drop();
 });

@@ -1,23 +1,11 @@
 import assert from "node:assert/strict";
-import { after, test } from "node:test";
-import postgres from "postgres";
+import { test } from "node:test";
 import { readSteps, type Sample, writeSample } from "../../../src/store/jobs/samples.ts";
-import { Pool } from "../../../src/store/pool.ts";
-import { createDatabase } from "../../support/database.ts";
+import { openPool } from "../../support/pool.ts";
+import { openStore } from "../../support/store.ts";
 
-const database = await createDatabase();
-const admin = postgres(database.url, { max: 1, onnotice: () => {} });
-const pool = new Pool({
-  databaseUrl: database.url,
-  name: "samples",
-  connectionsMax: 1,
-  statementTimeoutMs: 9_000,
-});
-after(async () => {
-  await pool.close();
-  await admin.end();
-  await database.drop();
-});
+const { databaseUrl, sql: admin } = await openStore();
+const pool = openPool(databaseUrl, { name: "samples" });
 
 const minuteMs = 60_000;
 const sample: Sample = {

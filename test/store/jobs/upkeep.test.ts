@@ -1,22 +1,15 @@
 import assert from "node:assert/strict";
-import test, { after } from "node:test";
-import postgres from "postgres";
+import test from "node:test";
 import { Heartbeat } from "../../../src/store/serving/heartbeat.ts";
 import { Upkeep } from "../../../src/store/jobs/upkeep.ts";
 import { repeat } from "../../../src/service/repeat.ts";
-import { createDatabase } from "../../support/database.ts";
+import { openStore } from "../../support/store.ts";
 import { openPool } from "../../support/pool.ts";
 import { until } from "../../support/until.ts";
 
-const database = await createDatabase();
-const sql = postgres(database.url, { max: 3, onnotice: () => {} });
-const pool = openPool(database.url);
+const { databaseUrl, sql } = await openStore();
+const pool = openPool(databaseUrl);
 const upkeep = new Upkeep(pool);
-after(async () => {
-  await pool.close();
-  await sql.end({ timeout: 5 });
-  await database.drop();
-});
 
 test("counts that were inserted one by one are folded, and their sums stay", async () => {
   await sql`insert into outbox_tally (state, delta)
@@ -55,7 +48,7 @@ test("the oldest event that waits is told by the time in its id, and nothing whe
 
 test("a fold that waits for a lock does not make the store look unwritable", async () => {
   const changes: boolean[] = [];
-  const beats = openPool(database.url);
+  const beats = openPool(databaseUrl);
   const heartbeat = new Heartbeat({ pool: beats, nowMs: () => performance.now(), slot: 5 });
   heartbeat.react((writable) => changes.push(writable));
   const beating = repeat(heartbeat, { onFailure: (error) => assert.fail(String(error)) });

@@ -1,22 +1,21 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
-import { after, before, test } from "node:test";
-import postgres from "postgres";
+import { before, test } from "node:test";
 import { countHeld, listHeld, releaseSubmission } from "../../../src/store/operator/held.ts";
-import { Pool } from "../../../src/store/pool.ts";
+import type { Pool } from "../../../src/store/pool.ts";
 import { createRole, type TestRole } from "../../support/actions/actions_process.ts";
-import { createDatabase } from "../../support/database.ts";
+import { openPool } from "../../support/pool.ts";
+import { openStore } from "../../support/store.ts";
 
-const database = await createDatabase();
-const admin = postgres(database.url, { max: 2, onnotice: () => {} });
+const { databaseUrl, sql: admin } = await openStore();
 let role: TestRole;
 /** As the service, for whose console it is too. */
 let pool: Pool;
 const forms: Record<string, { id: number; keyId: number; tenantId: number }> = {};
 
 before(async () => {
-  role = await createRole(database.url, "lead_service");
-  pool = new Pool({ databaseUrl: role.url, name: "held", connectionsMax: 2, statementTimeoutMs: 9_000 });
+  role = await createRole(databaseUrl, "lead_service");
+  pool = openPool(role.url, { connectionsMax: 2 });
   for (const slug of ["acme", "other"]) {
     const [tenant] = await admin`insert into tenant (slug, name) values (${slug}, ${slug}) returning id`;
     const [key] = await admin`
@@ -26,12 +25,6 @@ before(async () => {
       insert into form (tenant_id, form_key, required) values (${tenant?.id}, 'contact', '{name}') returning id`;
     forms[slug] = { id: form?.id, keyId: key?.id, tenantId: tenant?.id };
   }
-});
-after(async () => {
-  await pool.close();
-  await role.drop();
-  await admin.end();
-  await database.drop();
 });
 
 async function store(verdict: string, slug = "acme"): Promise<string> {

@@ -5,24 +5,16 @@
  */
 
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
-import postgres from "postgres";
+import { before, test } from "node:test";
 import { readReport, readStanding } from "../../../src/store/operator/report.ts";
-import { Pool } from "../../../src/store/pool.ts";
-import { createDatabase } from "../../support/database.ts";
+import { openPool } from "../../support/pool.ts";
+import { openStore } from "../../support/store.ts";
 
 const keys = 400;
 const events = 4_000;
 const days = 7;
 
-const database = await createDatabase();
-const admin = postgres(database.url, { max: 1, onnotice: () => {} });
-const pools: Pool[] = [];
-after(async () => {
-  await Promise.all(pools.map((pool) => pool.close()));
-  await admin.end();
-  await database.drop();
-});
+const { databaseUrl, sql: admin } = await openStore();
 
 // Spread over the days up to now, so that nearly every event is a key's only one of its hour; a fifth still waits.
 before(async () => {
@@ -66,10 +58,7 @@ function rowsOf(plan: Plan): number {
 /** A pool that is told each statement's plan with what became of it. */
 function watchedPool(settings: Readonly<Record<string, string | number>> = {}) {
   const plans: Plan[] = [];
-  const pool = new Pool({
-    databaseUrl: database.url,
-    name: "report",
-    connectionsMax: 1,
+  const pool = openPool(databaseUrl, {
     statementTimeoutMs: 60_000,
     settings: {
       session_preload_libraries: "auto_explain",
@@ -82,7 +71,6 @@ function watchedPool(settings: Readonly<Record<string, string | number>> = {}) {
     },
     onWarning: (text) => plans.push(JSON.parse(text.slice(text.indexOf("{"))).Plan),
   });
-  pools.push(pool);
   return { pool, rows: () => plans.splice(0).reduce((sum, plan) => sum + rowsOf(plan), 0) };
 }
 

@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { before, test } from "node:test";
 import postgres from "postgres";
 import { eventIdAt } from "../../../src/contract/event_id.ts";
 import { flagNames } from "../../../src/contract/fields.ts";
 import { searchEvents, searchSettings } from "../../../src/store/operator/search.ts";
 import type { Fragment, SearchFilter } from "../../../src/store/operator/search_filter.ts";
 import { waysOf } from "../../../src/store/operator/search_ways.ts";
-import { Pool } from "../../../src/store/pool.ts";
-import { createDatabase } from "../../support/database.ts";
+import { openPool } from "../../support/pool.ts";
+import { openStore } from "../../support/store.ts";
 
 const stored = 200_000;
 /** More than the rounds of one search may examine together, and the counts before them. */
@@ -27,20 +27,8 @@ const anyEvent: SearchFilter = {
   lastName: null,
 };
 
-const database = await createDatabase();
-const admin = postgres(database.url, { max: 1, onnotice: () => {} });
-const pool = new Pool({
-  databaseUrl: database.url,
-  name: "search",
-  connectionsMax: 1,
-  statementTimeoutMs: 20_000,
-  settings: searchSettings,
-});
-after(async () => {
-  await pool.close();
-  await admin.end();
-  await database.drop();
-});
+const { databaseUrl, sql: admin } = await openStore();
+const pool = openPool(databaseUrl, { settings: searchSettings });
 
 /**
  * Events of 40 days up to now. Tenant `big` has two sources with nearly everything, `small` has one event in 5,000 and

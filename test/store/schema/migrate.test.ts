@@ -1,20 +1,18 @@
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
-import { after, test } from "node:test";
+import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import postgres from "postgres";
 import { migrate, missingFiles } from "../../../src/store/schema/migrate.ts";
-import { createDatabase } from "../../support/database.ts";
+import { openStore } from "../../support/store.ts";
 import { until } from "../../support/until.ts";
+import { atEnd } from "../../support/at_end.ts";
 
-const shared = await createDatabase();
-const admin = postgres(shared.url, { max: 1, onnotice: () => {} });
+const { databaseUrl, sql: admin } = await openStore();
 const names: string[] = [];
-after(async () => {
+atEnd(async () => {
   for (const name of names) await admin.unsafe(`drop database if exists ${name} with (force)`);
-  await admin.end();
-  await shared.drop();
 });
 
 const folder = fileURLToPath(new URL("../../../sql/", import.meta.url));
@@ -27,7 +25,7 @@ async function emptyDatabase() {
   const name = `test_migrate_${randomBytes(6).toString("hex")}`;
   names.push(name);
   await admin.unsafe(`create database ${name} template template0 encoding 'UTF8'`);
-  const url = new URL(shared.url);
+  const url = new URL(databaseUrl);
   url.pathname = `/${name}`;
   const sql = postgres(url.href, { max: 1, onnotice: () => {} });
   return { url: url.href, sql };

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
-import test, { after, before } from "node:test";
+import test, { before } from "node:test";
 import { AcceptStore, type Entry } from "../../../src/store/serving/accept.ts";
 import type { Pool } from "../../../src/store/pool.ts";
 import { openPool } from "../../support/pool.ts";
@@ -16,10 +16,6 @@ before(async () => {
   key = await world.issue();
   pool = openPool(world.database.url, { onWarning: (text) => assert.fail(text) });
   store = new AcceptStore(pool, { node: "test", nowMs: () => performance.now() });
-});
-after(async () => {
-  await pool.close();
-  await world.close();
 });
 
 function entry(digest = randomUUID()): Entry {

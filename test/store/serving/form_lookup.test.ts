@@ -1,23 +1,12 @@
 import assert from "node:assert/strict";
-import { after, test } from "node:test";
-import postgres from "postgres";
+import { test } from "node:test";
 import { FormStore } from "../../../src/store/serving/form_lookup.ts";
 import { Pool, Unavailable } from "../../../src/store/pool.ts";
-import { createDatabase } from "../../support/database.ts";
+import { openPool } from "../../support/pool.ts";
+import { openStore } from "../../support/store.ts";
 
-const database = await createDatabase();
-const admin = postgres(database.url, { max: 2 });
-const pool = new Pool({
-  databaseUrl: database.url,
-  name: "forms",
-  connectionsMax: 1,
-  statementTimeoutMs: 9_000,
-});
-after(async () => {
-  await pool.close();
-  await admin.end();
-  await database.drop();
-});
+const { databaseUrl, sql: admin } = await openStore();
+const pool = openPool(databaseUrl, { name: "forms" });
 const [acme, other] = await admin<{ id: number }[]>`
   insert into tenant (slug, name) values ('acme', 'Acme'), ('other', 'Other') returning id`;
 const clock = { nowMs: 0 };
@@ -30,7 +19,7 @@ async function add(formKey: string, tenantId = acme?.id as number): Promise<numb
 }
 
 /** A store, and the number of queries it has made. */
-function openStore(of: Pick<Pool, "run"> = pool) {
+function openForms(of: Pick<Pool, "run"> = pool) {
   const made = { queries: 0 };
   const counting = {
     run: (...args: Parameters<Pool["run"]>) => {
@@ -43,7 +32,7 @@ function openStore(of: Pick<Pool, "run"> = pool) {
 }
 
 test("a form is found by its tenant and key, in its own spelling", async () => {
-  const { find } = openStore();
+  const { find } = openForms();
   const id = await add("contact");
   assert.deepEqual(await find("contact"), {
     ...{ id, formKey: "contact", required: ["name", "email"], threshold: null, blocked: ["free money"] },
@@ -55,7 +44,7 @@ test("a form is found by its tenant and key, in its own spelling", async () => {
 });
 
 test("a found form is known for 5 s of the clock; one that was not found is asked for again each time", async () => {
-  const { find, made } = openStore();
+  const { find, made } = openForms();
   assert.equal(await find("later"), null);
   const id = await add("later");
   assert.equal((await find("later"))?.id, id);
@@ -71,7 +60,7 @@ test("a found form is known for 5 s of the clock; one that was not found is aske
 test("lookups that wait share a query", async () => {
   await add("shared");
   await add("shared", other?.id);
-  const { find, made } = openStore();
+  const { find, made } = openForms();
   const found = await Promise.all([
     ...Array.from({ length: 20 }, () => find("shared")),
     ...Array.from({ length: 20 }, () => find("shared", other)),
@@ -82,7 +71,7 @@ test("lookups that wait share a query", async () => {
 });
 
 test("what no form key can be costs no query", async () => {
-  const { find, made } = openStore();
+  const { find, made } = openForms();
   for (const formKey of ["", "a b", "%63ontact", "a/b", "é", "a".repeat(65), ".", "-a", "a\u0000"]) {
     assert.equal(await find(formKey), null);
   }
@@ -92,7 +81,7 @@ test("what no form key can be costs no query", async () => {
 test("find throws Unavailable while the store is away, and works again afterwards", async () => {
   const id = await add("away");
   let isAway = true;
-  const { find } = openStore({
+  const { find } = openForms({
     run: (...args: Parameters<Pool["run"]>) =>
       isAway ? Promise.reject(new Unavailable("away")) : pool.run(...args),
   } as Pool);

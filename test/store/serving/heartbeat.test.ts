@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { after, test } from "node:test";
+import { test } from "node:test";
 import postgres from "postgres";
 import { Heartbeat } from "../../../src/store/serving/heartbeat.ts";
 import { Upkeep } from "../../../src/store/jobs/upkeep.ts";
@@ -9,16 +9,13 @@ import { repeat } from "../../../src/service/repeat.ts";
 import { openPool } from "../../support/pool.ts";
 import { ownPostgres } from "../../support/database.ts";
 import { until } from "../../support/until.ts";
+import { atEnd } from "../../support/at_end.ts";
 
 // Its settings are changed.
 const own = await ownPostgres();
 const sql = postgres(own.url, { max: 3, onnotice: () => {} });
 const proxy = await PostgresProxy.open(own.server.port);
-after(async () => {
-  await proxy.close();
-  await sql.end({ timeout: 5 });
-  await own.stop();
-});
+atEnd(() => sql.end({ timeout: 5 }));
 
 const slot = 5;
 const mebibyte = 1024 * 1024;

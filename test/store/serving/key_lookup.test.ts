@@ -1,24 +1,13 @@
 import assert from "node:assert/strict";
 import { createHash, randomBytes } from "node:crypto";
-import { after, test } from "node:test";
-import postgres from "postgres";
+import { test } from "node:test";
 import { KeyStore } from "../../../src/store/serving/key_lookup.ts";
 import { Pool, Unavailable } from "../../../src/store/pool.ts";
-import { createDatabase } from "../../support/database.ts";
+import { openPool } from "../../support/pool.ts";
+import { openStore } from "../../support/store.ts";
 
-const database = await createDatabase();
-const admin = postgres(database.url, { max: 2 });
-const pool = new Pool({
-  databaseUrl: database.url,
-  name: "keys",
-  connectionsMax: 1,
-  statementTimeoutMs: 9_000,
-});
-after(async () => {
-  await pool.close();
-  await admin.end();
-  await database.drop();
-});
+const { databaseUrl, sql: admin } = await openStore();
+const pool = openPool(databaseUrl, { name: "keys" });
 const [tenant] = await admin`insert into tenant (slug, name) values ('acme', 'Acme') returning id`;
 const clock = { nowMs: 0 };
 
@@ -31,7 +20,7 @@ async function issue(surface = "intake"): Promise<{ id: number; digest: string }
 }
 
 /** A store, and the number of queries it has made. */
-function openStore() {
+function openKeys() {
   const made = { queries: 0 };
   const counting = {
     run: (...args: Parameters<Pool["run"]>) => {
@@ -43,7 +32,7 @@ function openStore() {
 }
 
 test("find reads an active key by its digest, and null for an unknown or revoked one", async () => {
-  const { keys } = openStore();
+  const { keys } = openKeys();
   const { id, digest } = await issue();
   assert.deepEqual(await keys.find(digest), {
     id,
@@ -58,7 +47,7 @@ test("find reads an active key by its digest, and null for an unknown or revoked
 });
 
 test("a found key is cached for 5 s of the clock, an unknown one never", async () => {
-  const { keys, made } = openStore();
+  const { keys, made } = openKeys();
   const { id, digest } = await issue();
   assert.equal(keys.cached(digest), null);
   await keys.find(digest);
@@ -74,7 +63,7 @@ test("a found key is cached for 5 s of the clock, an unknown one never", async (
 });
 
 test("a key that is found revoked, or forgotten, is no longer cached", async () => {
-  const { keys } = openStore();
+  const { keys } = openKeys();
   const [first, second] = [await issue(), await issue()];
   await keys.find(first.digest);
   await keys.find(second.digest);
@@ -86,7 +75,7 @@ test("a key that is found revoked, or forgotten, is no longer cached", async () 
 });
 
 test("lookups that wait while one runs share a query, also for different keys and one key many times", async () => {
-  const { keys, made } = openStore();
+  const { keys, made } = openKeys();
   const issued = await Promise.all([issue(), issue(), issue()]);
   const found = await Promise.all([...issued, ...issued, ...issued].map(({ digest }) => keys.find(digest)));
   assert.deepEqual(found.map((key) => key?.id), [...issued, ...issued, ...issued].map(({ id }) => id));
@@ -121,7 +110,7 @@ test("an answer is no older than the question: the cache counts from before the 
 });
 
 test("a raised limit is there until its time, on the service's clock", async () => {
-  const { keys } = openStore();
+  const { keys } = openKeys();
   const { id, digest } = await issue();
   await admin`
     update api_key set limit_per_minute = 6000, limit_burst = 50, limit_until = now() + interval '1 hour'

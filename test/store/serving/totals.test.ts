@@ -1,18 +1,12 @@
 import assert from "node:assert/strict";
-import { after, test } from "node:test";
-import postgres from "postgres";
-import { Pool, Unavailable } from "../../../src/store/pool.ts";
+import { test } from "node:test";
+import { type Pool, Unavailable } from "../../../src/store/pool.ts";
 import { Totals } from "../../../src/store/serving/totals.ts";
-import { createDatabase } from "../../support/database.ts";
+import { openPool } from "../../support/pool.ts";
+import { openStore } from "../../support/store.ts";
 
-const database = await createDatabase();
-const admin = postgres(database.url, { max: 1 });
-const open = () =>
-  new Pool({ databaseUrl: database.url, name: "totals", connectionsMax: 1, statementTimeoutMs: 9_000 });
-after(async () => {
-  await admin.end();
-  await database.drop();
-});
+const { databaseUrl, sql: admin } = await openStore();
+const open = () => openPool(databaseUrl);
 await admin`insert into tenant (slug, name) values ('acme', 'Acme')`;
 await admin`
   insert into api_key (tenant_id, surface, label, digest, last4)

@@ -11,6 +11,7 @@ import { fileURLToPath } from "node:url";
 import postgres from "postgres";
 import { actionsVariables } from "../../../src/actions/config.ts";
 import type { LogLine, Runtime } from "../server.ts";
+import { atEnd } from "../at_end.ts";
 import { until } from "../until.ts";
 import type { Authority, Issued } from "./authority.ts";
 
@@ -117,6 +118,7 @@ export async function startActionsProcess(options: ActionsOptions): Promise<Runn
     child.kill(signal);
     return await ended;
   };
+  atEnd(() => stopWith("SIGKILL"));
   await until(() => exit !== undefined || logs().some((line) => line.event === "started"), {
     deadlineMs: startTimeoutMs,
     what: "the actions process listens",
@@ -180,10 +182,9 @@ export function ask(
 export interface TestRole {
   /** The database as this role. */
   readonly url: string;
-  drop(): Promise<void>;
 }
 
-/** Creates a login role that may do what a group role may. */
+/** Creates a login role that may do what a group role may; it goes with the server. */
 export async function createRole(
   databaseUrl: string,
   group: "lead_service" | "lead_actions",
@@ -192,14 +193,9 @@ export async function createRole(
   const password = randomBytes(12).toString("hex");
   const sql = postgres(databaseUrl, { max: 1, onnotice: () => {} });
   await sql.unsafe(`create role ${name} login password '${password}' in role ${group}`);
+  await sql.end({ timeout: 5 });
   const url = new URL(databaseUrl);
   url.username = name;
   url.password = password;
-  return {
-    url: url.href,
-    drop: async () => {
-      await sql.unsafe(`drop role ${name}`);
-      await sql.end({ timeout: 5 });
-    },
-  };
+  return { url: url.href };
 }

@@ -6,9 +6,9 @@
 
 import { execFileSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { temporaryFolder } from "../folder.ts";
 
 /** A certificate and its key. */
 export interface Issued {
@@ -29,14 +29,14 @@ export interface IssueOptions {
   readonly days?: number;
 }
 
-/** An authority in a folder of its own. */
+/** An authority in a folder of its own, which goes with the tests of the file. */
 export class Authority {
   readonly folder: string;
   readonly file: string;
   readonly pem: string;
 
   constructor(name = "test authority") {
-    this.folder = mkdtempSync(join(tmpdir(), "actions-ca-"));
+    this.folder = temporaryFolder("ca");
     this.file = join(this.folder, "ca.pem");
     makeKey(join(this.folder, "ca.key"));
     openssl(["req", "-x509", "-new", "-key", join(this.folder, "ca.key"), "-out", this.file, "-days", "3"], {
@@ -70,11 +70,6 @@ export class Authority {
     makeKey(`${stem}.key`);
     openssl(["req", "-x509", "-new", "-key", `${stem}.key`, "-out", `${stem}.pem`, "-days", "2"], { name });
     return read(`${stem}.pem`, `${stem}.key`);
-  }
-
-  /** Removes its files. */
-  remove(): void {
-    rmSync(this.folder, { recursive: true, force: true });
   }
 }
 

@@ -8,6 +8,7 @@ import type { IncomingHttpHeaders, ServerResponse } from "node:http";
 import { createServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import type { Issued } from "./authority.ts";
+import { atEnd } from "../at_end.ts";
 
 /** One request that arrived whole. */
 export interface CrmCall {
@@ -25,7 +26,6 @@ export interface CrmSink {
   readonly connections: number;
   /** How it answers; at first 204. */
   answer: (response: ServerResponse, call: CrmCall) => void;
-  close(): Promise<void>;
 }
 
 /** An answer with a status and, if need be, headers. */
@@ -52,6 +52,10 @@ export async function startCrm(certificate: Issued, host = "127.0.0.1"): Promise
   server.on("connection", () => connections++);
   server.on("tlsClientError", () => {});
   await new Promise<void>((settle) => server.listen(0, host, settle));
+  atEnd(() => {
+    server.close();
+    server.closeAllConnections();
+  });
   const sink: CrmSink = {
     port: (server.address() as AddressInfo).port,
     calls,
@@ -59,11 +63,6 @@ export async function startCrm(certificate: Issued, host = "127.0.0.1"): Promise
       return connections;
     },
     answer: status(204),
-    close: async () => {
-      const closed = new Promise((settle) => server.close(settle));
-      server.closeAllConnections();
-      await closed;
-    },
   };
   return sink;
 }

@@ -6,6 +6,7 @@
 
 import { createSocket } from "node:dgram";
 import { isIPv4 } from "node:net";
+import { atEnd } from "../at_end.ts";
 
 /** A listening name server. */
 export interface NameServer {
@@ -15,7 +16,6 @@ export interface NameServer {
   readonly questions: readonly string[];
   /** All addresses of a name; `[]`: the name exists and has none; `null`: it says nothing at all. */
   answer: (name: string) => readonly string[] | null;
-  close(): Promise<void>;
 }
 
 const typeA = 1;
@@ -41,11 +41,11 @@ export async function startNameServer(): Promise<NameServer> {
     socket.send(Buffer.concat([header, query.subarray(12, end), ...answers]), peer.port, peer.address);
   });
   await new Promise<void>((settle) => socket.bind(0, "127.0.0.1", settle));
+  atEnd(() => socket.close());
   const server: NameServer = {
     address: `127.0.0.1:${socket.address().port}`,
     questions,
     answer: () => [],
-    close: () => new Promise((settle) => socket.close(settle)),
   };
   return server;
 }

@@ -5,6 +5,7 @@
  */
 
 import { type AddressInfo, createServer, type Socket } from "node:net";
+import { atEnd } from "../at_end.ts";
 
 /** A message that was taken or refused after its last line. */
 export interface Received {
@@ -27,7 +28,6 @@ export interface SmtpListener {
   readonly commands: readonly string[];
   /** Other answers than the usual: a line, or `null` to say nothing at all. A line like `250-…` goes on for ever. */
   readonly answers: Map<Step, string | null>;
-  close(): Promise<void>;
 }
 
 const usual: Readonly<Record<Step, string>> = {
@@ -52,16 +52,15 @@ export async function startSmtp(): Promise<SmtpListener> {
     converse(socket, { messages, commands, answers });
   });
   await new Promise<void>((settle) => server.listen(0, "127.0.0.1", settle));
+  atEnd(() => {
+    server.close();
+    for (const socket of sockets) socket.destroy();
+  });
   return {
     port: (server.address() as AddressInfo).port,
     messages,
     commands,
     answers,
-    close: async () => {
-      const closed = new Promise((settle) => server.close(settle));
-      for (const socket of sockets) socket.destroy();
-      await closed;
-    },
   };
 }
 

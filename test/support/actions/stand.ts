@@ -5,7 +5,8 @@
  */
 
 import postgres from "postgres";
-import { createDatabase, type TestDatabase } from "../database.ts";
+import type { TestDatabase } from "../database.ts";
+import { openStore } from "../store.ts";
 import type { Runtime } from "../server.ts";
 import {
   type ActionsAnswer,
@@ -50,7 +51,6 @@ export interface Stand {
     actions: RunningActions,
     parts: EventParts,
   ): Promise<ActionsAnswer & { readonly eventId: string }>;
-  close(): Promise<void>;
 }
 
 const secret = `whsec_${Buffer.alloc(32, 7).toString("base64")}`;
@@ -59,12 +59,11 @@ const secret = `whsec_${Buffer.alloc(32, 7).toString("base64")}`;
 export async function openStand(
   options: { env?: Readonly<Record<string, string>>; runtime?: Runtime } = {},
 ): Promise<Stand> {
-  const database = await createDatabase();
-  const sql = postgres(database.url, { max: 2, onnotice: () => {} });
+  const { database, databaseUrl, sql } = await openStore();
   const authority = new Authority();
   const server = authority.issue({ name: "actions", usage: "serverAuth" });
   const client = authority.issue({ name: "lead-intake", usage: "clientAuth" });
-  const role = await createRole(database.url, "lead_actions");
+  const role = await createRole(databaseUrl, "lead_actions");
   const crm = await startCrm(authority.issue({ name: "crm.test", usage: "serverAuth" }));
   const smtp = await startSmtp();
   const processes: RunningActions[] = [];
@@ -111,13 +110,6 @@ export async function openStand(
         body: eventBody({ ...parts, eventId }),
       });
       return { ...answer, eventId };
-    },
-    close: async () => {
-      await Promise.all(processes.map((running) => running.kill()));
-      await role.drop();
-      await Promise.all([crm.close(), smtp.close(), sql.end({ timeout: 5 })]);
-      await database.drop();
-      authority.remove();
     },
   };
   await stand.addTenant("acme", { crm: stand.crmUrl(), email: "sales@acme.example" });

@@ -14,7 +14,7 @@ import { freshKey, type IssuedKey, lead, type Tenant, World } from "../world.ts"
 export const hostile =
   `<script>alert(1)</script>"'><img src=x onerror=alert(2)>&amp;javascript:alert(3)\u202Etxt.exe\u0085\u200b`;
 
-/** A console with a world behind it. */
+/** A console with a world behind it, until the tests of the file have ended. */
 export class ConsoleStage {
   readonly world: World;
   readonly server: RunningServer;
@@ -155,12 +155,5 @@ export class ConsoleStage {
         (select json_agg(a order by a.id) from audit as a) as audit,
         (select count(*)::int from event) as events`;
     return row;
-  }
-
-  /** Stops everything. */
-  async close(): Promise<void> {
-    await this.server.stop();
-    await this.#role.drop();
-    await this.world.close();
   }
 }

@@ -7,6 +7,7 @@
 import http from "node:http";
 import type { AddressInfo } from "node:net";
 import { until } from "../until.ts";
+import { atEnd } from "../at_end.ts";
 
 /** A request as it arrived. */
 export interface Arrived {
@@ -23,7 +24,7 @@ export type Reaction =
   | "hang"
   | "cut";
 
-/** Records requests. Close it in `after`. */
+/** Records requests, until the tests of the file have ended. */
 export class Sink {
   readonly arrived: Arrived[] = [];
   /** Decides about each request; by default all is well. */
@@ -39,6 +40,7 @@ export class Sink {
   static async open(): Promise<Sink> {
     const sink = new Sink();
     await sink.listen();
+    atEnd(() => sink.down());
     return sink;
   }
 

@@ -4,7 +4,6 @@
  * @module
  */
 
-import { after } from "node:test";
 import { createRole, type RunningActions, startActionsProcess } from "../actions/actions_process.ts";
 import { Authority, type Issued } from "../actions/authority.ts";
 import { type CrmSink, startCrm } from "../actions/crm_sink.ts";
@@ -58,7 +57,7 @@ const quick = {
   DELIVERY_CONCURRENCY: "8",
 };
 
-/** Sets a stand up for the tests of a file; it is taken down after them. */
+/** Sets a stand up for the tests of a file; it ends with them. */
 export async function deliveryStand(options: DeliveryStandOptions = {}): Promise<DeliveryStand> {
   const own = options.ownPostgres ? await ownPostgres() : undefined;
   const world = await World.open(own?.url);
@@ -106,16 +105,9 @@ export async function actionsStand(
     const started = actions;
     started.ended.then(() => actions = actions === started ? null : actions);
   };
-  // Before the database goes.
-  after(async () => {
-    await actions?.kill();
-    await Promise.all([crm.close(), smtp.close()]);
-    await role.drop().catch(() => {});
-  });
   await startActions();
   tier.answer = passTo(() => actions?.port ?? null, { authority, certificate: client });
   const stand = await assemble(options, { own, world, tier, tls: clientFiles(authority, client) });
-  after(() => authority.remove());
   return {
     ...stand,
     routed: (route = {}) =>
@@ -156,11 +148,6 @@ function assemble(
   const databaseUrl = world.database.url;
   // Counts wait for a store that is killed, and its recovery may take longer than the time between two writes.
   if (own !== undefined) world.expectLogged("totals_kept");
-  after(async () => {
-    await tier.down();
-    await world.close();
-    await own?.stop();
-  });
   const intake = new History();
   const clock = { offsetSeconds: 0 };
   const pass = async (seconds: number) => {

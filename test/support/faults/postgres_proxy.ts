@@ -10,6 +10,7 @@
 
 import { connect, createServer, type Server, type Socket } from "node:net";
 import type { AddressInfo } from "node:net";
+import { atEnd } from "../at_end.ts";
 
 /** Where in the call of `accept`. */
 export type Place =
@@ -82,6 +83,7 @@ export class PostgresProxy {
     await new Promise<void>((settle, reject) => {
       proxy.#server.once("error", reject).listen(0, "127.0.0.1", settle);
     });
+    atEnd(() => proxy.close());
     return proxy;
   }
 

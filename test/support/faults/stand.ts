@@ -6,13 +6,13 @@
  */
 
 import assert from "node:assert/strict";
-import { after } from "node:test";
 import { asService, type OwnPostgres, ownPostgres } from "../database.ts";
 import { get } from "../client.ts";
 import { ctl, type RunningServer, startServer } from "../server.ts";
 import { until } from "../until.ts";
 import { History } from "./history.ts";
 import { PostgresProxy } from "./postgres_proxy.ts";
+import { atEnd } from "../at_end.ts";
 
 /** A key as the operator's command issues it. */
 export interface IssuedKey {
@@ -61,7 +61,7 @@ const env = {
 };
 
 /**
- * Sets a stand up for the tests of a file; it is taken down after them. A stand is slow to set up: the tests
+ * Sets a stand up for the tests of a file; it ends with them. A stand is slow to set up: the tests
  * of a file share one, and its history. In the end no server may have met anything unforeseen.
  */
 export async function stand(options: StandOptions = {}): Promise<Stand> {
@@ -69,10 +69,7 @@ export async function stand(options: StandOptions = {}): Promise<Stand> {
   const databaseUrl = postgres.url;
   const proxy = options.proxy ? await PostgresProxy.open(postgres.server.port) : undefined;
   const started: RunningServer[] = [];
-  after(async () => {
-    await Promise.all(started.map((server) => server.kill()));
-    await proxy?.close();
-    await postgres.stop();
+  atEnd(() => {
     const logs = started.flatMap((server) => server.logs);
     assert.deepEqual(logs.filter(({ event }) => event === "fault" || event === "uncaught"), []);
     assert.equal(started.map((server) => server.output.stderr).join(""), "");
@@ -90,6 +87,7 @@ export async function stand(options: StandOptions = {}): Promise<Stand> {
     const server = await startServer({ databaseUrl: seenUrl, env, runtime: "node" });
     started.push(server);
     servers.push(server);
+    atEnd(() => server.kill());
     server.ended.then(() => servers.splice(servers.indexOf(server), 1));
     return server;
   };

@@ -5,10 +5,11 @@
  */
 
 import { spawnSync } from "node:child_process";
-import { chmodSync, chownSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { chmodSync, chownSync, mkdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type EmbeddedPostgres, startPostgres } from "../../../scripts/embedded_postgres.ts";
+import { atEnd } from "../at_end.ts";
+import { temporaryFolder } from "../folder.ts";
 import { until } from "../until.ts";
 import { withSql } from "./store.ts";
 
@@ -30,7 +31,7 @@ export interface Standby {
  * another address of loopback and the primary's port.
  */
 export async function startStandby(primary: EmbeddedPostgres, host?: string): Promise<Standby> {
-  const folder = mkdtempSync(join(tmpdir(), "lead-intake-standby-"));
+  const folder = temporaryFolder("standby");
   const dataFolder = join(folder, "postgres");
   chmodSync(folder, 0o711);
   await withSql(primary.url, async (sql) => {
@@ -50,6 +51,7 @@ export async function startStandby(primary: EmbeddedPostgres, host?: string): Pr
       ...(host === undefined ? {} : { listen_addresses: host, port: primary.port }),
     },
   });
+  atEnd(() => server.stop());
   const url = host === undefined ? server.url : primary.url.replace("127.0.0.1", host);
   const at = (expression: string, on: string) =>
     withSql(on, async (sql) => (await sql.unsafe(`select ${expression} as position`))[0]?.position);

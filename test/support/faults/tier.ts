@@ -9,6 +9,7 @@ import http from "node:http";
 import https from "node:https";
 import type { AddressInfo, Socket } from "node:net";
 import type { Authority, Issued } from "../actions/authority.ts";
+import { atEnd } from "../at_end.ts";
 
 /** A request that arrived whole. */
 export interface TierRequest {
@@ -32,7 +33,7 @@ export type TierAnswer =
   | "cut"
   | "hang";
 
-/** The tier as the service sees it. Close it with {@linkcode Tier.down}. */
+/** The tier as the service sees it. It ends with the tests of the file. */
 export class Tier {
   readonly requests: TierRequest[] = [];
   /** Decides about each request; by default all is well. */
@@ -58,6 +59,7 @@ export class Tier {
       },
     );
     await tier.up();
+    atEnd(() => tier.down());
     return tier;
   }
 

@@ -6,17 +6,15 @@
 
 import { Buffer } from "node:buffer";
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
 import { connect, type Socket } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { after } from "node:test";
 import process from "node:process";
 import { connect as connectTls } from "node:tls";
 import { fileURLToPath } from "node:url";
 import type { Access } from "#src/http/options.ts";
 import { type AppEvent, type Settings, startEcho } from "./echo_app.ts";
+import { atEnd } from "../at_end.ts";
 
 const patienceMs = 30_000;
 const root = fileURLToPath(new URL("../../../", import.meta.url));
@@ -48,10 +46,6 @@ export interface App {
   close(graceMs?: number): Promise<number | null | void>;
 }
 
-/** What a test that failed half-way has left running would keep the file from ending. */
-const leftovers = new Set<() => unknown>();
-after(() => Promise.all([...leftovers].map((end) => end())));
-
 /** Starts the echo app; it ends with the file at the latest. */
 export async function startApp(place: OwnPlace, settings: Settings = {}): Promise<App> {
   const events: AppEvent[] = [];
@@ -79,7 +73,7 @@ export async function startApp(place: OwnPlace, settings: Settings = {}): Promis
   if (place === "node") {
     const listener = await startEcho(settings, report);
     const close = (graceMs = 0) => within(listener.close(graceMs), "close");
-    leftovers.add(close);
+    atEnd(close);
     return { port: listener.port, pid: process.pid, events, next, access, close };
   }
   const { port, child } = await spawnApp(commands[place], settings, report);
@@ -101,7 +95,7 @@ async function spawnApp(
     [...args, join(root, "test/support/http/echo_app.ts"), JSON.stringify(settings)],
     { cwd: root, stdio: ["ignore", "pipe", "inherit"] },
   );
-  leftovers.add(() => child.kill("SIGKILL"));
+  atEnd(() => child.kill("SIGKILL"));
   const port = await within(
     new Promise<number>((resolve) => {
       createInterface({ input: child.stdout }).on("line", (line) => {
@@ -271,13 +265,6 @@ export function post(target: string, body: string, ...lines: string[]): string {
 /** The JSON of a response. */
 export function parse(answer: Answer): Record<string, unknown> {
   return JSON.parse(answer.body.toString());
-}
-
-/** A folder for certificates, removed at the end of the process. */
-export function temporaryFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), "http-kit-"));
-  process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
-  return folder;
 }
 
 /** Makes a self-signed certificate for `name`, in files of their own. */

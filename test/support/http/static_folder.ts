@@ -5,18 +5,15 @@
  */
 
 import { Buffer } from "node:buffer";
-import { mkdirSync, mkdtempSync, readdirSync, readlinkSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readlinkSync, writeFileSync } from "node:fs";
 import { connect, type Socket } from "node:net";
-import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import process from "node:process";
+import { temporaryFolder } from "../folder.ts";
 import { type Answer, ask, get, within } from "./echo.ts";
 
-/** A folder in a place of its own, so that there is something beside it; removed at the end of the process. */
+/** A folder in a place of its own, so that there is something beside it; it goes with the tests of the file. */
 export function makeFolder(files: Readonly<Record<string, string | Uint8Array>> = {}): string {
-  const place = mkdtempSync(join(tmpdir(), "static-"));
-  process.once("exit", () => rmSync(place, { recursive: true, force: true }));
-  const folder = join(place, "site");
+  const folder = join(temporaryFolder("static"), "site");
   mkdirSync(folder);
   for (const [name, content] of Object.entries(files)) put(folder, name, content);
   return folder;

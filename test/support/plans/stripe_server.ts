@@ -11,6 +11,7 @@ import { createHash, randomBytes } from "node:crypto";
 import http from "node:http";
 import https from "node:https";
 import type { AddressInfo } from "node:net";
+import { atEnd } from "../at_end.ts";
 
 /** One request as it arrived. */
 export interface StripeCall {
@@ -103,6 +104,10 @@ export class StripeServer {
   static async open(options: StripeServerOptions = {}): Promise<StripeServer> {
     const server = new StripeServer(options);
     await new Promise<void>((opened) => server.#server.listen(0, "127.0.0.1", opened));
+    atEnd(() => {
+      server.#server.close();
+      server.#server.closeAllConnections();
+    });
     const { port } = server.#server.address() as AddressInfo;
     server.url = options.tls === undefined ? `http://127.0.0.1:${port}` : `https://localhost:${port}`;
     return server;
@@ -129,13 +134,6 @@ export class StripeServer {
     this.sessions.clear();
     this.#kept.clear();
     this.#faults = [];
-  }
-
-  /** Stops it; connections are cut. */
-  async close(): Promise<void> {
-    const closed = new Promise((resolve) => this.#server.close(resolve));
-    this.#server.closeAllConnections();
-    await closed;
   }
 
   async #handle(request: http.IncomingMessage, response: http.ServerResponse): Promise<void> {

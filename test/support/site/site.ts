@@ -4,8 +4,7 @@
  * @module
  */
 
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { buildSiteFrom } from "../../../scripts/build_site.ts";
@@ -14,7 +13,9 @@ import { addArea, changeArea } from "../../../src/store/operator/vocabulary.ts";
 import { type PlanEntry, putPlans } from "../../../src/store/operator/plan_changes.ts";
 import { openAdminPool } from "../../../src/store/operator/admin_pool.ts";
 import type { Pool } from "../../../src/store/pool.ts";
+import { atEnd } from "../at_end.ts";
 import { createDatabase } from "../database.ts";
+import { temporaryFolder } from "../folder.ts";
 
 export const urls: SiteUrls = {
   site: "https://www.example.com",
@@ -29,12 +30,6 @@ export type JsonLdNode = {
   readonly "@type": string;
   readonly [name: string]: unknown;
 };
-
-/** A folder for one test file, removed at its end. */
-export function scratch(): { readonly path: string; remove(): void } {
-  const path = mkdtempSync(join(tmpdir(), "lead-intake-test-site-"));
-  return { path, remove: () => rmSync(path, { recursive: true, force: true }) };
-}
 
 /** A plan as an operator would put it. */
 export function planEntry(plan: {
@@ -69,24 +64,16 @@ export class SiteWorld {
   readonly pool: Pool;
   /** The database's address. */
   readonly url: string;
-  readonly #drop: () => Promise<void>;
-  readonly #folder = scratch();
+  readonly #folder = temporaryFolder("site");
 
-  private constructor(url: string, drop: () => Promise<void>) {
+  private constructor(url: string) {
     this.url = url;
-    this.#drop = drop;
     this.pool = openAdminPool(url);
+    atEnd(() => this.pool.close());
   }
 
   static async open(): Promise<SiteWorld> {
-    const { url, drop } = await createDatabase();
-    return new SiteWorld(url, drop);
-  }
-
-  async close(): Promise<void> {
-    await this.pool.close();
-    await this.#drop();
-    this.#folder.remove();
+    return new SiteWorld((await createDatabase()).url);
   }
 
   async add(area: string, status: "confirmed" | "proposed" = "confirmed"): Promise<void> {
@@ -103,7 +90,7 @@ export class SiteWorld {
 
   /** Builds into a folder below this file's. */
   async build(name: string): Promise<BuiltSite> {
-    const dir = join(this.#folder.path, name);
+    const dir = join(this.#folder, name);
     await buildSiteFrom(this.url, { dir, urls });
     return new BuiltSite(dir);
   }
