@@ -440,7 +440,7 @@ type Handler = (request: IncomingMessage, response: ServerResponse) => void | Pr
 async function listen(handler: Handler): Promise<{ readonly url: string }> {
   const server: Server = createServer((request, response) => void handler(request, response));
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  after(() => {
+  atEnd(() => {
     server.closeAllConnections();
     server.close();
   });
