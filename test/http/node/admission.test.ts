@@ -12,7 +12,6 @@ const client = authority.issue({ name: "client", usage: "clientAuth", alternativ
 const server = createServer({ cert, key, ca: authority.pem, requestCert: true });
 after(() => {
   server.close();
-  authority.remove();
 });
 
 /** The server's end of a connection whose handshake is over. */
