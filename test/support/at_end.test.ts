@@ -1,3 +1,9 @@
+/**
+ * The end of a test file, tried on one whose steps fail.
+ *
+ * @module
+ */
+
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
