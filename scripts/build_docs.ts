@@ -15,6 +15,7 @@ import { formLimitRows, type LimitRow } from "../src/contract/limit_rows.ts";
 import { bullets, type Cells, code, table } from "../src/contract/markdown.ts";
 import { connectionsMax, pools } from "../src/service/pools.ts";
 import { variables } from "../src/settings/variables.ts";
+import type { SavedRow } from "./bench/report.ts";
 import { actionsDenoFlags, denoFlags } from "./deno_flags.ts";
 
 const root = fileURLToPath(new URL("../", import.meta.url));
@@ -78,26 +79,12 @@ interface Benchmark {
   readonly date: string;
   readonly machine: { readonly cpus: number; readonly memoryGiB?: number };
   readonly runtime: string;
-  readonly rows: readonly BenchmarkRow[];
-}
-
-/** One comparison, or one figure without a peer. */
-interface BenchmarkRow {
-  readonly name: string;
-  readonly unit: string;
-  readonly ours: number | null;
-  readonly peer: number | null;
-  readonly ratio: number | null;
-  readonly spread: readonly [number, number] | null;
-  readonly target: string | null;
-  /** `null` without a target. */
-  readonly met: boolean | null;
-  readonly note: string;
+  readonly rows: readonly SavedRow[];
 }
 
 const shown = (value: number) => value >= 1_000 ? Math.round(value).toLocaleString("en") : String(value);
 
-function foundCell({ unit, ours, peer, ratio, spread }: BenchmarkRow): string {
+function foundCell({ unit, ours, peer, ratio, spread }: SavedRow): string {
   const range = spread === null ? "" : ` (${spread.map(shown).join("–")})`;
   if (ratio === null) return ours === null ? "–" : `${shown(ours)} ${unit}${range}`;
   const figures = ours === null || peer === null ? "" : `: ${shown(ours)} to ${shown(peer)} ${unit}`;

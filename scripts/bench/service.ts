@@ -70,9 +70,10 @@ export async function startService(
 /** Starts a program of `peers/` by its name. */
 export function startPeer(
   name: string,
-  env: Readonly<Record<string, string>>,
-  args: string[] = [],
+  settings: Readonly<Record<string, string | number>>,
+  args: readonly string[] = [],
 ): Promise<Program> {
+  const env = Object.fromEntries(Object.entries(settings).map(([name, value]) => [name, String(value)]));
   const script = fileURLToPath(new URL(`peers/${name}.mjs`, import.meta.url));
   return startProgram(name, [node, script, ...args], { env: { ...env, NODE_ENV: "production" } });
 }

@@ -141,7 +141,16 @@ export class Stage {
       name,
       url,
       sql,
-      quiet: () => this.#quiet(name),
+      quiet: async () => {
+        for (let attempt = 0; attempt < 500; attempt += 1) {
+          const [row] = await this.#admin<{ n: number }[]>`
+            select count(*)::int as n from pg_stat_activity
+            where datname = ${name} and backend_type = 'client backend' and application_name <> ${ownName}`;
+          if (row?.n === 0) return;
+          await delay(20);
+        }
+        throw new Error(`Somebody stays connected to ${name}`);
+      },
       disconnect: () => sql.end({ timeout: 5 }),
       drop: async () => {
         await sql.end({ timeout: 5 });
@@ -150,34 +159,15 @@ export class Stage {
     };
   }
 
-  /** Gives work an empty database of its own, after a checkpoint. */
-  async onFresh<T>(tree: Tree, work: (database: Database) => Promise<T>): Promise<T> {
-    return await this.#lend(await this.createDatabase(tree), work);
-  }
-
-  /** The same with a copy of another database. */
-  async onCopy<T>(template: string, work: (database: Database) => Promise<T>): Promise<T> {
-    return await this.#lend(await this.copy(template), work);
-  }
-
-  async #lend<T>(database: Database, work: (database: Database) => Promise<T>): Promise<T> {
+  /** Lends a database that a tree's service has not used, or a copy of another one, after a checkpoint. */
+  async lend<T>(from: Tree | string, work: (database: Database) => Promise<T>): Promise<T> {
+    const database = await (typeof from === "string" ? this.copy(from) : this.createDatabase(from));
     await this.checkpoint();
     try {
       return await work(database);
     } finally {
       await database.drop();
     }
-  }
-
-  async #quiet(database: string): Promise<void> {
-    for (let attempt = 0; attempt < 500; attempt += 1) {
-      const [row] = await this.#admin<{ n: number }[]>`
-        select count(*)::int as n from pg_stat_activity
-        where datname = ${database} and backend_type = 'client backend' and application_name <> ${ownName}`;
-      if (row?.n === 0) return;
-      await delay(20);
-    }
-    throw new Error(`Somebody stays connected to ${database}`);
   }
 
   /** The totals. Those of a connection are in once it is closed. */

@@ -16,18 +16,7 @@ import { buildFolder, node, run, say } from "../programs.ts";
 import type { Database } from "../stage.ts";
 import type { Bench } from "../suite.ts";
 import type { Tree } from "../tree.ts";
-
-/** The events of a backlog. */
-export interface Leads {
-  /** The database in whose outbox they wait. */
-  readonly template: string;
-  readonly ids: ReadonlySet<string>;
-  /** `event_id body` a line, as we send them. */
-  readonly file: string;
-}
-
-/** Peers that deliver from a queue in PostgreSQL. */
-export type QueuePeer = "graphile_worker" | "pg_boss";
+import type { Leads, QueuePeer } from "./deliverers.ts";
 
 const made = new Map<Tree, Promise<Leads>>();
 

@@ -8,8 +8,16 @@ import type postgres from "postgres";
 import type { Program } from "../programs.ts";
 import { startPeer, startService } from "../service.ts";
 import type { Bench } from "../suite.ts";
-import type { Leads } from "./backlog.ts";
 import type { Sink } from "./sink.ts";
+
+/** The events of a backlog. */
+export interface Leads {
+  /** The database in whose outbox they wait. */
+  readonly template: string;
+  readonly ids: ReadonlySet<string>;
+  /** `event_id body` a line, as we send them. */
+  readonly file: string;
+}
 
 /** Somebody who delivers what waits in a database. */
 export interface Deliverer {
@@ -62,69 +70,27 @@ export async function countOutbox(sql: postgres.Sql): Promise<number> {
   return row?.n ?? 0;
 }
 
-/** How graphile-worker is run. */
-export interface GraphileSettings {
-  readonly client: "http" | "undici";
-  /** `concurrentJobs`. */
-  readonly concurrency: number;
-  /** `localQueue.size`. */
-  readonly queueSize: number;
-  /** `completeJobBatchDelay`. */
-  readonly completeDelayMs: number;
-}
+/** Rows that are not done in the queues of the peers; pg-boss keeps what is completed, and removes it later. */
+const countQueued = {
+  graphile_worker: (sql: postgres.Sql) => sql`select count(*)::int as n from graphile_worker.jobs`,
+  pg_boss: (sql: postgres.Sql) =>
+    sql`select count(*)::int as n from pgboss.job where name = 'deliver' and state <> 'completed'`,
+} as const;
 
-/** graphile-worker. */
-export function graphile(template: string, settings: GraphileSettings): Deliverer {
-  const { client, concurrency, queueSize, completeDelayMs } = settings;
+/** Peers that deliver from a queue in PostgreSQL. */
+export type QueuePeer = keyof typeof countQueued;
+
+/** One of them, with these settings. */
+export function queue(
+  peer: QueuePeer,
+  template: string,
+  settings: Readonly<Record<string, string | number>>,
+): Deliverer {
   return {
     template,
     isTls: false,
-    start: (databaseUrl, sink) =>
-      startPeer("graphile_worker", {
-        DATABASE_URL: databaseUrl,
-        ACTIONS_URL: sink.url,
-        CLIENT: client,
-        CONNECTIONS: String(concurrency),
-        CONCURRENCY: String(concurrency),
-        QUEUE_SIZE: String(queueSize),
-        COMPLETE_DELAY_MS: String(completeDelayMs),
-      }, ["work"]),
-    async countLeft(sql) {
-      const [row] = await sql<{ n: number }[]>`select count(*)::int as n from graphile_worker.jobs`;
-      return row?.n ?? 0;
-    },
-  };
-}
-
-/** How pg-boss is run. */
-export interface BossSettings {
-  readonly client: "http" | "undici";
-  readonly batchSize: number;
-  /** `localConcurrency`. */
-  readonly workers: number;
-  /** To the sink. */
-  readonly connections: number;
-}
-
-/** pg-boss. */
-export function boss(template: string, { client, batchSize, workers, connections }: BossSettings): Deliverer {
-  return {
-    template,
-    isTls: false,
-    start: (databaseUrl, sink) =>
-      startPeer("pg_boss", {
-        DATABASE_URL: databaseUrl,
-        ACTIONS_URL: sink.url,
-        CLIENT: client,
-        CONNECTIONS: String(connections),
-        BATCH_SIZE: String(batchSize),
-        WORKERS: String(workers),
-      }, ["work"]),
-    async countLeft(sql) {
-      // It keeps what is completed, and its maintenance removes it later.
-      const [row] = await sql<{ n: number }[]>`
-        select count(*)::int as n from pgboss.job where name = 'deliver' and state <> 'completed'`;
-      return row?.n ?? 0;
-    },
+    start: (databaseUrl, { url }) =>
+      startPeer(peer, { ...settings, DATABASE_URL: databaseUrl, ACTIONS_URL: url }, ["work"]),
+    countLeft: async (sql) => Number((await countQueued[peer](sql))[0]?.n),
   };
 }

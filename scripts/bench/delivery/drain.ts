@@ -10,8 +10,7 @@ import type { Program } from "../programs.ts";
 import type { Database } from "../stage.ts";
 import type { Bench, Measures } from "../suite.ts";
 import { meter } from "../usage.ts";
-import type { Leads } from "./backlog.ts";
-import type { Deliverer } from "./deliverers.ts";
+import type { Deliverer, Leads } from "./deliverers.ts";
 import { type Arrived, type Sink, startSink } from "./sink.ts";
 
 /** Between looks at the sink. */
@@ -25,7 +24,7 @@ function onRunning<T>(
   deliverer: Deliverer,
   work: (running: Program, sink: Sink, database: Database) => Promise<T>,
 ): Promise<T> {
-  return stage.onCopy(deliverer.template, async (database) => {
+  return stage.lend(deliverer.template, async (database) => {
     const sink = await startSink(deliverer.isTls ? certificates : null);
     try {
       const running = await deliverer.start(database.url, sink);

@@ -30,7 +30,7 @@ export interface Offer {
  * @throws {Error} when a lead was refused, has not arrived at the sink exactly once, or is left in the outbox
  */
 export function offer(bench: Bench, wanted: Offer): Promise<Measures> {
-  return bench.stage.onFresh(bench.tree, async (database) => {
+  return bench.stage.lend(bench.tree, async (database) => {
     const sink = await startSink(null);
     try {
       const service = wanted.isDelivering

@@ -14,6 +14,9 @@ import { post, type WrkOptions } from "./wrk.ts";
 /** How leads reach a target, and for how long. */
 export type Posting = Pick<WrkOptions, "connections"> & Partial<WrkOptions>;
 
+/** Starts a server that stores in the database. */
+export type Start = (bench: Bench, database: Database) => Promise<Program>;
+
 /** Warms a target up and loads it. */
 export async function loadTarget(bench: Bench, target: Program, { connections, seconds }: Posting) {
   const { options, stage, load } = bench;
@@ -41,13 +44,13 @@ export async function loadTarget(bench: Bench, target: Program, { connections, s
 export async function onStore(
   bench: Bench,
   database: Database,
-  start: (database: Database) => Promise<Program>,
+  start: Start,
   posting: Posting,
 ): Promise<Measures> {
   const { stage } = bench;
   const [newest] = await database.sql<{ id: string }[]>`select coalesce(max(event_id), '') as id from event`;
   const before = await stage.counters(database);
-  const target = await start(database);
+  const target = await start(bench, database);
   let loaded: Awaited<ReturnType<typeof loadTarget>>;
   try {
     loaded = await loadTarget(bench, target, posting);

@@ -45,11 +45,11 @@ export async function openPgbench({ options, stage, tree, bodies }: Bench): Prom
     { clients: quick ? [] : [8, 16, 64, 96] },
     // Again, with the clients that suit it.
     { form: forms },
-  ], (settings) => stage.onFresh(tree, (database) => round(database, settings, quick ? 2 : 5)));
+  ], (settings) => stage.lend(tree, (database) => round(database, settings, quick ? 2 : 5)));
   return {
     note: `${(await run(program, ["--version"], { timeoutMs: 5_000 })).trim()}: ${note}`,
     run: () =>
-      stage.onFresh(tree, async (database) => {
+      stage.lend(tree, async (database) => {
         await round(database, best, warmUpSeconds);
         return { "leads/s": await round(database, best, seconds) };
       }),

@@ -13,7 +13,7 @@ import process from "node:process";
 const require = createRequire(import.meta.url);
 
 const url = new URL(process.env.ACTIONS_URL ?? "http://127.0.0.1");
-const connections = Number(process.env.CONNECTIONS);
+const connections = Number(process.env.CONNECTIONS ?? process.env.CONCURRENCY);
 const headersOf = (body) => ({
   "Content-Type": "application/json",
   "Content-Length": Buffer.byteLength(body),

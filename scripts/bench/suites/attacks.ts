@@ -184,7 +184,7 @@ function attackOf([name, { about }]: [string, AttackKind]): Group {
     },
     ours: {
       [name]: (bench) => ({
-        run: () => bench.stage.onFresh(bench.tree, (database) => round(bench, name, database)),
+        run: () => bench.stage.lend(bench.tree, (database) => round(bench, name, database)),
       }),
     },
   };

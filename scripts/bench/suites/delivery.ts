@@ -7,56 +7,62 @@
 
 import postgres from "postgres";
 import { backlogOf, fillQueue } from "../delivery/backlog.ts";
-import {
-  boss,
-  type BossSettings,
-  graphile,
-  type GraphileSettings,
-  ours as ourDeliverer,
-} from "../delivery/deliverers.ts";
+import { ours as ourDeliverer, queue, type QueuePeer } from "../delivery/deliverers.ts";
 import { drain, tryOut } from "../delivery/drain.ts";
 import { type Offer, offer } from "../delivery/offer.ts";
 import type { Database } from "../stage.ts";
 import type { Group, Open, Suite } from "../suite.ts";
-import { climb } from "../tuning.ts";
+import { climb, type Step } from "../tuning.ts";
 
 const ours = (isTls: boolean): Open => async (bench) => {
   const leads = await backlogOf(bench);
   return { run: () => drain(bench, ourDeliverer(bench, leads, isTls), leads) };
 };
 
-/** graphile-worker with its best HTTP client, concurrency, local queue and delay of batched completion. */
-const bestGraphile: Open = async (bench) => {
-  const leads = await backlogOf(bench);
-  const template = await fillQueue(bench, leads, "graphile_worker");
-  const { quick, backlog } = bench.options;
-  const start: GraphileSettings = { client: "http", concurrency: 64, queueSize: 500, completeDelayMs: 0 };
-  const { best, note } = await climb("graphile-worker", start, [
-    { client: ["undici"] },
-    { concurrency: quick ? [128] : [24, 32, 96, 128, 256] },
-    { queueSize: quick ? [1_000] : [200, 1_000, 2_000] },
-    { completeDelayMs: quick ? [20] : [5, 20, 100, 250] },
-    // Again, now that the rest is better.
-    ...(quick ? [] : [{ client: ["http", "undici"] as const, concurrency: [48, 64, 128] }]),
-  ], (settings) => tryOut(bench, graphile(template, settings), backlog * 0.3));
-  return { note, run: () => drain(bench, graphile(template, best), leads) };
-};
+/** A peer with its best settings, which are found one after another from these on. */
+const best =
+  (peer: QueuePeer, start: Settings, steps: (quick: boolean) => readonly Step<Settings>[]): Open =>
+  async (bench) => {
+    const leads = await backlogOf(bench);
+    const template = await fillQueue(bench, leads, peer);
+    const { quick, backlog } = bench.options;
+    const { best, note } = await climb(
+      peer,
+      start,
+      steps(quick),
+      (settings) => tryOut(bench, queue(peer, template, settings), backlog * 0.3),
+    );
+    return { note, run: () => drain(bench, queue(peer, template, best), leads) };
+  };
 
-/** pg-boss with its best HTTP client, batch size, workers and connections. */
-const bestBoss: Open = async (bench) => {
-  const leads = await backlogOf(bench);
-  const template = await fillQueue(bench, leads, "pg_boss");
-  const { quick, backlog } = bench.options;
-  const start: BossSettings = { client: "undici", batchSize: 500, workers: 2, connections: 64 };
-  const { best, note } = await climb("pg-boss", start, [
-    { client: ["http"] },
-    { workers: quick ? [4] : [1, 4, 8] },
-    { batchSize: quick ? [1_000] : [100, 250, 1_000, 2_000] },
-    { connections: quick ? [128] : [32, 128, 256] },
-    ...(quick ? [] : [{ workers: [1, 2, 3, 4, 6, 8] }]),
-  ], (settings) => tryOut(bench, boss(template, settings), backlog * 0.3));
-  return { note, run: () => drain(bench, boss(template, best), leads) };
-};
+type Settings = Readonly<Record<string, string | number>>;
+
+/** Its HTTP client, jobs at once with a connection each, local queue and delay of batched completion. */
+const graphile = best(
+  "graphile_worker",
+  { CLIENT: "http", CONCURRENCY: 64, QUEUE_SIZE: 500, COMPLETE_DELAY_MS: 0 },
+  (quick) => [
+    { CLIENT: ["undici"] },
+    { CONCURRENCY: quick ? [128] : [24, 32, 96, 128, 256] },
+    { QUEUE_SIZE: quick ? [1_000] : [200, 1_000, 2_000] },
+    { COMPLETE_DELAY_MS: quick ? [20] : [5, 20, 100, 250] },
+    // Again, now that the rest is better.
+    quick ? {} : { CLIENT: ["http", "undici"], CONCURRENCY: [48, 64, 128] },
+  ],
+);
+
+/** Its HTTP client, batch size, workers and connections. */
+const boss = best(
+  "pg_boss",
+  { CLIENT: "undici", BATCH_SIZE: 500, WORKERS: 2, CONNECTIONS: 64 },
+  (quick) => [
+    { CLIENT: ["http"] },
+    { WORKERS: quick ? [4] : [1, 4, 8] },
+    { BATCH_SIZE: quick ? [1_000] : [100, 250, 1_000, 2_000] },
+    { CONNECTIONS: quick ? [128] : [32, 128, 256] },
+    quick ? {} : { WORKERS: [1, 2, 3, 4, 6, 8] },
+  ],
+);
 
 const drained: Group = {
   rows: {
@@ -83,7 +89,7 @@ const drained: Group = {
     },
   },
   ours: { "ours": ours(false), "ours over mutual TLS": ours(true) },
-  peers: { "graphile-worker": bestGraphile, "pg-boss": bestBoss },
+  peers: { "graphile-worker": graphile, "pg-boss": boss },
 };
 
 const offered = (wanted: Offer): Open => (bench) => ({ run: () => offer(bench, wanted) });

@@ -5,55 +5,37 @@
  */
 
 import { fill } from "../load/events.ts";
-import { loadTarget, onStore, type Posting } from "../load/posting.ts";
+import { loadTarget, onStore, type Posting, type Start } from "../load/posting.ts";
 import { openPgbench } from "../peers/pgbench.ts";
 import { startPeer, startService } from "../service.ts";
 import type { Database } from "../stage.ts";
-import type { Bench, Contender, Group, Measures, Open, Suite } from "../suite.ts";
+import type { Contender, Group, Measures, Open, Suite } from "../suite.ts";
 import { climb } from "../tuning.ts";
 import { readMemory } from "../usage.ts";
 
 const inFlight = 64;
 
-const startOurs = (bench: Bench) => (database: Database) =>
-  startService(bench, { databaseUrl: database.url });
+const startOurs: Start = (bench, { url }) => startService(bench, { databaseUrl: url });
 
-const startFastify = (poolSize: number) => ({ url }: Database) =>
-  startPeer("fastify", { DATABASE_URL: url, POOL_SIZE: String(poolSize) });
+const startFastify = (poolSize: number): Start => (_bench, { url }) =>
+  startPeer("fastify", { DATABASE_URL: url, POOL_SIZE: poolSize });
 
-const ours = (connections: number): Open => (bench) => ({
-  run: () =>
-    bench.stage.onFresh(
-      bench.tree,
-      (database) => onStore(bench, database, startOurs(bench), { connections }),
-    ),
+const onFresh = (start: Start, posting: Posting): Open => (bench) => ({
+  run: () => bench.stage.lend(bench.tree, (database) => onStore(bench, database, start, posting)),
 });
 
 /** Fastify with the pool with which it accepts most. */
 const fastify: Open = async (bench) => {
-  const runWith = (poolSize: number, posting: Posting) =>
-    bench.stage.onFresh(bench.tree, (database) => onStore(bench, database, startFastify(poolSize), posting));
   const { quick } = bench.options;
+  const tried = { connections: inFlight, seconds: quick ? 2 : 5 };
   const { best, note } = await climb(
     "Fastify",
     { poolSize: 16 },
-    [
-      { poolSize: quick ? [32] : [4, 8, 12, 24, 32, 64] },
-    ],
-    async ({ poolSize }) =>
-      (await runWith(poolSize, { connections: inFlight, seconds: quick ? 2 : 5 }))["leads/s"],
+    [{ poolSize: quick ? [32] : [4, 8, 12, 24, 32, 64] }],
+    async ({ poolSize }) => (await (await onFresh(startFastify(poolSize), tried)(bench)).run())["leads/s"],
   );
-  return { note, run: () => runWith(best.poolSize, { connections: inFlight }) };
+  return { ...await onFresh(startFastify(best.poolSize), { connections: inFlight })(bench), note };
 };
-
-/** With one request in flight, one connection is in use; the pool keeps a spare one. */
-const fastifyOneInFlight: Open = (bench) => ({
-  run: () =>
-    bench.stage.onFresh(
-      bench.tree,
-      (database) => onStore(bench, database, startFastify(2), { connections: 1 }),
-    ),
-});
 
 const bare: Open = async (bench) => {
   const target = await startPeer("bare", {});
@@ -106,7 +88,7 @@ const onStored =
     await bench.stage.checkpoint();
     return {
       note: [`${events.toLocaleString("en-US")} events stored`, ...dropped].join(", without "),
-      run: () => onStore(bench, database, startOurs(bench), { connections: inFlight }),
+      run: () => onStore(bench, database, startOurs, { connections: inFlight }),
       close: () => database.drop(),
     };
   };
@@ -127,7 +109,7 @@ const onEmpty: Open = (bench) => {
     run: async () => {
       const database = await bench.stage.createDatabase(bench.tree);
       used.push(database);
-      return await onStore(bench, database, startOurs(bench), { connections: inFlight });
+      return await onStore(bench, database, startOurs, { connections: inFlight });
     },
     close: () => Promise.all(used.map((database) => database.drop())),
   };
@@ -174,7 +156,7 @@ const saturation: Group = {
       note: "judged by the highest VmHWM of all rounds",
     },
   },
-  ours: { ours: ours(inFlight) },
+  ours: { ours: onFresh(startOurs, { connections: inFlight }) },
   peers: { "Fastify": fastify, "pgbench": openPgbench, "bare node:http": bare },
 };
 
@@ -188,8 +170,9 @@ const latency: Group = {
       target: { atMost: 1.3 },
     },
   },
-  ours: { "ours, one in flight": ours(1) },
-  peers: { "Fastify, one in flight": fastifyOneInFlight },
+  ours: { "ours, one in flight": onFresh(startOurs, { connections: 1 }) },
+  // With one request in flight, one connection is in use; the pool keeps a spare one.
+  peers: { "Fastify, one in flight": onFresh(startFastify(2), { connections: 1 }) },
 };
 
 const started: Group = {
