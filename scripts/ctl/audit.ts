@@ -19,10 +19,8 @@ import {
 import type { Pool } from "#src/store/pool.ts";
 import { type Command, Refused, type Reply, WrongUsage } from "./command.ts";
 import { JsonText, shortTime, table } from "./terminal.ts";
-import { parseCount, parseTime } from "./values.ts";
+import { limitOption, parseTime, readLimit } from "./values.ts";
 
-const listedByDefault = 50;
-const listedMax = 10_000;
 const subjectLengthMax = 200;
 
 const list: Command = {
@@ -30,14 +28,14 @@ const list: Command = {
   positionals: [],
   options: {
     subject: { value: "ID", description: "only what was done to this event, key, term …" },
-    limit: { value: "N", description: `at most N; ${listedByDefault} when left out` },
+    ...limitOption(),
   },
   summary: "List what operators did, the newest first",
   notes: `WHO is the way (ctl or console) and the role that had logged in to the database. SAYS is
 what whoever did it told of himself, and nobody has checked: the account of the machine, the
 address of the console's client.`,
   prepare(input) {
-    const limit = parseCount(input.option("limit") ?? String(listedByDefault), "--limit", listedMax);
+    const limit = readLimit(input);
     const subject = input.option("subject");
     return async (pool) => {
       const entries = subject === undefined
@@ -62,20 +60,17 @@ function entryJson({ id, at, actor, claimed, action, subjects, count, detail }: 
 }
 
 function entriesText(entries: readonly AuditEntry[]): string {
-  return table(
-    ["WHEN (UTC)", "WHO", "SAYS", "WHAT", "TO", "DETAIL"],
-    entries.map(({ at, actor, claimed, action, subjects, count, detail }) => [
-      shortTime(at),
-      actor,
-      claimed ?? "-",
-      action,
+  return table(entries, "Nothing was done yet.", {
+    "WHEN (UTC)": ({ at }) => shortTime(at),
+    "WHO": ({ actor }) => actor,
+    "SAYS": ({ claimed }) => claimed ?? "-",
+    "WHAT": ({ action }) => action,
+    "TO": ({ subjects, count }) =>
       count > subjects.length
         ? `${subjects.join(" ")} and ${count - subjects.length} more`
         : subjects.join(" "),
-      detail ?? "-",
-    ]),
-    "Nothing was done yet.",
-  );
+    "DETAIL": ({ detail }) => detail ?? "-",
+  });
 }
 
 const exported: Command = {

@@ -6,7 +6,7 @@
 
 import { addCampaign, listCampaigns } from "#src/store/operator/campaigns.ts";
 import { type Command, Refused } from "./command.ts";
-import { optionalTenantId, requireTenant } from "./tenant.ts";
+import { optionalTenantId, requireTenant, tenantOption } from "./tenant.ts";
 import { dollars, shortTime, table } from "./terminal.ts";
 import { parseSlug } from "./values.ts";
 
@@ -31,7 +31,7 @@ const add: Command = {
 const list: Command = {
   words: "campaign list",
   positionals: [],
-  options: { tenant: { value: "SLUG", description: "only this tenant's" } },
+  options: tenantOption,
   summary: "List the campaigns and what they have spent",
   prepare: (input) => async (pool) => {
     const campaigns = await listCampaigns(pool, await optionalTenantId(pool, input.option("tenant")));
@@ -42,16 +42,12 @@ const list: Command = {
         spend_cents: spendCents,
         created_at: createdAt,
       })),
-      text: table(
-        ["TENANT", "CAMPAIGN", ">SPENT", "CREATED (UTC)"],
-        campaigns.map((campaign) => [
-          campaign.tenant,
-          campaign.slug,
-          dollars(campaign.spendCents),
-          shortTime(campaign.createdAt),
-        ]),
-        "No campaigns; ctl campaign add SLUG --tenant SLUG adds one.",
-      ),
+      text: table(campaigns, "No campaigns; ctl campaign add SLUG --tenant SLUG adds one.", {
+        "TENANT": (campaign) => campaign.tenant,
+        "CAMPAIGN": (campaign) => campaign.slug,
+        ">SPENT": (campaign) => dollars(campaign.spendCents),
+        "CREATED (UTC)": (campaign) => shortTime(campaign.createdAt),
+      }),
     };
   },
 };

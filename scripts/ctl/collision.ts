@@ -12,12 +12,9 @@ import {
 } from "#src/store/operator/collisions.ts";
 import { type Command, Refused } from "./command.ts";
 import { contentName, contentPairs, spliced } from "./lead.ts";
-import { optionalTenantId } from "./tenant.ts";
+import { optionalTenantId, tenantOption } from "./tenant.ts";
 import { block, record, shortTime, table } from "./terminal.ts";
-import { parseCount, parseId } from "./values.ts";
-
-const listedByDefault = 50;
-const listedMax = 10_000;
+import { limitOption, newest, parseId, readLimit } from "./values.ts";
 
 function heading(collision: ListedCollision) {
   return {
@@ -35,35 +32,28 @@ function heading(collision: ListedCollision) {
 const list: Command = {
   words: "collision list",
   positionals: [],
-  options: {
-    tenant: { value: "SLUG", description: "only this tenant's" },
-    limit: { value: "N", description: `at most N; ${listedByDefault} when left out` },
-  },
+  options: { ...tenantOption, ...limitOption() },
   summary: "List leads that came under an Idempotency-Key of another lead",
   notes: `Such a post was answered 200 duplicate; it is no lead and is never delivered. Tell the
 sender: its Idempotency-Keys need a namespace of their own.`,
   prepare(input) {
-    const limit = parseCount(input.option("limit") ?? String(listedByDefault), "--limit", listedMax);
+    const limit = readLimit(input);
     return async (pool) => {
       const tenantId = await optionalTenantId(pool, input.option("tenant"));
       const collisions = await listCollisions(pool, { tenantId, limit });
-      const rows = table(
-        [">ID", "TENANT", "SOURCE", ">COUNT", "FIRST (UTC)", "LAST", "ACCEPTED EVENT", "IDEMPOTENCY-KEY"],
-        collisions.map((collision) => [
-          collision.id,
-          collision.tenant,
-          collision.source,
-          String(collision.count),
-          shortTime(collision.firstAt),
-          shortTime(collision.lastAt),
-          collision.eventId,
-          collision.idempotencyKey ?? "-",
-        ]),
-        "No collisions.",
-      );
+      const rows = table(collisions, "No collisions.", {
+        ">ID": (collision) => collision.id,
+        "TENANT": (collision) => collision.tenant,
+        "SOURCE": (collision) => collision.source,
+        ">COUNT": (collision) => String(collision.count),
+        "FIRST (UTC)": (collision) => shortTime(collision.firstAt),
+        "LAST": (collision) => shortTime(collision.lastAt),
+        "ACCEPTED EVENT": (collision) => collision.eventId,
+        "IDEMPOTENCY-KEY": (collision) => collision.idempotencyKey ?? "-",
+      });
       return {
         json: collisions.map(heading),
-        text: collisions.length < limit ? rows : `${rows}\n\nThe newest ${limit}; --limit N shows more.`,
+        text: newest(rows, collisions.length, limit),
       };
     };
   },
@@ -121,11 +111,11 @@ function collisionText(collision: StoredCollision): string {
       ["Accepted event", `${collision.eventId} (source ${accepted.source}, ${accepted.receivedAt})`],
     ]),
     `Where they differ\n${
-      table(
-        ["  FIELD", "KEPT ASIDE", "ACCEPTED"],
-        differing.map((name) => [`  ${name}`, aside.get(name) ?? "-", stored.get(name) ?? "-"]),
-        "  nowhere, or erased",
-      )
+      table(differing, "  nowhere, or erased", {
+        "  FIELD": (name) => `  ${name}`,
+        "KEPT ASIDE": (name) => aside.get(name) ?? "-",
+        "ACCEPTED": (name) => stored.get(name) ?? "-",
+      })
     }`,
     `Kept aside, as posted\n${collision.raw === null ? "  erased" : block(collision.raw)}`,
   ].join("\n\n");

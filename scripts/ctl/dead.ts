@@ -15,12 +15,10 @@ import type { Pool } from "#src/store/pool.ts";
 import { attemptsJson, headingJson } from "#src/store/operator/event_json.ts";
 import { type Command, Refused, type Reply, WrongUsage } from "./command.ts";
 import { contentJson, eventText } from "./lead.ts";
-import { optionalTenantId } from "./tenant.ts";
+import { optionalTenantId, tenantOption } from "./tenant.ts";
 import { shortTime, table } from "./terminal.ts";
-import { parseCount } from "./values.ts";
+import { limitOption, newest, readLimit } from "./values.ts";
 
-const listedByDefault = 50;
-const listedMax = 10_000;
 // Bounds the rows that one statement locks, and the work that one failure loses.
 const replayBatch = 1_000;
 // Ids that a person is shown after a replay; --json has all.
@@ -29,33 +27,26 @@ const idsShown = 20;
 const list: Command = {
   words: "dead list",
   positionals: [],
-  options: {
-    tenant: { value: "SLUG", description: "only this tenant's" },
-    limit: { value: "N", description: `at most N; ${listedByDefault} when left out` },
-  },
+  options: { ...tenantOption, ...limitOption() },
   summary: "List what was given up after its attempts, the newest first",
   prepare(input) {
-    const limit = parseCount(input.option("limit") ?? String(listedByDefault), "--limit", listedMax);
+    const limit = readLimit(input);
     return async (pool) => {
       const tenantId = await optionalTenantId(pool, input.option("tenant"));
       const letters = await listDeadLetters(pool, { tenantId, limit });
-      const rows = table(
-        ["DIED (UTC)", "EVENT ID", "KIND", "TENANT", "SOURCE", "RECEIVED (UTC)", ">ATTEMPTS", "REASON"],
-        letters.map((letter) => [
-          shortTime(letter.diedAt),
-          letter.eventId,
-          letter.kind,
-          letter.tenant,
-          letter.source,
-          shortTime(letter.receivedAt),
-          String(letter.attempts),
-          letter.reason ?? "-",
-        ]),
-        "No dead letters.",
-      );
+      const rows = table(letters, "No dead letters.", {
+        "DIED (UTC)": (letter) => shortTime(letter.diedAt),
+        "EVENT ID": (letter) => letter.eventId,
+        "KIND": (letter) => letter.kind,
+        "TENANT": (letter) => letter.tenant,
+        "SOURCE": (letter) => letter.source,
+        "RECEIVED (UTC)": (letter) => shortTime(letter.receivedAt),
+        ">ATTEMPTS": (letter) => String(letter.attempts),
+        "REASON": (letter) => letter.reason ?? "-",
+      });
       return {
         json: letters.map(listedJson),
-        text: letters.length < limit ? rows : `${rows}\n\nThe newest ${limit}; --limit N shows more.`,
+        text: newest(rows, letters.length, limit),
       };
     };
   },

@@ -16,19 +16,17 @@ import {
 import { formKeyShape } from "#src/store/serving/form_lookup.ts";
 import { type HeldSubmission, listHeld, type Release, releaseSubmission } from "#src/store/operator/held.ts";
 import { type Command, type Input, Refused, WrongUsage } from "./command.ts";
-import { optionalTenantId, requireTenant } from "./tenant.ts";
+import { optionalTenantId, requireTenant, tenantOption } from "./tenant.ts";
 import { shortTime, table } from "./terminal.ts";
-import { parseCount } from "./values.ts";
+import { limitOption, newest, parseCount, readLimit } from "./values.ts";
 
-const listedByDefault = 50;
-const listedMax = 10_000;
 const thresholdMax = 10_000;
 // Far above what any form has; bounds what each submission is compared with.
 const namesMax = 100;
 const wordsMax = 500;
 const itemLengthMax = 100;
 
-/** What is to be done with which form. */
+/** A form's name in its address. */
 function parseFormKey(text: string | undefined): string {
   if (text === undefined || !formKeyShape.test(text)) {
     throw new WrongUsage(
@@ -173,7 +171,7 @@ const remove: Command = {
 const list: Command = {
   words: "form list",
   positionals: [],
-  options: { tenant: { value: "SLUG", description: "only this tenant's" } },
+  options: tenantOption,
   summary: "List the forms",
   prepare: (input) => async (pool) => {
     const forms = await listForms(pool, await optionalTenantId(pool, input.option("tenant")));
@@ -184,18 +182,14 @@ const list: Command = {
         ...definitionJson(definition),
         created_at: createdAt,
       })),
-      text: table(
-        ["TENANT", "FORM", "REQUIRED", "THRESHOLD", "BLOCKED", "CREATED (UTC)"],
-        forms.map((form) => [
-          form.tenant,
-          form.formKey,
-          form.required.join(", "),
-          thresholdText(form.threshold),
-          form.blocked.join(", ") || "-",
-          shortTime(form.createdAt),
-        ]),
-        "No forms yet; ctl form add TENANT FORM_KEY --required NAMES adds one.",
-      ),
+      text: table(forms, "No forms yet; ctl form add TENANT FORM_KEY --required NAMES adds one.", {
+        "TENANT": (form) => form.tenant,
+        "FORM": (form) => form.formKey,
+        "REQUIRED": (form) => form.required.join(", "),
+        "THRESHOLD": (form) => thresholdText(form.threshold),
+        "BLOCKED": (form) => form.blocked.join(", ") || "-",
+        "CREATED (UTC)": (form) => shortTime(form.createdAt),
+      }),
     };
   },
 };
@@ -203,36 +197,29 @@ const list: Command = {
 const held: Command = {
   words: "form held",
   positionals: [],
-  options: {
-    tenant: { value: "SLUG", description: "only this tenant's" },
-    limit: { value: "N", description: `at most N; ${listedByDefault} when left out` },
-  },
+  options: { ...tenantOption, ...limitOption() },
   summary: "List submissions that are held as spam, the newest first",
   notes: `Whoever posted one was answered as for any other. It is not delivered: ctl lead show
 SUBMISSION_ID shows what it says, ctl form release SUBMISSION_ID sends it. The score is what
 the content earned; honeypot_filled holds whatever that is.`,
   prepare(input) {
-    const limit = parseCount(input.option("limit") ?? String(listedByDefault), "--limit", listedMax);
+    const limit = readLimit(input);
     return async (pool) => {
       const tenantId = await optionalTenantId(pool, input.option("tenant"));
       const submissions = await listHeld(pool, { tenantId, limit, before: null });
-      const rows = table(
-        ["RECEIVED (UTC)", "SUBMISSION ID", "TENANT", "FORM", "SOURCE", "VERDICT", ">SCORE", "REASONS"],
-        submissions.map((submission) => [
-          shortTime(submission.receivedAt),
-          submission.submissionId,
-          submission.tenant,
-          submission.formKey,
-          submission.source,
-          submission.verdict,
-          String(submission.score),
-          submission.reasons.join(", ") || "-",
-        ]),
-        "Nothing is held.",
-      );
+      const rows = table(submissions, "Nothing is held.", {
+        "RECEIVED (UTC)": (submission) => shortTime(submission.receivedAt),
+        "SUBMISSION ID": (submission) => submission.submissionId,
+        "TENANT": (submission) => submission.tenant,
+        "FORM": (submission) => submission.formKey,
+        "SOURCE": (submission) => submission.source,
+        "VERDICT": (submission) => submission.verdict,
+        ">SCORE": (submission) => String(submission.score),
+        "REASONS": (submission) => submission.reasons.join(", ") || "-",
+      });
       return {
         json: submissions.map(heldJson),
-        text: submissions.length < limit ? rows : `${rows}\n\nThe newest ${limit}; --limit N shows more.`,
+        text: newest(rows, submissions.length, limit),
       };
     };
   },

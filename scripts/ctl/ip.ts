@@ -68,16 +68,12 @@ const list: Command = {
     const raised = await listIpLimits(pool);
     return {
       json: raised.map(({ network, limit }) => ({ network, ...limitJson(limit) })),
-      text: table(
-        ["NETWORK", ">PER MINUTE", ">BURST", "UNTIL (UTC)"],
-        raised.map(({ network, limit }) => [
-          network,
-          String(limit.perMinute),
-          String(limit.burst),
-          shortTime(limit.until),
-        ]),
-        "No raised limits; the published one holds for every address.",
-      ),
+      text: table(raised, "No raised limits; the published one holds for every address.", {
+        "NETWORK": ({ network }) => network,
+        ">PER MINUTE": ({ limit }) => String(limit.perMinute),
+        ">BURST": ({ limit }) => String(limit.burst),
+        "UNTIL (UTC)": ({ limit }) => shortTime(limit.until),
+      }),
     };
   },
 };

@@ -11,7 +11,7 @@ import { insertKey, limitKey, type ListedKey, listKeys, revokeKey } from "#src/s
 import { findCampaign } from "#src/store/operator/campaigns.ts";
 import { type Command, type Input, Refused, WrongUsage } from "./command.ts";
 import { limitJson, limitOptions, limitText, parseLimit } from "./limit.ts";
-import { optionalTenantId, requireTenant } from "./tenant.ts";
+import { optionalTenantId, requireTenant, tenantOption } from "./tenant.ts";
 import { safe, shortTime, table } from "./terminal.ts";
 import { parseId, parseLine } from "./values.ts";
 
@@ -99,27 +99,23 @@ function keyJson(key: ListedKey) {
 const list: Command = {
   words: "key list",
   positionals: [],
-  options: { tenant: { value: "SLUG", description: "only this tenant's" } },
+  options: tenantOption,
   summary: "List the keys, revoked ones too",
   prepare: (input) => async (pool) => {
     const keys = await listKeys(pool, await optionalTenantId(pool, input.option("tenant")));
     return {
       json: keys.map(keyJson),
-      text: table(
-        [">ID", "TENANT", "SOURCE", "SURFACE", "KEY", "CAMPAIGN", "CREATED (UTC)", "LAST USED", "STATE"],
-        keys.map((key) => [
-          key.id,
-          key.tenant,
-          key.label,
-          key.surface,
-          `…${key.last4}`,
-          key.campaign ?? "-",
-          shortTime(key.createdAt),
-          shortTime(key.lastUsedAt),
-          keyState(key),
-        ]),
-        "No keys; ctl key issue SLUG --label LABEL issues one.",
-      ),
+      text: table(keys, "No keys; ctl key issue SLUG --label LABEL issues one.", {
+        ">ID": (key) => key.id,
+        "TENANT": (key) => key.tenant,
+        "SOURCE": (key) => key.label,
+        "SURFACE": (key) => key.surface,
+        "KEY": (key) => `…${key.last4}`,
+        "CAMPAIGN": (key) => key.campaign ?? "-",
+        "CREATED (UTC)": (key) => shortTime(key.createdAt),
+        "LAST USED": (key) => shortTime(key.lastUsedAt),
+        "STATE": (key) => keyState(key),
+      }),
     };
   },
 };

@@ -15,21 +15,18 @@ import {
 } from "#src/store/operator/event_json.ts";
 import { type Command, Refused, WrongUsage } from "./command.ts";
 import { deliveryText, spaced } from "./delivery.ts";
-import { optionalTenantId } from "./tenant.ts";
+import { optionalTenantId, tenantOption } from "./tenant.ts";
 import { block, dollars, JsonText, record, table } from "./terminal.ts";
-import { parseCount, parseTime } from "./values.ts";
-
-const listedByDefault = 50;
-const listedMax = 10_000;
+import { limitOption, newest, parseTime, readLimit } from "./values.ts";
 
 const list: Command = {
   words: "lead list",
   positionals: [],
   options: {
-    tenant: { value: "SLUG", description: "only this tenant's" },
+    ...tenantOption,
     kind: { value: "lead|form", description: "only leads, or only form submissions" },
     since: { value: "TIME", description: "only those received since then" },
-    limit: { value: "N", description: `at most N; ${listedByDefault} when left out` },
+    ...limitOption(),
   },
   summary: "List accepted leads and form submissions, the newest first",
   prepare(input) {
@@ -38,29 +35,25 @@ const list: Command = {
     const since = sinceText === undefined
       ? null
       : parseTime(sinceText, { name: "--since", direction: "past", nowMs: Date.now() });
-    const limit = parseCount(input.option("limit") ?? String(listedByDefault), "--limit", listedMax);
+    const limit = readLimit(input);
     return async (pool) => {
       const tenantId = await optionalTenantId(pool, input.option("tenant"));
       const leads = await listLeads(pool, { tenantId, kind, since, limit });
-      const rows = table(
-        ["RECEIVED (UTC)", "EVENT ID", "KIND", "TENANT", "SOURCE", "DELIVERY", "FLAGS"],
-        leads.map((lead) => [
-          lead.receivedAt.slice(0, 23).replace("T", " "),
-          lead.eventId,
-          lead.kind,
-          lead.tenant,
-          lead.source,
-          lead.state,
-          lead.flags.join(", "),
-        ]),
-        "No leads.",
-      );
+      const rows = table(leads, "No leads.", {
+        "RECEIVED (UTC)": (lead) => lead.receivedAt.slice(0, 23).replace("T", " "),
+        "EVENT ID": (lead) => lead.eventId,
+        "KIND": (lead) => lead.kind,
+        "TENANT": (lead) => lead.tenant,
+        "SOURCE": (lead) => lead.source,
+        "DELIVERY": (lead) => lead.state,
+        "FLAGS": (lead) => lead.flags.join(", "),
+      });
       return {
         json: leads.map((lead) => ({
           ...headingJson(lead),
           delivery: { state: lead.state },
         })),
-        text: leads.length < limit ? rows : `${rows}\n\nThe newest ${limit}; --limit N shows more.`,
+        text: newest(rows, leads.length, limit),
       };
     };
   },

@@ -68,11 +68,13 @@ const list: Command = {
     const plans = await readPlans(pool);
     return {
       json: plans.map(({ json }) => new JsonText(json)),
-      text: table(
-        ["CUSTOMER", "SLUG", "NAME", ">PRICE", "INTERVAL"],
-        plans.map((plan) => [plan.customer, plan.slug, plan.name, dollars(plan.amountCents), plan.interval]),
-        "No plans; ctl plan put FILE.json adds them.",
-      ),
+      text: table(plans, "No plans; ctl plan put FILE.json adds them.", {
+        "CUSTOMER": (plan) => plan.customer,
+        "SLUG": (plan) => plan.slug,
+        "NAME": (plan) => plan.name,
+        ">PRICE": (plan) => dollars(plan.amountCents),
+        "INTERVAL": (plan) => plan.interval,
+      }),
     };
   },
 };

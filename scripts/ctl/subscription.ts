@@ -8,10 +8,9 @@ import { listSubscriptions } from "#src/store/operator/subscriptions.ts";
 import { subscriptionStates } from "#src/store/serving/checkout.ts";
 import { type Command, WrongUsage } from "./command.ts";
 import { dollars, shortTime, table } from "./terminal.ts";
-import { parseCount } from "./values.ts";
+import { limitOption, readLimit } from "./values.ts";
 
 const listedByDefault = 100;
-const listedMax = 10_000;
 
 const list: Command = {
   words: "subscription list",
@@ -19,7 +18,7 @@ const list: Command = {
   options: {
     state: { value: "STATE", description: `only those in this state: ${subscriptionStates.join(", ")}` },
     plan: { value: "SLUG", description: "only those of this plan" },
-    limit: { value: "N", description: `at most N; ${listedByDefault} when left out` },
+    ...limitOption(listedByDefault),
   },
   summary: "List checkouts and what has become of them, the newest first",
   notes:
@@ -30,7 +29,7 @@ const list: Command = {
     if (given !== undefined && state === null) {
       throw new WrongUsage(`--state is none of ${subscriptionStates.join(", ")}: ${given}`);
     }
-    const limit = parseCount(input.option("limit") ?? String(listedByDefault), "--limit", listedMax);
+    const limit = readLimit(input, listedByDefault);
     return async (pool) => {
       const found = await listSubscriptions(pool, { state, plan: input.option("plan") ?? null, limit });
       return {
@@ -47,19 +46,15 @@ const list: Command = {
           created_at: subscription.createdAt,
           updated_at: subscription.updatedAt,
         })),
-        text: table(
-          ["CREATED (UTC)", "PLAN", ">PRICE", "INTERVAL", "STATE", "SUBSCRIPTION", "CHECKOUT"],
-          found.map((subscription) => [
-            shortTime(subscription.createdAt),
-            subscription.plan,
-            dollars(subscription.amountCents),
-            subscription.interval,
-            subscription.state,
-            subscription.subscriptionId ?? "-",
-            subscription.id,
-          ]),
-          "No checkouts.",
-        ),
+        text: table(found, "No checkouts.", {
+          "CREATED (UTC)": (subscription) => shortTime(subscription.createdAt),
+          "PLAN": (subscription) => subscription.plan,
+          ">PRICE": (subscription) => dollars(subscription.amountCents),
+          "INTERVAL": (subscription) => subscription.interval,
+          "STATE": (subscription) => subscription.state,
+          "SUBSCRIPTION": (subscription) => subscription.subscriptionId ?? "-",
+          "CHECKOUT": (subscription) => subscription.id,
+        }),
       };
     };
   },

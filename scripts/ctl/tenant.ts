@@ -52,17 +52,13 @@ const list: Command = {
         retention_days: retentionDays,
         created_at: createdAt,
       })),
-      text: table(
-        ["TENANT", "NAME", "KIND", "KEPT", "CREATED (UTC)"],
-        tenants.map((tenant) => [
-          tenant.slug,
-          tenant.name,
-          tenant.sandbox ? "sandbox" : "live",
-          tenant.retentionDays === null ? "-" : days(tenant.retentionDays),
-          shortTime(tenant.createdAt),
-        ]),
-        "No tenants yet; ctl tenant add SLUG adds one.",
-      ),
+      text: table(tenants, "No tenants yet; ctl tenant add SLUG adds one.", {
+        "TENANT": (tenant) => tenant.slug,
+        "NAME": (tenant) => tenant.name,
+        "KIND": (tenant) => tenant.sandbox ? "sandbox" : "live",
+        "KEPT": (tenant) => tenant.retentionDays === null ? "-" : days(tenant.retentionDays),
+        "CREATED (UTC)": (tenant) => shortTime(tenant.createdAt),
+      }),
     };
   },
 };
@@ -125,6 +121,9 @@ export async function requireTenant(
   }
   return tenant;
 }
+
+/** The option `--tenant` of a command that lists. */
+export const tenantOption = { tenant: { value: "SLUG", description: "only this tenant's" } } as const;
 
 /** The id of the tenant that `--tenant` names, or `null` when it is not given. */
 export async function optionalTenantId(pool: Pool, slug: string | undefined): Promise<number | null> {

@@ -73,23 +73,19 @@ function padded(text: string, columns: number, end: "left" | "right" = "left"): 
   return end === "left" ? text + padding : padding + text;
 }
 
-/**
- * An aligned table. Cells are escaped here. A heading that starts with `>` sets its column to the right.
- * `empty` is shown when there are no rows.
- */
-export function table(
-  headings: readonly string[],
-  rows: readonly (readonly string[])[],
-  empty: string,
-): string {
+/** The columns of a table: headings, each with what stands below it; one with `>` sets its column to the right. */
+export type Columns<Row> = Readonly<Record<string, (row: Row) => string>>;
+
+/** An aligned table, whose cells are escaped here; `empty` is shown when there are no rows. */
+export function table<Row>(rows: readonly Row[], empty: string, columns: Columns<Row>): string {
   if (rows.length === 0) return empty;
-  const lines = [headings.map((heading) => heading.replace(/^>/, "")), ...rows.map((row) => row.map(safe))];
-  const widths = headings.map((_, column) => Math.max(...lines.map((line) => width(line[column] ?? ""))));
-  return lines.map((line) =>
-    line.map((cell, column) =>
-      padded(cell, widths[column] as number, headings[column]?.startsWith(">") === true ? "right" : "left")
-    ).join("  ").trimEnd()
-  ).join("\n");
+  const set = Object.entries(columns).map(([heading, cell]) => {
+    const end = heading.startsWith(">") ? "right" : "left";
+    const texts = [heading.replace(/^>/, ""), ...rows.map((row) => safe(cell(row)))];
+    const columns = Math.max(...texts.map(width));
+    return texts.map((text) => padded(text, columns, end));
+  });
+  return [...rows, null].map((_, line) => set.map((column) => column[line]).join("  ").trimEnd()).join("\n");
 }
 
 const nameColumnsMax = 40;

@@ -15,7 +15,6 @@ import {
   listUnknownAreas,
   type Term,
 } from "#src/store/operator/vocabulary.ts";
-import type { Pool } from "#src/store/pool.ts";
 import { type Command, Refused, WrongUsage } from "./command.ts";
 import { optionalTenantId } from "./tenant.ts";
 import { safe, shortTime, table } from "./terminal.ts";
@@ -50,7 +49,10 @@ const list: Command = {
     const areas = await listAreas(pool);
     return {
       json: areas,
-      text: table(["AREA", "STATUS"], areas.map(({ area, status }) => [area, status]), "No terms."),
+      text: table(areas, "No terms.", {
+        "AREA": ({ area }) => area,
+        "STATUS": ({ status }) => status,
+      }),
     };
   },
 };
@@ -83,40 +85,30 @@ const add: Command = {
   },
 };
 
-async function setStatus(pool: Pool, area: string, status: AreaStatus) {
-  const found = await findArea(pool, area);
-  if (found === null) {
-    throw new Refused(`The vocabulary has no "${area}"; ctl vocabulary list shows its terms`);
-  }
-  if (found.status === status) return areaReply(found, `is ${status} already`);
-  if (found.status === "retired") {
-    throw new Refused(`"${found.area}" is retired; ctl vocabulary add "${found.area}" revives it`);
-  }
-  if (!await changeArea(pool, found, { status })) throw changedMeanwhile();
-  return areaReply({ area: found.area, status }, `is ${status}`);
-}
-
-const confirm: Command = {
-  words: "vocabulary confirm",
+const statusCommand = (verb: string, status: AreaStatus, summary: string): Command => ({
+  words: `vocabulary ${verb}`,
   positionals: ["AREA"],
   options: {},
-  summary: "Ratify a proposed term",
+  summary,
   prepare(input) {
     const area = parseArea(input.first);
-    return (pool) => setStatus(pool, area, "confirmed");
+    return async (pool) => {
+      const found = await findArea(pool, area);
+      if (found === null) {
+        throw new Refused(`The vocabulary has no "${area}"; ctl vocabulary list shows its terms`);
+      }
+      if (found.status === status) return areaReply(found, `is ${status} already`);
+      if (found.status === "retired") {
+        throw new Refused(`"${found.area}" is retired; ctl vocabulary add "${found.area}" revives it`);
+      }
+      if (!await changeArea(pool, found, { status })) throw changedMeanwhile();
+      return areaReply({ area: found.area, status }, `is ${status}`);
+    };
   },
-};
+});
 
-const retire: Command = {
-  words: "vocabulary retire",
-  positionals: ["AREA"],
-  options: {},
-  summary: "Retire a term: no longer listed, unknown in new leads",
-  prepare(input) {
-    const area = parseArea(input.first);
-    return (pool) => setStatus(pool, area, "retired");
-  },
-};
+const confirm = statusCommand("confirm", "confirmed", "Ratify a proposed term");
+const retire = statusCommand("retire", "retired", "Retire a term: no longer listed, unknown in new leads");
 
 const unknown: Command = {
   words: "vocabulary unknown",
@@ -140,17 +132,13 @@ const unknown: Command = {
           first_at: firstAt,
           last_at: lastAt,
         })),
-        text: table(
-          ["TENANT", "TERM", ">COUNT", "FIRST SEEN (UTC)", "LAST SEEN"],
-          terms.map((term) => [
-            term.tenant,
-            term.term,
-            String(term.count),
-            shortTime(term.firstAt),
-            shortTime(term.lastAt),
-          ]),
-          "No unknown terms.",
-        ),
+        text: table(terms, "No unknown terms.", {
+          "TENANT": (term) => term.tenant,
+          "TERM": (term) => term.term,
+          ">COUNT": (term) => String(term.count),
+          "FIRST SEEN (UTC)": (term) => shortTime(term.firstAt),
+          "LAST SEEN": (term) => shortTime(term.lastAt),
+        }),
       };
     };
   },

@@ -14,11 +14,12 @@ test("text in any script, and joined emoji, stay as they are", () => {
 });
 
 test("columns align whatever the width of their characters", () => {
+  const rows = [["山田", "1", "a"], ["Zoë", "1000", ""], ["e\u0301", "20", "b\n"]] as const;
   assert.equal(
-    table(["NAME", ">N", "X"], [["山田", "1", "a"], ["Zoë", "1000", ""], ["e\u0301", "20", "b\n"]], "none"),
+    table(rows, "none", { "NAME": ([name]) => name, ">N": ([, n]) => n, "X": ([, , x]) => x }),
     "NAME     N  X\n山田     1  a\nZoë   1000\ne\u0301       20  b\\n",
   );
-  assert.equal(table(["NAME"], [], "none"), "none");
+  assert.equal(table([], "none", { "NAME": String }), "none");
 });
 
 test("a value of several lines is indented, and each line is escaped", () => {
