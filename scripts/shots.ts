@@ -1,9 +1,9 @@
 /**
- * `npm run shots`: pictures of the pages as a browser shows them, in every width and colour scheme, into `build/shots`; those
- * that the README shows go to `docs/pictures` too. The service is an `npm start` with a database of its own, and has a
+ * `npm run shots`: pictures of the pages as a browser shows them, in every width and colour scheme, into `build/shots`. The service is an `npm start` with a database of its own, and has a
  * plausible hour behind it.
  *
- * `npm run shots -- console` takes the pictures of the pages with `console` in their name.
+ * `npm run shots -- console` takes the pictures of the pages with `console` in their name, and `npm run shots -- --readme`
+ * puts those that the README shows into `docs/pictures`.
  *
  * @module
  */
@@ -40,6 +40,7 @@ const schemes = ["light", "dark"] as const;
 /** The pictures that the README shows. */
 const shownInReadme = ["console", "playground"];
 const readmeWidth = 1280;
+const forReadme = "--readme";
 const usualHeight = 800;
 
 const root = fileURLToPath(new URL("../", import.meta.url));
@@ -48,7 +49,8 @@ const pictures = join(root, "docs/pictures");
 
 type Addresses = Readonly<Record<Shown["surface"], string>>;
 
-async function main(words: readonly string[]): Promise<number> {
+async function main(args: readonly string[]): Promise<number> {
+  const words = args.filter((argument) => argument !== forReadme);
   const path = findBrowser();
   if (path === null) {
     console.error("There is no browser: install chromium, or name one in CHROMIUM");
@@ -78,7 +80,7 @@ async function take(browser: Browser, shown: Shown, addresses: Addresses): Promi
       const file = join(folder, `${name}_${width}_${colorScheme}.png`);
       await page.screenshot({ path: file });
       await context.close();
-      if (width === readmeWidth && shownInReadme.includes(name)) {
+      if (process.argv.includes(forReadme) && width === readmeWidth && shownInReadme.includes(name)) {
         copyFileSync(file, join(pictures, `${name}${colorScheme === "dark" ? "_dark" : ""}.png`));
       }
       console.log(file.slice(root.length));
