@@ -5,7 +5,7 @@
  * @module
  */
 
-import type { ErrorRule } from "./errors.ts";
+import { type ErrorRule, errors } from "./errors.ts";
 import { limits } from "./limits.ts";
 
 /**
@@ -49,26 +49,9 @@ export const formErrors = {
     callerAction: "fix the address, or have the form added",
     retry: "never",
   },
-  not_found: {
-    status: 404,
-    condition: "nothing is served at this path",
-    callerAction: "fix the address",
-    retry: "never",
-  },
-  method_not_allowed: {
-    status: 405,
-    condition: "a method that this path does not serve; `Allow` names those it does",
-    callerAction: "fix the method",
-    retry: "never",
-  },
-  body_too_large: {
-    status: 413,
-    condition: `the body is over ${
-      limits.bodyBytesMax / 1024
-    } KiB; produced before authentication; the answer has no \`request_id\``,
-    callerAction: "shorten the message",
-    retry: "never as-is",
-  },
+  not_found: errors.not_found,
+  method_not_allowed: errors.method_not_allowed,
+  body_too_large: { ...errors.body_too_large, callerAction: "shorten the message" },
   rate_limited: {
     status: 429,
     condition:
