@@ -1,0 +1,2770 @@
+-- A database as version 0.1.0 made it, with a little data in every table; written by scripts/dump_baseline.ts.
+set check_function_bodies = off;
+create table schema_file (name text primary key, digest text not null, applied_at timestamptz not null default now());
+-- sql/0001_tenant.sql
+-- Who may post (SPEC, Authentication): tenants. Their campaigns and keys follow.
+
+create table tenant (
+  id int generated always as identity primary key,
+  slug text not null unique check (slug ~ '^[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?$'),
+  name text not null,
+  sandbox boolean not null default false,
+  -- Whether a live tenant's leads have somewhere to go; kept by a trigger on actions.route, for the service, which
+  -- cannot read the routes.
+  has_route boolean not null default false,
+  -- How long the content of its leads and submissions is kept; null: for ever.
+  retention_days int check (retention_days between 1 and 3650),
+  created_at timestamptz not null default now(),
+  -- For the foreign key of actions.route, which lets no sandbox tenant have one.
+  constraint tenant_id_sandbox unique (id, sandbox)
+);
+
+-- sql/0002_campaign.sql
+-- The campaigns of the tenants, and what their leads have cost.
+
+create table campaign (
+  id int generated always as identity primary key,
+  tenant_id int not null references tenant,
+  slug text not null check (slug ~ '^[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?$'),
+  created_at timestamptz not null default now(),
+  unique (tenant_id, slug),
+  unique (tenant_id, id)
+);
+
+-- What a lead costs, US cents (SPEC, Limits). Checked for each lead: a sum could hide an amount that is none.
+create domain lead_cost_cents as int check (value between 1 and 99999);
+
+-- What contacts have cost, US cents: a campaign's spend is the sum. Inserted, never updated, so that no two commits
+-- meet on a campaign's row; folded together now and then (compact_campaign_charge).
+create table campaign_charge (
+  campaign_id int not null,
+  -- Nobody can turn an amount into a credit, whoever writes.
+  cents bigint not null check (cents > 0)
+);
+create view campaign_spend as
+  select c.id as campaign_id, coalesce(sum(s.cents), 0)::bigint as spend_cents
+  from campaign as c left join campaign_charge as s on s.campaign_id = c.id
+  group by c.id;
+
+-- sql/0003_key.sql
+-- What a caller shows, and the limits that an operator has raised for a while.
+
+create table api_key (
+  id int generated always as identity primary key,
+  tenant_id int not null references tenant,
+  campaign_id int,
+  surface text not null check (surface in ('intake', 'forms')),
+  -- The lead's source; a key keeps its label for life.
+  label text not null check (label <> ''),
+  -- SHA-256 of the key. The plaintext is shown once and stored nowhere.
+  digest bytea not null unique check (octet_length(digest) = 32),
+  last4 text not null,
+  created_at timestamptz not null default now(),
+  last_used_at timestamptz,
+  revoked_at timestamptz,
+  -- A raised limit for an agreed window (a backfill); null means the published one.
+  limit_per_minute int check (limit_per_minute > 0),
+  limit_burst int check (limit_burst > 0),
+  limit_until timestamptz,
+  check ((limit_per_minute is null) = (limit_until is null) and (limit_burst is null) = (limit_until is null)),
+  -- A key spends only into a campaign of its own tenant.
+  foreign key (tenant_id, campaign_id) references campaign (tenant_id, id)
+);
+
+-- The per-IP limit stands before authentication, so a backfill needs it raised by address.
+create table ip_limit (
+  network cidr primary key,
+  per_minute int not null check (per_minute > 0),
+  burst int not null check (burst > 0),
+  until timestamptz not null
+);
+
+-- sql/0004_area.sql
+-- The vocabulary of project_area (SPEC, Vocabulary). A retired term stays, unlisted and unknown.
+
+create table area (
+  area text primary key,
+  status text not null check (status in ('confirmed', 'proposed', 'retired')),
+  created_at timestamptz not null default now()
+);
+create unique index area_folded on area (lower(area));
+
+insert into area (area, status)
+select unnest(array[
+  'attic', 'backyard', 'basement', 'bathroom', 'bedroom', 'chimney', 'closet', 'crawl space', 'deck',
+  'dining room', 'doors', 'driveway', 'electrical', 'exterior', 'fence', 'flooring', 'foundation', 'garage',
+  'gutters', 'home office', 'hvac', 'insulation', 'kitchen', 'landscaping', 'laundry room', 'living room',
+  'patio', 'plumbing', 'pool', 'porch', 'roof', 'siding', 'solar', 'stairs', 'walls', 'whole home', 'windows'
+]), 'confirmed';
+
+-- What callers sent that the vocabulary does not know. Inserted, never updated, so that no commit waits for a row;
+-- folded together now and then (compact_unknown_area).
+create table unknown_area_seen (
+  tenant_id int not null,
+  term text not null,
+  count bigint not null,
+  first_at timestamptz not null,
+  last_at timestamptz not null
+);
+-- The same, counted by tenant and term.
+create view unknown_area as
+  select tenant_id, term, sum(count)::bigint as count, min(first_at) as first_at, max(last_at) as last_at
+  from unknown_area_seen
+  group by tenant_id, term;
+
+-- sql/0005_event.sql
+-- Accepted events: leads and submissions.
+
+create table event (
+  -- Time, order within the batch, 80 random bits: sorts by acceptance, so the index grows at its right edge.
+  event_id text collate "C" primary key,
+  kind text not null check (kind in ('lead', 'form')),
+  -- No foreign keys here and on the outbox: accept() takes both from api_key, whose rows are never deleted, and
+  -- the checks would lock the same two rows for every lead.
+  tenant_id int not null,
+  key_id int not null,
+  received_at timestamptz not null,
+  -- What makes a later post a duplicate: 'k' the digest of its Idempotency-Key, 'c' of its content; 'K' and
+  -- 'C' are the same for forms. The digest is null once a content window has passed.
+  dedupe_space "char" not null check (dedupe_space in ('k', 'c', 'K', 'C')),
+  dedupe_digest uuid,
+  -- The normalized content, to tell a retry from another lead under the same Idempotency-Key.
+  content_digest uuid,
+  idempotency_key text,
+  flags text[] not null,
+  -- The normalized lead, envelope names, cost as cost_cents.
+  lead json,
+  -- Text, not json: it keeps \u0000 and every digit as sent.
+  extra text,
+  raw text,
+  -- What the lead has cost, for the report's spend, once its content has gone; null until then.
+  cost_cents int,
+  -- When the content went, and by what: erasure | retention. The columns lead, extra, raw, idempotency_key,
+  -- content_digest and a content window's digest are null from then on (remove_content).
+  removed_at timestamptz,
+  removed_by text
+);
+create unique index event_dedupe on event (tenant_id, dedupe_space, dedupe_digest);
+-- The report asks which events of an hour lost their content before they were delivered; few have lost it at all.
+create index event_removed on event (event_id) where removed_at is not null;
+
+-- Another lead under a used Idempotency-Key: kept aside for the operator, never delivered.
+create table collision (
+  id bigint generated always as identity primary key,
+  event_id text collate "C" not null references event,
+  -- Null once the content has gone: it is made of it.
+  content_digest uuid,
+  key_id int not null references api_key,
+  count bigint not null,
+  first_at timestamptz not null,
+  last_at timestamptz not null,
+  lead json,
+  extra text,
+  raw text,
+  unique (event_id, content_digest)
+);
+-- The report asks for the collisions of some days.
+create index collision_first_at on collision (first_at);
+
+-- sql/0006_outbox.sql
+-- What waits to be delivered, and what became of deliveries: every attempt, and the dead letters.
+
+-- One row per event that is not settled yet. It stays narrow and leaves when the event is delivered or dead.
+create table outbox (
+  event_id text collate "C" primary key,
+  tenant_id int not null,
+  -- Pending: when it may be sent. Sending: when the lease ends and anybody may claim it again.
+  due_at timestamptz not null,
+  -- Attempts begun, and those of them that count towards its death; one that is being made counts in both.
+  made int not null default 0,
+  spent int not null default 0,
+  -- Replayed by an operator: the next refusal makes it dead again.
+  is_replay boolean not null default false,
+  -- The claim that is sending it; null while pending.
+  lease uuid,
+  -- Why it still waits, in a word.
+  reason text
+) with (fillfactor = 80);
+-- A tenant's rows in the order in which they are due: claims go tenant by tenant.
+create index outbox_due on outbox (tenant_id, due_at, event_id);
+
+-- Changes of the number of outbox rows by state: inserted, never updated, so that no two commits meet on a
+-- counter's row; folded together now and then (compact_outbox_tally).
+create table outbox_tally (
+  state text not null check (state in ('pending', 'dead')),
+  delta bigint not null
+);
+
+create table attempt (
+  event_id text collate "C" not null,
+  number int not null,
+  at timestamptz not null,
+  -- delivered | refused (the tier answered otherwise) | unreachable (no answer) | lost (the process ended)
+  outcome text not null check (outcome in ('delivered', 'refused', 'unreachable', 'lost')),
+  -- The HTTP status, where there was one.
+  status int,
+  -- What the tier said of it, in a word or two; never content of a lead.
+  reason text,
+  duration_ms int,
+  -- Whether it counts towards the attempts after which an event is dead.
+  spent boolean not null,
+  primary key (event_id, number)
+);
+
+-- Events that were given up. They keep their payload (the event) until an operator replays them.
+create table dead_letter (
+  event_id text collate "C" primary key,
+  tenant_id int not null,
+  died_at timestamptz not null,
+  reason text
+);
+create index dead_letter_tenant on dead_letter (tenant_id, event_id);
+
+-- sql/0007_form.sql
+-- The tenants' forms, and what was found of each submission (SPEC, Tenant forms).
+
+create table form (
+  id int generated always as identity primary key,
+  tenant_id int not null references tenant,
+  -- A segment of the address, compared as sent: nothing in it may have a second spelling there.
+  form_key text not null check (form_key ~ '^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$'),
+  -- At least one, so that {} is always refused: the probe.
+  required text[] not null check (cardinality(required) > 0 and array_position(required, null) is null),
+  -- Submissions with this score or more are held; null: the service's default.
+  threshold int check (threshold > 0),
+  blocked text[] not null default '{}',
+  created_at timestamptz not null default now(),
+  -- It answers 404 since then; its submissions stay.
+  removed_at timestamptz,
+  unique (tenant_id, form_key)
+);
+
+-- Beside the event of each submission. No foreign keys, as on the outbox.
+create table submission (
+  event_id text collate "C" primary key,
+  tenant_id int not null,
+  form_id int not null,
+  -- All but a clean one are held: no outbox row until an operator releases them.
+  verdict text not null check (verdict in ('clean', 'honeypot', 'spam')),
+  score int not null,
+  -- Names only.
+  reasons text[] not null,
+  released_at timestamptz,
+  -- For the operator's search, from the fields whose names say that they hold them; null after an erasure. Their
+  -- lengths are bounded, because an index entry's is.
+  phone text,
+  email text,
+  -- Lower case, and compared by bytes, so that the start of a name is found by the index.
+  last_name text collate "C",
+  check (verdict <> 'clean' or released_at is null)
+);
+create index submission_phone on submission (phone, event_id) where phone is not null;
+create index submission_email on submission (email, event_id) where email is not null;
+create index submission_last_name on submission (last_name, event_id) where last_name is not null;
+-- What is held, newest first: of all tenants, and of one.
+create index submission_held on submission (event_id) where verdict <> 'clean' and released_at is null;
+create index submission_held_tenant on submission (tenant_id, event_id)
+  where verdict <> 'clean' and released_at is null;
+
+-- sql/0008_plan.sql
+-- The subscription plans and what was sold of them (SPEC, Plan; DECISIONS, Plans, checkout, site).
+
+create table plan (
+  slug text primary key check (slug ~ '^[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?$'),
+  -- Read out of the body, so that nothing has to be parsed to sort, to sell or to list.
+  name text not null,
+  customer text not null,
+  amount_cents int not null check (amount_cents >= 0),
+  billing_interval text not null check (billing_interval in ('day', 'week', 'month', 'year')),
+  -- The plan as it was put, without the white space between its tokens: unknown members, digits and escapes stay
+  -- as they were written, which json keeps and jsonb does not.
+  body json not null,
+  updated_at timestamptz not null default clock_timestamp()
+);
+
+-- One row a checkout that was begun; it becomes the subscription when the buyer pays. No personal data: who the buyer
+-- is, the payment provider knows. What was never paid is forgotten after some days (forget_checkouts).
+create table subscription (
+  -- Our reference at the provider (client_reference_id, metadata), and the Idempotency-Key of the call that opens the
+  -- session: a repeated call finds the same session.
+  id uuid primary key default gen_random_uuid(),
+  -- As they were when the checkout began; the plan may have changed or gone since.
+  plan_slug text not null,
+  plan_name text not null,
+  plan_customer text not null,
+  amount_cents int not null check (amount_cents >= 0),
+  billing_interval text not null,
+  -- opening: the provider is being asked; open: the buyer has an address to pay at; expired: the buyer did not; failed:
+  -- it could not be opened, or a payment method that takes days has failed. From incomplete on they are the
+  -- provider's own words.
+  state text not null default 'opening' check (state in (
+    'opening', 'open', 'expired', 'failed',
+    'incomplete', 'incomplete_expired', 'trialing', 'active', 'past_due', 'unpaid', 'paused', 'canceled'
+  )),
+  -- The time, by the provider's clock, of the event that set the state.
+  state_event_at timestamptz,
+  -- Of the caller's Idempotency-Key, and of the key with what was posted under it, while they are remembered.
+  key_digest uuid unique,
+  request_digest uuid,
+  session_id text unique,
+  session_url text,
+  session_expires_at timestamptz,
+  provider_subscription_id text unique,
+  provider_customer_id text,
+  created_at timestamptz not null,
+  updated_at timestamptz not null
+);
+create index subscription_created on subscription (created_at desc, id);
+
+-- The provider's events that were taken: it delivers at least once.
+create table provider_event (
+  event_id text primary key,
+  type text not null,
+  created_at timestamptz not null,
+  received_at timestamptz not null
+);
+create index provider_event_received on provider_event (received_at);
+
+-- sql/0009_actions.sql
+-- The actions tier's own: where each tenant's leads go, and which effects are done (DECISIONS, Delivery). The
+-- service's role cannot see this schema; the role of the actions process sees nothing of the leads.
+
+create schema actions;
+
+-- Where a tenant's leads go: a row a destination.
+create table actions.route (
+  tenant_id int not null,
+  -- The kind of destination; src/actions/destinations.ts has them all.
+  kind text not null check (kind ~ '^[a-z]{1,20}$'),
+  -- Always false, so that the foreign key finds no sandbox tenant, whoever writes and in whatever order: neither
+  -- can one get a route, nor can a tenant with a route become one.
+  sandbox boolean not null generated always as (false) stored,
+  -- One mailbox, ASCII, with nothing that could be taken for a second one; of any other kind an https address.
+  address text not null check (case kind
+    when 'email' then address ~ '^[!#$%&''*+/=?^_`{|}~.A-Za-z0-9-]{1,64}@[A-Za-z0-9.-]{1,253}$'
+    else address ~ '^https://[^/?#@\s]+([/?][^#\s]*)?$' and length(address) <= 2000
+  end),
+  -- Signs what is posted, so it is kept as it is; null where nothing is signed.
+  secret text check (secret ~ '^whsec_[A-Za-z0-9+/]{32,88}={0,2}$'),
+  -- After a rotation the secret before it signs too, until the receiver has changed over.
+  secret_before text check (secret_before ~ '^whsec_[A-Za-z0-9+/]{32,88}={0,2}$'),
+  secret_before_until timestamptz,
+  changed_at timestamptz not null default now(),
+  primary key (tenant_id, kind),
+  constraint a_sandbox_tenant_has_no_route foreign key (tenant_id, sandbox) references tenant (id, sandbox),
+  check (kind <> 'crm' or secret is not null),
+  check ((secret_before is null) = (secret_before_until is null)),
+  check (secret_before is null or secret is not null)
+);
+
+-- What is done for an event: a row for each effect that was ever begun. No personal data.
+create table actions.effect (
+  event_id text collate "C" not null,
+  -- The kind of its destination.
+  effect text not null check (effect ~ '^[a-z]{1,20}$'),
+  -- Times it was begun.
+  attempts int not null default 1,
+  -- Who is at it, and until when nobody else may begin it.
+  lease uuid,
+  lease_until timestamptz,
+  done_at timestamptz,
+  -- Why the last attempt failed, in a word.
+  reason text,
+  primary key (event_id, effect),
+  check ((lease is null) = (lease_until is null)),
+  check (done_at is null or lease is null)
+) with (fillfactor = 80);
+
+-- sql/0010_audit.sql
+-- What operators did, by command or on the console's pages. No personal data: the subject is an id, a term or a
+-- count, never a name, a number or an address.
+--
+-- A chain: each row has the digest over the digest of the row before and its own content, so that nobody changes,
+-- removes or adds one unseen (functions/append_audit.sql, ctl audit verify).
+
+create table audit (
+  -- Numbered by the chain and not by a sequence, so that a number is never left out.
+  id bigint primary key,
+  at timestamptz not null,
+  -- The way he came, ctl or console, and the database role that had logged in.
+  actor text not null,
+  -- What whoever acted says of himself, and nobody has checked: the client's address, the account of the machine.
+  claimed text,
+  -- Such as dead.replay, submission.release, area.confirm, person.erase.
+  action text not null check (action ~ '^[a-z_]+\.[a-z_]+$'),
+  subject text not null,
+  -- Counts and the like.
+  detail json,
+  digest bytea not null check (octet_length(digest) = 32)
+);
+create index audit_at on audit (at desc, id desc);
+-- The console shows beside an event, a submission or a term who has done what to it.
+create index audit_subject on audit (subject, id);
+
+-- The chain's end. Whoever adds to it locks this row, and nobody else does.
+create table audit_head (
+  is_only boolean primary key default true check (is_only),
+  id bigint not null,
+  -- Empty before the first row.
+  digest bytea not null
+);
+insert into audit_head (id, digest) values (0, '');
+
+-- sql/0011_tombstone.sql
+-- What an erasure leaves for a minute, so that a post which was under way when it ended is erased with the rest
+-- (functions/lay_tombstone.sql, accept).
+
+-- HMAC-SHA-256 of what makes a post the erased person's: an address, a number. The table alone tells nobody which, however
+-- many are tried, because the key is in another one, and nobody but the owner reads either.
+create table tombstone (
+  run uuid not null,
+  digest bytea not null,
+  -- Posts that arrived until then are the person's from before the erasure; a later one is a new lead.
+  posted_until timestamptz not null,
+  -- By then whatever arrived before has been committed or given up.
+  expires_at timestamptz not null,
+  primary key (digest, run)
+);
+
+-- The key of those digests, with both pads of the HMAC (RFC 2104) applied. Made here, and never shown.
+create table tombstone_key (
+  is_only boolean primary key default true check (is_only),
+  inner_pad bytea not null check (octet_length(inner_pad) = 64),
+  outer_pad bytea not null check (octet_length(outer_pad) = 64)
+);
+do $$
+declare
+  -- 32 bytes from the strong random numbers of the server: each of the four has 122 bits of chance.
+  v_key bytea := sha256(
+    uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid())
+      || uuid_send(gen_random_uuid())
+  ) || decode(repeat('00', 32), 'hex');
+  v_inner bytea := v_key;
+  v_outer bytea := v_key;
+begin
+  for v_at in 0..63 loop
+    v_inner := set_byte(v_inner, v_at, get_byte(v_key, v_at) # 54);
+    v_outer := set_byte(v_outer, v_at, get_byte(v_key, v_at) # 92);
+  end loop;
+  insert into tombstone_key (inner_pad, outer_pad) values (v_inner, v_outer);
+end
+$$;
+
+-- sql/0012_retention.sql
+-- How far the job has come that removes content older than its tenant keeps it (expire_content).
+
+-- A key's events up to after_id have been looked at: their content is removed, or they are among retention_left. So
+-- nothing has to begin anew when the days change, whichever way.
+create table retention_cursor (
+  key_id int primary key,
+  after_id text collate "C" not null,
+  looked_at timestamptz not null
+);
+
+-- Events that were due and still waited or were dead: they are looked at again.
+create table retention_left (
+  event_id text collate "C" primary key,
+  tenant_id int not null,
+  look_at timestamptz not null
+);
+create index retention_left_look on retention_left (look_at);
+
+-- sql/0013_figures.sql
+-- What the report and the console's plots are made of. No personal data, so it stays when leads are erased. What the
+-- processes count is added up and never taken away from, whoever calls.
+
+-- Refusals leave nothing but these counts.
+create table refusal_total (
+  day date not null,
+  key_id int not null references api_key,
+  reason text not null,
+  field text not null,
+  count bigint not null check (count > 0),
+  primary key (day, key_id, reason, field)
+);
+
+-- Duplicates leave nothing but these counts: each answer 200 with the event of an earlier post.
+create table duplicate_total (
+  day date not null,
+  key_id int not null references api_key,
+  count bigint not null check (count > 0),
+  primary key (day, key_id)
+);
+
+-- Events by the hour of their acceptance (UTC) and their key, so that a report of months does not read millions of
+-- events (roll_up_hours).
+create table hour_total (
+  hour timestamptz not null,
+  key_id int not null,
+  accepted int not null,
+  spend_cents bigint not null,
+  -- How many have each flag: {"phone_unnormalized": 3}.
+  flags json not null,
+  -- How many were delivered within which time: {"40": 17}, see hour_figures.
+  seconds json not null,
+  primary key (hour, key_id)
+);
+-- The sources' hours, newest first: which one has gone silent.
+create index hour_total_key on hour_total (key_id, hour);
+
+-- Which hours hour_total has, also those without an event.
+create table hour_rolled (
+  hour timestamptz primary key,
+  rolled_at timestamptz not null,
+  -- Nothing of it waits any more, so what it has will not change.
+  is_final boolean not null
+);
+
+-- Once a minute from each process: what it did since its sample before, and how things stood.
+create table minute_sample (
+  at timestamptz not null,
+  node text not null,
+  accepted int not null,
+  refused int not null,
+  delivered int not null,
+  -- Attempts that failed.
+  failed int not null,
+  pending bigint not null,
+  dead bigint not null,
+  -- No more than a plot can show.
+  oldest_pending_s double precision not null check (oldest_pending_s >= 0 and oldest_pending_s < 'infinity'),
+  breaker text not null check (breaker in ('none', 'closed', 'half_open', 'open')),
+  primary key (at, node),
+  check (accepted >= 0 and refused >= 0 and delivered >= 0 and failed >= 0)
+);
+
+-- sql/0014_heartbeat.sql
+-- The beats, which prove that the store takes writes and has room for them: each is a row, and each row needs a page
+-- of its own, because a page counts as full (fillfactor) once it holds one. An update in place would still succeed on
+-- a full disk. Nothing reads the rows; trim_heartbeat() keeps the table small.
+
+create table heartbeat (
+  -- Of the process; not unique.
+  slot int not null,
+  filler text not null default repeat('-', 450)
+) with (fillfactor = 10);
+-- Neither compressed nor moved elsewhere.
+alter table heartbeat alter column filler set storage plain;
+
+-- sql/0015_search.sql
+-- The indexes of the operator's search (src/store/operator/search_ways.ts). What they cost the intake is a row of
+-- its benchmark.
+
+-- A source's or a tenant's events, newest first.
+create index event_key on event (key_id, event_id);
+
+-- An event with a flag is rare enough; one index each (src/contract/fields.ts), so that those without cost nothing.
+create index event_flag_phone_unnormalized on event (event_id) where flags @> '{phone_unnormalized}';
+create index event_flag_project_area_unknown on event (event_id) where flags @> '{project_area_unknown}';
+create index event_flag_project_service_unknown on event (event_id) where flags @> '{project_service_unknown}';
+create index event_flag_email_shape_suspect on event (event_id) where flags @> '{email_shape_suspect}';
+create index event_flag_extra_fields_preserved on event (event_id) where flags @> '{extra_fields_preserved}';
+create index event_flag_country_unrecognized on event (event_id) where flags @> '{country_unrecognized}';
+
+-- People. The first five hex digits of an id are a block of 19 hours: what comes now goes to a few pages at the end of
+-- each index, and a search asks block by block. Sorted by the value alone, each lead would change three pages
+-- anywhere in a gigabyte, each with a full image in the WAL.
+create index event_phone on event (left(event_id, 5), (lead ->> 'phone')) where kind = 'lead';
+-- Also of leads without an address, which costs an entry of a null: a predicate on the address would read the lead's
+-- JSON a second time (9.3 µs a lead with it, 6.3 without).
+create index event_email on event (left(event_id, 5), (lead ->> 'email')) where kind = 'lead';
+-- Lower case as far as it is ASCII, and compared by bytes: the same on every server, and it finds how a name begins.
+create index event_last_name on event (left(event_id, 5), lower((lead ->> 'last_name') collate "C"))
+  where kind = 'lead';
+
+-- sql/functions/accept.sql
+-- accept: commits a batch of events, all or nothing, and says of each what became of it.
+--
+-- One call is one transaction: key still active, dedupe decided, event, outbox row, campaign spend and unknown
+-- terms; of a form submission what was found of it, and no outbox row when it is held. Each statement sees what
+-- committed before it began (READ COMMITTED), so after "insert … on conflict do nothing" has waited for a rival, the
+-- next statement reads the rival's event.
+--
+-- Locks are taken in one order everywhere (dedupe digests, collisions; each sorted), so two processes' batches wait for
+-- one another but never in a circle. For a key that is being revoked nobody waits here: then nothing is committed, and
+-- the outcome is busy for its entries and undecided for the others.
+--
+-- While somebody is being erased, and for a minute after, the outcome of all is watched until the call says how old they
+-- are and what they have of whom. What is the person's and arrived before the erasure ended is accepted and erased in
+-- this transaction, as if it had come a moment earlier: its row stays, a retry is a duplicate, and nothing of it is
+-- ever delivered. Not refused, because a client would try again, and that would be a new lead.
+--
+-- The planner settings: planned once per connection, maybe while the tables are empty, the statements would
+-- otherwise keep scanning them whole.
+create or replace function accept(
+  p_kind text[],
+  p_key_id int[],
+  p_space text[],
+  p_digest text[],
+  p_content text[],
+  p_idempotency_key text[],
+  p_flags text[],          -- comma-separated
+  p_lead text[],
+  p_extra text[],
+  p_raw text[],
+  p_cost_cents int[],
+  p_unknown_area text[],
+  p_window_hours int,
+  p_node text default '',            -- who commits, so that its own NOTIFY tells it nothing new
+  p_form_id int[] default '{}',      -- this and the next six: null for a lead, and empty when all are leads
+  p_verdict text[] default '{}',     -- clean | honeypot | spam
+  p_score int[] default '{}',
+  p_reasons text[] default '{}',     -- comma-separated
+  p_phone text[] default '{}',
+  p_email text[] default '{}',
+  p_last_name text[] default '{}',
+  p_form_window_minutes int default 0,
+  -- Asked for with the outcome watched, and empty otherwise: how long ago each arrived, and its contacts, one a line.
+  p_age_ms int[] default '{}',
+  p_contacts text[] default '{}'
+)
+returns table (ord int, outcome text, event_id text, received_at text, flags text)
+language plpgsql
+security definer
+set search_path = pg_catalog, public, pg_temp
+set enable_seqscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set jit = off
+as $$
+#variable_conflict use_column
+declare
+  v_now timestamptz;
+  v_id_start text;
+  v_received_at text;
+  v_won text[];
+  v_won_ord int[];
+  v_has_forms boolean := cardinality(p_form_id) > 0;
+  v_busy int[];
+  -- The places of those that are erased with their commit.
+  v_erased int[] := '{}';
+  -- Of the events that won.
+  v_held int := 0;
+begin
+  -- Revoking takes the same lock exclusively: once it returns, no event of the key can commit. An advisory lock
+  -- and not the row's: waiting for it is fair, while share locks on a row can starve the one who revokes. Who holds it
+  -- for long, in a transaction left open by hand, keeps the posts of this one key waiting and nobody else's.
+  select array_agg(k.id) into v_busy
+  from (select distinct unnest(p_key_id) as id) as k
+  where not pg_try_advisory_xact_lock_shared(1, k.id);
+  if v_busy is not null then
+    return query
+    select b.ord::int, case when b.key_id = any (v_busy) then 'busy' else 'undecided' end, null::text, null::text, null::text
+    from unnest(p_key_id) with ordinality as b (key_id, ord);
+    return;
+  end if;
+
+  -- After the locks, which whoever lays a tombstone waits for (wait_for_batches).
+  if exists (select from tombstone) then
+    if cardinality(p_contacts) = 0 then
+      return query
+      select b.ord, 'watched', null::text, null::text, null::text from generate_subscripts(p_key_id, 1) as b (ord);
+      return;
+    end if;
+    v_erased := array(
+      select distinct c.ord::int
+      from unnest(p_age_ms, p_contacts) with ordinality as c (age_ms, contacts, ord)
+      cross join lateral string_to_table(c.contacts, E'\n') as t (contact)
+      join tombstone as s on s.digest = tombstone_digest(t.contact)
+      where statement_timestamp() - make_interval(secs => c.age_ms / 1000.0) <= s.posted_until
+    );
+  end if;
+
+  v_now := service_clock();
+  v_id_start := event_id_at(v_now);
+  v_received_at := to_char(v_now at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"');
+
+  -- A content window that has passed lets go of its digest.
+  if p_space && array['c', 'C'] then
+    update event as e set dedupe_digest = null
+    from (
+      select e.event_id
+      from unnest(p_key_id, p_space, p_digest::uuid[]) as b (key_id, space, digest)
+      join api_key as k on k.id = b.key_id
+      join event as e on e.tenant_id = k.tenant_id and e.dedupe_space = b.space::"char" and e.dedupe_digest = b.digest
+      where b.space in ('c', 'C') and e.received_at <= v_now - case b.space
+        -- Never before the published times, whatever the service asks for.
+        when 'c' then make_interval(hours => greatest(p_window_hours, 24))
+        else make_interval(mins => greatest(p_form_window_minutes, 10))
+      end
+      order by e.tenant_id, e.dedupe_digest
+      for update of e
+    ) as expired
+    where e.event_id = expired.event_id;
+  end if;
+
+  with inserted as (
+    insert into event (
+      event_id, kind, tenant_id, key_id, received_at, dedupe_space, dedupe_digest, content_digest,
+      idempotency_key, flags, lead, extra, raw
+    )
+    select
+      new_event_id(v_id_start, b.ord), b.kind, k.tenant_id, b.key_id, v_now, b.space::"char", b.digest, b.content,
+      b.idempotency_key, coalesce(string_to_array(nullif(b.flags, ''), ','), '{}'), b.lead::json, b.extra, b.raw
+    from unnest(
+      p_kind, p_key_id, p_space, p_digest::uuid[], p_content::uuid[], p_idempotency_key, p_flags, p_lead, p_extra, p_raw
+    ) with ordinality
+      as b (kind, key_id, space, digest, content, idempotency_key, flags, lead, extra, raw, ord)
+    join api_key as k on k.id = b.key_id and k.revoked_at is null
+    order by k.tenant_id, b.space, b.digest, b.ord
+    on conflict (tenant_id, dedupe_space, dedupe_digest) do nothing
+    returning event_id, tenant_id
+  ),
+  queued as (
+    insert into outbox (event_id, tenant_id, due_at)
+    select i.event_id, i.tenant_id, v_now from inserted as i
+    -- Held ones are delivered once an operator has released them.
+    where not v_has_forms
+      or coalesce(p_verdict[event_id_place(i.event_id)], 'clean') = 'clean'
+  )
+  select
+    coalesce(array_agg(i.event_id order by i.event_id), '{}'),
+    coalesce(array_agg(event_id_place(i.event_id) order by i.event_id), '{}')
+  into v_won, v_won_ord
+  from inserted as i;
+
+  if v_has_forms and cardinality(v_won) > 0 then
+    insert into submission (event_id, tenant_id, form_id, verdict, score, reasons, phone, email, last_name)
+    select
+      w.id, k.tenant_id,
+      -- Null, and so refused, when it is another tenant's: the one who calls says which form it was.
+      (select f.id from form as f where f.id = p_form_id[w.ord] and f.tenant_id = k.tenant_id), p_verdict[w.ord], p_score[w.ord],
+      coalesce(string_to_array(nullif(p_reasons[w.ord], ''), ','), '{}'), p_phone[w.ord], p_email[w.ord],
+      p_last_name[w.ord]
+    from unnest(v_won_ord, v_won) as w (ord, id)
+    join api_key as k on k.id = p_key_id[w.ord]
+    where p_form_id[w.ord] is not null;
+
+    select count(*) into v_held from unnest(v_won_ord) as w (ord) where p_verdict[w.ord] <> 'clean';
+  end if;
+
+  if cardinality(v_won) > v_held then
+    insert into outbox_tally (state, delta) values ('pending', cardinality(v_won) - v_held);
+
+    if array_remove(p_cost_cents, null) <> '{}' then
+      insert into campaign_charge (campaign_id, cents)
+      select k.campaign_id, sum(p_cost_cents[w.ord]::lead_cost_cents)
+      from unnest(v_won_ord) as w (ord)
+      join api_key as k on k.id = p_key_id[w.ord]
+      where k.campaign_id is not null and p_cost_cents[w.ord] is not null
+      group by k.campaign_id;
+    end if;
+
+    if array_remove(p_unknown_area, null) <> '{}' then
+      insert into unknown_area_seen (tenant_id, term, count, first_at, last_at)
+      select k.tenant_id, p_unknown_area[w.ord], count(*), v_now, v_now
+      from unnest(v_won_ord) as w (ord)
+      join api_key as k on k.id = p_key_id[w.ord]
+      where p_unknown_area[w.ord] is not null
+      group by k.tenant_id, p_unknown_area[w.ord];
+    end if;
+
+    -- A hint to other nodes, once per batch: it takes a database-wide lock at commit.
+    perform pg_notify('outbox', p_node);
+  end if;
+
+  if v_erased <> '{}' then
+    perform erase_event(w.id, null, '{}') from unnest(v_won_ord, v_won) as w (ord, id) where w.ord = any (v_erased);
+  end if;
+
+  return query
+  select w.ord, 'accepted', w.id, v_received_at, null::text
+  from unnest(v_won_ord, v_won) as w (ord, id);
+
+  if cardinality(v_won) = cardinality(p_key_id) then
+    return;
+  end if;
+
+  insert into collision as c (event_id, content_digest, key_id, count, first_at, last_at, lead, extra, raw)
+  select
+    e.event_id, l.content, (array_agg(l.key_id order by l.ord))[1], count(*), v_now, v_now,
+    (array_agg(l.lead order by l.ord))[1]::json, (array_agg(l.extra order by l.ord))[1],
+    (array_agg(l.raw order by l.ord))[1]
+  from unnest(p_key_id, p_space, p_digest::uuid[], p_content::uuid[], p_lead, p_extra, p_raw) with ordinality
+    as l (key_id, space, digest, content, lead, extra, raw, ord)
+  join api_key as k on k.id = l.key_id and k.revoked_at is null
+  join event as e
+    on e.tenant_id = k.tenant_id and e.dedupe_space = l.space::"char" and e.dedupe_digest = l.digest
+  where l.space in ('k', 'K') and e.content_digest <> l.content and l.ord <> all (v_erased)
+  group by e.event_id, l.content
+  order by e.event_id, l.content
+  on conflict (event_id, content_digest) do update
+    set count = c.count + excluded.count, last_at = excluded.last_at;
+
+  -- A duplicate's answer is a promise too. A record of this transaction's own makes its commit wait for disk and
+  -- synchronous standby, and with it for the event that it found: that one's wait may have been cancelled.
+  if cardinality(v_won) = 0 then
+    perform pg_logical_emit_message(true, 'duplicate', '');
+  end if;
+
+  return query
+  select
+    l.ord::int, case when k.revoked_at is null then 'duplicate' else 'revoked' end, e.event_id,
+    to_char(e.received_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), array_to_string(e.flags, ',')
+  from unnest(p_key_id, p_space, p_digest::uuid[]) with ordinality as l (key_id, space, digest, ord)
+  join api_key as k on k.id = l.key_id
+  left join event as e
+    on e.tenant_id = k.tenant_id and e.dedupe_space = l.space::"char" and e.dedupe_digest = l.digest
+      and k.revoked_at is null
+  where l.ord <> all (v_won_ord);
+end
+$$;
+
+-- sql/functions/actions_begin_effects.sql
+-- Looks up where an event goes and claims what is left to do for it: a row an effect; no row when there is no such
+-- tenant, one row without an effect when there is none.
+--
+-- An effect is done, due (claimed for p_lease, until the lease ends) or busy (another claim holds it, for so long yet).
+-- One that was done before the route lost its destination is told too, without an address. Whoever holds the lease says
+-- what became of it with actions.settle_effect. When he dies in between, the lease ends and the effect is begun again,
+-- under the same event id.
+create or replace function actions.begin_effects(p_event_id text, p_tenant text, p_lease uuid, p_lease_ms int)
+returns table (
+  sandbox boolean, effect text, state text, busy_ms int, address text, secret text, secret_before text
+)
+language plpgsql
+security definer
+set search_path = pg_catalog, public, pg_temp
+-- Planned while the table is empty, it would go on scanning it whole.
+set enable_seqscan = off
+set jit = off
+as $$
+#variable_conflict use_column
+declare
+  v_now timestamptz := service_clock();
+  v_tenant_id int;
+  v_is_sandbox boolean;
+  -- Read once, so that what is claimed and what is answered is the same.
+  v_routes actions.route[];
+begin
+  select t.id, t.sandbox into v_tenant_id, v_is_sandbox from tenant as t where t.slug = p_tenant;
+  if not found then
+    return;
+  end if;
+  v_routes := array(select r from actions.route as r where r.tenant_id = v_tenant_id);
+
+  -- Two claims at once: the second waits for the first one's row and then sees its lease.
+  insert into actions.effect as e (event_id, effect, lease, lease_until)
+  select p_event_id, r.kind, p_lease, v_now + make_interval(secs => p_lease_ms / 1000.0)
+  from unnest(v_routes) as r
+  order by r.kind
+  on conflict (event_id, effect) do update
+    set lease = excluded.lease, lease_until = excluded.lease_until, attempts = e.attempts + 1
+    where e.done_at is null and (e.lease is null or e.lease_until <= v_now);
+
+  return query
+  select
+    v_is_sandbox, e.effect,
+    case
+      when e.done_at is not null then 'done'
+      when e.lease = p_lease then 'due'
+      when e.effect is not null then 'busy'
+    end,
+    (extract(epoch from e.lease_until - v_now) * 1000)::int,
+    r.address, r.secret, case when r.secret_before_until > v_now then r.secret_before end
+  from (select) as always
+  left join (actions.effect as e left join unnest(v_routes) as r on r.kind = e.effect)
+    on e.event_id = p_event_id and (e.done_at is not null or r.kind is not null)
+  order by e.effect;
+end
+$$;
+
+-- sql/functions/actions_note_route.sql
+-- Keeps tenant.has_route, and wakes the delivery loops when a route appears: what waited for it goes at once.
+create or replace function actions.note_route() returns trigger
+language plpgsql
+as $$
+begin
+  update tenant as t
+  set has_route = exists (select from actions.route as r where r.tenant_id = t.id)
+  where t.id = any (array[
+    case when tg_op <> 'INSERT' then old.tenant_id end,
+    case when tg_op <> 'DELETE' then new.tenant_id end
+  ]);
+  if tg_op <> 'DELETE' then
+    perform pg_notify('outbox', '');
+  end if;
+  return null;
+end
+$$;
+
+create or replace trigger note_route
+after insert or update or delete on actions.route
+for each row execute function actions.note_route();
+
+-- sql/functions/actions_set_route.sql
+-- Changes where a tenant's leads go. p_changes is an array of objects, one a destination: its kind; address, when it
+-- gets that one; clear, to take it away; rotate, for another secret; secret, the one that it gets if it needs one. What is
+-- left out stays. Returns the kinds with a new secret, or null when there is no such tenant.
+--
+-- What has changed is noted, and never an address: that of a mailbox is somebody's, and a URL may hold a token.
+--
+-- A new address gets a new secret: its owner must not be able to sign for the one before, nor the other way round. When
+-- the secret alone is rotated, the one before stays valid for p_overlap.
+create or replace function actions.set_route(p_tenant_id int, p_changes json, p_overlap interval) returns text[]
+language plpgsql
+as $$
+#variable_conflict use_column
+declare
+  v_slug text;
+  v_before actions.route[];
+  v_after actions.route[];
+  v_note jsonb;
+  v_is_changed boolean;
+  v_renewed text[];
+begin
+  -- One change of a tenant's route at a time, also while it has none.
+  select t.slug into v_slug from tenant as t where t.id = p_tenant_id for no key update;
+  if not found then
+    return null;
+  end if;
+  v_before := array(select r from actions.route as r where r.tenant_id = p_tenant_id);
+
+  delete from actions.route as r
+  using json_to_recordset(p_changes) as c (kind text, clear boolean)
+  where r.tenant_id = p_tenant_id and r.kind = c.kind and c.clear;
+
+  insert into actions.route as r (tenant_id, kind, address, secret)
+  select p_tenant_id, c.kind, c.address, c.secret
+  from json_to_recordset(p_changes) as c (kind text, address text, secret text)
+  where c.address is not null
+  on conflict (tenant_id, kind) do update set
+    address = excluded.address, secret = excluded.secret, secret_before = null, secret_before_until = null,
+    changed_at = service_clock()
+    where r.address <> excluded.address;
+
+  update actions.route as r set
+    secret = c.secret, secret_before = r.secret, secret_before_until = service_clock() + p_overlap,
+    changed_at = service_clock()
+  from json_to_recordset(p_changes) as c (kind text, rotate boolean, secret text)
+  -- With a new address it has this secret already.
+  where r.tenant_id = p_tenant_id and r.kind = c.kind and c.rotate and r.secret <> c.secret;
+
+  v_after := array(select r from actions.route as r where r.tenant_id = p_tenant_id);
+  select
+    jsonb_object_agg(kind, actions.change_of(b.address, a.address)),
+    coalesce(bool_or(b.address is distinct from a.address), false),
+    coalesce(array_agg(kind) filter (where a.secret is distinct from b.secret and a.secret is not null), '{}')
+  into v_note, v_is_changed, v_renewed
+  from json_to_recordset(p_changes) as c (kind text)
+  full join unnest(v_before) as b using (kind)
+  full join unnest(v_after) as a using (kind);
+
+  if v_is_changed or v_renewed <> '{}' then
+    v_note := v_note || jsonb_build_object('new_secret', v_renewed <> '{}');
+    perform note_audit('tenant.route', v_slug, v_note::json);
+  end if;
+  return v_renewed;
+end
+$$;
+
+-- What became of a destination, in a word: none | set | changed | kept | cleared.
+create or replace function actions.change_of(p_before text, p_after text) returns text
+language sql immutable
+as $$
+  select case
+    when p_before is null and p_after is null then 'none'
+    when p_before is null then 'set'
+    when p_after is null then 'cleared'
+    when p_before = p_after then 'kept'
+    else 'changed'
+  end;
+$$;
+
+-- sql/functions/actions_settle_effect.sql
+-- Records what became of an effect: done (p_reason null) or why not. What is done is done, also when the lease has
+-- ended meanwhile; a failure counts only from whoever holds it.
+create or replace function actions.settle_effect(p_event_id text, p_effect text, p_lease uuid, p_reason text)
+returns void
+language plpgsql
+security definer
+set search_path = pg_catalog, public, pg_temp
+set enable_seqscan = off
+set jit = off
+as $$
+begin
+  update actions.effect as e
+  set lease = null, lease_until = null, reason = p_reason,
+    done_at = case when p_reason is null then service_clock() end
+  where e.event_id = p_event_id and e.effect = p_effect and e.done_at is null
+    and (p_reason is null or e.lease = p_lease);
+end
+$$;
+
+-- sql/functions/add_duplicates.sql
+-- Adds duplicates counted in a process's memory to the totals.
+create or replace function add_duplicates(p_key_id int[], p_count int[]) returns void
+language sql volatile
+security definer
+set search_path = pg_catalog, public, pg_temp
+as $$
+  insert into duplicate_total as t (day, key_id, count)
+  select (service_clock() at time zone 'UTC')::date, d.key_id, sum(d.count)
+  from unnest(p_key_id, p_count) as d (key_id, count)
+  group by 1, 2
+  order by 1, 2
+  on conflict (day, key_id) do update set count = t.count + excluded.count;
+$$;
+
+-- sql/functions/add_minute_sample.sql
+-- Notes what a process did in the last minute, and forgets what is older than the plots go back.
+create or replace function add_minute_sample(
+  p_node text, p_accepted int, p_refused int, p_delivered int, p_failed int, p_pending bigint, p_dead bigint,
+  p_oldest_pending_s double precision, p_breaker text
+) returns void
+language sql volatile
+security definer
+set search_path = pg_catalog, public, pg_temp
+as $$
+  insert into minute_sample as s
+    (at, node, accepted, refused, delivered, failed, pending, dead, oldest_pending_s, breaker)
+  values (
+    date_trunc('minute', service_clock()), p_node, p_accepted, p_refused, p_delivered, p_failed, p_pending, p_dead,
+    p_oldest_pending_s, p_breaker
+  )
+  on conflict (at, node) do update set
+    accepted = s.accepted + excluded.accepted, refused = s.refused + excluded.refused,
+    delivered = s.delivered + excluded.delivered, failed = s.failed + excluded.failed,
+    pending = excluded.pending, dead = excluded.dead, oldest_pending_s = excluded.oldest_pending_s,
+    breaker = excluded.breaker;
+
+  delete from minute_sample where at < service_clock() - interval '31 days';
+$$;
+
+-- sql/functions/add_refusals.sql
+-- Adds refusals counted in a process's memory to the totals, and notes when keys were last used: no
+-- later than now.
+create or replace function add_refusals(
+  p_key_id int[], p_reason text[], p_field text[], p_count int[], p_used_key_id int[], p_used_at text[]
+) returns void
+language sql volatile
+security definer
+set search_path = pg_catalog, public, pg_temp
+as $$
+  insert into refusal_total as t (day, key_id, reason, field, count)
+  select (service_clock() at time zone 'UTC')::date, r.key_id, r.reason, r.field, sum(r.count)
+  from unnest(p_key_id, p_reason, p_field, p_count) as r (key_id, reason, field, count)
+  group by 1, 2, 3, 4
+  order by 1, 2, 3, 4
+  on conflict (day, key_id, reason, field) do update set count = t.count + excluded.count;
+
+  update api_key as k set last_used_at = greatest(k.last_used_at, least(u.used_at::timestamptz, service_clock()))
+  from (select * from unnest(p_used_key_id, p_used_at) as u (id, used_at) order by 1) as u
+  where k.id = u.id and isfinite(u.used_at::timestamptz);
+$$;
+
+-- sql/functions/append_audit.sql
+-- Adds rows to the audit, one for each subject, at one time and as one deed, so that what was done at once is found
+-- together.
+--
+-- Who acted is the role that has logged in (session_user: neither set role nor a function that runs with its owner's
+-- rights changes it), after the word for the way he came: "ctl", or "console" for the functions that the service's role
+-- may call. What he says of himself stands beside it, as claimed.
+--
+-- Whoever adds waits here for the one before to commit or to give up: add at the end of what is done, so that no lock
+-- is waited for while this one is held. Nothing of the intake adds to the audit.
+create or replace function append_audit(
+  p_way text, p_claimed text, p_action text, p_subject text[], p_detail json
+) returns void
+language plpgsql
+as $$
+declare
+  v_now timestamptz := service_clock();
+  v_actor text := p_way || ' ' || session_user;
+  -- It is said by whoever acts, and need not be long.
+  v_claimed text := left(nullif(p_claimed, ''), 200);
+  v_subject text;
+  v_id bigint;
+  v_digest bytea;
+begin
+  select h.id, h.digest into strict v_id, v_digest from audit_head as h for update;
+  foreach v_subject in array p_subject loop
+    v_id := v_id + 1;
+    v_digest := audit_digest(v_digest, v_id, v_now, v_actor, v_claimed, p_action, v_subject, p_detail);
+    insert into audit (id, at, actor, claimed, action, subject, detail, digest)
+    values (v_id, v_now, v_actor, v_claimed, p_action, v_subject, p_detail, v_digest);
+  end loop;
+  update audit_head set id = v_id, digest = v_digest;
+end
+$$;
+
+-- The digest of a row of the audit: SHA-256 over the digest of the row before, in hex (none: an empty text), and the
+-- row as the text of a JSON array: number, time, actor, what is claimed, action, subject, detail as text. Whoever has
+-- the rows can compute it in any language (src/store/operator/audit_chain.ts does).
+create or replace function audit_digest(
+  p_before bytea, p_id bigint, p_at timestamptz, p_actor text, p_claimed text, p_action text, p_subject text,
+  p_detail json
+) returns bytea
+language sql stable
+as $$
+  select sha256(convert_to(
+    encode(p_before, 'hex') || json_build_array(
+      p_id, to_char(p_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'), p_actor, p_claimed, p_action, p_subject,
+      p_detail::text
+    )::text,
+    'UTF8'
+  ));
+$$;
+
+-- sql/functions/apply_provider_event.sql
+-- Takes an event of the payment provider, once, and moves the subscription that it is about to p_state.
+--
+-- Events come in any order. The one with the later time of the provider's clock decides; its seconds are whole, and
+-- among events of one second the one further on in a subscription's life does. What has ended has ended.
+--
+-- Returns applied, stale (something later is known; the ids are noted all the same), unknown (no such subscription:
+-- it is of somebody else's making), or duplicate.
+create or replace function apply_provider_event(
+  p_event_id text, p_type text, p_created timestamptz, p_id uuid, p_session_id text, p_subscription_id text,
+  p_customer_id text, p_state text
+)
+returns text
+language plpgsql
+security definer
+set search_path = pg_catalog, public, pg_temp
+as $$
+declare
+  v_life constant text[] := array[
+    'opening', 'open', 'expired', 'failed', 'incomplete', 'incomplete_expired', 'trialing', 'active', 'past_due',
+    'unpaid', 'paused', 'canceled'
+  ];
+  v_now timestamptz := service_clock();
+  v_known subscription;
+  v_moves boolean;
+begin
+  insert into provider_event (event_id, type, created_at, received_at)
+  values (p_event_id, p_type, p_created, v_now)
+  on conflict (event_id) do nothing;
+  if not found then
+    return 'duplicate';
+  end if;
+
+  select s.* into v_known from subscription as s
+  where s.id = p_id or s.session_id = p_session_id or s.provider_subscription_id = p_subscription_id
+  order by s.provider_subscription_id = p_subscription_id desc nulls last, s.id = p_id desc nulls last
+  limit 1
+  for update;
+  -- A subscription that somebody has copied, with our reference in it, is another one.
+  if not found or v_known.provider_subscription_id <> p_subscription_id or v_known.session_id <> p_session_id then
+    return 'unknown';
+  end if;
+
+  v_moves := case
+    when v_known.state in ('canceled', 'incomplete_expired') then false
+    -- Only what was not paid can expire or fail.
+    when p_state in ('expired', 'failed') and v_known.state not in ('opening', 'open', 'incomplete') then false
+    -- A trial and a pause have invoices of nothing, which are paid at once.
+    when p_type = 'invoice.paid' and v_known.state in ('trialing', 'paused') then false
+    when v_known.state_event_at is null or p_created > v_known.state_event_at then true
+    when p_created = v_known.state_event_at then
+      array_position(v_life, p_state) > array_position(v_life, v_known.state)
+    else false
+  end;
+  update subscription as s set
+    state = case when v_moves then p_state else s.state end,
+    state_event_at = case when v_moves then p_created else s.state_event_at end,
+    session_id = coalesce(s.session_id, p_session_id),
+    provider_subscription_id = coalesce(s.provider_subscription_id, p_subscription_id),
+    provider_customer_id = coalesce(s.provider_customer_id, p_customer_id),
+    updated_at = v_now
+  where s.id = v_known.id;
+  return case when v_moves then 'applied' else 'stale' end;
+end
+$$;
+
+-- sql/functions/beat.sql
+-- One real write that needs new space on the disk, and the figures of GET /healthz with it.
+--
+-- While somebody keeps the table from being trimmed (a dump that runs for hours), it grows to 16 MiB; from then on a
+-- beat is a commit without a row, which proves as much but for the room.
+create or replace function beat(p_slot int) returns table (pending bigint, dead bigint)
+language plpgsql volatile
+security definer
+set search_path = pg_catalog, public, pg_temp
+as $$
+begin
+  if pg_relation_size('heartbeat') < 16 * 1024 * 1024 then
+    insert into heartbeat (slot) values (p_slot);
+  else
+    perform pg_logical_emit_message(true, 'beat', '');
+  end if;
+  return query
+  select
+    coalesce(sum(t.delta) filter (where t.state = 'pending'), 0)::bigint,
+    coalesce(sum(t.delta) filter (where t.state = 'dead'), 0)::bigint
+  from outbox_tally as t;
+end
+$$;
+
+-- sql/functions/begin_checkout.sql
+-- Begins a checkout of a plan at its price of this moment, or finds the one that was begun under the same
+-- Idempotency-Key (p_key; null when there is none). p_request tells what was asked for under the key.
+--
+-- outcome: begun, or again (begun before and not known to be open: the provider is asked once more, under the same
+-- id), or open, or conflict (the key was used for something else), or plan_not_found.
+create or replace function begin_checkout(p_plan text, p_key uuid, p_request uuid, p_remembered_hours int)
+returns table (
+  outcome text, id uuid, plan_name text, amount_cents int, billing_interval text, session_id text, session_url text
+)
+language plpgsql
+security definer
+set search_path = pg_catalog, public, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  v_now timestamptz := service_clock();
+  v_known subscription;
+  v_plan plan;
+begin
+  -- A key is let go of when its time is over, never before the published 24 hours, and when its session can no longer be paid.
+  update subscription as s set key_digest = null, request_digest = null
+  where s.key_digest = p_key and (
+    s.created_at <= v_now - make_interval(hours => greatest(p_remembered_hours, 24))
+    or s.state in ('expired', 'failed')
+    or (s.state = 'open' and s.session_expires_at <= v_now)
+  );
+  loop
+    select s.* into v_known from subscription as s where s.key_digest = p_key;
+    if found then
+      return query select
+        case
+          when v_known.request_digest <> p_request then 'conflict'
+          when v_known.session_url is null then 'again'
+          else 'open'
+        end,
+        v_known.id, v_known.plan_name, v_known.amount_cents, v_known.billing_interval, v_known.session_id,
+        v_known.session_url;
+      return;
+    end if;
+    select p.* into v_plan from plan as p where p.slug = p_plan;
+    if not found then
+      return query select 'plan_not_found', null::uuid, null::text, null::int, null::text, null::text, null::text;
+      return;
+    end if;
+    return query
+      insert into subscription as s (
+        plan_slug, plan_name, plan_customer, amount_cents, billing_interval, key_digest, request_digest, created_at,
+        updated_at
+      )
+      values (
+        v_plan.slug, v_plan.name, v_plan.customer, v_plan.amount_cents, v_plan.billing_interval, p_key, p_request,
+        v_now, v_now
+      )
+      on conflict (key_digest) do nothing
+      returning 'begun', s.id, s.plan_name, s.amount_cents, s.billing_interval, s.session_id, s.session_url;
+    if found then
+      return;
+    end if;
+    -- A rival with the same key was quicker, and has committed by now.
+  end loop;
+end
+$$;
+
+-- sql/functions/claim_outbox.sql
+-- Claims rows of the outbox that are due, tenant by tenant, under a lease, and returns what is to be sent.
+--
+-- A row whose earlier lease has run out was lost with the process that held it: that attempt is recorded as lost
+-- and stays spent; when it was the last one, the row is dead. Only a lost attempt makes one dead here: a pending row
+-- that has spent more than the maximum, since somebody has lowered it, is sent once more.
+--
+-- Nothing is claimed of a live tenant without a route, whoever asks: sent and refused, its rows would be due again at
+-- once.
+--
+-- A claimed event without content is not returned, whoever has removed it how: nothing is ever sent without.
+--
+-- p_floor: nothing of the tenant is due before it (the claimer knows from earlier claims). Without it a scan would
+-- begin with every dead index entry that a long transaction elsewhere keeps from being cleaned up.
+create or replace function claim_outbox(
+  p_lease uuid,
+  p_lease_ms int,
+  p_attempts_max int,
+  p_tenant_id int[],
+  p_floor text[],
+  p_limit int[]
+)
+returns table (
+  event_id text, tenant_id int, due_at_ms float8, number int, spent int, is_replay boolean, kind text, tenant text,
+  source text, received_at text, flags text, lead text, extra text
+)
+language plpgsql
+security definer
+set search_path = pg_catalog, public, pg_temp
+set enable_seqscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set jit = off
+as $$
+#variable_conflict use_column
+declare
+  v_now timestamptz := service_clock();
+begin
+  return query
+  with due as materialized (
+    select o.*
+    from unnest(p_tenant_id, p_floor::timestamptz[], p_limit) as t (id, since, size)
+    join tenant as n on n.id = t.id and (n.sandbox or n.has_route)
+    cross join lateral (
+      select o.event_id, o.tenant_id, o.due_at, o.lease, o.made, o.spent
+      from outbox as o
+      where o.tenant_id = t.id and o.due_at >= t.since and o.due_at <= v_now
+      order by o.due_at, o.event_id
+      limit t.size
+      for update skip locked
+    ) as o
+  ),
+  lost as (
+    insert into attempt (event_id, number, at, outcome, spent)
+    select d.event_id, d.made, v_now, 'lost', true from due as d where d.lease is not null
+    on conflict do nothing
+  ),
+  died as (
+    delete from outbox as o using due as d
+    where o.event_id = d.event_id and d.lease is not null and d.spent >= p_attempts_max
+    returning o.event_id, o.tenant_id
+  ),
+  buried as (
+    insert into dead_letter (event_id, tenant_id, died_at, reason)
+    select d.event_id, d.tenant_id, v_now, 'lost' from died as d
+  ),
+  counted as (
+    insert into outbox_tally (state, delta)
+    select c.state, c.sign * n.count
+    from (select count(*) from died) as n (count), (values ('pending', -1), ('dead', 1)) as c (state, sign)
+    where n.count > 0
+  ),
+  claimed as (
+    update outbox as o
+    set lease = p_lease, due_at = v_now + make_interval(secs => p_lease_ms / 1000.0),
+      made = o.made + 1, spent = o.spent + 1
+    from due as d
+    where o.event_id = d.event_id and (d.lease is null or d.spent < p_attempts_max)
+    returning o.event_id, o.tenant_id, d.due_at, o.made, o.spent, o.is_replay
+  )
+  select
+    c.event_id, c.tenant_id, (extract(epoch from c.due_at) * 1000)::float8, c.made, c.spent, c.is_replay, e.kind, t.slug, k.label,
+    to_char(e.received_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), array_to_string(e.flags, ','),
+    e.lead::text, e.extra
+  from claimed as c
+  join event as e on e.event_id = c.event_id and e.lead is not null
+  join tenant as t on t.id = c.tenant_id
+  join api_key as k on k.id = e.key_id
+  order by c.due_at, c.event_id;
+end
+$$;
+
+-- sql/functions/compact_campaign_charge.sql
+-- Folds the charges of each campaign into one row. Rows that another node is folding are left to it.
+create or replace function compact_campaign_charge() returns void
+language sql volatile
+security definer
+set search_path = pg_catalog, public, pg_temp
+as $$
+  with folded as (
+    delete from campaign_charge
+    where ctid in (select ctid from campaign_charge for update skip locked)
+    returning campaign_id, cents
+  )
+  insert into campaign_charge (campaign_id, cents)
+  select campaign_id, sum(cents) from folded group by campaign_id;
+$$;
+
+-- sql/functions/compact_outbox_tally.sql
+-- Folds the changes of outbox_tally into one row a state. Rows that another node is folding are left to it.
+create or replace function compact_outbox_tally() returns void
+language sql volatile
+security definer
+set search_path = pg_catalog, public, pg_temp
+as $$
+  with folded as (
+    delete from outbox_tally
+    where ctid in (select ctid from outbox_tally for update skip locked)
+    returning state, delta
+  )
+  insert into outbox_tally (state, delta)
+  select state, sum(delta) from folded group by state;
+$$;
+
+-- sql/functions/compact_unknown_area.sql
+-- Folds the sightings of each tenant's term into one row. Rows that another node is folding are left to it; a term that
+-- nobody is left to have used (forget_unknown_area) goes.
+create or replace function compact_unknown_area() returns void
+language sql volatile
+security definer
+set search_path = pg_catalog, public, pg_temp
+as $$
+  with folded as (
+    delete from unknown_area_seen
+    where ctid in (select ctid from unknown_area_seen for update skip locked)
+    returning *
+  )
+  insert into unknown_area_seen (tenant_id, term, count, first_at, last_at)
+  select tenant_id, term, sum(count), min(first_at), max(last_at) from folded group by tenant_id, term
+  having sum(count) > 0;
+$$;
+
+-- sql/functions/console_confirm_area.sql
+-- Takes a term that callers use into the vocabulary, or ratifies a proposed one, and notes it in the audit.
+--
+-- The vocabulary belongs to the operator: the service's role may not write it. This function runs with its owner's
+-- rights and can do no more than that: no term that nobody has sent comes in, none changes its spelling, none is
+-- retired, and what is confirmed stays confirmed.
+--
+-- p_known: the term of the vocabulary that the caller takes p_area for (it folds as the validator does, lower() may
+-- know ASCII only), or null when there is none. p_claimed: the address that it was asked from.
+create or replace function console_confirm_area(p_area text, p_status text, p_known text, p_claimed text) returns text
+language plpgsql
+security definer
+set search_path = pg_catalog, public, pg_temp
+as $$
+declare
+  v_area text := coalesce(p_known, p_area);
+  v_before text;
+begin
+  if p_status is null or p_status not in ('confirmed', 'proposed') then
+    raise exception 'the status is neither confirmed nor proposed' using errcode = 'check_violation';
+  end if;
+  select a.status into v_before from area as a where a.area = v_area for update;
+  if not found then
+    if p_known is not null then
+      return 'changed_meanwhile';
+    end if;
+    -- What was sent has been measured with it.
+    if not exists (select from unknown_area_seen as u where u.term = p_area) then
+      return 'not_found';
+    end if;
+    insert into area (area, status) values (p_area, p_status) on conflict do nothing;
+    if not found then
+      return 'changed_meanwhile';
+    end if;
+  elsif v_before = p_status or v_before = 'confirmed' then
+    return 'unchanged';
+  elsif v_before = 'retired'
+    and not exists (
+      select from unknown_area_seen as u
+      where u.term = p_area and (lower(p_area) = lower(v_area) or v_area ~ '[^ -~]')
+    )
+  then
+    return 'not_found';
+  else
+    update area set status = p_status where area = v_area;
+  end if;
+  perform append_audit(
+    'console', p_claimed, case p_status when 'confirmed' then 'area.confirm' else 'area.propose' end,
+    array[v_area], json_build_object('before', v_before)
+  );
+  return 'done';
+end
+$$;
+
+-- sql/functions/due_tenants.sql
+-- The tenants that have something due, as the backstop of the wake-ups. A live tenant without a route is not among
+-- them: its rows wait and spend nothing until it has one.
+--
+-- "limit 1" and not "exists", which the planner makes a hash join of that reads every row that waits.
+--
+-- p_floor: nothing of that tenant is due before it (see claim_outbox); the other tenants are looked at whole.
+create or replace function due_tenants(p_tenant_id int[] default '{}', p_floor text[] default '{}')
+returns table (tenant_id int)
+language plpgsql
+set enable_seqscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_now timestamptz := service_clock();
+begin
+  return query
+  select t.id from tenant as t
+  left join unnest(p_tenant_id, p_floor::timestamptz[]) as f (id, since) on f.id = t.id
+  cross join lateral (
+    select from outbox as o
+    where o.tenant_id = t.id and o.due_at >= coalesce(f.since, '-infinity') and o.due_at <= v_now
+    order by o.due_at limit 1
+  ) as due
+  where t.sandbox or t.has_route;
+end
+$$;
+
+-- sql/functions/erase_candidates.sql
+-- The events of the next p_limit in the order of their ids whose texts match a pattern, with their texts; on the
+-- first row's edge the last id looked at, on each row, and one row of nulls when nothing matches. No row: the end.
+--
+-- The pattern is coarse (see src/lead/person.ts): who is meant is decided by whoever calls this.
+create or replace function erase_candidates(p_after text, p_limit int, p_pattern text)
+returns table (
+  edge text, event_id text, lead text, extra text, raw text, idempotency_key text,
+  contact text   -- of a submission: who was found to have sent it
+)
+language plpgsql stable
+set enable_seqscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set jit = off
+as $$
+#variable_conflict use_column
+declare
+  v_edge text;
+begin
+  select max(n.event_id) into v_edge
+  from (select e.event_id from event as e where e.event_id > p_after order by e.event_id limit p_limit) as n;
+  if v_edge is null then
+    return;
+  end if;
+  return query
+  select v_edge, f.*
+  from (select) as one
+  left join (
+    select e.event_id, e.lead::text, e.extra, e.raw, e.idempotency_key,
+      case when s.event_id is not null then json_build_object('phone', s.phone, 'email', s.email)::text end
+    from event as e
+    left join submission as s on e.kind = 'form' and s.event_id = e.event_id
+    where e.event_id > p_after and e.event_id <= v_edge and e.removed_at is null
+      and (
+        e.lead::text ~ p_pattern or e.extra ~ p_pattern or e.raw ~ p_pattern or e.idempotency_key ~ p_pattern
+      )
+  ) as f on true
+  order by f.event_id;
+end
+$$;
+
+-- The same of what was kept aside: collisions in the order of their ids.
+create or replace function erase_candidate_collisions(p_after bigint, p_limit int, p_pattern text)
+returns table (edge bigint, id bigint, event_id text, lead text, extra text, raw text)
+language plpgsql stable
+set enable_seqscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set jit = off
+as $$
+#variable_conflict use_column
+declare
+  v_edge bigint;
+begin
+  select max(n.id) into v_edge
+  from (select c.id from collision as c where c.id > p_after order by c.id limit p_limit) as n;
+  if v_edge is null then
+    return;
+  end if;
+  return query
+  select v_edge, f.*
+  from (select) as one
+  left join (
+    select c.id, c.event_id, c.lead::text, c.extra, c.raw
+    from collision as c
+    where c.id > p_after and c.id <= v_edge
+      and (c.lead::text ~ p_pattern or c.extra ~ p_pattern or c.raw ~ p_pattern)
+  ) as f on true
+  order by f.id;
+end
+$$;
+
+-- sql/functions/erase_event.sql
+-- Erases one event: its content, what was kept aside under its Idempotency-Key, its place in the outbox and among the
+-- dead letters, what was said of its attempts. What is counted stays: the event's row with its time, key, flags and
+-- cost, the attempts' rows, the collisions' counts.
+--
+-- One event a call, and so a transaction: locks are held for milliseconds, and never of two events, so that no order
+-- among events can deadlock with the batches of accept, settle_outbox and the rest. For one event the order is:
+-- event, submission, attempts, outbox and dead letter, collisions.
+--
+-- Returns one row. outcome: erased | gone (no such event, or its content went before) | changed (a collision has come
+-- that is not among p_seen; nothing was done). state: what the delivery was at.
+--
+-- A send under way is not called back: it may still arrive downstream once. Its settlement finds no row and changes
+-- nothing but the attempt that it records.
+create or replace function erase_event(
+  p_event_id text,
+  p_seen bigint[],   -- the event's collisions that the caller has judged; null: all of them go
+  p_kept bigint[]    -- those that are another person's
+)
+returns table (outcome text, state text, collisions int)
+language plpgsql
+set enable_seqscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set jit = off
+as $$
+#variable_conflict use_column
+declare
+  v_event event;
+  v_state text := 'delivered';
+  v_found text;
+  v_pending int := 0;
+  v_dead int := 0;
+  v_collisions int;
+begin
+  -- Not "for update": commits that keep another lead aside under this event's key share its row.
+  select e.* into v_event from event as e
+  where e.event_id = p_event_id and e.removed_at is null
+  for no key update;
+  if not found then
+    -- What an erasure of the event has kept as another person's goes, when all of it is to go.
+    update collision as c set lead = null, extra = null, raw = null, content_digest = null
+    where p_seen is null and c.event_id = p_event_id and c.content_digest is not null;
+    get diagnostics v_collisions = row_count;
+    return query select 'gone', null::text, v_collisions;
+    return;
+  end if;
+  if p_seen is not null
+    and exists (
+      select from collision as c
+      where c.event_id = p_event_id and c.content_digest is not null and c.id <> all (p_seen)
+    ) then
+    return query select 'changed', null::text, 0;
+    return;
+  end if;
+
+  update submission as s set phone = null, email = null, last_name = null
+  where s.event_id = p_event_id
+  returning case when s.verdict <> 'clean' and s.released_at is null then 'held' end into v_found;
+  v_state := coalesce(v_found, v_state);
+
+  update attempt as a set reason = null
+  from (
+    select a.number from attempt as a
+    where a.event_id = p_event_id and a.reason is not null
+    order by a.number for no key update
+  ) as said
+  where a.event_id = p_event_id and a.number = said.number;
+
+  -- A settlement or a replay may move it from one to the other meanwhile; whoever looks at one moment finds it in
+  -- one of them.
+  loop
+    delete from outbox as o where o.event_id = p_event_id
+    returning case when o.lease is not null and o.due_at > service_clock() then 'sending' else 'pending' end
+    into v_found;
+    if found then
+      v_state := v_found;
+      v_pending := v_pending + 1;
+    end if;
+    delete from dead_letter as d where d.event_id = p_event_id;
+    if found then
+      v_state := 'dead';
+      v_dead := v_dead + 1;
+    end if;
+    exit when not exists (select from outbox as o where o.event_id = p_event_id)
+      and not exists (select from dead_letter as d where d.event_id = p_event_id);
+  end loop;
+  insert into outbox_tally (state, delta)
+  select t.state, -t.count from (values ('pending', v_pending), ('dead', v_dead)) as t (state, count)
+  where t.count > 0;
+
+  with erased as (
+    update collision as c set lead = null, extra = null, raw = null, content_digest = null
+    from (
+      select c.id from collision as c
+      where c.event_id = p_event_id and c.id <> all (coalesce(p_kept, '{}')) and c.content_digest is not null
+      order by c.content_digest for no key update
+    ) as gone
+    where c.id = gone.id
+    returning c.id
+  )
+  select count(*)::int into v_collisions from erased;
+
+  update actions.effect as f set reason = null where f.event_id = p_event_id and f.reason is not null;
+
+  if v_event.kind = 'lead' and 'project_area_unknown' = any (v_event.flags) then
+    perform forget_unknown_area(v_event.tenant_id, v_event.lead ->> 'project_area');
+  end if;
+
+  perform remove_content(array[p_event_id], 'erasure');
+
+  return query select 'erased', v_state, v_collisions;
+end
+$$;
+
+-- Erases what was kept aside and leaves the event, which is another person's; false: its content went before.
+create or replace function erase_collision(p_id bigint) returns boolean
+language plpgsql
+as $$
+begin
+  update collision as c set lead = null, extra = null, raw = null, content_digest = null
+  where c.id = p_id and c.content_digest is not null;
+  return found;
+end
+$$;
+
+-- sql/functions/event_id.sql
+-- The id of an event, 38 hex digits that sort by the time of acceptance: the microseconds since 1970 (14), the place in
+-- its batch (4), and chance (20, which are 80 bits). What it is made of is known here and in src/contract/event_id.ts.
+
+-- How the ids begin of the events that are accepted at a time: they and all later ones come after it.
+create or replace function event_id_at(p_at timestamptz) returns text
+language sql stable parallel safe
+as $$ select lpad(to_hex((extract(epoch from p_at) * 1000000)::bigint), 14, '0') collate "C" $$;
+
+-- An id that begins like p_at (event_id_at), for the event at a place of its batch, counted from 1.
+create or replace function new_event_id(p_at text, p_place bigint) returns text
+language sql volatile parallel safe
+-- The digits of the UUID that say what kind of UUID it is are left out.
+as $$ select p_at || lpad(to_hex(p_place), 4, '0') || overlay(gen_random_uuid()::text placing '' from 9 for 16) $$;
+
+-- When an event was accepted.
+create or replace function event_id_time(p_event_id text) returns timestamptz
+language sql immutable parallel safe
+as $$ select to_timestamp(('x' || lpad(left(p_event_id, 14), 16, '0'))::bit(64)::bigint / 1000000.0) $$;
+
+-- Its place in its batch.
+create or replace function event_id_place(p_event_id text) returns int
+language sql immutable parallel safe
+as $$ select ('x' || substr(p_event_id, 15, 4))::bit(16)::int $$;
+
+-- sql/functions/expire_content.sql
+-- Removes content that is older than its tenant keeps it: a bounded part of what there is, a transaction a call.
+--
+-- Never of an event that is pending, being sent or dead: it is remembered (retention_left) and looked at again an hour
+-- later. A held submission goes, and cannot be released any more.
+--
+-- Returns how many events it has looked at, p_limit at most, and how many of them it has removed the content of. Less
+-- looked at than p_limit: there is no more for now. null: another process is at it.
+--
+-- The events of a key come in the order of their ids, which is that of their acceptance (event_key).
+create or replace function expire_content(p_limit int) returns table (examined int, removed int)
+language plpgsql
+security definer
+set search_path = pg_catalog, public, pg_temp
+set enable_seqscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+-- A key's events along its index, and never all that are due to sort them.
+set enable_bitmapscan = off
+set enable_sort = off
+set jit = off
+as $$
+#variable_conflict use_column
+declare
+  v_now timestamptz := service_clock();
+  v_examined int := 0;
+  v_removed int := 0;
+  v_ids text[];
+  v_due text[];
+  v_gone text[];
+  v_key record;
+begin
+  if not pg_try_advisory_xact_lock(2, 0) then
+    return query select null::int, null::int;
+    return;
+  end if;
+
+  -- Half of the work at most, so that many dead letters hold nothing up.
+  select coalesce(array_agg(l.event_id), '{}'), coalesce(array_agg(l.event_id) filter (where l.is_due), '{}')
+  into v_ids, v_due
+  from (
+    select l.event_id, l.event_id < event_id_at(v_now - make_interval(days => t.retention_days)) as is_due
+    from retention_left as l join tenant as t on t.id = l.tenant_id
+    where l.look_at <= v_now
+    order by l.look_at limit (p_limit + 1) / 2
+  ) as l;
+  if v_ids <> '{}' then
+    v_gone := expire_events(v_due);
+    v_examined := cardinality(v_ids);
+    v_removed := cardinality(v_gone);
+    delete from retention_left as l
+    where l.event_id = any (v_ids)
+      and exists (select from event as e where e.event_id = l.event_id and e.removed_at is not null);
+    update retention_left as l set look_at = v_now + interval '1 hour' where l.event_id = any (v_ids);
+  end if;
+
+  for v_key in
+    select k.id, t.id as tenant_id, event_id_at(v_now - make_interval(days => t.retention_days)) as until_id,
+      coalesce(c.after_id, '') as after_id
+    from tenant as t
+    join api_key as k on k.tenant_id = t.id
+    left join retention_cursor as c on c.key_id = k.id
+    where t.retention_days is not null
+    order by c.looked_at nulls first, k.id
+  loop
+    exit when v_examined >= p_limit;
+    select array_agg(n.event_id order by n.event_id) into v_ids
+    from (
+      -- As rows, or the planner may walk all events to find those of a key that has few.
+      select e.event_id from event as e
+      where (e.key_id, e.event_id) > (v_key.id, v_key.after_id) and (e.key_id, e.event_id) < (v_key.id, v_key.until_id)
+      order by e.key_id, e.event_id limit p_limit - v_examined
+    ) as n;
+    continue when v_ids is null;
+
+    v_gone := expire_events(v_ids);
+    v_examined := v_examined + cardinality(v_ids);
+    v_removed := v_removed + cardinality(v_gone);
+    insert into retention_left (event_id, tenant_id, look_at)
+    select e.event_id, e.tenant_id, v_now + interval '1 hour'
+    from event as e where e.event_id = any (v_ids) and e.removed_at is null
+    on conflict do nothing;
+    insert into retention_cursor (key_id, after_id, looked_at)
+    values (v_key.id, v_ids[cardinality(v_ids)], v_now)
+    on conflict (key_id) do update set after_id = excluded.after_id, looked_at = excluded.looked_at;
+  end loop;
+
+  -- The terms that only such leads used; one scan of a small table, and not while there is other work.
+  if v_examined < p_limit then
+    delete from unknown_area_seen as u using tenant as t
+    where t.id = u.tenant_id and u.last_at < v_now - make_interval(days => t.retention_days);
+  end if;
+  return query select v_examined, v_removed;
+end
+$$;
+
+-- Removes the content of those of the events that may go and that nobody else is at, and returns their ids.
+create or replace function expire_events(p_event_id text[]) returns text[]
+language plpgsql
+set enable_seqscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set jit = off
+as $$
+#variable_conflict use_column
+declare
+  v_gone text[];
+begin
+  -- What an erasure kept aside as another person's, under an event that is gone already.
+  update collision as c set lead = null, extra = null, raw = null, content_digest = null
+  from (
+    select c.id from collision as c join event as e on e.event_id = c.event_id
+    where c.event_id = any (p_event_id) and c.content_digest is not null and e.removed_at is not null
+    order by c.event_id, c.content_digest for no key update of c
+  ) as kept
+  where c.id = kept.id;
+  -- Locked before the outbox is looked at: a held submission is released under the same lock. Skipped and not waited
+  -- for: accept locks events in another order.
+  v_gone := array(
+    select e.event_id from event as e
+    where e.event_id = any (p_event_id) and e.removed_at is null
+    order by e.event_id for no key update skip locked
+  );
+  -- One statement for both: what moves from one to the other meanwhile is in one of them.
+  v_gone := array(
+    select g.event_id from unnest(v_gone) as g (event_id)
+    where not exists (select from outbox as o where o.event_id = g.event_id collate "C")
+      and not exists (select from dead_letter as d where d.event_id = g.event_id collate "C")
+  );
+  if v_gone = '{}' then
+    return v_gone;
+  end if;
+
+  update submission as s set phone = null, email = null, last_name = null where s.event_id = any (v_gone);
+  update attempt as a set reason = null where a.event_id = any (v_gone) and a.reason is not null;
+  -- In the order in which accept locks them.
+  update collision as c set lead = null, extra = null, raw = null, content_digest = null
+  from (
+    select c.id from collision as c
+    where c.event_id = any (v_gone) and c.content_digest is not null
+    order by c.event_id, c.content_digest for no key update
+  ) as theirs
+  where c.id = theirs.id;
+  perform remove_content(v_gone, 'retention');
+  return v_gone;
+end
+$$;
+
+-- sql/functions/forget_checkouts.sql
+-- Lets go of what checkouts no longer need: keys after their time, addresses of sessions that are over, checkouts that
+-- were never paid, and the ids of events that the provider no longer sends again (it tries for days; a person can have
+-- one sent again for 30 days).
+--
+-- Nothing goes before the published times, whatever the service asks for.
+create or replace function forget_checkouts(p_remembered_hours int, p_unpaid_days int)
+returns void
+language sql
+security definer
+set search_path = pg_catalog, public, pg_temp
+as $$
+  update subscription set key_digest = null, request_digest = null
+  where key_digest is not null and created_at <= service_clock() - make_interval(hours => greatest(p_remembered_hours, 24));
+
+  update subscription set session_url = null
+  where session_url is not null and session_expires_at <= service_clock() - interval '1 hour';
+
+  delete from subscription
+  where state in ('opening', 'open', 'expired', 'failed')
+    and created_at <= service_clock() - make_interval(days => greatest(p_unpaid_days, 40));
+
+  delete from provider_event where received_at <= service_clock() - make_interval(days => greatest(p_unpaid_days, 40));
+$$;
+
+-- sql/functions/forget_unknown_area.sql
+-- Counts an unknown term once less; the last lead that used it takes the term with it.
+--
+-- The rows are folded here and now, because a correction beside them would still name the term. A fold under way
+-- elsewhere (compact_unknown_area) is waited for, and what it has written is found in the next turn: a turn that has
+-- waited for it finds nothing itself.
+create or replace function forget_unknown_area(p_tenant_id int, p_term text) returns void
+language plpgsql
+as $$
+declare
+  v_count bigint := -1;
+  v_first_at timestamptz;
+  v_last_at timestamptz;
+  v_folded record;
+begin
+  loop
+    with folded as (
+      delete from unknown_area_seen as u where u.tenant_id = p_tenant_id and u.term = p_term returning u.*
+    )
+    select sum(f.count) as count, min(f.first_at) as first_at, max(f.last_at) as last_at into v_folded
+    from folded as f;
+    v_count := v_count + coalesce(v_folded.count, 0);
+    v_first_at := least(v_first_at, v_folded.first_at);
+    v_last_at := greatest(v_last_at, v_folded.last_at);
+    exit when not exists (
+      select from unknown_area_seen as u where u.tenant_id = p_tenant_id and u.term = p_term
+    );
+  end loop;
+  if v_count > 0 then
+    insert into unknown_area_seen (tenant_id, term, count, first_at, last_at)
+    values (p_tenant_id, p_term, v_count, v_first_at, v_last_at);
+  end if;
+end
+$$;
+
+-- sql/functions/hour_figures.sql
+-- What the report says of the events accepted in a span, by hour and key. Times to delivery are counted by bucket:
+-- number n holds what is longer than 0.001 s × 1.05^(n-1) and at most 0.001 s × 1.05^n.
+create or replace function hour_figures(p_from timestamptz, p_to timestamptz)
+returns table (hour timestamptz, key_id int, accepted int, spend_cents bigint, flags json, seconds json)
+language sql stable
+as $$
+  with e as materialized (
+    select
+      date_trunc('hour', e.received_at, 'UTC') as hour, e.key_id, e.event_id, e.received_at, e.flags,
+      -- As long as the lead is there, it has the cost.
+      coalesce(e.cost_cents, case when e.kind = 'lead' then (e.lead ->> 'cost_cents')::int end) as cost_cents
+    from event as e
+    where e.event_id >= event_id_at(p_from) and e.event_id < event_id_at(p_to)
+  ),
+  -- Grouped, never joined: for an hour that has just begun the planner expects one row, and would go through all keys
+  -- again for each key.
+  parts as (
+    select e.hour, e.key_id, count(*) as accepted, coalesce(sum(e.cost_cents), 0) as spend_cents,
+      null as kind, null as name, null::bigint as count
+    from e group by 1, 2
+    union all
+    select e.hour, e.key_id, 0, 0, 'flag', u.flag, count(*)
+    from e cross join lateral unnest(e.flags) as u (flag)
+    group by 1, 2, u.flag
+    union all
+    select e.hour, e.key_id, 0, 0, 'seconds', b.bucket, count(*)
+    from e
+    cross join lateral (
+      select greatest(0, ceil(ln(greatest(d.seconds, 0.001) / 0.001) / ln(1.05)))::int::text as bucket
+      from (
+        select
+          extract(epoch from a.at - e.received_at)::float8 + coalesce(a.duration_ms, 0) / 1000.0 as seconds
+        from attempt as a
+        where a.event_id = e.event_id and a.outcome = 'delivered'
+        order by a.number limit 1
+      ) as d
+    ) as b
+    group by 1, 2, b.bucket
+  )
+  select p.hour, p.key_id, sum(p.accepted)::int, sum(p.spend_cents)::bigint,
+    coalesce(json_object_agg(p.name, p.count) filter (where p.kind = 'flag'), '{}'),
+    coalesce(json_object_agg(p.name, p.count) filter (where p.kind = 'seconds'), '{}')
+  from parts as p
+  group by p.hour, p.key_id;
+$$;
+
+-- sql/functions/lay_tombstone.sql
+-- Lays the tombstones of an erasure, or moves those that it has laid: from now on, and for p_lease_ms, whatever has one of
+-- the contacts (src/lead/contacts.ts) is erased as it is accepted. Called again while the erasure goes on, and at its end
+-- with a lease of 0: then it is what arrived until that moment. An erasure that is cut short lets go when its lease ends.
+--
+-- By the real clock, not the service's: it is compared with how long ago a post arrived. Returns the moment.
+create or replace function lay_tombstone(p_run uuid, p_contact text[], p_lease_ms int, p_alive_ms int)
+returns timestamptz
+language plpgsql
+as $$
+declare
+  v_until timestamptz := clock_timestamp() + make_interval(secs => p_lease_ms / 1000.0);
+begin
+  insert into tombstone as t (run, digest, posted_until, expires_at)
+  select distinct p_run, tombstone_digest(c.contact), v_until, v_until + make_interval(secs => p_alive_ms / 1000.0)
+  from unnest(p_contact) as c (contact)
+  on conflict (digest, run) do update set posted_until = excluded.posted_until, expires_at = excluded.expires_at;
+  return v_until;
+end
+$$;
+
+-- HMAC-SHA-256 under the database's key.
+create or replace function tombstone_digest(p_contact text) returns bytea
+language sql stable
+as $$
+  select sha256(k.outer_pad || sha256(k.inner_pad || convert_to(p_contact, 'UTF8'))) from tombstone_key as k;
+$$;
+
+-- Waits for the batches of accept that are under way: those that began before a tombstone was committed have not looked
+-- at it. Each holds the locks of its keys (accept), which pg_locks shows; nobody waits for this one in turn. A batch is
+-- given up after 9 s: who holds such a lock for longer is none.
+create or replace function wait_for_batches() returns void
+language plpgsql
+as $$
+declare
+  v_under_way text[];
+  v_until timestamptz := clock_timestamp() + interval '12 seconds';
+begin
+  loop
+    select array_agg(l.virtualtransaction) into v_under_way
+    from pg_locks as l
+    where l.locktype = 'advisory' and l.classid = 1 and l.mode = 'ShareLock' and l.granted
+      and l.database = (select d.oid from pg_database as d where d.datname = current_database())
+      and (v_under_way is null or l.virtualtransaction = any (v_under_way));
+    exit when v_under_way is null or clock_timestamp() > v_until;
+    perform pg_sleep(0.005);
+  end loop;
+end
+$$;
+
+-- Takes away the tombstones whose time is over; they would be looked at with every batch.
+create or replace function forget_tombstones() returns void
+language sql volatile
+security definer
+set search_path = pg_catalog, public, pg_temp
+as $$ delete from tombstone where expires_at < clock_timestamp() $$;
+
+-- sql/functions/note_audit.sql
+-- Notes what an operator did with the command, in the transaction that does it. What the console does is noted by the
+-- functions console_…, which alone the service's role may call.
+create or replace function note_audit(p_action text, p_subject text, p_detail json default null) returns void
+language sql volatile
+as $$
+  select append_audit('ctl', current_setting('lead_intake.claimed', true), p_action, array[p_subject], p_detail);
+$$;
+
+-- sql/functions/open_checkout.sql
+-- Notes that the provider has opened a session for a checkout. An event of it may have been quicker.
+create or replace function open_checkout(p_id uuid, p_session_id text, p_session_url text, p_expires_at timestamptz)
+returns void
+language sql volatile
+security definer
+set search_path = pg_catalog, public, pg_temp
+as $$
+  update subscription set
+    state = case when state = 'opening' then 'open' else state end,
+    session_id = p_session_id, session_url = p_session_url, session_expires_at = p_expires_at,
+    updated_at = service_clock()
+  where id = p_id;
+$$;
+
+-- Notes that no session comes of a checkout: the same Idempotency-Key begins anew.
+create or replace function fail_checkout(p_id uuid) returns void
+language sql volatile
+security definer
+set search_path = pg_catalog, public, pg_temp
+as $$
+  update subscription set state = 'failed', updated_at = service_clock() where id = p_id and state = 'opening';
+$$;
+
+-- sql/functions/put_plans.sql
+-- Adds plans or puts them in place of those of their slugs, in one transaction, and notes each change. Returns what has
+-- changed; the slugs given must differ.
+create or replace function put_plans(
+  p_slug text[], p_name text[], p_customer text[], p_amount_cents int[], p_interval text[], p_body text[]
+)
+returns table (slug text, change text)
+language plpgsql
+as $$
+#variable_conflict use_column
+declare
+  v_put record;
+begin
+  for v_put in
+    insert into plan as p (slug, name, customer, amount_cents, billing_interval, body, updated_at)
+    select g.slug, g.name, g.customer, g.amount_cents, g.billing_interval, g.body::json, service_clock()
+    from unnest(p_slug, p_name, p_customer, p_amount_cents, p_interval, p_body)
+      as g (slug, name, customer, amount_cents, billing_interval, body)
+    order by g.slug
+    on conflict (slug) do update set
+      name = excluded.name, customer = excluded.customer, amount_cents = excluded.amount_cents,
+      billing_interval = excluded.billing_interval, body = excluded.body, updated_at = excluded.updated_at
+    where p.body::text <> excluded.body::text
+    -- Nobody has locked or updated a row that this statement has inserted.
+    returning p.slug, case when p.xmax = 0 then 'added' else 'changed' end as change, p.amount_cents
+  loop
+    perform note_audit(
+      'plan.put', v_put.slug,
+      json_build_object('change', v_put.change, 'amount_cents', v_put.amount_cents)
+    );
+    slug := v_put.slug;
+    change := v_put.change;
+    return next;
+  end loop;
+end
+$$;
+
+-- sql/functions/release_submission.sql
+-- Hands a held submission over to the delivery, due at once, and notes who did it. Returns what became of it:
+-- released | already (somebody has released it) | clean (it was never held) | erased | unknown.
+create or replace function release_submission(
+  p_event_id text, p_way text default 'ctl', p_claimed text default current_setting('lead_intake.claimed', true)
+) returns text
+language plpgsql
+set enable_seqscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_tenant_id int;
+begin
+  -- Locked, so that no erasure comes between this look at the content and the outbox row.
+  perform from event as e where e.event_id = p_event_id and e.lead is not null for no key update;
+  if found then
+    update submission as s set released_at = service_clock()
+    where s.event_id = p_event_id and s.verdict <> 'clean' and s.released_at is null
+    returning s.tenant_id into v_tenant_id;
+  end if;
+  if v_tenant_id is null then
+    return coalesce((
+      select case when s.verdict = 'clean' then 'clean' when s.released_at is null then 'erased' else 'already' end
+      from submission as s where s.event_id = p_event_id
+    ), 'unknown');
+  end if;
+
+  insert into outbox (event_id, tenant_id, due_at, reason)
+  values (p_event_id, v_tenant_id, service_clock(), 'released');
+  insert into outbox_tally (state, delta) values ('pending', 1);
+  perform pg_notify('outbox', '');
+  perform append_audit(p_way, p_claimed, 'submission.release', array[p_event_id], null);
+  return 'released';
+end
+$$;
+
+-- The same from the console; p_claimed is the address that it was asked from.
+create or replace function console_release_submission(p_event_id text, p_claimed text) returns text
+language sql volatile
+security definer
+set search_path = pg_catalog, public, pg_temp
+as $$ select release_submission(p_event_id, 'console', p_claimed) $$;
+
+-- sql/functions/remove_content.sql
+-- Takes the content out of events that the caller has locked. The digest of an Idempotency-Key stays, so that a late
+-- retry is still a duplicate; that of a content is made of it and goes.
+create or replace function remove_content(p_event_id text[], p_by text) returns void
+language plpgsql
+set enable_seqscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  update event as e
+  set lead = null, extra = null, raw = null, idempotency_key = null, content_digest = null,
+    dedupe_digest = case when e.dedupe_space in ('k', 'K') then e.dedupe_digest end,
+    cost_cents = coalesce(e.cost_cents, case when e.kind = 'lead' then (e.lead ->> 'cost_cents')::int end),
+    removed_at = service_clock(), removed_by = p_by
+  where e.event_id = any (p_event_id);
+end
+$$;
+
+-- sql/functions/replay_dead.sql
+-- Puts dead letters back to pending, due at once; returns those that were. The next refusal makes one dead again.
+create or replace function replay_dead(p_event_id text[]) returns table (event_id text)
+language plpgsql
+set enable_seqscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set jit = off
+as $$
+#variable_conflict use_column
+declare
+  v_replayed text[];
+begin
+  with risen as (
+    delete from dead_letter as d where d.event_id = any(p_event_id) returning d.event_id, d.tenant_id
+  ),
+  queued as (
+    insert into outbox (event_id, tenant_id, due_at, made, is_replay, reason)
+    select
+      r.event_id, r.tenant_id, service_clock(),
+      coalesce((select max(a.number) from attempt as a where a.event_id = r.event_id), 0), true, 'replayed'
+    from risen as r
+  )
+  select coalesce(array_agg(r.event_id order by r.event_id), '{}') into v_replayed from risen as r;
+
+  if cardinality(v_replayed) > 0 then
+    insert into outbox_tally (state, delta)
+    values ('pending', cardinality(v_replayed)), ('dead', -cardinality(v_replayed));
+    perform pg_notify('outbox', '');
+  end if;
+  return query select unnest(v_replayed);
+end
+$$;
+
+-- sql/functions/replay_dead_as.sql
+-- Puts dead letters back to pending, as replay_dead does, and notes each in the audit in the same transaction, at one
+-- time, so that what was done at once is found together. Returns those that were dead.
+create or replace function replay_dead_as(
+  p_event_id text[], p_way text default 'ctl', p_claimed text default current_setting('lead_intake.claimed', true)
+)
+returns table (event_id text)
+language plpgsql
+as $$
+declare
+  v_replayed text[];
+begin
+  v_replayed := array(select r.event_id from replay_dead(p_event_id) as r order by r.event_id collate "C");
+  if v_replayed <> '{}' then
+    perform append_audit(p_way, p_claimed, 'dead.replay', v_replayed, null);
+  end if;
+  return query select unnest(v_replayed);
+end
+$$;
+
+-- The same from the console; p_claimed is the address that it was asked from.
+create or replace function console_replay_dead(p_event_id text[], p_claimed text) returns table (event_id text)
+language sql volatile
+security definer
+set search_path = pg_catalog, public, pg_temp
+as $$ select r.event_id from replay_dead_as(p_event_id, 'console', p_claimed) as r $$;
+
+-- sql/functions/roll_up_hours.sql
+-- Rolls up hours that are over and not rolled up yet, the newest first, and those that have changed since; at most
+-- p_limit of them, and returns how many. A minute after its end no commit can add to an hour any more.
+--
+-- An hour of which something waits, is held or is dead is rolled up again now and then, ever more seldom as it grows
+-- old: only its times to delivery change.
+create or replace function roll_up_hours(p_limit int) returns int
+language plpgsql
+security definer
+set search_path = pg_catalog, public, pg_temp
+as $$
+declare
+  v_now timestamptz := service_clock();
+  v_oldest text;
+  v_hour timestamptz;
+  v_from text;
+  v_to text;
+  v_count int := 0;
+begin
+  -- One process at a time; the others have nothing to wait for.
+  if not pg_try_advisory_xact_lock(3, 0) then
+    return 0;
+  end if;
+  select min(e.event_id) into v_oldest from event as e;
+  if v_oldest is null then
+    return 0;
+  end if;
+  for v_hour in
+    select h.hour
+    from generate_series(
+      date_trunc('hour', event_id_time(v_oldest), 'UTC'),
+      date_trunc('hour', v_now - interval '1 minute', 'UTC') - interval '1 hour',
+      interval '1 hour'
+    ) as h (hour)
+    left join hour_rolled as r on r.hour = h.hour
+    where r.hour is null
+      or (not r.is_final and r.rolled_at < v_now - greatest(interval '5 minutes', (v_now - r.hour) / 8))
+    order by r.hour is not null, h.hour desc
+    limit p_limit
+  loop
+    v_from := event_id_at(v_hour);
+    v_to := event_id_at(v_hour + interval '1 hour');
+    delete from hour_total as t where t.hour = v_hour;
+    insert into hour_total (hour, key_id, accepted, spend_cents, flags, seconds)
+    select f.hour, f.key_id, f.accepted, f.spend_cents, f.flags, f.seconds
+    from hour_figures(v_hour, v_hour + interval '1 hour') as f;
+    insert into hour_rolled as r (hour, rolled_at, is_final)
+    values (
+      v_hour, v_now,
+      not exists (select from outbox as o where o.event_id >= v_from and o.event_id < v_to)
+        and not exists (select from dead_letter as d where d.event_id >= v_from and d.event_id < v_to)
+        and not exists (
+          -- A held one that has lost its content is never released.
+          select from submission as s join event as e on e.event_id = s.event_id
+          where s.event_id >= v_from and s.event_id < v_to and s.verdict <> 'clean' and s.released_at is null
+            and e.removed_at is null
+        )
+    )
+    on conflict (hour) do update set rolled_at = excluded.rolled_at, is_final = excluded.is_final;
+    v_count := v_count + 1;
+  end loop;
+  return v_count;
+end
+$$;
+
+-- sql/functions/service_clock.sql
+-- The one clock of acceptance, windows and leases. Tests replace it to move time.
+create or replace function service_clock() returns timestamptz
+language sql volatile parallel safe
+as $$ select clock_timestamp() $$;
+
+-- sql/functions/set_retention.sql
+-- Says how many days a tenant's content is kept (null: for ever), and notes who said so; false: no such tenant.
+create or replace function set_retention(p_slug text, p_days int) returns boolean
+language plpgsql
+as $$
+begin
+  update tenant as t set retention_days = p_days where t.slug = p_slug;
+  if not found then
+    return false;
+  end if;
+  perform note_audit('tenant.retention', p_slug, json_build_object('days', p_days));
+  return true;
+end
+$$;
+
+-- sql/functions/settle_outbox.sql
+-- Settles what became of sends, a batch at once: delivered and dead rows leave the outbox, the others wait for
+-- their next attempt, and every attempt leaves a row.
+--
+-- A row that has been claimed by somebody else meanwhile (the lease ran out) is theirs to settle, unless it was
+-- delivered: delivered is delivered, even when the loss has made it dead. Its attempt was recorded as lost by the
+-- claim, and counted: all but that is put right here.
+--
+-- Each claim has a lease of its own, so that a row which was released and claimed again by the same process is told
+-- from the row before. An event that was erased meanwhile has no row any more: its attempt is recorded, without the
+-- reason. A batch may come twice, when its outcome was unknown, and so may an attempt within one: the second changes nothing.
+create or replace function settle_outbox(
+  p_lease text[],        -- of the claim that the row came with
+  p_event_id text[],
+  p_number int[],
+  p_verdict text[],      -- delivered | retry | dead | released (claimed, but never sent)
+  p_outcome text[],
+  p_status int[],
+  p_reason text[],
+  p_duration_ms int[],
+  p_spent text[],        -- t | f
+  p_retry_ms float8[]
+)
+returns void
+language plpgsql
+security definer
+set search_path = pg_catalog, public, pg_temp
+set enable_seqscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set jit = off
+as $$
+#variable_conflict use_column
+declare
+  v_now timestamptz := service_clock();
+  v_delivered int;
+  v_dead int;
+begin
+  insert into attempt as a (event_id, number, at, outcome, status, reason, duration_ms, spent)
+  select distinct on (s.event_id, s.number)
+    s.event_id, s.number, v_now - make_interval(secs => s.duration_ms / 1000.0), s.outcome, s.status,
+    case
+      when s.reason is null then null
+      when exists (select from event as e where e.event_id = s.event_id and e.removed_at is not null) then null
+      else s.reason
+    end,
+    s.duration_ms, s.spent::boolean
+  from unnest(p_event_id, p_number, p_verdict, p_outcome, p_status, p_reason, p_duration_ms, p_spent)
+    as s (event_id, number, verdict, outcome, status, reason, duration_ms, spent)
+  where s.verdict <> 'released'
+  order by s.event_id, s.number, s.verdict <> 'delivered'
+  on conflict (event_id, number) do update
+    set at = excluded.at, outcome = excluded.outcome, status = excluded.status, reason = excluded.reason,
+      duration_ms = excluded.duration_ms
+    where a.outcome = 'lost' or (excluded.outcome = 'delivered' and a.outcome <> 'delivered');
+
+  with gone as (
+    delete from outbox as o
+    using (
+      select s.event_id, s.lease::uuid, s.number, s.verdict, coalesce(s.reason, s.status::text) as reason
+      from unnest(p_event_id, p_lease, p_number, p_verdict, p_reason, p_status)
+        as s (event_id, lease, number, verdict, reason, status)
+      where s.verdict in ('delivered', 'dead')
+    ) as s
+    where o.event_id = s.event_id
+      and (s.verdict = 'delivered' or (o.lease = s.lease and o.made = s.number))
+    returning o.event_id, o.tenant_id, s.verdict, s.reason
+  ),
+  buried as (
+    insert into dead_letter (event_id, tenant_id, died_at, reason)
+    select g.event_id, g.tenant_id, v_now, g.reason from gone as g where g.verdict = 'dead'
+  )
+  select count(*) filter (where g.verdict = 'delivered'), count(*) filter (where g.verdict = 'dead')
+  into v_delivered, v_dead
+  from gone as g;
+
+  if v_delivered < cardinality(array_positions(p_verdict, 'delivered')) then
+    with redeemed as (
+      delete from dead_letter as d
+      using unnest(p_event_id, p_verdict) as s (event_id, verdict)
+      where d.event_id = s.event_id and s.verdict = 'delivered'
+      returning d.event_id
+    )
+    insert into outbox_tally (state, delta)
+    select 'dead', -n.count from (select count(*) from redeemed) as n (count) where n.count > 0;
+  end if;
+
+  if v_delivered + v_dead > 0 then
+    insert into outbox_tally (state, delta) values ('pending', -(v_delivered + v_dead));
+  end if;
+  if v_dead > 0 then
+    insert into outbox_tally (state, delta) values ('dead', v_dead);
+  end if;
+
+  if p_verdict && array['retry', 'released'] then
+    update outbox as o
+    set lease = null, due_at = v_now + make_interval(secs => s.retry_ms / 1000.0),
+      made = o.made - (s.verdict = 'released')::int, spent = o.spent - (not s.spent::boolean)::int,
+      reason = case when s.verdict = 'released' then o.reason else coalesce(s.reason, s.status::text) end
+    from unnest(p_event_id, p_lease, p_number, p_verdict, p_reason, p_status, p_spent, p_retry_ms)
+      as s (event_id, lease, number, verdict, reason, status, spent, retry_ms)
+    where o.event_id = s.event_id and o.lease = s.lease::uuid and o.made = s.number
+      and s.verdict in ('retry', 'released');
+  end if;
+end
+$$;
+
+-- sql/functions/trim_heartbeat.sql
+-- Empties the table of the beats when it has grown to 2 MiB: two minutes of one process.
+--
+-- By TRUNCATE and not by DELETE, because a transaction that is held open anywhere keeps deleted rows from being
+-- cleared away, and pages that are would be used again, which proves nothing. It runs with its owner's rights, since
+-- the service may not truncate. When somebody is reading the table, the next run does it: beats queue behind the wait
+-- for the lock.
+create or replace function trim_heartbeat() returns void
+language plpgsql
+security definer
+set search_path = pg_catalog, public, pg_temp
+set lock_timeout = '100ms'
+as $$
+begin
+  if pg_relation_size('heartbeat') >= 2 * 1024 * 1024 then
+    truncate heartbeat;
+  end if;
+exception when lock_not_available then
+  null;
+end
+$$;
+
+-- sql/functions/wait_for_commits_of_key.sql
+-- Revokes a key. It waits for the commits that hold the key's lock shared (accept), so when it has returned no
+-- event of the key can commit. A trigger, so that an UPDATE by hand is as safe as the operator's command, and as
+-- bounded: a commit is given up after less than the 12 s, so what takes longer is a session that hangs.
+create or replace function wait_for_commits_of_key() returns trigger
+language plpgsql
+set lock_timeout = '12s'
+as $$
+begin
+  perform pg_advisory_xact_lock(1, new.id);
+  return new;
+end
+$$;
+
+create or replace trigger wait_for_commits_of_key
+before update of revoked_at on api_key
+for each row when (old.revoked_at is distinct from new.revoked_at)
+execute function wait_for_commits_of_key();
+
+-- sql/grants.sql
+-- Who may do what: all of it. Applied last at every migration, also when nothing else has changed, so whatever a hand has
+-- granted to the two groups or to everybody is gone after the next one. What it has granted to a role of its own stays.
+--
+-- Whatever is not listed at the end is the owner's alone. WHOEVER ADDS A TABLE OR A FUNCTION lists it there, when the
+-- service or the actions process needs it, and in test/store/rights.test.ts in any case: that test tries each one as
+-- each role.
+--
+-- lead_service: the service process. lead_actions: the actions process. Neither writes a table: they call functions
+-- that run with the owner's rights (security definer), which is why each of these has its search_path pinned, pg_temp
+-- last. Functions that only read run with the rights of the caller. What only the owner may call needs none of this: it
+-- runs in the owner's session or within one of those.
+
+-- The groups: a login role is made a member of one (create role intake login in role lead_service). They belong to the
+-- whole server, so another database may have made them already, even at this moment.
+do $$
+declare
+  v_role text;
+begin
+  foreach v_role in array array['lead_service', 'lead_actions'] loop
+    if not exists (select from pg_roles where rolname = v_role) then
+      begin
+        execute format('create role %I nologin', v_role);
+      exception
+        when duplicate_object or unique_violation then null;
+        when insufficient_privilege then
+          raise exception 'The role % does not exist and % may not create it; as a role that may, run: create role lead_service nologin; create role lead_actions nologin;',
+            v_role, current_user
+            using errcode = 'insufficient_privilege';
+      end;
+    end if;
+  end loop;
+end
+$$;
+
+-- Closed to begin with. A database restored from a dump, or made by a template, comes with the rights of a new one.
+do $$
+begin
+  if (select pg_has_role(d.datdba, 'usage') from pg_database as d where d.datname = current_database()) then
+    execute format('revoke all on database %I from public, lead_service, lead_actions cascade', current_database());
+    execute format('grant connect on database %I to lead_service, lead_actions', current_database());
+  end if;
+  -- Everybody may still look names up in it: others may have theirs there.
+  revoke create on schema public from public cascade;
+  -- Before PostgreSQL 15 the schema is the superuser's, and what another role revokes of it stays.
+  if exists (
+    select from pg_namespace as n cross join aclexplode(n.nspacl) as a
+    where n.nspname = 'public' and a.grantee = 0 and a.privilege_type = 'CREATE'
+  ) then
+    raise exception
+      'Everybody may create objects in the schema public, and % may not change that; as a superuser, in this database, run: alter schema public owner to %;',
+      current_user, quote_ident(current_user)
+      using errcode = 'insufficient_privilege';
+  end if;
+end
+$$;
+revoke all on schema public from lead_service, lead_actions cascade;
+revoke all on schema actions from public, lead_service, lead_actions cascade;
+-- All but what is another's, which only he may close, and an extension's (pg_stat_statements), whose callers count on it.
+do $$
+declare
+  v_object record;
+begin
+  for v_object in
+    with object as (
+      select 'pg_class'::regclass as catalog, c.oid, c.relowner as owner, c.relnamespace as namespace,
+        case c.relkind when 'S' then 'sequence' else 'table' end as kind, c.oid::regclass::text as name
+      from pg_class as c where c.relkind in ('r', 'p', 'v', 'm', 'f', 'S')
+      union all
+      select 'pg_proc'::regclass, p.oid, p.proowner, p.pronamespace, 'routine', p.oid::regprocedure::text from pg_proc as p
+      union all
+      select 'pg_type'::regclass, t.oid, t.typowner, t.typnamespace, 'type', t.oid::regtype::text
+      from pg_type as t where t.typtype in ('d', 'e', 'r')
+    )
+    select o.kind, o.name from object as o
+    where o.namespace in ('public'::regnamespace, 'actions'::regnamespace) and pg_has_role(o.owner, 'usage')
+      and not exists (
+        select from pg_depend as d where d.classid = o.catalog and d.objid = o.oid and d.deptype = 'e'
+      )
+  loop
+    execute format('revoke all on %s %s from public, lead_service, lead_actions cascade', v_object.kind, v_object.name);
+  end loop;
+end
+$$;
+-- Of what this role will make, in any schema of the database and in ours.
+do $$
+declare
+  v_kind text;
+begin
+  foreach v_kind in array array['tables', 'sequences', 'routines', 'types'] loop
+    execute format('alter default privileges revoke all on %s from public, lead_service, lead_actions', v_kind);
+    execute format(
+      'alter default privileges in schema public, actions revoke all on %s from public, lead_service, lead_actions', v_kind
+    );
+  end loop;
+end
+$$;
+
+-- The list.
+grant usage on schema public to lead_service, lead_actions;
+grant usage on schema actions to lead_actions;
+
+-- What the service looks up, and what the operator's pages show.
+grant select on
+  event, collision, submission, outbox, attempt, dead_letter, area, unknown_area, form, plan, ip_limit, audit, audit_head,
+  hour_total, hour_rolled, duplicate_total, refusal_total, minute_sample, schema_file
+to lead_service;
+grant select (id, slug, name, sandbox, has_route, retention_days, created_at) on tenant to lead_service;
+grant select (id, slug) on campaign to lead_service;
+grant select (
+  id, tenant_id, campaign_id, surface, label, digest, last4, created_at, last_used_at, revoked_at, limit_per_minute,
+  limit_burst, limit_until
+) on api_key to lead_service;
+
+grant execute on function
+  service_clock, event_id_at, hour_figures, due_tenants,
+  accept, claim_outbox, settle_outbox, beat, trim_heartbeat,
+  add_refusals, add_duplicates, add_minute_sample,
+  compact_outbox_tally, compact_campaign_charge, compact_unknown_area, roll_up_hours, expire_content,
+  forget_tombstones,
+  begin_checkout, open_checkout, fail_checkout, apply_provider_event, forget_checkouts,
+  console_replay_dead, console_release_submission, console_confirm_area
+to lead_service;
+
+grant select on schema_file to lead_actions;
+grant execute on function actions.begin_effects, actions.settle_effect to lead_actions;
+
+-- The data. Neither triggers nor foreign keys look at it.
+set session_replication_role = replica;
+truncate actions.effect, actions.route, api_key, area, attempt, audit, audit_head, campaign, campaign_charge, collision, dead_letter, duplicate_total, event, form, heartbeat, hour_rolled, hour_total, ip_limit, minute_sample, outbox, outbox_tally, plan, provider_event, refusal_total, retention_cursor, retention_left, schema_file, submission, subscription, tenant, tombstone, tombstone_key, unknown_area_seen;
+insert into actions.effect (event_id, effect, attempts, lease, lease_until, done_at, reason) overriding system value values
+  ('0660de017ac29a0001f911faeebcad19516c5d', 'email', '1', 'ac0242e9-bea4-4090-8053-9d23f595f084', '2026-11-22 14:08:05.185816+00', NULL, NULL);
+insert into actions.route (tenant_id, kind, address, secret, secret_before, secret_before_until, changed_at) overriding system value values
+  ('1', 'email', 'leads@acme.example', NULL, NULL, NULL, '2026-11-22 14:08:04.045628+00');
+insert into api_key (id, tenant_id, campaign_id, surface, label, digest, last4, created_at, last_used_at, revoked_at, limit_per_minute, limit_burst, limit_until) overriding system value values
+  ('1', '1', '1', 'intake', 'partner', E'\\x7f3fa48ca885678134842fa7456f3ece53a97f843b610185d900ac4e467c7490', 'aaaa', '2026-11-22 14:08:04.045628+00', '2026-11-22 14:08:04.045628+00', NULL, NULL, NULL, NULL),
+  ('2', '1', NULL, 'forms', 'web', E'\\x4b5e57f6eb2f42b9039b3d1e13929295f231749c510cbe341cd68036d9af97e2', 'bbbb', '2026-11-22 14:08:04.045628+00', NULL, NULL, NULL, NULL, NULL),
+  ('3', '3', NULL, 'intake', 'trial', E'\\x79891e980747ffbd21e690297394efe764fa56d7e37750f800879fbb2d34571a', 'cccc', '2026-11-22 14:08:04.045628+00', NULL, NULL, NULL, NULL, NULL);
+insert into area (area, status, created_at) overriding system value values
+  ('attic', 'confirmed', '2026-11-22 14:08:03.483126+00'),
+  ('backyard', 'confirmed', '2026-11-22 14:08:03.483126+00'),
+  ('basement', 'confirmed', '2026-11-22 14:08:03.483126+00'),
+  ('bathroom', 'confirmed', '2026-11-22 14:08:03.483126+00'),
+  ('bedroom', 'confirmed', '2026-11-22 14:08:03.483126+00'),
+  ('chimney', 'confirmed', '2026-11-22 14:08:03.483126+00'),
+  ('closet', 'confirmed', '2026-11-22 14:08:03.483126+00'),
+  ('crawl space', 'confirmed', '2026-11-22 14:08:03.483126+00'),
+  ('deck', 'confirmed', '2026-11-22 14:08:03.483126+00'),
+  ('dining room', 'confirmed', '2026-11-22 14:08:03.483126+00'),
+  ('doors', 'confirmed', '2026-11-22 14:08:03.483126+00'),
+  ('driveway', 'confirmed', '2026-11-22 14:08:03.483126+00'),
+  ('electrical', 'confirmed', '2026-11-22 14:08:03.483126+00'),
+  ('exterior', 'confirmed', '2026-11-22 14:08:03.483126+00'),
+  ('fence', 'confirmed', '2026-11-22 14:08:03.483126+00'),
+  ('flooring', 'confirmed', '2026-11-22 14:08:03.483126+00'),
+  ('foundation', 'confirmed', '2026-11-22 14:08:03.483126+00'),
+  ('garage', 'confirmed', '2026-11-22 14:08:03.483126+00'),
+  ('gutters', 'confirmed', '2026-11-22 14:08:03.483126+00'),
+  ('home office', 'confirmed', '2026-11-22 14:08:03.483126+00'),
+  ('hvac', 'confirmed', '2026-11-22 14:08:03.483126+00'),
+  ('insulation', 'confirmed', '2026-11-22 14:08:03.483126+00'),
+  ('kitchen', 'confirmed', '2026-11-22 14:08:03.483126+00'),
+  ('landscaping', 'confirmed', '2026-11-22 14:08:03.483126+00'),
+  ('laundry room', 'confirmed', '2026-11-22 14:08:03.483126+00'),
+  ('living room', 'confirmed', '2026-11-22 14:08:03.483126+00'),
+  ('patio', 'confirmed', '2026-11-22 14:08:03.483126+00'),
+  ('plumbing', 'confirmed', '2026-11-22 14:08:03.483126+00'),
+  ('pool', 'confirmed', '2026-11-22 14:08:03.483126+00'),
+  ('porch', 'confirmed', '2026-11-22 14:08:03.483126+00'),
+  ('roof', 'confirmed', '2026-11-22 14:08:03.483126+00'),
+  ('siding', 'confirmed', '2026-11-22 14:08:03.483126+00'),
+  ('solar', 'confirmed', '2026-11-22 14:08:03.483126+00'),
+  ('stairs', 'confirmed', '2026-11-22 14:08:03.483126+00'),
+  ('walls', 'confirmed', '2026-11-22 14:08:03.483126+00'),
+  ('whole home', 'confirmed', '2026-11-22 14:08:03.483126+00'),
+  ('windows', 'confirmed', '2026-11-22 14:08:03.483126+00');
+insert into attempt (event_id, number, at, outcome, status, reason, duration_ms, spent) overriding system value values
+  ('0660de017ac29a0001f911faeebcad19516c5d', '1', '2026-11-22 14:08:04.16645+00', 'delivered', '200', NULL, '12', 'true'),
+  ('0660de017ac29a00027785fbb83936ab80f3d6', '1', '2026-11-22 14:08:04.16645+00', 'refused', '400', NULL, '12', 'true'),
+  ('0660de017ac29a0003b847dc3a85ed39aea284', '1', '2026-11-22 14:08:04.16645+00', 'unreachable', NULL, NULL, '12', 'true');
+insert into audit (id, at, actor, claimed, action, subject, detail, digest) overriding system value values
+  ('1', '2026-11-22 14:08:04.079604+00', 'ctl postgres', NULL, 'tenant.route', 'acme', '{"email": "set", "new_secret": false}', E'\\x74bcab693da03e5ba97c4d8bfcf18c37ec468adf91bc7844fd6a9cc8f53ac509'),
+  ('2', '2026-11-22 14:08:04.206738+00', 'ctl postgres', NULL, 'tenant.add', 'acme', NULL, E'\\x1da98ce9b69b4e9550ef1ea57da6a2567e5e70db01b476430274121912b56ab0'),
+  ('3', '2026-11-22 14:08:04.207013+00', 'ctl postgres', NULL, 'tenant.add', 'acme', NULL, E'\\xf40aa4a250a5a2c43bb3002ce682cd8b17a2e60f1b536a29995c8cda10978272'),
+  ('4', '2026-11-22 14:08:04.21675+00', 'ctl postgres', NULL, 'plan.put', 'basic', '{"change" : "added", "amount_cents" : 1500}', E'\\xc32367e8714b757d6e36afe06d4f705e80d3cc6481342ccd29298add67d59c4b');
+insert into audit_head (is_only, id, digest) overriding system value values
+  ('true', '4', E'\\xc32367e8714b757d6e36afe06d4f705e80d3cc6481342ccd29298add67d59c4b');
+insert into campaign (id, tenant_id, slug, created_at) overriding system value values
+  ('1', '1', 'spring', '2026-11-22 14:08:04.045628+00');
+insert into campaign_charge (campaign_id, cents) overriding system value values
+  ('1', '1250');
+insert into collision (id, event_id, content_digest, key_id, count, first_at, last_at, lead, extra, raw) overriding system value values
+  ('1', '0660de017ac29a0001f911faeebcad19516c5d', '795f3202-b17c-b6bc-3d4b-771d8c6c9eaf', '1', '1', '2026-11-22 14:08:04.110588+00', '2026-11-22 14:08:04.110588+00', '{"last_name":"Hopper"}', NULL, '{}');
+insert into dead_letter (event_id, tenant_id, died_at, reason) overriding system value values
+  ('0660de017ac29a00027785fbb83936ab80f3d6', '1', '2026-11-22 14:08:04.17845+00', '400');
+insert into duplicate_total (day, key_id, count) overriding system value values
+  ('2026-11-22', '1', '3');
+insert into event (event_id, kind, tenant_id, key_id, received_at, dedupe_space, dedupe_digest, content_digest, idempotency_key, flags, lead, extra, raw, cost_cents, removed_at, removed_by) overriding system value values
+  ('065c2702ff8b3c0005cce928c2046e052ac283', 'lead', '3', '3', '2026-09-23 14:08:04.045628+00', 'k', 'e4da3b7f-bbce-2345-d777-2b0674a318d5', '9fd5be8a-5f88-0452-b9d0-c2cfced3e76a', 'acme:lead:5', '{}', '{"first_name":"Ada","last_name":"Lovelace","phone":"+15555550123","project_area":"moat","cost_cents":1250}', NULL, '{"last_name":"Lovelace"}', NULL, NULL, NULL),
+  ('0660de017ac29a0001f911faeebcad19516c5d', 'lead', '1', '1', '2026-11-22 14:08:04.09257+00', 'k', 'c4ca4238-a0b9-2382-0dcc-509a6f75849b', '7e55db00-1d31-9a94-b0b7-13529a756623', 'acme:lead:1', '{project_area_unknown}', '{"first_name":"Ada","last_name":"Lovelace","phone":"+15555550123","project_area":"moat","cost_cents":1250}', NULL, '{"last_name":"Lovelace"}', NULL, NULL, NULL),
+  ('0660de017ac29a00027785fbb83936ab80f3d6', 'lead', '1', '1', '2026-11-22 14:08:04.09257+00', 'k', 'c81e728d-9d4c-2f63-6f06-7f89cc14862c', 'eea670f4-ac94-1df7-1a3b-5f268ebe3eac', 'acme:lead:2', '{}', '{"first_name":"Ada","last_name":"Lovelace","phone":"+15555550123","project_area":"moat","cost_cents":1250}', NULL, '{"last_name":"Lovelace"}', NULL, NULL, NULL),
+  ('0660de017ac29a0003b847dc3a85ed39aea284', 'lead', '1', '1', '2026-11-22 14:08:04.09257+00', 'k', 'eccbc87e-4b5c-e2fe-2830-8fd9f2a7baf3', 'c96310e5-5d96-77b9-78ea-e0dada47642c', 'acme:lead:3', '{}', '{"first_name":"Ada","last_name":"Lovelace","phone":"+15555550123","project_area":"moat","cost_cents":1250}', NULL, '{"last_name":"Lovelace"}', NULL, NULL, NULL),
+  ('0660de017ac29a000451b0167c499a779a07b2', 'lead', '1', '1', '2026-11-22 14:08:04.09257+00', 'k', 'a87ff679-a2f3-e71d-9181-a67b7542122c', 'e22e815a-116e-7bde-a9a5-9a87e63464a1', 'acme:lead:4', '{}', '{"first_name":"Ada","last_name":"Lovelace","phone":"+15555550123","project_area":"moat","cost_cents":1250}', NULL, '{"last_name":"Lovelace"}', NULL, NULL, NULL),
+  ('0660de017ac29a0006cb9416076327cf169af4', 'lead', '3', '3', '2026-11-22 14:08:04.09257+00', 'k', '1679091c-5a88-0faf-6fb5-e6087eb1b2dc', 'f4a40d59-0cbb-5329-0e7b-a914e24a346c', 'acme:lead:6', '{}', '{"first_name":"Ada","last_name":"Lovelace","phone":"+15555550123","project_area":"moat","cost_cents":1250}', NULL, '{"last_name":"Lovelace"}', NULL, NULL, NULL),
+  ('0660de017b9d9400019d76841e71a9c696a45d', 'form', '1', '2', '2026-11-22 14:08:04.148628+00', 'C', '8fa14cdd-754f-91cc-6554-c9e71929cce7', '8fa14cdd-754f-91cc-6554-c9e71929cce7', NULL, '{}', '{}', NULL, 'a=1', NULL, NULL, NULL),
+  ('0660de017b9d9400025b45f7fc60a1cd3e6f4f', 'form', '1', '2', '2026-11-22 14:08:04.148628+00', 'C', 'b2f5ff47-4366-71b6-e533-d8dc3614845d', 'b2f5ff47-4366-71b6-e533-d8dc3614845d', NULL, '{}', '{}', NULL, 'a=2', NULL, NULL, NULL);
+insert into form (id, tenant_id, form_key, required, threshold, blocked, created_at, removed_at) overriding system value values
+  ('1', '1', 'contact', '{name}', NULL, '{}', '2026-11-22 14:08:04.045628+00', NULL);
+insert into heartbeat (slot, filler) overriding system value values
+  ('1', '------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------');
+insert into hour_rolled (hour, rolled_at, is_final) overriding system value values
+  ('2026-11-22 13:00:00+00', '2026-11-22 14:08:04.194986+00', 'true');
+insert into hour_total (hour, key_id, accepted, spend_cents, flags, seconds) overriding system value values
+  ('2026-09-23 14:00:00+00', '3', '1', '1250', '{}', '{}');
+insert into ip_limit (network, per_minute, burst, until) overriding system value values
+  ('192.0.2.0/24', '6000', '600', '2026-11-23 14:08:04.045628+00');
+insert into minute_sample (at, node, accepted, refused, delivered, failed, pending, dead, oldest_pending_s, breaker) overriding system value values
+  ('2026-11-22 14:08:00+00', 'node', '8', '7', '1', '2', '5', '1', '1.5', 'closed');
+insert into outbox (event_id, tenant_id, due_at, made, spent, is_replay, lease, reason) overriding system value values
+  ('065c2702ff8b3c0005cce928c2046e052ac283', '3', '2026-11-22 14:08:04.09257+00', '0', '0', 'false', NULL, NULL),
+  ('0660de017ac29a0003b847dc3a85ed39aea284', '1', '2026-11-22 14:08:05.17845+00', '1', '1', 'false', NULL, NULL),
+  ('0660de017ac29a000451b0167c499a779a07b2', '1', '2026-11-22 14:08:04.09257+00', '0', '0', 'false', NULL, NULL),
+  ('0660de017ac29a0006cb9416076327cf169af4', '3', '2026-11-22 14:08:04.09257+00', '0', '0', 'false', NULL, NULL),
+  ('0660de017b9d9400019d76841e71a9c696a45d', '1', '2026-11-22 14:08:04.148628+00', '0', '0', 'false', NULL, NULL);
+insert into outbox_tally (state, delta) overriding system value values
+  ('dead', '1'),
+  ('pending', '-2'),
+  ('pending', '1'),
+  ('pending', '6');
+insert into plan (slug, name, customer, amount_cents, billing_interval, body, updated_at) overriding system value values
+  ('basic', 'Basic', 'acme', '1500', 'month', '{"slug":"basic"}', '2026-11-22 14:08:04.216409+00');
+insert into provider_event (event_id, type, created_at, received_at) overriding system value values
+  ('evt_1', 'checkout.session.completed', '2026-11-22 14:08:04.045628+00', '2026-11-22 14:08:04.218308+00');
+insert into refusal_total (day, key_id, reason, field, count) overriding system value values
+  ('2026-11-22', '1', 'required', 'phone', '7');
+insert into retention_cursor (key_id, after_id, looked_at) overriding system value values
+  ('3', '065c2702ff8b3c0005cce928c2046e052ac283', '2026-11-22 14:08:04.187869+00');
+insert into retention_left (event_id, tenant_id, look_at) overriding system value values
+  ('065c2702ff8b3c0005cce928c2046e052ac283', '3', '2026-11-22 15:08:04.187869+00');
+insert into schema_file (name, digest, applied_at) overriding system value values
+  ('0001_tenant.sql', '19a927f79a82c6b67f0b47a4386778cb2232c3537b8cb3c2df73f2e90ba94a74', '2026-11-22 14:08:03.361341+00'),
+  ('0002_campaign.sql', 'e06a2e9ae486cc1646015b89ba3ae6f0d24bf878c94300469151896bbdb271a3', '2026-11-22 14:08:03.396755+00'),
+  ('0003_key.sql', '68c1d121bc591a730fe8493fa540673fa208de80ca930d23424647de2609a4c7', '2026-11-22 14:08:03.444637+00'),
+  ('0004_area.sql', '9c62060de94c3f0165ff3cfc13e1c355576366b3cf4d55f035cc6fae4fd0c5f1', '2026-11-22 14:08:03.483126+00'),
+  ('0005_event.sql', '8d62ae96ceb0332ac31ae79fedd4d69fb938b66a6a813e8dba7eef7af5c8065c', '2026-11-22 14:08:03.512428+00'),
+  ('0006_outbox.sql', 'b391c6f071be19973002911911111b40c97d3ac909e6086990cd523686ee8d6d', '2026-11-22 14:08:03.562635+00'),
+  ('0007_form.sql', 'ffa0324b47bb3739b50c727662eaab8d20a1901572ad0cb82f978783023a2d12', '2026-11-22 14:08:03.601556+00'),
+  ('0008_plan.sql', '8f0e17609b4f792c3fdcaa336f36523aa8d1c52ea851d8e6af9ece85529483d6', '2026-11-22 14:08:03.63383+00'),
+  ('0009_actions.sql', '700e4ec52f275e016c91c25badc10aa96ba392fc9c7d0248a7958bb120d1bb08', '2026-11-22 14:08:03.680341+00'),
+  ('0010_audit.sql', '0d7f76a09ba9f1b1633e49bfbd5f3c2e4e52437a7c5e79469c03b1d052337940', '2026-11-22 14:08:03.704643+00'),
+  ('0011_tombstone.sql', 'ca878977a9d76c2ba6c178552d1b7e04381407c20addc7919f5a9028b7d1e87c', '2026-11-22 14:08:03.728457+00'),
+  ('0012_retention.sql', 'b208daa5218f8dd70c2ebbe29867d68c12ff1b0992e0abddcd9f81d375be8694', '2026-11-22 14:08:03.764251+00'),
+  ('0013_figures.sql', 'db4cdd21e1379a38cb69ead156f4743b02ea874632057911874ed68af47a9a9e', '2026-11-22 14:08:03.788568+00'),
+  ('0014_heartbeat.sql', '75949088c57800dee706cf76ebf8689de9f8fccf221c8b8e3890f5fbe2c7e124', '2026-11-22 14:08:03.835609+00'),
+  ('0015_search.sql', '0f08c9c3f325b02dd0c1174dbb8391a43901d790a8f134628849f8883f71bbe9', '2026-11-22 14:08:03.878056+00'),
+  ('functions/accept.sql', '72992c50a8b04f32054b81e0c545fa8f5841f6264d80cb9519d33361832d6fd6', '2026-11-22 14:08:03.894312+00'),
+  ('functions/actions_begin_effects.sql', '8f149423c4e0405591dae7fd55c9fb27f5c11a22a5adc20c8666d4ab066221e3', '2026-11-22 14:08:03.894312+00'),
+  ('functions/actions_note_route.sql', '297a957ad993b78032d71f1c598a1cd44c4a67490ed3dd3655f728bc93430d9a', '2026-11-22 14:08:03.894312+00'),
+  ('functions/actions_set_route.sql', '3fed5db7f32d37650990cd369fbf41074a649e0994addf1a65cee766c1ca4252', '2026-11-22 14:08:03.894312+00'),
+  ('functions/actions_settle_effect.sql', '1c9338c5a46d3ae3e17101b8c5fcc3804d664f6edfbcbc55ec3f73415c08001c', '2026-11-22 14:08:03.894312+00'),
+  ('functions/add_duplicates.sql', '52f2397f7082ef302e9d41446ca25e366f09c17d65e70253ea382bf0360c6f7a', '2026-11-22 14:08:03.894312+00'),
+  ('functions/add_minute_sample.sql', 'd67cee46bf08e780c056639125ccc0544e5d7377a246d8a22e2f0e4fed8c304b', '2026-11-22 14:08:03.894312+00'),
+  ('functions/add_refusals.sql', 'b20f004fbdcda1805b95aed5b4b8f78f9f917f4d0c8756e64ed95013a88d3f05', '2026-11-22 14:08:03.894312+00'),
+  ('functions/append_audit.sql', 'ecf7de58b03835d0efc9105db808f715bea16a803e67acd9c2774e5e9ff868a4', '2026-11-22 14:08:03.894312+00'),
+  ('functions/apply_provider_event.sql', '8da765328869e9e4bf1eab1ab04717cc92f6c3de9b182540033d936420003d14', '2026-11-22 14:08:03.894312+00'),
+  ('functions/beat.sql', '8286a109051f38027ba02db6e9e533675d3d561923ce62c650a85f04fce7baff', '2026-11-22 14:08:03.894312+00'),
+  ('functions/begin_checkout.sql', '282e9a83518b0b756ce68d79da4cad67081e66fdf5053b82cf8cdcb3d6a4de87', '2026-11-22 14:08:03.894312+00'),
+  ('functions/claim_outbox.sql', 'f71f1a4458ae5758f4acc9fa3d28544c86644098d54f996f03232871a9774127', '2026-11-22 14:08:03.894312+00'),
+  ('functions/compact_campaign_charge.sql', '1530d74f7971f4bc286df580e246e20114a25a261cd9a762b06651b463dd3c9c', '2026-11-22 14:08:03.894312+00'),
+  ('functions/compact_outbox_tally.sql', 'c34a1a3e94a4fc7e30407956ee5c1ad3144797d001dab2f4c704c21d48ef7ba1', '2026-11-22 14:08:03.894312+00'),
+  ('functions/compact_unknown_area.sql', '3c259fd683e1a987559620b5438e1c6ea58a833b46f403bfb66688c750bee4a0', '2026-11-22 14:08:03.894312+00'),
+  ('functions/console_confirm_area.sql', 'cde90ecbd976da556ff3f355c69c9b6df080da564b54874d9795221e6efd87d2', '2026-11-22 14:08:03.894312+00'),
+  ('functions/due_tenants.sql', '0b209c238219e8daee9366a6f9041dff953565b9cefb00a65b311dcca203230e', '2026-11-22 14:08:03.894312+00'),
+  ('functions/erase_candidates.sql', '5d9864591a93f54f9635f43a6081ba37990cb1dd844238003eaabefe2b0ba134', '2026-11-22 14:08:03.894312+00'),
+  ('functions/erase_event.sql', 'fb7c747af949aa8b945b85d8c6a9c267097d11c9e0a8c6135298310748604234', '2026-11-22 14:08:03.894312+00'),
+  ('functions/event_id.sql', '62ba04b6e86ccdc66d2263c7e004ed8486ed6626834d1c08cb1eb61c0ced43e5', '2026-11-22 14:08:03.894312+00'),
+  ('functions/expire_content.sql', 'a0d73f357e4399757f3b7b8d4642ce710761fd58b78ac55877f698e862d4e02e', '2026-11-22 14:08:03.894312+00'),
+  ('functions/forget_checkouts.sql', '608dd443b40fad9fbae2820657df9d6e072ba1194905a8e2fce7c431022c00de', '2026-11-22 14:08:03.894312+00'),
+  ('functions/forget_unknown_area.sql', 'f2d3ef76e951df2dc9654c9c7f6f4d48c9c55b50052562b594e4ae26795c6219', '2026-11-22 14:08:03.894312+00'),
+  ('functions/hour_figures.sql', 'e5412055595f9d3e51a06e6ff3271350abfc40ae4080170b98a210da7d68750a', '2026-11-22 14:08:03.894312+00'),
+  ('functions/lay_tombstone.sql', 'ec3995b1dbba369d0b2fbb7037ff4d90d40c1f913bb89312b9966acb5f5c2169', '2026-11-22 14:08:03.894312+00'),
+  ('functions/note_audit.sql', '0aede556d16440b89713d10c91373fb9b7f20d6e90eade9b03735668dbbb833a', '2026-11-22 14:08:03.894312+00'),
+  ('functions/open_checkout.sql', 'a59d72c72c71cbc562f64b303164306947abd48b9ebf9cbd7b6d7b3403fcd243', '2026-11-22 14:08:03.894312+00'),
+  ('functions/put_plans.sql', '518636aa198c98e718ff91b03493c8fbbda7141291b6dc94c5e2cf4d5155e86c', '2026-11-22 14:08:03.894312+00'),
+  ('functions/release_submission.sql', '841f928ec9d60e52855cd00b9aa2d39cb5b82b597d902b1770d1d9b75e418f32', '2026-11-22 14:08:03.894312+00'),
+  ('functions/remove_content.sql', '8cc1f22ed3cba8575aa86b4db75c830e0dc29f72ac333a822576b7e8929252f7', '2026-11-22 14:08:03.894312+00'),
+  ('functions/replay_dead.sql', 'fe284364e73c7c8c85cb9e3ac9935d70f65771053ff444d9cfba0c05b89697c3', '2026-11-22 14:08:03.894312+00'),
+  ('functions/replay_dead_as.sql', '86d3f36c7c279654bc2609b0ffefd5afc9ce0d22e0e29dda9ff2ffce09d249c8', '2026-11-22 14:08:03.894312+00'),
+  ('functions/roll_up_hours.sql', '729df86ec98741131b2da8d559c830ab5a29207af94ef1a4c723487517494b9e', '2026-11-22 14:08:03.894312+00'),
+  ('functions/service_clock.sql', '297ae045b1b69591a144ec9937944d9d5589999a79293512ca8bb6a94e103f94', '2026-11-22 14:08:03.894312+00'),
+  ('functions/set_retention.sql', '6c13b1c78f49f49e219bdd16d76d6078bdf01d745952907e2024e478dece0736', '2026-11-22 14:08:03.894312+00'),
+  ('functions/settle_outbox.sql', '6d837387eedf455d4522349b4deee2489506e3be9d7ed31ff8dd62ee9eaa4b1a', '2026-11-22 14:08:03.894312+00'),
+  ('functions/trim_heartbeat.sql', '0f8ba657c7b87706cffe5c3243012d99b0a494cea4e9a7b004f2f8f1f3f2edb6', '2026-11-22 14:08:03.894312+00'),
+  ('functions/wait_for_commits_of_key.sql', '6bc92bc4f08f86e2c7b1ce3de7acd21c84a7f72aae09f8ba38e1b0bbcae76cf3', '2026-11-22 14:08:03.894312+00'),
+  ('grants.sql', '94dd02338aa0a1d67702982ce0f7b15cefc7a6857e268171bbf205bb7207c511', '2026-11-22 14:08:03.894312+00');
+insert into submission (event_id, tenant_id, form_id, verdict, score, reasons, released_at, phone, email, last_name) overriding system value values
+  ('0660de017b9d9400019d76841e71a9c696a45d', '1', '1', 'clean', '0', '{}', NULL, '+15555550123', 'ada@example.com', 'lovelace'),
+  ('0660de017b9d9400025b45f7fc60a1cd3e6f4f', '1', '1', 'spam', '9', '{links}', NULL, NULL, NULL, NULL);
+insert into subscription (id, plan_slug, plan_name, plan_customer, amount_cents, billing_interval, state, state_event_at, key_digest, request_digest, session_id, session_url, session_expires_at, provider_subscription_id, provider_customer_id, created_at, updated_at) overriding system value values
+  ('837eae8b-cd38-4346-a094-39369d02392a', 'basic', 'Basic', 'acme', '1500', 'month', 'active', '2026-11-22 14:08:04.045628+00', '279ae65c-a030-44ce-a755-5e8e9a14f998', '2b2a77a0-c1c0-4ef5-b1fc-75b34cf45bcc', 'cs_1', NULL, NULL, 'sub_1', 'cus_1', '2026-11-22 14:08:04.217265+00', '2026-11-22 14:08:04.218308+00');
+insert into tenant (id, slug, name, sandbox, has_route, retention_days, created_at) overriding system value values
+  ('1', 'acme', 'Acme', 'false', 'true', NULL, '2026-11-22 14:08:04.045628+00'),
+  ('2', 'globex', 'Globex', 'false', 'false', NULL, '2026-11-22 14:08:04.045628+00'),
+  ('3', 'trial', 'Trial', 'true', 'false', '30', '2026-11-22 14:08:04.045628+00');
+insert into tombstone (run, digest, posted_until, expires_at) overriding system value values
+  ('889550a0-391a-4a5e-aa1b-a19018e85bb2', E'\\xacbbb1f56ea945fc1773b449c7e74af376a9de4a9224fcfd67aa4f7e60c2600a', '2026-11-22 14:08:04.207188+00', '2026-11-22 14:09:04.207188+00');
+insert into tombstone_key (is_only, inner_pad, outer_pad) overriding system value values
+  ('true', E'\\x163d78c48773bddae514a72881fcf5b500e2ba4bca78cc1e54919ad889c478403636363636363636363636363636363636363636363636363636363636363636', E'\\x7c5712aeed19d7b08f7ecd42eb969fdf6a88d021a012a6743efbf0b2e3ae122a5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c');
+insert into unknown_area_seen (tenant_id, term, count, first_at, last_at) overriding system value values
+  ('1', 'moat', '1', '2026-11-22 14:08:04.09257+00', '2026-11-22 14:08:04.09257+00');
+select setval('public.tenant_id_seq', 3);
+select setval('public.campaign_id_seq', 1);
+select setval('public.api_key_id_seq', 3);
+select setval('public.collision_id_seq', 1);
+select setval('public.form_id_seq', 1);
+set session_replication_role = origin;
