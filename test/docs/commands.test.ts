@@ -14,11 +14,9 @@ import { opsErrors } from "../../src/ops/reply.ts";
 import { planErrors } from "../../src/plans/reply.ts";
 import { blocksOf, brokenLinks, readPages } from "../support/docs/pages.ts";
 import { Reader } from "../support/docs/reader.ts";
-import { atEnd } from "../support/at_end.ts";
 
 const pages = readPages();
 const reader = await Reader.open();
-atEnd(() => reader.close());
 
 for (const block of pages.flatMap(blocksOf)) {
   const { page, line, language, text, excuse } = block;

@@ -8,7 +8,7 @@
  */
 
 import assert from "node:assert/strict";
-import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
 import { delimiter, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import postgres from "postgres";
@@ -16,6 +16,7 @@ import { ensureDevCertificates } from "../../../scripts/dev_certificates.ts";
 import { type EmbeddedPostgres, startPostgres } from "../../../scripts/embedded_postgres.ts";
 import { listeners } from "../../../scripts/listeners.ts";
 import { signalProcess } from "../../../scripts/processes.ts";
+import { atEnd } from "../at_end.ts";
 import { post } from "../client.ts";
 import { type Checkout, copyCheckout } from "../scripts/checkout.ts";
 import { until } from "../until.ts";
@@ -29,7 +30,6 @@ const begun = /"event":"started"[^]*Ctrl-C ends it all|^(?![^]*Starting PostgreS
 
 /** A command that was pasted. */
 interface Pasted {
-  readonly child: ChildProcess;
   readonly output: () => string;
   readonly ended: Promise<number | NodeJS.Signals>;
 }
@@ -38,7 +38,6 @@ interface Pasted {
 export class Reader {
   readonly #checkout: Checkout;
   readonly #server: EmbeddedPostgres;
-  readonly #running: Pasted[] = [];
   readonly #exports: string[] = [];
   /** All that was printed so far, the keys among it. */
   #seen = "";
@@ -48,9 +47,13 @@ export class Reader {
     this.#server = server;
   }
 
-  /** Sits down in a fresh copy. */
+  /** Sits down in a fresh copy; what is started there ends with the tests. */
   static async open(): Promise<Reader> {
-    return new Reader(copyCheckout({ whole: true }), await startPostgres());
+    const checkout = copyCheckout({ whole: true });
+    atEnd(() => checkout.remove());
+    const server = await startPostgres();
+    atEnd(() => server.stop());
+    return new Reader(checkout, server);
   }
 
   /** Pastes a block, and returns what it printed; it must end well, or go on and say that it has begun. */
@@ -61,7 +64,6 @@ export class Reader {
     let over: number | NodeJS.Signals | undefined;
     pasted.ended.then((how) => over = how);
     if (goesOn.test(text.trimEnd())) {
-      this.#running.push(pasted);
       await until(() => over !== undefined || begun.test(pasted.output()), { what: text });
       assert.equal(over, undefined, pasted.output());
     } else assert.equal(await pasted.ended, 0, pasted.output());
@@ -76,19 +78,6 @@ export class Reader {
       await sql.unsafe(this.#known(statements));
     } finally {
       await sql.end();
-    }
-  }
-
-  /** Ends what goes on, and takes everything away. */
-  async close(): Promise<void> {
-    try {
-      for (const { child } of this.#running) {
-        if (child.pid !== undefined) signalProcess(-child.pid, "SIGTERM");
-      }
-      await Promise.all(this.#running.map(({ ended }) => ended));
-    } finally {
-      await this.#server.stop();
-      this.#checkout.remove();
     }
   }
 
@@ -118,7 +107,13 @@ export class Reader {
     const ended = new Promise<number | NodeJS.Signals>((settle) =>
       child.once("close", (code, signal) => settle(code ?? signal ?? 1))
     );
-    return { child, output: () => output, ended };
+    let isOver = false;
+    ended.then(() => isOver = true);
+    atEnd(() => {
+      if (!isOver && child.pid !== undefined) signalProcess(-child.pid, "SIGTERM");
+      return ended;
+    });
+    return { output: () => output, ended };
   }
 
   /** Beside the copy, whose own path has a space. */
