@@ -404,13 +404,15 @@ test("docs/contributing.md has every room of src/, below the rooms that it impor
   );
 });
 
-test("docs/contributing.md has a word on every npm script", () => {
-  const scripts = Object.keys(JSON.parse(byPath.get("package.json")?.text ?? "{}").scripts);
-  const words = byPath.get("docs/contributing.md")?.text.match(/`[^`\n]+`/g) ?? [];
+test("docs/contributing.md has a word on every npm script and every package", () => {
+  const manifest = JSON.parse(byPath.get("package.json")?.text ?? "{}");
+  const words = new Set(byPath.get("docs/contributing.md")?.text.match(/(?<=`)[^`\n]+(?=`)/g));
+  const packages = Object.keys({ ...manifest.dependencies, ...manifest.devDependencies });
   none(
-    scripts.filter((name) =>
-      !words.some((word) => [`\`${name}\``, `\`npm ${name}\``, `\`npm run ${name}\``].includes(word))
+    Object.keys(manifest.scripts).filter((name) =>
+      ![name, `npm ${name}`, `npm run ${name}`].some((word) => words.has(word))
     ),
+    packages.filter((name) => !words.has(name)),
   );
 });
 
