@@ -73,7 +73,19 @@ function readType(declarations: string, name: string): SchemaType {
   return { extends: parents, properties: Object.fromEntries(properties) };
 }
 
+/** A type a line, so that a difference shows the types it is about. */
+function inLines({ about, used, types }: SchemaOrg): string {
+  const lines = Object.entries(types).map(([name, type]) =>
+    `${JSON.stringify(name)}: ${JSON.stringify(type)}`
+  );
+  return [
+    `{\n"about": ${JSON.stringify(about)},`,
+    `"used": ${JSON.stringify(used)},`,
+    `"types": {\n${lines.join(",\n")}\n}\n}\n`,
+  ].join("\n");
+}
+
 if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {
   const { used } = JSON.parse(readFileSync(file, "utf8")) as SchemaOrg;
-  writeFileSync(file, `${JSON.stringify(extractSchemaOrg(used), null, 2)}\n`);
+  writeFileSync(file, inLines(extractSchemaOrg(used)));
 }

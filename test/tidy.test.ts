@@ -467,3 +467,13 @@ test("a destination is named in its own file and in ctl tenant route, and nowher
     .filter(({ path }) => !known.includes(path) && !path.startsWith("src/forms/spam/"));
   none(find(where, /["'`](crm|slack)["'`]/));
 });
+
+test("a vector has one case a line, so that a difference shows the case", () => {
+  none(["lead.json", "site/schema_org.json"].flatMap((name) => {
+    const lines = byPath.get(`test/vectors/${name}`)?.text.trimEnd().split("\n") ?? [];
+    const isCase = (line: string) => /^(\{.*\}|"\w+": (".*"|\[.*\]|\{.*\})),?$/.test(line);
+    return lines.flatMap((line, index) =>
+      isCase(line) || /^[[\]{}]$|^"types": \{$|^\}$/.test(line) ? [] : [`test/vectors/${name}:${index + 1}`]
+    );
+  }));
+});
