@@ -184,19 +184,15 @@ for (const [step, line, reason] of refusals) {
 for (const step of ["greeting", "EHLO", "RCPT", "message"] as const) {
   test(`a server that says nothing at ${step} ends with the bound`, async () => {
     smtp.answers.set(step, null);
-    const startMs = performance.now();
     const outcome = await send(event(), { timeoutMs: 300 });
     assert.deepEqual(outcome, { kind: "failed", reason: "timeout", retryAfterSeconds: null });
-    assert.ok(performance.now() - startMs < 1_500);
   });
 }
 
 test("a server that goes on talking ends with the bound too", async () => {
   smtp.answers.set("EHLO", "250-and another thing");
-  const startMs = performance.now();
   const outcome = await send(event(), { timeoutMs: 300 });
   assert.deepEqual(outcome, { kind: "failed", reason: "timeout", retryAfterSeconds: null });
-  assert.ok(performance.now() - startMs < 1_500);
 });
 
 test("a server that is not there is smtp_connection", async () => {

@@ -176,14 +176,16 @@ for (const place of places) {
       }
     });
 
-    test("what comes after an early answer is thrown away up to a bound in bytes", async () => {
+    test("what comes after an early answer is thrown away up to a bound in bytes", async (t) => {
+      // The bound in time is past everybody's patience.
+      const patient = { ...bounds, discardTimeoutMs: 600_000, requestTimeoutMs: 600_000 };
+      const app = await startApp(place, { bodyBytesMax: cap, bounds: patient });
+      t.after(() => app.close());
       const wire = await Wire.open(app.port);
       wire.send(`POST /echo HTTP/1.1\r\nHost: one.test\r\nContent-Length: 100000000\r\n\r\n`);
       assert.equal((await wire.answer()).status, 413);
-      const startedMs = performance.now();
       wire.send(Buffer.alloc(1024 * 1024));
       await wire.closed();
-      assert.ok(performance.now() - startedMs < 180, "the bound in time closed it, not the one in bytes");
     });
 
     test("and up to a bound in time", async () => {

