@@ -16,7 +16,7 @@ const sources = new URL("../src/playground/", import.meta.url);
  * The text of the bundle. Chosen: JSON, because both runtimes import it as a module, without a permission to
  * read files; and browsers of the last two years, which have all that the validator uses.
  */
-export async function bundlePlayground(): Promise<string> {
+async function bundlePlayground(): Promise<string> {
   const { outputFiles } = await build({
     entryPoints: ["app.ts", "style.css"],
     absWorkingDir: fileURLToPath(sources),

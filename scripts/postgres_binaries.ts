@@ -40,7 +40,7 @@ export interface PostgresBinaries {
 }
 
 /** Whether this process is root, which PostgreSQL refuses to run as. */
-export function isRoot(): boolean {
+function isRoot(): boolean {
   return process.getuid?.() === 0;
 }
 

@@ -26,7 +26,7 @@ interface CpuProfile {
 const shown = 40;
 
 /** A profile that a process is going to write. */
-export interface Profile {
+interface Profile {
   /** Flags of Node for that process. */
   readonly nodeFlags: readonly string[];
   /** Prints the file and the hottest functions, once the process has ended. */

@@ -24,7 +24,7 @@ export const node = process.versions.deno === undefined
 export const deno = join(root, "node_modules/.bin/deno");
 
 /** How to start a process. */
-export interface StartOptions {
+interface StartOptions {
   readonly cwd?: string;
   readonly env?: Readonly<Record<string, string | undefined>>;
   /** Receives both outputs; written by the process itself, without a pipe through us. */

@@ -23,7 +23,7 @@ const raisedLimits = settings(/_(PER_MINUTE|BURST)$/, "999999999");
 const listeners = settings(/_LISTEN$/, "127.0.0.1:0");
 
 /** How to start it. */
-export interface ServiceOptions {
+interface ServiceOptions {
   readonly databaseUrl: string;
   /** Settings other than the defaults. */
   readonly env?: Readonly<Record<string, string>>;

@@ -11,7 +11,7 @@ import { digits } from "./stats.ts";
 export type Step<T> = { readonly [Name in keyof T]?: readonly T[Name][] };
 
 /** The best settings, and what was tried. */
-export interface Tuned<T> {
+interface Tuned<T> {
   readonly best: T;
   readonly note: string;
 }

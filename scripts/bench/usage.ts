@@ -9,7 +9,7 @@ import { childrenOf } from "../processes.ts";
 import type { Measures } from "./suite.ts";
 
 /** Of a process, in MiB. */
-export interface Memory {
+interface Memory {
   readonly residentMiB: number;
   /** The most it ever had. */
   readonly highestMiB: number;

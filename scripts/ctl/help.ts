@@ -18,7 +18,7 @@ a span from now: 30m, 2h, 7d, 2w.
 The database is DATABASE_URL, or else that of the npm start running here.`;
 
 /** One line: the command's words and what it takes. */
-export function usageLine(command: Command): string {
+function usageLine(command: Command): string {
   const options = Object.entries(command.options).map(([name, rule]) => {
     const option = rule.value === undefined ? `--${name}` : `--${name} ${rule.value}`;
     return rule.required === true ? option : `[${option}]`;

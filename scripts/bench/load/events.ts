@@ -14,7 +14,7 @@ import { keyCount, tenantCount } from "../stage.ts";
 import { digits } from "../stats.ts";
 
 /** What to fill a database with. */
-export interface FillOptions {
+interface FillOptions {
   readonly events: number;
   /** Events that have an outbox row. */
   readonly pending: number;

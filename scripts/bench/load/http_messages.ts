@@ -6,7 +6,7 @@
  */
 
 /** Takes a message: everything before the empty line, and the body, which is only valid during the call. */
-export type TakeMessage = (head: string, body: Uint8Array) => void;
+type TakeMessage = (head: string, body: Uint8Array) => void;
 
 const lengthHeader = /\r\ncontent-length: *(\d+)/i;
 

@@ -23,7 +23,7 @@ export interface WrkOptions {
 }
 
 /** What came of gets. */
-export interface Gets {
+interface Gets {
   /** Answers, none of which was an error. */
   readonly requests: number;
   readonly perSecond: number;

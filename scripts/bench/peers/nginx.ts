@@ -13,7 +13,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { buildFolder, start, stop } from "../programs.ts";
 
 /** A running nginx. */
-export interface Nginx {
+interface Nginx {
   /** Without a slash at its end. */
   readonly url: string;
   /** Of the master; the worker is its child. */

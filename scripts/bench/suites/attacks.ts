@@ -89,27 +89,33 @@ async function look({ options }: Bench, { intake, others }: Attacked) {
 const residentMiB = ({ intake, others }: Attacked) =>
   [intake, ...others].reduce((sum, { pid }) => sum + readMemory(pid).residentMiB, 0);
 
+/** Posts leads as partners do, for so many seconds. */
+function postHonestly(
+  { load, certificates }: Bench,
+  { urls }: Attacked,
+  seconds: number,
+): Promise<HonestResult> {
+  const task: HonestTask = {
+    ...load,
+    url: `${urls.intake}/v1/intake`,
+    caFile: certificates.caFile,
+    perSecond,
+    seconds,
+    prefix: randomBytes(5).toString("hex"),
+  };
+  return runClient("attacks/honest_main.ts", task, seconds);
+}
+
 async function round(bench: Bench, name: string, database: Database): Promise<Measures> {
   const { seconds, quick } = bench.options;
   const formsKey = await addForm(database);
   const attacked = await startAttacked(bench, database);
-  const honest = (seconds: number) => {
-    const task: HonestTask = {
-      ...bench.load,
-      url: `${attacked.urls.intake}/v1/intake`,
-      caFile: bench.certificates.caFile,
-      perSecond,
-      seconds,
-      prefix: randomBytes(5).toString("hex"),
-    };
-    return runClient<HonestResult>("attacks/honest_main.ts", task, seconds);
-  };
   let watch: ReturnType<typeof setInterval> | undefined;
   try {
     // So that what a process does once is done.
-    await honest(3);
+    await postHonestly(bench, attacked, 3);
     const before = await look(bench, attacked);
-    const alone = await honest(seconds);
+    const alone = await postHonestly(bench, attacked, seconds);
     const quiet = await look(bench, attacked);
     const memory = { before: residentMiB(attacked), highest: 0 };
     watch = setInterval(() => memory.highest = Math.max(memory.highest, residentMiB(attacked)), 200);
@@ -124,14 +130,10 @@ async function round(bench: Bench, name: string, database: Database): Promise<Me
     const attacking = runClient<AttackCounts>("attacks/attacker_main.ts", task, task.seconds);
     // The attack stands when the honest posts begin.
     await delay(2_000);
-    const beside = await honest(seconds);
+    const beside = await postHonestly(bench, attacked, seconds);
     const { statuses, ...counts } = await attacking;
     const after = await look(bench, attacked);
-    say(
-      `${name}: the attacker got ${JSON.stringify(statuses)}, honest failures ${
-        JSON.stringify(beside.failures)
-      }`,
-    );
+    say(`${name}: the attacker got ${JSON.stringify(statuses)}, honest posts ${JSON.stringify(beside)}`);
     await delay(quick ? 1_000 : 30_000);
     return {
       ...ofHonest("honest posts", beside),
