@@ -36,12 +36,16 @@ export function slackText(event: DeliveredEvent): string {
 }
 
 /**
- * Text that Slack shows and does nothing else with. Its three characters of markup are escaped, so nobody can write a
- * mention or a link; and an address, of which it would make a link by itself, has a space without width at each joint.
+ * Text that Slack makes no link and no mention of, but for a plain mail address, which whoever calls the lead back copies
+ * or taps. The three characters of markup are escaped; and a web address, of which Slack would make a link by itself, has
+ * a space without width at each joint.
  *
  * Source: Slack, Formatting message text (escaping; automatic parsing).
  */
 function inert(text: string): string {
-  return text.replace(/(?<=\S)(?::\/\/|\.+)(?=\S)|@+/g, "$&\u200b")
+  return text.replace(/\S+/g, (word) => mailAddress.test(word) ? word : word.replace(joints, "$&\u200b"))
     .replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 }
+
+const mailAddress = /^[\w.+-]+@[a-z\d-]+(?:\.[a-z\d-]+)+$/i;
+const joints = /(?<=\S)(?::\/\/|\.+)(?=\S)|@+/g;

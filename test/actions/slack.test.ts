@@ -151,7 +151,8 @@ for (
     ["&lt;!here&gt; &amp;", "&amp;lt;!here&amp;gt; &amp;amp;"],
     ["https://evil.example/a.b", "https://\u200bevil.\u200bexample/a.\u200bb"],
     ["evil.example", "evil.\u200bexample"],
-    ["@channel ada@example.com", "@\u200bchannel ada@\u200bexample.\u200bcom"],
+    ["@channel ada@example.com", "@\u200bchannel ada@example.com"],
+    ["ada@evil.example/a", "ada@\u200bevil.\u200bexample/a"],
     ["slack://user mailto:a@b.co", "slack://\u200buser mailto:a@\u200bb.\u200bco"],
     ["One. Two.", "One. Two."],
   ] as const
