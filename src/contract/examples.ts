@@ -140,7 +140,7 @@ export const failureExamples = {
     ...failing("Idempotency-Key too long", "The header has a cap too.", ada, {
       "Idempotency-Key": "too_long",
     }),
-    idempotencyKey: `acme:lead:${"4711-".repeat(40)}`,
+    idempotencyKey: `acme:lead:${"4711-".repeat(limits.idempotencyKeyLengthMax / 5)}`,
   },
   wrong_type: {
     title: "Wrong type",

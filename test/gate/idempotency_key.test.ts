@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { limits } from "../../src/contract/limits.ts";
 import { readIdempotencyKey } from "../../src/gate/idempotency_key.ts";
 
 /** As a header has it: one character per byte. */
@@ -26,13 +27,14 @@ test("bytes that are not UTF-8 are a key too, and another one than the UTF-8 of 
   assert.notDeepEqual(latin.bytes, utf8.bytes);
 });
 
-test("200 characters fit, 201 are too long; characters are code points where the bytes are UTF-8", () => {
-  assert.equal(readIdempotencyKey(["k".repeat(200)]).kind, "present");
-  assert.equal(readIdempotencyKey(["k".repeat(201)]).kind, "too_long");
-  assert.equal(readIdempotencyKey([bytesOf("🏠".repeat(200))]).kind, "present");
-  assert.equal(readIdempotencyKey([bytesOf("🏠".repeat(201))]).kind, "too_long");
-  assert.equal(readIdempotencyKey(["\xe9".repeat(200)]).kind, "present");
-  assert.equal(readIdempotencyKey(["\xe9".repeat(201)]).kind, "too_long");
+test("as many characters as the cap fit, and one more is too long; characters are code points where the bytes are UTF-8", () => {
+  const most = limits.idempotencyKeyLengthMax;
+  assert.equal(readIdempotencyKey(["k".repeat(most)]).kind, "present");
+  assert.equal(readIdempotencyKey(["k".repeat(most + 1)]).kind, "too_long");
+  assert.equal(readIdempotencyKey([bytesOf("🏠".repeat(most))]).kind, "present");
+  assert.equal(readIdempotencyKey([bytesOf("🏠".repeat(most + 1))]).kind, "too_long");
+  assert.equal(readIdempotencyKey(["\xe9".repeat(most)]).kind, "present");
+  assert.equal(readIdempotencyKey(["\xe9".repeat(most + 1)]).kind, "too_long");
 });
 
 test("control characters make it too_long", () => {

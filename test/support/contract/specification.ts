@@ -89,7 +89,7 @@ export const partnerRows: Readonly<Record<string, readonly SpecRow[]>> = {
       "One of `replacement`, `repair`, `remodel`, `maintain`, in any case",
       "`project_service_unknown`",
     ],
-    ["project_material", "| `project_material` | no | 200 | Free text."],
+    ["project_material", "`project_material` | no |", "Free text."],
     [
       "project_details",
       "The homeowner's own description",
