@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { after, describe, test } from "node:test";
-import { BodyBuffer } from "#src/http/body.ts";
 import { get, parse, places, post, startApp, Wire } from "../support/http/echo.ts";
 
 const cap = 1024;
@@ -16,39 +15,6 @@ function chunkedHead(target: string, ...lines: string[]): string {
     "\r\n",
   );
 }
-
-test("a body in one chunk is handed over without a copy", () => {
-  const buffer = new BodyBuffer(cap, 3);
-  const only = Buffer.from("abc");
-  assert.ok(buffer.add(only));
-  const body = buffer.take();
-  assert.ok(body.kind === "complete" && body.bytes === only);
-});
-
-test("a body a byte at a time is held in no more than the cap, and complete", () => {
-  for (const expected of [0, 10, cap, 1e9]) {
-    const buffer = new BodyBuffer(cap, expected);
-    for (let index = 0; index < cap; index++) assert.ok(buffer.add(Uint8Array.of(index % 251)));
-    const body = buffer.take();
-    assert.ok(body.kind === "complete");
-    assert.equal(body.bytes.byteLength, cap);
-    assert.ok(body.bytes.buffer.byteLength <= cap);
-    assert.ok(body.bytes.every((byte, index) => byte === index % 251));
-  }
-});
-
-test("the byte after the cap drops everything", () => {
-  const buffer = new BodyBuffer(cap, 0);
-  assert.ok(buffer.add(new Uint8Array(cap)));
-  assert.ok(!buffer.add(new Uint8Array(1)));
-  const body = buffer.take();
-  assert.ok(body.kind === "complete" && body.bytes.byteLength === 0);
-});
-
-test("no body is an empty one", () => {
-  const body = new BodyBuffer(cap, 0).take();
-  assert.ok(body.kind === "complete" && body.bytes.byteLength === 0);
-});
 
 for (const place of places) {
   describe(`on ${place}`, async () => {

@@ -5,8 +5,16 @@
  */
 
 import type { IncomingMessage } from "node:http";
-import { BodyBuffer, incomplete, tooLarge } from "../body.ts";
+import type { Buffer } from "node:buffer";
 import type { Body } from "../exchange.ts";
+import { Gathered } from "../gathered.ts";
+
+/** The body is over the cap. */
+export const tooLarge: Body = { kind: "too_large" };
+/** The body will not arrive. */
+export const incomplete: Body = { kind: "incomplete" };
+/** There is no body. */
+export const emptyBody: Body = { kind: "complete", bytes: new Uint8Array(0) };
 
 /** A body that comes in ever smaller pieces is cut: each costs as much as one of 16 KiB. */
 const piecesMax = 4_096;
@@ -30,7 +38,7 @@ export class NodeBody {
   readonly #request: IncomingMessage;
   readonly #options: NodeBodyOptions;
   #isListening = false;
-  #buffer: BodyBuffer | null = null;
+  #gathered: Gathered | null = null;
   #resolve: ((body: Body) => void) | null = null;
   #onDiscarded: (() => unknown) | null = null;
   #discardedBytes = 0;
@@ -50,7 +58,7 @@ export class NodeBody {
 
   /** Collects the body, at most `bytesMax` of it. */
   read(bytesMax: number): Promise<Body> {
-    this.#buffer = new BodyBuffer(bytesMax, this.announcedBytes || 0);
+    this.#gathered = new Gathered({ bytesMax, expected: this.announcedBytes || 0 });
     return new Promise((resolve) => {
       this.#resolve = resolve;
       this.#listen();
@@ -72,11 +80,11 @@ export class NodeBody {
   #listen(): void {
     if (this.#isListening) return;
     this.#isListening = true;
-    this.#request.on("data", (chunk: Uint8Array) => this.#onData(chunk));
+    this.#request.on("data", (chunk: Buffer) => this.#onData(chunk));
     this.#request.on("end", () => this.#onEnd());
   }
 
-  #onData(chunk: Uint8Array): void {
+  #onData(chunk: Buffer): void {
     this.#options.onPiece(chunk.byteLength);
     this.#bytes += chunk.byteLength;
     this.#pieces++;
@@ -84,8 +92,8 @@ export class NodeBody {
       this.#options.onOverrun();
       return;
     }
-    if (this.#buffer !== null) {
-      if (this.#buffer.add(chunk)) return;
+    if (this.#gathered !== null) {
+      if (this.#gathered.append(chunk)) return;
       this.#settle(tooLarge);
     }
     this.#discardedBytes += chunk.byteLength;
@@ -93,12 +101,12 @@ export class NodeBody {
   }
 
   #onEnd(): void {
-    if (this.#buffer !== null) this.#settle(this.#buffer.take());
+    if (this.#gathered !== null) this.#settle({ kind: "complete", bytes: this.#gathered.bytes });
     this.#onDiscarded?.();
   }
 
   #settle(body: Body): void {
-    this.#buffer = null;
+    this.#gathered = null;
     const resolve = this.#resolve;
     this.#resolve = null;
     resolve?.(body);

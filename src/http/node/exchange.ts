@@ -7,11 +7,10 @@
 import { Buffer } from "node:buffer";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { ServerHttp2Stream } from "node:http2";
-import { emptyBody, incomplete, tooLarge } from "../body.ts";
 import type { Deadline } from "./deadlines.ts";
 import { EdgeExchange, HandlerTimeout } from "./edge.ts";
 import type { Body, Reply } from "../exchange.ts";
-import { NodeBody } from "./body.ts";
+import { emptyBody, incomplete, NodeBody, tooLarge } from "./body.ts";
 import type { OpenExchange, ServerConnection } from "./server_connection.ts";
 import type { Connections } from "./connections.ts";
 import { headerLines, type NodeRequest, type NodeResponse, readHead } from "./headers.ts";

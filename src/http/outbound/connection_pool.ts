@@ -3,7 +3,7 @@
  *
  * Chosen: an HTTP/1.1 client of our own, because each request costs the others more. A PUT of a kilobyte over mutual
  * TLS, 64 in flight to one sink, each client a process of its own, in turns of 20,000 requests (21 on Node 24, 5 on Deno
- * 2.9.6, medians; processor time of the client's process, `scripts/bench/outbound.ts`):
+ * 2.9.6, medians; processor time of the client's process, `npm run bench -- outbound`):
  *
  * | | Node | Deno |
  * |---|---|---|

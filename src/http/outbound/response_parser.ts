@@ -9,7 +9,7 @@
  * @module
  */
 
-import { Gathered } from "./gathered.ts";
+import { Gathered } from "../gathered.ts";
 import { parseResponseHead, ResponseFault, type ResponseHead, splitField } from "./response_head.ts";
 
 /** A response that has arrived whole. */
