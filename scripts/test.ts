@@ -25,6 +25,8 @@ const deno = join(root, "node_modules/.bin/deno");
 const coveredFolders = ["lead", "contract", "limiter"];
 /** A test that takes longer hangs: minutes on a machine ten times slower than ours. */
 const testMsMax = Number(process.env.TEST_MS_MAX ?? 10 * 60_000);
+/** Of the suite, what tries programs that others write against our documents: they meet the same on any runtime. */
+const runtimeless = ["test/suite/docs_snippets.test.ts", "test/suite/forms_docs.test.ts"];
 /** Of the list of the slowest files. */
 const slowestMax = 10;
 
@@ -50,7 +52,8 @@ interface Result {
   readonly counts?: TestCounts;
 }
 
-const jobs = new Jobs({ roomFor: Math.max(2, availableParallelism()), stillMsMax: testMsMax });
+// Half of the time a test waits for a process of its own: one more than there are processors keeps them busy.
+const jobs = new Jobs({ roomFor: Math.max(2, availableParallelism()) + 1, stillMsMax: testMsMax });
 let workFolder = "";
 let server: Promise<EmbeddedPostgres> | undefined;
 let stopping = false;
@@ -121,6 +124,7 @@ function testSteps(files: readonly string[], { complete }: { readonly complete: 
   const clients = files.filter(within("generated_clients"));
   const kits = files.filter(within("kits"));
   const rest = files.filter((file) => ![...tidy, ...covered, ...faults, ...clients, ...kits].includes(file));
+  const suite = files.filter(within("suite")).filter((file) => !runtimeless.includes(file));
   const coverage = {
     env: () => ({ NODE_V8_COVERAGE: join(workFolder, "coverage") }),
     then: coverageReport,
@@ -133,7 +137,7 @@ function testSteps(files: readonly string[], { complete }: { readonly complete: 
     { name: "faults", files: faults, database: true, line: "faults" },
     {
       name: "deno",
-      files: files.filter(within("suite")),
+      files: suite,
       database: true,
       env: () => ({ SUITE_RUNTIME: "deno" }),
     },

@@ -13,7 +13,7 @@ import { temporaryFolder } from "../support/folder.ts";
 const kit = kits.find(({ id }) => id === "cli");
 assert.ok(kit);
 
-const leads = 100_000;
+const leads = Number(process.env.BACKFILL_LEADS ?? 20_000);
 /** Several times what the service keeps up with: the limit is not what is tested. */
 const rate = "50000";
 /** What `leads` may have posted and not yet written down when it is killed: posts under way, and outcomes that wait. */

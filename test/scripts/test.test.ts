@@ -36,7 +36,7 @@ before(() => {
   );
   write(
     "hook",
-    `import { test } from "node:test"; after(() => { throw new Error("left"); }); test("hook", () => {});`,
+    `import { after, test } from "node:test"; after(() => { throw new Error("left"); }); test("hook", () => {});`,
   );
 });
 
