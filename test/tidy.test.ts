@@ -477,3 +477,7 @@ test("a vector has one case a line, so that a difference shows the case", () => 
     );
   }));
 });
+
+test("what a test file has set up ends by atEnd(): Node leaves out each hook behind one that throws", () => {
+  none(find(inTest.filter(({ path }) => path !== "test/support/at_end.ts"), /^after\(/, code));
+});

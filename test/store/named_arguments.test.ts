@@ -1,15 +1,9 @@
 import assert from "node:assert/strict";
-import { after, test } from "node:test";
-import postgres from "postgres";
-import { createDatabase } from "../support/database.ts";
+import { test } from "node:test";
+import { openStore } from "../support/store.ts";
 import { readSources } from "../support/source.ts";
 
-const database = await createDatabase();
-const sql = postgres(database.url, { max: 1, onnotice: () => {} });
-after(async () => {
-  await sql.end();
-  await database.drop();
-});
+const { sql } = await openStore();
 
 /** What stands between the parenthesis that opens at a place and the one that closes it. */
 function argumentsAt(text: string, start: number): string {

@@ -1,18 +1,17 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
-import { after, test } from "node:test";
+import { test } from "node:test";
 import { connect, createServer, type TLSSocket } from "node:tls";
 import { Admission, namesOf } from "../../../src/http/node/admission.ts";
+import { atEnd } from "../../support/at_end.ts";
 import { Authority } from "../../support/actions/authority.ts";
 
 const authority = new Authority();
 const { cert, key } = authority.issue({ name: "tier", usage: "serverAuth" });
 const client = authority.issue({ name: "client", usage: "clientAuth", alternativeNames: "DNS:one,URI:a:b" });
 const server = createServer({ cert, key, ca: authority.pem, requestCert: true });
-after(() => {
-  server.close();
-});
+atEnd(() => server.close());
 
 /** The server's end of a connection whose handshake is over. */
 async function handshake(): Promise<TLSSocket> {
