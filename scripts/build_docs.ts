@@ -130,7 +130,7 @@ const parts: Readonly<Record<string, () => string>> = {
     ) => [`\`lead-intake ${name}\``, String(connectionsMax), `${statementTimeoutMs / 1_000} s`, purpose]);
     const listen = ["`lead-intake listen`", "1", "–", "hears that another process has committed something"];
     const header = ["`application_name`", "At most", "Statement", "What for"];
-    return `A service process opens ${connectionsMax} connections at most, and only those that it needs.\n\n` +
+    return `A service process opens ${connectionsMax} connections at most, and only those that it needs; for a moment after an outage, as many old ones may still be open.\n\n` +
       table(header, [...rows, listen]);
   },
   "deno command": () => denoCommand(denoFlags(), "src/main.ts"),

@@ -12,7 +12,7 @@ create or replace function settle_outbox(
   p_lease text[],        -- of the claim that the row came with
   p_event_id text[],
   p_number int[],
-  p_verdict text[],      -- delivered | retry | dead | released (claimed, but never sent)
+  p_kind text[],      -- delivered | retry | dead | released (claimed, but never sent)
   p_outcome text[],
   p_status int[],
   p_reason text[],
@@ -44,10 +44,10 @@ begin
       else s.reason
     end,
     s.duration_ms, s.spent::boolean
-  from unnest(p_event_id, p_number, p_verdict, p_outcome, p_status, p_reason, p_duration_ms, p_spent)
-    as s (event_id, number, verdict, outcome, status, reason, duration_ms, spent)
-  where s.verdict <> 'released'
-  order by s.event_id, s.number, s.verdict <> 'delivered'
+  from unnest(p_event_id, p_number, p_kind, p_outcome, p_status, p_reason, p_duration_ms, p_spent)
+    as s (event_id, number, kind, outcome, status, reason, duration_ms, spent)
+  where s.kind <> 'released'
+  order by s.event_id, s.number, s.kind <> 'delivered'
   on conflict (event_id, number) do update
     set at = excluded.at, outcome = excluded.outcome, status = excluded.status, reason = excluded.reason,
       duration_ms = excluded.duration_ms
@@ -56,28 +56,28 @@ begin
   with gone as (
     delete from outbox as o
     using (
-      select s.event_id, s.lease::uuid, s.number, s.verdict, coalesce(s.reason, s.status::text) as reason
-      from unnest(p_event_id, p_lease, p_number, p_verdict, p_reason, p_status)
-        as s (event_id, lease, number, verdict, reason, status)
-      where s.verdict in ('delivered', 'dead')
+      select s.event_id, s.lease::uuid, s.number, s.kind, coalesce(s.reason, s.status::text) as reason
+      from unnest(p_event_id, p_lease, p_number, p_kind, p_reason, p_status)
+        as s (event_id, lease, number, kind, reason, status)
+      where s.kind in ('delivered', 'dead')
     ) as s
     where o.event_id = s.event_id
-      and (s.verdict = 'delivered' or (o.lease = s.lease and o.made = s.number))
-    returning o.event_id, o.tenant_id, s.verdict, s.reason
+      and (s.kind = 'delivered' or (o.lease = s.lease and o.made = s.number))
+    returning o.event_id, o.tenant_id, s.kind, s.reason
   ),
   buried as (
     insert into dead_letter (event_id, tenant_id, died_at, reason)
-    select g.event_id, g.tenant_id, v_now, g.reason from gone as g where g.verdict = 'dead'
+    select g.event_id, g.tenant_id, v_now, g.reason from gone as g where g.kind = 'dead'
   )
-  select count(*) filter (where g.verdict = 'delivered'), count(*) filter (where g.verdict = 'dead')
+  select count(*) filter (where g.kind = 'delivered'), count(*) filter (where g.kind = 'dead')
   into v_delivered, v_dead
   from gone as g;
 
-  if v_delivered < cardinality(array_positions(p_verdict, 'delivered')) then
+  if v_delivered < cardinality(array_positions(p_kind, 'delivered')) then
     with redeemed as (
       delete from dead_letter as d
-      using unnest(p_event_id, p_verdict) as s (event_id, verdict)
-      where d.event_id = s.event_id and s.verdict = 'delivered'
+      using unnest(p_event_id, p_kind) as s (event_id, kind)
+      where d.event_id = s.event_id and s.kind = 'delivered'
       returning d.event_id
     )
     insert into outbox_tally (state, delta)
@@ -91,15 +91,15 @@ begin
     insert into outbox_tally (state, delta) values ('dead', v_dead);
   end if;
 
-  if p_verdict && array['retry', 'released'] then
+  if p_kind && array['retry', 'released'] then
     update outbox as o
     set lease = null, due_at = v_now + make_interval(secs => s.retry_ms / 1000.0),
-      made = o.made - (s.verdict = 'released')::int, spent = o.spent - (not s.spent::boolean)::int,
-      reason = case when s.verdict = 'released' then o.reason else coalesce(s.reason, s.status::text) end
-    from unnest(p_event_id, p_lease, p_number, p_verdict, p_reason, p_status, p_spent, p_retry_ms)
-      as s (event_id, lease, number, verdict, reason, status, spent, retry_ms)
+      made = o.made - (s.kind = 'released')::int, spent = o.spent - (not s.spent::boolean)::int,
+      reason = case when s.kind = 'released' then o.reason else coalesce(s.reason, s.status::text) end
+    from unnest(p_event_id, p_lease, p_number, p_kind, p_reason, p_status, p_spent, p_retry_ms)
+      as s (event_id, lease, number, kind, reason, status, spent, retry_ms)
     where o.event_id = s.event_id and o.lease = s.lease::uuid and o.made = s.number
-      and s.verdict in ('retry', 'released');
+      and s.kind in ('retry', 'released');
   end if;
 end
 $$;

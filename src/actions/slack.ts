@@ -19,14 +19,16 @@ const textLengthMax = 3_500;
 export function slackWebhook(post: CheckedPost): Destination {
   return {
     kind: "slack",
-    send: (event, { address }) => post.send(address, JSON.stringify({ text: slackText(event) })),
+    send: (event, { address }) =>
+      post.send(address, JSON.stringify({ text: slackText(event), mrkdwn: false })),
   };
 }
 
 /**
  * The message: what the mail says, cut when it is too long.
  *
- * Chosen: sent as `text` alone, because Slack looks for names in it (@here, #general) only when it is told to.
+ * Chosen: sent as `text` alone, because Slack looks for names in it (@here, #general) only when it is told to; and without
+ * its markup, so that no asterisk or backtick of a stranger's formats the lines behind it.
  */
 export function slackText(event: DeliveredEvent): string {
   const text = plainText(describeEvent(event));

@@ -65,7 +65,7 @@ export const errors = {
     status: 429,
     condition:
       "the per-key or per-IP budget is exceeded; the per-IP one comes before authentication and its body has no `request_id`",
-    callerAction: "wait `Retry-After` seconds, then retry; this does not count as a try",
+    callerAction: "wait `Retry-After` seconds, then retry; this does not spend a delivery attempt",
     retry: "after Retry-After",
   },
   not_accepting: {

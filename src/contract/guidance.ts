@@ -47,7 +47,7 @@ export const definitionOfDone = [
 export const retryPolicy = [
   "Retry on any 5xx, on a time-out or transport error, and on 429 after `Retry-After`.",
   `Back off exponentially, with jitter and a cap of ${limits.backoffCapSeconds} s.`,
-  "A 429 does not count as a try: wait at least `Retry-After` and grow the wait on repeats.",
+  "A 429 does not consume a delivery attempt: wait at least `Retry-After` and grow the wait on repeats.",
   "Never retry any other 4xx: a 422 needs a corrected body.",
   "Send the same body and the same `Idempotency-Key` on every retry; the answer tells which try counted.",
   "Keep the `event_id` with your lead, and log `request_id` (or your own `X-Request-Id`) on every failure.",

@@ -40,9 +40,9 @@ export class Sampler {
     this.#before = now;
   }
 
-  /** Writes what is left to be counted. */
+  /** Writes what is left to be counted, if it can: nobody waits for a plot. */
   async finish(): Promise<void> {
     const now = this.#parts.read();
-    if (counts.some((name) => now[name] > this.#before[name])) await this.runOnce();
+    if (counts.some((name) => now[name] > this.#before[name])) await this.runOnce().catch(() => {});
   }
 }

@@ -35,24 +35,37 @@ export interface JobParts {
   readonly retention: Retention;
 }
 
-/** What the log calls the failure of a job; the others tell of theirs themselves. */
-const failureEvents: Readonly<Partial<Record<keyof JobParts, string>>> = {
+/** What the log calls the failure of a run. The first three tell of the store's in other ways, and know no other. */
+const failureEvents: Readonly<Record<keyof JobParts, string>> = {
+  heartbeat: "heartbeat_failed",
+  reference: "reference_failed",
+  plans: "plans_failed",
   totals: "totals_kept",
+  upkeep: "upkeep_failed",
   sampler: "sample_kept",
+  rollup: "rollup_failed",
+  retention: "retention_failed",
 };
+
+// For what is under way when the process stops. Longer than the statements that write what has been counted may take
+// (3 s). What takes longer is given up: each run is a transaction, and whoever comes next does it.
+const stopGraceMs = 1_000;
+const finishGraceMs = 3_500;
 
 /** The jobs that run. */
 export interface Jobs {
   readonly heartbeat: Repeating;
   readonly plans: Repeating;
-  /** Begins no further run, lets those under way end for at most `graceMs`, and writes what has been counted. */
-  close(graceMs: number): Promise<void>;
+  /** Begins no further run. */
+  stop(): void;
+  /** Waits for the runs under way, as long as is reasonable, and writes what has been counted. */
+  finish(): Promise<void>;
 }
 
 /** Repeats them all; each begins with its pause. */
 export function startJobs(parts: JobParts, observe: Observe): Jobs {
   const start = <T>(name: keyof JobParts, job: Job<T>) => {
-    const event = failureEvents[name] ?? `${name}_failed`;
+    const event = failureEvents[name];
     return repeat(job, { onFailure: (error) => observe({ kind: "job_failed", event, error }) });
   };
   const heartbeat = start("heartbeat", parts.heartbeat);
@@ -65,14 +78,25 @@ export function startJobs(parts: JobParts, observe: Observe): Jobs {
     start("rollup", parts.rollup),
     start("retention", parts.retention),
   ];
+  const all = [heartbeat, plans, ...others];
+  let stopped: Promise<unknown> | null = null;
   return {
     heartbeat,
     plans,
-    async close(graceMs) {
-      const closed = Promise.all([heartbeat, plans, ...others].map((job) => job.close()));
-      let timer: ReturnType<typeof setTimeout> | undefined;
-      await Promise.race([closed, new Promise((resolve) => timer = setTimeout(resolve, graceMs))]);
-      clearTimeout(timer);
+    stop() {
+      stopped ??= Promise.all(all.map((job) => job.stop()));
+    },
+    async finish() {
+      this.stop();
+      await within(stopGraceMs, stopped);
+      await within(finishGraceMs, Promise.all(all.map((job) => job.finish())));
     },
   };
+}
+
+/** Waits for at most `ms` milliseconds. */
+async function within(ms: number, work: Promise<unknown> | null): Promise<void> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  await Promise.race([work, new Promise((resolve) => timer = setTimeout(resolve, ms))]);
+  clearTimeout(timer);
 }

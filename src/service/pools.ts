@@ -11,19 +11,24 @@ import { Pool, type PoolOptions } from "../store/pool.ts";
 /** What a pool is for, and its bounds. */
 interface Purpose extends Pick<PoolOptions, "connectionsMax" | "isPrimaryOnly" | "settings"> {
   /**
-   * The server gives a statement up after this long. It is less than the deadline of whoever waits for it, so that what
-   * we gave up does not take effect much later.
+   * The server gives a statement up after this long, before whoever waits for it does, so that what we gave up does not
+   * take effect much later, and a lock that was waited for costs no connection.
    */
   readonly statementTimeoutMs: number;
   readonly purpose: string;
-  /** It goes on asking while the store is away, at its own pace. */
+  /**
+   * It goes on at its own pace while the store is away, and keeps its connections when the store is back. All others ask
+   * for half a second then, and get new connections.
+   */
   readonly isPatient?: true;
+  /** What waits here fails at once when the store stops taking writes: somebody waits for it. */
+  readonly failsFast?: true;
 }
 
 /** Every pool, in the order of the harm that waiting does. They connect when they are used. */
 export const pools = {
   // The commit's deadline is 9.5 s (src/service/store.ts).
-  commit: { connectionsMax: 1, statementTimeoutMs: 9_000, isPatient: true, purpose: "the commits of posts" },
+  commit: { connectionsMax: 1, statementTimeoutMs: 9_000, purpose: "the commits of posts" },
   heartbeat: {
     connectionsMax: 1,
     // The time of three beats.
@@ -36,6 +41,7 @@ export const pools = {
     // Less than a lookup's deadline (src/store/serving/lookup.ts).
     statementTimeoutMs: 4_500,
     isPrimaryOnly: true,
+    failsFast: true,
     purpose: "keys and forms that posts name",
   },
   delivery: {
@@ -52,16 +58,18 @@ export const pools = {
   plans: {
     connectionsMax: 1,
     statementTimeoutMs: 9_000,
+    failsFast: true,
     purpose: "the plans: the feed is not to wait, or to go, because a checkout waits",
   },
   // Two: one that waits for a lock keeps no other checkout and no event of the provider waiting.
   checkout: {
     connectionsMax: 2,
     statementTimeoutMs: 9_000,
+    failsFast: true,
     purpose: "the checkout and the payment provider's events",
   },
   // Several statements of a page end within a request's 20 s, its page of the failure included.
-  console: { connectionsMax: 2, statementTimeoutMs: 8_000, purpose: "the operator's pages" },
+  console: { connectionsMax: 2, statementTimeoutMs: 8_000, failsFast: true, purpose: "the operator's pages" },
   // It takes milliseconds; what takes this long is given up before the one who waits gives up.
   search: {
     connectionsMax: 2,
@@ -71,26 +79,34 @@ export const pools = {
   },
   // Within the 20 s that a request has; nothing waits behind it.
   report: { connectionsMax: 1, statementTimeoutMs: 15_000, purpose: "the operator's report" },
-  // Two: a roll-up of an old database takes its time, and the folding of the counts is not to wait for it.
-  jobs: {
-    connectionsMax: 2,
-    statementTimeoutMs: 60_000,
+  // Three, because one that is given up takes what runs beside it along, and a roll-up of an old database takes a minute.
+  upkeep: {
+    connectionsMax: 1,
+    statementTimeoutMs: 28_000,
     isPatient: true,
-    purpose: "upkeep, roll-up and retention",
+    purpose: "folds the insert-only counts, and clears away",
+  },
+  rollup: {
+    connectionsMax: 1,
+    statementTimeoutMs: 58_000,
+    isPatient: true,
+    purpose: "sums up the hours for the report",
+  },
+  retention: {
+    connectionsMax: 1,
+    statementTimeoutMs: 28_000,
+    isPatient: true,
+    purpose: "removes content that a tenant keeps no longer",
   },
 } as const satisfies Readonly<Record<string, Purpose>>;
 
-/** The name of a pool. */
-export type PoolName = keyof typeof pools;
+const rows = Object.entries(pools) as [keyof typeof pools, Purpose][];
 
 /** The pools of a process. */
-export type Pools = Readonly<Record<PoolName, Pool>>;
+export type Pools = Readonly<Record<keyof typeof pools, Pool>>;
 
 /** All connections of a process at most: those of {@linkcode pools}, and the one that listens for notifications. */
-export const connectionsMax: number = Object.values(pools).reduce(
-  (sum, { connectionsMax }) => sum + connectionsMax,
-  1,
-);
+export const connectionsMax: number = rows.reduce((sum, [, { connectionsMax }]) => sum + connectionsMax, 1);
 
 /** How they are opened. */
 interface OpenPoolsOptions {
@@ -102,13 +118,29 @@ interface OpenPoolsOptions {
 /** Opens them all. */
 export function openPools({ databaseUrl, isAway, observe }: OpenPoolsOptions): Pools {
   const onWarning = (text: string) => observe({ kind: "commit_warning", text });
-  const open = (name: string, { isPatient, purpose: _, ...bounds }: Purpose) =>
+  const open = (name: string, { connectionsMax, statementTimeoutMs, isPatient, ...rest }: Purpose) =>
     new Pool({
       databaseUrl,
       name,
-      ...bounds,
+      connectionsMax,
+      statementTimeoutMs,
+      isPrimaryOnly: rest.isPrimaryOnly ?? false,
+      settings: rest.settings ?? {},
       ...(isPatient ? {} : { isAway }),
       ...(name === "commit" ? { onWarning } : {}),
     });
-  return Object.fromEntries(Object.entries(pools).map(([name, row]) => [name, open(name, row)])) as Pools;
+  return Object.fromEntries(rows.map(([name, row]) => [name, open(name, row)])) as Pools;
+}
+
+// After an outage, a statement that is still silent this long sits on a dead connection.
+const renewGraceMs = 500;
+
+/** The store takes writes again: connections from before the outage may be dead without having said so. */
+export function renewConnections(opened: Pools): void {
+  for (const [name, { isPatient }] of rows) if (!isPatient) opened[name].renew(renewGraceMs);
+}
+
+/** The store stops taking writes: whoever waits for an answer is told at once. */
+export function failWaiting(opened: Pools): void {
+  for (const [name, { failsFast }] of rows) if (failsFast) opened[name].leaveStuck(0);
 }

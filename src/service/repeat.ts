@@ -18,8 +18,10 @@ export interface Job<T> {
 export interface Repeating {
   /** Runs now, unless a run is under way, and resolves when it has ended. */
   soon(): Promise<void>;
-  /** Begins no further run, waits for the one under way, and finishes. */
-  close(): Promise<void>;
+  /** Begins no further run, and resolves when the one under way has ended; what that one throws is told to nobody. */
+  stop(): Promise<void>;
+  /** Does what is left to be done. */
+  finish(): Promise<void>;
 }
 
 /** Runs a job until it is closed; it begins with a pause. */
@@ -29,31 +31,36 @@ export function repeat<T>(
 ): Repeating {
   let timer: ReturnType<typeof setTimeout> | undefined;
   let running: Promise<void> | null = null;
-  let isClosed = false;
+  let isStopped = false;
   const run = async () => {
     let outcome: T | null = null;
     try {
       outcome = await job.runOnce();
     } catch (error) {
-      onFailure(error);
+      if (!isStopped) onFailure(error);
     }
-    running = null;
-    if (!isClosed) wait(outcome);
+    return outcome;
   };
   const wait = (outcome: T | null) => {
     timer = setTimeout(() => void soon(), job.pauseMs(outcome));
   };
   const soon = () => {
     clearTimeout(timer);
-    return running ??= isClosed ? Promise.resolve() : run();
+    if (isStopped) return running ?? Promise.resolve();
+    return running ??= run().then((outcome) => {
+      running = null;
+      if (!isStopped) wait(outcome);
+    });
   };
   wait(null);
   return {
     soon,
-    async close() {
-      isClosed = true;
+    async stop() {
+      isStopped = true;
       clearTimeout(timer);
       await running;
+    },
+    async finish() {
       await job.finish?.().catch(onFailure);
     },
   };

@@ -28,15 +28,10 @@ import { readReference, ReferenceReader } from "../store/serving/reference.ts";
 import { Totals } from "../store/serving/totals.ts";
 import { handOver } from "./handover.ts";
 import { type Jobs, startJobs } from "./jobs.ts";
-import { connectionsMax, openPools, type Pools } from "./pools.ts";
+import { connectionsMax, failWaiting, openPools, type Pools, renewConnections } from "./pools.ts";
 
 // The 503 has to leave within 10 s (DECISIONS, The intake endpoint), the statement ends before we give it up.
 const commitDeadlineMs = 9_500;
-// After an outage, a statement that is still silent this long sits on a dead connection.
-const renewGraceMs = 500;
-// Longer than the statement that writes what has been counted may take. A fold under way is given up after it: it is a
-// transaction, and whoever comes next does it.
-const jobsGraceMs = 4_000;
 
 /** The monotonic clock of the process, in milliseconds. */
 export const nowMs = (): number => performance.now();
@@ -117,7 +112,7 @@ async function openParts(
     handOver: handOver({ heartbeat, totals, delivery }),
     observe,
   });
-  const upkeep = new Upkeep(pools.jobs);
+  const upkeep = new Upkeep(pools.upkeep);
   const gauged = { committer, heartbeat, upkeep, delivery };
   addGauges(meters, gauged);
   const jobs = startJobs({
@@ -130,8 +125,8 @@ async function openParts(
       read: () => sampleOf(meters, gauged),
       write: (sample) => writeSample(pools.background, node, sample),
     }),
-    rollup: new Rollup(pools.jobs),
-    retention: new Retention(pools.jobs, observe),
+    rollup: new Rollup(pools.rollup),
+    retention: new Retention(pools.retention, observe),
   }, observe);
   heartbeat.react(reactionOf({ pools, committer, jobs, observe }));
   await Promise.all([jobs.heartbeat.soon(), jobs.plans.soon()]);
@@ -147,9 +142,12 @@ async function openParts(
     forms: new FormStore(pools.lookup, nowMs),
     totals,
     async close(graceMs) {
+      jobs.stop();
       await committer.idle();
       await delivery?.close(graceMs);
-      await jobs.close(jobsGraceMs);
+      await jobs.finish();
+      // A beat that is given up now says nothing of the store.
+      heartbeat.react(() => {});
       await closePools();
     },
   };
@@ -159,17 +157,15 @@ async function openParts(
 function reactionOf(
   { pools, committer, jobs, observe }: { pools: Pools; committer: Committer; jobs: Jobs; observe: Observe },
 ): WritableReaction {
-  const { heartbeat: _, delivery: __, jobs: ___, ...served } = pools;
   return (writable, error) => {
     if (writable) {
       observe({ kind: "store_writable" });
-      for (const pool of Object.values(served)) pool.renew(renewGraceMs);
+      renewConnections(pools);
       return;
     }
     observe({ kind: "store_not_writable", error });
     committer.refuseWaiting();
-    // Lookups fail fast as commits do.
-    for (const pool of [pools.lookup, pools.console, pools.checkout, pools.plans]) pool.leaveStuck(0);
+    failWaiting(pools);
     // The feed finds out at once whether the plans can be read all the same.
     void jobs.plans.soon();
   };

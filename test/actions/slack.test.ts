@@ -26,7 +26,7 @@ beforeEach(() => {
 const posts = () => stand.crm.calls.filter(({ url }) => url === path);
 const toChat = (parts: Parameters<Stand["deliver"]>[0] = {}) => stand.deliver({ tenant: "chat", ...parts });
 
-test("ctl tenant route --slack-url has each lead posted there, as JSON with text and nothing else", async () => {
+test("ctl tenant route --slack-url has each lead posted there, as JSON with plain text and nothing else", async () => {
   const before = posts().length;
   const { json, status: code, eventId } = await toChat();
   assert.deepEqual([code, json.effects], [200, { crm: "none", email: "none", slack: "done" }]);
@@ -36,7 +36,7 @@ test("ctl tenant route --slack-url has each lead posted there, as JSON with text
   assert.equal(call?.headers["content-type"], "application/json");
   assert.equal(call?.headers["webhook-signature"], undefined);
   const { text, ...rest } = JSON.parse(call?.body ?? "");
-  assert.deepEqual(rest, {});
+  assert.deepEqual(rest, { mrkdwn: false });
   assert.match(text, /^New lead from partner-x\n\nFirst name: Ada\nLast name: Lovelace\n/);
   assert.ok(text.endsWith(`\nEvent: ${eventId}\n`));
   const line = await until(() => stand.actions.logs.find((entry) => entry.event_id === eventId));

@@ -36,7 +36,7 @@ test("runs follow one another with the pause that each outcome asks for, and nev
   await until(() => runs.length === 3);
   assert.deepEqual(outcomes, [null, "first", "second"]);
   runs[2]?.resolve("last");
-  await repeating.close();
+  await repeating.stop();
 });
 
 test("a run that throws is told, and the next one comes all the same", async () => {
@@ -47,7 +47,7 @@ test("a run that throws is told, and the next one comes all the same", async () 
   await until(() => runs.length === 2);
   assert.deepEqual([failures, outcomes], [[fault], [null, null]]);
   runs[1]?.resolve("");
-  await repeating.close();
+  await repeating.stop();
 });
 
 test("soon runs without the pause, and resolves with the end of that run", async () => {
@@ -59,18 +59,33 @@ test("soon runs without the pause, and resolves with the end of that run", async
   assert.equal(hasEnded, false);
   runs[0]?.resolve("");
   await soon;
-  await repeating.close();
+  await repeating.stop();
 });
 
-test("close waits for the run under way, finishes once, and nothing runs after it", async () => {
-  const { runs, repeating, finished } = played();
+test("stop waits for the run under way, whose failure is told to nobody, and nothing runs after it", async () => {
+  const { runs, failures, repeating, finished } = played();
   await until(() => runs.length === 1);
-  let isClosed = false;
-  const closed = repeating.close().then(() => isClosed = true);
+  let isStopped = false;
+  const stopped = repeating.stop().then(() => isStopped = true);
   await new Promise(setImmediate);
-  assert.deepEqual([isClosed, finished()], [false, 0]);
-  runs[0]?.resolve("");
-  await closed;
+  assert.equal(isStopped, false);
+  runs[0]?.reject(new Error("cut"));
+  await stopped;
   await repeating.soon();
-  assert.deepEqual([runs.length, finished()], [1, 1]);
+  assert.deepEqual([runs.length, failures, finished()], [1, [], 0]);
+  await repeating.finish();
+  assert.equal(finished(), 1);
+});
+
+test("a job that throws instead of promising goes on as one that promised", async () => {
+  let runs = 0;
+  const repeating = repeat({
+    runOnce: (): Promise<void> => {
+      runs += 1;
+      throw new Error("at once");
+    },
+    pauseMs: () => 1,
+  }, { onFailure: () => {} });
+  await until(() => runs >= 3);
+  await repeating.stop();
 });

@@ -97,7 +97,7 @@ export class OutboxStore {
       sql`
         select settle_outbox(
           p_lease => ${column((one) => one.lease)}, p_event_id => ${column((one) => one.eventId)},
-          p_number => ${column((one) => one.number)}, p_verdict => ${column((one) => one.kind)},
+          p_number => ${column((one) => one.number)}, p_kind => ${column((one) => one.kind)},
           p_outcome => ${column((one) => one.outcome)}, p_status => ${column((one) => one.status)},
           p_reason => ${column((one) => one.reason)}, p_duration_ms => ${column((one) => one.durationMs)},
           p_spent => ${column((one) => one.isSpent ? "t" : "f")},

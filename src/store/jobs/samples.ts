@@ -33,11 +33,13 @@ export interface StepSpan {
   readonly steps: number;
 }
 
-const deadlineMs = 5_000;
+// The process waits for the last sample when it stops.
+const writeDeadlineMs = 3_000;
+const readDeadlineMs = 5_000;
 
 /** Adds a process's sample. Throws what {@linkcode Pool.run} throws. */
 export async function writeSample(pool: Pool, node: string, sample: Sample): Promise<void> {
-  await pool.run(deadlineMs, (sql) =>
+  await pool.run(writeDeadlineMs, (sql) =>
     sql`select add_minute_sample(
       ${node}, ${sample.accepted}, ${sample.refused}, ${sample.delivered}, ${sample.failed}, ${sample.pending},
       ${sample.dead}, ${sample.oldestPendingS}, ${sample.breaker})`);
@@ -55,7 +57,7 @@ const breakers: readonly SampledBreaker[] = ["none", "closed", "half_open", "ope
  */
 export async function readSteps(pool: Pool, { fromMs, stepMs, steps }: StepSpan): Promise<(Sample | null)[]> {
   const rows = await pool.run(
-    deadlineMs,
+    readDeadlineMs,
     (sql) =>
       sql<(Omit<Sample, "breaker"> & { step: number; breaker: number })[]>`
       select

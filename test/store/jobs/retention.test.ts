@@ -344,7 +344,7 @@ test("it goes on by itself, with no more rights than the service's role has", as
   await until(async () => await content(web) === 0, { what: "all content is removed" });
   await until(() => told.length > 0, { what: "it is told once" });
   assert.deepEqual(told.splice(0), [1_100]);
-  await running.close();
+  await running.stop();
   await own.close();
   const asService = postgres(role.url, { max: 1, onnotice: () => {} });
   await assert.rejects(asService`select set_retention('acme', 1)`, { code: "42501" });

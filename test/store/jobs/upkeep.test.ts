@@ -63,7 +63,7 @@ test("a fold that waits for a lock does not make the store look unwritable", asy
   await holder`rollback`;
   holder.release();
   await folding;
-  await beating.close();
+  await beating.stop();
   await beats.close();
   assert.deepEqual(changes, [true]);
 });

@@ -32,7 +32,7 @@ async function beating(databaseUrl = own.url) {
   const job = repeat(heartbeat, { onFailure: (error) => assert.fail(String(error)) });
   await job.soon();
   const close = async () => {
-    await job.close();
+    await job.stop();
     await pool.close();
   };
   return { heartbeat, changes, close };

@@ -237,7 +237,7 @@ export const partnerRows: Readonly<Record<string, readonly SpecRow[]>> = {
     ["2", "with jitter and a cap of 30 s"],
     [
       "3",
-      "A 429 does not count as a try: wait at least `Retry-After` and grow the wait on repeats",
+      "A 429 does not consume a delivery attempt: wait at least `Retry-After` and grow the wait on repeats",
     ],
     ["4", "Never retry any other 4xx: a 422 needs a corrected body"],
     [
