@@ -157,9 +157,10 @@ function attach(server: Server | SecureServer, connections: Connections): void {
     guard(edge, () => connections.opened(session, session.socket), session);
   });
   secure.on("sessionError", () => {});
-  secure.on("tlsClientError", (error: NodeJS.ErrnoException, socket: Socket) => {
-    // Strangers at a public listener are no news.
-    if (admission !== null) edge.refuseClient(socket, error.code ?? "handshake_failed");
+  secure.on("tlsClientError", (error: NodeJS.ErrnoException, socket: TLSSocket) => {
+    // Strangers at a public listener are no news. What is wrong with a certificate says more than the cut connection.
+    const fault = socket.authorizationError ?? error.code ?? "handshake_failed";
+    if (admission !== null) edge.refuseClient(socket, String(fault));
     socket.destroy();
   });
 }
