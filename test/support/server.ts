@@ -10,6 +10,7 @@ import { denoFlags } from "../../scripts/deno_flags.ts";
 import { listeners } from "../../scripts/listeners.ts";
 import { atEnd } from "./at_end.ts";
 import { until } from "./until.ts";
+import { inherited } from "./environment.ts";
 
 /** What runs the server under test. */
 export type Runtime = "node" | "deno";
@@ -76,9 +77,7 @@ function run(script: string, args: readonly string[], options: ProgramOptions) {
     cwd: root,
     stdio: ["ignore", "pipe", "pipe"],
     env: {
-      PATH: process.env.PATH,
-      // Deno looks for its cache below it.
-      ...(process.env.HOME === undefined ? {} : { HOME: process.env.HOME }),
+      ...inherited,
       NO_COLOR: "1",
       ...anyPort,
       ...(options.databaseUrl === undefined ? {} : { DATABASE_URL: options.databaseUrl }),

@@ -14,6 +14,7 @@ import type { LogLine, Runtime } from "../server.ts";
 import { atEnd } from "../at_end.ts";
 import { until } from "../until.ts";
 import type { Authority, Issued } from "./authority.ts";
+import { inherited } from "../environment.ts";
 
 const root = fileURLToPath(new URL("../../../", import.meta.url));
 const startTimeoutMs = 20_000;
@@ -74,8 +75,7 @@ function launch(env: Readonly<Record<string, string>>, runtime: Runtime) {
     cwd: root,
     stdio: ["ignore", "pipe", "pipe"],
     env: {
-      PATH: process.env.PATH,
-      ...(process.env.HOME === undefined ? {} : { HOME: process.env.HOME }),
+      ...inherited,
       NO_COLOR: "1",
       ...env,
     },

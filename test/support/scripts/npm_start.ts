@@ -9,6 +9,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { listeners } from "../../../scripts/listeners.ts";
 import { childrenOf, isAlive } from "../../../scripts/processes.ts";
 import { until } from "../until.ts";
+import { inherited } from "../environment.ts";
 
 /** An `npm start` under way. */
 export interface Start {
@@ -35,7 +36,7 @@ export function start(folder: string, env: Readonly<Record<string, string>> = {}
   const child = spawn(command[0] ?? "", command.slice(1), {
     cwd: folder,
     // What npm passes on of a person's shell, as far as it matters.
-    env: { PATH: process.env.PATH, HOME: process.env.HOME, NO_COLOR: "1", ...anyPort, ...env },
+    env: { ...inherited, NO_COLOR: "1", ...anyPort, ...env },
     stdio: ["ignore", "pipe", "pipe"],
   });
   running.add(child);
