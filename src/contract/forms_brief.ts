@@ -47,8 +47,8 @@ lead provider uses the [lead intake](${urls.intake}${documents.brief.path}) inst
 - OpenAPI 3.0: <${urls.intake}${documents.openapi.path}>
 
 \`{tenant}\` is the customer's slug and has to be the one of the key; \`{form_key}\` names one of the customer's forms. The
-operator sets the form up, with its required fields, and issues the key. Below it is \`${formPlaceholders.formKey}\` of
-\`${formPlaceholders.tenant}\`: put in yours. The key is read from the environment variable \`FORMS_API_KEY\`.
+operator sets the form up, with its required fields, and issues the key. In the examples the form is \`${formPlaceholders.formKey}\`
+of \`${formPlaceholders.tenant}\`: put in yours. The key is read from the environment variable \`FORMS_API_KEY\`.
 
 This page is generated from the tables that the service itself works with, and served live. Fetch it, do not copy it.
 
