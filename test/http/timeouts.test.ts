@@ -98,7 +98,14 @@ for (const place of places) {
 
     test("an HTTP/1 client that takes nothing of its answers loses the connection", async () => {
       const hasty = await startApp(place, {
-        bounds: { ...bounds, requestTimeoutMs: 200, idleTimeoutMs: 5_000, pipelinedMax: 100 },
+        // Time enough for each request to arrive: it is the answer that nobody takes.
+        bounds: {
+          ...bounds,
+          headersTimeoutMs: 20_000,
+          requestTimeoutMs: 200,
+          idleTimeoutMs: 20_000,
+          pipelinedMax: 100,
+        },
       });
       const wire = await Wire.open(hasty.port);
       wire.socket.pause();
