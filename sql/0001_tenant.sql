@@ -10,6 +10,12 @@ create table tenant (
   has_route boolean not null default false,
   -- How long the content of its leads and submissions is kept; null: for ever.
   retention_days int check (retention_days between 1 and 3650),
+  -- The times that its people read, in mails and digests: an IANA name.
+  time_zone text not null default 'UTC',
+  -- When its daily digest is sent, by its own clock; null: none.
+  digest_at time,
+  -- Its keys and forms take nothing since then; what was accepted is still delivered.
+  disabled_at timestamptz,
   created_at timestamptz not null default now(),
   -- For the foreign key of actions.route, which lets no sandbox tenant have one.
   constraint tenant_id_sandbox unique (id, sandbox)

@@ -13,6 +13,8 @@ create table api_key (
   created_at timestamptz not null default now(),
   last_used_at timestamptz,
   revoked_at timestamptz,
+  -- While its tenant is disabled. Here as well as there, so that a commit looks at one table.
+  suspended_at timestamptz,
   -- A raised limit for an agreed window (a backfill); null means the published one.
   limit_per_minute int check (limit_per_minute > 0),
   limit_burst int check (limit_burst > 0),

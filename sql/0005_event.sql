@@ -33,7 +33,8 @@ create unique index event_dedupe on event (tenant_id, dedupe_space, dedupe_diges
 -- The report asks which events of an hour lost their content before they were delivered; few have lost it at all.
 create index event_removed on event (event_id) where removed_at is not null;
 
--- Another lead under a used Idempotency-Key: kept aside for the operator, never delivered.
+-- Another lead under a used Idempotency-Key: kept aside for the operator, never delivered unless he accepts it as an
+-- event of its own. It has what it needs to become one.
 create table collision (
   id bigint generated always as identity primary key,
   event_id text collate "C" not null references event,
@@ -46,7 +47,25 @@ create table collision (
   lead json,
   extra text,
   raw text,
-  unique (event_id, content_digest)
+  flags text[] not null,
+  -- Of a submission, as in its table; null for a lead. The last three are null after an erasure.
+  form_id int,
+  score int,
+  reasons text[],
+  phone text,
+  email text,
+  last_name text,
+  -- Phone or email are others than the event's, or they have neither in common: somebody may be lost.
+  other_person boolean not null,
+  -- When an operator accepted or dismissed it; accepted, it is this event.
+  settled_at timestamptz,
+  accepted_event_id text collate "C" references event,
+  unique (event_id, content_digest),
+  check (accepted_event_id is null or settled_at is not null)
 );
 -- The report asks for the collisions of some days.
 create index collision_first_at on collision (first_at);
+-- Those that want a person.
+create index collision_open on collision (id) where other_person and settled_at is null;
+-- Whose event it became.
+create index collision_accepted on collision (accepted_event_id) where accepted_event_id is not null;

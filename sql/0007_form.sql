@@ -27,13 +27,15 @@ create table submission (
   -- Names only.
   reasons text[] not null,
   released_at timestamptz,
+  -- An operator has looked at it and left it held; it is counted no more, and can still be released.
+  dismissed_at timestamptz,
   -- For the operator's search, from the fields whose names say that they hold them; null after an erasure. Their
   -- lengths are bounded, because an index entry's is.
   phone text,
   email text,
   -- Lower case, and compared by bytes, so that the start of a name is found by the index.
   last_name text collate "C",
-  check (verdict <> 'clean' or released_at is null)
+  check (verdict <> 'clean' or (released_at is null and dismissed_at is null))
 );
 create index submission_phone on submission (phone, event_id) where phone is not null;
 create index submission_email on submission (email, event_id) where email is not null;

@@ -52,11 +52,15 @@ create table minute_sample (
   delivered int not null,
   -- Attempts that failed.
   failed int not null,
+  -- Events that were given up.
+  died int not null default 0,
+  -- Refusals by their code, {"rate_limited": 3}: the codes are the specification's, so there are few.
+  refusals json not null default '{}',
   pending bigint not null,
   dead bigint not null,
   -- No more than a plot can show.
   oldest_pending_s double precision not null check (oldest_pending_s >= 0 and oldest_pending_s < 'infinity'),
   breaker text not null check (breaker in ('none', 'closed', 'half_open', 'open')),
   primary key (at, node),
-  check (accepted >= 0 and refused >= 0 and delivered >= 0 and failed >= 0)
+  check (accepted >= 0 and refused >= 0 and delivered >= 0 and failed >= 0 and died >= 0)
 );

@@ -104,11 +104,11 @@ grant select on
   event, collision, submission, outbox, attempt, dead_letter, area, unknown_area, form, plan, ip_limit, audit, audit_head,
   hour_total, hour_rolled, duplicate_total, refusal_total, minute_sample, schema_file
 to lead_service;
-grant select (id, slug, name, sandbox, has_route, retention_days, created_at) on tenant to lead_service;
+grant select (id, slug, name, sandbox, has_route, retention_days, time_zone, digest_at, disabled_at, created_at) on tenant to lead_service;
 grant select (id, slug) on campaign to lead_service;
 grant select (
-  id, tenant_id, campaign_id, surface, label, digest, last4, created_at, last_used_at, revoked_at, limit_per_minute,
-  limit_burst, limit_until
+  id, tenant_id, campaign_id, surface, label, digest, last4, created_at, last_used_at, revoked_at, suspended_at,
+  limit_per_minute, limit_burst, limit_until
 ) on api_key to lead_service;
 
 grant execute on function

@@ -200,19 +200,35 @@ begin
     return;
   end if;
 
-  insert into collision as c (event_id, content_digest, key_id, count, first_at, last_at, lead, extra, raw)
-  select
-    e.event_id, l.content, (array_agg(l.key_id order by l.ord))[1], count(*), v_now, v_now,
-    (array_agg(l.lead order by l.ord))[1]::json, (array_agg(l.extra order by l.ord))[1],
-    (array_agg(l.raw order by l.ord))[1]
-  from unnest(p_key_id, p_space, p_digest::uuid[], p_content::uuid[], p_lead, p_extra, p_raw) with ordinality
-    as l (key_id, space, digest, content, lead, extra, raw, ord)
+  insert into collision as c (
+    event_id, content_digest, key_id, count, first_at, last_at, lead, extra, raw, flags,
+    form_id, score, reasons, phone, email, last_name, other_person
+  )
+  select distinct on (e.event_id, l.content)
+    e.event_id, l.content, l.key_id, count(*) over (partition by e.event_id, l.content), v_now, v_now,
+    l.lead::json, l.extra, l.raw, coalesce(string_to_array(nullif(l.flags, ''), ','), '{}'),
+    (select f.id from form as f where f.id = p_form_id[l.ord] and f.tenant_id = k.tenant_id), p_score[l.ord],
+    case when p_form_id[l.ord] is not null then coalesce(string_to_array(nullif(p_reasons[l.ord], ''), ','), '{}') end,
+    p_phone[l.ord], p_email[l.ord], p_last_name[l.ord],
+    case
+      when t.phone <> t.event_phone or t.email <> t.event_email then true
+      -- Nothing in common that could be compared.
+      else coalesce(t.phone = t.event_phone, t.email = t.event_email) is null
+    end
+  from unnest(p_key_id, p_space, p_digest::uuid[], p_content::uuid[], p_flags, p_lead, p_extra, p_raw) with ordinality
+    as l (key_id, space, digest, content, flags, lead, extra, raw, ord)
   join api_key as k on k.id = l.key_id and k.revoked_at is null
   join event as e
     on e.tenant_id = k.tenant_id and e.dedupe_space = l.space::"char" and e.dedupe_digest = l.digest
+  left join submission as s on s.event_id = e.event_id
+  cross join lateral (
+    select
+      coalesce(p_phone[l.ord], l.lead::json ->> 'phone') as phone, coalesce(s.phone, e.lead ->> 'phone') as event_phone,
+      lower(coalesce(p_email[l.ord], l.lead::json ->> 'email')) as email,
+      lower(coalesce(s.email, e.lead ->> 'email')) as event_email
+  ) as t
   where l.space in ('k', 'K') and e.content_digest <> l.content and l.ord <> all (v_erased)
-  group by e.event_id, l.content
-  order by e.event_id, l.content
+  order by e.event_id, l.content, l.ord
   on conflict (event_id, content_digest) do update
     set count = c.count + excluded.count, last_at = excluded.last_at;
 

@@ -14,6 +14,12 @@ create table tenant (
   has_route boolean not null default false,
   -- How long the content of its leads and submissions is kept; null: for ever.
   retention_days int check (retention_days between 1 and 3650),
+  -- The times that its people read, in mails and digests: an IANA name.
+  time_zone text not null default 'UTC',
+  -- When its daily digest is sent, by its own clock; null: none.
+  digest_at time,
+  -- Its keys and forms take nothing since then; what was accepted is still delivered.
+  disabled_at timestamptz,
   created_at timestamptz not null default now(),
   -- For the foreign key of actions.route, which lets no sandbox tenant have one.
   constraint tenant_id_sandbox unique (id, sandbox)
@@ -62,6 +68,8 @@ create table api_key (
   created_at timestamptz not null default now(),
   last_used_at timestamptz,
   revoked_at timestamptz,
+  -- While its tenant is disabled. Here as well as there, so that a commit looks at one table.
+  suspended_at timestamptz,
   -- A raised limit for an agreed window (a backfill); null means the published one.
   limit_per_minute int check (limit_per_minute > 0),
   limit_burst int check (limit_burst > 0),
@@ -148,7 +156,8 @@ create unique index event_dedupe on event (tenant_id, dedupe_space, dedupe_diges
 -- The report asks which events of an hour lost their content before they were delivered; few have lost it at all.
 create index event_removed on event (event_id) where removed_at is not null;
 
--- Another lead under a used Idempotency-Key: kept aside for the operator, never delivered.
+-- Another lead under a used Idempotency-Key: kept aside for the operator, never delivered unless he accepts it as an
+-- event of its own. It has what it needs to become one.
 create table collision (
   id bigint generated always as identity primary key,
   event_id text collate "C" not null references event,
@@ -161,10 +170,28 @@ create table collision (
   lead json,
   extra text,
   raw text,
-  unique (event_id, content_digest)
+  flags text[] not null,
+  -- Of a submission, as in its table; null for a lead. The last three are null after an erasure.
+  form_id int,
+  score int,
+  reasons text[],
+  phone text,
+  email text,
+  last_name text,
+  -- Phone or email are others than the event's, or they have neither in common: somebody may be lost.
+  other_person boolean not null,
+  -- When an operator accepted or dismissed it; accepted, it is this event.
+  settled_at timestamptz,
+  accepted_event_id text collate "C" references event,
+  unique (event_id, content_digest),
+  check (accepted_event_id is null or settled_at is not null)
 );
 -- The report asks for the collisions of some days.
 create index collision_first_at on collision (first_at);
+-- Those that want a person.
+create index collision_open on collision (id) where other_person and settled_at is null;
+-- Whose event it became.
+create index collision_accepted on collision (accepted_event_id) where accepted_event_id is not null;
 
 -- sql/0006_outbox.sql
 -- What waits to be delivered, and what became of deliveries: every attempt, and the dead letters.
@@ -250,13 +277,15 @@ create table submission (
   -- Names only.
   reasons text[] not null,
   released_at timestamptz,
+  -- An operator has looked at it and left it held; it is counted no more, and can still be released.
+  dismissed_at timestamptz,
   -- For the operator's search, from the fields whose names say that they hold them; null after an erasure. Their
   -- lengths are bounded, because an index entry's is.
   phone text,
   email text,
   -- Lower case, and compared by bytes, so that the start of a name is found by the index.
   last_name text collate "C",
-  check (verdict <> 'clean' or released_at is null)
+  check (verdict <> 'clean' or (released_at is null and dismissed_at is null))
 );
 create index submission_phone on submission (phone, event_id) where phone is not null;
 create index submission_email on submission (email, event_id) where email is not null;
@@ -524,13 +553,17 @@ create table minute_sample (
   delivered int not null,
   -- Attempts that failed.
   failed int not null,
+  -- Events that were given up.
+  died int not null default 0,
+  -- Refusals by their code, {"rate_limited": 3}: the codes are the specification's, so there are few.
+  refusals json not null default '{}',
   pending bigint not null,
   dead bigint not null,
   -- No more than a plot can show.
   oldest_pending_s double precision not null check (oldest_pending_s >= 0 and oldest_pending_s < 'infinity'),
   breaker text not null check (breaker in ('none', 'closed', 'half_open', 'open')),
   primary key (at, node),
-  check (accepted >= 0 and refused >= 0 and delivered >= 0 and failed >= 0)
+  check (accepted >= 0 and refused >= 0 and delivered >= 0 and failed >= 0 and died >= 0)
 );
 
 -- sql/0014_heartbeat.sql
@@ -775,19 +808,35 @@ begin
     return;
   end if;
 
-  insert into collision as c (event_id, content_digest, key_id, count, first_at, last_at, lead, extra, raw)
-  select
-    e.event_id, l.content, (array_agg(l.key_id order by l.ord))[1], count(*), v_now, v_now,
-    (array_agg(l.lead order by l.ord))[1]::json, (array_agg(l.extra order by l.ord))[1],
-    (array_agg(l.raw order by l.ord))[1]
-  from unnest(p_key_id, p_space, p_digest::uuid[], p_content::uuid[], p_lead, p_extra, p_raw) with ordinality
-    as l (key_id, space, digest, content, lead, extra, raw, ord)
+  insert into collision as c (
+    event_id, content_digest, key_id, count, first_at, last_at, lead, extra, raw, flags,
+    form_id, score, reasons, phone, email, last_name, other_person
+  )
+  select distinct on (e.event_id, l.content)
+    e.event_id, l.content, l.key_id, count(*) over (partition by e.event_id, l.content), v_now, v_now,
+    l.lead::json, l.extra, l.raw, coalesce(string_to_array(nullif(l.flags, ''), ','), '{}'),
+    (select f.id from form as f where f.id = p_form_id[l.ord] and f.tenant_id = k.tenant_id), p_score[l.ord],
+    case when p_form_id[l.ord] is not null then coalesce(string_to_array(nullif(p_reasons[l.ord], ''), ','), '{}') end,
+    p_phone[l.ord], p_email[l.ord], p_last_name[l.ord],
+    case
+      when t.phone <> t.event_phone or t.email <> t.event_email then true
+      -- Nothing in common that could be compared.
+      else coalesce(t.phone = t.event_phone, t.email = t.event_email) is null
+    end
+  from unnest(p_key_id, p_space, p_digest::uuid[], p_content::uuid[], p_flags, p_lead, p_extra, p_raw) with ordinality
+    as l (key_id, space, digest, content, flags, lead, extra, raw, ord)
   join api_key as k on k.id = l.key_id and k.revoked_at is null
   join event as e
     on e.tenant_id = k.tenant_id and e.dedupe_space = l.space::"char" and e.dedupe_digest = l.digest
+  left join submission as s on s.event_id = e.event_id
+  cross join lateral (
+    select
+      coalesce(p_phone[l.ord], l.lead::json ->> 'phone') as phone, coalesce(s.phone, e.lead ->> 'phone') as event_phone,
+      lower(coalesce(p_email[l.ord], l.lead::json ->> 'email')) as email,
+      lower(coalesce(s.email, e.lead ->> 'email')) as event_email
+  ) as t
   where l.space in ('k', 'K') and e.content_digest <> l.content and l.ord <> all (v_erased)
-  group by e.event_id, l.content
-  order by e.event_id, l.content
+  order by e.event_id, l.content, l.ord
   on conflict (event_id, content_digest) do update
     set count = c.count + excluded.count, last_at = excluded.last_at;
 
@@ -2558,11 +2607,11 @@ grant select on
   event, collision, submission, outbox, attempt, dead_letter, area, unknown_area, form, plan, ip_limit, audit, audit_head,
   hour_total, hour_rolled, duplicate_total, refusal_total, minute_sample, schema_file
 to lead_service;
-grant select (id, slug, name, sandbox, has_route, retention_days, created_at) on tenant to lead_service;
+grant select (id, slug, name, sandbox, has_route, retention_days, time_zone, digest_at, disabled_at, created_at) on tenant to lead_service;
 grant select (id, slug) on campaign to lead_service;
 grant select (
-  id, tenant_id, campaign_id, surface, label, digest, last4, created_at, last_used_at, revoked_at, limit_per_minute,
-  limit_burst, limit_until
+  id, tenant_id, campaign_id, surface, label, digest, last4, created_at, last_used_at, revoked_at, suspended_at,
+  limit_per_minute, limit_burst, limit_until
 ) on api_key to lead_service;
 
 grant execute on function
@@ -2582,185 +2631,185 @@ grant execute on function actions.begin_effects, actions.settle_effect to lead_a
 set session_replication_role = replica;
 truncate actions.effect, actions.route, api_key, area, attempt, audit, audit_head, campaign, campaign_charge, collision, dead_letter, duplicate_total, event, form, heartbeat, hour_rolled, hour_total, ip_limit, minute_sample, outbox, outbox_tally, plan, provider_event, refusal_total, retention_cursor, retention_left, schema_file, submission, subscription, tenant, tombstone, tombstone_key, unknown_area_seen;
 insert into actions.effect (event_id, effect, attempts, lease, lease_until, done_at, reason) overriding system value values
-  ('0660de52851e1c000136fc036e089ab1bf0812', 'email', '1', 'aadef1fb-e3be-447b-a0d0-59d2acec4ee2', '2026-11-22 14:30:44.748708+00', NULL, NULL);
+  ('0660df8f1713a300015f3ab3b495efe9575441', 'email', '1', 'df6fb3c6-5ae9-4336-ad3b-ce9354e325c8', '2026-11-22 15:59:15.911597+00', NULL, NULL);
 insert into actions.route (tenant_id, kind, address, secret, secret_before, secret_before_until, changed_at) overriding system value values
-  ('1', 'email', 'leads@acme.example', NULL, NULL, NULL, '2026-11-22 14:30:43.712273+00');
-insert into api_key (id, tenant_id, campaign_id, surface, label, digest, last4, created_at, last_used_at, revoked_at, limit_per_minute, limit_burst, limit_until) overriding system value values
-  ('1', '1', '1', 'intake', 'partner', E'\\x7f3fa48ca885678134842fa7456f3ece53a97f843b610185d900ac4e467c7490', 'aaaa', '2026-11-22 14:30:43.712273+00', '2026-11-22 14:30:43.712273+00', NULL, NULL, NULL, NULL),
-  ('2', '1', NULL, 'forms', 'web', E'\\x4b5e57f6eb2f42b9039b3d1e13929295f231749c510cbe341cd68036d9af97e2', 'bbbb', '2026-11-22 14:30:43.712273+00', NULL, NULL, NULL, NULL, NULL),
-  ('3', '3', NULL, 'intake', 'trial', E'\\x79891e980747ffbd21e690297394efe764fa56d7e37750f800879fbb2d34571a', 'cccc', '2026-11-22 14:30:43.712273+00', NULL, NULL, NULL, NULL, NULL);
+  ('1', 'email', 'leads@acme.example', NULL, NULL, NULL, '2026-11-22 15:59:14.878979+00');
+insert into api_key (id, tenant_id, campaign_id, surface, label, digest, last4, created_at, last_used_at, revoked_at, suspended_at, limit_per_minute, limit_burst, limit_until) overriding system value values
+  ('1', '1', '1', 'intake', 'partner', E'\\x7f3fa48ca885678134842fa7456f3ece53a97f843b610185d900ac4e467c7490', 'aaaa', '2026-11-22 15:59:14.878979+00', '2026-11-22 15:59:14.878979+00', NULL, NULL, NULL, NULL, NULL),
+  ('2', '1', NULL, 'forms', 'web', E'\\x4b5e57f6eb2f42b9039b3d1e13929295f231749c510cbe341cd68036d9af97e2', 'bbbb', '2026-11-22 15:59:14.878979+00', NULL, NULL, NULL, NULL, NULL, NULL),
+  ('3', '3', NULL, 'intake', 'trial', E'\\x79891e980747ffbd21e690297394efe764fa56d7e37750f800879fbb2d34571a', 'cccc', '2026-11-22 15:59:14.878979+00', NULL, NULL, NULL, NULL, NULL, NULL);
 insert into area (area, status, created_at) overriding system value values
-  ('attic', 'confirmed', '2026-11-22 14:30:43.528881+00'),
-  ('backyard', 'confirmed', '2026-11-22 14:30:43.528881+00'),
-  ('basement', 'confirmed', '2026-11-22 14:30:43.528881+00'),
-  ('bathroom', 'confirmed', '2026-11-22 14:30:43.528881+00'),
-  ('bedroom', 'confirmed', '2026-11-22 14:30:43.528881+00'),
-  ('chimney', 'confirmed', '2026-11-22 14:30:43.528881+00'),
-  ('closet', 'confirmed', '2026-11-22 14:30:43.528881+00'),
-  ('crawl space', 'confirmed', '2026-11-22 14:30:43.528881+00'),
-  ('deck', 'confirmed', '2026-11-22 14:30:43.528881+00'),
-  ('dining room', 'confirmed', '2026-11-22 14:30:43.528881+00'),
-  ('doors', 'confirmed', '2026-11-22 14:30:43.528881+00'),
-  ('driveway', 'confirmed', '2026-11-22 14:30:43.528881+00'),
-  ('electrical', 'confirmed', '2026-11-22 14:30:43.528881+00'),
-  ('exterior', 'confirmed', '2026-11-22 14:30:43.528881+00'),
-  ('fence', 'confirmed', '2026-11-22 14:30:43.528881+00'),
-  ('flooring', 'confirmed', '2026-11-22 14:30:43.528881+00'),
-  ('foundation', 'confirmed', '2026-11-22 14:30:43.528881+00'),
-  ('garage', 'confirmed', '2026-11-22 14:30:43.528881+00'),
-  ('gutters', 'confirmed', '2026-11-22 14:30:43.528881+00'),
-  ('home office', 'confirmed', '2026-11-22 14:30:43.528881+00'),
-  ('hvac', 'confirmed', '2026-11-22 14:30:43.528881+00'),
-  ('insulation', 'confirmed', '2026-11-22 14:30:43.528881+00'),
-  ('kitchen', 'confirmed', '2026-11-22 14:30:43.528881+00'),
-  ('landscaping', 'confirmed', '2026-11-22 14:30:43.528881+00'),
-  ('laundry room', 'confirmed', '2026-11-22 14:30:43.528881+00'),
-  ('living room', 'confirmed', '2026-11-22 14:30:43.528881+00'),
-  ('patio', 'confirmed', '2026-11-22 14:30:43.528881+00'),
-  ('plumbing', 'confirmed', '2026-11-22 14:30:43.528881+00'),
-  ('pool', 'confirmed', '2026-11-22 14:30:43.528881+00'),
-  ('porch', 'confirmed', '2026-11-22 14:30:43.528881+00'),
-  ('roof', 'confirmed', '2026-11-22 14:30:43.528881+00'),
-  ('siding', 'confirmed', '2026-11-22 14:30:43.528881+00'),
-  ('solar', 'confirmed', '2026-11-22 14:30:43.528881+00'),
-  ('stairs', 'confirmed', '2026-11-22 14:30:43.528881+00'),
-  ('walls', 'confirmed', '2026-11-22 14:30:43.528881+00'),
-  ('whole home', 'confirmed', '2026-11-22 14:30:43.528881+00'),
-  ('windows', 'confirmed', '2026-11-22 14:30:43.528881+00');
+  ('attic', 'confirmed', '2026-11-22 15:59:14.747996+00'),
+  ('backyard', 'confirmed', '2026-11-22 15:59:14.747996+00'),
+  ('basement', 'confirmed', '2026-11-22 15:59:14.747996+00'),
+  ('bathroom', 'confirmed', '2026-11-22 15:59:14.747996+00'),
+  ('bedroom', 'confirmed', '2026-11-22 15:59:14.747996+00'),
+  ('chimney', 'confirmed', '2026-11-22 15:59:14.747996+00'),
+  ('closet', 'confirmed', '2026-11-22 15:59:14.747996+00'),
+  ('crawl space', 'confirmed', '2026-11-22 15:59:14.747996+00'),
+  ('deck', 'confirmed', '2026-11-22 15:59:14.747996+00'),
+  ('dining room', 'confirmed', '2026-11-22 15:59:14.747996+00'),
+  ('doors', 'confirmed', '2026-11-22 15:59:14.747996+00'),
+  ('driveway', 'confirmed', '2026-11-22 15:59:14.747996+00'),
+  ('electrical', 'confirmed', '2026-11-22 15:59:14.747996+00'),
+  ('exterior', 'confirmed', '2026-11-22 15:59:14.747996+00'),
+  ('fence', 'confirmed', '2026-11-22 15:59:14.747996+00'),
+  ('flooring', 'confirmed', '2026-11-22 15:59:14.747996+00'),
+  ('foundation', 'confirmed', '2026-11-22 15:59:14.747996+00'),
+  ('garage', 'confirmed', '2026-11-22 15:59:14.747996+00'),
+  ('gutters', 'confirmed', '2026-11-22 15:59:14.747996+00'),
+  ('home office', 'confirmed', '2026-11-22 15:59:14.747996+00'),
+  ('hvac', 'confirmed', '2026-11-22 15:59:14.747996+00'),
+  ('insulation', 'confirmed', '2026-11-22 15:59:14.747996+00'),
+  ('kitchen', 'confirmed', '2026-11-22 15:59:14.747996+00'),
+  ('landscaping', 'confirmed', '2026-11-22 15:59:14.747996+00'),
+  ('laundry room', 'confirmed', '2026-11-22 15:59:14.747996+00'),
+  ('living room', 'confirmed', '2026-11-22 15:59:14.747996+00'),
+  ('patio', 'confirmed', '2026-11-22 15:59:14.747996+00'),
+  ('plumbing', 'confirmed', '2026-11-22 15:59:14.747996+00'),
+  ('pool', 'confirmed', '2026-11-22 15:59:14.747996+00'),
+  ('porch', 'confirmed', '2026-11-22 15:59:14.747996+00'),
+  ('roof', 'confirmed', '2026-11-22 15:59:14.747996+00'),
+  ('siding', 'confirmed', '2026-11-22 15:59:14.747996+00'),
+  ('solar', 'confirmed', '2026-11-22 15:59:14.747996+00'),
+  ('stairs', 'confirmed', '2026-11-22 15:59:14.747996+00'),
+  ('walls', 'confirmed', '2026-11-22 15:59:14.747996+00'),
+  ('whole home', 'confirmed', '2026-11-22 15:59:14.747996+00'),
+  ('windows', 'confirmed', '2026-11-22 15:59:14.747996+00');
 insert into attempt (event_id, number, at, outcome, status, reason, duration_ms, spent) overriding system value values
-  ('0660de52851e1c000136fc036e089ab1bf0812', '1', '2026-11-22 14:30:43.733041+00', 'delivered', '200', NULL, '12', 'true'),
-  ('0660de52851e1c0002b52ef2ec8f09ac2f6da4', '1', '2026-11-22 14:30:43.733041+00', 'refused', '400', NULL, '12', 'true'),
-  ('0660de52851e1c00032d146eb37b1e13e62c3c', '1', '2026-11-22 14:30:43.733041+00', 'unreachable', NULL, NULL, '12', 'true');
+  ('0660df8f1713a300015f3ab3b495efe9575441', '1', '2026-11-22 15:59:14.896384+00', 'delivered', '200', NULL, '12', 'true'),
+  ('0660df8f1713a30002dfc05413062fe9c9652b', '1', '2026-11-22 15:59:14.896384+00', 'refused', '400', NULL, '12', 'true'),
+  ('0660df8f1713a300038440a7c2f42893f0627e', '1', '2026-11-22 15:59:14.896384+00', 'unreachable', NULL, NULL, '12', 'true');
 insert into audit (id, at, actor, claimed, action, subject, detail, digest) overriding system value values
-  ('1', '2026-11-22 14:30:43.722407+00', 'ctl postgres', NULL, 'tenant.route', 'acme', '{"email": "set", "new_secret": false}', E'\\x3546763fdce4c3ff1a09ab3d0b069fda14a9c3693650cd68e670ebf16efd9cd9'),
-  ('2', '2026-11-22 14:30:43.759443+00', 'ctl postgres', NULL, 'tenant.add', 'acme', NULL, E'\\xd26db5c3a917bda166cd09a087de88d3f8678c369df4b1b9f0e258dc7ef2d7b1'),
-  ('3', '2026-11-22 14:30:43.759756+00', 'ctl postgres', NULL, 'tenant.add', 'acme', NULL, E'\\x128e09be58125d519823edc793bd7f7f8dd16e6c87cf25f5f06a290016477ede'),
-  ('4', '2026-11-22 14:30:43.761019+00', 'ctl postgres', NULL, 'plan.put', 'basic', '{"change" : "added", "amount_cents" : 1500}', E'\\xa5a35a0c2a399f8a1d26eec3287347114665517ce4fe22a48c85714f03c74a80');
+  ('1', '2026-11-22 15:59:14.888831+00', 'ctl postgres', NULL, 'tenant.route', 'acme', '{"email": "set", "new_secret": false}', E'\\x70e69c2b65881644a92310f1fbddbd2b7b226d30ff5d622b1041b1e1dce84a5d'),
+  ('2', '2026-11-22 15:59:14.924102+00', 'ctl postgres', NULL, 'tenant.add', 'acme', NULL, E'\\x556b8994eec8b99145506f497dc86d7057f0f5c36970e557652c65ec2adc96c0'),
+  ('3', '2026-11-22 15:59:14.924458+00', 'ctl postgres', NULL, 'tenant.add', 'acme', NULL, E'\\x355b66cc10d969c0d113b6d3c049be789ffb60985eb2deb27372632ece02a1ae'),
+  ('4', '2026-11-22 15:59:14.926047+00', 'ctl postgres', NULL, 'plan.put', 'basic', '{"change" : "added", "amount_cents" : 1500}', E'\\x254cc5d870d0b28df387b4d31352bb6108cb2bb2466a38034ee084c93272073a');
 insert into audit_head (is_only, id, digest) overriding system value values
-  ('true', '4', E'\\xa5a35a0c2a399f8a1d26eec3287347114665517ce4fe22a48c85714f03c74a80');
+  ('true', '4', E'\\x254cc5d870d0b28df387b4d31352bb6108cb2bb2466a38034ee084c93272073a');
 insert into campaign (id, tenant_id, slug, created_at) overriding system value values
-  ('1', '1', 'spring', '2026-11-22 14:30:43.712273+00');
+  ('1', '1', 'spring', '2026-11-22 15:59:14.878979+00');
 insert into campaign_charge (campaign_id, cents) overriding system value values
   ('1', '1250');
-insert into collision (id, event_id, content_digest, key_id, count, first_at, last_at, lead, extra, raw) overriding system value values
-  ('1', '0660de52851e1c000136fc036e089ab1bf0812', '795f3202-b17c-b6bc-3d4b-771d8c6c9eaf', '1', '1', '2026-11-22 14:30:43.73258+00', '2026-11-22 14:30:43.73258+00', '{"last_name":"Hopper"}', NULL, '{}');
+insert into collision (id, event_id, content_digest, key_id, count, first_at, last_at, lead, extra, raw, flags, form_id, score, reasons, phone, email, last_name, other_person, settled_at, accepted_event_id) overriding system value values
+  ('1', '0660df8f1713a300015f3ab3b495efe9575441', '795f3202-b17c-b6bc-3d4b-771d8c6c9eaf', '1', '1', '2026-11-22 15:59:14.897335+00', '2026-11-22 15:59:14.897335+00', '{"last_name":"Hopper"}', NULL, '{}', '{}', NULL, NULL, NULL, NULL, NULL, NULL, 'true', NULL, NULL);
 insert into dead_letter (event_id, tenant_id, died_at, reason) overriding system value values
-  ('0660de52851e1c0002b52ef2ec8f09ac2f6da4', '1', '2026-11-22 14:30:43.745041+00', '400');
+  ('0660df8f1713a30002dfc05413062fe9c9652b', '1', '2026-11-22 15:59:14.908384+00', '400');
 insert into duplicate_total (day, key_id, count) overriding system value values
   ('2026-11-22', '1', '3');
 insert into event (event_id, kind, tenant_id, key_id, received_at, dedupe_space, dedupe_digest, content_digest, idempotency_key, flags, lead, extra, raw, cost_cents, removed_at, removed_by) overriding system value values
-  ('065c27540a69110005cf3002381abc6a3a7bfa', 'lead', '3', '3', '2026-09-23 14:30:43.712273+00', 'k', 'e4da3b7f-bbce-2345-d777-2b0674a318d5', '9fd5be8a-5f88-0452-b9d0-c2cfced3e76a', 'acme:lead:5', '{}', '{"first_name":"Ada","last_name":"Lovelace","phone":"+15555550123","project_area":"moat","cost_cents":1250}', NULL, '{"last_name":"Lovelace"}', NULL, NULL, NULL),
-  ('0660de52851e1c000136fc036e089ab1bf0812', 'lead', '1', '1', '2026-11-22 14:30:43.725852+00', 'k', 'c4ca4238-a0b9-2382-0dcc-509a6f75849b', '7e55db00-1d31-9a94-b0b7-13529a756623', 'acme:lead:1', '{project_area_unknown}', '{"first_name":"Ada","last_name":"Lovelace","phone":"+15555550123","project_area":"moat","cost_cents":1250}', NULL, '{"last_name":"Lovelace"}', NULL, NULL, NULL),
-  ('0660de52851e1c0002b52ef2ec8f09ac2f6da4', 'lead', '1', '1', '2026-11-22 14:30:43.725852+00', 'k', 'c81e728d-9d4c-2f63-6f06-7f89cc14862c', 'eea670f4-ac94-1df7-1a3b-5f268ebe3eac', 'acme:lead:2', '{}', '{"first_name":"Ada","last_name":"Lovelace","phone":"+15555550123","project_area":"moat","cost_cents":1250}', NULL, '{"last_name":"Lovelace"}', NULL, NULL, NULL),
-  ('0660de52851e1c00032d146eb37b1e13e62c3c', 'lead', '1', '1', '2026-11-22 14:30:43.725852+00', 'k', 'eccbc87e-4b5c-e2fe-2830-8fd9f2a7baf3', 'c96310e5-5d96-77b9-78ea-e0dada47642c', 'acme:lead:3', '{}', '{"first_name":"Ada","last_name":"Lovelace","phone":"+15555550123","project_area":"moat","cost_cents":1250}', NULL, '{"last_name":"Lovelace"}', NULL, NULL, NULL),
-  ('0660de52851e1c000482bc55937a0f6392af98', 'lead', '1', '1', '2026-11-22 14:30:43.725852+00', 'k', 'a87ff679-a2f3-e71d-9181-a67b7542122c', 'e22e815a-116e-7bde-a9a5-9a87e63464a1', 'acme:lead:4', '{}', '{"first_name":"Ada","last_name":"Lovelace","phone":"+15555550123","project_area":"moat","cost_cents":1250}', NULL, '{"last_name":"Lovelace"}', NULL, NULL, NULL),
-  ('0660de52851e1c0006ba7f81ae6085aeb3346c', 'lead', '3', '3', '2026-11-22 14:30:43.725852+00', 'k', '1679091c-5a88-0faf-6fb5-e6087eb1b2dc', 'f4a40d59-0cbb-5329-0e7b-a914e24a346c', 'acme:lead:6', '{}', '{"first_name":"Ada","last_name":"Lovelace","phone":"+15555550123","project_area":"moat","cost_cents":1250}', NULL, '{"last_name":"Lovelace"}', NULL, NULL, NULL),
-  ('0660de528545f40001098ffa30f94d73bb45cf', 'form', '1', '2', '2026-11-22 14:30:43.736052+00', 'C', '8fa14cdd-754f-91cc-6554-c9e71929cce7', '8fa14cdd-754f-91cc-6554-c9e71929cce7', NULL, '{}', '{}', NULL, 'a=1', NULL, NULL, NULL),
-  ('0660de528545f4000261cbe9f35deb3b3890f9', 'form', '1', '2', '2026-11-22 14:30:43.736052+00', 'C', 'b2f5ff47-4366-71b6-e533-d8dc3614845d', 'b2f5ff47-4366-71b6-e533-d8dc3614845d', NULL, '{}', '{}', NULL, 'a=2', NULL, NULL, NULL);
+  ('065c28909c62030005d75f0d0f431d22da4842', 'lead', '3', '3', '2026-09-23 15:59:14.878979+00', 'k', 'e4da3b7f-bbce-2345-d777-2b0674a318d5', '9fd5be8a-5f88-0452-b9d0-c2cfced3e76a', 'acme:lead:5', '{}', '{"first_name":"Ada","last_name":"Lovelace","phone":"+15555550123","project_area":"moat","cost_cents":1250}', NULL, '{"last_name":"Lovelace"}', NULL, NULL, NULL),
+  ('0660df8f1713a300015f3ab3b495efe9575441', 'lead', '1', '1', '2026-11-22 15:59:14.891683+00', 'k', 'c4ca4238-a0b9-2382-0dcc-509a6f75849b', '7e55db00-1d31-9a94-b0b7-13529a756623', 'acme:lead:1', '{project_area_unknown}', '{"first_name":"Ada","last_name":"Lovelace","phone":"+15555550123","project_area":"moat","cost_cents":1250}', NULL, '{"last_name":"Lovelace"}', NULL, NULL, NULL),
+  ('0660df8f1713a30002dfc05413062fe9c9652b', 'lead', '1', '1', '2026-11-22 15:59:14.891683+00', 'k', 'c81e728d-9d4c-2f63-6f06-7f89cc14862c', 'eea670f4-ac94-1df7-1a3b-5f268ebe3eac', 'acme:lead:2', '{}', '{"first_name":"Ada","last_name":"Lovelace","phone":"+15555550123","project_area":"moat","cost_cents":1250}', NULL, '{"last_name":"Lovelace"}', NULL, NULL, NULL),
+  ('0660df8f1713a300038440a7c2f42893f0627e', 'lead', '1', '1', '2026-11-22 15:59:14.891683+00', 'k', 'eccbc87e-4b5c-e2fe-2830-8fd9f2a7baf3', 'c96310e5-5d96-77b9-78ea-e0dada47642c', 'acme:lead:3', '{}', '{"first_name":"Ada","last_name":"Lovelace","phone":"+15555550123","project_area":"moat","cost_cents":1250}', NULL, '{"last_name":"Lovelace"}', NULL, NULL, NULL),
+  ('0660df8f1713a30004b5f388bb69c699c81edd', 'lead', '1', '1', '2026-11-22 15:59:14.891683+00', 'k', 'a87ff679-a2f3-e71d-9181-a67b7542122c', 'e22e815a-116e-7bde-a9a5-9a87e63464a1', 'acme:lead:4', '{}', '{"first_name":"Ada","last_name":"Lovelace","phone":"+15555550123","project_area":"moat","cost_cents":1250}', NULL, '{"last_name":"Lovelace"}', NULL, NULL, NULL),
+  ('0660df8f1713a3000642ada90a7af4ad6ac450', 'lead', '3', '3', '2026-11-22 15:59:14.891683+00', 'k', '1679091c-5a88-0faf-6fb5-e6087eb1b2dc', 'f4a40d59-0cbb-5329-0e7b-a914e24a346c', 'acme:lead:6', '{}', '{"first_name":"Ada","last_name":"Lovelace","phone":"+15555550123","project_area":"moat","cost_cents":1250}', NULL, '{"last_name":"Lovelace"}', NULL, NULL, NULL),
+  ('0660df8f173b020001360907e19f93cd0b060d', 'form', '1', '2', '2026-11-22 15:59:14.901762+00', 'C', '8fa14cdd-754f-91cc-6554-c9e71929cce7', '8fa14cdd-754f-91cc-6554-c9e71929cce7', NULL, '{}', '{}', NULL, 'a=1', NULL, NULL, NULL),
+  ('0660df8f173b020002cf7d945f0d797c380acb', 'form', '1', '2', '2026-11-22 15:59:14.901762+00', 'C', 'b2f5ff47-4366-71b6-e533-d8dc3614845d', 'b2f5ff47-4366-71b6-e533-d8dc3614845d', NULL, '{}', '{}', NULL, 'a=2', NULL, NULL, NULL);
 insert into form (id, tenant_id, form_key, required, threshold, blocked, created_at, removed_at) overriding system value values
-  ('1', '1', 'contact', '{name}', NULL, '{}', '2026-11-22 14:30:43.712273+00', NULL);
+  ('1', '1', 'contact', '{name}', NULL, '{}', '2026-11-22 15:59:14.878979+00', NULL);
 insert into heartbeat (slot, filler) overriding system value values
   ('1', '------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------');
 insert into hour_rolled (hour, rolled_at, is_final) overriding system value values
-  ('2026-11-22 13:00:00+00', '2026-11-22 14:30:43.753212+00', 'true');
+  ('2026-11-22 14:00:00+00', '2026-11-22 15:59:14.916556+00', 'true');
 insert into hour_total (hour, key_id, accepted, spend_cents, flags, seconds) overriding system value values
-  ('2026-09-23 14:00:00+00', '3', '1', '1250', '{}', '{}');
+  ('2026-09-23 15:00:00+00', '3', '1', '1250', '{}', '{}');
 insert into ip_limit (network, per_minute, burst, until) overriding system value values
-  ('192.0.2.0/24', '6000', '600', '2026-11-23 14:30:43.712273+00');
-insert into minute_sample (at, node, accepted, refused, delivered, failed, pending, dead, oldest_pending_s, breaker) overriding system value values
-  ('2026-11-22 14:30:00+00', 'node', '8', '7', '1', '2', '5', '1', '1.5', 'closed');
+  ('192.0.2.0/24', '6000', '600', '2026-11-23 15:59:14.878979+00');
+insert into minute_sample (at, node, accepted, refused, delivered, failed, died, refusals, pending, dead, oldest_pending_s, breaker) overriding system value values
+  ('2026-11-22 15:59:00+00', 'node', '8', '7', '1', '2', '0', '{}', '5', '1', '1.5', 'closed');
 insert into outbox (event_id, tenant_id, due_at, made, spent, is_replay, lease, reason) overriding system value values
-  ('065c27540a69110005cf3002381abc6a3a7bfa', '3', '2026-11-22 14:30:43.725852+00', '0', '0', 'false', NULL, NULL),
-  ('0660de52851e1c00032d146eb37b1e13e62c3c', '1', '2026-11-22 14:30:44.745041+00', '1', '1', 'false', NULL, NULL),
-  ('0660de52851e1c000482bc55937a0f6392af98', '1', '2026-11-22 14:30:43.725852+00', '0', '0', 'false', NULL, NULL),
-  ('0660de52851e1c0006ba7f81ae6085aeb3346c', '3', '2026-11-22 14:30:43.725852+00', '0', '0', 'false', NULL, NULL),
-  ('0660de528545f40001098ffa30f94d73bb45cf', '1', '2026-11-22 14:30:43.736052+00', '0', '0', 'false', NULL, NULL);
+  ('065c28909c62030005d75f0d0f431d22da4842', '3', '2026-11-22 15:59:14.891683+00', '0', '0', 'false', NULL, NULL),
+  ('0660df8f1713a300038440a7c2f42893f0627e', '1', '2026-11-22 15:59:15.908384+00', '1', '1', 'false', NULL, NULL),
+  ('0660df8f1713a30004b5f388bb69c699c81edd', '1', '2026-11-22 15:59:14.891683+00', '0', '0', 'false', NULL, NULL),
+  ('0660df8f1713a3000642ada90a7af4ad6ac450', '3', '2026-11-22 15:59:14.891683+00', '0', '0', 'false', NULL, NULL),
+  ('0660df8f173b020001360907e19f93cd0b060d', '1', '2026-11-22 15:59:14.901762+00', '0', '0', 'false', NULL, NULL);
 insert into outbox_tally (state, delta) overriding system value values
   ('dead', '1'),
   ('pending', '-2'),
   ('pending', '1'),
   ('pending', '6');
 insert into plan (slug, name, customer, amount_cents, billing_interval, body, updated_at) overriding system value values
-  ('basic', 'Basic', 'acme', '1500', 'month', '{"slug":"basic"}', '2026-11-22 14:30:43.760815+00');
+  ('basic', 'Basic', 'acme', '1500', 'month', '{"slug":"basic"}', '2026-11-22 15:59:14.925785+00');
 insert into provider_event (event_id, type, created_at, received_at) overriding system value values
-  ('evt_1', 'checkout.session.completed', '2026-11-22 14:30:43.712273+00', '2026-11-22 14:30:43.762186+00');
+  ('evt_1', 'checkout.session.completed', '2026-11-22 15:59:14.878979+00', '2026-11-22 15:59:14.927625+00');
 insert into refusal_total (day, key_id, reason, field, count) overriding system value values
   ('2026-11-22', '1', 'required', 'phone', '7');
 insert into retention_cursor (key_id, after_id, looked_at) overriding system value values
-  ('3', '065c27540a69110005cf3002381abc6a3a7bfa', '2026-11-22 14:30:43.75054+00');
+  ('3', '065c28909c62030005d75f0d0f431d22da4842', '2026-11-22 15:59:14.913861+00');
 insert into retention_left (event_id, tenant_id, look_at) overriding system value values
-  ('065c27540a69110005cf3002381abc6a3a7bfa', '3', '2026-11-22 15:30:43.75054+00');
+  ('065c28909c62030005d75f0d0f431d22da4842', '3', '2026-11-22 16:59:14.913861+00');
 insert into schema_file (name, digest, applied_at) overriding system value values
-  ('0001_tenant.sql', '19a927f79a82c6b67f0b47a4386778cb2232c3537b8cb3c2df73f2e90ba94a74', '2026-11-22 14:30:43.496002+00'),
-  ('0002_campaign.sql', 'e06a2e9ae486cc1646015b89ba3ae6f0d24bf878c94300469151896bbdb271a3', '2026-11-22 14:30:43.506468+00'),
-  ('0003_key.sql', '68c1d121bc591a730fe8493fa540673fa208de80ca930d23424647de2609a4c7', '2026-11-22 14:30:43.517138+00'),
-  ('0004_area.sql', '9c62060de94c3f0165ff3cfc13e1c355576366b3cf4d55f035cc6fae4fd0c5f1', '2026-11-22 14:30:43.528881+00'),
-  ('0005_event.sql', '8d62ae96ceb0332ac31ae79fedd4d69fb938b66a6a813e8dba7eef7af5c8065c', '2026-11-22 14:30:43.537645+00'),
-  ('0006_outbox.sql', 'b391c6f071be19973002911911111b40c97d3ac909e6086990cd523686ee8d6d', '2026-11-22 14:30:43.548897+00'),
-  ('0007_form.sql', 'ffa0324b47bb3739b50c727662eaab8d20a1901572ad0cb82f978783023a2d12', '2026-11-22 14:30:43.560799+00'),
-  ('0008_plan.sql', '8f0e17609b4f792c3fdcaa336f36523aa8d1c52ea851d8e6af9ece85529483d6', '2026-11-22 14:30:43.572076+00'),
-  ('0009_actions.sql', '700e4ec52f275e016c91c25badc10aa96ba392fc9c7d0248a7958bb120d1bb08', '2026-11-22 14:30:43.584377+00'),
-  ('0010_audit.sql', '0d7f76a09ba9f1b1633e49bfbd5f3c2e4e52437a7c5e79469c03b1d052337940', '2026-11-22 14:30:43.593196+00'),
-  ('0011_tombstone.sql', 'ca878977a9d76c2ba6c178552d1b7e04381407c20addc7919f5a9028b7d1e87c', '2026-11-22 14:30:43.6005+00'),
-  ('0012_retention.sql', 'b208daa5218f8dd70c2ebbe29867d68c12ff1b0992e0abddcd9f81d375be8694', '2026-11-22 14:30:43.608227+00'),
-  ('0013_figures.sql', 'db4cdd21e1379a38cb69ead156f4743b02ea874632057911874ed68af47a9a9e', '2026-11-22 14:30:43.615186+00'),
-  ('0014_heartbeat.sql', '75949088c57800dee706cf76ebf8689de9f8fccf221c8b8e3890f5fbe2c7e124', '2026-11-22 14:30:43.631153+00'),
-  ('0015_search.sql', '0f08c9c3f325b02dd0c1174dbb8391a43901d790a8f134628849f8883f71bbe9', '2026-11-22 14:30:43.635533+00'),
-  ('functions/accept.sql', '72992c50a8b04f32054b81e0c545fa8f5841f6264d80cb9519d33361832d6fd6', '2026-11-22 14:30:43.645385+00'),
-  ('functions/actions_begin_effects.sql', 'e8c2286515fcc673471eebe075057d2bebe7b4d44d2d08e6f60cfb7cf12a76d4', '2026-11-22 14:30:43.645385+00'),
-  ('functions/actions_note_route.sql', '297a957ad993b78032d71f1c598a1cd44c4a67490ed3dd3655f728bc93430d9a', '2026-11-22 14:30:43.645385+00'),
-  ('functions/actions_set_route.sql', '3fed5db7f32d37650990cd369fbf41074a649e0994addf1a65cee766c1ca4252', '2026-11-22 14:30:43.645385+00'),
-  ('functions/actions_settle_effect.sql', '1c9338c5a46d3ae3e17101b8c5fcc3804d664f6edfbcbc55ec3f73415c08001c', '2026-11-22 14:30:43.645385+00'),
-  ('functions/add_duplicates.sql', '52f2397f7082ef302e9d41446ca25e366f09c17d65e70253ea382bf0360c6f7a', '2026-11-22 14:30:43.645385+00'),
-  ('functions/add_minute_sample.sql', 'd67cee46bf08e780c056639125ccc0544e5d7377a246d8a22e2f0e4fed8c304b', '2026-11-22 14:30:43.645385+00'),
-  ('functions/add_refusals.sql', 'b20f004fbdcda1805b95aed5b4b8f78f9f917f4d0c8756e64ed95013a88d3f05', '2026-11-22 14:30:43.645385+00'),
-  ('functions/append_audit.sql', 'ecf7de58b03835d0efc9105db808f715bea16a803e67acd9c2774e5e9ff868a4', '2026-11-22 14:30:43.645385+00'),
-  ('functions/apply_provider_event.sql', '8da765328869e9e4bf1eab1ab04717cc92f6c3de9b182540033d936420003d14', '2026-11-22 14:30:43.645385+00'),
-  ('functions/beat.sql', '8286a109051f38027ba02db6e9e533675d3d561923ce62c650a85f04fce7baff', '2026-11-22 14:30:43.645385+00'),
-  ('functions/begin_checkout.sql', '282e9a83518b0b756ce68d79da4cad67081e66fdf5053b82cf8cdcb3d6a4de87', '2026-11-22 14:30:43.645385+00'),
-  ('functions/claim_outbox.sql', 'f71f1a4458ae5758f4acc9fa3d28544c86644098d54f996f03232871a9774127', '2026-11-22 14:30:43.645385+00'),
-  ('functions/compact_campaign_charge.sql', '1530d74f7971f4bc286df580e246e20114a25a261cd9a762b06651b463dd3c9c', '2026-11-22 14:30:43.645385+00'),
-  ('functions/compact_outbox_tally.sql', 'c34a1a3e94a4fc7e30407956ee5c1ad3144797d001dab2f4c704c21d48ef7ba1', '2026-11-22 14:30:43.645385+00'),
-  ('functions/compact_unknown_area.sql', '3c259fd683e1a987559620b5438e1c6ea58a833b46f403bfb66688c750bee4a0', '2026-11-22 14:30:43.645385+00'),
-  ('functions/console_confirm_area.sql', 'cde90ecbd976da556ff3f355c69c9b6df080da564b54874d9795221e6efd87d2', '2026-11-22 14:30:43.645385+00'),
-  ('functions/due_tenants.sql', '0b209c238219e8daee9366a6f9041dff953565b9cefb00a65b311dcca203230e', '2026-11-22 14:30:43.645385+00'),
-  ('functions/erase_candidates.sql', '5d9864591a93f54f9635f43a6081ba37990cb1dd844238003eaabefe2b0ba134', '2026-11-22 14:30:43.645385+00'),
-  ('functions/erase_event.sql', 'fb7c747af949aa8b945b85d8c6a9c267097d11c9e0a8c6135298310748604234', '2026-11-22 14:30:43.645385+00'),
-  ('functions/event_id.sql', '62ba04b6e86ccdc66d2263c7e004ed8486ed6626834d1c08cb1eb61c0ced43e5', '2026-11-22 14:30:43.645385+00'),
-  ('functions/expire_content.sql', 'a0d73f357e4399757f3b7b8d4642ce710761fd58b78ac55877f698e862d4e02e', '2026-11-22 14:30:43.645385+00'),
-  ('functions/forget_checkouts.sql', '608dd443b40fad9fbae2820657df9d6e072ba1194905a8e2fce7c431022c00de', '2026-11-22 14:30:43.645385+00'),
-  ('functions/forget_unknown_area.sql', 'f2d3ef76e951df2dc9654c9c7f6f4d48c9c55b50052562b594e4ae26795c6219', '2026-11-22 14:30:43.645385+00'),
-  ('functions/hour_figures.sql', 'e5412055595f9d3e51a06e6ff3271350abfc40ae4080170b98a210da7d68750a', '2026-11-22 14:30:43.645385+00'),
-  ('functions/lay_tombstone.sql', 'ec3995b1dbba369d0b2fbb7037ff4d90d40c1f913bb89312b9966acb5f5c2169', '2026-11-22 14:30:43.645385+00'),
-  ('functions/note_audit.sql', '0aede556d16440b89713d10c91373fb9b7f20d6e90eade9b03735668dbbb833a', '2026-11-22 14:30:43.645385+00'),
-  ('functions/open_checkout.sql', 'a59d72c72c71cbc562f64b303164306947abd48b9ebf9cbd7b6d7b3403fcd243', '2026-11-22 14:30:43.645385+00'),
-  ('functions/put_plans.sql', '518636aa198c98e718ff91b03493c8fbbda7141291b6dc94c5e2cf4d5155e86c', '2026-11-22 14:30:43.645385+00'),
-  ('functions/release_submission.sql', '841f928ec9d60e52855cd00b9aa2d39cb5b82b597d902b1770d1d9b75e418f32', '2026-11-22 14:30:43.645385+00'),
-  ('functions/remove_content.sql', '8cc1f22ed3cba8575aa86b4db75c830e0dc29f72ac333a822576b7e8929252f7', '2026-11-22 14:30:43.645385+00'),
-  ('functions/replay_dead.sql', 'fe284364e73c7c8c85cb9e3ac9935d70f65771053ff444d9cfba0c05b89697c3', '2026-11-22 14:30:43.645385+00'),
-  ('functions/replay_dead_as.sql', '86d3f36c7c279654bc2609b0ffefd5afc9ce0d22e0e29dda9ff2ffce09d249c8', '2026-11-22 14:30:43.645385+00'),
-  ('functions/roll_up_hours.sql', '729df86ec98741131b2da8d559c830ab5a29207af94ef1a4c723487517494b9e', '2026-11-22 14:30:43.645385+00'),
-  ('functions/service_clock.sql', '297ae045b1b69591a144ec9937944d9d5589999a79293512ca8bb6a94e103f94', '2026-11-22 14:30:43.645385+00'),
-  ('functions/set_retention.sql', '6c13b1c78f49f49e219bdd16d76d6078bdf01d745952907e2024e478dece0736', '2026-11-22 14:30:43.645385+00'),
-  ('functions/settle_outbox.sql', '64d88368f04a66b83f533a46aca11402a56612c690e68c10fb187dcddfbba629', '2026-11-22 14:30:43.645385+00'),
-  ('functions/trim_heartbeat.sql', '0f8ba657c7b87706cffe5c3243012d99b0a494cea4e9a7b004f2f8f1f3f2edb6', '2026-11-22 14:30:43.645385+00'),
-  ('functions/wait_for_commits_of_key.sql', '6bc92bc4f08f86e2c7b1ce3de7acd21c84a7f72aae09f8ba38e1b0bbcae76cf3', '2026-11-22 14:30:43.645385+00'),
-  ('grants.sql', '94dd02338aa0a1d67702982ce0f7b15cefc7a6857e268171bbf205bb7207c511', '2026-11-22 14:30:43.645385+00');
-insert into submission (event_id, tenant_id, form_id, verdict, score, reasons, released_at, phone, email, last_name) overriding system value values
-  ('0660de528545f40001098ffa30f94d73bb45cf', '1', '1', 'clean', '0', '{}', NULL, '+15555550123', 'ada@example.com', 'lovelace'),
-  ('0660de528545f4000261cbe9f35deb3b3890f9', '1', '1', 'spam', '9', '{links}', NULL, NULL, NULL, NULL);
+  ('0001_tenant.sql', '1015db6cdf14ee385afe7bcecc46d287717145b88fa592877cf6ab5f3de93915', '2026-11-22 15:59:14.72748+00'),
+  ('0002_campaign.sql', 'e06a2e9ae486cc1646015b89ba3ae6f0d24bf878c94300469151896bbdb271a3', '2026-11-22 15:59:14.734692+00'),
+  ('0003_key.sql', '4d97f13f4c1841858ed2117213cb429ae72b9b135c1c07ee2bf6d67981e73bd2', '2026-11-22 15:59:14.741428+00'),
+  ('0004_area.sql', '9c62060de94c3f0165ff3cfc13e1c355576366b3cf4d55f035cc6fae4fd0c5f1', '2026-11-22 15:59:14.747996+00'),
+  ('0005_event.sql', '833255ae2a5557d785ab0f6ed3e3b20058c3d61599fb8021caad923ff1a96095', '2026-11-22 15:59:14.754477+00'),
+  ('0006_outbox.sql', 'b391c6f071be19973002911911111b40c97d3ac909e6086990cd523686ee8d6d', '2026-11-22 15:59:14.7631+00'),
+  ('0007_form.sql', 'ba0b66393235a6534ed37c9fdada67be4ff30d7d2391b10101c10b9650dc999c', '2026-11-22 15:59:14.770031+00'),
+  ('0008_plan.sql', '8f0e17609b4f792c3fdcaa336f36523aa8d1c52ea851d8e6af9ece85529483d6', '2026-11-22 15:59:14.777324+00'),
+  ('0009_actions.sql', '700e4ec52f275e016c91c25badc10aa96ba392fc9c7d0248a7958bb120d1bb08', '2026-11-22 15:59:14.785235+00'),
+  ('0010_audit.sql', '0d7f76a09ba9f1b1633e49bfbd5f3c2e4e52437a7c5e79469c03b1d052337940', '2026-11-22 15:59:14.791331+00'),
+  ('0011_tombstone.sql', 'ca878977a9d76c2ba6c178552d1b7e04381407c20addc7919f5a9028b7d1e87c', '2026-11-22 15:59:14.79589+00'),
+  ('0012_retention.sql', 'b208daa5218f8dd70c2ebbe29867d68c12ff1b0992e0abddcd9f81d375be8694', '2026-11-22 15:59:14.80144+00'),
+  ('0013_figures.sql', 'e65a6946a65867f7ad66186f11dc57f6ac1a9ea6d10b013a6e33fd63cfb893aa', '2026-11-22 15:59:14.805537+00'),
+  ('0014_heartbeat.sql', '75949088c57800dee706cf76ebf8689de9f8fccf221c8b8e3890f5fbe2c7e124', '2026-11-22 15:59:14.814096+00'),
+  ('0015_search.sql', '0f08c9c3f325b02dd0c1174dbb8391a43901d790a8f134628849f8883f71bbe9', '2026-11-22 15:59:14.816345+00'),
+  ('functions/accept.sql', '8cb4c5e7419529437d9161a2ce5885cc3dc26f0528b160612865db58a4f8794d', '2026-11-22 15:59:14.821119+00'),
+  ('functions/actions_begin_effects.sql', 'e8c2286515fcc673471eebe075057d2bebe7b4d44d2d08e6f60cfb7cf12a76d4', '2026-11-22 15:59:14.821119+00'),
+  ('functions/actions_note_route.sql', '297a957ad993b78032d71f1c598a1cd44c4a67490ed3dd3655f728bc93430d9a', '2026-11-22 15:59:14.821119+00'),
+  ('functions/actions_set_route.sql', '3fed5db7f32d37650990cd369fbf41074a649e0994addf1a65cee766c1ca4252', '2026-11-22 15:59:14.821119+00'),
+  ('functions/actions_settle_effect.sql', '1c9338c5a46d3ae3e17101b8c5fcc3804d664f6edfbcbc55ec3f73415c08001c', '2026-11-22 15:59:14.821119+00'),
+  ('functions/add_duplicates.sql', '52f2397f7082ef302e9d41446ca25e366f09c17d65e70253ea382bf0360c6f7a', '2026-11-22 15:59:14.821119+00'),
+  ('functions/add_minute_sample.sql', 'd67cee46bf08e780c056639125ccc0544e5d7377a246d8a22e2f0e4fed8c304b', '2026-11-22 15:59:14.821119+00'),
+  ('functions/add_refusals.sql', 'b20f004fbdcda1805b95aed5b4b8f78f9f917f4d0c8756e64ed95013a88d3f05', '2026-11-22 15:59:14.821119+00'),
+  ('functions/append_audit.sql', 'ecf7de58b03835d0efc9105db808f715bea16a803e67acd9c2774e5e9ff868a4', '2026-11-22 15:59:14.821119+00'),
+  ('functions/apply_provider_event.sql', '8da765328869e9e4bf1eab1ab04717cc92f6c3de9b182540033d936420003d14', '2026-11-22 15:59:14.821119+00'),
+  ('functions/beat.sql', '8286a109051f38027ba02db6e9e533675d3d561923ce62c650a85f04fce7baff', '2026-11-22 15:59:14.821119+00'),
+  ('functions/begin_checkout.sql', '282e9a83518b0b756ce68d79da4cad67081e66fdf5053b82cf8cdcb3d6a4de87', '2026-11-22 15:59:14.821119+00'),
+  ('functions/claim_outbox.sql', 'f71f1a4458ae5758f4acc9fa3d28544c86644098d54f996f03232871a9774127', '2026-11-22 15:59:14.821119+00'),
+  ('functions/compact_campaign_charge.sql', '1530d74f7971f4bc286df580e246e20114a25a261cd9a762b06651b463dd3c9c', '2026-11-22 15:59:14.821119+00'),
+  ('functions/compact_outbox_tally.sql', 'c34a1a3e94a4fc7e30407956ee5c1ad3144797d001dab2f4c704c21d48ef7ba1', '2026-11-22 15:59:14.821119+00'),
+  ('functions/compact_unknown_area.sql', '3c259fd683e1a987559620b5438e1c6ea58a833b46f403bfb66688c750bee4a0', '2026-11-22 15:59:14.821119+00'),
+  ('functions/console_confirm_area.sql', 'cde90ecbd976da556ff3f355c69c9b6df080da564b54874d9795221e6efd87d2', '2026-11-22 15:59:14.821119+00'),
+  ('functions/due_tenants.sql', '0b209c238219e8daee9366a6f9041dff953565b9cefb00a65b311dcca203230e', '2026-11-22 15:59:14.821119+00'),
+  ('functions/erase_candidates.sql', '5d9864591a93f54f9635f43a6081ba37990cb1dd844238003eaabefe2b0ba134', '2026-11-22 15:59:14.821119+00'),
+  ('functions/erase_event.sql', 'fb7c747af949aa8b945b85d8c6a9c267097d11c9e0a8c6135298310748604234', '2026-11-22 15:59:14.821119+00'),
+  ('functions/event_id.sql', '62ba04b6e86ccdc66d2263c7e004ed8486ed6626834d1c08cb1eb61c0ced43e5', '2026-11-22 15:59:14.821119+00'),
+  ('functions/expire_content.sql', 'a0d73f357e4399757f3b7b8d4642ce710761fd58b78ac55877f698e862d4e02e', '2026-11-22 15:59:14.821119+00'),
+  ('functions/forget_checkouts.sql', '608dd443b40fad9fbae2820657df9d6e072ba1194905a8e2fce7c431022c00de', '2026-11-22 15:59:14.821119+00'),
+  ('functions/forget_unknown_area.sql', 'f2d3ef76e951df2dc9654c9c7f6f4d48c9c55b50052562b594e4ae26795c6219', '2026-11-22 15:59:14.821119+00'),
+  ('functions/hour_figures.sql', 'e5412055595f9d3e51a06e6ff3271350abfc40ae4080170b98a210da7d68750a', '2026-11-22 15:59:14.821119+00'),
+  ('functions/lay_tombstone.sql', 'ec3995b1dbba369d0b2fbb7037ff4d90d40c1f913bb89312b9966acb5f5c2169', '2026-11-22 15:59:14.821119+00'),
+  ('functions/note_audit.sql', '0aede556d16440b89713d10c91373fb9b7f20d6e90eade9b03735668dbbb833a', '2026-11-22 15:59:14.821119+00'),
+  ('functions/open_checkout.sql', 'a59d72c72c71cbc562f64b303164306947abd48b9ebf9cbd7b6d7b3403fcd243', '2026-11-22 15:59:14.821119+00'),
+  ('functions/put_plans.sql', '518636aa198c98e718ff91b03493c8fbbda7141291b6dc94c5e2cf4d5155e86c', '2026-11-22 15:59:14.821119+00'),
+  ('functions/release_submission.sql', '841f928ec9d60e52855cd00b9aa2d39cb5b82b597d902b1770d1d9b75e418f32', '2026-11-22 15:59:14.821119+00'),
+  ('functions/remove_content.sql', '8cc1f22ed3cba8575aa86b4db75c830e0dc29f72ac333a822576b7e8929252f7', '2026-11-22 15:59:14.821119+00'),
+  ('functions/replay_dead.sql', 'fe284364e73c7c8c85cb9e3ac9935d70f65771053ff444d9cfba0c05b89697c3', '2026-11-22 15:59:14.821119+00'),
+  ('functions/replay_dead_as.sql', '86d3f36c7c279654bc2609b0ffefd5afc9ce0d22e0e29dda9ff2ffce09d249c8', '2026-11-22 15:59:14.821119+00'),
+  ('functions/roll_up_hours.sql', '729df86ec98741131b2da8d559c830ab5a29207af94ef1a4c723487517494b9e', '2026-11-22 15:59:14.821119+00'),
+  ('functions/service_clock.sql', '297ae045b1b69591a144ec9937944d9d5589999a79293512ca8bb6a94e103f94', '2026-11-22 15:59:14.821119+00'),
+  ('functions/set_retention.sql', '6c13b1c78f49f49e219bdd16d76d6078bdf01d745952907e2024e478dece0736', '2026-11-22 15:59:14.821119+00'),
+  ('functions/settle_outbox.sql', '64d88368f04a66b83f533a46aca11402a56612c690e68c10fb187dcddfbba629', '2026-11-22 15:59:14.821119+00'),
+  ('functions/trim_heartbeat.sql', '0f8ba657c7b87706cffe5c3243012d99b0a494cea4e9a7b004f2f8f1f3f2edb6', '2026-11-22 15:59:14.821119+00'),
+  ('functions/wait_for_commits_of_key.sql', '6bc92bc4f08f86e2c7b1ce3de7acd21c84a7f72aae09f8ba38e1b0bbcae76cf3', '2026-11-22 15:59:14.821119+00'),
+  ('grants.sql', '814959afb4f9ea22a07ab73559a23c9e50e7adcc39cf4b66977d8220f24870c9', '2026-11-22 15:59:14.821119+00');
+insert into submission (event_id, tenant_id, form_id, verdict, score, reasons, released_at, dismissed_at, phone, email, last_name) overriding system value values
+  ('0660df8f173b020001360907e19f93cd0b060d', '1', '1', 'clean', '0', '{}', NULL, NULL, '+15555550123', 'ada@example.com', 'lovelace'),
+  ('0660df8f173b020002cf7d945f0d797c380acb', '1', '1', 'spam', '9', '{links}', NULL, NULL, NULL, NULL, NULL);
 insert into subscription (id, plan_slug, plan_name, plan_customer, amount_cents, billing_interval, state, state_event_at, key_digest, request_digest, session_id, session_url, session_expires_at, provider_subscription_id, provider_customer_id, created_at, updated_at) overriding system value values
-  ('bf88d2d1-b6d5-4986-82e8-6c2660d202c8', 'basic', 'Basic', 'acme', '1500', 'month', 'active', '2026-11-22 14:30:43.712273+00', 'bbf2c6ce-9df3-49e8-97ea-17d4577c8c85', '6d74637e-1a0c-4aa7-8914-abecb01d4d9c', 'cs_1', NULL, NULL, 'sub_1', 'cus_1', '2026-11-22 14:30:43.761351+00', '2026-11-22 14:30:43.762186+00');
-insert into tenant (id, slug, name, sandbox, has_route, retention_days, created_at) overriding system value values
-  ('1', 'acme', 'Acme', 'false', 'true', NULL, '2026-11-22 14:30:43.712273+00'),
-  ('2', 'globex', 'Globex', 'false', 'false', NULL, '2026-11-22 14:30:43.712273+00'),
-  ('3', 'trial', 'Trial', 'true', 'false', '30', '2026-11-22 14:30:43.712273+00');
+  ('ccafc094-5e73-439a-a5d4-623cbb8ff512', 'basic', 'Basic', 'acme', '1500', 'month', 'active', '2026-11-22 15:59:14.878979+00', 'd19eeff3-bd16-4983-8531-d42a145be112', '020133f0-1290-4f88-beed-c5fc61564d15', 'cs_1', NULL, NULL, 'sub_1', 'cus_1', '2026-11-22 15:59:14.926507+00', '2026-11-22 15:59:14.927625+00');
+insert into tenant (id, slug, name, sandbox, has_route, retention_days, time_zone, digest_at, disabled_at, created_at) overriding system value values
+  ('1', 'acme', 'Acme', 'false', 'true', NULL, 'UTC', NULL, NULL, '2026-11-22 15:59:14.878979+00'),
+  ('2', 'globex', 'Globex', 'false', 'false', NULL, 'UTC', NULL, NULL, '2026-11-22 15:59:14.878979+00'),
+  ('3', 'trial', 'Trial', 'true', 'false', '30', 'UTC', NULL, NULL, '2026-11-22 15:59:14.878979+00');
 insert into tombstone (run, digest, posted_until, expires_at) overriding system value values
-  ('f6cd5de9-c510-404a-afdc-a6805e75452e', E'\\x3da3fd5b690f2a864cb953ad94c69622575c8a5a92d88e5e5f18c31a718474eb', '2026-11-22 14:30:43.759928+00', '2026-11-22 14:31:43.759928+00');
+  ('6c2a1635-f544-4778-8845-ce3e10a45145', E'\\xe34935990238349150c88d947806bc6657171e8b7894e7d306b4f84291af6de6', '2026-11-22 15:59:14.924697+00', '2026-11-22 16:00:14.924697+00');
 insert into tombstone_key (is_only, inner_pad, outer_pad) overriding system value values
-  ('true', E'\\x49de2bfd540aa85f836b0108353e7b07aa53d666d4c3cc6de381a91ffb036a493636363636363636363636363636363636363636363636363636363636363636', E'\\x23b441973e60c235e9016b625f54116dc039bc0cbea9a60789ebc375916900235c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c');
+  ('true', E'\\xcfe8bc85afb7bed400cb2413f57b6678d4b19c1f2f283cd2c2a7faecad0a96873636363636363636363636363636363636363636363636363636363636363636', E'\\xa582d6efc5ddd4be6aa14e799f110c12bedbf675454256b8a8cd9086c760fced5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c');
 insert into unknown_area_seen (tenant_id, term, count, first_at, last_at) overriding system value values
-  ('1', 'moat', '1', '2026-11-22 14:30:43.725852+00', '2026-11-22 14:30:43.725852+00');
+  ('1', 'moat', '1', '2026-11-22 15:59:14.891683+00', '2026-11-22 15:59:14.891683+00');
 select setval('public.tenant_id_seq', 3);
 select setval('public.campaign_id_seq', 1);
 select setval('public.api_key_id_seq', 3);
