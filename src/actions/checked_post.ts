@@ -9,6 +9,7 @@ import { Agent, request as httpsRequest } from "node:https";
 import { isIP, type LookupFunction } from "node:net";
 import type { Networks } from "../http/addresses.ts";
 import { mayCall } from "./addresses.ts";
+import { answerBytesMax, answerText } from "./answer.ts";
 import { failed, failureWord, type Outcome } from "./outcome.ts";
 import type { Resolve } from "./resolve.ts";
 
@@ -24,7 +25,12 @@ export interface CheckedPostOptions {
 }
 
 // The status decides; of the body only so much is taken, that the other side can write its answer in peace.
-const answerBytesMax = 64 * 1024;
+const bodyBytesMax = 64 * 1024;
+/**
+ * How long the outcome waits for the body's beginning, once the status is there. It mostly comes with it, and is only
+ * for people to read: a server that has decided, and is slow to say more, holds up no effect.
+ */
+const answerWaitMs = 300;
 // Time for a connection to one of several addresses before the next one is tried as well.
 const addressTimeoutMs = 2_500;
 const retryAfterSecondsMax = 86_400;
@@ -124,8 +130,7 @@ export class CheckedPost {
       request.on("error", (error) => settle(failed(failureWord(error))));
       // Redirects are answers like any other: nothing is followed.
       request.on("response", (response) => {
-        settle(outcomeOf(response));
-        discard(response, target.deadline);
+        readAnswer(response, target.deadline, (answer) => settle(outcomeOf(response, answer)));
       });
       request.on("upgrade", (_response, socket) => {
         socket.destroy();
@@ -147,12 +152,13 @@ function pinnedLookup(addresses: readonly string[]): LookupFunction {
   };
 }
 
-function outcomeOf(response: IncomingMessage): Outcome {
+function outcomeOf(response: IncomingMessage, answer: string): Outcome {
   const status = response.statusCode ?? 0;
-  if (status >= 200 && status < 300) return { kind: "done" };
+  if (status >= 200 && status < 300) return { kind: "done", status, answer };
   return failed(
     `http_${status}`,
     retryAfter(response.headers["retry-after"], Date.parse(response.headers.date ?? "")),
+    { status, answer },
   );
 }
 
@@ -166,14 +172,32 @@ function retryAfter(value: string | undefined, sentAtMs: number): number | null 
   return Math.min(Math.max(seconds, 1), retryAfterSecondsMax);
 }
 
-function discard(response: IncomingMessage, deadline: AbortSignal): void {
+/** Calls back once, with the body's beginning or what of it has come in time; the rest is read and thrown away. */
+function readAnswer(
+  response: IncomingMessage,
+  deadline: AbortSignal,
+  settle: (answer: string) => void,
+): void {
+  let kept = Buffer.alloc(0);
   let bytes = 0;
+  const finish = () => settle(answerText(kept));
+  const timer = setTimeout(finish, answerWaitMs);
   const stop = () => response.destroy();
   deadline.addEventListener("abort", stop, { once: true });
-  response.on("close", () => deadline.removeEventListener("abort", stop));
+  response.on("close", () => {
+    deadline.removeEventListener("abort", stop);
+    clearTimeout(timer);
+    finish();
+  });
+  response.on("end", finish);
   response.on("error", () => {});
-  response.on("data", (chunk: Uint8Array) => {
+  response.on("data", (chunk: Buffer) => {
     bytes += chunk.length;
-    if (bytes > answerBytesMax) stop();
+    // A byte more than is told, which says that there is more.
+    if (kept.length <= answerBytesMax) {
+      kept = Buffer.concat([kept, chunk.subarray(0, answerBytesMax + 1 - kept.length)]);
+      if (kept.length > answerBytesMax) finish();
+    }
+    if (bytes > bodyBytesMax) stop();
   });
 }

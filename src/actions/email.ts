@@ -7,7 +7,8 @@
 import { createTransport } from "nodemailer";
 import type { Destination } from "./destination.ts";
 import { composeEmail } from "./email_text.ts";
-import { failed, failureWord } from "./outcome.ts";
+import { answerText } from "./answer.ts";
+import { failed, failureWord, type Heard } from "./outcome.ts";
 
 /**
  * One address, ASCII, with nothing that nodemailer could take for a second one: it splits recipients at commas, also
@@ -51,7 +52,7 @@ export function mailer(options: MailerOptions | null): Destination {
       if (!mailAddress.test(address)) return failed("address_refused");
       try {
         const { subject, text, html } = composeEmail(event);
-        await transport.sendMail({
+        const { response } = await transport.sendMail({
           // The envelope is given apart, so that no recipient is ever read from a header.
           envelope: { from: from.address, to: [address] },
           from,
@@ -65,9 +66,9 @@ export function mailer(options: MailerOptions | null): Destination {
           headers: { "Auto-Submitted": "auto-generated" },
           signal: AbortSignal.timeout(timeoutMs),
         });
-        return { kind: "done" };
+        return { kind: "done", ...smtpHeard(response) };
       } catch (error) {
-        return failed(smtpWord(error));
+        return failed(smtpWord(error), null, smtpHeard((error as { response?: unknown }).response));
       }
     },
   };
@@ -95,6 +96,14 @@ function openTransport(options: MailerOptions) {
     disableFileAccess: true,
     disableUrlAccess: true,
   });
+}
+
+/** The server's last line, `250 2.0.0 Ok: queued as 12345`. */
+function smtpHeard(response: unknown): Heard {
+  const code = /^[2-5]\d\d/.exec(String(response))?.[0];
+  return code === undefined
+    ? {}
+    : { status: Number(code), answer: answerText(Buffer.from(String(response).slice(4))) };
 }
 
 /** 4xx: the server asks to come again; 5xx: it will not take this message. */

@@ -5,10 +5,23 @@
  */
 
 /** An effect that was tried. */
-export type Outcome = { readonly kind: "done" } | Failed;
+export type Outcome = Done | Failed;
+
+/** What the other side said to it; left out where it said nothing. */
+export interface Heard {
+  /** The status of its answer: HTTP's, or SMTP's. */
+  readonly status?: number | null;
+  /** The beginning of its answer, see {@linkcode answerText}; may quote the lead, so it is erased with it. */
+  readonly answer?: string | null;
+}
+
+/** One that was done. */
+export interface Done extends Heard {
+  readonly kind: "done";
+}
 
 /** One that could not be done. */
-export interface Failed {
+export interface Failed extends Heard {
   readonly kind: "failed";
   /** A word like `http_503` or `smtp_rejected_550`, never text of the other side. */
   readonly reason: string;
@@ -17,8 +30,8 @@ export interface Failed {
 }
 
 /** A failure with its reason. */
-export function failed(reason: string, retryAfterSeconds: number | null = null): Failed {
-  return { kind: "failed", reason, retryAfterSeconds };
+export function failed(reason: string, retryAfterSeconds: number | null = null, heard: Heard = {}): Failed {
+  return { kind: "failed", reason, retryAfterSeconds, ...heard };
 }
 
 const words: readonly (readonly [RegExp, string])[] = [

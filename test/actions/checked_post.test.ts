@@ -62,7 +62,7 @@ const reasonOf = (outcome: Outcome) => outcome.kind === "failed" ? outcome.reaso
 
 test("the body is posted once, as JSON, to the path and query of the address", async () => {
   const { outcome, calls } = await attempt();
-  assert.deepEqual([outcome, calls], [{ kind: "done" }, 1]);
+  assert.deepEqual([outcome, calls], [{ kind: "done", status: 204, answer: "" }, 1]);
   const { method, url, headers, body } = crm.calls.at(-1) ?? assert.fail();
   assert.deepEqual([method, url, body], ["POST", "/leads?token=a%2Fb", '{"a":"ä"}']);
   assert.equal(headers.host, `crm.test:${crm.port}`);
@@ -74,7 +74,7 @@ test("the body is posted once, as JSON, to the path and query of the address", a
 for (const code of [200, 201, 202, 204, 299]) {
   test(`${code} is done`, async () => {
     crm.answer = status(code);
-    assert.deepEqual(await send(), { kind: "done" });
+    assert.deepEqual(await send(), { kind: "done", status: code, answer: "" });
   });
 }
 
@@ -94,6 +94,8 @@ for (const code of [400, 401, 404, 409, 410, 422, 500, 502]) {
       kind: "failed",
       reason: `http_${code}`,
       retryAfterSeconds: null,
+      status: code,
+      answer: "",
     });
   });
 }
@@ -113,7 +115,9 @@ const waits: readonly (readonly [string, Readonly<Record<string, string>>, numbe
 for (const [what, headers, seconds] of waits) {
   test(`Retry-After with ${what} is passed on as ${seconds}`, async () => {
     crm.answer = status(503, headers);
-    assert.deepEqual(await send(), { kind: "failed", reason: "http_503", retryAfterSeconds: seconds });
+    const outcome = await send();
+    assert.ok(outcome.kind === "failed");
+    assert.deepEqual([outcome.reason, outcome.retryAfterSeconds], ["http_503", seconds]);
   });
 }
 
@@ -140,8 +144,29 @@ test("a body without end changes nothing: the status decides, the rest is thrown
     response.on("drain", write);
     write();
   };
-  assert.deepEqual(await send({ timeoutMs: 5_000 }), { kind: "done" });
+  assert.deepEqual(await send({ timeoutMs: 5_000 }), { kind: "done", status: 200, answer: "x".repeat(200) });
   await until(() => closed, { deadlineMs: 2_000 });
+});
+
+test("the outcome has the status and the beginning of the answer, refused or not", async () => {
+  for (const code of [200, 422]) {
+    crm.answer = (response) => {
+      response.writeHead(code, { "Content-Type": "application/json" });
+      response.write('{"error":');
+      setImmediate(() => response.end('"no such list"}'));
+    };
+    const outcome = await send();
+    assert.deepEqual([outcome.status, outcome.answer], [code, '{"error":"no such list"}']);
+  }
+});
+
+test("an answer whose body does not come is told without it, and the outcome hardly waits", async () => {
+  crm.answer = (response) => {
+    response.writeHead(200);
+    response.write("so far");
+  };
+  // Far beyond any wait for the body; the bound of the test would be met first.
+  assert.deepEqual(await send({ timeoutMs: 600_000 }), { kind: "done", status: 200, answer: "so far" });
 });
 
 test("a connection that is cut before the answer is a failure", async () => {

@@ -33,7 +33,7 @@ function send(what: DeliveredEvent, secrets: readonly string[] = [secret]): Prom
 
 test("the event is posted once, as JSON, to the path and query of the address", async () => {
   const what = event();
-  assert.deepEqual(await send(what), { kind: "done" });
+  assert.equal((await send(what)).kind, "done");
   const call = crm.calls.at(-1);
   assert.equal(call?.method, "POST");
   assert.equal(call?.url, "/leads?token=a%2Fb");

@@ -34,7 +34,7 @@ function send(what: DeliveredEvent, { address = "sales@acme.example", ...options
 async function mailed(parts: EventParts) {
   const before = smtp.messages.length;
   const what = event(parts);
-  assert.deepEqual(await send(what), { kind: "done" });
+  assert.deepEqual(await send(what), { kind: "done", status: 250, answer: "queued" });
   assert.equal(smtp.messages.length, before + 1);
   const message = smtp.messages.at(-1);
   assert.ok(message);
@@ -177,7 +177,8 @@ for (const [step, line, reason] of refusals) {
   test(`${line} at ${step} is ${reason}`, async () => {
     smtp.answers.set(step, line);
     const outcome = await send(event());
-    assert.deepEqual(outcome, { kind: "failed", reason, retryAfterSeconds: null });
+    const [status, answer] = [Number(line.slice(0, 3)), line.slice(4)];
+    assert.deepEqual(outcome, { kind: "failed", reason, retryAfterSeconds: null, status, answer });
   });
 }
 
