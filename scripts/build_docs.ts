@@ -8,7 +8,7 @@
 import { execFileSync } from "node:child_process";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { actionsVariables } from "../src/actions/config.ts";
+import { actionsVariables } from "../src/settings/actions_variables.ts";
 import { type ErrorRule, errors } from "../src/contract/errors.ts";
 import { formErrors } from "../src/contract/form_errors.ts";
 import { formLimitRows, type LimitRow } from "../src/contract/limit_rows.ts";

@@ -5,7 +5,7 @@
  * @module
  */
 
-import { actionsVariables } from "../src/actions/config.ts";
+import { actionsVariables } from "../src/settings/actions_variables.ts";
 import { variables } from "../src/settings/variables.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;

@@ -5,7 +5,7 @@
  */
 
 import { createServer } from "node:net";
-import { actionsVariables } from "../src/actions/config.ts";
+import { actionsVariables } from "../src/settings/actions_variables.ts";
 import { variables } from "../src/settings/variables.ts";
 
 /** One listener of `src/main.ts`, or that of `src/actions/main.ts`. */

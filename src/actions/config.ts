@@ -6,7 +6,9 @@
 
 import type { Networks } from "../http/addresses.ts";
 import type { TlsPaths } from "../http/tls_files.ts";
+import { actionsVariables } from "../settings/actions_variables.ts";
 import { type Environment, type ListenAddress, SettingsReader } from "../settings/reader.ts";
+import { unknownSettings } from "../settings/unknown.ts";
 import { mailAddress, type MailConfig } from "./email.ts";
 
 /** The settings of the actions process. */
@@ -23,35 +25,6 @@ export interface ActionsConfig {
   /** `null`: there is no way to send mail, and email effects fail. */
   readonly mail: MailConfig | null;
 }
-
-/** Every variable that {@linkcode readActionsConfig} reads, with its default and its meaning. */
-export const actionsVariables = {
-  ACTIONS_LISTEN: { default: "127.0.0.1:9443", meaning: "address:port of the actions process" },
-  ACTIONS_DATABASE_URL: {
-    default: "–",
-    meaning: "PostgreSQL, with a role of its own that is a member of `lead_actions`",
-  },
-  ACTIONS_SERVER_CERT_FILE: { default: "–", meaning: "PEM certificate chain of the actions process" },
-  ACTIONS_SERVER_KEY_FILE: { default: "–", meaning: "PEM private key of that certificate" },
-  ACTIONS_CLIENT_CA_FILE: {
-    default: "–",
-    meaning: "PEM certificates of the CA that has signed its clients' certificates",
-  },
-  ACTIONS_CLIENT_NAME: {
-    default: "any",
-    meaning: "name that the client's certificate must have (common name, DNS or URI)",
-  },
-  ACTIONS_ALLOWED_NETWORKS: {
-    default: "none",
-    meaning: "CIDR list of private networks that may be called all the same",
-  },
-  ACTIONS_EFFECT_TIMEOUT_MS: {
-    default: "10000",
-    meaning: "how long one call or mail may take; at most half of `DELIVERY_SEND_TIMEOUT_MS`",
-  },
-  SMTP_URL: { default: "–", meaning: "mail server, `smtp://user:password@host:port` or `smtps://…`" },
-  MAIL_FROM: { default: "–", meaning: "sender of the mails, `leads@example.com` or `Leads <…>`" },
-} as const;
 
 type Name = keyof typeof actionsVariables;
 type Reader = SettingsReader<Name>;
@@ -71,6 +44,7 @@ export function readActionsConfig(environment: Environment): ActionsConfig {
     effectTimeoutMs: read.positiveInteger("ACTIONS_EFFECT_TIMEOUT_MS", effectTimeoutMsMax),
     mail: readMail(read),
   };
+  read.faults.push(...unknownSettings(environment));
   read.finish();
   return config;
 }

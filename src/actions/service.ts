@@ -11,10 +11,10 @@ import { listen } from "../http/node/listen.ts";
 import type { HttpObservation, Listener } from "../http/options.ts";
 import { createRequestIds } from "../http/request_id.ts";
 import type { Log } from "../observe/log.ts";
-import { logReader } from "../observe/log_reader.ts";
+import { logReader, ownerFields } from "../observe/log_reader.ts";
 import type { Running } from "../service/run.ts";
 import { EffectStore } from "../store/delivery/effects.ts";
-import { requireUsableDatabase } from "../store/schema/check.ts";
+import { readOwnerRole, requireUsableDatabase } from "../store/schema/check.ts";
 import { Pool } from "../store/pool.ts";
 import type { ActionsConfig } from "./config.ts";
 import { openDestinations } from "./destinations.ts";
@@ -48,6 +48,8 @@ export async function startActions(config: ActionsConfig, log: Log): Promise<Run
   });
   try {
     await requireUsableDatabase(pool);
+    const owner = await readOwnerRole(pool);
+    if (owner !== null) log.error("runs_as_owner", ownerFields(owner, "lead_actions"));
     const listener = await open(config, new EffectStore(pool), log);
     const host = listener.host.includes(":") ? `[${listener.host}]` : listener.host;
     log.info("listening", { surface: "actions", url: `https://${host}:${listener.port}` });

@@ -23,6 +23,8 @@ export function logReader(log: Log): Observe {
         return;
       case "connections":
         return log.info("connections", { max: observation.max });
+      case "runs_as_owner":
+        return log.error(observation.kind, ownerFields(observation.role, "lead_service"));
       case "store_writable":
         return log.info(observation.kind);
       case "certificate_renewed":
@@ -66,6 +68,14 @@ export function logReader(log: Log): Observe {
       default:
         return log.error(observation.kind, { cause: describeError(observation.error) });
     }
+  };
+}
+
+/** What the operator is told whose process may do more to the database than it has to; `group` has the rights it needs. */
+export function ownerFields(role: string, group: string): LogFields {
+  return {
+    role,
+    advice: `log in as a role of its own that is a member of ${group}; docs/operating.md says how`,
   };
 }
 

@@ -16,7 +16,7 @@ import { Retention } from "../store/jobs/retention.ts";
 import { Rollup } from "../store/jobs/rollup.ts";
 import { writeSample } from "../store/jobs/samples.ts";
 import { Upkeep } from "../store/jobs/upkeep.ts";
-import { requireUsableDatabase } from "../store/schema/check.ts";
+import { readOwnerRole, requireUsableDatabase } from "../store/schema/check.ts";
 import { AcceptStore } from "../store/serving/accept.ts";
 import { CheckoutStore } from "../store/serving/checkout.ts";
 import { Committer } from "../store/serving/committer.ts";
@@ -68,6 +68,8 @@ export async function openStore(config: Config, observe: Observe, meters: Meters
   };
   try {
     await requireUsableDatabase(pools.background);
+    const owner = await readOwnerRole(pools.background);
+    if (owner !== null) observe({ kind: "runs_as_owner", role: owner });
     observe({ kind: "connections", max: connectionsMax });
     return await openParts(config, { pools, heartbeat, closePools, observe, meters });
   } catch (error) {

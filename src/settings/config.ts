@@ -10,6 +10,7 @@ import { isPrivateOrLoopback, type Networks } from "../http/addresses.ts";
 import type { TlsPaths } from "../http/tls_files.ts";
 import { type DeliveryConfig, readDeliveryConfig } from "./delivery.ts";
 import { type Environment, type ListenAddress, SettingsReader } from "./reader.ts";
+import { unknownSettings } from "./unknown.ts";
 import { variables } from "./variables.ts";
 
 /** The settings of the service process. */
@@ -78,6 +79,7 @@ export function readConfig(environment: Environment): Config {
   if (tls === null) { for (const surface of servedOf(config)) requirePrivate(read, surface, config); }
   checkOps(read, config);
   checkShared(read, config);
+  read.faults.push(...unknownSettings(environment));
   read.finish();
   return config;
 }

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { before, test } from "node:test";
-import { actionsVariables, readActionsConfig } from "../../src/actions/config.ts";
+import { readActionsConfig } from "../../src/actions/config.ts";
+import { actionsVariables } from "../../src/settings/actions_variables.ts";
 import { ConfigError } from "../../src/settings/reader.ts";
 import { Authority, type Issued } from "../support/actions/authority.ts";
 
@@ -119,4 +120,13 @@ test("SMTP_URL and MAIL_FROM in their spellings", () => {
 
 test("every variable has a default and a meaning", () => {
   for (const [name, { meaning }] of Object.entries(actionsVariables)) assert.ok(meaning.length > 10, name);
+});
+
+test("a misspelled setting stops the start and names the likely one; one of the service's does not", () => {
+  assert.deepEqual(
+    faultsOf(environment({ ACTIONS_ALOWED_NETWORKS: "10.0.0.0/8", INTAKE_LISTEN: "127.0.0.1:1" })),
+    [
+      "ACTIONS_ALOWED_NETWORKS is no setting; ACTIONS_ALLOWED_NETWORKS is one",
+    ],
+  );
 });

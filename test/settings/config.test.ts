@@ -317,3 +317,46 @@ test("what a process does not serve needs no settings and cannot make them wrong
   assert.ok(faults({ ...tier, SURFACES: "forms,delivery" }).length > 0, "the client's certificate is needed");
   assert.deepEqual(faults({ SURFACES: "intake", CHECKOUT_ORIGINS: "https://shop.example" }), []);
 });
+
+for (
+  const [name, likely] of [
+    ["INTAKE_LISTENS", "INTAKE_LISTEN"],
+    ["INTAKE_KEY_PER_MINUT", "INTAKE_KEY_PER_MINUTE"],
+    ["intake_listen", "INTAKE_LISTEN"],
+    ["ACTIONS_SERVER_CERT", "ACTIONS_SERVER_CERT_FILE"],
+    ["SMTP_URI", "SMTP_URL"],
+  ] as const
+) {
+  test(`the misspelled ${name} stops the start and names ${likely}, without its value`, () => {
+    assert.equal(fault({ [name]: "hunter2" }), `${name} is no setting; ${likely} is one`);
+  });
+}
+
+test("a variable with one of our prefixes that is like no setting is refused without a guess", () => {
+  assert.equal(
+    fault({ STRIPE_PUBLISHABLE: "x" }),
+    "STRIPE_PUBLISHABLE is no setting; docs/configuration.md lists them",
+  );
+});
+
+test("settings of the other process, empty ones and variables of other programs do not stop the start", () => {
+  const others = {
+    SMTP_URL: "smtp://mail.example.com",
+    MAIL_FROM: "a@example.com",
+    ACTIONS_LISTEN: "127.0.0.1:1",
+  };
+  const foreign = {
+    ...{ PGHOST: "db", PGSSLMODE: "require", DATABASE_PASSWORD: "x", LEAD_API_KEY: "x", LEADS_BASE_URL: "x" },
+    ...{ PATH: "/bin", MAIL: "/var/mail/x", MAILCHECK: "1", INTAKE: "x", INTAKE_LISTENS: " " },
+  };
+  assert.deepEqual(faults({ ...others, ...foreign }), []);
+});
+
+test("where the names cannot be listed, as on Deno with a narrow permission, the rest is read all the same", () => {
+  const narrow = new Proxy(minimal, {
+    ownKeys: () => {
+      throw Object.assign(new Error("Requires env access"), { name: "NotCapable" });
+    },
+  });
+  assert.equal(readConfig(narrow).databaseUrl, databaseUrl);
+});

@@ -24,6 +24,7 @@ const reads: readonly (readonly [surface: string, path: string])[] = [
   ["intake", "/healthz"],
   ["intake", "/api/openapi.json"],
   ["intake", "/nothing/here"],
+  ["intake", "/"],
   ["forms", "/healthz"],
   ["subscription", "/api/plans"],
   ["site", "/llms.txt"],

@@ -79,6 +79,20 @@ for (const path of ["/v1/vocabulary", "/healthz"]) {
   });
 }
 
+test("GET / of the intake leads to the playground, and any other method finds nothing there", async () => {
+  for (const method of ["GET", "HEAD"]) {
+    const answer = await world.send("/", { method });
+    assert.equal(answer.status, 302);
+    assert.equal(answer.headers.location, "/api");
+    assert.equal(answer.headers["cache-control"], "no-store");
+  }
+  for (const method of ["POST", "OPTIONS", "DELETE"]) {
+    const answer = await world.send("/", { method });
+    assert.deepEqual([answer.status, answer.json.error], [404, "not_found"]);
+    assert.equal(answer.headers.allow, undefined);
+  }
+});
+
 test("a term added by ctl is listed and accepted by every server within 5 s", async () => {
   const key = await world.issue();
   const post = (project_area: string) =>

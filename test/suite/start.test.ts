@@ -4,8 +4,8 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import { test } from "node:test";
 import postgres from "postgres";
-import { createDatabase, ownPostgres } from "../support/database.ts";
-import { type Outcome, runToEnd } from "../support/server.ts";
+import { asService, createDatabase, ownPostgres } from "../support/database.ts";
+import { type Outcome, runToEnd, startServer } from "../support/server.ts";
 import { lead, World } from "../support/world.ts";
 import { temporaryFolder } from "../support/folder.ts";
 
@@ -183,4 +183,16 @@ test("a taken port ends the start with a sentence that names it and the setting"
   assert.match(stderr, new RegExp(`${port}`));
   assert.match(stderr, /INTAKE_LISTEN/);
   assert.doesNotMatch(stderr, /\bat .*:\d+:\d+/);
+});
+
+test("a process that runs as the owner of the tables starts, and the log says what to do instead", async () => {
+  const owner = await startServer({ databaseUrl: database.url });
+  const line = owner.logs.find(({ event }) => event === "runs_as_owner");
+  assert.equal(line?.role, new URL(database.url).username);
+  assert.match(String(line?.advice), /a member of lead_service/);
+  await owner.stop();
+
+  const service = await startServer({ databaseUrl: asService(database.url) });
+  assert.equal(service.logs.find(({ event }) => event === "runs_as_owner"), undefined);
+  await service.stop();
 });

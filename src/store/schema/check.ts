@@ -56,6 +56,23 @@ async function databaseFaults(pool: Pool): Promise<string[]> {
   return faults;
 }
 
+/**
+ * The role that this session runs as, when it owns the tables or has the rights of whoever does (a superuser has those of
+ * all); `null` when it has only what it was granted.
+ *
+ * @throws {Unavailable} when the store cannot be asked
+ */
+export async function readOwnerRole(pool: Pool): Promise<string | null> {
+  const [row] = await pool.run(
+    deadlineMs,
+    (sql) =>
+      sql<{ role: string; owns: boolean }[]>`
+      select current_user as role, pg_has_role(current_user, c.relowner, 'usage') as owns
+      from pg_class as c where c.oid = 'public.event'::regclass`,
+  );
+  return row?.owns ? row.role : null;
+}
+
 function firstOf(names: readonly string[]): string {
   const more = names.length - namesMax;
   return names.slice(0, namesMax).join(", ") + (more > 0 ? ` and ${more} more` : "");

@@ -9,7 +9,7 @@ import { randomBytes } from "node:crypto";
 import { request as httpsRequest } from "node:https";
 import { fileURLToPath } from "node:url";
 import postgres from "postgres";
-import { actionsVariables } from "../../../src/actions/config.ts";
+import { actionsVariables } from "../../../src/settings/actions_variables.ts";
 import type { LogLine, Runtime } from "../server.ts";
 import { atEnd } from "../at_end.ts";
 import { until } from "../until.ts";

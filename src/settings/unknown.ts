@@ -1,0 +1,74 @@
+/**
+ * Finds settings that are misspelled: a name that nobody reads would otherwise be a limit that is not set.
+ *
+ * @module
+ */
+
+import { actionsVariables } from "./actions_variables.ts";
+import type { Environment } from "./reader.ts";
+import { variables } from "./variables.ts";
+
+/** What {@linkcode variables} and {@linkcode actionsVariables} have; either process may be given the other's. */
+const known: readonly string[] = [...Object.keys(variables), ...Object.keys(actionsVariables)];
+
+// Half the world's programs have a DATABASE_ something of their own.
+const foreign = /^DATABASE_/;
+
+const prefixes = new Set(
+  known.filter((name) => name.includes("_") && !foreign.test(name)).map((name) => `${name.split("_")[0]}_`),
+);
+
+/**
+ * One sentence for each variable that begins like one of ours and is none, with the likely name; its value is not
+ * repeated. An empty variable counts as unset.
+ *
+ * A runtime that lets this process see only the variables that it names (Deno with `--allow-env=…`) cannot list them:
+ * then nothing is found.
+ *
+ * Source: DECISIONS, Decided since (Misspelled settings).
+ */
+export function unknownSettings(environment: Environment): string[] {
+  return namesOf(environment)
+    .filter((name) => !known.includes(name) && environment[name]?.trim() && isOurs(name))
+    .map((name) => {
+      const likely = likelyName(name);
+      return likely === null
+        ? `${name} is no setting; docs/configuration.md lists them`
+        : `${name} is no setting; ${likely} is one`;
+    });
+}
+
+function isOurs(name: string): boolean {
+  return [...prefixes].some((prefix) => name.toUpperCase().startsWith(prefix));
+}
+
+function namesOf(environment: Environment): string[] {
+  try {
+    return Object.keys(environment);
+  } catch (error) {
+    if ((error as Error).name === "NotCapable") return [];
+    throw error;
+  }
+}
+
+function likelyName(name: string): string | null {
+  const [best] = known
+    .map((one) => ({ one, edits: editsBetween(name.toUpperCase(), one) }))
+    .sort((a, b) => a.edits - b.edits);
+  // More than a third of it is another word.
+  return best !== undefined && best.edits <= name.length / 3 ? best.one : null;
+}
+
+/** How many letters have to be put in, taken out or changed to make one text of the other. */
+function editsBetween(one: string, other: string): number {
+  let row = Array.from({ length: other.length + 1 }, (_, index) => index);
+  for (const [index, letter] of [...one].entries()) {
+    const next = [index + 1];
+    for (const [at, otherLetter] of [...other].entries()) {
+      const change = (row[at] as number) + (letter === otherLetter ? 0 : 1);
+      next.push(Math.min(change, (row[at + 1] as number) + 1, (next[at] as number) + 1));
+    }
+    row = next;
+  }
+  return row[other.length] as number;
+}
