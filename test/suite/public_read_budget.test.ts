@@ -8,7 +8,7 @@ const world = await World.open();
 const server = await world.start({
   ...publishedLimits,
   PUBLIC_IP_PER_MINUTE: "1",
-  PUBLIC_IP_BURST: "8",
+  PUBLIC_IP_BURST: "9",
 });
 const published = await world.start(publishedLimits);
 const proxied = await world.start({

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { send } from "../support/client.ts";
 import { ctl } from "../support/server.ts";
 import { until } from "../support/until.ts";
 import { lead, World } from "../support/world.ts";
@@ -79,15 +80,15 @@ for (const path of ["/v1/vocabulary", "/healthz"]) {
   });
 }
 
-test("GET / of the intake leads to the playground, and any other method finds nothing there", async () => {
+test("GET / of the intake leads to the playground, which is not part of the contract, and any other method finds nothing there", async () => {
   for (const method of ["GET", "HEAD"]) {
-    const answer = await world.send("/", { method });
+    const answer = await send(`${second.url}/`, { method });
     assert.equal(answer.status, 302);
     assert.equal(answer.headers.location, "/api");
     assert.equal(answer.headers["cache-control"], "no-store");
   }
   for (const method of ["POST", "OPTIONS", "DELETE"]) {
-    const answer = await world.send("/", { method });
+    const answer = await send(`${second.url}/`, { method });
     assert.deepEqual([answer.status, answer.json.error], [404, "not_found"]);
     assert.equal(answer.headers.allow, undefined);
   }
