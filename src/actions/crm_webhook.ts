@@ -13,7 +13,7 @@ import { contentName, type DeliveredEvent } from "./event.ts";
 export function crmWebhook(post: CheckedPost): Destination {
   return {
     kind: "crm",
-    send(event, { address, secrets }, nowMs) {
+    send({ event, route: { address, secrets }, nowMs }) {
       const body = webhookBody(event);
       return post.send(address, body, signatureHeaders(event.eventId, body, secrets, nowMs));
     },

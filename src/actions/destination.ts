@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { Route } from "../store/delivery/effects.ts";
+import type { Route, TenantNames } from "../store/delivery/effects.ts";
 import type { DeliveredEvent } from "./event.ts";
 import type { Outcome } from "./outcome.ts";
 
@@ -14,7 +14,19 @@ export interface Destination {
   readonly kind: string;
   /**
    * Sends the event there, within the bound of an effect; never throws. The same event is recognizable at every
-   * attempt where the other side can tell. `nowMs` is the wall clock's time.
+   * attempt where the other side can tell.
    */
-  send(event: DeliveredEvent, route: Route, nowMs: number): Promise<Outcome>;
+  send(sending: Sending): Promise<Outcome>;
+}
+
+/** An event on its way to one place. */
+export interface Sending {
+  readonly event: DeliveredEvent;
+  readonly route: Route;
+  /** Who will read it. */
+  readonly tenant: TenantNames;
+  /** The wall clock's time, for what is signed or dated. */
+  readonly nowMs: number;
+  /** An operator tries the route: the event is invented, and what is sent says so. */
+  readonly isTest: boolean;
 }

@@ -5,7 +5,7 @@
  */
 
 import { randomUUID } from "node:crypto";
-import type { Begun, BegunEffect } from "../store/delivery/effects.ts";
+import type { Begun, BegunEffect, TenantNames } from "../store/delivery/effects.ts";
 import type { Destination } from "./destination.ts";
 import type { DeliveredEvent } from "./event.ts";
 import { type Failed, failed, type Outcome } from "./outcome.ts";
@@ -72,14 +72,21 @@ export class Effects {
     const begun = await records.claim(event, { id: lease, ms: effectTimeoutMs + leaseMarginMs });
     if (begun.kind !== "begun") return { kind: begun.kind };
     const running = begun.effects.map(async (effect) =>
-      [effect.kind, await this.#run(event, effect, lease)] as const
+      [effect.kind, await this.#run(event, { effect, lease, tenant: begun.tenant })] as const
     );
     // All to their ends, also when one cannot be recorded: the others' records must not be lost with it.
     await Promise.allSettled(running);
     return { kind: "settled", effects: new Map(await Promise.all(running)) };
   }
 
-  async #run(event: DeliveredEvent, effect: BegunEffect, lease: string): Promise<EffectReport> {
+  async #run(
+    event: DeliveredEvent,
+    { effect, lease, tenant }: {
+      readonly effect: BegunEffect;
+      readonly lease: string;
+      readonly tenant: TenantNames;
+    },
+  ): Promise<EffectReport> {
     if (effect.state === "done") return "done";
     const claim = { eventId: event.eventId, kind: effect.kind, lease };
     if (this.#unrecorded.has(keyOf(claim))) return await this.#record(claim, { kind: "done" });
@@ -87,7 +94,13 @@ export class Effects {
     const { destinations, nowMs } = this.#options;
     const destination = destinations.find(({ kind }) => kind === effect.kind);
     // None: a later version has made the route, and this process is still the one before.
-    const outcome = await destination?.send(event, effect.route, nowMs()) ?? failed("unknown_destination");
+    const outcome = await destination?.send({
+      event,
+      route: effect.route,
+      tenant,
+      nowMs: nowMs(),
+      isTest: false,
+    }) ?? failed("unknown_destination");
     return await this.#record(claim, outcome);
   }
 

@@ -48,7 +48,7 @@ export function mailer(options: MailerOptions | null): Destination {
   const transport = openTransport(options);
   return {
     kind,
-    async send(event, { address }, nowMs) {
+    async send({ event, route: { address }, nowMs }) {
       if (!mailAddress.test(address)) return failed("address_refused");
       try {
         const { subject, text, html } = composeEmail(event);

@@ -19,8 +19,8 @@ const textLengthMax = 3_500;
 export function slackWebhook(post: CheckedPost): Destination {
   return {
     kind: "slack",
-    send: (event, { address }) =>
-      post.send(address, JSON.stringify({ text: slackText(event), mrkdwn: false })),
+    send: ({ event, route }) =>
+      post.send(route.address, JSON.stringify({ text: slackText(event), mrkdwn: false })),
   };
 }
 

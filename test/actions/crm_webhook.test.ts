@@ -8,7 +8,7 @@ import type { Outcome } from "../../src/actions/outcome.ts";
 import { parseNetworks } from "../../src/http/addresses.ts";
 import { Authority } from "../support/actions/authority.ts";
 import { type CrmSink, startCrm } from "../support/actions/crm_sink.ts";
-import { event } from "../support/actions/event.ts";
+import { event, sending } from "../support/actions/event.ts";
 
 let authority: Authority;
 let crm: CrmSink;
@@ -28,7 +28,7 @@ function send(what: DeliveredEvent, secrets: readonly string[] = [secret]): Prom
     ca: authority.pem,
   });
   const address = `https://crm.test:${crm.port}/leads?token=a%2Fb`;
-  return crmWebhook(post).send(what, { address, secrets }, nowMs);
+  return crmWebhook(post).send(sending(what, { address, secrets, nowMs }));
 }
 
 test("the event is posted once, as JSON, to the path and query of the address", async () => {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { before, beforeEach, test } from "node:test";
 import { mailer, type MailerOptions } from "../../src/actions/email.ts";
 import type { DeliveredEvent } from "../../src/actions/event.ts";
-import { event, type EventParts } from "../support/actions/event.ts";
+import { event, type EventParts, sending } from "../support/actions/event.ts";
 import { type SmtpListener, startSmtp, type Step } from "../support/actions/smtp_listener.ts";
 
 let smtp: SmtpListener;
@@ -27,7 +27,7 @@ function send(what: DeliveredEvent, { address = "sales@acme.example", ...options
     timeoutMs: 5_000,
     ...options,
   });
-  return destination.send(what, { address, secrets: [] }, nowMs);
+  return destination.send(sending(what, { address, nowMs }));
 }
 
 /** Sends an event and returns the message that arrived. */

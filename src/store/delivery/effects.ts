@@ -31,10 +31,20 @@ export type Begun =
   /** A tenant without routes by its nature: nothing is to be done. */
   | { readonly kind: "sandbox" }
   | { readonly kind: "no_route" }
-  | { readonly kind: "begun"; readonly effects: readonly BegunEffect[] };
+  | { readonly kind: "begun"; readonly tenant: TenantNames; readonly effects: readonly BegunEffect[] };
+
+/** What its people call a tenant, and whose clock they read. */
+export interface TenantNames {
+  readonly slug: string;
+  readonly name: string;
+  /** IANA's name, such as `America/Los_Angeles`. */
+  readonly timeZone: string;
+}
 
 interface BegunRow {
   sandbox: boolean;
+  name: string;
+  time_zone: string;
   /** `null` in the one row of a tenant for which nothing is to be told, as are the others. */
   effect: string | null;
   state: BegunEffect["state"];
@@ -76,7 +86,8 @@ export class EffectStore {
     if (first === undefined) return { kind: "unknown_tenant" };
     if (first.sandbox) return { kind: "sandbox" };
     if (rows.every(({ address }) => address === null)) return { kind: "no_route" };
-    return { kind: "begun", effects: rows.map(begunEffect) };
+    const tenant = { slug: event.tenant, name: first.name, timeZone: first.time_zone };
+    return { kind: "begun", tenant, effects: rows.map(begunEffect) };
   }
 
   /** Records that an effect is done (`reason` is `null`), or in a word why it is not. */

@@ -5,6 +5,7 @@
  */
 
 import { randomBytes } from "node:crypto";
+import type { Sending } from "../../../src/actions/destination.ts";
 import { type DeliveredEvent, parseEvent } from "../../../src/actions/event.ts";
 
 /** Parts of an event that a test wants otherwise; `lead` and `extra` are the text of JSON. */
@@ -46,4 +47,20 @@ export function event(parts: EventParts = {}): DeliveredEvent {
   const parsed = parseEvent(eventBody({ ...parts, eventId }), eventId);
   if ("wrong" in parsed) throw new Error(`The test's event is wrong: ${parsed.wrong}`);
   return parsed;
+}
+
+/** The event on its way to an address. */
+export function sending(
+  event: DeliveredEvent,
+  parts: Partial<Sending["route"]> & Partial<Omit<Sending, "event" | "route">>,
+): Sending {
+  const { address = "", secrets = [], ...rest } = parts;
+  return {
+    event,
+    route: { address, secrets },
+    tenant: { slug: event.tenant, name: "Acme Remodeling", timeZone: "UTC" },
+    nowMs: Date.UTC(2026, 8, 3, 14, 5, 13),
+    isTest: false,
+    ...rest,
+  };
 }
