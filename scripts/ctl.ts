@@ -30,6 +30,7 @@ import { planCommands } from "./ctl/plan.ts";
 import { routeCommands } from "./ctl/route.ts";
 import { subscriptionCommands } from "./ctl/subscription.ts";
 import { tenantCommands } from "./ctl/tenant.ts";
+import { tenantChangeCommands } from "./ctl/tenant_change.ts";
 import { renderJson, safe } from "./ctl/terminal.ts";
 import { vocabularyCommands } from "./ctl/vocabulary.ts";
 import { findDatabaseUrl } from "./database_url.ts";
@@ -37,6 +38,7 @@ import { findDatabaseUrl } from "./database_url.ts";
 /** Every command, in the order in which the help lists them. */
 const commands: readonly Command[] = [
   ...tenantCommands,
+  ...tenantChangeCommands,
   ...routeCommands,
   ...campaignCommands,
   ...keyCommands,

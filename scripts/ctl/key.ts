@@ -67,6 +67,9 @@ To replace one, issue a second, cut over, then revoke the first.`,
         digest,
         last4: key.slice(-4),
       });
+      if (id === null) {
+        throw new Refused(`Tenant ${tenant} is disabled; ctl tenant enable ${tenant} ends that`);
+      }
       return {
         json: { id, key, tenant, label, surface, campaign },
         text: [
@@ -92,6 +95,7 @@ function keyJson(key: ListedKey) {
     created_at: key.createdAt,
     last_used_at: key.lastUsedAt,
     revoked_at: key.revokedAt,
+    suspended_at: key.suspendedAt,
     limit: limitJson(key.limit),
   };
 }
@@ -122,6 +126,7 @@ const list: Command = {
 
 function keyState(key: ListedKey): string {
   if (key.revokedAt !== null) return `revoked ${shortTime(key.revokedAt)}`;
+  if (key.suspendedAt !== null) return `suspended ${shortTime(key.suspendedAt)}`;
   return key.limit === null ? "active" : `active, ${limitText(key.limit)}`;
 }
 

@@ -4,13 +4,15 @@
  * @module
  */
 
+import { listRouteKinds } from "#src/store/delivery/routes.ts";
 import { addTenant, findTenant, listTenants, setRetention } from "#src/store/operator/tenants.ts";
 import type { Pool } from "#src/store/pool.ts";
 import { type Command, Refused, WrongUsage } from "./command.ts";
 import { shortTime, table } from "./terminal.ts";
 import { parseCount, parseLine, parseSlug } from "./values.ts";
 
-const nameLengthMax = 200;
+/** The longest name of a tenant, in characters. */
+export const nameLengthMax = 200;
 const retentionDaysMax = 3_650;
 
 const add: Command = {
@@ -41,21 +43,35 @@ const list: Command = {
   words: "tenant list",
   positionals: [],
   options: {},
-  summary: "List the tenants",
+  summary: "List the tenants, where their leads go and what they have set",
+  notes: `ROUTES are the kinds of destinations; ctl tenant route SLUG shows the addresses.`,
   prepare: () => async (pool) => {
-    const tenants = await listTenants(pool);
+    const kinds = await listRouteKinds(pool);
+    const tenants = (await listTenants(pool)).map((tenant) => ({
+      ...tenant,
+      routes: kinds.get(tenant.id) ?? [],
+    }));
     return {
-      json: tenants.map(({ slug, name, sandbox, retentionDays, createdAt }) => ({
-        tenant: slug,
-        name,
-        sandbox,
-        retention_days: retentionDays,
-        created_at: createdAt,
+      json: tenants.map((tenant) => ({
+        tenant: tenant.slug,
+        name: tenant.name,
+        sandbox: tenant.sandbox,
+        disabled_at: tenant.disabledAt,
+        routes: tenant.routes,
+        time_zone: tenant.timeZone,
+        digest: tenant.digestAt,
+        retention_days: tenant.retentionDays,
+        created_at: tenant.createdAt,
       })),
       text: table(tenants, "No tenants yet; ctl tenant add SLUG adds one.", {
         "TENANT": (tenant) => tenant.slug,
         "NAME": (tenant) => tenant.name,
         "KIND": (tenant) => tenant.sandbox ? "sandbox" : "live",
+        "STATE": (tenant) =>
+          tenant.disabledAt === null ? "active" : `disabled ${shortTime(tenant.disabledAt)}`,
+        "ROUTES": ({ routes, sandbox }) => routes.length > 0 ? routes.join(", ") : sandbox ? "-" : "none",
+        "TIME ZONE": (tenant) => tenant.timeZone,
+        "DIGEST": (tenant) => tenant.digestAt ?? "-",
         "KEPT": (tenant) => tenant.retentionDays === null ? "-" : days(tenant.retentionDays),
         "CREATED (UTC)": (tenant) => shortTime(tenant.createdAt),
       }),
@@ -88,9 +104,7 @@ removed does not come back.`,
     if (!isCleared && text === undefined) throw new WrongUsage("--days or --clear is missing");
     const kept = text === undefined ? null : parseCount(text, "--days", retentionDaysMax);
     return async (pool) => {
-      if (!await setRetention(pool, slug, kept)) {
-        throw new Refused(`There is no tenant ${slug}; ctl tenant list shows those there are`);
-      }
+      if (!await setRetention(pool, slug, kept)) throw noSuchTenant(slug);
       return {
         json: { tenant: slug, retention_days: kept },
         text: `What ${slug} gets is kept ${kept === null ? "for ever" : days(kept)}.`,
@@ -106,6 +120,11 @@ function days(count: number): string {
 /** The commands of this noun. */
 export const tenantCommands: readonly Command[] = [add, list, retention];
 
+/** For a slug that no tenant has. */
+export function noSuchTenant(slug: string): Refused {
+  return new Refused(`There is no tenant ${slug}; ctl tenant list shows those there are`);
+}
+
 /**
  * The tenant that an argument names.
  *
@@ -116,9 +135,7 @@ export async function requireTenant(
   slug: string,
 ): Promise<{ readonly id: number; readonly sandbox: boolean }> {
   const tenant = await findTenant(pool, slug);
-  if (tenant === null) {
-    throw new Refused(`There is no tenant ${slug}; ctl tenant list shows those there are`);
-  }
+  if (tenant === null) throw noSuchTenant(slug);
   return tenant;
 }
 

@@ -130,7 +130,7 @@ begin
       p_kind, p_key_id, p_space, p_digest::uuid[], p_content::uuid[], p_idempotency_key, p_flags, p_lead, p_extra, p_raw
     ) with ordinality
       as b (kind, key_id, space, digest, content, idempotency_key, flags, lead, extra, raw, ord)
-    join api_key as k on k.id = b.key_id and k.revoked_at is null
+    join api_key as k on k.id = b.key_id and k.revoked_at is null and k.suspended_at is null
     order by k.tenant_id, b.space, b.digest, b.ord
     on conflict (tenant_id, dedupe_space, dedupe_digest) do nothing
     returning event_id, tenant_id
@@ -217,7 +217,7 @@ begin
     end
   from unnest(p_key_id, p_space, p_digest::uuid[], p_content::uuid[], p_flags, p_lead, p_extra, p_raw) with ordinality
     as l (key_id, space, digest, content, flags, lead, extra, raw, ord)
-  join api_key as k on k.id = l.key_id and k.revoked_at is null
+  join api_key as k on k.id = l.key_id and k.revoked_at is null and k.suspended_at is null
   join event as e
     on e.tenant_id = k.tenant_id and e.dedupe_space = l.space::"char" and e.dedupe_digest = l.digest
   left join submission as s on s.event_id = e.event_id
@@ -240,13 +240,13 @@ begin
 
   return query
   select
-    l.ord::int, case when k.revoked_at is null then 'duplicate' else 'revoked' end, e.event_id,
+    l.ord::int, case when k.revoked_at is null and k.suspended_at is null then 'duplicate' else 'revoked' end, e.event_id,
     to_char(e.received_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), array_to_string(e.flags, ',')
   from unnest(p_key_id, p_space, p_digest::uuid[]) with ordinality as l (key_id, space, digest, ord)
   join api_key as k on k.id = l.key_id
   left join event as e
     on e.tenant_id = k.tenant_id and e.dedupe_space = l.space::"char" and e.dedupe_digest = l.digest
-      and k.revoked_at is null
+      and k.revoked_at is null and k.suspended_at is null
   where l.ord <> all (v_won_ord);
 end
 $$;

@@ -1,5 +1,5 @@
--- Revokes a key. It waits for the commits that hold the key's lock shared (accept), so when it has returned no
--- event of the key can commit. A trigger, so that an UPDATE by hand is as safe as the operator's command, and as
+-- Revokes or suspends a key. It waits for the commits that hold the key's lock shared (accept), so when it has returned
+-- no event of the key can commit. A trigger, so that an UPDATE by hand is as safe as the operator's command, and as
 -- bounded: a commit is given up after less than the 12 s, so what takes longer is a session that hangs.
 create or replace function wait_for_commits_of_key() returns trigger
 language plpgsql
@@ -12,6 +12,8 @@ end
 $$;
 
 create or replace trigger wait_for_commits_of_key
-before update of revoked_at on api_key
-for each row when (old.revoked_at is distinct from new.revoked_at)
+before update of revoked_at, suspended_at on api_key
+for each row when (
+  old.revoked_at is distinct from new.revoked_at or old.suspended_at is distinct from new.suspended_at
+)
 execute function wait_for_commits_of_key();

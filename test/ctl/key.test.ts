@@ -84,6 +84,7 @@ test("key list --json has every member, and times in ISO 8601", async () => {
     campaign: null,
     last_used_at: "2026-09-03T10:00:00.500Z",
     revoked_at: null,
+    suspended_at: null,
     limit: null,
   });
 });

@@ -1,11 +1,13 @@
 import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
 import { test } from "node:test";
-import postgres from "postgres";
+import { accept } from "../support/ctl/event.ts";
 import { openStore } from "../support/store.ts";
 import { ctl, runCtl } from "../support/server.ts";
+import { until } from "../support/until.ts";
 
 const isoMs = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/;
-const { databaseUrl } = await openStore();
+const { databaseUrl, sql } = await openStore();
 const on = { databaseUrl };
 
 test("tenant list of an empty database is [], and says how to add one", async () => {
@@ -31,6 +33,10 @@ test("tenant add prints the tenant, and tenant list has it", async () => {
     tenant: "acme",
     name: "Acme  Roofing",
     sandbox: false,
+    disabled_at: null,
+    routes: [],
+    time_zone: "UTC",
+    digest: null,
     retention_days: null,
     created_at: "",
   });
@@ -100,7 +106,7 @@ test("tenant retention says how long a tenant is kept, tenant list shows it, and
     retention_days: 400,
   });
   assert.equal((await ctl(["tenant", "list"], on))[0].retention_days, 400);
-  assert.match((await runCtl(["tenant", "list"], on)).stdout, /acme +Acme.* live +400 days/);
+  assert.match((await runCtl(["tenant", "list"], on)).stdout, /acme +Acme.* live .*400 days/);
   const one = await runCtl(["tenant", "retention", "acme", "--days", "1"], on);
   assert.equal(one.stdout, "What acme gets is kept 1 day.\n");
   assert.deepEqual(await ctl(["tenant", "retention", "acme", "--clear"], on), {
@@ -110,13 +116,157 @@ test("tenant retention says how long a tenant is kept, tenant list shows it, and
   assert.equal((await ctl(["tenant", "list"], on))[0].retention_days, null);
   const { code, stderr } = await runCtl(["tenant", "retention", "nobody", "--days", "9"], on);
   assert.deepEqual([code, stderr], [1, "There is no tenant nobody; ctl tenant list shows those there are\n"]);
-  const sql = postgres(databaseUrl, { max: 1 });
   const noted =
     await sql`select action, subject, detail from audit where action = 'tenant.retention' order by id`;
-  await sql.end();
   assert.deepEqual(noted.map(({ subject, detail }) => [subject, detail]), [
     ["acme", { days: 400 }],
     ["acme", { days: 1 }],
     ["acme", { days: null }],
   ]);
+});
+
+test("tenant set changes name, time zone and digest, each alone or together; tenant list has them, and the audit no name", async () => {
+  assert.deepEqual(
+    await ctl(
+      ["tenant", "set", "acme", "--name", "Acme Inc.", "--time-zone", "America/Chicago", "--digest", "07:00"],
+      on,
+    ),
+    { tenant: "acme", name: "Acme Inc.", time_zone: "America/Chicago", digest: "07:00" },
+  );
+  assert.match(
+    (await runCtl(["tenant", "set", "acme", "--digest", "18:30"], on)).stdout,
+    /Acme Inc\.\nTime zone +America\/Chicago, where it is \d\d:\d\d\nDigest +daily at 18:30/,
+  );
+  assert.match((await runCtl(["tenant", "list"], on)).stdout, /acme .* America\/Chicago +18:30 /);
+  const off = await ctl(["tenant", "set", "acme", "--digest", "off", "--time-zone", "UTC"], on);
+  assert.deepEqual([off.name, off.time_zone, off.digest], ["Acme Inc.", "UTC", null]);
+  const noted = await sql`select subject, detail from audit where action = 'tenant.set' order by id`;
+  assert.deepEqual(noted.map(({ subject, detail }) => [subject, detail]), [
+    ["acme", { name: "changed", time_zone: "America/Chicago", digest_at: "07:00" }],
+    ["acme", { digest_at: "18:30" }],
+    ["acme", { time_zone: "UTC", digest_at: null }],
+  ]);
+});
+
+test("an older name of a time zone is as good, and is shown as it was given", async () => {
+  const set = await ctl(["tenant", "set", "box", "--time-zone", "US/Pacific"], on);
+  assert.equal(set.time_zone, "US/Pacific");
+});
+
+test("what is no time zone is wrong usage, and the likely one is named", async () => {
+  const before = await ctl(["tenant", "list"], on);
+  const cases: [string, RegExp][] = [
+    ["America/Chigaco", /did you mean America\/Chicago\?/],
+    ["america/chicago", /did you mean America\/Chicago\?/],
+    ["New York", /did you mean America\/New_York\?/],
+    ["+02:00", /must be a name such as America\/Chicago: \+02:00/],
+    ["EST", /must be a name such as/],
+    ["Mars/Olympus_Mons", /must be a name such as/],
+  ];
+  for (const [zone, message] of cases) {
+    const { code, stderr } = await runCtl(["tenant", "set", "acme", "--time-zone", zone], on);
+    assert.equal(code, 2, zone);
+    assert.match(stderr, message);
+  }
+  assert.deepEqual(await ctl(["tenant", "list"], on), before);
+});
+
+test("tenant list shows which kinds of routes a tenant has, and no address", async () => {
+  const route = ["tenant", "route", "acme", "--email", "leads@acme.example", "--slack-url"];
+  await ctl([...route, "https://hooks.slack.com/services/T0/B0/SECRET"], on);
+  const [acme, box] = await ctl(["tenant", "list"], on);
+  assert.deepEqual([acme.routes, box.routes], [["email", "slack"], []]);
+  const { stdout } = await runCtl(["tenant", "list"], on);
+  assert.match(stdout, /acme .* email, slack /);
+  assert.doesNotMatch(stdout, /SECRET|hooks|leads@/);
+});
+
+const stateOf = async (id: string) => {
+  const keys = await ctl(["key", "list"], on);
+  const key = keys.find((listed: { id: string }) => listed.id === id);
+  return [key.revoked_at !== null, key.suspended_at !== null];
+};
+
+test("tenant disable returns when the commits of its keys have ended, and none follows until tenant enable", async () => {
+  await ctl(["tenant", "add", "paused"], on);
+  const issue = async (...args: string[]) =>
+    (await ctl(["key", "issue", "paused", "--label", "x", ...args], on)).id as string;
+  const [lead, form, gone] = [await issue(), await issue("--surface", "forms"), await issue()];
+  await ctl(["key", "revoke", gone], on);
+  let ended = false;
+  let disabling: ReturnType<typeof runCtl> | undefined;
+  const before = await sql.begin(async (transaction) => {
+    // A commit in progress: it holds the key's lock until the transaction ends.
+    const accepted = await accept(transaction, form, { kind: "form", digest: randomUUID() });
+    disabling = runCtl(["tenant", "disable", "paused", "--json"], on).finally(() => ended = true);
+    await until(async () => {
+      const rows = await sql`
+        select 1 from pg_locks where locktype = 'advisory' and not granted and objid = ${Number(form)}`;
+      return rows.length > 0;
+    }, { what: "the command waits for the key's lock" });
+    assert.equal(ended, false);
+    return accepted;
+  });
+  const { code, stdout } = await (disabling as ReturnType<typeof runCtl>);
+  assert.equal(code, 0);
+  const { disabled_at, ...disabled } = JSON.parse(stdout);
+  assert.match(disabled_at, isoMs);
+  assert.deepEqual(disabled, { tenant: "paused", keys: 2, unchanged: false });
+  for (const id of [lead, form]) {
+    assert.deepEqual(await stateOf(id), [false, true]);
+    assert.equal((await accept(sql, id)).outcome, "revoked");
+  }
+  assert.deepEqual(await stateOf(gone), [true, false]);
+  const [waiting] = await sql`select count(*)::int as n from outbox where event_id = ${before.event_id}`;
+  assert.equal(waiting?.n, 1, "what was accepted before is delivered");
+  assert.match((await runCtl(["tenant", "list"], on)).stdout, /paused +paused +live +disabled 20/);
+  assert.match((await runCtl(["tenant", "disable", "paused"], on)).stdout, /was disabled already/);
+
+  const refused = await runCtl(["key", "issue", "paused", "--label", "new"], on);
+  assert.deepEqual([refused.code, refused.stderr], [
+    1,
+    "Tenant paused is disabled; ctl tenant enable paused ends that\n",
+  ]);
+
+  assert.deepEqual(await ctl(["tenant", "enable", "paused"], on), {
+    tenant: "paused",
+    disabled_at: null,
+    keys: 2,
+    unchanged: false,
+  });
+  for (const id of [lead, form]) assert.equal((await accept(sql, id)).outcome, "accepted");
+  assert.equal((await accept(sql, gone)).outcome, "revoked", "revoked keys stay revoked");
+  assert.match((await runCtl(["tenant", "enable", "paused"], on)).stdout, /is not disabled/);
+  const noted = await sql`
+    select action, detail from audit where subject = 'paused' and action ~ 'able$' order by id`;
+  assert.deepEqual(noted.map(({ action, detail }) => [action, detail]), [
+    ["tenant.disable", { keys: 2 }],
+    ["tenant.enable", { keys: 2 }],
+  ]);
+});
+
+test("a key that is being issued while its tenant is disabled is either suspended with it or never issued", async () => {
+  await ctl(["tenant", "add", "racing"], on);
+  const issue = ["key", "issue", "racing", "--label", "late"];
+  await sql.begin(async (transaction) => {
+    await transaction`select from disable_tenant('racing', true)`;
+    const issuing = runCtl(issue, on);
+    await until(async () => {
+      const rows =
+        await sql`select 1 from pg_stat_activity where wait_event_type = 'Lock' and query ~ 'api_key'`;
+      return rows.length > 0;
+    }, { what: "the new key waits for the tenant's row" });
+    return { issuing };
+  }).then(async ({ issuing }) => assert.match((await issuing).stderr, /Tenant racing is disabled/));
+  assert.deepEqual(await ctl(["key", "list", "--tenant", "racing"], on), []);
+});
+
+test("tenant set, disable and enable name a tenant that does not exist, exit 1", async () => {
+  for (const args of [["set", "nobody", "--name", "x"], ["disable", "nobody"], ["enable", "nobody"]]) {
+    const { code, stderr } = await runCtl(["tenant", ...args], on);
+    assert.deepEqual([code, stderr], [
+      1,
+      "There is no tenant nobody; ctl tenant list shows those there are\n",
+    ]);
+  }
 });

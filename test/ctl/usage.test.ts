@@ -8,6 +8,9 @@ const nowhere = { databaseUrl: "postgres://127.0.0.1:1/nowhere" };
 const everyCommand = [
   "tenant add",
   "tenant list",
+  "tenant set",
+  "tenant disable",
+  "tenant enable",
   "tenant retention",
   "campaign add",
   "campaign list",
@@ -82,6 +85,13 @@ const wrong: readonly (readonly [string, readonly string[], RegExp])[] = [
   ["a retention of no days", ["tenant", "retention", "acme", "--days", "0"], /number from 1 to 3650/],
   ["a retention of centuries", ["tenant", "retention", "acme", "--days", "3651"], /number from 1 to 3650/],
   ["a retention and --clear", ["tenant", "retention", "a", "--days", "9", "--clear"], /goes without --days/],
+  ["a change of nothing", ["tenant", "set", "acme"], /--name, --time-zone or --digest is missing/],
+  [
+    "a digest at no time",
+    ["tenant", "set", "acme", "--digest", "7:00"],
+    /--digest must be a time of the day/,
+  ],
+  ["a digest at 24:00", ["tenant", "set", "acme", "--digest", "24:00"], /--digest must be a time of the day/],
   ["an unknown option", ["tenant", "list", "--bogus"], /Unknown option '--bogus'/],
   ["an unknown option in front", ["--bogus", "tenant", "list"], /Unknown option '--bogus'/],
   ["an option twice", ["key", "issue", "a", "--label", "x", "--label", "y"], /--label is given twice/],

@@ -83,6 +83,7 @@ public.compact_unknown_area         call           -              -
 public.console_confirm_area         call           -              -
 public.console_release_submission   call           -              -
 public.console_replay_dead          call           -              -
+public.disable_tenant               -              -              -
 public.due_tenants                  call           -              -
 public.erase_candidate_collisions   -              -              -
 public.erase_candidates             -              -              -
@@ -110,6 +111,7 @@ public.replay_dead_as               -              -              -
 public.roll_up_hours                call           -              -
 public.service_clock                call           -              -
 public.set_retention                -              -              -
+public.set_tenant                   -              -              -
 public.settle_outbox                call           -              -
 public.tombstone_digest             -              -              -
 public.trim_heartbeat               call           -              -

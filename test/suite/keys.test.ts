@@ -146,6 +146,29 @@ test("after ctl key revoke has returned, {} answers 401 at once and a post answe
   });
 });
 
+test("after ctl tenant disable has returned, its keys are answered as revoked ones, though they were cached; ctl tenant enable ends that", async () => {
+  const key = await world.issue();
+  const other = await world.issue();
+  const options = { key: key.text, body: lead(), headers: { "Idempotency-Key": freshKey() } };
+  const accepted = await world.intake(options);
+  assert.equal(accepted.status, 202);
+  assert.equal((await world.intake({ key: key.text, body: {} })).status, 422);
+  const on = { databaseUrl: world.database.url };
+  assert.equal((await ctl(["tenant", "disable", key.tenant.slug], on)).keys, 1);
+  await world.leavesNothing(async () => {
+    for (const body of [{}, "[]", lead({ cost: 0 }), lead()]) {
+      const answer = await world.intake({ key: key.text, body });
+      assert.equal(answer.status, 401);
+      assert.equal(answer.json.error, "unauthorized");
+    }
+    assert.equal((await world.intake(options)).status, 401, "a repeat too");
+  });
+  assert.equal((await world.intake({ key: other.text, body: lead() })).status, 202, "another tenant's");
+  await ctl(["tenant", "enable", key.tenant.slug], on);
+  const repeated = await world.intake(options);
+  assert.deepEqual([repeated.status, repeated.json.event_id], [200, accepted.json.event_id]);
+});
+
 test("a repeat under a revoked key is 401, not 200", async () => {
   const key = await world.issue();
   const options = { key: key.text, body: lead(), headers: { "Idempotency-Key": freshKey() } };

@@ -18,15 +18,16 @@ const listedMax = 1_000;
 const staleMs = 30 * 86_400_000;
 const unusedMs = 7 * 86_400_000;
 
-type KeyStanding = "in use" | "new" | "stale" | "never used" | "revoked";
+type KeyStanding = "in use" | "new" | "stale" | "never used" | "suspended" | "revoked";
 
 function standingOf(key: ListedKey, nowMs: number): KeyStanding {
   if (key.revokedAt !== null) return "revoked";
+  if (key.suspendedAt !== null) return "suspended";
   if (key.lastUsedAt !== null) return nowMs - Date.parse(key.lastUsedAt) > staleMs ? "stale" : "in use";
   return nowMs - Date.parse(key.createdAt) > unusedMs ? "never used" : "new";
 }
 
-const order: readonly KeyStanding[] = ["stale", "never used", "in use", "new", "revoked"];
+const order: readonly KeyStanding[] = ["stale", "never used", "in use", "new", "suspended", "revoked"];
 
 /** `/keys` */
 export async function keysPage({ parts, query, nowMs }: Context): Promise<ConsolePage> {
@@ -79,12 +80,13 @@ ${
 function row(key: ListedKey, { standing, nowMs }: { standing: KeyStanding; nowMs: number }): TableRow {
   const isIdle = standing === "stale" || standing === "never used";
   const { limit } = key;
+  const offSince = key.revokedAt ?? key.suspendedAt;
   return {
-    className: isIdle ? "stale" : standing === "revoked" ? "off" : undefined,
+    className: isIdle ? "stale" : standing === "revoked" || standing === "suspended" ? "off" : undefined,
     cells: [
       key.id,
       markup`<span class="badge ${isIdle ? "warn" : standing === "in use" ? "good" : ""}">${standing}</span>${
-        key.revokedAt !== null && markup`<br>${time(key.revokedAt, nowMs)}`
+        offSince !== null && markup`<br>${time(offSince, nowMs)}`
       }`,
       key.tenant,
       markup`${shown(key.label)}${

@@ -54,6 +54,17 @@ export async function readRoute(pool: Pool, tenantId: number): Promise<RouteAddr
   return new Map(rows.map(({ kind, address }) => [kind, address]));
 }
 
+/** The kinds of destinations that each tenant has, by the tenant's id; never an address. */
+export async function listRouteKinds(pool: Pool): Promise<ReadonlyMap<number, readonly string[]>> {
+  const rows = await pool.run(
+    adminDeadlineMs,
+    (sql) =>
+      sql<{ id: number; kinds: string[] }[]>`
+      select tenant_id as id, array_agg(distinct kind order by kind) as kinds from actions.route group by tenant_id`,
+  );
+  return new Map(rows.map(({ id, kinds }) => [id, kinds]));
+}
+
 /** Changes the tenant's route. */
 export async function changeRoute(pool: Pool, tenantId: number, change: RouteChange): Promise<RouteChanged> {
   const changed = new Set(change.destinations.map(({ kind }) => kind));

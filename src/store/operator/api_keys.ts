@@ -28,11 +28,16 @@ export interface ListedKey {
   readonly createdAt: string;
   readonly lastUsedAt: string | null;
   readonly revokedAt: string | null;
+  /** Since when its tenant is disabled; `null`: it is not, or it was revoked before. */
+  readonly suspendedAt: string | null;
   /** `null` when the published limit holds. */
   readonly limit: RaisedLimit | null;
 }
 
-/** Stores a new key by its digest and returns its id. */
+/**
+ * Stores a new key by its digest and returns its id; `null`: the tenant is disabled. It holds the tenant's row, so that a
+ * key is there before `disable_tenant` looks for keys, or not at all.
+ */
 export async function insertKey(
   pool: Pool,
   key: {
@@ -44,19 +49,21 @@ export async function insertKey(
     readonly digest: string;
     readonly last4: string;
   },
-): Promise<string> {
+): Promise<string | null> {
   const [row] = await pool.run(adminDeadlineMs, (sql) =>
     sql<{ id: number }[]>`
-      with issued as (
+      with enabled as (
+        select t.id from tenant as t where t.id = ${key.tenantId} and t.disabled_at is null for share
+      ),
+      issued as (
         insert into api_key (tenant_id, campaign_id, surface, label, digest, last4)
-        values (
-          ${key.tenantId}, ${key.campaignId}, ${key.surface}, ${key.label}, decode(${key.digest}, 'hex'),
-          ${key.last4}
-        )
+        select
+          t.id, ${key.campaignId}::int, ${key.surface}, ${key.label}, decode(${key.digest}, 'hex'), ${key.last4}
+        from enabled as t
         returning id, tenant_id, surface, label
       )
       select c.id, ${noted(sql, "key.issue")} from issued as c`);
-  return String(row?.id);
+  return row === undefined ? null : String(row.id);
 }
 
 /** Notes the key c of a statement in the audit. */
@@ -83,6 +90,7 @@ export async function listKeys(pool: Pool, tenantId: number | null): Promise<Lis
         created_at: Date;
         last_used_at: Date | null;
         revoked_at: Date | null;
+        suspended_at: Date | null;
         limit_per_minute: number;
         limit_burst: number;
         limit_until: Date | null;
@@ -90,7 +98,8 @@ export async function listKeys(pool: Pool, tenantId: number | null): Promise<Lis
     >`
       select
         k.id, t.slug as tenant, k.label, k.surface, k.last4, c.slug as campaign, k.created_at, k.last_used_at,
-        k.revoked_at, k.limit_per_minute, k.limit_burst,
+        k.revoked_at, case when k.revoked_at is null then k.suspended_at end as suspended_at, k.limit_per_minute,
+        k.limit_burst,
         case when k.limit_until > service_clock() then k.limit_until end as limit_until
       from api_key as k
       join tenant as t on t.id = k.tenant_id
@@ -107,6 +116,7 @@ export async function listKeys(pool: Pool, tenantId: number | null): Promise<Lis
     createdAt: row.created_at.toISOString(),
     lastUsedAt: row.last_used_at?.toISOString() ?? null,
     revokedAt: row.revoked_at?.toISOString() ?? null,
+    suspendedAt: row.suspended_at?.toISOString() ?? null,
     limit: row.limit_until === null
       ? null
       : { perMinute: row.limit_per_minute, burst: row.limit_burst, until: row.limit_until.toISOString() },

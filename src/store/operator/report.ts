@@ -144,7 +144,7 @@ async function readSources(
     sql<ReportSource[]>`
       select
         k.id as "keyId", t.slug as tenant, t.sandbox as "isSandbox", k.label as source,
-        case k.surface when 'forms' then 'form' else 'lead' end as kind, k.revoked_at is null as "isActive",
+        case k.surface when 'forms' then 'form' else 'lead' end as kind, k.revoked_at is null and k.suspended_at is null as "isActive",
         ${isoOf(sql, sql`e.received_at`)} as "lastAcceptedAt", g.hours::float8 as "longestGapHours"
       from api_key as k
       join tenant as t on t.id = k.tenant_id

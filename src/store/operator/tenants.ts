@@ -6,14 +6,22 @@
 
 import type { Pool } from "../pool.ts";
 import { adminDeadlineMs } from "./admin_pool.ts";
+import { isoTime } from "./iso_time.ts";
 
 /** A tenant. */
-interface Tenant {
+export interface Tenant {
+  readonly id: number;
   readonly slug: string;
   readonly name: string;
   readonly sandbox: boolean;
+  /** An IANA name. */
+  readonly timeZone: string;
+  /** `HH:MM` by its own clock; `null`: it gets no digest. */
+  readonly digestAt: string | null;
   /** How many days the content of its events is kept; `null`: for ever. */
   readonly retentionDays: number | null;
+  /** Since when its keys take nothing; `null`: it is enabled. */
+  readonly disabledAt: string | null;
   /** ISO 8601, UTC. */
   readonly createdAt: string;
 }
@@ -37,21 +45,88 @@ export async function addTenant(
 
 /** All tenants by slug. */
 export async function listTenants(pool: Pool): Promise<Tenant[]> {
-  const rows = await pool.run(
+  return await pool.run(
     adminDeadlineMs,
     (sql) =>
-      sql<
-        { slug: string; name: string; sandbox: boolean; retention_days: number | null; created_at: Date }[]
-      >`
-      select slug, name, sandbox, retention_days, created_at from tenant order by slug`,
+      sql<Tenant[]>`
+      select t.id, t.slug, t.name, t.sandbox, t.time_zone as "timeZone",
+        to_char(t.digest_at, 'HH24:MI') as "digestAt", t.retention_days as "retentionDays",
+        to_char(t.disabled_at at time zone 'UTC', ${isoTime}) as "disabledAt",
+        to_char(t.created_at at time zone 'UTC', ${isoTime}) as "createdAt"
+      from tenant as t order by t.slug`,
   );
-  return rows.map((row) => ({
-    slug: row.slug,
-    name: row.name,
-    sandbox: row.sandbox,
-    retentionDays: row.retention_days,
-    createdAt: row.created_at.toISOString(),
-  }));
+}
+
+/** What a tenant's people see of it. What is left out stays. */
+export interface TenantChange {
+  readonly name?: string;
+  /** A name that {@linkcode hasTimeZone} knows. */
+  readonly timeZone?: string;
+  /** `HH:MM` by its own clock, or `null` for no digest. */
+  readonly digestAt?: string | null;
+}
+
+/** Whether the database knows a time zone by this name, as it is spelled. */
+export async function hasTimeZone(pool: Pool, name: string): Promise<boolean> {
+  const [row] = await pool.run(
+    adminDeadlineMs,
+    (sql) =>
+      sql<{ found: boolean }[]>`
+      select exists (select from pg_timezone_names as z where z.name = ${name}) as found`,
+  );
+  return row?.found ?? false;
+}
+
+/** Changes a tenant, and notes it; returns what it is now, or `null` when there is no such tenant. */
+export async function changeTenant(
+  pool: Pool,
+  slug: string,
+  change: TenantChange,
+): Promise<Required<TenantChange> | null> {
+  // What is undefined is left out of the text.
+  const changes = JSON.stringify({
+    name: change.name,
+    time_zone: change.timeZone,
+    digest_at: change.digestAt,
+  });
+  const [row] = await pool.run(
+    adminDeadlineMs,
+    (sql) =>
+      sql<Required<TenantChange>[]>`
+      select c.name, c.time_zone as "timeZone", to_char(c.digest_at, 'HH24:MI') as "digestAt"
+      from set_tenant(${slug}, ${changes}::text::jsonb) as c`,
+  );
+  return row ?? null;
+}
+
+/** What became of a tenant that was to be disabled or enabled. */
+export interface TenantStanding {
+  /** ISO 8601, UTC; `null`: it is enabled. */
+  readonly disabledAt: string | null;
+  /** It was so before. */
+  readonly isUnchanged: boolean;
+  /** How many keys were suspended, or work again. */
+  readonly keys: number;
+}
+
+/**
+ * Disables a tenant with all its keys, or enables it; `null` when there is no such tenant. When it has returned, nothing
+ * of the keys of a disabled one can commit any more, as with a key that is revoked; what was accepted is still delivered.
+ */
+export async function disableTenant(
+  pool: Pool,
+  slug: string,
+  isDisabled: boolean,
+): Promise<TenantStanding | null> {
+  const [row] = await pool.run(
+    adminDeadlineMs,
+    (sql) =>
+      sql<TenantStanding[]>`
+      select to_char(d.disabled_at at time zone 'UTC', ${isoTime}) as "disabledAt", d.is_unchanged as "isUnchanged",
+        d.keys
+      from disable_tenant(${slug}, ${isDisabled}) as d`,
+  );
+  return row ?? null;
 }
 
 /** Keeps the content of a tenant's events so many days, or with `null` for ever; `false` when there is no such tenant. */

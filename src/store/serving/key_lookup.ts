@@ -9,7 +9,7 @@ import type { Rate } from "../../contract/limits.ts";
 import { Lookup } from "./lookup.ts";
 import type { Pool } from "../pool.ts";
 
-/** An active key. */
+/** An active key: neither revoked, nor suspended with its tenant. */
 export interface ApiKey {
   readonly id: number;
   readonly tenantId: number;
@@ -49,7 +49,7 @@ export class KeyStore {
     return this.#lookup.find(digest);
   }
 
-  /** Forgets a key that a commit has found revoked. */
+  /** Forgets a key that a commit has found revoked or suspended. */
   forget(digest: string): void {
     this.#lookup.forget(digest);
   }
@@ -72,7 +72,8 @@ async function readKeys(pool: Pool, digests: readonly string[]): Promise<Map<str
         case when k.limit_until > service_clock() then k.limit_per_minute end as per_minute,
         case when k.limit_until > service_clock() then k.limit_burst end as burst
       from unnest(${[...digests]}::text[]) as d (digest)
-      join api_key as k on k.digest = decode(d.digest, 'hex') and k.revoked_at is null
+      join api_key as k
+        on k.digest = decode(d.digest, 'hex') and k.revoked_at is null and k.suspended_at is null
       join tenant as t on t.id = k.tenant_id`);
   return new Map(rows.map((row) => [row.digest, {
     id: row.id,

@@ -1,0 +1,146 @@
+/**
+ * `ctl tenant set`, `disable` and `enable`
+ *
+ * @module
+ */
+
+import { likelyName } from "#src/contract/likely_name.ts";
+import {
+  changeTenant,
+  disableTenant,
+  hasTimeZone,
+  type TenantChange,
+  type TenantStanding,
+} from "#src/store/operator/tenants.ts";
+import { type Command, Refused, WrongUsage } from "./command.ts";
+import { nameLengthMax, noSuchTenant } from "./tenant.ts";
+import { record, shortTime } from "./terminal.ts";
+import { parseLine } from "./values.ts";
+
+/** `HH:MM`, or `null` for off. */
+function parseDigest(text: string): string | null {
+  if (text === "off") return null;
+  if (!/^([01]\d|2[0-3]):[0-5]\d$/.test(text)) {
+    throw new WrongUsage(`--digest must be a time of the day such as 07:00, or off: ${text}`);
+  }
+  return text;
+}
+
+/**
+ * An IANA name, as the runtime knows it.
+ *
+ * Chosen: no offsets (+02:00) and no abbreviations (EST), because neither knows of summer time.
+ */
+function parseTimeZone(text: string): string {
+  const zones = Intl.supportedValuesOf("timeZone");
+  const isZone = zones.includes(text) || text === "UTC" || text.includes("/") && isKnown(text);
+  if (isZone) return text;
+  const city = (zone: string) => zone.slice(zone.lastIndexOf("/") + 1);
+  const likely = likelyName(text, zones) ??
+    zones.find((zone) => city(zone) === likelyName(text, zones.map(city)));
+  throw new WrongUsage(
+    `--time-zone must be a name such as America/Chicago: ${text}${
+      likely === undefined ? "" : ` (did you mean ${likely}?)`
+    }`,
+  );
+}
+
+/** An older name of a zone is good too, as it is spelled. */
+function isKnown(name: string): boolean {
+  try {
+    const zone = new Intl.DateTimeFormat("en", { timeZone: name }).resolvedOptions().timeZone;
+    return zone === name || zone.toLowerCase() !== name.toLowerCase();
+  } catch {
+    return false;
+  }
+}
+
+function clockOf(timeZone: string, nowMs: number): string {
+  return new Intl.DateTimeFormat("en-GB", { timeZone, hour: "2-digit", minute: "2-digit" }).format(nowMs);
+}
+
+const set: Command = {
+  words: "tenant set",
+  positionals: ["SLUG"],
+  options: {
+    name: { value: "TEXT", description: "the customer's name, as its mails have it" },
+    "time-zone": { value: "ZONE", description: "whose clock its mails show, such as America/Chicago" },
+    digest: { value: "HH:MM|off", description: "when its daily mail is sent, by that clock" },
+  },
+  summary: "Set a tenant's name, its time zone and its daily digest",
+  notes:
+    `What is left out stays. The digest goes to the tenant's addresses of ctl tenant route SLUG --email.`,
+  prepare(input) {
+    const slug = input.first;
+    const [name, zone, digest] = ["name", "time-zone", "digest"].map((option) => input.option(option));
+    const change: TenantChange = {
+      ...(name === undefined ? {} : { name: parseLine(name, "--name", nameLengthMax) }),
+      ...(zone === undefined ? {} : { timeZone: parseTimeZone(zone) }),
+      ...(digest === undefined ? {} : { digestAt: parseDigest(digest) }),
+    };
+    if (Object.keys(change).length === 0) throw new WrongUsage("--name, --time-zone or --digest is missing");
+    return async (pool) => {
+      const { timeZone } = change;
+      if (timeZone !== undefined && !await hasTimeZone(pool, timeZone)) {
+        throw new Refused(`The database does not know the time zone ${timeZone}; another name of it may do`);
+      }
+      const now = await changeTenant(pool, slug, change);
+      if (now === null) throw noSuchTenant(slug);
+      return {
+        json: { tenant: slug, name: now.name, time_zone: now.timeZone, digest: now.digestAt },
+        text: record([
+          ["Tenant", slug],
+          ["Name", now.name],
+          ["Time zone", `${now.timeZone}, where it is ${clockOf(now.timeZone, Date.now())}`],
+          ["Digest", now.digestAt === null ? "off" : `daily at ${now.digestAt}`],
+        ]),
+      };
+    };
+  },
+};
+
+function prepareStanding(isDisabled: boolean): Command["prepare"] {
+  return ({ first: slug }) => async (pool) => {
+    const now = await disableTenant(pool, slug, isDisabled);
+    if (now === null) throw noSuchTenant(slug);
+    return {
+      json: { tenant: slug, disabled_at: now.disabledAt, keys: now.keys, unchanged: now.isUnchanged },
+      text: standingText(slug, now),
+    };
+  };
+}
+
+function standingText(slug: string, { disabledAt, isUnchanged, keys }: TenantStanding): string {
+  const counted = keys === 1 ? "key" : `${keys} keys`;
+  if (disabledAt === null) {
+    return isUnchanged
+      ? `Tenant ${slug} is not disabled.`
+      : `Tenant ${slug} is enabled; its ${counted} may post again.`;
+  }
+  return isUnchanged
+    ? `Tenant ${slug} was disabled already, ${shortTime(disabledAt)} UTC.`
+    : `Tenant ${slug} is disabled; nothing of its ${counted} can be accepted any more.`;
+}
+
+const disable: Command = {
+  words: "tenant disable",
+  positionals: ["SLUG"],
+  options: {},
+  summary: "Refuse everything that a tenant's keys and forms send, until it is enabled",
+  notes: `They are answered as revoked keys are: 401. When the command has returned, nothing of
+them can commit any more; it waits for the commits under way. What was accepted before is
+still delivered. No key can be issued to it while it is disabled.`,
+  prepare: prepareStanding(true),
+};
+
+const enable: Command = {
+  words: "tenant enable",
+  positionals: ["SLUG"],
+  options: {},
+  summary: "Let a disabled tenant's keys post again",
+  notes: "Keys that were revoked stay revoked.",
+  prepare: prepareStanding(false),
+};
+
+/** The commands. */
+export const tenantChangeCommands: readonly Command[] = [set, disable, enable];

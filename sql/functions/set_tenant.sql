@@ -1,0 +1,24 @@
+-- Changes what a tenant's people see of it: name, time_zone and digest_at, of which p_changes has those that change
+-- ("digest_at": null ends the digest). It notes what was changed, and never the name, which may be a person's. Returns
+-- nothing when there is no such tenant. That the time zone exists is for the caller to have looked up.
+create or replace function set_tenant(p_slug text, p_changes jsonb)
+returns table (name text, time_zone text, digest_at time)
+language plpgsql
+as $$
+#variable_conflict use_column
+begin
+  return query
+  update tenant as t set
+    name = coalesce(p_changes ->> 'name', t.name),
+    time_zone = coalesce(p_changes ->> 'time_zone', t.time_zone),
+    digest_at = case when p_changes ? 'digest_at' then (p_changes ->> 'digest_at')::time else t.digest_at end
+  where t.slug = p_slug
+  returning t.name, t.time_zone, t.digest_at;
+  if found then
+    perform note_audit(
+      'tenant.set', p_slug,
+      (p_changes - 'name' || case when p_changes ? 'name' then '{"name": "changed"}' else '{}' end::jsonb)::json
+    );
+  end if;
+end
+$$;
