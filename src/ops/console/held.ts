@@ -13,12 +13,12 @@ import { withNote } from "./notes.ts";
 import { idShape, parseQuery, queryOf } from "./query.ts";
 import { boundedText } from "./state.ts";
 import { chosenTenant, tenantFilter } from "./tenants.ts";
-import { count, shown, time } from "./text.ts";
+import { count, type PageClock, shown, time } from "./text.ts";
 
 const listedMax = 100;
 
 /** `/held` */
-export async function heldPage({ parts, tokens, query, nowMs }: Context): Promise<ConsolePage> {
+export async function heldPage({ parts, tokens, query, clock }: Context): Promise<ConsolePage> {
   const { pool } = parts;
   const form = parseQuery(query, ["tenant", "before"]);
   const before = form.shaped("before", idShape);
@@ -46,7 +46,7 @@ ${
           "Tenant, form and source",
           { name: "Release", isAction: true },
         ],
-        held.map((one) => ({ cells: cells(one, { parts, nowMs }) })),
+        held.map((one) => ({ cells: cells(one, { parts, clock }) })),
         {
           label: "Held submissions",
           empty: markup`Nothing is held${tenant.slug !== null && markup` of this tenant`}: nothing to do.`,
@@ -67,14 +67,14 @@ ${
   };
 }
 
-function cells(one: HeldSubmission, { parts, nowMs }: { parts: ConsoleParts; nowMs: number }): Markup[] {
+function cells(one: HeldSubmission, { parts, clock }: { parts: ConsoleParts; clock: PageClock }): Markup[] {
   const { submissionId } = one;
   return [
     markup`<input type="checkbox" name="submission_id" value="${submissionId}" aria-label="Choose ${submissionId}">`,
     markup`<span class="badge warn">${one.verdict}</span>${reasons(one.reasons, parts)}`,
     markup`${count(one.score)}`,
     markup`<a class="id" href="/leads/${submissionId}">${submissionId}</a><br><span class="quiet">received</span> ${
-      time(one.receivedAt, nowMs)
+      time(one.receivedAt, clock)
     }`,
     markup`${one.tenant}, ${shown(one.formKey)}<br><span class="quiet">${shown(one.source)}</span>`,
     markup`<button name="only" value="${submissionId}" aria-label="Release ${submissionId}">Release</button>`,

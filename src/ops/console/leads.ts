@@ -6,6 +6,7 @@
  */
 
 import { flagNames } from "../../contract/fields.ts";
+import type { TimeZone } from "../../contract/time_zone.ts";
 import { type Markup, markup } from "../../http/markup.ts";
 import { readEvents, type StoredEvent } from "../../store/operator/events.ts";
 import { searchEvents } from "../../store/operator/search.ts";
@@ -18,15 +19,15 @@ import { type ConsolePage, RefusedPage, select, table } from "./layout.ts";
 import { idShape, parseQuery, type Query, queryOf } from "./query.ts";
 import { badge, badges } from "./state.ts";
 import { tenantSelect } from "./tenants.ts";
-import { count, shown, time } from "./text.ts";
+import { count, type PageClock, shown, time } from "./text.ts";
 
 const listedMax = 50;
 
 /** `/leads` */
-export async function leadsPage({ parts, query, nowMs }: Context): Promise<ConsolePage> {
+export async function leadsPage({ parts, query, clock }: Context): Promise<ConsolePage> {
   const form = parseQuery(query, ["id", ...filterNames, "cursor"]);
   const id = form.shaped("id", idShape);
-  const filter = filterOf(form);
+  const filter = filterOf(form, clock.zone);
   const question = JSON.stringify(filter);
   const cursor = form.text("cursor");
   const before = cursor === null ? null : readCursor(cursor, question);
@@ -49,12 +50,12 @@ export async function leadsPage({ parts, query, nowMs }: Context): Promise<Conso
   return {
     title: "Leads and submissions",
     body: markup`<h1>Leads and submissions</h1>
-${filters(form, await tenantSelect(parts.pool, form.text("tenant")))}
+${filters(form, { tenants: await tenantSelect(parts.pool, form.text("tenant")), zone: clock.zone })}
 ${
       results(events, {
         isNarrowed: [id, ...Object.values(values)].some((value) => value !== null),
         next,
-        nowMs,
+        clock,
       })
     }
 <div class="row">${
@@ -67,13 +68,13 @@ ${
 }
 
 /** The filters, as `GET /v1/leads` reads them; a field that was left blank is none. */
-function filterOf(form: Query): SearchFilter {
+function filterOf(form: Query, zone: TimeZone): SearchFilter {
   const given = filterNames.flatMap((name) => {
     const value = form.text(name);
     return value === null ? [] : [[name, value] as [string, string]];
   });
   try {
-    return readFilter(new Parameters(new URLSearchParams(given).toString(), filterNames));
+    return readFilter(new Parameters(new URLSearchParams(given).toString(), filterNames, zone));
   } catch (error) {
     if (!(error instanceof InvalidParameter)) throw error;
     throw new RefusedPage(
@@ -86,7 +87,7 @@ function filterOf(form: Query): SearchFilter {
 
 function results(
   events: readonly StoredEvent[],
-  { isNarrowed, next, nowMs }: { isNarrowed: boolean; next: string | null; nowMs: number },
+  { isNarrowed, next, clock }: { isNarrowed: boolean; next: string | null; clock: PageClock },
 ): Markup {
   const none = next !== null
     ? markup`Nothing among the newest: there is more to look through. Search on.`
@@ -97,7 +98,7 @@ function results(
     ["Received", "State", "Event", "Tenant and source", "Flags"],
     events.map((event) => ({
       cells: [
-        time(event.receivedAt, nowMs),
+        time(event.receivedAt, clock),
         stateOf(event),
         markup`<a class="id" href="/leads/${event.eventId}">${event.eventId}</a>${
           event.kind === "form" &&
@@ -128,7 +129,7 @@ function stateOf({ delivery }: StoredEvent): Markup {
 const kinds = [["", "any kind"], ["lead", "leads"], ["form", "submissions"]] as const;
 const states = ["pending", "sending", "delivered", "dead", "held"] as const;
 
-function filters(form: Query, tenants: Markup): Markup {
+function filters(form: Query, { tenants, zone }: { tenants: Markup; zone: TimeZone }): Markup {
   const field = (name: string, label: string, more: Markup) => {
     const value = form.text(name);
     return markup`<div><label for="${name}">${label}</label><input id="${name}" name="${name}"${
@@ -154,8 +155,8 @@ ${
       chosen: form.text("flag"),
     })
   }
-${field("since", "Received since (UTC)", markup` placeholder="2026-11-20 or 2026-11-20T14:00"`)}${
-    field("until", "Received before (UTC)", markup` placeholder="2026-11-21"`)
+${field("since", `Received since (${zone.name})`, markup` placeholder="2026-11-20 or 2026-11-20T14:00"`)}${
+    field("until", `Received before (${zone.name})`, markup` placeholder="2026-11-21"`)
   }
 <div class="row"><button class="main">Search</button><a href="/leads">Clear</a></div>
 </form>`;
