@@ -1,7 +1,7 @@
 /**
  * The operator's command: `node scripts/ctl.ts NOUN VERB …`, or `npm run --silent ctl -- NOUN VERB …`.
  *
- * Exit status 0: done; 1: refused, not found, or the store is away; 2: wrong usage. Chosen: a value that
+ * Exit status 0: done; 1: refused, not found, not well (doctor), or the store is away; 2: wrong usage. Chosen: a value that
  * is wrong whatever the store holds (a slug with a space) is wrong usage; what depends on the store (a
  * slug that is taken) is refused. Results go to stdout, messages to stderr, with `--json` too.
  *
@@ -16,6 +16,7 @@ import { openAdminPool } from "#src/store/operator/admin_pool.ts";
 import type { Pool } from "#src/store/pool.ts";
 import { auditCommands } from "./ctl/audit.ts";
 import { campaignCommands } from "./ctl/campaign.ts";
+import { certificatesCommands } from "./ctl/certificates.ts";
 import { collisionCommands } from "./ctl/collision.ts";
 import { type Command, type Input, parseInput, Refused, type Reply, WrongUsage } from "./ctl/command.ts";
 import { deadCommands } from "./ctl/dead.ts";
@@ -52,13 +53,14 @@ const commands: readonly Command[] = [
   ...eraseCommands,
   ...subscriptionCommands,
   ...auditCommands,
+  ...certificatesCommands,
 ];
 
 /** What the program leaves behind. */
 interface Outcome {
   readonly status: 0 | 1 | 2;
   readonly stdout?: string;
-  readonly stderr?: string;
+  readonly stderr?: string | undefined;
 }
 
 /** Runs one command line. */
@@ -97,9 +99,9 @@ async function runCommand(command: Command, argv: readonly string[]): Promise<Ou
   let work: () => Promise<Outcome>;
   try {
     input = parseInput(command, argv);
+    const show = (reply: Reply) => outcomeOf(reply, input);
     const alone = command.prepareAlone?.(input) ?? null;
     const withPool = alone === null ? command.prepare(input) : null;
-    const show = (reply: Reply) => outcomeOf(reply, input);
     work = withPool === null
       ? async () => await show(await (alone as () => Promise<Reply>)())
       : () => withStore(async (pool) => await show(await withPool(pool)));
@@ -116,11 +118,15 @@ async function runCommand(command: Command, argv: readonly string[]): Promise<Ou
 }
 
 async function outcomeOf(reply: Reply, { json }: Input): Promise<Outcome> {
-  if (reply.lines === undefined) return { status: 0, stdout: json ? renderJson(reply.json) : reply.text };
+  const { warning: stderr } = reply;
+  const status = reply.isBad === true ? 1 : 0;
+  if (reply.lines === undefined) {
+    return { status, stdout: json ? renderJson(reply.json) : reply.text, stderr };
+  }
   for await (const line of reply.lines) {
     if (!process.stdout.write(`${line}\n`)) await once(process.stdout, "drain");
   }
-  return { status: 0 };
+  return { status, stderr };
 }
 
 /**

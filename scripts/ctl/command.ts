@@ -24,6 +24,10 @@ export interface Reply {
   readonly json: unknown;
   /** For a person; control characters from the store are escaped already. */
   readonly text: string;
+  /** For a person too, on stderr: what was done, was done, but is perhaps not what was meant. */
+  readonly warning?: string | undefined;
+  /** What was asked for was found out, and is not well: exit 1. */
+  readonly isBad?: boolean;
   /** Printed instead of both, line by line as they come: more than the memory should hold. */
   readonly lines?: AsyncIterable<string>;
 }
@@ -33,6 +37,8 @@ export interface OptionRule {
   /** What stands for the value in the help; an option without it is a switch. */
   readonly value?: string;
   readonly required?: true;
+  /** It may be given several times; see `Input.options`. */
+  readonly several?: true;
   readonly description: string;
 }
 
@@ -61,17 +67,21 @@ export interface Command {
   readonly prepareAlone?: (input: Input) => (() => Promise<Reply>) | null;
 }
 
+type Values = Readonly<Record<string, string | boolean | (string | boolean)[] | undefined>>;
+
+/** For `prepare` of a command that has {@linkcode Command.prepareAlone} for whatever it is given. */
+export function needsNoStore(): never {
+  throw new Error("A command that needs no store was given one");
+}
+
 /** What was given on the command line, checked against the command's table. */
 export class Input {
   readonly positionals: readonly string[];
   /** Print JSON. */
   readonly json: boolean;
-  readonly #values: Readonly<Record<string, string | boolean | undefined>>;
+  readonly #values: Values;
 
-  constructor(
-    positionals: readonly string[],
-    values: Readonly<Record<string, string | boolean | undefined>>,
-  ) {
+  constructor(positionals: readonly string[], values: Values) {
     this.positionals = positionals;
     this.json = values.json === true;
     this.#values = values;
@@ -86,6 +96,11 @@ export class Input {
   option(name: string): string | undefined {
     const value = this.#values[name];
     return typeof value === "string" ? value : undefined;
+  }
+
+  /** The values of an option that may be given several times, in their order. */
+  options(name: string): readonly string[] {
+    return [this.#values[name] ?? []].flat().filter((value) => typeof value === "string");
   }
 
   /** The value of an option that must be given. */
@@ -107,15 +122,18 @@ export class Input {
  * @throws {WrongUsage} for an unknown or repeated option, a missing or surplus argument
  */
 export function parseInput(command: Command, argv: readonly string[]): Input {
-  const options: Record<string, { type: "string" | "boolean" }> = { json: { type: "boolean" } };
+  const options: Record<string, ParsedOption> = { json: { type: "boolean" } };
   for (const [name, rule] of Object.entries(command.options)) {
-    options[name] = { type: rule.value === undefined ? "boolean" : "string" };
+    options[name] = {
+      type: rule.value === undefined ? "boolean" : "string",
+      multiple: rule.several === true,
+    };
   }
   const { values, positionals, tokens } = parseStrictly(argv, options);
 
   const seen = new Set<string>();
   for (const token of tokens) {
-    if (token.kind !== "option") continue;
+    if (token.kind !== "option" || options[token.name]?.multiple) continue;
     if (seen.has(token.name)) throw new WrongUsage(`--${token.name} is given twice`);
     seen.add(token.name);
   }
@@ -134,7 +152,12 @@ export function parseInput(command: Command, argv: readonly string[]): Input {
   return new Input(positionals, values);
 }
 
-function parseStrictly(argv: readonly string[], options: Record<string, { type: "string" | "boolean" }>) {
+interface ParsedOption {
+  readonly type: "string" | "boolean";
+  readonly multiple?: boolean;
+}
+
+function parseStrictly(argv: readonly string[], options: Record<string, ParsedOption>) {
   try {
     return parseArgs({ args: [...argv], options, strict: true, allowPositionals: true, tokens: true });
   } catch (error) {

@@ -21,7 +21,7 @@ The database is DATABASE_URL, or else that of the npm start running here.`;
 function usageLine(command: Command): string {
   const options = Object.entries(command.options).map(([name, rule]) => {
     const option = rule.value === undefined ? `--${name}` : `--${name} ${rule.value}`;
-    return rule.required === true ? option : `[${option}]`;
+    return rule.required === true ? option : `[${option}]${rule.several === true ? "…" : ""}`;
   });
   const positionals = command.positionals.map((name) =>
     name.endsWith("…") ? `${name.slice(0, -1)} [${name.slice(0, -1)}…]` : name

@@ -11,6 +11,7 @@ import { insertKey, limitKey, type ListedKey, listKeys, revokeKey } from "#src/s
 import { findCampaign } from "#src/store/operator/campaigns.ts";
 import { type Command, type Input, Refused, WrongUsage } from "./command.ts";
 import { limitJson, limitOptions, limitText, parseLimit } from "./limit.ts";
+import { twinWarning } from "./key_twins.ts";
 import { optionalTenantId, requireTenant, tenantOption } from "./tenant.ts";
 import { safe, shortTime, table } from "./terminal.ts";
 import { parseId, parseLine } from "./values.ts";
@@ -79,6 +80,7 @@ To replace one, issue a second, cut over, then revoke the first.`,
           `  ${key}`,
           "Store it now: it is not shown again, only its hash is kept.",
         ].join("\n\n"),
+        warning: twinWarning(await listKeys(pool, tenantId), id),
       };
     };
   },
@@ -120,6 +122,7 @@ const list: Command = {
         "LAST USED": (key) => shortTime(key.lastUsedAt),
         "STATE": (key) => keyState(key),
       }),
+      warning: twinWarning(keys),
     };
   },
 };

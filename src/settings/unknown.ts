@@ -4,6 +4,7 @@
  * @module
  */
 
+import { likelyName } from "../contract/likely_name.ts";
 import { actionsVariables } from "./actions_variables.ts";
 import type { Environment } from "./reader.ts";
 import { variables } from "./variables.ts";
@@ -31,7 +32,7 @@ export function unknownSettings(environment: Environment): string[] {
   return namesOf(environment)
     .filter((name) => !known.includes(name) && environment[name]?.trim() && isOurs(name))
     .map((name) => {
-      const likely = likelyName(name);
+      const likely = likelyName(name, known);
       return likely === null
         ? `${name} is no setting; docs/configuration.md lists them`
         : `${name} is no setting; ${likely} is one`;
@@ -49,26 +50,4 @@ function namesOf(environment: Environment): string[] {
     if ((error as Error).name === "NotCapable") return [];
     throw error;
   }
-}
-
-function likelyName(name: string): string | null {
-  const [best] = known
-    .map((one) => ({ one, edits: editsBetween(name.toUpperCase(), one) }))
-    .sort((a, b) => a.edits - b.edits);
-  // More than a third of it is another word.
-  return best !== undefined && best.edits <= name.length / 3 ? best.one : null;
-}
-
-/** How many letters have to be put in, taken out or changed to make one text of the other. */
-function editsBetween(one: string, other: string): number {
-  let row = Array.from({ length: other.length + 1 }, (_, index) => index);
-  for (const [index, letter] of [...one].entries()) {
-    const next = [index + 1];
-    for (const [at, otherLetter] of [...other].entries()) {
-      const change = (row[at] as number) + (letter === otherLetter ? 0 : 1);
-      next.push(Math.min(change, (row[at + 1] as number) + 1, (next[at] as number) + 1));
-    }
-    row = next;
-  }
-  return row[other.length] as number;
 }

@@ -40,6 +40,7 @@ const everyCommand = [
   "audit list",
   "audit export",
   "audit verify",
+  "certificates",
 ];
 
 test("ctl --help lists every command on stdout and exits 0", async () => {
@@ -150,6 +151,12 @@ const wrong: readonly (readonly [string, readonly string[], RegExp])[] = [
   ["an erasure of no number", ["erase", "--phone", "867-530"], /--phone must have seven digits or more/],
   ["an erasure of no event", ["erase", "--event", "a@b.co"], /--event must be an event id/],
   ["a blank term", ["vocabulary", "add", "\t"], /AREA must not be blank/],
+  [
+    "certificates for no name",
+    ["certificates", "/tmp/x", "--server-name", "a b"],
+    /--server-name must be names/,
+  ],
+  ["certificates for no days", ["certificates", "/tmp/x", "--days", "0"], /--days must be a whole number/],
   ["a term that no lead can hold", ["vocabulary", "add", "x".repeat(101)], /longer than 100/],
 ];
 
