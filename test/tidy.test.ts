@@ -35,7 +35,7 @@ const floors: Readonly<Record<string, readonly string[]>> = {
   // What was read.
   settings: ["contract", "http"],
   // What stands before the key-gated posts and the public reads.
-  gate: ["contract", "limiter", "http", "store"],
+  gate: ["contract", "lead", "limiter", "http", "store"],
   // The surfaces: never one another.
   intake: ["contract", "lead", "http", "store", "gate"],
   forms: ["contract", "lead", "http", "store", "gate"],

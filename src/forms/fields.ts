@@ -7,8 +7,10 @@
 import { formKeyName, honeypotName } from "../contract/forms.ts";
 import { limits } from "../contract/limits.ts";
 import { canonicalWord } from "../lead/fingerprint.ts";
-import { mendEscapes, type ParsedMember, parseMembers, withoutNul } from "../lead/json.ts";
+import { type BodyFault, objectFault } from "../lead/body_fault.ts";
+import { mendEscapes, type ParsedMember, parseMembers, parseObject, withoutNul } from "../lead/json.ts";
 import { normalizeDetails } from "../lead/text.ts";
+import { nestedFault } from "../lead/wrong_type.ts";
 import type { FormValue } from "./spam/score.ts";
 
 /** One field. */
@@ -47,7 +49,7 @@ const byteOrderMark = "\ufeff";
  * it; the raw body keeps it. Everything else stays as it was sent: nothing is trimmed, no digit is lost.
  */
 export function readFields(body: string): Posted | null {
-  const sent = body.startsWith(byteOrderMark) ? body.slice(1) : body;
+  const sent = withoutMark(body);
   const parsed = parseMembers(sent, limits.jsonDepthMax);
   if (parsed === null) return null;
   // Mended after it has proved valid: what is taken out could stand where nothing may.
@@ -68,6 +70,22 @@ export function readFields(body: string): Posted | null {
   const isTrapped = isFilled(fields.get(honeypotName)?.value ?? null);
   if (!isTrapped) fields.delete(honeypotName);
   return { fields, isTrapped };
+}
+
+/** What is wrong with a body that {@linkcode readFields} has refused. */
+export function fieldsFault(body: string): BodyFault {
+  const sent = withoutMark(body);
+  const posted = parseObject(sent, limits.jsonDepthMax);
+  if (posted === null) return objectFault(sent, "submission");
+  const [name, value] =
+    Object.entries(posted).find(([name, value]) =>
+      name !== formKeyName && value !== null && typeof value === "object"
+    ) ?? ["", null];
+  return nestedFault(name, value);
+}
+
+function withoutMark(body: string): string {
+  return body.startsWith(byteOrderMark) ? body.slice(1) : body;
 }
 
 function isField(member: ParsedMember): member is ParsedMember & Field {

@@ -7,17 +7,25 @@
 
 import type { FormErrorCode } from "../contract/form_errors.ts";
 import { limits } from "../contract/limits.ts";
-import { bodyText, digest128 } from "../gate/content.ts";
+import { bodyText, brokenOff, digest128 } from "../gate/content.ts";
 import { dedupe, readIdempotencyKey, type UsableIdempotencyKey } from "../gate/idempotency_key.ts";
 import { type GateParts, Post, type RefusalDetails } from "../gate/post.ts";
 import type { Holder, HolderBudget } from "../gate/rate.ts";
 import type { Exchange, Handler, Reply } from "../http/exchange.ts";
+import { formMisspelling } from "../lead/misspelling.ts";
 import type { Entry, SubmissionPart } from "../store/serving/accept.ts";
 import type { Form, FormStore } from "../store/serving/form_lookup.ts";
 import type { ApiKey } from "../store/serving/key_lookup.ts";
 import { attributionOf } from "./attribution.ts";
 import { contactOf } from "./contact.ts";
-import { canonicalFields, missingFields, type Posted, readFields, submissionText } from "./fields.ts";
+import {
+  canonicalFields,
+  fieldsFault,
+  missingFields,
+  type Posted,
+  readFields,
+  submissionText,
+} from "./fields.ts";
 import { acknowledge, refuse } from "./reply.ts";
 import { defaultThreshold, scoreSubmission } from "./spam/score.ts";
 import type { VerdictReasonName } from "./spam/reasons.ts";
@@ -45,7 +53,7 @@ async function answer(exchange: Exchange, post: Post<FormErrorCode>, parts: Form
 
   const body = await exchange.readBody(limits.bodyBytesMax);
   if (body.kind === "too_large") return post.refuse("body_too_large");
-  if (body.kind === "incomplete") return post.refuse("invalid_json");
+  if (body.kind === "incomplete") return post.refuse("invalid_json", brokenOff);
 
   const key = await post.authenticate("forms");
   if (key === null) return post.refuse("unauthorized");
@@ -92,14 +100,16 @@ function readSubmission(
   { required }: Form,
 ): ReadSubmission | RefusalDetails & { readonly kind: "invalid_json" | "missing_required" } {
   const idempotencyKey = readIdempotencyKey(exchange.headerLines("idempotency-key"));
-  if (idempotencyKey.kind === "repeated") return { kind: "invalid_json", detail: idempotencyKey.detail };
+  if (idempotencyKey.kind === "repeated") return { ...idempotencyKey, kind: "invalid_json" };
   const raw = bodyText(exchange, bytes);
-  const posted = raw === null ? null : readFields(raw);
-  if (raw === null || posted === null) return { kind: "invalid_json" };
+  if (typeof raw !== "string") return { ...raw, kind: "invalid_json" };
+  const posted = readFields(raw);
+  if (posted === null) return { ...fieldsFault(raw), kind: "invalid_json" };
   const missing = missingFields(posted, required);
   if (missing.length > 0) {
     const fields = Object.fromEntries(missing.map((name) => [name, "required"]));
-    return { kind: "missing_required", fields, empty: posted.fields.size === 0 };
+    const misspelling = formMisspelling(posted.fields.keys(), { required, missing });
+    return { kind: "missing_required", fields, empty: posted.fields.size === 0, ...misspelling };
   }
   if (idempotencyKey.kind === "too_long") {
     return { kind: "invalid_json", fields: { "Idempotency-Key": "too_long" } };

@@ -7,6 +7,7 @@
 import { Buffer } from "node:buffer";
 import { limits } from "../contract/limits.ts";
 import { decodeUtf8 } from "../http/request_id.ts";
+import type { BodyFault } from "../lead/body_fault.ts";
 import type { Entry } from "../store/serving/accept.ts";
 import { digest128 } from "./content.ts";
 
@@ -14,7 +15,7 @@ import { digest128 } from "./content.ts";
 type IdempotencyKey =
   | { readonly kind: "absent" }
   | { readonly kind: "too_long" }
-  | { readonly kind: "repeated"; readonly detail: string }
+  | { readonly kind: "repeated" } & BodyFault
   | { readonly kind: "present"; readonly bytes: Uint8Array; readonly text: string };
 
 /** A key that a post can be committed with. */
@@ -34,6 +35,7 @@ export function readIdempotencyKey([value = "", ...further]: readonly string[]):
   if (further.length > 0) {
     return {
       kind: "repeated",
+      reason: "repeated_idempotency_key",
       detail: `Idempotency-Key was sent ${further.length + 1} times; one is needed`,
     };
   }

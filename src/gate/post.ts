@@ -29,6 +29,8 @@ export interface GateParts {
 
 /** What a guard has found wrong, besides the code. */
 export interface RefusalDetails extends Pick<Refusal, "fields" | "detail" | "headers"> {
+  /** What is wrong, for the log: without anything of the caller's. */
+  readonly reason?: string;
   /** The body says nothing: this is the key check, which adds to no total. */
   readonly empty?: boolean;
 }
@@ -123,8 +125,12 @@ export class Post<Code extends string> {
    */
   async refuse(code: Code | "unauthorized", fault: RefusalDetails = {}): Promise<Reply> {
     const holder = this.#holder;
+    this.#exchange.reason = reasonOf(fault);
     if (holder === null || code === "unauthorized") return this.#reply(code, fault);
-    if (await this.#isRevoked(code)) return this.#reply("unauthorized");
+    if (await this.#isRevoked(code)) {
+      this.#exchange.reason = null;
+      return this.#reply("unauthorized");
+    }
     if (!fault.empty) {
       const refused = Object.entries(fault.fields ?? { "": code });
       for (const [field, reason] of refused) this.#parts.totals.refused(holder.key.id, reason, field);
@@ -157,4 +163,10 @@ export class Post<Code extends string> {
       headers: headers === undefined ? this.headers : { ...this.headers, ...headers },
     });
   }
+}
+
+/** The fields that fail, and what else is wrong: names of ours and of the operator's alone. */
+function reasonOf({ fields = {}, reason }: RefusalDetails): string | null {
+  const failing = Object.entries(fields).map(([name, why]) => `${name} ${why}`);
+  return [...failing, ...(reason === undefined ? [] : [reason])].join(", ") || null;
 }

@@ -35,6 +35,8 @@ export interface Exchange {
   readBody(bytesMax: number): Promise<Body>;
   /** For the access log only; set by a handler once the key is known. */
   keyId: string | null;
+  /** Why the request is refused, for the access log only; set by a handler. Never text of the caller's. */
+  reason: string | null;
   /** The pattern of the route that matched, or `"-"`; set by the router. */
   route: string;
   /** The segments that the route's `{name}` parts matched, percent-encoding untouched; set by the router. */

@@ -45,6 +45,8 @@ export interface Access {
   readonly bytes: number;
   readonly clientAddress: string;
   readonly keyId: string | null;
+  /** Why the request was refused, where a handler says so. */
+  readonly reason: string | null;
   /** The connection closed before the reply was handed over whole. */
   readonly aborted: boolean;
 }

@@ -7,7 +7,7 @@
 
 import type { ErrorCode } from "../contract/errors.ts";
 import { limits } from "../contract/limits.ts";
-import { bodyText, digest128 } from "../gate/content.ts";
+import { bodyText, brokenOff, digest128 } from "../gate/content.ts";
 import { dedupe, readIdempotencyKey, type UsableIdempotencyKey } from "../gate/idempotency_key.ts";
 import { type GateParts, Post, type RefusalDetails } from "../gate/post.ts";
 import type { HolderBudget } from "../gate/rate.ts";
@@ -38,7 +38,7 @@ async function answer(exchange: Exchange, post: Post<ErrorCode>, parts: IntakePa
 
   const body = await exchange.readBody(limits.bodyBytesMax);
   if (body.kind === "too_large") return post.refuse("body_too_large");
-  if (body.kind === "incomplete") return post.refuse("invalid_json");
+  if (body.kind === "incomplete") return post.refuse("invalid_json", brokenOff);
 
   const key = await post.authenticate("intake");
   if (key === null) return post.refuse("unauthorized");
@@ -67,8 +67,8 @@ function readLead(
 ): ReadLead | RefusalDetails & { readonly kind: "invalid_json" | "validation_failed" } {
   const raw = bodyText(exchange, bytes);
   const idempotencyKey = readIdempotencyKey(exchange.headerLines("idempotency-key"));
-  if (idempotencyKey.kind === "repeated") return { kind: "invalid_json", detail: idempotencyKey.detail };
-  if (raw === null) return { kind: "invalid_json" };
+  if (idempotencyKey.kind === "repeated") return { ...idempotencyKey, kind: "invalid_json" };
+  if (typeof raw !== "string") return { ...raw, kind: "invalid_json" };
   const validation = validate(raw, areas);
   if (idempotencyKey.kind !== "too_long") {
     return validation.kind === "valid" ? { ...validation, raw, idempotencyKey } : validation;

@@ -5,6 +5,7 @@
  */
 
 import type { FieldName, Flag, Reason } from "../contract/fields.ts";
+import type { BodyFault } from "./body_fault.ts";
 
 /**
  * A lead after normalization: absent fields are left out, `cost` is integer cents, `country` is
@@ -24,8 +25,9 @@ export type Validation =
     readonly extra: string | null;
     readonly flags: readonly Flag[];
   }
-  | { readonly kind: "invalid_json" }
-  | {
+  | { readonly kind: "invalid_json" } & BodyFault
+  // With what was sent in the stead of missing fields, when something comes near.
+  | Partial<BodyFault> & {
     readonly kind: "validation_failed";
     /** Every failing field with its reason. */
     readonly fields: Readonly<Record<string, Reason>>;

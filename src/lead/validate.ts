@@ -14,15 +14,19 @@ import {
   flagNames,
   projectServices,
   type Reason,
+  requiredFields,
 } from "../contract/fields.ts";
 import { limits } from "../contract/limits.ts";
+import { type BodyFault, objectFault } from "./body_fault.ts";
 import { toCents } from "./cost.ts";
 import { looksLikeEmail } from "./email.ts";
 import { isObject, members, mendEscapes, parseObject } from "./json.ts";
 import type { Areas, Lead, Validation } from "./lead.ts";
+import { leadMisspelling } from "./misspelling.ts";
 import { toE164 } from "./phone.ts";
 import { foldArea, normalizeCountry, normalizeState, normalizeZip } from "./place.ts";
 import { asSent, isLongerThan, normalizeDetails, normalizeLine } from "./text.ts";
+import { typeFault } from "./wrong_type.ts";
 
 /** What a field's rule may look at beside its own value, and where it leaves its observations. */
 interface Scope {
@@ -73,8 +77,6 @@ const services: ReadonlySet<string> = new Set(projectServices);
 /** The top-level names that do not land in `extra`. */
 const envelopeNames: ReadonlySet<string> = new Set([...fieldNames, "cost", "extra"]);
 
-const invalidJson: Validation = { kind: "invalid_json" };
-
 /** A mark that some encoders put before UTF-8. */
 const byteOrderMark = "\ufeff";
 
@@ -92,11 +94,11 @@ const byteOrderMark = "\ufeff";
 export function validate(body: string, areas: Areas): Validation {
   const text = (body.startsWith(byteOrderMark) ? body.slice(1) : body).toWellFormed();
   const envelope = parseObject(text, limits.jsonDepthMax);
-  if (envelope === null) return invalidJson;
+  if (envelope === null) return refused(objectFault(text, "lead"));
 
   const { cost = null, extra } = envelope;
-  if (cost !== null && typeof cost !== "number") return invalidJson;
-  if (extra !== undefined && !isObject(extra)) return invalidJson;
+  if (cost !== null && typeof cost !== "number") return refused(typeFault(envelope));
+  if (extra !== undefined && !isObject(extra)) return refused(typeFault(envelope));
 
   const lead: Record<string, string | number> = {};
   const failing: Record<string, Reason> = {};
@@ -107,7 +109,7 @@ export function validate(body: string, areas: Areas): Validation {
   for (const name of fieldNames) {
     const sent = envelope[name];
     if (sent !== undefined) known++;
-    if (typeof sent !== "string" && sent !== undefined && sent !== null) return invalidJson;
+    if (typeof sent !== "string" && sent !== undefined && sent !== null) return refused(typeFault(envelope));
     const read = typeof sent === "string" ? readText(name, sent) : "";
     if (read !== "") {
       const value = rules[name](read, scope);
@@ -128,7 +130,9 @@ export function validate(body: string, areas: Areas): Validation {
   if (written.extra !== null) flags.add("extra_fields_preserved");
 
   if (Object.keys(failing).length > 0) {
-    return { kind: "validation_failed", fields: failing, empty: size === 0 };
+    const missing = requiredFields.filter((name) => failing[name] === "required");
+    const misspelling = missing.length === 0 ? null : leadMisspelling(envelope, missing);
+    return { kind: "validation_failed", fields: failing, empty: size === 0, ...misspelling };
   }
   return {
     kind: "valid",
@@ -136,6 +140,10 @@ export function validate(body: string, areas: Areas): Validation {
     extra: written.extra,
     flags: flags.size === 0 ? [] : flagNames.filter((flag) => flags.has(flag)),
   };
+}
+
+function refused({ detail, reason }: BodyFault): Validation {
+  return { kind: "invalid_json", detail, reason };
 }
 
 /** Text of a field before its own rule; `""` when it is blank. */

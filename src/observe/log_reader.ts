@@ -93,6 +93,7 @@ function accessFields(access: Access): LogFields {
     bytes: access.bytes,
     client: access.clientAddress,
     key_id: access.keyId,
+    ...(access.reason === null ? {} : { reason: access.reason }),
     ...(access.aborted ? { aborted: true } : {}),
   };
 }

@@ -85,7 +85,7 @@ class Checkout {
   async answer(exchange: Exchange, bytes: Uint8Array, headers: Headers): Promise<Reply> {
     const { requestId } = exchange;
     const text = bodyText(exchange, bytes);
-    const request = text === null ? { kind: "invalid_json" } as const : readCheckout(text);
+    const request = typeof text === "string" ? readCheckout(text) : { kind: "invalid_json" } as const;
     const key = readIdempotencyKey(exchange.headerLines("idempotency-key"));
     if (request.kind === "invalid_json" || key.kind === "repeated") {
       return refusePlan("invalid_json", { requestId, headers });

@@ -86,10 +86,12 @@ function refuse(
   fields: Readonly<Record<string, Reason>>,
 ): Answer {
   const early = code === "body_too_large";
+  const detail = validation === null || validation.kind === "valid" ? undefined : validation.detail;
   const body = {
     error: code,
     ...(early ? {} : { request_id: placeholders.requestId }),
     ...(code === "validation_failed" ? { fields } : {}),
+    ...(detail === undefined ? {} : { detail }),
   };
   return { ...wire(errors[code].status, !early), body, validation, fields, flags: [] };
 }

@@ -12,12 +12,14 @@ import { fieldNames } from "../contract/fields.ts";
 import { grouped } from "../contract/guidance.ts";
 import { limits } from "../contract/limits.ts";
 import { curlPost } from "../contract/snippets.ts";
+import { objectFault } from "../lead/body_fault.ts";
+import { parseObject } from "../lead/json.ts";
 import type { Areas } from "../lead/lead.ts";
+import { wrongTypes } from "../lead/wrong_type.ts";
 import { type Answer, answerTo, bytesOf } from "./answer.ts";
 import { byId, fill } from "./dom.ts";
 import { indented, placeOf, places } from "./edit_json.ts";
 import { editor, paint, select, type Stretch, stretchOf } from "./editor.ts";
-import { explain } from "./explain.ts";
 import * as form from "./form.ts";
 import * as keyCheck from "./key_check.ts";
 import { type Finding, flagText, reasonText, show } from "./result.ts";
@@ -46,16 +48,13 @@ export function answerOf(body: string, terms: readonly string[]): Answer {
 function findings(body: string, answer: Answer): Finding[] {
   if (answer.status === 413) return [];
   if (answer.status === 400) {
-    const { text, fields } = explain(body);
-    const single = Object.entries(fields).map(([field, text]): Finding => ({
-      kind: "failing",
-      field,
-      code: "",
-      text,
-    }));
-    return single.length > 0 ? single : [{ kind: "failing", field: "", code: "", text }];
+    const envelope = parseObject(withoutMark(body), limits.jsonDepthMax);
+    const single = envelope === null ? [] : wrongTypes(envelope);
+    return single.length === 0
+      ? detailOf(answer)
+      : single.map(({ name, text }) => ({ kind: "failing", field: name, code: "", text }));
   }
-  const sent = places(body.replace(/^\ufeff/, "")) ?? [];
+  const sent = places(withoutMark(body)) ?? [];
   const failing = Object.entries(answer.fields).map(([field, reason]): Finding => {
     const typed = placeOf(sent, field)?.valueText ?? null;
     return { kind: "failing", field, code: reason, text: reasonText(field, reason, typed) };
@@ -67,16 +66,23 @@ function findings(body: string, answer: Answer): Finding[] {
     code: flag,
     text: flagText(flag),
   }));
-  return [...failing, ...flagged];
+  return [...failing, ...detailOf(answer), ...flagged];
 }
+
+/** What the answer itself says in words. */
+function detailOf({ body: { detail } }: Answer): Finding[] {
+  return typeof detail === "string" ? [{ kind: "failing", field: "", code: "", text: detail }] : [];
+}
+
+const withoutMark = (body: string) => body.replace(/^\ufeff/, "");
 
 /** Where the findings stand in the text; what is kept under `extra` is no single member. */
 function stretches(body: string, found: readonly Finding[]): Stretch[] {
   const at = body.startsWith("\ufeff") ? 1 : 0;
   const sent = places(body.slice(at));
   if (sent === null) {
-    const broken = explain(body).at;
-    return broken === null ? [] : [{ start: broken, end: broken + 1, kind: "failing" }];
+    const { at: broken } = objectFault(body.slice(at), "lead");
+    return broken === null ? [] : [{ start: at + broken, end: at + broken + 1, kind: "failing" }];
   }
   return found.flatMap(({ field, kind }) => {
     const place = placeOf(sent, field);

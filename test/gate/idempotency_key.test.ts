@@ -46,6 +46,10 @@ test("control characters make it too_long", () => {
 test("of several lines none is believed, be they alike or blank", () => {
   for (const lines of [["a", "b"], ["a", "a"], ["", "a"], ["a", ""]]) {
     const detail = "Idempotency-Key was sent 2 times; one is needed";
-    assert.deepEqual(readIdempotencyKey(lines), { kind: "repeated", detail });
+    assert.deepEqual(readIdempotencyKey(lines), {
+      kind: "repeated",
+      detail,
+      reason: "repeated_idempotency_key",
+    });
   }
 });

@@ -18,6 +18,7 @@ function ask(method: string, path: string): Exchange {
     headerLines: () => [],
     readBody: () => Promise.resolve({ kind: "incomplete" }),
     keyId: null,
+    reason: null,
     route: "-",
     params: {},
   };

@@ -6,7 +6,13 @@ import test from "node:test";
 import { composeEmail } from "../../src/actions/email_text.ts";
 import { attributionOf } from "../../src/forms/attribution.ts";
 import { contactOf } from "../../src/forms/contact.ts";
-import { canonicalFields, missingFields, readFields, submissionText } from "../../src/forms/fields.ts";
+import {
+  canonicalFields,
+  fieldsFault,
+  missingFields,
+  readFields,
+  submissionText,
+} from "../../src/forms/fields.ts";
 import { scoreSubmission } from "../../src/forms/spam/score.ts";
 import { readIdempotencyKey } from "../../src/gate/idempotency_key.ts";
 import { parseAcceptEncoding } from "../../src/http/accept_encoding.ts";
@@ -18,6 +24,8 @@ import { parseRange } from "../../src/http/static/range.ts";
 import { adoptRequestId } from "../../src/http/request_id.ts";
 import { parseTarget } from "../../src/http/target.ts";
 import { canonicalText } from "../../src/lead/fingerprint.ts";
+import { bytesFault } from "../../src/lead/body_fault.ts";
+import { formMisspelling } from "../../src/lead/misspelling.ts";
 import { validate } from "../../src/lead/validate.ts";
 import { Parameters } from "../../src/ops/parameters.ts";
 import { readCheckout } from "../../src/plans/checkout_request.ts";
@@ -66,6 +74,12 @@ const names =
     .split("|");
 const numbers = ["1", "10", "1e1", "9999999"];
 
+/** As many as a long form requires. */
+const requiredNames = Array.from(
+  { length: 25 },
+  (_, at) => `required field ${"abcdefgh".repeat(1 + at % 4)} ${at}`,
+);
+
 const trusted = parseNetworks("10.0.0.0/8, ::1");
 
 const subjects: readonly (Subject & { readonly bodyStepsMax?: number })[] = [
@@ -88,6 +102,28 @@ const subjects: readonly (Subject & { readonly bodyStepsMax?: number })[] = [
     pieces: ["[", "]", "{", "}", '"', "\\", '\\"', ",", ":", '{"a":', '"a",', "1,", " ", "1e1", '"a":[],'],
     build: nested,
     read: anyPost,
+    bodyStepsMax,
+  },
+  {
+    name: "a post that lacks every field",
+    pieces: [...words, ...wide, ...names, "frst_name", "phoen", "lastname", "nachname", "abcdefgh"],
+    build: flatObject,
+    read: refusedPost,
+    bodyStepsMax,
+  },
+  {
+    name: "bytes that are not UTF-8",
+    pieces: [
+      "a",
+      "\u00c3\u00a9",
+      "\u00ff",
+      "\u00ef\u00bf\u00bd",
+      "\u00f0\u009f\u0098\u0080",
+      "\n",
+      "\u00ed\u00a0\u0080",
+    ],
+    build: line,
+    read: (text) => bytesFault(Buffer.from(text, "latin1")),
     bodyStepsMax,
   },
   {
@@ -200,8 +236,16 @@ function nested(genome: Genome, size: number): string {
 }
 
 function anyPost(body: string): void {
-  readFields(body);
+  if (readFields(body) === null) fieldsFault(body);
   leadPost(body);
+}
+
+/** A post that is refused: what was meant by its names is looked for. */
+function refusedPost(body: string): void {
+  validate(body, new Map());
+  const posted = readFields(body);
+  const required = requiredNames;
+  if (posted !== null) formMisspelling(posted.fields.keys(), { required, missing: required });
 }
 
 for (const subject of subjects) {

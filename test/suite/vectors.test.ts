@@ -12,6 +12,7 @@ interface Vector {
   readonly extra?: string | null;
   readonly flags?: string[];
   readonly fields?: Record<string, string>;
+  readonly detail?: string;
 }
 
 const world = await World.open();
@@ -25,8 +26,9 @@ async function throughServer({ name, body }: Vector): Promise<Vector> {
   const bytes = new TextEncoder().encode(body);
   const headers = { "Idempotency-Key": freshKey() };
   const { status, json } = await world.intake({ key: key.text, body: bytes, headers });
-  if (status === 400) return { name, body, kind: json.error };
-  if (status === 422) return { name, body, kind: json.error, fields: json.fields };
+  const said = json.detail === undefined ? {} : { detail: json.detail };
+  if (status === 400) return { name, body, kind: json.error, ...said };
+  if (status === 422) return { name, body, kind: json.error, fields: json.fields, ...said };
   assert.equal(status, 202, `${name}: ${JSON.stringify(json)}`);
   const { lead, extra, flags, raw } = await world.event(json.event_id);
   assert.deepEqual(json.flags, flags, name);

@@ -63,6 +63,7 @@ export abstract class EdgeExchange implements Exchange {
   /** The id as the response header has it, one character per byte. */
   requestIdHeader = "";
   keyId: string | null = null;
+  reason: string | null = null;
   route = "-";
   params = noParams;
   surface: Surface | null = null;
@@ -208,6 +209,7 @@ export class Edge {
       bytes: outcome.bytes,
       clientAddress: exchange.clientAddress,
       keyId: exchange.keyId,
+      reason: exchange.reason,
       aborted: outcome.aborted,
     }, exchange);
   }
@@ -225,6 +227,7 @@ export class Edge {
       bytes: 0,
       clientAddress: peer.address,
       keyId: null,
+      reason: null,
       aborted: false,
     }, null);
   }

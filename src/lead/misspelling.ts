@@ -1,0 +1,150 @@
+/**
+ * Which field was meant by a name that is none. This module is browser compatible.
+ *
+ * Source: DECISIONS, Decided since (422).
+ *
+ * @module
+ */
+
+import { fieldNames, requiredFields } from "../contract/fields.ts";
+import { type BodyFault, shownName } from "./body_fault.ts";
+import { isObject } from "./json.ts";
+import { foldName, knownNames } from "./known_names.ts";
+
+/**
+ * So many of the names that were sent are compared, with so many that are wanted. Chosen: more than a lead or a form has,
+ * because a body has room for eight thousand, and each comparison costs a microsecond.
+ */
+const [sentMax, wantedMax] = [100, 25];
+/** So many misspellings are told. */
+const toldMax = 6;
+/** Names shorter than this are near to too many words. */
+const nearLengthMin = 5;
+
+/** Names that were sent, folded. */
+type Sent = Map<string, string>;
+
+const isKnown: ReadonlySet<string> = new Set([...fieldNames, "cost", "extra"]);
+
+/** What a lead that lacks the fields `missing` has in their stead; `null` when nothing comes near. */
+export function leadMisspelling(
+  envelope: Readonly<Record<string, unknown>>,
+  missing: readonly string[],
+): BodyFault | null {
+  const sent: Sent = new Map();
+  for (const name in envelope) {
+    if (sent.size === sentMax) break;
+    if (holdsLead(envelope[name])) {
+      const detail = `the lead stands in ${shownName(name)}; its fields belong at the top level of the body`;
+      return { detail, reason: "wrapped" };
+    }
+    if (!isKnown.has(name)) sent.set(name, foldName(name));
+  }
+  const found = new Map<string, string[]>();
+  const name = missing.some((wanted) => wanted !== "phone") ? known(sent, knownNames.name) : undefined;
+  if (name !== undefined) {
+    found.set(name, ["first_name", "last_name"]);
+    sent.delete(name);
+  }
+  const others = [...fieldNames, "cost"].filter((name) =>
+    envelope[name] === undefined && !missing.includes(name)
+  );
+  for (const wanted of missing) take(sent, wanted, found, { near: true });
+  // Only what is surely meant: a lead may have names of its own.
+  for (const wanted of others) take(sent, wanted, found, { near: false });
+  return tell(
+    found,
+    (meant) => `no field of a lead; ${meant.join(" and ")} ${meant.length > 1 ? "are" : "is"}`,
+  );
+}
+
+/**
+ * What a form that lacks the fields `missing` of those that it requires has in their stead, of the names that were
+ * posted; `null` when nothing comes near.
+ */
+export function formMisspelling(
+  posted: Iterable<string>,
+  { required, missing }: { readonly required: readonly string[]; readonly missing: readonly string[] },
+): BodyFault | null {
+  const sent: Sent = new Map();
+  for (const name of posted) {
+    if (sent.size === sentMax) break;
+    if (!required.includes(name)) sent.set(name, foldName(name));
+  }
+  const found = new Map<string, string[]>();
+  for (const wanted of missing.slice(0, wantedMax)) take(sent, wanted, found, { near: true });
+  return tell(found, (meant) => `no field that the form requires; ${meant.map(shownName)} is`);
+}
+
+/** Whether the value is a lead, or a list that begins with one. */
+function holdsLead(value: unknown): boolean {
+  const inside = Array.isArray(value) ? value[0] : value;
+  return isObject(inside) && requiredFields.some((name) => Object.hasOwn(inside, name));
+}
+
+/** Takes the name that stands for a wanted one from what was sent to what was found. */
+function take(sent: Sent, wanted: string, found: Map<string, string[]>, { near }: { near: boolean }): void {
+  const folded = foldName(wanted);
+  if (folded === "") return;
+  const group = Object.values(knownNames).find((names) => names.includes(folded)) ?? [folded];
+  const name = known(sent, [folded, ...group]) ?? (near ? nearest(sent, folded) : undefined);
+  if (name === undefined) return;
+  sent.delete(name);
+  found.set(name, [wanted]);
+}
+
+/** The sent name that is one of these when folded, the surest first. */
+function known(sent: Sent, names: readonly string[]): string | undefined {
+  let [best, rank] = [undefined as string | undefined, names.length];
+  for (const [name, folded] of sent) {
+    const at = folded === "" ? -1 : names.indexOf(folded);
+    if (at >= 0 && at < rank) [best, rank] = [name, at];
+  }
+  return best;
+}
+
+/** The first sent name that is a slip or two of the fingers away. */
+function nearest(sent: Sent, wanted: string): string | undefined {
+  if (wanted.length < nearLengthMin) return undefined;
+  const most = wanted.length === nearLengthMin ? 1 : 2;
+  return [...sent].find(([, folded]) => isWithin(folded, wanted, most))?.[0];
+}
+
+/**
+ * Whether `most` letters added, left out, replaced or swapped with their neighbour make one text of the other. Only the
+ * band of the table is computed that can hold so few.
+ */
+function isWithin(left: string, right: string, most: number): boolean {
+  if (Math.abs(left.length - right.length) > most) return false;
+  let before: number[] = [];
+  let above = Array.from({ length: right.length + 1 }, (_, column) => column);
+  for (let row = 1; row <= left.length; row++) {
+    const current = new Array<number>(right.length + 1).fill(Infinity);
+    current[0] = row;
+    for (let column = Math.max(1, row - most); column <= Math.min(right.length, row + most); column++) {
+      const at = (cells: readonly number[], back: number) => cells[column - back] ?? Infinity;
+      const isSame = left[row - 1] === right[column - 1];
+      const isSwapped = row > 1 && left[row - 1] === right[column - 2] && left[row - 2] === right[column - 1];
+      current[column] = Math.min(
+        at(above, 1) + (isSame ? 0 : 1),
+        at(above, 0) + 1,
+        at(current, 1) + 1,
+        isSwapped ? at(before, 2) + 1 : Infinity,
+      );
+    }
+    [before, above] = [above, current];
+  }
+  return (above[right.length] as number) <= most;
+}
+
+function tell(
+  found: ReadonlyMap<string, readonly string[]>,
+  words: (meant: readonly string[]) => string,
+): BodyFault | null {
+  if (found.size === 0) return null;
+  const told = [...found].slice(0, toldMax);
+  return {
+    detail: told.map(([name, meant]) => `${shownName(name)} is ${words(meant)}`).join(". "),
+    reason: `misspelled ${[...new Set(told.flatMap(([, meant]) => meant))].join(" ")}`,
+  };
+}

@@ -1,0 +1,120 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { fieldNames } from "../../src/contract/fields.ts";
+import { knownNames } from "../../src/lead/known_names.ts";
+import { formMisspelling } from "../../src/lead/misspelling.ts";
+import { validate } from "../../src/lead/validate.ts";
+import { areas } from "../support/lead/areas.ts";
+
+const detailOf = (body: object) => {
+  const verdict = validate(JSON.stringify(body), areas);
+  assert.ok(verdict.kind === "validation_failed");
+  return verdict.detail;
+};
+const [first_name, last_name, phone] = ["Ada", "Lovelace", "415-555-0123"];
+
+test("a misspelled required field is named with the one that is meant", () => {
+  const names = {
+    first_name: ["firstName", "FIRST_NAME", "First Name", "fname", "given-name", "frist_name", "first_nam"],
+    last_name: ["lastName", "surname", "family_name", "lastnam", "Apellidos", "lats_name"],
+    phone: [
+      "Phone",
+      "phone_number",
+      "PhoneNumber",
+      "tel",
+      "mobile",
+      "your-phone",
+      "phoen",
+      "phone2",
+      "Teléfono",
+    ],
+  };
+  for (const [meant, all] of Object.entries(names)) {
+    for (const name of all) {
+      const { [meant as "phone"]: value, ...rest } = { first_name, last_name, phone };
+      const shown = /\s/.test(name) ? `"${name}"` : name;
+      assert.equal(detailOf({ ...rest, [name]: value }), `${shown} is no field of a lead; ${meant} is`, name);
+    }
+  }
+});
+
+test("a whole name is told that it has two fields", () => {
+  for (const name of ["name", "fullName", "Full Name"]) {
+    assert.match(
+      detailOf({ [name]: "Ada Lovelace", phone }) ?? "",
+      /is no field of a lead; first_name and last_name are$/,
+    );
+  }
+  assert.equal(
+    detailOf({ name: "Ada Lovelace", first_name, last_name }),
+    undefined,
+    "only the phone is missing",
+  );
+});
+
+test("beside a missing field the optional ones are named too whose meaning is sure", () => {
+  assert.equal(
+    detailOf({
+      firstName: "Ada",
+      last_name,
+      phone,
+      zipcode: "97201",
+      "e-mail": "a@b.example",
+      postal: "x",
+      note: "x",
+    }),
+    "firstName is no field of a lead; first_name is. e-mail is no field of a lead; email is. " +
+      "zipcode is no field of a lead; zip is",
+  );
+});
+
+test("a lead that stands inside a member is told so", () => {
+  const lead = { first_name, last_name, phone };
+  for (const [name, value] of Object.entries({ lead, data: [lead], extra: lead })) {
+    assert.equal(
+      detailOf({ [name]: value }),
+      `the lead stands in ${name}; its fields belong at the top level of the body`,
+    );
+  }
+});
+
+test("nothing is guessed where nothing comes near, nor for a key check, nor for a lead that lacks nothing", () => {
+  assert.equal(detailOf({}), undefined);
+  assert.equal(detailOf({ first_name: " ", last_name, phone }), undefined);
+  assert.equal(detailOf({ last_name, phone, campaign: "spring", host: "x", score: 1 }), undefined);
+  assert.equal(detailOf({ first_name, last_name, phone, firstName: "x", zip: "9".repeat(21) }), undefined);
+  assert.equal(
+    validate(JSON.stringify({ first_name, last_name, phone, phone_number: "x" }), areas).kind,
+    "valid",
+  );
+});
+
+test("of thousands of unknown members the first are compared, and six are told at most", () => {
+  const many = Object.fromEntries(Array.from({ length: 5_000 }, (_, at) => [`unknown${at}`, at]));
+  assert.equal(detailOf({ firstName: "x", ...many }), "firstName is no field of a lead; first_name is");
+  assert.equal(detailOf({ ...many, firstName: "x" }), undefined);
+  const all = Object.fromEntries(fieldNames.map((name) => [name.toUpperCase(), "x"]));
+  assert.equal(detailOf(all)?.split(". ").length, 6);
+});
+
+test("what stands in a required field's stead is named for a form as well, and none that the form requires itself", () => {
+  const told = (posted: readonly string[], required: readonly string[], missing = required) =>
+    formMisspelling(posted, { required, missing })?.detail;
+  assert.equal(told(["Email"], ["email"]), "Email is no field that the form requires; email is");
+  assert.equal(told(["mail"], ["your-email"]), "mail is no field that the form requires; your-email is");
+  assert.equal(
+    told(["rooff_type"], ["roof_type"]),
+    "rooff_type is no field that the form requires; roof_type is",
+  );
+  assert.equal(told(["email"], ["email", "mail"], ["mail"]), undefined);
+  assert.equal(told(["message"], ["name"]), undefined);
+  assert.equal(
+    formMisspelling(["Email"], { required: ["email"], missing: ["email"] })?.reason,
+    "misspelled email",
+  );
+});
+
+test("no name is known for two fields", () => {
+  const all = Object.values(knownNames).flat();
+  assert.deepEqual(all.filter((name, at) => all.indexOf(name) !== at), []);
+});
