@@ -192,6 +192,7 @@ ${
     error: "validation_failed",
     request_id: placeholders.requestId,
     fields: { last_name: "required" },
+    detail: "surname is no field of a lead; last_name is",
   })
 }
 

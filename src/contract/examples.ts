@@ -11,8 +11,9 @@ import { limits } from "./limits.ts";
 /** What the intake answers to an example, without what differs each time. */
 type ExpectedAnswer =
   | { readonly status: 202; readonly flags: readonly Flag[] }
-  | { readonly status: 422; readonly fields: Readonly<Record<string, Reason>> }
-  | { readonly status: 400 | 413 };
+  | { readonly status: 422; readonly fields: Readonly<Record<string, Reason>>; readonly detail?: string }
+  | { readonly status: 400; readonly detail: string }
+  | { readonly status: 413 };
 
 /** One body. */
 export interface Example<A extends ExpectedAnswer = ExpectedAnswer> {
@@ -124,6 +125,16 @@ export const failureExamples = {
     { ...ada, zip: "97201-1234, or is it 97202?" },
     { zip: "too_long" },
   ),
+  misspelled: {
+    title: "Misspelled fields",
+    about: "`detail` names the fields that were probably meant.",
+    body: pretty({ firstName: ada.first_name, last_name: ada.last_name, phone_number: ada.phone }),
+    answer: {
+      status: 422,
+      fields: { first_name: "required", phone: "required" },
+      detail: "firstName is no field of a lead; first_name is. phone_number is no field of a lead; phone is",
+    },
+  },
   cost_zero: failing(
     "Cost of 0",
     "No charge means no `cost`; 0 is out of range.",
@@ -146,25 +157,31 @@ export const failureExamples = {
     title: "Wrong type",
     about: "`cost` is a number; a string makes the whole body no lead.",
     body: pretty({ ...ada, cost: "12.50" }),
-    answer: { status: 400 },
+    answer: { status: 400, detail: "cost is a string; a number is needed, without quotes" },
   },
   extra_no_object: {
     title: "Extra is no object",
     about: "`extra` is reserved, and must be an object if it is sent at all.",
     body: pretty({ ...ada, extra: "spring" }),
-    answer: { status: 400 },
+    answer: { status: 400, detail: "extra is a string; only an object may be sent" },
   },
   no_object: {
     title: "No object",
     about: "One lead is one object; a list is none.",
     body: pretty([ada]),
-    answer: { status: 400 },
+    answer: { status: 400, detail: "the body is an array; one lead a call, as an object, is needed" },
   },
   broken_json: {
     title: "Broken JSON",
     about: "A comma too many.",
     body: pretty(ada).replace(/\n\}$/, ",\n}"),
-    answer: { status: 400 },
+    answer: { status: 400, detail: "line 4, column 28: a trailing comma; take it out" },
+  },
+  form_encoded: {
+    title: "Form-encoded",
+    about: "What a page's form sends by itself is no JSON.",
+    body: new URLSearchParams(ada).toString(),
+    answer: { status: 400, detail: "the body is form-encoded; a JSON object is needed" },
   },
   body_too_large: {
     title: "Body too large",

@@ -6,6 +6,7 @@
  */
 
 import { attributionNames, attributionSources, formKeyName, honeypotName, startedAtName } from "./forms.ts";
+import { detailAbout } from "./guidance.ts";
 import { limits } from "./limits.ts";
 import { type Cells, named } from "./markdown.ts";
 
@@ -102,7 +103,7 @@ export const formErrorMembers = [
     about:
       "With `missing_required`: every field that is missing, each `required`. With `invalid_json`, when the `Idempotency-Key` is `too_long`.",
   },
-  { name: "detail", about: "With 400, perhaps: what is wrong, in English, for you. Do not parse it." },
+  { name: "detail", about: `With 400, perhaps: ${detailAbout}` },
 ] as const;
 
 /** The client's side of the contract. Source: SPEC, Errors (tenant forms) and Client retry policy. */

@@ -90,6 +90,10 @@ export const keyRules = [
   "It never stands in source code, a URL, a log line, an error message or a committed file.",
 ] as const;
 
+/** What `detail` is, on every surface. Source: DECISIONS, Decided since. */
+export const detailAbout =
+  "what is wrong, in a sentence of English for people. The field and the type that it needs, or line and column of the fault, or what the body seems to be, or which field was probably meant; never a value of yours. Log it. Do not parse it: its words may change.";
+
 /** What an error body has. Source: SPEC, Error body; `detail` from DECISIONS, Decided since. */
 export const errorMembers = [
   { name: "error", about: "Machine code, always there." },
@@ -104,7 +108,7 @@ export const errorMembers = [
   },
   {
     name: "detail",
-    about: "With 400 and 422, perhaps: what is wrong, in English, for people. Do not parse it.",
+    about: `With 400 and 422, perhaps: ${detailAbout}`,
   },
 ] as const;
 

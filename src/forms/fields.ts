@@ -10,7 +10,7 @@ import { canonicalWord } from "../lead/fingerprint.ts";
 import { type BodyFault, objectFault } from "../lead/body_fault.ts";
 import { mendEscapes, type ParsedMember, parseMembers, parseObject, withoutNul } from "../lead/json.ts";
 import { normalizeDetails } from "../lead/text.ts";
-import { nestedFault } from "../lead/wrong_type.ts";
+import { nestedFault } from "../lead/wrong_member.ts";
 import type { FormValue } from "./spam/score.ts";
 
 /** One field. */

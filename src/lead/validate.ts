@@ -26,7 +26,7 @@ import { leadMisspelling } from "./misspelling.ts";
 import { toE164 } from "./phone.ts";
 import { foldArea, normalizeCountry, normalizeState, normalizeZip } from "./place.ts";
 import { asSent, isLongerThan, normalizeDetails, normalizeLine } from "./text.ts";
-import { typeFault } from "./wrong_type.ts";
+import { typeFault } from "./wrong_member.ts";
 
 /** What a field's rule may look at beside its own value, and where it leaves its observations. */
 interface Scope {

@@ -15,7 +15,7 @@ import { curlPost } from "../contract/snippets.ts";
 import { objectFault } from "../lead/body_fault.ts";
 import { parseObject } from "../lead/json.ts";
 import type { Areas } from "../lead/lead.ts";
-import { wrongTypes } from "../lead/wrong_type.ts";
+import { wrongTypes } from "../lead/wrong_member.ts";
 import { type Answer, answerTo, bytesOf } from "./answer.ts";
 import { byId, fill } from "./dom.ts";
 import { indented, placeOf, places } from "./edit_json.ts";

@@ -24,8 +24,11 @@ for (const [name, { title, about, body, answer, idempotencyKey }] of Object.entr
       assert.deepEqual(verdict.flags, answer.flags);
     } else if (answer.status === 422) {
       assert.ok(verdict.kind === "validation_failed");
-      assert.deepEqual(verdict.fields, answer.fields);
-    } else assert.equal(verdict.kind, "invalid_json");
+      assert.deepEqual([verdict.fields, verdict.detail], [answer.fields, answer.detail]);
+    } else {
+      assert.ok(verdict.kind === "invalid_json");
+      assert.equal(verdict.detail, answer.detail);
+    }
   });
 }
 

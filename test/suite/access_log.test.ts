@@ -48,6 +48,28 @@ test("the access line has time, request id, surface, method, route, status, dura
   });
 });
 
+test("the line of a refused request has the reason, with fields of ours and nothing of the caller's", async () => {
+  const name = "Q9name";
+  const refused: readonly [body: unknown, reason: string][] = [
+    ["[]", "array"],
+    ["first_name=Ada", "form_encoded"],
+    [`{"${name}":1,}`, "trailing_comma"],
+    [lead({ cost: "1", phone: 1 }), "wrong_type phone cost"],
+    [lead({ last_name: "", cost: 0 }), "last_name required, cost out_of_range"],
+    [{ [name]: lead() }, "first_name required, last_name required, phone required, wrapped"],
+    [{ ...lead(), phone: undefined, Phone: name }, "phone required, misspelled phone"],
+  ];
+  for (const [index, [body, reason]] of refused.entries()) {
+    const id = `refused ${index}`;
+    await world.intake({ key: key.text, body: body as string, headers: { "X-Request-Id": id } });
+    assert.equal((await lineOf(id)).reason, reason);
+  }
+  const twice = { "X-Request-Id": "twice", "Idempotency-Key": ["a", "b"] };
+  await world.intake({ key: key.text, body: lead(), headers: twice });
+  assert.equal((await lineOf("twice")).reason, "repeated_idempotency_key");
+  assert.ok(!server.output.stdout.includes(name));
+});
+
 test("each request has one line; its key id is there once the key is known, and not before", async () => {
   const expected: [string, string, object, string | null][] = [
     ["422", "/v1/intake", { method: "POST", key: key.text, body: {} }, String(key.id)],

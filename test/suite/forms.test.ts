@@ -71,17 +71,32 @@ test("lead show for a person: a field's name drives no terminal, and no field is
 test("400 invalid_json: no object, not flat, not JSON, not UTF-8, too deep, encoded, no body", async () => {
   const flat = JSON.stringify(visitor());
   await world.leavesNothing(async () => {
+    const deep = /^line 1, column \d+: nested deeper than 64 levels$/;
+    const notUtf8 = /^the body is not UTF-8; perhaps it is Latin-1 or Windows-1252: line 1, column 10$/;
     for (
-      const body of [
-        ...["", "[]", "1", "null", "{", '{"name":"a",}', '{"name":["a"]}', '{"name":{"a":"b"}}', "name=Ada"],
-        ...[bytes('{"name":"', [0xff], '"}'), bytes('{"name":"', [0xed, 0xa0, 0x80], '"}')],
-        ...[bytes([0xff, 0xfe, 0x7b, 0, 0x7d, 0]), '{"name":"a\u0000b"}', `{"a":${"[".repeat(30_000)}`],
-        ...[`{"a":${'{"a":'.repeat(8_000)}1${"}".repeat(8_001)}`],
-      ]
+      const [body, detail] of [
+        ["", /^the body is empty; a JSON object is needed$/],
+        ["[]", /^the body is an array; one submission a call, as an object, is needed$/],
+        ["1", /^the body is a number; a JSON object is needed$/],
+        ["null", /^the body is null; a JSON object is needed$/],
+        ["{", /^line 1, column 1: an object begins that is never closed/],
+        ['{"name":"a",}', /^line 1, column 12: a trailing comma; take it out$/],
+        ['{"name":["a"]}', /^name is an array; text, a number, true, false or null is needed$/],
+        ['{"name":{"a":"b"}}', /^name is an object; text, a number, true, false or null is needed$/],
+        ["name=Ada", /^the body is form-encoded; a JSON object is needed$/],
+        [bytes('{"name":"', [0xff], '"}'), notUtf8],
+        [bytes('{"name":"', [0xed, 0xa0, 0x80], '"}'), notUtf8],
+        [bytes([0xff, 0xfe, 0x7b, 0, 0x7d, 0]), /^the body is UTF-16; UTF-8 is needed$/],
+        ['{"name":"a\u0000b"}', /^line 1, column 11: a control character in a string/],
+        [`{"a":${"[".repeat(30_000)}`, deep],
+        [`{"a":${'{"a":'.repeat(8_000)}1${"}".repeat(8_001)}`, deep],
+      ] as const
     ) {
       const answer = await world.submit(form, { key: key.text, body });
       assert.equal(answer.status, 400, String(body));
+      assert.deepEqual(Object.keys(answer.json), ["error", "request_id", "detail"]);
       assert.equal(answer.json.error, "invalid_json", String(body));
+      assert.match(answer.json.detail, detail);
     }
     for (const encoding of ["gzip", "br", "identity, gzip"]) {
       const headers = { "Content-Encoding": encoding };
@@ -90,6 +105,22 @@ test("400 invalid_json: no object, not flat, not JSON, not UTF-8, too deep, enco
   });
   const headers = { "Content-Encoding": "Identity" };
   assert.equal((await world.submit(form, { key: key.text, body: flat, headers })).status, 202);
+});
+
+test("400 missing_required names what stands in a required field's stead, and 400 invalid_json a caller's name safely", async () => {
+  await world.leavesNothing(async () => {
+    const { name, email, ...rest } = visitor();
+    const misspelled = await world.submit(form, { key: key.text, body: { ...rest, name, Email: email } });
+    assert.equal(misspelled.status, 400);
+    assert.equal(
+      misspelled.text,
+      `{"error":"missing_required","request_id":"${misspelled.json.request_id}","fields":{"email":"required"},` +
+        `"detail":"Email is no field that the form requires; email is"}`,
+    );
+    const hostile = await world.submit(form, { key: key.text, body: { [`\u202e\n${"x".repeat(100)}`]: [] } });
+    const shown = `"\\u{202e}\\u{a}${"x".repeat(62)}…"`;
+    assert.equal(hostile.json.detail, `${shown} is an array; text, a number, true, false or null is needed`);
+  });
 });
 
 test("Content-Type is not enforced, and lone surrogates, odd names and thousands of fields are stored", async () => {

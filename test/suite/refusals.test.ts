@@ -15,40 +15,104 @@ function leadOfBytes(bytes: number): string {
   return `${start}${"x".repeat(bytes - start.length - 2)}"}`;
 }
 
-const notLeads: Readonly<Record<string, string | Uint8Array>> = {
-  "nothing": "",
-  "no JSON": "first_name=Ada",
-  "half an object": '{"first_name":"Ada"',
-  "an array": "[]",
-  "a string": '"lead"',
-  "null": "null",
-  "a number for a name": JSON.stringify(lead({ first_name: 1 })),
-  "true for an optional field": JSON.stringify(lead({ city: true })),
-  "an array for a phone": JSON.stringify(lead({ phone: ["5551234567"] })),
-  "a string for the cost": JSON.stringify(lead({ cost: "12.50" })),
-  "an array for extra": JSON.stringify(lead({ extra: [] })),
-  "a string for extra": JSON.stringify(lead({ extra: "x" })),
-  "null for extra": JSON.stringify(lead({ extra: null })),
-  "bytes that are not UTF-8": new Uint8Array([...Buffer.from('{"first_name":"'), 0xff, 0x22, 0x7d]),
-  "UTF-16": new Uint8Array(Buffer.from(`\ufeff${JSON.stringify(lead())}`, "utf16le")),
-  "65 levels": JSON.stringify(lead()).replace("}", `,"deep":${"[".repeat(64)}${"]".repeat(64)}}`),
-  "30,000 levels": `{"deep":${"[".repeat(30_000)}${"]".repeat(30_000)}}`,
-  "two objects": "{}{}",
-  "a raw NUL": `{"first_name":"A\u0000"}`,
+const noUtf8 = "the body is not UTF-8; perhaps it is Latin-1 or Windows-1252";
+
+/** What is no lead, and what `detail` says of it. */
+const notLeads: Readonly<Record<string, readonly [body: string | Uint8Array, detail: string]>> = {
+  "nothing": ["", "the body is empty; a JSON object is needed"],
+  "a form": ["first_name=Ada", "the body is form-encoded; a JSON object is needed"],
+  "half an object": [
+    '{"first_name":"Ada"',
+    "line 1, column 1: an object begins that is never closed: the body ends before its }",
+  ],
+  "a trailing comma": ['{\n  "first_name":"Ada",\n}', "line 2, column 21: a trailing comma; take it out"],
+  "an array": ["[]", "the body is an array; one lead a call, as an object, is needed"],
+  "a string": ['"lead"', "the body is a string; a JSON object is needed"],
+  "null": ["null", "the body is null; a JSON object is needed"],
+  "a number for a name": [
+    JSON.stringify(lead({ first_name: 1 })),
+    "first_name is a number; a string is needed, in quotes",
+  ],
+  "true for an optional field": [
+    JSON.stringify(lead({ city: true })),
+    "city is a boolean; a string is needed",
+  ],
+  "an array for a phone": [
+    JSON.stringify(lead({ phone: ["5551234567"] })),
+    "phone is an array; a string is needed",
+  ],
+  "a string for the cost": [
+    JSON.stringify(lead({ cost: "12.50" })),
+    "cost is a string; a number is needed, without quotes",
+  ],
+  "an array for extra": [
+    JSON.stringify(lead({ extra: [] })),
+    "extra is an array; only an object may be sent",
+  ],
+  "a string for extra": [
+    JSON.stringify(lead({ extra: "x" })),
+    "extra is a string; only an object may be sent",
+  ],
+  "null for extra": [JSON.stringify(lead({ extra: null })), "extra is null; only an object may be sent"],
+  "bytes that are not UTF-8": [
+    new Uint8Array([...Buffer.from('{"first_name":"'), 0xff, 0x22, 0x7d]),
+    `${noUtf8}: line 1, column 16`,
+  ],
+  "UTF-16": [
+    new Uint8Array(Buffer.from(`\ufeff${JSON.stringify(lead())}`, "utf16le")),
+    "the body is UTF-16; UTF-8 is needed",
+  ],
+  "bytes of gzip without a Content-Encoding": [
+    gzipSync(JSON.stringify(lead())),
+    "the body is compressed; it is needed as it is",
+  ],
+  "65 levels": [
+    `{"deep":${"[".repeat(64)}${"]".repeat(64)}}`,
+    "line 1, column 72: nested deeper than 64 levels",
+  ],
+  "30,000 levels": [
+    `{"deep":${"[".repeat(30_000)}${"]".repeat(30_000)}}`,
+    "line 1, column 72: nested deeper than 64 levels",
+  ],
+  "two objects": ["{}{}", "line 1, column 3: a second object; one lead a call"],
+  "a raw NUL": [
+    `{"first_name":"A\u0000"}`,
+    "line 1, column 17: a control character in a string; write a tab as \\t, any other as \\u and four digits",
+  ],
 };
 
-for (const [what, body] of Object.entries(notLeads)) {
-  test(`POST /v1/intake with ${what} answers 400 invalid_json and stores nothing`, async () => {
+for (const [what, [body, detail]] of Object.entries(notLeads)) {
+  test(`POST /v1/intake with ${what} answers 400 invalid_json with a detail and stores nothing`, async () => {
     await world.leavesNothing(async () => {
       const answer = await world.intake({ key: key.text, body });
       assert.equal(answer.status, 400);
-      assert.deepEqual(answer.json, {
-        error: "invalid_json",
-        request_id: answer.headers["x-request-id"],
-      });
+      assert.equal(
+        answer.text,
+        JSON.stringify({ error: "invalid_json", request_id: answer.headers["x-request-id"], detail }),
+      );
     });
   });
 }
+
+test("a 422 names the field that a misspelled one probably is, after its fields; the key check has nothing to name", async () => {
+  const { first_name, phone, ...rest } = lead();
+  await world.leavesNothing(async () => {
+    const body = { ...rest, firstName: first_name, phone_number: phone };
+    const answer = await world.intake({ key: key.text, body });
+    assert.equal(answer.status, 422);
+    assert.equal(
+      answer.text,
+      JSON.stringify({
+        error: "validation_failed",
+        request_id: answer.headers["x-request-id"],
+        fields: { first_name: "required", phone: "required" },
+        detail:
+          "firstName is no field of a lead; first_name is. phone_number is no field of a lead; phone is",
+      }),
+    );
+    assert.equal((await world.intake({ key: key.text, body: {} })).json.detail, undefined);
+  });
+});
 
 test("64 levels of nesting are accepted", async () => {
   const body = JSON.stringify(lead()).replace("}", `,"deep":${"[".repeat(63)}${"]".repeat(63)}}`);
@@ -59,6 +123,7 @@ test("a body with a Content-Encoding answers 400 invalid_json, and identity is n
   const body = gzipSync(JSON.stringify(lead()));
   const packed = await world.intake({ key: key.text, body, headers: { "Content-Encoding": "gzip" } });
   assert.equal(packed.status, 400);
+  assert.equal(packed.json.detail, "the body has a Content-Encoding; it is needed without one, uncompressed");
   const claimed = await world.intake({ key: key.text, body: lead(), headers: { "Content-Encoding": "br" } });
   assert.equal(claimed.json.error, "invalid_json");
   const plain = await world.intake({

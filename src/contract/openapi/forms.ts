@@ -52,9 +52,14 @@ function responses(): Readonly<Record<string, Node>> {
         examples: {
           missing_required: {
             summary: "The probe's answer, or what to ask the visitor for",
-            value: errorExample("missing_required", { name: "required", email: "required" }),
+            value: errorExample("missing_required", { fields: { name: "required", email: "required" } }),
           },
-          invalid_json: { summary: "Not what a form posts", value: errorExample("invalid_json") },
+          invalid_json: {
+            summary: "Not what a form posts",
+            value: errorExample("invalid_json", {
+              detail: "name is an array; text, a number, true, false or null is needed",
+            }),
+          },
         },
       },
     ),

@@ -52,20 +52,17 @@ function accepted(): Response {
   );
 }
 
-function validationFailed(): Response {
+/** What is refused because of its content, with an example of each way. */
+function refused(code: "invalid_json" | "validation_failed", headers: Response["headers"]): Response {
   const examples = Object.entries(failureExamples as Readonly<Record<string, Example>>)
     .flatMap(([name, { title, about, answer }]) =>
-      answer.status === 422
-        ? [[name, {
-          summary: title,
-          description: about,
-          value: errorExample("validation_failed", answer.fields),
-        }]]
+      answer.status === errors[code].status
+        ? [[name, { summary: title, description: about, value: errorExample(code, answer) }]]
         : []
     );
   return {
-    description: errorText(errors.validation_failed),
-    headers: rated,
+    description: errorText(errors[code]),
+    headers,
     content: jsonOf(ref("schemas", "ErrorBody"), { examples: Object.fromEntries(examples) }),
   };
 }
@@ -81,12 +78,8 @@ function responses(): Readonly<Record<string, Node>> {
       { repeat: { summary: "A repeat of the minimal lead", value: acknowledgement("duplicate", []) } },
     ),
     202: accepted(),
-    400: {
-      description: errorText(errors.invalid_json),
-      headers: perhapsRated,
-      content: jsonOf(ref("schemas", "ErrorBody"), { example: errorExample("invalid_json") }),
-    },
-    422: validationFailed(),
+    400: refused("invalid_json", perhapsRated),
+    422: refused("validation_failed", rated),
   };
 }
 

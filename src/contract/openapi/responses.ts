@@ -22,12 +22,16 @@ export type Response = {
 type Headers = Readonly<Record<string, Node>>;
 
 /** The error body as it looks. */
-export function errorExample(code: string, fields?: Readonly<Record<string, string>>): Node {
+export function errorExample(
+  code: string,
+  { fields, detail }: { readonly fields?: Readonly<Record<string, string>>; readonly detail?: string } = {},
+): Node {
   return {
     error: code,
     // Not on what is answered before the handler.
     ...(code === "body_too_large" ? {} : { request_id: placeholders.requestId }),
     ...(fields === undefined ? {} : { fields }),
+    ...(detail === undefined ? {} : { detail }),
   };
 }
 

@@ -22,7 +22,7 @@ import {
 } from "../fields.ts";
 import { type FormErrorCode, formErrors } from "../form_errors.ts";
 import { attributionNames, formExample, formKeyName, honeypotName, startedAtName } from "../forms.ts";
-import { dollars } from "../guidance.ts";
+import { detailAbout, dollars } from "../guidance.ts";
 import { limits } from "../limits.ts";
 import { intervals } from "../plans.ts";
 import { byName, type Node, oneOfToday, ref } from "./node.ts";
@@ -171,7 +171,7 @@ const errorBody: Node = {
     },
     detail: {
       type: "string",
-      description: "On 400 and 422, perhaps: what is wrong, in English, for people. Do not parse it.",
+      description: `On 400 and 422, perhaps: ${detailAbout}`,
       example: "cost is a string; a number is needed, without quotes",
     },
   },
