@@ -27,7 +27,8 @@ create table submission (
   -- Names only.
   reasons text[] not null,
   released_at timestamptz,
-  -- An operator has looked at it and left it held; it is counted no more, and can still be released.
+  -- Nobody needs to judge it any more: an operator has left it held, and it can still be released, or its content has
+  -- gone.
   dismissed_at timestamptz,
   -- For the operator's search, from the fields whose names say that they hold them; null after an erasure. Their
   -- lengths are bounded, because an index entry's is.
@@ -40,7 +41,12 @@ create table submission (
 create index submission_phone on submission (phone, event_id) where phone is not null;
 create index submission_email on submission (email, event_id) where email is not null;
 create index submission_last_name on submission (last_name, event_id) where last_name is not null;
--- What is held, newest first: of all tenants, and of one.
+-- What is held, newest first: of all tenants, and of one. For the search.
 create index submission_held on submission (event_id) where verdict <> 'clean' and released_at is null;
 create index submission_held_tenant on submission (tenant_id, event_id)
   where verdict <> 'clean' and released_at is null;
+-- What somebody has to judge, the likeliest to be a person first.
+create index submission_to_judge on submission (score, event_id)
+  where verdict <> 'clean' and released_at is null and dismissed_at is null;
+create index submission_to_judge_tenant on submission (tenant_id, score, event_id)
+  where verdict <> 'clean' and released_at is null and dismissed_at is null;

@@ -14,11 +14,17 @@ import {
   removeForm,
 } from "#src/store/operator/form_definitions.ts";
 import { formKeyShape } from "#src/store/serving/form_lookup.ts";
-import { type HeldSubmission, listHeld, type Release, releaseSubmission } from "#src/store/operator/held.ts";
+import {
+  dismissSubmission,
+  type HeldSubmission,
+  listHeld,
+  type Release,
+  releaseSubmission,
+} from "#src/store/operator/held.ts";
 import { type Command, type Input, Refused, WrongUsage } from "./command.ts";
 import { optionalTenantId, requireTenant, tenantOption } from "./tenant.ts";
 import { shortTime, table } from "./terminal.ts";
-import { limitOption, newest, parseCount, readLimit } from "./values.ts";
+import { limitOption, parseCount, readLimit } from "./values.ts";
 
 const thresholdMax = 10_000;
 // Far above what any form has; bounds what each submission is compared with.
@@ -198,15 +204,16 @@ const held: Command = {
   words: "form held",
   positionals: [],
   options: { ...tenantOption, ...limitOption() },
-  summary: "List submissions that are held as spam, the newest first",
+  summary:
+    "List submissions that are held as spam and wait for somebody to judge them, the lowest score first",
   notes: `Whoever posted one was answered as for any other. It is not delivered: ctl lead show
-SUBMISSION_ID shows what it says, ctl form release SUBMISSION_ID sends it. The score is what
-the content earned; honeypot_filled holds whatever that is.`,
+SUBMISSION_ID shows what it says, ctl form release SUBMISSION_ID sends it, ctl form dismiss
+SUBMISSION_ID leaves it held and off this list. The score is what the content earned; honeypot_filled holds whatever that is.`,
   prepare(input) {
     const limit = readLimit(input);
     return async (pool) => {
       const tenantId = await optionalTenantId(pool, input.option("tenant"));
-      const submissions = await listHeld(pool, { tenantId, limit, before: null });
+      const submissions = await listHeld(pool, { tenantId, limit, after: null });
       const rows = table(submissions, "Nothing is held.", {
         "RECEIVED (UTC)": (submission) => shortTime(submission.receivedAt),
         "SUBMISSION ID": (submission) => submission.submissionId,
@@ -219,7 +226,7 @@ the content earned; honeypot_filled holds whatever that is.`,
       });
       return {
         json: submissions.map(heldJson),
-        text: newest(rows, submissions.length, limit),
+        text: submissions.length < limit ? rows : `${rows}\n\nThe first ${limit}; --limit N shows more.`,
       };
     };
   },
@@ -261,5 +268,22 @@ const release: Command = {
   },
 };
 
+const dismiss: Command = {
+  words: "form dismiss",
+  positionals: ["SUBMISSION_ID…"],
+  options: {},
+  summary: "Leave held submissions held, and off the list of those to judge",
+  notes: `Each can still be found, shown and released. Who dismissed it is noted in the audit. One that is
+judged already stays as it is.`,
+  prepare: ({ positionals: ids }) => async (pool) => {
+    for (const id of ids) {
+      const outcome = await dismissSubmission(pool, id, null);
+      // One that is judged already is as it was asked for.
+      if (outcome !== "dismissed" && outcome !== "already") throw new Refused(refusals[outcome](id));
+    }
+    return { json: { submission_ids: ids, dismissed: true }, text: `Dismissed ${ids.join(", ")}.` };
+  },
+};
+
 /** The commands of this noun. */
-export const formCommands: readonly Command[] = [add, change, remove, list, held, release];
+export const formCommands: readonly Command[] = [add, change, remove, list, held, release, dismiss];

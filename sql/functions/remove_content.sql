@@ -14,5 +14,8 @@ begin
     cost_cents = coalesce(e.cost_cents, case when e.kind = 'lead' then (e.lead ->> 'cost_cents')::int end),
     removed_at = service_clock(), removed_by = p_by
   where e.event_id = any (p_event_id);
+
+  update submission as s set dismissed_at = service_clock()
+  where s.event_id = any (p_event_id) and s.verdict <> 'clean' and s.released_at is null and s.dismissed_at is null;
 end
 $$;

@@ -11,7 +11,14 @@ import type { Pool } from "../store/pool.ts";
 import { type Cell, csvText } from "./csv.ts";
 import { InvalidParameter, Parameters, requireSpan } from "./parameters.ts";
 import { dataText, jsonText } from "./reply.ts";
-import { type Report, type ReportRow, reportRows, type SourceRow } from "./report_rows.ts";
+import {
+  refusalText,
+  refusedOf,
+  type Report,
+  type ReportRow,
+  reportRows,
+  type SourceRow,
+} from "./report_rows.ts";
 
 const dayMs = 86_400_000;
 const daysDefault = 7;
@@ -132,9 +139,8 @@ function csvRow(row: ReportRow): Cell[] {
     row.accepted,
     row.duplicates,
     row.collisions,
-    row.refused.reduce((sum, { count }) => sum + count, 0),
-    row.refused.map(({ field, reason, count }) => `${field === "" ? reason : `${field} ${reason}`}: ${count}`)
-      .join("; "),
+    refusedOf(row),
+    row.refused.map((one) => `${refusalText(one)}: ${one.count}`).join("; "),
     ...flagNames.map((flag) => row.flags[flag] ?? 0),
     row.spend_cents,
     row.delivered,

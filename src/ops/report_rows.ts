@@ -30,6 +30,16 @@ export interface ReportRow {
   readonly unknown_areas: { term: string; count: number }[];
 }
 
+/** How many posts were refused. */
+export function refusedOf({ refused }: Pick<ReportRow, "refused">): number {
+  return refused.reduce((sum, { count }) => sum + count, 0);
+}
+
+/** What was refused, in words: the field and the reason, or the reason alone where it concerns none. */
+export function refusalText({ field, reason }: ReportRow["refused"][number]): string {
+  return field === "" ? reason : `${field} ${reason}`;
+}
+
 /** A source, and whether it has gone silent. */
 export interface SourceRow {
   readonly tenant: string;
@@ -47,11 +57,15 @@ export interface Report {
   readonly sources: readonly SourceRow[];
 }
 
-/** Puts a report together: days from new to old, tenants and sources in the order of the alphabet. */
-export function reportRows(data: ReportData): Report {
+/**
+ * Puts a report together: days from new to old, tenants and sources in the order of the alphabet. `periodOf` puts days
+ * that it gives one name into one row.
+ */
+export function reportRows(data: ReportData, periodOf: (day: string) => string = (day) => day): Report {
   const sources = new Map(data.sources.map((source) => [source.keyId, source]));
   const rows = new Map<string, { row: ReportRow; seconds: Map<number, number> }>();
-  const of = ({ keyId, day }: { readonly keyId: number; readonly day: string }) => {
+  const of = ({ keyId, day: each }: { readonly keyId: number; readonly day: string }) => {
+    const day = periodOf(each);
     const source = sources.get(keyId);
     // A key of another tenant than was asked for.
     if (source === undefined) return null;

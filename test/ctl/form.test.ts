@@ -157,7 +157,7 @@ test("a tenant that does not exist is refused", async () => {
   }
 });
 
-test("form held lists what is held, the newest first and without content", async () => {
+test("form held lists what waits to be judged, the lowest score first and without content", async () => {
   const formKey = await freshForm();
   const [honeypot, clean, spam] = [
     await store("honeypot", { formKey }),
@@ -166,18 +166,32 @@ test("form held lists what is held, the newest first and without content", async
   ];
   await ctl(["form", "add", "other", "contact", "--required", "name"], on);
   await store("spam", { tenant: "other", formKey: "contact" });
-  const held = await ctl(["form", "held", "--tenant", "acme", "--limit", "2"], on);
-  assert.deepEqual(held.map((one: { submission_id: string }) => one.submission_id), [spam, honeypot]);
+  const held = (await ctl(["form", "held", "--tenant", "acme", "--limit", "500"], on))
+    .filter((one: { form_key: string }) => one.form_key === formKey);
+  const ids = held.map((one: { submission_id: string }) => one.submission_id);
+  assert.deepEqual(ids, [honeypot, spam]);
   assert.ok(!held.some((one: { submission_id: string }) => one.submission_id === clean));
-  const [{ received_at, ...rest }] = held;
+  const { received_at, ...rest } = held[1];
   assert.match(received_at, /Z$/);
   assert.deepEqual(rest, {
     ...{ submission_id: spam, tenant: "acme", form_key: formKey, source: "acme-web", verdict: "spam" },
     ...{ score: 80, reasons: ["links", "gibberish"] },
   });
   const { stdout } = await runCtl(["form", "held", "--limit", "1"], on);
-  assert.match(stdout, /other +contact +other-web +spam +80 +links, gibberish/);
-  assert.match(stdout, /The newest 1; --limit N shows more\.$/m);
+  assert.match(stdout, /acme +\S+ +acme-web +(spam|honeypot) +80 +links, gibberish/);
+  assert.match(stdout, /The first 1; --limit N shows more\.$/m);
+  assert.deepEqual(await ctl(["form", "dismiss", honeypot, spam], on), {
+    submission_ids: [honeypot, spam],
+    dismissed: true,
+  });
+  const left = await ctl(["form", "held", "--tenant", "acme", "--limit", "500"], on);
+  assert.ok(!left.some((one: { submission_id: string }) => ids.includes(one.submission_id)));
+  const shown = await ctl(["lead", "show", spam], on);
+  assert.deepEqual([shown.delivery.state, typeof shown.dismissed_at], ["held", "string"]);
+  assert.deepEqual(await refused("form", "dismiss", clean), {
+    code: 1,
+    stderr: `${clean} is not held: it went to the delivery when it came`,
+  });
 });
 
 test("lead show of a held submission tells its state, verdict, score, reasons and form", async () => {
@@ -233,7 +247,7 @@ test("form release of what is released, was never held, is erased or does not ex
     await store("spam", { formKey }),
   ];
   await ctl(["form", "release", twice], on);
-  await sql`update event set lead = null, extra = null, raw = null where event_id = ${erased}`;
+  await sql`select erase_event(${erased}, null, '{}')`;
   const audited = async () => (await sql`select count(*)::int as n from audit`)[0]?.n;
   const [before] = [await audited()];
   for (

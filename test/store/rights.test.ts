@@ -81,9 +81,11 @@ public.compact_campaign_charge      call           -              -
 public.compact_outbox_tally         call           -              -
 public.compact_unknown_area         call           -              -
 public.console_confirm_area         call           -              -
+public.console_dismiss_submission   call           -              -
 public.console_release_submission   call           -              -
 public.console_replay_dead          call           -              -
 public.disable_tenant               -              -              -
+public.dismiss_submission           -              -              -
 public.due_tenants                  call           -              -
 public.erase_candidate_collisions   -              -              -
 public.erase_candidates             -              -              -

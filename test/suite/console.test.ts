@@ -198,7 +198,7 @@ test("another method is a page of status 405 that says which are served", async 
 const actions = [
   { path: "/dead/replay", page: "/dead", fields: [["only", deadId]] },
   { path: "/dead/replay-all", page: "/dead/replay-all", fields: [] },
-  { path: "/held/release", page: "/held", fields: [["only", heldId]] },
+  { path: "/held/judge", page: "/held", fields: [["release", heldId]] },
   { path: "/vocabulary/add", page: "/vocabulary", fields: [["area", "nook"], ["status", "confirmed"]] },
 ] as const;
 
@@ -311,7 +311,7 @@ test("replaying all asks first, says how many, and touches only the chosen tenan
 
 test("releasing a held submission hands it to the delivery, with an audit row, once", async () => {
   const again = await stage.held(key, formId);
-  const { text } = await act(`/leads/${heldId}`, "/held/release", [["only", heldId], ["page", "lead"]]);
+  const { text } = await act(`/leads/${heldId}`, "/held/judge", [["release", heldId], ["page", "lead"]]);
   assert.match(text, /1 submission released/);
   assert.match(text, /Released by an operator/);
   assert.deepEqual((await stage.audit()).at(-1), {
@@ -323,13 +323,70 @@ test("releasing a held submission hands it to the delivery, with an audit row, o
   const [row] = await world.sql`select reason from outbox where event_id = ${heldId}`;
   assert.equal(row?.reason, "released");
   assert.match(
-    (await act("/held", "/held/release", [["only", heldId]])).text,
+    (await act("/held", "/held/judge", [["release", heldId]])).text,
     /none of them is held any more/,
   );
   assert.match(
-    (await act("/held", "/held/release", [["submission_id", again]])).text,
+    (await act("/held", "/held/judge", [["release", "chosen"], ["submission_id", again]])).text,
     /1 submission released/,
   );
+});
+
+test("dismissing held submissions empties the list and delivers nothing, with an audit row for each", async () => {
+  const ids = [await stage.held(key, formId), await stage.held(key, formId)];
+  const page = (await stage.get("/held")).text;
+  for (const id of ids) assert.ok(page.includes(`/leads/${id}`));
+  assert.match(page, /What the reasons mean/);
+  const queued = async () => (await world.sql`select count(*)::int as n from outbox`)[0]?.n;
+  const before = await queued();
+  const { text } = await act("/held", "/held/judge", [
+    ["dismiss", "chosen"],
+    ...ids.map((id) => ["submission_id", id] as [string, string]),
+  ]);
+  assert.match(text, /2 submissions dismissed/);
+  for (const id of ids) assert.ok(!text.includes(`/leads/${id}`));
+  assert.match(text, /Nothing waits to be judged/);
+  assert.equal(await queued(), before);
+  const noted = (await stage.audit()).filter(({ action }) => action === "submission.dismiss");
+  assert.deepEqual(noted.map(({ subject }) => subject).sort(), [...ids].sort());
+  const [one] = ids;
+  const shown = (await stage.get(`/leads/${one}`)).text;
+  assert.match(shown, /Dismissed by an operator/);
+  assert.match(shown, /name="release"/, "it can still be released");
+  assert.doesNotMatch(shown, /name="dismiss"/);
+  assert.match(
+    (await stage.get("/leads?state=held")).text,
+    new RegExp(`/leads/${one}`),
+    "the search finds it",
+  );
+});
+
+test("the report counts what came by source and by day, and leads to the CSV of the same days", async () => {
+  const reported = await world.issue({ label: "reported" });
+  for (const cost of [12.5, 30]) await stage.accepted(reported, { cost });
+  await stage.kill(reported.tenant, [await stage.accepted(reported)]);
+  await world.intake({ key: reported.text, body: `{"first_name":"Ada"}` });
+  await until(
+    async () => {
+      const { text } = await stage.get(`/report?range=today&tenant=${reported.tenant.slug}`);
+      return /last_name required/.test(text);
+    },
+    { what: "the refusal is counted" },
+  );
+  for (const range of ["today", "7d", "30d"]) {
+    const { status, text } = await stage.get(`/report?range=${range}&tenant=${reported.tenant.slug}`);
+    assert.equal(status, 200);
+    const cells = [...text.matchAll(/<td[^>]*class="number"[^>]*>(.*?)<\/td>/gs)].map(([, cell = ""]) =>
+      cell.replaceAll(/<[^>]*>/g, " ").trim().split(" ")[0]
+    );
+    // Accepted, delivered, waiting, dead, held, duplicates, collisions, refused, spend, median.
+    assert.deepEqual(cells.slice(0, 10), ["3", "0", "2", "1", "0", "0", "0", "2", "$42.50", "–"], range);
+    const csv = /href="(\/v1\/report[^"]*)"/.exec(text)?.[1]?.replaceAll("&amp;", "&") as string;
+    const file = await stage.get(csv);
+    assert.equal(file.status, 200);
+    assert.match(file.headers["content-type"] ?? "", /^text\/csv/);
+    assert.match(file.text, new RegExp(`${reported.tenant.slug},reported,lead,3,`));
+  }
 });
 
 test("confirming and proposing a term changes the vocabulary that callers read, with an audit row", async () => {
@@ -394,13 +451,16 @@ test("the keys that are used no more stand out, and no page shows more of a key 
   for (const path of pages) assert.ok(!(await stage.get(path)).text.includes(stale.text.slice(0, 30)));
 });
 
-test("the search finds by person, state and flag, in pages, and its list shows no personal data", async () => {
+test("the search finds by person, state and flag, in pages, and its list shows area, city, cost and the end of the phone alone", async () => {
   const searchKey = await world.issue({ label: "searched" });
   const person = {
     first_name: "Zenobia",
     last_name: "Quill",
     email: "zenobia@quill.example",
     phone: "503-555-0177",
+    city: "Portland",
+    project_area: "kitchen",
+    cost: 45,
   };
   const ids: string[] = [];
   for (let n = 0; n < 52; n++) ids.unshift(await stage.accepted(searchKey, person));
@@ -427,6 +487,8 @@ test("the search finds by person, state and flag, in pages, and its list shows n
   ) {
     const first = await found(query);
     assert.deepEqual(first.ids, ids.slice(0, 50), query);
+    const told = first.text.replaceAll(/<[^>]*>/g, "");
+    assert.equal(told.split("kitchen · Portland · $45.00 · …0177").length, 51);
     const second = await found((first.next as string).slice("/leads?".length));
     assert.deepEqual(second.ids, ids.slice(50));
     assert.equal(second.next, undefined);
@@ -440,6 +502,15 @@ test("the search finds by person, state and flag, in pages, and its list shows n
   ) {
     assert.equal((await stage.get(`/leads?${query}`)).status, 400, query);
   }
+  const wrong = await stage.get("/leads?since=yesterday&last_name=qui&state=dead");
+  assert.match(
+    wrong.text,
+    /name="since" value="yesterday"[^>]*aria-invalid="true"/,
+    "the form keeps what was filled in",
+  );
+  assert.match(wrong.text, /name="last_name" value="qui"/);
+  assert.match(wrong.text, /<option value="dead" selected>/);
+  assert.match(wrong.text, /2026-11-20T14:00:00Z/, "and says what it takes");
   const log = stage.server.output.stdout;
   assert.doesNotMatch(log, /zenobia|quill|5550177|555-0177/i, "what was searched for is in no log");
 });

@@ -17,7 +17,7 @@ const bodyBytesMax = 64 * 1024;
 type ActionPath =
   | "/dead/replay"
   | "/dead/replay-all"
-  | "/held/release"
+  | "/held/judge"
   | "/vocabulary/add";
 
 /** The hidden field by which the console knows its own form. */

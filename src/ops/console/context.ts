@@ -4,11 +4,9 @@
  * @module
  */
 
-import type { TimeZone } from "../../contract/time_zone.ts";
 import type { Exchange } from "../../http/exchange.ts";
 import type { Pool } from "../../store/pool.ts";
 import type { ConsolePage } from "./layout.ts";
-import type { PageClock } from "./text.ts";
 import type { Tokens } from "./token.ts";
 import type { ShownBreaker } from "./problems.ts";
 
@@ -18,6 +16,8 @@ export interface ConsoleParts {
   readonly pool: Pool;
   /** Connections that plan as the search needs it (`searchSettings`). */
   readonly searchPool: Pool;
+  /** A connection for the report, which may take seconds. */
+  readonly reportPool: Pool;
   /** The wall clock. */
   readonly now: () => Date;
   /** At least 32 random bytes, made by this process for itself. */
@@ -26,8 +26,6 @@ export interface ConsoleParts {
   readonly health: () => { readonly writable: boolean; readonly pending: number; readonly dead: number };
   readonly breaker: () => ShownBreaker;
   readonly isDraining: () => boolean;
-  /** In which times are shown and read. */
-  readonly zone: TimeZone;
   /** What the reasons of a spam verdict mean, by name. */
   readonly spamMeanings: Readonly<Record<string, string>>;
 }
@@ -39,7 +37,8 @@ export interface Context {
   readonly exchange: Exchange;
   /** What follows the `?`, without the note of an action. */
   readonly query: string;
-  readonly clock: PageClock;
+  readonly now: Date;
+  readonly nowMs: number;
 }
 
 /** Makes a page of a request; what it throws becomes a page too. */

@@ -1,84 +1,114 @@
 /**
- * Form submissions that are held back as spam, and their release.
+ * Form submissions that are held back as spam, for somebody to judge: release, or dismiss.
  *
  * @module
  */
 
 import { type Markup, markup } from "../../http/markup.ts";
-import { countHeld, type HeldSubmission, listHeld, releaseSubmission } from "../../store/operator/held.ts";
+import {
+  countHeld,
+  dismissSubmission,
+  type HeldPlace,
+  type HeldSubmission,
+  listHeld,
+  releaseSubmission,
+} from "../../store/operator/held.ts";
 import { readForm, tokenField } from "./action.ts";
 import type { ConsoleParts, Context } from "./context.ts";
 import { type ConsolePage, RefusedPage, table } from "./layout.ts";
-import { withNote } from "./notes.ts";
+import { type NoteCode, withNote } from "./notes.ts";
 import { idShape, parseQuery, queryOf } from "./query.ts";
-import { boundedText } from "./state.ts";
+import { badges, boundedText } from "./state.ts";
 import { chosenTenant, tenantFilter } from "./tenants.ts";
-import { count, type PageClock, shown, time } from "./text.ts";
+import { count, shortened, shown, time } from "./text.ts";
 
 const listedMax = 100;
+const placeShape = /^(-?\d{1,9})\.([0-9a-z]{8,64})$/;
 
 /** `/held` */
-export async function heldPage({ parts, tokens, query, clock }: Context): Promise<ConsolePage> {
+export async function heldPage({ parts, tokens, query, nowMs }: Context): Promise<ConsolePage> {
   const { pool } = parts;
-  const form = parseQuery(query, ["tenant", "before"]);
-  const before = form.shaped("before", idShape);
+  const form = parseQuery(query, ["tenant", "after"]);
+  const after = placeOf(form.shaped("after", placeShape));
   const tenant = await chosenTenant(pool, form);
-  const found = await listHeld(pool, { tenantId: tenant.id, limit: listedMax + 1, before });
+  const found = await listHeld(pool, { tenantId: tenant.id, limit: listedMax + 1, after });
   const held = found.slice(0, listedMax);
+  const last = held.at(-1);
   const total = await countHeld(pool, tenant.id);
-  const filter = await tenantFilter(pool, "/held", tenant.slug);
   return {
     title: "Held submissions",
     body: markup`<h1>Held submissions</h1>
 <p>What was taken for spam, or filled in the hidden field: stored, not delivered, and its sender was told nothing of it.
-The score is what the content earned, also where the hidden field decided. Look into one that may be a person; release it, and it is delivered as if it had never been held.</p>
-${filter}
-<form method="post" action="/held/release">
-${tokenField(tokens, "/held/release")}
+The likeliest to be a person stand first. <em>Release</em> one, and it is delivered as if it had never been held;
+<em>dismiss</em> it, and it stays held, is found by the search, and stands here no more.</p>
+${await tenantFilter(pool, "/held", tenant.slug)}
+<form method="post" action="/held/judge">
+${tokenField(tokens, "/held/judge")}
 ${tenant.slug !== null && markup`<input type="hidden" name="tenant" value="${tenant.slug}">`}
 ${
       table(
         [
           "Choose",
-          "Reasons",
           { name: "Score", isNumber: true },
+          "Reasons and text",
           "Submission",
           "Tenant, form and source",
-          { name: "Release", isAction: true },
+          { name: "Judge", isAction: true },
         ],
-        held.map((one) => ({ cells: cells(one, { parts, clock }) })),
+        held.map((one) => ({ cells: cells(one, nowMs) })),
         {
           label: "Held submissions",
-          empty: markup`Nothing is held${tenant.slug !== null && markup` of this tenant`}: nothing to do.`,
+          empty: markup`Nothing waits to be judged${
+            tenant.slug !== null && markup` of this tenant`
+          }: nothing to do.`,
           caption: total.count > held.length ? `${count(held.length)} of ${boundedText(total)}` : undefined,
         },
       )
     }
 ${
       held.length > 0 &&
-      markup`<div class="row"><button class="main">Release the chosen ones</button>${
-        found.length > listedMax &&
+      markup`<div class="row"><button class="main" name="release" value="chosen">Release the chosen ones</button><button
+ name="dismiss" value="chosen">Dismiss the chosen ones</button>${
+        found.length > listedMax && last !== undefined &&
         markup`<a class="button" href="/held${
-          queryOf({ tenant: tenant.slug, before: held.at(-1)?.submissionId ?? null })
-        }">Earlier</a>`
+          queryOf({ tenant: tenant.slug, after: `${last.score}.${last.submissionId}` })
+        }">Higher scores</a>`
       }</div>`
     }
-</form>`,
+</form>${legend(held, parts)}`,
   };
 }
 
-function cells(one: HeldSubmission, { parts, clock }: { parts: ConsoleParts; clock: PageClock }): Markup[] {
+function placeOf(text: string | null): HeldPlace | null {
+  const [, score, submissionId] = placeShape.exec(text ?? "") ?? [];
+  return submissionId === undefined ? null : { score: Number(score), submissionId };
+}
+
+function cells(one: HeldSubmission, nowMs: number): Markup[] {
   const { submissionId } = one;
   return [
     markup`<input type="checkbox" name="submission_id" value="${submissionId}" aria-label="Choose ${submissionId}">`,
-    markup`<span class="badge warn">${one.verdict}</span>${reasons(one.reasons, parts)}`,
     markup`${count(one.score)}`,
+    markup`${badges(one.reasons)}${
+      one.excerpt.trim() !== "" &&
+      markup`<details><summary>Text</summary>${shortened(one.excerpt, 80)}</details>`
+    }`,
     markup`<a class="id" href="/leads/${submissionId}">${submissionId}</a><br><span class="quiet">received</span> ${
-      time(one.receivedAt, clock)
+      time(one.receivedAt, nowMs)
     }`,
     markup`${one.tenant}, ${shown(one.formKey)}<br><span class="quiet">${shown(one.source)}</span>`,
-    markup`<button name="only" value="${submissionId}" aria-label="Release ${submissionId}">Release</button>`,
+    markup`<button name="release" value="${submissionId}" aria-label="Release ${submissionId}">Release</button> <button
+ name="dismiss" value="${submissionId}" aria-label="Dismiss ${submissionId}">Dismiss</button>`,
   ];
+}
+
+/** What the reasons on a page mean, each once. */
+function legend(held: readonly HeldSubmission[], parts: ConsoleParts): Markup {
+  const names = [...new Set(held.flatMap((one) => one.reasons))].sort();
+  if (names.length === 0) return markup``;
+  return markup`<h2>What the reasons mean</h2>
+<p class="quiet">The score is what the content earned, also where the hidden field decided (honeypot filled).</p>
+${reasons(names, parts)}`;
 }
 
 /** The reasons of a verdict with what they mean. */
@@ -94,27 +124,34 @@ export function reasons(names: readonly string[], parts: ConsoleParts): Markup {
   }</ul>`;
 }
 
-/** `POST /held/release`: one or those chosen, from the list or from a submission's own page. */
-export async function releaseAction({ parts, tokens, exchange }: Context): Promise<string> {
+const judgements = {
+  release: { judge: releaseSubmission, done: "released" },
+  dismiss: { judge: dismissSubmission, done: "dismissed" },
+} as const satisfies Record<string, { readonly judge: unknown; readonly done: NoteCode }>;
+
+/** `POST /held/judge`: one or those chosen, from the list or from a submission's own page. */
+export async function judgeAction({ parts, tokens, exchange }: Context): Promise<string> {
   const form = await readForm(exchange, {
     tokens,
-    path: "/held/release",
-    names: ["submission_id", "only", "tenant", "page"],
+    path: "/held/judge",
+    names: ["submission_id", "release", "dismiss", "tenant", "page"],
   });
-  const only = form.shaped("only", idShape);
-  const ids = only === null ? [...new Set(form.all("submission_id"))] : [only];
+  const verb = form.text("release") === null ? "dismiss" : "release";
+  const which = form.text(verb);
+  const ids = which === "chosen" ? [...new Set(form.all("submission_id"))] : [which ?? ""];
   if (ids.length > listedMax || ids.some((id) => !idShape.test(id))) {
     throw new RefusedPage(400, "These are no submission ids", markup`<p>Nothing was changed.</p>`);
   }
   const tenant = await chosenTenant(parts.pool, form);
-  const isLead = form.oneOf("page", ["lead"]) !== null && only !== null;
-  const back = isLead ? `/leads/${only}` : "/held";
+  const isLead = form.oneOf("page", ["lead"]) !== null && which !== "chosen";
+  const back = isLead ? `/leads/${which}` : "/held";
   const query = isLead ? {} : { tenant: tenant.slug };
   if (ids.length === 0) return withNote(back, { tokens, code: "none_chosen", query });
-  let released = 0;
+  const { judge, done } = judgements[verb];
+  let judged = 0;
   for (const id of ids) {
     // Each with its audit row in a transaction of its own: what an outage cuts short is repeated without harm.
-    if (await releaseSubmission(parts.pool, id, exchange.clientAddress) === "released") released += 1;
+    if (await judge(parts.pool, id, exchange.clientAddress) === done) judged += 1;
   }
-  return withNote(back, { tokens, code: released === 0 ? "none_held" : "released", count: released, query });
+  return withNote(back, { tokens, code: judged === 0 ? "none_held" : done, count: judged, query });
 }

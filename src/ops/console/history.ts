@@ -4,7 +4,6 @@
  * @module
  */
 
-import type { TimeZone } from "../../contract/time_zone.ts";
 import { type Markup, markup } from "../../http/markup.ts";
 import type { Pool } from "../../store/pool.ts";
 import { readSteps, type Sample, type StepSpan } from "../../store/jobs/samples.ts";
@@ -12,17 +11,17 @@ import { table } from "./layout.ts";
 import { linePlot, niceTop, type Series, stripPlot } from "./plot.ts";
 import type { Range } from "./ranges.ts";
 import { badge } from "./state.ts";
-import { count, counted, moment, type PageClock, span } from "./text.ts";
+import { count, counted, span } from "./text.ts";
 
 /** The plots of a range that ends now. */
 export async function history(
   pool: Pool,
-  { range, clock }: { readonly range: Range; readonly clock: PageClock },
+  { range, nowMs }: { readonly range: Range; readonly nowMs: number },
 ): Promise<Markup> {
   const { stepMs, spanMs } = range;
   // The step that has begun is the last one.
   const axis: StepSpan = {
-    fromMs: (Math.floor(clock.nowMs / stepMs) + 1) * stepMs - spanMs,
+    fromMs: (Math.floor(nowMs / stepMs) + 1) * stepMs - spanMs,
     stepMs,
     steps: spanMs / stepMs,
   };
@@ -31,7 +30,7 @@ export async function history(
     return markup`<p class="quiet">There are no figures of this time yet: each process leaves its own once a minute.</p>`;
   }
   return markup`${flow(found, axis, range.stepText)}${oldest(found, axis)}${breaker(found, axis)}${
-    figures(found, axis, clock.zone)
+    figures(found, axis)
   }`;
 }
 
@@ -86,11 +85,7 @@ function breaker(found: readonly (Sample | null)[], axis: StepSpan): Markup {
   });
 }
 
-function figures(
-  found: readonly (Sample | null)[],
-  { fromMs, stepMs }: StepSpan,
-  zone: TimeZone,
-): Markup {
+function figures(found: readonly (Sample | null)[], { fromMs, stepMs }: StepSpan): Markup {
   const number = (name: string) => ({ name, isNumber: true });
   const steps = found.flatMap((step, index) => step === null ? [] : [{ step, atMs: fromMs + index * stepMs }])
     .reverse();
@@ -99,7 +94,7 @@ function figures(
       ["From", ...["Accepted", "Refused", "Delivered", "Waiting", "Oldest", "Dead"].map(number), "Breaker"],
       steps.map(({ step, atMs }) => ({
         cells: [
-          moment(atMs, zone),
+          new Date(atMs).toISOString().slice(0, 16).replace("T", " "),
           count(step.accepted),
           count(step.refused),
           count(step.delivered),

@@ -1,12 +1,11 @@
 /**
- * The search: leads and submissions by what is known of them, the newest first. The list shows no personal data; that
- * is on an event's own page.
+ * The search: leads and submissions by what is known of them, the newest first. The list shows what tells one from
+ * another, and no more of a person than the end of a phone number.
  *
  * @module
  */
 
 import { flagNames } from "../../contract/fields.ts";
-import type { TimeZone } from "../../contract/time_zone.ts";
 import { type Markup, markup } from "../../http/markup.ts";
 import { readEvents, type StoredEvent } from "../../store/operator/events.ts";
 import { searchEvents } from "../../store/operator/search.ts";
@@ -19,15 +18,25 @@ import { type ConsolePage, RefusedPage, select, table } from "./layout.ts";
 import { idShape, parseQuery, type Query, queryOf } from "./query.ts";
 import { badge, badges } from "./state.ts";
 import { tenantSelect } from "./tenants.ts";
-import { count, type PageClock, shown, time } from "./text.ts";
+import { count, dollars, shortened, shown, time } from "./text.ts";
 
 const listedMax = 50;
 
 /** `/leads` */
-export async function leadsPage({ parts, query, clock }: Context): Promise<ConsolePage> {
+export async function leadsPage({ parts, query, nowMs }: Context): Promise<ConsolePage> {
   const form = parseQuery(query, ["id", ...filterNames, "cursor"]);
   const id = form.shaped("id", idShape);
-  const filter = filterOf(form, clock.zone);
+  const filter = filterOf(form);
+  const tenants = await tenantSelect(parts.pool, form.text("tenant"));
+  if (filter instanceof InvalidParameter) {
+    return {
+      status: 400,
+      title: "The search cannot be read",
+      body: markup`<h1>Leads and submissions</h1>
+<p class="bad message" role="alert" id="wrong">The search cannot be read: <code>${filter.parameter}</code>. ${filter.message}.</p>
+${filters(form, { tenants, wrong: filter.parameter })}`,
+    };
+  }
   const question = JSON.stringify(filter);
   const cursor = form.text("cursor");
   const before = cursor === null ? null : readCursor(cursor, question);
@@ -50,12 +59,12 @@ export async function leadsPage({ parts, query, clock }: Context): Promise<Conso
   return {
     title: "Leads and submissions",
     body: markup`<h1>Leads and submissions</h1>
-${filters(form, { tenants: await tenantSelect(parts.pool, form.text("tenant")), zone: clock.zone })}
+${filters(form, { tenants, wrong: null })}
 ${
       results(events, {
         isNarrowed: [id, ...Object.values(values)].some((value) => value !== null),
         next,
-        clock,
+        nowMs,
       })
     }
 <div class="row">${
@@ -67,27 +76,23 @@ ${
   };
 }
 
-/** The filters, as `GET /v1/leads` reads them; a field that was left blank is none. */
-function filterOf(form: Query, zone: TimeZone): SearchFilter {
+/** The filters, as `GET /v1/leads` reads them, or what is wrong with one; a field that was left blank is none. */
+function filterOf(form: Query): SearchFilter | InvalidParameter {
   const given = filterNames.flatMap((name) => {
     const value = form.text(name);
     return value === null ? [] : [[name, value] as [string, string]];
   });
   try {
-    return readFilter(new Parameters(new URLSearchParams(given).toString(), filterNames, zone));
+    return readFilter(new Parameters(new URLSearchParams(given).toString(), filterNames));
   } catch (error) {
-    if (!(error instanceof InvalidParameter)) throw error;
-    throw new RefusedPage(
-      400,
-      "The search cannot be read",
-      markup`<p><code>${error.parameter}</code>: ${error.message}.</p><p><a href="/leads">Search again</a></p>`,
-    );
+    if (error instanceof InvalidParameter) return error;
+    throw error;
   }
 }
 
 function results(
   events: readonly StoredEvent[],
-  { isNarrowed, next, clock }: { isNarrowed: boolean; next: string | null; clock: PageClock },
+  { isNarrowed, next, nowMs }: { isNarrowed: boolean; next: string | null; nowMs: number },
 ): Markup {
   const none = next !== null
     ? markup`Nothing among the newest: there is more to look through. Search on.`
@@ -95,17 +100,15 @@ function results(
     ? markup`Nothing matches. Leave a filter out, or look whether the caller got a 202 at all: what was refused is not stored.`
     : markup`Nothing was accepted yet. <code>ctl key issue TENANT --label LABEL</code> makes a key to post with.`;
   return table(
-    ["Received", "State", "Event", "Tenant and source", "Flags"],
+    ["Received", "State", "Event", "What", "Tenant and source", "Flags"],
     events.map((event) => ({
       cells: [
-        time(event.receivedAt, clock),
+        time(event.receivedAt, nowMs),
         stateOf(event),
         markup`<a class="id" href="/leads/${event.eventId}">${event.eventId}</a>${
-          event.kind === "form" &&
-          markup`<br><span class="quiet">submission${
-            event.found !== null && markup` of ${shown(event.found.formKey)}`
-          }</span>`
+          event.kind === "form" && markup`<br><span class="quiet">submission</span>`
         }`,
+        whatOf(event),
         markup`${event.tenant}<br><span class="quiet">${shown(event.source)}</span>`,
         event.kind === "form" ? markup`<span class="quiet">–</span>` : badges(event.flags),
       ],
@@ -116,6 +119,25 @@ function results(
       caption: `${count(events.length)} shown, the newest first`,
     },
   );
+}
+
+/** Area, city and cost of a lead, or the form of a submission, and the end of the phone number. */
+function whatOf({ kind, lead, found }: StoredEvent): Markup {
+  const content = lead === null ? {} : JSON.parse(lead) as Readonly<Record<string, unknown>>;
+  const text = (name: string) => typeof content[name] === "string" ? content[name] as string : "";
+  const phoneEnd = kind === "form" ? found?.phoneEnd ?? "" : text("phone").slice(-4);
+  const named = kind === "form" ? [found?.formKey ?? ""] : [text("project_area"), text("city")];
+  const cost = kind === "lead" && typeof content["cost_cents"] === "number"
+    ? dollars(content["cost_cents"])
+    : "";
+  const parts = [
+    ...named.filter((part) => part !== "").map((part) => shortened(part, 30)),
+    ...(cost === "" ? [] : [markup`${cost}`]),
+    ...(phoneEnd === "" ? [] : [markup`<span class="quiet">…${shown(phoneEnd)}</span>`]),
+  ];
+  return parts.length === 0
+    ? markup`<span class="quiet">–</span>`
+    : markup`${parts.map((part, index) => markup`${index > 0 && " · "}${part}`)}`;
 }
 
 /** The state with the reason why it stands there. */
@@ -129,12 +151,17 @@ function stateOf({ delivery }: StoredEvent): Markup {
 const kinds = [["", "any kind"], ["lead", "leads"], ["form", "submissions"]] as const;
 const states = ["pending", "sending", "delivered", "dead", "held"] as const;
 
-function filters(form: Query, { tenants, zone }: { tenants: Markup; zone: TimeZone }): Markup {
+function filters(
+  form: Query,
+  { tenants, wrong }: { readonly tenants: Markup; readonly wrong: string | null },
+): Markup {
   const field = (name: string, label: string, more: Markup) => {
     const value = form.text(name);
     return markup`<div><label for="${name}">${label}</label><input id="${name}" name="${name}"${
       value !== null && markup` value="${value}"`
-    } autocomplete="off" spellcheck="false"${more}></div>`;
+    } autocomplete="off" spellcheck="false"${
+      name === wrong && markup` aria-invalid="true" aria-describedby="wrong" autofocus`
+    }${more}></div>`;
   };
   const plain = markup``;
   return markup`<form class="filters" method="get" action="/leads" role="search">
@@ -155,8 +182,8 @@ ${
       chosen: form.text("flag"),
     })
   }
-${field("since", `Received since (${zone.name})`, markup` placeholder="2026-11-20 or 2026-11-20T14:00"`)}${
-    field("until", `Received before (${zone.name})`, markup` placeholder="2026-11-21"`)
+${field("since", "Received since (UTC)", markup` placeholder="2026-11-20 or 2026-11-20T14:00"`)}${
+    field("until", "Received before (UTC)", markup` placeholder="2026-11-21"`)
   }
 <div class="row"><button class="main">Search</button><a href="/leads">Clear</a></div>
 </form>`;

@@ -26,6 +26,10 @@ const notes = {
   none_dead: { tone: "warn", text: () => "Nothing was changed: none of them is dead any more." },
   none_chosen: { tone: "warn", text: () => "Nothing was changed: none was chosen." },
   released: { tone: "good", text: (n) => `${counted(n, "submission")} released; delivery tries at once.` },
+  dismissed: {
+    tone: "good",
+    text: (n) => `${counted(n, "submission")} dismissed: held as before, and not on this list any more.`,
+  },
   none_held: { tone: "warn", text: () => "Nothing was changed: none of them is held any more." },
   confirmed: { tone: "good", text: () => "The term is confirmed. Running servers know it within seconds." },
   proposed: { tone: "good", text: () => "The term is proposed. Running servers know it within seconds." },

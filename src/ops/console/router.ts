@@ -14,14 +14,15 @@ import { collisionPage, collisionsPage } from "./collisions.ts";
 import type { ActionHandler, ConsoleParts, Context, PageHandler } from "./context.ts";
 import { deadPage, replayAction, replayAllAction, replayAllPage } from "./dead.ts";
 import { formsPage } from "./forms.ts";
-import { heldPage, releaseAction } from "./held.ts";
+import { heldPage, judgeAction } from "./held.ts";
 import { keysPage } from "./keys.ts";
+import { reportPage } from "./report.ts";
 import { type Frame, RefusedPage, render, styleHandler } from "./layout.ts";
 import { leadsPage } from "./leads.ts";
 import { noteText } from "./notes.ts";
 import { overviewPage } from "./overview.ts";
 import { timelinePage } from "./timeline.ts";
-import { type PageClock, shown } from "./text.ts";
+import { shown } from "./text.ts";
 import { Tokens } from "./token.ts";
 import { addTermAction, vocabularyPage } from "./vocabulary.ts";
 
@@ -36,11 +37,12 @@ const routes: Readonly<Record<string, Handlers>> = {
   "/": { name: "Overview", get: overviewPage },
   "/leads": { name: "Leads", get: leadsPage },
   "/leads/{event_id}": { get: timelinePage },
+  "/report": { name: "Report", get: reportPage },
   "/dead": { name: "Dead", get: deadPage },
   "/dead/replay": { post: replayAction },
   "/dead/replay-all": { get: replayAllPage, post: replayAllAction },
   "/held": { name: "Held", get: heldPage },
-  "/held/release": { post: releaseAction },
+  "/held/judge": { post: judgeAction },
   "/collisions": { name: "Collisions", get: collisionsPage },
   "/collisions/{id}": { get: collisionPage },
   "/vocabulary": { name: "Vocabulary", get: vocabularyPage },
@@ -80,18 +82,14 @@ export function consoleNotFound(exchange: Exchange, parts: ConsoleParts): Reply 
 <p>The address may be mistyped. What there is stands above; an event is found by its id under
 <a href="/leads">Leads</a>.</p>
 <p><a href="/">To the overview</a></p>`,
-  }, { ...noSection, clock: clockOf(parts), dead: parts.health().dead });
-}
-
-function clockOf({ now, zone }: Pick<ConsoleParts, "now" | "zone">): PageClock {
-  return { nowMs: now().getTime(), zone };
+  }, { ...noSection, now: parts.now(), dead: parts.health().dead });
 }
 
 /**
  * The page for a fault that nobody foresaw, which the edge has logged; `null` when the request was not for a page of the
  * console.
  */
-export function consoleFault(exchange: Exchange, parts: Pick<ConsoleParts, "now" | "zone">): Reply | null {
+export function consoleFault(exchange: Exchange, now: Date): Reply | null {
   if (routes[exchange.route] === undefined) return null;
   return render({
     status: 503,
@@ -102,16 +100,17 @@ export function consoleFault(exchange: Exchange, parts: Pick<ConsoleParts, "now"
     }</code>. Whether an action
 that was just asked for has been done is not known: look again, and repeat it then; that does no harm.</p>
 <p><a href="/">To the overview</a></p>`,
-  }, { ...noSection, clock: clockOf(parts), dead: 0 });
+  }, { ...noSection, now, dead: 0 });
 }
 
 async function answer(
   { get, post }: Handlers,
   request: { readonly parts: ConsoleParts; readonly tokens: Tokens; readonly exchange: Exchange },
 ): Promise<Reply> {
+  const now = request.parts.now();
   const { method } = request.exchange;
   const { query, message } = withoutNote(request);
-  const context: Context = { ...request, query, clock: clockOf(request.parts) };
+  const context: Context = { ...request, query, now, nowMs: now.getTime() };
   const allow = [...(get === undefined ? [] : ["GET", "HEAD"]), ...(post === undefined ? [] : ["POST"])];
   try {
     if (get !== undefined && (method === "GET" || method === "HEAD")) {
@@ -128,8 +127,8 @@ async function answer(
   }
 }
 
-function frame({ clock, parts }: Context): Frame {
-  return { ...noSection, clock, dead: parts.health().dead };
+function frame({ now, parts }: Context): Frame {
+  return { ...noSection, now, dead: parts.health().dead };
 }
 
 /** Takes the note of an action that was just done from the query: the pages know nothing of it. */

@@ -10,7 +10,7 @@ import type { StoredEvent } from "../../store/operator/events.ts";
 import type { AuditEntry } from "../../store/operator/audit.ts";
 import type { EventSurroundings } from "../../store/operator/event_surroundings.ts";
 import { reasonText } from "./state.ts";
-import { counted, duration, type PageClock, shortened, shown, time } from "./text.ts";
+import { counted, duration, shortened, shown, time } from "./text.ts";
 
 /** Something that has happened to an event. */
 export interface Moment {
@@ -25,15 +25,15 @@ export interface Moment {
 interface Beside {
   readonly around: EventSurroundings;
   readonly audit: readonly AuditEntry[];
-  readonly clock: PageClock;
+  readonly nowMs: number;
 }
 
 /** All that has happened to an event, the earliest first. */
-export function momentsOf(event: StoredEvent, { around, audit, clock }: Beside): Moment[] {
+export function momentsOf(event: StoredEvent, { around, audit, nowMs }: Beside): Moment[] {
   const { delivery } = event;
   const moments = [
     received(event, around),
-    ...delivery.attempts.map((attempt) => attempted(attempt, { event, clock })),
+    ...delivery.attempts.map((attempt) => attempted(attempt, { event, nowMs })),
     ...around.collisions.map((one): Moment => ({
       at: one.firstAt,
       tone: "warn",
@@ -45,7 +45,7 @@ export function momentsOf(event: StoredEvent, { around, audit, clock }: Beside):
     ...audit.map(noted),
     ...(delivery.state === "dead" ? [died(delivery.diedAt, delivery.reason)] : []),
     ...removed(around),
-    ...delivered(event, { around, clock }),
+    ...delivered(event, { around, nowMs }),
   ];
   // What has one time stays in this order.
   return moments.sort((a, b) => Date.parse(a.at) - Date.parse(b.at));
@@ -75,7 +75,7 @@ const outcomes: Readonly<Record<Attempt["outcome"], { tone: Moment["tone"]; text
 
 function attempted(
   attempt: Attempt,
-  { event, clock }: { event: StoredEvent; clock: PageClock },
+  { event, nowMs }: { event: StoredEvent; nowMs: number },
 ): Moment {
   const { tone, text } = outcomes[attempt.outcome];
   const isLast = attempt.number === event.delivery.attempts.at(-1)?.number;
@@ -88,7 +88,7 @@ function attempted(
       attempt.reason !== null && markup`, ${reasonText(attempt.reason)}`
     }${attempt.durationMs !== null && `, in ${duration(attempt.durationMs)}`}${
       !attempt.spent && attempt.outcome !== "delivered" && "; it does not count towards the last one"
-    }${isLast && delivery.state === "pending" && markup`; next try ${time(delivery.dueAt, clock)}`}`,
+    }${isLast && delivery.state === "pending" && markup`; next try ${time(delivery.dueAt, nowMs)}`}`,
   };
 }
 
@@ -128,15 +128,13 @@ function noted(entry: AuditEntry): Moment {
 const sentences: Readonly<Record<string, string>> = {
   "dead.replay": "Replayed by an operator",
   "submission.release": "Released by an operator",
+  "submission.dismiss": "Dismissed by an operator: it stays held",
   "person.erase_begin": "An operator began to erase it",
   "person.erase": "Erased by an operator",
 };
 
 /** A sandbox tenant's lead is delivered without an effect, so nothing else would say so. */
-function delivered(
-  event: StoredEvent,
-  { around }: { around: EventSurroundings; clock: PageClock },
-): Moment[] {
+function delivered(event: StoredEvent, { around }: { around: EventSurroundings; nowMs: number }): Moment[] {
   if (event.delivery.state !== "delivered" || !around.sandbox) return [];
   const at = event.delivery.attempts.at(-1)?.at ?? event.receivedAt;
   return [{
@@ -150,7 +148,7 @@ function delivered(
 /** What is to be expected, or done, now. */
 export function whatNext(
   event: StoredEvent,
-  { around, clock }: { around: EventSurroundings; clock: PageClock },
+  { around, nowMs }: { around: EventSurroundings; nowMs: number },
 ): Markup {
   const { delivery } = event;
   switch (delivery.state) {
@@ -158,11 +156,11 @@ export function whatNext(
       if (!around.sandbox && !around.hasRoute) {
         return markup`It waits: the tenant has <strong>no route</strong>. Give it one with <code>ctl tenant route ${event.tenant} …</code>; it goes at once then.`;
       }
-      return markup`${Date.parse(delivery.dueAt) > clock.nowMs ? "Next try" : "Due since"} ${
-        time(delivery.dueAt, clock)
+      return markup`${Date.parse(delivery.dueAt) > nowMs ? "Next try" : "Due since"} ${
+        time(delivery.dueAt, nowMs)
       }${delivery.reason !== null && markup`: ${reasonText(delivery.reason)}`}`;
     case "sending":
-      return markup`An attempt is under way; its lease ends ${time(delivery.leaseUntil, clock)}.`;
+      return markup`An attempt is under way; its lease ends ${time(delivery.leaseUntil, nowMs)}.`;
     case "held":
       return markup`It was taken for spam and is not delivered, unless somebody releases it.`;
     case "erased":
@@ -171,12 +169,12 @@ export function whatNext(
       const last = delivery.attempts.at(-1);
       return last === undefined
         ? markup`The actions tier has taken it.`
-        : markup`The actions tier has taken it ${time(last.at, clock)}, after ${
+        : markup`The actions tier has taken it ${time(last.at, nowMs)}, after ${
           counted(delivery.attempts.length, "attempt")
         }.`;
     }
     case "dead":
-      return markup`Given up ${time(delivery.diedAt, clock)}${
+      return markup`Given up ${time(delivery.diedAt, nowMs)}${
         delivery.reason !== null && markup`: ${reasonText(delivery.reason)}`
       }. Repair the cause, then replay it: it is tried once more at once.`;
   }

@@ -29,6 +29,7 @@ export function foundJson({ found }: StoredEvent) {
     score: found.score,
     reasons: found.reasons,
     released_at: found.releasedAt,
+    dismissed_at: found.dismissedAt,
   };
 }
 

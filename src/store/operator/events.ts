@@ -33,6 +33,10 @@ interface FoundSubmission {
   readonly reasons: readonly string[];
   /** When an operator has released it, ISO 8601, UTC. */
   readonly releasedAt: string | null;
+  /** When an operator has left it held for good, ISO 8601, UTC. */
+  readonly dismissedAt: string | null;
+  /** The last four digits of the number that its fields hold. */
+  readonly phoneEnd: string | null;
 }
 
 /** A whole event. The three texts are `null` once its content is removed. */
@@ -118,6 +122,8 @@ interface ContentRow {
   score: number;
   reasons: string[];
   released_at: string | null;
+  dismissed_at: string | null;
+  phone_end: string | null;
 }
 
 function removal({ removed_by: by, removed_at: at }: ContentRow): StoredEvent["removed"] {
@@ -125,8 +131,16 @@ function removal({ removed_by: by, removed_at: at }: ContentRow): StoredEvent["r
 }
 
 function foundSubmission(row: ContentRow): FoundSubmission | null {
-  const { form_key: formKey, verdict, score, reasons, released_at: releasedAt } = row;
-  return formKey === null ? null : { formKey, verdict, score, reasons, releasedAt };
+  if (row.form_key === null) return null;
+  return {
+    formKey: row.form_key,
+    verdict: row.verdict,
+    score: row.score,
+    reasons: row.reasons,
+    releasedAt: row.released_at,
+    dismissedAt: row.dismissed_at,
+    phoneEnd: row.phone_end,
+  };
 }
 
 /**
@@ -149,7 +163,9 @@ export async function readEvents(
         withRaw ? sql`e.raw` : sql`null::text as raw`
       }, e.removed_by, e.removed_at,
         f.form_key, s.verdict, s.score, s.reasons,
-        to_char(s.released_at at time zone 'UTC', ${isoTime}) as released_at
+        to_char(s.released_at at time zone 'UTC', ${isoTime}) as released_at,
+        case when e.lead is not null then to_char(s.dismissed_at at time zone 'UTC', ${isoTime}) end as dismissed_at,
+        right(s.phone, 4) as phone_end
       from event as e
       join tenant as t on t.id = e.tenant_id
       join api_key as k on k.id = e.key_id

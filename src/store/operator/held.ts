@@ -1,5 +1,5 @@
 /**
- * Submissions that are held, and their release.
+ * Submissions that are held for somebody to judge: their release, and their dismissal.
  *
  * @module
  */
@@ -10,7 +10,7 @@ import { isoTime } from "./iso_time.ts";
 import { type Bounded, bounded, countedMax } from "./bounded.ts";
 import type { Pool } from "../pool.ts";
 
-/** What a list shows of a held submission: no content. */
+/** What a list shows of a held submission. */
 export interface HeldSubmission {
   readonly submissionId: string;
   readonly tenant: string;
@@ -24,6 +24,14 @@ export interface HeldSubmission {
   readonly score: number;
   /** Names only. */
   readonly reasons: readonly string[];
+  /** The beginning of its longest answer. */
+  readonly excerpt: string;
+}
+
+/** A place in the list. */
+export interface HeldPlace {
+  readonly score: number;
+  readonly submissionId: string;
 }
 
 /** Which held submissions to list. */
@@ -31,34 +39,40 @@ interface HeldFilter {
   /** Of one tenant or, with `null`, of all. */
   readonly tenantId: number | null;
   readonly limit: number;
-  /** Only those that are older than the submission with this id; `null` begins with the newest. */
-  readonly before: string | null;
+  /** Only those behind this place; `null` begins with the first. */
+  readonly after: HeldPlace | null;
 }
 
-/** The held submissions, the newest first. Throws what {@linkcode Pool.run} throws. */
+const excerptLength = 80;
+
+/** The held submissions that nobody has judged, the lowest score first. Throws what {@linkcode Pool.run} throws. */
 export async function listHeld(
   pool: Pool,
-  { tenantId, limit, before }: HeldFilter,
+  { tenantId, limit, after }: HeldFilter,
 ): Promise<HeldSubmission[]> {
   const rows = await pool.run(adminDeadlineMs, (sql) => {
     const ofTenant = tenantId === null ? sql`` : sql`and s.tenant_id = ${tenantId}`;
-    const older = before === null ? sql`` : sql`and s.event_id < ${before} collate "C"`;
+    const behind = after === null
+      ? sql``
+      : sql`and (s.score, s.event_id) > (${after.score}::int, ${after.submissionId} collate "C")`;
     return sql<HeldSubmission[]>`
       select
         s.event_id as "submissionId", t.slug as tenant, f.form_key as "formKey", k.label as source, s.verdict,
         s.score, s.reasons,
+        coalesce((
+          select left(v.value, ${excerptLength}) from json_each_text(e.lead) as v order by length(v.value) desc nulls last limit 1
+        ), '') as excerpt,
         to_char(e.received_at at time zone 'UTC', ${isoTime}) as "receivedAt"
       from (
         select s.* from submission as s
-        join event as e on e.event_id = s.event_id and e.lead is not null
-        where s.verdict <> 'clean' and s.released_at is null ${ofTenant} ${older}
-        order by s.event_id desc limit ${limit}
+        where s.verdict <> 'clean' and s.released_at is null and s.dismissed_at is null ${ofTenant} ${behind}
+        order by s.score, s.event_id limit ${limit}
       ) as s
       join event as e on e.event_id = s.event_id
       join tenant as t on t.id = s.tenant_id
       join form as f on f.id = s.form_id
       join api_key as k on k.id = e.key_id
-      order by s.event_id desc`;
+      order by s.score, s.event_id`;
   });
   return rows.map((row) => ({ ...row }));
 }
@@ -88,20 +102,34 @@ export async function releaseSubmission(
   return row?.release ?? "unknown";
 }
 
-/**
- * How many submissions are held, of one tenant or of all, counted up to a bound. One that was erased or has expired is
- * held no more; only the newest are looked at, because those of them that have expired are the oldest.
- */
+/** What became of a dismissal; `already`: it was dismissed before, or released. */
+export type Dismissal = "dismissed" | Exclude<Release, "released">;
+
+/** Leaves a held submission held for good, and notes it as {@linkcode releaseSubmission} does. */
+export async function dismissSubmission(
+  pool: Pool,
+  submissionId: string,
+  address: string | null,
+): Promise<Dismissal> {
+  const [row] = await pool.run(adminDeadlineMs, (sql) => {
+    const dismissal = address === null
+      ? sql`dismiss_submission(${submissionId})`
+      : sql`console_dismiss_submission(${submissionId}, ${address})`;
+    return sql<{ dismissal: Dismissal }[]>`select ${dismissal} as dismissal`;
+  });
+  return row?.dismissal ?? "unknown";
+}
+
+/** How many submissions wait for somebody to judge them, of one tenant or of all, counted up to a bound. */
 export async function countHeld(pool: Pool, tenantId: number | null): Promise<Bounded> {
   const [row] = await pool.run(adminDeadlineMs, (sql) => {
     const ofTenant = tenantId === null ? sql`` : sql`and s.tenant_id = ${tenantId}`;
     return sql<{ count: number }[]>`
       select count(*)::int from (
-        select s.event_id from submission as s
-        where s.verdict <> 'clean' and s.released_at is null ${ofTenant}
-        order by s.event_id desc limit ${countedMax + 1}
-      ) as s
-      where exists (select from event as e where e.event_id = s.event_id and e.removed_at is null offset 0)`;
+        select from submission as s
+        where s.verdict <> 'clean' and s.released_at is null and s.dismissed_at is null ${ofTenant}
+        limit ${countedMax + 1}
+      ) as s`;
   });
   return bounded(row?.count ?? 0);
 }

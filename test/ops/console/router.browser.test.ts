@@ -36,9 +36,8 @@ async function testConsole(executablePath: string): Promise<void> {
   }
   const [collision] = await world.sql<{ id: string }[]>`select id from collision`;
   await world.sql`
-    insert into minute_sample (at, node, accepted, refused, delivered, failed, died, refusals, pending, dead, oldest_pending_s, breaker)
-    select date_trunc('minute', now()) - make_interval(mins => i), 'n', 20 + i % 7, i % 3, 20, 0, i % 11 / 10,
-      json_build_object('rate_limited', i % 2, 'validation_failed', i % 3), 4, 1, i % 90,
+    insert into minute_sample
+    select date_trunc('minute', now()) - make_interval(mins => i), 'n', 20 + i % 7, i % 3, 20, 0, 4, 1, i % 90,
       case when i between 10 and 20 then 'open' else 'closed' end
     from generate_series(1, 1440) as i`;
 
@@ -145,7 +144,7 @@ async function testConsole(executablePath: string): Promise<void> {
     await page.getByLabel(`Choose ${held}`).check();
     await page.getByRole("button", { name: "Release the chosen ones" }).click();
     await message.getByText("1 submission released").waitFor();
-    await page.getByText("Nothing is held").waitFor();
+    await page.getByText("Nothing waits to be judged").waitFor();
 
     await page.getByRole("link", { name: "Vocabulary" }).click();
     await page.getByRole("row", { name: /sauna/ }).getByRole("button", { name: "Confirm" }).click();

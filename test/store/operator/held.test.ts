@@ -1,7 +1,12 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { before, test } from "node:test";
-import { countHeld, listHeld, releaseSubmission } from "../../../src/store/operator/held.ts";
+import {
+  countHeld,
+  dismissSubmission,
+  listHeld,
+  releaseSubmission,
+} from "../../../src/store/operator/held.ts";
 import type { Pool } from "../../../src/store/pool.ts";
 import { createRole, type TestRole } from "../../support/actions/actions_process.ts";
 import { openPool } from "../../support/pool.ts";
@@ -27,39 +32,73 @@ before(async () => {
   }
 });
 
-async function store(verdict: string, slug = "acme"): Promise<string> {
+async function store(
+  verdict: string,
+  { slug = "acme", score = 80, fields = {} }: { slug?: string; score?: number; fields?: object } = {},
+): Promise<string> {
   const { id, keyId } = forms[slug] as { id: number; keyId: number };
   const [row] = await admin<{ event_id: string }[]>`
     select event_id from accept(
-      '{form}', ${[keyId]}, '{C}', ${[randomUUID()]}, ${[randomUUID()]}, ${[null]}, '{""}', '{"{}"}', ${[
-    null,
+      '{form}', ${[keyId]}, '{C}', ${[randomUUID()]}, ${[randomUUID()]}, ${[null]}, '{""}',
+      ${[JSON.stringify(fields)]}, ${[null]}, '{"{}"}', ${[null]}, ${[null]}, 24, 'test', ${[id]}, ${[
+    verdict,
   ]},
-      '{"{}"}', ${[null]}, ${[null]}, 24, 'test', ${[id]}, ${[verdict]}, '{80}', '{links}', ${[null]}, ${[
-    null,
-  ]},
-      ${[null]}, 10)`;
+      ${[score]}, '{links}', ${[null]}, ${[null]}, ${[null]}, 10)`;
   return row?.event_id as string;
 }
 
-test("held submissions come in pages, the newest first, each once, of one tenant or of all", async () => {
+/** Their ids, all of them, page by page. */
+async function paged(tenantId: number | null, limit: number): Promise<string[]> {
   const ids: string[] = [];
-  for (const verdict of ["spam", "clean", "honeypot", "spam", "spam"]) {
-    const id = await store(verdict);
-    if (verdict !== "clean") ids.unshift(id);
+  for (let after: Parameters<typeof listHeld>[1]["after"] = null;;) {
+    const page = await listHeld(pool, { tenantId, limit, after });
+    ids.push(...page.map(({ submissionId }) => submissionId));
+    after = page.at(-1) ?? null;
+    if (after === null) return ids;
   }
-  const foreign = await store("spam", "other");
+}
+
+test("held submissions come in pages, the lowest score first, each once, of one tenant or of all", async () => {
+  const [a, , b, c, d] = [
+    await store("spam", { score: 60 }),
+    await store("clean", { score: 0 }),
+    await store("honeypot", { score: 0 }),
+    await store("spam", { score: 300 }),
+    await store("spam", { score: 60 }),
+  ];
+  const foreign = await store("spam", { slug: "other", score: 70 });
   const tenantId = forms.acme?.tenantId as number;
-  const paged: string[] = [];
-  for (let before: string | null = null;;) {
-    const page = await listHeld(pool, { tenantId, limit: 2, before });
-    paged.push(...page.map(({ submissionId }) => submissionId));
-    const last = page.at(-1);
-    if (last === undefined) break;
-    before = last.submissionId;
-  }
-  assert.deepEqual(paged, ids);
-  const all = await listHeld(pool, { tenantId: null, limit: 10, before: null });
-  assert.deepEqual(all.map(({ submissionId }) => submissionId), [foreign, ...ids]);
+  for (const limit of [1, 2, 3]) assert.deepEqual(await paged(tenantId, limit), [b, a, d, c]);
+  assert.deepEqual(await paged(null, 2), [b, a, d, foreign, c]);
+});
+
+test("the list has the first 80 characters of the longest answer", async () => {
+  const long = "I would like a quote for my kitchen, please. ".repeat(3);
+  const id = await store("spam", { slug: "other", score: 1, fields: { name: "Ada", message: long } });
+  const [first] = await listHeld(pool, { tenantId: forms.other?.tenantId as number, limit: 1, after: null });
+  assert.deepEqual([first?.submissionId, first?.excerpt], [id, long.slice(0, 80)]);
+});
+
+test("one that is dismissed stays held, is listed and counted no more, and can be released", async () => {
+  const tenantId = forms.other?.tenantId as number;
+  const [before, { count }] = [await paged(tenantId, 10), await countHeld(pool, tenantId)];
+  const id = await store("honeypot", { slug: "other", score: 5 });
+  assert.deepEqual(
+    await Promise.all(Array.from({ length: 4 }, () => dismissSubmission(pool, id, "10.0.0.1"))).then((all) =>
+      all.sort()
+    ),
+    ["already", "already", "already", "dismissed"],
+  );
+  assert.deepEqual([await paged(tenantId, 10), (await countHeld(pool, tenantId)).count], [before, count]);
+  const [row] = await admin`
+    select s.released_at, (select count(*)::int from outbox as o where o.event_id = s.event_id) as queued,
+      (select array_agg(action) from audit where subject = s.event_id) as noted
+    from submission as s where event_id = ${id}`;
+  assert.deepEqual({ ...row }, { released_at: null, queued: 0, noted: ["submission.dismiss"] });
+  assert.equal(await releaseSubmission(pool, id, "10.0.0.1"), "released");
+  assert.equal(await dismissSubmission(pool, id, "10.0.0.1"), "already");
+  assert.equal(await dismissSubmission(pool, await store("clean"), "10.0.0.1"), "clean");
+  assert.equal(await dismissSubmission(pool, "nothing", "10.0.0.1"), "unknown");
 });
 
 test("of many releases at once one releases; the outbox has one row, the audit too, and listeners are told", async () => {
@@ -107,9 +146,9 @@ test("the database refuses forms without a required field and form keys that hav
 
 test("what was erased is neither listed nor counted as held", async () => {
   const { tenantId } = forms.other as { tenantId: number };
-  const listed = async () => (await listHeld(pool, { tenantId, limit: 100, before: null })).length;
+  const listed = async () => (await listHeld(pool, { tenantId, limit: 100, after: null })).length;
   const before = await listed();
-  const [gone] = [await store("spam", "other"), await store("honeypot", "other")];
+  const [gone] = [await store("spam", { slug: "other" }), await store("honeypot", { slug: "other" })];
   assert.deepEqual([await listed(), await countHeld(pool, tenantId)], [
     before + 2,
     { count: before + 2, isMore: false },

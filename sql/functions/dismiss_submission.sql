@@ -1,0 +1,31 @@
+-- Leaves a held submission held for good: nobody is asked about it any more. It can still be released. Notes who did it,
+-- and returns what became of it: dismissed | already (by somebody, or by its release) | clean (it was never held) |
+-- erased | unknown.
+create or replace function dismiss_submission(
+  p_event_id text, p_way text default 'ctl', p_claimed text default current_setting('lead_intake.claimed', true)
+) returns text
+language plpgsql
+set enable_seqscan = off
+set jit = off
+as $$
+begin
+  update submission as s set dismissed_at = service_clock()
+  where s.event_id = p_event_id and s.verdict <> 'clean' and s.released_at is null and s.dismissed_at is null;
+  if found then
+    perform append_audit(p_way, p_claimed, 'submission.dismiss', array[p_event_id], null);
+    return 'dismissed';
+  end if;
+  return coalesce((
+    select case when s.verdict = 'clean' then 'clean' when e.removed_at is not null then 'erased' else 'already' end
+    from submission as s join event as e on e.event_id = s.event_id
+    where s.event_id = p_event_id
+  ), 'unknown');
+end
+$$;
+
+-- The same from the console; p_claimed is the address that it was asked from.
+create or replace function console_dismiss_submission(p_event_id text, p_claimed text) returns text
+language sql volatile
+security definer
+set search_path = pg_catalog, public, pg_temp
+as $$ select dismiss_submission(p_event_id, 'console', p_claimed) $$;

@@ -1,0 +1,155 @@
+/**
+ * The report: what came in, what became of it and what it cost, by source and by day.
+ *
+ * @module
+ */
+
+import { type Markup, markup } from "../../http/markup.ts";
+import { readReport } from "../../store/operator/report.ts";
+import { refusalText, refusedOf, type ReportRow, reportRows } from "../report_rows.ts";
+import type { Context } from "./context.ts";
+import { type ConsolePage, select, table } from "./layout.ts";
+import { parseQuery, queryOf } from "./query.ts";
+import { chosenTenant, tenantSelect } from "./tenants.ts";
+import { count, dollars, duration, shown } from "./text.ts";
+
+const dayMs = 86_400_000;
+const spans = { "today": 1, "7d": 7, "30d": 30 } as const;
+type SpanName = keyof typeof spans;
+const spanTexts: Readonly<Record<SpanName, string>> = {
+  "today": "today",
+  "7d": "the last 7 days",
+  "30d": "the last 30 days",
+};
+// Beside a count; the CSV has them all.
+const reasonsNamed = 3;
+
+/** `/report` */
+export async function reportPage({ parts, query, nowMs }: Context): Promise<ConsolePage> {
+  const form = parseQuery(query, ["range", "tenant"]);
+  const range = form.oneOf("range", Object.keys(spans) as SpanName[]) ?? "7d";
+  const tenant = await chosenTenant(parts.pool, form);
+  const endMs = Math.floor(nowMs / dayMs) * dayMs + dayMs;
+  const since = new Date(endMs - spans[range] * dayMs).toISOString();
+  const until = new Date(endMs).toISOString();
+  const data = await readReport(parts.reportPool, { since, until, tenant: tenant.slug });
+  const rows = reportRows(data, () => "").rows;
+  const csv = queryOf({
+    since: since.slice(0, 10),
+    until: until.slice(0, 10),
+    tenant: tenant.slug,
+    format: "csv",
+  });
+  return {
+    title: "Report",
+    body: markup`<h1>Report</h1>
+<p>What was accepted ${spanTexts[range]}, and what has become of it until now. Days are days of UTC.</p>
+<form class="filters" method="get" action="/report">
+${select("range", Object.entries(spanTexts), { label: "Days", chosen: range })}
+${await tenantSelect(parts.pool, tenant.slug)}<div><button class="main">Show</button></div></form>
+<h2>By source</h2>
+${bySource(rows)}
+<p><a class="button" href="/v1/report${csv}">As CSV, by day</a></p>
+${spans[range] > 1 && rows.length > 0 && markup`<h2>By day</h2>${byDay(reportRows(data).rows)}`}`,
+  };
+}
+
+const number = (name: string) => ({ name, isNumber: true });
+
+function bySource(rows: readonly ReportRow[]): Markup {
+  const total = sumOf(rows);
+  return table(
+    [
+      "Tenant and source",
+      number("Accepted"),
+      number("Delivered"),
+      number("Waiting"),
+      number("Dead"),
+      number("Held"),
+      number("Duplicates"),
+      number("Collisions"),
+      number("Refused"),
+      number("Spend"),
+      number("Median to delivery"),
+    ],
+    [
+      ...rows.map((row) => ({ cells: [source(row), ...figures(row), median(row)] })),
+      ...(rows.length > 1 ? [{ cells: [markup`<strong>All</strong>`, ...figures(total), "–"] }] : []),
+    ],
+    { label: "By source", empty: markup`Nothing came in these days.` },
+  );
+}
+
+function source({ tenant, source, kind }: ReportRow): Markup {
+  return markup`<a href="/leads${queryOf({ tenant, source, kind })}">${tenant}<br>${shown(source)}</a>${
+    kind === "form" && markup` <span class="quiet">forms</span>`
+  }`;
+}
+
+function figures(row: Figures): (string | Markup)[] {
+  const { accepted, delivered, pending, dead, held, duplicates, collisions } = row;
+  return [
+    ...[accepted, delivered, pending].map(count),
+    dead === 0 ? "0" : markup`<a href="/dead">${count(dead)}</a>`,
+    held === 0 ? "0" : markup`<a href="/held">${count(held)}</a>`,
+    count(duplicates),
+    collisions === 0 ? "0" : markup`<a href="/collisions">${count(collisions)}</a>`,
+    refused(row),
+    dollars(row.spend_cents),
+  ];
+}
+
+function refused(row: Figures): Markup {
+  const named = row.refused.toSorted((a, b) => b.count - a.count).slice(0, reasonsNamed);
+  return markup`${count(refusedOf(row))}${
+    named.map((one) => markup`<br><span class="quiet">${refusalText(one)}: ${count(one.count)}</span>`)
+  }${row.refused.length > named.length && markup`<br><span class="quiet">and others</span>`}`;
+}
+
+function median({ seconds_to_delivery: seconds }: ReportRow): string {
+  return seconds === null ? "–" : duration(Math.round(seconds.median * 1_000));
+}
+
+function byDay(rows: readonly ReportRow[]): Markup {
+  const days = [...Map.groupBy(rows, ({ day }) => day)];
+  return table(
+    ["Day", number("Accepted"), number("Delivered"), number("Dead"), number("Refused"), number("Spend")],
+    days.map(([day, ofDay]) => {
+      const { accepted, delivered, dead, refused: reasons, spend_cents: cents } = sumOf(ofDay);
+      return {
+        cells: [
+          day,
+          ...[accepted, delivered, dead, refusedOf({ refused: reasons })].map(count),
+          dollars(cents),
+        ],
+      };
+    }),
+    { label: "By day", empty: markup`Nothing came in these days.` },
+  );
+}
+
+const counts = [
+  "accepted",
+  "delivered",
+  "pending",
+  "dead",
+  "held",
+  "duplicates",
+  "collisions",
+  "spend_cents",
+] as const satisfies readonly (keyof ReportRow)[];
+
+type Figures = Readonly<Record<typeof counts[number], number>> & Pick<ReportRow, "refused">;
+
+function sumOf(rows: readonly ReportRow[]): Figures {
+  const reasons = Map.groupBy(rows.flatMap(({ refused }) => refused), refusalText);
+  return {
+    ...Object.fromEntries(
+      counts.map((name) => [name, rows.reduce((sum, row) => sum + row[name], 0)]),
+    ) as Record<typeof counts[number], number>,
+    refused: [...reasons.values()].map((same) => ({
+      ...(same[0] as ReportRow["refused"][number]),
+      count: same.reduce((sum, one) => sum + one.count, 0),
+    })),
+  };
+}
