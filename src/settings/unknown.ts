@@ -12,8 +12,9 @@ import { variables } from "./variables.ts";
 /** What {@linkcode variables} and {@linkcode actionsVariables} have; either process may be given the other's. */
 const known: readonly string[] = [...Object.keys(variables), ...Object.keys(actionsVariables)];
 
-// Half the world's programs have a DATABASE_ something of their own.
-const foreign = /^DATABASE_/;
+// Half the world's programs have a DATABASE_ something of their own; in the other our forms brief tells a website to keep
+// its key, and a shell may have both.
+const foreign = /^DATABASE_|^FORMS_API_KEY$/;
 
 const prefixes = new Set(
   known.filter((name) => name.includes("_") && !foreign.test(name)).map((name) => `${name.split("_")[0]}_`),
@@ -30,7 +31,7 @@ const prefixes = new Set(
  */
 export function unknownSettings(environment: Environment): string[] {
   return namesOf(environment)
-    .filter((name) => !known.includes(name) && environment[name]?.trim() && isOurs(name))
+    .filter((name) => !known.includes(name) && environment[name]?.trim() && isOurs(name) && !foreign.test(name))
     .map((name) => {
       const likely = likelyName(name, known);
       return likely === null

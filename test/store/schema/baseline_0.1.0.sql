@@ -2745,188 +2745,188 @@ grant execute on function actions.begin_effects, actions.settle_effect to lead_a
 set session_replication_role = replica;
 truncate actions.effect, actions.route, api_key, area, attempt, audit, audit_head, campaign, campaign_charge, collision, dead_letter, duplicate_total, event, form, heartbeat, hour_rolled, hour_total, ip_limit, minute_sample, outbox, outbox_tally, plan, provider_event, refusal_total, retention_cursor, retention_left, schema_file, submission, subscription, tenant, tombstone, tombstone_key, unknown_area_seen;
 insert into actions.effect (event_id, effect, attempts, lease, lease_until, done_at, reason) overriding system value values
-  ('0660dfd0e63474000127072b0d34ea5a81ed03', 'email', '1', '5ff8f761-3f36-4c29-bc7f-d3d1944095b8', '2026-11-22 16:17:40.0169+00', NULL, NULL);
+  ('0660dffe3b1992000128e5f11c39c3a94dd427', 'email', '1', '108eabc3-cc5b-4c7d-b62f-daf607ec330b', '2026-11-22 16:30:20.557877+00', NULL, NULL);
 insert into actions.route (tenant_id, kind, address, secret, secret_before, secret_before_until, changed_at) overriding system value values
-  ('1', 'email', 'leads@acme.example', NULL, NULL, NULL, '2026-11-22 16:17:38.969917+00');
+  ('1', 'email', 'leads@acme.example', NULL, NULL, NULL, '2026-11-22 16:30:19.490386+00');
 insert into api_key (id, tenant_id, campaign_id, surface, label, digest, last4, created_at, last_used_at, revoked_at, suspended_at, limit_per_minute, limit_burst, limit_until) overriding system value values
-  ('1', '1', '1', 'intake', 'partner', E'\\x7f3fa48ca885678134842fa7456f3ece53a97f843b610185d900ac4e467c7490', 'aaaa', '2026-11-22 16:17:38.969917+00', '2026-11-22 16:17:38.969917+00', NULL, NULL, NULL, NULL, NULL),
-  ('2', '1', NULL, 'forms', 'web', E'\\x4b5e57f6eb2f42b9039b3d1e13929295f231749c510cbe341cd68036d9af97e2', 'bbbb', '2026-11-22 16:17:38.969917+00', NULL, NULL, NULL, NULL, NULL, NULL),
-  ('3', '3', NULL, 'intake', 'trial', E'\\x79891e980747ffbd21e690297394efe764fa56d7e37750f800879fbb2d34571a', 'cccc', '2026-11-22 16:17:38.969917+00', NULL, NULL, NULL, NULL, NULL, NULL);
+  ('1', '1', '1', 'intake', 'partner', E'\\x7f3fa48ca885678134842fa7456f3ece53a97f843b610185d900ac4e467c7490', 'aaaa', '2026-11-22 16:30:19.490386+00', '2026-11-22 16:30:19.490386+00', NULL, NULL, NULL, NULL, NULL),
+  ('2', '1', NULL, 'forms', 'web', E'\\x4b5e57f6eb2f42b9039b3d1e13929295f231749c510cbe341cd68036d9af97e2', 'bbbb', '2026-11-22 16:30:19.490386+00', NULL, NULL, NULL, NULL, NULL, NULL),
+  ('3', '3', NULL, 'intake', 'trial', E'\\x79891e980747ffbd21e690297394efe764fa56d7e37750f800879fbb2d34571a', 'cccc', '2026-11-22 16:30:19.490386+00', NULL, NULL, NULL, NULL, NULL, NULL);
 insert into area (area, status, created_at) overriding system value values
-  ('attic', 'confirmed', '2026-11-22 16:17:38.676231+00'),
-  ('backyard', 'confirmed', '2026-11-22 16:17:38.676231+00'),
-  ('basement', 'confirmed', '2026-11-22 16:17:38.676231+00'),
-  ('bathroom', 'confirmed', '2026-11-22 16:17:38.676231+00'),
-  ('bedroom', 'confirmed', '2026-11-22 16:17:38.676231+00'),
-  ('chimney', 'confirmed', '2026-11-22 16:17:38.676231+00'),
-  ('closet', 'confirmed', '2026-11-22 16:17:38.676231+00'),
-  ('crawl space', 'confirmed', '2026-11-22 16:17:38.676231+00'),
-  ('deck', 'confirmed', '2026-11-22 16:17:38.676231+00'),
-  ('dining room', 'confirmed', '2026-11-22 16:17:38.676231+00'),
-  ('doors', 'confirmed', '2026-11-22 16:17:38.676231+00'),
-  ('driveway', 'confirmed', '2026-11-22 16:17:38.676231+00'),
-  ('electrical', 'confirmed', '2026-11-22 16:17:38.676231+00'),
-  ('exterior', 'confirmed', '2026-11-22 16:17:38.676231+00'),
-  ('fence', 'confirmed', '2026-11-22 16:17:38.676231+00'),
-  ('flooring', 'confirmed', '2026-11-22 16:17:38.676231+00'),
-  ('foundation', 'confirmed', '2026-11-22 16:17:38.676231+00'),
-  ('garage', 'confirmed', '2026-11-22 16:17:38.676231+00'),
-  ('gutters', 'confirmed', '2026-11-22 16:17:38.676231+00'),
-  ('home office', 'confirmed', '2026-11-22 16:17:38.676231+00'),
-  ('hvac', 'confirmed', '2026-11-22 16:17:38.676231+00'),
-  ('insulation', 'confirmed', '2026-11-22 16:17:38.676231+00'),
-  ('kitchen', 'confirmed', '2026-11-22 16:17:38.676231+00'),
-  ('landscaping', 'confirmed', '2026-11-22 16:17:38.676231+00'),
-  ('laundry room', 'confirmed', '2026-11-22 16:17:38.676231+00'),
-  ('living room', 'confirmed', '2026-11-22 16:17:38.676231+00'),
-  ('patio', 'confirmed', '2026-11-22 16:17:38.676231+00'),
-  ('plumbing', 'confirmed', '2026-11-22 16:17:38.676231+00'),
-  ('pool', 'confirmed', '2026-11-22 16:17:38.676231+00'),
-  ('porch', 'confirmed', '2026-11-22 16:17:38.676231+00'),
-  ('roof', 'confirmed', '2026-11-22 16:17:38.676231+00'),
-  ('siding', 'confirmed', '2026-11-22 16:17:38.676231+00'),
-  ('solar', 'confirmed', '2026-11-22 16:17:38.676231+00'),
-  ('stairs', 'confirmed', '2026-11-22 16:17:38.676231+00'),
-  ('walls', 'confirmed', '2026-11-22 16:17:38.676231+00'),
-  ('whole home', 'confirmed', '2026-11-22 16:17:38.676231+00'),
-  ('windows', 'confirmed', '2026-11-22 16:17:38.676231+00');
+  ('attic', 'confirmed', '2026-11-22 16:30:19.104625+00'),
+  ('backyard', 'confirmed', '2026-11-22 16:30:19.104625+00'),
+  ('basement', 'confirmed', '2026-11-22 16:30:19.104625+00'),
+  ('bathroom', 'confirmed', '2026-11-22 16:30:19.104625+00'),
+  ('bedroom', 'confirmed', '2026-11-22 16:30:19.104625+00'),
+  ('chimney', 'confirmed', '2026-11-22 16:30:19.104625+00'),
+  ('closet', 'confirmed', '2026-11-22 16:30:19.104625+00'),
+  ('crawl space', 'confirmed', '2026-11-22 16:30:19.104625+00'),
+  ('deck', 'confirmed', '2026-11-22 16:30:19.104625+00'),
+  ('dining room', 'confirmed', '2026-11-22 16:30:19.104625+00'),
+  ('doors', 'confirmed', '2026-11-22 16:30:19.104625+00'),
+  ('driveway', 'confirmed', '2026-11-22 16:30:19.104625+00'),
+  ('electrical', 'confirmed', '2026-11-22 16:30:19.104625+00'),
+  ('exterior', 'confirmed', '2026-11-22 16:30:19.104625+00'),
+  ('fence', 'confirmed', '2026-11-22 16:30:19.104625+00'),
+  ('flooring', 'confirmed', '2026-11-22 16:30:19.104625+00'),
+  ('foundation', 'confirmed', '2026-11-22 16:30:19.104625+00'),
+  ('garage', 'confirmed', '2026-11-22 16:30:19.104625+00'),
+  ('gutters', 'confirmed', '2026-11-22 16:30:19.104625+00'),
+  ('home office', 'confirmed', '2026-11-22 16:30:19.104625+00'),
+  ('hvac', 'confirmed', '2026-11-22 16:30:19.104625+00'),
+  ('insulation', 'confirmed', '2026-11-22 16:30:19.104625+00'),
+  ('kitchen', 'confirmed', '2026-11-22 16:30:19.104625+00'),
+  ('landscaping', 'confirmed', '2026-11-22 16:30:19.104625+00'),
+  ('laundry room', 'confirmed', '2026-11-22 16:30:19.104625+00'),
+  ('living room', 'confirmed', '2026-11-22 16:30:19.104625+00'),
+  ('patio', 'confirmed', '2026-11-22 16:30:19.104625+00'),
+  ('plumbing', 'confirmed', '2026-11-22 16:30:19.104625+00'),
+  ('pool', 'confirmed', '2026-11-22 16:30:19.104625+00'),
+  ('porch', 'confirmed', '2026-11-22 16:30:19.104625+00'),
+  ('roof', 'confirmed', '2026-11-22 16:30:19.104625+00'),
+  ('siding', 'confirmed', '2026-11-22 16:30:19.104625+00'),
+  ('solar', 'confirmed', '2026-11-22 16:30:19.104625+00'),
+  ('stairs', 'confirmed', '2026-11-22 16:30:19.104625+00'),
+  ('walls', 'confirmed', '2026-11-22 16:30:19.104625+00'),
+  ('whole home', 'confirmed', '2026-11-22 16:30:19.104625+00'),
+  ('windows', 'confirmed', '2026-11-22 16:30:19.104625+00');
 insert into attempt (event_id, number, at, outcome, status, reason, duration_ms, spent) overriding system value values
-  ('0660dfd0e63474000127072b0d34ea5a81ed03', '1', '2026-11-22 16:17:39.000105+00', 'delivered', '200', NULL, '12', 'true'),
-  ('0660dfd0e6347400021633c8076a6e80940644', '1', '2026-11-22 16:17:39.000105+00', 'refused', '400', NULL, '12', 'true'),
-  ('0660dfd0e634740003fd7e49bab1db39f85207', '1', '2026-11-22 16:17:39.000105+00', 'unreachable', NULL, NULL, '12', 'true');
+  ('0660dffe3b1992000128e5f11c39c3a94dd427', '1', '2026-11-22 16:30:19.535719+00', 'delivered', '200', NULL, '12', 'true'),
+  ('0660dffe3b199200028cac16c4c7a7137e1350', '1', '2026-11-22 16:30:19.535719+00', 'refused', '400', NULL, '12', 'true'),
+  ('0660dffe3b1992000305763b30071626e1169f', '1', '2026-11-22 16:30:19.535719+00', 'unreachable', NULL, NULL, '12', 'true');
 insert into audit (id, at, actor, claimed, action, subject, detail, digest) overriding system value values
-  ('1', '2026-11-22 16:17:38.981263+00', 'ctl postgres', NULL, 'tenant.route', 'acme', '{"email": "set", "new_secret": false}', E'\\xbb0746cd1e7fbf617a8bdd489316085f0bce52749ed4dff7bf5b8fe11b732c01'),
-  ('2', '2026-11-22 16:17:39.035942+00', 'ctl postgres', NULL, 'tenant.add', 'acme', NULL, E'\\xde58ed769a4a2b76599026efc97caeaf459d6f041666faf16e472b122875c1a2'),
-  ('3', '2026-11-22 16:17:39.036622+00', 'ctl postgres', NULL, 'tenant.add', 'acme', NULL, E'\\xb6c2caa0506db62f64be556b5d24b178e163d534e1e9e8309a066f97bfc800fd'),
-  ('4', '2026-11-22 16:17:39.039032+00', 'ctl postgres', NULL, 'plan.put', 'basic', '{"change" : "added", "amount_cents" : 1500}', E'\\x682d0c8834edfeb8ce3742f63248ac24ada080e8eada7ae94a5cc8d1706f21b6');
+  ('1', '2026-11-22 16:30:19.507921+00', 'ctl postgres', NULL, 'tenant.route', 'acme', '{"email": "set", "new_secret": false}', E'\\x3c33c4f280621196ca1327d7835dbee5025a953a80469b74339c9bac129b21e8'),
+  ('2', '2026-11-22 16:30:19.569587+00', 'ctl postgres', NULL, 'tenant.add', 'acme', NULL, E'\\x82a180f28b507d3d9f6bb8170a669b9fdf5486cdd8518862e664f95fa54eed91'),
+  ('3', '2026-11-22 16:30:19.569851+00', 'ctl postgres', NULL, 'tenant.add', 'acme', NULL, E'\\x5f1cb2aaf5c5f3c85046b36d6678f7512f908845b40a0b595db9c0d1de988ed6'),
+  ('4', '2026-11-22 16:30:19.571332+00', 'ctl postgres', NULL, 'plan.put', 'basic', '{"change" : "added", "amount_cents" : 1500}', E'\\xe0a9980424879227ba670aa21a2e02e1a17ed6eb68afb193cbd490ecc2a42efe');
 insert into audit_head (is_only, id, digest) overriding system value values
-  ('true', '4', E'\\x682d0c8834edfeb8ce3742f63248ac24ada080e8eada7ae94a5cc8d1706f21b6');
+  ('true', '4', E'\\xe0a9980424879227ba670aa21a2e02e1a17ed6eb68afb193cbd490ecc2a42efe');
 insert into campaign (id, tenant_id, slug, created_at) overriding system value values
-  ('1', '1', 'spring', '2026-11-22 16:17:38.969917+00');
+  ('1', '1', 'spring', '2026-11-22 16:30:19.490386+00');
 insert into campaign_charge (campaign_id, cents) overriding system value values
   ('1', '1250');
 insert into collision (id, event_id, content_digest, key_id, count, first_at, last_at, lead, extra, raw, flags, form_id, score, reasons, phone, email, last_name, other_person, settled_at, accepted_event_id) overriding system value values
-  ('1', '0660dfd0e63474000127072b0d34ea5a81ed03', '795f3202-b17c-b6bc-3d4b-771d8c6c9eaf', '1', '1', '2026-11-22 16:17:38.991944+00', '2026-11-22 16:17:38.991944+00', '{"last_name":"Hopper"}', NULL, '{}', '{}', NULL, NULL, NULL, NULL, NULL, NULL, 'true', NULL, NULL);
+  ('1', '0660dffe3b1992000128e5f11c39c3a94dd427', '795f3202-b17c-b6bc-3d4b-771d8c6c9eaf', '1', '1', '2026-11-22 16:30:19.535036+00', '2026-11-22 16:30:19.535036+00', '{"last_name":"Hopper"}', NULL, '{}', '{}', NULL, NULL, NULL, NULL, NULL, NULL, 'true', NULL, NULL);
 insert into dead_letter (event_id, tenant_id, died_at, reason) overriding system value values
-  ('0660dfd0e6347400021633c8076a6e80940644', '1', '2026-11-22 16:17:39.012105+00', '400');
+  ('0660dffe3b199200028cac16c4c7a7137e1350', '1', '2026-11-22 16:30:19.547719+00', '400');
 insert into duplicate_total (day, key_id, count) overriding system value values
   ('2026-11-22', '1', '3');
 insert into event (event_id, kind, tenant_id, key_id, received_at, dedupe_space, dedupe_digest, content_digest, idempotency_key, flags, lead, extra, raw, cost_cents, removed_at, removed_by) overriding system value values
-  ('065c28d26b793d00052c2ff7eb61799ef4a1ea', 'lead', '3', '3', '2026-09-23 16:17:38.969917+00', 'k', 'e4da3b7f-bbce-2345-d777-2b0674a318d5', '9fd5be8a-5f88-0452-b9d0-c2cfced3e76a', 'acme:lead:5', '{}', '{"first_name":"Ada","last_name":"Lovelace","phone":"+15555550123","project_area":"moat","cost_cents":1250}', NULL, '{"last_name":"Lovelace"}', NULL, NULL, NULL),
-  ('0660dfd0e63474000127072b0d34ea5a81ed03', 'lead', '1', '1', '2026-11-22 16:17:38.985076+00', 'k', 'c4ca4238-a0b9-2382-0dcc-509a6f75849b', '7e55db00-1d31-9a94-b0b7-13529a756623', 'acme:lead:1', '{project_area_unknown}', '{"first_name":"Ada","last_name":"Lovelace","phone":"+15555550123","project_area":"moat","cost_cents":1250}', NULL, '{"last_name":"Lovelace"}', NULL, NULL, NULL),
-  ('0660dfd0e6347400021633c8076a6e80940644', 'lead', '1', '1', '2026-11-22 16:17:38.985076+00', 'k', 'c81e728d-9d4c-2f63-6f06-7f89cc14862c', 'eea670f4-ac94-1df7-1a3b-5f268ebe3eac', 'acme:lead:2', '{}', '{"first_name":"Ada","last_name":"Lovelace","phone":"+15555550123","project_area":"moat","cost_cents":1250}', NULL, '{"last_name":"Lovelace"}', NULL, NULL, NULL),
-  ('0660dfd0e634740003fd7e49bab1db39f85207', 'lead', '1', '1', '2026-11-22 16:17:38.985076+00', 'k', 'eccbc87e-4b5c-e2fe-2830-8fd9f2a7baf3', 'c96310e5-5d96-77b9-78ea-e0dada47642c', 'acme:lead:3', '{}', '{"first_name":"Ada","last_name":"Lovelace","phone":"+15555550123","project_area":"moat","cost_cents":1250}', NULL, '{"last_name":"Lovelace"}', NULL, NULL, NULL),
-  ('0660dfd0e634740004079a2d1d2c6a9ee851e9', 'lead', '1', '1', '2026-11-22 16:17:38.985076+00', 'k', 'a87ff679-a2f3-e71d-9181-a67b7542122c', 'e22e815a-116e-7bde-a9a5-9a87e63464a1', 'acme:lead:4', '{}', '{"first_name":"Ada","last_name":"Lovelace","phone":"+15555550123","project_area":"moat","cost_cents":1250}', NULL, '{"last_name":"Lovelace"}', NULL, NULL, NULL),
-  ('0660dfd0e6347400060e32d515b420bdb56817', 'lead', '3', '3', '2026-11-22 16:17:38.985076+00', 'k', '1679091c-5a88-0faf-6fb5-e6087eb1b2dc', 'f4a40d59-0cbb-5329-0e7b-a914e24a346c', 'acme:lead:6', '{}', '{"first_name":"Ada","last_name":"Lovelace","phone":"+15555550123","project_area":"moat","cost_cents":1250}', NULL, '{"last_name":"Lovelace"}', NULL, NULL, NULL),
-  ('0660dfd0e667df000109c028c9d11bfea557cb', 'form', '1', '2', '2026-11-22 16:17:38.998239+00', 'C', '8fa14cdd-754f-91cc-6554-c9e71929cce7', '8fa14cdd-754f-91cc-6554-c9e71929cce7', NULL, '{}', '{}', NULL, 'a=1', NULL, NULL, NULL),
-  ('0660dfd0e667df0002ea6697312587cc5ba4cc', 'form', '1', '2', '2026-11-22 16:17:38.998239+00', 'C', 'b2f5ff47-4366-71b6-e533-d8dc3614845d', 'b2f5ff47-4366-71b6-e533-d8dc3614845d', NULL, '{}', '{}', NULL, 'a=2', NULL, NULL, NULL);
+  ('065c28ffc0185200053119425dc7dffdce1b46', 'lead', '3', '3', '2026-09-23 16:30:19.490386+00', 'k', 'e4da3b7f-bbce-2345-d777-2b0674a318d5', '9fd5be8a-5f88-0452-b9d0-c2cfced3e76a', 'acme:lead:5', '{}', '{"first_name":"Ada","last_name":"Lovelace","phone":"+15555550123","project_area":"moat","cost_cents":1250}', NULL, '{"last_name":"Lovelace"}', NULL, NULL, NULL),
+  ('0660dffe3b1992000128e5f11c39c3a94dd427', 'lead', '1', '1', '2026-11-22 16:30:19.523474+00', 'k', 'c4ca4238-a0b9-2382-0dcc-509a6f75849b', '7e55db00-1d31-9a94-b0b7-13529a756623', 'acme:lead:1', '{project_area_unknown}', '{"first_name":"Ada","last_name":"Lovelace","phone":"+15555550123","project_area":"moat","cost_cents":1250}', NULL, '{"last_name":"Lovelace"}', NULL, NULL, NULL),
+  ('0660dffe3b199200028cac16c4c7a7137e1350', 'lead', '1', '1', '2026-11-22 16:30:19.523474+00', 'k', 'c81e728d-9d4c-2f63-6f06-7f89cc14862c', 'eea670f4-ac94-1df7-1a3b-5f268ebe3eac', 'acme:lead:2', '{}', '{"first_name":"Ada","last_name":"Lovelace","phone":"+15555550123","project_area":"moat","cost_cents":1250}', NULL, '{"last_name":"Lovelace"}', NULL, NULL, NULL),
+  ('0660dffe3b1992000305763b30071626e1169f', 'lead', '1', '1', '2026-11-22 16:30:19.523474+00', 'k', 'eccbc87e-4b5c-e2fe-2830-8fd9f2a7baf3', 'c96310e5-5d96-77b9-78ea-e0dada47642c', 'acme:lead:3', '{}', '{"first_name":"Ada","last_name":"Lovelace","phone":"+15555550123","project_area":"moat","cost_cents":1250}', NULL, '{"last_name":"Lovelace"}', NULL, NULL, NULL),
+  ('0660dffe3b1992000480f9ae5bfe9365380fb8', 'lead', '1', '1', '2026-11-22 16:30:19.523474+00', 'k', 'a87ff679-a2f3-e71d-9181-a67b7542122c', 'e22e815a-116e-7bde-a9a5-9a87e63464a1', 'acme:lead:4', '{}', '{"first_name":"Ada","last_name":"Lovelace","phone":"+15555550123","project_area":"moat","cost_cents":1250}', NULL, '{"last_name":"Lovelace"}', NULL, NULL, NULL),
+  ('0660dffe3b19920006286ee801feb4c8ac1202', 'lead', '3', '3', '2026-11-22 16:30:19.523474+00', 'k', '1679091c-5a88-0faf-6fb5-e6087eb1b2dc', 'f4a40d59-0cbb-5329-0e7b-a914e24a346c', 'acme:lead:6', '{}', '{"first_name":"Ada","last_name":"Lovelace","phone":"+15555550123","project_area":"moat","cost_cents":1250}', NULL, '{"last_name":"Lovelace"}', NULL, NULL, NULL),
+  ('0660dffe3b5f8500016c929e1935f998407a59', 'form', '1', '2', '2026-11-22 16:30:19.541381+00', 'C', '8fa14cdd-754f-91cc-6554-c9e71929cce7', '8fa14cdd-754f-91cc-6554-c9e71929cce7', NULL, '{}', '{}', NULL, 'a=1', NULL, NULL, NULL),
+  ('0660dffe3b5f8500029a4417c7a9d06aa3635b', 'form', '1', '2', '2026-11-22 16:30:19.541381+00', 'C', 'b2f5ff47-4366-71b6-e533-d8dc3614845d', 'b2f5ff47-4366-71b6-e533-d8dc3614845d', NULL, '{}', '{}', NULL, 'a=2', NULL, NULL, NULL);
 insert into form (id, tenant_id, form_key, required, threshold, blocked, created_at, removed_at) overriding system value values
-  ('1', '1', 'contact', '{name}', NULL, '{}', '2026-11-22 16:17:38.969917+00', NULL);
+  ('1', '1', 'contact', '{name}', NULL, '{}', '2026-11-22 16:30:19.490386+00', NULL);
 insert into heartbeat (slot, filler) overriding system value values
   ('1', '------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------');
 insert into hour_rolled (hour, rolled_at, is_final) overriding system value values
-  ('2026-11-22 15:00:00+00', '2026-11-22 16:17:39.024183+00', 'true');
+  ('2026-11-22 15:00:00+00', '2026-11-22 16:30:19.562825+00', 'true');
 insert into hour_total (hour, key_id, accepted, spend_cents, flags, seconds) overriding system value values
   ('2026-09-23 16:00:00+00', '3', '1', '1250', '{}', '{}');
 insert into ip_limit (network, per_minute, burst, until) overriding system value values
-  ('192.0.2.0/24', '6000', '600', '2026-11-23 16:17:38.969917+00');
+  ('192.0.2.0/24', '6000', '600', '2026-11-23 16:30:19.490386+00');
 insert into minute_sample (at, node, accepted, refused, delivered, failed, died, refusals, pending, dead, oldest_pending_s, breaker) overriding system value values
-  ('2026-11-22 16:17:00+00', 'node', '8', '7', '1', '2', '0', '{}', '5', '1', '1.5', 'closed');
+  ('2026-11-22 16:30:00+00', 'node', '8', '7', '1', '2', '0', '{}', '5', '1', '1.5', 'closed');
 insert into outbox (event_id, tenant_id, due_at, made, spent, is_replay, lease, reason) overriding system value values
-  ('065c28d26b793d00052c2ff7eb61799ef4a1ea', '3', '2026-11-22 16:17:38.985076+00', '0', '0', 'false', NULL, NULL),
-  ('0660dfd0e634740003fd7e49bab1db39f85207', '1', '2026-11-22 16:17:40.012105+00', '1', '1', 'false', NULL, NULL),
-  ('0660dfd0e634740004079a2d1d2c6a9ee851e9', '1', '2026-11-22 16:17:38.985076+00', '0', '0', 'false', NULL, NULL),
-  ('0660dfd0e6347400060e32d515b420bdb56817', '3', '2026-11-22 16:17:38.985076+00', '0', '0', 'false', NULL, NULL),
-  ('0660dfd0e667df000109c028c9d11bfea557cb', '1', '2026-11-22 16:17:38.998239+00', '0', '0', 'false', NULL, NULL);
+  ('065c28ffc0185200053119425dc7dffdce1b46', '3', '2026-11-22 16:30:19.523474+00', '0', '0', 'false', NULL, NULL),
+  ('0660dffe3b1992000305763b30071626e1169f', '1', '2026-11-22 16:30:20.547719+00', '1', '1', 'false', NULL, NULL),
+  ('0660dffe3b1992000480f9ae5bfe9365380fb8', '1', '2026-11-22 16:30:19.523474+00', '0', '0', 'false', NULL, NULL),
+  ('0660dffe3b19920006286ee801feb4c8ac1202', '3', '2026-11-22 16:30:19.523474+00', '0', '0', 'false', NULL, NULL),
+  ('0660dffe3b5f8500016c929e1935f998407a59', '1', '2026-11-22 16:30:19.541381+00', '0', '0', 'false', NULL, NULL);
 insert into outbox_tally (state, delta) overriding system value values
   ('dead', '1'),
   ('pending', '-2'),
   ('pending', '1'),
   ('pending', '6');
 insert into plan (slug, name, customer, amount_cents, billing_interval, body, updated_at) overriding system value values
-  ('basic', 'Basic', 'acme', '1500', 'month', '{"slug":"basic"}', '2026-11-22 16:17:39.038668+00');
+  ('basic', 'Basic', 'acme', '1500', 'month', '{"slug":"basic"}', '2026-11-22 16:30:19.57107+00');
 insert into provider_event (event_id, type, created_at, received_at) overriding system value values
-  ('evt_1', 'checkout.session.completed', '2026-11-22 16:17:38.969917+00', '2026-11-22 16:17:39.041413+00');
+  ('evt_1', 'checkout.session.completed', '2026-11-22 16:30:19.490386+00', '2026-11-22 16:30:19.57275+00');
 insert into refusal_total (day, key_id, reason, field, count) overriding system value values
   ('2026-11-22', '1', 'required', 'phone', '7');
 insert into retention_cursor (key_id, after_id, looked_at) overriding system value values
-  ('3', '065c28d26b793d00052c2ff7eb61799ef4a1ea', '2026-11-22 16:17:39.019874+00');
+  ('3', '065c28ffc0185200053119425dc7dffdce1b46', '2026-11-22 16:30:19.559904+00');
 insert into retention_left (event_id, tenant_id, look_at) overriding system value values
-  ('065c28d26b793d00052c2ff7eb61799ef4a1ea', '3', '2026-11-22 17:17:39.019874+00');
+  ('065c28ffc0185200053119425dc7dffdce1b46', '3', '2026-11-22 17:30:19.559904+00');
 insert into schema_file (name, digest, applied_at) overriding system value values
-  ('0001_tenant.sql', '1015db6cdf14ee385afe7bcecc46d287717145b88fa592877cf6ab5f3de93915', '2026-11-22 16:17:38.625619+00'),
-  ('0002_campaign.sql', 'e06a2e9ae486cc1646015b89ba3ae6f0d24bf878c94300469151896bbdb271a3', '2026-11-22 16:17:38.641707+00'),
-  ('0003_key.sql', '4d97f13f4c1841858ed2117213cb429ae72b9b135c1c07ee2bf6d67981e73bd2', '2026-11-22 16:17:38.656892+00'),
-  ('0004_area.sql', '9c62060de94c3f0165ff3cfc13e1c355576366b3cf4d55f035cc6fae4fd0c5f1', '2026-11-22 16:17:38.676231+00'),
-  ('0005_event.sql', '833255ae2a5557d785ab0f6ed3e3b20058c3d61599fb8021caad923ff1a96095', '2026-11-22 16:17:38.691176+00'),
-  ('0006_outbox.sql', 'b391c6f071be19973002911911111b40c97d3ac909e6086990cd523686ee8d6d', '2026-11-22 16:17:38.716513+00'),
-  ('0007_form.sql', '90e1f623683b5908717e151154be1adae6b13a95400955364b2425fb84c785f8', '2026-11-22 16:17:38.73957+00'),
-  ('0008_plan.sql', '8f0e17609b4f792c3fdcaa336f36523aa8d1c52ea851d8e6af9ece85529483d6', '2026-11-22 16:17:38.765896+00'),
-  ('0009_actions.sql', '700e4ec52f275e016c91c25badc10aa96ba392fc9c7d0248a7958bb120d1bb08', '2026-11-22 16:17:38.79002+00'),
-  ('0010_audit.sql', '0d7f76a09ba9f1b1633e49bfbd5f3c2e4e52437a7c5e79469c03b1d052337940', '2026-11-22 16:17:38.806629+00'),
-  ('0011_tombstone.sql', 'ca878977a9d76c2ba6c178552d1b7e04381407c20addc7919f5a9028b7d1e87c', '2026-11-22 16:17:38.822906+00'),
-  ('0012_retention.sql', 'b208daa5218f8dd70c2ebbe29867d68c12ff1b0992e0abddcd9f81d375be8694', '2026-11-22 16:17:38.836785+00'),
-  ('0013_figures.sql', 'e65a6946a65867f7ad66186f11dc57f6ac1a9ea6d10b013a6e33fd63cfb893aa', '2026-11-22 16:17:38.850393+00'),
-  ('0014_heartbeat.sql', '75949088c57800dee706cf76ebf8689de9f8fccf221c8b8e3890f5fbe2c7e124', '2026-11-22 16:17:38.877383+00'),
-  ('0015_search.sql', '0f08c9c3f325b02dd0c1174dbb8391a43901d790a8f134628849f8883f71bbe9', '2026-11-22 16:17:38.883699+00'),
-  ('functions/accept.sql', '8c171d9217fc88def2b12a4b4af7caeea778f61b1f5680aec04375dd4123ebe4', '2026-11-22 16:17:38.899216+00'),
-  ('functions/actions_begin_effects.sql', '1184fd7bcade2e5a184eee5a248e65a0b96ad3e341eff9bb18bbc3d40997b2fe', '2026-11-22 16:17:38.899216+00'),
-  ('functions/actions_note_route.sql', '297a957ad993b78032d71f1c598a1cd44c4a67490ed3dd3655f728bc93430d9a', '2026-11-22 16:17:38.899216+00'),
-  ('functions/actions_set_route.sql', '3fed5db7f32d37650990cd369fbf41074a649e0994addf1a65cee766c1ca4252', '2026-11-22 16:17:38.899216+00'),
-  ('functions/actions_settle_effect.sql', '1c9338c5a46d3ae3e17101b8c5fcc3804d664f6edfbcbc55ec3f73415c08001c', '2026-11-22 16:17:38.899216+00'),
-  ('functions/add_duplicates.sql', '52f2397f7082ef302e9d41446ca25e366f09c17d65e70253ea382bf0360c6f7a', '2026-11-22 16:17:38.899216+00'),
-  ('functions/add_minute_sample.sql', 'd67cee46bf08e780c056639125ccc0544e5d7377a246d8a22e2f0e4fed8c304b', '2026-11-22 16:17:38.899216+00'),
-  ('functions/add_refusals.sql', 'b20f004fbdcda1805b95aed5b4b8f78f9f917f4d0c8756e64ed95013a88d3f05', '2026-11-22 16:17:38.899216+00'),
-  ('functions/append_audit.sql', 'ecf7de58b03835d0efc9105db808f715bea16a803e67acd9c2774e5e9ff868a4', '2026-11-22 16:17:38.899216+00'),
-  ('functions/apply_provider_event.sql', '8da765328869e9e4bf1eab1ab04717cc92f6c3de9b182540033d936420003d14', '2026-11-22 16:17:38.899216+00'),
-  ('functions/beat.sql', '8286a109051f38027ba02db6e9e533675d3d561923ce62c650a85f04fce7baff', '2026-11-22 16:17:38.899216+00'),
-  ('functions/begin_checkout.sql', '282e9a83518b0b756ce68d79da4cad67081e66fdf5053b82cf8cdcb3d6a4de87', '2026-11-22 16:17:38.899216+00'),
-  ('functions/claim_outbox.sql', 'f71f1a4458ae5758f4acc9fa3d28544c86644098d54f996f03232871a9774127', '2026-11-22 16:17:38.899216+00'),
-  ('functions/compact_campaign_charge.sql', '1530d74f7971f4bc286df580e246e20114a25a261cd9a762b06651b463dd3c9c', '2026-11-22 16:17:38.899216+00'),
-  ('functions/compact_outbox_tally.sql', 'c34a1a3e94a4fc7e30407956ee5c1ad3144797d001dab2f4c704c21d48ef7ba1', '2026-11-22 16:17:38.899216+00'),
-  ('functions/compact_unknown_area.sql', '3c259fd683e1a987559620b5438e1c6ea58a833b46f403bfb66688c750bee4a0', '2026-11-22 16:17:38.899216+00'),
-  ('functions/console_confirm_area.sql', 'cde90ecbd976da556ff3f355c69c9b6df080da564b54874d9795221e6efd87d2', '2026-11-22 16:17:38.899216+00'),
-  ('functions/disable_tenant.sql', '8a97e642287c56f17e2f1d9dea7758a6a90ca35dc01a3e326c0b62e573adedcf', '2026-11-22 16:17:38.899216+00'),
-  ('functions/dismiss_submission.sql', 'eab967a6504825dec457ae04bee09df7e10a8ecaae08eb339d9531430683e53a', '2026-11-22 16:17:38.899216+00'),
-  ('functions/due_tenants.sql', '0b209c238219e8daee9366a6f9041dff953565b9cefb00a65b311dcca203230e', '2026-11-22 16:17:38.899216+00'),
-  ('functions/erase_candidates.sql', '5d9864591a93f54f9635f43a6081ba37990cb1dd844238003eaabefe2b0ba134', '2026-11-22 16:17:38.899216+00'),
-  ('functions/erase_event.sql', 'fb7c747af949aa8b945b85d8c6a9c267097d11c9e0a8c6135298310748604234', '2026-11-22 16:17:38.899216+00'),
-  ('functions/event_id.sql', '62ba04b6e86ccdc66d2263c7e004ed8486ed6626834d1c08cb1eb61c0ced43e5', '2026-11-22 16:17:38.899216+00'),
-  ('functions/expire_content.sql', 'a0d73f357e4399757f3b7b8d4642ce710761fd58b78ac55877f698e862d4e02e', '2026-11-22 16:17:38.899216+00'),
-  ('functions/forget_checkouts.sql', '608dd443b40fad9fbae2820657df9d6e072ba1194905a8e2fce7c431022c00de', '2026-11-22 16:17:38.899216+00'),
-  ('functions/forget_unknown_area.sql', 'f2d3ef76e951df2dc9654c9c7f6f4d48c9c55b50052562b594e4ae26795c6219', '2026-11-22 16:17:38.899216+00'),
-  ('functions/hour_figures.sql', 'e5412055595f9d3e51a06e6ff3271350abfc40ae4080170b98a210da7d68750a', '2026-11-22 16:17:38.899216+00'),
-  ('functions/lay_tombstone.sql', 'ec3995b1dbba369d0b2fbb7037ff4d90d40c1f913bb89312b9966acb5f5c2169', '2026-11-22 16:17:38.899216+00'),
-  ('functions/note_audit.sql', '0aede556d16440b89713d10c91373fb9b7f20d6e90eade9b03735668dbbb833a', '2026-11-22 16:17:38.899216+00'),
-  ('functions/open_checkout.sql', 'a59d72c72c71cbc562f64b303164306947abd48b9ebf9cbd7b6d7b3403fcd243', '2026-11-22 16:17:38.899216+00'),
-  ('functions/put_plans.sql', '518636aa198c98e718ff91b03493c8fbbda7141291b6dc94c5e2cf4d5155e86c', '2026-11-22 16:17:38.899216+00'),
-  ('functions/release_submission.sql', '841f928ec9d60e52855cd00b9aa2d39cb5b82b597d902b1770d1d9b75e418f32', '2026-11-22 16:17:38.899216+00'),
-  ('functions/remove_content.sql', 'c1cca85e1ceb011d41d28ac6d4114366a7968e4f89965ba0aa5e2d8441879996', '2026-11-22 16:17:38.899216+00'),
-  ('functions/replay_dead.sql', 'fe284364e73c7c8c85cb9e3ac9935d70f65771053ff444d9cfba0c05b89697c3', '2026-11-22 16:17:38.899216+00'),
-  ('functions/replay_dead_as.sql', '86d3f36c7c279654bc2609b0ffefd5afc9ce0d22e0e29dda9ff2ffce09d249c8', '2026-11-22 16:17:38.899216+00'),
-  ('functions/roll_up_hours.sql', '729df86ec98741131b2da8d559c830ab5a29207af94ef1a4c723487517494b9e', '2026-11-22 16:17:38.899216+00'),
-  ('functions/service_clock.sql', '297ae045b1b69591a144ec9937944d9d5589999a79293512ca8bb6a94e103f94', '2026-11-22 16:17:38.899216+00'),
-  ('functions/set_retention.sql', '6c13b1c78f49f49e219bdd16d76d6078bdf01d745952907e2024e478dece0736', '2026-11-22 16:17:38.899216+00'),
-  ('functions/set_tenant.sql', '91250a7ce795a95a0e4f7b25329ed67a353df544d287ce52820ed3445850132e', '2026-11-22 16:17:38.899216+00'),
-  ('functions/settle_outbox.sql', '64d88368f04a66b83f533a46aca11402a56612c690e68c10fb187dcddfbba629', '2026-11-22 16:17:38.899216+00'),
-  ('functions/trim_heartbeat.sql', '0f8ba657c7b87706cffe5c3243012d99b0a494cea4e9a7b004f2f8f1f3f2edb6', '2026-11-22 16:17:38.899216+00'),
-  ('functions/wait_for_commits_of_key.sql', 'e692aec25b9074d988b05b31ac86a84ff7c0bd4c74bfbc4b1784c8be1495785b', '2026-11-22 16:17:38.899216+00'),
-  ('grants.sql', '0b1e1803568ae3d2449ca3429b90549b3205b254bdd5ef7594f26e9b81440831', '2026-11-22 16:17:38.899216+00');
+  ('0001_tenant.sql', '1015db6cdf14ee385afe7bcecc46d287717145b88fa592877cf6ab5f3de93915', '2026-11-22 16:30:18.934091+00'),
+  ('0002_campaign.sql', 'e06a2e9ae486cc1646015b89ba3ae6f0d24bf878c94300469151896bbdb271a3', '2026-11-22 16:30:18.958373+00'),
+  ('0003_key.sql', '4d97f13f4c1841858ed2117213cb429ae72b9b135c1c07ee2bf6d67981e73bd2', '2026-11-22 16:30:18.987874+00'),
+  ('0004_area.sql', '9c62060de94c3f0165ff3cfc13e1c355576366b3cf4d55f035cc6fae4fd0c5f1', '2026-11-22 16:30:19.104625+00'),
+  ('0005_event.sql', '833255ae2a5557d785ab0f6ed3e3b20058c3d61599fb8021caad923ff1a96095', '2026-11-22 16:30:19.122032+00'),
+  ('0006_outbox.sql', 'b391c6f071be19973002911911111b40c97d3ac909e6086990cd523686ee8d6d', '2026-11-22 16:30:19.164981+00'),
+  ('0007_form.sql', '90e1f623683b5908717e151154be1adae6b13a95400955364b2425fb84c785f8', '2026-11-22 16:30:19.180453+00'),
+  ('0008_plan.sql', '8f0e17609b4f792c3fdcaa336f36523aa8d1c52ea851d8e6af9ece85529483d6', '2026-11-22 16:30:19.200016+00'),
+  ('0009_actions.sql', '700e4ec52f275e016c91c25badc10aa96ba392fc9c7d0248a7958bb120d1bb08', '2026-11-22 16:30:19.224399+00'),
+  ('0010_audit.sql', '0d7f76a09ba9f1b1633e49bfbd5f3c2e4e52437a7c5e79469c03b1d052337940', '2026-11-22 16:30:19.235871+00'),
+  ('0011_tombstone.sql', 'ca878977a9d76c2ba6c178552d1b7e04381407c20addc7919f5a9028b7d1e87c', '2026-11-22 16:30:19.246025+00'),
+  ('0012_retention.sql', 'b208daa5218f8dd70c2ebbe29867d68c12ff1b0992e0abddcd9f81d375be8694', '2026-11-22 16:30:19.307646+00'),
+  ('0013_figures.sql', 'e65a6946a65867f7ad66186f11dc57f6ac1a9ea6d10b013a6e33fd63cfb893aa', '2026-11-22 16:30:19.355576+00'),
+  ('0014_heartbeat.sql', '75949088c57800dee706cf76ebf8689de9f8fccf221c8b8e3890f5fbe2c7e124', '2026-11-22 16:30:19.385375+00'),
+  ('0015_search.sql', '0f08c9c3f325b02dd0c1174dbb8391a43901d790a8f134628849f8883f71bbe9', '2026-11-22 16:30:19.392261+00'),
+  ('functions/accept.sql', '8c171d9217fc88def2b12a4b4af7caeea778f61b1f5680aec04375dd4123ebe4', '2026-11-22 16:30:19.408735+00'),
+  ('functions/actions_begin_effects.sql', '1184fd7bcade2e5a184eee5a248e65a0b96ad3e341eff9bb18bbc3d40997b2fe', '2026-11-22 16:30:19.408735+00'),
+  ('functions/actions_note_route.sql', '297a957ad993b78032d71f1c598a1cd44c4a67490ed3dd3655f728bc93430d9a', '2026-11-22 16:30:19.408735+00'),
+  ('functions/actions_set_route.sql', '3fed5db7f32d37650990cd369fbf41074a649e0994addf1a65cee766c1ca4252', '2026-11-22 16:30:19.408735+00'),
+  ('functions/actions_settle_effect.sql', '1c9338c5a46d3ae3e17101b8c5fcc3804d664f6edfbcbc55ec3f73415c08001c', '2026-11-22 16:30:19.408735+00'),
+  ('functions/add_duplicates.sql', '52f2397f7082ef302e9d41446ca25e366f09c17d65e70253ea382bf0360c6f7a', '2026-11-22 16:30:19.408735+00'),
+  ('functions/add_minute_sample.sql', 'd67cee46bf08e780c056639125ccc0544e5d7377a246d8a22e2f0e4fed8c304b', '2026-11-22 16:30:19.408735+00'),
+  ('functions/add_refusals.sql', 'b20f004fbdcda1805b95aed5b4b8f78f9f917f4d0c8756e64ed95013a88d3f05', '2026-11-22 16:30:19.408735+00'),
+  ('functions/append_audit.sql', 'ecf7de58b03835d0efc9105db808f715bea16a803e67acd9c2774e5e9ff868a4', '2026-11-22 16:30:19.408735+00'),
+  ('functions/apply_provider_event.sql', '8da765328869e9e4bf1eab1ab04717cc92f6c3de9b182540033d936420003d14', '2026-11-22 16:30:19.408735+00'),
+  ('functions/beat.sql', '8286a109051f38027ba02db6e9e533675d3d561923ce62c650a85f04fce7baff', '2026-11-22 16:30:19.408735+00'),
+  ('functions/begin_checkout.sql', '282e9a83518b0b756ce68d79da4cad67081e66fdf5053b82cf8cdcb3d6a4de87', '2026-11-22 16:30:19.408735+00'),
+  ('functions/claim_outbox.sql', 'f71f1a4458ae5758f4acc9fa3d28544c86644098d54f996f03232871a9774127', '2026-11-22 16:30:19.408735+00'),
+  ('functions/compact_campaign_charge.sql', '1530d74f7971f4bc286df580e246e20114a25a261cd9a762b06651b463dd3c9c', '2026-11-22 16:30:19.408735+00'),
+  ('functions/compact_outbox_tally.sql', 'c34a1a3e94a4fc7e30407956ee5c1ad3144797d001dab2f4c704c21d48ef7ba1', '2026-11-22 16:30:19.408735+00'),
+  ('functions/compact_unknown_area.sql', '3c259fd683e1a987559620b5438e1c6ea58a833b46f403bfb66688c750bee4a0', '2026-11-22 16:30:19.408735+00'),
+  ('functions/console_confirm_area.sql', 'cde90ecbd976da556ff3f355c69c9b6df080da564b54874d9795221e6efd87d2', '2026-11-22 16:30:19.408735+00'),
+  ('functions/disable_tenant.sql', '8a97e642287c56f17e2f1d9dea7758a6a90ca35dc01a3e326c0b62e573adedcf', '2026-11-22 16:30:19.408735+00'),
+  ('functions/dismiss_submission.sql', 'eab967a6504825dec457ae04bee09df7e10a8ecaae08eb339d9531430683e53a', '2026-11-22 16:30:19.408735+00'),
+  ('functions/due_tenants.sql', '0b209c238219e8daee9366a6f9041dff953565b9cefb00a65b311dcca203230e', '2026-11-22 16:30:19.408735+00'),
+  ('functions/erase_candidates.sql', '5d9864591a93f54f9635f43a6081ba37990cb1dd844238003eaabefe2b0ba134', '2026-11-22 16:30:19.408735+00'),
+  ('functions/erase_event.sql', 'fb7c747af949aa8b945b85d8c6a9c267097d11c9e0a8c6135298310748604234', '2026-11-22 16:30:19.408735+00'),
+  ('functions/event_id.sql', '62ba04b6e86ccdc66d2263c7e004ed8486ed6626834d1c08cb1eb61c0ced43e5', '2026-11-22 16:30:19.408735+00'),
+  ('functions/expire_content.sql', 'a0d73f357e4399757f3b7b8d4642ce710761fd58b78ac55877f698e862d4e02e', '2026-11-22 16:30:19.408735+00'),
+  ('functions/forget_checkouts.sql', '608dd443b40fad9fbae2820657df9d6e072ba1194905a8e2fce7c431022c00de', '2026-11-22 16:30:19.408735+00'),
+  ('functions/forget_unknown_area.sql', 'f2d3ef76e951df2dc9654c9c7f6f4d48c9c55b50052562b594e4ae26795c6219', '2026-11-22 16:30:19.408735+00'),
+  ('functions/hour_figures.sql', 'e5412055595f9d3e51a06e6ff3271350abfc40ae4080170b98a210da7d68750a', '2026-11-22 16:30:19.408735+00'),
+  ('functions/lay_tombstone.sql', 'ec3995b1dbba369d0b2fbb7037ff4d90d40c1f913bb89312b9966acb5f5c2169', '2026-11-22 16:30:19.408735+00'),
+  ('functions/note_audit.sql', '0aede556d16440b89713d10c91373fb9b7f20d6e90eade9b03735668dbbb833a', '2026-11-22 16:30:19.408735+00'),
+  ('functions/open_checkout.sql', 'a59d72c72c71cbc562f64b303164306947abd48b9ebf9cbd7b6d7b3403fcd243', '2026-11-22 16:30:19.408735+00'),
+  ('functions/put_plans.sql', '518636aa198c98e718ff91b03493c8fbbda7141291b6dc94c5e2cf4d5155e86c', '2026-11-22 16:30:19.408735+00'),
+  ('functions/release_submission.sql', '841f928ec9d60e52855cd00b9aa2d39cb5b82b597d902b1770d1d9b75e418f32', '2026-11-22 16:30:19.408735+00'),
+  ('functions/remove_content.sql', 'c1cca85e1ceb011d41d28ac6d4114366a7968e4f89965ba0aa5e2d8441879996', '2026-11-22 16:30:19.408735+00'),
+  ('functions/replay_dead.sql', 'fe284364e73c7c8c85cb9e3ac9935d70f65771053ff444d9cfba0c05b89697c3', '2026-11-22 16:30:19.408735+00'),
+  ('functions/replay_dead_as.sql', '86d3f36c7c279654bc2609b0ffefd5afc9ce0d22e0e29dda9ff2ffce09d249c8', '2026-11-22 16:30:19.408735+00'),
+  ('functions/roll_up_hours.sql', '729df86ec98741131b2da8d559c830ab5a29207af94ef1a4c723487517494b9e', '2026-11-22 16:30:19.408735+00'),
+  ('functions/service_clock.sql', '297ae045b1b69591a144ec9937944d9d5589999a79293512ca8bb6a94e103f94', '2026-11-22 16:30:19.408735+00'),
+  ('functions/set_retention.sql', '6c13b1c78f49f49e219bdd16d76d6078bdf01d745952907e2024e478dece0736', '2026-11-22 16:30:19.408735+00'),
+  ('functions/set_tenant.sql', '91250a7ce795a95a0e4f7b25329ed67a353df544d287ce52820ed3445850132e', '2026-11-22 16:30:19.408735+00'),
+  ('functions/settle_outbox.sql', '64d88368f04a66b83f533a46aca11402a56612c690e68c10fb187dcddfbba629', '2026-11-22 16:30:19.408735+00'),
+  ('functions/trim_heartbeat.sql', '0f8ba657c7b87706cffe5c3243012d99b0a494cea4e9a7b004f2f8f1f3f2edb6', '2026-11-22 16:30:19.408735+00'),
+  ('functions/wait_for_commits_of_key.sql', 'e692aec25b9074d988b05b31ac86a84ff7c0bd4c74bfbc4b1784c8be1495785b', '2026-11-22 16:30:19.408735+00'),
+  ('grants.sql', '0b1e1803568ae3d2449ca3429b90549b3205b254bdd5ef7594f26e9b81440831', '2026-11-22 16:30:19.408735+00');
 insert into submission (event_id, tenant_id, form_id, verdict, score, reasons, released_at, dismissed_at, phone, email, last_name) overriding system value values
-  ('0660dfd0e667df000109c028c9d11bfea557cb', '1', '1', 'clean', '0', '{}', NULL, NULL, '+15555550123', 'ada@example.com', 'lovelace'),
-  ('0660dfd0e667df0002ea6697312587cc5ba4cc', '1', '1', 'spam', '9', '{links}', NULL, NULL, NULL, NULL, NULL);
+  ('0660dffe3b5f8500016c929e1935f998407a59', '1', '1', 'clean', '0', '{}', NULL, NULL, '+15555550123', 'ada@example.com', 'lovelace'),
+  ('0660dffe3b5f8500029a4417c7a9d06aa3635b', '1', '1', 'spam', '9', '{links}', NULL, NULL, NULL, NULL, NULL);
 insert into subscription (id, plan_slug, plan_name, plan_customer, amount_cents, billing_interval, state, state_event_at, key_digest, request_digest, session_id, session_url, session_expires_at, provider_subscription_id, provider_customer_id, created_at, updated_at) overriding system value values
-  ('2e9fce52-c83f-41c3-be4a-d615c5f0a905', 'basic', 'Basic', 'acme', '1500', 'month', 'active', '2026-11-22 16:17:38.969917+00', '92263764-08c6-4e0c-bc78-cc0027f79659', '98eca551-d530-4dcc-b594-62ee1f817c31', 'cs_1', NULL, NULL, 'sub_1', 'cus_1', '2026-11-22 16:17:39.039629+00', '2026-11-22 16:17:39.041413+00');
+  ('4a955955-7830-4aff-b4dc-b60c72fc1a24', 'basic', 'Basic', 'acme', '1500', 'month', 'active', '2026-11-22 16:30:19.490386+00', '17fcc1d5-1ef1-41b0-aabb-ba63ec93eaa9', 'd66b70b5-46b7-48f4-bc7e-376a4e21148d', 'cs_1', NULL, NULL, 'sub_1', 'cus_1', '2026-11-22 16:30:19.571671+00', '2026-11-22 16:30:19.57275+00');
 insert into tenant (id, slug, name, sandbox, has_route, retention_days, time_zone, digest_at, disabled_at, created_at) overriding system value values
-  ('1', 'acme', 'Acme', 'false', 'true', NULL, 'UTC', NULL, NULL, '2026-11-22 16:17:38.969917+00'),
-  ('2', 'globex', 'Globex', 'false', 'false', NULL, 'UTC', NULL, NULL, '2026-11-22 16:17:38.969917+00'),
-  ('3', 'trial', 'Trial', 'true', 'false', '30', 'UTC', NULL, NULL, '2026-11-22 16:17:38.969917+00');
+  ('1', 'acme', 'Acme', 'false', 'true', NULL, 'UTC', NULL, NULL, '2026-11-22 16:30:19.490386+00'),
+  ('2', 'globex', 'Globex', 'false', 'false', NULL, 'UTC', NULL, NULL, '2026-11-22 16:30:19.490386+00'),
+  ('3', 'trial', 'Trial', 'true', 'false', '30', 'UTC', NULL, NULL, '2026-11-22 16:30:19.490386+00');
 insert into tombstone (run, digest, posted_until, expires_at) overriding system value values
-  ('06331c88-0067-43b6-b057-93798d4c78a7', E'\\x2196d35868426ed3878da3672f7d857d9b4d8b59f9dfac232753d27720fee202', '2026-11-22 16:17:39.036912+00', '2026-11-22 16:18:39.036912+00');
+  ('92aaacda-b240-4ee4-be7b-25571c850553', E'\\x71432aa69caa7ee28e5cef1aa03703926bbb03fb5ce9639da10290353bbfe3d0', '2026-11-22 16:30:19.57002+00', '2026-11-22 16:31:19.57002+00');
 insert into tombstone_key (is_only, inner_pad, outer_pad) overriding system value values
-  ('true', E'\\x77d8b05c25cd91f32364466ce9e8a31d19a98b310936eab9dcd14e8cddc0a2323636363636363636363636363636363636363636363636363636363636363636', E'\\x1db2da364fa7fb99490e2c068382c97773c3e15b635c80d3b6bb24e6b7aac8585c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c');
+  ('true', E'\\x43cc83783ad1ece6c283e77d411248d44a8a0a8de477c3a27077f9605aaaa2983636363636363636363636363636363636363636363636363636363636363636', E'\\x29a6e91250bb868ca8e98d172b7822be20e060e78e1da9c81a1d930a30c0c8f25c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c');
 insert into unknown_area_seen (tenant_id, term, count, first_at, last_at) overriding system value values
-  ('1', 'moat', '1', '2026-11-22 16:17:38.985076+00', '2026-11-22 16:17:38.985076+00');
+  ('1', 'moat', '1', '2026-11-22 16:30:19.523474+00', '2026-11-22 16:30:19.523474+00');
 select setval('public.tenant_id_seq', 3);
 select setval('public.campaign_id_seq', 1);
 select setval('public.api_key_id_seq', 3);
