@@ -25,7 +25,7 @@ values (1, 1, 'intake', 'partner', sha256('partner'), 'aaaa'), (1, null, 'forms'
   (3, null, 'intake', 'trial', sha256('trial'), 'cccc');
 insert into ip_limit values ('192.0.2.0/24', 6000, 600, now() + interval '1 day');
 insert into form (tenant_id, form_key, required) values (1, 'contact', '{name}');
-select actions.set_route(1, '[{"kind": "email", "address": "leads@acme.example"}]', interval '1 day');
+select actions.set_route(1, '', '', '[{"kind": "email", "addresses": ["leads@acme.example"]}]', interval '1 day', 10);
 
 select accept(
   p_kind => array_fill('lead'::text, array[6]), p_key_id => '{1,1,1,1,3,3}', p_space => array_fill('k'::text, array[6]),
@@ -58,7 +58,7 @@ select settle_outbox(
   array_agg((array[200, 400, null])[place]), array_agg(null::text), array_agg(12), array_agg('t'::text), array_agg(1000::float8)
 ) from claimed;
 drop table claimed;
-select actions.begin_effects(min(event_id), 'acme', gen_random_uuid(), 1000) from event;
+select actions.begin_effects(min(event_id), 'acme', 'partner', '', gen_random_uuid(), 1000) from event;
 
 update event set event_id = event_id_at(now() - interval '60 days') || right(event_id, 24), received_at = now() - interval '60 days'
 where key_id = 3 and idempotency_key = 'acme:lead:5';

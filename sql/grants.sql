@@ -122,4 +122,4 @@ grant execute on function
 to lead_service;
 
 grant select on schema_file to lead_actions;
-grant execute on function actions.begin_effects, actions.settle_effect to lead_actions;
+grant execute on function actions.begin_effects, actions.settle_effect, actions.routes_of to lead_actions;

@@ -457,7 +457,7 @@ test("a destination is named in its own file and in ctl tenant route, and nowher
   const known = [
     "src/actions/crm_webhook.ts",
     "src/actions/slack.ts",
-    "scripts/ctl/route.ts",
+    "scripts/ctl/destinations.ts",
     // The two of the specification.
     "src/store/delivery/effects.ts",
     // What the CRM is sent is signed.

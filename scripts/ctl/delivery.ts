@@ -40,7 +40,10 @@ function next({ eventId, tenant, delivery }: StoredEvent): [string, string][] {
   switch (delivery.state) {
     case "pending": {
       if (delivery.reason === "no_route") {
-        return [["waiting", `tenant ${tenant} has no route (no_route); it goes at once when one is added`]];
+        return [[
+          "waiting",
+          `tenant ${tenant} has no route for it (no_route); it goes at once when one is added`,
+        ]];
       }
       const why = delivery.reason === null ? "" : ` (${delivery.reason})`;
       return [[spaced(delivery.dueAt), `attempt ${number} is due${why}`]];

@@ -5,95 +5,30 @@
  */
 
 import { randomBytes } from "node:crypto";
-import { namedKinds } from "#src/store/delivery/effects.ts";
+import type { RouteScope } from "#src/store/delivery/effects.ts";
 import {
   changeRoute,
   type DestinationChange,
-  readRoute,
-  type RouteAddresses,
+  hasScope,
+  readRoutes,
+  routesMax,
+  type StoredRoute,
 } from "#src/store/delivery/routes.ts";
-import { type Command, type Input, type OptionRule, Refused, type Reply, WrongUsage } from "./command.ts";
+import { type Command, type Input, Refused, type Reply, WrongUsage } from "./command.ts";
+import { destinations, routesJson, routesText, scopeText } from "./destinations.ts";
 import { requireTenant } from "./tenant.ts";
-import { record } from "./terminal.ts";
+import { safe } from "./terminal.ts";
+import { parseLine } from "./values.ts";
 
-/** A destination as the operator sees it, under the option that sets its address; `none` takes the address away. */
-interface DestinationOption extends OptionRule {
-  readonly kind: string;
-  /** Its name for people. */
-  readonly label: string;
-  /** Checks an address and returns it as it is stored. */
-  readonly parse: (text: string, option: string) => string;
-  /** Whoever knows the address can write there: no more than its host is shown. */
-  readonly isSecret?: true;
-  /** What is sent is signed with a secret, which is shown once. */
-  readonly isSigned?: true;
-}
-
-/** Every destination, in the order in which they are shown. What each sends is in src/actions/. */
-const destinations: Readonly<Record<string, DestinationOption>> = {
-  "crm-url": {
-    kind: "crm",
-    label: "CRM",
-    value: "URL",
-    description: "post each lead to this https address, signed; prints the secret",
-    parse: httpsUrl("https://crm.example.com/leads"),
-    isSigned: true,
-  },
-  email: {
-    kind: "email",
-    label: "Email",
-    value: "ADDRESS",
-    description: "mail each lead to this address",
-    parse: parseEmail,
-  },
-  "slack-url": {
-    kind: "slack",
-    label: "Slack",
-    value: "URL",
-    description: "write each lead to a Slack channel, by its incoming webhook",
-    parse: httpsUrl("https://hooks.slack.com/services/…"),
-    isSecret: true,
-  },
-};
 const entries = Object.entries(destinations);
 const kinds = entries.map(([, { kind }]) => kind);
 
-const urlLengthMax = 2_000;
 // Standard Webhooks asks for 24 to 64 bytes.
 const secretBytes = 32;
 // A receiver has a day to change over.
 const overlapHours = 24;
-
-/** Parses an https address, as it is stored: the one spelling that the URL parser makes of it. */
-function httpsUrl(example: string): DestinationOption["parse"] {
-  return (text, option) => {
-    // The text is not repeated: it may hold a password or a token.
-    const url = URL.canParse(text) ? new URL(text) : null;
-    if (url === null || url.protocol !== "https:" || url.hostname === "") {
-      throw new WrongUsage(`--${option} must be an https address, such as ${example}`);
-    }
-    if (url.username !== "" || url.password !== "") {
-      throw new WrongUsage(`--${option} must not hold a user or password; it would not be sent`);
-    }
-    if (url.hash !== "") throw new WrongUsage(`--${option} must not have a fragment (#…)`);
-    if (url.href.length > urlLengthMax) {
-      throw new WrongUsage(`--${option} is longer than ${urlLengthMax} characters`);
-    }
-    return url.href;
-  };
-}
-
-/** One plain address. Chosen: ASCII, because every mail server takes that; a domain may be given in punycode. */
-function parseEmail(text: string, option: string): string {
-  const address = text.trim();
-  const label = "[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?";
-  const atom = "[!#$%&'*+/=?^_`{|}~A-Za-z0-9-]+";
-  const shape = new RegExp(`^(?=[^@]{1,64}@.{1,253}$)${atom}(?:\\.${atom})*@${label}(?:\\.${label})+$`);
-  if (!shape.test(address)) {
-    throw new WrongUsage(`--${option} must be one address, such as leads@example.com`);
-  }
-  return address;
-}
+// As a key's label may be.
+const sourceLengthMax = 100;
 
 function parseChanges(input: Input): DestinationChange[] {
   const cleared = input.option("clear");
@@ -113,11 +48,22 @@ function parseChanges(input: Input): DestinationChange[] {
     if (text === undefined && !rotate) return [];
     return [{
       kind,
-      ...(text === undefined ? {} : { address: parse(text, option) }),
+      ...(text === undefined ? {} : { addresses: parse(text, option) }),
       ...(rotate ? { rotate } : {}),
       ...(isSigned === true ? { secret: `whsec_${randomBytes(secretBytes).toString("base64")}` } : {}),
     }];
   });
+}
+
+function parseScope(input: Input): RouteScope {
+  const sourceText = input.option("source");
+  const form = input.option("form");
+  if (sourceText !== undefined && form !== undefined) throw new WrongUsage("--source goes without --form");
+  const source = sourceText === undefined ? "" : parseLine(sourceText, "--source", sourceLengthMax);
+  if (form !== undefined && !/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/.test(form)) {
+    throw new WrongUsage("--form must be the key of a form, such as contact");
+  }
+  return { source, form: form ?? "" };
 }
 
 const route: Command = {
@@ -127,6 +73,8 @@ const route: Command = {
     ...Object.fromEntries(
       entries.map(([option, { value, description }]) => [option, { value: `${value}|none`, description }]),
     ),
+    source: { value: "LABEL", description: "only what comes with the keys of this label" },
+    form: { value: "KEY", description: "only what comes from this form" },
     "rotate-secret": {
       description: `a new signing secret; the one before works ${overlapHours} hours longer`,
     },
@@ -134,31 +82,58 @@ const route: Command = {
   },
   summary: "Set where a tenant's leads go, or show it",
   notes: `Webhooks are signed as the Standard Webhooks specification says. A new URL gets a new
-secret; it is printed once. Without options the route is shown, without the secret; of an
+secret; it is printed once. Without options the routes are shown, without the secrets; of an
 address that is a secret itself, such as Slack's, only the host.
+With --source or --form the change is for those events alone. For each event and each kind of
+destination the closest route is taken, instead of the others: its form's, else its source's,
+else the tenant's own. When a closer one ends, the next one takes its events.
 Leads that wait for a route are sent at once. A sandbox tenant has no route.`,
   prepare(input) {
+    const scope = parseScope(input);
+    const isWhole = scope.source === "" && scope.form === "";
     const changes = parseChanges(input);
+    if (changes.length === 0 && !isWhole) {
+      throw new WrongUsage(`--${scope.form === "" ? "source" : "form"} goes with what is to be set`);
+    }
     const tenant = input.first;
     return async (pool) => {
       const { id, sandbox } = await requireTenant(pool, tenant);
       if (sandbox) throw sandboxRefused(tenant);
-      const before = await readRoute(pool, id);
-      if (changes.length === 0) return routeReply(tenant, before, new Map());
+      const before = await readRoutes(pool, id);
+      if (changes.length === 0) return routeReply(tenant, before);
+      const has = (kind: string) =>
+        before.some((one) => one.kind === kind && one.source === scope.source && one.form === scope.form);
       for (const [option, { kind, label }] of entries) {
-        const isRotated = changes.some((change) => change.kind === kind && change.rotate && !change.address);
-        if (!isRotated || before.has(kind)) continue;
-        throw new Refused(`Tenant ${tenant} has no ${label} route; --${option} makes one`);
+        const isRotated = changes.some((change) =>
+          change.kind === kind && change.rotate && !change.addresses
+        );
+        if (!isRotated || has(kind)) continue;
+        const whose = isWhole ? tenant : `${tenant}'s ${scopeText(scope)}`;
+        throw new Refused(`Tenant ${whose} has no ${label} route; --${option} makes one`);
       }
-      const done = await changeRoute(pool, id, { destinations: changes, overlapHours });
+      const done = await changeRoute(pool, id, { scope, destinations: changes, overlapHours });
       if (done.kind === "sandbox") throw sandboxRefused(tenant);
       if (done.kind === "no_tenant") throw new Refused(`There is no tenant ${tenant} any more`);
+      if (done.kind === "too_many") {
+        throw new Refused(
+          `Tenant ${tenant} would have more than ${routesMax} recipients; nothing was changed`,
+        );
+      }
       const secrets = changes.filter(({ kind }) => done.renewed.includes(kind));
-      return routeReply(
-        tenant,
-        await readRoute(pool, id),
-        new Map(secrets.map(({ kind, secret = "" }) => [kind, secret])),
-      );
+      const notes = [
+        ...(isWhole || await hasScope(pool, id, scope) ? [] : [
+          `Note: ${tenant} has no ${
+            scope.form === "" ? `key with the label ${safe(scope.source)}` : scopeText(scope)
+          } yet; until it has, what comes goes by the tenant's own routes.`,
+        ]),
+        ...(isWhole || !changes.some(({ kind, clear }) => clear === true && has(kind)) ? [] : [
+          `From now on the tenant's own routes take what comes from ${scopeText(scope)}.`,
+        ]),
+      ];
+      return routeReply(tenant, await readRoutes(pool, id), {
+        secrets: new Map(secrets.map(({ kind, secret = "" }) => [kind, secret])),
+        notes,
+      });
     };
   },
 };
@@ -169,29 +144,29 @@ function sandboxRefused(tenant: string): Refused {
   );
 }
 
-function routeReply(tenant: string, route: RouteAddresses, secrets: ReadonlyMap<string, string>): Reply {
-  const always: readonly string[] = namedKinds;
-  const rows = entries.flatMap(([option, { kind, label, isSecret }]) => {
-    const address = route.get(kind);
-    if (address === undefined && !always.includes(kind)) return [];
-    const shown = isSecret === true && address !== undefined ? `${new URL(address).origin}/…` : address;
-    return [{ option, label, address: shown ?? null }];
-  });
-  const paragraphs = [
-    route.size === 0
-      ? `Tenant ${tenant} has no route; its leads wait.`
-      : record([["Tenant", tenant], ...rows.map(({ label, address }) => [label, address ?? "-"] as const)]),
-  ];
-  for (const secret of secrets.values()) {
-    paragraphs.push(`Signing secret: ${secret}`, "Store it now: it is not shown again.");
-  }
+function routeReply(
+  tenant: string,
+  routes: readonly StoredRoute[],
+  { secrets = new Map(), notes = [] }: {
+    readonly secrets?: ReadonlyMap<string, string>;
+    readonly notes?: readonly string[];
+  } = {},
+): Reply {
   return {
     json: {
       tenant,
-      ...Object.fromEntries(rows.map(({ option, address }) => [option.replaceAll("-", "_"), address])),
+      ...routesJson(routes),
       ...Object.fromEntries([...secrets].map(([kind, secret]) => [`${kind}_secret`, secret])),
+      ...(notes.length === 0 ? {} : { notes }),
     },
-    text: paragraphs.join("\n\n"),
+    text: [
+      routesText(tenant, routes),
+      ...notes,
+      ...[...secrets.values()].flatMap((secret) => [
+        `Signing secret: ${secret}`,
+        "Store it now: it is not shown again.",
+      ]),
+    ].join("\n\n"),
   };
 }
 

@@ -1,6 +1,7 @@
 -- Keeps tenant.has_route, and wakes the delivery loops when a route appears: what waited for it goes at once.
 create or replace function actions.note_route() returns trigger
 language plpgsql
+set enable_seqscan = off
 as $$
 begin
   update tenant as t
@@ -10,6 +11,14 @@ begin
     case when tg_op <> 'DELETE' then new.tenant_id end
   ]);
   if tg_op <> 'DELETE' then
+    -- What no route of the tenant has taken waits for some time, up to an hour. What somebody is at is left to him.
+    update outbox as o set due_at = service_clock()
+    from (
+      select o.event_id from outbox as o
+      where o.tenant_id = new.tenant_id and o.reason = 'no_route' and o.lease is null and o.due_at > service_clock()
+      for update skip locked
+    ) as w
+    where o.event_id = w.event_id;
     perform pg_notify('outbox', '');
   end if;
   return null;

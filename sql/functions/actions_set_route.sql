@@ -1,12 +1,15 @@
--- Changes where a tenant's leads go. p_changes is an array of objects, one a destination: its kind; address, when it
--- gets that one; clear, to take it away; rotate, for another secret; secret, the one that it gets if it needs one. What is
--- left out stays. Returns the kinds with a new secret, or null when there is no such tenant.
+-- Changes where a tenant's leads go: those of a source, of a form, or with both empty all that no closer route takes.
+-- p_changes is an array of objects, one a destination: its kind; addresses, when it gets those (more than one for mail
+-- only); clear, to take it away; rotate, for another secret; secret, the one that it gets if it needs one. What is left
+-- out stays. Returns the kinds with a new secret, or null when there is no such tenant.
 --
 -- What has changed is noted, and never an address: that of a mailbox is somebody's, and a URL may hold a token.
 --
 -- A new address gets a new secret: its owner must not be able to sign for the one before, nor the other way round. When
 -- the secret alone is rotated, the one before stays valid for p_overlap.
-create or replace function actions.set_route(p_tenant_id int, p_changes json, p_overlap interval) returns text[]
+create or replace function actions.set_route(
+  p_tenant_id int, p_source text, p_form text, p_changes json, p_overlap interval, p_routes_max int
+) returns text[]
 language plpgsql
 as $$
 #variable_conflict use_column
@@ -23,40 +26,80 @@ begin
   if not found then
     return null;
   end if;
-  v_before := array(select r from actions.route as r where r.tenant_id = p_tenant_id);
+  v_before := array(
+    select r from actions.route as r where r.tenant_id = p_tenant_id and r.source = p_source and r.form = p_form
+  );
 
-  delete from actions.route as r
-  using json_to_recordset(p_changes) as c (kind text, clear boolean)
-  where r.tenant_id = p_tenant_id and r.kind = c.kind and c.clear;
+  -- Who is no longer among the recipients makes room for who is new, place by place: a row that gets another address
+  -- stays the same row, so that what was done for an event stays done.
+  with wanted as (
+    select c.kind, a.address, c.secret
+    from json_to_recordset(p_changes) as c (kind text, addresses text[], secret text)
+    cross join lateral unnest(c.addresses) as a (address)
+  ),
+  old as (
+    select r.id, r.kind, row_number() over (partition by r.kind order by r.id) as place
+    from unnest(v_before) as r
+    join json_to_recordset(p_changes) as c (kind text, addresses text[], clear boolean) on c.kind = r.kind
+    where c.clear or r.address <> all (c.addresses)
+  ),
+  new as (
+    select w.*, row_number() over (partition by w.kind order by w.address) as place
+    from wanted as w
+    where not exists (select from unnest(v_before) as r where r.kind = w.kind and r.address = w.address)
+  ),
+  moved as (
+    update actions.route as r set
+      address = n.address, secret = n.secret, secret_before = null, secret_before_until = null,
+      changed_at = service_clock()
+    from old as o join new as n on n.kind = o.kind and n.place = o.place
+    where r.tenant_id = p_tenant_id and r.id = o.id
+  ),
+  gone as (
+    delete from actions.route as r
+    using old as o left join new as n on n.kind = o.kind and n.place = o.place
+    where r.tenant_id = p_tenant_id and r.id = o.id and n.kind is null
+  )
+  insert into actions.route (tenant_id, kind, source, form, address, secret)
+  select p_tenant_id, n.kind, p_source, p_form, n.address, n.secret
+  from new as n left join old as o on o.kind = n.kind and o.place = n.place
+  where o.kind is null
+  order by n.place;
 
-  insert into actions.route as r (tenant_id, kind, address, secret)
-  select p_tenant_id, c.kind, c.address, c.secret
-  from json_to_recordset(p_changes) as c (kind text, address text, secret text)
-  where c.address is not null
-  on conflict (tenant_id, kind) do update set
-    address = excluded.address, secret = excluded.secret, secret_before = null, secret_before_until = null,
-    changed_at = service_clock()
-    where r.address <> excluded.address;
+  if (select count(*) from actions.route as r where r.tenant_id = p_tenant_id) > p_routes_max then
+    raise exception 'a tenant has no more than % routes', p_routes_max
+      using errcode = 'check_violation', constraint = 'a_tenant_has_so_many_routes';
+  end if;
 
   update actions.route as r set
     secret = c.secret, secret_before = r.secret, secret_before_until = service_clock() + p_overlap,
     changed_at = service_clock()
   from json_to_recordset(p_changes) as c (kind text, rotate boolean, secret text)
   -- With a new address it has this secret already.
-  where r.tenant_id = p_tenant_id and r.kind = c.kind and c.rotate and r.secret <> c.secret;
+  where r.tenant_id = p_tenant_id and r.source = p_source and r.form = p_form and r.kind = c.kind
+    and c.rotate and r.secret <> c.secret;
 
-  v_after := array(select r from actions.route as r where r.tenant_id = p_tenant_id);
+  v_after := array(
+    select r from actions.route as r where r.tenant_id = p_tenant_id and r.source = p_source and r.form = p_form
+  );
   select
-    jsonb_object_agg(kind, actions.change_of(b.address, a.address)),
-    coalesce(bool_or(b.address is distinct from a.address), false),
+    jsonb_object_agg(kind, actions.change_of(b.addresses, a.addresses)),
+    coalesce(bool_or(b.addresses is distinct from a.addresses), false),
     coalesce(array_agg(kind) filter (where a.secret is distinct from b.secret and a.secret is not null), '{}')
   into v_note, v_is_changed, v_renewed
   from json_to_recordset(p_changes) as c (kind text)
-  full join unnest(v_before) as b using (kind)
-  full join unnest(v_after) as a using (kind);
+  full join (
+    select kind, array_agg(r.address order by r.address) as addresses, max(r.secret) as secret
+    from unnest(v_before) as r group by kind
+  ) as b using (kind)
+  full join (
+    select kind, array_agg(r.address order by r.address) as addresses, max(r.secret) as secret
+    from unnest(v_after) as r group by kind
+  ) as a using (kind);
 
   if v_is_changed or v_renewed <> '{}' then
-    v_note := v_note || jsonb_build_object('new_secret', v_renewed <> '{}');
+    v_note := v_note || jsonb_build_object('new_secret', v_renewed <> '{}')
+      || jsonb_strip_nulls(jsonb_build_object('source', nullif(p_source, ''), 'form', nullif(p_form, '')));
     perform note_audit('tenant.route', v_slug, v_note::json);
   end if;
   return v_renewed;
@@ -64,7 +107,7 @@ end
 $$;
 
 -- What became of a destination, in a word: none | set | changed | kept | cleared.
-create or replace function actions.change_of(p_before text, p_after text) returns text
+create or replace function actions.change_of(p_before text[], p_after text[]) returns text
 language sql immutable
 as $$
   select case

@@ -1,7 +1,9 @@
--- Records what became of an effect: done (p_reason null) or why not. What is done is done, also when the lease has
--- ended meanwhile; a failure counts only from whoever holds it.
-create or replace function actions.settle_effect(p_event_id text, p_effect text, p_lease uuid, p_reason text)
-returns void
+-- Records what became of an effect: done (p_reason null) or why not, and what the other side said. What is done is done,
+-- also when the lease has ended meanwhile, but not when an operator has asked for it anew since; a failure counts only
+-- from whoever holds the lease.
+create or replace function actions.settle_effect(
+  p_event_id text, p_route_id int, p_round int, p_lease uuid, p_reason text, p_status int, p_answer text
+) returns void
 language plpgsql
 security definer
 set search_path = pg_catalog, public, pg_temp
@@ -9,10 +11,19 @@ set enable_seqscan = off
 set jit = off
 as $$
 begin
+  -- Nothing that may quote a lead is written after its erasure. The row is locked first: an erasure either waits for it
+  -- and takes the answer away, or has committed when the next statement looks.
+  if p_answer is not null then
+    perform from actions.effect as e where e.event_id = p_event_id and e.route_id = p_route_id for no key update;
+    if exists (select from event as v where v.event_id = p_event_id and v.removed_at is not null) then
+      p_answer := null;
+    end if;
+  end if;
+
   update actions.effect as e
-  set lease = null, lease_until = null, reason = p_reason,
-    done_at = case when p_reason is null then service_clock() end
-  where e.event_id = p_event_id and e.effect = p_effect and e.done_at is null
+  set lease = null, lease_until = null, is_done = p_reason is null, settled_at = service_clock(),
+    reason = p_reason, status = p_status, answer = p_answer
+  where e.event_id = p_event_id and e.route_id = p_route_id and e.round = p_round and not e.is_done
     and (p_reason is null or e.lease = p_lease);
 end
 $$;

@@ -4,7 +4,7 @@
 --
 -- One event a call, and so a transaction: locks are held for milliseconds, and never of two events, so that no order
 -- among events can deadlock with the batches of accept, settle_outbox and the rest. For one event the order is:
--- event, submission, attempts, outbox and dead letter, collisions.
+-- event, submission, attempts, outbox and dead letter, collisions, effects.
 --
 -- Returns one row. outcome: erased | gone (no such event, or its content went before) | changed (a collision has come
 -- that is not among p_seen; nothing was done). state: what the delivery was at.
@@ -99,8 +99,6 @@ begin
     returning c.id
   )
   select count(*)::int into v_collisions from erased;
-
-  update actions.effect as f set reason = null where f.event_id = p_event_id and f.reason is not null;
 
   if v_event.kind = 'lead' and 'project_area_unknown' = any (v_event.flags) then
     perform forget_unknown_area(v_event.tenant_id, v_event.lead ->> 'project_area');

@@ -1,5 +1,6 @@
 -- Takes the content out of events that the caller has locked. The digest of an Idempotency-Key stays, so that a late
--- retry is still a duplicate; that of a content is made of it and goes.
+-- retry is still a duplicate; that of a content is made of it and goes. So does what was
+-- answered downstream, which may quote it.
 create or replace function remove_content(p_event_id text[], p_by text) returns void
 language plpgsql
 set enable_seqscan = off
@@ -17,5 +18,8 @@ begin
 
   update submission as s set dismissed_at = service_clock()
   where s.event_id = any (p_event_id) and s.verdict <> 'clean' and s.released_at is null and s.dismissed_at is null;
+
+  -- Every row of theirs, whatever stands in it: one that is being settled at this moment is waited for.
+  update actions.effect as f set reason = null, status = null, answer = null where f.event_id = any (p_event_id);
 end
 $$;

@@ -95,7 +95,8 @@ begin
     update outbox as o
     set lease = null, due_at = v_now + make_interval(secs => s.retry_ms / 1000.0),
       made = o.made - (s.kind = 'released')::int, spent = o.spent - (not s.spent::boolean)::int,
-      reason = case when s.kind = 'released' then o.reason else coalesce(s.reason, s.status::text) end
+      -- Released without a reason, it keeps the one before.
+      reason = coalesce(s.reason, s.status::text, case when s.kind = 'released' then o.reason end)
     from unnest(p_event_id, p_lease, p_number, p_kind, p_reason, p_status, p_spent, p_retry_ms)
       as s (event_id, lease, number, kind, reason, status, spent, retry_ms)
     where o.event_id = s.event_id and o.lease = s.lease::uuid and o.made = s.number

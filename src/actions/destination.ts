@@ -27,6 +27,8 @@ export interface Sending {
   readonly tenant: TenantNames;
   /** The wall clock's time, for what is signed or dated. */
   readonly nowMs: number;
+  /** How often an operator has had it sent again; 0 mostly. */
+  readonly repeat: number;
   /** An operator tries the route: the event is invented, and what is sent says so. */
   readonly isTest: boolean;
 }

@@ -5,25 +5,25 @@
  */
 
 import { randomUUID } from "node:crypto";
-import type { Begun, BegunEffect, TenantNames } from "../store/delivery/effects.ts";
+import type {
+  Begun,
+  BegunEffect,
+  Claim,
+  EffectRecord,
+  RouteScope,
+  TenantNames,
+} from "../store/delivery/effects.ts";
 import type { Destination } from "./destination.ts";
 import type { DeliveredEvent } from "./event.ts";
-import { type Failed, failed, type Outcome } from "./outcome.ts";
-
-/** An effect of an event, and the lease under which it is ours. */
-export interface Claim {
-  readonly eventId: string;
-  readonly kind: string;
-  readonly lease: string;
-}
+import { type Done, type Failed, failed, type Outcome } from "./outcome.ts";
 
 /** Where effects are claimed and recorded; it throws when the database is away. */
 export interface EffectRecords {
   claim(
-    event: { readonly eventId: string; readonly tenant: string },
+    event: { readonly eventId: string; readonly tenant: string } & RouteScope,
     lease: { readonly id: string; readonly ms: number },
   ): Promise<Begun>;
-  settle(claim: Claim, reason: string | null): Promise<void>;
+  settle(claim: Claim, record: EffectRecord): Promise<void>;
 }
 
 /** What {@linkcode Effects} needs. */
@@ -42,7 +42,7 @@ export type Performed =
   /** By the kind of their destinations; those that the tenant's route has, and any that was done before. */
   | { readonly kind: "settled"; readonly effects: ReadonlyMap<string, EffectReport> };
 
-/** One effect. */
+/** All effects of a kind. */
 export type EffectReport = "done" | Failed;
 
 // Between the claim and the effect's start, and between its end and the record, goes time as well.
@@ -54,7 +54,7 @@ const unrecordedMax = 10_000;
 export class Effects {
   readonly #options: EffectsOptions;
   /** Done, not recorded: so that a repeat to this process records it and does nothing else. */
-  readonly #unrecorded = new Set<string>();
+  readonly #unrecorded = new Map<string, Done>();
 
   constructor(options: EffectsOptions) {
     this.#options = options;
@@ -76,7 +76,7 @@ export class Effects {
     );
     // All to their ends, also when one cannot be recorded: the others' records must not be lost with it.
     await Promise.allSettled(running);
-    return { kind: "settled", effects: new Map(await Promise.all(running)) };
+    return { kind: "settled", effects: byKind(await Promise.all(running)) };
   }
 
   async #run(
@@ -88,44 +88,68 @@ export class Effects {
     },
   ): Promise<EffectReport> {
     if (effect.state === "done") return "done";
-    const claim = { eventId: event.eventId, kind: effect.kind, lease };
-    if (this.#unrecorded.has(keyOf(claim))) return await this.#record(claim, { kind: "done" });
+    const { routeId, round } = effect;
+    const claim = { eventId: event.eventId, routeId, round, lease };
+    const unrecorded = this.#unrecorded.get(keyOf(claim));
+    if (unrecorded !== undefined) return await this.#record(claim, unrecorded);
     if (effect.state === "busy") return failed("in_progress", Math.max(1, Math.ceil(effect.busyMs / 1000)));
     const { destinations, nowMs } = this.#options;
     const destination = destinations.find(({ kind }) => kind === effect.kind);
-    // None: a later version has made the route, and this process is still the one before.
     const outcome = await destination?.send({
       event,
       route: effect.route,
       tenant,
       nowMs: nowMs(),
+      repeat: round,
       isTest: false,
+      // None: a later version has made the route, and this process is still the one before.
     }) ?? failed("unknown_destination");
     return await this.#record(claim, outcome);
   }
 
   async #record(claim: Claim, outcome: Outcome): Promise<EffectReport> {
     const { records } = this.#options;
+    const { status = null, answer = null } = outcome;
     if (outcome.kind === "failed") {
-      await records.settle(claim, outcome.reason);
+      await records.settle(claim, { reason: outcome.reason, status, answer });
       return outcome;
     }
-    this.#remember(keyOf(claim));
-    await records.settle(claim, null);
+    this.#remember(keyOf(claim), outcome);
+    await records.settle(claim, { reason: null, status, answer });
     this.#unrecorded.delete(keyOf(claim));
     return "done";
   }
 
-  #remember(key: string): void {
-    this.#unrecorded.add(key);
+  #remember(key: string, done: Done): void {
+    this.#unrecorded.set(key, done);
     if (this.#unrecorded.size <= unrecordedMax) return;
-    for (const oldest of this.#unrecorded) {
+    for (const oldest of this.#unrecorded.keys()) {
       this.#unrecorded.delete(oldest);
       return;
     }
   }
 }
 
-function keyOf({ eventId, kind }: Claim): string {
-  return `${eventId} ${kind}`;
+/** Of one round: what an operator has sent again is not done because it was done before. */
+function keyOf({ eventId, routeId, round }: Claim): string {
+  return `${eventId} ${routeId} ${round}`;
+}
+
+/** A kind is done when all of its recipients are; of several that failed it has the words of the first. */
+function byKind(reports: readonly (readonly [string, EffectReport])[]): Map<string, EffectReport> {
+  const all = new Map<string, EffectReport[]>();
+  for (const [kind, report] of reports) all.set(kind, [...all.get(kind) ?? [], report]);
+  return new Map([...all].map(([kind, ofKind]) => [kind, together(ofKind)]));
+}
+
+function together(reports: readonly EffectReport[]): EffectReport {
+  const failures = reports.filter((report) => report !== "done");
+  const [first] = failures;
+  if (first === undefined) return "done";
+  if (reports.length === 1) return first;
+  const waits = failures.flatMap(({ retryAfterSeconds }) => retryAfterSeconds ?? []);
+  return failed(
+    `${first.reason} (${failures.length} of ${reports.length})`,
+    waits.length === 0 ? null : Math.max(...waits),
+  );
 }

@@ -48,7 +48,7 @@ export function mailer(options: MailerOptions | null): Destination {
   const transport = openTransport(options);
   return {
     kind,
-    async send({ event, route: { address }, nowMs }) {
+    async send({ event, route: { address }, nowMs, repeat }) {
       if (!mailAddress.test(address)) return failed("address_refused");
       try {
         const { subject, text, html } = composeEmail(event);
@@ -61,7 +61,8 @@ export function mailer(options: MailerOptions | null): Destination {
           text,
           html,
           date: new Date(nowMs),
-          messageId: `<${event.eventId}@${host}>`,
+          // The same at every attempt, another one when it is sent again: mail programs drop what they have had.
+          messageId: `<${event.eventId}${repeat === 0 ? "" : `.${repeat}`}@${host}>`,
           // Answering machines keep silent (RFC 3834).
           headers: { "Auto-Submitted": "auto-generated" },
           signal: AbortSignal.timeout(timeoutMs),

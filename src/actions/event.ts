@@ -13,6 +13,8 @@ export interface DeliveredEvent {
   readonly kind: "lead" | "form";
   readonly tenant: string;
   readonly source: string;
+  /** The key of the form of a submission; empty for a lead. */
+  readonly form: string;
   /** ISO 8601, UTC. */
   readonly receivedAt: string;
   readonly attempt: number;
@@ -63,6 +65,8 @@ export function parseEvent(text: string, eventId: string): DeliveredEvent | { re
     kind,
     tenant,
     source,
+    // A lead's extra is whatever a stranger has sent; a submission's is made by the service.
+    form: kind === "form" && isObject(body.extra) && isText(body.extra.form_key) ? body.extra.form_key : "",
     receivedAt,
     attempt: attempt as number,
     content: texts.get(contentName(kind)) as string,

@@ -17,8 +17,11 @@ export interface Attempt {
   readonly random: number;
 }
 
-// The tier knows of no route although the service does: a route that was just removed, or one not seen yet.
-const noRouteWaitMs = 30_000;
+/**
+ * The tier knows of no route for the event: the tenant has some for other sources only, or one was just removed. It waits
+ * as long as it has waited, between these bounds, and goes at once when a route is added (actions.note_route).
+ */
+const noRouteWaitMs = { least: 30_000, most: 3_600_000 };
 
 /**
  * Judges an outcome. A refusal of a replayed row makes it dead again; a tier that is away never does.
@@ -39,10 +42,13 @@ export function judge(
   const waitsForRoute = kind === "refused" && reason === "no_route";
   const isSpent = !attempt.isFree && !waitsForRoute;
   const isLast = row.spent >= options.attemptsMax || (row.is_replay && kind === "refused");
-  if (!isSpent) {
-    const retryMs = waitsForRoute ? noRouteWaitMs : 0;
-    return { ...common, kind: "retry", outcome: kind, reason, isSpent, retryMs };
+  if (waitsForRoute) {
+    const waitedMs = row.due_at_ms - Date.parse(row.received_at);
+    const retryMs = Math.min(Math.max(waitedMs, noRouteWaitMs.least), noRouteWaitMs.most);
+    // Nothing was tried, so it leaves no attempt.
+    return { ...common, kind: "released", outcome: kind, reason, isSpent, retryMs };
   }
+  if (!isSpent) return { ...common, kind: "retry", outcome: kind, reason, isSpent, retryMs: 0 };
   if (isLast) return { ...common, kind: "dead", outcome: kind, reason, isSpent, retryMs: 0 };
   const retryAfterMs = kind === "refused" ? outcome.retryAfterMs : 0;
   const retryMs = backoffMs(row.spent, attempt.random, { ...options, retryAfterMs });

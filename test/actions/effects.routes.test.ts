@@ -25,14 +25,19 @@ async function stored() {
 }
 
 test("tenant route shows a tenant without a route, and says that its leads wait", async () => {
-  assert.deepEqual(await route("acme"), { tenant: "acme", crm_url: null, email: null });
+  assert.deepEqual(await route("acme"), { tenant: "acme", crm_url: null, email: [], closer: [] });
   assert.match((await runCtl(["tenant", "route", "acme"], on)).stdout, /has no route; its leads wait/);
   assert.equal((await stored()).has_route, false);
 });
 
 test("--crm-url makes a secret and shows it this once", async () => {
   const { crm_secret, ...rest } = await route("acme", "--crm-url", "HTTPS://CRM.Example.com/leads?k=1");
-  assert.deepEqual(rest, { tenant: "acme", crm_url: "https://crm.example.com/leads?k=1", email: null });
+  assert.deepEqual(rest, {
+    tenant: "acme",
+    crm_url: "https://crm.example.com/leads?k=1",
+    email: [],
+    closer: [],
+  });
   assert.match(crm_secret, secretShape);
   const row = await stored();
   assert.deepEqual([row.secret, row.has_route], [crm_secret, true]);
@@ -51,12 +56,14 @@ test("the same address keeps its secret; --email leaves the CRM alone", async ()
   assert.deepEqual(await route("acme", "--crm-url", "https://crm.example.com/leads?k=1"), {
     tenant: "acme",
     crm_url: "https://crm.example.com/leads?k=1",
-    email: null,
+    email: [],
+    closer: [],
   });
   assert.deepEqual(await route("acme", "--email", " sales@acme.example "), {
     tenant: "acme",
     crm_url: "https://crm.example.com/leads?k=1",
-    email: "sales@acme.example",
+    email: ["sales@acme.example"],
+    closer: [],
   });
   assert.equal((await stored()).secret, secret);
 });
@@ -69,10 +76,12 @@ test("--rotate-secret makes another one, and the one before signs a day longer",
   assert.deepEqual([row.secret, row.secret_before], [crm_secret, before]);
   const hoursLeft = ((row.secret_before_until as Date).getTime() - Date.now()) / 3_600_000;
   assert.ok(hoursLeft > 23.9 && hoursLeft <= 24.1, String(hoursLeft));
-  const [due] = await sql`select * from actions.begin_effects('e1', 'acme', gen_random_uuid(), 1)`;
+  const [due] =
+    await sql`select * from actions.begin_effects('e1', 'acme', 'partner', '', gen_random_uuid(), 1)`;
   assert.deepEqual([due?.secret, due?.secret_before], [crm_secret, before]);
   await sql`update actions.route set secret_before_until = now() - interval '1 second' where kind = 'crm'`;
-  const [late] = await sql`select * from actions.begin_effects('e1', 'acme', gen_random_uuid(), 1)`;
+  const [late] =
+    await sql`select * from actions.begin_effects('e1', 'acme', 'partner', '', gen_random_uuid(), 1)`;
   assert.deepEqual([late?.secret, late?.secret_before], [crm_secret, null]);
 });
 
@@ -88,11 +97,17 @@ test("--clear takes one part away, the last part the whole route", async () => {
   assert.deepEqual(await route("acme", "--clear", "crm"), {
     tenant: "acme",
     crm_url: null,
-    email: "sales@acme.example",
+    email: ["sales@acme.example"],
+    closer: [],
   });
   const row = await stored();
   assert.deepEqual([row.secret, row.secret_before, row.has_route], [null, null, true]);
-  assert.deepEqual(await route("acme", "--clear", "email"), { tenant: "acme", crm_url: null, email: null });
+  assert.deepEqual(await route("acme", "--clear", "email"), {
+    tenant: "acme",
+    crm_url: null,
+    email: [],
+    closer: [],
+  });
   assert.equal((await stored()).has_route, false);
   assert.equal((await sql`select from actions.route`).length, 0);
 });
@@ -110,13 +125,15 @@ test("none as an address takes it away; several destinations change at once", as
   assert.deepEqual(rest, {
     tenant: "acme",
     crm_url: crmUrl,
-    email: null,
+    email: [],
     slack_url: "https://hooks.slack.com/…",
+    closer: [],
   });
   assert.deepEqual(await route("acme", "--crm-url", "none", "--clear", "slack"), {
     tenant: "acme",
     crm_url: null,
-    email: null,
+    email: [],
+    closer: [],
   });
   assert.equal((await stored()).has_route, false);
 });
@@ -166,8 +183,11 @@ test("the database itself refuses it: by direct SQL, by function, and for a tena
       sql`insert into actions.route (tenant_id, kind, address) values (${id}, ${kind as string}, ${address as string})`,
       rule,
     );
-    const changes = JSON.stringify([{ kind, address }]);
-    await assert.rejects(sql`select actions.set_route(${id}, ${changes}::text::json, '1 day')`, rule);
+    const changes = JSON.stringify([{ kind, addresses: [address] }]);
+    await assert.rejects(
+      sql`select actions.set_route(${id}, '', '', ${changes}::text::json, '1 day', 10)`,
+      rule,
+    );
   }
   await assert.rejects(
     sql`insert into actions.route (tenant_id, kind, address, sandbox) overriding system value
@@ -247,19 +267,101 @@ test("when a route appears, the delivery loops are told at its commit", async ()
   await listening.unlisten();
 });
 
+/** The ids of the mail routes by their addresses. */
+async function mailRoutes(): Promise<Record<string, number>> {
+  const rows = await sql<{ address: string; id: number }[]>`
+    select address, id from actions.route where kind = 'email' and source = '' and form = '' order by id`;
+  return Object.fromEntries(rows.map(({ address, id }) => [address, id]));
+}
+
+test("--email with several addresses has each of them; who replaces another keeps what was done for him", async () => {
+  const { email } = await route("acme", "--email", "a@acme.example, b@acme.example,a@acme.example");
+  assert.deepEqual(email, ["a@acme.example", "b@acme.example"]);
+  const before = await mailRoutes();
+  await route("acme", "--email", "b@acme.example,c@acme.example,d@acme.example");
+  const after = await mailRoutes();
+  assert.equal(after["b@acme.example"], before["b@acme.example"]);
+  assert.ok(Object.values(after).includes(before["a@acme.example"] as number), "a's row has another address");
+  assert.equal(Object.keys(after).length, 3);
+  await route("acme", "--email", "d@acme.example");
+  assert.deepEqual(await mailRoutes(), { "d@acme.example": after["d@acme.example"] });
+  assert.match((await runCtl(["tenant", "route", "acme"], on)).stdout, /^Email +d@acme\.example$/m);
+});
+
+test("--source and --form have routes of their own, of each kind; none ends them, and that is said", async () => {
+  await ctl(["key", "issue", "acme", "--label", "Partner X"], on);
+  await ctl(["form", "add", "acme", "contact", "--required", "name"], on);
+  const { closer, notes } = await route("acme", "--source", "Partner X", "--email", "x@acme.example");
+  assert.deepEqual(closer, [{ source: "Partner X", crm_url: null, email: ["x@acme.example"] }]);
+  assert.equal(notes, undefined);
+  const hook = await route("acme", "--form", "contact", "--crm-url", "https://forms.example.com/");
+  assert.match(hook.crm_secret, secretShape);
+  const { stdout } = await runCtl(["tenant", "route", "acme"], on);
+  assert.match(stdout, /^Source +Partner X\nCRM +as the tenant's\nEmail +x@acme\.example$/m);
+  assert.match(stdout, /^Form +contact\nCRM +https:\/\/forms\.example\.com\/\nEmail +as the tenant's$/m);
+  const ended = await runCtl(["tenant", "route", "acme", "--source", "Partner X", "--email", "none"], on);
+  assert.match(ended.stdout, /the tenant's own routes take what comes from source Partner X\./);
+  const [entry] = await sql`select detail from audit where action = 'tenant.route' order by id desc limit 1`;
+  assert.deepEqual(entry?.detail, { crm: "none", email: "cleared", new_secret: false, source: "Partner X" });
+  await route("acme", "--form", "contact", "--crm-url", "none");
+  assert.deepEqual((await route("acme")).closer, []);
+});
+
+test("a source or a form that does not exist yet is taken, and that is said", async () => {
+  const bySource = await runCtl(
+    ["tenant", "route", "acme", "--source", "Later", "--email", "l@acme.example"],
+    on,
+  );
+  assert.match(bySource.stdout, /acme has no key with the label Later yet; until it has/);
+  const { notes } = await route("acme", "--form", "later", "--email", "l@acme.example");
+  assert.match(notes[0], /acme has no form later yet/);
+  await route("acme", "--source", "Later", "--email", "none");
+  await route("acme", "--form", "later", "--email", "none");
+});
+
+test("a tenant has no more recipients than two hundred", async () => {
+  await ctl(["tenant", "add", "many"], on);
+  for (let place = 0; place < 20; place += 1) {
+    const addresses = Array.from({ length: 10 }, (_, index) => `a${index}@b.example`).join();
+    await sql`
+      insert into actions.route (tenant_id, kind, source, address)
+      select t.id, 'email', ${`s${place}`}, a.address
+      from tenant as t, unnest(string_to_array(${addresses}, ',')) as a (address) where t.slug = 'many'`;
+  }
+  const { code, stderr } = await refused("many", "--email", "a@b.example");
+  assert.equal(code, 1);
+  assert.match(stderr, /more than 200 recipients; nothing was changed/);
+});
+
 const wrong: readonly (readonly [string, readonly string[], RegExp])[] = [
   ["plain HTTP", ["--crm-url", "http://crm.example.com/"], /--crm-url must be an https address/],
   ["no address", ["--crm-url", "crm.example.com"], /--crm-url must be an https address/],
   ["a password in the address", ["--crm-url", "https://u:hunter2@crm.example.com"], /must not hold a user/],
   ["a fragment", ["--crm-url", "https://crm.example.com/#hunter2"], /must not have a fragment/],
   ["an endless address", ["--crm-url", `https://crm.example.com/${"x".repeat(2_000)}`], /longer than 2000/],
-  ["no email address", ["--email", "sales"], /--email must be one address/],
-  ["two email addresses", ["--email", "a@b.example,c@d.example"], /--email must be one address/],
-  ["an email address with a name", ["--email", "A <a@b.example>"], /--email must be one address/],
+  ["no email address", ["--email", "sales"], /--email must be addresses/],
+  [
+    "an empty one among email addresses",
+    ["--email", "a@b.example,,c@d.example"],
+    /--email must be addresses/,
+  ],
+  [
+    "more email addresses than ten",
+    ["--email", Array.from({ length: 11 }, (_, index) => `a${index}@b.example`).join()],
+    /--email takes 10 addresses at most/,
+  ],
+  [
+    "a source and a form",
+    ["--source", "x", "--form", "y", "--email", "a@b.example"],
+    /--source goes without/,
+  ],
+  ["a source and nothing to set", ["--source", "x"], /--source goes with what is to be set/],
+  ["no form's key", ["--form", "a b", "--email", "a@b.example"], /--form must be the key of a form/],
+  ["an email address with a name", ["--email", "A <a@b.example>"], /--email must be addresses/],
   [
     "a header after the address",
     ["--email", "a@b.example\r\nBcc: c@d.example"],
-    /--email must be one address/,
+    /--email must be addresses/,
   ],
   ["an unknown part", ["--clear", "all"], /--clear must be crm, email or slack/],
   ["a part that is set and cleared", ["--clear", "crm", "--crm-url", "https://a.example/"], /goes without/],

@@ -150,7 +150,7 @@ test("a lead of a live tenant waits with the reason no_route until the tenant ha
   const { event_id } = await accept(sql, key);
   assert.equal((await show(event_id)).reason, "no_route");
   const { stdout } = await runCtl(["lead", "show", event_id], on);
-  assert.match(stdout, /waiting +tenant live has no route \(no_route\)/);
+  assert.match(stdout, /waiting +tenant live has no route for it \(no_route\)/);
   await sql`update tenant set has_route = true where slug = 'live'`;
   assert.equal((await show(event_id)).reason, null);
 });

@@ -177,7 +177,8 @@ test("erase removes a person from every table, leaves everybody else's rows and 
   await untilState(dead, "dead");
   await untilState(sending, "sending");
   await world.sql`update attempt set reason = 'Vexworth refused' where event_id in (${delivered}, ${dead})`;
-  await world.sql`insert into actions.effect (event_id, effect, reason) values (${dead}, 'crm', 'quillon')`;
+  await world.sql`insert into actions.effect (event_id, route_id, effect, reason, answer)
+    values (${dead}, 1, 'crm', 'quillon', 'no room for quillon')`;
   // Everything that is in it is of others.
   const [graces] = await world.sql`select id from collision where raw like '%Grace%'`;
   const before = await counts();

@@ -65,6 +65,8 @@ function                            lead_service   lead_actions   anybody
 actions.begin_effects               -              call           -
 actions.change_of                   -              -              -
 actions.note_route                  -              -              -
+actions.routes_for                  -              -              -
+actions.routes_of                   -              call           -
 actions.set_route                   -              -              -
 actions.settle_effect               -              call           -
 public.accept                       call           -              -

@@ -104,22 +104,7 @@ function* storeProblems({ standings, oldest, sources }: StoreFacts, nowMs: numbe
       }: <a href="/leads/${oldest.eventId}">see its attempts</a>.`,
     };
   }
-  const stuck = standings.filter((one) => !one.sandbox && !one.hasRoute && one.waiting.count > 0);
-  if (stuck.length > 0) {
-    yield {
-      tone: "warn",
-      text: markup`<strong>${counted(stuck.length, "tenant")} without a route</strong> ${
-        stuck.length === 1 ? "has" : "have"
-      } events waiting: ${
-        stuck.slice(0, tenantsNamed).map((one, index) =>
-          markup`${index > 0 && ", "}${one.tenant} (${count(one.waiting.count)}${one.waiting.isMore && "+"})`
-        )
-      }${
-        stuck.length > tenantsNamed && `, and ${count(stuck.length - tenantsNamed)} more`
-      }. <code>ctl tenant route TENANT …</code>
-sends them at once.`,
-    };
-  }
+  yield* routeProblems(standings);
   const silent = sources.filter((source) => source.silent);
   if (silent.length > 0) {
     yield {
@@ -140,6 +125,40 @@ sends them at once.`,
       }. That is far longer than
 any of them let pass before: ask whether it still posts, and look under <a href="/keys">keys</a>. A key that is revoked
 ends this.`,
+    };
+  }
+}
+
+/** What waits for a place to go. */
+function* routeProblems(standings: readonly TenantStanding[]): Generator<Problem> {
+  const tenants = (found: readonly TenantStanding[], waiting: (one: TenantStanding) => Markup) =>
+    markup`${
+      found.slice(0, tenantsNamed).map((one, index) =>
+        markup`${index > 0 && ", "}${one.tenant} (${waiting(one)})`
+      )
+    }${found.length > tenantsNamed && `, and ${count(found.length - tenantsNamed)} more`}`;
+  const stuck = standings.filter((one) => !one.sandbox && !one.hasRoute && one.waiting.count > 0);
+  if (stuck.length > 0) {
+    yield {
+      tone: "warn",
+      text: markup`<strong>${counted(stuck.length, "tenant")} without a route</strong> ${
+        stuck.length === 1 ? "has" : "have"
+      } events waiting: ${
+        tenants(stuck, ({ waiting }) => markup`${count(waiting.count)}${waiting.isMore && "+"}`)
+      }. <code>ctl tenant route TENANT …</code>
+sends them at once.`,
+    };
+  }
+  const unrouted = standings.filter((one) => one.hasRoute && one.unrouted > 0);
+  if (unrouted.length > 0) {
+    yield {
+      tone: "warn",
+      text: markup`<strong>${counted(unrouted.length, "tenant")} ${
+        unrouted.length === 1 ? "has" : "have"
+      } events that no route takes</strong>: ${
+        tenants(unrouted, ({ unrouted }) => markup`${count(unrouted)}`)
+      }. They came from a source or form without a route of its own, and the tenant has none for all:
+<code>ctl tenant route TENANT …</code> sends them at once.`,
     };
   }
 }

@@ -37,7 +37,7 @@ export function badges(words: readonly string[]): Markup {
 
 // Source: DECISIONS, Delivery, and the functions of sql/ that write these words.
 const meanings: Readonly<Record<string, string>> = {
-  no_route: "the tenant has no route; ctl tenant route gives it one, and what waits goes at once",
+  no_route: "no route of the tenant takes it; ctl tenant route gives it one, and what waits goes at once",
   replayed: "an operator has replayed it",
   released: "an operator has released it",
 };

@@ -7,15 +7,20 @@
 import postgres from "postgres";
 import { adminDeadlineMs } from "../operator/admin_pool.ts";
 import type { Pool } from "../pool.ts";
-import { namedKinds } from "./effects.ts";
+import { namedKinds, type RouteScope } from "./effects.ts";
 
-/** A tenant's route: the addresses of its destinations by their kind. Secrets are never read back. */
-export type RouteAddresses = ReadonlyMap<string, string>;
+/** A destination of a tenant's, and whose events it takes. Secrets are never read back. */
+export interface StoredRoute extends RouteScope {
+  readonly kind: string;
+  /** More than one for mail only. */
+  readonly addresses: readonly string[];
+}
 
 /** What to change at one destination of a route; what is left out stays. */
 export interface DestinationChange {
   readonly kind: string;
-  readonly address?: string;
+  /** All that it is to have. */
+  readonly addresses?: readonly string[];
   /** Send nothing there any more. */
   readonly clear?: true;
   /** Another secret, also for the same address. */
@@ -26,6 +31,7 @@ export interface DestinationChange {
 
 /** What to change. */
 export interface RouteChange {
+  readonly scope: RouteScope;
   readonly destinations: readonly DestinationChange[];
   /** How long a rotated secret goes on signing beside the new one. */
   readonly overlapHours: number;
@@ -40,18 +46,22 @@ export type RouteChanged =
   }
   /** A sandbox tenant; the database refuses it. */
   | { readonly kind: "sandbox" }
+  /** It would have more than {@linkcode routesMax}. */
+  | { readonly kind: "too_many" }
   /** The tenant is gone. */
   | { readonly kind: "no_tenant" };
 
-/** The tenant's route as it is. */
-export async function readRoute(pool: Pool, tenantId: number): Promise<RouteAddresses> {
-  const rows = await pool.run(
-    adminDeadlineMs,
-    (sql) =>
-      sql<{ kind: string; address: string }[]>`
-      select kind, address from actions.route where tenant_id = ${tenantId} order by kind`,
-  );
-  return new Map(rows.map(({ kind, address }) => [kind, address]));
+/** Recipients that a tenant has at most, all routes together. Chosen: each of its events looks through them. */
+export const routesMax = 200;
+
+/** A tenant's routes: first what takes all its events, then by source and by form. */
+export async function readRoutes(pool: Pool, tenantId: number): Promise<readonly StoredRoute[]> {
+  return await pool.run(adminDeadlineMs, (sql) =>
+    sql<StoredRoute[]>`
+      select kind, source, form, array_agg(address order by id) as addresses
+      from actions.route where tenant_id = ${tenantId}
+      group by closeness, source, form, kind
+      order by closeness, source, form, kind`);
 }
 
 /** The kinds of destinations that each tenant has, by the tenant's id; never an address. */
@@ -65,8 +75,23 @@ export async function listRouteKinds(pool: Pool): Promise<ReadonlyMap<number, re
   return new Map(rows.map(({ id, kinds }) => [id, kinds]));
 }
 
+/** Whether there is such a key's label, or such a form, so that a misspelled one is noticed. */
+export async function hasScope(pool: Pool, tenantId: number, { source, form }: RouteScope): Promise<boolean> {
+  const [row] = await pool.run(adminDeadlineMs, (sql) =>
+    sql<{ found: boolean }[]>`
+      select (
+        ${source} = '' or exists (select from api_key where tenant_id = ${tenantId} and label = ${source})
+      ) and (
+        ${form} = '' or exists (
+          select from form where tenant_id = ${tenantId} and form_key = ${form} and removed_at is null
+        )
+      ) as found`);
+  return row?.found === true;
+}
+
 /** Changes the tenant's route. */
 export async function changeRoute(pool: Pool, tenantId: number, change: RouteChange): Promise<RouteChanged> {
+  const { source, form } = change.scope;
   const changed = new Set(change.destinations.map(({ kind }) => kind));
   const unchanged = namedKinds.filter((kind) => !changed.has(kind)).map((kind) => ({ kind }));
   const changes = JSON.stringify([...change.destinations, ...unchanged]);
@@ -76,14 +101,19 @@ export async function changeRoute(pool: Pool, tenantId: number, change: RouteCha
       (sql) =>
         sql<{ renewed: string[] | null }[]>`
         select actions.set_route(
-          ${tenantId}, ${changes}::text::json, make_interval(hours => ${change.overlapHours}::int)
+          ${tenantId}, ${source}, ${form}, ${changes}::text::json,
+          make_interval(hours => ${change.overlapHours}::int), ${routesMax}
         ) as renewed`,
     );
     return row?.renewed == null ? { kind: "no_tenant" } : { kind: "changed", renewed: row.renewed };
   } catch (error) {
-    const isSandbox = error instanceof postgres.PostgresError &&
-      error.constraint_name === "a_sandbox_tenant_has_no_route";
-    if (isSandbox) return { kind: "sandbox" };
+    const kind = error instanceof postgres.PostgresError ? refusals[error.constraint_name ?? ""] : undefined;
+    if (kind !== undefined) return { kind };
     throw error;
   }
 }
+
+const refusals: Readonly<Record<string, "sandbox" | "too_many">> = {
+  a_sandbox_tenant_has_no_route: "sandbox",
+  a_tenant_has_so_many_routes: "too_many",
+};

@@ -15,6 +15,8 @@ export interface TenantStanding {
   readonly sandbox: boolean;
   readonly hasRoute: boolean;
   readonly waiting: Bounded;
+  /** Among those counted: what none of the tenant's routes takes. */
+  readonly unrouted: number;
   /** When what is due longest was due. */
   readonly dueSince: string | null;
   readonly dead: Bounded;
@@ -32,17 +34,22 @@ export async function readStandings(pool: Pool): Promise<TenantStanding[]> {
         sandbox: boolean;
         has_route: boolean;
         waiting: number;
+        unrouted: number;
         due_since: string | null;
         dead: number;
       }[]
     >`
       select
-        t.slug as tenant, t.sandbox, t.has_route, w.count as waiting, d.count as dead,
+        t.slug as tenant, t.sandbox, t.has_route, w.count as waiting, w.unrouted, d.count as dead,
         to_char(w.due_at at time zone 'UTC', ${isoTime}) as due_since
       from tenant as t
       cross join lateral (
-        select count(*)::int, min(o.due_at) as due_at from (
-          select o.due_at from outbox as o where o.tenant_id = t.id order by o.due_at limit ${countedMax + 1}
+        select count(*)::int, min(o.due_at) as due_at,
+          count(*) filter (where o.reason = 'no_route')::int as unrouted
+        from (
+          select o.due_at, o.reason from outbox as o where o.tenant_id = t.id order by o.due_at limit ${
+      countedMax + 1
+    }
         ) as o
       ) as w
       cross join lateral (
@@ -58,6 +65,7 @@ export async function readStandings(pool: Pool): Promise<TenantStanding[]> {
     sandbox: row.sandbox,
     hasRoute: row.has_route,
     waiting: bounded(row.waiting),
+    unrouted: row.unrouted,
     dueSince: row.due_since,
     dead: bounded(row.dead),
   }));

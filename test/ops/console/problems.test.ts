@@ -47,6 +47,7 @@ test("a live tenant without a route is told when something of it waits", () => {
     tenant: "acme",
     sandbox: false,
     hasRoute: false,
+    unrouted: 0,
     waiting: { count: 10_000, isMore: true },
     dueSince: null,
     dead: nothing,
@@ -58,6 +59,10 @@ test("a live tenant without a route is told when something of it waits", () => {
   assert.deepEqual(told({}, { standings: [{ ...standing, waiting: nothing }] }), []);
   assert.deepEqual(told({}, { standings: [{ ...standing, sandbox: true }] }), []);
   assert.deepEqual(told({}, { standings: [{ ...standing, hasRoute: true }] }), []);
+  assert.match(
+    told({}, { standings: [{ ...standing, hasRoute: true, unrouted: 2 }] })[0] ?? "",
+    /1 tenant has events that no route takes.*\(2\)/s,
+  );
 });
 
 test("without the store, what the process knows is told all the same", () => {

@@ -366,11 +366,17 @@ create index provider_event_received on provider_event (received_at);
 
 create schema actions;
 
--- Where a tenant's leads go: a row a destination.
+-- Where a tenant's leads go: a row a recipient.
 create table actions.route (
+  id int not null generated always as identity,
   tenant_id int not null,
   -- The kind of destination; src/actions/destinations.ts has them all.
   kind text not null check (kind ~ '^[a-z]{1,20}$'),
+  -- Whose events: those of a source (the label of a key), those of a form, or with neither all that no closer route of
+  -- the kind takes. What they name need not exist yet.
+  source text not null default '' check (length(source) <= 100),
+  form text not null default '' check (form = '' or form ~ '^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$'),
+  closeness smallint not null generated always as (case when form <> '' then 2 when source <> '' then 1 else 0 end) stored,
   -- Always false, so that the foreign key finds no sandbox tenant, whoever writes and in whatever order: neither
   -- can one get a route, nor can a tenant with a route become one.
   sandbox boolean not null generated always as (false) stored,
@@ -385,29 +391,43 @@ create table actions.route (
   secret_before text check (secret_before ~ '^whsec_[A-Za-z0-9+/]{32,88}={0,2}$'),
   secret_before_until timestamptz,
   changed_at timestamptz not null default now(),
-  primary key (tenant_id, kind),
+  -- The tenant first: its routes are looked up together.
+  primary key (tenant_id, id),
   constraint a_sandbox_tenant_has_no_route foreign key (tenant_id, sandbox) references tenant (id, sandbox),
+  check (source = '' or form = ''),
   check (kind <> 'crm' or secret is not null),
   check ((secret_before is null) = (secret_before_until is null)),
   check (secret_before is null or secret is not null)
 );
+-- Mail alone has several recipients.
+create unique index route_recipient on actions.route (tenant_id, kind, source, form, address) where kind = 'email';
+create unique index route_single on actions.route (tenant_id, kind, source, form) where kind <> 'email';
 
--- What is done for an event: a row for each effect that was ever begun. No personal data.
+-- What is done for an event: a row for each effect that was ever begun, one a recipient.
 create table actions.effect (
   event_id text collate "C" not null,
+  -- Also of a route that is gone.
+  route_id int not null,
   -- The kind of its destination.
   effect text not null check (effect ~ '^[a-z]{1,20}$'),
+  -- Times that an operator had it done again.
+  round int not null default 0,
   -- Times it was begun.
   attempts int not null default 1,
   -- Who is at it, and until when nobody else may begin it.
   lease uuid,
   lease_until timestamptz,
-  done_at timestamptz,
+  is_done boolean not null default false,
+  -- When the last attempt ended, done or not.
+  settled_at timestamptz,
   -- Why the last attempt failed, in a word.
   reason text,
-  primary key (event_id, effect),
+  -- What the other side said to it. The answer may quote the lead: it goes with the event's content (remove_content).
+  status int,
+  answer text check (octet_length(answer) <= 1000),
+  primary key (event_id, route_id),
   check ((lease is null) = (lease_until is null)),
-  check (done_at is null or lease is null)
+  check (not is_done or lease is null)
 ) with (fillfactor = 80);
 
 -- sql/0010_audit.sql
@@ -866,17 +886,21 @@ end
 $$;
 
 -- sql/functions/actions_begin_effects.sql
--- Looks up where an event goes and claims what is left to do for it: a row an effect; no row when there is no such
--- tenant, one row without an effect when there is none.
+-- Looks up where an event goes and claims what is left to do for it: a row an effect, one a recipient; no row when there
+-- is no such tenant, one row without an effect when there is none.
 --
 -- An effect is done, due (claimed for p_lease, until the lease ends) or busy (another claim holds it, for so long yet).
--- The first columns are the tenant's, the same in each row. One that was done before the route lost its destination is told too, without an address. Whoever holds the lease says
--- what became of it with actions.settle_effect. When he dies in between, the lease ends and the effect is begun again,
--- under the same event id.
-create or replace function actions.begin_effects(p_event_id text, p_tenant text, p_lease uuid, p_lease_ms int)
+-- The first columns are the tenant's, the same in each row. One that was done before its route was taken away is told
+-- too, without an address. Whoever holds the lease says what became of it with actions.settle_effect. When he dies in
+-- between, the lease ends and the effect is begun again, under the same event id.
+--
+-- p_form: '' for a lead.
+create or replace function actions.begin_effects(
+  p_event_id text, p_tenant text, p_source text, p_form text, p_lease uuid, p_lease_ms int
+)
 returns table (
   sandbox boolean, name text, time_zone text,
-  effect text, state text, busy_ms int, address text, secret text, secret_before text
+  effect text, route_id int, round int, state text, busy_ms int, address text, secret text, secret_before text
 )
 language plpgsql
 security definer
@@ -896,30 +920,37 @@ begin
   end if;
 
   -- Two claims at once: the second waits for the first one's row and then sees its lease.
-  insert into actions.effect as e (event_id, effect, lease, lease_until)
-  select p_event_id, r.kind, p_lease, v_now + make_interval(secs => p_lease_ms / 1000.0)
-  from actions.route as r
-  where r.tenant_id = v_tenant.id
-  order by r.kind
-  on conflict (event_id, effect) do update
+  insert into actions.effect as e (event_id, route_id, effect, lease, lease_until)
+  select p_event_id, r.id, r.kind, p_lease, v_now + make_interval(secs => p_lease_ms / 1000.0)
+  from actions.routes_for(v_tenant.id, p_source, p_form) as r
+  -- Where there is one recipient, done is done, also when the route was taken away and another one made since.
+  where r.kind = 'email' or not exists (
+    select from actions.effect as d
+    where d.event_id = p_event_id and d.effect = r.kind and d.is_done and d.route_id <> r.id
+  )
+  order by r.id
+  on conflict (event_id, route_id) do update
     set lease = excluded.lease, lease_until = excluded.lease_until, attempts = e.attempts + 1
-    where e.done_at is null and (e.lease is null or e.lease_until <= v_now);
+    where not e.is_done and (e.lease is null or e.lease_until <= v_now);
 
   -- The route is read anew. What was added meanwhile has no effect yet and is left out; so is what was taken away,
   -- whose lease ends by itself. Kept in an array between the two, the route took 30 % more processor time.
   return query
   select
-    v_tenant.sandbox, v_tenant.name, v_tenant.time_zone, e.effect,
+    v_tenant.sandbox, v_tenant.name, v_tenant.time_zone, e.effect, e.route_id, e.round,
     case
-      when e.done_at is not null then 'done'
+      when e.is_done then 'done'
       when e.lease = p_lease then 'due'
       when e.effect is not null then 'busy'
     end,
     (extract(epoch from e.lease_until - v_now) * 1000)::int,
     r.address, r.secret, case when r.secret_before_until > v_now then r.secret_before end
   from (select) as always
-  left join (actions.effect as e left join actions.route as r on r.tenant_id = v_tenant.id and r.kind = e.effect)
-    on e.event_id = p_event_id and (e.done_at is not null or r.kind is not null);
+  left join (
+    actions.effect as e left join actions.routes_for(v_tenant.id, p_source, p_form) as r on r.id = e.route_id
+  )
+    on e.event_id = p_event_id and (e.is_done or r.kind is not null)
+  order by e.route_id;
 end
 $$;
 
@@ -927,6 +958,7 @@ $$;
 -- Keeps tenant.has_route, and wakes the delivery loops when a route appears: what waited for it goes at once.
 create or replace function actions.note_route() returns trigger
 language plpgsql
+set enable_seqscan = off
 as $$
 begin
   update tenant as t
@@ -936,6 +968,14 @@ begin
     case when tg_op <> 'DELETE' then new.tenant_id end
   ]);
   if tg_op <> 'DELETE' then
+    -- What no route of the tenant has taken waits for some time, up to an hour. What somebody is at is left to him.
+    update outbox as o set due_at = service_clock()
+    from (
+      select o.event_id from outbox as o
+      where o.tenant_id = new.tenant_id and o.reason = 'no_route' and o.lease is null and o.due_at > service_clock()
+      for update skip locked
+    ) as w
+    where o.event_id = w.event_id;
     perform pg_notify('outbox', '');
   end if;
   return null;
@@ -946,16 +986,55 @@ create or replace trigger note_route
 after insert or update or delete on actions.route
 for each row execute function actions.note_route();
 
+-- sql/functions/actions_routes_for.sql
+-- The routes that take an event: of each kind the closest ones, those of its form, else those of its source, else the
+-- tenant's own. p_form: '' for a lead. The one place that knows; the planner puts it into whoever asks.
+create or replace function actions.routes_for(p_tenant_id int, p_source text, p_form text)
+returns setof actions.route
+language sql stable
+as $$
+  select r.* from actions.route as r
+  where r.tenant_id = p_tenant_id and r.source in ('', p_source) and r.form in ('', p_form)
+    and not exists (
+      select from actions.route as c
+      where c.tenant_id = p_tenant_id and c.kind = r.kind and c.closeness > r.closeness
+        and c.source in ('', p_source) and c.form in ('', p_form)
+    );
+$$;
+
+-- sql/functions/actions_routes_of.sql
+-- Where the events of a source or a form go, or with both empty those that no closer route takes, with the tenant's
+-- names in each row; one row without a route when there is none, no row when there is no such tenant. Nothing is begun.
+create or replace function actions.routes_of(p_tenant text, p_source text, p_form text)
+returns table (
+  sandbox boolean, name text, time_zone text,
+  route_id int, kind text, address text, secret text, secret_before text
+)
+language sql stable
+security definer
+set search_path = pg_catalog, public, pg_temp
+as $$
+  select t.sandbox, t.name, t.time_zone, r.id, r.kind, r.address, r.secret,
+    case when r.secret_before_until > service_clock() then r.secret_before end
+  from tenant as t
+  left join lateral actions.routes_for(t.id, p_source, p_form) as r on true
+  where t.slug = p_tenant
+  order by r.kind, r.id;
+$$;
+
 -- sql/functions/actions_set_route.sql
--- Changes where a tenant's leads go. p_changes is an array of objects, one a destination: its kind; address, when it
--- gets that one; clear, to take it away; rotate, for another secret; secret, the one that it gets if it needs one. What is
--- left out stays. Returns the kinds with a new secret, or null when there is no such tenant.
+-- Changes where a tenant's leads go: those of a source, of a form, or with both empty all that no closer route takes.
+-- p_changes is an array of objects, one a destination: its kind; addresses, when it gets those (more than one for mail
+-- only); clear, to take it away; rotate, for another secret; secret, the one that it gets if it needs one. What is left
+-- out stays. Returns the kinds with a new secret, or null when there is no such tenant.
 --
 -- What has changed is noted, and never an address: that of a mailbox is somebody's, and a URL may hold a token.
 --
 -- A new address gets a new secret: its owner must not be able to sign for the one before, nor the other way round. When
 -- the secret alone is rotated, the one before stays valid for p_overlap.
-create or replace function actions.set_route(p_tenant_id int, p_changes json, p_overlap interval) returns text[]
+create or replace function actions.set_route(
+  p_tenant_id int, p_source text, p_form text, p_changes json, p_overlap interval, p_routes_max int
+) returns text[]
 language plpgsql
 as $$
 #variable_conflict use_column
@@ -972,40 +1051,80 @@ begin
   if not found then
     return null;
   end if;
-  v_before := array(select r from actions.route as r where r.tenant_id = p_tenant_id);
+  v_before := array(
+    select r from actions.route as r where r.tenant_id = p_tenant_id and r.source = p_source and r.form = p_form
+  );
 
-  delete from actions.route as r
-  using json_to_recordset(p_changes) as c (kind text, clear boolean)
-  where r.tenant_id = p_tenant_id and r.kind = c.kind and c.clear;
+  -- Who is no longer among the recipients makes room for who is new, place by place: a row that gets another address
+  -- stays the same row, so that what was done for an event stays done.
+  with wanted as (
+    select c.kind, a.address, c.secret
+    from json_to_recordset(p_changes) as c (kind text, addresses text[], secret text)
+    cross join lateral unnest(c.addresses) as a (address)
+  ),
+  old as (
+    select r.id, r.kind, row_number() over (partition by r.kind order by r.id) as place
+    from unnest(v_before) as r
+    join json_to_recordset(p_changes) as c (kind text, addresses text[], clear boolean) on c.kind = r.kind
+    where c.clear or r.address <> all (c.addresses)
+  ),
+  new as (
+    select w.*, row_number() over (partition by w.kind order by w.address) as place
+    from wanted as w
+    where not exists (select from unnest(v_before) as r where r.kind = w.kind and r.address = w.address)
+  ),
+  moved as (
+    update actions.route as r set
+      address = n.address, secret = n.secret, secret_before = null, secret_before_until = null,
+      changed_at = service_clock()
+    from old as o join new as n on n.kind = o.kind and n.place = o.place
+    where r.tenant_id = p_tenant_id and r.id = o.id
+  ),
+  gone as (
+    delete from actions.route as r
+    using old as o left join new as n on n.kind = o.kind and n.place = o.place
+    where r.tenant_id = p_tenant_id and r.id = o.id and n.kind is null
+  )
+  insert into actions.route (tenant_id, kind, source, form, address, secret)
+  select p_tenant_id, n.kind, p_source, p_form, n.address, n.secret
+  from new as n left join old as o on o.kind = n.kind and o.place = n.place
+  where o.kind is null
+  order by n.place;
 
-  insert into actions.route as r (tenant_id, kind, address, secret)
-  select p_tenant_id, c.kind, c.address, c.secret
-  from json_to_recordset(p_changes) as c (kind text, address text, secret text)
-  where c.address is not null
-  on conflict (tenant_id, kind) do update set
-    address = excluded.address, secret = excluded.secret, secret_before = null, secret_before_until = null,
-    changed_at = service_clock()
-    where r.address <> excluded.address;
+  if (select count(*) from actions.route as r where r.tenant_id = p_tenant_id) > p_routes_max then
+    raise exception 'a tenant has no more than % routes', p_routes_max
+      using errcode = 'check_violation', constraint = 'a_tenant_has_so_many_routes';
+  end if;
 
   update actions.route as r set
     secret = c.secret, secret_before = r.secret, secret_before_until = service_clock() + p_overlap,
     changed_at = service_clock()
   from json_to_recordset(p_changes) as c (kind text, rotate boolean, secret text)
   -- With a new address it has this secret already.
-  where r.tenant_id = p_tenant_id and r.kind = c.kind and c.rotate and r.secret <> c.secret;
+  where r.tenant_id = p_tenant_id and r.source = p_source and r.form = p_form and r.kind = c.kind
+    and c.rotate and r.secret <> c.secret;
 
-  v_after := array(select r from actions.route as r where r.tenant_id = p_tenant_id);
+  v_after := array(
+    select r from actions.route as r where r.tenant_id = p_tenant_id and r.source = p_source and r.form = p_form
+  );
   select
-    jsonb_object_agg(kind, actions.change_of(b.address, a.address)),
-    coalesce(bool_or(b.address is distinct from a.address), false),
+    jsonb_object_agg(kind, actions.change_of(b.addresses, a.addresses)),
+    coalesce(bool_or(b.addresses is distinct from a.addresses), false),
     coalesce(array_agg(kind) filter (where a.secret is distinct from b.secret and a.secret is not null), '{}')
   into v_note, v_is_changed, v_renewed
   from json_to_recordset(p_changes) as c (kind text)
-  full join unnest(v_before) as b using (kind)
-  full join unnest(v_after) as a using (kind);
+  full join (
+    select kind, array_agg(r.address order by r.address) as addresses, max(r.secret) as secret
+    from unnest(v_before) as r group by kind
+  ) as b using (kind)
+  full join (
+    select kind, array_agg(r.address order by r.address) as addresses, max(r.secret) as secret
+    from unnest(v_after) as r group by kind
+  ) as a using (kind);
 
   if v_is_changed or v_renewed <> '{}' then
-    v_note := v_note || jsonb_build_object('new_secret', v_renewed <> '{}');
+    v_note := v_note || jsonb_build_object('new_secret', v_renewed <> '{}')
+      || jsonb_strip_nulls(jsonb_build_object('source', nullif(p_source, ''), 'form', nullif(p_form, '')));
     perform note_audit('tenant.route', v_slug, v_note::json);
   end if;
   return v_renewed;
@@ -1013,7 +1132,7 @@ end
 $$;
 
 -- What became of a destination, in a word: none | set | changed | kept | cleared.
-create or replace function actions.change_of(p_before text, p_after text) returns text
+create or replace function actions.change_of(p_before text[], p_after text[]) returns text
 language sql immutable
 as $$
   select case
@@ -1026,10 +1145,12 @@ as $$
 $$;
 
 -- sql/functions/actions_settle_effect.sql
--- Records what became of an effect: done (p_reason null) or why not. What is done is done, also when the lease has
--- ended meanwhile; a failure counts only from whoever holds it.
-create or replace function actions.settle_effect(p_event_id text, p_effect text, p_lease uuid, p_reason text)
-returns void
+-- Records what became of an effect: done (p_reason null) or why not, and what the other side said. What is done is done,
+-- also when the lease has ended meanwhile, but not when an operator has asked for it anew since; a failure counts only
+-- from whoever holds the lease.
+create or replace function actions.settle_effect(
+  p_event_id text, p_route_id int, p_round int, p_lease uuid, p_reason text, p_status int, p_answer text
+) returns void
 language plpgsql
 security definer
 set search_path = pg_catalog, public, pg_temp
@@ -1037,10 +1158,19 @@ set enable_seqscan = off
 set jit = off
 as $$
 begin
+  -- Nothing that may quote a lead is written after its erasure. The row is locked first: an erasure either waits for it
+  -- and takes the answer away, or has committed when the next statement looks.
+  if p_answer is not null then
+    perform from actions.effect as e where e.event_id = p_event_id and e.route_id = p_route_id for no key update;
+    if exists (select from event as v where v.event_id = p_event_id and v.removed_at is not null) then
+      p_answer := null;
+    end if;
+  end if;
+
   update actions.effect as e
-  set lease = null, lease_until = null, reason = p_reason,
-    done_at = case when p_reason is null then service_clock() end
-  where e.event_id = p_event_id and e.effect = p_effect and e.done_at is null
+  set lease = null, lease_until = null, is_done = p_reason is null, settled_at = service_clock(),
+    reason = p_reason, status = p_status, answer = p_answer
+  where e.event_id = p_event_id and e.route_id = p_route_id and e.round = p_round and not e.is_done
     and (p_reason is null or e.lease = p_lease);
 end
 $$;
@@ -1697,7 +1827,7 @@ $$;
 --
 -- One event a call, and so a transaction: locks are held for milliseconds, and never of two events, so that no order
 -- among events can deadlock with the batches of accept, settle_outbox and the rest. For one event the order is:
--- event, submission, attempts, outbox and dead letter, collisions.
+-- event, submission, attempts, outbox and dead letter, collisions, effects.
 --
 -- Returns one row. outcome: erased | gone (no such event, or its content went before) | changed (a collision has come
 -- that is not among p_seen; nothing was done). state: what the delivery was at.
@@ -1792,8 +1922,6 @@ begin
     returning c.id
   )
   select count(*)::int into v_collisions from erased;
-
-  update actions.effect as f set reason = null where f.event_id = p_event_id and f.reason is not null;
 
   if v_event.kind = 'lead' and 'project_area_unknown' = any (v_event.flags) then
     perform forget_unknown_area(v_event.tenant_id, v_event.lead ->> 'project_area');
@@ -2270,7 +2398,8 @@ as $$ select release_submission(p_event_id, 'console', p_claimed) $$;
 
 -- sql/functions/remove_content.sql
 -- Takes the content out of events that the caller has locked. The digest of an Idempotency-Key stays, so that a late
--- retry is still a duplicate; that of a content is made of it and goes.
+-- retry is still a duplicate; that of a content is made of it and goes. So does what was
+-- answered downstream, which may quote it.
 create or replace function remove_content(p_event_id text[], p_by text) returns void
 language plpgsql
 set enable_seqscan = off
@@ -2288,6 +2417,9 @@ begin
 
   update submission as s set dismissed_at = service_clock()
   where s.event_id = any (p_event_id) and s.verdict <> 'clean' and s.released_at is null and s.dismissed_at is null;
+
+  -- Every row of theirs, whatever stands in it: one that is being settled at this moment is waited for.
+  update actions.effect as f set reason = null, status = null, answer = null where f.event_id = any (p_event_id);
 end
 $$;
 
@@ -2562,7 +2694,8 @@ begin
     update outbox as o
     set lease = null, due_at = v_now + make_interval(secs => s.retry_ms / 1000.0),
       made = o.made - (s.kind = 'released')::int, spent = o.spent - (not s.spent::boolean)::int,
-      reason = case when s.kind = 'released' then o.reason else coalesce(s.reason, s.status::text) end
+      -- Released without a reason, it keeps the one before.
+      reason = coalesce(s.reason, s.status::text, case when s.kind = 'released' then o.reason end)
     from unnest(p_event_id, p_lease, p_number, p_kind, p_reason, p_status, p_spent, p_retry_ms)
       as s (event_id, lease, number, kind, reason, status, spent, retry_ms)
     where o.event_id = s.event_id and o.lease = s.lease::uuid and o.made = s.number
@@ -2739,197 +2872,200 @@ grant execute on function
 to lead_service;
 
 grant select on schema_file to lead_actions;
-grant execute on function actions.begin_effects, actions.settle_effect to lead_actions;
+grant execute on function actions.begin_effects, actions.settle_effect, actions.routes_of to lead_actions;
 
 -- The data. Neither triggers nor foreign keys look at it.
 set session_replication_role = replica;
 truncate actions.effect, actions.route, api_key, area, attempt, audit, audit_head, campaign, campaign_charge, collision, dead_letter, duplicate_total, event, form, heartbeat, hour_rolled, hour_total, ip_limit, minute_sample, outbox, outbox_tally, plan, provider_event, refusal_total, retention_cursor, retention_left, schema_file, submission, subscription, tenant, tombstone, tombstone_key, unknown_area_seen;
-insert into actions.effect (event_id, effect, attempts, lease, lease_until, done_at, reason) overriding system value values
-  ('0660dffe3b1992000128e5f11c39c3a94dd427', 'email', '1', '108eabc3-cc5b-4c7d-b62f-daf607ec330b', '2026-11-22 16:30:20.557877+00', NULL, NULL);
-insert into actions.route (tenant_id, kind, address, secret, secret_before, secret_before_until, changed_at) overriding system value values
-  ('1', 'email', 'leads@acme.example', NULL, NULL, NULL, '2026-11-22 16:30:19.490386+00');
+insert into actions.effect (event_id, route_id, effect, round, attempts, lease, lease_until, is_done, settled_at, reason, status, answer) overriding system value values
+  ('0660e00ee33a480001115e3a1be04d28dac722', '1', 'email', '0', '1', 'ef81f854-071c-4733-ad26-e20cb20ae352', '2026-11-22 16:34:59.992869+00', 'false', NULL, NULL, NULL, NULL);
+insert into actions.route (id, tenant_id, kind, source, form, address, secret, secret_before, secret_before_until, changed_at) overriding system value values
+  ('1', '1', 'email', '', '', 'leads@acme.example', NULL, NULL, NULL, '2026-11-22 16:34:58.965823+00');
 insert into api_key (id, tenant_id, campaign_id, surface, label, digest, last4, created_at, last_used_at, revoked_at, suspended_at, limit_per_minute, limit_burst, limit_until) overriding system value values
-  ('1', '1', '1', 'intake', 'partner', E'\\x7f3fa48ca885678134842fa7456f3ece53a97f843b610185d900ac4e467c7490', 'aaaa', '2026-11-22 16:30:19.490386+00', '2026-11-22 16:30:19.490386+00', NULL, NULL, NULL, NULL, NULL),
-  ('2', '1', NULL, 'forms', 'web', E'\\x4b5e57f6eb2f42b9039b3d1e13929295f231749c510cbe341cd68036d9af97e2', 'bbbb', '2026-11-22 16:30:19.490386+00', NULL, NULL, NULL, NULL, NULL, NULL),
-  ('3', '3', NULL, 'intake', 'trial', E'\\x79891e980747ffbd21e690297394efe764fa56d7e37750f800879fbb2d34571a', 'cccc', '2026-11-22 16:30:19.490386+00', NULL, NULL, NULL, NULL, NULL, NULL);
+  ('1', '1', '1', 'intake', 'partner', E'\\x7f3fa48ca885678134842fa7456f3ece53a97f843b610185d900ac4e467c7490', 'aaaa', '2026-11-22 16:34:58.965823+00', '2026-11-22 16:34:58.965823+00', NULL, NULL, NULL, NULL, NULL),
+  ('2', '1', NULL, 'forms', 'web', E'\\x4b5e57f6eb2f42b9039b3d1e13929295f231749c510cbe341cd68036d9af97e2', 'bbbb', '2026-11-22 16:34:58.965823+00', NULL, NULL, NULL, NULL, NULL, NULL),
+  ('3', '3', NULL, 'intake', 'trial', E'\\x79891e980747ffbd21e690297394efe764fa56d7e37750f800879fbb2d34571a', 'cccc', '2026-11-22 16:34:58.965823+00', NULL, NULL, NULL, NULL, NULL, NULL);
 insert into area (area, status, created_at) overriding system value values
-  ('attic', 'confirmed', '2026-11-22 16:30:19.104625+00'),
-  ('backyard', 'confirmed', '2026-11-22 16:30:19.104625+00'),
-  ('basement', 'confirmed', '2026-11-22 16:30:19.104625+00'),
-  ('bathroom', 'confirmed', '2026-11-22 16:30:19.104625+00'),
-  ('bedroom', 'confirmed', '2026-11-22 16:30:19.104625+00'),
-  ('chimney', 'confirmed', '2026-11-22 16:30:19.104625+00'),
-  ('closet', 'confirmed', '2026-11-22 16:30:19.104625+00'),
-  ('crawl space', 'confirmed', '2026-11-22 16:30:19.104625+00'),
-  ('deck', 'confirmed', '2026-11-22 16:30:19.104625+00'),
-  ('dining room', 'confirmed', '2026-11-22 16:30:19.104625+00'),
-  ('doors', 'confirmed', '2026-11-22 16:30:19.104625+00'),
-  ('driveway', 'confirmed', '2026-11-22 16:30:19.104625+00'),
-  ('electrical', 'confirmed', '2026-11-22 16:30:19.104625+00'),
-  ('exterior', 'confirmed', '2026-11-22 16:30:19.104625+00'),
-  ('fence', 'confirmed', '2026-11-22 16:30:19.104625+00'),
-  ('flooring', 'confirmed', '2026-11-22 16:30:19.104625+00'),
-  ('foundation', 'confirmed', '2026-11-22 16:30:19.104625+00'),
-  ('garage', 'confirmed', '2026-11-22 16:30:19.104625+00'),
-  ('gutters', 'confirmed', '2026-11-22 16:30:19.104625+00'),
-  ('home office', 'confirmed', '2026-11-22 16:30:19.104625+00'),
-  ('hvac', 'confirmed', '2026-11-22 16:30:19.104625+00'),
-  ('insulation', 'confirmed', '2026-11-22 16:30:19.104625+00'),
-  ('kitchen', 'confirmed', '2026-11-22 16:30:19.104625+00'),
-  ('landscaping', 'confirmed', '2026-11-22 16:30:19.104625+00'),
-  ('laundry room', 'confirmed', '2026-11-22 16:30:19.104625+00'),
-  ('living room', 'confirmed', '2026-11-22 16:30:19.104625+00'),
-  ('patio', 'confirmed', '2026-11-22 16:30:19.104625+00'),
-  ('plumbing', 'confirmed', '2026-11-22 16:30:19.104625+00'),
-  ('pool', 'confirmed', '2026-11-22 16:30:19.104625+00'),
-  ('porch', 'confirmed', '2026-11-22 16:30:19.104625+00'),
-  ('roof', 'confirmed', '2026-11-22 16:30:19.104625+00'),
-  ('siding', 'confirmed', '2026-11-22 16:30:19.104625+00'),
-  ('solar', 'confirmed', '2026-11-22 16:30:19.104625+00'),
-  ('stairs', 'confirmed', '2026-11-22 16:30:19.104625+00'),
-  ('walls', 'confirmed', '2026-11-22 16:30:19.104625+00'),
-  ('whole home', 'confirmed', '2026-11-22 16:30:19.104625+00'),
-  ('windows', 'confirmed', '2026-11-22 16:30:19.104625+00');
+  ('attic', 'confirmed', '2026-11-22 16:34:58.768242+00'),
+  ('backyard', 'confirmed', '2026-11-22 16:34:58.768242+00'),
+  ('basement', 'confirmed', '2026-11-22 16:34:58.768242+00'),
+  ('bathroom', 'confirmed', '2026-11-22 16:34:58.768242+00'),
+  ('bedroom', 'confirmed', '2026-11-22 16:34:58.768242+00'),
+  ('chimney', 'confirmed', '2026-11-22 16:34:58.768242+00'),
+  ('closet', 'confirmed', '2026-11-22 16:34:58.768242+00'),
+  ('crawl space', 'confirmed', '2026-11-22 16:34:58.768242+00'),
+  ('deck', 'confirmed', '2026-11-22 16:34:58.768242+00'),
+  ('dining room', 'confirmed', '2026-11-22 16:34:58.768242+00'),
+  ('doors', 'confirmed', '2026-11-22 16:34:58.768242+00'),
+  ('driveway', 'confirmed', '2026-11-22 16:34:58.768242+00'),
+  ('electrical', 'confirmed', '2026-11-22 16:34:58.768242+00'),
+  ('exterior', 'confirmed', '2026-11-22 16:34:58.768242+00'),
+  ('fence', 'confirmed', '2026-11-22 16:34:58.768242+00'),
+  ('flooring', 'confirmed', '2026-11-22 16:34:58.768242+00'),
+  ('foundation', 'confirmed', '2026-11-22 16:34:58.768242+00'),
+  ('garage', 'confirmed', '2026-11-22 16:34:58.768242+00'),
+  ('gutters', 'confirmed', '2026-11-22 16:34:58.768242+00'),
+  ('home office', 'confirmed', '2026-11-22 16:34:58.768242+00'),
+  ('hvac', 'confirmed', '2026-11-22 16:34:58.768242+00'),
+  ('insulation', 'confirmed', '2026-11-22 16:34:58.768242+00'),
+  ('kitchen', 'confirmed', '2026-11-22 16:34:58.768242+00'),
+  ('landscaping', 'confirmed', '2026-11-22 16:34:58.768242+00'),
+  ('laundry room', 'confirmed', '2026-11-22 16:34:58.768242+00'),
+  ('living room', 'confirmed', '2026-11-22 16:34:58.768242+00'),
+  ('patio', 'confirmed', '2026-11-22 16:34:58.768242+00'),
+  ('plumbing', 'confirmed', '2026-11-22 16:34:58.768242+00'),
+  ('pool', 'confirmed', '2026-11-22 16:34:58.768242+00'),
+  ('porch', 'confirmed', '2026-11-22 16:34:58.768242+00'),
+  ('roof', 'confirmed', '2026-11-22 16:34:58.768242+00'),
+  ('siding', 'confirmed', '2026-11-22 16:34:58.768242+00'),
+  ('solar', 'confirmed', '2026-11-22 16:34:58.768242+00'),
+  ('stairs', 'confirmed', '2026-11-22 16:34:58.768242+00'),
+  ('walls', 'confirmed', '2026-11-22 16:34:58.768242+00'),
+  ('whole home', 'confirmed', '2026-11-22 16:34:58.768242+00'),
+  ('windows', 'confirmed', '2026-11-22 16:34:58.768242+00');
 insert into attempt (event_id, number, at, outcome, status, reason, duration_ms, spent) overriding system value values
-  ('0660dffe3b1992000128e5f11c39c3a94dd427', '1', '2026-11-22 16:30:19.535719+00', 'delivered', '200', NULL, '12', 'true'),
-  ('0660dffe3b199200028cac16c4c7a7137e1350', '1', '2026-11-22 16:30:19.535719+00', 'refused', '400', NULL, '12', 'true'),
-  ('0660dffe3b1992000305763b30071626e1169f', '1', '2026-11-22 16:30:19.535719+00', 'unreachable', NULL, NULL, '12', 'true');
+  ('0660e00ee33a480001115e3a1be04d28dac722', '1', '2026-11-22 16:34:58.978292+00', 'delivered', '200', NULL, '12', 'true'),
+  ('0660e00ee33a48000284cceb0cb555f2116f28', '1', '2026-11-22 16:34:58.978292+00', 'refused', '400', NULL, '12', 'true'),
+  ('0660e00ee33a480003c946f801faebf8fb1857', '1', '2026-11-22 16:34:58.978292+00', 'unreachable', NULL, NULL, '12', 'true');
 insert into audit (id, at, actor, claimed, action, subject, detail, digest) overriding system value values
-  ('1', '2026-11-22 16:30:19.507921+00', 'ctl postgres', NULL, 'tenant.route', 'acme', '{"email": "set", "new_secret": false}', E'\\x3c33c4f280621196ca1327d7835dbee5025a953a80469b74339c9bac129b21e8'),
-  ('2', '2026-11-22 16:30:19.569587+00', 'ctl postgres', NULL, 'tenant.add', 'acme', NULL, E'\\x82a180f28b507d3d9f6bb8170a669b9fdf5486cdd8518862e664f95fa54eed91'),
-  ('3', '2026-11-22 16:30:19.569851+00', 'ctl postgres', NULL, 'tenant.add', 'acme', NULL, E'\\x5f1cb2aaf5c5f3c85046b36d6678f7512f908845b40a0b595db9c0d1de988ed6'),
-  ('4', '2026-11-22 16:30:19.571332+00', 'ctl postgres', NULL, 'plan.put', 'basic', '{"change" : "added", "amount_cents" : 1500}', E'\\xe0a9980424879227ba670aa21a2e02e1a17ed6eb68afb193cbd490ecc2a42efe');
+  ('1', '2026-11-22 16:34:58.975271+00', 'ctl postgres', NULL, 'tenant.route', 'acme', '{"email": "set", "new_secret": false}', E'\\x8e6c382d2290cf916264ff668f48fb85082ff657a3148654eb3421e11796b7d5'),
+  ('2', '2026-11-22 16:34:59.004448+00', 'ctl postgres', NULL, 'tenant.add', 'acme', NULL, E'\\xbf599d051e18a50d7bef7bbb9eaa17e67c7ce8e912f1f1e172e68b576053e6aa'),
+  ('3', '2026-11-22 16:34:59.004712+00', 'ctl postgres', NULL, 'tenant.add', 'acme', NULL, E'\\xfbac4972cdb7f3d34cb6b2f1efd13f3c0f90af37d138c12d0e06f566a9040697'),
+  ('4', '2026-11-22 16:34:59.005976+00', 'ctl postgres', NULL, 'plan.put', 'basic', '{"change" : "added", "amount_cents" : 1500}', E'\\xd93fd1da8987736c46dd926e614e832dc603115f7845a3836ecfe9df91dbbccb');
 insert into audit_head (is_only, id, digest) overriding system value values
-  ('true', '4', E'\\xe0a9980424879227ba670aa21a2e02e1a17ed6eb68afb193cbd490ecc2a42efe');
+  ('true', '4', E'\\xd93fd1da8987736c46dd926e614e832dc603115f7845a3836ecfe9df91dbbccb');
 insert into campaign (id, tenant_id, slug, created_at) overriding system value values
-  ('1', '1', 'spring', '2026-11-22 16:30:19.490386+00');
+  ('1', '1', 'spring', '2026-11-22 16:34:58.965823+00');
 insert into campaign_charge (campaign_id, cents) overriding system value values
   ('1', '1250');
 insert into collision (id, event_id, content_digest, key_id, count, first_at, last_at, lead, extra, raw, flags, form_id, score, reasons, phone, email, last_name, other_person, settled_at, accepted_event_id) overriding system value values
-  ('1', '0660dffe3b1992000128e5f11c39c3a94dd427', '795f3202-b17c-b6bc-3d4b-771d8c6c9eaf', '1', '1', '2026-11-22 16:30:19.535036+00', '2026-11-22 16:30:19.535036+00', '{"last_name":"Hopper"}', NULL, '{}', '{}', NULL, NULL, NULL, NULL, NULL, NULL, 'true', NULL, NULL);
+  ('1', '0660e00ee33a480001115e3a1be04d28dac722', '795f3202-b17c-b6bc-3d4b-771d8c6c9eaf', '1', '1', '2026-11-22 16:34:58.981113+00', '2026-11-22 16:34:58.981113+00', '{"last_name":"Hopper"}', NULL, '{}', '{}', NULL, NULL, NULL, NULL, NULL, NULL, 'true', NULL, NULL);
 insert into dead_letter (event_id, tenant_id, died_at, reason) overriding system value values
-  ('0660dffe3b199200028cac16c4c7a7137e1350', '1', '2026-11-22 16:30:19.547719+00', '400');
+  ('0660e00ee33a48000284cceb0cb555f2116f28', '1', '2026-11-22 16:34:58.990292+00', '400');
 insert into duplicate_total (day, key_id, count) overriding system value values
   ('2026-11-22', '1', '3');
 insert into event (event_id, kind, tenant_id, key_id, received_at, dedupe_space, dedupe_digest, content_digest, idempotency_key, flags, lead, extra, raw, cost_cents, removed_at, removed_by) overriding system value values
-  ('065c28ffc0185200053119425dc7dffdce1b46', 'lead', '3', '3', '2026-09-23 16:30:19.490386+00', 'k', 'e4da3b7f-bbce-2345-d777-2b0674a318d5', '9fd5be8a-5f88-0452-b9d0-c2cfced3e76a', 'acme:lead:5', '{}', '{"first_name":"Ada","last_name":"Lovelace","phone":"+15555550123","project_area":"moat","cost_cents":1250}', NULL, '{"last_name":"Lovelace"}', NULL, NULL, NULL),
-  ('0660dffe3b1992000128e5f11c39c3a94dd427', 'lead', '1', '1', '2026-11-22 16:30:19.523474+00', 'k', 'c4ca4238-a0b9-2382-0dcc-509a6f75849b', '7e55db00-1d31-9a94-b0b7-13529a756623', 'acme:lead:1', '{project_area_unknown}', '{"first_name":"Ada","last_name":"Lovelace","phone":"+15555550123","project_area":"moat","cost_cents":1250}', NULL, '{"last_name":"Lovelace"}', NULL, NULL, NULL),
-  ('0660dffe3b199200028cac16c4c7a7137e1350', 'lead', '1', '1', '2026-11-22 16:30:19.523474+00', 'k', 'c81e728d-9d4c-2f63-6f06-7f89cc14862c', 'eea670f4-ac94-1df7-1a3b-5f268ebe3eac', 'acme:lead:2', '{}', '{"first_name":"Ada","last_name":"Lovelace","phone":"+15555550123","project_area":"moat","cost_cents":1250}', NULL, '{"last_name":"Lovelace"}', NULL, NULL, NULL),
-  ('0660dffe3b1992000305763b30071626e1169f', 'lead', '1', '1', '2026-11-22 16:30:19.523474+00', 'k', 'eccbc87e-4b5c-e2fe-2830-8fd9f2a7baf3', 'c96310e5-5d96-77b9-78ea-e0dada47642c', 'acme:lead:3', '{}', '{"first_name":"Ada","last_name":"Lovelace","phone":"+15555550123","project_area":"moat","cost_cents":1250}', NULL, '{"last_name":"Lovelace"}', NULL, NULL, NULL),
-  ('0660dffe3b1992000480f9ae5bfe9365380fb8', 'lead', '1', '1', '2026-11-22 16:30:19.523474+00', 'k', 'a87ff679-a2f3-e71d-9181-a67b7542122c', 'e22e815a-116e-7bde-a9a5-9a87e63464a1', 'acme:lead:4', '{}', '{"first_name":"Ada","last_name":"Lovelace","phone":"+15555550123","project_area":"moat","cost_cents":1250}', NULL, '{"last_name":"Lovelace"}', NULL, NULL, NULL),
-  ('0660dffe3b19920006286ee801feb4c8ac1202', 'lead', '3', '3', '2026-11-22 16:30:19.523474+00', 'k', '1679091c-5a88-0faf-6fb5-e6087eb1b2dc', 'f4a40d59-0cbb-5329-0e7b-a914e24a346c', 'acme:lead:6', '{}', '{"first_name":"Ada","last_name":"Lovelace","phone":"+15555550123","project_area":"moat","cost_cents":1250}', NULL, '{"last_name":"Lovelace"}', NULL, NULL, NULL),
-  ('0660dffe3b5f8500016c929e1935f998407a59', 'form', '1', '2', '2026-11-22 16:30:19.541381+00', 'C', '8fa14cdd-754f-91cc-6554-c9e71929cce7', '8fa14cdd-754f-91cc-6554-c9e71929cce7', NULL, '{}', '{}', NULL, 'a=1', NULL, NULL, NULL),
-  ('0660dffe3b5f8500029a4417c7a9d06aa3635b', 'form', '1', '2', '2026-11-22 16:30:19.541381+00', 'C', 'b2f5ff47-4366-71b6-e533-d8dc3614845d', 'b2f5ff47-4366-71b6-e533-d8dc3614845d', NULL, '{}', '{}', NULL, 'a=2', NULL, NULL, NULL);
+  ('065c2910688d3f00058ed5db9c0314f32b550c', 'lead', '3', '3', '2026-09-23 16:34:58.965823+00', 'k', 'e4da3b7f-bbce-2345-d777-2b0674a318d5', '9fd5be8a-5f88-0452-b9d0-c2cfced3e76a', 'acme:lead:5', '{}', '{"first_name":"Ada","last_name":"Lovelace","phone":"+15555550123","project_area":"moat","cost_cents":1250}', NULL, '{"last_name":"Lovelace"}', NULL, NULL, NULL),
+  ('0660e00ee33a480001115e3a1be04d28dac722', 'lead', '1', '1', '2026-11-22 16:34:58.977352+00', 'k', 'c4ca4238-a0b9-2382-0dcc-509a6f75849b', '7e55db00-1d31-9a94-b0b7-13529a756623', 'acme:lead:1', '{project_area_unknown}', '{"first_name":"Ada","last_name":"Lovelace","phone":"+15555550123","project_area":"moat","cost_cents":1250}', NULL, '{"last_name":"Lovelace"}', NULL, NULL, NULL),
+  ('0660e00ee33a48000284cceb0cb555f2116f28', 'lead', '1', '1', '2026-11-22 16:34:58.977352+00', 'k', 'c81e728d-9d4c-2f63-6f06-7f89cc14862c', 'eea670f4-ac94-1df7-1a3b-5f268ebe3eac', 'acme:lead:2', '{}', '{"first_name":"Ada","last_name":"Lovelace","phone":"+15555550123","project_area":"moat","cost_cents":1250}', NULL, '{"last_name":"Lovelace"}', NULL, NULL, NULL),
+  ('0660e00ee33a480003c946f801faebf8fb1857', 'lead', '1', '1', '2026-11-22 16:34:58.977352+00', 'k', 'eccbc87e-4b5c-e2fe-2830-8fd9f2a7baf3', 'c96310e5-5d96-77b9-78ea-e0dada47642c', 'acme:lead:3', '{}', '{"first_name":"Ada","last_name":"Lovelace","phone":"+15555550123","project_area":"moat","cost_cents":1250}', NULL, '{"last_name":"Lovelace"}', NULL, NULL, NULL),
+  ('0660e00ee33a480004b4fb984dde2f12db1ec7', 'lead', '1', '1', '2026-11-22 16:34:58.977352+00', 'k', 'a87ff679-a2f3-e71d-9181-a67b7542122c', 'e22e815a-116e-7bde-a9a5-9a87e63464a1', 'acme:lead:4', '{}', '{"first_name":"Ada","last_name":"Lovelace","phone":"+15555550123","project_area":"moat","cost_cents":1250}', NULL, '{"last_name":"Lovelace"}', NULL, NULL, NULL),
+  ('0660e00ee33a4800062f041a5e515cf90ca0f5', 'lead', '3', '3', '2026-11-22 16:34:58.977352+00', 'k', '1679091c-5a88-0faf-6fb5-e6087eb1b2dc', 'f4a40d59-0cbb-5329-0e7b-a914e24a346c', 'acme:lead:6', '{}', '{"first_name":"Ada","last_name":"Lovelace","phone":"+15555550123","project_area":"moat","cost_cents":1250}', NULL, '{"last_name":"Lovelace"}', NULL, NULL, NULL),
+  ('0660e00ee356420001d698996f546fdf5c6aa2', 'form', '1', '2', '2026-11-22 16:34:58.984514+00', 'C', '8fa14cdd-754f-91cc-6554-c9e71929cce7', '8fa14cdd-754f-91cc-6554-c9e71929cce7', NULL, '{}', '{}', NULL, 'a=1', NULL, NULL, NULL),
+  ('0660e00ee35642000278d5df5618eddf020c0a', 'form', '1', '2', '2026-11-22 16:34:58.984514+00', 'C', 'b2f5ff47-4366-71b6-e533-d8dc3614845d', 'b2f5ff47-4366-71b6-e533-d8dc3614845d', NULL, '{}', '{}', NULL, 'a=2', NULL, NULL, NULL);
 insert into form (id, tenant_id, form_key, required, threshold, blocked, created_at, removed_at) overriding system value values
-  ('1', '1', 'contact', '{name}', NULL, '{}', '2026-11-22 16:30:19.490386+00', NULL);
+  ('1', '1', 'contact', '{name}', NULL, '{}', '2026-11-22 16:34:58.965823+00', NULL);
 insert into heartbeat (slot, filler) overriding system value values
   ('1', '------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------');
 insert into hour_rolled (hour, rolled_at, is_final) overriding system value values
-  ('2026-11-22 15:00:00+00', '2026-11-22 16:30:19.562825+00', 'true');
+  ('2026-11-22 15:00:00+00', '2026-11-22 16:34:58.998034+00', 'true');
 insert into hour_total (hour, key_id, accepted, spend_cents, flags, seconds) overriding system value values
   ('2026-09-23 16:00:00+00', '3', '1', '1250', '{}', '{}');
 insert into ip_limit (network, per_minute, burst, until) overriding system value values
-  ('192.0.2.0/24', '6000', '600', '2026-11-23 16:30:19.490386+00');
+  ('192.0.2.0/24', '6000', '600', '2026-11-23 16:34:58.965823+00');
 insert into minute_sample (at, node, accepted, refused, delivered, failed, died, refusals, pending, dead, oldest_pending_s, breaker) overriding system value values
-  ('2026-11-22 16:30:00+00', 'node', '8', '7', '1', '2', '0', '{}', '5', '1', '1.5', 'closed');
+  ('2026-11-22 16:34:00+00', 'node', '8', '7', '1', '2', '0', '{}', '5', '1', '1.5', 'closed');
 insert into outbox (event_id, tenant_id, due_at, made, spent, is_replay, lease, reason) overriding system value values
-  ('065c28ffc0185200053119425dc7dffdce1b46', '3', '2026-11-22 16:30:19.523474+00', '0', '0', 'false', NULL, NULL),
-  ('0660dffe3b1992000305763b30071626e1169f', '1', '2026-11-22 16:30:20.547719+00', '1', '1', 'false', NULL, NULL),
-  ('0660dffe3b1992000480f9ae5bfe9365380fb8', '1', '2026-11-22 16:30:19.523474+00', '0', '0', 'false', NULL, NULL),
-  ('0660dffe3b19920006286ee801feb4c8ac1202', '3', '2026-11-22 16:30:19.523474+00', '0', '0', 'false', NULL, NULL),
-  ('0660dffe3b5f8500016c929e1935f998407a59', '1', '2026-11-22 16:30:19.541381+00', '0', '0', 'false', NULL, NULL);
+  ('065c2910688d3f00058ed5db9c0314f32b550c', '3', '2026-11-22 16:34:58.977352+00', '0', '0', 'false', NULL, NULL),
+  ('0660e00ee33a480003c946f801faebf8fb1857', '1', '2026-11-22 16:34:59.990292+00', '1', '1', 'false', NULL, NULL),
+  ('0660e00ee33a480004b4fb984dde2f12db1ec7', '1', '2026-11-22 16:34:58.977352+00', '0', '0', 'false', NULL, NULL),
+  ('0660e00ee33a4800062f041a5e515cf90ca0f5', '3', '2026-11-22 16:34:58.977352+00', '0', '0', 'false', NULL, NULL),
+  ('0660e00ee356420001d698996f546fdf5c6aa2', '1', '2026-11-22 16:34:58.984514+00', '0', '0', 'false', NULL, NULL);
 insert into outbox_tally (state, delta) overriding system value values
   ('dead', '1'),
   ('pending', '-2'),
   ('pending', '1'),
   ('pending', '6');
 insert into plan (slug, name, customer, amount_cents, billing_interval, body, updated_at) overriding system value values
-  ('basic', 'Basic', 'acme', '1500', 'month', '{"slug":"basic"}', '2026-11-22 16:30:19.57107+00');
+  ('basic', 'Basic', 'acme', '1500', 'month', '{"slug":"basic"}', '2026-11-22 16:34:59.005754+00');
 insert into provider_event (event_id, type, created_at, received_at) overriding system value values
-  ('evt_1', 'checkout.session.completed', '2026-11-22 16:30:19.490386+00', '2026-11-22 16:30:19.57275+00');
+  ('evt_1', 'checkout.session.completed', '2026-11-22 16:34:58.965823+00', '2026-11-22 16:34:59.007425+00');
 insert into refusal_total (day, key_id, reason, field, count) overriding system value values
   ('2026-11-22', '1', 'required', 'phone', '7');
 insert into retention_cursor (key_id, after_id, looked_at) overriding system value values
-  ('3', '065c28ffc0185200053119425dc7dffdce1b46', '2026-11-22 16:30:19.559904+00');
+  ('3', '065c2910688d3f00058ed5db9c0314f32b550c', '2026-11-22 16:34:58.995322+00');
 insert into retention_left (event_id, tenant_id, look_at) overriding system value values
-  ('065c28ffc0185200053119425dc7dffdce1b46', '3', '2026-11-22 17:30:19.559904+00');
+  ('065c2910688d3f00058ed5db9c0314f32b550c', '3', '2026-11-22 17:34:58.995322+00');
 insert into schema_file (name, digest, applied_at) overriding system value values
-  ('0001_tenant.sql', '1015db6cdf14ee385afe7bcecc46d287717145b88fa592877cf6ab5f3de93915', '2026-11-22 16:30:18.934091+00'),
-  ('0002_campaign.sql', 'e06a2e9ae486cc1646015b89ba3ae6f0d24bf878c94300469151896bbdb271a3', '2026-11-22 16:30:18.958373+00'),
-  ('0003_key.sql', '4d97f13f4c1841858ed2117213cb429ae72b9b135c1c07ee2bf6d67981e73bd2', '2026-11-22 16:30:18.987874+00'),
-  ('0004_area.sql', '9c62060de94c3f0165ff3cfc13e1c355576366b3cf4d55f035cc6fae4fd0c5f1', '2026-11-22 16:30:19.104625+00'),
-  ('0005_event.sql', '833255ae2a5557d785ab0f6ed3e3b20058c3d61599fb8021caad923ff1a96095', '2026-11-22 16:30:19.122032+00'),
-  ('0006_outbox.sql', 'b391c6f071be19973002911911111b40c97d3ac909e6086990cd523686ee8d6d', '2026-11-22 16:30:19.164981+00'),
-  ('0007_form.sql', '90e1f623683b5908717e151154be1adae6b13a95400955364b2425fb84c785f8', '2026-11-22 16:30:19.180453+00'),
-  ('0008_plan.sql', '8f0e17609b4f792c3fdcaa336f36523aa8d1c52ea851d8e6af9ece85529483d6', '2026-11-22 16:30:19.200016+00'),
-  ('0009_actions.sql', '700e4ec52f275e016c91c25badc10aa96ba392fc9c7d0248a7958bb120d1bb08', '2026-11-22 16:30:19.224399+00'),
-  ('0010_audit.sql', '0d7f76a09ba9f1b1633e49bfbd5f3c2e4e52437a7c5e79469c03b1d052337940', '2026-11-22 16:30:19.235871+00'),
-  ('0011_tombstone.sql', 'ca878977a9d76c2ba6c178552d1b7e04381407c20addc7919f5a9028b7d1e87c', '2026-11-22 16:30:19.246025+00'),
-  ('0012_retention.sql', 'b208daa5218f8dd70c2ebbe29867d68c12ff1b0992e0abddcd9f81d375be8694', '2026-11-22 16:30:19.307646+00'),
-  ('0013_figures.sql', 'e65a6946a65867f7ad66186f11dc57f6ac1a9ea6d10b013a6e33fd63cfb893aa', '2026-11-22 16:30:19.355576+00'),
-  ('0014_heartbeat.sql', '75949088c57800dee706cf76ebf8689de9f8fccf221c8b8e3890f5fbe2c7e124', '2026-11-22 16:30:19.385375+00'),
-  ('0015_search.sql', '0f08c9c3f325b02dd0c1174dbb8391a43901d790a8f134628849f8883f71bbe9', '2026-11-22 16:30:19.392261+00'),
-  ('functions/accept.sql', '8c171d9217fc88def2b12a4b4af7caeea778f61b1f5680aec04375dd4123ebe4', '2026-11-22 16:30:19.408735+00'),
-  ('functions/actions_begin_effects.sql', '1184fd7bcade2e5a184eee5a248e65a0b96ad3e341eff9bb18bbc3d40997b2fe', '2026-11-22 16:30:19.408735+00'),
-  ('functions/actions_note_route.sql', '297a957ad993b78032d71f1c598a1cd44c4a67490ed3dd3655f728bc93430d9a', '2026-11-22 16:30:19.408735+00'),
-  ('functions/actions_set_route.sql', '3fed5db7f32d37650990cd369fbf41074a649e0994addf1a65cee766c1ca4252', '2026-11-22 16:30:19.408735+00'),
-  ('functions/actions_settle_effect.sql', '1c9338c5a46d3ae3e17101b8c5fcc3804d664f6edfbcbc55ec3f73415c08001c', '2026-11-22 16:30:19.408735+00'),
-  ('functions/add_duplicates.sql', '52f2397f7082ef302e9d41446ca25e366f09c17d65e70253ea382bf0360c6f7a', '2026-11-22 16:30:19.408735+00'),
-  ('functions/add_minute_sample.sql', 'd67cee46bf08e780c056639125ccc0544e5d7377a246d8a22e2f0e4fed8c304b', '2026-11-22 16:30:19.408735+00'),
-  ('functions/add_refusals.sql', 'b20f004fbdcda1805b95aed5b4b8f78f9f917f4d0c8756e64ed95013a88d3f05', '2026-11-22 16:30:19.408735+00'),
-  ('functions/append_audit.sql', 'ecf7de58b03835d0efc9105db808f715bea16a803e67acd9c2774e5e9ff868a4', '2026-11-22 16:30:19.408735+00'),
-  ('functions/apply_provider_event.sql', '8da765328869e9e4bf1eab1ab04717cc92f6c3de9b182540033d936420003d14', '2026-11-22 16:30:19.408735+00'),
-  ('functions/beat.sql', '8286a109051f38027ba02db6e9e533675d3d561923ce62c650a85f04fce7baff', '2026-11-22 16:30:19.408735+00'),
-  ('functions/begin_checkout.sql', '282e9a83518b0b756ce68d79da4cad67081e66fdf5053b82cf8cdcb3d6a4de87', '2026-11-22 16:30:19.408735+00'),
-  ('functions/claim_outbox.sql', 'f71f1a4458ae5758f4acc9fa3d28544c86644098d54f996f03232871a9774127', '2026-11-22 16:30:19.408735+00'),
-  ('functions/compact_campaign_charge.sql', '1530d74f7971f4bc286df580e246e20114a25a261cd9a762b06651b463dd3c9c', '2026-11-22 16:30:19.408735+00'),
-  ('functions/compact_outbox_tally.sql', 'c34a1a3e94a4fc7e30407956ee5c1ad3144797d001dab2f4c704c21d48ef7ba1', '2026-11-22 16:30:19.408735+00'),
-  ('functions/compact_unknown_area.sql', '3c259fd683e1a987559620b5438e1c6ea58a833b46f403bfb66688c750bee4a0', '2026-11-22 16:30:19.408735+00'),
-  ('functions/console_confirm_area.sql', 'cde90ecbd976da556ff3f355c69c9b6df080da564b54874d9795221e6efd87d2', '2026-11-22 16:30:19.408735+00'),
-  ('functions/disable_tenant.sql', '8a97e642287c56f17e2f1d9dea7758a6a90ca35dc01a3e326c0b62e573adedcf', '2026-11-22 16:30:19.408735+00'),
-  ('functions/dismiss_submission.sql', 'eab967a6504825dec457ae04bee09df7e10a8ecaae08eb339d9531430683e53a', '2026-11-22 16:30:19.408735+00'),
-  ('functions/due_tenants.sql', '0b209c238219e8daee9366a6f9041dff953565b9cefb00a65b311dcca203230e', '2026-11-22 16:30:19.408735+00'),
-  ('functions/erase_candidates.sql', '5d9864591a93f54f9635f43a6081ba37990cb1dd844238003eaabefe2b0ba134', '2026-11-22 16:30:19.408735+00'),
-  ('functions/erase_event.sql', 'fb7c747af949aa8b945b85d8c6a9c267097d11c9e0a8c6135298310748604234', '2026-11-22 16:30:19.408735+00'),
-  ('functions/event_id.sql', '62ba04b6e86ccdc66d2263c7e004ed8486ed6626834d1c08cb1eb61c0ced43e5', '2026-11-22 16:30:19.408735+00'),
-  ('functions/expire_content.sql', 'a0d73f357e4399757f3b7b8d4642ce710761fd58b78ac55877f698e862d4e02e', '2026-11-22 16:30:19.408735+00'),
-  ('functions/forget_checkouts.sql', '608dd443b40fad9fbae2820657df9d6e072ba1194905a8e2fce7c431022c00de', '2026-11-22 16:30:19.408735+00'),
-  ('functions/forget_unknown_area.sql', 'f2d3ef76e951df2dc9654c9c7f6f4d48c9c55b50052562b594e4ae26795c6219', '2026-11-22 16:30:19.408735+00'),
-  ('functions/hour_figures.sql', 'e5412055595f9d3e51a06e6ff3271350abfc40ae4080170b98a210da7d68750a', '2026-11-22 16:30:19.408735+00'),
-  ('functions/lay_tombstone.sql', 'ec3995b1dbba369d0b2fbb7037ff4d90d40c1f913bb89312b9966acb5f5c2169', '2026-11-22 16:30:19.408735+00'),
-  ('functions/note_audit.sql', '0aede556d16440b89713d10c91373fb9b7f20d6e90eade9b03735668dbbb833a', '2026-11-22 16:30:19.408735+00'),
-  ('functions/open_checkout.sql', 'a59d72c72c71cbc562f64b303164306947abd48b9ebf9cbd7b6d7b3403fcd243', '2026-11-22 16:30:19.408735+00'),
-  ('functions/put_plans.sql', '518636aa198c98e718ff91b03493c8fbbda7141291b6dc94c5e2cf4d5155e86c', '2026-11-22 16:30:19.408735+00'),
-  ('functions/release_submission.sql', '841f928ec9d60e52855cd00b9aa2d39cb5b82b597d902b1770d1d9b75e418f32', '2026-11-22 16:30:19.408735+00'),
-  ('functions/remove_content.sql', 'c1cca85e1ceb011d41d28ac6d4114366a7968e4f89965ba0aa5e2d8441879996', '2026-11-22 16:30:19.408735+00'),
-  ('functions/replay_dead.sql', 'fe284364e73c7c8c85cb9e3ac9935d70f65771053ff444d9cfba0c05b89697c3', '2026-11-22 16:30:19.408735+00'),
-  ('functions/replay_dead_as.sql', '86d3f36c7c279654bc2609b0ffefd5afc9ce0d22e0e29dda9ff2ffce09d249c8', '2026-11-22 16:30:19.408735+00'),
-  ('functions/roll_up_hours.sql', '729df86ec98741131b2da8d559c830ab5a29207af94ef1a4c723487517494b9e', '2026-11-22 16:30:19.408735+00'),
-  ('functions/service_clock.sql', '297ae045b1b69591a144ec9937944d9d5589999a79293512ca8bb6a94e103f94', '2026-11-22 16:30:19.408735+00'),
-  ('functions/set_retention.sql', '6c13b1c78f49f49e219bdd16d76d6078bdf01d745952907e2024e478dece0736', '2026-11-22 16:30:19.408735+00'),
-  ('functions/set_tenant.sql', '91250a7ce795a95a0e4f7b25329ed67a353df544d287ce52820ed3445850132e', '2026-11-22 16:30:19.408735+00'),
-  ('functions/settle_outbox.sql', '64d88368f04a66b83f533a46aca11402a56612c690e68c10fb187dcddfbba629', '2026-11-22 16:30:19.408735+00'),
-  ('functions/trim_heartbeat.sql', '0f8ba657c7b87706cffe5c3243012d99b0a494cea4e9a7b004f2f8f1f3f2edb6', '2026-11-22 16:30:19.408735+00'),
-  ('functions/wait_for_commits_of_key.sql', 'e692aec25b9074d988b05b31ac86a84ff7c0bd4c74bfbc4b1784c8be1495785b', '2026-11-22 16:30:19.408735+00'),
-  ('grants.sql', '0b1e1803568ae3d2449ca3429b90549b3205b254bdd5ef7594f26e9b81440831', '2026-11-22 16:30:19.408735+00');
+  ('0001_tenant.sql', '1015db6cdf14ee385afe7bcecc46d287717145b88fa592877cf6ab5f3de93915', '2026-11-22 16:34:58.72535+00'),
+  ('0002_campaign.sql', 'e06a2e9ae486cc1646015b89ba3ae6f0d24bf878c94300469151896bbdb271a3', '2026-11-22 16:34:58.736033+00'),
+  ('0003_key.sql', '4d97f13f4c1841858ed2117213cb429ae72b9b135c1c07ee2bf6d67981e73bd2', '2026-11-22 16:34:58.752311+00'),
+  ('0004_area.sql', '9c62060de94c3f0165ff3cfc13e1c355576366b3cf4d55f035cc6fae4fd0c5f1', '2026-11-22 16:34:58.768242+00'),
+  ('0005_event.sql', '833255ae2a5557d785ab0f6ed3e3b20058c3d61599fb8021caad923ff1a96095', '2026-11-22 16:34:58.776458+00'),
+  ('0006_outbox.sql', 'b391c6f071be19973002911911111b40c97d3ac909e6086990cd523686ee8d6d', '2026-11-22 16:34:58.788858+00'),
+  ('0007_form.sql', '90e1f623683b5908717e151154be1adae6b13a95400955364b2425fb84c785f8', '2026-11-22 16:34:58.80005+00'),
+  ('0008_plan.sql', '8f0e17609b4f792c3fdcaa336f36523aa8d1c52ea851d8e6af9ece85529483d6', '2026-11-22 16:34:58.812576+00'),
+  ('0009_actions.sql', 'ce8be0ee8da8b9aa0df13ab67158b2470d6725318d99e549b1d5aa24b1ab9a7f', '2026-11-22 16:34:58.825408+00'),
+  ('0010_audit.sql', '0d7f76a09ba9f1b1633e49bfbd5f3c2e4e52437a7c5e79469c03b1d052337940', '2026-11-22 16:34:58.839632+00'),
+  ('0011_tombstone.sql', 'ca878977a9d76c2ba6c178552d1b7e04381407c20addc7919f5a9028b7d1e87c', '2026-11-22 16:34:58.849389+00'),
+  ('0012_retention.sql', 'b208daa5218f8dd70c2ebbe29867d68c12ff1b0992e0abddcd9f81d375be8694', '2026-11-22 16:34:58.858868+00'),
+  ('0013_figures.sql', 'e65a6946a65867f7ad66186f11dc57f6ac1a9ea6d10b013a6e33fd63cfb893aa', '2026-11-22 16:34:58.866829+00'),
+  ('0014_heartbeat.sql', '75949088c57800dee706cf76ebf8689de9f8fccf221c8b8e3890f5fbe2c7e124', '2026-11-22 16:34:58.884655+00'),
+  ('0015_search.sql', '0f08c9c3f325b02dd0c1174dbb8391a43901d790a8f134628849f8883f71bbe9', '2026-11-22 16:34:58.88942+00'),
+  ('functions/accept.sql', '8c171d9217fc88def2b12a4b4af7caeea778f61b1f5680aec04375dd4123ebe4', '2026-11-22 16:34:58.9+00'),
+  ('functions/actions_begin_effects.sql', '58ea0ca3aa6269902b28b3d7355c41fac6dc28e38a5eaeb34d2ddaf2d844e0cc', '2026-11-22 16:34:58.9+00'),
+  ('functions/actions_note_route.sql', '1726ced0adf506b2dfb4a3041fe35a59ba22ace2209e4720bd2e1ef49b6ba2ec', '2026-11-22 16:34:58.9+00'),
+  ('functions/actions_routes_for.sql', 'fe1306ea5d2fda5387ff27794cd6be69179e31e2f3d9039767e06e23e7dfaefe', '2026-11-22 16:34:58.9+00'),
+  ('functions/actions_routes_of.sql', 'a1d0fe2ae38bfdc37e77e42ed9ce354ae58c420a77aa3e1de0215a1616027659', '2026-11-22 16:34:58.9+00'),
+  ('functions/actions_set_route.sql', '8c57cf95e7cb8d2ff16d8510f9206152ffbdfd08666a795004ef542551449cf8', '2026-11-22 16:34:58.9+00'),
+  ('functions/actions_settle_effect.sql', '8c189351af4e08ca03b90c638d3de34ef88481157d16110e2375736ac9ee1530', '2026-11-22 16:34:58.9+00'),
+  ('functions/add_duplicates.sql', '52f2397f7082ef302e9d41446ca25e366f09c17d65e70253ea382bf0360c6f7a', '2026-11-22 16:34:58.9+00'),
+  ('functions/add_minute_sample.sql', 'd67cee46bf08e780c056639125ccc0544e5d7377a246d8a22e2f0e4fed8c304b', '2026-11-22 16:34:58.9+00'),
+  ('functions/add_refusals.sql', 'b20f004fbdcda1805b95aed5b4b8f78f9f917f4d0c8756e64ed95013a88d3f05', '2026-11-22 16:34:58.9+00'),
+  ('functions/append_audit.sql', 'ecf7de58b03835d0efc9105db808f715bea16a803e67acd9c2774e5e9ff868a4', '2026-11-22 16:34:58.9+00'),
+  ('functions/apply_provider_event.sql', '8da765328869e9e4bf1eab1ab04717cc92f6c3de9b182540033d936420003d14', '2026-11-22 16:34:58.9+00'),
+  ('functions/beat.sql', '8286a109051f38027ba02db6e9e533675d3d561923ce62c650a85f04fce7baff', '2026-11-22 16:34:58.9+00'),
+  ('functions/begin_checkout.sql', '282e9a83518b0b756ce68d79da4cad67081e66fdf5053b82cf8cdcb3d6a4de87', '2026-11-22 16:34:58.9+00'),
+  ('functions/claim_outbox.sql', 'f71f1a4458ae5758f4acc9fa3d28544c86644098d54f996f03232871a9774127', '2026-11-22 16:34:58.9+00'),
+  ('functions/compact_campaign_charge.sql', '1530d74f7971f4bc286df580e246e20114a25a261cd9a762b06651b463dd3c9c', '2026-11-22 16:34:58.9+00'),
+  ('functions/compact_outbox_tally.sql', 'c34a1a3e94a4fc7e30407956ee5c1ad3144797d001dab2f4c704c21d48ef7ba1', '2026-11-22 16:34:58.9+00'),
+  ('functions/compact_unknown_area.sql', '3c259fd683e1a987559620b5438e1c6ea58a833b46f403bfb66688c750bee4a0', '2026-11-22 16:34:58.9+00'),
+  ('functions/console_confirm_area.sql', 'cde90ecbd976da556ff3f355c69c9b6df080da564b54874d9795221e6efd87d2', '2026-11-22 16:34:58.9+00'),
+  ('functions/disable_tenant.sql', '8a97e642287c56f17e2f1d9dea7758a6a90ca35dc01a3e326c0b62e573adedcf', '2026-11-22 16:34:58.9+00'),
+  ('functions/dismiss_submission.sql', 'eab967a6504825dec457ae04bee09df7e10a8ecaae08eb339d9531430683e53a', '2026-11-22 16:34:58.9+00'),
+  ('functions/due_tenants.sql', '0b209c238219e8daee9366a6f9041dff953565b9cefb00a65b311dcca203230e', '2026-11-22 16:34:58.9+00'),
+  ('functions/erase_candidates.sql', '5d9864591a93f54f9635f43a6081ba37990cb1dd844238003eaabefe2b0ba134', '2026-11-22 16:34:58.9+00'),
+  ('functions/erase_event.sql', '6b12417635c98566fdb8035e4aae45482d537a256b8a7b0ac10018e2ceb704b7', '2026-11-22 16:34:58.9+00'),
+  ('functions/event_id.sql', '62ba04b6e86ccdc66d2263c7e004ed8486ed6626834d1c08cb1eb61c0ced43e5', '2026-11-22 16:34:58.9+00'),
+  ('functions/expire_content.sql', 'a0d73f357e4399757f3b7b8d4642ce710761fd58b78ac55877f698e862d4e02e', '2026-11-22 16:34:58.9+00'),
+  ('functions/forget_checkouts.sql', '608dd443b40fad9fbae2820657df9d6e072ba1194905a8e2fce7c431022c00de', '2026-11-22 16:34:58.9+00'),
+  ('functions/forget_unknown_area.sql', 'f2d3ef76e951df2dc9654c9c7f6f4d48c9c55b50052562b594e4ae26795c6219', '2026-11-22 16:34:58.9+00'),
+  ('functions/hour_figures.sql', 'e5412055595f9d3e51a06e6ff3271350abfc40ae4080170b98a210da7d68750a', '2026-11-22 16:34:58.9+00'),
+  ('functions/lay_tombstone.sql', 'ec3995b1dbba369d0b2fbb7037ff4d90d40c1f913bb89312b9966acb5f5c2169', '2026-11-22 16:34:58.9+00'),
+  ('functions/note_audit.sql', '0aede556d16440b89713d10c91373fb9b7f20d6e90eade9b03735668dbbb833a', '2026-11-22 16:34:58.9+00'),
+  ('functions/open_checkout.sql', 'a59d72c72c71cbc562f64b303164306947abd48b9ebf9cbd7b6d7b3403fcd243', '2026-11-22 16:34:58.9+00'),
+  ('functions/put_plans.sql', '518636aa198c98e718ff91b03493c8fbbda7141291b6dc94c5e2cf4d5155e86c', '2026-11-22 16:34:58.9+00'),
+  ('functions/release_submission.sql', '841f928ec9d60e52855cd00b9aa2d39cb5b82b597d902b1770d1d9b75e418f32', '2026-11-22 16:34:58.9+00'),
+  ('functions/remove_content.sql', 'df9c1f2009ed55000a64fee1c0a3fd62544bbb305461e134668e925131e40600', '2026-11-22 16:34:58.9+00'),
+  ('functions/replay_dead.sql', 'fe284364e73c7c8c85cb9e3ac9935d70f65771053ff444d9cfba0c05b89697c3', '2026-11-22 16:34:58.9+00'),
+  ('functions/replay_dead_as.sql', '86d3f36c7c279654bc2609b0ffefd5afc9ce0d22e0e29dda9ff2ffce09d249c8', '2026-11-22 16:34:58.9+00'),
+  ('functions/roll_up_hours.sql', '729df86ec98741131b2da8d559c830ab5a29207af94ef1a4c723487517494b9e', '2026-11-22 16:34:58.9+00'),
+  ('functions/service_clock.sql', '297ae045b1b69591a144ec9937944d9d5589999a79293512ca8bb6a94e103f94', '2026-11-22 16:34:58.9+00'),
+  ('functions/set_retention.sql', '6c13b1c78f49f49e219bdd16d76d6078bdf01d745952907e2024e478dece0736', '2026-11-22 16:34:58.9+00'),
+  ('functions/set_tenant.sql', '91250a7ce795a95a0e4f7b25329ed67a353df544d287ce52820ed3445850132e', '2026-11-22 16:34:58.9+00'),
+  ('functions/settle_outbox.sql', '74d124e109f2cb466225c8c45a7e023c48d6c7c50872a40f66dff24c9930eca9', '2026-11-22 16:34:58.9+00'),
+  ('functions/trim_heartbeat.sql', '0f8ba657c7b87706cffe5c3243012d99b0a494cea4e9a7b004f2f8f1f3f2edb6', '2026-11-22 16:34:58.9+00'),
+  ('functions/wait_for_commits_of_key.sql', 'e692aec25b9074d988b05b31ac86a84ff7c0bd4c74bfbc4b1784c8be1495785b', '2026-11-22 16:34:58.9+00'),
+  ('grants.sql', 'f62c658fbcfc90d17c7456745bdc64ccc25352060484088202f3d18a74f46d1e', '2026-11-22 16:34:58.9+00');
 insert into submission (event_id, tenant_id, form_id, verdict, score, reasons, released_at, dismissed_at, phone, email, last_name) overriding system value values
-  ('0660dffe3b5f8500016c929e1935f998407a59', '1', '1', 'clean', '0', '{}', NULL, NULL, '+15555550123', 'ada@example.com', 'lovelace'),
-  ('0660dffe3b5f8500029a4417c7a9d06aa3635b', '1', '1', 'spam', '9', '{links}', NULL, NULL, NULL, NULL, NULL);
+  ('0660e00ee356420001d698996f546fdf5c6aa2', '1', '1', 'clean', '0', '{}', NULL, NULL, '+15555550123', 'ada@example.com', 'lovelace'),
+  ('0660e00ee35642000278d5df5618eddf020c0a', '1', '1', 'spam', '9', '{links}', NULL, NULL, NULL, NULL, NULL);
 insert into subscription (id, plan_slug, plan_name, plan_customer, amount_cents, billing_interval, state, state_event_at, key_digest, request_digest, session_id, session_url, session_expires_at, provider_subscription_id, provider_customer_id, created_at, updated_at) overriding system value values
-  ('4a955955-7830-4aff-b4dc-b60c72fc1a24', 'basic', 'Basic', 'acme', '1500', 'month', 'active', '2026-11-22 16:30:19.490386+00', '17fcc1d5-1ef1-41b0-aabb-ba63ec93eaa9', 'd66b70b5-46b7-48f4-bc7e-376a4e21148d', 'cs_1', NULL, NULL, 'sub_1', 'cus_1', '2026-11-22 16:30:19.571671+00', '2026-11-22 16:30:19.57275+00');
+  ('a780a8b2-94df-403b-addb-69fdc00d68f3', 'basic', 'Basic', 'acme', '1500', 'month', 'active', '2026-11-22 16:34:58.965823+00', '0886653a-c39a-4ff5-be4b-49c54c4d7fd9', 'ea011b83-f7fc-4912-b5c4-971b254b89d3', 'cs_1', NULL, NULL, 'sub_1', 'cus_1', '2026-11-22 16:34:59.006315+00', '2026-11-22 16:34:59.007425+00');
 insert into tenant (id, slug, name, sandbox, has_route, retention_days, time_zone, digest_at, disabled_at, created_at) overriding system value values
-  ('1', 'acme', 'Acme', 'false', 'true', NULL, 'UTC', NULL, NULL, '2026-11-22 16:30:19.490386+00'),
-  ('2', 'globex', 'Globex', 'false', 'false', NULL, 'UTC', NULL, NULL, '2026-11-22 16:30:19.490386+00'),
-  ('3', 'trial', 'Trial', 'true', 'false', '30', 'UTC', NULL, NULL, '2026-11-22 16:30:19.490386+00');
+  ('1', 'acme', 'Acme', 'false', 'true', NULL, 'UTC', NULL, NULL, '2026-11-22 16:34:58.965823+00'),
+  ('2', 'globex', 'Globex', 'false', 'false', NULL, 'UTC', NULL, NULL, '2026-11-22 16:34:58.965823+00'),
+  ('3', 'trial', 'Trial', 'true', 'false', '30', 'UTC', NULL, NULL, '2026-11-22 16:34:58.965823+00');
 insert into tombstone (run, digest, posted_until, expires_at) overriding system value values
-  ('92aaacda-b240-4ee4-be7b-25571c850553', E'\\x71432aa69caa7ee28e5cef1aa03703926bbb03fb5ce9639da10290353bbfe3d0', '2026-11-22 16:30:19.57002+00', '2026-11-22 16:31:19.57002+00');
+  ('59555b0f-6a41-47d7-adb8-7ed9595a9e50', E'\\xd316bbabc8f4da5561d09caa1e90c7f96e9bee1183bc528dc75d8623b9b9b236', '2026-11-22 16:34:59.00488+00', '2026-11-22 16:35:59.00488+00');
 insert into tombstone_key (is_only, inner_pad, outer_pad) overriding system value values
-  ('true', E'\\x43cc83783ad1ece6c283e77d411248d44a8a0a8de477c3a27077f9605aaaa2983636363636363636363636363636363636363636363636363636363636363636', E'\\x29a6e91250bb868ca8e98d172b7822be20e060e78e1da9c81a1d930a30c0c8f25c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c');
+  ('true', E'\\x2e2e17ec64d9bf5ef6a3426ac49d41b5172dcef7717dee4c63dac5e676cd87063636363636363636363636363636363636363636363636363636363636363636', E'\\x44447d860eb3d5349cc92800aef72bdf7d47a49d1b17842609b0af8c1ca7ed6c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c');
 insert into unknown_area_seen (tenant_id, term, count, first_at, last_at) overriding system value values
-  ('1', 'moat', '1', '2026-11-22 16:30:19.523474+00', '2026-11-22 16:30:19.523474+00');
+  ('1', 'moat', '1', '2026-11-22 16:34:58.977352+00', '2026-11-22 16:34:58.977352+00');
 select setval('public.tenant_id_seq', 3);
 select setval('public.campaign_id_seq', 1);
 select setval('public.api_key_id_seq', 3);
 select setval('public.collision_id_seq', 1);
 select setval('public.form_id_seq', 1);
+select setval('actions.route_id_seq', 1);
 set session_replication_role = origin;

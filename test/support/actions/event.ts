@@ -57,9 +57,10 @@ export function sending(
   const { address = "", secrets = [], ...rest } = parts;
   return {
     event,
-    route: { address, secrets },
+    route: { id: 1, kind: "", address, secrets },
     tenant: { slug: event.tenant, name: "Acme Remodeling", timeZone: "UTC" },
     nowMs: Date.UTC(2026, 8, 3, 14, 5, 13),
+    repeat: 0,
     isTest: false,
     ...rest,
   };

@@ -28,6 +28,8 @@ export interface SmtpListener {
   readonly commands: readonly string[];
   /** Other answers than the usual: a line, or `null` to say nothing at all. A line like `250-…` goes on for ever. */
   readonly answers: Map<Step, string | null>;
+  /** Mailboxes that take nothing at the moment: 451. */
+  readonly deferred: Set<string>;
 }
 
 const usual: Readonly<Record<Step, string>> = {
@@ -44,12 +46,13 @@ export async function startSmtp(): Promise<SmtpListener> {
   const messages: Received[] = [];
   const commands: string[] = [];
   const answers = new Map<Step, string | null>();
+  const deferred = new Set<string>();
   const sockets = new Set<Socket>();
   const server = createServer((socket) => {
     sockets.add(socket);
     socket.on("close", () => sockets.delete(socket));
     socket.on("error", () => {});
-    converse(socket, { messages, commands, answers });
+    converse(socket, { messages, commands, answers, deferred });
   });
   await new Promise<void>((settle) => server.listen(0, "127.0.0.1", settle));
   atEnd(() => {
@@ -61,12 +64,18 @@ export async function startSmtp(): Promise<SmtpListener> {
     messages,
     commands,
     answers,
+    deferred,
   };
 }
 
 function converse(
   socket: Socket,
-  log: { messages: Received[]; commands: string[]; answers: Map<Step, string | null> },
+  log: {
+    messages: Received[];
+    commands: string[];
+    answers: Map<Step, string | null>;
+    deferred: ReadonlySet<string>;
+  },
 ): void {
   let from = "";
   let to: string[] = [];
@@ -97,7 +106,8 @@ function converse(
     if (verb === "EHLO" || verb === "HELO") say("EHLO");
     else if (verb === "MAIL") [from, to] = (say("MAIL"), [line.slice("MAIL FROM:".length), []]);
     else if (verb === "RCPT") {
-      if (say("RCPT")) to.push(line.slice("RCPT TO:".length));
+      if (log.deferred.has(line.slice("RCPT TO:<".length, -1))) socket.write("451 later\r\n");
+      else if (say("RCPT")) to.push(line.slice("RCPT TO:".length));
     } else if (verb === "DATA") data = say("DATA") ? [] : null;
     else if (verb === "QUIT") socket.end("221 bye\r\n");
     else socket.write("250 ok\r\n");

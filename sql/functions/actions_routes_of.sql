@@ -1,0 +1,18 @@
+-- Where the events of a source or a form go, or with both empty those that no closer route takes, with the tenant's
+-- names in each row; one row without a route when there is none, no row when there is no such tenant. Nothing is begun.
+create or replace function actions.routes_of(p_tenant text, p_source text, p_form text)
+returns table (
+  sandbox boolean, name text, time_zone text,
+  route_id int, kind text, address text, secret text, secret_before text
+)
+language sql stable
+security definer
+set search_path = pg_catalog, public, pg_temp
+as $$
+  select t.sandbox, t.name, t.time_zone, r.id, r.kind, r.address, r.secret,
+    case when r.secret_before_until > service_clock() then r.secret_before end
+  from tenant as t
+  left join lateral actions.routes_for(t.id, p_source, p_form) as r on true
+  where t.slug = p_tenant
+  order by r.kind, r.id;
+$$;
