@@ -4,7 +4,7 @@
  * @module
  */
 
-import { likelyName } from "#src/contract/likely_name.ts";
+import { likelyTimeZone, TimeZone } from "#src/contract/time_zone.ts";
 import {
   changeTenant,
   disableTenant,
@@ -26,33 +26,15 @@ function parseDigest(text: string): string | null {
   return text;
 }
 
-/**
- * An IANA name, as the runtime knows it.
- *
- * Chosen: no offsets (+02:00) and no abbreviations (EST), because neither knows of summer time.
- */
+/** An IANA name, as it is spelled: an older name of a zone is good too. */
 function parseTimeZone(text: string): string {
-  const zones = Intl.supportedValuesOf("timeZone");
-  const isZone = zones.includes(text) || text === "UTC" || text.includes("/") && isKnown(text);
-  if (isZone) return text;
-  const city = (zone: string) => zone.slice(zone.lastIndexOf("/") + 1);
-  const likely = likelyName(text, zones) ??
-    zones.find((zone) => city(zone) === likelyName(text, zones.map(city)));
+  if (TimeZone.of(text)?.name === text) return text;
+  const likely = likelyTimeZone(text);
   throw new WrongUsage(
     `--time-zone must be a name such as America/Chicago: ${text}${
-      likely === undefined ? "" : ` (did you mean ${likely}?)`
+      likely === null ? "" : ` (did you mean ${likely}?)`
     }`,
   );
-}
-
-/** An older name of a zone is good too, as it is spelled. */
-function isKnown(name: string): boolean {
-  try {
-    const zone = new Intl.DateTimeFormat("en", { timeZone: name }).resolvedOptions().timeZone;
-    return zone === name || zone.toLowerCase() !== name.toLowerCase();
-  } catch {
-    return false;
-  }
 }
 
 function clockOf(timeZone: string, nowMs: number): string {

@@ -5,6 +5,8 @@
  * @module
  */
 
+import { type TimeZone, utc } from "../contract/time_zone.ts";
+
 /** A parameter is wrong: 400. The message says what it takes. */
 export class InvalidParameter extends Error {
   override readonly name = "InvalidParameter";
@@ -22,13 +24,15 @@ const nameLengthMax = 64;
 /** The parameters of a request, each at most once. */
 export class Parameters {
   readonly #values = new Map<string, string>();
+  readonly #zone: TimeZone;
 
   /**
-   * Reads a query.
+   * Reads a query. A time without an offset is one of `zone`.
    *
    * @throws {InvalidParameter} for one that is not in `known`, comes twice or has no value
    */
-  constructor(query: string, known: readonly string[]) {
+  constructor(query: string, known: readonly string[], zone = utc) {
+    this.#zone = zone;
     for (const [name, value] of pairs(query)) {
       const told = name.slice(0, nameLengthMax).toWellFormed();
       if (!known.includes(name)) {
@@ -64,11 +68,11 @@ export class Parameters {
     return count;
   }
 
-  /** A time as ISO 8601 in UTC, or `null`. A day alone is its beginning. */
+  /** A time as ISO 8601 in UTC, or `null`. A day alone is its beginning; an hour that comes twice is the first. */
   time(name: string): string | null {
     const value = this.text(name);
     if (value === null) return null;
-    const time = parseTime(value);
+    const time = parseTime(value, this.#zone);
     if (time === null) {
       throw new InvalidParameter(
         name,
@@ -89,23 +93,34 @@ function* pairs(query: string): Generator<[string, string]> {
   for (const part of query.split("&")) yield* new URLSearchParams(part);
 }
 
-const timeShape = /^(\d{4}-\d{2}-\d{2})(?:T(\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?)(Z|[+ -]\d{2}:?\d{2})?)?$/i;
+const timeShape =
+  /^(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?)(Z| ?[+-]\d{2}:?\d{2}| \d{2}:?\d{2})?)?$/i;
 
 /**
- * Reads a day or a time. Chosen: without an offset it is UTC, as everything that the service shows; a space for the
- * plus sign of an offset is taken, because that is what a query makes of it.
+ * Reads a day or a time, also as the console writes it. Chosen: a space for the plus sign of an offset is taken, because
+ * that is what a query makes of it.
  */
-function parseTime(text: string): string | null {
+function parseTime(text: string, zone: TimeZone): string | null {
   const parts = timeShape.exec(text.trim());
   if (parts === null) return null;
-  const [, day = "", clock = "00:00", offset = "Z"] = parts;
+  const [, day = "", clock = "00:00", offset] = parts;
   const midnight = new Date(`${day}T00:00:00Z`);
   // February 30 would be March 2.
   if (Number.isNaN(midnight.getTime()) || midnight.toISOString().slice(0, 10) !== day) return null;
-  const zone = /^z$/i.test(offset) ? "Z" : offset.replace(" ", "+").replace(/(\d{2}):?(\d{2})$/, "$1:$2");
-  const time = new Date(`${day}T${clock}${zone}`);
-  if (Number.isNaN(time.getTime()) || time.getTime() < 0) return null;
-  return time.toISOString();
+  const shown = Date.parse(`${day}T${clock}Z`);
+  if (Number.isNaN(shown)) return null;
+  const atMs = offset === undefined
+    ? zone.momentsOf(shown)[0]
+    : Date.parse(`${day}T${clock}${isoOffset(offset)}`);
+  return atMs >= 0 ? new Date(atMs).toISOString() : null;
+}
+
+function isoOffset(offset: string): string {
+  if (/^z$/i.test(offset)) return "Z";
+  return offset.replace(
+    /^ ?([+-]?)(\d{2}):?(\d{2})$/,
+    (_, sign, hours, minutes) => `${sign || "+"}${hours}:${minutes}`,
+  );
 }
 
 /** Refuses a span that holds nothing. */

@@ -158,9 +158,10 @@ function opsSurface(config: Config, parts: Parts): PlacedSurface {
   const host = address.includes(":") ? `[${address}]` : address;
   const isLoopback = /^(localhost|127\.|\[::1\]$)/.test(host);
   const { pools } = parts.store;
+  const shown = consoleParts(config, parts);
   const router = opsRouter({
     pool: pools.search,
-    console: consoleParts(config, parts),
+    console: shown,
     report: { pool: pools.report, now: () => new Date() },
     metrics: { registry: parts.meters.registry, processVars },
   });
@@ -169,15 +170,14 @@ function opsSurface(config: Config, parts: Parts): PlacedSurface {
       name: "ops",
       hosts: [...new Set([host, ...(isLoopback ? ["localhost", "127.0.0.1", "[::1]"] : [])])],
       router,
-      fault: (exchange) =>
-        consoleFault(exchange, new Date()) ?? refuseOps("not_available", exchange.requestId),
+      fault: (exchange) => consoleFault(exchange, shown) ?? refuseOps("not_available", exchange.requestId),
     },
     listen: config.opsListen,
     isPrivate: true,
   };
 }
 
-function consoleParts({ surfaces }: Config, { store, state }: Parts): ConsoleParts {
+function consoleParts({ surfaces, consoleTimeZone }: Config, { store, state }: Parts): ConsoleParts {
   const { pools, heartbeat, delivery } = store;
   const deliversElsewhere = !surfaces.has("delivery");
   return {
@@ -189,6 +189,7 @@ function consoleParts({ surfaces }: Config, { store, state }: Parts): ConsolePar
     health: () => heartbeat,
     breaker: () => delivery?.breaker ?? (deliversElsewhere ? "elsewhere" : null),
     isDraining: () => state.isDraining,
+    zone: consoleTimeZone,
     spamMeanings,
   };
 }

@@ -5,6 +5,7 @@
  */
 
 import { type CheckoutConfig, readCheckoutConfig } from "./checkout.ts";
+import type { TimeZone } from "../contract/time_zone.ts";
 import type { Rate } from "../contract/limits.ts";
 import { isPrivateOrLoopback, type Networks } from "../http/addresses.ts";
 import type { TlsPaths } from "../http/tls_files.ts";
@@ -27,6 +28,8 @@ export interface Config {
   readonly siteDir: string;
   /** The operator's listener: loopback or private, without TLS. */
   readonly opsListen: ListenAddress;
+  /** In which the console shows and reads times. */
+  readonly consoleTimeZone: TimeZone;
   readonly tls: TlsPaths | null;
   readonly trustedProxies: Networks;
   /** Of any client address; `null` for the default, which has exceptions. */
@@ -63,6 +66,7 @@ export function readConfig(environment: Environment): Config {
     site: readPublic(read, "SITE"),
     siteDir: read.text("SITE_DIR") ?? variables.SITE_DIR.default,
     opsListen: read.listen("OPS_LISTEN"),
+    consoleTimeZone: read.timeZone("CONSOLE_TIME_ZONE"),
     tls,
     trustedProxies: read.networks("TRUSTED_PROXIES"),
     connectionsPerAddress: read.text("CONNECTIONS_PER_ADDRESS") === null

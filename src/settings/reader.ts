@@ -9,6 +9,7 @@ import { createPrivateKey, X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { isIP } from "node:net";
 import { createSecureContext } from "node:tls";
+import { likelyTimeZone, TimeZone, utc } from "../contract/time_zone.ts";
 import { type Networks, parseNetworks } from "../http/addresses.ts";
 
 /** An address to listen on; port 0 asks the system for a free one. */
@@ -125,6 +126,21 @@ export class SettingsReader<Name extends string> {
       this.faults.push(`${name} is not a list of networks such as 10.0.0.0/8, ::1/128`);
       return parseNetworks("");
     }
+  }
+
+  /** A time zone by its IANA name. */
+  timeZone(name: Name): TimeZone {
+    const value = this.text(name) ?? this.#variables[name].default;
+    const zone = TimeZone.of(value);
+    if (zone === null) {
+      const likely = likelyTimeZone(value);
+      this.faults.push(
+        `${name} is no time zone such as Europe/Berlin${
+          likely === null ? "" : `; the likely one is ${likely}`
+        }`,
+      );
+    }
+    return zone ?? utc;
   }
 
   /** A whole number from 1 to `max`. */

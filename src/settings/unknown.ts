@@ -31,7 +31,9 @@ const prefixes = new Set(
  */
 export function unknownSettings(environment: Environment): string[] {
   return namesOf(environment)
-    .filter((name) => !known.includes(name) && environment[name]?.trim() && isOurs(name) && !foreign.test(name))
+    .filter((name) =>
+      !known.includes(name) && environment[name]?.trim() && isOurs(name) && !foreign.test(name)
+    )
     .map((name) => {
       const likely = likelyName(name, known);
       return likely === null

@@ -33,6 +33,10 @@ export const variables = {
     default: "127.0.0.1:9090",
     meaning: "address:port of the operator's pages and figures; loopback or private only",
   },
+  CONSOLE_TIME_ZONE: {
+    default: "UTC",
+    meaning: "in which the console shows and reads times, by its IANA name, such as `Europe/Berlin`",
+  },
   TLS_CERT_FILE: {
     default: "–",
     meaning: "PEM certificate chain; with it the public listeners speak HTTPS",

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { TimeZone } from "../../src/contract/time_zone.ts";
 import { InvalidParameter, Parameters } from "../../src/ops/parameters.ts";
 
 const time = (value: string) => new Parameters(`t=${value}`, ["t"]).time("t");
@@ -39,6 +40,21 @@ test("what is no time is refused by its name", () => {
       sent,
     );
   }
+});
+
+test("a time without an offset is one of the zone that was asked in, also as the console writes it", () => {
+  const berlin = TimeZone.of("Europe/Berlin") as TimeZone;
+  const read = (text: string) =>
+    new Parameters(new URLSearchParams({ t: text }).toString(), ["t"], berlin).time("t");
+  assert.equal(read("2026-11-20"), "2026-11-19T23:00:00.000Z");
+  assert.equal(read("2026-07-01T14:00"), "2026-07-01T12:00:00.000Z");
+  assert.equal(read("2026-07-01 14:00:05"), "2026-07-01T12:00:05.000Z");
+  assert.equal(read("2026-07-01T14:00Z"), "2026-07-01T14:00:00.000Z");
+  // An hour that comes twice: the first, unless it is said.
+  assert.equal(read("2026-10-25 02:30"), "2026-10-25T00:30:00.000Z");
+  assert.equal(read("2026-10-25 02:30:00 +01:00"), "2026-10-25T01:30:00.000Z");
+  assert.throws(() => read("2026-02-30"), InvalidParameter);
+  assert.throws(() => read("2026-02-03 02:30 +99:00"), InvalidParameter);
 });
 
 test("a count is a whole number within its bounds", () => {

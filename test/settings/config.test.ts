@@ -65,6 +65,19 @@ test("connections per client address can be set, for all of them", () => {
   assert.match(fault({ CONNECTIONS_PER_ADDRESS: "0" }), /^CONNECTIONS_PER_ADDRESS is not a whole number/);
 });
 
+test("the console's time zone is one of the world's, and a misspelled one is refused with the likely name", () => {
+  assert.equal(readConfig(minimal).consoleTimeZone.name, "UTC");
+  assert.equal(
+    readConfig({ ...minimal, CONSOLE_TIME_ZONE: "Europe/Berlin" }).consoleTimeZone.name,
+    "Europe/Berlin",
+  );
+  assert.match(
+    fault({ CONSOLE_TIME_ZONE: "Europe/Berln" }),
+    /^CONSOLE_TIME_ZONE is no time zone such as .*; the likely one is Europe\/Berlin$/,
+  );
+  assert.match(fault({ CONSOLE_TIME_ZONE: "+02:00" }), /^CONSOLE_TIME_ZONE is no time zone such as /);
+});
+
 test("every published number can be set", () => {
   const config = readConfig({
     ...minimal,

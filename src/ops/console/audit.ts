@@ -15,7 +15,7 @@ import { count, shortened, shown, time } from "./text.ts";
 const listedMax = 100;
 
 /** `/audit` */
-export async function auditPage({ parts, query, nowMs }: Context): Promise<ConsolePage> {
+export async function auditPage({ parts, query, clock }: Context): Promise<ConsolePage> {
   const fromId = parseQuery(query, ["from"]).shaped("from", numberShape);
   const [found, head] = await Promise.all([
     listAudit(parts.pool, { fromId, limit: listedMax + 1 }),
@@ -34,7 +34,7 @@ ${
         ["When", "Who", "What", "To", "Detail"],
         entries.map((entry) => ({
           cells: [
-            time(entry.at, nowMs),
+            time(entry.at, clock),
             who(entry),
             markup`<code>${entry.action}</code>`,
             subjects(entry),

@@ -11,12 +11,12 @@ import type { Context } from "./context.ts";
 import { type ConsolePage, RefusedPage, table } from "./layout.ts";
 import { numberShape, parseQuery } from "./query.ts";
 import { chosenTenant, tenantFilter } from "./tenants.ts";
-import { count, shortened, shown, time } from "./text.ts";
+import { count, type PageClock, shortened, shown, time } from "./text.ts";
 
 const listedMax = 200;
 
 /** `/collisions` */
-export async function collisionsPage({ parts, query, nowMs }: Context): Promise<ConsolePage> {
+export async function collisionsPage({ parts, query, clock }: Context): Promise<ConsolePage> {
   const tenant = await chosenTenant(parts.pool, parseQuery(query, ["tenant"]));
   const collisions = await listCollisions(parts.pool, { tenantId: tenant.id, limit: listedMax });
   return {
@@ -39,7 +39,7 @@ ${
         ],
         collisions.map((one) => ({
           cells: [
-            time(one.lastAt, nowMs),
+            time(one.lastAt, clock),
             markup`<a href="/collisions/${one.id}">Compare ${one.id}</a>`,
             one.tenant,
             shown(one.source),
@@ -63,7 +63,7 @@ ${
 }
 
 /** `/collisions/{id}`: what was kept aside beside what was accepted. */
-export async function collisionPage({ parts, exchange, query, nowMs }: Context): Promise<ConsolePage> {
+export async function collisionPage({ parts, exchange, query, clock }: Context): Promise<ConsolePage> {
   parseQuery(query, []);
   const id = exchange.params.id ?? "";
   const one = numberShape.test(id) ? await readCollision(parts.pool, id) : null;
@@ -81,16 +81,16 @@ export async function collisionPage({ parts, exchange, query, nowMs }: Context):
 <dt>Event</dt><dd><a class="id" href="/leads/${one.eventId}">${one.eventId}</a></dd>
 <dt>Tenant</dt><dd>${one.tenant}</dd>
 <dt>Idempotency-Key</dt><dd>${one.idempotencyKey === null ? "none" : shown(one.idempotencyKey)}</dd>
-<dt>Kept aside</dt><dd>${time(one.firstAt, nowMs)}${
-      one.count > 1 && markup`, posted ${count(one.count)} times, last ${time(one.lastAt, nowMs)}`
+<dt>Kept aside</dt><dd>${time(one.firstAt, clock)}${
+      one.count > 1 && markup`, posted ${count(one.count)} times, last ${time(one.lastAt, clock)}`
     }</dd>
 </dl>
-<h2>What differs</h2>${differences(one, nowMs)}
+<h2>What differs</h2>${differences(one, clock)}
 <h2>The body that was kept aside, as posted</h2>${verbatim(one.raw, "The body that was kept aside")}`,
   };
 }
 
-function differences(one: StoredCollision, nowMs: number): Markup {
+function differences(one: StoredCollision, clock: PageClock): Markup {
   const { accepted } = one;
   if (one.lead === null || accepted.lead === null) return erased;
   const pairs = [
@@ -108,8 +108,8 @@ function differences(one: StoredCollision, nowMs: number): Markup {
   return table(
     [
       "Field",
-      markupHead("Accepted", { source: accepted.source, at: time(accepted.receivedAt, nowMs) }),
-      markupHead("Kept aside", { source: one.source, at: time(one.firstAt, nowMs) }),
+      markupHead("Accepted", { source: accepted.source, at: time(accepted.receivedAt, clock) }),
+      markupHead("Kept aside", { source: one.source, at: time(one.firstAt, clock) }),
     ],
     rows,
     { label: "The accepted lead and the one kept aside, field by field", empty: markup`Both are empty.` },

@@ -4,9 +4,11 @@
  * @module
  */
 
+import type { TimeZone } from "../../contract/time_zone.ts";
 import type { Exchange } from "../../http/exchange.ts";
 import type { Pool } from "../../store/pool.ts";
 import type { ConsolePage } from "./layout.ts";
+import type { PageClock } from "./text.ts";
 import type { Tokens } from "./token.ts";
 import type { ShownBreaker } from "./problems.ts";
 
@@ -26,6 +28,8 @@ export interface ConsoleParts {
   readonly health: () => { readonly writable: boolean; readonly pending: number; readonly dead: number };
   readonly breaker: () => ShownBreaker;
   readonly isDraining: () => boolean;
+  /** In which times are shown and read. */
+  readonly zone: TimeZone;
   /** What the reasons of a spam verdict mean, by name. */
   readonly spamMeanings: Readonly<Record<string, string>>;
 }
@@ -37,8 +41,7 @@ export interface Context {
   readonly exchange: Exchange;
   /** What follows the `?`, without the note of an action. */
   readonly query: string;
-  readonly now: Date;
-  readonly nowMs: number;
+  readonly clock: PageClock;
 }
 
 /** Makes a page of a request; what it throws becomes a page too. */

@@ -19,7 +19,7 @@ import { withNote } from "./notes.ts";
 import { idShape, parseQuery, queryOf } from "./query.ts";
 import { boundedText } from "./state.ts";
 import { chosenTenant, tenantFilter } from "./tenants.ts";
-import { count, shown, time } from "./text.ts";
+import { count, type PageClock, shown, time } from "./text.ts";
 
 const listedMax = 200;
 // As ctl: bounds the rows that one statement locks.
@@ -28,7 +28,7 @@ const replayBatch = 1_000;
 const replayAllMs = 10_000;
 
 /** `/dead` */
-export async function deadPage({ parts, tokens, query, nowMs }: Context): Promise<ConsolePage> {
+export async function deadPage({ parts, tokens, query, clock }: Context): Promise<ConsolePage> {
   const { pool } = parts;
   const tenant = await chosenTenant(pool, parseQuery(query, ["tenant"]));
   const letters = await listDeadLetters(pool, { tenantId: tenant.id, limit: listedMax });
@@ -54,7 +54,7 @@ ${
           { name: "Attempts", isNumber: true },
           { name: "Replay", isAction: true },
         ],
-        letters.map((letter) => ({ cells: cells(letter, nowMs) })),
+        letters.map((letter) => ({ cells: cells(letter, clock) })),
         {
           label: "Dead letters",
           empty: markup`There are no dead letters${
@@ -76,15 +76,15 @@ ${
   };
 }
 
-function cells(letter: ListedDeadLetter, nowMs: number): Markup[] {
+function cells(letter: ListedDeadLetter, clock: PageClock): Markup[] {
   const { eventId } = letter;
   return [
     markup`<input type="checkbox" name="event_id" value="${eventId}" aria-label="Choose ${eventId}">`,
     markup`<span class="badge bad">${shown(letter.reason ?? "unknown")}</span>`,
-    time(letter.diedAt, nowMs),
+    time(letter.diedAt, clock),
     markup`<a class="id" href="/leads/${eventId}">${eventId}</a><br><span class="quiet">${
       letter.kind === "lead" ? "lead" : "submission"
-    }, received</span> ${time(letter.receivedAt, nowMs)}`,
+    }, received</span> ${time(letter.receivedAt, clock)}`,
     markup`${letter.tenant}<br><span class="quiet">${shown(letter.source)}</span>`,
     markup`${count(letter.attempts)}`,
     markup`<button name="only" value="${eventId}" aria-label="Replay ${eventId}">Replay</button>`,

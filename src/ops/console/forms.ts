@@ -15,7 +15,7 @@ import { count, shortened, shown, time } from "./text.ts";
 const listedMax = 1_000;
 
 /** `/forms` */
-export async function formsPage({ parts, query, nowMs }: Context): Promise<ConsolePage> {
+export async function formsPage({ parts, query, clock }: Context): Promise<ConsolePage> {
   const tenant = await chosenTenant(parts.pool, parseQuery(query, ["tenant"]));
   const forms = await listForms(parts.pool, tenant.id);
   return {
@@ -34,7 +34,7 @@ ${
             form.required.map((name, index) => markup`${index > 0 && ", "}${shown(name)}`),
             form.threshold === null ? "the service's default" : count(form.threshold),
             form.blocked.length === 0 ? "–" : shortened(form.blocked.join(", "), 80),
-            time(form.createdAt, nowMs),
+            time(form.createdAt, clock),
             markup`<a href="/leads${
               queryOf({ tenant: form.tenant, kind: "form" })
             }">submissions</a>, <a href="/held${queryOf({ tenant: form.tenant })}">held</a>`,

@@ -20,13 +20,13 @@ import { type NoteCode, withNote } from "./notes.ts";
 import { idShape, parseQuery, queryOf } from "./query.ts";
 import { badges, boundedText } from "./state.ts";
 import { chosenTenant, tenantFilter } from "./tenants.ts";
-import { count, shortened, shown, time } from "./text.ts";
+import { count, type PageClock, shortened, shown, time } from "./text.ts";
 
 const listedMax = 100;
 const placeShape = /^(-?\d{1,9})\.([0-9a-z]{8,64})$/;
 
 /** `/held` */
-export async function heldPage({ parts, tokens, query, nowMs }: Context): Promise<ConsolePage> {
+export async function heldPage({ parts, tokens, query, clock }: Context): Promise<ConsolePage> {
   const { pool } = parts;
   const form = parseQuery(query, ["tenant", "after"]);
   const after = placeOf(form.shaped("after", placeShape));
@@ -55,7 +55,7 @@ ${
           "Tenant, form and source",
           { name: "Judge", isAction: true },
         ],
-        held.map((one) => ({ cells: cells(one, nowMs) })),
+        held.map((one) => ({ cells: cells(one, clock) })),
         {
           label: "Held submissions",
           empty: markup`Nothing waits to be judged${
@@ -84,7 +84,7 @@ function placeOf(text: string | null): HeldPlace | null {
   return submissionId === undefined ? null : { score: Number(score), submissionId };
 }
 
-function cells(one: HeldSubmission, nowMs: number): Markup[] {
+function cells(one: HeldSubmission, clock: PageClock): Markup[] {
   const { submissionId } = one;
   return [
     markup`<input type="checkbox" name="submission_id" value="${submissionId}" aria-label="Choose ${submissionId}">`,
@@ -94,7 +94,7 @@ function cells(one: HeldSubmission, nowMs: number): Markup[] {
       markup`<details><summary>Text</summary>${shortened(one.excerpt, 80)}</details>`
     }`,
     markup`<a class="id" href="/leads/${submissionId}">${submissionId}</a><br><span class="quiet">received</span> ${
-      time(one.receivedAt, nowMs)
+      time(one.receivedAt, clock)
     }`,
     markup`${one.tenant}, ${shown(one.formKey)}<br><span class="quiet">${shown(one.source)}</span>`,
     markup`<button name="release" value="${submissionId}" aria-label="Release ${submissionId}">Release</button> <button

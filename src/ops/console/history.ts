@@ -4,6 +4,7 @@
  * @module
  */
 
+import type { TimeZone } from "../../contract/time_zone.ts";
 import { type Markup, markup } from "../../http/markup.ts";
 import type { Pool } from "../../store/pool.ts";
 import { readSteps, type Sample, type StepSpan } from "../../store/jobs/samples.ts";
@@ -11,17 +12,17 @@ import { table } from "./layout.ts";
 import { linePlot, niceTop, type Series, stripPlot } from "./plot.ts";
 import type { Range } from "./ranges.ts";
 import { badge } from "./state.ts";
-import { count, counted, span } from "./text.ts";
+import { count, counted, moment, type PageClock, span } from "./text.ts";
 
 /** The plots of a range that ends now. */
 export async function history(
   pool: Pool,
-  { range, nowMs }: { readonly range: Range; readonly nowMs: number },
+  { range, clock }: { readonly range: Range; readonly clock: PageClock },
 ): Promise<Markup> {
   const { stepMs, spanMs } = range;
   // The step that has begun is the last one.
   const axis: StepSpan = {
-    fromMs: (Math.floor(nowMs / stepMs) + 1) * stepMs - spanMs,
+    fromMs: (Math.floor(clock.nowMs / stepMs) + 1) * stepMs - spanMs,
     stepMs,
     steps: spanMs / stepMs,
   };
@@ -30,7 +31,7 @@ export async function history(
     return markup`<p class="quiet">There are no figures of this time yet: each process leaves its own once a minute.</p>`;
   }
   return markup`${flow(found, axis, range.stepText)}${oldest(found, axis)}${breaker(found, axis)}${
-    figures(found, axis)
+    figures(found, axis, clock.zone)
   }`;
 }
 
@@ -85,7 +86,11 @@ function breaker(found: readonly (Sample | null)[], axis: StepSpan): Markup {
   });
 }
 
-function figures(found: readonly (Sample | null)[], { fromMs, stepMs }: StepSpan): Markup {
+function figures(
+  found: readonly (Sample | null)[],
+  { fromMs, stepMs }: StepSpan,
+  zone: TimeZone,
+): Markup {
   const number = (name: string) => ({ name, isNumber: true });
   const steps = found.flatMap((step, index) => step === null ? [] : [{ step, atMs: fromMs + index * stepMs }])
     .reverse();
@@ -94,7 +99,7 @@ function figures(found: readonly (Sample | null)[], { fromMs, stepMs }: StepSpan
       ["From", ...["Accepted", "Refused", "Delivered", "Waiting", "Oldest", "Dead"].map(number), "Breaker"],
       steps.map(({ step, atMs }) => ({
         cells: [
-          new Date(atMs).toISOString().slice(0, 16).replace("T", " "),
+          moment(atMs, zone),
           count(step.accepted),
           count(step.refused),
           count(step.delivered),

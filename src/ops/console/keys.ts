@@ -10,7 +10,7 @@ import type { Context } from "./context.ts";
 import { type ConsolePage, table, type TableRow } from "./layout.ts";
 import { parseQuery } from "./query.ts";
 import { chosenTenant, tenantFilter } from "./tenants.ts";
-import { count, counted, shown, time } from "./text.ts";
+import { count, counted, type PageClock, shown, time } from "./text.ts";
 
 const listedMax = 1_000;
 // Chosen: a source that has sent nothing for a month, or a key that nobody has used a week after its issue, is either
@@ -20,20 +20,20 @@ const unusedMs = 7 * 86_400_000;
 
 type KeyStanding = "in use" | "new" | "stale" | "never used" | "suspended" | "revoked";
 
-function standingOf(key: ListedKey, nowMs: number): KeyStanding {
+function standingOf(key: ListedKey, clock: PageClock): KeyStanding {
   if (key.revokedAt !== null) return "revoked";
   if (key.suspendedAt !== null) return "suspended";
-  if (key.lastUsedAt !== null) return nowMs - Date.parse(key.lastUsedAt) > staleMs ? "stale" : "in use";
-  return nowMs - Date.parse(key.createdAt) > unusedMs ? "never used" : "new";
+  if (key.lastUsedAt !== null) return clock.nowMs - Date.parse(key.lastUsedAt) > staleMs ? "stale" : "in use";
+  return clock.nowMs - Date.parse(key.createdAt) > unusedMs ? "never used" : "new";
 }
 
 const order: readonly KeyStanding[] = ["stale", "never used", "in use", "new", "suspended", "revoked"];
 
 /** `/keys` */
-export async function keysPage({ parts, query, nowMs }: Context): Promise<ConsolePage> {
+export async function keysPage({ parts, query, clock }: Context): Promise<ConsolePage> {
   const tenant = await chosenTenant(parts.pool, parseQuery(query, ["tenant"]));
   const keys = (await listKeys(parts.pool, tenant.id))
-    .map((key) => ({ key, standing: standingOf(key, nowMs) }))
+    .map((key) => ({ key, standing: standingOf(key, clock) }))
     .sort((a, b) => order.indexOf(a.standing) - order.indexOf(b.standing));
   const idle = keys.filter(({ standing }) => standing === "stale" || standing === "never used").length;
   return {
@@ -64,7 +64,7 @@ ${
           "Last used",
           "Issued",
         ],
-        keys.slice(0, listedMax).map(({ key, standing }) => row(key, { standing, nowMs })),
+        keys.slice(0, listedMax).map(({ key, standing }) => row(key, { standing, clock })),
         {
           label: "Keys",
           empty: markup`There are no keys${
@@ -77,7 +77,7 @@ ${
   };
 }
 
-function row(key: ListedKey, { standing, nowMs }: { standing: KeyStanding; nowMs: number }): TableRow {
+function row(key: ListedKey, { standing, clock }: { standing: KeyStanding; clock: PageClock }): TableRow {
   const isIdle = standing === "stale" || standing === "never used";
   const { limit } = key;
   const offSince = key.revokedAt ?? key.suspendedAt;
@@ -86,20 +86,20 @@ function row(key: ListedKey, { standing, nowMs }: { standing: KeyStanding; nowMs
     cells: [
       key.id,
       markup`<span class="badge ${isIdle ? "warn" : standing === "in use" ? "good" : ""}">${standing}</span>${
-        offSince !== null && markup`<br>${time(offSince, nowMs)}`
+        offSince !== null && markup`<br>${time(offSince, clock)}`
       }`,
       key.tenant,
       markup`${shown(key.label)}${
         limit !== null &&
         markup`<br><span class="badge warn">limit raised</span> ${count(limit.perMinute)} a minute, burst ${
           count(limit.burst)
-        }, until ${time(limit.until, nowMs)}`
+        }, until ${time(limit.until, clock)}`
       }`,
       key.surface,
       markup`<code>…${shown(key.last4)}</code>`,
       key.campaign ?? "–",
-      key.lastUsedAt === null ? "never" : time(key.lastUsedAt, nowMs),
-      time(key.createdAt, nowMs),
+      key.lastUsedAt === null ? "never" : time(key.lastUsedAt, clock),
+      time(key.createdAt, clock),
     ],
   };
 }

@@ -8,7 +8,7 @@ import { hash } from "node:crypto";
 import type { Handler, Reply } from "../../http/exchange.ts";
 import { type Markup, markup, type Value } from "../../http/markup.ts";
 import { style } from "./style.ts";
-import { count } from "./text.ts";
+import { count, moment, type PageClock } from "./text.ts";
 
 /** A page that stands in the navigation. */
 interface Section {
@@ -32,7 +32,7 @@ export interface Frame {
   readonly navigation: readonly Section[];
   /** The path in the navigation under which the page is; `null` for a refusal that belongs nowhere. */
   readonly section: string | null;
-  readonly now: Date;
+  readonly clock: PageClock;
   /** Dead letters, as last known. */
   readonly dead: number;
   /** What an action has just done. */
@@ -58,7 +58,7 @@ export const pageHeaders: Readonly<Record<string, string>> = Object.freeze({
 });
 
 /** Puts a page into its frame. */
-export function render(page: ConsolePage, { navigation, section, now, dead, message }: Frame): Reply {
+export function render(page: ConsolePage, { navigation, section, clock, dead, message }: Frame): Reply {
   const { status = 200, title, body, refreshSeconds = null } = page;
   const text = markup`<!DOCTYPE html>
 <html lang="en">
@@ -85,13 +85,18 @@ ${refreshSeconds !== null && markup`<meta http-equiv="refresh" content="${refres
 <main id="main" tabindex="-1">
 ${message}${body}
 </main>
-<footer>All times are UTC. This page was made at <time datetime="${now.toISOString()}">${
-    now.toISOString().slice(0, 19).replace("T", " ")
-  }</time>.</footer>
+<footer>${madeAt(clock)}</footer>
 </body>
 </html>
 `.text;
   return { status, headers: pageHeaders, body: text };
+}
+
+function madeAt({ nowMs, zone }: PageClock): Markup {
+  const offset = zone.name === "UTC" ? "" : ` (now UTC${zone.at(nowMs).offset})`;
+  return markup`All times are ${zone.name}${offset}. This page was made at <time datetime="${
+    new Date(nowMs).toISOString()
+  }">${moment(nowMs, zone)}</time>.`;
 }
 
 /** Serves the style sheet; its address has its version, so that it is kept. */

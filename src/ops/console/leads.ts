@@ -6,6 +6,7 @@
  */
 
 import { flagNames } from "../../contract/fields.ts";
+import type { TimeZone } from "../../contract/time_zone.ts";
 import { type Markup, markup } from "../../http/markup.ts";
 import { readEvents, type StoredEvent } from "../../store/operator/events.ts";
 import { searchEvents } from "../../store/operator/search.ts";
@@ -18,15 +19,15 @@ import { type ConsolePage, RefusedPage, select, table } from "./layout.ts";
 import { idShape, parseQuery, type Query, queryOf } from "./query.ts";
 import { badge, badges } from "./state.ts";
 import { tenantSelect } from "./tenants.ts";
-import { count, dollars, shortened, shown, time } from "./text.ts";
+import { count, dollars, type PageClock, shortened, shown, time } from "./text.ts";
 
 const listedMax = 50;
 
 /** `/leads` */
-export async function leadsPage({ parts, query, nowMs }: Context): Promise<ConsolePage> {
+export async function leadsPage({ parts, query, clock }: Context): Promise<ConsolePage> {
   const form = parseQuery(query, ["id", ...filterNames, "cursor"]);
   const id = form.shaped("id", idShape);
-  const filter = filterOf(form);
+  const filter = filterOf(form, clock.zone);
   const tenants = await tenantSelect(parts.pool, form.text("tenant"));
   if (filter instanceof InvalidParameter) {
     return {
@@ -34,7 +35,7 @@ export async function leadsPage({ parts, query, nowMs }: Context): Promise<Conso
       title: "The search cannot be read",
       body: markup`<h1>Leads and submissions</h1>
 <p class="bad message" role="alert" id="wrong">The search cannot be read: <code>${filter.parameter}</code>. ${filter.message}.</p>
-${filters(form, { tenants, wrong: filter.parameter })}`,
+${filters(form, { tenants, zone: clock.zone, wrong: filter.parameter })}`,
     };
   }
   const question = JSON.stringify(filter);
@@ -59,12 +60,12 @@ ${filters(form, { tenants, wrong: filter.parameter })}`,
   return {
     title: "Leads and submissions",
     body: markup`<h1>Leads and submissions</h1>
-${filters(form, { tenants, wrong: null })}
+${filters(form, { tenants, zone: clock.zone, wrong: null })}
 ${
       results(events, {
         isNarrowed: [id, ...Object.values(values)].some((value) => value !== null),
         next,
-        nowMs,
+        clock,
       })
     }
 <div class="row">${
@@ -77,13 +78,13 @@ ${
 }
 
 /** The filters, as `GET /v1/leads` reads them, or what is wrong with one; a field that was left blank is none. */
-function filterOf(form: Query): SearchFilter | InvalidParameter {
+function filterOf(form: Query, zone: TimeZone): SearchFilter | InvalidParameter {
   const given = filterNames.flatMap((name) => {
     const value = form.text(name);
     return value === null ? [] : [[name, value] as [string, string]];
   });
   try {
-    return readFilter(new Parameters(new URLSearchParams(given).toString(), filterNames));
+    return readFilter(new Parameters(new URLSearchParams(given).toString(), filterNames, zone));
   } catch (error) {
     if (error instanceof InvalidParameter) return error;
     throw error;
@@ -92,7 +93,7 @@ function filterOf(form: Query): SearchFilter | InvalidParameter {
 
 function results(
   events: readonly StoredEvent[],
-  { isNarrowed, next, nowMs }: { isNarrowed: boolean; next: string | null; nowMs: number },
+  { isNarrowed, next, clock }: { isNarrowed: boolean; next: string | null; clock: PageClock },
 ): Markup {
   const none = next !== null
     ? markup`Nothing among the newest: there is more to look through. Search on.`
@@ -103,7 +104,7 @@ function results(
     ["Received", "State", "Event", "What", "Tenant and source", "Flags"],
     events.map((event) => ({
       cells: [
-        time(event.receivedAt, nowMs),
+        time(event.receivedAt, clock),
         stateOf(event),
         markup`<a class="id" href="/leads/${event.eventId}">${event.eventId}</a>${
           event.kind === "form" && markup`<br><span class="quiet">submission</span>`
@@ -153,7 +154,11 @@ const states = ["pending", "sending", "delivered", "dead", "held"] as const;
 
 function filters(
   form: Query,
-  { tenants, wrong }: { readonly tenants: Markup; readonly wrong: string | null },
+  { tenants, zone, wrong }: {
+    readonly tenants: Markup;
+    readonly zone: TimeZone;
+    readonly wrong: string | null;
+  },
 ): Markup {
   const field = (name: string, label: string, more: Markup) => {
     const value = form.text(name);
@@ -182,8 +187,8 @@ ${
       chosen: form.text("flag"),
     })
   }
-${field("since", "Received since (UTC)", markup` placeholder="2026-11-20 or 2026-11-20T14:00"`)}${
-    field("until", "Received before (UTC)", markup` placeholder="2026-11-21"`)
+${field("since", `Received since (${zone.name})`, markup` placeholder="2026-11-20 or 2026-11-20T14:00"`)}${
+    field("until", `Received before (${zone.name})`, markup` placeholder="2026-11-21"`)
   }
 <div class="row"><button class="main">Search</button><a href="/leads">Clear</a></div>
 </form>`;

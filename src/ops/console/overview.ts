@@ -16,7 +16,7 @@ import { type ConsolePage, table } from "./layout.ts";
 import { parseQuery, queryOf } from "./query.ts";
 import { type RangeName, ranges } from "./ranges.ts";
 import { badge, boundedText } from "./state.ts";
-import { count, counted, relative, time } from "./text.ts";
+import { count, counted, type PageClock, relative, time } from "./text.ts";
 import {
   type Problem,
   problemsOf,
@@ -29,7 +29,7 @@ const refreshSeconds = 30;
 
 /** `/` */
 export async function overviewPage(context: Context): Promise<ConsolePage> {
-  const { parts, query, nowMs } = context;
+  const { parts, query, clock } = context;
   const form = parseQuery(query, ["range", "refresh"]);
   const range = form.oneOf("range", Object.keys(ranges) as RangeName[]) ?? "1h";
   const isPaused = form.oneOf("refresh", ["off"]) !== null;
@@ -39,14 +39,14 @@ export async function overviewPage(context: Context): Promise<ConsolePage> {
     isDraining: parts.isDraining(),
   };
   const read = await readAll(context, range);
-  const problems = problemsOf(process, { store: read?.store ?? null, nowMs });
+  const problems = problemsOf(process, { store: read?.store ?? null, nowMs: clock.nowMs });
   return {
     status: read === null ? 503 : 200,
     title: problems.length === 0 ? "All is well" : `${counted(problems.length, "problem")}`,
     refreshSeconds: isPaused ? null : refreshSeconds,
     body: markup`${statusBox(problems, { isRead: read !== null, breaker: process.breaker })}
-${tiles(process, { store: read?.store ?? null, nowMs })}
-${read !== null && tenants(read.store.standings, nowMs)}
+${tiles(process, { store: read?.store ?? null, clock })}
+${read !== null && tenants(read.store.standings, clock)}
 <h2>How it went</h2>
 <div class="row"><span>Range:</span>${
       Object.entries(ranges).map(([name, { text }]) =>
@@ -68,7 +68,7 @@ function pick({ writable, pending, dead }: Omit<ProcessFacts, "breaker" | "isDra
 
 /** What the store says; `null` when it does not answer: this page is for just that moment. */
 async function readAll(
-  { parts: { pool }, nowMs }: Context,
+  { parts: { pool }, clock }: Context,
   range: RangeName,
 ): Promise<{ readonly store: StoreFacts; readonly history: Markup } | null> {
   try {
@@ -77,7 +77,7 @@ async function readAll(
       readOldestWaiting(pool),
       countHeld(pool, null),
       readStanding(pool),
-      history(pool, { range: ranges[range], nowMs }),
+      history(pool, { range: ranges[range], clock }),
     ]);
     return { store: { standings, oldest, held, sources: sourceRows(standing) }, history: past };
   } catch (error) {
@@ -109,7 +109,7 @@ function statusBox(
 
 function tiles(
   process: ProcessFacts,
-  { store, nowMs }: { store: StoreFacts | null; nowMs: number },
+  { store, clock }: { store: StoreFacts | null; clock: PageClock },
 ): Markup {
   const { writable, pending, dead, breaker } = process;
   const oldest = store?.oldest ?? null;
@@ -123,11 +123,15 @@ ${
   }
 ${tile("Waiting", count(pending), { small: "events not delivered yet" })}
 ${
-    tile("Oldest waiting", oldest === null ? "–" : relative(oldest.receivedAt, nowMs).replace(" ago", ""), {
-      small: oldest === null
-        ? pending === 0 ? "nothing waits for its delivery" : "nothing waits that has a route"
-        : markup`<a href="/leads/${oldest.eventId}">${oldest.tenant}</a>`,
-    })
+    tile(
+      "Oldest waiting",
+      oldest === null ? "–" : relative(oldest.receivedAt, clock.nowMs).replace(" ago", ""),
+      {
+        small: oldest === null
+          ? pending === 0 ? "nothing waits for its delivery" : "nothing waits that has a route"
+          : markup`<a href="/leads/${oldest.eventId}">${oldest.tenant}</a>`,
+      },
+    )
   }
 ${
     tile("Dead", count(dead), {
@@ -162,7 +166,7 @@ function tile(
   }</dd></div>`;
 }
 
-function tenants(standings: readonly TenantStanding[], nowMs: number): Markup {
+function tenants(standings: readonly TenantStanding[], clock: PageClock): Markup {
   if (standings.length === 0) return markup``;
   return markup`<h2>Tenants to look at</h2>
 ${
@@ -188,7 +192,7 @@ ${
             : markup`<a href="/leads${queryOf({ tenant: one.tenant, state: "pending" })}">${
               boundedText(one.waiting)
             }</a>`,
-          time(one.dueSince, nowMs),
+          time(one.dueSince, clock),
           one.dead.count === 0
             ? "0"
             : markup`<a href="/dead${queryOf({ tenant: one.tenant })}"><strong>${

@@ -25,7 +25,7 @@ const spanTexts: Readonly<Record<SpanName, string>> = {
 const reasonsNamed = 3;
 
 /** `/report` */
-export async function reportPage({ parts, query, nowMs }: Context): Promise<ConsolePage> {
+export async function reportPage({ parts, query, clock: { nowMs } }: Context): Promise<ConsolePage> {
   const form = parseQuery(query, ["range", "tenant"]);
   const range = form.oneOf("range", Object.keys(spans) as SpanName[]) ?? "7d";
   const tenant = await chosenTenant(parts.pool, form);

@@ -22,7 +22,7 @@ import { leadsPage } from "./leads.ts";
 import { noteText } from "./notes.ts";
 import { overviewPage } from "./overview.ts";
 import { timelinePage } from "./timeline.ts";
-import { shown } from "./text.ts";
+import { type PageClock, shown } from "./text.ts";
 import { Tokens } from "./token.ts";
 import { addTermAction, vocabularyPage } from "./vocabulary.ts";
 
@@ -82,14 +82,18 @@ export function consoleNotFound(exchange: Exchange, parts: ConsoleParts): Reply 
 <p>The address may be mistyped. What there is stands above; an event is found by its id under
 <a href="/leads">Leads</a>.</p>
 <p><a href="/">To the overview</a></p>`,
-  }, { ...noSection, now: parts.now(), dead: parts.health().dead });
+  }, { ...noSection, clock: clockOf(parts), dead: parts.health().dead });
+}
+
+function clockOf({ now, zone }: Pick<ConsoleParts, "now" | "zone">): PageClock {
+  return { nowMs: now().getTime(), zone };
 }
 
 /**
  * The page for a fault that nobody foresaw, which the edge has logged; `null` when the request was not for a page of the
  * console.
  */
-export function consoleFault(exchange: Exchange, now: Date): Reply | null {
+export function consoleFault(exchange: Exchange, parts: Pick<ConsoleParts, "now" | "zone">): Reply | null {
   if (routes[exchange.route] === undefined) return null;
   return render({
     status: 503,
@@ -100,17 +104,16 @@ export function consoleFault(exchange: Exchange, now: Date): Reply | null {
     }</code>. Whether an action
 that was just asked for has been done is not known: look again, and repeat it then; that does no harm.</p>
 <p><a href="/">To the overview</a></p>`,
-  }, { ...noSection, now, dead: 0 });
+  }, { ...noSection, clock: clockOf(parts), dead: 0 });
 }
 
 async function answer(
   { get, post }: Handlers,
   request: { readonly parts: ConsoleParts; readonly tokens: Tokens; readonly exchange: Exchange },
 ): Promise<Reply> {
-  const now = request.parts.now();
   const { method } = request.exchange;
   const { query, message } = withoutNote(request);
-  const context: Context = { ...request, query, now, nowMs: now.getTime() };
+  const context: Context = { ...request, query, clock: clockOf(request.parts) };
   const allow = [...(get === undefined ? [] : ["GET", "HEAD"]), ...(post === undefined ? [] : ["POST"])];
   try {
     if (get !== undefined && (method === "GET" || method === "HEAD")) {
@@ -127,8 +130,8 @@ async function answer(
   }
 }
 
-function frame({ now, parts }: Context): Frame {
-  return { ...noSection, now, dead: parts.health().dead };
+function frame({ clock, parts }: Context): Frame {
+  return { ...noSection, clock, dead: parts.health().dead };
 }
 
 /** Takes the note of an action that was just done from the query: the pages know nothing of it. */

@@ -10,7 +10,7 @@ import type { StoredEvent } from "../../store/operator/events.ts";
 import type { AuditEntry } from "../../store/operator/audit.ts";
 import type { EventSurroundings } from "../../store/operator/event_surroundings.ts";
 import { reasonText } from "./state.ts";
-import { counted, duration, shortened, shown, time } from "./text.ts";
+import { counted, duration, type PageClock, shortened, shown, time } from "./text.ts";
 
 /** Something that has happened to an event. */
 export interface Moment {
@@ -25,15 +25,15 @@ export interface Moment {
 interface Beside {
   readonly around: EventSurroundings;
   readonly audit: readonly AuditEntry[];
-  readonly nowMs: number;
+  readonly clock: PageClock;
 }
 
 /** All that has happened to an event, the earliest first. */
-export function momentsOf(event: StoredEvent, { around, audit, nowMs }: Beside): Moment[] {
+export function momentsOf(event: StoredEvent, { around, audit, clock }: Beside): Moment[] {
   const { delivery } = event;
   const moments = [
     received(event, around),
-    ...delivery.attempts.map((attempt) => attempted(attempt, { event, nowMs })),
+    ...delivery.attempts.map((attempt) => attempted(attempt, { event, clock })),
     ...around.collisions.map((one): Moment => ({
       at: one.firstAt,
       tone: "warn",
@@ -45,7 +45,7 @@ export function momentsOf(event: StoredEvent, { around, audit, nowMs }: Beside):
     ...audit.map(noted),
     ...(delivery.state === "dead" ? [died(delivery.diedAt, delivery.reason)] : []),
     ...removed(around),
-    ...delivered(event, { around, nowMs }),
+    ...delivered(event, { around, clock }),
   ];
   // What has one time stays in this order.
   return moments.sort((a, b) => Date.parse(a.at) - Date.parse(b.at));
@@ -75,7 +75,7 @@ const outcomes: Readonly<Record<Attempt["outcome"], { tone: Moment["tone"]; text
 
 function attempted(
   attempt: Attempt,
-  { event, nowMs }: { event: StoredEvent; nowMs: number },
+  { event, clock }: { event: StoredEvent; clock: PageClock },
 ): Moment {
   const { tone, text } = outcomes[attempt.outcome];
   const isLast = attempt.number === event.delivery.attempts.at(-1)?.number;
@@ -88,7 +88,7 @@ function attempted(
       attempt.reason !== null && markup`, ${reasonText(attempt.reason)}`
     }${attempt.durationMs !== null && `, in ${duration(attempt.durationMs)}`}${
       !attempt.spent && attempt.outcome !== "delivered" && "; it does not count towards the last one"
-    }${isLast && delivery.state === "pending" && markup`; next try ${time(delivery.dueAt, nowMs)}`}`,
+    }${isLast && delivery.state === "pending" && markup`; next try ${time(delivery.dueAt, clock)}`}`,
   };
 }
 
@@ -134,7 +134,10 @@ const sentences: Readonly<Record<string, string>> = {
 };
 
 /** A sandbox tenant's lead is delivered without an effect, so nothing else would say so. */
-function delivered(event: StoredEvent, { around }: { around: EventSurroundings; nowMs: number }): Moment[] {
+function delivered(
+  event: StoredEvent,
+  { around }: { around: EventSurroundings; clock: PageClock },
+): Moment[] {
   if (event.delivery.state !== "delivered" || !around.sandbox) return [];
   const at = event.delivery.attempts.at(-1)?.at ?? event.receivedAt;
   return [{
@@ -148,7 +151,7 @@ function delivered(event: StoredEvent, { around }: { around: EventSurroundings; 
 /** What is to be expected, or done, now. */
 export function whatNext(
   event: StoredEvent,
-  { around, nowMs }: { around: EventSurroundings; nowMs: number },
+  { around, clock }: { around: EventSurroundings; clock: PageClock },
 ): Markup {
   const { delivery } = event;
   switch (delivery.state) {
@@ -156,11 +159,11 @@ export function whatNext(
       if (!around.sandbox && !around.hasRoute) {
         return markup`It waits: the tenant has <strong>no route</strong>. Give it one with <code>ctl tenant route ${event.tenant} …</code>; it goes at once then.`;
       }
-      return markup`${Date.parse(delivery.dueAt) > nowMs ? "Next try" : "Due since"} ${
-        time(delivery.dueAt, nowMs)
+      return markup`${Date.parse(delivery.dueAt) > clock.nowMs ? "Next try" : "Due since"} ${
+        time(delivery.dueAt, clock)
       }${delivery.reason !== null && markup`: ${reasonText(delivery.reason)}`}`;
     case "sending":
-      return markup`An attempt is under way; its lease ends ${time(delivery.leaseUntil, nowMs)}.`;
+      return markup`An attempt is under way; its lease ends ${time(delivery.leaseUntil, clock)}.`;
     case "held":
       return markup`It was taken for spam and is not delivered, unless somebody releases it.`;
     case "erased":
@@ -169,12 +172,12 @@ export function whatNext(
       const last = delivery.attempts.at(-1);
       return last === undefined
         ? markup`The actions tier has taken it.`
-        : markup`The actions tier has taken it ${time(last.at, nowMs)}, after ${
+        : markup`The actions tier has taken it ${time(last.at, clock)}, after ${
           counted(delivery.attempts.length, "attempt")
         }.`;
     }
     case "dead":
-      return markup`Given up ${time(delivery.diedAt, nowMs)}${
+      return markup`Given up ${time(delivery.diedAt, clock)}${
         delivery.reason !== null && markup`: ${reasonText(delivery.reason)}`
       }. Repair the cause, then replay it: it is tried once more at once.`;
   }

@@ -5,6 +5,7 @@
  * @module
  */
 
+import type { TimeZone } from "../../contract/time_zone.ts";
 import { type Markup, markup } from "../../http/markup.ts";
 
 // Controls but tab and line feed, soft hyphen, zero-width and bidirectional marks, invisible operators, the byte-order
@@ -67,10 +68,24 @@ export function relative(iso: string, nowMs: number): string {
   return seconds < 0 ? `in ${span(-seconds)}` : `${span(seconds)} ago`;
 }
 
-/** A time as the tables have it, UTC, with how long ago it is. `null` is a dash. */
-export function time(iso: string | null, nowMs: number): Markup {
+/** What the times of a page are told by. */
+export interface PageClock {
+  /** When the page was made, in milliseconds since 1970. */
+  readonly nowMs: number;
+  /** In which its times are shown. */
+  readonly zone: TimeZone;
+}
+
+/** A moment as the clocks of the operator's zone show it: `2026-11-21 01:57:00`, with the offset where that comes twice. */
+export function moment(atMs: number, zone: TimeZone): string {
+  const { day, clock, offset, isTwice } = zone.at(atMs);
+  return `${day} ${clock}${isTwice ? ` ${offset}` : ""}`;
+}
+
+/** A time as the tables have it, with how long ago it is. `null` is a dash. */
+export function time(iso: string | null, { nowMs, zone }: PageClock): Markup {
   if (iso === null) return markup`<span class="quiet">–</span>`;
-  return markup`<time datetime="${iso}" title="${iso}">${iso.slice(0, 19).replace("T", " ")}</time> <span
+  return markup`<time datetime="${iso}" title="${iso}">${moment(Date.parse(iso), zone)}</time> <span
     class="ago">${relative(iso, nowMs)}</span>`;
 }
 

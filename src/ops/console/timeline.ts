@@ -16,13 +16,13 @@ import { type ConsolePage, RefusedPage } from "./layout.ts";
 import { idShape, parseQuery, queryOf } from "./query.ts";
 import { badge, badges } from "./state.ts";
 import { type Moment, momentsOf, whatNext } from "./story.ts";
-import { count, shown, time } from "./text.ts";
+import { count, type PageClock, shown, time } from "./text.ts";
 import type { Tokens } from "./token.ts";
 
 const auditMax = 100;
 
 /** `/leads/{event_id}` */
-export async function timelinePage({ parts, tokens, exchange, query, nowMs }: Context): Promise<ConsolePage> {
+export async function timelinePage({ parts, tokens, exchange, query, clock }: Context): Promise<ConsolePage> {
   parseQuery(query, []);
   const id = exchange.params.event_id ?? "";
   const [event] = idShape.test(id) ? await readEvents(parts.pool, [id]) : [];
@@ -40,10 +40,10 @@ caller's log.</p>`,
   return {
     title: `${name} ${event.eventId}`,
     body: markup`<h1>${name} <span class="id">${event.eventId}</span></h1>
-${standing(event, { around, tokens, nowMs })}
-${heading(event, { around, parts, nowMs })}
+${standing(event, { around, tokens, clock })}
+${heading(event, { around, parts, clock })}
 <h2>From post to effect</h2>
-${story(momentsOf(event, { around, audit, nowMs }), nowMs)}
+${story(momentsOf(event, { around, audit, clock }), clock)}
 <div class="sides"><section><h2>${name}, normalized</h2>${facts(event.lead)}</section>
 <section><h2>Extra</h2>${
       event.lead !== null && event.extra === null
@@ -56,11 +56,11 @@ ${story(momentsOf(event, { around, audit, nowMs }), nowMs)}
 /** Where it stands now, what comes next, and the button for it. */
 function standing(
   event: StoredEvent,
-  { around, tokens, nowMs }: { around: EventSurroundings; tokens: Tokens; nowMs: number },
+  { around, tokens, clock }: { around: EventSurroundings; tokens: Tokens; clock: PageClock },
 ): Markup {
   const { state } = event.delivery;
   const tone = state === "dead" ? "bad" : state === "delivered" ? "good" : "warn";
-  return markup`<div class="${tone} message"><p>${badge(state)} ${whatNext(event, { around, nowMs })}</p>
+  return markup`<div class="${tone} message"><p>${badge(state)} ${whatNext(event, { around, clock })}</p>
 ${
     state === "held" &&
     markup`<form method="post" action="/held/judge">${
@@ -80,16 +80,16 @@ ${
 
 function heading(
   event: StoredEvent,
-  { around, parts, nowMs }: { around: EventSurroundings; parts: ConsoleParts; nowMs: number },
+  { around, parts, clock }: { around: EventSurroundings; parts: ConsoleParts; clock: PageClock },
 ): Markup {
   const { found } = event;
   return markup`<dl class="facts">
-<dt>Received</dt><dd>${time(event.receivedAt, nowMs)}</dd>
+<dt>Received</dt><dd>${time(event.receivedAt, clock)}</dd>
 <dt>Tenant</dt><dd><a href="/leads${queryOf({ tenant: event.tenant })}">${event.tenant}</a>${
     around.sandbox && markup` <span class="badge">sandbox</span>`
   }${!around.sandbox && !around.hasRoute && markup` <span class="badge bad">no route</span>`}</dd>
 <dt>Source</dt><dd>${shown(event.source)}, key ${around.keyId} (ends in <code>${around.last4}</code>)${
-    around.keyRevokedAt !== null && markup`, revoked ${time(around.keyRevokedAt, nowMs)}`
+    around.keyRevokedAt !== null && markup`, revoked ${time(around.keyRevokedAt, clock)}`
   }</dd>
 <dt>Idempotency-Key</dt><dd>${
     event.idempotencyKey !== null
@@ -108,11 +108,11 @@ ${
 </dl>`;
 }
 
-function story(moments: readonly Moment[], nowMs: number): Markup {
+function story(moments: readonly Moment[], clock: PageClock): Markup {
   return markup`<ol class="story">${
     moments.map(({ at, tone, title, text }) =>
       markup`<li${tone !== null && markup` class="${tone}"`}><strong>${title}</strong> <span class="quiet">${
-        time(at, nowMs)
+        time(at, clock)
       }</span>${text !== null && markup`<br>${text}`}</li>
 `
     )

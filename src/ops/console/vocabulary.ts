@@ -13,7 +13,7 @@ import { type ConsolePage, RefusedPage, table } from "./layout.ts";
 import { type NoteCode, withNote } from "./notes.ts";
 import { parseQuery } from "./query.ts";
 import { chosenTenant, tenantFilter } from "./tenants.ts";
-import { count, counted, shown, time } from "./text.ts";
+import { count, counted, type PageClock, shown, time } from "./text.ts";
 import type { Tokens } from "./token.ts";
 
 // Rows by tenant and spelling that are read, and groups of them that are shown.
@@ -23,7 +23,7 @@ const tenantsShown = 5;
 const areasMax = 2_000;
 
 /** `/vocabulary` */
-export async function vocabularyPage({ parts, tokens, query, nowMs }: Context): Promise<ConsolePage> {
+export async function vocabularyPage({ parts, tokens, query, clock }: Context): Promise<ConsolePage> {
   const tenant = await chosenTenant(parts.pool, parseQuery(query, ["tenant"]));
   const terms = groupTerms(await listUnknownAreas(parts.pool, { tenantId: tenant.id, limit: readMax }));
   const areas = await listAreas(parts.pool);
@@ -41,7 +41,7 @@ ${
           name: "Take into the vocabulary",
           isAction: true,
         }],
-        terms.slice(0, listedMax).map((term) => ({ cells: unknownCells(term, { tokens, nowMs }) })),
+        terms.slice(0, listedMax).map((term) => ({ cells: unknownCells(term, { tokens, clock }) })),
         {
           label: "Unknown terms",
           empty: markup`No unknown terms: the vocabulary knows all that was sent.`,
@@ -80,7 +80,7 @@ function termList(areas: readonly Term[], status: "confirmed" | "retired"): Mark
 
 function unknownCells(
   { term, count: sent, tenants, lastAt }: UnknownTerm,
-  { tokens, nowMs }: { tokens: Tokens; nowMs: number },
+  { tokens, clock }: { tokens: Tokens; clock: PageClock },
 ): Markup[] {
   const more = tenants.length - tenantsShown;
   return [
@@ -91,7 +91,7 @@ function unknownCells(
         markup`${index > 0 && ", "}${tenant} ${count(n)}`
       )
     }${more > 0 && ` and ${count(more)} more`}`,
-    time(lastAt, nowMs),
+    time(lastAt, clock),
     markup`<form method="post" action="/vocabulary/add">${tokenField(tokens, "/vocabulary/add")}<input
  type="hidden" name="area" value="${term}"><span class="row"><button name="status" value="confirmed">Confirm</button><button
  name="status" value="proposed">Propose</button></span></form>`,

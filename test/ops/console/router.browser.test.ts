@@ -36,8 +36,9 @@ async function testConsole(executablePath: string): Promise<void> {
   }
   const [collision] = await world.sql<{ id: string }[]>`select id from collision`;
   await world.sql`
-    insert into minute_sample
-    select date_trunc('minute', now()) - make_interval(mins => i), 'n', 20 + i % 7, i % 3, 20, 0, 4, 1, i % 90,
+    insert into minute_sample (at, node, accepted, refused, delivered, failed, died, refusals, pending, dead, oldest_pending_s, breaker)
+    select date_trunc('minute', now()) - make_interval(mins => i), 'n', 20 + i % 7, i % 3, 20, 0, i % 11 / 10,
+      json_build_object('rate_limited', i % 2, 'validation_failed', i % 3), 4, 1, i % 90,
       case when i between 10 and 20 then 'open' else 'closed' end
     from generate_series(1, 1440) as i`;
 

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import fc from "fast-check";
+import { TimeZone } from "../../../src/contract/time_zone.ts";
 import { duration, relative, shortened, shown, span, time } from "../../../src/ops/console/text.ts";
 
 test("what cannot be seen, or turns its neighbours around, stands there by its number", () => {
@@ -41,11 +42,24 @@ test("spans and durations are told in one unit", () => {
   assert.deepEqual([null, 0, 9_999, 10_000].map(duration), ["–", "0 ms", "9,999 ms", "10 s"]);
 });
 
-test("a time is UTC, with how it lies to now", () => {
-  const nowMs = Date.parse("2026-11-21T02:00:00Z");
+const nowMs = Date.parse("2026-11-21T02:00:00Z");
+const clockIn = (name: string) => ({ nowMs, zone: TimeZone.of(name) as TimeZone });
+
+test("a time is told with how it lies to now", () => {
   assert.equal(relative("2026-11-21T01:57:00Z", nowMs), "3 min ago");
   assert.equal(relative("2026-11-21T02:00:45Z", nowMs), "in 45 s");
   assert.equal(relative("2026-11-21T02:00:00.300Z", nowMs), "now");
-  assert.match(time("2026-11-21T01:57:00.123Z", nowMs).text, />2026-11-21 01:57:00<\/time>/);
-  assert.match(time(null, nowMs).text, /–/);
+});
+
+test("a time is shown in the operator's zone, and an hour that comes twice with its offset", () => {
+  const shownIn = (zone: string, iso: string) => />([^<]*)<\/time>/.exec(time(iso, clockIn(zone)).text)?.[1];
+  assert.equal(shownIn("UTC", "2026-11-21T01:57:00.123Z"), "2026-11-21 01:57:00");
+  assert.equal(shownIn("America/New_York", "2026-11-21T01:57:00Z"), "2026-11-20 20:57:00");
+  assert.equal(shownIn("Europe/Berlin", "2026-10-25T00:30:00Z"), "2026-10-25 02:30:00 +02:00");
+  assert.equal(shownIn("Europe/Berlin", "2026-10-25T01:30:00Z"), "2026-10-25 02:30:00 +01:00");
+  assert.match(
+    time("2026-11-21T01:57:00.123Z", clockIn("Asia/Tokyo")).text,
+    / datetime="2026-11-21T01:57:00.123Z"/,
+  );
+  assert.match(time(null, clockIn("UTC")).text, /–/);
 });
