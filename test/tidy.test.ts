@@ -85,6 +85,7 @@ const testsOfBehaviour: Readonly<Record<string, string>> = {
   "test/tidy.test.ts": "this one",
   "test/lead/vectors.test.ts": "test/vectors/ on the validator",
   "test/actions/client_certificates.test.ts": "whom the actions process lets in, on both runtimes",
+  "test/actions/on_deno.test.ts": "the tests of what the actions process connects to, on the other runtime",
   "test/pure.test.ts": "the ground floor as a whole",
   "test/delivery/sql.test.ts": "the functions of the outbox",
   "test/store/rights.test.ts": "the rights of the database's roles",

@@ -4,12 +4,14 @@
  * @module
  */
 
-import type { IncomingMessage, RequestOptions } from "node:http";
-import { Agent, request as httpsRequest } from "node:https";
-import { isIP, type LookupFunction } from "node:net";
+import type { Response } from "../http/outbound/response_parser.ts";
 import type { Networks } from "../http/addresses.ts";
 import { mayCall } from "./addresses.ts";
 import { answerBytesMax, answerText } from "./answer.ts";
+import { addressRefused } from "./host_connection.ts";
+import type { NoAnswer } from "./host_connections.ts";
+import { KeptConnections } from "./kept_connections.ts";
+import { KnownNames } from "./known_names.ts";
 import { failed, failureWord, type Outcome } from "./outcome.ts";
 import type { Resolve } from "./resolve.ts";
 
@@ -24,180 +26,128 @@ export interface CheckedPostOptions {
   readonly ca?: string;
 }
 
-// The status decides; of the body only so much is taken, that the other side can write its answer in peace.
-const bodyBytesMax = 64 * 1024;
 /**
  * How long the outcome waits for the body's beginning, once the status is there. It mostly comes with it, and is only
  * for people to read: a server that has decided, and is slow to say more, holds up no effect.
  */
 const answerWaitMs = 300;
-// Time for a connection to one of several addresses before the next one is tried as well.
-const addressTimeoutMs = 2_500;
 const retryAfterSecondsMax = 86_400;
 
 /** Sends JSON to addresses that tenants have given. */
 export class CheckedPost {
   readonly #options: CheckedPostOptions;
-  /**
-   * Chosen: a connection for each call, because one that is kept was checked long ago and may be closed under a
-   * request, whose outcome then nobody knows.
-   */
-  readonly #agent: Agent;
+  readonly #names: KnownNames;
+  readonly #connections: KeptConnections;
 
   constructor(options: CheckedPostOptions) {
+    const { resolve, allowedNetworks, ca } = options;
     this.#options = options;
-    this.#agent = new Agent({
-      keepAlive: false,
-      minVersion: "TLSv1.2",
-      ...(options.ca === undefined ? {} : { ca: options.ca }),
+    this.#names = new KnownNames(resolve);
+    this.#connections = new KeptConnections({
+      mayCall: (address) => mayCall(address, allowedNetworks),
+      ...(ca === undefined ? {} : { ca }),
     });
   }
 
-  /** Posts the body once; never throws. Any 2xx is done, every other answer a failure with its status. */
+  /**
+   * Posts the body; never throws. Any 2xx is done, every other answer a failure with its status; nothing is followed. Once,
+   * except where {@linkcode HostConnections.send} says. When the time is over, the reason says what it went to:
+   * `timeout_name`, `timeout_queue` (for a connection to a host that has all it may have), `timeout_connect`,
+   * `timeout_tls` or `timeout_answer`.
+   */
   async send(
     address: string,
     body: string,
     headers: Readonly<Record<string, string>> = {},
   ): Promise<Outcome> {
-    const deadline = AbortSignal.timeout(this.#options.timeoutMs);
-    const late = new Promise<Outcome>((settle) => {
-      deadline.addEventListener("abort", () => settle(failed("timeout")), { once: true });
-    });
-    const attempt = this.#attempt(address, { body, headers, deadline });
-    return await Promise.race([late, attempt.catch((error) => failed(failureWord(error)))]);
-  }
-
-  async #attempt(
-    address: string,
-    { body, headers, deadline }: {
-      readonly body: string;
-      readonly headers: Readonly<Record<string, string>>;
-      readonly deadline: AbortSignal;
-    },
-  ): Promise<Outcome> {
+    const endsAtMs = performance.now() + this.#options.timeoutMs;
     const url = URL.canParse(address) ? new URL(address) : null;
     if (url === null || url.protocol !== "https:" || url.username !== "" || url.password !== "") {
       return failed("url_refused");
     }
     const hostname = url.hostname.replace(/^\[(.*)\]$/, "$1");
-    const found = await this.#options.resolve(hostname);
+    let found: readonly string[] | null;
+    try {
+      found = await orLate(this.#names.find(hostname), this.#options.timeoutMs);
+    } catch (error) {
+      return failed(failureWord(error));
+    }
+    if (found === null) return failed("timeout_name");
     // The connection goes to these alone, so it does not matter what else the name's owner has put beside them.
     const addresses = found.filter((address) => mayCall(address, this.#options.allowedNetworks));
-    if (addresses.length === 0) return failed(found.length === 0 ? "dns_not_found" : "address_refused");
-    return await this.#post(url, { hostname, addresses, body, deadline }, {
-      "Content-Type": "application/json",
-      "Content-Length": String(Buffer.byteLength(body)),
-      "User-Agent": "lead-intake-service",
-      ...headers,
-    });
+    if (addresses.length === 0) return failed("address_refused");
+    const target = { hostname, port: url.port === "" ? 443 : Number(url.port), addresses };
+    return await this.#post(target, requestText(url, body, headers), endsAtMs - performance.now());
   }
 
   #post(
-    url: URL,
-    target: {
-      readonly hostname: string;
-      readonly addresses: readonly string[];
-      readonly body: string;
-      readonly deadline: AbortSignal;
-    },
-    headers: Readonly<Record<string, string>>,
+    target: { readonly hostname: string; readonly port: number; readonly addresses: readonly string[] },
+    text: string,
+    timeoutMs: number,
   ): Promise<Outcome> {
     return new Promise((settle) => {
-      const options: RequestOptions & { autoSelectFamilyAttemptTimeout: number } = {
-        method: "POST",
-        host: target.hostname,
-        port: url.port === "" ? 443 : Number(url.port),
-        path: url.pathname + url.search,
-        headers: { Host: url.host, ...headers },
-        agent: this.#agent,
-        // No second look-up: it could give another answer than the one that was checked.
-        lookup: pinnedLookup(target.addresses),
-        autoSelectFamilyAttemptTimeout: addressTimeoutMs,
+      let heard: Response | null = null;
+      let timer: ReturnType<typeof setTimeout> | undefined;
+      // The head decides; what fails behind it, or does not end, changes nothing.
+      const tell = () => heard !== null && settle(outcomeOf(heard));
+      const onPart = (soFar: Response) => {
+        heard = soFar;
+        timer ??= setTimeout(tell, answerWaitMs);
+        if (soFar.body.length > answerBytesMax) tell();
       };
-      const request = httpsRequest(options);
-      const abort = () => request.destroy();
-      target.deadline.addEventListener("abort", abort, { once: true });
-      request.on("close", () => target.deadline.removeEventListener("abort", abort));
-      request.on("socket", (socket) => {
-        // Whatever the runtime has made of the pinned look-up: no byte of the event goes anywhere else.
-        socket.once("connect", () => {
-          const peer = socket.remoteAddress ?? "";
-          if (mayCall(peer, this.#options.allowedNetworks)) return;
-          settle(failed("address_refused"));
-          request.destroy();
-        });
+      this.#connections.send(target, { text, timeoutMs, onPart }).then((answer) => {
+        clearTimeout(timer);
+        if (answer.kind === "answered") settle(outcomeOf(answer.response));
+        else if (heard !== null) tell();
+        else settle(failed(reasonOf(answer)));
       });
-      request.on("error", (error) => settle(failed(failureWord(error))));
-      // Redirects are answers like any other: nothing is followed.
-      request.on("response", (response) => {
-        readAnswer(response, target.deadline, (answer) => settle(outcomeOf(response, answer)));
-      });
-      request.on("upgrade", (_response, socket) => {
-        socket.destroy();
-        settle(failed("http_101"));
-      });
-      // After every other event; it settles what none of them has.
-      request.on("close", () => settle(failed("connection_closed")));
-      request.end(target.body);
     });
   }
 }
 
-function pinnedLookup(addresses: readonly string[]): LookupFunction {
-  const found = addresses.map((address) => ({ address, family: isIP(address) }));
-  return (_hostname, options, callback) => {
-    const [first] = found;
-    if (options.all === true) callback(null, found);
-    else callback(null, first?.address as string, first?.family as number);
-  };
+/** `null` when it takes longer. */
+function orLate<T>(promise: Promise<T>, timeoutMs: number): Promise<T | null> {
+  return new Promise((settle, reject) => {
+    const timer = setTimeout(settle, timeoutMs, null);
+    promise.then(settle, reject).finally(() => clearTimeout(timer));
+  });
 }
 
-function outcomeOf(response: IncomingMessage, answer: string): Outcome {
-  const status = response.statusCode ?? 0;
-  if (status >= 200 && status < 300) return { kind: "done", status, answer };
-  return failed(
-    `http_${status}`,
-    retryAfter(response.headers["retry-after"], Date.parse(response.headers.date ?? "")),
-    { status, answer },
-  );
+function requestText(url: URL, body: string, headers: Readonly<Record<string, string>>): string {
+  const fields = {
+    "Host": url.host,
+    "Connection": "keep-alive",
+    "User-Agent": "lead-intake-service",
+    "Content-Type": "application/json",
+    "Content-Length": String(Buffer.byteLength(body)),
+    ...headers,
+  };
+  const lines = Object.entries(fields).map(([name, value]) => `${name}: ${value}\r\n`);
+  return `POST ${url.pathname}${url.search} HTTP/1.1\r\n${lines.join("")}\r\n${body}`;
+}
+
+function reasonOf({ reason, stage, isLate }: NoAnswer): string {
+  if (isLate || reason === "ETIMEDOUT") return `timeout_${stage}`;
+  if (reason === addressRefused) return "address_refused";
+  // Of the handshake the same code would mean something else.
+  if (stage === "answer" && (reason === "EPROTO" || reason === "EMSGSIZE")) return "bad_response";
+  return failureWord({ code: reason });
+}
+
+function outcomeOf({ head, body }: Response): Outcome {
+  const { status } = head;
+  const heard = { status, answer: answerText(body) };
+  if (status >= 200 && status < 300) return { kind: "done", ...heard };
+  const sentAtMs = Date.parse(head.date ?? "");
+  return failed(`http_${status}`, retryAfter(head.retryAfter, sentAtMs), heard);
 }
 
 /** Seconds or a date; the date is read against the sender's own clock where he tells it. */
-function retryAfter(value: string | undefined, sentAtMs: number): number | null {
-  if (value === undefined) return null;
+function retryAfter(value: string | null, sentAtMs: number): number | null {
+  if (value === null) return null;
   const seconds = /^\s*\d{1,9}\s*$/.test(value)
     ? Number(value)
     : Math.ceil((Date.parse(value) - (Number.isNaN(sentAtMs) ? Date.now() : sentAtMs)) / 1000);
   if (Number.isNaN(seconds)) return null;
   return Math.min(Math.max(seconds, 1), retryAfterSecondsMax);
-}
-
-/** Calls back once, with the body's beginning or what of it has come in time; the rest is read and thrown away. */
-function readAnswer(
-  response: IncomingMessage,
-  deadline: AbortSignal,
-  settle: (answer: string) => void,
-): void {
-  let kept = Buffer.alloc(0);
-  let bytes = 0;
-  const finish = () => settle(answerText(kept));
-  const timer = setTimeout(finish, answerWaitMs);
-  const stop = () => response.destroy();
-  deadline.addEventListener("abort", stop, { once: true });
-  response.on("close", () => {
-    deadline.removeEventListener("abort", stop);
-    clearTimeout(timer);
-    finish();
-  });
-  response.on("end", finish);
-  response.on("error", () => {});
-  response.on("data", (chunk: Buffer) => {
-    bytes += chunk.length;
-    // A byte more than is told, which says that there is more.
-    if (kept.length <= answerBytesMax) {
-      kept = Buffer.concat([kept, chunk.subarray(0, answerBytesMax + 1 - kept.length)]);
-      if (kept.length > answerBytesMax) finish();
-    }
-    if (bytes > bodyBytesMax) stop();
-  });
 }

@@ -36,14 +36,15 @@ export function failed(reason: string, retryAfterSeconds: number | null = null, 
 
 const words: readonly (readonly [RegExp, string])[] = [
   [/^(ENOTFOUND|ENODATA|EDNS)$/, "dns_not_found"],
-  [/^(ETIMEOUT|ETIMEDOUT|ESOCKETTIMEDOUT|ABORT_ERR|EABORT)$/, "timeout"],
+  // The name server's time, and nobody else's.
+  [/^ETIMEOUT$/, "timeout_name"],
+  [/^(ETIMEDOUT|ESOCKETTIMEDOUT|ABORT_ERR|EABORT)$/, "timeout"],
   [/^(ESERVFAIL|EREFUSED|EAI_AGAIN|EBADRESP|EFORMERR)$/, "dns_failed"],
   [/^ECONNREFUSED$/, "connection_refused"],
   [/^(ECONNRESET|EPIPE|ECONNABORTED|ERR_STREAM_PREMATURE_CLOSE)$/, "connection_closed"],
   [/^(EHOSTUNREACH|ENETUNREACH|EADDRNOTAVAIL|EAFNOSUPPORT)$/, "unreachable"],
   [/CERT|SELF_SIGNED|UNABLE_TO_|ALTNAME|HOSTNAME_MISMATCH/, "certificate_refused"],
   [/^(EPROTO|ETLS|ERR_SSL_|ERR_TLS_)/, "tls_failed"],
-  [/^HPE_/, "bad_response"],
 ];
 
 /** A word for an error of the network: made from its code, since its message may name an address. */

@@ -1,5 +1,5 @@
 /**
- * From a host name to its addresses.
+ * From a host name to its addresses, by the name servers.
  *
  * @module
  */
@@ -7,14 +7,28 @@
 import { lookup, Resolver } from "node:dns/promises";
 import { isIP } from "node:net";
 
-/** All addresses of a host name, IPv4 first. Rejects with the resolver's error code when there is none. */
-export type Resolve = (hostname: string) => Promise<readonly string[]>;
+/** What a name server says. */
+export interface Resolved {
+  /** IPv4 first. */
+  readonly addresses: readonly string[];
+  /** How long it holds; `null` where nobody says. */
+  readonly ttlMs: number | null;
+}
+
+/** All addresses of a host name. Rejects with the resolver's error code when there is none. */
+export type Resolve = (hostname: string) => Promise<Resolved>;
 
 /** What a resolver can be told. */
 export interface ResolverOptions {
   /** Name servers, `address:port`; left out: the system's. */
   readonly servers?: readonly string[];
 }
+
+/**
+ * How long a name server is waited for before it is asked again, and how often in all. The wait grows, so that a silent
+ * one is given up after 5 to 7 s.
+ */
+const questions = { timeout: 2_000, tries: 2 };
 
 /**
  * A resolver that asks the name servers itself.
@@ -25,15 +39,24 @@ export interface ResolverOptions {
  */
 export function createResolver(options: ResolverOptions = {}): Resolve {
   return async (hostname) => {
-    if (isIP(hostname) !== 0) return [hostname];
-    const resolver = new Resolver({ timeout: 2_000, tries: 2 });
+    if (isIP(hostname) !== 0) return { addresses: [hostname], ttlMs: null };
+    const resolver = new Resolver(questions);
     if (options.servers !== undefined) resolver.setServers(options.servers);
-    const [v4, v6] = await Promise.allSettled([resolver.resolve4(hostname), resolver.resolve6(hostname)]);
+    const [v4, v6] = await Promise.allSettled([
+      resolver.resolve4(hostname, { ttl: true }),
+      resolver.resolve6(hostname, { ttl: true }),
+    ]);
     const found = [v4, v6].flatMap((answer) => answer.status === "fulfilled" ? answer.value : []);
-    if (found.length > 0) return found;
+    if (found.length > 0) {
+      return {
+        addresses: found.map(({ address }) => address),
+        ttlMs: 1000 * Math.min(...found.map(({ ttl }) => ttl)),
+      };
+    }
     const error = (v4 as PromiseRejectedResult).reason;
     // A name server that is silent or in trouble would be so for getaddrinfo too, on one of the four threads.
     if (options.servers !== undefined || !/^(ENOTFOUND|ENODATA|ECONNREFUSED)$/.test(error?.code)) throw error;
-    return (await lookup(hostname, { all: true })).map(({ address }) => address);
+    const named = await lookup(hostname, { all: true });
+    return { addresses: named.map(({ address }) => address), ttlMs: null };
   };
 }

@@ -1,9 +1,14 @@
 import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { type AddressInfo, createServer, type Socket } from "node:net";
+import process from "node:process";
 import { before, beforeEach, test } from "node:test";
 import { CheckedPost } from "../../src/actions/checked_post.ts";
+import { connectionsPerHostMax } from "../../src/actions/host_connections.ts";
 import type { Outcome } from "../../src/actions/outcome.ts";
 import { createResolver, type Resolve } from "../../src/actions/resolve.ts";
-import { parseNetworks } from "../../src/http/addresses.ts";
+import { Networks, parseNetworks } from "../../src/http/addresses.ts";
+import { atEnd } from "../support/at_end.ts";
 import { until } from "../support/until.ts";
 import { Authority } from "../support/actions/authority.ts";
 import { type CrmSink, startCrm, status } from "../support/actions/crm_sink.ts";
@@ -121,15 +126,42 @@ for (const [what, headers, seconds] of waits) {
   });
 }
 
-test("an answer that never comes ends with the bound", async () => {
+test("an answer that never comes ends with the bound, as timeout_answer", async () => {
   crm.answer = () => {};
-  assert.equal(reasonOf((await attempt({ timeoutMs: 300 })).outcome), "timeout");
+  assert.equal(reasonOf((await attempt({ timeoutMs: 300 })).outcome), "timeout_answer");
 });
 
-test("a name server that says nothing ends with the bound", async () => {
+test("a handshake that never ends does so as timeout_tls", async () => {
+  const sockets: Socket[] = [];
+  const silent = createServer((socket) => sockets.push(socket.on("error", () => {})));
+  await new Promise<void>((settle) => silent.listen(0, "127.0.0.1", settle));
+  atEnd(() => {
+    silent.close();
+    for (const socket of sockets) socket.destroy();
+  });
+  const url = `https://crm.test:${(silent.address() as AddressInfo).port}/`;
+  assert.equal(reasonOf(await send({ url, timeoutMs: 300 })), "timeout_tls");
+});
+
+test("a connection that is never there ends so as timeout_connect", async () => {
+  // A listener that takes no connection: the kernel does for it, until its short queue is full.
+  const script =
+    `require("node:net").createServer().listen({ port: 0, host: "127.0.0.1", backlog: 1 }, function () {
+    console.log(this.address().port);
+  })`;
+  const child = spawn(process.execPath, ["-e", script], { stdio: ["ignore", "pipe", "inherit"] });
+  atEnd(() => child.kill("SIGKILL"));
+  const port = Number(String(await new Promise((settle) => child.stdout.once("data", settle))));
+  child.kill("SIGSTOP");
+  const url = `https://crm.test:${port}/`;
+  const outcomes = await Promise.all(Array.from({ length: 8 }, () => send({ url, timeoutMs: 1_000 })));
+  assert.deepEqual([...new Set(outcomes.map(reasonOf))].sort(), ["timeout_connect", "timeout_tls"]);
+});
+
+test("a name server that says nothing ends with the bound, as timeout_name", async () => {
   names.answer = () => null;
-  const { outcome, connections } = await attempt({ timeoutMs: 300 });
-  assert.equal(reasonOf(outcome), "timeout");
+  const { outcome, connections } = await attempt({ url: "https://silent.test/", timeoutMs: 300 });
+  assert.equal(reasonOf(outcome), "timeout_name");
   assert.equal(connections, 0);
 });
 
@@ -182,7 +214,7 @@ test("an answer that is no HTTP is a failure", async () => {
 test("a switch of protocols is a failure", async () => {
   crm.answer = (response) =>
     response.socket?.write("HTTP/1.1 101 Switching\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n");
-  assert.equal(reasonOf(await send()), "http_101");
+  assert.equal(reasonOf(await send()), "bad_response");
 });
 
 test("a certificate of nobody known, or for another name, is refused before anything is sent", async () => {
@@ -278,10 +310,40 @@ test("when one address does not answer, the next one is tried", async () => {
   assert.deepEqual([reasonOf(outcome), calls], ["done", 1]);
 });
 
-test("every call looks the name up again and opens a connection of its own", async () => {
-  const questions = names.questions.length;
-  const first = await attempt();
-  const second = await attempt();
-  assert.deepEqual([first.connections, second.connections], [1, 1]);
-  assert.equal(names.questions.length, questions + 4);
+test("an address that may not be called any more gets nothing, though a connection to it is kept", async () => {
+  let isAllowed = true;
+  const post = new CheckedPost({
+    allowedNetworks: new class extends Networks {
+      override contains(): boolean {
+        return isAllowed;
+      }
+    }([]),
+    timeoutMs: 2_000,
+    resolve: createResolver({ servers: [names.address] }),
+    ca: authority.pem,
+  });
+  const url = `https://crm.test:${crm.port}/`;
+  assert.equal(reasonOf(await post.send(url, "{}")), "done");
+  isAllowed = false;
+  const calls = crm.calls.length;
+  assert.equal(reasonOf(await post.send(url, "{}")), "address_refused");
+  assert.equal(crm.calls.length, calls);
+});
+
+test("a burst asks for the name once, and uses each connection many times", async () => {
+  const post = new CheckedPost({
+    allowedNetworks: parseNetworks("127.0.0.0/8"),
+    timeoutMs: 30_000,
+    resolve: createResolver({ servers: [names.address] }),
+    ca: authority.pem,
+  });
+  const asked = () => names.questions.filter((name) => name === "crm.test").length;
+  const [questions, calls, connections] = [asked(), crm.calls.length, crm.connections];
+  const url = `https://crm.test:${crm.port}/`;
+  const outcomes = await Promise.all(Array.from({ length: 300 }, () => post.send(url, "{}")));
+  assert.deepEqual(new Set(outcomes.map(reasonOf)), new Set(["done"]));
+  assert.equal(crm.calls.length, calls + 300);
+  assert.ok(crm.connections - connections <= connectionsPerHostMax);
+  // One question for each family.
+  assert.equal(asked(), questions + 2);
 });

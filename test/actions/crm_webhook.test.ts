@@ -24,7 +24,7 @@ function send(what: DeliveredEvent, secrets: readonly string[] = [secret]): Prom
   const post = new CheckedPost({
     allowedNetworks: parseNetworks("127.0.0.0/8"),
     timeoutMs: 2_000,
-    resolve: () => Promise.resolve(["127.0.0.1"]),
+    resolve: () => Promise.resolve({ addresses: ["127.0.0.1"], ttlMs: null }),
     ca: authority.pem,
   });
   const address = `https://crm.test:${crm.port}/leads?token=a%2Fb`;

@@ -298,7 +298,7 @@ test("while the database is away the answer is 503; what was done meanwhile is r
 test("a CRM that hangs costs its own effect the bound, and no other effect anything", async () => {
   stand.crm.answer = () => {};
   const { json } = await stand.deliver();
-  assert.deepEqual(json.effects, { crm: "failed: timeout", email: "done" });
+  assert.deepEqual(json.effects, { crm: "failed: timeout_answer", email: "done" });
 });
 
 test("while one tenant's CRM hangs, another tenant's event is delivered", async () => {

@@ -36,6 +36,7 @@ export class ClientConnection {
   readonly #parser = new ResponseParser();
   #request: string | null = null;
   #settle: ((answer: Answer) => void) | null = null;
+  #onPart: ((soFar: Response) => void) | null = null;
   #isOpen = false;
   #isGone = false;
   #isRetired = false;
@@ -69,10 +70,18 @@ export class ClientConnection {
     return !this.#isGone && nowMs < this.#idleUntilMs && this.#socket.writable && !this.#socket.readableEnded;
   }
 
-  /** Sends a request, head and body in one text, and calls `settle` once. */
-  run(request: string, settle: (answer: Answer) => void): void {
+  /**
+   * Sends a request, head and body in one text, and calls `settle` once; before that `onPart` with each part of a
+   * response that is not whole yet, from its head on.
+   */
+  run(
+    request: string,
+    settle: (answer: Answer) => void,
+    onPart: ((soFar: Response) => void) | null = null,
+  ): void {
     this.#request = request;
     this.#settle = settle;
+    this.#onPart = onPart;
     if (this.#isOpen) this.#write();
   }
 
@@ -101,7 +110,9 @@ export class ClientConnection {
     // An answer to nothing: the server closes, or is confused.
     if (this.#settle === null) return this.#destroy();
     try {
-      if (this.#parser.push(chunk)) this.#finish();
+      if (this.#parser.push(chunk)) return this.#finish();
+      const { soFar } = this.#parser;
+      if (soFar !== null) this.#onPart?.(soFar);
     } catch (error) {
       this.fail(codeOf(error));
     }

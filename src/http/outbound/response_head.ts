@@ -31,6 +31,8 @@ export interface ResponseHead {
   /** How long the server keeps an idle connection (`Keep-Alive: timeout=N`), or `null` when it does not say. */
   readonly keepAliveMs: number | null;
   readonly retryAfter: string | null;
+  /** By the server's own clock. */
+  readonly date: string | null;
 }
 
 // RFC 9112, 4: the reason is optional, and so is the space before it in practice.
@@ -47,6 +49,7 @@ interface Fields {
   connection: string;
   keepAlive: string;
   retryAfter: string | null;
+  date: string | null;
 }
 
 /**
@@ -65,7 +68,14 @@ export function parseResponseHead(text: string): ResponseHead {
   if (matched === null) throw new ResponseFault("EPROTO", "Not a status line");
   const isOld = matched[1] === "0";
   const status = Number(matched[2]);
-  const fields: Fields = { length: null, isChunked: false, connection: "", keepAlive: "", retryAfter: null };
+  const fields: Fields = {
+    length: null,
+    isChunked: false,
+    connection: "",
+    keepAlive: "",
+    retryAfter: null,
+    date: null,
+  };
   for (const line of lines) readField(line, fields);
   if (fields.isChunked && (fields.length !== null || isOld)) {
     throw new ResponseFault("EPROTO", "Transfer-Encoding beside Content-Length, or in HTTP/1.0");
@@ -82,6 +92,7 @@ export function parseResponseHead(text: string): ResponseHead {
       (!isOld || options.includes("keep-alive")),
     keepAliveMs: keepAlive === undefined ? null : Number(keepAlive) * 1000,
     retryAfter: fields.retryAfter,
+    date: fields.date,
   };
 }
 
@@ -119,6 +130,9 @@ function readField(line: string, fields: Fields): void {
       break;
     case "retry-after":
       fields.retryAfter = value;
+      break;
+    case "date":
+      fields.date = value;
   }
 }
 

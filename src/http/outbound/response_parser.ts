@@ -87,6 +87,11 @@ export class ResponseParser {
     return this.#head?.status ?? null;
   }
 
+  /** The response as far as it has come; `null` before its head is there. */
+  get soFar(): Response | null {
+    return this.#head === null ? null : { head: this.#head, body: this.#kept.bytes };
+  }
+
   /** Something came after the end of the response: nobody can say what it belongs to. */
   get hasSurplus(): boolean {
     return this.#hasSurplus;

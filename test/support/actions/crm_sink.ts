@@ -24,6 +24,8 @@ export interface CrmSink {
   readonly calls: readonly CrmCall[];
   /** Connections that were opened, handshake or not. */
   readonly connections: number;
+  /** Those that are open now. */
+  readonly open: number;
   /** How it answers; at first 204. */
   answer: (response: ServerResponse, call: CrmCall) => void;
 }
@@ -49,8 +51,15 @@ export async function startCrm(certificate: Issued, host = "127.0.0.1"): Promise
     });
   });
   let connections = 0;
-  server.on("connection", () => connections++);
+  let open = 0;
+  server.on("connection", (socket) => {
+    connections++;
+    open++;
+    socket.on("close", () => open--);
+  });
   server.on("tlsClientError", () => {});
+  // It closes nothing by itself, and says nothing of how long it keeps what is idle.
+  server.keepAliveTimeout = 0;
   await new Promise<void>((settle) => server.listen(0, host, settle));
   atEnd(() => {
     server.close();
@@ -61,6 +70,9 @@ export async function startCrm(certificate: Issued, host = "127.0.0.1"): Promise
     calls,
     get connections() {
       return connections;
+    },
+    get open() {
+      return open;
     },
     answer: status(204),
   };

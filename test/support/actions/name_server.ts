@@ -16,6 +16,8 @@ export interface NameServer {
   readonly questions: readonly string[];
   /** All addresses of a name; `[]`: the name exists and has none; `null`: it says nothing at all. */
   answer: (name: string) => readonly string[] | null;
+  /** How long its answers hold; at first 0. */
+  ttlSeconds: number;
 }
 
 const typeA = 1;
@@ -31,7 +33,9 @@ export async function startNameServer(): Promise<NameServer> {
     const addresses = server.answer(name);
     if (addresses === null) return;
     const wanted = addresses.filter((address) => isIPv4(address) === (type === typeA));
-    const answers = [typeA, typeAaaa].includes(type) ? wanted.map((address) => record(address, type)) : [];
+    const answers = [typeA, typeAaaa].includes(type)
+      ? wanted.map((address) => record(address, type, server.ttlSeconds))
+      : [];
     const header = Buffer.alloc(12);
     query.copy(header, 0, 0, 2);
     // A response, authoritative, recursion available.
@@ -46,6 +50,7 @@ export async function startNameServer(): Promise<NameServer> {
     address: `127.0.0.1:${socket.address().port}`,
     questions,
     answer: () => [],
+    ttlSeconds: 0,
   };
   return server;
 }
@@ -61,14 +66,14 @@ function readQuestion(query: Uint8Array): { name: string; type: number; end: num
   return { name: labels.join(".").toLowerCase(), type: bytes.readUInt16BE(at + 1), end: at + 5 };
 }
 
-function record(address: string, type: number): Uint8Array {
+function record(address: string, type: number, ttlSeconds: number): Uint8Array {
   const data = type === typeA ? Buffer.from(address.split(".").map(Number)) : v6Bytes(address);
   const head = Buffer.alloc(12);
   // The question's name, again.
   head.writeUInt16BE(0xc00c, 0);
   head.writeUInt16BE(type, 2);
   head.writeUInt16BE(1, 4);
-  head.writeUInt32BE(0, 6);
+  head.writeUInt32BE(ttlSeconds, 6);
   head.writeUInt16BE(data.length, 10);
   return Buffer.concat([head, data]);
 }

@@ -1,0 +1,222 @@
+/**
+ * The connections to one host name and port, and the requests that are on their way to it.
+ *
+ *     queue ──▶ connect ──▶ tls ──▶ answer ──▶ idle ──▶ answer …
+ *     for one that is free                      │
+ *                                               └──▶ gone, after its time
+ *
+ * @module
+ */
+
+import type { Socket } from "node:net";
+import { type Answer, codeOf } from "../http/outbound/client_connection.ts";
+import type { Response } from "../http/outbound/response_parser.ts";
+import { HostConnection, type Stage } from "./host_connection.ts";
+
+/** A request. */
+export interface HostRequest {
+  /** Head and body. */
+  readonly text: string;
+  /** From now to the end of its answer. */
+  readonly timeoutMs: number;
+  /** Called with each part of an answer that is not whole yet, from its head on. */
+  readonly onPart: (soFar: Response) => void;
+}
+
+/** What became of it. */
+export type HostAnswer = Extract<Answer, { kind: "answered" }> | NoAnswer;
+
+/** There is none, or not all of it. */
+export interface NoAnswer {
+  readonly kind: "failed";
+  /** An error code. */
+  readonly reason: string;
+  readonly stage: Stage;
+  /** The request's time was over; the stage is then what it went to. */
+  readonly isLate: boolean;
+}
+
+/** What a host needs. */
+export interface HostOptions {
+  /** Begins to connect to an address over TLS; may throw, which fails the request that needs it. */
+  readonly connect: (address: string) => Socket;
+  /** Asked of the address that a connection has in the end. */
+  readonly mayCall: (address: string) => boolean;
+  readonly onIdle: (connection: HostConnection) => void;
+  /** It is idle no more. */
+  readonly onTaken: (connection: HostConnection) => void;
+  /** It has neither a connection nor a request. */
+  readonly onEmpty: () => void;
+}
+
+/**
+ * Connections to one host name and port, and so requests in flight to it.
+ *
+ * Chosen: what one tenant may have in flight by default, so that nothing of a tenant waits here that is alone at its host;
+ * and half of all, so that a host that hangs leaves the others theirs (see the deliveries' shares).
+ */
+export const connectionsPerHostMax = 64;
+// Time for a connection to one of several addresses before the next one is tried.
+const addressTimeoutMs = 2_500;
+
+interface Pending extends HostRequest {
+  readonly addresses: readonly string[];
+  readonly settle: (answer: HostAnswer) => void;
+  /** Addresses to which a connection was tried. */
+  readonly tried: Set<string>;
+  connection: HostConnection | null;
+  queuedAtMs: number;
+  queuedMs: number;
+  isLate: boolean;
+  isRepeat: boolean;
+}
+
+/** Sends requests to one host name and port; those that find no connection free wait in their order. */
+export class HostConnections {
+  readonly #options: HostOptions;
+  readonly #open = new Set<HostConnection>();
+  /** The one that was used last is the last. */
+  readonly #idle: HostConnection[] = [];
+  /** Bounded by whoever sends. */
+  readonly #queue: Pending[] = [];
+  #unsettled = 0;
+  /** Of several addresses the first may be dead: this one answered. */
+  #goodAddress: string | null = null;
+
+  constructor(options: HostOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Sends a request, on a kept connection to one of the addresses or on a new one; never rejects.
+   *
+   * A kept connection that the other side closes under a request, before a byte of the answer, says nothing about the
+   * request: it is sent once more at once, on a new connection and within the same time. The other side may have read it
+   * all the same; it knows the repeat by its `webhook-id`.
+   */
+  send(addresses: readonly string[], request: HostRequest): Promise<HostAnswer> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(() => this.#cut(pending), request.timeoutMs);
+      const settle = (answer: HostAnswer) => {
+        clearTimeout(timer);
+        resolve(answer);
+        this.#unsettled -= 1;
+        this.#checkEmpty();
+      };
+      const pending: Pending = {
+        ...request,
+        ...{ addresses, settle, tried: new Set(), connection: null },
+        ...{ queuedAtMs: 0, queuedMs: 0, isLate: false, isRepeat: false },
+      };
+      this.#unsettled += 1;
+      this.#start(pending);
+    });
+  }
+
+  #cut(pending: Pending): void {
+    pending.isLate = true;
+    if (pending.connection !== null) return pending.connection.fail("ETIMEDOUT");
+    const at = this.#queue.indexOf(pending);
+    if (at !== -1) this.#queue.splice(at, 1);
+    pending.settle({ kind: "failed", reason: "ETIMEDOUT", stage: "queue", isLate: true });
+  }
+
+  #start(pending: Pending): void {
+    // What was closed under a request goes to a new connection where there may be one more: the idle ones may be closed too.
+    const idle = pending.isRepeat && !this.#isFull ? null : this.#takeIdle(pending.addresses);
+    if (idle !== null) return this.#run(idle, pending);
+    if (!this.#isFull) return this.#connect(pending);
+    pending.queuedAtMs = performance.now();
+    this.#queue.push(pending);
+  }
+
+  #startNext(): void {
+    const next = this.#queue.shift();
+    if (next === undefined) return;
+    next.queuedMs += performance.now() - next.queuedAtMs;
+    this.#start(next);
+  }
+
+  get #isFull(): boolean {
+    return this.#open.size >= connectionsPerHostMax;
+  }
+
+  #takeIdle(addresses: readonly string[]): HostConnection | null {
+    const nowMs = performance.now();
+    for (let idle = this.#idle.pop(); idle !== undefined; idle = this.#idle.pop()) {
+      this.#options.onTaken(idle);
+      // To an address that the name has lost, or that may not be called any more, nothing goes.
+      if (idle.isFresh(nowMs) && addresses.includes(idle.address)) return idle;
+      idle.retire();
+    }
+    return null;
+  }
+
+  #connect(pending: Pending): void {
+    const { connect, mayCall } = this.#options;
+    const { addresses, tried } = pending;
+    const address = this.#nextAddress(pending);
+    tried.add(address);
+    let connection: HostConnection;
+    try {
+      connection = new HostConnection({
+        ...{ address, connect, mayCall },
+        connectTimeoutMs: tried.size < addresses.length ? addressTimeoutMs : null,
+        onIdle: (idle) => this.#onIdle(idle),
+        onGone: (gone) => this.#onGone(gone),
+      });
+    } catch (error) {
+      return pending.settle({ kind: "failed", reason: codeOf(error), stage: "connect", isLate: false });
+    }
+    this.#open.add(connection);
+    this.#run(connection, pending);
+  }
+
+  #nextAddress({ addresses, tried }: Pending): string {
+    const good = this.#goodAddress;
+    if (good !== null && addresses.includes(good) && !tried.has(good)) return good;
+    return addresses.find((address) => !tried.has(address)) ?? addresses[0] as string;
+  }
+
+  #run(connection: HostConnection, pending: Pending): void {
+    pending.connection = connection;
+    connection.run(pending.text, (answer) => {
+      pending.connection = null;
+      if (answer.kind === "failed") return this.#fail(pending, connection, answer.reason);
+      this.#goodAddress = connection.address;
+      pending.settle(answer);
+    }, pending.onPart);
+  }
+
+  #fail(pending: Pending, { stage, isSilentAfterOthers }: HostConnection, reason: string): void {
+    const { isLate, isRepeat, tried, addresses, queuedMs, timeoutMs } = pending;
+    const isClosedUnder = isSilentAfterOthers && !isRepeat;
+    const isElsewhere = stage === "connect" && tried.size < addresses.length;
+    if (!isLate && (isClosedUnder || isElsewhere)) {
+      pending.isRepeat ||= isClosedUnder;
+      return this.#start(pending);
+    }
+    // Where its time went, not where it happened to be when that was over.
+    const isQueues = isLate && queuedMs > timeoutMs / 2;
+    pending.settle({ kind: "failed", reason, stage: isQueues ? "queue" : stage, isLate });
+  }
+
+  #onIdle(idle: HostConnection): void {
+    this.#idle.push(idle);
+    this.#options.onIdle(idle);
+    this.#startNext();
+  }
+
+  #onGone(gone: HostConnection): void {
+    this.#open.delete(gone);
+    this.#options.onTaken(gone);
+    const at = this.#idle.indexOf(gone);
+    if (at !== -1) this.#idle.splice(at, 1);
+    if (!this.#isFull) this.#startNext();
+    this.#checkEmpty();
+  }
+
+  #checkEmpty(): void {
+    if (this.#open.size === 0 && this.#unsettled === 0) this.#options.onEmpty();
+  }
+}

@@ -1,0 +1,232 @@
+import assert from "node:assert/strict";
+import type { ServerResponse } from "node:http";
+import type { TLSSocket } from "node:tls";
+import { before, beforeEach, test } from "node:test";
+import { connectionsPerHostMax, type HostAnswer } from "../../src/actions/host_connections.ts";
+import { KeptConnections, type Target } from "../../src/actions/kept_connections.ts";
+import { Authority, type Issued } from "../support/actions/authority.ts";
+import { type CrmSink, startCrm, status } from "../support/actions/crm_sink.ts";
+import { until } from "../support/until.ts";
+
+let authority: Authority;
+let certificate: Issued;
+let crm: CrmSink;
+let connections: KeptConnections;
+
+before(() => {
+  authority = new Authority();
+  certificate = authority.issue({
+    name: "crm.test",
+    usage: "serverAuth",
+    alternativeNames: "DNS:crm.test,DNS:other.test,DNS:*.many.test,IP:127.0.0.1",
+  });
+});
+beforeEach(async () => {
+  crm = await startCrm(certificate);
+  crm.answer = status(200);
+  connections = new KeptConnections({ mayCall: () => true, ca: authority.pem });
+});
+
+interface Sending extends Partial<Target> {
+  readonly timeoutMs?: number;
+  readonly id?: string;
+}
+
+function send({ timeoutMs = 30_000, id = "1", ...target }: Sending = {}): Promise<HostAnswer> {
+  const host = target.hostname ?? "crm.test";
+  return connections.send(
+    { hostname: host, port: crm.port, addresses: ["127.0.0.1"], ...target },
+    {
+      text: `POST / HTTP/1.1\r\nHost: ${host}\r\nwebhook-id: ${id}\r\nContent-Length: 2\r\n\r\n{}`,
+      timeoutMs,
+      onPart: () => {},
+    },
+  );
+}
+
+/** What requests came to, and what the CRM has seen of them. */
+async function seen(work: () => Promise<HostAnswer | HostAnswer[]>) {
+  const [calls, opened] = [crm.calls.length, crm.connections];
+  const answers = [await work()].flat();
+  return {
+    words: answers.map((answer) =>
+      answer.kind === "answered" ? answer.response.head.status : `${answer.reason} at ${answer.stage}`
+    ),
+    ids: crm.calls.slice(calls).map(({ headers }) => headers["webhook-id"]),
+    opened: crm.connections - opened,
+  };
+}
+
+const nameOf = (response: ServerResponse) =>
+  (response.socket as TLSSocket & { servername: string }).servername;
+
+/** Answers the first request of each connection, and does something else at every later one. */
+function thenAtLater(other: (response: ServerResponse) => void) {
+  const known = new WeakSet<object>();
+  return (response: ServerResponse): void => {
+    const socket = response.socket as object;
+    if (known.has(socket)) return other(response);
+    known.add(socket);
+    response.end("ok");
+  };
+}
+
+test("one request after the other goes over one connection", async () => {
+  const { words, opened } = await seen(async () => [await send(), await send(), await send()]);
+  assert.deepEqual([words, opened], [[200, 200, 200], 1]);
+});
+
+test("as many requests as a host has connections are in flight, the others wait in their order", async () => {
+  const held: ServerResponse[] = [];
+  crm.answer = (response) => held.push(response);
+  const count = connectionsPerHostMax + 10;
+  const { words, ids, opened } = await seen(async () => {
+    const sent = Array.from({ length: count }, (_, at) => send({ id: String(at) }));
+    await until(() => held.length === connectionsPerHostMax);
+    // Each that is answered lets one more come.
+    for (let at = 0; at < count; at += 1) {
+      const next = await until(() => held[at]);
+      next.end();
+    }
+    return await Promise.all(sent);
+  });
+  assert.deepEqual([words.length, new Set(words), opened], [count, new Set([200]), connectionsPerHostMax]);
+  assert.deepEqual(
+    ids.slice(connectionsPerHostMax).map(Number),
+    Array.from({ length: 10 }, (_, at) => count - 10 + at),
+  );
+});
+
+test("what waits for a connection until its time is over says so, and is not sent", async () => {
+  crm.answer = () => {};
+  const { words, ids } = await seen(async () => {
+    const hanging = Array.from({ length: connectionsPerHostMax }, () => send({ timeoutMs: 3_000 }));
+    // The second gets a connection at the last moment, which is not what its time went to.
+    const waiting = [send({ timeoutMs: 1_000, id: "waiting" }), send({ timeoutMs: 3_001, id: "late" })];
+    return [...await Promise.all(waiting), ...await Promise.all(hanging)];
+  });
+  assert.deepEqual(words.slice(0, 2), ["ETIMEDOUT at queue", "ETIMEDOUT at queue"]);
+  assert.deepEqual(new Set(words.slice(2)), new Set(["ETIMEDOUT at answer"]));
+  assert.ok(!ids.includes("waiting"));
+});
+
+test("a host that hangs holds up no other", async () => {
+  crm.answer = (response) => nameOf(response) === "other.test" && response.end();
+  const hanging = Array.from({ length: 2 * connectionsPerHostMax }, () => send({ timeoutMs: 2_000 }));
+  const { words } = await seen(() => send({ hostname: "other.test" }));
+  assert.deepEqual(words, [200]);
+  await Promise.all(hanging);
+});
+
+test("a connection is for one host name, whose certificate was shown, and for no other", async () => {
+  const names: string[] = [];
+  crm.answer = (response) => {
+    names.push(nameOf(response));
+    response.end();
+  };
+  const { words, opened } = await seen(async () => [
+    await send(),
+    await send({ hostname: "other.test" }),
+    await send(),
+    await send({ hostname: "elsewhere.test" }),
+  ]);
+  assert.deepEqual(words.slice(0, 3), [200, 200, 200]);
+  assert.match(String(words[3]), /at tls$/);
+  assert.deepEqual([names, opened], [["crm.test", "other.test", "crm.test"], 3]);
+});
+
+test("a connection to an address that the name has no more carries nothing further", async () => {
+  await send();
+  const { words, ids } = await seen(() => send({ addresses: ["127.0.0.9"] }));
+  assert.deepEqual([words, ids], [["ECONNREFUSED at connect"], []]);
+  await until(() => crm.open === 0);
+});
+
+test("a connection that leads elsewhere than it was sent is cut before the handshake", async () => {
+  connections = new KeptConnections({ mayCall: (address) => address !== "127.0.0.1", ca: authority.pem });
+  const { words, ids } = await seen(() => send());
+  assert.deepEqual([words, ids], [["EADDRESSREFUSED at tls"], []]);
+});
+
+test("a server that closes what is idle loses nothing, and no request fails of it", async () => {
+  crm.answer = (response) => {
+    const { socket } = response;
+    response.end(() => socket?.end());
+  };
+  const { words, ids, opened } = await seen(async () => {
+    const answers: HostAnswer[] = [];
+    for (const id of ["1", "2", "3"]) {
+      answers.push(await send({ id }));
+      await until(() => crm.open === 0);
+    }
+    return answers;
+  });
+  assert.deepEqual([words, ids, opened], [[200, 200, 200], ["1", "2", "3"], 3]);
+});
+
+test("a request under which a kept connection is closed is sent once more at once, recognizable", async () => {
+  crm.answer = thenAtLater((response) => response.socket?.destroy());
+  const { words, ids, opened } = await seen(async () => [await send({ id: "1" }), await send({ id: "2" })]);
+  assert.deepEqual([words, ids, opened], [[200, 200], ["1", "2", "2"], 2]);
+});
+
+test("it is sent once more and no oftener", async () => {
+  await send();
+  crm.answer = (response) => response.socket?.destroy();
+  const { words, ids } = await seen(() => send());
+  assert.deepEqual([words, ids.length], [["ECONNRESET at answer"], 2]);
+});
+
+test("a request on a new connection is not sent again, nor one of whose answer a byte has come", async () => {
+  crm.answer = (response) => response.socket?.destroy();
+  const fresh = await seen(() => send());
+  assert.deepEqual([fresh.words, fresh.ids.length], [["ECONNRESET at answer"], 1]);
+  crm.answer = thenAtLater((response) => response.socket?.end("HTTP/1."));
+  await send();
+  const heard = await seen(() => send());
+  assert.deepEqual([heard.words, heard.ids.length], [["ECONNRESET at answer"], 1]);
+});
+
+test("one whose time is over is not sent again", async () => {
+  crm.answer = thenAtLater(() => {});
+  await send();
+  const { words, ids } = await seen(() => send({ timeoutMs: 500 }));
+  assert.deepEqual([words, ids.length], [["ETIMEDOUT at answer"], 1]);
+});
+
+test("an idle connection is closed a second before the server says that it would", async () => {
+  crm.answer = status(200, { "Keep-Alive": "timeout=2" });
+  await send();
+  assert.equal(crm.open, 1);
+  await until(() => crm.open === 0, { deadlineMs: 20_000 });
+});
+
+test("hosts together keep no more than 256 idle connections, the last that were used", async () => {
+  crm.answer = status(200, { "Keep-Alive": "timeout=60" });
+  for (let host = 0; host < 300; host += 1) await send({ hostname: `h${host}.many.test` });
+  await until(() => crm.open === 256);
+  const last = await seen(() => send({ hostname: "h299.many.test" }));
+  const first = await seen(() => send({ hostname: "h0.many.test" }));
+  assert.deepEqual([last.opened, first.opened], [0, 1]);
+});
+
+test("an answer without end is cut, also on a kept connection", async () => {
+  crm.answer = thenAtLater((response) => {
+    response.writeHead(200);
+    const write = () => {
+      while (!response.destroyed && response.write("x".repeat(16 * 1024)));
+    };
+    response.on("drain", write);
+    write();
+  });
+  await send();
+  const { words, ids } = await seen(() => send());
+  assert.deepEqual([words, ids.length], [["EMSGSIZE at answer"], 1]);
+  await until(() => crm.open === 0);
+});
+
+test("of several addresses the next is tried when one refuses, and the one that answered comes first then", async () => {
+  const addresses = ["127.0.0.77", "127.0.0.1"];
+  const { words, opened } = await seen(async () => [await send({ addresses }), await send({ addresses })]);
+  assert.deepEqual([words, opened], [[200, 200], 1]);
+});
