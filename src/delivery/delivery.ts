@@ -8,10 +8,11 @@ import { TlsFiles, type TlsPaths } from "../http/tls_files.ts";
 import { OutboxListener } from "../store/delivery/listener.ts";
 import { OutboxStore } from "../store/delivery/outbox.ts";
 import type { Pool } from "../store/pool.ts";
-import { Breaker, type BreakerState } from "./breaker.ts";
+import { Breaker, type TierStanding } from "./breaker.ts";
 import { DeliveryLoop } from "./loop.ts";
 import type { DeliveryObservation } from "./observation.ts";
 import { Sender } from "./send.ts";
+import { Watch } from "./watch.ts";
 
 /** What the delivery is told. */
 export interface DeliverySettings {
@@ -42,17 +43,22 @@ export interface DeliveryHooks {
   readonly observe: (observation: DeliveryObservation) => void;
 }
 
-// In a row and without an answer between them: one slow answer is no outage.
-const breakerFailuresMax = 5;
-const breakerPauseMs = 1_000;
-// The tier's return is noticed within this time.
-const breakerPauseCapMs = 15_000;
+const breakerOptions = {
+  // Source: DECISIONS, Decided since (The breaker).
+  failuresMax: 3,
+  pauseMs: 1_000,
+  // With the time that a probe may take, the tier's return is noticed within 15 s.
+  pauseCapMs: 10_000,
+  silenceMaxMs: 10_000,
+};
+const probeTimeoutMs = 5_000;
 
 /** A running delivery. */
 export interface Delivery {
   /** Something of these tenants was committed here. */
   wake(tenantIds: Iterable<number>): void;
-  readonly breaker: BreakerState;
+  /** How the actions tier stands, as this process has seen it. */
+  tier(): TierStanding;
   /** Requests in flight. */
   readonly inFlight: number;
   /** Lets what is in flight finish for at most `graceMs`, gives back what is claimed, and closes everything. */
@@ -72,15 +78,24 @@ export async function startDelivery(settings: DeliverySettings, hooks: DeliveryH
     url: settings.actionsUrl,
     tls,
     timeoutMs: sendTimeoutMs,
-    connectionsMax: concurrency,
+    // One more than there are deliveries at once: for a probe while all of them hang.
+    connectionsMax: concurrency + 1,
     observe: hooks.observe,
   });
   const breaker = new Breaker({
-    failuresMax: breakerFailuresMax,
-    pauseMs: breakerPauseMs,
-    pauseCapMs: breakerPauseCapMs,
+    ...breakerOptions,
     concurrency,
-    onChange: (state) => hooks.observe({ kind: "breaker", state }),
+    onNews: (failure) => {
+      hooks.observe({ kind: "breaker", failure });
+      watch.look();
+      if (failure === null) loop.hint();
+    },
+  });
+  const watch = new Watch({
+    ask: () => sender.probe(probeTimeoutMs),
+    breaker,
+    nowMs: hooks.nowMs,
+    onFailure: (failure) => hooks.observe({ kind: "tier_failure", failure }),
   });
   const loop = new DeliveryLoop({
     claim: (requests) => outbox.claim(requests),
@@ -108,16 +123,16 @@ export async function startDelivery(settings: DeliverySettings, hooks: DeliveryH
     node: settings.node,
     onHint: () => loop.hint(),
   });
+  watch.look();
   loop.start();
   return {
     wake: (tenantIds) => loop.wake(tenantIds),
-    get breaker() {
-      return breaker.state;
-    },
+    tier: () => breaker.standing(hooks.nowMs()),
     get inFlight() {
       return loop.inFlight;
     },
     async close(graceMs) {
+      watch.close();
       await listener.close();
       await loop.close(graceMs);
       sender.close();

@@ -11,8 +11,6 @@ import type { SendOutcome } from "./send.ts";
 /** The attempt that was made. */
 export interface Attempt {
   readonly durationMs: number;
-  /** The breaker was not closed: a failure of the tier spends nothing. */
-  readonly isFree: boolean;
   /** In [0, 1), for the jitter. */
   readonly random: number;
 }
@@ -24,9 +22,10 @@ export interface Attempt {
 const noRouteWaitMs = { least: 30_000, most: 3_600_000 };
 
 /**
- * Judges an outcome. A refusal of a replayed row makes it dead again; a tier that is away never does.
+ * Judges an outcome. A refusal of a replayed row makes it dead again; a tier that is away never does: what was not sent
+ * leaves no attempt, and what the tier could not work on (503) spends none.
  *
- * Source: DECISIONS, Delivery.
+ * Source: DECISIONS, Delivery, and Decided since (The breaker).
  */
 export function judge(
   row: Claimed,
@@ -38,34 +37,37 @@ export function judge(
   if (outcome.kind === "delivered") {
     return { ...common, kind: "delivered", outcome: "delivered", reason: null, isSpent: true, retryMs: 0 };
   }
+  if (outcome.kind === "unreachable" && !outcome.isSent) return release(row, "tier_away");
   const { kind, reason } = outcome;
-  const waitsForRoute = kind === "refused" && reason === "no_route";
-  const isSpent = !attempt.isFree && !waitsForRoute;
-  const isLast = row.spent >= options.attemptsMax || (row.is_replay && kind === "refused");
-  if (waitsForRoute) {
+  if (kind === "refused" && reason === "no_route") {
     const waitedMs = row.due_at_ms - Date.parse(row.received_at);
-    const retryMs = Math.min(Math.max(waitedMs, noRouteWaitMs.least), noRouteWaitMs.most);
     // Nothing was tried, so it leaves no attempt.
-    return { ...common, kind: "released", outcome: kind, reason, isSpent, retryMs };
+    return release(row, reason, Math.min(Math.max(waitedMs, noRouteWaitMs.least), noRouteWaitMs.most));
   }
-  if (!isSpent) return { ...common, kind: "retry", outcome: kind, reason, isSpent, retryMs: 0 };
-  if (isLast) return { ...common, kind: "dead", outcome: kind, reason, isSpent, retryMs: 0 };
+  if (outcome.kind === "unreachable" && outcome.failure.cause === "unavailable") {
+    // It waits although the tier may be back sooner: were it the tier's trouble with this row alone, it would be the
+    // next one again, and hold up all others.
+    const retryMs = backoffMs(1, attempt.random, options);
+    return { ...common, kind: "retry", outcome: "unreachable", reason, isSpent: false, retryMs };
+  }
+  const isLast = row.spent >= options.attemptsMax || (row.is_replay && kind === "refused");
+  if (isLast) return { ...common, kind: "dead", outcome: kind, reason, isSpent: true, retryMs: 0 };
   const retryAfterMs = kind === "refused" ? outcome.retryAfterMs : 0;
   const retryMs = backoffMs(row.spent, attempt.random, { ...options, retryAfterMs });
-  return { ...common, kind: "retry", outcome: kind, reason, isSpent, retryMs };
+  return { ...common, kind: "retry", outcome: kind, reason, isSpent: true, retryMs };
 }
 
 /** The settlement of a row that was claimed but is not sent: others may have it. */
-export function release(row: Claimed): Settlement {
+export function release(row: Claimed, reason: string | null = null, retryMs = 0): Settlement {
   return {
     ...identify(row),
     kind: "released",
     outcome: "unreachable",
     status: null,
-    reason: null,
+    reason,
     durationMs: 0,
     isSpent: false,
-    retryMs: 0,
+    retryMs,
   };
 }
 

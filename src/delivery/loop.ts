@@ -6,7 +6,7 @@
  *
  * It is a pump: every event (a wake-up, a claim's rows, an answer) calls {@linkcode DeliveryLoop.#pump},
  * which starts whatever may be started. The table is the truth; a wake-up is a hint, and the poll finds
- * what was missed.
+ * what was missed. While the breaker is not closed nothing is claimed: {@linkcode DeliveryLoop.hint} when it closes.
  *
  * @module
  */
@@ -65,7 +65,6 @@ export class DeliveryLoop {
   #ready = 0;
   #isClaiming = false;
   #isClosing = false;
-  #probeTimer: ReturnType<typeof setTimeout> | undefined;
   #floorsForgottenAtMs = Number.NEGATIVE_INFINITY;
   #idleWaiters: (() => void)[] = [];
 
@@ -132,13 +131,11 @@ export class DeliveryLoop {
   }
 
   #pump(): void {
-    const allowed = this.#isClosing ? 0 : this.#parts.breaker.allowed(this.#parts.nowMs());
-    if (allowed > 0) this.#start(allowed);
-    else this.#releaseReady();
-    if (!this.#isClosing) {
-      if (allowed > 0) void this.#claim(allowed);
-      else this.#awaitProbe();
-    }
+    const allowed = this.#isClosing ? 0 : this.#parts.breaker.allowed;
+    if (allowed > 0) {
+      this.#start(allowed);
+      void this.#claim(allowed);
+    } else this.#releaseReady();
     if (this.#isIdle) { for (const resolve of this.#idleWaiters.splice(0)) resolve(); }
   }
 
@@ -161,6 +158,7 @@ export class DeliveryLoop {
   #startOne(queue: TenantQueue): void {
     const { row, claimedAtMs } = queue.ready.shift() as TenantQueue["ready"][number];
     this.#ready -= 1;
+    this.#toTheEnd(queue);
     // A lease that could run out during the send would make it a repeat.
     const leaseLeftMs = this.#options.leaseMs - (this.#parts.nowMs() - claimedAtMs);
     if (leaseLeftMs <= this.#options.sendTimeoutMs) return this.#settler.add(release(row));
@@ -170,25 +168,25 @@ export class DeliveryLoop {
   }
 
   async #send(queue: TenantQueue, row: Claimed): Promise<void> {
-    const { breaker, nowMs } = this.#parts;
+    const { nowMs } = this.#parts;
     const startedAtMs = nowMs();
-    const wasClosed = breaker.state === "closed";
     const outcome = await this.#parts.send(row.event_id, payload(row));
     const durationMs = Math.round(nowMs() - startedAtMs);
-    // A probe spends nothing, nor does what was in flight when the breaker opened.
-    const isFree = outcome.kind === "unreachable" && (!wasClosed || breaker.state !== "closed");
-    if (outcome.kind === "unreachable") breaker.failed(nowMs());
-    else breaker.answered();
+    this.#tell(outcome);
     queue.inFlight -= 1;
     this.#inFlight -= 1;
-    const settlement = judge(
-      row,
-      outcome,
-      { durationMs, isFree, random: this.#parts.random() },
-      this.#options,
-    );
-    this.#settler.add(settlement);
+    this.#settler.add(judge(row, outcome, { durationMs, random: this.#parts.random() }, this.#options));
     this.#pump();
+  }
+
+  // Answered is whatever the tier said but that it cannot work.
+  #tell(outcome: SendOutcome): void {
+    const { breaker, observe } = this.#parts;
+    const nowMs = this.#parts.nowMs();
+    if (outcome.kind !== "unreachable") return breaker.answered(nowMs, { isProbe: false });
+    const { failure, isSent } = outcome;
+    observe({ kind: "tier_failure", failure });
+    breaker.failed(failure, { nowMs, isSent });
   }
 
   // While the breaker is open or the loop is closing, others may have what is claimed here.
@@ -258,25 +256,21 @@ export class DeliveryLoop {
       const own = byTenant.get(tenantId) ?? [];
       queue.push(own, claimedAtMs);
       if (own.length >= limit) queue.mayHaveDue = true;
-      // To the end of the turns: who was served waits for the others.
-      this.#tenants.delete(tenantId);
-      this.#tenants.set(tenantId, queue);
+      this.#toTheEnd(queue);
     }
     this.#ready += rows.length;
   }
 
-  #awaitProbe(): void {
-    const { probeAtMs } = this.#parts.breaker;
-    if (probeAtMs === null) return;
-    clearTimeout(this.#probeTimer);
-    this.#probeTimer = setTimeout(() => this.hint(), Math.max(0, probeAtMs - this.#parts.nowMs()));
+  // Of the turns: who was served waits for the others. Else one tenant would have each first try after the tier's return.
+  #toTheEnd(queue: TenantQueue): void {
+    this.#tenants.delete(queue.tenantId);
+    this.#tenants.set(queue.tenantId, queue);
   }
 
   /** Starts nothing more, gives back what is claimed, and waits for what is in flight, at most `graceMs`. */
   async close(graceMs: number): Promise<void> {
     this.#isClosing = true;
     this.#poller.close();
-    clearTimeout(this.#probeTimer);
     for (const queue of this.#tenants.values()) queue.close();
     const idle = new Promise<void>((resolve) => this.#idleWaiters.push(resolve));
     this.#pump();

@@ -8,7 +8,9 @@ import net from "node:net";
 import tls from "node:tls";
 import type { Answer } from "../http/outbound/client_connection.ts";
 import { ConnectionPool } from "../http/outbound/connection_pool.ts";
+import type { Response } from "../http/outbound/response_parser.ts";
 import type { TlsContext, TlsFiles, TlsObservation } from "../http/tls_files.ts";
+import { type TierFailure, tierFailure, unavailableStatus } from "./tier_failure.ts";
 
 /** What became of a request. */
 export type SendOutcome =
@@ -21,8 +23,19 @@ export type SendOutcome =
     readonly reason: string | null;
     readonly retryAfterMs: number;
   }
-  /** No answer in time, no connection, or 503: the tier's trouble. */
-  | { readonly kind: "unreachable"; readonly status: number | null; readonly reason: string };
+  /** No answer in time, no connection, or 503. */
+  | Unreachable;
+
+/** The tier's trouble; that of the event too when it was sent and got no answer. */
+export interface Unreachable {
+  readonly kind: "unreachable";
+  readonly status: number | null;
+  /** The failure's code. */
+  readonly reason: string;
+  readonly failure: TierFailure;
+  /** Bytes of the event were handed to a connection on which the tier had answered before. */
+  readonly isSent: boolean;
+}
 
 /** How the tier is reached. */
 export interface SendOptions {
@@ -39,33 +52,50 @@ export interface SendOptions {
   readonly observe: (observation: TlsObservation) => void;
 }
 
+// A connection is open, and the tier has answered on it, within this time; one that swallows what is sent is no wait of
+// a whole answer's length.
+const readyMs = 10_000;
+
 // Renewed certificate files are noticed within this time.
 const filesCheckMs = 10_000;
 
 /**
- * Sends events to the actions tier, each with one request on a connection that is kept.
+ * Sends events to the actions tier, each with one request on a connection that is kept. A connection is asked for
+ * the tier's health first: before it has answered, nothing of an event goes out on it.
+ *
+ * Chosen: that question and not the codes of TLS alerts, to know that the tier has let this client in: it may cut the
+ * connection without an alert, or so that the alert is lost, and each runtime has its own codes.
  */
 export class Sender {
   readonly #pool: ConnectionPool;
   /** What stands before and after the event's id in the head. */
   readonly #head: readonly [string, string];
+  readonly #health: string;
+  readonly #isSecure: boolean;
   readonly #stopWatching: () => void = () => {};
 
   constructor(options: SendOptions) {
     const { tls: files, connectionsMax, timeoutMs } = options;
     const url = new URL(options.url);
+    const path = url.pathname.replace(/\/$/, "");
+    // HTTP/1.0 servers keep the connection only when they are asked to.
+    const fields = ` HTTP/1.1\r\nHost: ${url.host}\r\nConnection: keep-alive\r\n`;
     this.#head = [
-      `PUT ${url.pathname.replace(/\/$/, "")}/v1/events/`,
-      // HTTP/1.0 servers keep the connection only when they are asked to.
-      ` HTTP/1.1\r\nHost: ${url.host}\r\nConnection: keep-alive\r\n` +
-      "Content-Type: application/json\r\nContent-Length: ",
+      `PUT ${path}/v1/events/`,
+      `${fields}Content-Type: application/json\r\nContent-Length: `,
     ];
+    this.#health = `GET ${path}/healthz${fields}\r\n`;
     const isPlain = url.protocol === "http:";
+    this.#isSecure = !isPlain;
     const address = {
       host: url.hostname.replace(/^\[|\]$/g, ""),
       port: Number(url.port) || (isPlain ? 80 : 443),
     };
-    const common = { connectionsMax, timeoutMs };
+    const common = {
+      connectionsMax,
+      timeoutMs,
+      greeting: { request: this.#health, fault: healthFault, readyMs },
+    };
     if (isPlain) {
       this.#pool = new ConnectionPool({ ...common, connect: () => net.connect(address), opened: "connect" });
       return;
@@ -96,7 +126,15 @@ export class Sender {
     const [before, after] = this.#head;
     const bytes = Buffer.byteLength(body);
     const request = `${before}${encodeURIComponent(eventId)}${after}${bytes}\r\n\r\n${body}`;
-    return outcomeOf(await this.#pool.send(request));
+    return outcomeOf(await this.#pool.send(request), { isSecure: this.#isSecure });
+  }
+
+  /** Asks the tier for its health; `null`: it answers, whatever it says but 503. Never throws. */
+  async probe(timeoutMs: number): Promise<TierFailure | null> {
+    const answer = await this.#pool.send(this.#health, timeoutMs);
+    if (answer.kind === "failed") return tierFailure(answer, { isSecure: this.#isSecure });
+    const code = healthFault(answer.response);
+    return code === null ? null : { cause: "unavailable", code };
   }
 
   /** Cuts the connections; what is under way is `unreachable`. */
@@ -128,13 +166,24 @@ function secureOptions(
   };
 }
 
-function outcomeOf(answer: Answer): SendOutcome {
+// A tier that has no such page answers 404, which is an answer.
+function healthFault({ head }: Response): string | null {
+  return head.status === unavailableStatus ? String(unavailableStatus) : null;
+}
+
+function outcomeOf(answer: Answer, { isSecure }: { readonly isSecure: boolean }): SendOutcome {
   if (answer.kind === "failed") {
-    return { kind: "unreachable", status: answer.status, reason: answer.reason };
+    const { status, reason, stage } = answer;
+    const failure = tierFailure(answer, { isSecure });
+    return { kind: "unreachable", status, reason, failure, isSent: stage === "sent" };
   }
   const { head: { status, retryAfter }, body } = answer.response;
   if (status >= 200 && status < 300) return { kind: "delivered", status };
-  if (status === 503) return { kind: "unreachable", status, reason: "503" };
+  if (status === unavailableStatus) {
+    const code = String(status);
+    const failure: TierFailure = { cause: "unavailable", code };
+    return { kind: "unreachable", status, reason: code, failure, isSent: true };
+  }
   return {
     kind: "refused",
     status,

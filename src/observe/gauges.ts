@@ -60,9 +60,24 @@ export function addGauges({ registry }: Meters, parts: GaugeParts): void {
       labels: ["state"],
     },
     () => {
-      const now = delivery?.breaker;
+      const now = delivery?.tier().state;
       return new Map(breakerStates.map((state) => [state, state === now ? 1 : 0]));
     },
+  );
+  gauge(
+    {
+      name: "lead_tier_last_answer_age_seconds",
+      help:
+        "Since the actions tier last answered this process, which asks it every 10 s; +Inf: never. None where nothing is delivered.",
+    },
+    () => delivery === null ? null : (delivery.tier().answeredAgoMs ?? Infinity) / 1_000,
+  );
+  gauge(
+    {
+      name: "lead_tier_away_seconds",
+      help: "For how long the actions tier is away for this process; 0: it is not.",
+    },
+    () => delivery === null ? null : (delivery.tier().awayMs ?? 0) / 1_000,
   );
 }
 
@@ -74,7 +89,7 @@ export function sampleOf(meters: Meters, parts: GaugeParts): Sample {
     pending: heartbeat.pending,
     dead: heartbeat.dead,
     oldestPendingS: oldestPendingS(parts),
-    breaker: delivery?.breaker ?? "none",
+    breaker: delivery?.tier().state ?? "none",
   };
 }
 

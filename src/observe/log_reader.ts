@@ -19,6 +19,7 @@ export function logReader(log: Log): Observe {
       case "batch_failed":
       case "post_refused":
       case "settled":
+      case "tier_failure":
         // Counted, and no lines of their own: each is one of many.
         return;
       case "connections":
@@ -42,7 +43,13 @@ export function logReader(log: Log): Observe {
       case "listening":
         return log.info("listening", { surface: observation.surface, url: observation.url });
       case "breaker":
-        return log.info("breaker", { state: observation.state });
+        return observation.failure === null
+          ? log.info("breaker", { state: "closed" })
+          : log.error("breaker", {
+            state: "open",
+            cause: observation.failure.cause,
+            code: observation.failure.code,
+          });
       case "retention":
         return log.info("retention", { events: observation.events });
       case "provider_event":

@@ -6,6 +6,7 @@
  */
 
 import { errors } from "../contract/errors.ts";
+import { failureCauses } from "../delivery/tier_failure.ts";
 import { acceptedMs } from "../contract/event_id.ts";
 import type { Access } from "../http/options.ts";
 import { type Count, type Observations, Registry } from "./registry.ts";
@@ -109,6 +110,11 @@ export class Meters {
     help: "An attempt to deliver, from the request to its outcome.",
     labels: ["outcome"],
   }, attemptBuckets);
+  readonly #tierFailures = this.registry.counter({
+    name: "lead_tier_failures_total",
+    help: "Times that the actions tier gave this process no answer, or 503, by cause; probes count too.",
+    labels: ["cause"],
+  });
   readonly #ages = this.registry.histogram({
     name: "lead_time_to_delivery_seconds",
     help: "From an event's acceptance to its delivery.",
@@ -132,6 +138,7 @@ export class Meters {
     }
     for (const verdict of ["clean", "honeypot", "spam"]) this.#submissions.add(0, { verdict });
     for (const outcome of ["delivered", "refused", "unreachable"]) this.#attempts.add(0, { outcome });
+    for (const cause of failureCauses) this.#tierFailures.add(0, { cause });
     for (const reason of intakeReasons.values()) this.#refused.add(0, { kind: "lead", reason });
   }
 
@@ -146,6 +153,8 @@ export class Meters {
         return this.#failedCommits.add(1);
       case "post_refused":
         return this.#fields.add(1, { reason: observation.reason });
+      case "tier_failure":
+        return this.#tierFailures.add(1, { cause: observation.failure.cause });
       case "settled":
         return this.#settled(observation.settlements);
     }

@@ -187,7 +187,7 @@ function consoleParts({ surfaces, consoleTimeZone }: Config, { store, state }: P
     now: () => new Date(),
     secret: randomBytes(32),
     health: () => heartbeat,
-    breaker: () => delivery?.breaker ?? (deliversElsewhere ? "elsewhere" : null),
+    tier: () => delivery?.tier() ?? (deliversElsewhere ? "elsewhere" : null),
     isDraining: () => state.isDraining,
     zone: consoleTimeZone,
     spamMeanings,

@@ -1,101 +1,165 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { Breaker, type BreakerState } from "../../src/delivery/breaker.ts";
+import { Breaker } from "../../src/delivery/breaker.ts";
+import type { TierFailure } from "../../src/delivery/tier_failure.ts";
 
-function makeBreaker() {
-  const states: BreakerState[] = [];
+const refused: TierFailure = { cause: "refused", code: "ECONNREFUSED" };
+const cut: TierFailure = { cause: "cut", code: "ECONNRESET" };
+
+function makeBreaker({ isAsked = true } = {}) {
+  const news: (string | null)[] = [];
   const breaker = new Breaker({
     failuresMax: 3,
     pauseMs: 1_000,
     pauseCapMs: 4_000,
+    silenceMaxMs: 10_000,
     concurrency: 16,
-    onChange: (state) => states.push(state),
+    onNews: (failure) => news.push(failure?.cause ?? null),
   });
-  return { breaker, states };
-}
-
-function open(breaker: Breaker, nowMs: number): void {
-  for (let failure = 0; failure < 3; failure += 1) breaker.failed(nowMs);
-}
-
-test("A closed breaker allows all that is configured", () => {
-  const { breaker } = makeBreaker();
-  assert.equal(breaker.state, "closed");
-  assert.equal(breaker.allowed(0), 16);
-});
-
-test("Failures with an answer between them do not open it", () => {
-  const { breaker, states } = makeBreaker();
-  for (let round = 0; round < 10; round += 1) {
-    breaker.failed(0);
-    breaker.failed(0);
-    breaker.answered();
+  const probed = (nowMs: number, failure: TierFailure | null = null) => {
+    breaker.asked();
+    if (failure === null) breaker.answered(nowMs, { isProbe: true });
+    else breaker.failed(failure, { nowMs, isSent: false });
+  };
+  const delivered = (nowMs: number) => breaker.answered(nowMs, { isProbe: false });
+  const unanswered = (nowMs: number) => breaker.failed(cut, { nowMs, isSent: true });
+  const unsent = (nowMs: number) => breaker.failed(refused, { nowMs, isSent: false });
+  if (isAsked) {
+    probed(0);
+    news.length = 0;
   }
-  assert.deepEqual(states, []);
+  return { breaker, news, probed, delivered, unanswered, unsent };
+}
+
+test("before the tier's first answer nothing is allowed, and it is to be asked at once", () => {
+  const { breaker, probed } = makeBreaker({ isAsked: false });
+  assert.equal(breaker.state, "half_open");
+  assert.equal(breaker.allowed, 0);
+  assert.ok(breaker.probeAtMs <= 0);
+  probed(5);
+  assert.equal(breaker.state, "closed");
+  assert.equal(breaker.allowed, 16, "all that is configured: it was not away");
 });
 
-test("Failures in a row open it, and nothing is allowed until the pause is over", () => {
-  const { breaker, states } = makeBreaker();
-  open(breaker, 100);
-  assert.deepEqual(states, ["open"]);
-  assert.equal(breaker.allowed(1_099), 0);
+test("what was not sent opens it at once", () => {
+  const { breaker, news, unsent } = makeBreaker();
+  unsent(100);
+  assert.equal(breaker.state, "open");
+  assert.equal(breaker.allowed, 0);
   assert.equal(breaker.probeAtMs, 1_100);
+  assert.deepEqual(news, ["refused"]);
 });
 
-test("After the pause one probe is allowed, and no second beside it", () => {
-  const { breaker, states } = makeBreaker();
-  open(breaker, 0);
-  assert.equal(breaker.allowed(1_000), 1);
-  assert.equal(breaker.allowed(1_000), 1, "the loop compares this with what is in flight");
-  assert.deepEqual(states, ["open", "half_open"]);
-  assert.equal(breaker.probeAtMs, null);
+test("three events in a row that were sent and got no answer, or 503, open it, and two do not", () => {
+  const { breaker, unanswered, delivered, probed } = makeBreaker();
+  for (let round = 0; round < 10; round += 1) {
+    unanswered(0);
+    unanswered(0);
+    probed(0);
+    assert.equal(breaker.state, "closed");
+    delivered(0);
+  }
+  unanswered(0);
+  unanswered(0);
+  probed(0);
+  unanswered(0);
+  assert.equal(breaker.state, "open", "an answer to a probe says nothing of events");
 });
 
-test("A failed probe doubles the pause, up to its cap", () => {
-  const { breaker } = makeBreaker();
+test("after such an opening one more unanswered event opens it again, until one is answered", () => {
+  const { breaker, unanswered, delivered, probed } = makeBreaker();
+  for (let event = 0; event < 3; event += 1) unanswered(0);
+  probed(1_000);
+  assert.deepEqual([breaker.state, breaker.allowed], ["closed", 1]);
+  unanswered(1_100);
+  assert.equal(breaker.state, "open");
+  probed(3_100);
+  delivered(3_200);
+  unanswered(3_300);
+  assert.equal(breaker.state, "closed");
+});
+
+test("a closed breaker asks the tier only after a silence", () => {
+  const { breaker, delivered, probed } = makeBreaker();
+  assert.equal(breaker.probeAtMs, 10_000);
+  delivered(7_000);
+  assert.equal(breaker.probeAtMs, 17_000);
+  probed(17_000);
+  assert.equal(breaker.probeAtMs, 27_000);
+});
+
+test("the pause doubles up to its cap while probes fail, and begins small again after an answered delivery", () => {
+  const { breaker, unsent, probed, delivered } = makeBreaker();
   let nowMs = 0;
-  open(breaker, nowMs);
+  unsent(nowMs);
   const pauses: number[] = [];
   for (let probe = 0; probe < 4; probe += 1) {
-    nowMs = breaker.probeAtMs as number;
-    assert.equal(breaker.allowed(nowMs), 1);
-    breaker.failed(nowMs);
-    pauses.push((breaker.probeAtMs as number) - nowMs);
+    pauses.push(breaker.probeAtMs - nowMs);
+    nowMs = breaker.probeAtMs;
+    probed(nowMs, refused);
   }
-  assert.deepEqual(pauses, [2_000, 4_000, 4_000, 4_000]);
+  assert.deepEqual(pauses, [1_000, 2_000, 4_000, 4_000]);
+  probed(nowMs);
+  unsent(nowMs);
+  assert.equal(breaker.probeAtMs - nowMs, 4_000, "it answers probes, and takes nothing");
+  probed(nowMs);
+  delivered(nowMs);
+  delivered(nowMs);
+  unsent(nowMs);
+  assert.equal(breaker.probeAtMs - nowMs, 1_000);
 });
 
-test("Failures that were in flight when it opened do not put the probe off", () => {
-  const { breaker, states } = makeBreaker();
-  open(breaker, 0);
-  breaker.failed(900);
+test("failures that were in flight when it opened do not put the probe off", () => {
+  const { breaker, news, unsent, unanswered } = makeBreaker();
+  unsent(0);
+  unsent(900);
+  unanswered(950);
   assert.equal(breaker.probeAtMs, 1_000);
-  assert.deepEqual(states, ["open"]);
+  assert.deepEqual(news, ["refused"]);
 });
 
-test("After the tier's return the load rises answer by answer: no thundering herd", () => {
-  const { breaker, states } = makeBreaker();
-  open(breaker, 0);
-  breaker.allowed(1_000);
-  breaker.answered();
-  assert.deepEqual(states, ["open", "half_open", "closed"]);
+test("after the tier's return the load rises answer by answer: no thundering herd", () => {
+  const { breaker, news, unsent, probed, delivered } = makeBreaker();
+  unsent(0);
+  probed(1_000);
   const allowed: number[] = [];
   for (let answer = 0; answer < 16; answer += 1) {
-    allowed.push(breaker.allowed(1_000));
-    breaker.answered();
+    allowed.push(breaker.allowed);
+    delivered(1_000);
   }
-  assert.equal(allowed[0], 2);
-  assert.deepEqual(allowed, [...allowed].sort((a, b) => a - b));
-  assert.equal(breaker.allowed(1_000), 16);
+  assert.deepEqual(allowed, Array.from({ length: 16 }, (_, answers) => answers + 1));
+  assert.equal(breaker.allowed, 16);
+  assert.deepEqual(news, ["refused", null]);
 });
 
-test("After a return the pause begins small again", () => {
-  const { breaker } = makeBreaker();
-  open(breaker, 0);
-  breaker.allowed(1_000);
-  breaker.failed(1_000);
-  breaker.allowed(3_000);
-  breaker.answered();
-  open(breaker, 5_000);
-  assert.equal(breaker.probeAtMs, 6_000);
+test("it is news when it opens, when the cause is another one, and when it closes, and not each failed probe", () => {
+  const { news, unsent, probed } = makeBreaker();
+  unsent(0);
+  probed(1_000, refused);
+  probed(3_000, refused);
+  probed(7_000, { cause: "handshake", code: "CERT_HAS_EXPIRED" });
+  probed(11_000, { cause: "handshake", code: "CERT_HAS_EXPIRED" });
+  probed(15_000);
+  assert.deepEqual(news, ["refused", "handshake", null]);
+});
+
+test("the tier's standing has its last answer, its last failure, and since when it is away", () => {
+  const { breaker, unsent, probed } = makeBreaker();
+  assert.deepEqual(breaker.standing(500), {
+    state: "closed",
+    answeredAgoMs: 500,
+    failure: null,
+    awayMs: null,
+  });
+  unsent(2_000);
+  probed(3_000, refused);
+  assert.deepEqual(breaker.standing(4_000), {
+    state: "open",
+    answeredAgoMs: 4_000,
+    failure: { ...refused, agoMs: 1_000 },
+    awayMs: 2_000,
+  });
+  probed(5_000);
+  const { awayMs, failure } = breaker.standing(6_000);
+  assert.deepEqual([awayMs, failure?.agoMs], [null, 3_000]);
 });

@@ -7,8 +7,10 @@
 import assert from "node:assert/strict";
 import test, { before, beforeEach } from "node:test";
 import { freshKey, type IssuedKey, lead, type Tenant, World } from "../support/world.ts";
+import { get } from "../support/client.ts";
 import { ctl, type RunningServer } from "../support/server.ts";
 import { until } from "../support/until.ts";
+import { Authority } from "../support/actions/authority.ts";
 import { Sink } from "../support/delivery/sink.ts";
 
 let world: World;
@@ -33,6 +35,7 @@ before(async () => {
 });
 beforeEach(() => {
   sink.react = () => ({ status: 200, body: {} });
+  sink.health = { status: 200, body: { ok: true } };
 });
 
 async function routed(): Promise<IssuedKey> {
@@ -137,7 +140,7 @@ test("A refusal (424) spends an attempt, is retried, and never trips the breaker
     ["refused", 424, true],
     ["delivered", 200, true],
   ]);
-  assert.deepEqual(server.logs.filter((line) => line.event === "breaker"), []);
+  assert.deepEqual(server.logs.filter((line) => line.event === "breaker" && line.state === "open"), []);
 });
 
 test("After its attempts a poison lead is dead with its payload, and holds up nobody", async () => {
@@ -174,41 +177,143 @@ test("A replayed lead is sent at once; refused again it is dead again, and every
   ]);
 });
 
-test("While the tier is away the breaker is open, and no attempt is spent but those that opened it", async () => {
+const breakerOf = (node: RunningServer) =>
+  node.logs.filter(({ event }) => event === "breaker").map(({ state, cause, code }) =>
+    [state, cause, code].filter((word) => word !== undefined).join(" ")
+  );
+
+test("While the tier is away no attempt is made or spent, though a lead would have few, and all go when it is back", async () => {
   const key = await routed();
-  await sink.down();
-  const ids: string[] = [];
-  for (let index = 0; index < 30; index += 1) ids.push(await accept(key));
-  const opened = () => server.logs.some((line) => line.event === "breaker" && line.state === "open");
-  await until(opened, { what: "the breaker opens" });
-  const [row] = await world.sql<{ spent: number }[]>`
-    select coalesce(max(spent), 0)::int as spent from outbox where event_id = any(${ids})`;
-  assert.ok((row?.spent ?? 9) <= 2, `spent ${row?.spent}`);
-  await sink.listen();
-  for (const eventId of ids) {
-    const { attempts } = await untilState(eventId, "delivered");
-    assert.ok(attempts.filter(({ spent }) => spent).length <= 3);
-  }
+  await onAnotherNode({ ACTIONS_URL: "" }, async (accepting) => {
+    await server.stop();
+    await sink.down();
+    server = await world.start({ ...quick, DELIVERY_ATTEMPTS_MAX: "1", ACTIONS_URL: sink.url });
+    const ids = await Promise.all(Array.from({ length: 30 }, () => accept(key, {}, accepting)));
+    await until(() => breakerOf(server).length > 0, { what: "the breaker opens" });
+    ids.push(await accept(key));
+    const [row] = await world.sql<{ made: number }[]>`
+      select coalesce(max(made), 0)::int as made from outbox where event_id = any(${ids})`;
+    assert.equal(row?.made, 0);
+    await sink.listen();
+    for (const eventId of ids) {
+      const { attempts } = await untilState(eventId, "delivered");
+      assert.deepEqual(attempts.map(({ outcome }) => outcome), ["delivered"]);
+    }
+    assert.deepEqual(breakerOf(server), ["open refused ECONNREFUSED", "closed"]);
+  });
 });
 
-test("503 of the tier opens the breaker like a refused connection, and is no refusal of the lead", async () => {
+test("With one lead and a tier that is stopped, the breaker is open within a second, and the console says why", async () => {
   const key = await routed();
+  await server.stop();
+  server = await world.start({ ...quick, ACTIONS_URL: sink.url, DELIVERY_ATTEMPTS_MAX: "1" });
+  await until(() => breakerOf(server).join() === "closed");
+  await sink.down();
+  const acceptedAtMs = performance.now();
+  const eventId = await accept(key);
+  await until(() => breakerOf(server).length === 2, { what: "the breaker opens", intervalMs: 2 });
+  const tookMs = performance.now() - acceptedAtMs;
+  assert.ok(tookMs < 1_000, `${tookMs} ms`);
+  const { text } = await get(`${server.urls.ops}/`);
+  assert.match(text, /The actions tier does not answer<\/strong> for .*nothing listens at ACTIONS_URL/);
+  assert.match(text, /<dt>Actions tier<\/dt><dd>does not answer<small>.*ECONNREFUSED.*last answer/);
+  await until(async () => (await story(eventId)).attempts.length === 0);
+  const [row] = await world.sql<{ spent: number; made: number; reason: string }[]>`
+    select spent, made, reason from outbox where event_id = ${eventId}`;
+  assert.deepEqual({ ...row }, { spent: 0, made: 0, reason: "tier_away" });
+  const metrics = await get(`${server.urls.ops}/metrics`);
+  assert.match(metrics.text, /^lead_tier_failures_total\{cause="refused"\} [1-9]/m);
+  assert.match(metrics.text, /^lead_tier_away_seconds (?!0$)/m);
+  assert.match(metrics.text, /^lead_tier_last_answer_age_seconds \d/m);
+  await sink.listen();
+  await untilState(eventId, "delivered");
+});
+
+test("503 of the tier opens the breaker and spends no attempt, and is no refusal of the lead", async () => {
+  const key = await routed();
+  await server.stop();
+  server = await world.start({ ...quick, ACTIONS_URL: sink.url, DELIVERY_ATTEMPTS_MAX: "1" });
+  await until(() => breakerOf(server).join() === "closed");
   sink.react = () => ({ status: 503, body: { error: "unavailable" } });
+  sink.health = { status: 503, body: { ok: false } };
   const ids = await Promise.all(Array.from({ length: 8 }, () => accept(key)));
-  const before = server.logs.length;
-  await until(
-    () =>
-      server.logs.slice(before - before).filter((line) => line.event === "breaker" && line.state === "open")
-        .length >= 2,
-    { what: "the breaker opens again" },
-  );
+  await until(() => breakerOf(server).at(-1) === "open unavailable 503", { what: "the breaker opens" });
+  const probes = sink.probes;
+  await until(() => sink.probes > probes + 1, { what: "the tier is asked again" });
   sink.react = () => ({ status: 200 });
+  sink.health = { status: 200 };
   for (const eventId of ids) {
     const { attempts } = await untilState(eventId, "delivered");
     assert.ok(
-      attempts.slice(0, -1).every(({ outcome, status }) => outcome === "unreachable" && status === 503),
+      attempts.slice(0, -1).every(({ outcome, status, spent }) =>
+        outcome === "unreachable" && status === 503 && !spent
+      ),
     );
   }
+});
+
+test("A lead that the tier cannot work on (503) for ever never dies, and the others are delivered", async () => {
+  const [odd, other] = [await routed(), await routed()];
+  sink.react = (request) => ({ status: request.body.tenant === odd.tenant.slug ? 503 : 200 });
+  const stuck = await accept(odd);
+  await sink.until(stuck, 2);
+  for (let index = 0; index < 5; index += 1) await untilState(await accept(other), "delivered");
+  const { state, attempts } = await story(stuck);
+  assert.equal(state, "pending");
+  assert.ok(attempts.every(({ spent }) => !spent));
+  sink.react = () => ({ status: 200 });
+  await untilState(stuck, "delivered");
+});
+
+test("Sent and cut three times in a row opens the breaker, spends the attempts, and one that is cut for ever dies", async () => {
+  const [killing, healthy] = [await routed(), await routed()];
+  await server.stop();
+  server = await world.start({ ...quick, ACTIONS_URL: sink.url, DELIVERY_ATTEMPTS_MAX: "4" });
+  sink.react = (request) => request.body.tenant === killing.tenant.slug ? "cut" : { status: 200 };
+  const poison = await accept(killing);
+  const { attempts } = await untilState(poison, "dead");
+  assert.deepEqual(
+    attempts.map(({ outcome, spent }) => [outcome, spent]),
+    Array(4).fill(["unreachable", true]),
+  );
+  assert.deepEqual(breakerOf(server).slice(0, 3), ["closed", "open cut ECONNRESET", "closed"]);
+  await untilState(await accept(healthy), "delivered");
+});
+
+test("A tier that is away and comes back while nothing is due is noticed both times", async () => {
+  await server.stop();
+  server = await world.start({ ...quick, ACTIONS_URL: sink.url });
+  await until(() => breakerOf(server).join() === "closed");
+  await sink.down();
+  await until(() => breakerOf(server).at(-1) === "open refused ECONNREFUSED", {
+    what: "its absence is noticed",
+  });
+  await sink.listen();
+  await until(() => breakerOf(server).at(-1) === "closed", {
+    what: "its return is noticed",
+    deadlineMs: 15_000,
+  });
+});
+
+test("A tier whose name is not resolved costs no lead an attempt", async () => {
+  const key = await routed();
+  const authority = new Authority();
+  const { certFile, keyFile } = authority.issue({ name: "client", usage: "clientAuth" });
+  const files = {
+    ACTIONS_CA_FILE: authority.file,
+    ACTIONS_CLIENT_CERT_FILE: certFile,
+    ACTIONS_CLIENT_KEY_FILE: keyFile,
+  };
+  await onAnotherNode({ ACTIONS_URL: "https://nowhere.invalid", ...files }, async (node) => {
+    await server.stop();
+    const eventId = await accept(key, {}, node);
+    await until(() => breakerOf(node).length > 0);
+    assert.match(breakerOf(node).join(), /^open name /);
+    const { text } = await get(`${node.urls.ops}/`);
+    assert.match(text, /its name in ACTIONS_URL is not resolved/);
+    assert.deepEqual((await story(eventId)).attempts, []);
+  });
+  server = await world.start({ ...quick, ACTIONS_URL: sink.url });
 });
 
 test("A live tenant without a route waits, spends nothing and goes at once when it has one", async () => {

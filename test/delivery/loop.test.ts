@@ -3,15 +3,26 @@ import test from "node:test";
 import { Breaker } from "../../src/delivery/breaker.ts";
 import { DeliveryLoop } from "../../src/delivery/loop.ts";
 import type { SendOutcome } from "../../src/delivery/send.ts";
+import type { TierFailure } from "../../src/delivery/tier_failure.ts";
 import type { Claimed, Settlement } from "../../src/store/delivery/outbox.ts";
 
 /** A loop over rows in memory; `outcomes` says what becomes of each event's send. */
-function makeLoop(outcomes: Readonly<Record<string, SendOutcome>>) {
+function makeLoop(outcomes: Readonly<Record<string, SendOutcome>>, changes: Partial<Claimed> = {}) {
   const waiting = Object.keys(outcomes);
   const settled: Settlement[] = [];
+  const observations: string[] = [];
   const done = Promise.withResolvers<void>();
+  const breaker = new Breaker({
+    failuresMax: 3,
+    pauseMs: 1_000,
+    pauseCapMs: 1_000,
+    silenceMaxMs: 1_000,
+    concurrency: 4,
+    onNews: () => {},
+  });
+  breaker.answered(0, { isProbe: true });
   const loop = new DeliveryLoop({
-    claim: () => Promise.resolve(waiting.splice(0).map(claimed)),
+    claim: () => Promise.resolve(waiting.splice(0).map((id) => ({ ...claimed(id), ...changes }))),
     settle: (batch) => {
       settled.push(...batch);
       if (settled.length >= Object.keys(outcomes).length) done.resolve();
@@ -19,16 +30,10 @@ function makeLoop(outcomes: Readonly<Record<string, SendOutcome>>) {
     },
     dueTenants: () => Promise.resolve(waiting.length > 0 ? [1] : []),
     send: (eventId) => Promise.resolve(outcomes[eventId] as SendOutcome),
-    breaker: new Breaker({
-      failuresMax: 5,
-      pauseMs: 1_000,
-      pauseCapMs: 1_000,
-      concurrency: 4,
-      onChange: () => {},
-    }),
+    breaker,
     nowMs: () => 0,
     random: () => 0.5,
-    observe: (observation) => assert.fail(JSON.stringify(observation)),
+    observe: (observation) => observations.push(observation.kind),
   }, {
     baseMs: 1_000_000,
     capMs: 1_000_000,
@@ -37,7 +42,7 @@ function makeLoop(outcomes: Readonly<Record<string, SendOutcome>>) {
     sendTimeoutMs: 25_000,
     pollMs: 60_000,
   });
-  return { loop, settled, done: done.promise };
+  return { loop, breaker, settled, observations, done: done.promise };
 }
 
 function claimed(eventId: string): Claimed {
@@ -60,7 +65,7 @@ function claimed(eventId: string): Claimed {
 }
 
 test("what was sent is settled by its answer: delivered, dead, or waiting for a route", async () => {
-  const { loop, settled, done } = makeLoop({
+  const { loop, settled, observations, done } = makeLoop({
     a: { kind: "delivered", status: 200 },
     b: { kind: "refused", status: 424, reason: "crm failed: http_500", retryAfterMs: 0 },
     c: { kind: "delivered", status: 204 },
@@ -70,9 +75,68 @@ test("what was sent is settled by its answer: delivered, dead, or waiting for a 
   await done;
   await loop.close(0);
   assert.equal(loop.inFlight, 0);
+  assert.deepEqual(observations, []);
   const verdicts = settled.map(({ eventId, kind }) => [eventId, kind]).sort();
   assert.deepEqual(verdicts, [["a", "delivered"], ["b", "dead"], ["c", "delivered"], ["d", "released"]]);
   const waits = settled.find(({ eventId }) => eventId === "d");
   assert.ok(waits?.isSpent === false && waits.retryMs >= 30_000 && waits.retryMs <= 3_600_000);
   assert.equal(waits.reason, "no_route");
+});
+
+const unreachable = (failure: TierFailure, isSent: boolean): SendOutcome => ({
+  kind: "unreachable",
+  status: null,
+  reason: failure.code,
+  failure,
+  isSent,
+});
+
+for (const is_replay of [false, true]) {
+  const who = is_replay ? "a replayed lead" : "a lead";
+  test(`of ${who} that was not sent no attempt is left, and none is spent, though it would be the last one`, async () => {
+    const failure: TierFailure = { cause: "not_let_in", code: "ECONNRESET" };
+    const { loop, breaker, settled, observations, done } = makeLoop({ a: unreachable(failure, false) }, {
+      is_replay,
+      spent: 99,
+    });
+    loop.wake([1]);
+    await done;
+    await loop.close(0);
+    assert.equal(breaker.state, "open");
+    assert.deepEqual(observations, ["tier_failure"]);
+    const [one] = settled;
+    assert.deepEqual([one?.kind, one?.isSpent, one?.retryMs, one?.reason], [
+      "released",
+      false,
+      0,
+      "tier_away",
+    ]);
+  });
+
+  test(`503 spends nothing of ${who}, and has it wait, so that another comes first`, async () => {
+    const failure: TierFailure = { cause: "unavailable", code: "503" };
+    const { loop, breaker, settled, done } = makeLoop({ a: unreachable(failure, true) }, {
+      is_replay,
+      spent: 99,
+    });
+    loop.wake([1]);
+    await done;
+    await loop.close(0);
+    assert.equal(breaker.state, "closed", "one may be that lead's trouble");
+    const [one] = settled;
+    assert.deepEqual([one?.kind, one?.outcome, one?.isSpent], ["retry", "unreachable", false]);
+    assert.ok((one?.retryMs ?? 0) > 0);
+  });
+}
+
+test("what was sent and got no answer spends an attempt, and the last one makes it dead; the breaker stays closed", async () => {
+  const failure: TierFailure = { cause: "cut", code: "ECONNRESET" };
+  const { loop, breaker, settled, done } = makeLoop({ a: unreachable(failure, true) });
+  loop.wake([1]);
+  await done;
+  await loop.close(0);
+  assert.equal(breaker.state, "closed");
+  assert.deepEqual(settled.map(({ kind, outcome, isSpent }) => [kind, outcome, isSpent]), [
+    ["dead", "unreachable", true],
+  ]);
 });

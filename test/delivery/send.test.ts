@@ -3,6 +3,7 @@ import { once } from "node:events";
 import net, { type AddressInfo, type Socket } from "node:net";
 import test, { type TestContext } from "node:test";
 import { Sender } from "../../src/delivery/send.ts";
+import type { FailureCause } from "../../src/delivery/tier_failure.ts";
 import { until } from "../support/until.ts";
 
 /** A server below HTTP: it takes requests apart and writes what a test says. */
@@ -12,7 +13,9 @@ class RawServer {
   /** Requests of each connection, in the order of the connections. */
   readonly counts: number[] = [];
   react: (socket: Socket, request: string) => void = (socket) => socket.write(ok);
-  onConnection: (socket: Socket) => void = () => {};
+  /** What a question after its health gets; how often it came. */
+  greet: (socket: Socket) => void = (socket) => socket.write(ok);
+  greetings = 0;
   readonly #server = net.createServer((socket) => this.#serve(socket));
 
   static async open(t: TestContext, host = "127.0.0.1"): Promise<RawServer> {
@@ -35,12 +38,16 @@ class RawServer {
   #serve(socket: Socket): void {
     const index = this.sockets.push(socket) - 1;
     this.counts.push(0);
-    this.onConnection(socket);
     let text = "";
     socket.setEncoding("utf8");
     socket.on("error", () => {});
     socket.on("data", (chunk: string) => {
       text += chunk;
+      if (/^GET \/(?:tier\/)?healthz HTTP\/1\.1\r\n[^]*\r\n\r\n$/.test(text)) {
+        text = "";
+        this.greetings += 1;
+        return this.greet(socket);
+      }
       const matched = /^[^]*?\r\nContent-Length: (\d+)\r\n\r\n/.exec(text);
       if (matched === null) return;
       const [head, length] = matched as unknown as [string, string];
@@ -59,11 +66,15 @@ class RawServer {
 const answer = (...lines: string[]) => lines.map((line) => `${line}\r\n`).join("") + "\r\n";
 const ok = `${answer("HTTP/1.1 200 OK", "Content-Length: 2")}{}`;
 const delivered = { kind: "delivered", status: 200 };
-const unreachable = (reason: string, status: number | null = null) => ({
-  kind: "unreachable",
-  status,
-  reason,
-});
+/** No answer; by default an event was sent, and its connection was cut. */
+const unreachable = (
+  reason: string,
+  { status = null, cause = "cut", isSent = true }: {
+    status?: number | null;
+    cause?: FailureCause;
+    isSent?: boolean;
+  } = {},
+) => ({ kind: "unreachable", status, reason, failure: { cause, code: reason }, isSent });
 
 function sender(
   t: TestContext,
@@ -200,7 +211,7 @@ test("Refusals have the tier's words and its Retry-After; 503 is the tier's trou
     reason: null,
     retryAfterMs: 0,
   });
-  assert.deepEqual(await say("503 Busy", "{}"), unreachable("503", 503));
+  assert.deepEqual(await say("503 Busy", "{}"), unreachable("503", { status: 503, cause: "unavailable" }));
   assert.equal(server.sockets.length, 1);
 });
 
@@ -211,7 +222,10 @@ test("Nothing is delivered before the whole 2xx has arrived", async (t) => {
     const headBytes = text.indexOf("\r\n\r\n") + 4;
     for (let bytes = 0; bytes < text.length; bytes += 1) {
       server.react = (socket) => socket.end(text.slice(0, bytes));
-      assert.deepEqual(await to.send("a", "{}"), unreachable("ECONNRESET", bytes < headBytes ? null : 200));
+      assert.deepEqual(
+        await to.send("a", "{}"),
+        unreachable("ECONNRESET", { status: bytes < headBytes ? null : 200 }),
+      );
     }
   }
   server.react = (socket) => socket.write(answer("HTTP/1.1 200 OK"), () => socket.resetAndDestroy());
@@ -225,21 +239,21 @@ test("What is no HTTP is EPROTO, and its connection is not used again", async (t
   for (const text of ["SSH-2.0-OpenSSH_9\r\n", conflicting, long, "HTTP/1.1 200 OK\nContent-Length: 0\n\n"]) {
     server.react = (socket) => socket.write(text);
     const connections = server.sockets.length;
-    assert.deepEqual(await to.send("a", "{}"), unreachable("EPROTO"));
+    assert.deepEqual(await to.send("a", "{}"), unreachable("EPROTO", { cause: "protocol" }));
     assert.equal(server.sockets.length, connections + 1);
     await until(() => server.sockets.at(-1)?.closed, { what: "the connection closes" });
   }
   server.react = (socket) => socket.write(answer("HTTP/1.1 200 OK", "Content-Length: 1048577"));
-  assert.deepEqual(await to.send("a", "{}"), unreachable("EMSGSIZE", 200));
+  assert.deepEqual(await to.send("a", "{}"), unreachable("EMSGSIZE", { status: 200, cause: "protocol" }));
 });
 
 test("A request ends with ETIMEDOUT when its answer is not whole in time, also one that waits", async (t) => {
   const { server, to } = await opened(t, { timeoutMs: 150, connectionsMax: 1 });
   server.react = () => {};
-  assert.deepEqual(await Promise.all([to.send("a", "{}"), to.send("b", "{}")]), [
-    unreachable("ETIMEDOUT"),
-    unreachable("ETIMEDOUT"),
-  ]);
+  const [first, second] = await Promise.all([to.send("a", "{}"), to.send("b", "{}")]);
+  assert.deepEqual(first, unreachable("ETIMEDOUT", { cause: "timeout" }));
+  assert.ok(second.kind === "unreachable" && !second.isSent);
+  assert.equal(second.reason, "ETIMEDOUT");
   await until(() => server.sockets.every((socket) => socket.closed), { what: "the connections close" });
   // A body that drips would keep any timeout between two bytes from firing.
   server.react = (socket) => {
@@ -247,7 +261,7 @@ test("A request ends with ETIMEDOUT when its answer is not whole in time, also o
     const timer = setInterval(() => socket.write("x"), 20);
     socket.on("close", () => clearInterval(timer));
   };
-  assert.deepEqual(await to.send("c", "{}"), unreachable("ETIMEDOUT", 200));
+  assert.deepEqual(await to.send("c", "{}"), unreachable("ETIMEDOUT", { status: 200, cause: "timeout" }));
   server.react = (socket) => socket.write(ok);
   assert.deepEqual(await to.send("d", "{}"), delivered);
 });
@@ -289,12 +303,15 @@ test("What a server says to an idle connection answers nothing that is asked lat
 
 test("An early answer to a request that is still being sent is taken, and its connection is not kept", async (t) => {
   const { server, to } = await opened(t);
-  server.onConnection = (socket) => {
-    socket.pause();
-    socket.write(`${answer("HTTP/1.1 413 Too Large", "Content-Length: 0")}`);
+  server.greet = (socket) => {
+    socket.write(ok);
+    socket.once("data", () => {
+      socket.pause();
+      socket.write(`${answer("HTTP/1.1 413 Too Large", "Content-Length: 0")}`);
+    });
   };
   assert.equal((await to.send("a", "x".repeat(16 * 1024 * 1024))).status, 413);
-  server.onConnection = () => {};
+  server.greet = (socket) => socket.write(ok);
   assert.deepEqual(await to.send("b", "{}"), delivered);
   assert.equal(server.sockets.length, 2);
 });
@@ -303,7 +320,10 @@ test("A server that is not there is unreachable with the connection's error, for
   const { server, to } = await opened(t, { connectionsMax: 2 });
   server.close();
   const outcomes = await Promise.all(Array.from({ length: 10 }, (_, n) => to.send(`e${n}`, "{}")));
-  assert.deepEqual(outcomes, Array(10).fill(unreachable("ECONNREFUSED")));
+  assert.deepEqual(
+    outcomes,
+    Array(10).fill(unreachable("ECONNREFUSED", { cause: "refused", isSent: false })),
+  );
   const nowhere = new Sender({
     url: "http://nowhere.invalid",
     tls: null,
@@ -312,9 +332,10 @@ test("A server that is not there is unreachable with the connection's error, for
     connectionsMax: 1,
   });
   t.after(() => nowhere.close());
-  const { kind, reason } = await nowhere.send("a", "{}") as { kind: string; reason: string };
-  assert.equal(kind, "unreachable");
-  assert.match(reason, /^(ENOTFOUND|EAI_AGAIN)$/);
+  const outcome = await nowhere.send("a", "{}");
+  assert.ok(outcome.kind === "unreachable" && !outcome.isSent);
+  assert.match(outcome.reason, /^(ENOTFOUND|EAI_AGAIN)$/);
+  assert.equal(outcome.failure.cause, "name");
 });
 
 test("Closing ends what is under way and what waits, and every connection", async (t) => {
@@ -323,8 +344,61 @@ test("Closing ends what is under way and what waits, and every connection", asyn
   const sent = [to.send("a", "{}"), to.send("b", "{}")];
   await until(() => server.requests.length === 1);
   to.close();
-  assert.deepEqual(await Promise.all(sent), [unreachable("ECANCELED"), unreachable("ECANCELED")]);
-  assert.deepEqual(await to.send("c", "{}"), unreachable("ECANCELED"));
+  assert.deepEqual(await Promise.all(sent), [
+    unreachable("ECANCELED"),
+    unreachable("ECANCELED", { cause: "timeout", isSent: false }),
+  ]);
+  assert.equal((await to.send("c", "{}")).kind, "unreachable");
   await until(() => server.sockets.every((socket) => socket.closed), { what: "the connections close" });
   assert.equal(server.requests.length, 1);
+});
+
+test("Nothing of an event goes out on a connection before the tier has answered on it", async (t) => {
+  const ways: [how: string, greet: (socket: Socket) => void, expected: unknown][] = [
+    ["cuts it", (socket) => socket.destroy(), unreachable("ECONNRESET", { isSent: false })],
+    [
+      "says no HTTP",
+      (socket) => socket.write("SSH-2.0-OpenSSH_9\r\n"),
+      unreachable("EPROTO", { cause: "protocol", isSent: false }),
+    ],
+    [
+      "says that it cannot work",
+      (socket) => socket.write(answer("HTTP/1.1 503 Busy", "Content-Length: 0")),
+      unreachable("503", { status: 503, cause: "unavailable", isSent: false }),
+    ],
+    [
+      "keeps no connection",
+      (socket) => socket.end(answer("HTTP/1.1 200 OK", "Content-Length: 0", "Connection: close")),
+      unreachable("ENOTKEPT", { status: 200, cause: "protocol", isSent: false }),
+    ],
+    ["says nothing", () => {}, unreachable("ETIMEDOUT", { cause: "timeout", isSent: false })],
+  ];
+  for (const [how, greet, expected] of ways) {
+    const { server, to } = await opened(t, { timeoutMs: 300 });
+    server.greet = greet;
+    assert.deepEqual(await to.send("a", "{}"), expected, how);
+    assert.deepEqual([server.greetings, server.requests.length], [1, 0], how);
+  }
+});
+
+test("A connection is greeted once, any answer but 503 will do, and then it takes one event after the other", async (t) => {
+  const { server, to } = await opened(t);
+  server.greet = (socket) => socket.write(answer("HTTP/1.1 404 Not Found", "Content-Length: 0"));
+  for (const id of ["a", "b", "c"]) assert.deepEqual(await to.send(id, "{}"), delivered);
+  assert.deepEqual([server.greetings, server.requests.length, server.sockets.length], [1, 3, 1]);
+});
+
+test("A probe asks for the tier's health, once a probe, and says what it failed of", async (t) => {
+  const { server, to } = await opened(t);
+  assert.equal(await to.probe(5_000), null);
+  assert.equal(await to.probe(5_000), null);
+  assert.deepEqual([server.greetings, server.sockets.length], [2, 1]);
+  server.greet = (socket) => socket.write(answer("HTTP/1.1 503 Busy", "Content-Length: 0"));
+  assert.deepEqual(await to.probe(5_000), { cause: "unavailable", code: "503" }, "on a kept connection");
+  server.sockets[0]?.destroy();
+  await clientHasSeen(t);
+  assert.deepEqual(await to.probe(5_000), { cause: "unavailable", code: "503" }, "on a new one");
+  server.greet = () => {};
+  assert.deepEqual(await to.probe(50), { cause: "timeout", code: "ETIMEDOUT" });
+  assert.equal(server.requests.length, 0, "no event was touched");
 });

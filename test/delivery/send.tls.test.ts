@@ -7,6 +7,7 @@ import { join } from "node:path";
 import test, { type TestContext } from "node:test";
 import tls from "node:tls";
 import { Sender, type SendOutcome } from "../../src/delivery/send.ts";
+import type { TierFailure } from "../../src/delivery/tier_failure.ts";
 import { TlsFiles, type TlsObservation } from "../../src/http/tls_files.ts";
 import { Authority, type Issued, type IssueOptions } from "../support/actions/authority.ts";
 import { until } from "../support/until.ts";
@@ -18,7 +19,12 @@ const folder = temporaryFolder("send-files");
 const client = authority.issue({ name: "first client", usage: "clientAuth" });
 
 /** A tier with this certificate, which remembers who came. */
-async function tier(t: TestContext, issued: Issued | Partial<IssueOptions>, options: tls.TlsOptions = {}) {
+async function tier(
+  t: TestContext,
+  issued: Issued | Partial<IssueOptions>,
+  options: tls.TlsOptions = {},
+  onSecure: (socket: tls.TLSSocket) => void = () => {},
+) {
   const { cert, key } = "cert" in issued
     ? issued
     : authority.issue({ name: "tier", usage: "serverAuth", ...issued });
@@ -28,6 +34,7 @@ async function tier(t: TestContext, issued: Issued | Partial<IssueOptions>, opti
     (request, response) => {
       const socket = request.socket as tls.TLSSocket;
       const name = String(socket.getPeerCertificate().subject.CN);
+      if (request.url === "/healthz") return void response.end("{}");
       const { servername } = socket as unknown as { servername: string | null };
       came.push({
         name,
@@ -39,7 +46,10 @@ async function tier(t: TestContext, issued: Issued | Partial<IssueOptions>, opti
     },
   );
   let connections = 0;
-  server.on("secureConnection", () => connections += 1);
+  server.prependListener("secureConnection", (socket: tls.TLSSocket) => {
+    connections += 1;
+    onSecure(socket);
+  });
   server.on("tlsClientError", () => {});
   server.listen(0);
   await once(server, "listening");
@@ -74,9 +84,10 @@ async function sender(t: TestContext, port: number, options: SenderOptions = {})
   return to;
 }
 
-function reason(outcome: SendOutcome): string | null {
-  assert.equal(outcome.kind, "unreachable");
-  return outcome.kind === "unreachable" ? outcome.reason : null;
+/** Why it was not sent; it must not have been. */
+function unsent(outcome: SendOutcome): TierFailure {
+  assert.ok(outcome.kind === "unreachable" && !outcome.isSent, JSON.stringify(outcome));
+  return outcome.failure;
 }
 
 test("Events go over mutual TLS on one kept connection, to a name or an address", async (t) => {
@@ -114,7 +125,9 @@ test("A tier that another authority has signed, whose time is over, or with anot
   t.after(() => delete process.env["NODE_TLS_REJECT_UNAUTHORIZED"]);
   for (const [issued, expected] of cases) {
     const { came, port } = await tier(t, issued);
-    assert.match(reason(await (await sender(t, port)).send("a", "{}")) ?? "", expected);
+    const { cause, code } = unsent(await (await sender(t, port)).send("a", "{}"));
+    assert.equal(cause, "handshake");
+    assert.match(code, expected);
     assert.equal(came.length, 0);
   }
   const { came, port } = await tier(t, {
@@ -122,22 +135,40 @@ test("A tier that another authority has signed, whose time is over, or with anot
     alternativeNames: "DNS:elsewhere.test,IP:127.0.0.1",
   });
   assert.equal(
-    reason(await (await sender(t, port, { host: "localhost" })).send("a", "{}")),
+    unsent(await (await sender(t, port, { host: "localhost" })).send("a", "{}")).code,
     "ERR_TLS_CERT_ALTNAME_INVALID",
   );
   assert.equal(came.length, 0);
 });
 
-test("A client that the tier does not know is unreachable, and so is a tier below TLS 1.2", async (t) => {
-  const stranger = other.issue({ name: "stranger", usage: "clientAuth" });
-  const { came, port } = await tier(t, {});
-  assert.match(
-    reason(await (await sender(t, port, { as: stranger })).send("a", "{}")) ?? "",
-    /^(ERR_SSL_|ECONNRESET|EPIPE)/,
-  );
+test("A client that the tier does not know sends nothing, however the tier refuses it", async (t) => {
+  const strangers = [
+    other.issue({ name: "stranger", usage: "clientAuth" }),
+    authority.issue({ name: "late", usage: "clientAuth", days: -1 }),
+    authority.issue({ name: "server", usage: "serverAuth" }),
+  ];
+  for (const versions of [{}, { maxVersion: "TLSv1.2" }] as const) {
+    const { came, port } = await tier(t, {}, versions);
+    for (const as of strangers) {
+      const { cause } = unsent(await (await sender(t, port, { as })).send("a", "{}"));
+      assert.match(cause, /^(not_let_in|handshake)$/);
+    }
+    assert.equal(came.length, 0);
+  }
+});
+
+test("A tier that cuts the connection when the handshake is over has let nobody in", async (t) => {
+  const { came, port } = await tier(t, {}, {}, (socket) => socket.destroy());
+  const { cause } = unsent(await (await sender(t, port)).send("a", "{}"));
+  assert.equal(cause, "not_let_in");
   assert.equal(came.length, 0);
+});
+
+test("A tier below TLS 1.2 is sent nothing", async (t) => {
   const old = await tier(t, {}, { maxVersion: "TLSv1.1", minVersion: "TLSv1.1", ciphers: "ALL:@SECLEVEL=0" });
-  assert.match(reason(await (await sender(t, old.port)).send("a", "{}")) ?? "", /^(ERR_SSL_|ECONNRESET)/);
+  const { cause, code } = unsent(await (await sender(t, old.port)).send("a", "{}"));
+  assert.equal(cause, "handshake");
+  assert.match(code, /^(ERR_SSL_|ECONNRESET)/);
   assert.equal(old.came.length, 0);
 });
 
@@ -153,7 +184,9 @@ test("Nothing of HTTP goes to a server that does not speak TLS", async (t) => {
   await once(server, "listening");
   t.after(() => server.close());
   const { port } = server.address() as AddressInfo;
-  assert.match(reason(await (await sender(t, port)).send("abc", "{}")) ?? "", /^(ERR_SSL_|EPROTO)/);
+  const { cause, code } = unsent(await (await sender(t, port)).send("abc", "{}"));
+  assert.equal(cause, "handshake");
+  assert.match(code, /^(ERR_SSL_|EPROTO)/);
   assert.doesNotMatch(text, /abc|PUT/);
 });
 
@@ -162,7 +195,8 @@ test("A handshake that hangs ends with ETIMEDOUT", async (t) => {
   await once(server, "listening");
   t.after(() => server.close());
   const { port } = server.address() as AddressInfo;
-  assert.equal(reason(await (await sender(t, port, { timeoutMs: 100 })).send("a", "{}")), "ETIMEDOUT");
+  const outcome = await (await sender(t, port, { timeoutMs: 100 })).send("a", "{}");
+  assert.deepEqual(unsent(outcome), { cause: "timeout", code: "ETIMEDOUT" });
 });
 
 test("Renewed files are used for new connections, the old ones are let go, and a broken pair changes nothing and is told", async (t) => {

@@ -6,11 +6,13 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { get } from "../support/client.ts";
 import { until } from "../support/until.ts";
 import { deliveryStand } from "../support/faults/delivery_stand.ts";
 import { readDeliveries } from "../support/faults/delivery_store.ts";
 import { leadBody } from "../support/faults/load.ts";
 import { type Chance, chanceOf, rounds } from "../support/faults/random.ts";
+import type { TierAnswer } from "../support/faults/tier.ts";
 import type { IssuedKey } from "../support/world.ts";
 
 const concurrency = 16;
@@ -27,6 +29,12 @@ const service = await stand.start();
 const key = await stand.routed();
 const hour = 3_600;
 
+/** What the tier says to events and to questions after its health. */
+function all(answer: () => TierAnswer): void {
+  tier.answer = answer;
+  tier.health = answer;
+}
+
 /** How the tier can be away. */
 const ways = {
   "refuses connections": {
@@ -34,12 +42,16 @@ const ways = {
     end: () => tier.up(),
   },
   "answers 503": {
-    begin: () => tier.answer = () => ({ status: 503 }),
-    end: () => tier.answer = () => ({ status: 200 }),
+    begin: () => all(() => ({ status: 503 })),
+    end: () => all(() => ({ status: 200 })),
   },
   "cuts connections": {
-    begin: () => tier.answer = () => "cut",
-    end: () => tier.answer = () => ({ status: 200 }),
+    begin: () => all(() => "cut"),
+    end: () => all(() => ({ status: 200 })),
+  },
+  "hangs": {
+    begin: () => all(() => "hang"),
+    end: () => all(() => ({ status: 200 })),
   },
 } as const;
 
@@ -58,13 +70,15 @@ const spentAttempts = async () => {
   return attempts.filter(({ spent, outcome }) => spent && outcome !== "delivered").length;
 };
 
-/** The breaker tries the tier and finds it away, once more. */
+/** The tier is asked for its health and found away, once more. */
 async function probed(): Promise<void> {
-  const before = breakerStates().length;
-  await until(() => breakerStates().slice(before).join().includes("half_open,open"), {
-    deadlineMs: 25_000,
-    what: "a probe fails",
-  });
+  const failures = async () => {
+    const { text } = await get(`${service.urls.ops}/metrics`);
+    return [...text.matchAll(/^lead_tier_failures_total\{.*\} (\d+)$/gm)]
+      .reduce((sum, [, count]) => sum + Number(count), 0);
+  };
+  const before = await failures();
+  await until(async () => await failures() > before, { deadlineMs: 25_000, what: "a probe fails" });
 }
 
 test("the actions tier is away for hours: no attempt is spent while the breaker is open, nothing dies, and when it is back the load rises step by step", async (t) => {

@@ -31,6 +31,8 @@ function serve(socket: Socket): void {
   socket.setNoDelay(true);
   const split = splitMessages((head, body) => {
     const id = idOfRequest.exec(head)?.[1];
+    // What the delivery asks of each connection first, and now and then.
+    if (head.startsWith("GET /healthz ")) return void socket.write(answer);
     if (id === undefined) {
       throw new Error(`Not a delivery: ${head.split("\r\n")[0]}`);
     }

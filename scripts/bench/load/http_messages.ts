@@ -24,7 +24,7 @@ export function splitMessages(take: TakeMessage): (chunk: Buffer) => void {
       const headEnd = data.indexOf("\r\n\r\n");
       if (headEnd === -1) break;
       const head = data.toString("latin1", 0, headEnd);
-      const length = lengthHeader.exec(head)?.[1];
+      const length = head.startsWith("GET ") ? "0" : lengthHeader.exec(head)?.[1];
       if (length === undefined) {
         throw new Error(`A message without Content-Length:\n${head}`);
       }

@@ -1,6 +1,12 @@
 /**
  * One kept-alive HTTP/1.1 connection: one request at a time, no pipelining.
  *
+ *     connecting ──▶ handshake ──▶ greeting ──▶ sent (and again)
+ *
+ * Before its first request it may have to be greeted: a request that changes nothing has to be answered. Only then it is
+ * known that the server has let this client in: under TLS 1.3 a server refuses a client's certificate when the client's
+ * handshake is over, and what was written until then is lost.
+ *
  * @module
  */
 
@@ -11,8 +17,29 @@ import { type Response, ResponseParser } from "./response_parser.ts";
 export type Answer =
   /** The whole response is there. */
   | { readonly kind: "answered"; readonly response: Response }
-  /** It is not, for a reason that is an error code; `status` is what had arrived of it. */
-  | { readonly kind: "failed"; readonly status: number | null; readonly reason: string };
+  /**
+   * It is not, for a reason that is an error code; `status` is what had arrived of it. Unless the stage is `sent`,
+   * nothing of the request was handed to a connection.
+   */
+  | {
+    readonly kind: "failed";
+    readonly status: number | null;
+    readonly reason: string;
+    readonly stage: Stage;
+  };
+
+/** How far an exchange has come; `waiting`: for a connection that is free. */
+export type Stage = "waiting" | "connecting" | "handshake" | "greeting" | "sent";
+
+/** What a new connection is asked first. */
+export interface Greeting {
+  /** Head and body in one text; it must change nothing, since it comes as often as connections are made. */
+  readonly request: string;
+  /** Why the answer is not good enough, as a code; `null` when it is. */
+  readonly fault: (response: Response) => string | null;
+  /** The connection is open, and this is answered, within so long, or it is cut. */
+  readonly readyMs: number;
+}
 
 /** Whom a connection tells of its state; each is called before the exchange is settled. */
 export interface ConnectionHooks {
@@ -20,6 +47,13 @@ export interface ConnectionHooks {
   readonly onIdle: (connection: ClientConnection) => void;
   /** It is gone; called once. */
   readonly onGone: (connection: ClientConnection) => void;
+}
+
+/** How a connection begins. */
+export interface Beginning {
+  /** The socket's event that says that it may be written to. */
+  readonly opened: "connect" | "secureConnect";
+  readonly greeting?: Greeting;
 }
 
 // Without a word of the server's: Node's own servers close after 5 s, others later.
@@ -34,23 +68,28 @@ export class ClientConnection {
   readonly #socket: Socket;
   readonly #hooks: ConnectionHooks;
   readonly #parser = new ResponseParser();
+  readonly #greeting: Greeting | null;
+  readonly #readyTimer: ReturnType<typeof setTimeout> | undefined;
   #request: string | null = null;
   #settle: ((answer: Answer) => void) | null = null;
   #onPart: ((soFar: Response) => void) | null = null;
-  #isOpen = false;
+  #stage: Stage = "connecting";
+  #isReady = false;
   #isGone = false;
   #isRetired = false;
   #idleUntilMs = 0;
 
-  /** `socket` has just been made and connects; `opened` is its event that says that it may be written to. */
-  constructor(socket: Socket, options: ConnectionHooks & { readonly opened: "connect" | "secureConnect" }) {
+  /** `socket` has just been made and connects. */
+  constructor(socket: Socket, options: ConnectionHooks & Beginning) {
     this.#socket = socket;
     this.#hooks = options;
+    this.#greeting = options.greeting ?? null;
+    this.#readyTimer = this.#greeting === null
+      ? undefined
+      : setTimeout(() => this.fail("ETIMEDOUT"), this.#greeting.readyMs);
     socket.setNoDelay(true);
-    socket.once(options.opened, () => {
-      this.#isOpen = true;
-      this.#write();
-    });
+    socket.once("connect", () => this.#stage = "handshake");
+    socket.once(options.opened, () => this.#greet());
     socket.on("data", (chunk: Buffer) => this.#read(chunk));
     socket.on("end", () => this.#end());
     socket.on("error", (error: Error) => this.fail(codeOf(error)));
@@ -72,7 +111,7 @@ export class ClientConnection {
 
   /**
    * Sends a request, head and body in one text, and calls `settle` once; before that `onPart` with each part of a
-   * response that is not whole yet, from its head on.
+   * response that is not whole yet, from its head on. The request may be the greeting itself.
    */
   run(
     request: string,
@@ -82,7 +121,7 @@ export class ClientConnection {
     this.#request = request;
     this.#settle = settle;
     this.#onPart = onPart;
-    if (this.#isOpen) this.#write();
+    if (this.#isReady) this.#write();
   }
 
   /** Lets it go after the request that is under way, or now. */
@@ -94,14 +133,39 @@ export class ClientConnection {
   /** Cuts the connection; `reason` goes to the exchange that is under way, if there is one. */
   fail(reason: string): void {
     const settle = this.#settle;
+    const stage = this.#stage;
     const { status } = this.#parser;
     this.#settle = null;
     this.#destroy();
-    settle?.({ kind: "failed", status, reason });
+    settle?.({ kind: "failed", status, reason, stage });
+  }
+
+  #greet(): void {
+    if (this.#greeting === null) return this.#beReady();
+    this.#stage = "greeting";
+    this.#socket.write(this.#greeting.request, "utf8");
+  }
+
+  #greeted(greeting: Greeting): void {
+    const { response, hasSurplus } = this.#parser;
+    const found = greeting.fault(response) ?? (response.head.isPersistent && !hasSurplus ? null : "ENOTKEPT");
+    if (found !== null) return this.fail(found);
+    const isAll = this.#request === greeting.request;
+    if (isAll) this.#request = null;
+    else this.#parser.reset();
+    this.#beReady();
+    if (isAll) this.#finish();
+  }
+
+  #beReady(): void {
+    clearTimeout(this.#readyTimer);
+    this.#isReady = true;
+    this.#write();
   }
 
   #write(): void {
     if (this.#request === null) return;
+    this.#stage = "sent";
     this.#socket.write(this.#request, "utf8");
     this.#request = null;
   }
@@ -110,16 +174,21 @@ export class ClientConnection {
     // An answer to nothing: the server closes, or is confused.
     if (this.#settle === null) return this.#destroy();
     try {
-      if (this.#parser.push(chunk)) return this.#finish();
+      if (this.#parser.push(chunk)) return this.#whole();
       const { soFar } = this.#parser;
-      if (soFar !== null) this.#onPart?.(soFar);
+      if (soFar !== null && this.#isReady) this.#onPart?.(soFar);
     } catch (error) {
       this.fail(codeOf(error));
     }
   }
 
+  #whole(): void {
+    if (this.#isReady || this.#greeting === null) this.#finish();
+    else this.#greeted(this.#greeting);
+  }
+
   #end(): void {
-    if (this.#settle !== null && this.#parser.end()) this.#finish();
+    if (this.#isReady && this.#settle !== null && this.#parser.end()) this.#finish();
     else this.fail("ECONNRESET");
   }
 
@@ -143,6 +212,7 @@ export class ClientConnection {
   #destroy(): void {
     if (this.#isGone) return;
     this.#isGone = true;
+    clearTimeout(this.#readyTimer);
     this.#socket.destroy();
     this.#hooks.onGone(this);
   }

@@ -16,14 +16,12 @@
  */
 
 import type { Socket } from "node:net";
-import { type Answer, ClientConnection, codeOf } from "./client_connection.ts";
+import { type Answer, type Beginning, ClientConnection, codeOf, type Stage } from "./client_connection.ts";
 
 /** How the pool works. */
-export interface PoolOptions {
+export interface PoolOptions extends Beginning {
   /** Begins to connect; may throw, which fails the request that needs it. */
   readonly connect: () => Socket;
-  /** The socket's event after which it may be written to. */
-  readonly opened: "connect" | "secureConnect";
   readonly connectionsMax: number;
   /** From the request's start, its wait for a connection included, to the end of its answer. */
   readonly timeoutMs: number;
@@ -48,10 +46,13 @@ export class ConnectionPool {
     this.#options = options;
   }
 
-  /** Sends one request, head and body in one text, exactly once or not at all; never rejects. */
-  send(request: string): Promise<Answer> {
+  /**
+   * Sends one request, head and body in one text, exactly once or not at all; never rejects. The text of the greeting
+   * is not sent again on a connection that it has just opened.
+   */
+  send(request: string, timeoutMs: number = this.#options.timeoutMs): Promise<Answer> {
     return new Promise((resolve) => {
-      const timer = setTimeout(() => this.#cut(pending, "ETIMEDOUT"), this.#options.timeoutMs);
+      const timer = setTimeout(() => this.#cut(pending, "ETIMEDOUT"), timeoutMs);
       const pending: Pending = {
         request,
         settle: (answer) => {
@@ -95,15 +96,14 @@ export class ConnectionPool {
   }
 
   #connect(pending: Pending): void {
-    const { connect, opened } = this.#options;
     let socket: Socket;
     try {
-      socket = connect();
+      socket = this.#options.connect();
     } catch (error) {
-      return this.#cut(pending, codeOf(error));
+      return this.#cut(pending, codeOf(error), "connecting");
     }
     const connection = new ClientConnection(socket, {
-      opened,
+      ...this.#options,
       onIdle: (freed) => this.#onIdle(freed),
       onGone: (gone) => this.#onGone(gone),
     });
@@ -116,11 +116,11 @@ export class ConnectionPool {
     connection.run(pending.request, pending.settle);
   }
 
-  #cut(pending: Pending, reason: string): void {
+  #cut(pending: Pending, reason: string, stage: Stage = "waiting"): void {
     if (pending.connection !== null) return pending.connection.fail(reason);
     const at = this.#waiting.indexOf(pending);
     if (at !== -1) this.#waiting.splice(at, 1);
-    pending.settle({ kind: "failed", status: null, reason });
+    pending.settle({ kind: "failed", status: null, reason, stage });
   }
 
   #onIdle(connection: ClientConnection): void {

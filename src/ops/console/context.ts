@@ -10,7 +10,7 @@ import type { Pool } from "../../store/pool.ts";
 import type { ConsolePage } from "./layout.ts";
 import type { PageClock } from "./text.ts";
 import type { Tokens } from "./token.ts";
-import type { ShownBreaker } from "./problems.ts";
+import type { ShownTier } from "./tier.ts";
 
 /** What the console is told. */
 export interface ConsoleParts {
@@ -26,7 +26,7 @@ export interface ConsoleParts {
   readonly secret: Uint8Array;
   /** What the heartbeat knows; it works while the store is away. */
   readonly health: () => { readonly writable: boolean; readonly pending: number; readonly dead: number };
-  readonly breaker: () => ShownBreaker;
+  readonly tier: () => ShownTier;
   readonly isDraining: () => boolean;
   /** In which times are shown and read. */
   readonly zone: TimeZone;

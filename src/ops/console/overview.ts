@@ -17,13 +17,8 @@ import { parseQuery, queryOf } from "./query.ts";
 import { type RangeName, ranges } from "./ranges.ts";
 import { badge, boundedText } from "./state.ts";
 import { count, counted, type PageClock, relative, time } from "./text.ts";
-import {
-  type Problem,
-  problemsOf,
-  type ProcessFacts,
-  type ShownBreaker,
-  type StoreFacts,
-} from "./problems.ts";
+import { type Problem, problemsOf, type ProcessFacts, type StoreFacts } from "./problems.ts";
+import { type ShownTier, tierTile } from "./tier.ts";
 
 const refreshSeconds = 30;
 
@@ -35,7 +30,7 @@ export async function overviewPage(context: Context): Promise<ConsolePage> {
   const isPaused = form.oneOf("refresh", ["off"]) !== null;
   const process: ProcessFacts = {
     ...pick(parts.health()),
-    breaker: parts.breaker(),
+    tier: parts.tier(),
     isDraining: parts.isDraining(),
   };
   const read = await readAll(context, range);
@@ -44,7 +39,7 @@ export async function overviewPage(context: Context): Promise<ConsolePage> {
     status: read === null ? 503 : 200,
     title: problems.length === 0 ? "All is well" : `${counted(problems.length, "problem")}`,
     refreshSeconds: isPaused ? null : refreshSeconds,
-    body: markup`${statusBox(problems, { isRead: read !== null, breaker: process.breaker })}
+    body: markup`${statusBox(problems, { isRead: read !== null, tier: process.tier })}
 ${tiles(process, { store: read?.store ?? null, clock })}
 ${read !== null && tenants(read.store.standings, clock)}
 <h2>How it went</h2>
@@ -62,7 +57,7 @@ ${read === null ? markup`<p class="quiet">Nothing can be read while the store is
   };
 }
 
-function pick({ writable, pending, dead }: Omit<ProcessFacts, "breaker" | "isDraining">) {
+function pick({ writable, pending, dead }: Omit<ProcessFacts, "tier" | "isDraining">) {
   return { writable, pending, dead };
 }
 
@@ -88,12 +83,12 @@ async function readAll(
 
 function statusBox(
   problems: readonly Problem[],
-  { isRead, breaker }: { isRead: boolean; breaker: ShownBreaker },
+  { isRead, tier }: { isRead: boolean; tier: ShownTier },
 ): Markup {
   if (problems.length === 0 && isRead) {
-    const delivering = breaker === null
+    const delivering = tier === null
       ? "; this process delivers nothing."
-      : breaker === "elsewhere"
+      : tier === "elsewhere"
       ? "; other processes deliver it."
       : ", and what is stored is delivered.";
     return markup`<div class="good status"><h1>All is well</h1><p>What is posted is stored${delivering}</p></div>`;
@@ -111,16 +106,12 @@ function tiles(
   process: ProcessFacts,
   { store, clock }: { store: StoreFacts | null; clock: PageClock },
 ): Markup {
-  const { writable, pending, dead, breaker } = process;
+  const { writable, pending, dead, tier } = process;
+  const shownTier = tierTile(tier);
   const oldest = store?.oldest ?? null;
   return markup`<dl class="tiles">
 ${tile("Store", writable ? "writable" : "not writable", { tone: writable ? null : "bad" })}
-${
-    tile("Actions tier", breakerTexts[breaker ?? "none"].name, {
-      tone: breaker === "open" ? "bad" : breaker === "closed" || breaker === "elsewhere" ? null : "warn",
-      small: breakerTexts[breaker ?? "none"].small,
-    })
-  }
+${tile("Actions tier", shownTier.name, shownTier)}
 ${tile("Waiting", count(pending), { small: "events not delivered yet" })}
 ${
     tile(
@@ -146,15 +137,6 @@ ${
   }
 </dl>`;
 }
-
-const ofThisProcess = "breaker of this process";
-const breakerTexts = {
-  closed: { name: "answers", small: ofThisProcess },
-  open: { name: "does not answer", small: ofThisProcess },
-  half_open: { name: "being tried", small: ofThisProcess },
-  elsewhere: { name: "–", small: "other processes deliver; see the plot below" },
-  none: { name: "none", small: "ACTIONS_URL is not set" },
-} as const;
 
 function tile(
   name: string,

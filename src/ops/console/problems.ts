@@ -10,6 +10,7 @@ import type { OldestWaiting, TenantStanding } from "../../store/operator/overvie
 import type { SourceRow } from "../report_rows.ts";
 import { queryOf } from "./query.ts";
 import { count, counted, shown, span } from "./text.ts";
+import { answeredText, failureText, type ShownTier } from "./tier.ts";
 
 /** Something that needs a person. */
 export interface Problem {
@@ -17,18 +18,12 @@ export interface Problem {
   readonly text: Markup;
 }
 
-/**
- * The circuit breaker of this process; `"elsewhere"` when delivery is the task of other processes, `null` without an
- * actions tier.
- */
-export type ShownBreaker = "closed" | "open" | "half_open" | "elsewhere" | null;
-
 /** What the process itself knows, whether the store is there or not. */
 export interface ProcessFacts {
   readonly writable: boolean;
   readonly pending: number;
   readonly dead: number;
-  readonly breaker: ShownBreaker;
+  readonly tier: ShownTier;
   readonly isDraining: boolean;
 }
 
@@ -65,18 +60,18 @@ function* processProblems(facts: ProcessFacts): Generator<Problem> {
 whether PostgreSQL runs, is the primary, and has room on its disk.`,
     };
   }
-  if (facts.breaker === "open") {
+  const { tier } = facts;
+  if (tier !== null && tier !== "elsewhere" && tier.awayMs !== null) {
     yield {
       tone: "bad",
-      text: markup`<strong>The actions tier does not answer</strong> (breaker open). ${
+      text: markup`<strong>The actions tier does not answer</strong> for ${span(tier.awayMs / 1_000)}: ${
+        tier.failure !== null && failureText(tier.failure)
+      }; ${answeredText(tier)}. ${
         counted(facts.pending, "event")
       } wait; nothing is lost, no attempt is spent, and it goes on by itself when the tier is back.`,
     };
   }
-  if (facts.breaker === "half_open") {
-    yield { tone: "warn", text: markup`The actions tier is being tried again (breaker half open).` };
-  }
-  if (facts.breaker === null && facts.pending > 0) {
+  if (tier === null && facts.pending > 0) {
     yield {
       tone: "warn",
       text:

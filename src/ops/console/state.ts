@@ -38,6 +38,8 @@ export function badges(words: readonly string[]): Markup {
 // Source: DECISIONS, Delivery, and the functions of sql/ that write these words.
 const meanings: Readonly<Record<string, string>> = {
   no_route: "no route of the tenant takes it; ctl tenant route gives it one, and what waits goes at once",
+  tier_away:
+    "the actions tier could not be reached when it was due; nothing was sent, and it goes when the tier is back",
   replayed: "an operator has replayed it",
   released: "an operator has released it",
 };

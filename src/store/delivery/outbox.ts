@@ -37,7 +37,7 @@ export interface Settlement {
   readonly tenantId: number;
   readonly lease: string;
   readonly number: number;
-  /** `released`: it was claimed and never sent, or nowhere to be sent to, and leaves no attempt. */
+  /** `released`: it was claimed and never sent, or nowhere to be sent to, and leaves no attempt; a reason may say why. */
   readonly kind: "delivered" | "retry" | "dead" | "released";
   readonly outcome: "delivered" | "refused" | "unreachable";
   readonly status: number | null;

@@ -1,9 +1,17 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { problemsOf, type ProcessFacts, type StoreFacts } from "../../../src/ops/console/problems.ts";
+import type { SeenTier } from "../../../src/ops/console/tier.ts";
 
 const nowMs = Date.parse("2026-11-21T02:00:00Z");
-const well: ProcessFacts = { writable: true, pending: 0, dead: 0, breaker: "closed", isDraining: false };
+const answering: SeenTier = { state: "closed", answeredAgoMs: 3_000, failure: null, awayMs: null };
+const away: SeenTier = {
+  state: "open",
+  answeredAgoMs: 130_000,
+  failure: { cause: "refused", code: "ECONNREFUSED", agoMs: 4_000 },
+  awayMs: 125_000,
+};
+const well: ProcessFacts = { writable: true, pending: 0, dead: 0, tier: answering, isDraining: false };
 const nothing = { count: 0, isMore: false };
 const quiet: StoreFacts = { standings: [], oldest: null, held: nothing, sources: [] };
 const told = (process: Partial<ProcessFacts>, store: Partial<StoreFacts> | null = {}) =>
@@ -21,17 +29,35 @@ test("nothing is wrong when nothing is, and held spam is no alarm", () => {
 });
 
 test("what is bad comes first", () => {
-  const found = told({ writable: false, breaker: "half_open", pending: 3, dead: 2 });
+  const found = told({ writable: false, isDraining: true, pending: 3, dead: 2 });
   assert.match(found[0] ?? "", /^bad: The store takes no writes/);
   assert.match(found[1] ?? "", /^bad: 2 dead letters/);
-  assert.match(found[2] ?? "", /^warn: The actions tier is being tried again/);
+  assert.match(found[2] ?? "", /^warn: This process is stopping/);
   assert.equal(found.length, 3);
 });
 
-test("an open breaker is told with what waits, and a missing tier only when something does", () => {
-  assert.match(told({ breaker: "open", pending: 1_200 })[0] ?? "", /^bad: .*breaker open.*1,200 events wait/);
-  assert.deepEqual(told({ breaker: null }), []);
-  assert.match(told({ breaker: null, pending: 1 })[0] ?? "", /^warn: .*ACTIONS_URL.*1 event wait/);
+test("a tier that is away is told with why, since when, its last answer and what waits, also while it is asked", () => {
+  for (const state of ["open", "half_open"] as const) {
+    assert.deepEqual(told({ tier: { ...away, state }, pending: 1_200 }), [
+      "bad: The actions tier does not answer for 2 min: nothing listens at ACTIONS_URL (ECONNREFUSED); last answer 2 min ago. " +
+      "1,200 events wait; nothing is lost, no attempt is spent, and it goes on by itself when the tier is back.",
+    ]);
+  }
+  assert.match(
+    told({ tier: { ...away, answeredAgoMs: null } })[0] ?? "",
+    /no answer since this process began/,
+  );
+});
+
+test("a failure that is over is no problem, nor is a tier that is asked for the first time", () => {
+  assert.deepEqual(told({ tier: { ...away, state: "closed", awayMs: null } }), []);
+  assert.deepEqual(told({ tier: { ...answering, state: "half_open", answeredAgoMs: null } }), []);
+  assert.deepEqual(told({ tier: "elsewhere", pending: 9 }), []);
+});
+
+test("a missing tier is told only when something waits for it", () => {
+  assert.deepEqual(told({ tier: null }), []);
+  assert.match(told({ tier: null, pending: 1 })[0] ?? "", /^warn: .*ACTIONS_URL.*1 event wait/);
 });
 
 test("what waits long is told from ten minutes on, and is bad after an hour", () => {
