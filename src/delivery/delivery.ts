@@ -82,21 +82,7 @@ export async function startDelivery(settings: DeliverySettings, hooks: DeliveryH
     connectionsMax: concurrency + 1,
     observe: hooks.observe,
   });
-  const breaker = new Breaker({
-    ...breakerOptions,
-    concurrency,
-    onNews: (failure) => {
-      hooks.observe({ kind: "breaker", failure });
-      watch.look();
-      if (failure === null) loop.hint();
-    },
-  });
-  const watch = new Watch({
-    ask: () => sender.probe(probeTimeoutMs),
-    breaker,
-    nowMs: hooks.nowMs,
-    onFailure: (failure) => hooks.observe({ kind: "tier_failure", failure }),
-  });
+  const { breaker, watch } = watchTier(sender, hooks, { concurrency, onReturn: () => loop.hint() });
   const loop = new DeliveryLoop({
     claim: (requests) => outbox.claim(requests),
     settle: async (settlements) => {
@@ -138,4 +124,28 @@ export async function startDelivery(settings: DeliverySettings, hooks: DeliveryH
       sender.close();
     },
   };
+}
+
+/** The breaker, and who asks the tier for it; `onReturn` is called when it closes. */
+function watchTier(
+  sender: Sender,
+  { nowMs, observe }: DeliveryHooks,
+  { concurrency, onReturn }: { readonly concurrency: number; readonly onReturn: () => void },
+): { readonly breaker: Breaker; readonly watch: Watch } {
+  const breaker = new Breaker({
+    ...breakerOptions,
+    concurrency,
+    onNews: (failure) => {
+      observe({ kind: "breaker", failure });
+      watch.look();
+      if (failure === null) onReturn();
+    },
+  });
+  const watch = new Watch({
+    ask: () => sender.probe(probeTimeoutMs),
+    breaker,
+    nowMs,
+    onFailure: (failure) => observe({ kind: "tier_failure", failure }),
+  });
+  return { breaker, watch };
 }

@@ -31,10 +31,7 @@ export function logReader(log: Log): Observe {
       case "certificate_renewed":
         return log.info(observation.kind, { files: observation.files, ca: observation.isCaNew });
       case "client_refused":
-        return log.error(observation.kind, {
-          reason: observation.reason,
-          client: observation.clientAddress,
-        });
+        return log.error(observation.kind, clientFields(observation));
       case "certificate_refused":
         return log.error(observation.kind, {
           files: observation.files,
@@ -43,13 +40,7 @@ export function logReader(log: Log): Observe {
       case "listening":
         return log.info("listening", { surface: observation.surface, url: observation.url });
       case "breaker":
-        return observation.failure === null
-          ? log.info("breaker", { state: "closed" })
-          : log.error("breaker", {
-            state: "open",
-            cause: observation.failure.cause,
-            code: observation.failure.code,
-          });
+        return logBreaker(log, observation);
       case "retention":
         return log.info("retention", { events: observation.events });
       case "provider_event":
@@ -84,6 +75,15 @@ export function ownerFields(role: string, group: string): LogFields {
     role,
     advice: `log in as a role of its own that is a member of ${group}; docs/operating.md says how`,
   };
+}
+
+function clientFields({ reason, clientAddress: client }: Told<"client_refused">): LogFields {
+  return { reason, client };
+}
+
+function logBreaker(log: Log, { failure }: Told<"breaker">): void {
+  if (failure === null) return log.info("breaker", { state: "closed" });
+  log.error("breaker", { state: "open", cause: failure.cause, code: failure.code });
 }
 
 type Told<Kind extends Observation["kind"]> = Extract<Observation, { kind: Kind }>;
