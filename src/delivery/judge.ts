@@ -37,12 +37,13 @@ export function judge(
   if (outcome.kind === "delivered") {
     return { ...common, kind: "delivered", outcome: "delivered", reason: null, isSpent: true, retryMs: 0 };
   }
-  if (outcome.kind === "unreachable" && !outcome.isSent) return release(row, "tier_away");
+  if (outcome.kind === "unreachable" && !outcome.isSent) return release(row, { reason: "tier_away" });
   const { kind, reason } = outcome;
   if (kind === "refused" && reason === "no_route") {
     const waitedMs = row.due_at_ms - Date.parse(row.received_at);
+    const retryMs = Math.min(Math.max(waitedMs, noRouteWaitMs.least), noRouteWaitMs.most);
     // Nothing was tried, so it leaves no attempt.
-    return release(row, reason, Math.min(Math.max(waitedMs, noRouteWaitMs.least), noRouteWaitMs.most));
+    return release(row, { reason, retryMs });
   }
   if (outcome.kind === "unreachable" && outcome.failure.cause === "unavailable") {
     // It waits although the tier may be back sooner: were it the tier's trouble with this row alone, it would be the
@@ -57,8 +58,11 @@ export function judge(
   return { ...common, kind: "retry", outcome: kind, reason, isSpent: true, retryMs };
 }
 
-/** The settlement of a row that was claimed but is not sent: others may have it. */
-export function release(row: Claimed, reason: string | null = null, retryMs = 0): Settlement {
+/** The settlement of a row that was claimed and leaves no attempt: it waits, for `reason` where there is one. */
+export function release(
+  row: Claimed,
+  { reason = null, retryMs = 0 }: { readonly reason?: string | null; readonly retryMs?: number } = {},
+): Settlement {
   return {
     ...identify(row),
     kind: "released",
