@@ -20,6 +20,7 @@ import { certificatesCommands } from "./ctl/certificates.ts";
 import { collisionCommands } from "./ctl/collision.ts";
 import { type Command, type Input, parseInput, Refused, type Reply, WrongUsage } from "./ctl/command.ts";
 import { deadCommands } from "./ctl/dead.ts";
+import { doctorCommands } from "./ctl/doctor.ts";
 import { eraseCommands } from "./ctl/erase.ts";
 import { explainFailure } from "./ctl/failure.ts";
 import { formCommands } from "./ctl/form.ts";
@@ -53,6 +54,7 @@ const commands: readonly Command[] = [
   ...eraseCommands,
   ...subscriptionCommands,
   ...auditCommands,
+  ...doctorCommands,
   ...certificatesCommands,
 ];
 

@@ -7,7 +7,7 @@
 import type { Networks } from "../http/addresses.ts";
 import type { TlsPaths } from "../http/tls_files.ts";
 import { actionsVariables } from "../settings/actions_variables.ts";
-import { type Environment, type ListenAddress, SettingsReader } from "../settings/reader.ts";
+import { ConfigError, type Environment, type ListenAddress, SettingsReader } from "../settings/reader.ts";
 import { unknownSettings } from "../settings/unknown.ts";
 import { mailAddress, type MailConfig } from "./email.ts";
 
@@ -34,6 +34,15 @@ const effectTimeoutMsMax = 120_000;
 
 /** Reads the settings. Throws {@linkcode ConfigError} with every fault at once. */
 export function readActionsConfig(environment: Environment): ActionsConfig {
+  const { config, faults } = examineActionsConfig(environment);
+  if (faults.length > 0) throw new ConfigError(faults);
+  return config;
+}
+
+/** Reads the settings for whoever wants to know of them all the same: what has a fault is empty, or cannot be used. */
+export function examineActionsConfig(
+  environment: Environment,
+): { readonly config: ActionsConfig; readonly faults: readonly string[] } {
   const read = new SettingsReader(actionsVariables, environment);
   const config: ActionsConfig = {
     listen: read.listen("ACTIONS_LISTEN"),
@@ -45,8 +54,7 @@ export function readActionsConfig(environment: Environment): ActionsConfig {
     mail: readMail(read),
   };
   read.faults.push(...unknownSettings(environment));
-  read.finish();
-  return config;
+  return { config, faults: read.faults };
 }
 
 function readFiles(read: Reader): TlsPaths {

@@ -75,6 +75,20 @@ export function mailer(options: MailerOptions | null): Destination {
   };
 }
 
+/**
+ * Connects to the mail server as for a mail, says EHLO, STARTTLS where it is due, logs in, and hangs up.
+ *
+ * @throws {Error} with nodemailer's `code`, when one of these fails
+ */
+export async function greetMailServer(options: MailerOptions): Promise<void> {
+  const transport = openTransport(options);
+  try {
+    await transport.verify();
+  } finally {
+    transport.close();
+  }
+}
+
 function openTransport(options: MailerOptions) {
   const { host, port, isSecure, login, from, timeoutMs } = options;
   const isLoopback = /^(localhost|::1|127(\.\d{1,3}){3})$/.test(host);

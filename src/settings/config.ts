@@ -10,7 +10,7 @@ import type { Rate } from "../contract/limits.ts";
 import { isPrivateOrLoopback, type Networks } from "../http/addresses.ts";
 import type { TlsPaths } from "../http/tls_files.ts";
 import { type DeliveryConfig, readDeliveryConfig } from "./delivery.ts";
-import { type Environment, type ListenAddress, SettingsReader } from "./reader.ts";
+import { ConfigError, type Environment, type ListenAddress, SettingsReader } from "./reader.ts";
 import { unknownSettings } from "./unknown.ts";
 import { variables } from "./variables.ts";
 
@@ -54,6 +54,15 @@ export interface PublicListener {
 
 /** Reads the settings. Throws {@linkcode ConfigError} with every fault at once. */
 export function readConfig(environment: Environment): Config {
+  const { config, faults } = examineConfig(environment);
+  if (faults.length > 0) throw new ConfigError(faults);
+  return config;
+}
+
+/** Reads the settings for whoever wants to know of them all the same: what has a fault is empty, or cannot be used. */
+export function examineConfig(
+  environment: Environment,
+): { readonly config: Config; readonly faults: readonly string[] } {
   const read = new SettingsReader(variables, environment);
   const surfaces = readSurfaces(read);
   const tls = readTls(read);
@@ -84,8 +93,7 @@ export function readConfig(environment: Environment): Config {
   checkOps(read, config);
   checkShared(read, config);
   read.faults.push(...unknownSettings(environment));
-  read.finish();
-  return config;
+  return { config, faults: read.faults };
 }
 
 type Name = keyof typeof variables;

@@ -71,11 +71,6 @@ export class SettingsReader<Name extends string> {
     this.#environment = environment;
   }
 
-  /** Throws {@linkcode ConfigError} when anything was wrong. */
-  finish(): void {
-    if (this.faults.length > 0) throw new ConfigError(this.faults);
-  }
-
   /** The variable's text, or `null`. */
   text(name: Name): string | null {
     const value = this.#environment[name]?.trim();

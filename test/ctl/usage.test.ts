@@ -40,6 +40,7 @@ const everyCommand = [
   "audit list",
   "audit export",
   "audit verify",
+  "doctor",
   "certificates",
 ];
 

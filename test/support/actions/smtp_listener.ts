@@ -18,7 +18,7 @@ export interface Received {
 }
 
 /** The step of the dialogue at which it can answer otherwise; `"message"` is the end of the data. */
-export type Step = "greeting" | "EHLO" | "MAIL" | "RCPT" | "DATA" | "message";
+export type Step = "greeting" | "EHLO" | "AUTH" | "MAIL" | "RCPT" | "DATA" | "message";
 
 /** A listening mail server. */
 export interface SmtpListener {
@@ -35,6 +35,7 @@ export interface SmtpListener {
 const usual: Readonly<Record<Step, string>> = {
   greeting: "220 mail.test ready",
   EHLO: "250-mail.test\r\n250-8BITMIME\r\n250 SIZE 10000000",
+  AUTH: "235 accepted",
   MAIL: "250 ok",
   RCPT: "250 ok",
   DATA: "354 go on",
@@ -104,6 +105,7 @@ function converse(
     log.commands.push(line);
     const verb = line.slice(0, 4).toUpperCase();
     if (verb === "EHLO" || verb === "HELO") say("EHLO");
+    else if (verb === "AUTH") say("AUTH");
     else if (verb === "MAIL") [from, to] = (say("MAIL"), [line.slice("MAIL FROM:".length), []]);
     else if (verb === "RCPT") {
       if (log.deferred.has(line.slice("RCPT TO:<".length, -1))) socket.write("451 later\r\n");

@@ -1,0 +1,212 @@
+/**
+ * `ctl doctor`
+ *
+ * @module
+ */
+
+import { readFileSync, statSync } from "node:fs";
+import process from "node:process";
+import { examineActionsConfig } from "#src/actions/config.ts";
+import { actionsVariables } from "#src/settings/actions_variables.ts";
+import { examineConfig } from "#src/settings/config.ts";
+import { type Environment, isDatabaseUrl } from "#src/settings/reader.ts";
+import { variables } from "#src/settings/variables.ts";
+import { openAdminPool } from "#src/store/operator/admin_pool.ts";
+import { readServerFacts } from "#src/store/operator/server_facts.ts";
+import { findDatabaseUrl } from "../database_url.ts";
+import { type Command, type Input, needsNoStore, Refused, type Reply } from "./command.ts";
+import { certificateChecks } from "./doctor/certificates.ts";
+import {
+  type Check,
+  type Database,
+  failure,
+  type Finding,
+  seen,
+  type Situation,
+  type State,
+  warning,
+} from "./doctor/check.ts";
+import { databaseChecks } from "./doctor/database.ts";
+import { diskChecks } from "./doctor/disk.ts";
+import { parseEnvironmentFile } from "./doctor/environment_file.ts";
+import { askTier, networkChecks } from "./doctor/network.ts";
+import { settingsChecks } from "./doctor/settings.ts";
+import { safe } from "./terminal.ts";
+
+/** In the order in which they are shown; they run side by side. */
+const checks: readonly Check[] = [
+  ...settingsChecks,
+  ...certificateChecks,
+  ...databaseChecks,
+  ...networkChecks,
+  ...diskChecks,
+];
+
+// Longer than each part of a check may take, so that what hangs is named.
+const checkTimeoutMs = 10_000;
+
+/** One line of the answer. */
+interface Line extends Finding {
+  readonly check: string;
+}
+
+async function runCheck({ name, run }: Check, situation: Situation): Promise<Line[]> {
+  const late = Promise.withResolvers<readonly Finding[]>();
+  const timer = setTimeout(
+    () => late.resolve([failure(`no answer within ${checkTimeoutMs / 1_000} s`)]),
+    checkTimeoutMs,
+  );
+  try {
+    const found = await Promise.race([run(situation), late.promise]);
+    return found.map((finding) => ({ check: name, ...finding }));
+  } catch (error) {
+    const { code, message } = error as { code?: string; message: string };
+    return [{ check: name, ...failure(`it could not be looked at: ${code ?? message.split("\n")[0]}`) }];
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** What the settings are read from. */
+interface Source {
+  readonly environment: Environment;
+  readonly name: string;
+  readonly isOfProcess: boolean;
+  readonly findings: readonly Line[];
+}
+
+function readSource(files: readonly string[]): Source {
+  if (files.length === 0) {
+    return { environment: process.env, name: "this shell's environment", isOfProcess: false, findings: [] };
+  }
+  // As systemd has it: nothing of whoever runs the command.
+  const environment: Record<string, string> = {};
+  const findings: Line[] = [];
+  for (const file of files) {
+    try {
+      Object.assign(environment, parseEnvironmentFile(readFileSync(file, "utf8")));
+      if ((statSync(file).mode & 0o007) !== 0) {
+        findings.push({
+          check: "Settings files",
+          ...warning(`everybody on this machine may read ${file}, and it has passwords`, `chmod 600 ${file}`),
+        });
+      }
+    } catch (error) {
+      throw new Refused(`${file} cannot be read (${(error as NodeJS.ErrnoException).code}); sudo may help`);
+    }
+  }
+  return { environment, name: files.join(" and "), isOfProcess: true, findings };
+}
+
+/** With the database of an `npm start`, when nothing else names one. */
+function withDatabase({ environment, isOfProcess }: Source): Environment {
+  if (isOfProcess || environment.DATABASE_URL?.trim()) return environment;
+  try {
+    return { ...environment, DATABASE_URL: findDatabaseUrl() };
+  } catch {
+    return environment;
+  }
+}
+
+/** The database that a variable names; one that is none is told of by the settings. */
+function openDatabase(environment: Environment, name: string): Database | null {
+  const url = environment[name]?.trim() ?? "";
+  if (!isDatabaseUrl(url)) return null;
+  const pool = openAdminPool(url);
+  return { url, name, pool, facts: once(() => seen(() => readServerFacts(pool))) };
+}
+
+function once<T>(ask: () => Promise<T>): () => Promise<T> {
+  let asked: Promise<T> | undefined;
+  return () => asked ??= ask();
+}
+
+function isAny(environment: Environment, names: object): boolean {
+  return Object.keys(names).some((name) => environment[name]?.trim());
+}
+
+async function examine(input: Input): Promise<Line[]> {
+  const source = readSource(input.options("settings"));
+  const environment = withDatabase(source);
+  const [serviceDatabase, actionsDatabase] = ["DATABASE_URL", "ACTIONS_DATABASE_URL"]
+    .map((name) => openDatabase(environment, name)) as [Database | null, Database | null];
+  const situation: Situation = {
+    environment,
+    source: source.name,
+    isOfProcess: source.isOfProcess,
+    service: isAny(environment, variables) ? examineConfig(environment) : null,
+    actions: isAny(environment, actionsVariables) ? examineActionsConfig(environment) : null,
+    database: serviceDatabase ?? actionsDatabase,
+    actionsDatabase: serviceDatabase === null ? null : actionsDatabase,
+    tier: once(() => askTier(environment)),
+    backupStamp: input.option("backup-stamp") ?? null,
+    nowMs: Date.now(),
+  };
+  try {
+    const lines = await Promise.all(checks.map((check) => runCheck(check, situation)));
+    return [...source.findings, ...lines.flat()];
+  } finally {
+    await Promise.all([serviceDatabase?.pool.close(), actionsDatabase?.pool.close()]);
+  }
+}
+
+const words: Readonly<Record<State, readonly [string, number]>> = {
+  ok: ["ok", 32],
+  warning: ["warning", 33],
+  failure: ["FAILURE", 31],
+};
+
+function render(lines: readonly Line[]): string {
+  const isColored = process.stdout.isTTY && !process.env.NO_COLOR;
+  const columns = Math.max(...lines.map(({ check }) => check.length));
+  const shown = lines.map(({ state, check, text, mend }) => {
+    const [word, color] = words[state];
+    const first = isColored ? `\x1b[${color}m${word.padEnd(7)}\x1b[0m` : word.padEnd(7);
+    return `${first}  ${check.padEnd(columns)}  ${safe(text)}${
+      mend === undefined ? "" : `\n         → ${safe(mend)}`
+    }`;
+  });
+  const count = (state: State) => lines.filter((line) => line.state === state).length;
+  const summary = `${count("failure")} failed, ${count("warning")} to be seen to, ${count("ok")} ok`;
+  return `${shown.join("\n")}\n\n${summary}`;
+}
+
+const doctor: Command = {
+  words: "doctor",
+  positionals: [],
+  options: {
+    // Not --env-file: Node reads an option of that name itself, wherever it stands, and fails when the file is not there.
+    settings: {
+      value: "FILE",
+      several: true,
+      description: "settings of a process, as systemd's EnvironmentFile has them; this shell's when left out",
+    },
+    "backup-stamp": {
+      value: "FILE",
+      description: "a file that the backup touches when it is done; over 26 hours old is a failure",
+    },
+  },
+  summary: "Look at everything that the service needs, and say what mends what is not well",
+  notes: `Settings, certificates, database, durability, migrations, grants, backup, name
+resolution, clock, actions tier, mail server and disk; side by side, each 10 seconds at most.
+Nothing is changed, no mail is sent, and no password is shown. The clock is compared with
+the database's and the actions tier's. Exit status 0: nothing failed, there may be warnings.
+
+ctl doctor --settings /etc/lead-intake/intake.env --settings /etc/lead-intake/actions.env`,
+  prepare: needsNoStore,
+  prepareAlone: (input) => async (): Promise<Reply> => {
+    const lines = await examine(input);
+    const isBad = lines.some(({ state }) => state === "failure");
+    return {
+      json: {
+        ok: !isBad,
+        checks: lines.map(({ check, state, text, mend }) => ({ check, state, text, mend: mend ?? null })),
+      },
+      text: render(lines),
+      isBad,
+    };
+  },
+};
+
+/** The command. */
+export const doctorCommands: readonly Command[] = [doctor];

@@ -1,0 +1,88 @@
+/**
+ * What a PostgreSQL server says of itself and of the role that asks; for `ctl doctor`. It works on any database, also on
+ * one that was never migrated.
+ *
+ * @module
+ */
+
+import type { Pool } from "../pool.ts";
+
+/** What it says. */
+export interface ServerFacts {
+  readonly role: string;
+  /** The role acts as the owner of the tables, or as a superuser. */
+  readonly isOwner: boolean;
+  readonly isSuperuser: boolean;
+  /** Of `lead_service` and `lead_actions`, those that the role is a member of. */
+  readonly groups: readonly string[];
+  /** Such as 160003. */
+  readonly version: number;
+  readonly encoding: string;
+  readonly fsync: string;
+  readonly fullPageWrites: string;
+  /** As a connection of ours has it: it sets it. */
+  readonly synchronousCommit: string;
+  readonly dataChecksums: string;
+  readonly isStandby: boolean;
+  readonly readsOnly: string;
+  /** `synchronous_standby_names` */
+  readonly standbyNames: string;
+  /** How many servers copy this one at this moment. */
+  readonly standbys: number;
+  readonly connectionsMax: number;
+  readonly connections: number;
+  /** `null`: the role may not know. */
+  readonly dataDirectory: string | null;
+  readonly archiveMode: string;
+  /** ISO 8601, or `null`. */
+  readonly lastArchivedAt: string | null;
+  readonly lastFailedAt: string | null;
+  /** Milliseconds since 1970 by its clock. */
+  readonly nowMs: number;
+}
+
+// A healthy server needs milliseconds; the caller bounds the whole.
+const deadlineMs = 6_000;
+
+/**
+ * Asks.
+ *
+ * @throws {Unavailable} when it cannot be reached, or {postgres.PostgresError} when it refuses
+ */
+export async function readServerFacts(pool: Pool): Promise<ServerFacts> {
+  const [row] = await pool.run(deadlineMs, (sql) =>
+    sql<ServerFacts[]>`
+      select
+        current_user::text as role,
+        coalesce(
+          (select pg_has_role(c.relowner, 'usage') from pg_class as c where c.oid = to_regclass('public.event')), false
+        ) as "isOwner",
+        (select r.rolsuper from pg_roles as r where r.rolname = current_user) as "isSuperuser",
+        array(
+          select r.rolname::text from pg_roles as r
+          where r.rolname in ('lead_service', 'lead_actions') and pg_has_role(r.oid, 'usage')
+        ) as groups,
+        current_setting('server_version_num')::int as version,
+        current_setting('server_encoding') as encoding,
+        current_setting('fsync') as fsync,
+        current_setting('full_page_writes') as "fullPageWrites",
+        current_setting('synchronous_commit') as "synchronousCommit",
+        current_setting('data_checksums') as "dataChecksums",
+        pg_is_in_recovery() as "isStandby",
+        current_setting('default_transaction_read_only') as "readsOnly",
+        current_setting('synchronous_standby_names') as "standbyNames",
+        (select count(*)::int from pg_stat_replication) as standbys,
+        current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int
+          as "connectionsMax",
+        (select coalesce(sum(d.numbackends), 0)::int from pg_stat_database as d) as connections,
+        case when pg_has_role('pg_read_all_settings', 'usage') then current_setting('data_directory') end
+          as "dataDirectory",
+        current_setting('archive_mode') as "archiveMode",
+        (select to_char(a.last_archived_time at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') from pg_stat_archiver as a)
+          as "lastArchivedAt",
+        (select to_char(a.last_failed_time at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') from pg_stat_archiver as a)
+          as "lastFailedAt",
+        (extract(epoch from clock_timestamp()) * 1000)::float8 as "nowMs"`);
+  if (row === undefined) throw new Error("The server says nothing of itself");
+  return row;
+}

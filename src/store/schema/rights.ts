@@ -1,0 +1,101 @@
+/**
+ * Compares the rights of the service's and the actions process's groups, and everybody's, in a database with those that
+ * `sql/grants.sql` gives.
+ *
+ * @module
+ */
+
+import { readFile } from "node:fs/promises";
+import { fileURLToPath } from "node:url";
+import type { Pool } from "../pool.ts";
+
+const grantsFile = fileURLToPath(new URL("../../../sql/grants.sql", import.meta.url));
+const deadlineMs = 6_000;
+
+/** What differs, a line each, such as `select on public.event to lead_service`; sorted. */
+export interface RightsDifference {
+  /** Without it a process fails. */
+  readonly missing: readonly string[];
+  /** With it somebody who has taken a process over can do more. */
+  readonly surplus: readonly string[];
+}
+
+/**
+ * Compares them. What another role or an extension has in the schemas is not looked at, as by the migration.
+ *
+ * @throws {Unavailable} when the database cannot be reached
+ */
+export async function compareRights(pool: Pool): Promise<RightsDifference> {
+  const [given, granted] = await Promise.all([readGiven(), readGranted(pool)]);
+  const isIn = (lines: ReadonlySet<string>) => (line: string) => lines.has(line);
+  return {
+    missing: [...given].filter((line) => !isIn(granted)(line)).sort(),
+    surplus: [...granted].filter((line) => !isIn(given)(line)).sort(),
+  };
+}
+
+/** What stands under "The list." of the file. */
+async function readGiven(): Promise<ReadonlySet<string>> {
+  const text = (await readFile(grantsFile, "utf8")).replace(/^\s*--(?! The list\.).*$/gm, "");
+  const list = text.slice(text.indexOf("-- The list."));
+  const statements = list.matchAll(
+    /^grant (\w+)\s*(?:\(([^)]*)\))?\s+on\s+(?:(schema|function)\s+)?([^;]+?)\s+to\s+([^;]+);/gm,
+  );
+  const words = (part: string) => part.split(",").map((word) => word.trim());
+  const lines = new Set<string>();
+  for (const [, right = "", columns, kind, objects = "", roles = ""] of statements) {
+    for (const object of words(objects)) {
+      const name = kind === "schema" || object.includes(".") ? object : `public.${object}`;
+      for (const role of words(roles)) {
+        for (const column of columns === undefined ? [""] : words(columns)) {
+          lines.add(lineOf(right, { name, column, role }));
+        }
+      }
+    }
+  }
+  return lines;
+}
+
+function lineOf(
+  right: string,
+  to: { readonly name: string; readonly column: string; readonly role: string },
+): string {
+  return `${right} on ${to.name}${to.column === "" ? "" : ` (${to.column})`} to ${to.role}`;
+}
+
+async function readGranted(pool: Pool): Promise<ReadonlySet<string>> {
+  const rows = await pool.run(
+    deadlineMs,
+    (sql) =>
+      sql<{ right: string; name: string; column: string; role: string }[]>`
+      with ours as (
+        select n.oid, n.nspname, n.nspacl from pg_namespace as n where n.nspname in ('public', 'actions')
+      ),
+      held as (
+        select 'pg_namespace'::regclass as catalog, n.oid, null::oid as owner, n.nspname::text as name, '' as "column",
+          n.nspacl as acl
+        from ours as n
+        union all
+        select 'pg_class'::regclass, c.oid, c.relowner, n.nspname || '.' || c.relname, '', c.relacl
+        from pg_class as c join ours as n on n.oid = c.relnamespace where c.relkind in ('r', 'p', 'v', 'm', 'f', 'S')
+        union all
+        select 'pg_class'::regclass, c.oid, c.relowner, n.nspname || '.' || c.relname, a.attname, a.attacl
+        from pg_class as c join ours as n on n.oid = c.relnamespace join pg_attribute as a on a.attrelid = c.oid
+        where not a.attisdropped
+        union all
+        select 'pg_proc'::regclass, p.oid, p.proowner, n.nspname || '.' || p.proname, '',
+          coalesce(p.proacl, acldefault('f', p.proowner))
+        from pg_proc as p join ours as n on n.oid = p.pronamespace
+      )
+      select lower(a.privilege_type) as right, h.name, h."column", coalesce(r.rolname, 'everybody') as role
+      from held as h cross join aclexplode(h.acl) as a left join pg_roles as r on r.oid = a.grantee
+      where (a.grantee = 0 or r.rolname in ('lead_service', 'lead_actions'))
+        -- Everybody may look names up in the schema public.
+        and not (h.name = 'public' and a.grantee = 0 and a.privilege_type = 'USAGE')
+        and (h.owner is null or h.owner = (select c.relowner from pg_class as c where c.oid = to_regclass('public.event')))
+        and not exists (
+          select from pg_depend as d where d.classid = h.catalog and d.objid = h.oid and d.deptype = 'e'
+        )`,
+  );
+  return new Set(rows.map(({ right, ...to }) => lineOf(right, to)));
+}

@@ -1,0 +1,331 @@
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { chmodSync, readFileSync, utimesSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { before, test } from "node:test";
+import postgres from "postgres";
+import { createRole, startActionsProcess } from "../support/actions/actions_process.ts";
+import { Authority } from "../support/actions/authority.ts";
+import { startSmtp } from "../support/actions/smtp_listener.ts";
+import { atEnd } from "../support/at_end.ts";
+import { createDatabase, ownPostgres } from "../support/database.ts";
+import { temporaryFolder } from "../support/folder.ts";
+import { type Outcome, runCtl } from "../support/server.ts";
+
+interface Line {
+  readonly check: string;
+  readonly state: "ok" | "warning" | "failure";
+  readonly text: string;
+  readonly mend: string | null;
+}
+
+const folder = temporaryFolder("ctl-doctor");
+const authority = new Authority();
+const server = authority.issue({ name: "localhost", usage: "serverAuth", days: 60 });
+const client = authority.issue({ name: "lead-intake", usage: "clientAuth", days: 60 });
+// What is good for three days only is told of; it is what the tests' authority itself is good for.
+const isShort = ({ text }: Line) => /_CA_FILE expires in [12] days?/.test(text);
+
+type Settings = Readonly<Record<string, string>>;
+let intake: Settings;
+let actions: Settings;
+let database: { readonly url: string };
+let smtp: Awaited<ReturnType<typeof startSmtp>>;
+
+before(async () => {
+  database = await createDatabase();
+  const roles = {
+    service: await createRole(database.url, "lead_service"),
+    actions: await createRole(database.url, "lead_actions"),
+  };
+  const tier = await startActionsProcess({ databaseUrl: roles.actions.url, authority, server });
+  smtp = await startSmtp();
+  intake = {
+    DATABASE_URL: roles.service.url,
+    INTAKE_LISTEN: "127.0.0.1:8080",
+    SITE_DIR: folder,
+    ACTIONS_URL: `https://127.0.0.1:${tier.port}`,
+    ACTIONS_CA_FILE: authority.file,
+    ACTIONS_CLIENT_CERT_FILE: client.certFile,
+    ACTIONS_CLIENT_KEY_FILE: client.keyFile,
+  };
+  actions = {
+    ACTIONS_DATABASE_URL: roles.actions.url,
+    ACTIONS_SERVER_CERT_FILE: server.certFile,
+    ACTIONS_SERVER_KEY_FILE: server.keyFile,
+    ACTIONS_CLIENT_CA_FILE: authority.file,
+    ACTIONS_CLIENT_NAME: "lead-intake",
+    SMTP_URL: `smtp://127.0.0.1:${smtp.port}`,
+    MAIL_FROM: "leads@acme.example",
+  };
+});
+
+let files = 0;
+function settingsFile(settings: Settings): string {
+  const file = join(folder, `${files += 1}.env`);
+  writeFileSync(file, Object.entries(settings).map(([name, value]) => `${name}="${value}"\n`).join(""), {
+    mode: 0o600,
+  });
+  return file;
+}
+
+async function diagnose(
+  settings: readonly Settings[],
+  args: readonly string[] = [],
+): Promise<Outcome & { readonly lines: readonly Line[]; readonly of: (check: string) => readonly Line[] }> {
+  const options = settings.flatMap((one) => ["--settings", settingsFile(one)]);
+  // What whoever runs it has in his own environment counts for nothing beside the files.
+  const env = { DATABASE_URL: "postgres://127.0.0.1:1/nowhere", INTAKE_LISTEN: "nonsense" };
+  const outcome = await runCtl(["doctor", "--json", ...options, ...args], { env });
+  const lines = JSON.parse(outcome.stdout).checks as Line[];
+  return { ...outcome, lines, of: (check) => lines.filter((line) => line.check === check) };
+}
+
+const states = (lines: readonly Line[]) => lines.map(({ check, state }) => `${check}: ${state}`);
+
+test("ctl doctor on a stand that is well finds every check ok but the backup, exits 0, and shows no password", async () => {
+  const { code, stdout, stderr, lines } = await diagnose([intake, actions]);
+  assert.deepEqual(states(lines.filter((line) => !isShort(line))), [
+    "Settings, service: ok",
+    "Settings, actions: ok",
+    "Certificates: ok",
+    "Certificates: ok",
+    "Database: ok",
+    "Database, actions: ok",
+    "Durability: ok",
+    "Migrations: ok",
+    "Grants: ok",
+    "Backup: warning",
+    "Names: ok",
+    "Clock: ok",
+    "Clock: ok",
+    "Actions tier: ok",
+    "Mail server: ok",
+    "Disk: ok",
+    "Disk: ok",
+  ], stdout);
+  assert.deepEqual([code, stderr], [0, ""]);
+  assert.equal(lines.filter(isShort).length, 2);
+  assert.ok(lines.filter(({ state }) => state === "warning").every(({ mend }) => mend !== null));
+  for (const url of [intake.DATABASE_URL, actions.ACTIONS_DATABASE_URL]) {
+    assert.ok(!stdout.includes(new URL(url ?? "").password));
+  }
+  assert.equal(JSON.parse(stdout).ok, true);
+  assert.deepEqual(smtp.messages, []);
+  assert.ok(smtp.commands.every((command) => !/^(MAIL|RCPT|DATA)/i.test(command)));
+});
+
+test("for a person each line says its state in a word, with what mends it below", async () => {
+  const { code, stdout } = await runCtl(["doctor", "--settings", settingsFile(intake)], {});
+  assert.equal(code, 0);
+  assert.match(stdout, /^ok {7}Settings, service +7 set in /m);
+  assert.match(stdout, /^warning {2}Settings, actions +none .*\n {9}→ ctl doctor --settings \/etc/m);
+  assert.match(stdout, /^warning {2}Backup +no backup is known\n {9}→ pg_dump .*--backup-stamp STAMP/m);
+  assert.match(stdout, /\n\n0 failed, \d+ to be seen to, \d+ ok\n$/);
+  // deno-lint-ignore no-control-regex
+  assert.doesNotMatch(stdout, /\x1b/);
+});
+
+test("whatever is wrong is named with what mends it, and no failure hides another", async () => {
+  const stranger = new Authority("another authority");
+  const expired = authority.issue({ name: "lead-intake", usage: "clientAuth", days: -1 });
+  const foreign = stranger.issue({
+    name: "elsewhere",
+    usage: "clientAuth",
+    alternativeNames: "DNS:elsewhere",
+  });
+  smtp.answers.set("EHLO", "250-mail.test\r\n250 AUTH PLAIN").set("AUTH", "535 5.7.8 who are you");
+  const wrong = {
+    ...intake,
+    SITE_DIR: join(folder, "no-such-folder"),
+    INTAKE_LISTN: "127.0.0.1:1",
+    INTAKE_URL: "https://intake.invalid",
+    ACTIONS_CLIENT_CERT_FILE: expired.certFile,
+    ACTIONS_CLIENT_KEY_FILE: client.keyFile,
+  };
+  const wrongActions = {
+    ...actions,
+    ACTIONS_SERVER_CERT_FILE: foreign.certFile,
+    ACTIONS_SERVER_KEY_FILE: foreign.keyFile,
+    ACTIONS_CLIENT_NAME: "somebody-else",
+    SMTP_URL: `smtp://user:secret-of-mail@127.0.0.1:${smtp.port}`,
+  };
+  const sql = postgres(database.url, { max: 1, onnotice: () => {} });
+  await sql`grant delete on event to lead_service`;
+  await sql`revoke execute on function actions.settle_effect from lead_actions`;
+  const [changed] = await sql`
+    update schema_file set digest = 'other' where name = 'functions/accept.sql' returning name`;
+  assert.ok(changed);
+  const { code, stdout, of } = await diagnose([wrong, wrongActions], [
+    "--backup-stamp",
+    join(folder, "stamp"),
+  ]);
+  await sql`revoke delete on event from lead_service`;
+  await sql`grant execute on function actions.settle_effect to lead_actions`;
+  await sql.end();
+  smtp.answers.clear();
+
+  assert.equal(code, 1);
+  const has = (check: string, text: RegExp, mend: RegExp, state = "failure") => {
+    const found = of(check).find((line) => text.test(line.text) && mend.test(line.mend ?? ""));
+    assert.equal(found?.state, state, `${check}: ${text}\n${JSON.stringify(of(check), null, 2)}`);
+  };
+  has("Settings, service", /INTAKE_LISTN is no setting; INTAKE_LISTEN is one/, /docs\/configuration\.md/);
+  has(
+    "Settings, service",
+    /ACTIONS_CLIENT_CERT_FILE and ACTIONS_CLIENT_KEY_FILE do not belong/,
+    /mend it in/,
+  );
+  has("Certificates", /ACTIONS_CLIENT_CERT_FILE has expired/, /ctl certificates .* --renew/);
+  has("Certificates", /ACTIONS_CLIENT_KEY_FILE is not the key/, /names it/);
+  has("Certificates", /ACTIONS_CLIENT_CERT_FILE is not for somebody-else, which ACTIONS_CLIENT_NAME/, /./);
+  has("Certificates", /ACTIONS_SERVER_CERT_FILE is not for 127\.0\.0\.1, which ACTIONS_URL has/, /./);
+  has("Certificates", /ACTIONS_SERVER_CERT_FILE is not for a TLS server/, /--renew/);
+  has("Certificates", /SERVER_CERT_FILE was not signed by the authority in ACTIONS_CA_FILE/, /--renew/);
+  has("Migrations", /the database lacks functions\/accept\.sql/, /npm run migrate/);
+  has("Grants", /not granted: execute on actions\.settle_effect to lead_actions/, /npm run migrate/);
+  has(
+    "Grants",
+    /granted beyond sql\/grants\.sql: delete on public\.event to lead_service/,
+    /npm run migrate/,
+  );
+  has("Names", /intake\.invalid is not found/, /check the name in INTAKE_URL/, "warning");
+  has("Actions tier", /does not answer \(ERR_/, /ctl certificates/);
+  has("Mail server", /cannot be used \(EAUTH\)/, /user and password in SMTP_URL/);
+  has("Disk", /SITE_DIR, .*no-such-folder, is not there/, /npm run site:build/, "warning");
+  has("Backup", /no backup has left its mark/, /pg_dump/);
+  assert.deepEqual(states(of("Database")), ["Database: ok"]);
+  assert.doesNotMatch(stdout, /secret-of-mail/);
+});
+
+test("where the database and the tier are away, that is said, and all else is looked at", async () => {
+  const away = {
+    ...intake,
+    DATABASE_URL: "postgres://intake:of-the-database@127.0.0.1:1/lead_intake",
+    ACTIONS_URL: "https://127.0.0.1:1",
+  };
+  const { code, stdout, of, lines } = await diagnose([away, {
+    ...actions,
+    ACTIONS_DATABASE_URL: away.DATABASE_URL,
+  }]);
+  assert.equal(code, 1);
+  for (const check of ["Database", "Database, actions"]) {
+    assert.equal(of(check)[0]?.state, "failure");
+    assert.match(
+      of(check)[0]?.text ?? "",
+      /The database at 127\.0\.0\.1:1 cannot be reached \(ECONNREFUSED\)/,
+    );
+  }
+  assert.match(of("Actions tier")[0]?.mend ?? "", /systemctl start lead-actions/);
+  for (const check of ["Durability", "Migrations", "Grants", "Backup", "Clock"]) {
+    assert.deepEqual(states(of(check)), [`${check}: warning`]);
+  }
+  assert.deepEqual(states(of("Mail server")), ["Mail server: ok"]);
+  assert.equal(lines.filter(({ state }) => state === "failure").length, 3);
+  assert.doesNotMatch(stdout, /of-the-database/);
+});
+
+test("what takes a connection and never says a word is named, and holds nothing else up", async () => {
+  const silent = createServer((socket) => socket.on("error", () => {}));
+  await new Promise<void>((settle) => silent.listen(0, "127.0.0.1", settle));
+  atEnd(() => silent.close());
+  const { port } = silent.address() as { port: number };
+  const { code, of } = await diagnose([
+    {
+      ...intake,
+      DATABASE_URL: `postgres://u:p@127.0.0.1:${port}/d`,
+      ACTIONS_URL: `https://127.0.0.1:${port}`,
+    },
+    { ...actions, SMTP_URL: `smtp://127.0.0.1:${port}` },
+  ]);
+  assert.equal(code, 1);
+  for (const check of ["Database", "Actions tier", "Mail server"]) {
+    assert.deepEqual(states(of(check)), [`${check}: failure`]);
+  }
+  assert.deepEqual(states(of("Database, actions")), ["Database, actions: ok"]);
+});
+
+test("a server that could lose a commit fails, one without checksums or with a disk that fills is told of, and an old backup fails", async () => {
+  const own = await ownPostgres({ fsync: "off", archive_mode: "on", archive_command: "false" });
+  const stamp = join(folder, "backed-up");
+  writeFileSync(stamp, "");
+  const one = await diagnose([{ DATABASE_URL: own.url }], ["--backup-stamp", stamp]);
+  assert.equal(one.code, 1);
+  assert.deepEqual(one.of("Durability").map(({ text, mend }) => [text, mend]), [
+    ["fsync is off: a 202 could be lost", "alter system set fsync = on; select pg_reload_conf();"],
+  ]);
+  assert.match(one.of("Database")[0]?.text ?? "", /would run as postgres, who is a superuser/);
+  assert.match(one.of("Backup")[0]?.text ?? "", /^the last backup is 0 h old$/);
+  assert.match(one.of("Disk")[0]?.text ?? "", /^the database, .*postgres: [\d.]+ GiB free/);
+  const old = Date.now() / 1_000 - 27 * 3_600;
+  utimesSync(stamp, old, old);
+  const two = await diagnose([{ DATABASE_URL: own.url }], ["--backup-stamp", stamp]);
+  assert.deepEqual(two.of("Backup")[0], {
+    check: "Backup",
+    state: "failure",
+    text: "the last backup is 27 h old",
+    mend: two.of("Backup")[0]?.mend,
+  });
+});
+
+test("a login that is no member of its group fails", async () => {
+  const { of } = await diagnose([{ DATABASE_URL: actions.ACTIONS_DATABASE_URL ?? "" }]);
+  assert.match(of("Database")[0]?.text ?? "", /^test_\w+ is no member of lead_service$/);
+  assert.match(of("Database")[0]?.mend ?? "", /grant lead_service to test_\w+/);
+});
+
+test("without a settings file it looks at this shell's environment, whose role may be the owner's", async () => {
+  const { code, stdout } = await runCtl(["doctor", "--json"], { databaseUrl: database.url });
+  assert.equal(code, 1, "the migration of the test before is still undone");
+  const lines = JSON.parse(stdout).checks as Line[];
+  assert.deepEqual(lines.filter(({ check }) => check === "Database").map(({ state }) => state), ["ok"]);
+  assert.equal(lines.find(({ check }) => check === "Actions tier")?.state, "warning");
+});
+
+test("a settings file that everybody may read is told of; one that cannot be read is refused", async () => {
+  const file = settingsFile(intake);
+  chmodSync(file, 0o644);
+  const { stdout } = await runCtl(["doctor", "--json", "--settings", file], {});
+  const [line] = JSON.parse(stdout).checks as Line[];
+  assert.deepEqual([line?.check, line?.state, line?.mend], [
+    "Settings files",
+    "warning",
+    `chmod 600 ${file}`,
+  ]);
+  const gone = await runCtl(["doctor", "--settings", join(folder, "gone.env")], {});
+  assert.deepEqual([gone.code, gone.stdout], [1, ""]);
+  assert.match(gone.stderr, /gone\.env cannot be read \(ENOENT\)/);
+});
+
+test("a public certificate is checked for its names and its whole chain", async () => {
+  const intermediate = authority.issue({
+    name: "intake.example.com",
+    usage: "serverAuth",
+    alternativeNames: "DNS:intake.example.com",
+    days: 60,
+  });
+  const alone = { TLS_CERT_FILE: intermediate.certFile, TLS_KEY_FILE: intermediate.keyFile };
+  const on = {
+    ...intake,
+    ...alone,
+    INTAKE_URL: "https://intake.example.com",
+    FORMS_URL: "https://forms.example.com",
+  };
+  const { of } = await diagnose([on]);
+  const texts = of("Certificates").map(({ text }) => text);
+  assert.ok(
+    texts.includes("TLS_CERT_FILE is not for forms.example.com, which FORMS_URL has"),
+    texts.join("\n"),
+  );
+  assert.ok(texts.some((text) => /^TLS_CERT_FILE ends at an issuer that clients may not know/.test(text)));
+  const whole = join(folder, "fullchain.pem");
+  writeFileSync(whole, intermediate.cert + readFileSync(authority.file, "utf8"));
+  assert.equal(spawnSync("openssl", ["verify", "-CAfile", authority.file, whole]).status, 0);
+  const { FORMS_URL: _, ...rest } = on;
+  const second = await diagnose([{ ...rest, TLS_CERT_FILE: whole }]);
+  const found = second.of("Certificates").filter(({ text }) => text.startsWith("TLS_"));
+  assert.deepEqual(found.map(({ text }) => text.replace(/in \d+ days?, .*?GMT/, "in … days")), [
+    "TLS_CERT_FILE expires in … days: its issuer CN=test authority",
+  ]);
+});
