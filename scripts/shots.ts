@@ -1,6 +1,6 @@
 /**
  * `npm run shots`: pictures of the pages as a browser shows them, in every width and colour scheme, into `build/shots`. The service is an `npm start` with a database of its own, and has a
- * plausible hour behind it.
+ * plausible hour behind it; then it is filled with everything that an operator meets, for all pages of the console.
  *
  * `npm run shots -- console` takes the pictures of the pages with `console` in their name, and `npm run shots -- --readme`
  * puts those that the README shows into `docs/pictures`.
@@ -14,7 +14,9 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Browser, Page } from "playwright-core";
 import postgres from "postgres";
+import { navigation } from "#src/ops/console/router.ts";
 import { findBrowser, startBrowser } from "../test/support/browser/browser.ts";
+import { type Crowd, crowd } from "../test/support/console/crowd.ts";
 import { onDeno, onNode, start, welcome } from "../test/support/scripts/npm_start.ts";
 import { startPostgres } from "./embedded_postgres.ts";
 
@@ -26,6 +28,8 @@ interface Shown {
   readonly path: string;
   /** Of the picture, where it is not {@linkcode usualHeight}. */
   readonly height?: number;
+  /** From the top to the end, however long. */
+  readonly isWhole?: boolean;
   /** What a person has done there before. */
   readonly prepare?: (page: Page) => Promise<void>;
 }
@@ -35,6 +39,31 @@ const pages: readonly Shown[] = [
   { name: "playground", surface: "intake", path: "/api", height: 650 },
   { name: "site", surface: "site", path: "/" },
 ];
+
+/** The console's pages when there is much on them, each from its top to its end. */
+function crowdedPages({ dead, held, delivered, collision }: Crowd): Shown[] {
+  const paths = {
+    ...Object.fromEntries(navigation.map(({ path, name }) => [name.toLowerCase(), path])),
+    overview: "/",
+    day: "/?range=24h",
+    week: "/?range=7d",
+    month: "/?range=30d",
+    lead_dead: `/leads/${dead}`,
+    lead_delivered: `/leads/${delivered}`,
+    submission: `/leads/${held}`,
+    collision: `/collisions/${collision}`,
+    replay_all: "/dead/replay-all",
+    refused: "/leads?since=yesterday",
+    nothing: "/held?tenant=mizrahi",
+  };
+  return Object.entries(paths).map(([name, path]) => ({
+    name: `console_${name}`,
+    surface: "ops",
+    path,
+    isWhole: true,
+  }));
+}
+
 const widths = [390, 768, 1280];
 const schemes = ["light", "dark"] as const;
 /** The pictures that the README shows. */
@@ -56,11 +85,16 @@ async function main(args: readonly string[]): Promise<number> {
     console.error("There is no browser: install chromium, or name one in CHROMIUM");
     return 1;
   }
-  const chosen = pages.filter(({ name }) => words.length === 0 || words.some((word) => name.includes(word)));
-  await withService(async (addresses) => {
+  const isChosen = ({ name }: Shown) => words.length === 0 || words.some((word) => name.includes(word));
+  const chosen = pages.filter(isChosen);
+  await withService(async (service) => {
     const browser = await startBrowser(path);
     try {
-      for (const shown of chosen) await take(browser, shown, addresses);
+      for (const shown of chosen) await take(browser, shown, service.addresses);
+      if (args.includes(forReadme)) return;
+      for (const shown of crowdedPages(await service.crowd()).filter(isChosen)) {
+        await take(browser, shown, service.addresses);
+      }
     } finally {
       await browser.close();
     }
@@ -69,7 +103,7 @@ async function main(args: readonly string[]): Promise<number> {
 }
 
 async function take(browser: Browser, shown: Shown, addresses: Addresses): Promise<void> {
-  const { name, surface, path, height = usualHeight, prepare } = shown;
+  const { name, surface, path, height = usualHeight, isWhole = false, prepare } = shown;
   mkdirSync(folder, { recursive: true });
   for (const colorScheme of schemes) {
     for (const width of widths) {
@@ -78,7 +112,7 @@ async function take(browser: Browser, shown: Shown, addresses: Addresses): Promi
       await page.goto(addresses[surface] + path, { waitUntil: "networkidle" });
       await prepare?.(page);
       const file = join(folder, `${name}_${width}_${colorScheme}.png`);
-      await page.screenshot({ path: file });
+      await page.screenshot({ path: file, fullPage: isWhole });
       await context.close();
       if (process.argv.includes(forReadme) && width === readmeWidth && shownInReadme.includes(name)) {
         copyFileSync(file, join(pictures, `${name}${colorScheme === "dark" ? "_dark" : ""}.png`));
@@ -88,13 +122,21 @@ async function take(browser: Browser, shown: Shown, addresses: Addresses): Promi
   }
 }
 
-async function withService(work: (addresses: Addresses) => Promise<void>): Promise<void> {
+interface Service {
+  readonly addresses: Addresses;
+  /** Fills it with everything that an operator meets. */
+  crowd(): Promise<Crowd>;
+}
+
+async function withService(work: (service: Service) => Promise<void>): Promise<void> {
   const site = mkdtempSync(join(tmpdir(), "lead-intake-shots-"));
   const server = await startPostgres();
   const started = start(root, {
     DATABASE_URL: server.url,
     ACTIONS_DATABASE_URL: server.url,
     SITE_DIR: site,
+    INTAKE_IP_BURST: "1000",
+    INTAKE_KEY_BURST: "1000",
   }, process.versions.deno === undefined ? onNode : onDeno);
   try {
     const told = await welcome(started);
@@ -106,7 +148,10 @@ async function withService(work: (addresses: Addresses) => Promise<void>): Promi
       key: told.key,
       formsKey: told.formsKey,
     });
-    await work({ intake: told.url, site: address("site"), ops: address("ops") });
+    await work({
+      addresses: { intake: told.url, site: address("site"), ops: address("ops") },
+      crowd: () => withSql(server.url, (sql) => crowd(sql, told.url)),
+    });
   } finally {
     started.child.kill("SIGTERM");
     await started.ended;
@@ -155,17 +200,29 @@ async function fill(databaseUrl: string, { intake, forms, key, formsKey }: Door)
       index === 0 ? { ...form, website: "https://seo.example" } : form,
     );
   }
-  const sql = postgres(databaseUrl, { max: 1, onnotice: () => {} });
   const thisMinute = Math.floor(Date.now() / 60_000);
   const samples = Array.from({ length: 59 }, (_, index) => {
     const accepted = Math.round(24 + 8 * Math.sin(index / 9) + (index * 37) % 7);
     const at = new Date((thisMinute - index - 1) * 60_000);
     const delivered = index % 5 === 0 ? accepted - 3 : accepted;
-    return { at, accepted, delivered, refused: index % 17 === 0 ? 2 : 0 };
+    const refused = index % 17 === 0 ? 2 : 0;
+    const refusals = refused === 0 ? "{}" : JSON.stringify({ validation_failed: refused });
+    return { at, accepted, delivered, refused, refusals };
   });
   const same = { node: "shots", failed: 0, pending: 0, dead: 0, oldest_pending_s: 0, breaker: "closed" };
-  await sql`insert into minute_sample ${sql(samples.map((sample) => ({ ...same, ...sample })))}`;
-  await sql.end();
+  await withSql(
+    databaseUrl,
+    (sql) => sql`insert into minute_sample ${sql(samples.map((sample) => ({ ...same, ...sample })))}`,
+  );
+}
+
+async function withSql<T>(databaseUrl: string, work: (sql: postgres.Sql) => Promise<T>): Promise<T> {
+  const sql = postgres(databaseUrl, { max: 4, onnotice: () => {} });
+  try {
+    return await work(sql);
+  } finally {
+    await sql.end();
+  }
 }
 
 async function postJson(url: string, key: string | undefined, body: object): Promise<void> {

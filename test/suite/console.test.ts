@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import postgres from "postgres";
 import { navigation } from "../../src/ops/console/router.ts";
-import { ConsoleStage, hostile } from "../support/console/stage.ts";
+import { hostile } from "../support/console/crowd.ts";
+import { ConsoleStage } from "../support/console/stage.ts";
 import { send } from "../support/client.ts";
 import { until } from "../support/until.ts";
 import { freshKey, lead } from "../support/world.ts";
@@ -35,7 +36,7 @@ const unseen = /[\u0000-\u0008\u0080-\u009f\u200b\u202a-\u202e]/;
 
 const pages = [
   ...navigation.map(({ path }) => path),
-  "/?range=30d&refresh=off",
+  "/?range=30d&refresh=on",
   `/dead?tenant=${tenant.slug}`,
   "/dead/replay-all",
   `/dead/replay-all?tenant=${tenant.slug}`,
@@ -446,7 +447,7 @@ test("the keys that are used no more stand out, and no page shows more of a key 
     update api_key set created_at = now() - interval '90 days', last_used_at = now() - interval '60 days'
     where id = ${stale.id}`;
   const { text } = await stage.get("/keys");
-  assert.match(text, /<tr class="stale">/);
+  assert.match(text, /<tr role="row" class="stale">/);
   assert.ok(text.includes(`…<bdi>${stale.text.slice(-4)}`));
   for (const path of pages) assert.ok(!(await stage.get(path)).text.includes(stale.text.slice(0, 30)));
 });

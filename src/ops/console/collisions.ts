@@ -11,7 +11,7 @@ import type { Context } from "./context.ts";
 import { type ConsolePage, RefusedPage, table } from "./layout.ts";
 import { numberShape, parseQuery } from "./query.ts";
 import { chosenTenant, tenantFilter } from "./tenants.ts";
-import { count, type PageClock, shortened, shown, time } from "./text.ts";
+import { count, shortened, shown, time } from "./text.ts";
 
 const listedMax = 200;
 
@@ -81,16 +81,17 @@ export async function collisionPage({ parts, exchange, query, clock }: Context):
 <dt>Event</dt><dd><a class="id" href="/leads/${one.eventId}">${one.eventId}</a></dd>
 <dt>Tenant</dt><dd>${one.tenant}</dd>
 <dt>Idempotency-Key</dt><dd>${one.idempotencyKey === null ? "none" : shown(one.idempotencyKey)}</dd>
-<dt>Kept aside</dt><dd>${time(one.firstAt, clock)}${
+<dt>Accepted</dt><dd>${time(one.accepted.receivedAt, clock)}, posted by ${shown(one.accepted.source)}</dd>
+<dt>Kept aside</dt><dd>${time(one.firstAt, clock)}, posted by ${shown(one.source)}${
       one.count > 1 && markup`, posted ${count(one.count)} times, last ${time(one.lastAt, clock)}`
     }</dd>
 </dl>
-<h2>What differs</h2>${differences(one, clock)}
+<h2>What differs</h2>${differences(one)}
 <h2>The body that was kept aside, as posted</h2>${verbatim(one.raw, "The body that was kept aside")}`,
   };
 }
 
-function differences(one: StoredCollision, clock: PageClock): Markup {
+function differences(one: StoredCollision): Markup {
   const { accepted } = one;
   if (one.lead === null || accepted.lead === null) return erased;
   const pairs = [
@@ -106,18 +107,10 @@ function differences(one: StoredCollision, clock: PageClock): Markup {
     ],
   }));
   return table(
-    [
-      "Field",
-      markupHead("Accepted", { source: accepted.source, at: time(accepted.receivedAt, clock) }),
-      markupHead("Kept aside", { source: one.source, at: time(one.firstAt, clock) }),
-    ],
+    ["Field", "Accepted", "Kept aside"],
     rows,
     { label: "The accepted lead and the one kept aside, field by field", empty: markup`Both are empty.` },
   );
-}
-
-function markupHead(title: string, { source, at }: { source: string; at: Markup }): { name: Markup } {
-  return { name: markup`${title}<br><span class="quiet">by ${shown(source)}, ${at}</span>` };
 }
 
 function side(value: string | null): Markup {

@@ -14,7 +14,7 @@ import {
 } from "../../store/operator/dead_letters.ts";
 import { readForm, tokenField } from "./action.ts";
 import type { Context } from "./context.ts";
-import { type ConsolePage, RefusedPage, table } from "./layout.ts";
+import { choice, type ConsolePage, RefusedPage, table } from "./layout.ts";
 import { withNote } from "./notes.ts";
 import { idShape, parseQuery, queryOf } from "./query.ts";
 import { boundedText } from "./state.ts";
@@ -79,7 +79,7 @@ ${
 function cells(letter: ListedDeadLetter, clock: PageClock): Markup[] {
   const { eventId } = letter;
   return [
-    markup`<input type="checkbox" name="event_id" value="${eventId}" aria-label="Choose ${eventId}">`,
+    choice("event_id", eventId, `Choose ${eventId}`),
     markup`<span class="badge bad">${shown(letter.reason ?? "unknown")}</span>`,
     time(letter.diedAt, clock),
     markup`<a class="id" href="/leads/${eventId}">${eventId}</a><br><span class="quiet">${

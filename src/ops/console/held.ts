@@ -15,7 +15,7 @@ import {
 } from "../../store/operator/held.ts";
 import { readForm, tokenField } from "./action.ts";
 import type { ConsoleParts, Context } from "./context.ts";
-import { type ConsolePage, RefusedPage, table } from "./layout.ts";
+import { choice, type ConsolePage, RefusedPage, table } from "./layout.ts";
 import { type NoteCode, withNote } from "./notes.ts";
 import { idShape, parseQuery, queryOf } from "./query.ts";
 import { badges, boundedText } from "./state.ts";
@@ -87,7 +87,7 @@ function placeOf(text: string | null): HeldPlace | null {
 function cells(one: HeldSubmission, clock: PageClock): Markup[] {
   const { submissionId } = one;
   return [
-    markup`<input type="checkbox" name="submission_id" value="${submissionId}" aria-label="Choose ${submissionId}">`,
+    choice("submission_id", submissionId, `Choose ${submissionId}`),
     markup`${count(one.score)}`,
     markup`${badges(one.reasons)}${
       one.excerpt.trim() !== "" &&

@@ -23,7 +23,7 @@ export interface ConsolePage {
   /** Never a caller's text: it is the window's title. */
   readonly title: string;
   readonly body: Markup;
-  /** The page asks for itself again after this many seconds. */
+  /** The page asks for itself again after this many seconds, because its reader has asked for that. */
   readonly refreshSeconds?: number | null;
 }
 
@@ -60,12 +60,12 @@ export const pageHeaders: Readonly<Record<string, string>> = Object.freeze({
 /** Puts a page into its frame. */
 export function render(page: ConsolePage, { navigation, section, clock, dead, message }: Frame): Reply {
   const { status = 200, title, body, refreshSeconds = null } = page;
+  const here = navigation.find(({ path }) => path === section);
   const text = markup`<!DOCTYPE html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-${refreshSeconds !== null && markup`<meta http-equiv="refresh" content="${refreshSeconds}">`}
 <title>${title} – Lead intake console</title>
 <link rel="stylesheet" href="/console/style.css?v=${styleVersion}">
 <link rel="icon" href="data:,">
@@ -74,13 +74,15 @@ ${refreshSeconds !== null && markup`<meta http-equiv="refresh" content="${refres
 <a class="skip" href="#main">Skip to the content</a>
 <header>
 <p>Lead intake</p>
-<nav aria-label="Console"><ul>${
+<nav aria-label="Console"><details><summary>Menu${here !== undefined && markup`: ${here.name}`}${
+    deadBadge(dead)
+  }</summary><ul>${
     navigation.map(({ path, name }) =>
       markup`<li><a href="${path}"${path === section && markup` aria-current="page"`}>${name}${
-        path === "/dead" && dead > 0 && markup` <span class="badge bad">${count(dead)}</span>`
+        path === "/dead" && deadBadge(dead)
       }</a></li>`
     )
-  }</ul></nav>
+  }</ul></details></nav>
 </header>
 <main id="main" tabindex="-1">
 ${message}${body}
@@ -89,7 +91,12 @@ ${message}${body}
 </body>
 </html>
 `.text;
-  return { status, headers: pageHeaders, body: text };
+  const refresh = refreshSeconds === null ? {} : { Refresh: String(refreshSeconds) };
+  return { status, headers: { ...pageHeaders, ...refresh }, body: text };
+}
+
+function deadBadge(dead: number): Value {
+  return dead > 0 && markup` <span class="badge bad">${count(dead)}</span>`;
 }
 
 function madeAt({ nowMs, zone }: PageClock): Markup {
@@ -127,10 +134,10 @@ export class RefusedPage extends Error {
 
 /** A column of a table. */
 interface Column {
-  readonly name: Value;
+  readonly name: string;
   /** Figures stand at the right. */
   readonly isNumber?: boolean;
-  /** Buttons, which stay in sight while the table scrolls. */
+  /** Buttons and choices, which say themselves what they do. */
   readonly isAction?: boolean;
 }
 
@@ -140,7 +147,11 @@ export interface TableRow {
   readonly className?: "stale" | "off" | "differs" | undefined;
 }
 
-/** A table in a box of its own that scrolls; `empty` stands there instead when it has no rows. */
+/**
+ * A table; `empty` stands there instead when it has no rows. On a phone each row is a block of labels and values: the
+ * style sheet takes the labels from the cells, and the roles keep it a table for a screen reader, which would not know
+ * it any more without them.
+ */
 export function table(
   columns: readonly (string | Column)[],
   rows: readonly TableRow[],
@@ -150,13 +161,19 @@ export function table(
   const heads: readonly Column[] = columns.map((column) =>
     typeof column === "string" ? { name: column } : column
   );
-  return markup`<div class="scroll" role="region" aria-label="${options.label}" tabindex="0"><table>
+  return markup`<div class="scroll" role="region" aria-label="${options.label}" tabindex="0"><table role="table">
 ${options.caption === undefined ? null : markup`<caption>${options.caption}</caption>`}
-<thead><tr>${heads.map((head) => markup`<th scope="col"${classOf(head)}>${head.name}</th>`)}</tr></thead>
-<tbody>${
+<thead role="rowgroup"><tr role="row">${
+    heads.map((head) => markup`<th role="columnheader" scope="col"${classOf(head)}>${head.name}</th>`)
+  }</tr></thead>
+<tbody role="rowgroup">${
     rows.map(({ cells, className }) =>
-      markup`<tr${className !== undefined && markup` class="${className}"`}>${
-        cells.map((cell, index) => markup`<td${classOf(heads[index])}>${cell}</td>`)
+      markup`<tr role="row"${className !== undefined && markup` class="${className}"`}>${
+        cells.map((cell, index) =>
+          markup`<td role="cell"${classOf(heads[index])} data-label="${
+            heads[index]?.name ?? ""
+          }">${cell}</td>`
+        )
       }</tr>
 `
     )
@@ -166,6 +183,11 @@ ${options.caption === undefined ? null : markup`<caption>${options.caption}</cap
 function classOf(column: Column | undefined): Value {
   if (column?.isAction === true) return markup` class="act"`;
   return column?.isNumber === true && markup` class="number"`;
+}
+
+/** What a row is chosen with. `label` says to whoever does not see the row which one it is. */
+export function choice(name: string, value: string, label: string): Markup {
+  return markup`<label class="pick"><input type="checkbox" name="${name}" value="${value}" aria-label="${label}"></label>`;
 }
 
 /** A `<select>` of a filter form, with its label. */

@@ -20,6 +20,8 @@ import { count, counted, type PageClock, relative, time } from "./text.ts";
 import { type Problem, problemsOf, type ProcessFacts, type StoreFacts } from "./problems.ts";
 import { type ShownTier, tierTile } from "./tier.ts";
 
+// Chosen: only when it is asked for, because a page that changes under its reader is for nobody's benefit but a wall's
+// (WCAG 2.2.1), and by a header, because the pages have no scripts.
 const refreshSeconds = 30;
 
 /** `/` */
@@ -27,7 +29,7 @@ export async function overviewPage(context: Context): Promise<ConsolePage> {
   const { parts, query, clock } = context;
   const form = parseQuery(query, ["range", "refresh"]);
   const range = form.oneOf("range", Object.keys(ranges) as RangeName[]) ?? "1h";
-  const isPaused = form.oneOf("refresh", ["off"]) !== null;
+  const refresh = form.oneOf("refresh", ["on"]);
   const process: ProcessFacts = {
     ...pick(parts.health()),
     tier: parts.tier(),
@@ -38,7 +40,7 @@ export async function overviewPage(context: Context): Promise<ConsolePage> {
   return {
     status: read === null ? 503 : 200,
     title: problems.length === 0 ? "All is well" : `${counted(problems.length, "problem")}`,
-    refreshSeconds: isPaused ? null : refreshSeconds,
+    refreshSeconds: refresh === null ? null : refreshSeconds,
     body: markup`${statusBox(problems, { isRead: read !== null, tier: process.tier })}
 ${tiles(process, { store: read?.store ?? null, clock })}
 ${read !== null && tenants(read.store.standings, clock)}
@@ -47,11 +49,11 @@ ${read !== null && tenants(read.store.standings, clock)}
       Object.entries(ranges).map(([name, { text }]) =>
         markup`<a class="button${name === range && " main"}"${
           name === range && markup` aria-current="true"`
-        } href="/${queryOf({ range: name, refresh: isPaused ? "off" : null })}">${text}</a>`
+        } href="/${queryOf({ range: name, refresh })}">${text}</a>`
       )
     }
-<a href="/${queryOf({ range, refresh: isPaused ? null : "off" })}">${
-      isPaused ? "Refresh every 30 seconds" : "Pause refreshing"
+<a href="/${queryOf({ range, refresh: refresh === null ? "on" : null })}">${
+      refresh === null ? `Refresh every ${refreshSeconds} seconds` : "Stop refreshing"
     }</a></div>
 ${read === null ? markup`<p class="quiet">Nothing can be read while the store is away.</p>` : read.history}`,
   };

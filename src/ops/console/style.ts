@@ -30,14 +30,15 @@ header, main, footer { max-width: 82rem; margin: 0 auto; padding: 0 clamp(.75rem
 header { display: flex; flex-wrap: wrap; align-items: baseline; gap: .25rem 1.5rem; padding-block: .75rem;
   border-bottom: 1px solid var(--line); }
 header p { margin: 0; font-weight: 700; }
+nav summary { padding: .3rem .5rem; }
 nav ul { display: flex; flex-wrap: wrap; gap: .1rem .25rem; list-style: none; margin: 0 0 0 -.5rem; padding: 0; }
 nav a { display: block; padding: .3rem .5rem; border-radius: .3rem; text-decoration: none; color: var(--ink); }
 nav a:hover { background: var(--quiet-paper); }
 nav a[aria-current] { background: var(--ink); color: var(--paper); }
-main { padding-block: 1rem 3rem; }
+main { padding-block: 1rem 3rem; overflow-wrap: anywhere; }
 main:focus { outline: none; }
 footer { color: var(--soft); font-size: .87rem; padding-block: .75rem 2rem; border-top: 1px solid var(--line); }
-h1 { font-size: 1.5rem; line-height: 1.25; margin: .25rem 0 .75rem; overflow-wrap: anywhere; }
+h1 { font-size: 1.5rem; line-height: 1.25; margin: .25rem 0 .75rem; }
 h2 { font-size: 1.1rem; margin: 2rem 0 .5rem; }
 h3 { font-size: 1rem; margin: 1rem 0 .25rem; }
 p { margin: .4rem 0; max-width: 65rem; }
@@ -46,8 +47,7 @@ a { color: var(--accent); text-underline-offset: .2em; }
 .skip { position: absolute; left: -99rem; }
 .skip:focus { left: .5rem; top: .5rem; background: var(--card); padding: .5rem 1rem; z-index: 1; }
 code, pre, .id { font-family: var(--mono); font-size: .92em; }
-.id { overflow-wrap: anywhere; }
-td .id { white-space: nowrap; }
+td .id { display: inline-block; min-width: 20ch; }
 time { white-space: nowrap; font-variant-numeric: tabular-nums; }
 .ago, .quiet { color: var(--soft); white-space: nowrap; }
 .quiet { white-space: normal; }
@@ -56,16 +56,18 @@ time { white-space: nowrap; font-variant-numeric: tabular-nums; }
 .scroll { overflow-x: auto; border: 1px solid var(--line); border-radius: .4rem; background: var(--card);
   margin: .5rem 0; }
 table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
-caption { text-align: left; padding: .5rem .75rem; color: var(--soft); }
-th, td { text-align: left; vertical-align: top; padding: .4rem .75rem; border-bottom: 1px solid var(--line); }
+caption { text-align: left; padding: .5rem; color: var(--soft); }
+th, td { text-align: left; vertical-align: top; padding: .4rem .5rem; border-bottom: 1px solid var(--line); }
+td { min-width: 6rem; }
 tbody tr:last-child > * { border-bottom: 0; }
 thead th { white-space: nowrap; font-size: .87rem; color: var(--soft); font-weight: 600; }
+td.number, td.act { min-width: 0; }
 .number { text-align: right; white-space: nowrap; }
 tr.stale td, tr.stale th { background: var(--warn-paper); }
 tr.off td, tr.off th { color: var(--soft); }
 tr.differs td { background: var(--mark); }
 .badge { display: inline-block; padding: 0 .5em; border-radius: 1em; font-size: .87rem; font-weight: 600;
-  white-space: nowrap; background: var(--quiet-paper); color: var(--ink); }
+  background: var(--quiet-paper); color: var(--ink); }
 .badge.good { background: var(--good-paper); color: var(--good); }
 .badge.warn { background: var(--warn-paper); color: var(--warn); }
 .badge.bad { background: var(--bad-paper); color: var(--bad); }
@@ -88,7 +90,6 @@ tr.differs td { background: var(--mark); }
 form.filters { display: grid; grid-template-columns: repeat(auto-fill, minmax(11rem, 1fr)); gap: .6rem; align-items: end;
   background: var(--card); border: 1px solid var(--line); border-radius: .4rem; padding: .75rem; margin: .5rem 0 1rem; }
 label { display: block; font-size: .87rem; color: var(--soft); }
-label.pick { display: inline; color: var(--ink); font-size: 1rem; }
 input, select, button { font: inherit; color: var(--ink); max-width: 100%; }
 input:not([type=checkbox]), select { width: 100%; padding: .35rem .5rem; background: var(--paper);
   border: 1px solid var(--soft); border-radius: .3rem; min-height: 2.3rem; }
@@ -101,15 +102,16 @@ button:hover, .button:hover { filter: brightness(.93); }
 .row { display: flex; flex-wrap: wrap; gap: .5rem; align-items: center; margin: .5rem 0; }
 .row form, td form { display: inline; margin: 0; }
 td .row { flex-wrap: nowrap; margin: 0; }
-.act { position: sticky; right: 0; background: var(--card); box-shadow: inset 1px 0 var(--line); width: 1%; }
+.act { width: 1%; }
+label.pick { display: inline-flex; align-items: center; min-width: 2rem; min-height: 2rem; }
 ul.reasons { list-style: none; margin: .2rem 0 0; padding: 0; min-width: 16rem; }
 ul.terms { columns: 12rem; margin: .25rem 0; padding-left: 1.2rem; }
-.value { white-space: pre-wrap; overflow-wrap: anywhere; min-width: 9rem; }
+.value { white-space: pre-wrap; min-width: 9rem; }
 pre { margin: .5rem 0; padding: .6rem .75rem; background: var(--card); border: 1px solid var(--line); border-radius: .4rem;
-  max-height: 30rem; overflow: auto; white-space: pre-wrap; overflow-wrap: anywhere; }
-dl.facts { display: grid; grid-template-columns: minmax(7rem, max-content) 1fr; gap: .15rem 1rem; margin: .5rem 0; }
+  max-height: 30rem; overflow: auto; white-space: pre-wrap; }
+dl.facts { display: grid; grid-template-columns: fit-content(16rem) 1fr; gap: .15rem 1rem; margin: .5rem 0; }
 dl.facts dt { color: var(--soft); }
-dl.facts dd { margin: 0; overflow-wrap: anywhere; white-space: pre-wrap; }
+dl.facts dd { margin: 0; min-width: 0; white-space: pre-wrap; }
 ol.story { list-style: none; margin: .5rem 0; padding: 0 0 0 1.1rem; border-left: 2px solid var(--line); }
 ol.story li { position: relative; margin: 0 0 .7rem; }
 ol.story li::before { content: ""; position: absolute; left: -1.52rem; top: .42rem; width: .75rem; height: .75rem;
@@ -136,8 +138,48 @@ svg rect.unknown { fill: var(--empty); }
 summary { cursor: pointer; color: var(--accent); padding: .2rem 0; }
 .sides { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(22rem, 100%), 1fr)); gap: 1rem; }
 .sides > * { min-width: 0; }
-@media (max-width: 40rem) {
-  header { padding-block: .5rem; } th, td { padding: .35rem .5rem; }
+/* Where there is room, the menu stands open; a browser that cannot be told so keeps it as on a phone. */
+@media (min-width: 600px) {
+  @supports selector(::details-content) {
+    nav summary { display: none; }
+    nav details::details-content { content-visibility: visible; }
+  }
+}
+/* A row is a block of labels and values, where it would be squeezed or hidden otherwise. */
+@media (max-width: 899.98px) {
+  .scroll { position: relative; overflow: visible; border: 0; background: none; }
+  table, tr, caption { display: block; }
+  tbody { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(20rem, 100%), 1fr)); gap: .6rem; }
+  caption { padding: .25rem 0; }
+  thead { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
+  tr { padding: .4rem .75rem; border: 1px solid var(--line); border-radius: .4rem;
+    background: var(--card); }
+  tr.stale { background: var(--warn-paper); } tr.differs { background: var(--mark); }
+  td { display: flow-root; min-width: 0; border: 0; padding: .2rem 0 .2rem 7.5rem; }
+  td::before { content: attr(data-label); content: attr(data-label) / ""; float: left; width: 7rem; margin-left: -7.5rem;
+    color: var(--soft); font-size: .87rem; }
+  td a { display: inline-block; padding-block: .2rem; }
+  td .id, ul.reasons, .value { min-width: 0; }
+  .number { text-align: left; }
+  td.act { width: auto; padding-left: 0; }
+  td.act::before { content: none; }
+  td.act .row { flex-wrap: wrap; } td.act button { flex: 1; min-width: 100%; }
+  td.act .row button { min-width: 6rem; }
+}
+@media (max-width: 599.98px) {
+  /* Smaller, and a phone zooms into every field that is tapped. */
+  html { font-size: 16px; }
+  header { padding-block: .25rem; align-items: center; justify-content: space-between; }
+  nav { min-width: 0; } nav details[open] { width: 100%; } nav:has(details[open]) { width: 100%; }
+  nav ul { display: grid; grid-template-columns: 1fr 1fr; margin: 0; padding-bottom: .5rem; }
+  nav a, nav summary { display: flex; align-items: center; gap: .4rem; min-height: 44px; }
+  summary { min-height: 44px; padding-block: .6rem; }
+  button, .button, input:not([type=checkbox]), select, .row > a { min-height: 44px; }
+  .button, .row > a { display: inline-flex; align-items: center; }
+  input[type=checkbox] { width: 1.5rem; height: 1.5rem; }
+  label.pick { min-width: 44px; min-height: 44px; }
+  form.filters { grid-template-columns: repeat(auto-fill, minmax(9rem, 1fr)); }
   dl.facts { grid-template-columns: 1fr; gap: 0; } dl.facts dd { margin-bottom: .4rem; }
+  pre { max-height: 60vh; }
 }
 `;

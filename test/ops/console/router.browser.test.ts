@@ -5,9 +5,9 @@ import { test } from "node:test";
 import type { BrowserContextOptions, Page } from "playwright-core";
 import { navigation } from "../../../src/ops/console/router.ts";
 import { findBrowser, startBrowser } from "../../support/browser/browser.ts";
-import { faintTexts } from "../../support/browser/contrast.ts";
 import { freshKey, lead } from "../../support/world.ts";
-import { ConsoleStage, hostile } from "../../support/console/stage.ts";
+import { hostile } from "../../support/console/crowd.ts";
+import { ConsoleStage } from "../../support/console/stage.ts";
 import { atEnd } from "../../support/at_end.ts";
 
 const path = findBrowser();
@@ -67,30 +67,6 @@ async function testConsole(executablePath: string): Promise<void> {
     });
     page.on("console", (message) => complaints.push(message.text()));
     return page;
-  }
-
-  for (const width of [360, 390, 768, 1280]) {
-    test(`no page of the console is wider than ${width} pixels`, async () => {
-      const page = await open({ viewport: { width, height: 800 } });
-      for (const path of pages) {
-        await page.goto(stage.url + path);
-        const wide = await page.evaluate(() => document.documentElement.scrollWidth);
-        assert.ok(wide <= width, `${path}: ${wide}`);
-      }
-      await page.context().close();
-    });
-  }
-
-  for (const colorScheme of ["light", "dark"] as const) {
-    test(`text of the console stands out from its ground in ${colorScheme}`, async () => {
-      // The measure itself is a script of the test's, which the page's policy keeps out otherwise.
-      const page = await open({ colorScheme, viewport: { width: 1280, height: 900 }, bypassCSP: true });
-      for (const path of pages) {
-        await page.goto(stage.url + path);
-        assert.deepEqual(await page.evaluate(faintTexts), [], path);
-      }
-      await page.context().close();
-    });
   }
 
   test("every page has its landmarks, one heading of the first rank, and a name for everything that is used", async () => {

@@ -10,10 +10,6 @@ import type { RunningServer } from "../server.ts";
 import { createRole, type TestRole } from "../actions/actions_process.ts";
 import { freshKey, type IssuedKey, lead, type Tenant, World } from "../world.ts";
 
-/** Text that does harm wherever it is not escaped, or that lies about its neighbours. */
-export const hostile =
-  `<script>alert(1)</script>"'><img src=x onerror=alert(2)>&amp;javascript:alert(3)\u202Etxt.exe\u0085\u200b`;
-
 /** A console with a world behind it, until the tests of the file have ended. */
 export class ConsoleStage {
   readonly world: World;

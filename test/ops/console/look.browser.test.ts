@@ -1,0 +1,106 @@
+/// <reference lib="dom" />
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { navigation } from "../../../src/ops/console/router.ts";
+import { atEnd } from "../../support/at_end.ts";
+import { findBrowser, startBrowser } from "../../support/browser/browser.ts";
+import { faintTexts } from "../../support/browser/contrast.ts";
+import { faultsOfLook } from "../../support/browser/look.ts";
+import { crowd } from "../../support/console/crowd.ts";
+import { ConsoleStage } from "../../support/console/stage.ts";
+
+const path = findBrowser();
+if (path === null) {
+  test("the look of the console is not tested: no Chromium is found here", () => {});
+} else {
+  await testLook(path);
+}
+
+async function testLook(executablePath: string): Promise<void> {
+  const stage = await ConsoleStage.open();
+  const { dead, held, delivered, collision } = await crowd(stage.world.sql, stage.server.url);
+  const browser = await startBrowser(executablePath);
+  atEnd(() => browser.close());
+  const pages = [
+    ...navigation.map(({ path }) => path),
+    "/?range=24h",
+    "/?range=7d",
+    "/?range=30d",
+    `/leads/${dead}`,
+    `/leads/${held}`,
+    `/leads/${delivered}`,
+    "/dead/replay-all",
+    "/held?tenant=mizrahi",
+    `/collisions/${collision}`,
+    "/leads/nosuchevent",
+    "/leads?since=yesterday",
+  ];
+
+  const looks = [
+    { width: 360, colorScheme: "light", targetMin: 44 },
+    { width: 390, colorScheme: "light", targetMin: 44 },
+    { width: 390, colorScheme: "dark", targetMin: 44 },
+    { width: 768, colorScheme: "light", targetMin: 24 },
+    { width: 1280, colorScheme: "light", targetMin: 24 },
+    { width: 1280, colorScheme: "dark", targetMin: 24 },
+  ] as const;
+  for (const { width, colorScheme, targetMin } of looks) {
+    test(`at ${width} pixels in ${colorScheme}, nothing is cut off, covered, squeezed or faint on any page`, async () => {
+      // The measure itself is a script of the test's, which the page's policy keeps out otherwise.
+      const context = await browser.newContext({
+        javaScriptEnabled: false,
+        bypassCSP: true,
+        colorScheme,
+        viewport: { width, height: 800 },
+      });
+      context.setDefaultTimeout(60_000);
+      const page = await context.newPage();
+      for (const path of pages) {
+        await page.goto(stage.url + path);
+        await page.evaluate(() =>
+          document.querySelectorAll("main details").forEach((one) => one.setAttribute("open", ""))
+        );
+        assert.deepEqual(await page.evaluate(faultsOfLook, { targetMin }), [], path);
+        assert.deepEqual(await page.evaluate(faintTexts), [], path);
+      }
+      await context.close();
+    });
+  }
+
+  test("on a phone the menu takes one line until it is opened, and leads everywhere then", async () => {
+    const context = await browser.newContext({
+      javaScriptEnabled: false,
+      viewport: { width: 390, height: 800 },
+    });
+    const page = await context.newPage();
+    await page.goto(`${stage.url}/dead`);
+    const header = await page.locator("header").boundingBox();
+    assert.ok(header !== null && header.height <= 64, `${header?.height}`);
+    await page.getByText("Menu: Dead").click();
+    await page.getByRole("link", { name: "Collisions", exact: true }).click();
+    await page.getByRole("heading", { name: "Collisions" }).waitFor();
+    await context.close();
+  });
+
+  test("a row on a phone is still a row of a table, and each of its cells has its column's name", async () => {
+    const context = await browser.newContext({
+      javaScriptEnabled: false,
+      viewport: { width: 390, height: 800 },
+    });
+    const page = await context.newPage();
+    for (const path of pages) {
+      await page.goto(stage.url + path);
+      for (const table of await page.getByRole("table").all()) {
+        const heads = await table.getByRole("columnheader").count();
+        const row = table.getByRole("row").nth(1);
+        assert.equal(await row.getByRole("cell").count(), heads, path);
+        const labels = await row.getByRole("cell").evaluateAll((cells) =>
+          cells.map((cell) => cell.getAttribute("data-label"))
+        );
+        assert.deepEqual(labels, await table.getByRole("columnheader").allTextContents(), path);
+      }
+    }
+    await context.close();
+  });
+}
