@@ -17,6 +17,7 @@ import { connectionsMax, pools } from "../src/service/pools.ts";
 import { variables } from "../src/settings/variables.ts";
 import type { SavedRow } from "./bench/report.ts";
 import { actionsDenoFlags, denoFlags } from "./deno_flags.ts";
+import { webhookParts } from "./webhook_page.ts";
 
 const root = fileURLToPath(new URL("../", import.meta.url));
 
@@ -111,6 +112,7 @@ function benchmark(name: string): string {
 
 /** The parts by name; each saved benchmark is one too. */
 const parts: Readonly<Record<string, () => string>> = {
+  ...webhookParts,
   "intake answers": () =>
     answers([
       ["202 `accepted`", "nothing; keep the `event_id`", "never"],

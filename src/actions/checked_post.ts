@@ -4,6 +4,7 @@
  * @module
  */
 
+import type { Stage } from "../http/outbound/client_connection.ts";
 import type { Response } from "../http/outbound/response_parser.ts";
 import type { Networks } from "../http/addresses.ts";
 import { mayCall } from "./addresses.ts";
@@ -126,11 +127,20 @@ function requestText(url: URL, body: string, headers: Readonly<Record<string, st
   return `POST ${url.pathname}${url.search} HTTP/1.1\r\n${lines.join("")}\r\n${body}`;
 }
 
+/** What the time went to. */
+const lateWords = {
+  waiting: "timeout_queue",
+  connecting: "timeout_connect",
+  handshake: "timeout_tls",
+  greeting: "timeout_tls",
+  sent: "timeout_answer",
+} as const satisfies Record<Stage, string>;
+
 function reasonOf({ reason, stage, isLate }: NoAnswer): string {
-  if (isLate || reason === "ETIMEDOUT") return `timeout_${stage}`;
+  if (isLate || reason === "ETIMEDOUT") return lateWords[stage];
   if (reason === addressRefused) return "address_refused";
   // Of the handshake the same code would mean something else.
-  if (stage === "answer" && (reason === "EPROTO" || reason === "EMSGSIZE")) return "bad_response";
+  if (stage === "sent" && (reason === "EPROTO" || reason === "EMSGSIZE")) return "bad_response";
   return failureWord({ code: reason });
 }
 

@@ -13,25 +13,26 @@ import { contentName, type DeliveredEvent } from "./event.ts";
 export function crmWebhook(post: CheckedPost): Destination {
   return {
     kind: "crm",
-    send({ event, route: { address, secrets }, nowMs }) {
-      const body = webhookBody(event);
+    send({ event, route: { address, secrets }, nowMs, isTest }) {
+      const body = webhookBody(event, { isTest });
       return post.send(address, body, signatureHeaders(event.eventId, body, secrets, nowMs));
     },
   };
 }
 
 /**
- * The body of the webhook. The same event has the same bytes at every attempt.
+ * The body of the webhook. The same event has the same bytes at every attempt. That of a test says so twice: in its type,
+ * and with `"test":true` in its data, for whoever looks at that alone.
  *
- * Source: DECISIONS, Delivery (CRM route).
+ * Source: DECISIONS, Delivery (CRM route), and Decided since (Webhook test).
  */
-export function webhookBody(event: DeliveredEvent): string {
-  const type = event.kind === "lead" ? "lead.accepted" : "form.submitted";
+export function webhookBody(event: DeliveredEvent, { isTest }: { readonly isTest: boolean }): string {
+  const type = isTest ? "route.test" : event.kind === "lead" ? "lead.accepted" : "form.submitted";
   const text = (value: unknown) => JSON.stringify(value);
   return `{"type":"${type}","timestamp":${text(event.receivedAt)},"data":{` +
     `"event_id":${text(event.eventId)},"tenant":${text(event.tenant)},"source":${text(event.source)},` +
     `"received_at":${text(event.receivedAt)},"${contentName(event.kind)}":${event.content},` +
-    `"extra":${event.extra},"flags":${text(event.flags)}}}`;
+    `"extra":${event.extra},"flags":${text(event.flags)}${isTest ? ',"test":true' : ""}}}`;
 }
 
 /**

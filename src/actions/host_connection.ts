@@ -8,9 +8,6 @@ import type { Socket } from "node:net";
 import { type Answer, ClientConnection } from "../http/outbound/client_connection.ts";
 import type { Response } from "../http/outbound/response_parser.ts";
 
-/** How far a request has come; `queue`: it waits for a connection that is free. */
-export type Stage = "queue" | "connect" | "tls" | "answer";
-
 /** How a connection is made, and who is told of it. */
 export interface HostConnectionOptions {
   readonly address: string;
@@ -37,7 +34,6 @@ export class HostConnection {
   readonly address: string;
   readonly #connection: ClientConnection;
   readonly #openedAtMs = performance.now();
-  #stage: Stage = "connect";
   #requests = 0;
   #isHeard = false;
 
@@ -55,18 +51,11 @@ export class HostConnection {
       : setTimeout(() => this.fail("ETIMEDOUT"), connectTimeoutMs);
     socket.once("connect", () => {
       clearTimeout(timer);
-      this.#stage = "tls";
       // Whatever the runtime has made of the address: no byte of an event goes anywhere else.
       if (!mayCall(socket.remoteAddress ?? "")) this.fail(addressRefused);
     });
-    socket.once("secureConnect", () => this.#stage = "answer");
     socket.on("data", () => this.#isHeard = true);
     socket.once("close", () => clearTimeout(timer));
-  }
-
-  /** How far its request has come. */
-  get stage(): Stage {
-    return this.#stage;
   }
 
   /** It carried requests before the present one, to which not a byte has come. */

@@ -1,17 +1,17 @@
 /**
  * The connections to one host name and port, and the requests that are on their way to it.
  *
- *     queue ──▶ connect ──▶ tls ──▶ answer ──▶ idle ──▶ answer …
- *     for one that is free                      │
- *                                               └──▶ gone, after its time
+ *     waiting ──▶ connecting ──▶ handshake ──▶ sent ──▶ idle ──▶ sent …
+ *     for one that is free                               │
+ *                                                        └──▶ gone, after its time
  *
  * @module
  */
 
 import type { Socket } from "node:net";
-import { type Answer, codeOf } from "../http/outbound/client_connection.ts";
+import { type Answer, codeOf, type Stage } from "../http/outbound/client_connection.ts";
 import type { Response } from "../http/outbound/response_parser.ts";
-import { HostConnection, type Stage } from "./host_connection.ts";
+import { HostConnection } from "./host_connection.ts";
 
 /** A request. */
 export interface HostRequest {
@@ -118,7 +118,7 @@ export class HostConnections {
     if (pending.connection !== null) return pending.connection.fail("ETIMEDOUT");
     const at = this.#queue.indexOf(pending);
     if (at !== -1) this.#queue.splice(at, 1);
-    pending.settle({ kind: "failed", reason: "ETIMEDOUT", stage: "queue", isLate: true });
+    pending.settle({ kind: "failed", reason: "ETIMEDOUT", stage: "waiting", isLate: true });
   }
 
   #start(pending: Pending): void {
@@ -166,7 +166,7 @@ export class HostConnections {
         onGone: (gone) => this.#onGone(gone),
       });
     } catch (error) {
-      return pending.settle({ kind: "failed", reason: codeOf(error), stage: "connect", isLate: false });
+      return pending.settle({ kind: "failed", reason: codeOf(error), stage: "connecting", isLate: false });
     }
     this.#open.add(connection);
     this.#run(connection, pending);
@@ -182,23 +182,27 @@ export class HostConnections {
     pending.connection = connection;
     connection.run(pending.text, (answer) => {
       pending.connection = null;
-      if (answer.kind === "failed") return this.#fail(pending, connection, answer.reason);
+      if (answer.kind === "failed") return this.#fail(pending, connection, answer);
       this.#goodAddress = connection.address;
       pending.settle(answer);
     }, pending.onPart);
   }
 
-  #fail(pending: Pending, { stage, isSilentAfterOthers }: HostConnection, reason: string): void {
+  #fail(
+    pending: Pending,
+    { isSilentAfterOthers }: HostConnection,
+    { reason, stage }: Extract<Answer, { kind: "failed" }>,
+  ): void {
     const { isLate, isRepeat, tried, addresses, queuedMs, timeoutMs } = pending;
     const isClosedUnder = isSilentAfterOthers && !isRepeat;
-    const isElsewhere = stage === "connect" && tried.size < addresses.length;
+    const isElsewhere = stage === "connecting" && tried.size < addresses.length;
     if (!isLate && (isClosedUnder || isElsewhere)) {
       pending.isRepeat ||= isClosedUnder;
       return this.#start(pending);
     }
     // Where its time went, not where it happened to be when that was over.
-    const isQueues = isLate && queuedMs > timeoutMs / 2;
-    pending.settle({ kind: "failed", reason, stage: isQueues ? "queue" : stage, isLate });
+    const hasWaited = isLate && queuedMs > timeoutMs / 2;
+    pending.settle({ kind: "failed", reason, stage: hasWaited ? "waiting" : stage, isLate });
   }
 
   #onIdle(idle: HostConnection): void {

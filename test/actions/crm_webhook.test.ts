@@ -62,10 +62,16 @@ test("the event is posted once, as JSON, to the path and query of the address", 
 });
 
 test("a form submission is posted as form.submitted, with its fields under submission", () => {
-  const body = webhookBody(event({ kind: "form", content: '{"name":"Ada","size":1.10}' }));
+  const body = webhookBody(event({ kind: "form", content: '{"name":"Ada","size":1.10}' }), { isTest: false });
   assert.match(body, /^\{"type":"form\.submitted",/);
   assert.match(body, /"submission":\{"name":"Ada","size":1\.10\},/);
   assert.doesNotMatch(body, /"lead"/);
+});
+
+test("a test of the route says so in its type and in its data, which is a lead's otherwise", () => {
+  const lead = event();
+  const [real, tried] = [false, true].map((isTest) => JSON.parse(webhookBody(lead, { isTest })));
+  assert.deepEqual(tried, { ...real, type: "route.test", data: { ...real.data, test: true } });
 });
 
 test("digits, escapes and member names of extra arrive as they were sent", async () => {

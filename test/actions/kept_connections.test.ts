@@ -105,8 +105,8 @@ test("what waits for a connection until its time is over says so, and is not sen
     const waiting = [send({ timeoutMs: 1_000, id: "waiting" }), send({ timeoutMs: 3_001, id: "late" })];
     return [...await Promise.all(waiting), ...await Promise.all(hanging)];
   });
-  assert.deepEqual(words.slice(0, 2), ["ETIMEDOUT at queue", "ETIMEDOUT at queue"]);
-  assert.deepEqual(new Set(words.slice(2)), new Set(["ETIMEDOUT at answer"]));
+  assert.deepEqual(words.slice(0, 2), ["ETIMEDOUT at waiting", "ETIMEDOUT at waiting"]);
+  assert.deepEqual(new Set(words.slice(2)), new Set(["ETIMEDOUT at sent"]));
   assert.ok(!ids.includes("waiting"));
 });
 
@@ -131,21 +131,21 @@ test("a connection is for one host name, whose certificate was shown, and for no
     await send({ hostname: "elsewhere.test" }),
   ]);
   assert.deepEqual(words.slice(0, 3), [200, 200, 200]);
-  assert.match(String(words[3]), /at tls$/);
+  assert.match(String(words[3]), /at handshake$/);
   assert.deepEqual([names, opened], [["crm.test", "other.test", "crm.test"], 3]);
 });
 
 test("a connection to an address that the name has no more carries nothing further", async () => {
   await send();
   const { words, ids } = await seen(() => send({ addresses: ["127.0.0.9"] }));
-  assert.deepEqual([words, ids], [["ECONNREFUSED at connect"], []]);
+  assert.deepEqual([words, ids], [["ECONNREFUSED at connecting"], []]);
   await until(() => crm.open === 0);
 });
 
 test("a connection that leads elsewhere than it was sent is cut before the handshake", async () => {
   connections = new KeptConnections({ mayCall: (address) => address !== "127.0.0.1", ca: authority.pem });
   const { words, ids } = await seen(() => send());
-  assert.deepEqual([words, ids], [["EADDRESSREFUSED at tls"], []]);
+  assert.deepEqual([words, ids], [["EADDRESSREFUSED at handshake"], []]);
 });
 
 test("a server that closes what is idle loses nothing, and no request fails of it", async () => {
@@ -174,24 +174,24 @@ test("it is sent once more and no oftener", async () => {
   await send();
   crm.answer = (response) => response.socket?.destroy();
   const { words, ids } = await seen(() => send());
-  assert.deepEqual([words, ids.length], [["ECONNRESET at answer"], 2]);
+  assert.deepEqual([words, ids.length], [["ECONNRESET at sent"], 2]);
 });
 
 test("a request on a new connection is not sent again, nor one of whose answer a byte has come", async () => {
   crm.answer = (response) => response.socket?.destroy();
   const fresh = await seen(() => send());
-  assert.deepEqual([fresh.words, fresh.ids.length], [["ECONNRESET at answer"], 1]);
+  assert.deepEqual([fresh.words, fresh.ids.length], [["ECONNRESET at sent"], 1]);
   crm.answer = thenAtLater((response) => response.socket?.end("HTTP/1."));
   await send();
   const heard = await seen(() => send());
-  assert.deepEqual([heard.words, heard.ids.length], [["ECONNRESET at answer"], 1]);
+  assert.deepEqual([heard.words, heard.ids.length], [["ECONNRESET at sent"], 1]);
 });
 
 test("one whose time is over is not sent again", async () => {
   crm.answer = thenAtLater(() => {});
   await send();
   const { words, ids } = await seen(() => send({ timeoutMs: 500 }));
-  assert.deepEqual([words, ids.length], [["ETIMEDOUT at answer"], 1]);
+  assert.deepEqual([words, ids.length], [["ETIMEDOUT at sent"], 1]);
 });
 
 test("an idle connection is closed a second before the server says that it would", async () => {
@@ -221,11 +221,11 @@ test("an answer without end is cut, also on a kept connection", async () => {
   });
   await send();
   const { words, ids } = await seen(() => send());
-  assert.deepEqual([words, ids.length], [["EMSGSIZE at answer"], 1]);
+  assert.deepEqual([words, ids.length], [["EMSGSIZE at sent"], 1]);
   await until(() => crm.open === 0);
 });
 
-test("of several addresses the next is tried when one refuses, and the one that answered comes first then", async () => {
+test("of several addresses the next is tried when one refuses, and the one that sented comes first then", async () => {
   const addresses = ["127.0.0.77", "127.0.0.1"];
   const { words, opened } = await seen(async () => [await send({ addresses }), await send({ addresses })]);
   assert.deepEqual([words, opened], [[200, 200], 1]);

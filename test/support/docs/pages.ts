@@ -37,6 +37,7 @@ export function readPages(): Page[] {
     "docs/site.md",
     "docs/operating.md",
     "docs/delivery.md",
+    "docs/webhooks.md",
   ];
   const all = readdirSync(`${root}docs`).filter((name) => name.endsWith(".md")).map((name) => `docs/${name}`);
   return [...new Set([...first, ...all])].map((path) => ({ path, text: readFileSync(root + path, "utf8") }));

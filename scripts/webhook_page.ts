@@ -1,0 +1,131 @@
+/**
+ * What the page for receivers of webhooks takes from the source: fields, examples, and the schedule of the retries.
+ *
+ * @module
+ */
+
+import { webhookBody } from "../src/actions/crm_webhook.ts";
+import type { DeliveredEvent } from "../src/actions/event.ts";
+import { leadExamples, placeholders } from "../src/contract/examples.ts";
+import { fields, flags } from "../src/contract/fields.ts";
+import { attributionNames, formExample, formPlaceholders } from "../src/contract/forms.ts";
+import { type Cells, code, table } from "../src/contract/markdown.ts";
+import { attributionOf } from "../src/forms/attribution.ts";
+import { readFields, submissionText } from "../src/forms/fields.ts";
+import { foldArea } from "../src/lead/place.ts";
+import { validate } from "../src/lead/validate.ts";
+import { actionsVariables } from "../src/settings/actions_variables.ts";
+import { variables } from "../src/settings/variables.ts";
+
+const common = {
+  eventId: placeholders.eventId,
+  tenant: formPlaceholders.tenant,
+  receivedAt: placeholders.receivedAt,
+  attempt: 1,
+} as const;
+
+/** The complete lead of the documents, with a member of its sender's own. */
+function leadEvent(): DeliveredEvent {
+  const body = leadExamples.complete.body.replace(/\n\}$/, ',\n  "call_id": 12345678901234567890\n}');
+  const found = validate(body, new Map([[foldArea("kitchen"), "kitchen"]]));
+  if (found.kind !== "valid") throw new Error("The example is no lead");
+  const { lead, extra, flags } = found;
+  return {
+    ...common,
+    ...{
+      kind: "lead",
+      form: "",
+      source: placeholders.source,
+      content: JSON.stringify(lead),
+      extra: extra ?? "{}",
+      flags,
+    },
+  };
+}
+
+function formEvent(): DeliveredEvent {
+  const posted = readFields(JSON.stringify(formExample));
+  if (posted === null) throw new Error("The example is no form");
+  return {
+    ...common,
+    ...{
+      kind: "form",
+      form: formPlaceholders.formKey,
+      source: "acme.example",
+      content: submissionText(posted),
+      flags: [],
+    },
+    extra: JSON.stringify({ form_key: formPlaceholders.formKey, attribution: attributionOf(posted) }),
+  };
+}
+
+/** Indented for people; numbers as they are in the body, however long. */
+function shown(event: DeliveredEvent, isTest = false): string {
+  const { rawJSON } = JSON as unknown as { rawJSON: (text: string) => unknown };
+  const body = JSON.parse(
+    webhookBody(event, { isTest }),
+    // Not in the types yet: the third argument has the number as it was written.
+    ((_name: string, value: unknown, { source }: { source: string }) =>
+      typeof value === "number" ? rawJSON(source) : value) as (name: string, value: unknown) => unknown,
+  );
+  return code("json", JSON.stringify(body, null, 2));
+}
+
+const dataRows: readonly Cells[] = [
+  ["`event_id`", "the id of the event, and the value of `webhook-id`: the same whenever it comes again"],
+  ["`tenant`", "the customer whose lead it is, as the operator names him"],
+  ["`source`", "who sent it: the label of his key"],
+  ["`received_at`", "when it was accepted: ISO 8601, UTC, milliseconds"],
+  ["`lead`", "the lead, in `lead.accepted` and `route.test`"],
+  ["`submission`", "the fields of the form, in `form.submitted`: names and values as they were sent"],
+  [
+    "`extra`",
+    `of a lead, what its sender has posted beside the fields below, as it was sent; of a form, \`form_key\`, and in \`attribution\` what is known of ${
+      attributionNames.map((name) => `\`${name}\``).join(", ")
+    }`,
+  ],
+  ["`flags`", "observations, see below; new ones may be added; always `[]` for a form"],
+  ["`test`", "`true` in `route.test`, and nowhere else"],
+];
+
+const leadRows: readonly Cells[] = [
+  ...Object.entries(fields).map(([name, { required, description }]) => [
+    `\`${name}\``,
+    required || name === "country" ? "always" : "",
+    description,
+  ]),
+  ["`cost_cents`", "", "The sender's `cost`, what the lead costs, in whole cents."],
+];
+
+/** Waits in words, until the longest. */
+function schedule(): string {
+  const number = (name: "DELIVERY_BACKOFF_BASE_MS" | "DELIVERY_BACKOFF_CAP_MS" | "DELIVERY_ATTEMPTS_MAX") =>
+    Number(variables[name].default);
+  const [baseMs, capMs] = [number("DELIVERY_BACKOFF_BASE_MS"), number("DELIVERY_BACKOFF_CAP_MS")];
+  const waits: string[] = [];
+  for (let waitMs = baseMs; waitMs < capMs; waitMs *= 3) waits.push(duration(waitMs));
+  return `It comes again after ${waits.join(", ")}, and then every ${
+    duration(capMs)
+  }, each wait shortened by up to half by chance; ${
+    number("DELIVERY_ATTEMPTS_MAX")
+  } times in all, over about three days. You have ${
+    duration(Number(actionsVariables.ACTIONS_EFFECT_TIMEOUT_MS.default))
+  } to answer, the connection included.`;
+}
+
+function duration(ms: number): string {
+  if (ms < 60_000) return `${ms / 1000} s`;
+  if (ms < 3_600_000) return `${Math.round(ms / 60_000)} min`;
+  return `${Math.round(ms / 3_600_000)} h`;
+}
+
+/** The generated parts of the page by name. */
+export const webhookParts: Readonly<Record<string, () => string>> = {
+  "webhook of a lead": () => shown(leadEvent()),
+  "webhook of a form": () => shown(formEvent()),
+  "webhook data": () => table(["Member of `data`", "What it is"], dataRows),
+  "webhook lead": () => table(["Field", "There", "What it is"], leadRows),
+  "webhook flags": () =>
+    table(["Flag", "Meaning"], Object.entries(flags).map(([flag, meaning]) => [`\`${flag}\``, meaning])),
+  "webhook schedule": schedule,
+};

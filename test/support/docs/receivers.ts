@@ -1,0 +1,204 @@
+/**
+ * The receivers of webhooks that docs/webhooks.md has in six languages, each as a program: it reads a request a line, and
+ * says of each whether it is genuine.
+ *
+ * @module
+ */
+
+import { spawn, spawnSync } from "node:child_process";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import process from "node:process";
+import { temporaryFolder } from "../folder.ts";
+
+/** What a receiver is given; the body as bytes. */
+export interface Received {
+  readonly secret: string;
+  readonly id: string;
+  readonly timestamp: string;
+  readonly signatures: string;
+  readonly body: Uint8Array;
+}
+
+/** How the function of a language becomes a program. */
+interface Receiver {
+  /** Its name in the page's fences. */
+  readonly fence: string;
+  /** What has to work, and how to get it on Debian. */
+  readonly needs: string;
+  readonly install: string;
+  /** The files of the program, around the function's text. */
+  readonly files: (code: string) => Readonly<Record<string, string>>;
+  readonly command: string;
+}
+
+const node = JSON.stringify(process.execPath);
+
+/** The languages by their names on the page. */
+export const receivers = {
+  "TypeScript": {
+    fence: "ts",
+    needs: `${node} --version`,
+    install: "npm ci",
+    files: (code) => ({
+      "main.ts": `${code}
+import { readFileSync } from "node:fs";
+for (const line of readFileSync(0, "utf8").trimEnd().split("\\n")) {
+  const [secret, id, timestamp, signatures, body] = line.split("\\t");
+  console.log(verify(secret, id, timestamp, signatures, Buffer.from(body, "base64")));
+}
+`,
+    }),
+    command: `${node} main.ts`,
+  },
+  "Python": {
+    fence: "python",
+    needs: "python3 -c 'import hmac'",
+    install: "apt-get install python3",
+    files: (code) => ({
+      "main.py": `${code}
+import sys
+for line in sys.stdin:
+    *texts, body = line.rstrip("\\n").split("\\t")
+    print(str(verify(*texts, base64.b64decode(body))).lower())
+`,
+    }),
+    command: "python3 main.py",
+  },
+  "Go": {
+    fence: "go",
+    needs: "go version",
+    install: "apt-get install golang-go",
+    files: (code) => ({
+      "go.mod": "module receiver\n\ngo 1.21\n",
+      "webhooks/verify.go": code,
+      "main.go": `package main
+
+import (
+	"bufio"
+	"encoding/base64"
+	"fmt"
+	"os"
+	"receiver/webhooks"
+	"strings"
+)
+
+func main() {
+	lines := bufio.NewScanner(os.Stdin)
+	for lines.Scan() {
+		t := strings.Split(lines.Text(), "\\t")
+		body, _ := base64.StdEncoding.DecodeString(t[4])
+		fmt.Println(webhooks.Verify(t[0], t[1], t[2], t[3], body))
+	}
+}
+`,
+    }),
+    command: "go vet ./... && go run .",
+  },
+  "PHP": {
+    fence: "php",
+    needs: "php --version",
+    install: "apt-get install php-cli",
+    files: (code) => ({
+      "main.php": `${code}
+foreach (file('php://stdin', FILE_IGNORE_NEW_LINES) as $line) {
+    [$secret, $id, $timestamp, $signatures, $body] = explode("\\t", $line);
+    echo verify($secret, $id, $timestamp, $signatures, base64_decode($body)) ? "true\\n" : "false\\n";
+}
+`,
+    }),
+    command: "php -d error_reporting=-1 -d display_errors=stderr main.php",
+  },
+  "Ruby": {
+    fence: "ruby",
+    needs: "ruby -ropenssl -e 1",
+    install: "apt-get install ruby",
+    files: (code) => ({
+      "main.rb": `${code}
+STDIN.each_line(chomp: true) do |line|
+  *texts, body = line.split("\\t", -1)
+  puts verify(*texts, body.unpack1("m"))
+end
+`,
+    }),
+    command: "ruby -w main.rb",
+  },
+  "Java": {
+    fence: "java",
+    needs: "javac -version",
+    install: "apt-get install default-jdk-headless",
+    files: (code) => ({
+      "Webhook.java": code,
+      "Main.java": `import java.util.Base64;
+import java.util.Scanner;
+
+final class Main {
+    public static void main(String[] args) throws Exception {
+        Scanner lines = new Scanner(System.in, "UTF-8");
+        while (lines.hasNextLine()) {
+            String[] t = lines.nextLine().split("\\t", -1);
+            System.out.println(Webhook.verify(t[0], t[1], t[2], t[3], Base64.getDecoder().decode(t[4])));
+        }
+    }
+}
+`,
+    }),
+    command: "javac -Xlint:all -Werror -d . Webhook.java Main.java && java -cp . Main",
+  },
+} as const satisfies Record<string, Receiver>;
+
+/** A language of the page. */
+export type ReceiverLanguage = keyof typeof receivers;
+
+/**
+ * Whether the tools of a language are there. In CI they have to be.
+ *
+ * @throws {Error} in CI, when they are not, with what to install
+ */
+export function canReceive(language: ReceiverLanguage): boolean {
+  const { needs, install } = receivers[language];
+  const isThere = spawnSync("sh", ["-c", needs], { stdio: "ignore" }).status === 0;
+  if (!isThere && process.env.CI === "true") {
+    throw new Error(`"${needs}" fails, which a receiver in ${language} needs: ${install}`);
+  }
+  return isThere;
+}
+
+/**
+ * What the function says of each request.
+ *
+ * @throws {Error} with all that the program said, when it fails or complains
+ */
+export async function judge(
+  language: ReceiverLanguage,
+  code: string,
+  requests: readonly Received[],
+): Promise<boolean[]> {
+  const { files, command } = receivers[language];
+  const folder = temporaryFolder("receiver");
+  for (const [name, text] of Object.entries(files(code))) {
+    const path = join(folder, name);
+    mkdirSync(dirname(path), { recursive: true });
+    writeFileSync(path, text);
+  }
+  const child = spawn("sh", ["-e", "-c", command], {
+    cwd: folder,
+    env: { ...process.env, NO_COLOR: "1", GOPROXY: "off", GOFLAGS: "-mod=mod" },
+    stdio: ["pipe", "pipe", "pipe"],
+    timeout: 5 * 60_000,
+  });
+  let [stdout, stderr] = ["", ""];
+  child.stdout.setEncoding("utf8").on("data", (text: string) => stdout += text);
+  child.stderr.setEncoding("utf8").on("data", (text: string) => stderr += text);
+  const ended = new Promise((settle) => child.once("close", settle));
+  const lines = requests.map(({ secret, id, timestamp, signatures, body }) =>
+    [secret, id, timestamp, signatures, Buffer.from(body).toString("base64")].join("\t")
+  );
+  child.stdin.end(`${lines.join("\n")}\n`);
+  const exit = await ended;
+  const words = stdout.trim().split("\n");
+  if (exit !== 0 || words.length !== requests.length || words.some((word) => !/^(true|false)$/.test(word))) {
+    throw new Error(`${command}: ${exit}\n${stdout}${stderr}`);
+  }
+  return words.map((word) => word === "true");
+}
