@@ -12,6 +12,7 @@ import {
 } from "#src/store/operator/dead_letters.ts";
 import { readEvents, type StoredEvent } from "#src/store/operator/events.ts";
 import type { Pool } from "#src/store/pool.ts";
+import { effectsJson, readEffects } from "#src/store/operator/event_effects.ts";
 import { attemptsJson, headingJson } from "#src/store/operator/event_json.ts";
 import { type Command, Refused, type Reply, WrongUsage } from "./command.ts";
 import { contentJson, eventText } from "./lead.ts";
@@ -75,6 +76,7 @@ const show: Command = {
     const [event] = await readEvents(pool, [id]);
     if (event?.delivery.state !== "dead") throw new Refused(notDead([[id, event ?? null]]));
     const { diedAt, reason, attempts } = event.delivery;
+    const [effects = []] = await readEffects(pool, [id]);
     return {
       json: {
         ...headingJson(event),
@@ -82,8 +84,9 @@ const show: Command = {
         reason,
         ...contentJson(event),
         attempts: attemptsJson(attempts),
+        effects: effectsJson(effects),
       },
-      text: eventText(event),
+      text: eventText(event, effects),
     };
   },
 };

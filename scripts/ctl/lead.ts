@@ -13,10 +13,18 @@ import {
   headingJson,
   removedJson,
 } from "#src/store/operator/event_json.ts";
+import {
+  effectName,
+  effectsJson,
+  readEffects,
+  sendAgain,
+  type SentAgain,
+  type ShownEffect,
+} from "#src/store/operator/event_effects.ts";
 import { type Command, Refused, WrongUsage } from "./command.ts";
 import { deliveryText, spaced } from "./delivery.ts";
 import { optionalTenantId, tenantOption } from "./tenant.ts";
-import { block, dollars, JsonText, record, table } from "./terminal.ts";
+import { block, dollars, JsonText, record, safe, table } from "./terminal.ts";
 import { limitOption, newest, parseTime, readLimit } from "./values.ts";
 
 const list: Command = {
@@ -85,20 +93,64 @@ the message names it.`,
         `There is no event ${[...new Set(missing)].join(", ")}; ctl lead list shows those there are`,
       );
     }
-    const documents = found.map(eventJson);
+    const effects = await readEffects(pool, ids);
+    const documents = found.map((event, index) => eventJson(event, effects[index] ?? []));
     return {
       json: ids.length === 1 ? documents[0] : documents,
-      text: found.map(eventText).join(`\n\n${"-".repeat(72)}\n\n`),
+      text: found.map((event, index) => eventText(event, effects[index] ?? []))
+        .join(`\n\n${"-".repeat(72)}\n\n`),
     };
   },
 };
 
-function eventJson(event: StoredEvent) {
+const again: Command = {
+  words: "lead send-again",
+  positionals: ["EVENT_ID"],
+  options: {
+    effect: { value: "KIND", description: "only this one of its effects, such as crm or email" },
+  },
+  summary: "Send a delivered lead or submission once more",
+  notes: `It is due at once and goes by today's routes, under the same event id, by which a receiver
+can recognise the repeat. With --effect the others stay done. When it is refused, it is dead;
+ctl dead replay sends it then. What is not delivered yet, dead, held, erased or a sandbox's is
+refused.`,
+  prepare(input) {
+    const id = input.first;
+    const effect = input.option("effect") ?? null;
+    if (effect !== null && !/^[a-z]{1,20}$/.test(effect)) {
+      throw new WrongUsage("--effect must be the kind of a destination, such as crm or email");
+    }
+    return async (pool) => {
+      const sent = await sendAgain(pool, { eventId: id, effect, address: null });
+      if (sent !== "sent") throw new Refused(`${refusals[sent](id, effect ?? "")}; nothing was changed`);
+      return {
+        json: { event_id: id, effect },
+        text: `Sends ${id} again${
+          effect === null ? "" : `, ${effectName(effect)} alone`
+        }; ctl lead show says what came of it.`,
+      };
+    };
+  },
+};
+
+const refusals: Readonly<Record<Exclude<SentAgain, "sent">, (id: string, effect: string) => string>> = {
+  waiting: (id) => `${id} is on its way already, or was not delivered yet`,
+  dead: (id) => `${id} is dead; ctl dead replay ${id} sends it`,
+  held: (id) => `${id} is held; ctl form release ${id} sends it`,
+  erased: (id) => `The content of ${id} is gone`,
+  sandbox: (id) => `${id} is a sandbox's, which reaches nobody`,
+  no_route: (id) => `No route of its tenant takes ${id}; ctl tenant route makes one`,
+  no_effect: (id, effect) => `No ${effect} route of its tenant takes ${id}; ctl tenant route makes one`,
+  unknown: (id) => `There is no event ${safe(id)}; ctl lead list shows those there are`,
+};
+
+function eventJson(event: StoredEvent, effects: readonly ShownEffect[]) {
   return {
     ...headingJson(event),
     ...foundJson(event),
     ...contentJson(event),
     delivery: deliveryJson(event.delivery),
+    effects: effectsJson(effects),
   };
 }
 
@@ -123,7 +175,7 @@ export function contentName(kind: ListedEvent["kind"]): "lead" | "submission" {
 }
 
 /** A whole event for a person to read. */
-export function eventText(event: StoredEvent): string {
+export function eventText(event: StoredEvent, effects: readonly ShownEffect[]): string {
   const title = event.kind === "lead" ? "Lead" : "Submission";
   const gone = `  ${goneWord(event)}${event.removed === null ? "" : ` ${spaced(event.removed.at)}`}`;
   return [
@@ -138,10 +190,30 @@ export function eventText(event: StoredEvent): string {
       ["Delivery", event.delivery.state],
     ]),
     `What became of it\n${deliveryText(event)}`,
+    ...(effects.length === 0 ? [] : [`Effects\n${effectsText(effects)}`]),
     `${title}\n${event.lead === null ? gone : record(contentPairs(event.kind, event.lead), "  ")}`,
     ...(event.extra === null ? [] : [`Extra\n${block(event.extra)}`]),
     `Body as posted\n${event.raw === null ? gone : block(event.raw)}`,
   ].join("\n\n");
+}
+
+/** The effects, a line each, and below it what the other side said. */
+function effectsText(effects: readonly ShownEffect[]): string {
+  return record(
+    effects.map(({ effect, target, state, busyUntil, status, answer, reason, attempts, settledAt }) => [
+      `${effectName(effect)}${target === null ? "" : ` ${target}`}`,
+      [
+        `${state}${status === null ? "" : ` ${status}`}${
+          target === null && state !== "waiting" ? " (its route has changed since)" : ""
+        }`,
+        ...(reason === null ? [] : [reason]),
+        ...(state === "busy" && busyUntil !== null ? [`until ${spaced(busyUntil)} at most`] : []),
+        ...(settledAt === null ? [] : [spaced(settledAt)]),
+        ...(attempts > 1 ? [`tried ${attempts} times`] : []),
+      ].join(", ") + (answer === null || answer === "" ? "" : `\n${answer}`),
+    ]),
+    "  ",
+  );
 }
 
 function foundPairs({ found }: StoredEvent): [string, string][] {
@@ -168,4 +240,4 @@ export function contentPairs(kind: ListedEvent["kind"], json: string): [string, 
 }
 
 /** The commands of this noun. */
-export const leadCommands: readonly Command[] = [list, show];
+export const leadCommands: readonly Command[] = [list, show, again];

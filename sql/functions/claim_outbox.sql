@@ -20,7 +20,7 @@ create or replace function claim_outbox(
   p_limit int[]
 )
 returns table (
-  event_id text, tenant_id int, due_at_ms float8, number int, spent int, is_replay boolean, kind text, tenant text,
+  event_id text, tenant_id int, due_at_ms float8, number int, spent int, is_replay boolean, is_repeat boolean, kind text, tenant text,
   source text, received_at text, flags text, lead text, extra text
 )
 language plpgsql
@@ -78,7 +78,8 @@ begin
     returning o.event_id, o.tenant_id, d.due_at, o.made, o.spent, o.is_replay
   )
   select
-    c.event_id, c.tenant_id, (extract(epoch from c.due_at) * 1000)::float8, c.made, c.spent, c.is_replay, e.kind, t.slug, k.label,
+    c.event_id, c.tenant_id, (extract(epoch from c.due_at) * 1000)::float8, c.made, c.spent, c.is_replay,
+    c.is_replay and exists (select from attempt as a where a.event_id = c.event_id and a.outcome = 'delivered'), e.kind, t.slug, k.label,
     to_char(e.received_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), array_to_string(e.flags, ','),
     e.lead::text, e.extra
   from claimed as c

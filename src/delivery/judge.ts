@@ -75,6 +75,12 @@ export function release(
   };
 }
 
-function identify(row: Claimed): Pick<Settlement, "eventId" | "tenantId" | "lease" | "number"> {
-  return { eventId: row.event_id, tenantId: row.tenant_id, lease: row.lease, number: row.number };
+function identify(row: Claimed): Pick<Settlement, "eventId" | "tenantId" | "lease" | "number" | "isRepeat"> {
+  return {
+    eventId: row.event_id,
+    tenantId: row.tenant_id,
+    lease: row.lease,
+    number: row.number,
+    isRepeat: row.is_repeat,
+  };
 }

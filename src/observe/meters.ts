@@ -105,6 +105,8 @@ export class Meters {
     help: "Attempts to deliver, by outcome.",
     labels: ["outcome"],
   });
+  /** Attempts that have delivered what was delivered before. */
+  #repeats = 0;
   readonly #attemptDurations = this.registry.histogram({
     name: "lead_delivery_attempt_duration_seconds",
     help: "An attempt to deliver, from the request to its outcome.",
@@ -202,11 +204,13 @@ export class Meters {
 
   #settled(settlements: readonly Settlement[]): void {
     const wallMs = this.#wallMs();
-    for (const { kind, outcome, durationMs, eventId } of settlements) {
+    for (const { kind, outcome, durationMs, eventId, isRepeat } of settlements) {
       if (kind === "released") continue;
       this.#attempts.add(1, { outcome });
       this.#attemptDurations.observe(durationMs / 1_000, { outcome });
-      if (kind === "delivered") this.#ages.observe(Math.max(0, wallMs - acceptedMs(eventId)) / 1_000);
+      // What an operator has sent again was delivered before, perhaps months ago.
+      if (isRepeat && outcome === "delivered") this.#repeats += 1;
+      else if (kind === "delivered") this.#ages.observe(Math.max(0, wallMs - acceptedMs(eventId)) / 1_000);
       if (kind === "dead") this.#deaths.add(1);
     }
   }
@@ -217,7 +221,7 @@ export class Meters {
     return {
       accepted: this.#accepted.total(),
       refused: this.#refused.total(),
-      delivered,
+      delivered: delivered - this.#repeats,
       failed: this.#attempts.total() - delivered,
     };
   }

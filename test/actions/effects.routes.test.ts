@@ -319,6 +319,21 @@ test("a source or a form that does not exist yet is taken, and that is said", as
   await route("acme", "--form", "later", "--email", "none");
 });
 
+test("what waits because no route takes it goes at once when one is added, and what is being sent is left alone", async () => {
+  await ctl(["tenant", "add", "later"], on);
+  await sql`
+    insert into outbox (event_id, tenant_id, due_at, reason, lease)
+    select i.id, t.id, now() + interval '1 hour', i.reason, i.lease::uuid
+    from tenant as t, (values
+      ('waits', 'no_route', null), ('fails', 'crm failed: http_500', null),
+      ('sends', 'no_route', '00000000-0000-4000-8000-000000000001')) as i (id, reason, lease)
+    where t.slug = 'later'`;
+  await route("later", "--source", "partner-x", "--email", "x@later.example");
+  const due =
+    await sql`select event_id from outbox where due_at <= now() and event_id in ('waits', 'fails', 'sends')`;
+  assert.deepEqual([...due], [{ event_id: "waits" }]);
+});
+
 test("a tenant has no more recipients than two hundred", async () => {
   await ctl(["tenant", "add", "many"], on);
   for (let place = 0; place < 20; place += 1) {

@@ -212,6 +212,7 @@ test("dead show keeps the payload whole, to the last digit, with every attempt",
     reason: "crm failed_400",
     lead: ordinaryLead,
     raw,
+    effects: [],
   });
   assert.deepEqual(attempts.map((one: { status: number }) => one.status), [500, 424]);
   assert.deepEqual(await show(event_id), { state: "dead", died_at, reason: "crm failed_400", attempts });

@@ -54,6 +54,7 @@ function claimed(eventId: string): Claimed {
     number: 1,
     spent: 1,
     is_replay: false,
+    is_repeat: false,
     kind: "lead",
     tenant: "acme",
     source: "web",

@@ -11,6 +11,7 @@ const row: Claimed = {
   number: 3,
   spent: 2,
   is_replay: false,
+  is_repeat: false,
   kind: "lead",
   tenant: "acme",
   source: 'web "north"',

@@ -17,6 +17,7 @@ const settlement: Settlement = {
   reason: null,
   durationMs: 20,
   isSpent: true,
+  isRepeat: false,
   retryMs: 0,
 };
 

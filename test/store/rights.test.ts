@@ -86,9 +86,11 @@ public.console_confirm_area         call           -              -
 public.console_dismiss_submission   call           -              -
 public.console_release_submission   call           -              -
 public.console_replay_dead          call           -              -
+public.console_send_again           call           -              -
 public.disable_tenant               -              -              -
 public.dismiss_submission           -              -              -
 public.due_tenants                  call           -              -
+public.effects_of                   call           -              -
 public.erase_candidate_collisions   -              -              -
 public.erase_candidates             -              -              -
 public.erase_collision              -              -              -
@@ -113,6 +115,7 @@ public.remove_content               -              -              -
 public.replay_dead                  -              -              -
 public.replay_dead_as               -              -              -
 public.roll_up_hours                call           -              -
+public.send_again                   -              -              -
 public.service_clock                call           -              -
 public.set_retention                -              -              -
 public.set_tenant                   -              -              -

@@ -160,6 +160,7 @@ test("ctl issues a working key, lead show --json prints the lead that was posted
     extra: {},
     raw: JSON.stringify(body),
     delivery: { state: "pending", due_at: shown.received_at, reason: "no_route", attempts: [] },
+    effects: [],
   });
   const listed = await ctl(["lead", "list", "--tenant", "acme"], options);
   assert.deepEqual(listed.map((row: { event_id: string }) => row.event_id), [event_id]);

@@ -22,6 +22,8 @@ const deadId = await stage.accepted(key, {
 });
 await stage.kill(tenant, [deadId], hostile);
 const heldId = await stage.held(key, formId, [hostile, "links"]);
+const doneId = await stage.accepted(key);
+await stage.deliver(tenant, doneId, hostile);
 const collidingKey = hostile.replaceAll(/[^ -~]/g, "");
 for (const city of ["Springfield", hostile]) {
   await world.intake({ key: key.text, body: lead({ city }), headers: { "Idempotency-Key": collidingKey } });
@@ -43,6 +45,7 @@ const pages = [
   `/collisions/${collision?.id}`,
   `/leads/${deadId}`,
   `/leads/${heldId}`,
+  `/leads/${doneId}`,
   `/leads/${collision?.event_id}`,
 ];
 
@@ -199,6 +202,7 @@ test("another method is a page of status 405 that says which are served", async 
 const actions = [
   { path: "/dead/replay", page: "/dead", fields: [["only", deadId]] },
   { path: "/dead/replay-all", page: "/dead/replay-all", fields: [] },
+  { path: "/leads/send-again", page: `/leads/${doneId}`, fields: [["only", doneId], ["effect", "crm"]] },
   { path: "/held/judge", page: "/held", fields: [["release", heldId]] },
   { path: "/vocabulary/add", page: "/vocabulary", fields: [["area", "nook"], ["status", "confirmed"]] },
 ] as const;
@@ -266,6 +270,37 @@ test("replaying one dead letter puts it back, leaves an audit row, and does no h
   const again = await act("/dead", "/dead/replay", [["only", deadId]]);
   assert.match(again.text, /none of them is dead any more/);
   assert.deepEqual((await stage.audit()).length, (before as { audit: unknown[] }).audit.length);
+});
+
+test("a delivered lead shows each effect by name, and sends one of them again, once, with an audit row", async () => {
+  const page = `/leads/${doneId}`;
+  const { text } = await stage.get(page);
+  const plain = text.replaceAll(/<[^>]*>/g, "").replaceAll(/\s+/g, " ");
+  assert.match(
+    plain,
+    /Effects CRM to crm\.example done 200 20\d\d-\d\d-\d\d \S+ .*It said: &lt;script&gt;alert\(1\)/,
+  );
+  assert.match(plain, /Email to leads@acme\.example failed 451 .*smtp_deferred_451, tried 3 times/);
+  const done = await act(page, "/leads/send-again", [["only", doneId], ["effect", "crm"]]);
+  assert.match(done.text, /It is sent once more, at once/);
+  assert.match(done.text, /Sent again by an operator/);
+  assert.deepEqual((await stage.audit()).at(-1), {
+    actor: `console ${stage.login}`,
+    claimed: "127.0.0.1",
+    action: "event.send_again",
+    subject: doneId,
+  });
+  const rows = (await stage.audit()).length;
+  // The page is older than the press before.
+  const another = await stage.accepted(key);
+  await stage.deliver(tenant, another);
+  const token = await stage.token(`/leads/${another}`, "/leads/send-again");
+  const twice = await stage.post("/leads/send-again", [["only", doneId], ["effect", "all"], [
+    "token",
+    token,
+  ]]);
+  assert.match((await stage.get(twice.headers.location as string)).text, /it is on its way already/);
+  assert.equal((await stage.audit()).length, rows);
 });
 
 test("the note of what was done is not shown when it was made up", async () => {

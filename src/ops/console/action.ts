@@ -17,6 +17,7 @@ const bodyBytesMax = 64 * 1024;
 type ActionPath =
   | "/dead/replay"
   | "/dead/replay-all"
+  | "/leads/send-again"
   | "/held/judge"
   | "/vocabulary/add";
 

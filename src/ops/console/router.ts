@@ -12,6 +12,7 @@ import { seeOther } from "./action.ts";
 import { auditPage } from "./audit.ts";
 import { collisionPage, collisionsPage } from "./collisions.ts";
 import type { ActionHandler, ConsoleParts, Context, PageHandler } from "./context.ts";
+import { sendAgainAction } from "./effects.ts";
 import { deadPage, replayAction, replayAllAction, replayAllPage } from "./dead.ts";
 import { formsPage } from "./forms.ts";
 import { heldPage, judgeAction } from "./held.ts";
@@ -36,6 +37,7 @@ interface Handlers {
 const routes: Readonly<Record<string, Handlers>> = {
   "/": { name: "Overview", get: overviewPage },
   "/leads": { name: "Leads", get: leadsPage },
+  "/leads/send-again": { post: sendAgainAction },
   "/leads/{event_id}": { get: timelinePage },
   "/report": { name: "Report", get: reportPage },
   "/dead": { name: "Dead", get: deadPage },

@@ -15,6 +15,9 @@ const tones: Readonly<Record<string, "good" | "warn" | "bad">> = {
   refused: "bad",
   unreachable: "warn",
   lost: "warn",
+  done: "good",
+  failed: "bad",
+  busy: "warn",
   held: "warn",
   open: "bad",
   half_open: "warn",
@@ -41,6 +44,7 @@ const meanings: Readonly<Record<string, string>> = {
   tier_away:
     "the actions tier could not be reached when it was due; nothing was sent, and it goes when the tier is back",
   replayed: "an operator has replayed it",
+  sent_again: "an operator has sent it again",
   released: "an operator has released it",
 };
 

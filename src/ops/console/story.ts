@@ -127,6 +127,7 @@ function noted(entry: AuditEntry): Moment {
 
 const sentences: Readonly<Record<string, string>> = {
   "dead.replay": "Replayed by an operator",
+  "event.send_again": "Sent again by an operator",
   "submission.release": "Released by an operator",
   "submission.dismiss": "Dismissed by an operator: it stays held",
   "person.erase_begin": "An operator began to erase it",

@@ -6,11 +6,13 @@
 
 import { type Markup, markup } from "../../http/markup.ts";
 import { readEvents, type StoredEvent } from "../../store/operator/events.ts";
+import { readEffects } from "../../store/operator/event_effects.ts";
 import { listAuditOf } from "../../store/operator/audit.ts";
 import { type EventSurroundings, readSurroundings } from "../../store/operator/event_surroundings.ts";
 import { tokenField } from "./action.ts";
 import { facts, verbatim } from "./content.ts";
 import type { ConsoleParts, Context } from "./context.ts";
+import { effectsSection } from "./effects.ts";
 import { reasons } from "./held.ts";
 import { type ConsolePage, RefusedPage } from "./layout.ts";
 import { idShape, parseQuery, queryOf } from "./query.ts";
@@ -36,12 +38,14 @@ caller's log.</p>`,
     );
   }
   const audit = await listAuditOf(parts.pool, { subject: id, limit: auditMax });
+  const [effects = []] = await readEffects(parts.pool, [id]);
   const name = event.kind === "lead" ? "Lead" : "Submission";
   return {
     title: `${name} ${event.eventId}`,
     body: markup`<h1>${name} <span class="id">${event.eventId}</span></h1>
 ${standing(event, { around, tokens, clock })}
 ${heading(event, { around, parts, clock })}
+${effectsSection(event, { effects, tokens, clock })}
 <h2>From post to effect</h2>
 ${story(momentsOf(event, { around, audit, clock }), clock)}
 <div class="sides"><section><h2>${name}, normalized</h2>${facts(event.lead)}</section>

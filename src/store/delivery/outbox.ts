@@ -19,6 +19,8 @@ export interface Claimed {
   /** Attempts that count towards its death, this one included. */
   readonly spent: number;
   readonly is_replay: boolean;
+  /** It was delivered before, and an operator has sent it again. */
+  readonly is_repeat: boolean;
   readonly kind: "lead" | "form";
   readonly tenant: string;
   readonly source: string;
@@ -44,6 +46,8 @@ export interface Settlement {
   readonly reason: string | null;
   readonly durationMs: number;
   readonly isSpent: boolean;
+  /** It was delivered before: what counts events leaves it out. */
+  readonly isRepeat: boolean;
   /** Until the next attempt; 0 when there is none. */
   readonly retryMs: number;
 }

@@ -176,6 +176,9 @@ async function readFigures(pool: Pool, { since, until, tenant }: ReportSpan): Pr
         from ${table} as w join event as e on e.event_id = w.event_id
         where w.event_id >= (select first from bounds) and w.event_id < (select last from bounds) and ${condition}
         group by 1, 2`;
+    // What an operator has sent again counts as delivered, whatever becomes of the repeat.
+    const wasDelivered =
+      sql`exists (select from attempt as a where a.event_id = w.event_id and a.outcome = 'delivered')`;
     const idAt = (time: string | Part) => sql`event_id_at(${time}::timestamptz)`;
     return sql<DayFigures[]>`
       with bounds as (select ${idAt(since)} as first, ${idAt(until)} as last),
@@ -199,8 +202,8 @@ async function readFigures(pool: Pool, { since, until, tenant }: ReportSpan): Pr
       ),
       waiting as materialized (
         select * from (
-          ${waiting("pending", sql`outbox`, sql`true`)}
-          union all ${waiting("dead", sql`dead_letter`, sql`true`)}
+          ${waiting("pending", sql`outbox`, sql`not (w.is_replay and ${wasDelivered})`)}
+          union all ${waiting("dead", sql`dead_letter`, sql`not ${wasDelivered}`)}
           union all ${
       waiting(
         "held",

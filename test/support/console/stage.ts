@@ -106,6 +106,26 @@ export class ConsoleStage {
     await sql`insert into outbox_tally values ('pending', ${-eventIds.length}), ('dead', ${eventIds.length})`;
   }
 
+  /** Makes an accepted event delivered: its CRM has it and has said so, its mail has failed so far as the tier knows. */
+  async deliver(tenant: Tenant, eventId: string, answer = "ok"): Promise<void> {
+    const { sql } = this.world;
+    await sql`delete from outbox where event_id = ${eventId}`;
+    await sql`insert into outbox_tally values ('pending', -1)`;
+    await sql`
+      insert into attempt (event_id, number, at, outcome, status, duration_ms, spent)
+      values (${eventId}, 1, now(), 'delivered', 200, 12, true)`;
+    await sql`
+      insert into actions.route (tenant_id, kind, address, secret) values
+        (${tenant.id}, 'crm', 'https://crm.example/hook?token=hunter2', ${`whsec_${"a".repeat(43)}=`}),
+        (${tenant.id}, 'email', 'leads@acme.example', null)
+      on conflict do nothing`;
+    await sql`
+      insert into actions.effect (event_id, route_id, effect, attempts, is_done, settled_at, reason, status, answer)
+      select ${eventId}, id, kind, case kind when 'crm' then 1 else 3 end, kind = 'crm', now(),
+        case kind when 'email' then 'smtp_deferred_451' end, case kind when 'crm' then 200 else 451 end, ${answer}
+      from actions.route where tenant_id = ${tenant.id}`;
+  }
+
   /** Accepts a submission of a form and holds it as spam; returns its id. */
   async held(
     key: IssuedKey,

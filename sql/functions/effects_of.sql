@@ -1,0 +1,49 @@
+-- What became of an event's effects, one a recipient, for the operator: the kind; who it is for (the host of a webhook,
+-- the address of a mail, never a path, a token or a secret; null when the route is gone, or has changed since); state:
+-- waiting | busy (until busy_until) | done | failed; and what the other side said last. While the event waits those are
+-- told too that were not begun.
+create or replace function effects_of(p_event_id text)
+returns table (
+  effect text, target text, state text, busy_until timestamptz, status int, answer text, reason text, attempts int,
+  settled_at timestamptz
+)
+language sql stable
+security definer
+set search_path = pg_catalog, public, pg_temp
+as $$
+  select
+    coalesce(x.effect, r.kind),
+    case
+      when x.is_done and a.changed_at > x.settled_at then null
+      when a.kind = 'email' then a.address
+      else substring(a.address from '^https://([^/?]+)')
+    end,
+    case
+      when x.is_done then 'done'
+      when x.lease_until > service_clock() then 'busy'
+      when x.settled_at is not null then 'failed'
+      else 'waiting'
+    end,
+    x.lease_until, x.status, x.answer, x.reason, coalesce(x.attempts, 0), x.settled_at
+  from (
+    select e.event_id, e.tenant_id, k.label, coalesce(f.form_key, '') as form_key,
+      exists (select from outbox as o where o.event_id = e.event_id) as waits
+    from event as e
+    join api_key as k on k.id = e.key_id
+    left join submission as s on s.event_id = e.event_id
+    left join form as f on f.id = s.form_id
+    where e.event_id = p_event_id
+  ) as e
+  cross join lateral (
+    select coalesce(x.route_id, r.id) as id
+    from (select x.route_id from actions.effect as x where x.event_id = e.event_id) as x
+    full join (select r.id from actions.routes_for(e.tenant_id, e.label, e.form_key) as r where e.waits) as r
+      on r.id = x.route_id
+  ) as i
+  left join actions.effect as x on x.event_id = e.event_id and x.route_id = i.id
+  left join actions.route as a on a.tenant_id = e.tenant_id and a.id = i.id
+  left join lateral (select a.kind) as r on true
+  -- Never done, and counted so, because only other effects were to be sent again.
+  where not coalesce(x.is_done and x.settled_at is null, false)
+  order by 1, i.id;
+$$;

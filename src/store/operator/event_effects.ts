@@ -1,0 +1,99 @@
+/**
+ * What became of the effects of an event, one a recipient, and having them done once more.
+ *
+ * @module
+ */
+
+import type { Pool } from "../pool.ts";
+import { adminDeadlineMs } from "./admin_pool.ts";
+import { isoTime } from "./iso_time.ts";
+
+/** One effect; times are ISO 8601, UTC. */
+export interface ShownEffect {
+  /** That of its destination. */
+  readonly effect: string;
+  /**
+   * Who it is for: the host of a webhook or the address of a mail, never a path, a token or a secret; `null` when its route
+   * is gone, or has changed since it was done.
+   */
+  readonly target: string | null;
+  readonly state: "waiting" | "busy" | "done" | "failed";
+  /** While it is busy: until when at most. */
+  readonly busyUntil: string | null;
+  /** What the other side said last; `null` once the event's content has gone. */
+  readonly status: number | null;
+  /** The beginning of its answer, one line. */
+  readonly answer: string | null;
+  /** Why the last attempt failed, in a word. */
+  readonly reason: string | null;
+  readonly attempts: number;
+  /** When the last attempt ended. */
+  readonly settledAt: string | null;
+}
+
+/** The effects of events, in the order of the ids; none of an event for which nothing was begun. */
+export async function readEffects(pool: Pool, eventIds: readonly string[]): Promise<ShownEffect[][]> {
+  const rows = await pool.run(
+    adminDeadlineMs,
+    (sql) =>
+      sql<(ShownEffect & { place: number })[]>`
+      select i.place::int, f.effect, f.target, f.state, f.status, f.answer, f.reason, f.attempts,
+        to_char(f.busy_until at time zone 'UTC', ${isoTime}) as "busyUntil",
+        to_char(f.settled_at at time zone 'UTC', ${isoTime}) as "settledAt"
+      from unnest(${[...eventIds]}::text[]) with ordinality as i (event_id, place)
+      cross join lateral effects_of(i.event_id) as f`,
+  );
+  return eventIds.map((_, index) =>
+    rows.filter(({ place }) => place === index + 1).map(({ place: _, ...effect }) => effect)
+  );
+}
+
+/** The name of a kind of destination for people: `CRM`, `Email`. */
+export function effectName(kind: string): string {
+  return kind.length <= 3 ? kind.toUpperCase() : `${kind[0]?.toUpperCase()}${kind.slice(1)}`;
+}
+
+/** The effects as JSON has them. */
+export function effectsJson(effects: readonly ShownEffect[]) {
+  return effects.map(({ busyUntil, settledAt, ...effect }) => ({
+    ...effect,
+    busy_until: busyUntil,
+    settled_at: settledAt,
+  }));
+}
+
+/** What became of a wish to send an event again; all but `sent` have changed nothing. */
+export type SentAgain =
+  | "sent"
+  /** It is on its way already, or was not delivered yet. */
+  | "waiting"
+  | "dead"
+  | "held"
+  | "erased"
+  | "sandbox"
+  /** Nothing takes it. */
+  | "no_route"
+  /** Nothing of that kind takes it. */
+  | "no_effect"
+  | "unknown";
+
+/**
+ * Has a delivered event sent once more, all its effects or those of one kind, and notes it in the audit, in the same
+ * transaction. `address` is where the console was asked from, `null` for the operator's command.
+ */
+export async function sendAgain(
+  pool: Pool,
+  { eventId, effect, address }: {
+    readonly eventId: string;
+    readonly effect: string | null;
+    readonly address: string | null;
+  },
+): Promise<SentAgain> {
+  const [row] = await pool.run(adminDeadlineMs, (sql) => {
+    const sent = address === null
+      ? sql`send_again(${eventId}, ${effect})`
+      : sql`console_send_again(${eventId}, ${effect}, ${address})`;
+    return sql<{ sent: SentAgain }[]>`select ${sent} as sent`;
+  });
+  return row?.sent ?? "unknown";
+}
