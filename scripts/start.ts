@@ -7,29 +7,36 @@
  * @module
  */
 
+import { randomBytes } from "node:crypto";
+import { readFileSync } from "node:fs";
 import postgres from "postgres";
 import { ConfigError } from "../src/settings/reader.ts";
 import { migrate } from "../src/store/schema/migrate.ts";
+import { type Catcher, openCatcher } from "./caught/catcher.ts";
 import { buildSiteFrom, explainBuild, siteSettings } from "./build_site.ts";
 import { dataFolder, publishDatabaseUrl, withdrawDatabaseUrl } from "./database_url.ts";
 import { actionsDenoFlags, denoFlags } from "./deno_flags.ts";
 import type { DevCertificates } from "./dev_certificates.ts";
 import { type EmbeddedPostgres, startPostgres } from "./embedded_postgres.ts";
 import { explainSetup } from "./explain.ts";
-import { nextFree, takenListeners } from "./listeners.ts";
+import { listeners, takenListeners } from "./listeners.ts";
 import { createLogins } from "./login_roles.ts";
 import { type Program, startProgram } from "./program.ts";
-import { seed, type Seeded, type SeedOptions } from "./seed.ts";
+import { findRunning, publishRunning, withdrawRunning } from "./running.ts";
+import { seed, seedDevelopment, type Seeded, type SeedOptions } from "./seed.ts";
 import {
   actionsListen,
   actionsSettings,
+  caughtListen,
   certificates,
   checkSettings,
   destinationOf,
+  hasCatcher,
+  hasOwnMail,
   noDestination,
   serviceSettings,
 } from "./start_delivery.ts";
-import { welcome } from "./welcome.ts";
+import { alreadyRunning, type Development, welcome } from "./welcome.ts";
 
 const destination = destinationOf(process.env);
 const watch = process.argv.includes("--watch");
@@ -46,6 +53,7 @@ let starting: Promise<EmbeddedPostgres> | undefined;
 let server: EmbeddedPostgres | undefined;
 let actions: Program | undefined;
 let service: Program | undefined;
+let catcher: Catcher | undefined;
 
 function finish(how: End): void {
   ending = true;
@@ -63,7 +71,7 @@ function onSignal(): void {
   service?.kill();
   actions?.kill();
   server?.stopNow();
-  if (server !== undefined) withdrawDatabaseUrl();
+  if (server !== undefined) withdrawAll();
   process.exit(130);
 }
 
@@ -71,14 +79,26 @@ process.on("SIGINT", onSignal);
 process.on("SIGTERM", onSignal);
 process.on("SIGHUP", onSignal);
 
+// A shell of npm's stands between npm and this process. It ends at a signal to npm and does not pass it on.
+if (process.env.npm_lifecycle_event !== undefined) {
+  const parent = process.ppid;
+  const watching = setInterval(() => {
+    if (process.ppid === parent) return;
+    clearInterval(watching);
+    onSignal();
+  }, 500);
+}
+
 start().catch((error) => finish({ code: error instanceof ConfigError ? 2 : 1, message: error.message }));
 const { code, message } = await end.promise;
-if (message !== undefined) console.error(`\n${message}`);
+if (message !== undefined) (code === 0 ? console.log : console.error)(`\n${message}`);
 await stop();
 process.exit(code);
 
 async function start(): Promise<void> {
   checkSettings(process.env);
+  const running = hasOwnData() ? findRunning() : null;
+  if (running !== null) return finish({ code: 0, message: alreadyRunning(running) });
   await refuseTakenAddresses();
   const listen = await actionsListen({ watch });
   const given = process.env.DATABASE_URL?.trim() || undefined;
@@ -94,6 +114,10 @@ async function start(): Promise<void> {
   if (ending) return;
 
   const files = destination === "own" ? certificates() : noDestination;
+  const development = typeof files !== "string" && hasCatcher(process.env)
+    ? await catchEverything(files, databaseUrl)
+    : undefined;
+  if (ending) return;
   const to = typeof files === "string"
     ? undefined
     : { files, url: await startActions(files, actionsUrl, listen) };
@@ -107,7 +131,28 @@ async function start(): Promise<void> {
     : typeof files === "string"
     ? { kind: "none", reason: files } as const
     : { kind: "own" } as const;
-  console.log(welcome({ addresses, dataFolder: server?.dataFolder, seeded, delivery }));
+  if (server !== undefined) {
+    publishRunning([...addresses, ...(catcher === undefined ? [] : [["caught", catcher.url] as const])]);
+  }
+  console.log(welcome({ addresses, dataFolder: server?.dataFolder, seeded, development, delivery }));
+}
+
+function hasOwnData(): boolean {
+  return !process.env.DATABASE_URL?.trim();
+}
+
+/** Catches what the development tenant's leads become. */
+async function catchEverything(files: DevCertificates, databaseUrl: string): Promise<Development> {
+  const secret = `whsec_${randomBytes(32).toString("base64")}`;
+  catcher = await openCatcher({
+    listen: caughtListen(process.env),
+    cert: readFileSync(files.serverCertFile, "utf8"),
+    key: readFileSync(files.serverKeyFile, "utf8"),
+    secret,
+  });
+  const mailTo = hasOwnMail(process.env) ? null : "leads@customer.example";
+  const { webhookUrl, url } = catcher;
+  return { url, seeded: await seedDevelopment(databaseUrl, { webhookUrl, secret, mailTo }) };
 }
 
 async function prepare(databaseUrl: string, options: SeedOptions): Promise<Seeded | undefined> {
@@ -131,20 +176,21 @@ async function publishSite(databaseUrl: string, addresses: ReadonlyMap<string, s
 
 async function refuseTakenAddresses(): Promise<void> {
   const own = destination === "own" ? {} : { ACTIONS_LISTEN: undefined };
-  const taken = await takenListeners({ ...process.env, ...own });
+  const wanted = listeners({ ...process.env, ...own })
+    .filter(({ variable }) => variable !== "CAUGHT_LISTEN" || hasCatcher(process.env));
+  const taken = await takenListeners(wanted);
   if (taken.length === 0) return;
   const lines = taken.map(({ address, variable }) => `  ${address}  (${variable})`);
-  const others = await Promise.all(
-    taken.map(async ({ address, variable }) => `${variable}=${await nextFree(address)}`),
-  );
+  const others = taken.map(({ variable, instead }) => `${variable}=${instead}`);
   throw new Error(
     `Another program listens here:\n${lines.join("\n")}\n` +
-      `Choose another address, for example:\n  ${others.join(" ")} npm start`,
+      `Choose other addresses; these are free:\n  ${others.join(" ")} npm ${watch ? "run dev" : "start"}`,
   );
 }
 
 async function startDatabase(): Promise<string> {
   console.log("Starting PostgreSQL …");
+  publishRunning([]);
   starting = startPostgres({ folder: dataFolder, onNotice: (notice) => console.log(notice) });
   server = await starting;
   server.ended.then(() => finish({ code: 1, message: "PostgreSQL has ended; see its log in .data/" }));
@@ -163,7 +209,7 @@ async function startDatabase(): Promise<string> {
 
 /** Returns its address. */
 async function startActions(files: DevCertificates, databaseUrl: string, listen: string): Promise<string> {
-  const environment = actionsSettings(files, databaseUrl, listen);
+  const environment = actionsSettings(files, { databaseUrl, listen, catcher });
   actions = startProgram({
     name: "The actions process",
     main: "src/actions/main.ts",
@@ -191,10 +237,14 @@ async function stop(): Promise<void> {
   // What the service is sending still reaches the actions process.
   await service?.stop();
   await actions?.stop();
+  catcher?.close();
   // A server that has only begun to start is ended too.
   const started = await starting?.catch(() => undefined);
-  if (started !== undefined) {
-    withdrawDatabaseUrl();
-    await started.stop();
-  }
+  if (starting !== undefined) withdrawAll();
+  await started?.stop();
+}
+
+function withdrawAll(): void {
+  withdrawDatabaseUrl();
+  withdrawRunning();
 }

@@ -5,14 +5,15 @@
  * @module
  */
 
-import { mkdirSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { readActionsConfig } from "../src/actions/config.ts";
 import { readConfig } from "../src/settings/config.ts";
-import { ConfigError, type Environment } from "../src/settings/reader.ts";
+import { ConfigError, type Environment, type ListenAddress, SettingsReader } from "../src/settings/reader.ts";
+import type { Catcher } from "./caught/catcher.ts";
 import { dataFolder } from "./database_url.ts";
 import { type DevCertificates, devClientName, ensureDevCertificates } from "./dev_certificates.ts";
-import { nextFree } from "./listeners.ts";
+import { nextFree, startVariables } from "./listeners.ts";
 
 /**
  * Chosen: with a `DATABASE_URL` of somebody's there is an actions process only when `ACTIONS_DATABASE_URL` names its
@@ -46,6 +47,7 @@ export function checkSettings(environment: Environment): void {
   const url = own ? { ACTIONS_URL: "http://127.0.0.1" } : {};
   const faults = faultsOf(() => readConfig({ ...environment, ...database, ...url }));
   if (own) faults.push(...actionsFaults(environment, database.DATABASE_URL));
+  if (hasCatcher(environment)) faults.push(...faultsOf(() => caughtListen(environment)));
   if (faults.length > 0) throw new ConfigError(faults);
 }
 
@@ -56,12 +58,33 @@ function actionsFaults(environment: Environment, databaseUrl: string): string[] 
     // The files are ours, and made later.
     .filter((fault) => !/^ACTIONS_(SERVER|CLIENT)_/.test(fault));
   host ||= /^\[?(.*?)\]?:\d+$/.exec(environment.ACTIONS_LISTEN?.trim() ?? "")?.[1] ?? "localhost";
-  if (!/^(localhost|127\.0\.0\.1|::1)$/.test(host)) {
+  if (!thisMachine.test(host)) {
     faults.push(
       `ACTIONS_LISTEN is not on this machine (localhost, 127.0.0.1 or [::1]), and its certificate is for that`,
     );
   }
   return faults;
+}
+
+const thisMachine = /^(localhost|127\.0\.0\.1|::1)$/;
+
+/**
+ * Whether mails and webhooks are caught on this machine: only with a database of our own, because in somebody's the
+ * tenant for it would be one more that is live.
+ */
+export function hasCatcher(environment: Environment): boolean {
+  return !isSet(environment.DATABASE_URL) && destinationOf(environment) === "own";
+}
+
+/** Where the page of what was caught listens. Throws {@linkcode ConfigError} for anywhere but this machine. */
+export function caughtListen(environment: Environment): ListenAddress {
+  const read = new SettingsReader(startVariables, environment);
+  const listen = read.listen("CAUGHT_LISTEN");
+  if (listen.host !== "" && !thisMachine.test(listen.host)) {
+    read.faults.push("CAUGHT_LISTEN is not on this machine (localhost, 127.0.0.1 or [::1]); it shows leads");
+  }
+  read.finish();
+  return listen;
 }
 
 function faultsOf(read: () => unknown): string[] {
@@ -95,11 +118,19 @@ export async function actionsListen({ watch }: { readonly watch: boolean }): Pro
   return watch ? await nextFree("127.0.0.1:9442") : "127.0.0.1:0";
 }
 
-/** The settings of an actions process of our own. */
-export function actionsSettings(files: DevCertificates, databaseUrl: string, listen: string): Settings {
+/** The settings of an actions process of our own; with a catcher, it may call that too. */
+export function actionsSettings(
+  files: DevCertificates,
+  { databaseUrl, listen, catcher }: {
+    readonly databaseUrl: string;
+    readonly listen: string;
+    readonly catcher: Catcher | undefined;
+  },
+): Settings {
   const { DATABASE_URL: _, ...rest } = defined(process.env);
   return {
     ...rest,
+    ...(catcher === undefined ? {} : catcherSettings(catcher, files)),
     ACTIONS_LISTEN: listen,
     ACTIONS_DATABASE_URL: databaseUrl,
     ACTIONS_SERVER_CERT_FILE: files.serverCertFile,
@@ -107,6 +138,27 @@ export function actionsSettings(files: DevCertificates, databaseUrl: string, lis
     ACTIONS_CLIENT_CA_FILE: files.caFile,
     ACTIONS_CLIENT_NAME: devClientName,
   };
+}
+
+function catcherSettings({ smtpUrl }: Catcher, { caFile }: DevCertificates): Settings {
+  const { ACTIONS_ALLOWED_NETWORKS: networks, NODE_EXTRA_CA_CERTS: trusted } = process.env;
+  return {
+    ACTIONS_ALLOWED_NETWORKS: [...(isSet(networks) ? [networks] : []), "127.0.0.0/8"].join(","),
+    NODE_EXTRA_CA_CERTS: isSet(trusted) ? both(trusted, caFile) : caFile,
+    ...(hasOwnMail(process.env) ? {} : { SMTP_URL: smtpUrl, MAIL_FROM: "Leads <leads@intake.example>" }),
+  };
+}
+
+/** Whether mails go to a mail server of somebody's. */
+export function hasOwnMail(environment: Environment): boolean {
+  return isSet(environment.SMTP_URL);
+}
+
+/** A file with the certificates of two: the variable takes only one. */
+function both(first: string, second: string): string {
+  const file = join(dataFolder, "certificates", "trusted.pem");
+  writeFileSync(file, `${readFileSync(first, "utf8")}\n${readFileSync(second, "utf8")}`, { mode: 0o600 });
+  return file;
 }
 
 /** The settings of the service: `to` is the actions process of our own, when there is one. */

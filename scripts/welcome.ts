@@ -6,7 +6,15 @@
 
 import { randomUUID } from "node:crypto";
 import { relative } from "node:path";
+import type { RunningStart } from "./running.ts";
 import type { Seeded } from "./seed.ts";
+
+/** The tenant whose leads are sent to what catches them. */
+export interface Development {
+  /** The page with what was caught. */
+  readonly url: string;
+  readonly seeded: Seeded;
+}
 
 /** What runs. */
 export interface Started {
@@ -16,6 +24,8 @@ export interface Started {
   readonly dataFolder: string | undefined;
   /** `undefined` when the database was somebody's. */
   readonly seeded: Seeded | undefined;
+  /** `undefined` where nothing is caught. */
+  readonly development: Development | undefined;
   /** Where the leads go, or why they wait. */
   readonly delivery:
     | { readonly kind: "own" }
@@ -23,33 +33,92 @@ export interface Started {
     | { readonly kind: "none"; readonly reason: string };
 }
 
+type Row = readonly [name: string, value: string];
+
+function tableOf(rows: readonly Row[]): string {
+  const width = Math.max(...rows.map(([name]) => name.length));
+  return rows.map(([name, value]) => `  ${name.padEnd(width)}  ${value}`).join("\n");
+}
+
+/** What a person opens in a browser. */
+function pagesOf(addresses: ReadonlyMap<string, string>): Row[] {
+  const page = (name: string, surface: string, path: string): Row[] => {
+    const url = addresses.get(surface);
+    return url === undefined ? [] : [[name, `${url}${path}`]];
+  };
+  return [
+    ...page("the playground", "intake", "/api"),
+    ...page("the integration brief", "intake", "/api/INTEGRATION.md"),
+    ...page("the operator's console", "ops", "/"),
+    ...page("mails and webhooks", "caught", "/"),
+  ];
+}
+
+/** What a second `npm start` says. */
+export function alreadyRunning({ pid, addresses }: RunningStart): string {
+  const where = new Map(addresses);
+  if (where.size === 0) {
+    return `npm start has begun to run here already (process ${pid}); it says where when it is ready.`;
+  }
+  return `npm start is already running here (process ${pid}):
+
+${tableOf([...where])}
+
+In a browser:
+
+${tableOf(pagesOf(where))}
+
+Its keys stand where it was started. To end it: Ctrl-C there, or kill ${pid}
+`;
+}
+
 /** The whole text. */
-export function welcome({ addresses, dataFolder, seeded, delivery }: Started): string {
-  const rows = [...addresses];
+export function welcome({ addresses, dataFolder, seeded, development, delivery }: Started): string {
+  const rows: Row[] = [...addresses];
   if (dataFolder !== undefined) {
     const below = relative(process.cwd(), dataFolder);
     rows.push(["database", below.startsWith("..") ? dataFolder : below]);
   }
   if (seeded !== undefined) rows.push(["sandbox key", seeded.key], ["forms key", seeded.formsKey]);
-  const width = Math.max(...rows.map(([name]) => name.length));
-  const table = rows.map(([name, value]) => `  ${name.padEnd(width)}  ${value}`).join("\n");
   const missing = `This database has tenants already, so none was added. A key of one of them:
   npm run --silent ctl -- tenant list
   npm run --silent ctl -- key issue TENANT --label LABEL
 
 `;
+  const pages = pagesOf(new Map([...addresses, ["caught", development?.url ?? ""]]))
+    .filter(([, url]) => /^https?:/.test(url));
   return `
 The Lead Intake Service runs.
 
-${table}
+${tableOf(rows)}
+
+In a browser:
+
+${tableOf(pages)}
 
 ${seeded === undefined ? missing : ""}Post a lead:
 
 ${leadLine(addresses.get("intake") ?? "", seeded?.key ?? "<API_KEY>")}
 ${seeded === undefined ? "" : `\nOr a website's form:\n\n${formLine(addresses.get("forms") ?? "", seeded)}\n`}
 ${deliveryText(delivery)}
-${consoleText(addresses.get("ops"))}
+${developmentText(addresses, development)}
 Ctrl-C ends it all.
+`;
+}
+
+function developmentText(
+  addresses: ReadonlyMap<string, string>,
+  development: Development | undefined,
+): string {
+  if (development === undefined) return "";
+  const { url, seeded } = development;
+  return `
+To see the mail and the webhook that a customer gets, post it for the tenant "development" instead. Its leads are sent,
+and caught on this machine: ${url}/
+
+${tableOf([["development key", seeded.key], ["its forms key", seeded.formsKey]])}
+
+${leadLine(addresses.get("intake") ?? "", seeded.key)}
 `;
 }
 
@@ -62,10 +131,6 @@ function deliveryText(delivery: Started["delivery"]): string {
 See it, with the event_id or submission_id of the answer:
 
 npm run --silent ctl -- lead show EVENT_ID`;
-}
-
-function consoleText(url: string | undefined): string {
-  return url === undefined ? "" : `\nOr in a browser, on the operator's console: ${url}/\n`;
 }
 
 function leadLine(url: string, key: string): string {

@@ -10,7 +10,8 @@ import { existsSync, readFileSync, statSync } from "node:fs";
 import { connect, createServer } from "node:net";
 import { join } from "node:path";
 import { before, test } from "node:test";
-import { childrenOf } from "../../scripts/processes.ts";
+import { listeners } from "../../scripts/listeners.ts";
+import { childrenOf, findProcess, type ProcessEntry } from "../../scripts/processes.ts";
 import { type Checkout, copyCheckout } from "../support/scripts/checkout.ts";
 import { get, post } from "../support/client.ts";
 import { createDatabase } from "../support/database.ts";
@@ -42,7 +43,7 @@ function assertSite(text: string): void {
 
 /** The operator's console is where the text says, and finds all to be well. */
 async function assertConsole(text: string): Promise<void> {
-  const address = /operator's console: (\S+)$/m.exec(text)?.[1] ?? "";
+  const address = /operator's console +(\S+)$/m.exec(text)?.[1] ?? "";
   const page = await until(async () => {
     const answer = await get(address, { localAddress: "127.0.0.1" });
     return answer.text.includes("All is well") && answer;
@@ -127,6 +128,55 @@ test("a taken address is named, with the setting that chooses another, before an
   assert.match(started.output(), /INTAKE_LISTEN=127\.0\.0\.1:\d+ npm start/);
   assert.ok(!existsSync(join(copy.folder, ".data")));
   copy.remove();
+});
+
+test("when every address is taken, the command line that it proposes works word for word, and TERM to npm alone ends all of it", async () => {
+  const holders = await Promise.all(
+    listeners({}).map(async ({ variable }) => {
+      const holder = createServer().listen({ port: 0, host: "127.0.0.1" });
+      await new Promise((settle) => holder.once("listening", settle));
+      return { variable, holder, address: `127.0.0.1:${(holder.address() as { port: number }).port}` };
+    }),
+  );
+  const copy = copyCheckout();
+  const taken = Object.fromEntries(holders.map(({ variable, address }) => [variable, address]));
+  const refused = start(copy.folder, taken);
+  assert.equal(await refused.ended, 1);
+  const line = /^ {2}(\S.* npm start)$/m.exec(refused.output())?.[1] ?? "";
+  for (const { variable } of holders) assert.ok(line.includes(`${variable}=`), refused.output());
+
+  const started = start(copy.folder, {}, ["/bin/sh", "-c", line]);
+  const { url, key = "" } = await welcome(started);
+  assert.equal(await checkKey(url, key), 422);
+  const { pid } = JSON.parse(readFileSync(join(copy.folder, ".data/running.json"), "utf8"));
+  const pids = [pid, ...childrenOf(pid).map((child) => child.pid)];
+  const npm = ancestorsOf(pid).find((ancestor) => ancestor.command.startsWith("npm"));
+  process.kill(npm?.pid ?? 0, "SIGTERM");
+  await allEnd(pids);
+  await started.ended;
+  for (const { holder } of holders) holder.close();
+  copy.remove();
+});
+
+/** From the parent on, up to the test. */
+function ancestorsOf(pid: number): ProcessEntry[] {
+  const parent = findProcess(findProcess(pid)?.parentPid ?? 0);
+  return parent === undefined || parent.pid === process.pid ? [] : [parent, ...ancestorsOf(parent.pid)];
+}
+
+test("a second npm start beside a first says where that one runs, starts nothing and exits 0", async () => {
+  const first = start(checkout.folder);
+  const { url, key = "" } = await welcome(first);
+  const second = start(checkout.folder);
+  assert.equal(await second.ended, 0);
+  const said = second.output();
+  assert.ok(said.includes(`already running here (process ${first.child.pid})`), said);
+  assert.ok(said.includes(`  intake        ${url}\n`) && said.includes(`${url}/api\n`), said);
+  assert.doesNotMatch(said, /lead_test_|lead_live_|Starting PostgreSQL/);
+  assert.equal(await checkKey(url, key), 422, "the first goes on, and its key too");
+  first.child.kill("SIGINT");
+  assert.equal(await first.ended, 0);
+  assert.ok(!existsSync(join(checkout.folder, ".data/running.json")));
 });
 
 test("wrong settings are all named, and nothing is started", async () => {

@@ -15,6 +15,7 @@ import { delimiter, join } from "node:path";
 import { before, test } from "node:test";
 import postgres from "postgres";
 import { createRole } from "../support/actions/actions_process.ts";
+import { startSmtp } from "../support/actions/smtp_listener.ts";
 import { type Checkout, copyCheckout } from "../support/scripts/checkout.ts";
 import { post } from "../support/client.ts";
 import { createDatabase } from "../support/database.ts";
@@ -86,6 +87,41 @@ for (const [runtime, command] of [["Node", onNode], ["Deno", onDeno]] as const) 
     await allEnd(pids);
   });
 }
+
+for (const [runtime, command] of [["Node", onNode], ["Deno", onDeno]] as const) {
+  test(`on ${runtime}, a lead of the development tenant becomes a mail and a signed webhook, which the page shows`, async () => {
+    const started = start(checkout.folder, {}, command);
+    const { url, text } = await welcome(started);
+    const key = /^ {2}development key +(lead_live_\S+)$/m.exec(text)?.[1] ?? "";
+    const page = /^ {2}mails and webhooks +(\S+)$/m.exec(text)?.[1] ?? "";
+    const eventId = await accepted(url, key);
+    await delivered(eventId);
+    const read = async (path: string) => (await fetch(new URL(path, page))).text();
+    const list = await read("/");
+    const webhook = await read(/href="(\/webhook\/\d+)"/.exec(list)?.[1] ?? "");
+    assert.match(webhook, /The signature fits the body, the timestamp and the secret/);
+    assert.ok(webhook.includes(eventId));
+    const mail = await read(/href="(\/mail\/\d+)"/.exec(list)?.[1] ?? "");
+    assert.match(mail, /leads@customer\.example/);
+    assert.match(mail, /Lovelace/);
+    started.child.kill("SIGINT");
+    assert.equal(await started.ended, 0);
+  });
+}
+
+test("mails go to the mail server that SMTP_URL names, and then the development tenant gets none", async () => {
+  const smtp = await startSmtp();
+  const env = { SMTP_URL: `smtp://127.0.0.1:${smtp.port}`, MAIL_FROM: "Leads <a@b.example>" };
+  const started = start(checkout.folder, env);
+  const { url, text } = await welcome(started);
+  await delivered(await accepted(url, /^ {2}development key +(\S+)$/m.exec(text)?.[1] ?? ""));
+  const list = await (await fetch(/^ {2}mails and webhooks +(\S+)$/m.exec(text)?.[1] ?? "")).text();
+  assert.match(list, /Webhook/);
+  assert.doesNotMatch(list, /\/mail\//);
+  assert.deepEqual(smtp.messages, []);
+  started.child.kill("SIGINT");
+  assert.equal(await started.ended, 0);
+});
 
 test("both processes work on the embedded database as roles of their own, without rights of its owner", async () => {
   const started = start(checkout.folder);
@@ -160,6 +196,11 @@ test("with a DATABASE_URL, leads wait until ACTIONS_DATABASE_URL names the role 
 
   const waiting = start(checkout.folder, env);
   const first = await welcome(waiting);
+  assert.doesNotMatch(
+    first.text,
+    /development key|mails and webhooks/,
+    "nothing live is put into somebody's database",
+  );
   assert.match(first.text, /accepted and waits, without delivery: DATABASE_URL is given/);
   const eventId = await accepted(first.url, first.key ?? "");
   waiting.child.kill("SIGINT");

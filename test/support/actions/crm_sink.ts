@@ -4,19 +4,13 @@
  * @module
  */
 
-import type { IncomingHttpHeaders, ServerResponse } from "node:http";
-import { createServer } from "node:https";
-import type { AddressInfo } from "node:net";
+import type { ServerResponse } from "node:http";
+import { openSink, type WebhookCall } from "../../../scripts/caught/webhook_sink.ts";
 import type { Issued } from "./authority.ts";
 import { atEnd } from "../at_end.ts";
 
 /** One request that arrived whole. */
-export interface CrmCall {
-  readonly method: string;
-  readonly url: string;
-  readonly headers: IncomingHttpHeaders;
-  readonly body: string;
-}
+export type CrmCall = WebhookCall;
 
 /** A listening CRM. */
 export interface CrmSink {
@@ -40,33 +34,23 @@ export function status(code: number, headers: Readonly<Record<string, string>> =
 /** Starts one on a loopback address. */
 export async function startCrm(certificate: Issued, host = "127.0.0.1"): Promise<CrmSink> {
   const calls: CrmCall[] = [];
-  const server = createServer({ cert: certificate.cert, key: certificate.key }, (request, response) => {
-    const chunks: Uint8Array[] = [];
-    request.on("data", (chunk: Uint8Array) => chunks.push(chunk));
-    request.on("end", () => {
-      const { method = "", url = "", headers } = request;
-      const call = { method, url, headers, body: Buffer.concat(chunks).toString("utf8") };
-      calls.push(call);
-      sink.answer(response, call);
-    });
-  });
   let connections = 0;
   let open = 0;
-  server.on("connection", (socket) => {
-    connections++;
-    open++;
-    socket.on("close", () => open--);
+  const { port, close } = await openSink({
+    ...{ cert: certificate.cert, key: certificate.key, host },
+    onCall: (call, response) => {
+      calls.push(call);
+      sink.answer(response, call);
+    },
+    onConnection: (socket) => {
+      connections++;
+      open++;
+      socket.on("close", () => open--);
+    },
   });
-  server.on("tlsClientError", () => {});
-  // It closes nothing by itself, and says nothing of how long it keeps what is idle.
-  server.keepAliveTimeout = 0;
-  await new Promise<void>((settle) => server.listen(0, host, settle));
-  atEnd(() => {
-    server.close();
-    server.closeAllConnections();
-  });
+  atEnd(close);
   const sink: CrmSink = {
-    port: (server.address() as AddressInfo).port,
+    port,
     calls,
     get connections() {
       return connections;

@@ -1,24 +1,13 @@
 /**
- * A mail server: enough SMTP to take a message or refuse it, and the raw text of what arrived.
+ * A mail server of a test: what arrived, and answers other than the usual.
  *
  * @module
  */
 
-import { type AddressInfo, createServer, type Socket } from "node:net";
+import { openSmtp, type Received, type Step } from "../../../scripts/caught/smtp_server.ts";
 import { atEnd } from "../at_end.ts";
 
-/** A message that was taken or refused after its last line. */
-export interface Received {
-  /** As in `MAIL FROM:<…>`, with what follows it. */
-  readonly from: string;
-  /** As in `RCPT TO:<…>`, one for each. */
-  readonly to: readonly string[];
-  /** Header and body as they came, dots unstuffed. */
-  readonly raw: string;
-}
-
-/** The step of the dialogue at which it can answer otherwise; `"message"` is the end of the data. */
-export type Step = "greeting" | "EHLO" | "AUTH" | "MAIL" | "RCPT" | "DATA" | "message";
+export type { Received, Step };
 
 /** A listening mail server. */
 export interface SmtpListener {
@@ -32,92 +21,18 @@ export interface SmtpListener {
   readonly deferred: Set<string>;
 }
 
-const usual: Readonly<Record<Step, string>> = {
-  greeting: "220 mail.test ready",
-  EHLO: "250-mail.test\r\n250-8BITMIME\r\n250 SIZE 10000000",
-  AUTH: "235 accepted",
-  MAIL: "250 ok",
-  RCPT: "250 ok",
-  DATA: "354 go on",
-  message: "250 queued",
-};
-
 /** Starts one on loopback. */
 export async function startSmtp(): Promise<SmtpListener> {
   const messages: Received[] = [];
   const commands: string[] = [];
   const answers = new Map<Step, string | null>();
   const deferred = new Set<string>();
-  const sockets = new Set<Socket>();
-  const server = createServer((socket) => {
-    sockets.add(socket);
-    socket.on("close", () => sockets.delete(socket));
-    socket.on("error", () => {});
-    converse(socket, { messages, commands, answers, deferred });
-  });
-  await new Promise<void>((settle) => server.listen(0, "127.0.0.1", settle));
-  atEnd(() => {
-    server.close();
-    for (const socket of sockets) socket.destroy();
-  });
-  return {
-    port: (server.address() as AddressInfo).port,
-    messages,
-    commands,
+  const server = await openSmtp({
+    onMessage: (message) => messages.push(message),
+    onCommand: (line) => commands.push(line),
     answers,
     deferred,
-  };
-}
-
-function converse(
-  socket: Socket,
-  log: {
-    messages: Received[];
-    commands: string[];
-    answers: Map<Step, string | null>;
-    deferred: ReadonlySet<string>;
-  },
-): void {
-  let from = "";
-  let to: string[] = [];
-  let data: string[] | null = null;
-  let rest = "";
-  const say = (step: Step): boolean => {
-    const line = log.answers.has(step) ? log.answers.get(step) as string | null : usual[step];
-    if (line !== null) socket.write(`${line}\r\n`);
-    if (/^\d{3}-[^\r]*$/.test(line ?? "")) {
-      const timer = setInterval(() => socket.write(`${line}\r\n`), 20);
-      socket.on("close", () => clearInterval(timer));
-    }
-    return line?.startsWith("2") === true || line?.startsWith("3") === true;
-  };
-  const hear = (line: string) => {
-    if (data !== null) {
-      if (line !== ".") {
-        data.push(line.startsWith(".") ? line.slice(1) : line);
-        return;
-      }
-      log.messages.push({ from, to, raw: data.join("\r\n") });
-      data = null;
-      say("message");
-      return;
-    }
-    log.commands.push(line);
-    const verb = line.slice(0, 4).toUpperCase();
-    if (verb === "EHLO" || verb === "HELO") say("EHLO");
-    else if (verb === "AUTH") say("AUTH");
-    else if (verb === "MAIL") [from, to] = (say("MAIL"), [line.slice("MAIL FROM:".length), []]);
-    else if (verb === "RCPT") {
-      if (log.deferred.has(line.slice("RCPT TO:<".length, -1))) socket.write("451 later\r\n");
-      else if (say("RCPT")) to.push(line.slice("RCPT TO:".length));
-    } else if (verb === "DATA") data = say("DATA") ? [] : null;
-    else if (verb === "QUIT") socket.end("221 bye\r\n");
-    else socket.write("250 ok\r\n");
-  };
-  socket.setEncoding("utf8").on("data", (text: string) => {
-    const lines = (rest + text).split("\r\n");
-    rest = lines.pop() ?? "";
-    for (const line of lines) hear(line);
   });
-  say("greeting");
+  atEnd(() => server.close());
+  return { port: server.port, messages, commands, answers, deferred };
 }

@@ -58,7 +58,7 @@ export function start(folder: string, env: Readonly<Record<string, string>> = {}
 /** Waits for the lines that a person is waiting for, and takes them apart. */
 export async function welcome(started: Start) {
   await until(() => started.isOver() || started.output().includes("Ctrl-C ends it all."), {
-    deadlineMs: 30_000,
+    deadlineMs: 120_000,
     what: "npm start says what it has started",
   });
   const text = started.output();

@@ -1,0 +1,123 @@
+/**
+ * A mail server that keeps what it is sent and passes nothing on: enough SMTP to take a message or refuse it. For
+ * `npm start` and the tests, on this machine only.
+ *
+ * @module
+ */
+
+import { type AddressInfo, createServer, type Socket } from "node:net";
+
+/** A message that was taken or refused after its last line. */
+export interface Received {
+  /** As in `MAIL FROM:<…>`, with what follows it. */
+  readonly from: string;
+  /** As in `RCPT TO:<…>`, one for each. */
+  readonly to: readonly string[];
+  /** Header and body as they came, dots unstuffed. */
+  readonly raw: string;
+}
+
+/** The step of the dialogue at which it can answer otherwise; `"message"` is the end of the data. */
+export type Step = "greeting" | "EHLO" | "AUTH" | "MAIL" | "RCPT" | "DATA" | "message";
+
+/** What is done with what arrives, and how it is answered. */
+export interface SmtpOptions {
+  readonly onMessage: (message: Received) => void;
+  /** Told every command line. */
+  readonly onCommand?: (line: string) => void;
+  /** Other answers than the usual: a line, or `null` to say nothing at all. A line like `250-…` goes on for ever. */
+  readonly answers?: ReadonlyMap<Step, string | null>;
+  /** Mailboxes that take nothing at the moment: 451. */
+  readonly deferred?: ReadonlySet<string>;
+}
+
+/** A listening mail server. */
+export interface SmtpServer {
+  readonly port: number;
+  close(): void;
+}
+
+const bytesMax = 10_000_000;
+const connectionsMax = 50;
+
+const usual: Readonly<Record<Step, string>> = {
+  greeting: "220 mail.test ready",
+  EHLO: `250-mail.test\r\n250-8BITMIME\r\n250 SIZE ${bytesMax}`,
+  AUTH: "235 accepted",
+  MAIL: "250 ok",
+  RCPT: "250 ok",
+  DATA: "354 go on",
+  message: "250 queued",
+};
+
+/** Starts one on a free port of 127.0.0.1. */
+export async function openSmtp(options: SmtpOptions): Promise<SmtpServer> {
+  const sockets = new Set<Socket>();
+  const server = createServer((socket) => {
+    sockets.add(socket);
+    socket.on("close", () => sockets.delete(socket));
+    socket.on("error", () => {});
+    converse(socket, options);
+  });
+  server.maxConnections = connectionsMax;
+  await new Promise<void>((settle, reject) => {
+    server.once("error", reject);
+    server.listen(0, "127.0.0.1", settle);
+  });
+  return {
+    port: (server.address() as AddressInfo).port,
+    close: () => {
+      server.close();
+      for (const socket of sockets) socket.destroy();
+    },
+  };
+}
+
+function converse(socket: Socket, { onMessage, onCommand, answers, deferred }: SmtpOptions): void {
+  let from = "";
+  let to: string[] = [];
+  let data: string[] | null = null;
+  let rest = "";
+  let bytes = 0;
+  const say = (step: Step): boolean => {
+    const line = answers?.has(step) ? answers.get(step) as string | null : usual[step];
+    if (line !== null) socket.write(`${line}\r\n`);
+    if (/^\d{3}-[^\r]*$/.test(line ?? "")) {
+      const timer = setInterval(() => socket.write(`${line}\r\n`), 20);
+      socket.on("close", () => clearInterval(timer));
+    }
+    return line?.startsWith("2") === true || line?.startsWith("3") === true;
+  };
+  const hear = (line: string) => {
+    if (data !== null) {
+      if (line !== ".") {
+        data.push(line.startsWith(".") ? line.slice(1) : line);
+        return;
+      }
+      onMessage({ from, to, raw: data.join("\r\n") });
+      data = null;
+      bytes = 0;
+      say("message");
+      return;
+    }
+    onCommand?.(line);
+    const verb = line.slice(0, 4).toUpperCase();
+    if (verb === "EHLO" || verb === "HELO") say("EHLO");
+    else if (verb === "AUTH") say("AUTH");
+    else if (verb === "MAIL") [from, to] = (say("MAIL"), [line.slice("MAIL FROM:".length), []]);
+    else if (verb === "RCPT") {
+      if (deferred?.has(line.slice("RCPT TO:<".length, -1))) socket.write("451 later\r\n");
+      else if (say("RCPT")) to.push(line.slice("RCPT TO:".length));
+    } else if (verb === "DATA") data = say("DATA") ? [] : null;
+    else if (verb === "QUIT") socket.end("221 bye\r\n");
+    else socket.write("250 ok\r\n");
+  };
+  socket.setEncoding("utf8").on("data", (text: string) => {
+    bytes += text.length;
+    if (bytes > bytesMax) return void socket.end("552 too much\r\n");
+    const lines = (rest + text).split("\r\n");
+    rest = lines.pop() ?? "";
+    for (const line of lines) hear(line);
+  });
+  say("greeting");
+}
