@@ -73,9 +73,10 @@ export async function seedDevelopment(databaseUrl: string, at: CaughtAt): Promis
     const { id } = await requireTenant(pool, tenant.slug);
     const [webhook, mail] = namedKinds;
     await changeRoute(pool, id, {
+      scope: { source: "", form: "" },
       destinations: [
-        { kind: webhook, address: at.webhookUrl, rotate: true, secret: at.secret },
-        at.mailTo === null ? { kind: mail, clear: true } : { kind: mail, address: at.mailTo },
+        { kind: webhook, addresses: [at.webhookUrl], rotate: true, secret: at.secret },
+        at.mailTo === null ? { kind: mail, clear: true } : { kind: mail, addresses: [at.mailTo] },
       ],
       overlapHours: 0,
     });

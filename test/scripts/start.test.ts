@@ -6,8 +6,9 @@
 
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
+import { randomInt } from "node:crypto";
 import { existsSync, readFileSync, statSync } from "node:fs";
-import { connect, createServer } from "node:net";
+import { connect, createServer, type Server } from "node:net";
 import { join } from "node:path";
 import { before, test } from "node:test";
 import { listeners } from "../../scripts/listeners.ts";
@@ -157,6 +158,18 @@ test("when every address is taken, the command line that it proposes works word 
   for (const { holder } of holders) holder.close();
   copy.remove();
 });
+
+/** Below the ports that the system gives to others, one of whom might have the next one a moment later. */
+async function holdSomePort(): Promise<Server> {
+  while (true) {
+    const holder = createServer();
+    const isHeld = await new Promise((settle) => {
+      holder.once("error", () => settle(false));
+      holder.listen({ port: randomInt(15_000, 32_000), host: "127.0.0.1" }, () => settle(true));
+    });
+    if (isHeld) return holder;
+  }
+}
 
 /** From the parent on, up to the test. */
 function ancestorsOf(pid: number): ProcessEntry[] {

@@ -7,7 +7,7 @@
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
 import { listeners } from "../../../scripts/listeners.ts";
-import { childrenOf, isAlive } from "../../../scripts/processes.ts";
+import { childrenOf, isAlive, signalProcess } from "../../../scripts/processes.ts";
 import { until } from "../until.ts";
 import { inherited } from "../environment.ts";
 
@@ -25,7 +25,15 @@ const running = new Set<ChildProcess>();
 
 /** Ends those that a failed test has left. */
 export function killAll(): void {
-  for (const child of running) child.kill("SIGKILL");
+  for (const child of running) {
+    // A shell does not pass on what ends it.
+    for (const pid of descendantsOf(child.pid ?? 0)) signalProcess(pid, "SIGKILL");
+    child.kill("SIGKILL");
+  }
+}
+
+function descendantsOf(pid: number): number[] {
+  return childrenOf(pid).flatMap((child) => [child.pid, ...descendantsOf(child.pid)]);
 }
 
 export const onNode = [process.execPath, "--import", "./scripts/check_node.js", "scripts/start.ts"];
