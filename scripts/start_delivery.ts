@@ -83,7 +83,7 @@ export function caughtListen(environment: Environment): ListenAddress {
   if (listen.host !== "" && !thisMachine.test(listen.host)) {
     read.faults.push("CAUGHT_LISTEN is not on this machine (localhost, 127.0.0.1 or [::1]); it shows leads");
   }
-  read.finish();
+  if (read.faults.length > 0) throw new ConfigError(read.faults);
   return listen;
 }
 

@@ -134,8 +134,8 @@ test("a taken address is named, with the setting that chooses another, before an
 test("when every address is taken, the command line that it proposes works word for word, and TERM to npm alone ends all of it", async () => {
   const holders = await Promise.all(
     listeners({}).map(async ({ variable }) => {
-      const holder = createServer().listen({ port: 0, host: "127.0.0.1" });
-      await new Promise((settle) => holder.once("listening", settle));
+      const holder = await holdSomePort();
+      atEnd(() => holder.close());
       return { variable, holder, address: `127.0.0.1:${(holder.address() as { port: number }).port}` };
     }),
   );
