@@ -327,3 +327,15 @@ async function moveClock(offset: string): Promise<void> {
   await stand.sql.unsafe(`create or replace function service_clock() returns timestamptz
     language sql volatile parallel safe as $$ select clock_timestamp() + interval '${offset}' $$`);
 }
+
+for (const runtime of ["node", "deno"] as const) {
+  test(`${runtime}: events for one webhook go over one connection, each under its own id`, async () => {
+    const actions = await stand.start({ runtime });
+    const ids: string[] = [];
+    ids.push((await stand.deliverTo(actions, {})).eventId);
+    const { connections } = stand.crm;
+    for (let more = 0; more < 4; more += 1) ids.push((await stand.deliverTo(actions, {})).eventId);
+    assert.equal(stand.crm.connections, connections);
+    assert.deepEqual(ids.map(callsOf), [1, 1, 1, 1, 1]);
+  });
+}
