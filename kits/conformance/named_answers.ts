@@ -15,11 +15,13 @@ const acknowledgement = {
 const error = (code: string, more: object = {}) => ({ error: code, request_id: "{{request_id}}", ...more });
 const missing = { first_name: "required", last_name: "required", phone: "required" };
 
+const detail = "cost is a string; a number is needed, without quotes";
+
 /** By name; one of them with other members is written `{"like": NAME, …}`. */
 export const named: Readonly<Record<string, Answer>> = {
   "accepted": { status: 202, json: { ...acknowledgement, status: "accepted" } },
   "duplicate": { status: 200, json: { ...acknowledgement, status: "duplicate" } },
-  "invalid_json": { status: 400, json: error("invalid_json") },
+  "invalid_json": { status: 400, json: error("invalid_json", { detail }) },
   "unauthorized": { status: 401, json: error("unauthorized") },
   "method_not_allowed": { status: 405, json: error("method_not_allowed") },
   "body_too_large": { status: 413, json: { error: "body_too_large" } },

@@ -173,7 +173,7 @@ function shapeFaults({ result, error, waits_ms, text }: Reply, line: Line): stri
       ...(error.kind === "misconfigured" ? { request_id: { one_of: [null, undefined] } } : {}),
       unknown_outcome: line.call === "post_lead" ? { one_of: [true, false] } : false,
       ...(error.kind === "misconfigured"
-        ? { status: null, code: null, tries: 0, unknown_outcome: false }
+        ? { status: null, code: null, detail: null, tries: 0, unknown_outcome: false }
         : {}),
       ...(error.kind === "invalid_lead" ? {} : { fields: { one_of: [undefined, null] } }),
     })),

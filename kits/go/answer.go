@@ -44,6 +44,15 @@ func (a *answer) code() string {
 	return code
 }
 
+// detail is what an error of ours says is wrong.
+func (a *answer) detail() string {
+	detail, _ := readString(a.object()["detail"])
+	if a.code() == "" {
+		return ""
+	}
+	return detail
+}
+
 // fields are the failing fields of a 422, nil when the answer names none.
 func (a *answer) fields() map[string]string {
 	fields, _ := readFields(a.object()["fields"])

@@ -32,6 +32,7 @@ type call struct {
 	tries          int
 	status         int
 	code           string
+	detail         string
 	unknownOutcome bool
 }
 
@@ -48,9 +49,9 @@ func (c *call) run(ctx context.Context, settle func(*answer) bool) error {
 			return c.failed(Unavailable, "the deadline has passed", context.DeadlineExceeded)
 		}
 		out := c.try(ctx, remaining)
-		c.status, c.code = 0, ""
+		c.status, c.code, c.detail = 0, "", ""
 		if out.answer != nil {
-			c.status, c.code = out.answer.status, out.answer.code()
+			c.status, c.code, c.detail = out.answer.status, out.answer.code(), out.answer.detail()
 		}
 		if c.lead && out.sent && !out.whole {
 			c.unknownOutcome = true
@@ -187,6 +188,7 @@ func (c *call) failed(kind Kind, reason string, cause error) *Error {
 		Kind:           kind,
 		Status:         c.status,
 		Code:           c.code,
+		Detail:         c.detail,
 		RequestID:      c.requestID,
 		Tries:          c.tries,
 		UnknownOutcome: c.unknownOutcome,

@@ -43,6 +43,10 @@ type Error struct {
 	// Code is the service's code in that answer, such as "rate_limited"; empty
 	// when the answer is not the service's.
 	Code string
+	// Detail is what that answer says is wrong, in a sentence for people; empty
+	// when it says nothing. Do not parse it. It is the service's, as Fields are,
+	// and stands in no text of the error.
+	Detail string
 	// RequestID is the X-Request-Id that was sent, empty when nothing was.
 	RequestID string
 	// Tries counts the tries that were spent. A 429 spends none.

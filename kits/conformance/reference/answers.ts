@@ -63,6 +63,12 @@ export function readCode(body: string): string | null {
   return typeof code === "string" && /^[a-z_]{1,64}$/.test(code) ? code : null;
 }
 
+/** What is wrong, in the words of an answer of ours; a stranger's answer says nothing. */
+export function readDetail(body: string): string | null {
+  const detail = readObject(body)?.detail;
+  return typeof detail === "string" && readCode(body) !== null ? detail : null;
+}
+
 /** The failing fields of a 422; `null` when it does not tell them. */
 export function readFields(body: string): Record<string, string> | null {
   const fields = readObject(body)?.fields;

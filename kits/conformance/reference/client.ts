@@ -11,6 +11,7 @@ import {
   type Acknowledgement,
   readAcknowledgement,
   readCode,
+  readDetail,
   readFields,
   readMaxAge,
   readRetryAfter,
@@ -40,6 +41,7 @@ export class LeadsError extends Error {
   readonly tries: number;
   readonly unknownOutcome: boolean;
   readonly fields: Record<string, string> | undefined;
+  readonly #detail: string | null;
 
   constructor(kind: Kind, message: string, told: Partial<Omit<LeadsError, keyof Error | "kind">> = {}) {
     super(message);
@@ -50,6 +52,12 @@ export class LeadsError extends Error {
     this.tries = told.tries ?? 0;
     this.unknownOutcome = told.unknownOutcome ?? false;
     this.fields = told.fields;
+    this.#detail = told.detail ?? null;
+  }
+
+  /** What was wrong, in the intake's words. Not among what is shown: a stranger's answer may hold anything. */
+  get detail(): string | null {
+    return this.#detail;
   }
 }
 
@@ -176,10 +184,12 @@ export class Client {
     let limited = 0;
     let unknown = false;
     let [status, code]: [number | null, string | null] = [null, null];
+    let detail: string | null = null;
     const failure = (kind: Kind, message: string, fields?: Record<string, string>) =>
       new LeadsError(kind, message, {
         status,
         code,
+        detail,
         requestId,
         tries: spent,
         unknownOutcome: unknown,
@@ -191,6 +201,7 @@ export class Client {
       if (call.signal.aborted) throw failure("cancelled", "The call was cancelled");
       status = came.is === "nothing" ? null : came.status;
       code = came.is === "answer" ? readCode(came.body) : null;
+      detail = came.is === "answer" ? readDetail(came.body) : null;
       let judgement: Judgement<T> = came.is === "answer" ? judge(came) : "spent";
       if (came.is === "unacceptable") judgement = { kind: "refused" };
       if (judgement !== "later") spent += 1;

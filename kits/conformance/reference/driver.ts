@@ -69,11 +69,12 @@ async function answer(line: Line): Promise<object> {
     return { id: line.id, result, waits_ms: waits, text: inspect(result) };
   } catch (error) {
     if (!(error instanceof LeadsError)) throw error;
-    const { kind, status, code, requestId, tries, unknownOutcome, fields } = error;
+    const { kind, status, code, detail, requestId, tries, unknownOutcome, fields } = error;
     const told = {
       kind,
       status,
       code,
+      detail,
       request_id: requestId,
       tries,
       unknown_outcome: unknownOutcome,

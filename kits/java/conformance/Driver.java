@@ -325,6 +325,7 @@ final class Driver {
     error.addProperty("kind", e.kind().name().toLowerCase(Locale.ROOT));
     error.addProperty("status", e.status().isPresent() ? e.status().getAsInt() : null);
     error.addProperty("code", e.code().orElse(null));
+    error.addProperty("detail", e.detail().orElse(null));
     error.addProperty("request_id", e.requestId().orElse(null));
     error.addProperty("tries", e.tries());
     error.addProperty("unknown_outcome", e.unknownOutcome());

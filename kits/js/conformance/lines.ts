@@ -172,6 +172,7 @@ function told(error: unknown): object {
     kind: error.kind,
     status: error.status,
     code: error.code,
+    detail: error.detail,
     request_id: error.requestId,
     tries: error.tries,
     unknown_outcome: error.unknownOutcome,

@@ -150,6 +150,7 @@ while (($text = fgets(STDIN)) !== false) {
             'kind' => $exception->kind->value,
             'status' => $exception->status,
             'code' => $exception->errorCode,
+            'detail' => $exception->detail,
             'request_id' => $exception->requestId,
             'tries' => $exception->tries,
             'unknown_outcome' => $exception->unknownOutcome,

@@ -23,6 +23,7 @@ final class InvalidLeadException extends LeadsException
         ?string $requestId = null,
         int $tries = 0,
         bool $unknownOutcome = false,
+        ?string $detail = null,
     ) {
         parent::__construct(
             'The lead was not accepted: ' . self::describe($fields),
@@ -32,6 +33,7 @@ final class InvalidLeadException extends LeadsException
             $requestId,
             $tries,
             $unknownOutcome,
+            $detail,
         );
     }
 

@@ -22,6 +22,8 @@ abstract class LeadsException extends \RuntimeException
      * @param int $tries the tries that were spent; a 429 spends none
      * @param bool $unknownOutcome whether the lead may have been stored all the same. Post it again with the same
      *     idempotency key: that stores it once.
+     * @param string|null $detail what the last try's answer says is wrong, in a sentence for people; null when it says
+     *     nothing. Do not parse it. Neither message nor `var_dump` has it
      */
     public function __construct(
         string $message,
@@ -31,6 +33,7 @@ abstract class LeadsException extends \RuntimeException
         public readonly ?string $requestId = null,
         public readonly int $tries = 0,
         public readonly bool $unknownOutcome = false,
+        public readonly ?string $detail = null,
     ) {
         parent::__construct($message, $status ?? 0);
         $this->forgetArguments();

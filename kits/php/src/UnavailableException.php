@@ -15,6 +15,7 @@ final class UnavailableException extends LeadsException
         ?string $requestId = null,
         int $tries = 0,
         bool $unknownOutcome = false,
+        ?string $detail = null,
     ) {
         parent::__construct(
             $message,
@@ -24,6 +25,7 @@ final class UnavailableException extends LeadsException
             $requestId,
             $tries,
             $unknownOutcome,
+            $detail,
         );
     }
 }

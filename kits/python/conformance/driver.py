@@ -102,7 +102,7 @@ def told(result: object) -> dict[str, Any]:
 
 
 def told_error(error: leads.LeadsError) -> dict[str, Any]:
-    members = ("kind", "status", "code", "request_id", "tries", "unknown_outcome")
+    members = ("kind", "status", "code", "detail", "request_id", "tries", "unknown_outcome")
     told = {name: getattr(error, name) for name in members}
     return {**told, "fields": error.fields} if isinstance(error, leads.InvalidLeadError) else told
 

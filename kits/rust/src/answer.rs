@@ -115,6 +115,11 @@ pub(crate) fn read_code(body: &[u8]) -> Option<String> {
     has_form.then_some(code)
 }
 
+/// What an error of the service's says is wrong.
+pub(crate) fn read_detail(body: &[u8]) -> Option<String> {
+    Members::read(body)?.get("detail")
+}
+
 #[cfg(test)]
 mod tests {
     use super::{read_acknowledgement, read_code, read_fields};

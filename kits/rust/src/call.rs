@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use ureq::http::Uri;
 
-use crate::answer::{Other, judge_other, read_code};
+use crate::answer::{Other, judge_other, read_code, read_detail};
 use crate::cancel::CancelToken;
 use crate::client::Inner;
 use crate::wire::{Answer, Came, Outgoing};
@@ -55,6 +55,7 @@ pub(crate) fn run<T>(
     let mut failure = Failure {
         status: None,
         code: None,
+        detail: None,
         request_id: call.request_id.to_owned(),
         tries: 0,
         unknown_outcome: false,
@@ -116,7 +117,7 @@ fn one_try(client: &Inner, call: &Call<'_>, timeout: Duration, cancel: &CancelTo
 
 /// Notes what is known after a try, and says what comes next. `at_stake`: bytes of a lead went out.
 fn settle<T>(came: &Came, at_stake: bool, judge: impl Fn(&Answer) -> Judged<T>, failure: &mut Failure) -> Next<T> {
-    (failure.status, failure.code, failure.reason) = (None, None, None);
+    (failure.status, failure.code, failure.detail, failure.reason) = (None, None, None, None);
     let next = match came {
         Came::Nothing { reason } => {
             failure.reason = Some(reason);
@@ -130,6 +131,7 @@ fn settle<T>(came: &Came, at_stake: bool, judge: impl Fn(&Answer) -> Judged<T>, 
         }
         Came::Whole(answer) => {
             (failure.status, failure.code) = (Some(answer.status), read_code(&answer.body));
+            failure.detail = failure.code.as_ref().and_then(|_| read_detail(&answer.body));
             match judge(answer) {
                 Judged::Result(result) => Next::Return(result),
                 Judged::InvalidLead(fields) => Next::Fail(Kind::InvalidLead, Some(fields)),

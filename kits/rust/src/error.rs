@@ -125,6 +125,13 @@ impl Error {
         self.failure().and_then(Failure::code)
     }
 
+    /// What that answer says is wrong, in a sentence for people; `None` where it says nothing. Do not parse it. Neither
+    /// `Display` nor `Debug` shows it.
+    #[must_use]
+    pub fn detail(&self) -> Option<&str> {
+        self.failure().and_then(Failure::detail)
+    }
+
     /// The `X-Request-Id` that was sent. Log it: the service's operator finds the request by it.
     #[must_use]
     pub fn request_id(&self) -> Option<&str> {
@@ -167,6 +174,7 @@ impl std::error::Error for Error {}
 pub struct Failure {
     pub(crate) status: Option<u16>,
     pub(crate) code: Option<String>,
+    pub(crate) detail: Option<String>,
     pub(crate) request_id: String,
     pub(crate) tries: u32,
     pub(crate) unknown_outcome: bool,
@@ -184,6 +192,12 @@ impl Failure {
     #[must_use]
     pub fn code(&self) -> Option<&str> {
         self.code.as_deref()
+    }
+
+    /// See [`Error::detail`].
+    #[must_use]
+    pub fn detail(&self) -> Option<&str> {
+        self.detail.as_deref()
     }
 
     /// See [`Error::request_id`].
@@ -241,7 +255,7 @@ impl fmt::Debug for Failure {
             .field("tries", &self.tries)
             .field("unknown_outcome", &self.unknown_outcome)
             .field("reason", &self.reason)
-            .finish()
+            .finish_non_exhaustive()
     }
 }
 

@@ -139,8 +139,14 @@ func (d *driver) answer(l *line) *reply {
 	}
 	var stdout, stderr bytes.Buffer
 	code := cli.Run(ctx, l.arguments(), lookup, strings.NewReader(l.LeadJSON), &stdout, &stderr, deps)
-	r := &reply{ID: l.ID, WaitsMs: clock.recorded(), Text: stdout.String() + stderr.String()}
+	r := &reply{ID: l.ID, WaitsMs: clock.recorded()}
 	r.Result, r.Error = judge(stdout.Bytes(), code)
+	// The member detail is where the detail belongs; it has to be nowhere else.
+	var told struct {
+		Detail json.RawMessage `json:"detail"`
+	}
+	json.Unmarshal(r.Error, &told)
+	r.Text = strings.Replace(stdout.String(), string(told.Detail), "", 1) + stderr.String()
 	return r
 }
 

@@ -543,6 +543,19 @@ func TestOnlyWordsOfTheServicesAreShownOfFields(t *testing.T) {
 	}
 }
 
+func TestWhatTheServiceSaysIsWrongIsToldToAPersonAndInAMemberOfItsOwn(t *testing.T) {
+	s := newService(t, 400, `{"error":"invalid_json","detail":"cost is a string; a number is needed\u001b[2J"}`)
+	environment := map[string]string{"LEADS_API_KEY": testKey, "LEADS_BASE_URL": s.url}
+	args := []string{"post", "--idempotency-key", "acme:1"}
+	if got := run(t, environment, Deps{StderrIsTerminal: true}, ada, args...); !strings.Contains(got.stderr, "The service says: cost is a string; a number is needed?[2J\n") {
+		t.Errorf("got %+v", got)
+	}
+	got := run(t, environment, Deps{}, ada, append(args, "--json")...)
+	if strings.Contains(got.stderr, "cost is a string") || !strings.Contains(got.stdout, `"detail":"cost is a string; a number is needed\u001b[2J"`) {
+		t.Errorf("got %+v", got)
+	}
+}
+
 func TestAFileWithoutRowsIsToldOf(t *testing.T) {
 	s := newService(t, 202, accepted)
 	path := file(t, "leads.csv", "id,phone\n", 0o600)

@@ -37,6 +37,7 @@ type failure struct {
 	Message        string            `json:"message"`
 	Status         *int              `json:"status"`
 	Code           *string           `json:"code"`
+	Detail         *string           `json:"detail"`
 	RequestID      *string           `json:"request_id"`
 	Tries          int               `json:"tries"`
 	UnknownOutcome bool              `json:"unknown_outcome"`
@@ -54,6 +55,10 @@ func (in *invocation) fail(err error) int {
 		in.print(map[string]any{"error": told})
 	}
 	fmt.Fprintf(in.stderr, "leads: %s\n", told.Message)
+	// To the person who posts, and not into a log: a stranger's answer may hold what was sent.
+	if told.Detail != nil && in.deps.StderrIsTerminal {
+		fmt.Fprintf(in.stderr, "leads: The service says: %s\n", printable(*told.Detail))
+	}
 	return exitCode(told.Kind)
 }
 
@@ -83,6 +88,9 @@ func (in *invocation) describe(err error) failure {
 		}
 		if failed.Code != "" {
 			told.Code = &failed.Code
+		}
+		if failed.Detail != "" {
+			told.Detail = &failed.Detail
 		}
 		if failed.RequestID != "" {
 			told.RequestID = &failed.RequestID

@@ -237,7 +237,7 @@ func describe(err error) map[string]any {
 		return map[string]any{"kind": "not one of the kit's: " + err.Error()}
 	}
 	m := map[string]any{
-		"kind": failed.Kind, "status": nil, "code": nil, "request_id": nil,
+		"kind": failed.Kind, "status": nil, "code": nil, "detail": nil, "request_id": nil,
 		"tries": failed.Tries, "unknown_outcome": failed.UnknownOutcome,
 	}
 	if failed.Status != 0 {
@@ -245,6 +245,9 @@ func describe(err error) map[string]any {
 	}
 	if failed.Code != "" {
 		m["code"] = failed.Code
+	}
+	if failed.Detail != "" {
+		m["detail"] = failed.Detail
 	}
 	if failed.RequestID != "" {
 		m["request_id"] = failed.RequestID

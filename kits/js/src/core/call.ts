@@ -15,7 +15,7 @@ import {
   UnauthorizedError,
   UnavailableError,
 } from "./errors.ts";
-import { readCode, type Verdict } from "./judge.ts";
+import { readCode, readDetail, type Verdict } from "./judge.ts";
 import type { Answer, Transport, TryOutcome } from "./transport.ts";
 import { backoffMs, rateLimitMs, readRetryAfter } from "./waits.ts";
 import { type CallName, type Observer, tell } from "./watch.ts";
@@ -129,6 +129,7 @@ class Call<T> {
     this.#facts = {
       status: statusOf(outcome),
       code: null,
+      detail: null,
       requestId,
       tries: this.#facts.tries + (cancelled ? 0 : 1),
       unknownOutcome: this.#unknownAfter(outcome.kind === "excess" || outcome.sent),
@@ -143,6 +144,7 @@ class Call<T> {
     this.#facts = {
       status: answer.status,
       code: verdict.kind === "done" ? null : readCode(answer.body),
+      detail: verdict.kind === "done" ? null : readDetail(answer.body),
       requestId: this.#plan.requestId,
       tries: this.#facts.tries + (verdict.kind === "rate_limited" ? 0 : 1),
       unknownOutcome: this.#unknownAfter(verdict.kind === "foreign"),

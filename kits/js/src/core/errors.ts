@@ -22,6 +22,8 @@ export interface CallFacts {
   readonly status: number | null;
   /** The `error` of the last try's answer; `null` where none came or it was not the intake's. */
   readonly code: string | null;
+  /** What that answer says is wrong, in a sentence for people; `null` where it says nothing. */
+  readonly detail: string | null;
   /** The `X-Request-Id` that was sent, for the log and for support; `null` when nothing was sent. */
   readonly requestId: string | null;
   /** Spent tries. A 429 adds none. */
@@ -37,6 +39,7 @@ export interface CallFacts {
 export const nothingSent: CallFacts = {
   status: null,
   code: null,
+  detail: null,
   requestId: null,
   tries: 0,
   unknownOutcome: false,
@@ -60,6 +63,7 @@ export abstract class LeadsError extends Error implements CallFacts {
   readonly tries: number;
   /** Whether the lead may have been accepted all the same: post it again with the same idempotency key. */
   readonly unknownOutcome: boolean;
+  readonly #detail: string | null;
 
   /** Made by the kit, and by tests of what you do about it. */
   constructor(message: string, facts: CallFacts) {
@@ -69,6 +73,15 @@ export abstract class LeadsError extends Error implements CallFacts {
     this.requestId = facts.requestId;
     this.tries = facts.tries;
     this.unknownOutcome = facts.unknownOutcome;
+    this.#detail = facts.detail;
+  }
+
+  /**
+   * What the last try's answer says is wrong, in a sentence for people; `null` where it says nothing. Do not parse it.
+   * It stands in no message and no log, because a stranger's answer could hold anything.
+   */
+  get detail(): string | null {
+    return this.#detail;
   }
 }
 

@@ -72,6 +72,12 @@ export function readCode(body: Uint8Array): string | null {
   return typeof code === "string" && /^[a-z_]{1,64}$/.test(code) ? code : null;
 }
 
+/** What an answer of ours says is wrong. */
+export function readDetail(body: Uint8Array): string | null {
+  const detail = readObject(body)?.detail;
+  return typeof detail === "string" && readCode(body) !== null ? detail : null;
+}
+
 const decoder = new TextDecoder();
 
 /** The JSON object in a body; `null` when there is none. */

@@ -27,6 +27,7 @@ final class Call
     private int $limitedInARow = 0;
     private ?int $status = null;
     private ?string $errorCode = null;
+    private ?string $detail = null;
     private bool $unknownOutcome = false;
 
     /** Whether this posts a lead: what else is sent leaves nothing behind, so its outcome is never unknown. */
@@ -82,6 +83,8 @@ final class Call
         $this->status = $exchange->status;
         $code = $exchange->object()?->error ?? null;
         $this->errorCode = is_string($code) && preg_match('/^[a-z_]{1,64}$/D', $code) === 1 ? $code : null;
+        $detail = $this->errorCode === null ? null : $exchange->object()?->detail ?? null;
+        $this->detail = is_string($detail) ? $detail : null;
         $seconds = $this->policy->clock->monotonic() - $start;
         $this->watch->tell(
             new Tried($this->request->method(), $exchange->status, $seconds),
@@ -179,7 +182,7 @@ final class Call
         return new InvalidLeadException($fields, ...$soFar);
     }
 
-    /** @return array{status: ?int, errorCode: ?string, requestId: ?string, tries: int, unknownOutcome: bool} */
+    /** @return array{status: ?int, errorCode: ?string, requestId: ?string, tries: int, unknownOutcome: bool, detail: ?string} */
     private function soFar(): array
     {
         $begun = $this->tries > 0 || $this->limitedInARow > 0;
@@ -189,12 +192,13 @@ final class Call
             'requestId' => $begun ? $this->request->requestId : null,
             'tries' => $this->tries,
             'unknownOutcome' => $this->unknownOutcome,
+            'detail' => $this->detail,
         ];
     }
 
     /** @return array<string, mixed> */
     public function __debugInfo(): array
     {
-        return $this->soFar();
+        return array_diff_key($this->soFar(), ['detail' => true]);
     }
 }

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Optional
 class LeadsError(Exception):
     """The base of every error of this package; what is raised is always one of its subclasses.
 
-    No message, string form or attribute has the key or a value of the lead in it.
+    No message or string form has the key, a value of the lead or the service's own words in it.
 
     Attributes:
         kind: The kind in the words that all kits share: ``unauthorized``, ``invalid_lead``, ``refused``,
@@ -17,6 +17,7 @@ class LeadsError(Exception):
         status: The HTTP status of the last try's answer; ``None`` where none came.
         code: The service's code for it, such as ``not_accepting``; ``None`` where none came or the answer is not one
             of the service.
+        detail: What that answer says is wrong, in a sentence for people; ``None`` where it says nothing. Do not parse it.
         request_id: The ``X-Request-Id`` that was sent, for the service's support; ``None`` when nothing was sent.
         tries: How many tries were spent. One that was answered with a 429 is not.
         unknown_outcome: Whether the lead may have been taken although no acknowledgement came. Post it again with the
@@ -31,6 +32,7 @@ class LeadsError(Exception):
         *,
         status: Optional[int] = None,
         code: Optional[str] = None,
+        detail: Optional[str] = None,
         request_id: Optional[str] = None,
         tries: int = 0,
         unknown_outcome: bool = False,
@@ -38,6 +40,7 @@ class LeadsError(Exception):
         super().__init__(message)
         self.status = status
         self.code = code
+        self.detail = detail
         self.request_id = request_id
         self.tries = tries
         self.unknown_outcome = unknown_outcome

@@ -140,8 +140,13 @@ module Leads
       @object["error"] if @object["error"].is_a?(String) && @object["error"].match?(CODE)
     end
 
+    # What an answer of the service says is wrong.
+    def detail
+      @object["detail"] if code && @object["detail"].is_a?(String)
+    end
+
     def failure(kind, message, **more)
-      kind.new(message, status: @reply&.status, code: code, request_id: (@request_id if @begun), tries: @tries,
+      kind.new(message, status: @reply&.status, code: code, detail: detail, request_id: (@request_id if @begun), tries: @tries,
                         unknown_outcome: @unknown_outcome, **more)
     end
 

@@ -12,6 +12,10 @@ module Leads
     #   none came, or where the answer was not the service's
     attr_reader :code
 
+    # @return [String, nil] what that answer says is wrong, in a sentence for people; nil where it says nothing.
+    #   Do not parse it. It stands in no message
+    attr_reader :detail
+
     # @return [String, nil] the X-Request-Id that was sent, to be quoted to support; nil when nothing was sent
     attr_reader :request_id
 
@@ -21,13 +25,16 @@ module Leads
     # @param message [String, nil] what happened, free of secrets
     # @param status [Integer, nil] see {#status}
     # @param code [String, nil] see {#code}
+    # @param detail [String, nil] see {#detail}
     # @param request_id [String, nil] see {#request_id}
     # @param tries [Integer] see {#tries}
     # @param unknown_outcome [Boolean] see {#unknown_outcome?}
-    def initialize(message = nil, status: nil, code: nil, request_id: nil, tries: 0, unknown_outcome: false)
+    def initialize(message = nil, status: nil, code: nil, detail: nil, request_id: nil, tries: 0,
+                   unknown_outcome: false)
       super(message)
       @status = status
       @code = code
+      @detail = detail
       @request_id = request_id
       @tries = tries
       @unknown_outcome = unknown_outcome

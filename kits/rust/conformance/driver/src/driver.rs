@@ -97,6 +97,7 @@ fn told(error: &Error) -> Value {
         "kind": error.kind().as_str(),
         "status": error.status(),
         "code": error.code(),
+        "detail": error.detail(),
         "request_id": error.request_id(),
         "tries": error.tries(),
         "unknown_outcome": error.unknown_outcome(),

@@ -73,6 +73,11 @@ final class Answer {
     return string("error").filter(code -> CODE.matcher(code).matches());
   }
 
+  /** What an error of the service says is wrong. */
+  Optional<String> detail() {
+    return code().flatMap(code -> string("detail"));
+  }
+
   boolean isSuccess() {
     return extent == Extent.WHOLE && status / 100 == 2;
   }

@@ -39,6 +39,7 @@ final class Call<T> {
   private int rateLimitsInARow;
   private int status;
   private String code;
+  private String detail;
   private boolean unknownOutcome;
 
   Call(
@@ -204,6 +205,7 @@ final class Call<T> {
     Answer answer = exchange.answer().join();
     status = answer.status;
     code = answer.code().orElse(null);
+    detail = answer.detail().orElse(null);
     boolean whole = answer.extent == Answer.Extent.WHOLE;
     boolean rateLimited = whole && status == 429;
     rateLimitsInARow = rateLimited ? rateLimitsInARow + 1 : 0;
@@ -308,7 +310,7 @@ final class Call<T> {
   }
 
   private LeadsException.Facts facts() {
-    return new LeadsException.Facts(status, code, requestId, tries, unknownOutcome);
+    return new LeadsException.Facts(status, code, detail, requestId, tries, unknownOutcome);
   }
 
   private void tellTry(Exchange exchange, long startNanos) {

@@ -32,17 +32,25 @@ public abstract class LeadsException extends RuntimeException {
 
   /** What is known of a call when it ends. */
   static final class Facts {
-    static final Facts NOTHING_SENT = new Facts(0, null, null, 0, false);
+    static final Facts NOTHING_SENT = new Facts(0, null, null, null, 0, false);
 
     final int status;
     final String code;
+    final String detail;
     final String requestId;
     final int tries;
     final boolean unknownOutcome;
 
-    Facts(int status, String code, String requestId, int tries, boolean unknownOutcome) {
+    Facts(
+        int status,
+        String code,
+        String detail,
+        String requestId,
+        int tries,
+        boolean unknownOutcome) {
       this.status = status;
       this.code = code;
+      this.detail = detail;
       this.requestId = requestId;
       this.tries = tries;
       this.unknownOutcome = unknownOutcome;
@@ -63,6 +71,9 @@ public abstract class LeadsException extends RuntimeException {
   /** Of the last try's answer; null if there was none. */
   private final String code;
 
+  /** Of the last try's answer; null if it says nothing. */
+  private final String detail;
+
   /** What was sent; null if nothing was. */
   private final String requestId;
 
@@ -77,6 +88,7 @@ public abstract class LeadsException extends RuntimeException {
     this.kind = kind;
     this.status = facts.status;
     this.code = facts.code;
+    this.detail = facts.detail;
     this.requestId = facts.requestId;
     this.tries = facts.tries;
     this.unknownOutcome = facts.unknownOutcome;
@@ -112,6 +124,16 @@ public abstract class LeadsException extends RuntimeException {
    */
   public final Optional<String> code() {
     return Optional.ofNullable(code);
+  }
+
+  /**
+   * Tells what the last try's answer says is wrong, in a sentence for people. Do not parse it. It is
+   * not in the message.
+   *
+   * @return the sentence, or nothing if the answer says nothing or was not the service's
+   */
+  public final Optional<String> detail() {
+    return Optional.ofNullable(detail);
   }
 
   /**
