@@ -144,7 +144,7 @@ function callFaults(result: Played, played: Case, { values, world }: Stage): str
     ...(call.says === undefined || reply.text?.toLowerCase().includes(call.says)
       ? []
       : [`the text does not say "${call.says}"`]),
-    ...secretsIn(reply.line).map((secret) => `${secret} stands in what the driver answered`),
+    ...secretsIn(shown(reply)).map((secret) => `${secret} stands in what the driver answered`),
     ...wireFaults(requests, {
       call: String(line.call),
       key: String(line.key ?? environmentKey),
@@ -157,6 +157,12 @@ function callFaults(result: Played, played: Case, { values, world }: Stage): str
       ? []
       : differences("result or error", reply.result ?? reply.error, { request_id: sentId })),
   ];
+}
+
+/** All of an answer but the detail, which is told as the service said it, and belongs nowhere else. */
+function shown(reply: Reply): string {
+  if (reply.error === undefined) return reply.line;
+  return JSON.stringify({ ...reply, line: "", error: { ...reply.error, detail: null } });
 }
 
 /** What every answer of a driver has. */
