@@ -112,7 +112,7 @@ def text_of(error: BaseException) -> str:
     parts = [str(error), repr(error), *traceback.format_exception(type(error), error, error.__traceback__)]
     behind: Optional[BaseException] = error
     while behind is not None:
-        parts.append(repr((behind, behind.args, vars(behind))) if not is_told(behind) else repr(behind))
+        parts.append(repr((behind, behind.args, members(behind))) if not is_told(behind) else repr(behind))
         for frame, _ in traceback.walk_tb(behind.__traceback__):
             if "leads_python" in frame.f_code.co_filename:
                 parts.append(repr({name: shown(value) for name, value in frame.f_locals.items()}))
@@ -120,12 +120,17 @@ def text_of(error: BaseException) -> str:
     return "\n".join(parts)
 
 
+def members(value: object) -> dict[str, Any]:
+    """What an object holds, but for the detail, which is told as the service said it."""
+    return {name: held for name, held in vars(value).items() if name != "detail"}
+
+
 def is_told(error: BaseException) -> bool:
     return isinstance(error, leads.InvalidLeadError)
 
 
 def shown(value: object) -> str:
-    return f"{value!r} {vars(value)!r}" if hasattr(value, "__dict__") and not is_told(value) else repr(value)  # type: ignore[arg-type]
+    return f"{value!r} {members(value)!r}" if hasattr(value, "__dict__") and not is_told(value) else repr(value)  # type: ignore[arg-type]
 
 
 lock = threading.Lock()

@@ -9,7 +9,7 @@ from . import _retry
 from ._exchange import Progress, exchange
 from ._http1 import Answer
 from ._io import Broken, Io, TimedOut
-from ._judge import Done, Limited, Never, Outcome, Spent, judge
+from ._judge import Done, Limited, Never, Outcome, Spent, judge, told_detail
 from ._pool import Pool
 from ._secret import Secret
 from ._settings import Settings
@@ -56,7 +56,6 @@ class Call(Generic[T]):
         self._posts_lead = posts_lead
         self._answer: Optional[Answer] = None
         self._code: Optional[str] = None
-        self._detail: Optional[str] = None
         self._began = False
         self._unknown = False
         self._limited_in_a_row = 0
@@ -96,7 +95,7 @@ class Call(Generic[T]):
     async def _try(self, io: Io, pool: Pool, left: float) -> Outcome[T]:
         clock = self._settings.clock
         began = clock.monotonic()
-        self._answer = self._code = self._detail = None
+        self._answer = self._code = None
         self._began = True
         self._progress = Progress()
         try:
@@ -118,7 +117,7 @@ class Call(Generic[T]):
             reason = str(broken)
         if self._answer is None:
             return Spent(reason, unknown=progress.sent)
-        outcome, self._code, self._detail = judge(self._answer, self._judge_specially)
+        outcome, self._code = judge(self._answer, self._judge_specially)
         return outcome
 
     def _settle(self, outcome: Outcome[T]) -> None:
@@ -176,7 +175,8 @@ class Call(Generic[T]):
             message + answer,
             status=self._status,
             code=self._code,
-            detail=self._detail,
+            # Not kept before: reporters of errors show what is.
+            detail=None if self._answer is None else told_detail(self._answer),
             request_id=self.request_id if self._began else None,
             tries=self.tries,
             unknown_outcome=self._posts_lead and (self._unknown or self._progress.sent),

@@ -58,15 +58,20 @@ _Special = Callable[[Answer, object], Optional[Outcome[T]]]
 """What a call makes of an answer before the rules for all calls; ``None`` leaves it to them."""
 
 
-def judge(answer: Answer, special: _Special[T]) -> tuple[Outcome[T], Optional[str], Optional[str]]:
-    """The outcome of a try, the service's code for it, and what it says is wrong."""
+def judge(answer: Answer, special: _Special[T]) -> tuple[Outcome[T], Optional[str]]:
+    """The outcome of a try, and the service's code for it."""
     if not answer.whole:
-        return Never("refused", _incomplete(answer), unknown=True), None, None
+        return Never("refused", _incomplete(answer), unknown=True), None
     said = read_json(answer.body)
     code = _code(said)
-    detail = said.get("detail") if code and isinstance(said, dict) else None
-    outcome = special(answer, said) or _judge_status(answer.status)
-    return outcome, code, detail if isinstance(detail, str) else None
+    return special(answer, said) or _judge_status(answer.status), code
+
+
+def told_detail(answer: Answer) -> Optional[str]:
+    """What an error of the service says is wrong."""
+    said = read_json(answer.body) if answer.whole else None
+    detail = said.get("detail") if isinstance(said, dict) and _code(said) else None
+    return detail if isinstance(detail, str) else None
 
 
 def _incomplete(answer: Answer) -> str:

@@ -17,7 +17,8 @@ class LeadsError(Exception):
         status: The HTTP status of the last try's answer; ``None`` where none came.
         code: The service's code for it, such as ``not_accepting``; ``None`` where none came or the answer is not one
             of the service.
-        detail: What that answer says is wrong, in a sentence for people; ``None`` where it says nothing. Do not parse it.
+        detail: What that answer says is wrong, in a sentence for people; ``None`` where it says nothing. Do not
+            parse it.
         request_id: The ``X-Request-Id`` that was sent, for the service's support; ``None`` when nothing was sent.
         tries: How many tries were spent. One that was answered with a 429 is not.
         unknown_outcome: Whether the lead may have been taken although no acknowledgement came. Post it again with the

@@ -146,8 +146,8 @@ module Leads
     end
 
     def failure(kind, message, **more)
-      kind.new(message, status: @reply&.status, code: code, detail: detail, request_id: (@request_id if @begun), tries: @tries,
-                        unknown_outcome: @unknown_outcome, **more)
+      kind.new(message, status: @reply&.status, code: code, detail: detail,
+                        request_id: (@request_id if @begun), tries: @tries, unknown_outcome: @unknown_outcome, **more)
     end
 
     def refused
