@@ -127,8 +127,8 @@ public abstract class LeadsException extends RuntimeException {
   }
 
   /**
-   * Tells what the last try's answer says is wrong, in a sentence for people. Do not parse it. It is
-   * not in the message.
+   * Tells what the last try's answer says is wrong, in a sentence for people. Do not parse it. It
+   * is not in the message.
    *
    * @return the sentence, or nothing if the answer says nothing or was not the service's
    */
