@@ -118,7 +118,8 @@ grant execute on function
   compact_outbox_tally, compact_campaign_charge, compact_unknown_area, roll_up_hours, expire_content,
   forget_tombstones,
   begin_checkout, open_checkout, fail_checkout, apply_provider_event, forget_checkouts,
-  effects_of, console_send_again, console_replay_dead, console_release_submission, console_dismiss_submission, console_confirm_area
+  effects_of, console_send_again, console_replay_dead, console_release_submission, console_dismiss_submission,
+  console_confirm_area, console_accept_collision, console_dismiss_collision
 to lead_service;
 
 grant select on schema_file to lead_actions;

@@ -5,6 +5,8 @@
  */
 
 import {
+  acceptCollision,
+  dismissCollision,
   listCollisions,
   type ListedCollision,
   readCollision,
@@ -23,6 +25,10 @@ function heading(collision: ListedCollision) {
     tenant: collision.tenant,
     source: collision.source,
     idempotency_key: collision.idempotencyKey,
+    state: collision.state,
+    other_person: collision.isOtherPerson,
+    settled_at: collision.settledAt,
+    accepted_event_id: collision.acceptedEventId,
     count: collision.count,
     first_at: collision.firstAt,
     last_at: collision.lastAt,
@@ -32,23 +38,36 @@ function heading(collision: ListedCollision) {
 const list: Command = {
   words: "collision list",
   positionals: [],
-  options: { ...tenantOption, ...limitOption() },
+  options: {
+    ...tenantOption,
+    open: { description: "only those that nobody has accepted or dismissed" },
+    other: { description: "only those of another person: phone or email differ" },
+    ...limitOption(),
+  },
   summary: "List leads that came under an Idempotency-Key of another lead",
-  notes: `Such a post was answered 200 duplicate; it is no lead and is never delivered. Tell the
+  notes: `Such a post was answered 200 duplicate and kept aside. One of another person is a lost lead:
+ctl collision accept delivers it, ctl collision dismiss takes it off the open ones. Tell the
 sender: its Idempotency-Keys need a namespace of their own.`,
   prepare(input) {
     const limit = readLimit(input);
     return async (pool) => {
       const tenantId = await optionalTenantId(pool, input.option("tenant"));
-      const collisions = await listCollisions(pool, { tenantId, limit });
+      const collisions = await listCollisions(pool, {
+        tenantId,
+        isOpen: input.has("open"),
+        isOtherPerson: input.has("other"),
+        limit,
+      });
       const rows = table(collisions, "No collisions.", {
         ">ID": (collision) => collision.id,
         "TENANT": (collision) => collision.tenant,
         "SOURCE": (collision) => collision.source,
+        "STATE": (collision) => collision.state,
+        "PERSON": (collision) => collision.isOtherPerson ? "another" : "the same",
         ">COUNT": (collision) => String(collision.count),
         "FIRST (UTC)": (collision) => shortTime(collision.firstAt),
         "LAST": (collision) => shortTime(collision.lastAt),
-        "ACCEPTED EVENT": (collision) => collision.eventId,
+        "FIRST EVENT": (collision) => collision.eventId,
         "IDEMPOTENCY-KEY": (collision) => collision.idempotencyKey ?? "-",
       });
       return {
@@ -69,7 +88,7 @@ const show: Command = {
     return async (pool) => {
       const collision = await readCollision(pool, id);
       if (collision === null) {
-        throw new Refused(`There is no collision ${id}; ctl collision list shows those there are`);
+        throw new Refused(none(id));
       }
       return { json: collisionJson(collision), text: collisionText(collision) };
     };
@@ -93,6 +112,12 @@ function collisionJson(collision: StoredCollision) {
   };
 }
 
+function stateText({ state, settledAt, acceptedEventId }: ListedCollision): string {
+  if (settledAt === null) return state;
+  const at = shortTime(settledAt);
+  return acceptedEventId === null ? `${state}, ${at} UTC` : `${state}, ${at} UTC, as ${acceptedEventId}`;
+}
+
 function collisionText(collision: StoredCollision): string {
   const { accepted } = collision;
   const aside = new Map(collision.lead === null ? [] : contentPairs(collision.kind, collision.lead));
@@ -108,7 +133,9 @@ function collisionText(collision: StoredCollision): string {
       ["Source", collision.source],
       ["Idempotency-Key", collision.idempotencyKey ?? "-"],
       ["Posted", `${collision.count} × from ${collision.firstAt} to ${collision.lastAt}`],
-      ["Accepted event", `${collision.eventId} (source ${accepted.source}, ${accepted.receivedAt})`],
+      ["State", stateText(collision)],
+      ["Person", collision.isOtherPerson ? "another: phone or email differ" : "the same"],
+      ["First event", `${collision.eventId} (source ${accepted.source}, ${accepted.receivedAt})`],
     ]),
     `Where they differ\n${
       table(differing, "  nowhere, or erased", {
@@ -121,5 +148,60 @@ function collisionText(collision: StoredCollision): string {
   ].join("\n\n");
 }
 
+const none = (id: string) => `There is no collision ${id}; ctl collision list shows those there are`;
+
+const accept: Command = {
+  words: "collision accept",
+  positionals: ["ID"],
+  options: {},
+  summary: "Accept what was kept aside as a lead of its own",
+  notes: `It gets an event of its own, received now, with the tenant, key and source of its post and without
+an Idempotency-Key, and is delivered as any other. Its cost is charged. Who accepted it is noted
+in the audit; ctl collision show and ctl lead show name both events.`,
+  prepare(input) {
+    const id = parseId(input.first, "ctl collision list");
+    return async (pool) => {
+      const outcome = await acceptCollision(pool, id, null);
+      switch (outcome.kind) {
+        case "accepted":
+          return {
+            json: { id, accepted_event_id: outcome.eventId },
+            text: `Accepted as ${outcome.eventId}; it is due at once.`,
+          };
+        case "already":
+          throw new Refused(
+            `Collision ${id} has been accepted already; ctl lead show ${outcome.eventId} tells what became of it`,
+          );
+        case "erased":
+          throw new Refused(`Collision ${id} has been erased; there is nothing left to accept`);
+        case "busy":
+          throw new Refused(
+            `Nothing was done: somebody is being erased at this moment, who may be this one, or the key of collision ${id} is being revoked; try again in a minute`,
+          );
+        case "unknown":
+          throw new Refused(none(id));
+      }
+    };
+  },
+};
+
+const dismiss: Command = {
+  words: "collision dismiss",
+  positionals: ["ID…"],
+  options: {},
+  summary: "Leave collisions where they are, and off the list of the open ones",
+  notes: `Each can still be shown and accepted. Who dismissed it is noted in the audit. One that is settled
+already stays as it is.`,
+  prepare(input) {
+    const ids = input.positionals.map((text) => parseId(text, "ctl collision list"));
+    return async (pool) => {
+      for (const id of ids) {
+        if (await dismissCollision(pool, id, null) === "unknown") throw new Refused(none(id));
+      }
+      return { json: { ids, dismissed: true }, text: `Dismissed ${ids.join(", ")}.` };
+    };
+  },
+};
+
 /** The commands of this noun. */
-export const collisionCommands: readonly Command[] = [list, show];
+export const collisionCommands: readonly Command[] = [list, show, accept, dismiss];

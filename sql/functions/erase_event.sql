@@ -38,9 +38,11 @@ begin
   for no key update;
   if not found then
     -- What an erasure of the event has kept as another person's goes, when all of it is to go.
-    update collision as c set lead = null, extra = null, raw = null, content_digest = null
-    where p_seen is null and c.event_id = p_event_id and c.content_digest is not null;
-    get diagnostics v_collisions = row_count;
+    v_collisions := remove_collisions(array(
+      select c.id from collision as c
+      where p_seen is null and c.event_id = p_event_id and c.content_digest is not null
+      order by c.content_digest for no key update
+    ));
     return query select 'gone', null::text, v_collisions;
     return;
   end if;
@@ -88,17 +90,13 @@ begin
   select t.state, -t.count from (values ('pending', v_pending), ('dead', v_dead)) as t (state, count)
   where t.count > 0;
 
-  with erased as (
-    update collision as c set lead = null, extra = null, raw = null, content_digest = null
-    from (
-      select c.id from collision as c
-      where c.event_id = p_event_id and c.id <> all (coalesce(p_kept, '{}')) and c.content_digest is not null
-      order by c.content_digest for no key update
-    ) as gone
-    where c.id = gone.id
-    returning c.id
-  )
-  select count(*)::int into v_collisions from erased;
+  v_collisions := remove_collisions(array(
+    select c.id from collision as c
+    where c.event_id = p_event_id and c.id <> all (coalesce(p_kept, '{}')) and c.content_digest is not null
+    order by c.content_digest for no key update
+  ));
+  -- What it was accepted from has its digest.
+  perform remove_collisions(array(select c.id from collision as c where c.accepted_event_id = p_event_id));
 
   if v_event.kind = 'lead' and 'project_area_unknown' = any (v_event.flags) then
     perform forget_unknown_area(v_event.tenant_id, v_event.lead ->> 'project_area');
@@ -115,8 +113,8 @@ create or replace function erase_collision(p_id bigint) returns boolean
 language plpgsql
 as $$
 begin
-  update collision as c set lead = null, extra = null, raw = null, content_digest = null
-  where c.id = p_id and c.content_digest is not null;
-  return found;
+  return remove_collisions(array(
+    select c.id from collision as c where c.id = p_id and c.content_digest is not null for no key update
+  )) > 0;
 end
 $$;

@@ -106,13 +106,11 @@ declare
   v_gone text[];
 begin
   -- What an erasure kept aside as another person's, under an event that is gone already.
-  update collision as c set lead = null, extra = null, raw = null, content_digest = null
-  from (
+  perform remove_collisions(array(
     select c.id from collision as c join event as e on e.event_id = c.event_id
     where c.event_id = any (p_event_id) and c.content_digest is not null and e.removed_at is not null
     order by c.event_id, c.content_digest for no key update of c
-  ) as kept
-  where c.id = kept.id;
+  ));
   -- Locked before the outbox is looked at: a held submission is released under the same lock. Skipped and not waited
   -- for: accept locks events in another order.
   v_gone := array(
@@ -133,13 +131,11 @@ begin
   update submission as s set phone = null, email = null, last_name = null where s.event_id = any (v_gone);
   update attempt as a set reason = null where a.event_id = any (v_gone) and a.reason is not null;
   -- In the order in which accept locks them.
-  update collision as c set lead = null, extra = null, raw = null, content_digest = null
-  from (
+  perform remove_collisions(array(
     select c.id from collision as c
-    where c.event_id = any (v_gone) and c.content_digest is not null
+    where (c.event_id = any (v_gone) or c.accepted_event_id = any (v_gone)) and c.content_digest is not null
     order by c.event_id, c.content_digest for no key update
-  ) as theirs
-  where c.id = theirs.id;
+  ));
   perform remove_content(v_gone, 'retention');
   return v_gone;
 end

@@ -23,3 +23,21 @@ begin
   update actions.effect as f set reason = null, status = null, answer = null where f.event_id = any (p_event_id);
 end
 $$;
+
+-- The same of what was kept aside. Nobody is asked about it any more. Returns how many rows.
+create or replace function remove_collisions(p_id bigint[]) returns int
+language plpgsql
+set enable_seqscan = off
+set jit = off
+as $$
+declare
+  v_count int;
+begin
+  update collision as c
+  set lead = null, extra = null, raw = null, content_digest = null, phone = null, email = null, last_name = null,
+    settled_at = coalesce(c.settled_at, service_clock())
+  where c.id = any (p_id);
+  get diagnostics v_count = row_count;
+  return v_count;
+end
+$$;

@@ -23,7 +23,7 @@ const breakerStates = ["closed", "half_open", "open"] as const;
 
 /** Adds the gauges. */
 export function addGauges({ registry }: Meters, parts: GaugeParts): void {
-  const { committer, heartbeat, delivery } = parts;
+  const { committer, heartbeat, upkeep, delivery } = parts;
   const gauge = registry.gauge.bind(registry);
   gauge(
     {
@@ -44,6 +44,14 @@ export function addGauges({ registry }: Meters, parts: GaugeParts): void {
       help: "Since the acceptance of what waits longest; 0: nothing.",
     },
     () => oldestPendingS(parts),
+  );
+  gauge(
+    {
+      name: "lead_collisions_open",
+      help:
+        "Leads of another person under a used Idempotency-Key that no operator has accepted or dismissed, of all processes; 10,000 at most.",
+    },
+    () => upkeep.openCollisions,
   );
   gauge(
     { name: "lead_commit_waiting", help: "Posts that wait for the next commit." },

@@ -70,6 +70,7 @@ actions.routes_of                   -              call           -
 actions.set_route                   -              -              -
 actions.settle_effect               -              call           -
 public.accept                       call           -              -
+public.accept_collision             -              -              -
 public.add_duplicates               call           -              -
 public.add_minute_sample            call           -              -
 public.add_refusals                 call           -              -
@@ -82,12 +83,15 @@ public.claim_outbox                 call           -              -
 public.compact_campaign_charge      call           -              -
 public.compact_outbox_tally         call           -              -
 public.compact_unknown_area         call           -              -
+public.console_accept_collision     call           -              -
 public.console_confirm_area         call           -              -
+public.console_dismiss_collision    call           -              -
 public.console_dismiss_submission   call           -              -
 public.console_release_submission   call           -              -
 public.console_replay_dead          call           -              -
 public.console_send_again           call           -              -
 public.disable_tenant               -              -              -
+public.dismiss_collision            -              -              -
 public.dismiss_submission           -              -              -
 public.due_tenants                  call           -              -
 public.effects_of                   call           -              -
@@ -111,6 +115,7 @@ public.note_audit                   -              -              -
 public.open_checkout                call           -              -
 public.put_plans                    -              -              -
 public.release_submission           -              -              -
+public.remove_collisions            -              -              -
 public.remove_content               -              -              -
 public.replay_dead                  -              -              -
 public.replay_dead_as               -              -              -

@@ -12,6 +12,8 @@ import type { Pool } from "../pool.ts";
 // Bounds the rows that summing up has to read: what a few seconds insert.
 const intervalMs = 5_000;
 const deadlineMs = 30_000;
+// Whoever has so many needs no more exact number.
+const openCollisionsMax = 10_000;
 // What is old by days need not be looked for more often than about every hour.
 const forgetEveryRuns = 720;
 
@@ -21,6 +23,8 @@ export class Upkeep {
   #runs = 0;
   /** When the oldest event of the outbox was accepted, ISO 8601; `null` when nothing waits. */
   oldestPendingAt: string | null = null;
+  /** Collisions of another person that nobody has settled, counted up to a bound. */
+  openCollisions = 0;
 
   constructor(pool: Pool) {
     this.#pool = pool;
@@ -34,10 +38,16 @@ export class Upkeep {
   /** Throws what {@linkcode Pool.run} throws. */
   async runOnce(): Promise<void> {
     const [row] = await this.#pool.run(deadlineMs, (sql) =>
-      sql<{ event_id: string | null }[]>`
+      sql<{ event_id: string | null; open_collisions: number }[]>`
         select compact_outbox_tally(), compact_campaign_charge(), compact_unknown_area(), trim_heartbeat(),
           forget_tombstones(),
-          (select event_id from outbox order by event_id limit 1) as event_id`);
+          (select event_id from outbox order by event_id limit 1) as event_id,
+          (
+            select count(*)::int from (
+              select from collision as c where c.other_person and c.settled_at is null limit ${openCollisionsMax}
+            ) as c
+          ) as open_collisions`);
+    this.openCollisions = row?.open_collisions ?? 0;
     const oldest = row?.event_id ?? null;
     this.oldestPendingAt = oldest === null ? null : new Date(acceptedMs(oldest)).toISOString();
     if (this.#runs % forgetEveryRuns === 0) await this.#forget();

@@ -1,0 +1,91 @@
+-- Makes an event of its own of what was kept aside: tenant, key and source of its post, received now, without an
+-- Idempotency-Key, which the first event keeps, and without a digest, so that a retry of either post is answered as
+-- before. All that belongs to an accepted event is there with it (accept), in one transaction, with who did it.
+--
+-- The content moves: the collision keeps its digest and its count, so that it is erased, expires and is found in one
+-- place. A submission is clean, whatever its score: somebody has looked at it.
+--
+-- Returns what became of it, and the event: accepted | already | erased | unknown | busy (a person is being erased at this
+-- moment, who may be this one, or the key is being revoked: nothing was done).
+create or replace function accept_collision(
+  p_id bigint, p_way text default 'ctl', p_claimed text default current_setting('lead_intake.claimed', true)
+)
+returns table (outcome text, event_id text)
+language plpgsql
+set enable_seqscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set jit = off
+as $$
+#variable_conflict use_column
+declare
+  v_now timestamptz := service_clock();
+  v_id text := new_event_id(event_id_at(v_now), 1);
+  v_key api_key;
+  v_kind text;
+  v_one collision;
+begin
+  -- The lock that batches hold: whoever lays a tombstone waits for it, and then reads the event (wait_for_batches).
+  select k.* into v_key from collision as c join api_key as k on k.id = c.key_id where c.id = p_id;
+  if not found then
+    return query select 'unknown', null::text;
+    return;
+  end if;
+  if not pg_try_advisory_xact_lock_shared(1, v_key.id) or exists (select from tombstone) then
+    return query select 'busy', null::text;
+    return;
+  end if;
+
+  select c.* into v_one from collision as c where c.id = p_id for no key update;
+  if v_one.accepted_event_id is not null or v_one.lead is null then
+    return query
+    select case when v_one.accepted_event_id is null then 'erased' else 'already' end, v_one.accepted_event_id;
+    return;
+  end if;
+
+  select e.kind into v_kind from event as e where e.event_id = v_one.event_id;
+  insert into event (
+    event_id, kind, tenant_id, key_id, received_at, dedupe_space, content_digest, flags, lead, extra, raw
+  )
+  values (
+    v_id, v_kind, v_key.tenant_id, v_key.id, v_now, case v_kind when 'lead' then 'c' else 'C' end,
+    v_one.content_digest, v_one.flags, v_one.lead, v_one.extra, v_one.raw
+  );
+  if v_kind = 'form' then
+    insert into submission (event_id, tenant_id, form_id, verdict, score, reasons, phone, email, last_name)
+    values (
+      v_id, v_key.tenant_id, v_one.form_id, 'clean', v_one.score, v_one.reasons, v_one.phone, v_one.email,
+      v_one.last_name
+    );
+  end if;
+  insert into outbox (event_id, tenant_id, due_at) values (v_id, v_key.tenant_id, v_now);
+  insert into outbox_tally (state, delta) values ('pending', 1);
+
+  if v_kind = 'lead' and v_key.campaign_id is not null and v_one.lead ->> 'cost_cents' is not null then
+    insert into campaign_charge (campaign_id, cents)
+    values (v_key.campaign_id, (v_one.lead ->> 'cost_cents')::lead_cost_cents);
+  end if;
+  if v_kind = 'lead' and 'project_area_unknown' = any (v_one.flags) then
+    insert into unknown_area_seen (tenant_id, term, count, first_at, last_at)
+    values (v_key.tenant_id, v_one.lead ->> 'project_area', 1, v_now, v_now);
+  end if;
+
+  update collision as c
+  set settled_at = v_now, accepted_event_id = v_id, lead = null, extra = null, raw = null, phone = null, email = null,
+    last_name = null
+  where c.id = p_id;
+  perform pg_notify('outbox', '');
+  perform append_audit(
+    p_way, p_claimed, 'collision.accept', array[v_id, v_one.event_id], json_build_object('collision', p_id)
+  );
+  return query select 'accepted', v_id;
+end
+$$;
+
+-- The same from the console; p_claimed is the address that it was asked from.
+create or replace function console_accept_collision(p_id bigint, p_claimed text)
+returns table (outcome text, event_id text)
+language sql volatile
+security definer
+set search_path = pg_catalog, public, pg_temp
+as $$ select * from accept_collision(p_id, 'console', p_claimed) $$;
