@@ -7,6 +7,7 @@
 import { decode, members } from "#src/lead/json.ts";
 import { type ListedEvent, listLeads, readEvents, type StoredEvent } from "#src/store/operator/events.ts";
 import {
+  acceptedJson,
   deliveryJson,
   foundJson,
   goneWord,
@@ -148,6 +149,7 @@ function eventJson(event: StoredEvent, effects: readonly ShownEffect[]) {
   return {
     ...headingJson(event),
     ...foundJson(event),
+    ...acceptedJson(event),
     ...contentJson(event),
     delivery: deliveryJson(event.delivery),
     effects: effectsJson(effects),
@@ -174,6 +176,21 @@ export function contentName(kind: ListedEvent["kind"]): "lead" | "submission" {
   return kind === "lead" ? "lead" : "submission";
 }
 
+function acceptedPairs({ acceptedFrom, acceptedBeside }: StoredEvent): [string, string][] {
+  return [
+    ...(acceptedFrom === null ? [] : [
+      ["Accepted from", `collision ${acceptedFrom.collision} of ${acceptedFrom.eventId}`] as [
+        string,
+        string,
+      ],
+    ]),
+    ...acceptedBeside.map(({ collision, eventId }): [string, string] => [
+      "Accepted beside",
+      `${eventId} (collision ${collision})`,
+    ]),
+  ];
+}
+
 /** A whole event for a person to read. */
 export function eventText(event: StoredEvent, effects: readonly ShownEffect[]): string {
   const title = event.kind === "lead" ? "Lead" : "Submission";
@@ -186,6 +203,7 @@ export function eventText(event: StoredEvent, effects: readonly ShownEffect[]): 
       ["Source", event.source],
       ["Idempotency-Key", event.idempotencyKey ?? "-"],
       ["Flags", event.flags.join(", ") || "-"],
+      ...acceptedPairs(event),
       ...foundPairs(event),
       ["Delivery", event.delivery.state],
     ]),

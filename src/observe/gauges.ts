@@ -57,6 +57,11 @@ export function addGauges({ registry }: Meters, parts: GaugeParts): void {
     { name: "lead_commit_waiting", help: "Posts that wait for the next commit." },
     () => committer.waiting,
   );
+  addDeliveryGauges(registry, delivery);
+}
+
+function addDeliveryGauges(registry: Meters["registry"], delivery: Delivery | null): void {
+  const gauge = registry.gauge.bind(registry);
   gauge(
     { name: "lead_delivery_in_flight", help: "Deliveries that are being made by this process." },
     () => delivery?.inFlight ?? 0,

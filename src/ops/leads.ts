@@ -8,7 +8,13 @@ import { fields, flagNames } from "../contract/fields.ts";
 import type { Handler } from "../http/exchange.ts";
 import { toE164 } from "../lead/phone.ts";
 import { asSent, normalizeLine } from "../lead/text.ts";
-import { deliveryJson, foundJson, headingJson, removedJson } from "../store/operator/event_json.ts";
+import {
+  acceptedJson,
+  deliveryJson,
+  foundJson,
+  headingJson,
+  removedJson,
+} from "../store/operator/event_json.ts";
 import { readEvents, type StoredEvent } from "../store/operator/events.ts";
 import { searchEvents } from "../store/operator/search.ts";
 import type { SearchFilter } from "../store/operator/search_filter.ts";
@@ -125,6 +131,8 @@ function leadText(event: StoredEvent): string {
     ...headingJson(event),
     state,
     ...foundJson(event),
+    ...acceptedJson(event),
+    ...acceptedJson(event),
     ...removedJson(event),
     delivery: deliveryJson(event.delivery),
   }).map(([name, value]) => `${JSON.stringify(name)}:${JSON.stringify(value)}`);

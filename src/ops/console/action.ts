@@ -19,6 +19,7 @@ type ActionPath =
   | "/dead/replay-all"
   | "/leads/send-again"
   | "/held/judge"
+  | "/collisions/settle"
   | "/vocabulary/add";
 
 /** The hidden field by which the console knows its own form. */

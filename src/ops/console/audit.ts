@@ -70,7 +70,7 @@ function subjects(entry: AuditEntry): Markup {
 }
 
 // The actions whose subject is an event.
-const ofEvents = /^(dead|submission|event|lead)\./;
+const ofEvents = /^(dead|submission|event|lead|collision)\./;
 
 function subjectOf(action: string, subject: string): Markup {
   if (!ofEvents.test(action) || !idShape.test(subject)) return shortened(subject, 120);

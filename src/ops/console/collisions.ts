@@ -1,36 +1,64 @@
 /**
- * Collisions: other leads under a used Idempotency-Key, kept aside and never delivered.
+ * Collisions: other leads under a used Idempotency-Key, kept aside until somebody accepts them.
  *
  * @module
  */
 
 import { type Markup, markup } from "../../http/markup.ts";
-import { listCollisions, readCollision, type StoredCollision } from "../../store/operator/collisions.ts";
+import {
+  acceptCollision,
+  dismissCollision,
+  listCollisions,
+  type ListedCollision,
+  readCollision,
+  type StoredCollision,
+} from "../../store/operator/collisions.ts";
+import { readForm, tokenField } from "./action.ts";
 import { compared, erased, verbatim } from "./content.ts";
 import type { Context } from "./context.ts";
-import { type ConsolePage, RefusedPage, table } from "./layout.ts";
+import { type ConsolePage, RefusedPage, select, table } from "./layout.ts";
+import { withNote } from "./notes.ts";
 import { numberShape, parseQuery } from "./query.ts";
-import { chosenTenant, tenantFilter } from "./tenants.ts";
-import { count, shortened, shown, time } from "./text.ts";
+import { chosenTenant, tenantSelect } from "./tenants.ts";
+import { count, type PageClock, shortened, shown, time } from "./text.ts";
+import type { Tokens } from "./token.ts";
 
 const listedMax = 200;
 
+const shows = {
+  lost: "open, of another person",
+  open: "open",
+} as const;
+type Show = keyof typeof shows;
+
 /** `/collisions` */
 export async function collisionsPage({ parts, query, clock }: Context): Promise<ConsolePage> {
-  const tenant = await chosenTenant(parts.pool, parseQuery(query, ["tenant"]));
-  const collisions = await listCollisions(parts.pool, { tenantId: tenant.id, limit: listedMax });
+  const form = parseQuery(query, ["tenant", "show"]);
+  const tenant = await chosenTenant(parts.pool, form);
+  const show = form.oneOf("show", Object.keys(shows) as Show[]);
+  const collisions = await listCollisions(parts.pool, {
+    tenantId: tenant.id,
+    isOpen: show !== null,
+    isOtherPerson: show === "lost",
+    limit: listedMax,
+  });
   return {
     title: "Collisions",
     body: markup`<h1>Collisions</h1>
 <p>Another lead came under an <code>Idempotency-Key</code> that was used before: its caller was told
-<code>duplicate</code>, and it was kept aside, never delivered. The caller should put its own name before its keys, and
-send a lost lead again under a new one.</p>
-${await tenantFilter(parts.pool, "/collisions", tenant.slug)}
+<code>duplicate</code>, and it was kept aside, not delivered. One of <strong>another person</strong> (phone or email differ) is a
+lost lead until somebody accepts it; one of the same person is most often the same lead, changed. The caller should put its
+own name before its keys.</p>
+<form class="filters" method="get" action="/collisions">
+${await tenantSelect(parts.pool, tenant.slug)}${
+      select("show", [["", "all"], ...Object.entries(shows)], { label: "Show", chosen: show })
+    }<div><button>Show</button></div></form>
 ${
       table(
         [
           "Last",
           "Collision",
+          "State",
           "Tenant",
           "Posted by",
           "Idempotency-Key",
@@ -38,9 +66,11 @@ ${
           "Event",
         ],
         collisions.map((one) => ({
+          className: one.state === "open" && one.isOtherPerson ? undefined : "off",
           cells: [
             time(one.lastAt, clock),
             markup`<a href="/collisions/${one.id}">Compare ${one.id}</a>`,
+            stateBadges(one),
             one.tenant,
             shown(one.source),
             one.idempotencyKey === null ? "–" : shortened(one.idempotencyKey, 40),
@@ -50,9 +80,7 @@ ${
         })),
         {
           label: "Collisions",
-          empty: markup`There are no collisions${
-            tenant.slug !== null && markup` of this tenant`
-          }: nothing to do.`,
+          empty: markup`There are no such collisions: nothing to do.`,
           caption: collisions.length === listedMax
             ? `The newest ${listedMax}; choose a tenant to see more of it`
             : undefined,
@@ -62,8 +90,17 @@ ${
   };
 }
 
+function stateBadges({ state, isOtherPerson }: ListedCollision): Markup {
+  const tone = state === "open" && isOtherPerson ? " bad" : state === "accepted" ? " good" : "";
+  return markup`<span class="badge${tone}">${state}</span> <span class="badge${tone}">${
+    isOtherPerson ? "another person" : "the same person"
+  }</span>`;
+}
+
 /** `/collisions/{id}`: what was kept aside beside what was accepted. */
-export async function collisionPage({ parts, exchange, query, clock }: Context): Promise<ConsolePage> {
+export async function collisionPage(
+  { parts, tokens, exchange, query, clock }: Context,
+): Promise<ConsolePage> {
   parseQuery(query, []);
   const id = exchange.params.id ?? "";
   const one = numberShape.test(id) ? await readCollision(parts.pool, id) : null;
@@ -77,8 +114,9 @@ export async function collisionPage({ parts, exchange, query, clock }: Context):
   return {
     title: `Collision ${one.id}`,
     body: markup`<h1>Collision ${one.id}</h1>
+${settling(one, { tokens, clock })}
 <dl class="facts">
-<dt>Event</dt><dd><a class="id" href="/leads/${one.eventId}">${one.eventId}</a></dd>
+<dt>First event</dt><dd><a class="id" href="/leads/${one.eventId}">${one.eventId}</a></dd>
 <dt>Tenant</dt><dd>${one.tenant}</dd>
 <dt>Idempotency-Key</dt><dd>${one.idempotencyKey === null ? "none" : shown(one.idempotencyKey)}</dd>
 <dt>Accepted</dt><dd>${time(one.accepted.receivedAt, clock)}, posted by ${shown(one.accepted.source)}</dd>
@@ -89,6 +127,59 @@ export async function collisionPage({ parts, exchange, query, clock }: Context):
 <h2>What differs</h2>${differences(one)}
 <h2>The body that was kept aside, as posted</h2>${verbatim(one.raw, "The body that was kept aside")}`,
   };
+}
+
+/** What it is, what became of it, and the buttons to change that. */
+function settling(
+  one: StoredCollision,
+  { tokens, clock }: { readonly tokens: Tokens; readonly clock: PageClock },
+): Markup {
+  const { state, isOtherPerson, settledAt, acceptedEventId } = one;
+  const tone = state === "open" && isOtherPerson ? "bad" : state === "accepted" ? "good" : "warn";
+  const settled = settledAt === null ? markup`` : markup` ${time(settledAt, clock)}`;
+  const words = {
+    open: isOtherPerson
+      ? markup`<strong>Another person's lead</strong>: phone or email differ. It was not delivered.`
+      : markup`The same person, by phone and email: most often the same lead, changed.`,
+    accepted:
+      markup`Accepted${settled}, as <a class="id" href="/leads/${acceptedEventId}">${acceptedEventId}</a>.`,
+    dismissed: markup`Dismissed${settled}: it was not delivered.`,
+    erased: markup`Its content is gone; there is nothing left to accept.`,
+  };
+  const isAcceptable = state === "open" || state === "dismissed";
+  return markup`<div class="${tone} message"><p>${words[state]}</p>${
+    isAcceptable &&
+    markup`<form method="post" action="/collisions/settle">${
+      tokenField(tokens, "/collisions/settle")
+    }<button class="main" name="accept" value="${one.id}">Accept as a lead of its own</button>${
+      state === "open" && markup` <button name="dismiss" value="${one.id}">Dismiss</button>`
+    }</form>`
+  }</div>`;
+}
+
+/** `POST /collisions/settle`: accepts or dismisses one. */
+export async function settleAction({ parts, tokens, exchange }: Context): Promise<string> {
+  const form = await readForm(exchange, {
+    tokens,
+    path: "/collisions/settle",
+    names: ["accept", "dismiss"],
+  });
+  const accepted = form.shaped("accept", numberShape);
+  const id = accepted ?? form.shaped("dismiss", numberShape);
+  if (id === null) throw new RefusedPage(400, "This is no collision", markup`<p>Nothing was changed.</p>`);
+  const back = `/collisions/${id}`;
+  if (accepted === null) {
+    const outcome = await dismissCollision(parts.pool, id, exchange.clientAddress);
+    return withNote(back, {
+      tokens,
+      code: outcome === "dismissed" ? "collision_dismissed" : "collision_settled",
+    });
+  }
+  const outcome = await acceptCollision(parts.pool, id, exchange.clientAddress);
+  if (outcome.kind === "accepted") {
+    return withNote(`/leads/${outcome.eventId}`, { tokens, code: "collision_accepted" });
+  }
+  return withNote(back, { tokens, code: outcome.kind === "busy" ? "collision_busy" : "collision_settled" });
 }
 
 function differences(one: StoredCollision): Markup {

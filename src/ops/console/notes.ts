@@ -43,6 +43,23 @@ const notes = {
     tone: "warn",
     text: () => "Nothing was changed: no route of the tenant's takes it there any more.",
   },
+  collision_accepted: {
+    tone: "good",
+    text: () => "Accepted as a lead of its own; delivery tries at once.",
+  },
+  collision_dismissed: {
+    tone: "good",
+    text: () => "Dismissed: it was not delivered, and wants nobody any more.",
+  },
+  collision_settled: {
+    tone: "warn",
+    text: () => "Nothing was changed: it is settled already, as this page says.",
+  },
+  collision_busy: {
+    tone: "warn",
+    text: () =>
+      "Nothing was changed: somebody is being erased at this moment, who may be this one, or the key is being revoked. Try again in a minute.",
+  },
   none_held: { tone: "warn", text: () => "Nothing was changed: none of them is held any more." },
   confirmed: { tone: "good", text: () => "The term is confirmed. Running servers know it within seconds." },
   proposed: { tone: "good", text: () => "The term is proposed. Running servers know it within seconds." },

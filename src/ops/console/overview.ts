@@ -5,6 +5,7 @@
  */
 
 import { type Markup, markup, type Value } from "../../http/markup.ts";
+import { readOpenCollisions } from "../../store/operator/collisions.ts";
 import { countHeld } from "../../store/operator/held.ts";
 import { readOldestWaiting, readStandings, type TenantStanding } from "../../store/operator/overview.ts";
 import { readStanding } from "../../store/operator/report.ts";
@@ -69,14 +70,15 @@ async function readAll(
   range: RangeName,
 ): Promise<{ readonly store: StoreFacts; readonly history: Markup } | null> {
   try {
-    const [standings, oldest, held, standing, past] = await Promise.all([
+    const [standings, oldest, held, collisions, standing, past] = await Promise.all([
       readStandings(pool),
       readOldestWaiting(pool),
       countHeld(pool, null),
+      readOpenCollisions(pool),
       readStanding(pool),
       history(pool, { range: ranges[range], clock }),
     ]);
-    return { store: { standings, oldest, held, sources: sourceRows(standing) }, history: past };
+    return { store: { standings, oldest, held, collisions, sources: sourceRows(standing) }, history: past };
   } catch (error) {
     if (error instanceof Unavailable) return null;
     throw error;

@@ -6,6 +6,7 @@
 
 import { type Markup, markup } from "../../http/markup.ts";
 import type { Bounded } from "../../store/operator/bounded.ts";
+import type { OpenCollisions } from "../../store/operator/collisions.ts";
 import type { OldestWaiting, TenantStanding } from "../../store/operator/overview.ts";
 import type { SourceRow } from "../report_rows.ts";
 import { queryOf } from "./query.ts";
@@ -32,6 +33,8 @@ export interface StoreFacts {
   readonly standings: readonly TenantStanding[];
   readonly oldest: OldestWaiting | null;
   readonly held: Bounded;
+  /** By tenant and source. */
+  readonly collisions: readonly OpenCollisions[];
   /** As the report has them. */
   readonly sources: readonly SourceRow[];
 }
@@ -89,7 +92,9 @@ ${counted(facts.pending, "event")} wait.`,
   if (facts.isDraining) yield { tone: "warn", text: markup`This process is stopping.` };
 }
 
-function* storeProblems({ standings, oldest, sources }: StoreFacts, nowMs: number): Generator<Problem> {
+function* storeProblems(facts: StoreFacts, nowMs: number): Generator<Problem> {
+  const { standings, oldest, sources } = facts;
+  if (facts.collisions.length > 0) yield lostLeads(facts.collisions);
   const seconds = oldest === null ? 0 : (nowMs - Date.parse(oldest.receivedAt)) / 1_000;
   if (oldest !== null && seconds > oldWarnSeconds) {
     yield {
@@ -156,4 +161,24 @@ sends them at once.`,
 <code>ctl tenant route TENANT …</code> sends them at once.`,
     };
   }
+}
+
+// The worst silent loss there is: its caller was told that all is well.
+function lostLeads(found: readonly OpenCollisions[]): Problem {
+  const total = found.reduce((sum, one) => sum + one.count, 0);
+  return {
+    tone: "bad",
+    text: markup`<strong>${
+      total === 1 ? "1 lead of another person came" : `${count(total)} leads of other persons came`
+    } under an <code>Idempotency-Key</code> that was used before</strong>, and ${
+      total === 1 ? "was" : "were"
+    } not delivered: ${
+      found.slice(0, sourcesNamed).map((one, index) =>
+        markup`${index > 0 && ", "}<a href="/collisions/${one.newestId}">${one.tenant} ${
+          shown(one.source)
+        }</a>${one.count > 1 && ` (${count(one.count)})`}`
+      )
+    }${found.length > sourcesNamed && `, and ${count(found.length - sourcesNamed)} more`}. <a
+ href="/collisions?show=lost">Accept each as a lead of its own, or dismiss it</a>, and tell the sender.`,
+  };
 }

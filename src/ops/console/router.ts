@@ -10,7 +10,7 @@ import type { Router } from "../../http/router.ts";
 import { Unavailable } from "../../store/pool.ts";
 import { seeOther } from "./action.ts";
 import { auditPage } from "./audit.ts";
-import { collisionPage, collisionsPage } from "./collisions.ts";
+import { collisionPage, collisionsPage, settleAction } from "./collisions.ts";
 import type { ActionHandler, ConsoleParts, Context, PageHandler } from "./context.ts";
 import { sendAgainAction } from "./effects.ts";
 import { deadPage, replayAction, replayAllAction, replayAllPage } from "./dead.ts";
@@ -47,6 +47,7 @@ const routes: Readonly<Record<string, Handlers>> = {
   "/held/judge": { post: judgeAction },
   "/collisions": { name: "Collisions", get: collisionsPage },
   "/collisions/{id}": { get: collisionPage },
+  "/collisions/settle": { post: settleAction },
   "/vocabulary": { name: "Vocabulary", get: vocabularyPage },
   "/vocabulary/add": { post: addTermAction },
   "/keys": { name: "Keys", get: keysPage },

@@ -34,14 +34,7 @@ export function momentsOf(event: StoredEvent, { around, audit, clock }: Beside):
   const moments = [
     received(event, around),
     ...delivery.attempts.map((attempt) => attempted(attempt, { event, clock })),
-    ...around.collisions.map((one): Moment => ({
-      at: one.firstAt,
-      tone: "warn",
-      title: markup`Another one came under its Idempotency-Key`,
-      text: markup`It was kept aside${
-        one.count > 1 && `, posted ${counted(one.count, "time")}`
-      }: <a href="/collisions/${one.id}">compare the two</a>`,
-    })),
+    ...around.collisions.map((one) => collided(one, event)),
     ...audit.map(noted),
     ...(delivery.state === "dead" ? [died(delivery.diedAt, delivery.reason)] : []),
     ...removed(around),
@@ -51,18 +44,37 @@ export function momentsOf(event: StoredEvent, { around, audit, clock }: Beside):
   return moments.sort((a, b) => Date.parse(a.at) - Date.parse(b.at));
 }
 
+function collided(one: EventSurroundings["collisions"][number], { acceptedBeside }: StoredEvent): Moment {
+  const accepted = acceptedBeside.find(({ collision }) => collision === one.id);
+  return {
+    at: one.firstAt,
+    tone: "warn",
+    title: markup`Another one came under its Idempotency-Key`,
+    text: markup`It was kept aside${
+      one.count > 1 && `, posted ${counted(one.count, "time")}`
+    }: <a href="/collisions/${one.id}">compare the two</a>${
+      accepted !== undefined &&
+      markup`; it is an event of its own now, <a class="id" href="/leads/${accepted.eventId}">${accepted.eventId}</a>`
+    }`,
+  };
+}
+
 function received(event: StoredEvent, around: EventSurroundings): Moment {
+  const { acceptedFrom, found } = event;
   return {
     at: event.receivedAt,
     tone: "good",
-    title: markup`Received and committed`,
+    title: markup`${acceptedFrom === null ? "Received and committed" : "Accepted by an operator"}`,
     text: markup`From ${shown(event.source)} with key ${around.keyId}; ${
-      event.found === null || event.found.verdict === "clean"
-        ? "event and delivery record in one transaction."
-        : markup`held back as <strong>${event.found.verdict}</strong>, without a delivery record.`
-    } Only then the caller was told <code>accepted</code>.${
-      event.flags.length > 0 && markup` ${counted(event.flags.length, "flag")}.`
-    }`,
+      acceptedFrom !== null
+        ? markup`it was kept aside before as <a href="/collisions/${acceptedFrom.collision}">collision ${acceptedFrom.collision}</a>,
+under the Idempotency-Key of <a class="id" href="/leads/${acceptedFrom.eventId}">${acceptedFrom.eventId}</a>.`
+        : markup`${
+          found === null || found.verdict === "clean"
+            ? "event and delivery record in one transaction."
+            : markup`held back as <strong>${found.verdict}</strong>, without a delivery record.`
+        } Only then the caller was told <code>accepted</code>.`
+    }${event.flags.length > 0 && markup` ${counted(event.flags.length, "flag")}.`}`,
   };
 }
 
@@ -130,6 +142,8 @@ const sentences: Readonly<Record<string, string>> = {
   "event.send_again": "Sent again by an operator",
   "submission.release": "Released by an operator",
   "submission.dismiss": "Dismissed by an operator: it stays held",
+  "collision.accept": "What was kept aside was accepted as a lead of its own, by an operator",
+  "collision.dismiss": "What was kept aside was dismissed by an operator",
   "person.erase_begin": "An operator began to erase it",
   "person.erase": "Erased by an operator",
 };

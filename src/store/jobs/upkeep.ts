@@ -37,8 +37,10 @@ export class Upkeep {
 
   /** Throws what {@linkcode Pool.run} throws. */
   async runOnce(): Promise<void> {
-    const [row] = await this.#pool.run(deadlineMs, (sql) =>
-      sql<{ event_id: string | null; open_collisions: number }[]>`
+    const [row] = await this.#pool.run(
+      deadlineMs,
+      (sql) =>
+        sql<{ event_id: string | null; open_collisions: number }[]>`
         select compact_outbox_tally(), compact_campaign_charge(), compact_unknown_area(), trim_heartbeat(),
           forget_tombstones(),
           (select event_id from outbox order by event_id limit 1) as event_id,
@@ -46,7 +48,8 @@ export class Upkeep {
             select count(*)::int from (
               select from collision as c where c.other_person and c.settled_at is null limit ${openCollisionsMax}
             ) as c
-          ) as open_collisions`);
+          ) as open_collisions`,
+    );
     this.openCollisions = row?.open_collisions ?? 0;
     const oldest = row?.event_id ?? null;
     this.oldestPendingAt = oldest === null ? null : new Date(acceptedMs(oldest)).toISOString();

@@ -5,7 +5,7 @@
  */
 
 import type { Attempt, Delivery } from "./deliveries.ts";
-import type { ListedEvent, StoredEvent } from "./events.ts";
+import type { AcceptedCollision, ListedEvent, StoredEvent } from "./events.ts";
 
 /** The members of an event that hold no content. */
 export function headingJson(event: Omit<ListedEvent, "state">) {
@@ -30,6 +30,15 @@ export function foundJson({ found }: StoredEvent) {
     reasons: found.reasons,
     released_at: found.releasedAt,
     dismissed_at: found.dismissedAt,
+  };
+}
+
+/** The other event when a collision was accepted as an event of its own; nothing of all others. */
+export function acceptedJson({ acceptedFrom, acceptedBeside }: StoredEvent) {
+  const json = ({ collision, eventId }: AcceptedCollision) => ({ collision, event_id: eventId });
+  return {
+    ...(acceptedFrom === null ? {} : { accepted_from: json(acceptedFrom) }),
+    ...(acceptedBeside.length === 0 ? {} : { accepted_collisions: acceptedBeside.map(json) }),
   };
 }
 

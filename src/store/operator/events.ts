@@ -39,11 +39,21 @@ interface FoundSubmission {
   readonly phoneEnd: string | null;
 }
 
+/** A collision and the event at its other side. */
+export interface AcceptedCollision {
+  readonly collision: string;
+  readonly eventId: string;
+}
+
 /** A whole event. The three texts are `null` once its content is removed. */
 export interface StoredEvent extends ListedEvent {
   /** By what and when (ISO 8601, UTC); `null` while the content is there. */
   readonly removed: { readonly by: "erasure" | "retention"; readonly at: string } | null;
   readonly delivery: Delivery;
+  /** What it was accepted from by an operator; `null`: it was accepted as it came. */
+  readonly acceptedFrom: AcceptedCollision | null;
+  /** What came under its Idempotency-Key and was accepted as events of their own, the earliest first. */
+  readonly acceptedBeside: readonly AcceptedCollision[];
   /** `null` for a lead. */
   readonly found: FoundSubmission | null;
   /** The text of the normalized lead's JSON. */
@@ -110,12 +120,17 @@ export async function listLeads(pool: Pool, filter: EventFilter): Promise<Listed
   return rows.map((row, index) => listedEvent(row, states[index] as DeliveryState));
 }
 
+// An event has seldom one.
+const besideMax = 50;
+
 interface ContentRow {
   lead: string | null;
   extra: string | null;
   raw: string | null;
   removed_by: "erasure" | "retention" | null;
   removed_at: Date | null;
+  accepted_from: AcceptedCollision | null;
+  accepted_beside: AcceptedCollision[];
   /** This and what follows: null for a lead. */
   form_key: string | null;
   verdict: SubmissionVerdict;
@@ -162,6 +177,19 @@ export async function readEvents(
         e.lead::text as lead, e.extra, ${
         withRaw ? sql`e.raw` : sql`null::text as raw`
       }, e.removed_by, e.removed_at,
+        (
+          select json_build_object('collision', c.id::text, 'eventId', c.event_id)
+          from collision as c where c.accepted_event_id = e.event_id
+        ) as accepted_from,
+        (
+          select coalesce(json_agg(
+            json_build_object('collision', c.id::text, 'eventId', c.accepted_event_id) order by c.id
+          ), '[]')
+          from (
+            select * from collision as c where c.event_id = e.event_id and c.accepted_event_id is not null
+            order by c.id limit ${besideMax}
+          ) as c
+        ) as accepted_beside,
         f.form_key, s.verdict, s.score, s.reasons,
         to_char(s.released_at at time zone 'UTC', ${isoTime}) as released_at,
         case when e.lead is not null then to_char(s.dismissed_at at time zone 'UTC', ${isoTime}) end as dismissed_at,
@@ -182,7 +210,12 @@ export async function readEvents(
       const removed = removal(row);
       return [
         row.event_id,
-        { ...listedEvent(row, delivery.state), delivery, found, removed, lead, extra, raw },
+        {
+          ...listedEvent(row, delivery.state),
+          ...{ delivery, found, removed, lead, extra, raw },
+          acceptedFrom: row.accepted_from,
+          acceptedBeside: row.accepted_beside,
+        },
       ];
     }),
   );

@@ -13,7 +13,7 @@ const away: SeenTier = {
 };
 const well: ProcessFacts = { writable: true, pending: 0, dead: 0, tier: answering, isDraining: false };
 const nothing = { count: 0, isMore: false };
-const quiet: StoreFacts = { standings: [], oldest: null, held: nothing, sources: [] };
+const quiet: StoreFacts = { standings: [], oldest: null, held: nothing, collisions: [], sources: [] };
 const told = (process: Partial<ProcessFacts>, store: Partial<StoreFacts> | null = {}) =>
   problemsOf({ ...well, ...process }, { store: store === null ? null : { ...quiet, ...store }, nowMs })
     .map(({ tone, text }) => `${tone}: ${text.text.replaceAll(/<[^>]*>/g, "").replaceAll(/\s+/g, " ")}`);
@@ -114,4 +114,14 @@ test("sources that have gone silent are told with how long, and the first of man
     told({}, { sources: many })[0] ?? "",
     /^warn: 7 sources have gone silent: .*acme e .*, and 2 more\./,
   );
+});
+
+test("leads of other persons under a used Idempotency-Key are bad, by tenant and source, and lead to each", () => {
+  const of = (source: string, count: number) => ({ tenant: "acme", source, count, newestId: "7" });
+  assert.deepEqual(told({}, { collisions: [of("web", 1)] }), [
+    "bad: 1 lead of another person came under an Idempotency-Key that was used before, and was not delivered: acme web. " +
+    "Accept each as a lead of its own, or dismiss it, and tell the sender.",
+  ]);
+  const found = told({}, { collisions: ["a", "b", "c", "d", "e", "f"].map((source) => of(source, 2)) });
+  assert.match(found[0] ?? "", /^bad: 12 leads of other persons came .*: acme a \(2\), .*, and 1 more\. /);
 });

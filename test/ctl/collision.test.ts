@@ -1,0 +1,243 @@
+/**
+ * What came under a used Idempotency-Key reaches a person: accepted as a lead of its own, or dismissed.
+ *
+ * @module
+ */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { get } from "../support/client.ts";
+import { Sink } from "../support/delivery/sink.ts";
+import { ctl, runCtl } from "../support/server.ts";
+import { until } from "../support/until.ts";
+import { freshKey, type IssuedKey, lead, visitor, World } from "../support/world.ts";
+
+const world = await World.open();
+const sink = await Sink.open();
+const server = await world.start({ ACTIONS_URL: sink.url });
+const on = { databaseUrl: world.database.url };
+const tenant = await world.tenant();
+await world.sql`
+  insert into actions.route (tenant_id, kind, address) values (${tenant.id}, 'email', 'leads@example.com')`;
+const campaignId = await world.campaign(tenant);
+const first = await world.issue({ tenant });
+const second = await world.issue({ tenant, campaignId });
+
+async function post(key: IssuedKey, idempotencyKey: string, members: Record<string, unknown>) {
+  const headers = { "Idempotency-Key": idempotencyKey };
+  const { status, json } = await world.intake({ key: key.text, body: lead(members), headers });
+  return { status, eventId: json.event_id as string };
+}
+
+/** Two leads under one Idempotency-Key, and the collision that the second one is. */
+async function collide(before: Record<string, unknown>, after: Record<string, unknown>) {
+  const idempotencyKey = freshKey();
+  const { eventId } = await post(first, idempotencyKey, before);
+  assert.deepEqual(await post(second, idempotencyKey, after), { status: 200, eventId });
+  const [row] = await world.sql<{ id: string; other_person: boolean }[]>`
+    select id, other_person from collision where event_id = ${eventId} order by id desc limit 1`;
+  return { eventId, idempotencyKey, id: row?.id as string, isOther: row?.other_person };
+}
+
+const grace = { first_name: "Grace", phone: "5557654321", email: "grace@example.com" };
+const ada = { phone: "5551234567", email: "ada@example.com" };
+const spend = async () =>
+  Number((await world.sql`select coalesce(sum(cents), 0)::int as cents from campaign_charge`)[0]?.cents);
+const events = async () => Number((await world.sql`select count(*)::int as n from event`)[0]?.n);
+const openIds = async () =>
+  (await ctl(["collision", "list", "--open", "--other"], on)).map(({ id }: { id: string }) => id);
+const personal = async (id: string) => {
+  const [row] = await world.sql`
+    select lead, extra, raw, content_digest, phone, email, last_name from collision where id = ${id}`;
+  return Object.values(row ?? {}).filter((value) => value !== null);
+};
+
+test("a collision is another person's when phone or email differ, or they have neither to compare", async () => {
+  const cases: [Record<string, unknown>, Record<string, unknown>, boolean][] = [
+    [{ ...ada, city: "Salem" }, { ...ada, city: "Portland" }, false],
+    [
+      { ...ada, phone: "(555) 123-4567" },
+      { ...ada, phone: "+1 555 123 4567", email: "ADA@example.com" },
+      false,
+    ],
+    [ada, { ...ada, email: undefined }, false],
+    [ada, { ...ada, phone: "5557654321" }, true],
+    [ada, { ...ada, email: "grace@example.com" }, true],
+  ];
+  for (const [before, after, expected] of cases) {
+    assert.equal((await collide(before, after)).isOther, expected, JSON.stringify(after));
+  }
+});
+
+test("an accepted collision is an event of its own: delivered, charged, counted, audited, and both name the other", async () => {
+  const { id, eventId, idempotencyKey } = await collide(ada, {
+    ...grace,
+    cost: 12.5,
+    project_area: "moon base",
+    big: 1,
+  });
+  assert.ok((await openIds()).includes(id));
+  const charged = await spend();
+  const { accepted_event_id: own } = await ctl(["collision", "accept", id], on);
+  assert.notEqual(own, eventId);
+  const [request] = await sink.until(own);
+  assert.equal(request?.body.source, second.label);
+  assert.equal(request?.body.lead.first_name, "Grace");
+  assert.equal(request?.body.lead.phone, "+15557654321");
+  assert.deepEqual(request?.body.extra, { big: 1 });
+  assert.deepEqual(request?.body.flags, ["project_area_unknown", "extra_fields_preserved"]);
+  assert.equal(await spend() - charged, 1_250);
+
+  await until(async () => (await ctl(["lead", "show", own], on)).delivery.state === "delivered");
+  const [accepted, firstOne] = await ctl(["lead", "show", own, eventId], on);
+  assert.deepEqual(accepted.accepted_from, { collision: id, event_id: eventId });
+  assert.deepEqual(firstOne.accepted_collisions, [{ collision: id, event_id: own }]);
+  assert.equal(accepted.idempotency_key, null);
+  assert.equal(firstOne.idempotency_key, idempotencyKey);
+  assert.match(accepted.raw, /moon base/);
+  const { text: found } = await get(`${server.urls.ops}/v1/leads?phone=5557654321`);
+  assert.ok(found.includes(own), "the search finds it");
+  const terms = await ctl(["vocabulary", "unknown"], on);
+  assert.ok(JSON.stringify(terms).includes("moon base"));
+
+  const audit = await world.sql`
+    select action, subject, detail from audit where action = 'collision.accept' order by id`;
+  assert.deepEqual(audit.map((row) => [row.subject, row.detail.collision]), [[own, Number(id)], [
+    eventId,
+    Number(id),
+  ]]);
+  assert.equal((await personal(id)).length, 1, "the content has moved, its digest stays");
+  const shown = await ctl(["collision", "show", id], on);
+  assert.deepEqual([shown.state, shown.accepted_event_id, shown.lead.first_name], ["accepted", own, "Grace"]);
+});
+
+test("accepted twice, at once or later, it is one event, and retries of both posts are answered as before", async () => {
+  const idempotencyKey = freshKey();
+  const bodies = [lead(ada), lead(grace)];
+  const send = (body: unknown) =>
+    world.intake({ key: second.text, body, headers: { "Idempotency-Key": idempotencyKey } });
+  const { json } = await send(bodies[0]);
+  await send(bodies[1]);
+  const [row] = await world.sql`select id from collision where event_id = ${json.event_id}`;
+  const before = await events();
+  const both = await Promise.all([1, 2, 3].map(() => runCtl(["collision", "accept", String(row?.id)], on)));
+  assert.deepEqual(both.map(({ code }) => code).sort(), [0, 1, 1]);
+  assert.ok(both.filter(({ code }) => code === 1).every(({ stderr }) => /accepted already/.test(stderr)));
+  assert.equal(await events(), before + 1);
+  for (const body of bodies) {
+    const again = await send(body);
+    assert.deepEqual([again.status, again.json.event_id], [200, json.event_id]);
+  }
+  assert.equal(await events(), before + 1);
+  const rows = await world.sql`select count, settled_at from collision where event_id = ${json.event_id}`;
+  assert.deepEqual(rows.map(({ count, settled_at }) => [Number(count), settled_at !== null]), [[2, true]]);
+});
+
+test("a dismissed one is no problem any more, is not delivered, and can still be accepted", async () => {
+  const { id } = await collide(ada, grace);
+  const before = await events();
+  await ctl(["collision", "dismiss", id], on);
+  assert.ok(!(await openIds()).includes(id));
+  assert.equal((await ctl(["collision", "show", id], on)).state, "dismissed");
+  assert.equal(await events(), before);
+  const noted = async () =>
+    Number((await world.sql`select count(*)::int as n from audit where action = 'collision.dismiss'`)[0]?.n);
+  assert.equal(await noted(), 1);
+  assert.equal((await runCtl(["collision", "dismiss", id], on)).code, 0);
+  assert.equal(await noted(), 1, "it stays as it is");
+  assert.equal((await runCtl(["collision", "accept", id], on)).code, 0);
+  assert.equal(await events(), before + 1);
+  const missing = await runCtl(["collision", "accept", "4711"], on);
+  assert.deepEqual([missing.code, /There is no collision 4711/.test(missing.stderr)], [1, true]);
+});
+
+test("a submission's collision becomes a submission with its form, its contact and its answer to the search", async () => {
+  const form = await world.form({ tenant });
+  const key = await world.issue({ tenant, surface: "forms" });
+  const headers = { "Idempotency-Key": freshKey() };
+  const { json } = await world.submit(form, { key: key.text, body: visitor(), headers });
+  const body = visitor({ name: "Edsger D", email: "edsger@example.org" });
+  assert.equal((await world.submit(form, { key: key.text, body, headers })).status, 200);
+  const [row] = await world
+    .sql`select id, other_person from collision where event_id = ${json.submission_id}`;
+  assert.equal(row?.other_person, true);
+  const { accepted_event_id: own } = await ctl(["collision", "accept", String(row?.id)], on);
+  const [request] = await sink.until(own);
+  assert.equal(request?.body.submission.email, "edsger@example.org");
+  const shown = await ctl(["lead", "show", own], on);
+  assert.deepEqual([shown.kind, shown.form_key, shown.verdict], ["form", "contact", "clean"]);
+  const { text } = await get(`${server.urls.ops}/v1/leads?email=edsger@example.org`);
+  assert.ok(text.includes(own));
+});
+
+test("the overview, the console's page and /metrics tell of those that want a person, and the buttons settle them", async () => {
+  await ctl(["collision", "dismiss", ...await openIds()], on);
+  const ops = server.urls.ops as string;
+  const gauge = (count: number) =>
+    until(async () => (await get(`${ops}/metrics`)).text.includes(`\nlead_collisions_open ${count}\n`), {
+      what: `the gauge is ${count}`,
+    });
+  await gauge(0);
+  assert.doesNotMatch((await get(`${ops}/`)).text, /of another person came/);
+  const { id } = await collide(ada, grace);
+  await collide({ ...ada, city: "Salem" }, { ...ada, city: "Bend" });
+  await gauge(1);
+  const { text } = await get(`${ops}/`);
+  assert.match(text, /1 lead of another person came under an/);
+  assert.match(text, new RegExp(`href="/collisions/${id}">${tenant.slug} .*${second.label}`));
+  const list = (await get(`${ops}/collisions?show=lost`)).text;
+  assert.equal([...list.matchAll(/>Compare \d+</g)].length, 1);
+  const page = (await get(`${ops}/collisions/${id}`)).text;
+  assert.match(page, /Accept as a lead of its own/);
+  const token = /name="token" value="([^"]+)"/.exec(page)?.[1] ?? "";
+  const settle = (field: string) =>
+    fetch(`${ops}/collisions/settle`, {
+      method: "POST",
+      redirect: "manual",
+      headers: { "Content-Type": "application/x-www-form-urlencoded", "Sec-Fetch-Site": "same-origin" },
+      body: new URLSearchParams({ [field]: id, token }).toString(),
+    });
+  const before = await events();
+  const answer = await settle("accept");
+  assert.equal(answer.status, 303, await answer.text());
+  const location = answer.headers.get("location") ?? "";
+  assert.match(location, /^\/leads\/[0-9a-z]{38}\?done=/);
+  const lone = (await get(`${ops}${location}`)).text;
+  assert.match(lone, /Accepted as a lead of its own/);
+  assert.match(lone, new RegExp(`href="/collisions/${id}"`));
+  assert.match(
+    await (await fetch(`${ops}${(await settle("accept")).headers.get("location")}`)).text(),
+    /settled already/,
+  );
+  assert.equal(await events(), before + 1);
+  const [entry] = await world.sql`
+    select actor, claimed from audit where action = 'collision.accept' order by id desc limit 1`;
+  assert.match(entry?.actor, /^console /);
+  assert.equal(entry?.claimed, "127.0.0.1");
+  await gauge(0);
+});
+
+test("an erased person's collision cannot be accepted, what was accepted is erased whole, and nobody is asked any more", async () => {
+  const edsger = { first_name: "Edsger", phone: "5552223333", email: "edsger@example.com" };
+  const kept = await collide(ada, edsger);
+  const taken = await collide(ada, { ...edsger, last_name: "Taken" });
+  const { accepted_event_id: own } = await ctl(["collision", "accept", taken.id], on);
+  const another = await collide(ada, grace);
+  await ctl(["erase", "--email", "edsger@example.com"], on);
+  const refused = await runCtl(["collision", "accept", kept.id], on);
+  assert.deepEqual([refused.code, /has been erased/.test(refused.stderr)], [1, true]);
+  assert.ok(!(await openIds()).includes(kept.id));
+  assert.deepEqual(await personal(kept.id), []);
+  assert.deepEqual(await personal(taken.id), []);
+  assert.equal((await ctl(["lead", "show", own], on)).content, "erased");
+
+  const busy = await runCtl(["collision", "accept", another.id], on);
+  assert.deepEqual(
+    [busy.code, /being erased at this moment/.test(busy.stderr)],
+    [1, true],
+    "tombstones are laid",
+  );
+  assert.ok((await openIds()).includes(another.id), "nothing was done");
+  await world.sql`delete from tombstone`;
+  assert.equal((await runCtl(["collision", "accept", another.id], on)).code, 0);
+});
