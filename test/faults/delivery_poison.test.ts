@@ -114,3 +114,34 @@ test("a tenant whose CRM never answers delays no other tenant, however much of i
   await stand.drained();
   await check();
 });
+
+test("a lead that kills the actions tier each time dies of it, and the leads of others are delivered", async (t) => {
+  const chance = chanceOf(t);
+  const key = await stand.routed();
+  const pass = tier.answer;
+  let kills = 0;
+  tier.answer = async (request) => {
+    if (!request.text.includes('"last_name":"Killer"')) return await pass(request);
+    kills += 1;
+    await tier.down();
+    await tier.up();
+    return "cut";
+  };
+  t.after(() => tier.answer = pass);
+  const killer = await accept(key, '{"first_name":"Silent","last_name":"Killer","phone":"5551234567"}');
+  const others: string[] = [];
+  while (kills < attemptsMax) {
+    others.push(await accept(key, leadBody(chance, others.length + 1)));
+    await delaysMs(others.slice(-1));
+  }
+  await stand.drained();
+  const { attempts, dead } = await readDeliveries(databaseUrl);
+  assert.ok([...dead].includes(killer));
+  assert.deepEqual(others.filter((id) => [...dead].includes(id)), []);
+  const own = attempts.filter(({ eventId }) => eventId === killer);
+  assert.deepEqual(
+    own.map(({ outcome, spent }) => [outcome, spent]),
+    Array(attemptsMax).fill(["unreachable", true]),
+  );
+  t.diagnostic(`${kills} kills, ${others.length} others delivered meanwhile`);
+});
