@@ -22,6 +22,7 @@ import {
   type SentAgain,
   type ShownEffect,
 } from "#src/store/operator/event_effects.ts";
+import { acceptedPairs } from "./accepted.ts";
 import { type Command, Refused, WrongUsage } from "./command.ts";
 import { deliveryText, spaced } from "./delivery.ts";
 import { optionalTenantId, tenantOption } from "./tenant.ts";
@@ -174,21 +175,6 @@ export function spliced(text: string | null): JsonText | null {
 /** The member that holds the content of an event. */
 export function contentName(kind: ListedEvent["kind"]): "lead" | "submission" {
   return kind === "lead" ? "lead" : "submission";
-}
-
-function acceptedPairs({ acceptedFrom, acceptedBeside }: StoredEvent): [string, string][] {
-  return [
-    ...(acceptedFrom === null ? [] : [
-      ["Accepted from", `collision ${acceptedFrom.collision} of ${acceptedFrom.eventId}`] as [
-        string,
-        string,
-      ],
-    ]),
-    ...acceptedBeside.map(({ collision, eventId }): [string, string] => [
-      "Accepted beside",
-      `${eventId} (collision ${collision})`,
-    ]),
-  ];
 }
 
 /** A whole event for a person to read. */
