@@ -9,7 +9,7 @@ import type { TlsPaths } from "../http/tls_files.ts";
 import { actionsVariables } from "../settings/actions_variables.ts";
 import { ConfigError, type Environment, type ListenAddress, SettingsReader } from "../settings/reader.ts";
 import { unknownSettings } from "../settings/unknown.ts";
-import { mailAddress, type MailConfig } from "./email.ts";
+import { mailAddress, type MailConfig } from "./smtp.ts";
 
 /** The settings of the actions process. */
 export interface ActionsConfig {

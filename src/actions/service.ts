@@ -21,6 +21,7 @@ import { openDestinations } from "./destinations.ts";
 import { Effects } from "./effects.ts";
 import { actionsRouter, idleTimeoutMs, reply } from "./handle.ts";
 import { createResolver } from "./resolve.ts";
+import { openMail } from "./smtp.ts";
 
 // Three short statements an event; the server gives one up before we do (see the deadline of the store).
 const statementTimeoutMs = 4_500;
@@ -72,7 +73,7 @@ function open(config: ActionsConfig, store: EffectStore, log: Log): Promise<List
     records: store,
     destinations: openDestinations({
       allowedNetworks,
-      mail,
+      sendMail: openMail(mail === null ? null : { ...mail, timeoutMs: effectTimeoutMs }),
       timeoutMs: effectTimeoutMs,
       resolve: createResolver(),
     }),

@@ -5,9 +5,9 @@
  */
 
 import type { CheckedPost } from "./checked_post.ts";
-import type { Destination } from "./destination.ts";
-import type { DeliveredEvent } from "./event.ts";
-import { describeEvent, plainText } from "./event_text.ts";
+import type { Destination, Sending } from "./destination.ts";
+import { eventLetter } from "./letter/event.ts";
+import { plainText } from "./letter/plain_text.ts";
 
 /**
  * Chosen: shorter than the 4,000 characters after which Slack makes several messages of one; it cuts at 40,000, which
@@ -19,8 +19,8 @@ const textLengthMax = 3_500;
 export function slackWebhook(post: CheckedPost): Destination {
   return {
     kind: "slack",
-    send: ({ event, route }) =>
-      post.send(route.address, JSON.stringify({ text: slackText(event), mrkdwn: false })),
+    send: (sending) =>
+      post.send(sending.route.address, JSON.stringify({ text: slackText(sending), mrkdwn: false })),
   };
 }
 
@@ -30,11 +30,11 @@ export function slackWebhook(post: CheckedPost): Destination {
  * Chosen: sent as `text` alone, because Slack looks for names in it (@here, #general) only when it is told to; and without
  * its markup, so that no asterisk or backtick of a stranger's formats the lines behind it.
  */
-export function slackText(event: DeliveredEvent): string {
-  const text = plainText(describeEvent(event));
+export function slackText(sending: Pick<Sending, "event" | "tenant" | "isTest">): string {
+  const text = plainText(eventLetter(sending));
   if (text.length <= textLengthMax) return inert(text);
   const start = text.slice(0, textLengthMax).toWellFormed();
-  return `${inert(start)}…\n\nThere is more than a message has room for. Event: ${event.eventId}\n`;
+  return `${inert(start)}…\n\nThere is more than a message has room for. Event: ${sending.event.eventId}\n`;
 }
 
 /**

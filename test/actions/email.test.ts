@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { before, beforeEach, test } from "node:test";
-import { mailer, type MailerOptions } from "../../src/actions/email.ts";
+import { mailer } from "../../src/actions/email.ts";
+import { type MailerOptions, openMail } from "../../src/actions/smtp.ts";
 import type { DeliveredEvent } from "../../src/actions/event.ts";
 import { event, type EventParts, sending } from "../support/actions/event.ts";
 import { type SmtpListener, startSmtp, type Step } from "../support/actions/smtp_listener.ts";
@@ -18,7 +19,7 @@ interface Sending extends Partial<MailerOptions> {
 }
 
 function send(what: DeliveredEvent, { address = "sales@acme.example", ...options }: Sending = {}) {
-  const destination = mailer({
+  const destination = mailer(openMail({
     host: "127.0.0.1",
     port: smtp.port,
     isSecure: false,
@@ -26,7 +27,7 @@ function send(what: DeliveredEvent, { address = "sales@acme.example", ...options
     from: { name: "Leads", address: "leads@intake.example" },
     timeoutMs: 5_000,
     ...options,
-  });
+  }));
   return destination.send(sending(what, { address, nowMs }));
 }
 
@@ -85,7 +86,8 @@ test("the mail goes from the configured sender to the tenant's address, with the
   assert.equal(one(headers, "from"), "Leads <leads@intake.example>");
   assert.equal(one(headers, "to"), "sales@acme.example");
   assert.equal(one(headers, "message-id"), `<${eventId}@intake.example>`);
-  assert.equal(one(headers, "subject"), "New lead from partner-x (2026-09-03 14:05 UTC)");
+  assert.equal(one(headers, "subject"), "New lead: Ada Lovelace");
+  assert.equal(one(headers, "reply-to"), "ada@example.com");
   assert.equal(one(headers, "auto-submitted"), "auto-generated");
   assert.equal(one(headers, "date"), "Thu, 03 Sep 2026 14:05:13 +0000");
   assert.match(one(headers, "content-type"), /^multipart\/alternative;/);
@@ -103,12 +105,23 @@ test("every character arrives, dots at line starts and long lines too", async ()
   const content = JSON.stringify({ first_name: "Zoë", project_details: details });
   const parts = partsOf((await mailed({ content })).raw);
   const indented = details.replaceAll("\n", "\n    ");
-  assert.ok(
-    parts["text/plain"]?.replaceAll("\r\n", "\n").includes(
-      `First name: Zoë\nProject details:\n    ${indented}\n`,
-    ),
-  );
+  assert.ok(parts["text/plain"]?.replaceAll("\r\n", "\n").includes(`What is wanted:\n\n    ${indented}\n`));
+  assert.ok(parts["text/plain"]?.includes("Name: Zoë"));
   assert.ok(parts["text/html"]?.includes("漢字"));
+});
+
+test("no line of a message is longer than SMTP allows, and what the HTML lacks is attached as text", async () => {
+  const details = `${"é漢<".repeat(5_000)} the end`;
+  const { raw, headers } = await mailed({
+    content: JSON.stringify({ project_details: details, phone: "+15035550100" }),
+  });
+  assert.ok(raw.split("\r\n").every((line) => line.length <= 998));
+  assert.match(one(headers, "content-type"), /^multipart\/mixed;/);
+  assert.match(raw, /Content-Type: text\/plain;.*name=all\.txt\r\n/i);
+  assert.match(raw, /Content-Disposition: attachment; filename=all\.txt\r\n/i);
+  const file = raw.slice(raw.indexOf("filename=all.txt"));
+  const body = file.slice(file.indexOf("\r\n\r\n") + 4, file.indexOf("\r\n--"));
+  assert.ok(decode(body, /encoding: (\S+)/i.exec(file)?.[1] ?? "base64").includes(details));
 });
 
 const injections = [
@@ -120,9 +133,11 @@ const injections = [
 ];
 for (const text of injections) {
   test(`${JSON.stringify(text)} in every field adds no header, no recipient and no command`, async () => {
-    const usual = (await mailed({})).headers.map(([name]) => name);
+    // Without an address of one's own there is nobody to answer to.
+    const usual = (await mailed({ content: '{"first_name":"Ada"}' })).headers.map(([name]) => name);
     const heard = smtp.commands.length;
-    const names = ["first_name", "last_name", "phone", "email", "city", "project_details", text];
+    const names = ["first_name", "last_name", "phone", "email", "street_address", "city", "zip", text];
+    names.push("project_area", "project_service", "project_details");
     const content = JSON.stringify(Object.fromEntries(names.map((name) => [name, text])));
     const { to, from, headers } = await mailed({
       content,
@@ -134,6 +149,7 @@ for (const text of injections) {
     assert.deepEqual(to, ["<sales@acme.example>"]);
     assert.match(from, /^<leads@intake\.example>/);
     assert.equal(one(headers, "to"), "sales@acme.example");
+    assert.doesNotMatch(one(headers, "subject"), /=\?utf-8\?B\?DQp|\w@\w/);
     const verbs = smtp.commands.slice(heard).map((line) => line.slice(0, 4).toUpperCase());
     assert.deepEqual(verbs.filter((verb) => verb !== "QUIT"), ["EHLO", "MAIL", "RCPT", "DATA"]);
   });

@@ -67,8 +67,8 @@ test("a submission reaches the CRM as form.submitted, every digit as it was sent
   assert.ok(call.body.includes('"big":12345678901234567890,"p":1.10'));
   assert.deepEqual(data.extra, { form_key: "contact", attribution: { utm_source: "ads" } });
   const [mail] = mails(id);
-  assert.match(mail?.raw ?? "", /^Subject: New form submission: contact \(/m);
-  assert.doesNotMatch(mail?.raw ?? "", /^Reply-To:/mi);
+  assert.match(mail?.raw ?? "", /^Subject: New message from the contact form: Grace Hopper\r$/m);
+  assert.match(mail?.raw ?? "", /^Reply-To: grace@example\.com\r$/m);
 });
 
 test("a held submission is never delivered; released, it is delivered once, and nothing else changes", async () => {

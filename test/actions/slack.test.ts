@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { before, beforeEach, test } from "node:test";
 import { slackText } from "../../src/actions/slack.ts";
 import { status } from "../support/actions/crm_sink.ts";
-import { event } from "../support/actions/event.ts";
+import { event, sending } from "../support/actions/event.ts";
 import { openStand, type Stand } from "../support/actions/stand.ts";
 import { everyValue } from "../support/every_value.ts";
 import { ctl, runCtl } from "../support/server.ts";
@@ -37,7 +37,7 @@ test("ctl tenant route --slack-url has each lead posted there, as JSON with plai
   assert.equal(call?.headers["webhook-signature"], undefined);
   const { text, ...rest } = JSON.parse(call?.body ?? "");
   assert.deepEqual(rest, { mrkdwn: false });
-  assert.match(text, /^New lead from partner-x\n\nFirst name: Ada\nLast name: Lovelace\n/);
+  assert.match(text, /^New lead for chat: Ada Lovelace\n\nCall: \(555\) 123-4567\nMail: ada@example\.com\n/);
   assert.ok(text.endsWith(`\nEvent: ${eventId}\n`));
   const line = await until(() => stand.actions.logs.find((entry) => entry.event_id === eventId));
   assert.deepEqual([line.crm, line.email, line.slack], ["none", "none", "done"]);
@@ -139,7 +139,8 @@ test("a route to a destination that this process does not know fails, and the ot
   assert.deepEqual(json.effects, { crm: "none", email: "done", pager: "failed: unknown_destination" });
 });
 
-const textOf = (value: string) => slackText(event({ content: JSON.stringify({ project_details: value }) }));
+const textOf = (value: string) =>
+  slackText(sending(event({ content: JSON.stringify({ project_details: value }) })));
 
 for (
   const [value, shown] of [
@@ -158,13 +159,13 @@ for (
   ] as const
 ) {
   test(`${JSON.stringify(value)} in a lead is neither a mention nor a link`, () => {
-    assert.ok(textOf(value).includes(`Project details: ${shown}\n`), textOf(value));
+    assert.ok(textOf(value).includes(`What is wanted:\n\n    ${shown}\n`), textOf(value));
   });
 }
 
 test("a long lead is cut, with the event's id at the end, and never within a character", () => {
   const what = event({ content: JSON.stringify({ project_details: "<😀".repeat(8_000) }) });
-  const text = slackText(what);
+  const text = slackText(sending(what));
   assert.ok(text.isWellFormed());
   assert.ok(text.length < 40_000);
   assert.match(text, new RegExp(`…\\n\\nThere is more than .* Event: ${what.eventId}\\n$`));

@@ -3,7 +3,8 @@
 import assert from "node:assert/strict";
 import process from "node:process";
 import test from "node:test";
-import { composeEmail } from "../../src/actions/email_text.ts";
+import { eventLetter } from "../../src/actions/letter/event.ts";
+import { mailOf } from "../../src/actions/letter/mail.ts";
 import { attributionOf } from "../../src/forms/attribution.ts";
 import { contactOf } from "../../src/forms/contact.ts";
 import {
@@ -38,7 +39,7 @@ import {
   searchWorst,
   type Subject,
 } from "../support/steps/worst.ts";
-import { event } from "../support/actions/event.ts";
+import { event, sending } from "../support/actions/event.ts";
 
 /** Changes tried for each subject; `FC_RUNS` for a long search. */
 const rounds = Number(process.env.FC_RUNS ?? 40);
@@ -130,7 +131,7 @@ const subjects: readonly (Subject & { readonly bodyStepsMax?: number })[] = [
     name: "a mail",
     pieces: [...words, ...wide, ...names, ...numbers],
     build: flatObject,
-    read: (content) => composeEmail(event({ kind: "form", content })),
+    read: (content) => mailOf(eventLetter(sending(event({ kind: "form", content })))),
     bodyStepsMax: mailStepsMax,
   },
   {

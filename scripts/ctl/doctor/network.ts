@@ -9,7 +9,7 @@ import { readFileSync } from "node:fs";
 import { request as httpRequest } from "node:http";
 import { request as httpsRequest } from "node:https";
 import { isIP } from "node:net";
-import { greetMailServer } from "#src/actions/email.ts";
+import { greetMailServer } from "#src/actions/smtp.ts";
 import { publicSurfaces } from "#src/settings/config.ts";
 import type { Environment } from "#src/settings/reader.ts";
 import { type Check, failure, type Finding, ok, type Situation, type TierAnswer, warning } from "./check.ts";

@@ -25,6 +25,9 @@ export function newEventId(): string {
   return randomBytes(19).toString("hex");
 }
 
+/** Who reads it. */
+export const acme = { slug: "acme", name: "Acme Remodeling", timeZone: "America/Los_Angeles" };
+
 /** Nobody's lead. */
 export const plainLead =
   '{"first_name":"Ada","last_name":"Lovelace","phone":"+15551234567","email":"ada@example.com","country":"US"}';
@@ -52,13 +55,13 @@ export function event(parts: EventParts = {}): DeliveredEvent {
 /** The event on its way to an address. */
 export function sending(
   event: DeliveredEvent,
-  parts: Partial<Sending["route"]> & Partial<Omit<Sending, "event" | "route">>,
+  parts: Partial<Sending["route"]> & Partial<Omit<Sending, "event" | "route">> = {},
 ): Sending {
   const { address = "", secrets = [], ...rest } = parts;
   return {
     event,
     route: { id: 1, kind: "", address, secrets },
-    tenant: { slug: event.tenant, name: "Acme Remodeling", timeZone: "UTC" },
+    tenant: { ...acme, slug: event.tenant },
     nowMs: Date.UTC(2026, 8, 3, 14, 5, 13),
     repeat: 0,
     isTest: false,

@@ -1,0 +1,240 @@
+/**
+ * A letter as HTML that every mail program shows: one column of tables with inline styles, which phones shrink and dark
+ * screens turn dark, and nothing that is loaded from anywhere.
+ *
+ * Chosen: what Gmail, Outlook and Apple Mail have in common (tables for the width and the buttons, since Outlook knows
+ * no other; styles in the head only for what may be missing); no picture, no font, nothing that tells who has read it.
+ *
+ * @module
+ */
+
+import { Buffer } from "node:buffer";
+import { escaped } from "../../http/markup.ts";
+import { inert } from "./inert.ts";
+import type { Button, Figure, Letter, Section } from "./letter.ts";
+import type { Row } from "./rows.ts";
+import { letterStyle } from "./style.ts";
+
+/** A letter as HTML. */
+export interface LetterHtml {
+  readonly html: string;
+  /** Whether something had no room. The plain text has all of it. */
+  readonly isCut: boolean;
+}
+
+/**
+ * Bytes of the texts and of what stands around them. Chosen: Gmail shows the first 102 KB of a mail and hides the rest
+ * behind a link; the frame has 8 KB, and what marks an `=` in transit may add a twentieth.
+ */
+const textBytesMax = 80_000;
+/** Of them for one text, so that a long one leaves room for the others. */
+const oneTextBytesMax = 40_000;
+/** What a row of a table costs beside its texts. */
+const rowBytes = 400;
+const cutNote = "… (cut here; the attached file has all of it)";
+
+const font = "font-family:-apple-system,BlinkMacSystemFont,'Segoe UI',Roboto,Helvetica,Arial,sans-serif";
+/** Text with its indents; where a program does not know how, without them. */
+const asWritten = "white-space:pre-wrap;overflow-wrap:anywhere;word-break:break-word";
+const table = `role="presentation" border="0" cellpadding="0" cellspacing="0"`;
+
+/** Writes it, below what Gmail shows whole. */
+export function letterHtml(letter: Letter): LetterHtml {
+  const room = new Room();
+  const body = bodyOf(letter, room);
+  const html = [
+    `<!doctype html>`,
+    `<html lang="en" dir="ltr"><head><meta charset="utf-8">`,
+    `<meta name="viewport" content="width=device-width,initial-scale=1">`,
+    // Apple's programs make no links of their own of what somebody wrote.
+    `<meta name="format-detection" content="telephone=no,date=no,address=no,email=no,url=no">`,
+    `<meta name="x-apple-disable-message-reformatting">`,
+    `<meta name="color-scheme" content="light dark"><meta name="supported-color-schemes" content="light dark">`,
+    `<title>${inert(letter.subject)}</title>`,
+    `<style>\n${letterStyle}\n</style></head>`,
+    `<body class="bg" style="margin:0;padding:0;background-color:#eef1f5">`,
+    preheader(letter.preheader),
+    `<table ${table} width="100%" class="bg" bgcolor="#eef1f5" style="background-color:#eef1f5"><tr>`,
+    `<td align="center" class="edge" style="padding:24px 12px">`,
+    `<!--[if mso]><table ${table} width="600"><tr><td><![endif]-->`,
+    `<table ${table} width="100%" class="card" bgcolor="#ffffff" style="max-width:600px;background-color:#ffffff;` +
+    `border:1px solid #dfe4ea;border-radius:14px">`,
+    body,
+    `</table>`,
+    `<!--[if mso]></td></tr></table><![endif]-->`,
+    `</td></tr></table></body></html>\n`,
+  ];
+  return { html: html.filter((part) => part !== "").join("\n"), isCut: room.isCut };
+}
+
+/** The bytes that are left, and whether there were enough. */
+class Room {
+  #left = textBytesMax;
+  isCut = false;
+
+  /** The text as HTML, cut when it has no room. */
+  fit(text: string): string {
+    const bytesMax = Math.max(0, Math.min(oneTextBytesMax, this.#left));
+    let shown = text.slice(0, bytesMax);
+    let html = inert(shown);
+    for (let bytes = Buffer.byteLength(html); bytes > bytesMax; bytes = Buffer.byteLength(html)) {
+      shown = shown.slice(0, Math.floor(shown.length * Math.min(0.9, bytesMax / bytes)));
+      html = inert(shown.toWellFormed());
+    }
+    this.#left -= Buffer.byteLength(html);
+    if (shown.length === text.length) return withBreaks(html);
+    this.isCut = true;
+    return withBreaks(html + cutNote);
+  }
+
+  /** Whether there is room for one more row of a table. */
+  hasRow(): boolean {
+    this.#left -= rowBytes;
+    if (this.#left > 0) return true;
+    this.isCut = true;
+    return false;
+  }
+}
+
+function withBreaks(html: string): string {
+  return html.replaceAll("\n", "<br>");
+}
+
+/** Hidden, and with a tail of spaces, so that nothing of the page follows it in a list of mails. */
+function preheader(text: string): string {
+  if (text === "") return "";
+  return `<div style="display:none;max-height:0;max-width:0;overflow:hidden;opacity:0;font-size:1px;line-height:1px;` +
+    `mso-hide:all">${inert(text)}${"&#847;&zwnj;&nbsp;".repeat(40)}</div>`;
+}
+
+function bodyOf(letter: Letter, room: Room): string {
+  const { banner, opening, title, subtitle, buttons, figures, quote, notes, sections } = letter;
+  // First, so that there is room for it.
+  const about = cell(aboutOf(letter.about, room), "22px 24px 26px");
+  return [
+    banner === null ? "" : cell(
+      `<div class="warn" style="padding:12px 16px;border-radius:10px;background-color:#9b1c1c;color:#ffffff;` +
+        `font-size:16px;line-height:23px;font-weight:700">${room.fit(banner)}</div>`,
+      "24px 24px 0",
+    ),
+    cell(
+      [
+        `<div class="dim" style="color:#5a6675;font-size:14px;line-height:20px">${room.fit(opening)}</div>`,
+        `<h1 class="ink" style="margin:6px 0 2px;color:#16202b;font-size:28px;line-height:34px;font-weight:700">` +
+        `${room.fit(title)}</h1>`,
+        subtitle === ""
+          ? ""
+          : `<div class="ink" style="color:#16202b;font-size:18px;line-height:26px">${
+            room.fit(subtitle)
+          }</div>`,
+      ].join("\n"),
+      "24px 24px 0",
+    ),
+    buttons.length === 0 ? "" : cell(columns(buttons.map(button)), "18px 24px 0"),
+    figures.length === 0 ? "" : cell(figureTable(figures, room), "18px 24px 0"),
+    notes.length === 0 ? "" : cell(
+      `<div class="note ink" style="padding:10px 14px;border-left:4px solid #d9a514;background-color:#fdf5dc;` +
+        `color:#16202b;font-size:15px;line-height:22px">${
+          notes.map((note) => `<div style="padding:2px 0">${room.fit(note)}</div>`).join("")
+        }</div>`,
+      "14px 24px 0",
+    ),
+    quote === null ? "" : cell(
+      heading(quote.heading, room) +
+        `<div class="quote ink" style="padding:12px 16px;border-left:4px solid #1f6fd0;background-color:#f1f6fc;` +
+        `color:#16202b;font-size:16px;line-height:24px;${asWritten}">${room.fit(quote.text)}</div>`,
+      "20px 24px 0",
+    ),
+    ...sections.map((section) => sectionOf(section, room)),
+    about,
+  ].filter((part) => part !== "").join("\n");
+}
+
+function cell(content: string, padding: string): string {
+  return `<tr><td class="pad" style="padding:${padding};${font}">\n${content}\n</td></tr>`;
+}
+
+function heading(text: string, room: Room): string {
+  return `<h2 class="dim" style="margin:0 0 8px;color:#5a6675;font-size:13px;line-height:18px;font-weight:700;` +
+    `letter-spacing:.04em;text-transform:uppercase">${room.fit(text)}</h2>\n`;
+}
+
+/** Beside one another where there is room for both, by no rule that a program may not know. */
+function columns(contents: readonly string[]): string {
+  const cells = contents.map((content, index) => {
+    const margin = index < contents.length - 1 ? "margin-right:12px;" : "";
+    return `<!--[if mso]><td width="281" valign="top"><![endif]-->` +
+      `<div class="half" style="display:inline-block;width:100%;max-width:269px;${margin}margin-bottom:12px;` +
+      `vertical-align:top">${content}</div>` +
+      `<!--[if mso]></td><![endif]-->`;
+  });
+  return `<!--[if mso]><table ${table}><tr><![endif]-->${
+    cells.join("")
+  }<!--[if mso]></tr></table><![endif]-->`;
+}
+
+/** The colour of the first, which is the one to take, and of the others. */
+const buttonColours = ["#0b7a4b", "#1f5fbf"];
+
+/** Outlook pads the cell, everybody else the link, so that all of it can be tapped. */
+function button({ label, detail, href }: Button, index: number): string {
+  const colour = buttonColours[Math.min(index, buttonColours.length - 1)];
+  return `<table ${table} width="100%"><tr><td align="center" bgcolor="${colour}" style="border-radius:10px;` +
+    `background-color:${colour};mso-padding-alt:12px 16px">` +
+    `<a href="${escaped(href)}" style="display:block;padding:12px 16px;border-radius:10px;color:#ffffff;` +
+    `text-decoration:none"><span style="display:block;color:#ffffff;font-size:19px;line-height:25px;` +
+    `font-weight:700">${escaped(label)}</span><span style="display:block;color:#ffffff;font-size:15px;` +
+    `line-height:21px;overflow-wrap:anywhere;word-break:break-word">${
+      escaped(detail)
+    }</span></a></td></tr></table>`;
+}
+
+function figureTable(figures: readonly Figure[], room: Room): string {
+  const cells = figures.map(({ value, label, detail }) =>
+    `<td width="${Math.floor(100 / figures.length)}%" valign="top" style="padding:0 8px 0 0">` +
+    `<div class="ink" style="color:#16202b;font-size:32px;line-height:38px;font-weight:700">${
+      room.fit(value)
+    }</div>` +
+    `<div class="ink" style="color:#16202b;font-size:15px;line-height:20px">${room.fit(label)}</div>` +
+    `<div class="dim" style="color:#5a6675;font-size:13px;line-height:18px">${room.fit(detail)}</div></td>`
+  );
+  return `<table ${table} width="100%"><tr>\n${cells.join("\n")}\n</tr></table>`;
+}
+
+function sectionOf(section: Section, room: Room): string {
+  if (section.rows.length === 0) return "";
+  return cell(`${heading(section.heading, room)}${rowsOf(section.rows, room)}`, "22px 24px 0");
+}
+
+function rowsOf(rows: readonly Row[], room: Room): string {
+  const rule = "border-bottom:1px solid #e6eaef;";
+  const shown: string[] = [];
+  for (const row of rows) {
+    if (!room.hasRow()) break;
+    shown.push(
+      `<tr><th class="l" align="left" valign="top" scope="row" width="32%" style="padding:9px 12px 9px 0;${rule}` +
+        `color:#5a6675;font-size:15px;line-height:22px;font-weight:400">${room.fit(row.label)}</th>` +
+        `<td class="v" valign="top" style="padding:9px 0;${rule}color:#16202b;font-size:16px;line-height:22px;` +
+        `${asWritten}">${valueOf(row, room)}</td></tr>`,
+    );
+  }
+  const left = rows.length - shown.length;
+  const more = left === 0 ? "" : `\n<div class="dim" style="padding-top:9px;color:#5a6675;font-size:15px">` +
+    `${left} more in the attached file</div>`;
+  return `<table ${table} width="100%">\n${shown.join("\n")}\n</table>${more}`;
+}
+
+function valueOf({ value, link }: Row, room: Room): string {
+  if (link === undefined) return room.fit(value);
+  const anchor = (content: string) =>
+    `<a class="link" href="${escaped(link.href)}" style="color:#1f5fbf;font-weight:600">${content}</a>`;
+  // Without a text of its own, the value is an address that was checked.
+  if (link.text === undefined) return anchor(escaped(value));
+  return `${room.fit(value)}<br>${anchor(escaped(link.text))}`;
+}
+
+function aboutOf(rows: readonly Row[], room: Room): string {
+  const lines = rows.map(({ label, value }) => `${room.fit(label)}: ${room.fit(value)}`);
+  return `<div class="dim" style="color:#5a6675;font-size:13px;` +
+    `line-height:20px;overflow-wrap:anywhere;word-break:break-word">${lines.join("<br>\n")}</div>`;
+}

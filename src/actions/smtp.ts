@@ -1,0 +1,144 @@
+/**
+ * Mails over SMTP, each over a connection of its own: one that is kept may be closed under a message, whose outcome then
+ * nobody knows.
+ *
+ * @module
+ */
+
+import { createTransport } from "nodemailer";
+import { Buffer } from "node:buffer";
+import { answerText } from "./answer.ts";
+import type { MailText } from "./letter/mail.ts";
+import { failed, failureWord, type Heard, type Outcome } from "./outcome.ts";
+
+/**
+ * One address, ASCII, with nothing that nodemailer could take for a second one: it splits recipients at commas, also
+ * those of the envelope.
+ */
+export const mailAddress = /^[!#-'*+\-/-9=?A-Z^-~.]{1,64}@[A-Za-z0-9.-]{1,253}$/;
+
+/** The mail server and the sender. */
+export interface MailConfig {
+  readonly host: string;
+  readonly port: number;
+  /** TLS from the first byte (`smtps:`); otherwise STARTTLS where it is due, see {@linkcode openMail}. */
+  readonly isSecure: boolean;
+  readonly login: { readonly user: string; readonly password: string } | null;
+  readonly from: { readonly name: string; readonly address: string };
+}
+
+/** How mail is sent. */
+export interface MailerOptions extends MailConfig {
+  /** From the look-up of the server's name to its answer to the message. */
+  readonly timeoutMs: number;
+}
+
+/** A mail to one address. */
+export interface Message {
+  readonly address: string;
+  readonly mail: MailText;
+  /** What comes before the `@` of the `Message-ID`, the same at every attempt: letters, digits, dots and dashes. */
+  readonly id: string;
+  /** Its date. */
+  readonly nowMs: number;
+}
+
+/** Sends it, within the bound; never throws. */
+export type SendMail = (message: Message) => Promise<Outcome>;
+
+/**
+ * Opens a way to send mail. Without options there is none, and every mail fails.
+ *
+ * Chosen: without `smtps:`, STARTTLS is used where the server offers it and required where there is a password;
+ * on loopback it is left out, because nothing crosses a network and no certificate there names localhost. What the HTML
+ * lacks is attached as a file, because few programs show the plain text beside it.
+ */
+export function openMail(options: MailerOptions | null): SendMail {
+  if (options === null) return () => Promise.resolve(failed("smtp_not_configured"));
+  const { from, timeoutMs } = options;
+  const host = from.address.slice(from.address.lastIndexOf("@") + 1);
+  const transport = openTransport(options);
+  return async ({ address, mail, id, nowMs }) => {
+    if (!mailAddress.test(address)) return failed("address_refused");
+    const { subject, text, html, replyTo, isCut } = mail;
+    try {
+      const { response } = await transport.sendMail({
+        // The envelope is given apart, so that no recipient is ever read from a header.
+        envelope: { from: from.address, to: [address] },
+        from,
+        to: { name: "", address },
+        ...(replyTo === null ? {} : { replyTo: { name: "", address: replyTo } }),
+        subject,
+        text,
+        html,
+        // Lines of any length and any character, and text that is still read in the raw.
+        textEncoding: "quoted-printable",
+        ...(isCut ? { attachments: [{ filename: "all.txt", content: text }] } : {}),
+        date: new Date(nowMs),
+        messageId: `<${id}@${host}>`,
+        // Answering machines keep silent (RFC 3834).
+        headers: { "Auto-Submitted": "auto-generated" },
+        signal: AbortSignal.timeout(timeoutMs),
+      });
+      return { kind: "done", ...smtpHeard(response) };
+    } catch (error) {
+      return failed(smtpWord(error), null, smtpHeard((error as { response?: unknown }).response));
+    }
+  };
+}
+
+/**
+ * Connects to the mail server as for a mail, says EHLO, STARTTLS where it is due, logs in, and hangs up.
+ *
+ * @throws {Error} with nodemailer's `code`, when one of these fails
+ */
+export async function greetMailServer(options: MailerOptions): Promise<void> {
+  const transport = openTransport(options);
+  try {
+    await transport.verify();
+  } finally {
+    transport.close();
+  }
+}
+
+function openTransport(options: MailerOptions) {
+  const { host, port, isSecure, login, from, timeoutMs } = options;
+  const isLoopback = /^(localhost|::1|127(\.\d{1,3}){3})$/.test(host);
+  return createTransport({
+    host,
+    port,
+    secure: isSecure,
+    ignoreTLS: !isSecure && isLoopback,
+    requireTLS: !isSecure && !isLoopback && login !== null,
+    tls: { minVersion: "TLSv1.2" },
+    // What it says in EHLO; the machine's own name is nobody's business.
+    name: from.address.slice(from.address.lastIndexOf("@") + 1),
+    ...(login === null ? {} : { auth: { user: login.user, pass: login.password } }),
+    // The signal bounds the whole; these end the parts of it that are waiting.
+    connectionTimeout: timeoutMs,
+    greetingTimeout: timeoutMs,
+    socketTimeout: timeoutMs,
+    dnsTimeout: timeoutMs,
+    // Nothing in a message may make it read a file or a URL.
+    disableFileAccess: true,
+    disableUrlAccess: true,
+  });
+}
+
+/** The server's last line, `250 2.0.0 Ok: queued as 12345`. */
+function smtpHeard(response: unknown): Heard {
+  const code = /^[2-5]\d\d/.exec(String(response))?.[0];
+  return code === undefined
+    ? {}
+    : { status: Number(code), answer: answerText(Buffer.from(String(response).slice(4))) };
+}
+
+/** 4xx: the server asks to come again; 5xx: it will not take this message. */
+function smtpWord(error: unknown): string {
+  const { responseCode, code } = error as { responseCode?: unknown; code?: unknown };
+  if (typeof responseCode === "number" && responseCode >= 400 && responseCode < 600) {
+    return `smtp_${responseCode < 500 ? "deferred" : "rejected"}_${responseCode}`;
+  }
+  if (code === "ECONNECTION" || code === "ESOCKET") return "smtp_connection";
+  return failureWord(error);
+}
