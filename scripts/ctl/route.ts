@@ -16,6 +16,7 @@ import {
 } from "#src/store/delivery/routes.ts";
 import { type Command, type Input, Refused, type Reply, WrongUsage } from "./command.ts";
 import { destinations, routesJson, routesText, scopeText } from "./destinations.ts";
+import { testRoute } from "./route_test.ts";
 import { requireTenant } from "./tenant.ts";
 import { safe } from "./terminal.ts";
 import { parseLine } from "./values.ts";
@@ -78,6 +79,7 @@ const route: Command = {
     "rotate-secret": {
       description: `a new signing secret; the one before works ${overlapHours} hours longer`,
     },
+    test: { description: "send an invented, marked event by the route and print what came back" },
     clear: { value: kinds.join("|"), description: "stop sending there, as none does" },
   },
   summary: "Set where a tenant's leads go, or show it",
@@ -87,18 +89,25 @@ address that is a secret itself, such as Slack's, only the host.
 With --source or --form the change is for those events alone. For each event and each kind of
 destination the closest route is taken, instead of the others: its form's, else its source's,
 else the tenant's own. When a closer one ends, the next one takes its events.
-Leads that wait for a route are sent at once. A sandbox tenant has no route.`,
+Leads that wait for a route are sent at once. --test goes through the actions process, which
+ACTIONS_URL and the client's certificate name, or the npm start that runs here; nothing is
+stored, and it exits 1 when something failed. A sandbox tenant has no route.`,
   prepare(input) {
     const scope = parseScope(input);
     const isWhole = scope.source === "" && scope.form === "";
     const changes = parseChanges(input);
-    if (changes.length === 0 && !isWhole) {
+    const isTest = input.has("test");
+    if (isTest && changes.length > 0) throw new WrongUsage("--test goes without a change");
+    if (changes.length === 0 && !isWhole && !isTest) {
       throw new WrongUsage(`--${scope.form === "" ? "source" : "form"} goes with what is to be set`);
     }
     const tenant = input.first;
     return async (pool) => {
       const { id, sandbox } = await requireTenant(pool, tenant);
       if (sandbox) throw sandboxRefused(tenant);
+      if (isTest) {
+        return await testRoute(pool, { tenant, scope, whose: isWhole ? "elsewhere" : scopeText(scope) });
+      }
       const before = await readRoutes(pool, id);
       if (changes.length === 0) return routeReply(tenant, before);
       const has = (kind: string) =>
@@ -122,7 +131,7 @@ Leads that wait for a route are sent at once. A sandbox tenant has no route.`,
       const secrets = changes.filter(({ kind }) => done.renewed.includes(kind));
       const notes = [
         ...(isWhole || await hasScope(pool, id, scope) ? [] : [
-          `Note: ${tenant} has no ${
+          `${tenant} has no ${
             scope.form === "" ? `key with the label ${safe(scope.source)}` : scopeText(scope)
           } yet; until it has, what comes goes by the tenant's own routes.`,
         ]),
@@ -157,16 +166,15 @@ function routeReply(
       tenant,
       ...routesJson(routes),
       ...Object.fromEntries([...secrets].map(([kind, secret]) => [`${kind}_secret`, secret])),
-      ...(notes.length === 0 ? {} : { notes }),
     },
     text: [
       routesText(tenant, routes),
-      ...notes,
       ...[...secrets.values()].flatMap((secret) => [
         `Signing secret: ${secret}`,
         "Store it now: it is not shown again.",
       ]),
     ].join("\n\n"),
+    warning: notes.length === 0 ? undefined : notes.join("\n"),
   };
 }
 

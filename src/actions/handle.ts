@@ -1,5 +1,6 @@
 /**
- * `PUT /v1/events/{event_id}`: what the delivery loop asks for, and how it went. And `GET /healthz`.
+ * `PUT /v1/events/{event_id}`: what the delivery loop asks for, and how it went. `POST /v1/tests`: what an operator asks
+ * for, to see whether a route works. And `GET /healthz`.
  *
  * Source: DECISIONS, Delivery.
  *
@@ -9,16 +10,20 @@
 import type { Body, Exchange, Reply } from "../http/exchange.ts";
 import { json } from "../http/reply.ts";
 import { Router } from "../http/router.ts";
+import { parseObject } from "../lead/json.ts";
 import type { Log } from "../observe/log.ts";
 import { namedKinds } from "../store/delivery/effects.ts";
 import { describeError, Unavailable } from "../store/pool.ts";
 import type { EffectReport, Performed } from "./effects.ts";
 import { type DeliveredEvent, parseEvent } from "./event.ts";
+import type { Tested, TestRequest } from "./route_test.ts";
 
 /** What the handler needs. */
 export interface HandleOptions {
   /** Throws when the database is away. */
   readonly perform: (event: DeliveredEvent) => Promise<Performed>;
+  /** Throws when the database is away. */
+  readonly test: (request: TestRequest) => Promise<Tested>;
   /** Rejects when the database is away. */
   readonly ping: () => Promise<void>;
   readonly log: Log;
@@ -44,6 +49,7 @@ const notFound = () => reply(404, { error: "not_found" });
 export function actionsRouter(options: HandleOptions): Router {
   return new Router({ notFound, methodNotAllowed: () => reply(405, { error: "method_not_allowed" }) })
     .get("/healthz", () => health(options))
+    .method("POST", "/v1/tests", (exchange) => test(exchange, options))
     .method("PUT", "/v1/events/{event_id}", async (exchange) => {
       const id = exchange.params["event_id"] as string;
       if (!eventId.test(id)) return notFound();
@@ -76,6 +82,33 @@ function decode(bytes: Uint8Array): string | null {
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
   } catch {
     return null;
+  }
+}
+
+/** Body `{"tenant","source","form"}`, both of the latter empty for the tenant's own routes. */
+async function test(exchange: Exchange, { test, log }: HandleOptions): Promise<Reply> {
+  const body = await exchange.readBody(bodyBytesMax);
+  if (body.kind === "too_large") return reply(413, { error: "body_too_large" });
+  const text = body.kind === "complete" ? decode(body.bytes) : null;
+  const asked = text === null ? null : parseObject(text, 2);
+  const { tenant, source, form } = asked ?? {};
+  if (typeof tenant !== "string" || typeof source !== "string" || typeof form !== "string") {
+    return reply(400, { error: "invalid_test" });
+  }
+  try {
+    const tested = await test({ tenant, source, form });
+    if (tested.kind === "unknown_tenant") return reply(400, { error: "unknown_tenant" });
+    if (tested.kind !== "tested") return reply(409, { error: tested.kind });
+    const { eventId, results } = tested;
+    const failures = results.filter(({ outcome }) => outcome === "failed").length;
+    log.info("route_test", { tenant, event_id: eventId, sent: results.length, failed: failures });
+    return reply(200, {
+      event_id: eventId,
+      results: results.map(({ durationMs, ...result }) => ({ ...result, duration_ms: durationMs })),
+    });
+  } catch (error) {
+    if (!(error instanceof Unavailable)) throw error;
+    return reply(503, { error: "unavailable" });
   }
 }
 

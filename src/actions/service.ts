@@ -21,6 +21,7 @@ import { openDestinations } from "./destinations.ts";
 import { Effects } from "./effects.ts";
 import { actionsRouter, idleTimeoutMs, reply } from "./handle.ts";
 import { createResolver } from "./resolve.ts";
+import { testRoutes } from "./route_test.ts";
 import { openMail } from "./smtp.ts";
 
 // Three short statements an event; the server gives one up before we do (see the deadline of the store).
@@ -69,22 +70,21 @@ export async function startActions(config: ActionsConfig, log: Log): Promise<Run
 function open(config: ActionsConfig, store: EffectStore, log: Log): Promise<Listener> {
   const { effectTimeoutMs, allowedNetworks, mail } = config;
   const nowMs = () => Date.now();
-  const effects = new Effects({
-    records: store,
-    destinations: openDestinations({
-      allowedNetworks,
-      sendMail: openMail(mail === null ? null : { ...mail, timeoutMs: effectTimeoutMs }),
-      timeoutMs: effectTimeoutMs,
-      resolve: createResolver(),
-    }),
-    effectTimeoutMs,
-    nowMs,
+  const clockMs = () => performance.now();
+  const destinations = openDestinations({
+    allowedNetworks,
+    sendMail: openMail(mail === null ? null : { ...mail, timeoutMs: effectTimeoutMs }),
+    timeoutMs: effectTimeoutMs,
+    resolve: createResolver(),
   });
+  const effects = new Effects({ records: store, destinations, effectTimeoutMs, nowMs });
+  const routesOf: EffectStore["routesOf"] = (slug, scope) => store.routesOf(slug, scope);
   const router = actionsRouter({
     perform: (event) => effects.perform(event),
+    test: (request) => testRoutes(request, { routesOf, destinations, nowMs, clockMs }),
     ping: () => store.ping(),
     log,
-    clockMs: () => performance.now(),
+    clockMs,
   });
   const { clientName } = config;
   return listen({

@@ -113,6 +113,25 @@ export async function changeRoute(pool: Pool, tenantId: number, change: RouteCha
   }
 }
 
+/** Notes in the audit that somebody has tried a route: how many were sent a test, and how many of them failed. */
+export async function noteRouteTest(
+  pool: Pool,
+  tenant: string,
+  { scope, sent, failed }: { readonly scope: RouteScope; readonly sent: number; readonly failed: number },
+): Promise<void> {
+  const { source, form } = scope;
+  const detail = JSON.stringify({
+    sent,
+    failed,
+    ...(source === "" ? {} : { source }),
+    ...(form === "" ? {} : { form }),
+  });
+  await pool.run(
+    adminDeadlineMs,
+    (sql) => sql`select note_audit('tenant.route_test', ${tenant}, ${detail}::text::json)`,
+  );
+}
+
 const refusals: Readonly<Record<string, "sandbox" | "too_many">> = {
   a_sandbox_tenant_has_no_route: "sandbox",
   a_tenant_has_so_many_routes: "too_many",

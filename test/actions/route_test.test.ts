@@ -1,0 +1,141 @@
+import assert from "node:assert/strict";
+import { before, beforeEach, test } from "node:test";
+import { status } from "../support/actions/crm_sink.ts";
+import { ask } from "../support/actions/actions_process.ts";
+import { openStand, type Stand } from "../support/actions/stand.ts";
+import { runCtl } from "../support/server.ts";
+
+let stand: Stand;
+
+before(async () => {
+  stand = await openStand();
+  await stand.addTenant("box", { sandbox: true });
+  await stand.addTenant("bare");
+});
+beforeEach(() => {
+  stand.crm.answer = status(204);
+  stand.smtp.answers.clear();
+});
+
+/** `ctl tenant route … --test`, as the service reaches the actions process. */
+function tried(args: readonly string[], env: Readonly<Record<string, string>> = {}) {
+  return runCtl(["tenant", "route", ...args, "--test"], {
+    databaseUrl: stand.database.url,
+    env: {
+      ACTIONS_URL: `https://127.0.0.1:${stand.actions.port}`,
+      ACTIONS_CA_FILE: stand.authority.file,
+      ACTIONS_CLIENT_CERT_FILE: stand.client.certFile,
+      ACTIONS_CLIENT_KEY_FILE: stand.client.keyFile,
+      ...env,
+    },
+  });
+}
+
+async function stored() {
+  const [row] = await stand.sql`
+    select (select count(*)::int from event) as events, (select count(*)::int from actions.effect) as effects`;
+  return row;
+}
+
+test("--test sends a marked, invented lead to each recipient, prints what came back, and stores nothing of it", async () => {
+  stand.crm.answer = (response) => void response.writeHead(201).end("noted");
+  const before = await stored();
+  const { code, stdout, stderr } = await tried(["acme", "--json"]);
+  assert.equal(code, 0, stderr);
+  const { tenant, event_id, results } = JSON.parse(stdout);
+  assert.equal(tenant, "acme");
+  const call = stand.crm.calls.at(-1);
+  assert.equal(call?.headers["webhook-id"], event_id);
+  const body = JSON.parse(call?.body ?? "");
+  assert.deepEqual([body.type, body.data.test, body.data.event_id], ["route.test", true, event_id]);
+  assert.match(body.data.lead.project_details, /^This is a test/);
+  const mail = stand.smtp.messages.at(-1);
+  assert.deepEqual(mail?.to, ["<sales@acme.example>"]);
+  assert.deepEqual(
+    results.map(({ duration_ms: _, ...result }: Record<string, unknown>) => result),
+    [
+      {
+        effect: "crm",
+        target: `localhost:${stand.crm.port}`,
+        outcome: "done",
+        reason: null,
+        status: 201,
+        answer: "noted",
+      },
+      {
+        ...results[1],
+        duration_ms: undefined,
+        effect: "email",
+        target: "sales@acme.example",
+        outcome: "done",
+      },
+    ].map((result) => JSON.parse(JSON.stringify(result))),
+  );
+  assert.deepEqual(await stored(), before);
+  const [entry] = await stand.sql`select action, subject, detail from audit order by id desc limit 1`;
+  assert.deepEqual(entry, { action: "tenant.route_test", subject: "acme", detail: { sent: 2, failed: 0 } });
+  assert.doesNotMatch(JSON.stringify(stand.actions.logs), /noted|sales@|hook/);
+});
+
+test("it exits 1 when one of them failed, and shows the status and the answer", async () => {
+  stand.crm.answer = (response) => void response.writeHead(422).end('{"error":"no such list"}\u001b[2J');
+  const { code, stdout } = await tried(["acme"]);
+  assert.equal(code, 1);
+  assert.match(stdout, /^CRM localhost:\d+ +failed: http_422 +422 +\d+ ms +\{"error":"no such list"\}/m);
+  assert.match(stdout, /^Email sales@acme\.example +done /m);
+  // deno-lint-ignore no-control-regex
+  assert.doesNotMatch(stdout, /\u001b/);
+});
+
+test("--source and --form try the closest routes; a form's test is a submission", async () => {
+  await runCtl(["tenant", "route", "acme", "--form", "contact", "--crm-url", stand.crmUrl("/form")], {
+    databaseUrl: stand.database.url,
+  });
+  const { code, stdout, stderr } = await tried(["acme", "--form", "contact"]);
+  assert.equal(code, 0, stdout + stderr);
+  const call = stand.crm.calls.at(-1);
+  assert.equal(call?.url, "/form");
+  const { type, data } = JSON.parse(call?.body ?? "");
+  assert.deepEqual([type, data.submission.name, data.extra.form_key], ["route.test", "Test Lead", "contact"]);
+  assert.equal((await tried(["acme", "--source", "partner-x"])).code, 0);
+  assert.equal(stand.crm.calls.at(-1)?.url, "/hook");
+});
+
+test("a sandbox, a tenant without a route, and a process that is not there are refused in words; nothing is sent", async () => {
+  const before = [stand.crm.calls.length, stand.smtp.messages.length];
+  const rules: [ReturnType<typeof tried>, RegExp][] = [
+    [tried(["box"]), /Tenant box is a sandbox/],
+    [tried(["bare"]), /Nothing to try: no route takes what comes from elsewhere/],
+    [
+      tried(["acme"], { ACTIONS_URL: "https://127.0.0.1:1" }),
+      /does not answer \(ECONNREFUSED\); ctl doctor says why/,
+    ],
+    [tried(["acme"], { ACTIONS_CLIENT_KEY_FILE: "/nowhere" }), /ACTIONS_CLIENT_KEY_FILE cannot be read/],
+  ];
+  for (const [run, message] of rules) {
+    const { code, stderr } = await run;
+    assert.equal(code, 1);
+    assert.match(stderr, message);
+  }
+  const change = await tried(["acme", "--email", "a@b.example"]);
+  assert.deepEqual([change.code, /--test goes without a change/.test(change.stderr)], [2, true]);
+  assert.deepEqual([stand.crm.calls.length, stand.smtp.messages.length], before);
+});
+
+test("POST /v1/tests answers 400 for what is no test, 400 for an unknown tenant and 409 for a sandbox", async () => {
+  const post = async (body: string) => {
+    const { status, json } = await ask(stand.actions, {
+      authority: stand.authority,
+      certificate: stand.client,
+    }, {
+      method: "POST",
+      path: "/v1/tests",
+      body,
+    });
+    return [status, json.error];
+  };
+  assert.deepEqual(await post("[]"), [400, "invalid_test"]);
+  assert.deepEqual(await post('{"tenant":"acme"}'), [400, "invalid_test"]);
+  assert.deepEqual(await post('{"tenant":"nobody","source":"","form":""}'), [400, "unknown_tenant"]);
+  assert.deepEqual(await post('{"tenant":"box","source":"","form":""}'), [409, "sandbox"]);
+});
