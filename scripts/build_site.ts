@@ -7,6 +7,7 @@
 
 import process from "node:process";
 import { pathToFileURL } from "node:url";
+import { isContact } from "../src/contract/contact.ts";
 import { ConfigError, isDatabaseUrl } from "../src/settings/reader.ts";
 import { buildSite } from "../src/site/build.ts";
 import { isPacking } from "../src/site/compress.ts";
@@ -24,12 +25,17 @@ const usage = `Usage: npm run site:build
 
 Builds the site into SITE_DIR (${variables.SITE_DIR.default}) and exchanges it for the one that is there.
 The vocabulary and the plans are those of the database that DATABASE_URL names, or of an npm start that is running here.
-SITE_URL, INTAKE_URL, FORMS_URL and SUBSCRIPTION_URL are the addresses that the pages name.`;
+SITE_URL, INTAKE_URL, FORMS_URL and SUBSCRIPTION_URL are the addresses that the pages name, CONTACT_EMAIL whom they name for
+a key. With STRIPE_SECRET_KEY each plan has a link to buy it.`;
 
 /** Where a site is put, and what it calls the surfaces. */
 export interface SiteSettings {
   readonly dir: string;
   readonly urls: SiteUrls;
+  /** Whom partners write to about a key. */
+  readonly contact: string | null;
+  /** Plans can be bought. */
+  readonly isSold: boolean;
 }
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -64,8 +70,13 @@ export function siteSettings(
     forms: url("forms"),
     subscription: url("subscription"),
   };
+  const contact = environment.CONTACT_EMAIL?.trim() || null;
+  if (contact !== null && !isContact(contact)) {
+    faults.push("CONTACT_EMAIL is not an address such as partners@example.com");
+  }
   if (faults.length > 0) throw new ConfigError(faults);
-  return { dir: environment.SITE_DIR?.trim() || variables.SITE_DIR.default, urls };
+  const isSold = Boolean(environment.STRIPE_SECRET_KEY?.trim());
+  return { dir: environment.SITE_DIR?.trim() || variables.SITE_DIR.default, urls, contact, isSold };
 }
 
 function isBaseUrl(text: string): boolean {
@@ -78,8 +89,9 @@ export async function buildSiteFrom(databaseUrl: string, settings: SiteSettings)
   const pool = openAdminPool(databaseUrl);
   try {
     const [areas, plans] = [await listAreasInForce(pool), await readPlans(pool)];
-    const files = buildSite({ sources: readPageSources(), areas, plans, urls: settings.urls });
-    writeSite(settings.dir, files);
+    const { dir, ...rest } = settings;
+    const files = buildSite({ sources: readPageSources(), areas, plans, ...rest });
+    writeSite(dir, files);
     return files.size;
   } finally {
     await pool.close();

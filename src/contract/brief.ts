@@ -5,6 +5,7 @@
  * @module
  */
 
+import { contactSentence } from "./contact.ts";
 import { documents } from "./documents.ts";
 import { type ErrorCode, errors } from "./errors.ts";
 import { placeholders } from "./examples.ts";
@@ -64,7 +65,7 @@ const normalizedRows: readonly Cells[] = normalizedExamples.map((
 const members = (rows: readonly { readonly name: string; readonly about: string }[]) =>
   bullets(rows.map(({ name, about }) => `\`${name}\`: ${about}`));
 
-function opening(baseUrl: string): string {
+function opening(baseUrl: string, contact: string | null): string {
   const shell = shellSnippets(baseUrl);
   return `\
 # Lead intake: integration brief
@@ -91,7 +92,7 @@ ${table(["Answer", "Means"], keyCheck.map(({ answer, meaning }) => [answer, mean
 
 About keys:
 
-${bullets(keyRules)}
+${bullets(contact === null ? keyRules : [...keyRules, contactSentence(contact)])}
 
 ## 2. Eight rules
 
@@ -261,6 +262,6 @@ ${bullets(definitionOfDone, "- [ ]")}
  *
  * Source: SPEC, Endpoints; DECISIONS, The integration brief's fixed parts.
  */
-export function brief(baseUrl: string): string {
-  return [opening(baseUrl), envelope, answers, closing(baseUrl)].join("\n");
+export function brief(baseUrl: string, contact: string | null = null): string {
+  return [opening(baseUrl, contact), envelope, answers, closing(baseUrl)].join("\n");
 }

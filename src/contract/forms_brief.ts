@@ -5,6 +5,7 @@
  * @module
  */
 
+import { contactSentence } from "./contact.ts";
 import { documents } from "./documents.ts";
 import { placeholders } from "./examples.ts";
 import { type FormErrorCode, formErrors } from "./form_errors.ts";
@@ -33,7 +34,10 @@ const errorRows: readonly Cells[] = (Object.keys(formErrors) as FormErrorCode[])
 const members = (rows: readonly { readonly name: string; readonly about: string }[]) =>
   bullets(rows.map(({ name, about }) => `\`${name}\`: ${about}`));
 
-function opening(urls: { readonly forms: string; readonly intake: string }, formUrl: string): string {
+function opening(
+  urls: { readonly forms: string; readonly intake: string },
+  { formUrl, contact }: { readonly formUrl: string; readonly contact: string | null },
+): string {
   const shell = formShellSnippets(formUrl);
   return `\
 # Tenant forms: integration brief
@@ -61,7 +65,7 @@ An empty object is the probe. It stores, delivers and emails nothing, and consum
 ${table(["Answer", "Means"], formKeyCheck.map(({ answer, meaning }) => [answer, meaning]))}
 
 The key is shown once, when it is issued. To rotate it get a second one, cut over, then have the first one revoked, which
-takes effect at once.
+takes effect at once.${contact === null ? "" : ` ${contactSentence(contact)}`}
 
 ## 2. Eight rules
 
@@ -187,7 +191,10 @@ ${bullets(formDefinitionOfDone, "- [ ]")}
  *
  * Source: SPEC, Tenant forms; DECISIONS, Forms.
  */
-export function formsBrief(urls: { readonly forms: string; readonly intake: string }): string {
+export function formsBrief(
+  urls: { readonly forms: string; readonly intake: string },
+  contact: string | null = null,
+): string {
   const formUrl = `${urls.forms}/v1/forms/${formPlaceholders.tenant}/${formPlaceholders.formKey}`;
-  return [opening(urls, formUrl), body, closing(formUrl)].join("\n");
+  return [opening(urls, { formUrl, contact }), body, closing(formUrl)].join("\n");
 }

@@ -76,6 +76,7 @@ export const formBodyRows: readonly Cells[] = [
 export const formOutcomes = [
   "It is stored and delivered to the customer's CRM and mail, in the background, again and again until it works. No webhook and no status tells of it.",
   "Or it is held as spam, because of its content or of the honeypot: stored, not delivered, and answered exactly like any other, so that a bot learns nothing. The customer's operator can release it.",
+  "An email address that does not look like one is kept as it was sent, and the customer reads a note beside it (`email_shape_suspect` in the webhook). The answer is the same: check it in the page, while the visitor can mend it.",
   `Or it is a repeat: the same fields in the same form within ${limits.formContentWindowMinutes} minutes, or any under a used \`Idempotency-Key\`. Nothing further is delivered.`,
 ] as const;
 

@@ -6,12 +6,14 @@
  */
 
 import type { FormErrorCode } from "../contract/form_errors.ts";
+import type { Flag } from "../contract/fields.ts";
 import { limits } from "../contract/limits.ts";
 import { bodyText, brokenOff, digest128 } from "../gate/content.ts";
 import { dedupe, readIdempotencyKey, type UsableIdempotencyKey } from "../gate/idempotency_key.ts";
 import { type GateParts, Post, type RefusalDetails } from "../gate/post.ts";
 import type { Holder, HolderBudget } from "../gate/rate.ts";
 import type { Exchange, Handler, Reply } from "../http/exchange.ts";
+import { looksLikeEmail } from "../lead/email.ts";
 import { formMisspelling } from "../lead/misspelling.ts";
 import type { Entry, SubmissionPart } from "../store/serving/accept.ts";
 import type { Form, FormStore } from "../store/serving/form_lookup.ts";
@@ -132,7 +134,7 @@ function toEntry(
     keyId,
     tenantId,
     ...dedupe("form", idempotencyKey, digest128(content)),
-    flags: [],
+    flags: flagsOf(submission),
     lead: submissionText(posted),
     extra: JSON.stringify({ form_key: form.formKey, attribution: attributionOf(posted) }),
     raw,
@@ -141,6 +143,11 @@ function toEntry(
     unknownArea: null,
     submission,
   };
+}
+
+/** What the customer should know of it. The visitor is not told: whoever mistyped an address can be reached by phone. */
+function flagsOf({ contact }: SubmissionPart): Flag[] {
+  return contact.email === null || looksLikeEmail(contact.email) ? [] : ["email_shape_suspect"];
 }
 
 /** Does the same work for every submission, so that a bot cannot tell by the time that it was found out. */

@@ -16,7 +16,7 @@ import { Unavailable } from "../store/pool.ts";
 import { readCheckout } from "./checkout_request.ts";
 import type { PlansObservation } from "./observation.ts";
 import { corsOf, preflight, varyOrigin } from "./origin.ts";
-import { type PlanErrorCode, refusePlan } from "./reply.ts";
+import { type FieldReason, type PlanErrorCode, refusePlan } from "./reply.ts";
 import type { StripeClient } from "./stripe_client.ts";
 import { openSession, type ReturnUrls, type SessionOutcome } from "./stripe_session.ts";
 
@@ -62,7 +62,7 @@ export function checkoutHandler(parts: CheckoutParts): Handler {
     if (body.kind === "too_large") return refusePlan("body_too_large", { requestId, headers });
     if (body.kind === "incomplete") return refusePlan("invalid_json", { requestId, headers });
     try {
-      return await checkout.answer(exchange, body.bytes, headers);
+      return await answer(checkout, exchange, { bytes: body.bytes, headers });
     } catch (error) {
       if (!(error instanceof Unavailable)) throw error;
       return refusePlan("checkout_unavailable", { requestId, headers });
@@ -72,8 +72,50 @@ export function checkoutHandler(parts: CheckoutParts): Handler {
 
 const allow = "POST, OPTIONS";
 
-/** What happens to a request that may be made. */
-class Checkout {
+async function answer(
+  checkout: Checkout,
+  exchange: Exchange,
+  { bytes, headers }: { bytes: Uint8Array; headers: Headers },
+): Promise<Reply> {
+  const { requestId } = exchange;
+  const text = bodyText(exchange, bytes);
+  const request = typeof text === "string" ? readCheckout(text) : { kind: "invalid_json" } as const;
+  const key = readIdempotencyKey(exchange.headerLines("idempotency-key"));
+  if (request.kind === "invalid_json" || key.kind === "repeated") {
+    return refusePlan("invalid_json", { requestId, headers });
+  }
+  if (request.kind === "validation_failed" || key.kind === "too_long") {
+    const fields = {
+      ...(request.kind === "validation_failed" ? request.fields : {}),
+      ...(key.kind === "too_long" ? { "Idempotency-Key": "too_long" } as const : {}),
+    };
+    return refusePlan("validation_failed", { requestId, fields, headers });
+  }
+  const ordered = await checkout.order({ ...request, key }, requestId);
+  if (ordered.kind === "refused") return refusePlan(ordered.code, { ...ordered, requestId, headers });
+  const { url, sessionId } = ordered.session;
+  return json(ordered.status, { url, session_id: sessionId }, headers);
+}
+
+/** A checkout that is asked for. */
+export interface Order {
+  readonly plan: string;
+  readonly email: string;
+  readonly key: UsableIdempotencyKey;
+}
+
+/** What became of it. */
+export type Ordered =
+  /** 201 for a new session, 200 for one that was opened before under the same key. */
+  | { readonly kind: "open"; readonly status: 200 | 201; readonly session: OpenSession }
+  | {
+    readonly kind: "refused";
+    readonly code: PlanErrorCode;
+    readonly fields?: Readonly<Record<string, FieldReason>>;
+  };
+
+/** Opens sessions at the payment provider. */
+export class Checkout {
   readonly #parts: CheckoutParts;
   /** Calls of the provider under way by sale, so that the same one is not made twice at once. */
   readonly #opening = new Map<string, Promise<SessionOutcome>>();
@@ -82,49 +124,38 @@ class Checkout {
     this.#parts = parts;
   }
 
-  async answer(exchange: Exchange, bytes: Uint8Array, headers: Headers): Promise<Reply> {
-    const { requestId } = exchange;
-    const text = bodyText(exchange, bytes);
-    const request = typeof text === "string" ? readCheckout(text) : { kind: "invalid_json" } as const;
-    const key = readIdempotencyKey(exchange.headerLines("idempotency-key"));
-    if (request.kind === "invalid_json" || key.kind === "repeated") {
-      return refusePlan("invalid_json", { requestId, headers });
-    }
-    if (request.kind === "validation_failed" || key.kind === "too_long") {
-      const fields = {
-        ...(request.kind === "validation_failed" ? request.fields : {}),
-        ...(key.kind === "too_long" ? { "Idempotency-Key": "too_long" } as const : {}),
-      };
-      return refusePlan("validation_failed", { requestId, fields, headers });
-    }
-    const begun = await this.#parts.store.begin(request.plan, digests(key, request));
+  /** Opens the session of an order, once however often it comes. Throws {@linkcode Unavailable}. */
+  async order({ plan, email, key }: Order, requestId: string): Promise<Ordered> {
+    const begun = await this.#parts.store.begin(plan, digests(key, { plan, email }));
     switch (begun.kind) {
       case "conflict":
-        return refusePlan("idempotency_conflict", { requestId, headers });
+        return { kind: "refused", code: "idempotency_conflict" };
       case "plan_not_found":
-        return refusePlan("plan_not_found", { requestId, headers });
+        return { kind: "refused", code: "plan_not_found" };
       case "open":
-        return opened(200, begun.session, headers);
+        return { kind: "open", status: 200, session: begun.session };
       default:
-        return await this.#open(begun, { requestId, email: request.email, headers });
+        return await this.#open(begun, { requestId, email });
     }
   }
 
   async #open(
     { kind, sale }: Extract<Begun, { sale: Sale }>,
-    { requestId, email, headers }: { requestId: string; email: string; headers: Headers },
-  ): Promise<Reply> {
+    { requestId, email }: { requestId: string; email: string },
+  ): Promise<Ordered> {
     let asked = this.#opening.get(sale.id);
     if (asked === undefined) {
       asked = this.#ask(sale, { requestId, email }).finally(() => this.#opening.delete(sale.id));
       this.#opening.set(sale.id, asked);
     }
     const outcome = await asked;
-    if (outcome.kind === "open") return opened(kind === "begun" ? 201 : 200, outcome.session, headers);
-    if (outcome.kind === "email_refused") {
-      return refusePlan("validation_failed", { requestId, fields: { email: "invalid" }, headers });
+    if (outcome.kind === "open") {
+      return { kind: "open", status: kind === "begun" ? 201 : 200, session: outcome.session };
     }
-    return refusePlan(codeOf(outcome), { requestId, headers });
+    if (outcome.kind === "email_refused") {
+      return { kind: "refused", code: "validation_failed", fields: { email: "invalid" } };
+    }
+    return { kind: "refused", code: codeOf(outcome) };
   }
 
   /** Asks the provider and notes what it said. */
@@ -148,10 +179,6 @@ class Checkout {
     }
     return outcome;
   }
-}
-
-function opened(status: 200 | 201, { url, sessionId }: OpenSession, headers: Headers): Reply {
-  return json(status, { url, session_id: sessionId }, headers);
 }
 
 function codeOf({ kind }: SessionOutcome): PlanErrorCode {

@@ -26,7 +26,12 @@ const slugLengthMax = 100;
 export function readCheckout(text: string): CheckoutRequest {
   const body = parseObject(text, limits.jsonDepthMax);
   if (body === null) return { kind: "invalid_json" };
-  const { plan: sentPlan = null, email: sentEmail = null } = body;
+  const { plan = null, email = null } = body;
+  return readOrder(plan, email);
+}
+
+/** The same of two values, `null` for one that was left out. */
+export function readOrder(sentPlan: unknown, sentEmail: unknown): CheckoutRequest {
   for (const value of [sentPlan, sentEmail]) {
     if (value !== null && typeof value !== "string") return { kind: "invalid_json" };
   }

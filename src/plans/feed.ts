@@ -12,16 +12,26 @@ import { refusePlan } from "./reply.ts";
 /** Any site's scripts may read the feed. */
 export const anyOrigin: Readonly<Record<string, string>> = { "Access-Control-Allow-Origin": "*" };
 
+/** The plans as the feed has them. */
+export interface Plans {
+  /** The array's JSON text; `null` when the store cannot be read. */
+  readonly current: string | null;
+  /** Resolves when they have been read by a statement that began after the call. */
+  renew(): Promise<void>;
+}
+
 /**
- * The handler. `snapshot` gives the array's JSON text, or `null` when the store cannot be read: then the answer is 503
- * and never an empty list, which would read as "nothing is for sale".
+ * The handler. When the store cannot be read the answer is 503 and never an empty list, which would read as "nothing is
+ * for sale". That nothing is, is asked of the store anew: a snapshot of the moment before the first plan came would be
+ * kept by caches for minutes.
  *
  * Source: SPEC, GET plans; DECISIONS, Plans, checkout, site.
  */
-export function planFeedHandler(snapshot: () => string | null): Handler {
+export function planFeedHandler(plans: Plans): Handler {
   let rendered: { readonly text: string; readonly replies: PreparedReplies } | null = null;
-  return (exchange) => {
-    const text = snapshot();
+  return async (exchange) => {
+    if (plans.current === "[]") await plans.renew();
+    const text = plans.current;
     if (text === null) {
       return refusePlan("not_accepting", { requestId: exchange.requestId, headers: anyOrigin });
     }

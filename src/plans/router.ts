@@ -6,15 +6,15 @@
 
 import type { ReadBudget } from "../gate/rate.ts";
 import { Router } from "../http/router.ts";
+import { buyHandler } from "./buy.ts";
 import { checkoutHandler, type CheckoutParts } from "./checkout.ts";
-import { anyOrigin, planFeedHandler } from "./feed.ts";
+import { anyOrigin, planFeedHandler, type Plans } from "./feed.ts";
 import { refusePlan } from "./reply.ts";
 import { webhookHandler, type WebhookParts } from "./webhook.ts";
 
 /** What the routes work with. */
 interface PlansParts extends CheckoutParts, WebhookParts {
-  /** The plans as the text of a JSON array, or `null` when the store cannot be read. */
-  readonly plans: () => string | null;
+  readonly plans: Plans;
   /** Spent by the feed, and by what is not served. */
   readonly reads: ReadBudget;
 }
@@ -36,6 +36,7 @@ export function plansRouter(parts: PlansParts): Router {
       refusePlan("method_not_allowed", { requestId, ...(route === feed ? { headers: anyOrigin } : {}) }),
   })
     .get(feed, planFeedHandler(parts.plans))
+    .any("/buy/{plan}", buyHandler(parts))
     .any("/api/checkout/sessions", checkoutHandler(parts))
     .post("/api/stripe/webhook", webhookHandler(parts));
 }

@@ -98,7 +98,7 @@ function result(): Markup {
 </div>`;
 }
 
-function keyCheckForm(baseUrl: string): Markup {
+function keyCheckForm(baseUrl: string, contact: string | null): Markup {
   const meanings = keyCheck.map(({ answer, meaning }) =>
     markup`<div><dt>${rich(answer)}</dt><dd>${rich(meaning)}</dd></div>`
   );
@@ -112,7 +112,10 @@ page.</p>
 <button type="button" id="probe">Post {}</button></div>
 <p id="key-shape" class="message"></p><div id="probe-result" role="status" aria-live="polite"></div></div>
 <pre class="code"><code>${shellSnippets(baseUrl).keyCheck}</code></pre>
-<dl class="meanings">${meanings}</dl></section>`;
+<dl class="meanings">${meanings}</dl>${
+    contact !== null &&
+    markup`<p>For a key, or one that is answered with 401, write to <a href="mailto:${contact}">${contact}</a>.</p>`
+  }</section>`;
 }
 
 function head(versions: AssetVersions): Markup {
@@ -127,8 +130,11 @@ function head(versions: AssetVersions): Markup {
 <script type="module" src="${script.path}?v=${versions.script}"></script>`;
 }
 
-/** The page for a service that is reached at `baseUrl`. */
-export function playgroundPage(baseUrl: string, versions: AssetVersions): string {
+/** The page for a service that is reached at `baseUrl`; `contact` is whom partners write to about a key. */
+export function playgroundPage(
+  baseUrl: string,
+  { versions, contact }: { readonly versions: AssetVersions; readonly contact: string | null },
+): string {
   const { brief, openapi } = documents;
   return markup`<!doctype html>
 <html lang="en" data-base-url="${baseUrl}">
@@ -147,7 +153,7 @@ Nothing you type leaves your browser, and nothing is posted.</p>
 limits, and an example of everything.</p>
 <p id="notice" class="note" role="alert" hidden></p>
 <section id="playground" class="panes scripted" aria-label="Playground">${editor()}${result()}</section>
-${keyCheckForm(baseUrl)}
+${keyCheckForm(baseUrl, contact)}
 <div class="reference"><nav aria-label="Contents" class="contents"><a href="#rules">Rules</a>
 <a href="#limits">Limits</a> <a href="#envelope">Envelope</a> <a href="#answers">Answers</a>
 <a href="#vocabulary">Vocabulary</a> <a href="#examples">Examples</a></nav>

@@ -33,12 +33,12 @@ export function documentHandlers(
   const versions = { script: versionOf(script), style: versionOf(style), icon: versionOf(icon) };
   const texts: Readonly<Record<DocumentName, () => string>> = {
     openapi: () => JSON.stringify(openapi(urls())),
-    brief: () => brief(urls().intake),
-    playground: () => playgroundPage(urls().intake, versions),
+    brief: () => brief(urls().intake, config.contactEmail),
+    playground: () => playgroundPage(urls().intake, { versions, contact: config.contactEmail }),
     script: () => script,
     style: () => style,
     icon: () => icon,
-    formsBrief: () => formsBrief(urls()),
+    formsBrief: () => formsBrief(urls(), config.contactEmail),
   };
   const names = (Object.keys(texts) as DocumentName[]).filter((name) => surfaceOf(name) === surface);
   return Object.fromEntries(

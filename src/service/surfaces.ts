@@ -123,7 +123,7 @@ function formsSurface(config: Config, { store, state, reads }: Parts): PlacedSur
 function plansSurface(config: Config, { store, observe, reads }: Parts): PlacedSurface {
   const provider = config.checkout?.provider ?? null;
   const router = plansRouter({
-    plans: () => store.plans.current,
+    plans: store.plans,
     reads,
     store: store.checkouts,
     origins: config.checkout?.origins ?? new Set(),

@@ -4,6 +4,7 @@
  * @module
  */
 
+import { isContact } from "../contract/contact.ts";
 import { type CheckoutConfig, readCheckoutConfig } from "./checkout.ts";
 import type { TimeZone } from "../contract/time_zone.ts";
 import type { Rate } from "../contract/limits.ts";
@@ -28,6 +29,8 @@ export interface Config {
   readonly siteDir: string;
   /** The operator's listener: loopback or private, without TLS. */
   readonly opsListen: ListenAddress;
+  /** Whom partners write to about a key. */
+  readonly contactEmail: string | null;
   /** In which the console shows and reads times. */
   readonly consoleTimeZone: TimeZone;
   readonly tls: TlsPaths | null;
@@ -75,6 +78,7 @@ export function examineConfig(
     site: readPublic(read, "SITE"),
     siteDir: read.text("SITE_DIR") ?? variables.SITE_DIR.default,
     opsListen: read.listen("OPS_LISTEN"),
+    contactEmail: readContact(read),
     consoleTimeZone: read.timeZone("CONSOLE_TIME_ZONE"),
     tls,
     trustedProxies: read.networks("TRUSTED_PROXIES"),
@@ -98,6 +102,14 @@ export function examineConfig(
 
 type Name = keyof typeof variables;
 type Reader = SettingsReader<Name>;
+
+function readContact(read: Reader): string | null {
+  const contact = read.text("CONTACT_EMAIL");
+  if (contact !== null && !isContact(contact)) {
+    read.faults.push("CONTACT_EMAIL is not an address such as partners@example.com");
+  }
+  return contact;
+}
 
 /** The public surfaces as {@linkcode Config} names them. */
 export const publicSurfaces = ["intake", "forms", "subscription", "site"] as const;

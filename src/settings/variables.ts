@@ -33,6 +33,10 @@ export const variables = {
     default: "127.0.0.1:9090",
     meaning: "address:port of the operator's pages and figures; loopback or private only",
   },
+  CONTACT_EMAIL: {
+    default: "–",
+    meaning: "whom partners write to about a key; the brief, the playground and the site name it",
+  },
   CONSOLE_TIME_ZONE: {
     default: "UTC",
     meaning: "in which the console shows and reads times, by its IANA name, such as `Europe/Berlin`",

@@ -27,6 +27,10 @@ export interface SiteContent {
   readonly areas: readonly SiteArea[];
   readonly plans: readonly Plan[];
   readonly urls: SiteUrls;
+  /** Whom partners write to about a key; left out: nobody is named. */
+  readonly contact?: string | null;
+  /** Plans can be bought at the subscription's address. */
+  readonly isSold?: boolean;
 }
 
 /** An area with the page that explains it. */

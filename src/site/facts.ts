@@ -6,6 +6,7 @@
  */
 
 import { envelopeRows } from "../contract/brief.ts";
+import { contactSentence } from "../contract/contact.ts";
 import { documents } from "../contract/documents.ts";
 import { type ErrorRule, errors } from "../contract/errors.ts";
 import { placeholders } from "../contract/examples.ts";
@@ -215,7 +216,8 @@ export function factsOf(content: SiteContent, areas: readonly AreaPage[]): FactF
     ...addresses(content),
     ...database(),
     ...areaLists(areas),
-    "plans": planBlocks(content.plans),
+    "plans": planBlocks(content.plans, content.isSold === true ? content.urls.subscription : null),
+    "contact": contactSentence(content.contact ?? null),
   };
   return {
     fill({ path, body }, area) {

@@ -34,8 +34,11 @@ export function extraMembers(plan: Plan): (readonly [name: string, value: string
     .map(([name, value]) => [name, typeof value === "string" ? value : JSON.stringify(value)] as const);
 }
 
-/** The plans as Markdown: a heading and a table each, or a sentence that says that there is none. */
-export function planBlocks(plans: readonly Plan[]): string {
+/**
+ * The plans as Markdown: a heading and a table each, or a sentence that says that there is none. `shop` is the address
+ * under which each can be bought, `null` where none can.
+ */
+export function planBlocks(plans: readonly Plan[], shop: string | null): string {
   if (plans.length === 0) return "No plan is published at the time of this build.";
   return plans.map((plan) => {
     const rows = [
@@ -43,8 +46,10 @@ export function planBlocks(plans: readonly Plan[]): string {
       ...extraMembers(plan).map(([name, value]) => [literal(name), literal(value)]),
     ];
     const sum = `**${price(plan.amountCents)}** a ${literal(plan.interval)}, by ${literal(plan.customer)}.`;
-    return `### ${literal(plan.name)}\n\n${sum}${
-      rows.length === 0 ? "" : `\n\n${table(["What", "In detail"], rows)}`
-    }`;
+    const details = rows.length === 0 ? "" : `\n\n${table(["What", "In detail"], rows)}`;
+    const buy = shop === null
+      ? ""
+      : `\n\n[Buy ${literal(plan.name)}](${shop}/buy/${encodeURIComponent(plan.slug)})`;
+    return `### ${literal(plan.name)}\n\n${sum}${details}${buy}`;
   }).join("\n\n");
 }

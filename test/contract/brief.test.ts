@@ -59,3 +59,9 @@ test("every address in it is the one that was given", () => {
   assert.ok(addresses.length > 8);
   for (const address of addresses) assert.match(address, /^https:\/\/intake\.acme\.test\/|^https?:\/\/$/);
 });
+
+test("the brief names whom to write to about a key, where there is somebody", () => {
+  const named = brief("https://intake.acme.test", "keys@acme.example");
+  assert.match(named, /answered with 401, write to \[keys@acme\.example\]\(mailto:keys@acme\.example\)/);
+  assert.doesNotMatch(text, /mailto:/);
+});

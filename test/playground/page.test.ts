@@ -11,7 +11,10 @@ import { icon } from "../../src/playground/icon.ts";
 import { rich } from "../../src/http/markup.ts";
 import { playgroundPage } from "../../src/playground/page.ts";
 
-const page = playgroundPage("https://intake.acme.test", { script: "s1", style: "s2", icon: "i1" });
+const page = playgroundPage("https://intake.acme.test", {
+  versions: { script: "s1", style: "s2", icon: "i1" },
+  contact: null,
+});
 
 test("all of it together is under 100 KiB compressed", (t) => {
   const sizes = [page, bundle.script, bundle.style, icon].map((text) => gzipSync(text, { level: 9 }).length);

@@ -26,6 +26,7 @@ import { BuiltSite, gutterCare, jsonLdOf, planEntry, SiteWorld, urls } from "../
 
 let world: SiteWorld;
 const folder = temporaryFolder("build");
+const unsold = { urls, contact: null, isSold: false };
 
 before(async () => {
   world = await SiteWorld.open();
@@ -134,11 +135,11 @@ test("npm run site:build says what is missing, and leaves the site that is there
 
 test("a site replaces the one before it whole, and leaves nothing beside it", async () => {
   const dir = join(folder, "swap", "site");
-  await buildSiteFrom(world.url, { dir, urls });
+  await buildSiteFrom(world.url, { ...unsold, dir });
   writeFileSync(join(dir, "areas/gone.html"), "of yesterday");
   // What a build that was killed has left: no process has this number.
   mkdirSync(`${dir}.new-999999999/areas`, { recursive: true });
-  await buildSiteFrom(world.url, { dir, urls });
+  await buildSiteFrom(world.url, { ...unsold, dir });
   assert.ok(!existsSync(join(dir, "areas/gone.html")));
   assert.deepEqual(readdirSync(join(folder, "swap")), ["site"]);
 });
@@ -172,7 +173,7 @@ test("a folder that holds something else is not replaced", async () => {
   const dir = join(folder, "home");
   mkdirSync(dir);
   writeFileSync(join(dir, "diary.txt"), "dear diary");
-  await assert.rejects(buildSiteFrom(world.url, { dir, urls }), /holds something else than a site/);
+  await assert.rejects(buildSiteFrom(world.url, { ...unsold, dir }), /holds something else than a site/);
   assert.equal(readFileSync(join(dir, "diary.txt"), "utf8"), "dear diary");
   mkdirSync(join(folder, "empty"));
   writeSite(join(folder, "empty"), new Map([["llms.txt", new Uint8Array(1)]]));
@@ -181,7 +182,7 @@ test("a folder that holds something else is not replaced", async () => {
 
 test("a build that fails on the way leaves the old site, and nothing beside it", async () => {
   const dir = join(folder, "failing", "site");
-  await buildSiteFrom(world.url, { dir, urls });
+  await buildSiteFrom(world.url, { ...unsold, dir });
   const files = new Map([["a.txt", new Uint8Array(1)], ["a.txt/b.txt", new Uint8Array(1)]]);
   assert.throws(() => writeSite(dir, files));
   assert.ok(existsSync(join(dir, "llms.txt")));
@@ -218,6 +219,25 @@ test("an area with a page of its own keeps it when the vocabulary spells it othe
   const page = new TextDecoder().decode(files.get("areas/hvac/index.html"));
   assert.match(page, /<code>HVAC<\/code>/);
   assert.match(page, /The calendar writes these leads/);
+});
+
+test("where plans are sold each has a link to buy it, and a contact for keys is named; otherwise neither", async () => {
+  const plans = await readPlans(world.pool);
+  const textOf = (path: string, more: object) =>
+    new TextDecoder().decode(
+      buildSite({ sources: readPageSources(), areas: [], plans, urls, ...more }).get(path),
+    );
+  const links = (
+    more: object,
+  ) => [...textOf("plans/index.html", more).matchAll(/href="([^"]*\/buy\/[^"]*)"/g)];
+  assert.deepEqual(
+    links({ isSold: true }).map(([, href]) => href).sort(),
+    plans.map(({ slug }) => `${urls.subscription}/buy/${slug}`).sort(),
+  );
+  assert.deepEqual(links({ isSold: false }), []);
+  assert.match(textOf("faq/index.html", { contact: "keys@acme.example" }), /href="mailto:keys@acme.example"/);
+  assert.doesNotMatch(textOf("faq/index.html", {}), /mailto:/);
+  assert.throws(() => siteSettings({ CONTACT_EMAIL: "keys" }), /CONTACT_EMAIL is not an address/);
 });
 
 test("without plans the page says that there is none", () => {
@@ -295,6 +315,8 @@ test("what an operator types is text everywhere: areas and plans with markup in 
 test("the addresses are those of the settings, those of the listeners, or those that will be listened on", () => {
   assert.deepEqual(siteSettings({}), {
     dir: "build/site",
+    contact: null,
+    isSold: false,
     urls: {
       site: "http://127.0.0.1:8083",
       intake: "http://127.0.0.1:8080",

@@ -367,3 +367,85 @@ test("without a provider an allowed origin gets 503, without settings every orig
   const webhook = await send(`${bare.urls.subscription}/api/stripe/webhook`, { method: "POST", body: "{}" });
   assert.deepEqual([webhook.status, webhook.json.error], [503, "checkout_unavailable"]);
 });
+
+const shop = () => server.urls.subscription as string;
+
+before(async () => {
+  const body = {
+    slug: "sold",
+    name: "Sold",
+    customer: "acme",
+    amount_cents: 2900,
+    interval: "month",
+    items: [],
+  };
+  await world.sql`
+    select put_plans('{sold}', '{Sold}', '{acme}', '{2900}', '{month}', ${[JSON.stringify(body)]})`;
+  await until(async () => (await send(`${shop()}/buy/sold`)).status === 200);
+});
+
+/** Presses the button of a plan's page as a browser does. */
+async function press(
+  fields: Readonly<Record<string, string>>,
+  headers: Readonly<Record<string, string>> = {},
+) {
+  return await send(`${shop()}/buy/sold`, {
+    method: "POST",
+    localAddress: freshAddress(),
+    body: new URLSearchParams(fields).toString(),
+    headers: {
+      "Content-Type": "application/x-www-form-urlencoded",
+      "Origin": shop(),
+      "Sec-Fetch-Site": "same-origin",
+      ...headers,
+    },
+  });
+}
+
+async function freshOrder(): Promise<string> {
+  const { status, headers, text } = await send(`${shop()}/buy/sold`);
+  assert.equal(status, 200);
+  assert.equal(headers["cache-control"], "no-store");
+  assert.match(String(headers["content-security-policy"]), /default-src 'none'/);
+  assert.match(text, /\$29\.00<\/strong> a month, by acme/);
+  return /name="order" value="([^"]+)"/.exec(text)?.[1] as string;
+}
+
+test("a plan's page leads to the payment provider, once however often its button is pressed", async () => {
+  const order = await freshOrder();
+  const before = await rows();
+  const answers = await Promise.all([1, 2, 3].map(() => press({ email: buyerEmail, order })));
+  for (const { status, headers } of answers) {
+    assert.equal(status, 303);
+    assert.equal(headers.location, [...stripe.sessions.values()].at(-1)?.url);
+  }
+  assert.equal(await rows(), before + 1);
+  assert.notEqual(await freshOrder(), order, "another page is another order");
+});
+
+test("a plan's page keeps what was filled in and says what is wrong; nothing is opened", async () => {
+  const before = await rows();
+  const { status, text } = await press({ email: `"><script>alert(1)</script>`, order: await freshOrder() });
+  assert.equal(status, 422);
+  assert.match(text, /role="alert"/);
+  assert.match(text, /value="&quot;&gt;&lt;script&gt;/);
+  assert.doesNotMatch(text, /<script>/);
+  assert.equal(await rows(), before);
+});
+
+test("a plan's page is posted to by itself alone, and there is none for a plan that there is not", async () => {
+  const order = await freshOrder();
+  const before = await rows();
+  const strangers: Readonly<Record<string, string>>[] = [
+    { Origin: storefront, "Sec-Fetch-Site": "cross-site" },
+    { Origin: "null" },
+    { "Sec-Fetch-Site": "cross-site" },
+  ];
+  for (const headers of strangers) {
+    assert.equal((await press({ email: buyerEmail, order }, headers)).status, 403);
+  }
+  assert.equal(await rows(), before);
+  assert.equal((await send(`${shop()}/buy/nothing`)).status, 404);
+  const wrong = await send(`${shop()}/buy/sold`, { method: "DELETE", localAddress: freshAddress() });
+  assert.deepEqual([wrong.status, wrong.headers.allow], [405, "GET, HEAD, POST"]);
+});

@@ -59,6 +59,16 @@ test("lead show tells a submission as it was posted: every digit, no form_key, n
   assert.match(stdout, /^ {2}n +12345678901234567890\n {2}p +1\.20$/m);
 });
 
+test("an address that does not look like one is stored as sent and flagged; the answer is the same", async () => {
+  for (const [email, flags] of [["ada@example", ["email_shape_suspect"]], ["ada@example.com", []]] as const) {
+    const { status, json } = await world.submit(form, { key: key.text, body: visitor({ email }) });
+    assert.equal(status, 202);
+    assert.deepEqual(Object.keys(json), ["status", "submission_id", "received_at"]);
+    const shown = await ctl(["lead", "show", json.submission_id], on);
+    assert.deepEqual([shown.submission.email, shown.flags], [email, flags]);
+  }
+});
+
 test("lead show for a person: a field's name drives no terminal, and no field is a cost in dollars", async () => {
   const body = visitor({ "\u001b[2J\nDelivery  delivered": "\u001b[2J", cost_cents: "about 5" });
   const { json } = await world.submit(form, { key: key.text, body });

@@ -46,6 +46,25 @@ test("GET /api/plans answers [] while there is no plan, for any site's scripts, 
   assert.match(String(headers.etag), /^"[\w-]{22}"$/);
 });
 
+test("from the moment that a plan is there, no node answers []", async () => {
+  const { sql } = world;
+  for (let round = 0; round < 5; round++) {
+    await sql`delete from plan`;
+    for (const server of [first, second]) {
+      await until(async () => (await ask("/api/plans", {}, server)).text === "[]");
+    }
+    await sql`
+      select put_plans('{basic}', '{Basic}', '{acme}', '{2900}', '{month}', ${[basic]})`;
+    for (const server of [first, second]) {
+      assert.equal((await ask("/api/plans", {}, server)).text, `[${basic}]`);
+    }
+  }
+  await sql`delete from plan`;
+  for (const server of [first, second]) {
+    await until(async () => (await ask("/api/plans", {}, server)).text === "[]");
+  }
+});
+
 test("a plan put by ctl is served by every node within 5 s, as it was written, in one order and with one ETag", async () => {
   await put(`[${yearly},\n ${basic.replaceAll(",", ", ")}]`);
   for (const server of [first, second]) {

@@ -5,6 +5,7 @@
  */
 
 import type { Exchange, Reply } from "../../http/exchange.ts";
+import { isSameOrigin } from "../../http/same_origin.ts";
 import { type Markup, markup } from "../../http/markup.ts";
 import { pageHeaders, RefusedPage } from "./layout.ts";
 import { parseQuery, type Query } from "./query.ts";
@@ -71,20 +72,6 @@ export async function readForm(
     );
   }
   return form;
-}
-
-/**
- * Whether a browser says that the request comes from our own page. `Origin` is compared with the Host that was asked
- * for, which the listener has held against its own names; the scheme is left out, since an edge may speak TLS before
- * us. What says neither `Origin` nor `Sec-Fetch-Site` is no browser of today.
- */
-function isSameOrigin(exchange: Exchange): boolean {
-  const site = exchange.header("sec-fetch-site");
-  if (site !== undefined && site !== "same-origin") return false;
-  const origin = exchange.header("origin");
-  if (origin === undefined) return site === "same-origin";
-  const host = exchange.header("host");
-  return host !== undefined && /^https?:\/\/(.+)$/.exec(origin)?.[1]?.toLowerCase() === host.toLowerCase();
 }
 
 /** Leads to a page, by GET. `location` has nothing in it that a caller chose freely. */

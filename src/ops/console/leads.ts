@@ -111,7 +111,7 @@ function results(
         }`,
         whatOf(event),
         markup`${event.tenant}<br><span class="quiet">${shown(event.source)}</span>`,
-        event.kind === "form" ? markup`<span class="quiet">–</span>` : badges(event.flags),
+        badges(event.flags),
       ],
     })),
     {

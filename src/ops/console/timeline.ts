@@ -106,6 +106,7 @@ ${
     found === null
       ? markup`<dt>Flags</dt><dd>${badges(event.flags)}</dd>`
       : markup`<dt>Form</dt><dd>${shown(found.formKey)}</dd>
+${event.flags.length > 0 && markup`<dt>Flags</dt><dd>${badges(event.flags)}</dd>`}
 <dt>Verdict</dt><dd>${badge(found.verdict)} score ${count(found.score)}</dd>
 <dt>Reasons</dt><dd>${reasons(found.reasons, parts)}</dd>`
   }

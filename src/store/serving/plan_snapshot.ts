@@ -28,6 +28,8 @@ export class PlanSnapshot {
   #text: string | null = null;
   #readAtMs = Number.NEGATIVE_INFINITY;
   #hasFailed = false;
+  #reading: Promise<void> = Promise.resolve();
+  #nextReading: Promise<void> | null = null;
 
   constructor(options: PlanSnapshotOptions) {
     this.#options = options;
@@ -44,8 +46,23 @@ export class PlanSnapshot {
     return this.#hasFailed ? retryMs : intervalMs;
   }
 
+  /**
+   * Resolves when the plans have been read by a statement that began after the call. However many ask, one statement is
+   * under way at a time.
+   */
+  renew(): Promise<void> {
+    return this.#nextReading ??= this.#reading.then(() => {
+      this.#nextReading = null;
+      return this.runOnce();
+    });
+  }
+
   /** Reads the plans, or loses those it had. */
-  async runOnce(): Promise<void> {
+  runOnce(): Promise<void> {
+    return this.#reading = this.#read();
+  }
+
+  async #read(): Promise<void> {
     // What was read is as old as the question.
     const readAtMs = this.#options.nowMs();
     try {
@@ -56,6 +73,8 @@ export class PlanSnapshot {
   }
 
   #keep(text: string, readAtMs: number): void {
+    // A later question was answered first.
+    if (readAtMs < this.#readAtMs) return;
     // The same string, so that whoever compares it with the last one need not read it.
     if (text !== this.#text) this.#text = text;
     this.#readAtMs = readAtMs;

@@ -91,7 +91,7 @@ export class SiteWorld {
   /** Builds into a folder below this file's. */
   async build(name: string): Promise<BuiltSite> {
     const dir = join(this.#folder, name);
-    await buildSiteFrom(this.url, { dir, urls });
+    await buildSiteFrom(this.url, { dir, urls, contact: null, isSold: false });
     return new BuiltSite(dir);
   }
 }
