@@ -19,6 +19,7 @@ import { campaignCommands } from "./ctl/campaign.ts";
 import { certificatesCommands } from "./ctl/certificates.ts";
 import { collisionCommands } from "./ctl/collision.ts";
 import { type Command, type Input, parseInput, Refused, type Reply, WrongUsage } from "./ctl/command.ts";
+import { completionCommands } from "./ctl/completion.ts";
 import { deadCommands } from "./ctl/dead.ts";
 import { doctorCommands } from "./ctl/doctor.ts";
 import { eraseCommands } from "./ctl/erase.ts";
@@ -56,6 +57,7 @@ const commands: readonly Command[] = [
   ...auditCommands,
   ...doctorCommands,
   ...certificatesCommands,
+  ...completionCommands(() => commands),
 ];
 
 /** What the program leaves behind. */

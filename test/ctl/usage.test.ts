@@ -42,6 +42,7 @@ const everyCommand = [
   "audit verify",
   "doctor",
   "certificates",
+  "completion",
 ];
 
 test("ctl --help lists every command on stdout and exits 0", async () => {
@@ -158,6 +159,7 @@ const wrong: readonly (readonly [string, readonly string[], RegExp])[] = [
     /--server-name must be names/,
   ],
   ["certificates for no days", ["certificates", "/tmp/x", "--days", "0"], /--days must be a whole number/],
+  ["completion for another shell", ["completion", "fish"], /SHELL must be bash or zsh: fish/],
   ["a term that no lead can hold", ["vocabulary", "add", "x".repeat(101)], /longer than 100/],
 ];
 
