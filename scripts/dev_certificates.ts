@@ -35,13 +35,10 @@ export const devClientName = "lead-intake";
 
 const names = { server: ["localhost", "127.0.0.1", "::1"], client: [devClientName] } as const;
 
-/**
- * Makes what is missing, broken or near its end in `folder` (created with mode 700, all files 600), and
- * returns the paths; everything is kept as it is when it is good.
- */
-export function ensureDevCertificates(folder: string): DevCertificates | NoCertificates {
+/** Where the files of a folder are, whether they are there or not. */
+export function devCertificatesIn(folder: string): DevCertificates {
   const path = (name: string) => join(resolve(folder), name);
-  const ready: DevCertificates = {
+  return {
     kind: "ready",
     caFile: path("ca.pem"),
     serverCertFile: path("server.pem"),
@@ -49,6 +46,15 @@ export function ensureDevCertificates(folder: string): DevCertificates | NoCerti
     clientCertFile: path("client.pem"),
     clientKeyFile: path("client.key"),
   };
+}
+
+/**
+ * Makes what is missing, broken or near its end in `folder` (created with mode 700, all files 600), and
+ * returns the paths; everything is kept as it is when it is good.
+ */
+export function ensureDevCertificates(folder: string): DevCertificates | NoCertificates {
+  const path = (name: string) => join(resolve(folder), name);
+  const ready = devCertificatesIn(folder);
   const ca = readPair(path("ca.pem"), path("ca.key"));
   const keepsCa = isGood(ca, ca);
   const missing = leaves.filter((leaf) =>

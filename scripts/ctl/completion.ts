@@ -38,11 +38,8 @@ function isTenant(command: Command, argument: string): boolean {
   return argument === "SLUG" && (takesOne || command.words === "key issue");
 }
 
-/**
- * What both shells share: one function that prints what may stand in the place of a word, given the word and those before
- * it, and the tables of commands. It is plain enough for either.
- */
-function candidates(commands: readonly Command[]): string {
+/** The tables of commands, as functions of either shell that print words. */
+function tables(commands: readonly Command[]): string {
   const words = Map.groupBy(commands, ({ words }) => words.split(" ")[0] as string);
   const verbs = [...words].flatMap(([noun, group]) => {
     const found = group.flatMap((command) => command.words.split(" ")[1] ?? []);
@@ -98,7 +95,11 @@ _ctl_tenants() {
   timeout 1 ${quoted(process.execPath)} ${quoted(program)} tenant list --json 2> /dev/null |
     sed -n 's/^ *"tenant": "\\(.*\\)",$/\\1/p'
 }
+`;
+}
 
+/** What may stand in the place of a word, given those before it; plain enough for either shell. */
+const lookUp = `
 # Prints what may stand in the place of the first argument; the others are the words between ctl and it.
 _ctl_candidates() {
   local typed="$1" command='' noun='' option='' count=0 word
@@ -125,7 +126,6 @@ _ctl_candidates() {
   fi
 }
 `;
-}
 
 /** A command of this name, when the machine has none. */
 const define = `type ctl > /dev/null 2>&1 || ctl() { ${quoted(process.execPath)} ${quoted(program)} "$@"; }`;
@@ -177,7 +177,7 @@ zsh in place of bash, into ~/.zshrc. It defines a command ctl where there is non
       const shell = shells[input.first];
       if (shell === undefined) throw new WrongUsage(`SHELL must be bash or zsh: ${input.first}`);
       return (): Promise<Reply> => {
-        const text = `${define}\n\n${candidates(commands())}${shell}`;
+        const text = `${define}\n\n${tables(commands())}${lookUp}${shell}`;
         return Promise.resolve({ json: { script: text }, text });
       };
     },

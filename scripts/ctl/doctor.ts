@@ -13,7 +13,6 @@ import { type Environment, isDatabaseUrl } from "#src/settings/reader.ts";
 import { variables } from "#src/settings/variables.ts";
 import { openAdminPool } from "#src/store/operator/admin_pool.ts";
 import { readServerFacts } from "#src/store/operator/server_facts.ts";
-import { findDatabaseUrl } from "../database_url.ts";
 import { type Command, type Input, needsNoStore, Refused, type Reply } from "./command.ts";
 import { certificateChecks } from "./doctor/certificates.ts";
 import {
@@ -27,6 +26,7 @@ import {
   warning,
 } from "./doctor/check.ts";
 import { databaseChecks } from "./doctor/database.ts";
+import { developmentSettings } from "./doctor/development.ts";
 import { diskChecks } from "./doctor/disk.ts";
 import { parseEnvironmentFile } from "./doctor/environment_file.ts";
 import { askTier, networkChecks } from "./doctor/network.ts";
@@ -77,7 +77,13 @@ interface Source {
 
 function readSource(files: readonly string[]): Source {
   if (files.length === 0) {
-    return { environment: process.env, name: "this shell's environment", isOfProcess: false, findings: [] };
+    const development = process.env.DATABASE_URL?.trim() ? null : developmentSettings();
+    return {
+      environment: development ?? process.env,
+      name: development === null ? "this shell's environment" : "the npm start that runs here",
+      isOfProcess: false,
+      findings: [],
+    };
   }
   // As systemd has it: nothing of whoever runs the command.
   const environment: Record<string, string> = {};
@@ -96,16 +102,6 @@ function readSource(files: readonly string[]): Source {
     }
   }
   return { environment, name: files.join(" and "), isOfProcess: true, findings };
-}
-
-/** With the database of an `npm start`, when nothing else names one. */
-function withDatabase({ environment, isOfProcess }: Source): Environment {
-  if (isOfProcess || environment.DATABASE_URL?.trim()) return environment;
-  try {
-    return { ...environment, DATABASE_URL: findDatabaseUrl() };
-  } catch {
-    return environment;
-  }
 }
 
 /** The database that a variable names; one that is none is told of by the settings. */
@@ -127,7 +123,7 @@ function isAny(environment: Environment, names: object): boolean {
 
 async function examine(input: Input): Promise<Line[]> {
   const source = readSource(input.options("settings"));
-  const environment = withDatabase(source);
+  const { environment } = source;
   const [serviceDatabase, actionsDatabase] = ["DATABASE_URL", "ACTIONS_DATABASE_URL"]
     .map((name) => openDatabase(environment, name)) as [Database | null, Database | null];
   const situation: Situation = {

@@ -96,6 +96,15 @@ test("a second npm start keeps the data and revokes the key of the first", async
     env: { PATH: process.env.PATH },
     encoding: "utf8",
   });
+  const doctor = spawnSync(process.execPath, ["scripts/ctl.ts", "doctor", "--json"], {
+    cwd: checkout.folder,
+    env: { PATH: process.env.PATH },
+    encoding: "utf8",
+  });
+  const { checks } = JSON.parse(doctor.stdout) as { checks: { check: string; state: string }[] };
+  assert.equal(doctor.status, 0, doctor.stdout);
+  assert.equal(checks.find(({ check }) => check === "Actions tier")?.state, "ok");
+
   const keys = JSON.parse(list.stdout) as { label: string; revoked_at: string | null }[];
   assert.ok(keys.length >= 2 && keys.every(({ label }) => label === "npm-start"), list.stdout);
   assert.equal(keys.filter(({ revoked_at }) => revoked_at === null).length, 2, "one of each surface");

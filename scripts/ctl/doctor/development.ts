@@ -1,0 +1,30 @@
+/**
+ * The settings of the `npm start` that runs here, as far as it publishes them.
+ *
+ * @module
+ */
+
+import { join } from "node:path";
+import type { Environment } from "#src/settings/reader.ts";
+import { dataFolder, findDatabaseUrl } from "../../database_url.ts";
+import { devCertificatesIn } from "../../dev_certificates.ts";
+import { findRunning } from "../../running.ts";
+import { actionsSettings, serviceSettings } from "../../start_delivery.ts";
+
+/** This shell's environment with what `npm start` has put into those of its processes; `null` when none runs here. */
+export function developmentSettings(): Environment | null {
+  let databaseUrl: string;
+  try {
+    databaseUrl = findDatabaseUrl();
+  } catch {
+    return null;
+  }
+  const url = findRunning()?.addresses.find(([name]) => name === "actions")?.[1];
+  if (url === undefined) return { ...process.env, DATABASE_URL: databaseUrl };
+  const files = devCertificatesIn(join(dataFolder, "certificates"));
+  return {
+    ...actionsSettings(files, { databaseUrl, listen: new URL(url).host, catcher: undefined }),
+    ...serviceSettings(databaseUrl, { url, files }),
+    ACTIONS_DATABASE_URL: databaseUrl,
+  };
+}
