@@ -2,8 +2,19 @@
  * The connections to the hosts of webhooks. Each belongs to one host name and port, for which the other side has shown its
  * certificate, and goes to one address; it is kept for the next request while the name still has that address.
  *
- * Chosen: kept, and not one for each request with a look-up of its own. Of a burst of leads, part of the name server's
- * answers were lost, and its silence counted as the webhook's.
+ * Chosen: kept, and not one for each request with a look-up of its own. 2,000 leads in a burst through the actions process
+ * to one webhook over TLS, 64 at once, both on Node 24, in five interleaved turns on a busy machine of two processors
+ * (medians, lowest and highest):
+ *
+ * | | leads/s | processor time of the process a lead | time-outs |
+ * |---|---|---|---|
+ * | a look-up and a connection each, node:https | 29 (27–30) | 3,780 µs (3,680–4,105) | 281 (214–316) |
+ * | the same to an address, without a look-up | 73 (27–363) | 2,030 µs (1,815–2,800) | 0 |
+ * | this, the server closing each connection | 40 (33–72) | 2,295 µs (2,105–2,595) | 0 |
+ * | this | 274 (73–624) | 870 µs (680–955) | 0 |
+ *
+ * The time-outs were the name server's, which lost part of two questions a lead: the resolver gave up after 5 to 7 s of the
+ * 10 s that a lead has.
  *
  * @module
  */
