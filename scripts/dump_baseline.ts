@@ -67,7 +67,7 @@ select expire_content(100);
 select roll_up_hours(1);
 insert into hour_total select * from hour_figures(now() - interval '61 days', now() - interval '59 days');
 select add_refusals('{1}', '{required}', '{phone}', '{7}', '{1}', array[now()::text]), add_duplicates('{1}', '{3}');
-select add_minute_sample('node', 8, 7, 1, 2, 5, 1, 1.5, 'closed');
+select add_minute_sample('node', 8, 7, 1, 2, 1, '{"rate_limited": 7}', 5, 1, 1.5, 'closed');
 select beat(1), note_audit('tenant.add', 'acme');
 select lay_tombstone(gen_random_uuid(), '{ada@example.com}', 0, 60000);
 select put_plans('{basic}', '{Basic}', '{acme}', '{1500}', '{month}', '{"{\\"slug\\":\\"basic\\"}"}');

@@ -7,10 +7,12 @@
 
 import { errors } from "../contract/errors.ts";
 import { failureCauses } from "../delivery/tier_failure.ts";
+import { formErrors } from "../contract/form_errors.ts";
 import { acceptedMs } from "../contract/event_id.ts";
 import type { Access } from "../http/options.ts";
 import { type Count, type Observations, Registry } from "./registry.ts";
 import type { Settlement } from "../store/delivery/outbox.ts";
+import type { Sample } from "../store/jobs/samples.ts";
 import type { Observation } from "./observation.ts";
 
 const requestBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20];
@@ -23,6 +25,11 @@ const ageBuckets = [0.01, 0.05, 0.1, 0.5, 1, 5, 15, 60, 300, 1_800, 7_200, 21_60
 /** Which code of the intake an answer to a post has, by its status. */
 const intakeReasons: ReadonlyMap<number, string> = new Map(
   Object.entries(errors).map(([code, { status }]) => [status, code]),
+);
+
+/** The codes by status, the intake's before those of the forms: a plot has one line for what both refuse alike. */
+const codes: ReadonlyMap<number, string> = new Map(
+  [...Object.entries(formErrors), ...Object.entries(errors)].map(([code, { status }]) => [status, code]),
 );
 
 const posts: ReadonlyMap<string, string> = new Map([
@@ -216,13 +223,20 @@ export class Meters {
   }
 
   /** What the minute samples are the differences of. */
-  totals(): { accepted: number; refused: number; delivered: number; failed: number } {
+  totals(): Pick<Sample, "accepted" | "refused" | "delivered" | "failed" | "died" | "refusals"> {
     const delivered = this.#attempts.total({ outcome: "delivered" });
+    const refusals: Record<string, number> = {};
+    for (const [reason, count] of this.#refused.totalsBy("reason")) {
+      const code = codes.get(Number(reason)) ?? reason;
+      refusals[code] = (refusals[code] ?? 0) + count;
+    }
     return {
       accepted: this.#accepted.total(),
       refused: this.#refused.total(),
       delivered: delivered - this.#repeats,
       failed: this.#attempts.total() - delivered,
+      died: this.#deaths.total(),
+      refusals,
     };
   }
 }

@@ -131,6 +131,16 @@ export class Counter implements Family {
     return sum;
   }
 
+  /** The sums over the series by the value of one label. */
+  totalsBy(label: string): Map<string, number> {
+    const sums = new Map<string, number>();
+    for (const [key, { value }] of this.#series) {
+      const found = new RegExp(`(?:^|,)${label}="([^"]*)"`).exec(key)?.[1] ?? "";
+      sums.set(found, (sums.get(found) ?? 0) + value);
+    }
+    return sums;
+  }
+
   *samples(): Iterable<readonly [string, string, number]> {
     for (const [labels, { value }] of this.#series) yield ["", labels, value];
   }

@@ -14,7 +14,7 @@ export interface SamplerParts {
 }
 
 const intervalMs = 60_000;
-const counts = ["accepted", "refused", "delivered", "failed"] as const;
+const counts = ["accepted", "refused", "delivered", "failed", "died"] as const;
 
 /** Takes samples. */
 export class Sampler {
@@ -36,7 +36,12 @@ export class Sampler {
     const now = this.#parts.read();
     const before = this.#before;
     const since = Object.fromEntries(counts.map((name) => [name, now[name] - before[name]]));
-    await this.#parts.write({ ...now, ...since });
+    const refusals = Object.fromEntries(
+      Object.entries(now.refusals)
+        .map(([code, count]) => [code, count - (before.refusals[code] ?? 0)] as const)
+        .filter(([, count]) => count > 0),
+    );
+    await this.#parts.write({ ...now, ...since, refusals });
     this.#before = now;
   }
 

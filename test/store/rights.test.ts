@@ -420,9 +420,9 @@ test("no charge is negative, nothing or more than a lead can cost, not even in a
 
 test("no argument takes a count back, or lets go of what is kept before its published time", async () => {
   await asService`select add_refusals('{1}', '{required}', '{phone}', '{7}', '{}', '{}'), add_duplicates('{1}', '{7}')`;
-  const sample = (figures: string) =>
-    `select add_minute_sample('a', ${figures}, 0::bigint, 0::bigint, 0::float8, 'none')`;
-  await asService.unsafe(sample("7, 7, 7, 7"));
+  const sample = (figures: string, refusals = '{"rate_limited":7}') =>
+    `select add_minute_sample('a', ${figures}, '${refusals}', 0::bigint, 0::bigint, 0::float8, 'none')`;
+  await asService.unsafe(sample("7, 7, 7, 7, 7"));
   for (
     const hostile of [
       ...[-5, 0].flatMap((count) => [
@@ -430,17 +430,23 @@ test("no argument takes a count back, or lets go of what is kept before its publ
         `select add_duplicates('{1}', '{${count}}')`,
         `select add_duplicates('{1,1}', '{${count - 3},2}')`,
       ]),
-      ...["-1, 0, 0, 0", "0, -1, 0, 0", "0, 0, -1, 0", "0, 0, 0, -1"].map(sample),
+      ...["-1, 0, 0, 0, 0", "0, -1, 0, 0, 0", "0, 0, -1, 0, 0", "0, 0, 0, -1, 0", "0, 0, 0, 0, -1"].map((
+        figures,
+      ) => sample(figures)),
+      ...['{"rate_limited":-1}', '{"rate_limited":null}', '{"<b>":1}', '{"a":"1 or 2"}', "[]", "7"].map((
+        refusals,
+      ) => sample("0, 0, 0, 0, 0", refusals)),
       ...["-1", "'nan'", "'infinity'"].map((age) =>
-        sample("1, 1, 1, 1").replace("0::float8", `${age}::float8`)
+        sample("1, 1, 1, 1, 1").replace("0::float8", `${age}::float8`)
       ),
     ]
   ) await assert.rejects(asService.unsafe(hostile), { code: "23514" }, hostile);
   const [counted] = await owner`
     select
       (select sum(count)::int from refusal_total) as refusals, (select sum(count)::int from duplicate_total) as duplicates,
-      (select sum(accepted + refused + delivered + failed)::int from minute_sample) as sampled`;
-  assert.deepEqual({ ...counted }, { refusals: 7, duplicates: 7, sampled: 28 });
+      (select sum(accepted + refused + delivered + failed + died + (refusals ->> 'rate_limited')::int)::int
+        from minute_sample) as sampled`;
+  assert.deepEqual({ ...counted }, { refusals: 7, duplicates: 7, sampled: 42 });
 
   const lastUsed = () =>
     owner`select id from api_key where last_used_at > now() or not isfinite(last_used_at)`;

@@ -4,13 +4,13 @@
  * @module
  */
 
-import type { TimeZone } from "../../contract/time_zone.ts";
 import { type Markup, markup } from "../../http/markup.ts";
 import type { Pool } from "../../store/pool.ts";
-import { readSteps, type Sample, type StepSpan } from "../../store/jobs/samples.ts";
+import { readSteps, type Sample } from "../../store/jobs/samples.ts";
 import { table } from "./layout.ts";
-import { linePlot, niceTop, type Series, stripPlot } from "./plot.ts";
+import { type Axis, linePlot, type Series, stripPlot } from "./plot.ts";
 import type { Range } from "./ranges.ts";
+import { spanScale } from "./scale.ts";
 import { badge } from "./state.ts";
 import { count, counted, moment, type PageClock, span } from "./text.ts";
 
@@ -21,7 +21,8 @@ export async function history(
 ): Promise<Markup> {
   const { stepMs, spanMs } = range;
   // The step that has begun is the last one.
-  const axis: StepSpan = {
+  const axis: Axis = {
+    zone: clock.zone,
     fromMs: (Math.floor(clock.nowMs / stepMs) + 1) * stepMs - spanMs,
     stepMs,
     steps: spanMs / stepMs,
@@ -30,18 +31,17 @@ export async function history(
   if (found.every((step) => step === null)) {
     return markup`<p class="quiet">There are no figures of this time yet: each process leaves its own once a minute.</p>`;
   }
-  return markup`${flow(found, axis, range.stepText)}${oldest(found, axis)}${breaker(found, axis)}${
-    figures(found, axis, clock.zone)
-  }`;
+  return markup`${flow(found, axis, range.stepText)}${refusals(found, axis, range.stepText)}${
+    deaths(found, axis, range.stepText)
+  }${oldest(found, axis)}${breaker(found, axis)}${figures(found, axis)}`;
 }
 
-function flow(found: readonly (Sample | null)[], axis: StepSpan, step: string): Markup {
+function flow(found: readonly (Sample | null)[], axis: Axis, step: string): Markup {
   const names = ["accepted", "refused", "delivered"] as const;
   const series = names.map((name): Series => ({
     className: name,
     name,
-    // The last step has only begun: what it has so far would look like a fall.
-    values: found.map((step, index) => step === null || index === found.length - 1 ? null : step[name]),
+    values: countsOf(found, (step) => step[name]),
   }));
   const totals = names.map((name) =>
     `${count(found.reduce((sum, step) => sum + (step?.[name] ?? 0), 0))} ${name}`
@@ -50,11 +50,64 @@ function flow(found: readonly (Sample | null)[], axis: StepSpan, step: string): 
     id: "flow",
     title: `Posts and deliveries in each ${step}`,
     description: `In all ${totals.join(", ")}.`,
-    unit: (value) => count(Math.round(value * 10) / 10),
+    unit: count,
   });
 }
 
-function oldest(found: readonly (Sample | null)[], axis: StepSpan): Markup {
+/** The last step has only begun: what it has so far would look like a fall. */
+function countsOf(found: readonly (Sample | null)[], of: (step: Sample) => number): (number | null)[] {
+  return found.map((step, index) => step === null || index === found.length - 1 ? null : of(step));
+}
+
+// Lines that can be told from each other; the rest is one.
+const codesShown = 4;
+
+function refusals(found: readonly (Sample | null)[], axis: Axis, step: string): Markup {
+  const totals = new Map<string, number>();
+  for (const one of found) {
+    for (const [code, n] of Object.entries(one?.refusals ?? {})) {
+      totals.set(code, (totals.get(code) ?? 0) + n);
+    }
+  }
+  const codes = [...totals].filter(([, n]) => n > 0).sort((a, b) => b[1] - a[1]);
+  if (codes.length === 0) return markup`<p class="quiet">Nothing was refused in this time.</p>`;
+  const named = codes.length > codesShown + 1 ? codes.slice(0, codesShown) : codes;
+  const others = codes.slice(named.length);
+  const total = others.reduce((sum, [, n]) => sum + n, 0);
+  const series = named.map(([code, n], index): Series => ({
+    className: `code${index + 1}`,
+    name: `${code} ${count(n)}`,
+    values: countsOf(found, (one) => one.refusals[code] ?? 0),
+  }));
+  const rest: Series = {
+    className: `code${codesShown + 1}`,
+    name: `${counted(others.length, "other reason")} ${count(total)}`,
+    values: countsOf(found, (one) => others.reduce((sum, [code]) => sum + (one.refusals[code] ?? 0), 0)),
+  };
+  return linePlot(axis, others.length === 0 ? series : [...series, rest], {
+    id: "refusals",
+    title: `Refused in each ${step}, by reason`,
+    description: `In all ${codes.map(([code, n]) => `${count(n)} ${code}`).join(", ")}.`,
+    unit: count,
+  });
+}
+
+function deaths(found: readonly (Sample | null)[], axis: Axis, step: string): Markup {
+  const total = found.reduce((sum, one) => sum + (one?.died ?? 0), 0);
+  if (total === 0) return markup`<p class="quiet">No event was given up in this time.</p>`;
+  return linePlot(axis, [{
+    className: "died",
+    name: "given up",
+    values: countsOf(found, ({ died }) => died),
+  }], {
+    id: "deaths",
+    title: `Given up in each ${step}: ${count(total)}`,
+    description: `In all ${counted(total, "event")} became dead letters.`,
+    unit: count,
+  });
+}
+
+function oldest(found: readonly (Sample | null)[], axis: Axis): Markup {
   const values = found.map((step) => step === null ? null : step.oldestPendingS);
   const top = Math.max(0, ...values.map((value) => value ?? 0));
   return linePlot(axis, [{ className: "oldest", name: "oldest waiting", values }], {
@@ -62,18 +115,11 @@ function oldest(found: readonly (Sample | null)[], axis: StepSpan): Markup {
     title: "How long the oldest event has waited",
     description: `At most ${span(top)}.`,
     unit: span,
-    top: topSpan,
+    scale: spanScale,
   });
 }
 
-// Seconds that a clock's scale ends with.
-const spans = [60, 300, 600, 1_800, 3_600, 7_200, 21_600, 43_200, 86_400, 172_800, 432_000, 864_000];
-
-function topSpan(seconds: number): number {
-  return spans.find((one) => one >= seconds) ?? niceTop(seconds);
-}
-
-function breaker(found: readonly (Sample | null)[], axis: StepSpan): Markup {
+function breaker(found: readonly (Sample | null)[], axis: Axis): Markup {
   const states = found.map((step) => step === null || step.breaker === "none" ? null : step.breaker);
   const open = states.filter((state) => state === "open").length;
   return stripPlot(axis, states, {
@@ -86,23 +132,24 @@ function breaker(found: readonly (Sample | null)[], axis: StepSpan): Markup {
   });
 }
 
-function figures(
-  found: readonly (Sample | null)[],
-  { fromMs, stepMs }: StepSpan,
-  zone: TimeZone,
-): Markup {
+function figures(found: readonly (Sample | null)[], { fromMs, stepMs, zone }: Axis): Markup {
   const number = (name: string) => ({ name, isNumber: true });
   const steps = found.flatMap((step, index) => step === null ? [] : [{ step, atMs: fromMs + index * stepMs }])
     .reverse();
   return markup`<details><summary>The same figures as a table</summary>${
     table(
-      ["From", ...["Accepted", "Refused", "Delivered", "Waiting", "Oldest", "Dead"].map(number), "Breaker"],
+      [
+        "From",
+        ...["Accepted", "Refused", "Delivered", "Given up", "Waiting", "Oldest", "Dead"].map(number),
+        "Breaker",
+      ],
       steps.map(({ step, atMs }) => ({
         cells: [
           moment(atMs, zone),
           count(step.accepted),
           count(step.refused),
           count(step.delivered),
+          count(step.died),
           count(step.pending),
           span(step.oldestPendingS),
           count(step.dead),

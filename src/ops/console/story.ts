@@ -9,8 +9,9 @@ import type { Attempt } from "../../store/operator/deliveries.ts";
 import type { StoredEvent } from "../../store/operator/events.ts";
 import type { AuditEntry } from "../../store/operator/audit.ts";
 import type { EventSurroundings } from "../../store/operator/event_surroundings.ts";
+import { deedOf } from "./deeds.ts";
 import { reasonText } from "./state.ts";
-import { counted, duration, type PageClock, shortened, shown, time } from "./text.ts";
+import { counted, duration, type PageClock, shown, time } from "./text.ts";
 
 /** Something that has happened to an event. */
 export interface Moment {
@@ -130,10 +131,10 @@ function noted(entry: AuditEntry): Moment {
   return {
     at: entry.at,
     tone: null,
-    title: markup`${sentences[entry.action] ?? markup`<code>${entry.action}</code>`}`,
+    title: markup`${sentences[entry.action] ?? deedOf(entry)}`,
     text: markup`By ${shown(entry.actor)}${
       entry.claimed !== null && markup` (says: ${shown(entry.claimed)})`
-    }${entry.detail !== null && markup`, <code>${shortened(entry.detail, 200)}</code>`}`,
+    }${entry.detail !== null && sentences[entry.action] !== undefined && markup`: ${deedOf(entry)}`}`,
   };
 }
 

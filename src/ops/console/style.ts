@@ -112,6 +112,8 @@ pre { margin: .5rem 0; padding: .6rem .75rem; background: var(--card); border: 1
 dl.facts { display: grid; grid-template-columns: fit-content(16rem) 1fr; gap: .15rem 1rem; margin: .5rem 0; }
 dl.facts dt { color: var(--soft); }
 dl.facts dd { margin: 0; min-width: 0; white-space: pre-wrap; }
+ul.extras { list-style: none; margin: .2rem 0; padding: 0 0 0 .75rem; border-left: 2px solid var(--line); }
+ul.extras .name { color: var(--soft); } ul.extras .name::after { content: ":"; }
 ol.story { list-style: none; margin: .5rem 0; padding: 0 0 0 1.1rem; border-left: 2px solid var(--line); }
 ol.story li { position: relative; margin: 0 0 .7rem; }
 ol.story li::before { content: ""; position: absolute; left: -1.52rem; top: .42rem; width: .75rem; height: .75rem;
@@ -122,17 +124,20 @@ figure { margin: 1rem 0; background: var(--card); border: 1px solid var(--line);
 figcaption { font-weight: 600; display: flex; flex-wrap: wrap; gap: .1rem 1rem; }
 .key { font-weight: 400; color: var(--soft); white-space: nowrap; }
 .key svg { width: 1.6rem; height: .7rem; margin-right: .3rem; }
-.plot { display: grid; grid-template-columns: auto 1fr; gap: 0 .5rem; margin-top: .5rem; }
-.plot svg { display: block; width: 100%; height: 9rem; border-left: 1px solid var(--line); border-bottom: 1px solid var(--line); }
-.plot.strip svg { height: 1.6rem; border: 0; }
-.plot .scale { display: flex; flex-direction: column; justify-content: space-between; text-align: right; min-width: 2.6rem; }
-.plot .ticks { grid-column: 2; display: flex; justify-content: space-between; }
-.plot .scale, .plot .ticks { color: var(--soft); font-size: .8rem; line-height: 1.1; font-variant-numeric: tabular-nums; }
-.plot .ticks { padding-top: .25rem; }
+.plot { display: grid; grid-template-columns: 3.2rem 1fr; gap: 0 .5rem; margin-top: .75rem; }
+.plot > svg { display: block; width: 100%; overflow: visible; }
+.plot.lines > svg { height: 9rem; } .plot.strip > svg { height: 1.6rem; }
+.plot > svg.ticks { grid-column: 2; height: 1.5rem; }
+.plot text { fill: var(--soft); color: var(--soft); font-size: .8rem; text-anchor: middle; font-variant-numeric: tabular-nums; }
+.plot .scale text, .plot text.now { text-anchor: end; }
 svg path, svg line { fill: none; vector-effect: non-scaling-stroke; stroke-width: 2; }
 svg .accepted { stroke: var(--accepted); } svg .refused { stroke: var(--refused); stroke-dasharray: 5 3; }
 svg .delivered { stroke: var(--delivered); stroke-dasharray: 1.5 3; stroke-linecap: round; stroke-width: 2.5; }
-svg .oldest { stroke: var(--accepted); } svg .grid { stroke: var(--line); stroke-width: 1; }
+svg .oldest { stroke: var(--accepted); } svg .died { stroke: var(--bad); }
+svg .code1 { stroke: var(--refused); } svg .code2 { stroke: var(--accepted); stroke-dasharray: 6 3; }
+svg .code3 { stroke: var(--delivered); stroke-dasharray: 1.5 3; stroke-linecap: round; }
+svg .code4 { stroke: var(--bad); stroke-dasharray: 9 3 2 3; } svg .code5 { stroke: var(--soft); stroke-dasharray: 3 6; }
+ svg .grid { stroke: var(--line); stroke-width: 1; }
 svg rect.closed { fill: var(--delivered); } svg rect.half_open { fill: var(--warn); } svg rect.open { fill: var(--bad); }
 svg rect.unknown { fill: var(--empty); }
 summary { cursor: pointer; color: var(--accent); padding: .2rem 0; }
@@ -180,6 +185,7 @@ summary { cursor: pointer; color: var(--accent); padding: .2rem 0; }
   label.pick { min-width: 44px; min-height: 44px; }
   form.filters { grid-template-columns: repeat(auto-fill, minmax(9rem, 1fr)); }
   dl.facts { grid-template-columns: 1fr; gap: 0; } dl.facts dd { margin-bottom: .4rem; }
+  .plot .minor { display: none; } .plot { grid-template-columns: 2.6rem 1fr; }
   pre { max-height: 60vh; }
 }
 `;

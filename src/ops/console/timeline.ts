@@ -10,7 +10,7 @@ import { readEffects } from "../../store/operator/event_effects.ts";
 import { listAuditOf } from "../../store/operator/audit.ts";
 import { type EventSurroundings, readSurroundings } from "../../store/operator/event_surroundings.ts";
 import { tokenField } from "./action.ts";
-import { facts, verbatim } from "./content.ts";
+import { erased, extras, facts, verbatim } from "./content.ts";
 import type { ConsoleParts, Context } from "./context.ts";
 import { effectsSection } from "./effects.ts";
 import { reasons } from "./held.ts";
@@ -52,7 +52,9 @@ ${story(momentsOf(event, { around, audit, clock }), clock)}
 <section><h2>Extra</h2>${
       event.lead !== null && event.extra === null
         ? markup`<p class="quiet">Nothing was sent outside the envelope.</p>`
-        : verbatim(event.extra, "Extra")
+        : event.extra === null
+        ? erased
+        : extras(event.extra)
     }<h2>Body as posted</h2>${verbatim(event.raw, "Body as posted")}</section></div>`,
   };
 }

@@ -17,6 +17,10 @@ export interface Sample {
   readonly delivered: number;
   /** Attempts to deliver that failed. */
   readonly failed: number;
+  /** Events that were given up. */
+  readonly died: number;
+  /** Refusals by their code. */
+  readonly refusals: Readonly<Record<string, number>>;
   readonly pending: number;
   readonly dead: number;
   /** The age of what waits longest, in seconds; 0 when nothing waits. */
@@ -41,8 +45,10 @@ const readDeadlineMs = 5_000;
 export async function writeSample(pool: Pool, node: string, sample: Sample): Promise<void> {
   await pool.run(writeDeadlineMs, (sql) =>
     sql`select add_minute_sample(
-      ${node}, ${sample.accepted}, ${sample.refused}, ${sample.delivered}, ${sample.failed}, ${sample.pending},
-      ${sample.dead}, ${sample.oldestPendingS}, ${sample.breaker})`);
+      ${node}, ${sample.accepted}, ${sample.refused}, ${sample.delivered}, ${sample.failed}, ${sample.died},
+      ${
+      JSON.stringify(sample.refusals)
+    }::text::json, ${sample.pending}, ${sample.dead}, ${sample.oldestPendingS}, ${sample.breaker})`);
 }
 
 // In the order in which they get worse.
@@ -60,15 +66,26 @@ export async function readSteps(pool: Pool, { fromMs, stepMs, steps }: StepSpan)
     readDeadlineMs,
     (sql) =>
       sql<(Omit<Sample, "breaker"> & { step: number; breaker: number })[]>`
+      with chosen as (
+        select s.*, floor((extract(epoch from s.at) * 1000 - ${fromMs}) / ${stepMs})::int as step
+        from minute_sample as s
+        where s.at >= to_timestamp(${fromMs}::float8 / 1000)
+          and s.at < to_timestamp(${fromMs + steps * stepMs}::float8 / 1000)
+      ), refused as (
+        select c.step, e.key as code, sum(e.value::float8) as count
+        from chosen as c cross join lateral json_each_text(c.refusals) as e
+        group by 1, 2
+      )
       select
-        floor((extract(epoch from s.at) * 1000 - ${fromMs}) / ${stepMs})::int as step,
-        sum(s.accepted)::float8 as accepted, sum(s.refused)::float8 as refused,
-        sum(s.delivered)::float8 as delivered, sum(s.failed)::float8 as failed, max(s.pending)::float8 as pending,
+        s.step, sum(s.accepted)::float8 as accepted, sum(s.refused)::float8 as refused,
+        sum(s.delivered)::float8 as delivered, sum(s.failed)::float8 as failed, sum(s.died)::float8 as died,
+        coalesce(
+          (select json_object_agg(r.code, r.count) from refused as r where r.step = s.step), '{}'
+        ) as refusals,
+        max(s.pending)::float8 as pending,
         max(s.dead)::float8 as dead, max(s.oldest_pending_s)::float8 as "oldestPendingS",
         max(array_position(${[...breakers]}::text[], s.breaker)) as breaker
-      from minute_sample as s
-      where s.at >= to_timestamp(${fromMs}::float8 / 1000)
-        and s.at < to_timestamp(${fromMs + steps * stepMs}::float8 / 1000)
+      from chosen as s
       group by 1`,
   );
   const found = Array.from<Sample | null>({ length: steps }).fill(null);

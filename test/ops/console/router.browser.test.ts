@@ -129,7 +129,7 @@ async function testConsole(executablePath: string): Promise<void> {
     await page.getByRole("listitem").filter({ hasText: /^sauna$/ }).waitFor();
 
     await page.getByRole("link", { name: "Audit" }).click();
-    for (const action of ["dead.replay", "submission.release", "area.confirm"]) {
+    for (const action of ["Replayed dead letter", "Released submission", "Confirmed the term"]) {
       await page.getByRole("row", { name: new RegExp(action) }).waitFor();
     }
     assert.deepEqual((await stage.audit()).map(({ action, subject }) => [action, subject]), [

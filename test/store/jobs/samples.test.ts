@@ -13,6 +13,8 @@ const sample: Sample = {
   refused: 1,
   delivered: 8,
   failed: 2,
+  died: 1,
+  refusals: { rate_limited: 1 },
   pending: 5,
   dead: 1,
   oldestPendingS: 2.5,
@@ -29,7 +31,13 @@ test("the processes' samples of a minute are one: counts added up, the worst of 
   await setClock("2026-03-01T10:00:05Z");
   await writeSample(pool, "a", sample);
   await setClock("2026-03-01T10:00:59Z");
-  await writeSample(pool, "b", { ...sample, pending: 7, oldestPendingS: 1, breaker: "open" });
+  await writeSample(pool, "b", {
+    ...sample,
+    refusals: { rate_limited: 2, unauthorized: 3 },
+    pending: 7,
+    oldestPendingS: 1,
+    breaker: "open",
+  });
   // A second one of the same process in the same minute adds to its first.
   await writeSample(pool, "a", { ...sample, pending: 4 });
   await setClock("2026-03-01T10:01:59Z");
@@ -40,6 +48,8 @@ test("the processes' samples of a minute are one: counts added up, the worst of 
     refused: 3,
     delivered: 24,
     failed: 6,
+    died: 3,
+    refusals: { rate_limited: 4, unauthorized: 3 },
     pending: 7,
     dead: 1,
     oldestPendingS: 2.5,
@@ -52,7 +62,15 @@ test("the processes' samples of a minute are one: counts added up, the worst of 
     null,
   ]);
   assert.deepEqual(await readSteps(pool, { fromMs: fromMs - minuteMs, stepMs: 10 * minuteMs, steps: 1 }), [
-    { ...worst, accepted: 40, refused: 4, delivered: 32, failed: 8 },
+    {
+      ...worst,
+      accepted: 40,
+      refused: 4,
+      delivered: 32,
+      failed: 8,
+      died: 4,
+      refusals: { rate_limited: 5, unauthorized: 3 },
+    },
   ], "longer steps add up their minutes");
   assert.deepEqual(await readSteps(pool, { fromMs: fromMs - minuteMs, stepMs: minuteMs, steps: 2 }), [
     null,

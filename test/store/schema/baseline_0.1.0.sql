@@ -1193,26 +1193,48 @@ $$;
 -- sql/functions/add_minute_sample.sql
 -- Notes what a process did in the last minute, and forgets what is older than the plots go back.
 create or replace function add_minute_sample(
-  p_node text, p_accepted int, p_refused int, p_delivered int, p_failed int, p_pending bigint, p_dead bigint,
-  p_oldest_pending_s double precision, p_breaker text
+  p_node text, p_accepted int, p_refused int, p_delivered int, p_failed int, p_died int,
+  p_refusals json, p_pending bigint, p_dead bigint, p_oldest_pending_s double precision, p_breaker text
 ) returns void
-language sql volatile
+language plpgsql volatile
 security definer
 set search_path = pg_catalog, public, pg_temp
 as $$
+begin
+  -- Whoever calls: counts by a few words, none of them taken back.
+  if json_typeof(p_refusals) <> 'object'
+    or (select count(*) from json_each_text(p_refusals)) > 64
+    or exists (
+      select from json_each_text(p_refusals) as e
+      where e.key !~ '^[a-z0-9_]{1,40}$' or coalesce(e.value, '') !~ '^[0-9]{1,9}$'
+    )
+  then
+    raise exception 'refusals are counts by code' using errcode = 'check_violation';
+  end if;
+
   insert into minute_sample as s
-    (at, node, accepted, refused, delivered, failed, pending, dead, oldest_pending_s, breaker)
+    (at, node, accepted, refused, delivered, failed, died, refusals, pending, dead, oldest_pending_s, breaker)
   values (
-    date_trunc('minute', service_clock()), p_node, p_accepted, p_refused, p_delivered, p_failed, p_pending, p_dead,
-    p_oldest_pending_s, p_breaker
+    date_trunc('minute', service_clock()), p_node, p_accepted, p_refused, p_delivered, p_failed, p_died,
+    p_refusals, p_pending, p_dead, p_oldest_pending_s, p_breaker
   )
   on conflict (at, node) do update set
     accepted = s.accepted + excluded.accepted, refused = s.refused + excluded.refused,
     delivered = s.delivered + excluded.delivered, failed = s.failed + excluded.failed,
+    died = s.died + excluded.died,
+    refusals = (
+      select coalesce(json_object_agg(b.code, b.count), '{}')
+      from (
+        select e.key as code, sum(e.value::bigint) as count
+        from (select * from json_each_text(s.refusals) union all select * from json_each_text(excluded.refusals)) as e
+        group by e.key
+      ) as b
+    ),
     pending = excluded.pending, dead = excluded.dead, oldest_pending_s = excluded.oldest_pending_s,
     breaker = excluded.breaker;
 
   delete from minute_sample where at < service_clock() - interval '31 days';
+end
 $$;
 
 -- sql/functions/add_refusals.sql
@@ -3023,192 +3045,192 @@ grant execute on function actions.begin_effects, actions.settle_effect, actions.
 set session_replication_role = replica;
 truncate actions.effect, actions.route, api_key, area, attempt, audit, audit_head, campaign, campaign_charge, collision, dead_letter, duplicate_total, event, form, heartbeat, hour_rolled, hour_total, ip_limit, minute_sample, outbox, outbox_tally, plan, provider_event, refusal_total, retention_cursor, retention_left, schema_file, submission, subscription, tenant, tombstone, tombstone_key, unknown_area_seen;
 insert into actions.effect (event_id, route_id, effect, round, attempts, lease, lease_until, is_done, settled_at, reason, status, answer) overriding system value values
-  ('0660e042832cbf0001004a96f931c529220c1c', '1', 'email', '0', '1', 'fb2572de-6797-4a04-ae3b-d4f6c6b5a4e8', '2026-11-22 16:49:26.124321+00', 'false', NULL, NULL, NULL, NULL);
+  ('0660e07c8107b80001d689ce711583786ee1f7', '1', 'email', '0', '1', '28e1ad60-19a7-48f0-b24d-8b073e3dcdcd', '2026-11-22 17:05:39.174337+00', 'false', NULL, NULL, NULL, NULL);
 insert into actions.route (id, tenant_id, kind, source, form, address, secret, secret_before, secret_before_until, changed_at) overriding system value values
-  ('1', '1', 'email', '', '', 'leads@acme.example', NULL, NULL, NULL, '2026-11-22 16:49:25.0799+00');
+  ('1', '1', 'email', '', '', 'leads@acme.example', NULL, NULL, NULL, '2026-11-22 17:05:37.967627+00');
 insert into api_key (id, tenant_id, campaign_id, surface, label, digest, last4, created_at, last_used_at, revoked_at, suspended_at, limit_per_minute, limit_burst, limit_until) overriding system value values
-  ('1', '1', '1', 'intake', 'partner', E'\\x7f3fa48ca885678134842fa7456f3ece53a97f843b610185d900ac4e467c7490', 'aaaa', '2026-11-22 16:49:25.0799+00', '2026-11-22 16:49:25.0799+00', NULL, NULL, NULL, NULL, NULL),
-  ('2', '1', NULL, 'forms', 'web', E'\\x4b5e57f6eb2f42b9039b3d1e13929295f231749c510cbe341cd68036d9af97e2', 'bbbb', '2026-11-22 16:49:25.0799+00', NULL, NULL, NULL, NULL, NULL, NULL),
-  ('3', '3', NULL, 'intake', 'trial', E'\\x79891e980747ffbd21e690297394efe764fa56d7e37750f800879fbb2d34571a', 'cccc', '2026-11-22 16:49:25.0799+00', NULL, NULL, NULL, NULL, NULL, NULL);
+  ('1', '1', '1', 'intake', 'partner', E'\\x7f3fa48ca885678134842fa7456f3ece53a97f843b610185d900ac4e467c7490', 'aaaa', '2026-11-22 17:05:37.967627+00', '2026-11-22 17:05:37.967627+00', NULL, NULL, NULL, NULL, NULL),
+  ('2', '1', NULL, 'forms', 'web', E'\\x4b5e57f6eb2f42b9039b3d1e13929295f231749c510cbe341cd68036d9af97e2', 'bbbb', '2026-11-22 17:05:37.967627+00', NULL, NULL, NULL, NULL, NULL, NULL),
+  ('3', '3', NULL, 'intake', 'trial', E'\\x79891e980747ffbd21e690297394efe764fa56d7e37750f800879fbb2d34571a', 'cccc', '2026-11-22 17:05:37.967627+00', NULL, NULL, NULL, NULL, NULL, NULL);
 insert into area (area, status, created_at) overriding system value values
-  ('attic', 'confirmed', '2026-11-22 16:49:24.80373+00'),
-  ('backyard', 'confirmed', '2026-11-22 16:49:24.80373+00'),
-  ('basement', 'confirmed', '2026-11-22 16:49:24.80373+00'),
-  ('bathroom', 'confirmed', '2026-11-22 16:49:24.80373+00'),
-  ('bedroom', 'confirmed', '2026-11-22 16:49:24.80373+00'),
-  ('chimney', 'confirmed', '2026-11-22 16:49:24.80373+00'),
-  ('closet', 'confirmed', '2026-11-22 16:49:24.80373+00'),
-  ('crawl space', 'confirmed', '2026-11-22 16:49:24.80373+00'),
-  ('deck', 'confirmed', '2026-11-22 16:49:24.80373+00'),
-  ('dining room', 'confirmed', '2026-11-22 16:49:24.80373+00'),
-  ('doors', 'confirmed', '2026-11-22 16:49:24.80373+00'),
-  ('driveway', 'confirmed', '2026-11-22 16:49:24.80373+00'),
-  ('electrical', 'confirmed', '2026-11-22 16:49:24.80373+00'),
-  ('exterior', 'confirmed', '2026-11-22 16:49:24.80373+00'),
-  ('fence', 'confirmed', '2026-11-22 16:49:24.80373+00'),
-  ('flooring', 'confirmed', '2026-11-22 16:49:24.80373+00'),
-  ('foundation', 'confirmed', '2026-11-22 16:49:24.80373+00'),
-  ('garage', 'confirmed', '2026-11-22 16:49:24.80373+00'),
-  ('gutters', 'confirmed', '2026-11-22 16:49:24.80373+00'),
-  ('home office', 'confirmed', '2026-11-22 16:49:24.80373+00'),
-  ('hvac', 'confirmed', '2026-11-22 16:49:24.80373+00'),
-  ('insulation', 'confirmed', '2026-11-22 16:49:24.80373+00'),
-  ('kitchen', 'confirmed', '2026-11-22 16:49:24.80373+00'),
-  ('landscaping', 'confirmed', '2026-11-22 16:49:24.80373+00'),
-  ('laundry room', 'confirmed', '2026-11-22 16:49:24.80373+00'),
-  ('living room', 'confirmed', '2026-11-22 16:49:24.80373+00'),
-  ('patio', 'confirmed', '2026-11-22 16:49:24.80373+00'),
-  ('plumbing', 'confirmed', '2026-11-22 16:49:24.80373+00'),
-  ('pool', 'confirmed', '2026-11-22 16:49:24.80373+00'),
-  ('porch', 'confirmed', '2026-11-22 16:49:24.80373+00'),
-  ('roof', 'confirmed', '2026-11-22 16:49:24.80373+00'),
-  ('siding', 'confirmed', '2026-11-22 16:49:24.80373+00'),
-  ('solar', 'confirmed', '2026-11-22 16:49:24.80373+00'),
-  ('stairs', 'confirmed', '2026-11-22 16:49:24.80373+00'),
-  ('walls', 'confirmed', '2026-11-22 16:49:24.80373+00'),
-  ('whole home', 'confirmed', '2026-11-22 16:49:24.80373+00'),
-  ('windows', 'confirmed', '2026-11-22 16:49:24.80373+00');
+  ('attic', 'confirmed', '2026-11-22 17:05:36.489212+00'),
+  ('backyard', 'confirmed', '2026-11-22 17:05:36.489212+00'),
+  ('basement', 'confirmed', '2026-11-22 17:05:36.489212+00'),
+  ('bathroom', 'confirmed', '2026-11-22 17:05:36.489212+00'),
+  ('bedroom', 'confirmed', '2026-11-22 17:05:36.489212+00'),
+  ('chimney', 'confirmed', '2026-11-22 17:05:36.489212+00'),
+  ('closet', 'confirmed', '2026-11-22 17:05:36.489212+00'),
+  ('crawl space', 'confirmed', '2026-11-22 17:05:36.489212+00'),
+  ('deck', 'confirmed', '2026-11-22 17:05:36.489212+00'),
+  ('dining room', 'confirmed', '2026-11-22 17:05:36.489212+00'),
+  ('doors', 'confirmed', '2026-11-22 17:05:36.489212+00'),
+  ('driveway', 'confirmed', '2026-11-22 17:05:36.489212+00'),
+  ('electrical', 'confirmed', '2026-11-22 17:05:36.489212+00'),
+  ('exterior', 'confirmed', '2026-11-22 17:05:36.489212+00'),
+  ('fence', 'confirmed', '2026-11-22 17:05:36.489212+00'),
+  ('flooring', 'confirmed', '2026-11-22 17:05:36.489212+00'),
+  ('foundation', 'confirmed', '2026-11-22 17:05:36.489212+00'),
+  ('garage', 'confirmed', '2026-11-22 17:05:36.489212+00'),
+  ('gutters', 'confirmed', '2026-11-22 17:05:36.489212+00'),
+  ('home office', 'confirmed', '2026-11-22 17:05:36.489212+00'),
+  ('hvac', 'confirmed', '2026-11-22 17:05:36.489212+00'),
+  ('insulation', 'confirmed', '2026-11-22 17:05:36.489212+00'),
+  ('kitchen', 'confirmed', '2026-11-22 17:05:36.489212+00'),
+  ('landscaping', 'confirmed', '2026-11-22 17:05:36.489212+00'),
+  ('laundry room', 'confirmed', '2026-11-22 17:05:36.489212+00'),
+  ('living room', 'confirmed', '2026-11-22 17:05:36.489212+00'),
+  ('patio', 'confirmed', '2026-11-22 17:05:36.489212+00'),
+  ('plumbing', 'confirmed', '2026-11-22 17:05:36.489212+00'),
+  ('pool', 'confirmed', '2026-11-22 17:05:36.489212+00'),
+  ('porch', 'confirmed', '2026-11-22 17:05:36.489212+00'),
+  ('roof', 'confirmed', '2026-11-22 17:05:36.489212+00'),
+  ('siding', 'confirmed', '2026-11-22 17:05:36.489212+00'),
+  ('solar', 'confirmed', '2026-11-22 17:05:36.489212+00'),
+  ('stairs', 'confirmed', '2026-11-22 17:05:36.489212+00'),
+  ('walls', 'confirmed', '2026-11-22 17:05:36.489212+00'),
+  ('whole home', 'confirmed', '2026-11-22 17:05:36.489212+00'),
+  ('windows', 'confirmed', '2026-11-22 17:05:36.489212+00');
 insert into attempt (event_id, number, at, outcome, status, reason, duration_ms, spent) overriding system value values
-  ('0660e042832cbf0001004a96f931c529220c1c', '1', '2026-11-22 16:49:25.107347+00', 'delivered', '200', NULL, '12', 'true'),
-  ('0660e042832cbf0002e666e036575c8caa71fb', '1', '2026-11-22 16:49:25.107347+00', 'refused', '400', NULL, '12', 'true'),
-  ('0660e042832cbf0003f8c2e2edb4aa7aa6c1ac', '1', '2026-11-22 16:49:25.107347+00', 'unreachable', NULL, NULL, '12', 'true');
+  ('0660e07c8107b80001d689ce711583786ee1f7', '1', '2026-11-22 17:05:38.158707+00', 'delivered', '200', NULL, '12', 'true'),
+  ('0660e07c8107b800023f625419e28b55b6bccb', '1', '2026-11-22 17:05:38.158707+00', 'refused', '400', NULL, '12', 'true'),
+  ('0660e07c8107b800030c13936f91b5e4465026', '1', '2026-11-22 17:05:38.158707+00', 'unreachable', NULL, NULL, '12', 'true');
 insert into audit (id, at, actor, claimed, action, subject, detail, digest) overriding system value values
-  ('1', '2026-11-22 16:49:25.094574+00', 'ctl postgres', NULL, 'tenant.route', 'acme', '{"email": "set", "new_secret": false}', E'\\xdd03af77ebf3ef131ff6a54b60b87ddf7a6573fddafa66a3fb71980e234a832e'),
-  ('2', '2026-11-22 16:49:25.145648+00', 'ctl postgres', NULL, 'tenant.add', 'acme', NULL, E'\\xfcbf517fbe2fb56e1222098b766c3ea965fe052855078c361b6a55921db9d60b'),
-  ('3', '2026-11-22 16:49:25.146172+00', 'ctl postgres', NULL, 'tenant.add', 'acme', NULL, E'\\x574999220643005cb71176444335e3f3cda2de9dbb3db2d90a5030b14820d687'),
-  ('4', '2026-11-22 16:49:25.148599+00', 'ctl postgres', NULL, 'plan.put', 'basic', '{"change" : "added", "amount_cents" : 1500}', E'\\x8086c1746cff6e823581413ca2dc027095b9008d8bae85e332936b0443070a56');
+  ('1', '2026-11-22 17:05:38.033024+00', 'ctl postgres', NULL, 'tenant.route', 'acme', '{"email": "set", "new_secret": false}', E'\\x858c5f90f7f31857ce492a04aaafd9b0b815f56275c3c6dd2ed2a09a529b1ab0'),
+  ('2', '2026-11-22 17:05:38.215687+00', 'ctl postgres', NULL, 'tenant.add', 'acme', NULL, E'\\x72b087e14d39561f9862fe0c128cf9b24ac93a2c9ea645bea4dacbe4c2bef0f7'),
+  ('3', '2026-11-22 17:05:38.220465+00', 'ctl postgres', NULL, 'tenant.add', 'acme', NULL, E'\\xbb8c6081a285a9fa7873dd45266b40bf7afbf6f418c8efe02c2c4eadf9a83da1'),
+  ('4', '2026-11-22 17:05:38.222403+00', 'ctl postgres', NULL, 'plan.put', 'basic', '{"change" : "added", "amount_cents" : 1500}', E'\\x281f1ab4c447d4d5b7ffe7a7163b5279b2d9dee4a100ed1e4f47dd30e7e9b43b');
 insert into audit_head (is_only, id, digest) overriding system value values
-  ('true', '4', E'\\x8086c1746cff6e823581413ca2dc027095b9008d8bae85e332936b0443070a56');
+  ('true', '4', E'\\x281f1ab4c447d4d5b7ffe7a7163b5279b2d9dee4a100ed1e4f47dd30e7e9b43b');
 insert into campaign (id, tenant_id, slug, created_at) overriding system value values
-  ('1', '1', 'spring', '2026-11-22 16:49:25.0799+00');
+  ('1', '1', 'spring', '2026-11-22 17:05:37.967627+00');
 insert into campaign_charge (campaign_id, cents) overriding system value values
   ('1', '1250');
 insert into collision (id, event_id, content_digest, key_id, count, first_at, last_at, lead, extra, raw, flags, form_id, score, reasons, phone, email, last_name, other_person, settled_at, accepted_event_id) overriding system value values
-  ('1', '0660e042832cbf0001004a96f931c529220c1c', '795f3202-b17c-b6bc-3d4b-771d8c6c9eaf', '1', '1', '2026-11-22 16:49:25.10372+00', '2026-11-22 16:49:25.10372+00', '{"last_name":"Hopper"}', NULL, '{}', '{}', NULL, NULL, NULL, NULL, NULL, NULL, 'true', NULL, NULL);
+  ('1', '0660e07c8107b80001d689ce711583786ee1f7', '795f3202-b17c-b6bc-3d4b-771d8c6c9eaf', '1', '1', '2026-11-22 17:05:38.07565+00', '2026-11-22 17:05:38.07565+00', '{"last_name":"Hopper"}', NULL, '{}', '{}', NULL, NULL, NULL, NULL, NULL, NULL, 'true', NULL, NULL);
 insert into dead_letter (event_id, tenant_id, died_at, reason) overriding system value values
-  ('0660e042832cbf0002e666e036575c8caa71fb', '1', '2026-11-22 16:49:25.119347+00', '400');
+  ('0660e07c8107b800023f625419e28b55b6bccb', '1', '2026-11-22 17:05:38.170707+00', '400');
 insert into duplicate_total (day, key_id, count) overriding system value values
   ('2026-11-22', '1', '3');
 insert into event (event_id, kind, tenant_id, key_id, received_at, dedupe_space, dedupe_digest, content_digest, idempotency_key, flags, lead, extra, raw, cost_cents, removed_at, removed_by) overriding system value values
-  ('065c294408675c0005fba76d80eafcf8eff6c1', 'lead', '3', '3', '2026-09-23 16:49:25.0799+00', 'k', 'e4da3b7f-bbce-2345-d777-2b0674a318d5', '9fd5be8a-5f88-0452-b9d0-c2cfced3e76a', 'acme:lead:5', '{}', '{"first_name":"Ada","last_name":"Lovelace","phone":"+15555550123","project_area":"moat","cost_cents":1250}', NULL, '{"last_name":"Lovelace"}', NULL, NULL, NULL),
-  ('0660e042832cbf0001004a96f931c529220c1c', 'lead', '1', '1', '2026-11-22 16:49:25.097663+00', 'k', 'c4ca4238-a0b9-2382-0dcc-509a6f75849b', '7e55db00-1d31-9a94-b0b7-13529a756623', 'acme:lead:1', '{project_area_unknown}', '{"first_name":"Ada","last_name":"Lovelace","phone":"+15555550123","project_area":"moat","cost_cents":1250}', NULL, '{"last_name":"Lovelace"}', NULL, NULL, NULL),
-  ('0660e042832cbf0002e666e036575c8caa71fb', 'lead', '1', '1', '2026-11-22 16:49:25.097663+00', 'k', 'c81e728d-9d4c-2f63-6f06-7f89cc14862c', 'eea670f4-ac94-1df7-1a3b-5f268ebe3eac', 'acme:lead:2', '{}', '{"first_name":"Ada","last_name":"Lovelace","phone":"+15555550123","project_area":"moat","cost_cents":1250}', NULL, '{"last_name":"Lovelace"}', NULL, NULL, NULL),
-  ('0660e042832cbf0003f8c2e2edb4aa7aa6c1ac', 'lead', '1', '1', '2026-11-22 16:49:25.097663+00', 'k', 'eccbc87e-4b5c-e2fe-2830-8fd9f2a7baf3', 'c96310e5-5d96-77b9-78ea-e0dada47642c', 'acme:lead:3', '{}', '{"first_name":"Ada","last_name":"Lovelace","phone":"+15555550123","project_area":"moat","cost_cents":1250}', NULL, '{"last_name":"Lovelace"}', NULL, NULL, NULL),
-  ('0660e042832cbf0004b1dd52db29c28e94d731', 'lead', '1', '1', '2026-11-22 16:49:25.097663+00', 'k', 'a87ff679-a2f3-e71d-9181-a67b7542122c', 'e22e815a-116e-7bde-a9a5-9a87e63464a1', 'acme:lead:4', '{}', '{"first_name":"Ada","last_name":"Lovelace","phone":"+15555550123","project_area":"moat","cost_cents":1250}', NULL, '{"last_name":"Lovelace"}', NULL, NULL, NULL),
-  ('0660e042832cbf00062378e02b55af8e9c446a', 'lead', '3', '3', '2026-11-22 16:49:25.097663+00', 'k', '1679091c-5a88-0faf-6fb5-e6087eb1b2dc', 'f4a40d59-0cbb-5329-0e7b-a914e24a346c', 'acme:lead:6', '{}', '{"first_name":"Ada","last_name":"Lovelace","phone":"+15555550123","project_area":"moat","cost_cents":1250}', NULL, '{"last_name":"Lovelace"}', NULL, NULL, NULL),
-  ('0660e042835a3a0001e49adf0bee77051e7ccf', 'form', '1', '2', '2026-11-22 16:49:25.109306+00', 'C', '8fa14cdd-754f-91cc-6554-c9e71929cce7', '8fa14cdd-754f-91cc-6554-c9e71929cce7', NULL, '{}', '{}', NULL, 'a=1', NULL, NULL, NULL),
-  ('0660e042835a3a0002f8d22bbd89f75cb29d46', 'form', '1', '2', '2026-11-22 16:49:25.109306+00', 'C', 'b2f5ff47-4366-71b6-e533-d8dc3614845d', 'b2f5ff47-4366-71b6-e533-d8dc3614845d', NULL, '{}', '{}', NULL, 'a=2', NULL, NULL, NULL);
+  ('065c297e057e0b00052f303bdbbd4674042eb8', 'lead', '3', '3', '2026-09-23 17:05:37.967627+00', 'k', 'e4da3b7f-bbce-2345-d777-2b0674a318d5', '9fd5be8a-5f88-0452-b9d0-c2cfced3e76a', 'acme:lead:5', '{}', '{"first_name":"Ada","last_name":"Lovelace","phone":"+15555550123","project_area":"moat","cost_cents":1250}', NULL, '{"last_name":"Lovelace"}', NULL, NULL, NULL),
+  ('0660e07c8107b80001d689ce711583786ee1f7', 'lead', '1', '1', '2026-11-22 17:05:38.03564+00', 'k', 'c4ca4238-a0b9-2382-0dcc-509a6f75849b', '7e55db00-1d31-9a94-b0b7-13529a756623', 'acme:lead:1', '{project_area_unknown}', '{"first_name":"Ada","last_name":"Lovelace","phone":"+15555550123","project_area":"moat","cost_cents":1250}', NULL, '{"last_name":"Lovelace"}', NULL, NULL, NULL),
+  ('0660e07c8107b800023f625419e28b55b6bccb', 'lead', '1', '1', '2026-11-22 17:05:38.03564+00', 'k', 'c81e728d-9d4c-2f63-6f06-7f89cc14862c', 'eea670f4-ac94-1df7-1a3b-5f268ebe3eac', 'acme:lead:2', '{}', '{"first_name":"Ada","last_name":"Lovelace","phone":"+15555550123","project_area":"moat","cost_cents":1250}', NULL, '{"last_name":"Lovelace"}', NULL, NULL, NULL),
+  ('0660e07c8107b800030c13936f91b5e4465026', 'lead', '1', '1', '2026-11-22 17:05:38.03564+00', 'k', 'eccbc87e-4b5c-e2fe-2830-8fd9f2a7baf3', 'c96310e5-5d96-77b9-78ea-e0dada47642c', 'acme:lead:3', '{}', '{"first_name":"Ada","last_name":"Lovelace","phone":"+15555550123","project_area":"moat","cost_cents":1250}', NULL, '{"last_name":"Lovelace"}', NULL, NULL, NULL),
+  ('0660e07c8107b80004e461c746d6ff9c8f98c1', 'lead', '1', '1', '2026-11-22 17:05:38.03564+00', 'k', 'a87ff679-a2f3-e71d-9181-a67b7542122c', 'e22e815a-116e-7bde-a9a5-9a87e63464a1', 'acme:lead:4', '{}', '{"first_name":"Ada","last_name":"Lovelace","phone":"+15555550123","project_area":"moat","cost_cents":1250}', NULL, '{"last_name":"Lovelace"}', NULL, NULL, NULL),
+  ('0660e07c8107b80006164e0b818caf76b1d2c2', 'lead', '3', '3', '2026-11-22 17:05:38.03564+00', 'k', '1679091c-5a88-0faf-6fb5-e6087eb1b2dc', 'f4a40d59-0cbb-5329-0e7b-a914e24a346c', 'acme:lead:6', '{}', '{"first_name":"Ada","last_name":"Lovelace","phone":"+15555550123","project_area":"moat","cost_cents":1250}', NULL, '{"last_name":"Lovelace"}', NULL, NULL, NULL),
+  ('0660e07c829a330001bbb9ca50eaa3735ee584', 'form', '1', '2', '2026-11-22 17:05:38.138675+00', 'C', '8fa14cdd-754f-91cc-6554-c9e71929cce7', '8fa14cdd-754f-91cc-6554-c9e71929cce7', NULL, '{}', '{}', NULL, 'a=1', NULL, NULL, NULL),
+  ('0660e07c829a330002a33637faa4e475dab297', 'form', '1', '2', '2026-11-22 17:05:38.138675+00', 'C', 'b2f5ff47-4366-71b6-e533-d8dc3614845d', 'b2f5ff47-4366-71b6-e533-d8dc3614845d', NULL, '{}', '{}', NULL, 'a=2', NULL, NULL, NULL);
 insert into form (id, tenant_id, form_key, required, threshold, blocked, created_at, removed_at) overriding system value values
-  ('1', '1', 'contact', '{name}', NULL, '{}', '2026-11-22 16:49:25.0799+00', NULL);
+  ('1', '1', 'contact', '{name}', NULL, '{}', '2026-11-22 17:05:37.967627+00', NULL);
 insert into heartbeat (slot, filler) overriding system value values
   ('1', '------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------');
 insert into hour_rolled (hour, rolled_at, is_final) overriding system value values
-  ('2026-11-22 15:00:00+00', '2026-11-22 16:49:25.133703+00', 'true');
+  ('2026-11-22 16:00:00+00', '2026-11-22 17:05:38.181318+00', 'true');
 insert into hour_total (hour, key_id, accepted, spend_cents, flags, seconds) overriding system value values
-  ('2026-09-23 16:00:00+00', '3', '1', '1250', '{}', '{}');
+  ('2026-09-23 17:00:00+00', '3', '1', '1250', '{}', '{}');
 insert into ip_limit (network, per_minute, burst, until) overriding system value values
-  ('192.0.2.0/24', '6000', '600', '2026-11-23 16:49:25.0799+00');
+  ('192.0.2.0/24', '6000', '600', '2026-11-23 17:05:37.967627+00');
 insert into minute_sample (at, node, accepted, refused, delivered, failed, died, refusals, pending, dead, oldest_pending_s, breaker) overriding system value values
-  ('2026-11-22 16:49:00+00', 'node', '8', '7', '1', '2', '0', '{}', '5', '1', '1.5', 'closed');
+  ('2026-11-22 17:05:00+00', 'node', '8', '7', '1', '2', '1', '{"rate_limited": 7}', '5', '1', '1.5', 'closed');
 insert into outbox (event_id, tenant_id, due_at, made, spent, is_replay, lease, reason) overriding system value values
-  ('065c294408675c0005fba76d80eafcf8eff6c1', '3', '2026-11-22 16:49:25.097663+00', '0', '0', 'false', NULL, NULL),
-  ('0660e042832cbf0003f8c2e2edb4aa7aa6c1ac', '1', '2026-11-22 16:49:26.119347+00', '1', '1', 'false', NULL, NULL),
-  ('0660e042832cbf0004b1dd52db29c28e94d731', '1', '2026-11-22 16:49:25.097663+00', '0', '0', 'false', NULL, NULL),
-  ('0660e042832cbf00062378e02b55af8e9c446a', '3', '2026-11-22 16:49:25.097663+00', '0', '0', 'false', NULL, NULL),
-  ('0660e042835a3a0001e49adf0bee77051e7ccf', '1', '2026-11-22 16:49:25.109306+00', '0', '0', 'false', NULL, NULL);
+  ('065c297e057e0b00052f303bdbbd4674042eb8', '3', '2026-11-22 17:05:38.03564+00', '0', '0', 'false', NULL, NULL),
+  ('0660e07c8107b800030c13936f91b5e4465026', '1', '2026-11-22 17:05:39.170707+00', '1', '1', 'false', NULL, NULL),
+  ('0660e07c8107b80004e461c746d6ff9c8f98c1', '1', '2026-11-22 17:05:38.03564+00', '0', '0', 'false', NULL, NULL),
+  ('0660e07c8107b80006164e0b818caf76b1d2c2', '3', '2026-11-22 17:05:38.03564+00', '0', '0', 'false', NULL, NULL),
+  ('0660e07c829a330001bbb9ca50eaa3735ee584', '1', '2026-11-22 17:05:38.138675+00', '0', '0', 'false', NULL, NULL);
 insert into outbox_tally (state, delta) overriding system value values
   ('dead', '1'),
   ('pending', '-2'),
   ('pending', '1'),
   ('pending', '6');
 insert into plan (slug, name, customer, amount_cents, billing_interval, body, updated_at) overriding system value values
-  ('basic', 'Basic', 'acme', '1500', 'month', '{"slug":"basic"}', '2026-11-22 16:49:25.148196+00');
+  ('basic', 'Basic', 'acme', '1500', 'month', '{"slug":"basic"}', '2026-11-22 17:05:38.222153+00');
 insert into provider_event (event_id, type, created_at, received_at) overriding system value values
-  ('evt_1', 'checkout.session.completed', '2026-11-22 16:49:25.0799+00', '2026-11-22 16:49:25.151201+00');
+  ('evt_1', 'checkout.session.completed', '2026-11-22 17:05:37.967627+00', '2026-11-22 17:05:38.236293+00');
 insert into refusal_total (day, key_id, reason, field, count) overriding system value values
   ('2026-11-22', '1', 'required', 'phone', '7');
 insert into retention_cursor (key_id, after_id, looked_at) overriding system value values
-  ('3', '065c294408675c0005fba76d80eafcf8eff6c1', '2026-11-22 16:49:25.128708+00');
+  ('3', '065c297e057e0b00052f303bdbbd4674042eb8', '2026-11-22 17:05:38.177259+00');
 insert into retention_left (event_id, tenant_id, look_at) overriding system value values
-  ('065c294408675c0005fba76d80eafcf8eff6c1', '3', '2026-11-22 17:49:25.128708+00');
+  ('065c297e057e0b00052f303bdbbd4674042eb8', '3', '2026-11-22 18:05:38.177259+00');
 insert into schema_file (name, digest, applied_at) overriding system value values
-  ('0001_tenant.sql', '1015db6cdf14ee385afe7bcecc46d287717145b88fa592877cf6ab5f3de93915', '2026-11-22 16:49:24.751358+00'),
-  ('0002_campaign.sql', 'e06a2e9ae486cc1646015b89ba3ae6f0d24bf878c94300469151896bbdb271a3', '2026-11-22 16:49:24.768708+00'),
-  ('0003_key.sql', '4d97f13f4c1841858ed2117213cb429ae72b9b135c1c07ee2bf6d67981e73bd2', '2026-11-22 16:49:24.786091+00'),
-  ('0004_area.sql', '9c62060de94c3f0165ff3cfc13e1c355576366b3cf4d55f035cc6fae4fd0c5f1', '2026-11-22 16:49:24.80373+00'),
-  ('0005_event.sql', '833255ae2a5557d785ab0f6ed3e3b20058c3d61599fb8021caad923ff1a96095', '2026-11-22 16:49:24.817388+00'),
-  ('0006_outbox.sql', 'b391c6f071be19973002911911111b40c97d3ac909e6086990cd523686ee8d6d', '2026-11-22 16:49:24.841045+00'),
-  ('0007_form.sql', '90e1f623683b5908717e151154be1adae6b13a95400955364b2425fb84c785f8', '2026-11-22 16:49:24.859516+00'),
-  ('0008_plan.sql', '8f0e17609b4f792c3fdcaa336f36523aa8d1c52ea851d8e6af9ece85529483d6', '2026-11-22 16:49:24.881229+00'),
-  ('0009_actions.sql', 'ce8be0ee8da8b9aa0df13ab67158b2470d6725318d99e549b1d5aa24b1ab9a7f', '2026-11-22 16:49:24.904909+00'),
-  ('0010_audit.sql', '0d7f76a09ba9f1b1633e49bfbd5f3c2e4e52437a7c5e79469c03b1d052337940', '2026-11-22 16:49:24.924939+00'),
-  ('0011_tombstone.sql', 'ca878977a9d76c2ba6c178552d1b7e04381407c20addc7919f5a9028b7d1e87c', '2026-11-22 16:49:24.940688+00'),
-  ('0012_retention.sql', 'b208daa5218f8dd70c2ebbe29867d68c12ff1b0992e0abddcd9f81d375be8694', '2026-11-22 16:49:24.953162+00'),
-  ('0013_figures.sql', 'e65a6946a65867f7ad66186f11dc57f6ac1a9ea6d10b013a6e33fd63cfb893aa', '2026-11-22 16:49:24.963213+00'),
-  ('0014_heartbeat.sql', '75949088c57800dee706cf76ebf8689de9f8fccf221c8b8e3890f5fbe2c7e124', '2026-11-22 16:49:24.988874+00'),
-  ('0015_search.sql', '0f08c9c3f325b02dd0c1174dbb8391a43901d790a8f134628849f8883f71bbe9', '2026-11-22 16:49:24.994221+00'),
-  ('functions/accept.sql', '8c171d9217fc88def2b12a4b4af7caeea778f61b1f5680aec04375dd4123ebe4', '2026-11-22 16:49:25.012786+00'),
-  ('functions/actions_begin_effects.sql', '58ea0ca3aa6269902b28b3d7355c41fac6dc28e38a5eaeb34d2ddaf2d844e0cc', '2026-11-22 16:49:25.012786+00'),
-  ('functions/actions_note_route.sql', '1726ced0adf506b2dfb4a3041fe35a59ba22ace2209e4720bd2e1ef49b6ba2ec', '2026-11-22 16:49:25.012786+00'),
-  ('functions/actions_routes_for.sql', 'fe1306ea5d2fda5387ff27794cd6be69179e31e2f3d9039767e06e23e7dfaefe', '2026-11-22 16:49:25.012786+00'),
-  ('functions/actions_routes_of.sql', 'a1d0fe2ae38bfdc37e77e42ed9ce354ae58c420a77aa3e1de0215a1616027659', '2026-11-22 16:49:25.012786+00'),
-  ('functions/actions_set_route.sql', '8c57cf95e7cb8d2ff16d8510f9206152ffbdfd08666a795004ef542551449cf8', '2026-11-22 16:49:25.012786+00'),
-  ('functions/actions_settle_effect.sql', '8c189351af4e08ca03b90c638d3de34ef88481157d16110e2375736ac9ee1530', '2026-11-22 16:49:25.012786+00'),
-  ('functions/add_duplicates.sql', '52f2397f7082ef302e9d41446ca25e366f09c17d65e70253ea382bf0360c6f7a', '2026-11-22 16:49:25.012786+00'),
-  ('functions/add_minute_sample.sql', 'd67cee46bf08e780c056639125ccc0544e5d7377a246d8a22e2f0e4fed8c304b', '2026-11-22 16:49:25.012786+00'),
-  ('functions/add_refusals.sql', 'b20f004fbdcda1805b95aed5b4b8f78f9f917f4d0c8756e64ed95013a88d3f05', '2026-11-22 16:49:25.012786+00'),
-  ('functions/append_audit.sql', 'ecf7de58b03835d0efc9105db808f715bea16a803e67acd9c2774e5e9ff868a4', '2026-11-22 16:49:25.012786+00'),
-  ('functions/apply_provider_event.sql', '8da765328869e9e4bf1eab1ab04717cc92f6c3de9b182540033d936420003d14', '2026-11-22 16:49:25.012786+00'),
-  ('functions/beat.sql', '8286a109051f38027ba02db6e9e533675d3d561923ce62c650a85f04fce7baff', '2026-11-22 16:49:25.012786+00'),
-  ('functions/begin_checkout.sql', '282e9a83518b0b756ce68d79da4cad67081e66fdf5053b82cf8cdcb3d6a4de87', '2026-11-22 16:49:25.012786+00'),
-  ('functions/claim_outbox.sql', '6010ab06e94cb6d9497a063fb3bb84e97b14b4d8656ecf2e5b697c9028714a4f', '2026-11-22 16:49:25.012786+00'),
-  ('functions/compact_campaign_charge.sql', '1530d74f7971f4bc286df580e246e20114a25a261cd9a762b06651b463dd3c9c', '2026-11-22 16:49:25.012786+00'),
-  ('functions/compact_outbox_tally.sql', 'c34a1a3e94a4fc7e30407956ee5c1ad3144797d001dab2f4c704c21d48ef7ba1', '2026-11-22 16:49:25.012786+00'),
-  ('functions/compact_unknown_area.sql', '3c259fd683e1a987559620b5438e1c6ea58a833b46f403bfb66688c750bee4a0', '2026-11-22 16:49:25.012786+00'),
-  ('functions/console_confirm_area.sql', 'cde90ecbd976da556ff3f355c69c9b6df080da564b54874d9795221e6efd87d2', '2026-11-22 16:49:25.012786+00'),
-  ('functions/disable_tenant.sql', '8a97e642287c56f17e2f1d9dea7758a6a90ca35dc01a3e326c0b62e573adedcf', '2026-11-22 16:49:25.012786+00'),
-  ('functions/dismiss_submission.sql', 'eab967a6504825dec457ae04bee09df7e10a8ecaae08eb339d9531430683e53a', '2026-11-22 16:49:25.012786+00'),
-  ('functions/due_tenants.sql', '0b209c238219e8daee9366a6f9041dff953565b9cefb00a65b311dcca203230e', '2026-11-22 16:49:25.012786+00'),
-  ('functions/effects_of.sql', 'c99960d2fa8baa7e1ddc68f08086acff6a23d67450ba64fbcbed043eebfffa01', '2026-11-22 16:49:25.012786+00'),
-  ('functions/erase_candidates.sql', '5d9864591a93f54f9635f43a6081ba37990cb1dd844238003eaabefe2b0ba134', '2026-11-22 16:49:25.012786+00'),
-  ('functions/erase_event.sql', '6b12417635c98566fdb8035e4aae45482d537a256b8a7b0ac10018e2ceb704b7', '2026-11-22 16:49:25.012786+00'),
-  ('functions/event_id.sql', '62ba04b6e86ccdc66d2263c7e004ed8486ed6626834d1c08cb1eb61c0ced43e5', '2026-11-22 16:49:25.012786+00'),
-  ('functions/expire_content.sql', 'a0d73f357e4399757f3b7b8d4642ce710761fd58b78ac55877f698e862d4e02e', '2026-11-22 16:49:25.012786+00'),
-  ('functions/forget_checkouts.sql', '608dd443b40fad9fbae2820657df9d6e072ba1194905a8e2fce7c431022c00de', '2026-11-22 16:49:25.012786+00'),
-  ('functions/forget_unknown_area.sql', 'f2d3ef76e951df2dc9654c9c7f6f4d48c9c55b50052562b594e4ae26795c6219', '2026-11-22 16:49:25.012786+00'),
-  ('functions/hour_figures.sql', 'e5412055595f9d3e51a06e6ff3271350abfc40ae4080170b98a210da7d68750a', '2026-11-22 16:49:25.012786+00'),
-  ('functions/lay_tombstone.sql', 'ec3995b1dbba369d0b2fbb7037ff4d90d40c1f913bb89312b9966acb5f5c2169', '2026-11-22 16:49:25.012786+00'),
-  ('functions/note_audit.sql', '0aede556d16440b89713d10c91373fb9b7f20d6e90eade9b03735668dbbb833a', '2026-11-22 16:49:25.012786+00'),
-  ('functions/open_checkout.sql', 'a59d72c72c71cbc562f64b303164306947abd48b9ebf9cbd7b6d7b3403fcd243', '2026-11-22 16:49:25.012786+00'),
-  ('functions/put_plans.sql', '518636aa198c98e718ff91b03493c8fbbda7141291b6dc94c5e2cf4d5155e86c', '2026-11-22 16:49:25.012786+00'),
-  ('functions/release_submission.sql', '841f928ec9d60e52855cd00b9aa2d39cb5b82b597d902b1770d1d9b75e418f32', '2026-11-22 16:49:25.012786+00'),
-  ('functions/remove_content.sql', 'df9c1f2009ed55000a64fee1c0a3fd62544bbb305461e134668e925131e40600', '2026-11-22 16:49:25.012786+00'),
-  ('functions/replay_dead.sql', 'fe284364e73c7c8c85cb9e3ac9935d70f65771053ff444d9cfba0c05b89697c3', '2026-11-22 16:49:25.012786+00'),
-  ('functions/replay_dead_as.sql', '86d3f36c7c279654bc2609b0ffefd5afc9ce0d22e0e29dda9ff2ffce09d249c8', '2026-11-22 16:49:25.012786+00'),
-  ('functions/roll_up_hours.sql', '729df86ec98741131b2da8d559c830ab5a29207af94ef1a4c723487517494b9e', '2026-11-22 16:49:25.012786+00'),
-  ('functions/send_again.sql', 'c8bd1bd912a0dd8e9e761fa7326660e85b3687c092cc7a3ae4946f3f010db5b5', '2026-11-22 16:49:25.012786+00'),
-  ('functions/service_clock.sql', '297ae045b1b69591a144ec9937944d9d5589999a79293512ca8bb6a94e103f94', '2026-11-22 16:49:25.012786+00'),
-  ('functions/set_retention.sql', '6c13b1c78f49f49e219bdd16d76d6078bdf01d745952907e2024e478dece0736', '2026-11-22 16:49:25.012786+00'),
-  ('functions/set_tenant.sql', '91250a7ce795a95a0e4f7b25329ed67a353df544d287ce52820ed3445850132e', '2026-11-22 16:49:25.012786+00'),
-  ('functions/settle_outbox.sql', '74d124e109f2cb466225c8c45a7e023c48d6c7c50872a40f66dff24c9930eca9', '2026-11-22 16:49:25.012786+00'),
-  ('functions/trim_heartbeat.sql', '0f8ba657c7b87706cffe5c3243012d99b0a494cea4e9a7b004f2f8f1f3f2edb6', '2026-11-22 16:49:25.012786+00'),
-  ('functions/wait_for_commits_of_key.sql', 'e692aec25b9074d988b05b31ac86a84ff7c0bd4c74bfbc4b1784c8be1495785b', '2026-11-22 16:49:25.012786+00'),
-  ('grants.sql', '688302d89c4dd6d36d25eefa5ca1b4b3231f4d4d6ea1e349fbcdd125b03a4ac3', '2026-11-22 16:49:25.012786+00');
+  ('0001_tenant.sql', '1015db6cdf14ee385afe7bcecc46d287717145b88fa592877cf6ab5f3de93915', '2026-11-22 17:05:36.284759+00'),
+  ('0002_campaign.sql', 'e06a2e9ae486cc1646015b89ba3ae6f0d24bf878c94300469151896bbdb271a3', '2026-11-22 17:05:36.355234+00'),
+  ('0003_key.sql', '4d97f13f4c1841858ed2117213cb429ae72b9b135c1c07ee2bf6d67981e73bd2', '2026-11-22 17:05:36.422804+00'),
+  ('0004_area.sql', '9c62060de94c3f0165ff3cfc13e1c355576366b3cf4d55f035cc6fae4fd0c5f1', '2026-11-22 17:05:36.489212+00'),
+  ('0005_event.sql', '833255ae2a5557d785ab0f6ed3e3b20058c3d61599fb8021caad923ff1a96095', '2026-11-22 17:05:36.564632+00'),
+  ('0006_outbox.sql', 'b391c6f071be19973002911911111b40c97d3ac909e6086990cd523686ee8d6d', '2026-11-22 17:05:36.716252+00'),
+  ('0007_form.sql', '90e1f623683b5908717e151154be1adae6b13a95400955364b2425fb84c785f8', '2026-11-22 17:05:36.868646+00'),
+  ('0008_plan.sql', '8f0e17609b4f792c3fdcaa336f36523aa8d1c52ea851d8e6af9ece85529483d6', '2026-11-22 17:05:36.98655+00'),
+  ('0009_actions.sql', 'ce8be0ee8da8b9aa0df13ab67158b2470d6725318d99e549b1d5aa24b1ab9a7f', '2026-11-22 17:05:37.109301+00'),
+  ('0010_audit.sql', '0d7f76a09ba9f1b1633e49bfbd5f3c2e4e52437a7c5e79469c03b1d052337940', '2026-11-22 17:05:37.217908+00'),
+  ('0011_tombstone.sql', 'ca878977a9d76c2ba6c178552d1b7e04381407c20addc7919f5a9028b7d1e87c', '2026-11-22 17:05:37.27259+00'),
+  ('0012_retention.sql', 'b208daa5218f8dd70c2ebbe29867d68c12ff1b0992e0abddcd9f81d375be8694', '2026-11-22 17:05:37.350484+00'),
+  ('0013_figures.sql', 'e65a6946a65867f7ad66186f11dc57f6ac1a9ea6d10b013a6e33fd63cfb893aa', '2026-11-22 17:05:37.385636+00'),
+  ('0014_heartbeat.sql', '75949088c57800dee706cf76ebf8689de9f8fccf221c8b8e3890f5fbe2c7e124', '2026-11-22 17:05:37.450879+00'),
+  ('0015_search.sql', '0f08c9c3f325b02dd0c1174dbb8391a43901d790a8f134628849f8883f71bbe9', '2026-11-22 17:05:37.481053+00'),
+  ('functions/accept.sql', '8c171d9217fc88def2b12a4b4af7caeea778f61b1f5680aec04375dd4123ebe4', '2026-11-22 17:05:37.520584+00'),
+  ('functions/actions_begin_effects.sql', '58ea0ca3aa6269902b28b3d7355c41fac6dc28e38a5eaeb34d2ddaf2d844e0cc', '2026-11-22 17:05:37.520584+00'),
+  ('functions/actions_note_route.sql', '1726ced0adf506b2dfb4a3041fe35a59ba22ace2209e4720bd2e1ef49b6ba2ec', '2026-11-22 17:05:37.520584+00'),
+  ('functions/actions_routes_for.sql', 'fe1306ea5d2fda5387ff27794cd6be69179e31e2f3d9039767e06e23e7dfaefe', '2026-11-22 17:05:37.520584+00'),
+  ('functions/actions_routes_of.sql', 'a1d0fe2ae38bfdc37e77e42ed9ce354ae58c420a77aa3e1de0215a1616027659', '2026-11-22 17:05:37.520584+00'),
+  ('functions/actions_set_route.sql', '8c57cf95e7cb8d2ff16d8510f9206152ffbdfd08666a795004ef542551449cf8', '2026-11-22 17:05:37.520584+00'),
+  ('functions/actions_settle_effect.sql', '8c189351af4e08ca03b90c638d3de34ef88481157d16110e2375736ac9ee1530', '2026-11-22 17:05:37.520584+00'),
+  ('functions/add_duplicates.sql', '52f2397f7082ef302e9d41446ca25e366f09c17d65e70253ea382bf0360c6f7a', '2026-11-22 17:05:37.520584+00'),
+  ('functions/add_minute_sample.sql', '809aa3e1b73689d8b4f7c2bc4ff7f7f6b97fdf6053140e97a11c2afc1dcb5510', '2026-11-22 17:05:37.520584+00'),
+  ('functions/add_refusals.sql', 'b20f004fbdcda1805b95aed5b4b8f78f9f917f4d0c8756e64ed95013a88d3f05', '2026-11-22 17:05:37.520584+00'),
+  ('functions/append_audit.sql', 'ecf7de58b03835d0efc9105db808f715bea16a803e67acd9c2774e5e9ff868a4', '2026-11-22 17:05:37.520584+00'),
+  ('functions/apply_provider_event.sql', '8da765328869e9e4bf1eab1ab04717cc92f6c3de9b182540033d936420003d14', '2026-11-22 17:05:37.520584+00'),
+  ('functions/beat.sql', '8286a109051f38027ba02db6e9e533675d3d561923ce62c650a85f04fce7baff', '2026-11-22 17:05:37.520584+00'),
+  ('functions/begin_checkout.sql', '282e9a83518b0b756ce68d79da4cad67081e66fdf5053b82cf8cdcb3d6a4de87', '2026-11-22 17:05:37.520584+00'),
+  ('functions/claim_outbox.sql', '6010ab06e94cb6d9497a063fb3bb84e97b14b4d8656ecf2e5b697c9028714a4f', '2026-11-22 17:05:37.520584+00'),
+  ('functions/compact_campaign_charge.sql', '1530d74f7971f4bc286df580e246e20114a25a261cd9a762b06651b463dd3c9c', '2026-11-22 17:05:37.520584+00'),
+  ('functions/compact_outbox_tally.sql', 'c34a1a3e94a4fc7e30407956ee5c1ad3144797d001dab2f4c704c21d48ef7ba1', '2026-11-22 17:05:37.520584+00'),
+  ('functions/compact_unknown_area.sql', '3c259fd683e1a987559620b5438e1c6ea58a833b46f403bfb66688c750bee4a0', '2026-11-22 17:05:37.520584+00'),
+  ('functions/console_confirm_area.sql', 'cde90ecbd976da556ff3f355c69c9b6df080da564b54874d9795221e6efd87d2', '2026-11-22 17:05:37.520584+00'),
+  ('functions/disable_tenant.sql', '8a97e642287c56f17e2f1d9dea7758a6a90ca35dc01a3e326c0b62e573adedcf', '2026-11-22 17:05:37.520584+00'),
+  ('functions/dismiss_submission.sql', 'eab967a6504825dec457ae04bee09df7e10a8ecaae08eb339d9531430683e53a', '2026-11-22 17:05:37.520584+00'),
+  ('functions/due_tenants.sql', '0b209c238219e8daee9366a6f9041dff953565b9cefb00a65b311dcca203230e', '2026-11-22 17:05:37.520584+00'),
+  ('functions/effects_of.sql', 'c99960d2fa8baa7e1ddc68f08086acff6a23d67450ba64fbcbed043eebfffa01', '2026-11-22 17:05:37.520584+00'),
+  ('functions/erase_candidates.sql', '5d9864591a93f54f9635f43a6081ba37990cb1dd844238003eaabefe2b0ba134', '2026-11-22 17:05:37.520584+00'),
+  ('functions/erase_event.sql', '6b12417635c98566fdb8035e4aae45482d537a256b8a7b0ac10018e2ceb704b7', '2026-11-22 17:05:37.520584+00'),
+  ('functions/event_id.sql', '62ba04b6e86ccdc66d2263c7e004ed8486ed6626834d1c08cb1eb61c0ced43e5', '2026-11-22 17:05:37.520584+00'),
+  ('functions/expire_content.sql', 'a0d73f357e4399757f3b7b8d4642ce710761fd58b78ac55877f698e862d4e02e', '2026-11-22 17:05:37.520584+00'),
+  ('functions/forget_checkouts.sql', '608dd443b40fad9fbae2820657df9d6e072ba1194905a8e2fce7c431022c00de', '2026-11-22 17:05:37.520584+00'),
+  ('functions/forget_unknown_area.sql', 'f2d3ef76e951df2dc9654c9c7f6f4d48c9c55b50052562b594e4ae26795c6219', '2026-11-22 17:05:37.520584+00'),
+  ('functions/hour_figures.sql', 'e5412055595f9d3e51a06e6ff3271350abfc40ae4080170b98a210da7d68750a', '2026-11-22 17:05:37.520584+00'),
+  ('functions/lay_tombstone.sql', 'ec3995b1dbba369d0b2fbb7037ff4d90d40c1f913bb89312b9966acb5f5c2169', '2026-11-22 17:05:37.520584+00'),
+  ('functions/note_audit.sql', '0aede556d16440b89713d10c91373fb9b7f20d6e90eade9b03735668dbbb833a', '2026-11-22 17:05:37.520584+00'),
+  ('functions/open_checkout.sql', 'a59d72c72c71cbc562f64b303164306947abd48b9ebf9cbd7b6d7b3403fcd243', '2026-11-22 17:05:37.520584+00'),
+  ('functions/put_plans.sql', '518636aa198c98e718ff91b03493c8fbbda7141291b6dc94c5e2cf4d5155e86c', '2026-11-22 17:05:37.520584+00'),
+  ('functions/release_submission.sql', '841f928ec9d60e52855cd00b9aa2d39cb5b82b597d902b1770d1d9b75e418f32', '2026-11-22 17:05:37.520584+00'),
+  ('functions/remove_content.sql', 'df9c1f2009ed55000a64fee1c0a3fd62544bbb305461e134668e925131e40600', '2026-11-22 17:05:37.520584+00'),
+  ('functions/replay_dead.sql', 'fe284364e73c7c8c85cb9e3ac9935d70f65771053ff444d9cfba0c05b89697c3', '2026-11-22 17:05:37.520584+00'),
+  ('functions/replay_dead_as.sql', '86d3f36c7c279654bc2609b0ffefd5afc9ce0d22e0e29dda9ff2ffce09d249c8', '2026-11-22 17:05:37.520584+00'),
+  ('functions/roll_up_hours.sql', '729df86ec98741131b2da8d559c830ab5a29207af94ef1a4c723487517494b9e', '2026-11-22 17:05:37.520584+00'),
+  ('functions/send_again.sql', 'c8bd1bd912a0dd8e9e761fa7326660e85b3687c092cc7a3ae4946f3f010db5b5', '2026-11-22 17:05:37.520584+00'),
+  ('functions/service_clock.sql', '297ae045b1b69591a144ec9937944d9d5589999a79293512ca8bb6a94e103f94', '2026-11-22 17:05:37.520584+00'),
+  ('functions/set_retention.sql', '6c13b1c78f49f49e219bdd16d76d6078bdf01d745952907e2024e478dece0736', '2026-11-22 17:05:37.520584+00'),
+  ('functions/set_tenant.sql', '91250a7ce795a95a0e4f7b25329ed67a353df544d287ce52820ed3445850132e', '2026-11-22 17:05:37.520584+00'),
+  ('functions/settle_outbox.sql', '74d124e109f2cb466225c8c45a7e023c48d6c7c50872a40f66dff24c9930eca9', '2026-11-22 17:05:37.520584+00'),
+  ('functions/trim_heartbeat.sql', '0f8ba657c7b87706cffe5c3243012d99b0a494cea4e9a7b004f2f8f1f3f2edb6', '2026-11-22 17:05:37.520584+00'),
+  ('functions/wait_for_commits_of_key.sql', 'e692aec25b9074d988b05b31ac86a84ff7c0bd4c74bfbc4b1784c8be1495785b', '2026-11-22 17:05:37.520584+00'),
+  ('grants.sql', '688302d89c4dd6d36d25eefa5ca1b4b3231f4d4d6ea1e349fbcdd125b03a4ac3', '2026-11-22 17:05:37.520584+00');
 insert into submission (event_id, tenant_id, form_id, verdict, score, reasons, released_at, dismissed_at, phone, email, last_name) overriding system value values
-  ('0660e042835a3a0001e49adf0bee77051e7ccf', '1', '1', 'clean', '0', '{}', NULL, NULL, '+15555550123', 'ada@example.com', 'lovelace'),
-  ('0660e042835a3a0002f8d22bbd89f75cb29d46', '1', '1', 'spam', '9', '{links}', NULL, NULL, NULL, NULL, NULL);
+  ('0660e07c829a330001bbb9ca50eaa3735ee584', '1', '1', 'clean', '0', '{}', NULL, NULL, '+15555550123', 'ada@example.com', 'lovelace'),
+  ('0660e07c829a330002a33637faa4e475dab297', '1', '1', 'spam', '9', '{links}', NULL, NULL, NULL, NULL, NULL);
 insert into subscription (id, plan_slug, plan_name, plan_customer, amount_cents, billing_interval, state, state_event_at, key_digest, request_digest, session_id, session_url, session_expires_at, provider_subscription_id, provider_customer_id, created_at, updated_at) overriding system value values
-  ('514f9b6d-9785-4cf5-8e7d-3115f47a88b5', 'basic', 'Basic', 'acme', '1500', 'month', 'active', '2026-11-22 16:49:25.0799+00', 'de9504c5-245e-492c-81ce-d5e2cf4d435b', '44f81a83-65ce-4320-a1b1-c3934df007ce', 'cs_1', NULL, NULL, 'sub_1', 'cus_1', '2026-11-22 16:49:25.149312+00', '2026-11-22 16:49:25.151201+00');
+  ('916857db-724b-4697-9777-5176bf6f13f1', 'basic', 'Basic', 'acme', '1500', 'month', 'active', '2026-11-22 17:05:37.967627+00', '51a55cba-4b5e-409f-be33-c402dc0bd429', '3b2dcacc-4beb-4c53-853a-9fb6e66e5aec', 'cs_1', NULL, NULL, 'sub_1', 'cus_1', '2026-11-22 17:05:38.222852+00', '2026-11-22 17:05:38.236293+00');
 insert into tenant (id, slug, name, sandbox, has_route, retention_days, time_zone, digest_at, disabled_at, created_at) overriding system value values
-  ('1', 'acme', 'Acme', 'false', 'true', NULL, 'UTC', NULL, NULL, '2026-11-22 16:49:25.0799+00'),
-  ('2', 'globex', 'Globex', 'false', 'false', NULL, 'UTC', NULL, NULL, '2026-11-22 16:49:25.0799+00'),
-  ('3', 'trial', 'Trial', 'true', 'false', '30', 'UTC', NULL, NULL, '2026-11-22 16:49:25.0799+00');
+  ('1', 'acme', 'Acme', 'false', 'true', NULL, 'UTC', NULL, NULL, '2026-11-22 17:05:37.967627+00'),
+  ('2', 'globex', 'Globex', 'false', 'false', NULL, 'UTC', NULL, NULL, '2026-11-22 17:05:37.967627+00'),
+  ('3', 'trial', 'Trial', 'true', 'false', '30', 'UTC', NULL, NULL, '2026-11-22 17:05:37.967627+00');
 insert into tombstone (run, digest, posted_until, expires_at) overriding system value values
-  ('083fda48-3d01-4c49-adfb-a29a11001ece', E'\\x1511c49d4c9c27c6fa15aec3688320211b9e9b9412abfc1bd66e37ca17b3c2d2', '2026-11-22 16:49:25.146513+00', '2026-11-22 16:50:25.146513+00');
+  ('89f101d5-d41e-4726-a8e8-7b4950b4fe3d', E'\\xfa2d5c40b2ba60073591e9c669f94cf38a1a01813f104a095c8303f3e1d3dd8f', '2026-11-22 17:05:38.220929+00', '2026-11-22 17:06:38.220929+00');
 insert into tombstone_key (is_only, inner_pad, outer_pad) overriding system value values
-  ('true', E'\\x7920da7a72dcfb2224146b7dd76d50fbcbe7621d9f70851fa5a2c85670ca4e713636363636363636363636363636363636363636363636363636363636363636', E'\\x134ab01018b691484e7e0117bd073a91a18d0877f51aef75cfc8a23c1aa0241b5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c');
+  ('true', E'\\xdaf526672900bfb1494934685aabc7eda4c3fdd11a5610b740ee2b9859bdf9e43636363636363636363636363636363636363636363636363636363636363636', E'\\xb09f4c0d436ad5db23235e0230c1ad87cea997bb703c7add2a8441f233d7938e5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c');
 insert into unknown_area_seen (tenant_id, term, count, first_at, last_at) overriding system value values
-  ('1', 'moat', '1', '2026-11-22 16:49:25.097663+00', '2026-11-22 16:49:25.097663+00');
+  ('1', 'moat', '1', '2026-11-22 17:05:38.03564+00', '2026-11-22 17:05:38.03564+00');
 select setval('public.tenant_id_seq', 3);
 select setval('public.campaign_id_seq', 1);
 select setval('public.api_key_id_seq', 3);
