@@ -20,6 +20,7 @@ import type { DevCertificates } from "./dev_certificates.ts";
 import { type EmbeddedPostgres, startPostgres } from "./embedded_postgres.ts";
 import { explainSetup } from "./explain.ts";
 import { listeners, takenListeners } from "./listeners.ts";
+import { markDevelopment } from "./demo/development.ts";
 import { createLogins } from "./login_roles.ts";
 import { type Program, startProgram } from "./program.ts";
 import { findRunning, publishRunning, withdrawRunning } from "./running.ts";
@@ -97,7 +98,7 @@ process.exit(code);
 
 async function start(): Promise<void> {
   checkSettings(process.env);
-  const running = hasOwnData() ? findRunning() : null;
+  const running = process.env.DATABASE_URL?.trim() ? null : findRunning();
   if (running !== null) return finish({ code: 0, message: alreadyRunning(running) });
   await refuseTakenAddresses();
   const listen = await actionsListen({ watch });
@@ -135,10 +136,6 @@ async function start(): Promise<void> {
     publishRunning([...addresses, ...(catcher === undefined ? [] : [["caught", catcher.url] as const])]);
   }
   console.log(welcome({ addresses, dataFolder: server?.dataFolder, seeded, development, delivery }));
-}
-
-function hasOwnData(): boolean {
-  return !process.env.DATABASE_URL?.trim();
 }
 
 /** Catches what the development tenant's leads become. */
@@ -199,6 +196,7 @@ async function startDatabase(): Promise<string> {
   try {
     const [found] = await sql`select 1 from pg_database where datname = ${name}`;
     if (found === undefined) await sql`create database ${sql(name)}`;
+    await markDevelopment(sql, name);
   } finally {
     await sql.end({ timeout: 5 });
   }

@@ -119,8 +119,9 @@ function readSubmission(
   return { kind: "valid", posted, raw, idempotencyKey };
 }
 
-function toEntry(
-  { id: keyId, tenantId }: ApiKey,
+/** The event that a submission becomes when it is committed. */
+export function toEntry(
+  { id: keyId, tenantId }: Pick<ApiKey, "id" | "tenantId">,
   form: Form,
   { posted, raw, idempotencyKey, submission, arrivedAtMs }: ReadSubmission & {
     readonly submission: SubmissionPart;
@@ -150,8 +151,11 @@ function flagsOf({ contact }: SubmissionPart): Flag[] {
   return contact.email === null || looksLikeEmail(contact.email) ? [] : ["email_shape_suspect"];
 }
 
-/** Does the same work for every submission, so that a bot cannot tell by the time that it was found out. */
-function examine(posted: Posted, form: Form, receivedAtMs: number): SubmissionPart {
+/**
+ * Whether a submission is wanted. Does the same work for every one, so that a bot cannot tell by the time that it was
+ * found out.
+ */
+export function examine(posted: Posted, form: Form, receivedAtMs: number): SubmissionPart {
   const { score, reasons } = scoreSubmission(posted.fields, { blocked: form.blocked, receivedAtMs });
   const names: VerdictReasonName[] = reasons.map(({ name }) => name);
   const isSpam = score >= (form.threshold ?? defaultThreshold);

@@ -79,8 +79,9 @@ function readLead(
   return { ...inBody, kind: "validation_failed", fields };
 }
 
-function toEntry(
-  { id: keyId, tenantId }: ApiKey,
+/** The event that a lead becomes when it is committed. */
+export function toEntry(
+  { id: keyId, tenantId }: Pick<ApiKey, "id" | "tenantId">,
   { lead, extra, flags, raw, idempotencyKey }: ReadLead,
   arrivedAtMs: number,
 ): Entry {

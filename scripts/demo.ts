@@ -1,0 +1,86 @@
+/**
+ * `npm run demo`: fills the database of the `npm start` that runs here with a month of invented data, so that console,
+ * report and plots have something to show. Exit status 1 when that cannot be, 2 for arguments.
+ *
+ * @module
+ */
+
+import postgres from "postgres";
+import { Rollup } from "../src/store/jobs/rollup.ts";
+import { findTenant } from "../src/store/operator/tenants.ts";
+import { isDevelopment } from "./demo/development.ts";
+import { fillMonth } from "./demo/month.ts";
+import { inThePast } from "./demo/past.ts";
+import { fillSamples } from "./demo/samples.ts";
+import { addDemoTenants, firstSlug } from "./demo/tenants.ts";
+import { findDatabaseUrl } from "./database_url.ts";
+import { findRunning } from "./running.ts";
+
+const usage = `Usage: npm run demo
+
+Fills the database of the npm start that runs here with a month of invented leads and forms. It works on no other
+database. A second run changes nothing.`;
+
+/** @throws {Error} with a sentence, when the database is none that may be filled */
+async function developmentUrl(): Promise<string> {
+  if (process.env.DATABASE_URL?.trim()) {
+    throw new Error(
+      "DATABASE_URL is set, and the demonstration goes into no database but that of npm start: unset DATABASE_URL",
+    );
+  }
+  const databaseUrl = findDatabaseUrl();
+  const sql = postgres(databaseUrl, { max: 1, onnotice: () => {}, connect_timeout: 10 });
+  try {
+    if (await isDevelopment(sql)) return databaseUrl;
+  } finally {
+    await sql.end({ timeout: 5 });
+  }
+  throw new Error("This database is not the one of an npm start: nothing was done");
+}
+
+async function run(): Promise<void> {
+  const databaseUrl = await developmentUrl();
+  const startedAtMs = Date.now();
+  let done = "";
+  await inThePast(databaseUrl, async (past) => {
+    if (await findTenant(past.pool, firstSlug) !== null) {
+      done = "The month is there already; nothing was changed.";
+      return;
+    }
+    console.log("Filling a month …");
+    await past.at(startedAtMs - 31 * 86_400_000);
+    const tenants = await addDemoTenants(past.pool);
+    const { leads, forms } = await fillMonth(past, { tenants, nowMs: startedAtMs });
+    await past.at(startedAtMs);
+    const rollup = new Rollup(past.pool);
+    while (await rollup.runOnce() > 0);
+    await fillSamples(past.pool, tenants.map(({ id }) => id));
+    done = `${leads} leads and ${forms} forms of ${tenants.length} sandbox tenants are there now.`;
+  });
+  console.log(`${done}\n\n${whatToLookAt()}`);
+}
+
+function whatToLookAt(): string {
+  const addresses = new Map(findRunning()?.addresses);
+  const ops = addresses.get("ops") ?? "http://127.0.0.1:9090";
+  return `Look at:
+  ${ops}/?range=30d  the console: what needs a person, and how the month went
+  ${ops}/leads       the leads; dead letters, held forms and collisions stand beside it
+  ${ops}/v1/report   the report, as JSON
+  npm run --silent ctl -- dead list`;
+}
+
+const [argument] = process.argv.slice(2);
+if (argument === "--help" || argument === "-h") {
+  console.log(usage);
+} else if (argument !== undefined) {
+  console.error(`Unknown argument: ${argument}\n\n${usage}`);
+  process.exitCode = 2;
+} else {
+  try {
+    await run();
+  } catch (error) {
+    console.error((error as Error).message);
+    process.exitCode = 1;
+  }
+}

@@ -1,0 +1,39 @@
+/**
+ * The minute samples of the month, which the console plots.
+ *
+ * @module
+ */
+
+import type { Pool } from "../../src/store/pool.ts";
+
+const deadlineMs = 60_000;
+
+/** Makes them of what the demonstration's events say. Minutes in which a process has left one stay as they are. */
+export async function fillSamples(pool: Pool, tenantIds: readonly number[]): Promise<void> {
+  await pool.run(deadlineMs, (sql) =>
+    sql`
+      with e as (
+        select date_trunc('minute', e.received_at) as at, count(*)::int as count
+        from event as e where e.tenant_id = any (${[...tenantIds]}) group by 1
+      ),
+      a as (
+        select date_trunc('minute', a.at) as at, count(*) filter (where a.outcome = 'delivered')::int as delivered,
+          count(*) filter (where a.outcome <> 'delivered')::int as failed,
+          bool_or(a.outcome = 'unreachable') as away
+        from attempt as a join event as e on e.event_id = a.event_id
+        where e.tenant_id = any (${[...tenantIds]}) group by 1
+      )
+      insert into minute_sample
+        (at, node, accepted, refused, delivered, failed, pending, dead, oldest_pending_s, breaker)
+      select m.at, 'demo', coalesce(e.count, 0), case when e.count > 2 and hashtext(m.at::text) % 3 = 0 then 1 else 0 end,
+        coalesce(a.delivered, 0), coalesce(a.failed, 0), coalesce(a.failed, 0),
+        (select count(*) from dead_letter as d where d.tenant_id = any (${[
+      ...tenantIds,
+    ]}) and d.died_at <= m.at),
+        case when coalesce(a.failed, 0) > 0 then 600 else 0 end, case when a.away then 'open' else 'closed' end
+      from generate_series(
+        date_trunc('minute', now() - interval '30 days'), date_trunc('minute', now()), interval '1 minute'
+      ) as m (at)
+      left join e on e.at = m.at left join a on a.at = m.at
+      on conflict (at, node) do nothing`);
+}

@@ -1,0 +1,91 @@
+/**
+ * `npm run demo`: what it fills, and what it refuses to touch.
+ *
+ * @module
+ */
+
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import postgres from "postgres";
+import { atEnd } from "../support/at_end.ts";
+import { get } from "../support/client.ts";
+import { createDatabase } from "../support/database.ts";
+import { copyCheckout } from "../support/scripts/checkout.ts";
+import { killAll, start, welcome } from "../support/scripts/npm_start.ts";
+
+function demo(folder: string, env: Readonly<Record<string, string>> = {}) {
+  return spawnSync(process.execPath, ["--import", "./scripts/check_node.js", "scripts/demo.ts"], {
+    cwd: folder,
+    env: { PATH: process.env.PATH, ...env },
+    encoding: "utf8",
+  });
+}
+
+atEnd(killAll);
+
+test("npm run demo fills the database of npm start with a month that the operator's pages show, once", async () => {
+  const copy = copyCheckout();
+  atEnd(() => copy.remove());
+  const started = start(copy.folder);
+  const { text } = await welcome(started);
+  const ops = /^ {2}ops +(\S+)$/m.exec(text)?.[1] ?? "";
+  const databaseUrl = readFileSync(join(copy.folder, ".data/database_url"), "utf8").trim();
+  const sql = postgres(databaseUrl, { max: 1 });
+
+  const refused = demo(copy.folder, { DATABASE_URL: databaseUrl });
+  assert.equal(refused.status, 1);
+  assert.match(refused.stderr, /unset DATABASE_URL/);
+
+  const first = demo(copy.folder);
+  assert.equal(first.status, 0, first.stderr);
+  assert.match(first.stdout, /\d{4} leads and \d{3} forms of 3 sandbox tenants are there now/);
+  assert.ok(first.stdout.includes(`${ops}/?range=30d`), first.stdout);
+  const counts = async () =>
+    (await sql`
+      select (select count(*)::int from event) as events, (select count(*)::int from dead_letter) as dead,
+        (select count(*)::int from collision) as collisions, (select count(*)::int from hour_total) as hours,
+        (select count(*)::int from submission where verdict <> 'clean') as held,
+        (select sum(count)::int from refusal_total) as refusals,
+        (select count(distinct date_trunc('day', received_at))::int from event) as days,
+        (select count(*)::int from minute_sample where node = 'demo') as minutes,
+        (select prosrc from pg_proc where proname = 'service_clock') as clock,
+        (select count(*)::int from tenant as t join actions.route as r on r.tenant_id = t.id
+          where t.slug like 'demo-%') as routes,
+        (select bool_and(sandbox) from tenant where slug like 'demo-%') as sandboxes`)[0];
+  const found = await counts();
+  for (const name of ["dead", "collisions", "hours", "held", "refusals"]) {
+    assert.ok(Number(found?.[name]) > 0, name);
+  }
+  assert.ok(found?.days >= 30 && found?.minutes > 43_000);
+  assert.match(found?.clock, /^ select clock_timestamp\(\) $/);
+  assert.deepEqual([found?.routes, found?.sandboxes], [0, true], "nothing of it can leave this machine");
+
+  const second = demo(copy.folder);
+  assert.equal(second.status, 0);
+  assert.match(second.stdout, /nothing was changed/);
+  assert.equal((await counts())?.events, found?.events);
+
+  const page = await get(`${ops}/leads`, { localAddress: "127.0.0.1" });
+  assert.equal(page.status, 200);
+  assert.match(page.text, /demo-roofing/);
+  await sql.end();
+  started.child.kill("SIGINT");
+  assert.equal(await started.ended, 0);
+});
+
+test("a database without the mark of npm start is left alone, wherever its address comes from", async () => {
+  const database = await createDatabase();
+  const copy = copyCheckout();
+  atEnd(() => copy.remove());
+  mkdirSync(join(copy.folder, ".data"));
+  writeFileSync(join(copy.folder, ".data/database_url"), `${database.url}\n`);
+  const refused = demo(copy.folder);
+  assert.equal(refused.status, 1);
+  assert.match(refused.stderr, /not the one of an npm start: nothing was done/);
+  const sql = postgres(database.url, { max: 1 });
+  assert.equal((await sql`select from tenant`).length, 0);
+  await sql.end();
+});
