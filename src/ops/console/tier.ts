@@ -31,7 +31,7 @@ export interface TierTile {
 const causes: Readonly<Record<string, string>> = {
   name: "its name in ACTIONS_URL is not resolved",
   refused: "nothing listens at ACTIONS_URL",
-  connect: "no connection to ACTIONS_URL in time",
+  connect: "no connection to ACTIONS_URL could be made",
   handshake: "no agreement on TLS, see its certificate and ACTIONS_CA_FILE",
   not_let_in: "it does not let this service in, see ACTIONS_CLIENT_CERT_FILE and the tier's log",
   timeout: "it did not answer in time",
