@@ -51,6 +51,24 @@ test("settlements are attempts by outcome and by time, a delivery has its age, a
   assert.ok(Object.values(refusals).every((count) => count === 0));
 });
 
+test("what an operator has sent again is an attempt, and neither a delivery more nor an age", () => {
+  const meters = new Meters(() => acceptedMs + 86_400_000);
+  meters.observe({
+    kind: "settled",
+    settlements: [{ ...settlement, isRepeat: true }, {
+      ...settlement,
+      isRepeat: true,
+      kind: "dead",
+      outcome: "refused",
+    }],
+  });
+  const text = lines(meters);
+  assert.ok(text.includes('lead_delivery_attempts_total{outcome="delivered"} 1'));
+  assert.ok(text.includes("lead_time_to_delivery_seconds_count 0"));
+  const { delivered, failed } = meters.totals();
+  assert.deepEqual([delivered, failed], [0, 1]);
+});
+
 test("a commit is counted by what became of each entry, submissions by their verdict too", () => {
   const meters = new Meters(() => 0);
   const entry = { kind: "lead", submission: null } as unknown as Entry;

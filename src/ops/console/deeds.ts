@@ -35,6 +35,10 @@ const sentences: Readonly<Record<string, (deed: Deed) => Markup>> = {
   "tenant.disable": ({ to, text }) => markup`Disabled tenant ${to}; keys suspended: ${text("keys")}`,
   "tenant.enable": ({ to, text }) => markup`Enabled tenant ${to}; keys in use again: ${text("keys")}`,
   "tenant.route": routed,
+  "tenant.route_test": ({ to, detail: { sent, failed, ...scope } }) =>
+    markup`Tried the route of tenant ${to}: ${String(sent)} sent, ${String(failed)} failed${
+      members(Object.entries(scope))
+    }`,
   "tenant.retention": ({ to, detail, text }) =>
     typeof detail.days === "number"
       ? markup`Set that content of tenant ${to} is kept for ${text("days")} days`
@@ -57,6 +61,7 @@ const sentences: Readonly<Record<string, (deed: Deed) => Markup>> = {
     }`,
   "plan.remove": ({ to }) => markup`Removed plan ${to}`,
   "dead.replay": (deed) => markup`Replayed ${dead(deed)}`,
+  "event.send_again": ({ to, detail }) => markup`Sent ${to} again${members(Object.entries(detail))}`,
   "submission.release": (deed) => markup`Released ${held(deed)}`,
   "submission.dismiss": (deed) => markup`Dismissed ${held(deed)}: it stays held and is counted no more`,
   "collision.accept": ({ to, detail }) =>

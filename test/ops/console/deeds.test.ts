@@ -26,6 +26,11 @@ test("what an operator did is a sentence", () => {
     "Changed the route of tenant acme: kept its CRM address and took away its Slack address",
   );
   assert.equal(
+    told("tenant.route_test", "acme", { sent: 2, failed: 1, form: "contact" }),
+    "Tried the route of tenant acme: 2 sent, 1 failed (form contact)",
+  );
+  assert.equal(told("event.send_again", id, { effect: "crm" }), `Sent ${id} again (effect crm)`);
+  assert.equal(
     told("tenant.retention", "acme", { days: 90 }),
     "Set that content of tenant acme is kept for 90 days",
   );
