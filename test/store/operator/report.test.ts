@@ -121,3 +121,22 @@ test("no statement is compiled: for a report that took twenty times as long as t
   const [row] = await pool.run(5_000, (sql) => sql`show jit`);
   assert.deepEqual({ ...row }, { jit: "off" });
 });
+
+test("what was sent again counts once: as delivered, whatever becomes of the repeat", async () => {
+  const pool = openPool(databaseUrl);
+  const totals = async () => {
+    const { figures } = await readReport(pool, span);
+    const names = ["accepted", "delivered", "pending", "dead"] as const;
+    return names.map((name) => figures.reduce((total, day) => total + day[name], 0));
+  };
+  const before = await totals();
+  const [one, two] = await admin<{ event_id: string; tenant_id: number }[]>`
+    select e.event_id, e.tenant_id from event as e join attempt as a on a.event_id = e.event_id order by 1 desc limit 2`;
+  await admin`
+    insert into outbox (event_id, tenant_id, due_at, is_replay)
+    values (${one?.event_id as string}, ${one?.tenant_id as number}, now(), true)`;
+  await admin`
+    insert into dead_letter (event_id, tenant_id, died_at)
+    values (${two?.event_id as string}, ${two?.tenant_id as number}, now())`;
+  assert.deepEqual(await totals(), before);
+});
