@@ -26,6 +26,8 @@ values (1, 1, 'intake', 'partner', sha256('partner'), 'aaaa'), (1, null, 'forms'
 insert into ip_limit values ('192.0.2.0/24', 6000, 600, now() + interval '1 day');
 insert into form (tenant_id, form_key, required) values (1, 'contact', '{name}');
 select actions.set_route(1, '', '', '[{"kind": "email", "addresses": ["leads@acme.example"]}]', interval '1 day', 10);
+update tenant set digest_at = '07:00' where id = 1;
+select actions.begin_digest(gen_random_uuid(), 1);
 
 select accept(
   p_kind => array_fill('lead'::text, array[6]), p_key_id => '{1,1,1,1,3,3}', p_space => array_fill('k'::text, array[6]),

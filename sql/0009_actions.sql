@@ -66,3 +66,25 @@ create table actions.effect (
   check ((lease is null) = (lease_until is null)),
   check (not is_done or lease is null)
 ) with (fillfactor = 80);
+
+-- How far the daily digest has come, of each recipient. No personal data.
+create table actions.digest (
+  tenant_id int not null,
+  route_id int not null,
+  -- For when the last one was due, and up to when it told.
+  due_at timestamptz not null,
+  told_until timestamptz not null,
+  -- The same of the one that is being sent, how often it was tried, and before when not again.
+  trying_at timestamptz,
+  trying_until timestamptz,
+  attempts int not null default 0,
+  next_at timestamptz not null default '-infinity',
+  lease uuid,
+  lease_until timestamptz,
+  -- Why the last attempt failed, in a word.
+  reason text,
+  primary key (tenant_id, route_id),
+  foreign key (tenant_id, route_id) references actions.route on delete cascade,
+  check ((lease is null) = (lease_until is null)),
+  check ((trying_at is null) = (trying_until is null))
+);

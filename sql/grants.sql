@@ -123,4 +123,6 @@ grant execute on function
 to lead_service;
 
 grant select on schema_file to lead_actions;
-grant execute on function actions.begin_effects, actions.settle_effect, actions.routes_of to lead_actions;
+grant execute on function actions.begin_effects, actions.settle_effect, actions.routes_of, actions.begin_digest,
+  actions.settle_digest
+to lead_actions;

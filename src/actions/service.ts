@@ -12,17 +12,20 @@ import type { HttpObservation, Listener } from "../http/options.ts";
 import { createRequestIds } from "../http/request_id.ts";
 import type { Log } from "../observe/log.ts";
 import { logReader, ownerFields } from "../observe/log_reader.ts";
+import { repeat } from "../service/repeat.ts";
 import type { Running } from "../service/run.ts";
+import { DigestStore } from "../store/delivery/digests.ts";
 import { EffectStore } from "../store/delivery/effects.ts";
 import { readOwnerRole, requireUsableDatabase } from "../store/schema/check.ts";
-import { Pool } from "../store/pool.ts";
+import { describeError, Pool } from "../store/pool.ts";
 import type { ActionsConfig } from "./config.ts";
 import { openDestinations } from "./destinations.ts";
+import { digests } from "./digests.ts";
 import { Effects } from "./effects.ts";
 import { actionsRouter, idleTimeoutMs, reply } from "./handle.ts";
 import { createResolver } from "./resolve.ts";
 import { testRoutes } from "./route_test.ts";
-import { openMail } from "./smtp.ts";
+import { openMail, type SendMail } from "./smtp.ts";
 
 // Three short statements an event; the server gives one up before we do (see the deadline of the store).
 const statementTimeoutMs = 4_500;
@@ -52,12 +55,17 @@ export async function startActions(config: ActionsConfig, log: Log): Promise<Run
     await requireUsableDatabase(pool);
     const owner = await readOwnerRole(pool);
     if (owner !== null) log.error("runs_as_owner", ownerFields(owner, "lead_actions"));
-    const listener = await open(config, new EffectStore(pool), log);
+    const sendMail = openMail(
+      config.mail === null ? null : { ...config.mail, timeoutMs: config.effectTimeoutMs },
+    );
+    const listener = await open(config, { store: new EffectStore(pool), sendMail }, log);
+    const stopDigests = config.mail === null ? () => {} : startDigests(config, { pool, sendMail }, log);
     const host = listener.host.includes(":") ? `[${listener.host}]` : listener.host;
     log.info("listening", { surface: "actions", url: `https://${host}:${listener.port}` });
     return {
       async close(graceMs) {
-        await listener.close(graceMs);
+        // A mail that is under way is given its bound, as are requests.
+        await Promise.all([listener.close(graceMs), stopDigests()]);
         await pool.close();
       },
     };
@@ -67,13 +75,30 @@ export async function startActions(config: ActionsConfig, log: Log): Promise<Run
   }
 }
 
-function open(config: ActionsConfig, store: EffectStore, log: Log): Promise<Listener> {
-  const { effectTimeoutMs, allowedNetworks, mail } = config;
+function startDigests(
+  { effectTimeoutMs }: ActionsConfig,
+  { pool, sendMail }: { readonly pool: Pool; readonly sendMail: SendMail },
+  log: Log,
+): () => Promise<void> {
+  const nowMs = () => Date.now();
+  const job = digests({ store: new DigestStore(pool), sendMail, timeoutMs: effectTimeoutMs, log, nowMs });
+  const repeating = repeat(job, {
+    onFailure: (error) => log.error("digests_failed", { cause: describeError(error) }),
+  });
+  return () => repeating.stop();
+}
+
+function open(
+  config: ActionsConfig,
+  { store, sendMail }: { readonly store: EffectStore; readonly sendMail: SendMail },
+  log: Log,
+): Promise<Listener> {
+  const { effectTimeoutMs, allowedNetworks } = config;
   const nowMs = () => Date.now();
   const clockMs = () => performance.now();
   const destinations = openDestinations({
     allowedNetworks,
-    sendMail: openMail(mail === null ? null : { ...mail, timeoutMs: effectTimeoutMs }),
+    sendMail,
     timeoutMs: effectTimeoutMs,
     resolve: createResolver(),
   });

@@ -22,6 +22,7 @@ import { atEnd } from "../support/at_end.ts";
  */
 const tableRights = `
 table                     lead_service   lead_actions   anybody
+actions.digest            -              -              -
 actions.effect            -              -              -
 actions.route             -              -              -
 public.api_key            select         -              -
@@ -62,12 +63,15 @@ public.unknown_area_seen  -              -              -
 /** Who may call a function: the others are refused. Sequences are nobody's. */
 const functionRights = `
 function                            lead_service   lead_actions   anybody
+actions.begin_digest                -              call           -
 actions.begin_effects               -              call           -
 actions.change_of                   -              -              -
+actions.digest_due                  -              -              -
 actions.note_route                  -              -              -
 actions.routes_for                  -              -              -
 actions.routes_of                   -              call           -
 actions.set_route                   -              -              -
+actions.settle_digest               -              call           -
 actions.settle_effect               -              call           -
 public.accept                       call           -              -
 public.accept_collision             -              -              -

@@ -192,7 +192,7 @@ function button({ label, detail, href }: Button, index: number): string {
 function figureTable(figures: readonly Figure[], room: Room): string {
   const cells = figures.map(({ value, label, detail }) =>
     `<td width="${Math.floor(100 / figures.length)}%" valign="top" style="padding:0 8px 0 0">` +
-    `<div class="ink" style="color:#16202b;font-size:32px;line-height:38px;font-weight:700">${
+    `<div class="ink" style="color:#16202b;font-size:24px;line-height:30px;white-space:nowrap;font-weight:700">${
       room.fit(value)
     }</div>` +
     `<div class="ink" style="color:#16202b;font-size:15px;line-height:20px">${room.fit(label)}</div>` +

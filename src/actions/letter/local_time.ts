@@ -10,8 +10,8 @@ const formats = {
     ...{ weekday: "long", year: "numeric", month: "long", day: "numeric" },
     ...{ hour: "numeric", minute: "2-digit", timeZoneName: "short" },
   },
-  /** Thu 7:05 AM */
-  hour: { weekday: "short", hour: "numeric", minute: "2-digit" },
+  /** Sep 3, 7:05 AM PDT */
+  brief: { month: "short", day: "numeric", hour: "numeric", minute: "2-digit", timeZoneName: "short" },
   /** Thursday, September 3 */
   day: { weekday: "long", month: "long", day: "numeric" },
 } as const satisfies Record<string, Intl.DateTimeFormatOptions>;

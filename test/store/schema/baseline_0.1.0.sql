@@ -430,6 +430,28 @@ create table actions.effect (
   check (not is_done or lease is null)
 ) with (fillfactor = 80);
 
+-- How far the daily digest has come, of each recipient. No personal data.
+create table actions.digest (
+  tenant_id int not null,
+  route_id int not null,
+  -- For when the last one was due, and up to when it told.
+  due_at timestamptz not null,
+  told_until timestamptz not null,
+  -- The same of the one that is being sent, how often it was tried, and before when not again.
+  trying_at timestamptz,
+  trying_until timestamptz,
+  attempts int not null default 0,
+  next_at timestamptz not null default '-infinity',
+  lease uuid,
+  lease_until timestamptz,
+  -- Why the last attempt failed, in a word.
+  reason text,
+  primary key (tenant_id, route_id),
+  foreign key (tenant_id, route_id) references actions.route on delete cascade,
+  check ((lease is null) = (lease_until is null)),
+  check ((trying_at is null) = (trying_until is null))
+);
+
 -- sql/0010_audit.sql
 -- What operators did, by command or on the console's pages. No personal data: the subject is an id, a term or a
 -- count, never a name, a number or an address.
@@ -885,6 +907,247 @@ begin
 end
 $$;
 
+-- sql/functions/accept_collision.sql
+-- Makes an event of its own of what was kept aside: tenant, key and source of its post, received now, without an
+-- Idempotency-Key, which the first event keeps, and without a digest, so that a retry of either post is answered as
+-- before. All that belongs to an accepted event is there with it (accept), in one transaction, with who did it.
+--
+-- The content moves: the collision keeps its digest and its count, so that it is erased, expires and is found in one
+-- place. A submission is clean, whatever its score: somebody has looked at it.
+--
+-- Returns what became of it, and the event: accepted | already | erased | unknown | busy (a person is being erased at this
+-- moment, who may be this one, or the key is being revoked: nothing was done).
+create or replace function accept_collision(
+  p_id bigint, p_way text default 'ctl', p_claimed text default current_setting('lead_intake.claimed', true)
+)
+returns table (outcome text, event_id text)
+language plpgsql
+set enable_seqscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set jit = off
+as $$
+#variable_conflict use_column
+declare
+  v_now timestamptz := service_clock();
+  v_id text := new_event_id(event_id_at(v_now), 1);
+  v_key api_key;
+  v_kind text;
+  v_one collision;
+begin
+  select k.* into v_key from collision as c join api_key as k on k.id = c.key_id where c.id = p_id;
+  if not found then
+    return query select 'unknown', null::text;
+    return;
+  end if;
+  -- The lock that batches hold: whoever lays a tombstone waits for it, and then reads the event (wait_for_batches).
+  if not pg_try_advisory_xact_lock_shared(1, v_key.id) or exists (select from tombstone) then
+    return query
+    select case when c.lead is not null then 'busy' when c.accepted_event_id is null then 'erased' else 'already' end,
+      c.accepted_event_id
+    from collision as c where c.id = p_id;
+    return;
+  end if;
+
+  select c.* into v_one from collision as c where c.id = p_id for no key update;
+  if v_one.lead is null then
+    return query
+    select case when v_one.accepted_event_id is null then 'erased' else 'already' end, v_one.accepted_event_id;
+    return;
+  end if;
+
+  select e.kind into v_kind from event as e where e.event_id = v_one.event_id;
+  insert into event (
+    event_id, kind, tenant_id, key_id, received_at, dedupe_space, content_digest, flags, lead, extra, raw
+  )
+  values (
+    v_id, v_kind, v_key.tenant_id, v_key.id, v_now, case v_kind when 'lead' then 'c' else 'C' end,
+    v_one.content_digest, v_one.flags, v_one.lead, v_one.extra, v_one.raw
+  );
+  if v_kind = 'form' then
+    insert into submission (event_id, tenant_id, form_id, verdict, score, reasons, phone, email, last_name)
+    values (
+      v_id, v_key.tenant_id, v_one.form_id, 'clean', v_one.score, v_one.reasons, v_one.phone, v_one.email,
+      v_one.last_name
+    );
+  end if;
+  insert into outbox (event_id, tenant_id, due_at) values (v_id, v_key.tenant_id, v_now);
+  insert into outbox_tally (state, delta) values ('pending', 1);
+
+  if v_kind = 'lead' and v_key.campaign_id is not null and v_one.lead ->> 'cost_cents' is not null then
+    insert into campaign_charge (campaign_id, cents)
+    values (v_key.campaign_id, (v_one.lead ->> 'cost_cents')::lead_cost_cents);
+  end if;
+  if v_kind = 'lead' and 'project_area_unknown' = any (v_one.flags) then
+    insert into unknown_area_seen (tenant_id, term, count, first_at, last_at)
+    values (v_key.tenant_id, v_one.lead ->> 'project_area', 1, v_now, v_now);
+  end if;
+
+  update collision as c
+  set settled_at = v_now, accepted_event_id = v_id, lead = null, extra = null, raw = null, phone = null, email = null,
+    last_name = null
+  where c.id = p_id;
+  perform pg_notify('outbox', '');
+  perform append_audit(
+    p_way, p_claimed, 'collision.accept', array[v_id, v_one.event_id], json_build_object('collision', p_id)
+  );
+  return query select 'accepted', v_id;
+end
+$$;
+
+-- The same from the console; p_claimed is the address that it was asked from.
+create or replace function console_accept_collision(p_id bigint, p_claimed text)
+returns table (outcome text, event_id text)
+language sql volatile
+security definer
+set search_path = pg_catalog, public, pg_temp
+as $$ select * from accept_collision(p_id, 'console', p_claimed) $$;
+
+-- sql/functions/actions_begin_digest.sql
+-- Claims one recipient's daily digest that is due, and counts what it tells; no row when none is due. Numbers and the
+-- labels of sources, nothing of a lead.
+--
+-- Due are those of tenants with a time for it that are not disabled, at each of the tenant's own mail recipients; the
+-- first is due at that time after the recipient was first seen here. One that was missed, because the process or the mail
+-- server was away, is sent late and once, and tells of the time since the last that was sent, of a week at most. Whoever
+-- holds the lease says what became of it with actions.settle_digest.
+--
+-- It tells of whole hours, up to the one that ended before it was due, because these are summed up (roll_up_hours): of a
+-- tenant's hundred sources it reads some thousands of rows of hour_total, with a million leads a day no more than with a
+-- thousand. It waits a quarter of an hour for the last of them. What waits, is held or is dead is counted up to ten
+-- thousand; one more stands for more.
+create or replace function actions.begin_digest(p_lease uuid, p_lease_ms int)
+returns table (
+  tenant_id int, route_id int, tenant text, name text, time_zone text, address text,
+  since text, until text, is_behind boolean, figures json
+)
+language plpgsql
+security definer
+set search_path = pg_catalog, public, pg_temp
+set enable_seqscan = off
+set jit = off
+as $$
+#variable_conflict use_column
+declare
+  v_now timestamptz := service_clock();
+  v record;
+  v_end timestamptz;
+  v_since timestamptz;
+  v_until timestamptz;
+  v_iso constant text := 'YYYY-MM-DD"T"HH24:MI:SS"Z"';
+begin
+  delete from actions.digest as d
+  where not exists (
+    select from tenant as t where t.id = d.tenant_id and t.digest_at is not null and t.disabled_at is null
+  );
+  insert into actions.digest (tenant_id, route_id, due_at, told_until)
+  select t.id, r.id, x.due_at, date_trunc('hour', x.due_at, 'UTC')
+  from tenant as t
+  join actions.route as r on r.tenant_id = t.id and r.kind = 'email' and r.source = '' and r.form = ''
+  cross join lateral actions.digest_due(v_now, t.time_zone, t.digest_at) as x (due_at)
+  where t.digest_at is not null and t.disabled_at is null and not t.sandbox
+    and not exists (select from actions.digest as d where d.tenant_id = t.id and d.route_id = r.id)
+  on conflict do nothing;
+
+  select d.*, x.due_at as now_due_at, t.slug, t.name, t.time_zone, r.address,
+    exists (select from hour_rolled as h where h.hour = date_trunc('hour', x.due_at, 'UTC') - interval '1 hour') as is_rolled
+  into v
+  from actions.digest as d
+  join tenant as t on t.id = d.tenant_id
+  join actions.route as r on r.tenant_id = d.tenant_id and r.id = d.route_id
+  cross join lateral actions.digest_due(v_now, t.time_zone, t.digest_at) as x (due_at)
+  where x.due_at > d.due_at
+    and (d.lease is null or d.lease_until <= v_now)
+    and (d.next_at <= v_now or d.trying_at is distinct from x.due_at)
+    and (
+      v_now >= x.due_at + interval '15 minutes'
+      or exists (select from hour_rolled as h where h.hour = date_trunc('hour', x.due_at, 'UTC') - interval '1 hour')
+    )
+  order by x.due_at, d.tenant_id, d.route_id
+  limit 1
+  for update of d skip locked;
+  if not found then
+    return;
+  end if;
+
+  v_end := date_trunc('hour', v.now_due_at, 'UTC');
+  v_until := case
+    when v.is_rolled then v_end
+    else coalesce((select max(h.hour) + interval '1 hour' from hour_rolled as h where h.hour < v_end), v_end)
+  end;
+  v_until := greatest(v_until, v.told_until);
+  v_since := greatest(v.told_until, v_until - interval '7 days');
+  update actions.digest as d
+  set lease = p_lease, lease_until = v_now + make_interval(secs => p_lease_ms / 1000.0),
+    trying_at = v.now_due_at, trying_until = v_until,
+    attempts = case when d.trying_at = v.now_due_at then d.attempts + 1 else 1 end
+  where d.tenant_id = v.tenant_id and d.route_id = v.route_id;
+
+  return query
+  with source as materialized (
+    select k.label, k.surface, bool_or(k.revoked_at is null) as is_active,
+      coalesce(sum(h.accepted), 0) as accepted, coalesce(sum(h.before), 0) as before,
+      coalesce(sum(h.spend_cents), 0) as spend_cents, max(h.last_hour) as last_hour
+    from api_key as k
+    cross join lateral (
+      select
+        sum(h.accepted) filter (where h.hour >= v_since) as accepted,
+        sum(h.accepted) filter (where h.hour >= v_since - (v_until - v_since) and h.hour < v_since) as before,
+        sum(h.spend_cents) filter (where h.hour >= v_since) as spend_cents,
+        max(h.hour) filter (where h.accepted > 0) as last_hour
+      from hour_total as h
+      where h.key_id = k.id and h.hour >= v_since - interval '7 days' and h.hour < v_until
+    ) as h
+    where k.tenant_id = v.tenant_id
+    group by k.label, k.surface
+  )
+  select v.tenant_id, v.route_id, v.slug, v.name, v.time_zone, v.address,
+    to_char(v_since at time zone 'UTC', v_iso), to_char(v_until at time zone 'UTC', v_iso), v_until < v_end,
+    json_build_object(
+      'sources', (
+        select coalesce(json_agg(s), '[]') from (
+          select s.label as source, case s.surface when 'forms' then 'form' else 'lead' end as kind, s.accepted, s.before
+          from source as s where s.accepted > 0 or s.before > 0 order by s.accepted desc, s.label limit 50
+        ) as s
+      ),
+      'more_sources', greatest(0, (select count(*) from source as s where s.accepted > 0 or s.before > 0) - 50),
+      'leads', (select coalesce(sum(s.accepted), 0) from source as s where s.surface = 'intake'),
+      'leads_before', (select coalesce(sum(s.before), 0) from source as s where s.surface = 'intake'),
+      'messages', (select coalesce(sum(s.accepted), 0) from source as s where s.surface = 'forms'),
+      'messages_before', (select coalesce(sum(s.before), 0) from source as s where s.surface = 'forms'),
+      'spend_cents', (select coalesce(sum(s.spend_cents), 0) from source as s),
+      'silent', (
+        select coalesce(json_agg(s), '[]') from (
+          select s.label as source, to_char(s.last_hour at time zone 'UTC', v_iso) as last_hour from source as s
+          where s.is_active and s.accepted = 0 and s.last_hour is not null order by s.last_hour desc, s.label limit 20
+        ) as s
+      ),
+      'waiting', w.count,
+      'oldest_waiting_s', extract(epoch from v_now - event_id_time(w.oldest))::bigint,
+      'dead', (
+        select count(*) from (select from dead_letter as d where d.tenant_id = v.tenant_id limit 10001) as d
+      ),
+      'held', (
+        select count(*) from (
+          select from submission as s
+          where s.tenant_id = v.tenant_id and s.verdict <> 'clean' and s.released_at is null and s.dismissed_at is null
+          limit 10001
+        ) as s
+      ),
+      'collisions', (
+        select count(*) from (
+          select from collision as c join api_key as k on k.id = c.key_id
+          where k.tenant_id = v.tenant_id and c.other_person and c.settled_at is null limit 10001
+        ) as c
+      )
+    )
+  from (
+    select count(*) as count, min(o.event_id) as oldest
+    from (select o.event_id from outbox as o where o.tenant_id = v.tenant_id limit 10001) as o
+  ) as w;
+end
+$$;
+
 -- sql/functions/actions_begin_effects.sql
 -- Looks up where an event goes and claims what is left to do for it: a row an effect, one a recipient; no row when there
 -- is no such tenant, one row without an effect when there is none.
@@ -951,6 +1214,28 @@ begin
   )
     on e.event_id = p_event_id and (e.is_done or r.kind is not null)
   order by e.route_id;
+end
+$$;
+
+-- sql/functions/actions_digest_due.sql
+-- When a daily digest was due last, by the clock of a zone. A time that the clock skips in spring is due as much later;
+-- one that comes twice in autumn is due once. In a zone that the database knows no more, by UTC.
+create or replace function actions.digest_due(p_now timestamptz, p_zone text, p_at time) returns timestamptz
+language plpgsql stable
+as $$
+declare
+  v_day date;
+begin
+  -- Here, where what it throws is caught.
+  v_day := (p_now at time zone p_zone)::date;
+  -- Today's by that clock, else the one before. Compared as moments: the clock's own times go back and forth.
+  return case
+    when (v_day + p_at) at time zone p_zone <= p_now then (v_day + p_at) at time zone p_zone
+    else (v_day - 1 + p_at) at time zone p_zone
+  end;
+exception
+  when invalid_parameter_value then
+    return actions.digest_due(p_now, 'UTC', p_at);
 end
 $$;
 
@@ -1142,6 +1427,26 @@ as $$
     when p_before = p_after then 'kept'
     else 'changed'
   end;
+$$;
+
+-- sql/functions/actions_settle_digest.sql
+-- Says what became of a digest: sent (p_reason is null), or why not, in a word. One that failed is tried again after a
+-- minute, then two, up to an hour, until the next day's is due and tells of both.
+create or replace function actions.settle_digest(p_tenant_id int, p_route_id int, p_lease uuid, p_reason text)
+returns void
+language sql
+security definer
+set search_path = pg_catalog, public, pg_temp
+as $$
+  update actions.digest as d
+  set lease = null, lease_until = null, reason = p_reason,
+    due_at = case when p_reason is null then d.trying_at else d.due_at end,
+    told_until = case when p_reason is null then d.trying_until else d.told_until end,
+    next_at = case
+      when p_reason is null then '-infinity'
+      else service_clock() + least(interval '1 hour', interval '1 minute' * power(2, least(d.attempts - 1, 10)))
+    end
+  where d.tenant_id = p_tenant_id and d.route_id = p_route_id and d.lease = p_lease;
 $$;
 
 -- sql/functions/actions_settle_effect.sql
@@ -1707,6 +2012,37 @@ begin
 end
 $$;
 
+-- sql/functions/dismiss_collision.sql
+-- Notes that somebody has looked at what was kept aside and left it there: it wants nobody any more, and can still be
+-- accepted. Returns what became of it: dismissed | already (settled before, or erased) | unknown.
+create or replace function dismiss_collision(
+  p_id bigint, p_way text default 'ctl', p_claimed text default current_setting('lead_intake.claimed', true)
+) returns text
+language plpgsql
+as $$
+declare
+  v_event_id text;
+begin
+  update collision as c set settled_at = service_clock()
+  where c.id = p_id and c.settled_at is null
+  returning c.event_id into v_event_id;
+  if v_event_id is null then
+    return case when exists (select from collision as c where c.id = p_id) then 'already' else 'unknown' end;
+  end if;
+  perform append_audit(
+    p_way, p_claimed, 'collision.dismiss', array[v_event_id], json_build_object('collision', p_id)
+  );
+  return 'dismissed';
+end
+$$;
+
+-- The same from the console; p_claimed is the address that it was asked from.
+create or replace function console_dismiss_collision(p_id bigint, p_claimed text) returns text
+language sql volatile
+security definer
+set search_path = pg_catalog, public, pg_temp
+as $$ select dismiss_collision(p_id, 'console', p_claimed) $$;
+
 -- sql/functions/dismiss_submission.sql
 -- Leaves a held submission held for good: nobody is asked about it any more. It can still be released. Notes who did it,
 -- and returns what became of it: dismissed | already (by somebody, or by its release) | clean (it was never held) |
@@ -1935,9 +2271,11 @@ begin
   for no key update;
   if not found then
     -- What an erasure of the event has kept as another person's goes, when all of it is to go.
-    update collision as c set lead = null, extra = null, raw = null, content_digest = null
-    where p_seen is null and c.event_id = p_event_id and c.content_digest is not null;
-    get diagnostics v_collisions = row_count;
+    v_collisions := remove_collisions(array(
+      select c.id from collision as c
+      where p_seen is null and c.event_id = p_event_id and c.content_digest is not null
+      order by c.content_digest for no key update
+    ));
     return query select 'gone', null::text, v_collisions;
     return;
   end if;
@@ -1985,17 +2323,13 @@ begin
   select t.state, -t.count from (values ('pending', v_pending), ('dead', v_dead)) as t (state, count)
   where t.count > 0;
 
-  with erased as (
-    update collision as c set lead = null, extra = null, raw = null, content_digest = null
-    from (
-      select c.id from collision as c
-      where c.event_id = p_event_id and c.id <> all (coalesce(p_kept, '{}')) and c.content_digest is not null
-      order by c.content_digest for no key update
-    ) as gone
-    where c.id = gone.id
-    returning c.id
-  )
-  select count(*)::int into v_collisions from erased;
+  v_collisions := remove_collisions(array(
+    select c.id from collision as c
+    where c.event_id = p_event_id and c.id <> all (coalesce(p_kept, '{}')) and c.content_digest is not null
+    order by c.content_digest for no key update
+  ));
+  -- What it was accepted from has its digest.
+  perform remove_collisions(array(select c.id from collision as c where c.accepted_event_id = p_event_id));
 
   if v_event.kind = 'lead' and 'project_area_unknown' = any (v_event.flags) then
     perform forget_unknown_area(v_event.tenant_id, v_event.lead ->> 'project_area');
@@ -2012,9 +2346,9 @@ create or replace function erase_collision(p_id bigint) returns boolean
 language plpgsql
 as $$
 begin
-  update collision as c set lead = null, extra = null, raw = null, content_digest = null
-  where c.id = p_id and c.content_digest is not null;
-  return found;
+  return remove_collisions(array(
+    select c.id from collision as c where c.id = p_id and c.content_digest is not null for no key update
+  )) > 0;
 end
 $$;
 
@@ -2152,13 +2486,11 @@ declare
   v_gone text[];
 begin
   -- What an erasure kept aside as another person's, under an event that is gone already.
-  update collision as c set lead = null, extra = null, raw = null, content_digest = null
-  from (
+  perform remove_collisions(array(
     select c.id from collision as c join event as e on e.event_id = c.event_id
     where c.event_id = any (p_event_id) and c.content_digest is not null and e.removed_at is not null
     order by c.event_id, c.content_digest for no key update of c
-  ) as kept
-  where c.id = kept.id;
+  ));
   -- Locked before the outbox is looked at: a held submission is released under the same lock. Skipped and not waited
   -- for: accept locks events in another order.
   v_gone := array(
@@ -2179,13 +2511,11 @@ begin
   update submission as s set phone = null, email = null, last_name = null where s.event_id = any (v_gone);
   update attempt as a set reason = null where a.event_id = any (v_gone) and a.reason is not null;
   -- In the order in which accept locks them.
-  update collision as c set lead = null, extra = null, raw = null, content_digest = null
-  from (
+  perform remove_collisions(array(
     select c.id from collision as c
-    where c.event_id = any (v_gone) and c.content_digest is not null
+    where (c.event_id = any (v_gone) or c.accepted_event_id = any (v_gone)) and c.content_digest is not null
     order by c.event_id, c.content_digest for no key update
-  ) as theirs
-  where c.id = theirs.id;
+  ));
   perform remove_content(v_gone, 'retention');
   return v_gone;
 end
@@ -2494,6 +2824,24 @@ begin
 
   -- Every row of theirs, whatever stands in it: one that is being settled at this moment is waited for.
   update actions.effect as f set reason = null, status = null, answer = null where f.event_id = any (p_event_id);
+end
+$$;
+
+-- The same of what was kept aside. Nobody is asked about it any more. Returns how many rows.
+create or replace function remove_collisions(p_id bigint[]) returns int
+language plpgsql
+set enable_seqscan = off
+set jit = off
+as $$
+declare
+  v_count int;
+begin
+  update collision as c
+  set lead = null, extra = null, raw = null, content_digest = null, phone = null, email = null, last_name = null,
+    settled_at = coalesce(c.settled_at, service_clock())
+  where c.id = any (p_id);
+  get diagnostics v_count = row_count;
+  return v_count;
 end
 $$;
 
@@ -3035,202 +3383,212 @@ grant execute on function
   compact_outbox_tally, compact_campaign_charge, compact_unknown_area, roll_up_hours, expire_content,
   forget_tombstones,
   begin_checkout, open_checkout, fail_checkout, apply_provider_event, forget_checkouts,
-  effects_of, console_send_again, console_replay_dead, console_release_submission, console_dismiss_submission, console_confirm_area
+  effects_of, console_send_again, console_replay_dead, console_release_submission, console_dismiss_submission,
+  console_confirm_area, console_accept_collision, console_dismiss_collision
 to lead_service;
 
 grant select on schema_file to lead_actions;
-grant execute on function actions.begin_effects, actions.settle_effect, actions.routes_of to lead_actions;
+grant execute on function actions.begin_effects, actions.settle_effect, actions.routes_of, actions.begin_digest,
+  actions.settle_digest
+to lead_actions;
 
 -- The data. Neither triggers nor foreign keys look at it.
 set session_replication_role = replica;
-truncate actions.effect, actions.route, api_key, area, attempt, audit, audit_head, campaign, campaign_charge, collision, dead_letter, duplicate_total, event, form, heartbeat, hour_rolled, hour_total, ip_limit, minute_sample, outbox, outbox_tally, plan, provider_event, refusal_total, retention_cursor, retention_left, schema_file, submission, subscription, tenant, tombstone, tombstone_key, unknown_area_seen;
+truncate actions.digest, actions.effect, actions.route, api_key, area, attempt, audit, audit_head, campaign, campaign_charge, collision, dead_letter, duplicate_total, event, form, heartbeat, hour_rolled, hour_total, ip_limit, minute_sample, outbox, outbox_tally, plan, provider_event, refusal_total, retention_cursor, retention_left, schema_file, submission, subscription, tenant, tombstone, tombstone_key, unknown_area_seen;
+insert into actions.digest (tenant_id, route_id, due_at, told_until, trying_at, trying_until, attempts, next_at, lease, lease_until, reason) overriding system value values
+  ('1', '1', '2026-11-22 07:00:00+00', '2026-11-22 07:00:00+00', NULL, NULL, '0', '-infinity', NULL, NULL, NULL);
 insert into actions.effect (event_id, route_id, effect, round, attempts, lease, lease_until, is_done, settled_at, reason, status, answer) overriding system value values
-  ('0660e07c8107b80001d689ce711583786ee1f7', '1', 'email', '0', '1', '28e1ad60-19a7-48f0-b24d-8b073e3dcdcd', '2026-11-22 17:05:39.174337+00', 'false', NULL, NULL, NULL, NULL);
+  ('0660e0a95ce3ce0001f0869a676a1307b0999b', '1', 'email', '0', '1', 'eed506e1-fc0b-4546-8816-e616ad09c7f9', '2026-11-22 17:18:11.681553+00', 'false', NULL, NULL, NULL, NULL);
 insert into actions.route (id, tenant_id, kind, source, form, address, secret, secret_before, secret_before_until, changed_at) overriding system value values
-  ('1', '1', 'email', '', '', 'leads@acme.example', NULL, NULL, NULL, '2026-11-22 17:05:37.967627+00');
+  ('1', '1', 'email', '', '', 'leads@acme.example', NULL, NULL, NULL, '2026-11-22 17:18:10.570216+00');
 insert into api_key (id, tenant_id, campaign_id, surface, label, digest, last4, created_at, last_used_at, revoked_at, suspended_at, limit_per_minute, limit_burst, limit_until) overriding system value values
-  ('1', '1', '1', 'intake', 'partner', E'\\x7f3fa48ca885678134842fa7456f3ece53a97f843b610185d900ac4e467c7490', 'aaaa', '2026-11-22 17:05:37.967627+00', '2026-11-22 17:05:37.967627+00', NULL, NULL, NULL, NULL, NULL),
-  ('2', '1', NULL, 'forms', 'web', E'\\x4b5e57f6eb2f42b9039b3d1e13929295f231749c510cbe341cd68036d9af97e2', 'bbbb', '2026-11-22 17:05:37.967627+00', NULL, NULL, NULL, NULL, NULL, NULL),
-  ('3', '3', NULL, 'intake', 'trial', E'\\x79891e980747ffbd21e690297394efe764fa56d7e37750f800879fbb2d34571a', 'cccc', '2026-11-22 17:05:37.967627+00', NULL, NULL, NULL, NULL, NULL, NULL);
+  ('1', '1', '1', 'intake', 'partner', E'\\x7f3fa48ca885678134842fa7456f3ece53a97f843b610185d900ac4e467c7490', 'aaaa', '2026-11-22 17:18:10.570216+00', '2026-11-22 17:18:10.570216+00', NULL, NULL, NULL, NULL, NULL),
+  ('2', '1', NULL, 'forms', 'web', E'\\x4b5e57f6eb2f42b9039b3d1e13929295f231749c510cbe341cd68036d9af97e2', 'bbbb', '2026-11-22 17:18:10.570216+00', NULL, NULL, NULL, NULL, NULL, NULL),
+  ('3', '3', NULL, 'intake', 'trial', E'\\x79891e980747ffbd21e690297394efe764fa56d7e37750f800879fbb2d34571a', 'cccc', '2026-11-22 17:18:10.570216+00', NULL, NULL, NULL, NULL, NULL, NULL);
 insert into area (area, status, created_at) overriding system value values
-  ('attic', 'confirmed', '2026-11-22 17:05:36.489212+00'),
-  ('backyard', 'confirmed', '2026-11-22 17:05:36.489212+00'),
-  ('basement', 'confirmed', '2026-11-22 17:05:36.489212+00'),
-  ('bathroom', 'confirmed', '2026-11-22 17:05:36.489212+00'),
-  ('bedroom', 'confirmed', '2026-11-22 17:05:36.489212+00'),
-  ('chimney', 'confirmed', '2026-11-22 17:05:36.489212+00'),
-  ('closet', 'confirmed', '2026-11-22 17:05:36.489212+00'),
-  ('crawl space', 'confirmed', '2026-11-22 17:05:36.489212+00'),
-  ('deck', 'confirmed', '2026-11-22 17:05:36.489212+00'),
-  ('dining room', 'confirmed', '2026-11-22 17:05:36.489212+00'),
-  ('doors', 'confirmed', '2026-11-22 17:05:36.489212+00'),
-  ('driveway', 'confirmed', '2026-11-22 17:05:36.489212+00'),
-  ('electrical', 'confirmed', '2026-11-22 17:05:36.489212+00'),
-  ('exterior', 'confirmed', '2026-11-22 17:05:36.489212+00'),
-  ('fence', 'confirmed', '2026-11-22 17:05:36.489212+00'),
-  ('flooring', 'confirmed', '2026-11-22 17:05:36.489212+00'),
-  ('foundation', 'confirmed', '2026-11-22 17:05:36.489212+00'),
-  ('garage', 'confirmed', '2026-11-22 17:05:36.489212+00'),
-  ('gutters', 'confirmed', '2026-11-22 17:05:36.489212+00'),
-  ('home office', 'confirmed', '2026-11-22 17:05:36.489212+00'),
-  ('hvac', 'confirmed', '2026-11-22 17:05:36.489212+00'),
-  ('insulation', 'confirmed', '2026-11-22 17:05:36.489212+00'),
-  ('kitchen', 'confirmed', '2026-11-22 17:05:36.489212+00'),
-  ('landscaping', 'confirmed', '2026-11-22 17:05:36.489212+00'),
-  ('laundry room', 'confirmed', '2026-11-22 17:05:36.489212+00'),
-  ('living room', 'confirmed', '2026-11-22 17:05:36.489212+00'),
-  ('patio', 'confirmed', '2026-11-22 17:05:36.489212+00'),
-  ('plumbing', 'confirmed', '2026-11-22 17:05:36.489212+00'),
-  ('pool', 'confirmed', '2026-11-22 17:05:36.489212+00'),
-  ('porch', 'confirmed', '2026-11-22 17:05:36.489212+00'),
-  ('roof', 'confirmed', '2026-11-22 17:05:36.489212+00'),
-  ('siding', 'confirmed', '2026-11-22 17:05:36.489212+00'),
-  ('solar', 'confirmed', '2026-11-22 17:05:36.489212+00'),
-  ('stairs', 'confirmed', '2026-11-22 17:05:36.489212+00'),
-  ('walls', 'confirmed', '2026-11-22 17:05:36.489212+00'),
-  ('whole home', 'confirmed', '2026-11-22 17:05:36.489212+00'),
-  ('windows', 'confirmed', '2026-11-22 17:05:36.489212+00');
+  ('attic', 'confirmed', '2026-11-22 17:18:10.142935+00'),
+  ('backyard', 'confirmed', '2026-11-22 17:18:10.142935+00'),
+  ('basement', 'confirmed', '2026-11-22 17:18:10.142935+00'),
+  ('bathroom', 'confirmed', '2026-11-22 17:18:10.142935+00'),
+  ('bedroom', 'confirmed', '2026-11-22 17:18:10.142935+00'),
+  ('chimney', 'confirmed', '2026-11-22 17:18:10.142935+00'),
+  ('closet', 'confirmed', '2026-11-22 17:18:10.142935+00'),
+  ('crawl space', 'confirmed', '2026-11-22 17:18:10.142935+00'),
+  ('deck', 'confirmed', '2026-11-22 17:18:10.142935+00'),
+  ('dining room', 'confirmed', '2026-11-22 17:18:10.142935+00'),
+  ('doors', 'confirmed', '2026-11-22 17:18:10.142935+00'),
+  ('driveway', 'confirmed', '2026-11-22 17:18:10.142935+00'),
+  ('electrical', 'confirmed', '2026-11-22 17:18:10.142935+00'),
+  ('exterior', 'confirmed', '2026-11-22 17:18:10.142935+00'),
+  ('fence', 'confirmed', '2026-11-22 17:18:10.142935+00'),
+  ('flooring', 'confirmed', '2026-11-22 17:18:10.142935+00'),
+  ('foundation', 'confirmed', '2026-11-22 17:18:10.142935+00'),
+  ('garage', 'confirmed', '2026-11-22 17:18:10.142935+00'),
+  ('gutters', 'confirmed', '2026-11-22 17:18:10.142935+00'),
+  ('home office', 'confirmed', '2026-11-22 17:18:10.142935+00'),
+  ('hvac', 'confirmed', '2026-11-22 17:18:10.142935+00'),
+  ('insulation', 'confirmed', '2026-11-22 17:18:10.142935+00'),
+  ('kitchen', 'confirmed', '2026-11-22 17:18:10.142935+00'),
+  ('landscaping', 'confirmed', '2026-11-22 17:18:10.142935+00'),
+  ('laundry room', 'confirmed', '2026-11-22 17:18:10.142935+00'),
+  ('living room', 'confirmed', '2026-11-22 17:18:10.142935+00'),
+  ('patio', 'confirmed', '2026-11-22 17:18:10.142935+00'),
+  ('plumbing', 'confirmed', '2026-11-22 17:18:10.142935+00'),
+  ('pool', 'confirmed', '2026-11-22 17:18:10.142935+00'),
+  ('porch', 'confirmed', '2026-11-22 17:18:10.142935+00'),
+  ('roof', 'confirmed', '2026-11-22 17:18:10.142935+00'),
+  ('siding', 'confirmed', '2026-11-22 17:18:10.142935+00'),
+  ('solar', 'confirmed', '2026-11-22 17:18:10.142935+00'),
+  ('stairs', 'confirmed', '2026-11-22 17:18:10.142935+00'),
+  ('walls', 'confirmed', '2026-11-22 17:18:10.142935+00'),
+  ('whole home', 'confirmed', '2026-11-22 17:18:10.142935+00'),
+  ('windows', 'confirmed', '2026-11-22 17:18:10.142935+00');
 insert into attempt (event_id, number, at, outcome, status, reason, duration_ms, spent) overriding system value values
-  ('0660e07c8107b80001d689ce711583786ee1f7', '1', '2026-11-22 17:05:38.158707+00', 'delivered', '200', NULL, '12', 'true'),
-  ('0660e07c8107b800023f625419e28b55b6bccb', '1', '2026-11-22 17:05:38.158707+00', 'refused', '400', NULL, '12', 'true'),
-  ('0660e07c8107b800030c13936f91b5e4465026', '1', '2026-11-22 17:05:38.158707+00', 'unreachable', NULL, NULL, '12', 'true');
+  ('0660e0a95ce3ce0001f0869a676a1307b0999b', '1', '2026-11-22 17:18:10.665604+00', 'delivered', '200', NULL, '12', 'true'),
+  ('0660e0a95ce3ce0002c81d621434dff5ffeeef', '1', '2026-11-22 17:18:10.665604+00', 'refused', '400', NULL, '12', 'true'),
+  ('0660e0a95ce3ce0003a84a89c8570e2d718e55', '1', '2026-11-22 17:18:10.665604+00', 'unreachable', NULL, NULL, '12', 'true');
 insert into audit (id, at, actor, claimed, action, subject, detail, digest) overriding system value values
-  ('1', '2026-11-22 17:05:38.033024+00', 'ctl postgres', NULL, 'tenant.route', 'acme', '{"email": "set", "new_secret": false}', E'\\x858c5f90f7f31857ce492a04aaafd9b0b815f56275c3c6dd2ed2a09a529b1ab0'),
-  ('2', '2026-11-22 17:05:38.215687+00', 'ctl postgres', NULL, 'tenant.add', 'acme', NULL, E'\\x72b087e14d39561f9862fe0c128cf9b24ac93a2c9ea645bea4dacbe4c2bef0f7'),
-  ('3', '2026-11-22 17:05:38.220465+00', 'ctl postgres', NULL, 'tenant.add', 'acme', NULL, E'\\xbb8c6081a285a9fa7873dd45266b40bf7afbf6f418c8efe02c2c4eadf9a83da1'),
-  ('4', '2026-11-22 17:05:38.222403+00', 'ctl postgres', NULL, 'plan.put', 'basic', '{"change" : "added", "amount_cents" : 1500}', E'\\x281f1ab4c447d4d5b7ffe7a7163b5279b2d9dee4a100ed1e4f47dd30e7e9b43b');
+  ('1', '2026-11-22 17:18:10.62971+00', 'ctl postgres', NULL, 'tenant.route', 'acme', '{"email": "set", "new_secret": false}', E'\\x8a2c093ca035fc57ed2439557564d49ab742a98fd492f7b9d6e6b557a9e3b55d'),
+  ('2', '2026-11-22 17:18:10.717864+00', 'ctl postgres', NULL, 'tenant.add', 'acme', NULL, E'\\x17c8005c4cdf80d5c17c9f2fe08c2b1416f75531a1607c0091054d444ccab375'),
+  ('3', '2026-11-22 17:18:10.71816+00', 'ctl postgres', NULL, 'tenant.add', 'acme', NULL, E'\\x3b85947e4a76520d7b4a7fae0c0bd8ee42a91fbf1bb3963be5acbdf367253308'),
+  ('4', '2026-11-22 17:18:10.71953+00', 'ctl postgres', NULL, 'plan.put', 'basic', '{"change" : "added", "amount_cents" : 1500}', E'\\x31c4ae8cc95f526a021ac746bf76e0973d01c4fd81c108bfb974764c4ad1677d');
 insert into audit_head (is_only, id, digest) overriding system value values
-  ('true', '4', E'\\x281f1ab4c447d4d5b7ffe7a7163b5279b2d9dee4a100ed1e4f47dd30e7e9b43b');
+  ('true', '4', E'\\x31c4ae8cc95f526a021ac746bf76e0973d01c4fd81c108bfb974764c4ad1677d');
 insert into campaign (id, tenant_id, slug, created_at) overriding system value values
-  ('1', '1', 'spring', '2026-11-22 17:05:37.967627+00');
+  ('1', '1', 'spring', '2026-11-22 17:18:10.570216+00');
 insert into campaign_charge (campaign_id, cents) overriding system value values
   ('1', '1250');
 insert into collision (id, event_id, content_digest, key_id, count, first_at, last_at, lead, extra, raw, flags, form_id, score, reasons, phone, email, last_name, other_person, settled_at, accepted_event_id) overriding system value values
-  ('1', '0660e07c8107b80001d689ce711583786ee1f7', '795f3202-b17c-b6bc-3d4b-771d8c6c9eaf', '1', '1', '2026-11-22 17:05:38.07565+00', '2026-11-22 17:05:38.07565+00', '{"last_name":"Hopper"}', NULL, '{}', '{}', NULL, NULL, NULL, NULL, NULL, NULL, 'true', NULL, NULL);
+  ('1', '0660e0a95ce3ce0001f0869a676a1307b0999b', '795f3202-b17c-b6bc-3d4b-771d8c6c9eaf', '1', '1', '2026-11-22 17:18:10.650222+00', '2026-11-22 17:18:10.650222+00', '{"last_name":"Hopper"}', NULL, '{}', '{}', NULL, NULL, NULL, NULL, NULL, NULL, 'true', NULL, NULL);
 insert into dead_letter (event_id, tenant_id, died_at, reason) overriding system value values
-  ('0660e07c8107b800023f625419e28b55b6bccb', '1', '2026-11-22 17:05:38.170707+00', '400');
+  ('0660e0a95ce3ce0002c81d621434dff5ffeeef', '1', '2026-11-22 17:18:10.677604+00', '400');
 insert into duplicate_total (day, key_id, count) overriding system value values
   ('2026-11-22', '1', '3');
 insert into event (event_id, kind, tenant_id, key_id, received_at, dedupe_space, dedupe_digest, content_digest, idempotency_key, flags, lead, extra, raw, cost_cents, removed_at, removed_by) overriding system value values
-  ('065c297e057e0b00052f303bdbbd4674042eb8', 'lead', '3', '3', '2026-09-23 17:05:37.967627+00', 'k', 'e4da3b7f-bbce-2345-d777-2b0674a318d5', '9fd5be8a-5f88-0452-b9d0-c2cfced3e76a', 'acme:lead:5', '{}', '{"first_name":"Ada","last_name":"Lovelace","phone":"+15555550123","project_area":"moat","cost_cents":1250}', NULL, '{"last_name":"Lovelace"}', NULL, NULL, NULL),
-  ('0660e07c8107b80001d689ce711583786ee1f7', 'lead', '1', '1', '2026-11-22 17:05:38.03564+00', 'k', 'c4ca4238-a0b9-2382-0dcc-509a6f75849b', '7e55db00-1d31-9a94-b0b7-13529a756623', 'acme:lead:1', '{project_area_unknown}', '{"first_name":"Ada","last_name":"Lovelace","phone":"+15555550123","project_area":"moat","cost_cents":1250}', NULL, '{"last_name":"Lovelace"}', NULL, NULL, NULL),
-  ('0660e07c8107b800023f625419e28b55b6bccb', 'lead', '1', '1', '2026-11-22 17:05:38.03564+00', 'k', 'c81e728d-9d4c-2f63-6f06-7f89cc14862c', 'eea670f4-ac94-1df7-1a3b-5f268ebe3eac', 'acme:lead:2', '{}', '{"first_name":"Ada","last_name":"Lovelace","phone":"+15555550123","project_area":"moat","cost_cents":1250}', NULL, '{"last_name":"Lovelace"}', NULL, NULL, NULL),
-  ('0660e07c8107b800030c13936f91b5e4465026', 'lead', '1', '1', '2026-11-22 17:05:38.03564+00', 'k', 'eccbc87e-4b5c-e2fe-2830-8fd9f2a7baf3', 'c96310e5-5d96-77b9-78ea-e0dada47642c', 'acme:lead:3', '{}', '{"first_name":"Ada","last_name":"Lovelace","phone":"+15555550123","project_area":"moat","cost_cents":1250}', NULL, '{"last_name":"Lovelace"}', NULL, NULL, NULL),
-  ('0660e07c8107b80004e461c746d6ff9c8f98c1', 'lead', '1', '1', '2026-11-22 17:05:38.03564+00', 'k', 'a87ff679-a2f3-e71d-9181-a67b7542122c', 'e22e815a-116e-7bde-a9a5-9a87e63464a1', 'acme:lead:4', '{}', '{"first_name":"Ada","last_name":"Lovelace","phone":"+15555550123","project_area":"moat","cost_cents":1250}', NULL, '{"last_name":"Lovelace"}', NULL, NULL, NULL),
-  ('0660e07c8107b80006164e0b818caf76b1d2c2', 'lead', '3', '3', '2026-11-22 17:05:38.03564+00', 'k', '1679091c-5a88-0faf-6fb5-e6087eb1b2dc', 'f4a40d59-0cbb-5329-0e7b-a914e24a346c', 'acme:lead:6', '{}', '{"first_name":"Ada","last_name":"Lovelace","phone":"+15555550123","project_area":"moat","cost_cents":1250}', NULL, '{"last_name":"Lovelace"}', NULL, NULL, NULL),
-  ('0660e07c829a330001bbb9ca50eaa3735ee584', 'form', '1', '2', '2026-11-22 17:05:38.138675+00', 'C', '8fa14cdd-754f-91cc-6554-c9e71929cce7', '8fa14cdd-754f-91cc-6554-c9e71929cce7', NULL, '{}', '{}', NULL, 'a=1', NULL, NULL, NULL),
-  ('0660e07c829a330002a33637faa4e475dab297', 'form', '1', '2', '2026-11-22 17:05:38.138675+00', 'C', 'b2f5ff47-4366-71b6-e533-d8dc3614845d', 'b2f5ff47-4366-71b6-e533-d8dc3614845d', NULL, '{}', '{}', NULL, 'a=2', NULL, NULL, NULL);
+  ('065c29aae14be80005b87e3918a9a294b81f54', 'lead', '3', '3', '2026-09-23 17:18:10.570216+00', 'k', 'e4da3b7f-bbce-2345-d777-2b0674a318d5', '9fd5be8a-5f88-0452-b9d0-c2cfced3e76a', 'acme:lead:5', '{}', '{"first_name":"Ada","last_name":"Lovelace","phone":"+15555550123","project_area":"moat","cost_cents":1250}', NULL, '{"last_name":"Lovelace"}', NULL, NULL, NULL),
+  ('0660e0a95ce3ce0001f0869a676a1307b0999b', 'lead', '1', '1', '2026-11-22 17:18:10.64187+00', 'k', 'c4ca4238-a0b9-2382-0dcc-509a6f75849b', '7e55db00-1d31-9a94-b0b7-13529a756623', 'acme:lead:1', '{project_area_unknown}', '{"first_name":"Ada","last_name":"Lovelace","phone":"+15555550123","project_area":"moat","cost_cents":1250}', NULL, '{"last_name":"Lovelace"}', NULL, NULL, NULL),
+  ('0660e0a95ce3ce0002c81d621434dff5ffeeef', 'lead', '1', '1', '2026-11-22 17:18:10.64187+00', 'k', 'c81e728d-9d4c-2f63-6f06-7f89cc14862c', 'eea670f4-ac94-1df7-1a3b-5f268ebe3eac', 'acme:lead:2', '{}', '{"first_name":"Ada","last_name":"Lovelace","phone":"+15555550123","project_area":"moat","cost_cents":1250}', NULL, '{"last_name":"Lovelace"}', NULL, NULL, NULL),
+  ('0660e0a95ce3ce0003a84a89c8570e2d718e55', 'lead', '1', '1', '2026-11-22 17:18:10.64187+00', 'k', 'eccbc87e-4b5c-e2fe-2830-8fd9f2a7baf3', 'c96310e5-5d96-77b9-78ea-e0dada47642c', 'acme:lead:3', '{}', '{"first_name":"Ada","last_name":"Lovelace","phone":"+15555550123","project_area":"moat","cost_cents":1250}', NULL, '{"last_name":"Lovelace"}', NULL, NULL, NULL),
+  ('0660e0a95ce3ce0004512d02238f826e129baf', 'lead', '1', '1', '2026-11-22 17:18:10.64187+00', 'k', 'a87ff679-a2f3-e71d-9181-a67b7542122c', 'e22e815a-116e-7bde-a9a5-9a87e63464a1', 'acme:lead:4', '{}', '{"first_name":"Ada","last_name":"Lovelace","phone":"+15555550123","project_area":"moat","cost_cents":1250}', NULL, '{"last_name":"Lovelace"}', NULL, NULL, NULL),
+  ('0660e0a95ce3ce000621e764f0837b2f44d5a8', 'lead', '3', '3', '2026-11-22 17:18:10.64187+00', 'k', '1679091c-5a88-0faf-6fb5-e6087eb1b2dc', 'f4a40d59-0cbb-5329-0e7b-a914e24a346c', 'acme:lead:6', '{}', '{"first_name":"Ada","last_name":"Lovelace","phone":"+15555550123","project_area":"moat","cost_cents":1250}', NULL, '{"last_name":"Lovelace"}', NULL, NULL, NULL),
+  ('0660e0a95d322900014bbb76583176e80f2928', 'form', '1', '2', '2026-11-22 17:18:10.661929+00', 'C', '8fa14cdd-754f-91cc-6554-c9e71929cce7', '8fa14cdd-754f-91cc-6554-c9e71929cce7', NULL, '{}', '{}', NULL, 'a=1', NULL, NULL, NULL),
+  ('0660e0a95d32290002c57bb2101c344cd55908', 'form', '1', '2', '2026-11-22 17:18:10.661929+00', 'C', 'b2f5ff47-4366-71b6-e533-d8dc3614845d', 'b2f5ff47-4366-71b6-e533-d8dc3614845d', NULL, '{}', '{}', NULL, 'a=2', NULL, NULL, NULL);
 insert into form (id, tenant_id, form_key, required, threshold, blocked, created_at, removed_at) overriding system value values
-  ('1', '1', 'contact', '{name}', NULL, '{}', '2026-11-22 17:05:37.967627+00', NULL);
+  ('1', '1', 'contact', '{name}', NULL, '{}', '2026-11-22 17:18:10.570216+00', NULL);
 insert into heartbeat (slot, filler) overriding system value values
   ('1', '------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------');
 insert into hour_rolled (hour, rolled_at, is_final) overriding system value values
-  ('2026-11-22 16:00:00+00', '2026-11-22 17:05:38.181318+00', 'true');
+  ('2026-11-22 16:00:00+00', '2026-11-22 17:18:10.696097+00', 'true');
 insert into hour_total (hour, key_id, accepted, spend_cents, flags, seconds) overriding system value values
   ('2026-09-23 17:00:00+00', '3', '1', '1250', '{}', '{}');
 insert into ip_limit (network, per_minute, burst, until) overriding system value values
-  ('192.0.2.0/24', '6000', '600', '2026-11-23 17:05:37.967627+00');
+  ('192.0.2.0/24', '6000', '600', '2026-11-23 17:18:10.570216+00');
 insert into minute_sample (at, node, accepted, refused, delivered, failed, died, refusals, pending, dead, oldest_pending_s, breaker) overriding system value values
-  ('2026-11-22 17:05:00+00', 'node', '8', '7', '1', '2', '1', '{"rate_limited": 7}', '5', '1', '1.5', 'closed');
+  ('2026-11-22 17:18:00+00', 'node', '8', '7', '1', '2', '1', '{"rate_limited": 7}', '5', '1', '1.5', 'closed');
 insert into outbox (event_id, tenant_id, due_at, made, spent, is_replay, lease, reason) overriding system value values
-  ('065c297e057e0b00052f303bdbbd4674042eb8', '3', '2026-11-22 17:05:38.03564+00', '0', '0', 'false', NULL, NULL),
-  ('0660e07c8107b800030c13936f91b5e4465026', '1', '2026-11-22 17:05:39.170707+00', '1', '1', 'false', NULL, NULL),
-  ('0660e07c8107b80004e461c746d6ff9c8f98c1', '1', '2026-11-22 17:05:38.03564+00', '0', '0', 'false', NULL, NULL),
-  ('0660e07c8107b80006164e0b818caf76b1d2c2', '3', '2026-11-22 17:05:38.03564+00', '0', '0', 'false', NULL, NULL),
-  ('0660e07c829a330001bbb9ca50eaa3735ee584', '1', '2026-11-22 17:05:38.138675+00', '0', '0', 'false', NULL, NULL);
+  ('065c29aae14be80005b87e3918a9a294b81f54', '3', '2026-11-22 17:18:10.64187+00', '0', '0', 'false', NULL, NULL),
+  ('0660e0a95ce3ce0003a84a89c8570e2d718e55', '1', '2026-11-22 17:18:11.677604+00', '1', '1', 'false', NULL, NULL),
+  ('0660e0a95ce3ce0004512d02238f826e129baf', '1', '2026-11-22 17:18:10.64187+00', '0', '0', 'false', NULL, NULL),
+  ('0660e0a95ce3ce000621e764f0837b2f44d5a8', '3', '2026-11-22 17:18:10.64187+00', '0', '0', 'false', NULL, NULL),
+  ('0660e0a95d322900014bbb76583176e80f2928', '1', '2026-11-22 17:18:10.661929+00', '0', '0', 'false', NULL, NULL);
 insert into outbox_tally (state, delta) overriding system value values
   ('dead', '1'),
   ('pending', '-2'),
   ('pending', '1'),
   ('pending', '6');
 insert into plan (slug, name, customer, amount_cents, billing_interval, body, updated_at) overriding system value values
-  ('basic', 'Basic', 'acme', '1500', 'month', '{"slug":"basic"}', '2026-11-22 17:05:38.222153+00');
+  ('basic', 'Basic', 'acme', '1500', 'month', '{"slug":"basic"}', '2026-11-22 17:18:10.719302+00');
 insert into provider_event (event_id, type, created_at, received_at) overriding system value values
-  ('evt_1', 'checkout.session.completed', '2026-11-22 17:05:37.967627+00', '2026-11-22 17:05:38.236293+00');
+  ('evt_1', 'checkout.session.completed', '2026-11-22 17:18:10.570216+00', '2026-11-22 17:18:10.730708+00');
 insert into refusal_total (day, key_id, reason, field, count) overriding system value values
   ('2026-11-22', '1', 'required', 'phone', '7');
 insert into retention_cursor (key_id, after_id, looked_at) overriding system value values
-  ('3', '065c297e057e0b00052f303bdbbd4674042eb8', '2026-11-22 17:05:38.177259+00');
+  ('3', '065c29aae14be80005b87e3918a9a294b81f54', '2026-11-22 17:18:10.689152+00');
 insert into retention_left (event_id, tenant_id, look_at) overriding system value values
-  ('065c297e057e0b00052f303bdbbd4674042eb8', '3', '2026-11-22 18:05:38.177259+00');
+  ('065c29aae14be80005b87e3918a9a294b81f54', '3', '2026-11-22 18:18:10.689152+00');
 insert into schema_file (name, digest, applied_at) overriding system value values
-  ('0001_tenant.sql', '1015db6cdf14ee385afe7bcecc46d287717145b88fa592877cf6ab5f3de93915', '2026-11-22 17:05:36.284759+00'),
-  ('0002_campaign.sql', 'e06a2e9ae486cc1646015b89ba3ae6f0d24bf878c94300469151896bbdb271a3', '2026-11-22 17:05:36.355234+00'),
-  ('0003_key.sql', '4d97f13f4c1841858ed2117213cb429ae72b9b135c1c07ee2bf6d67981e73bd2', '2026-11-22 17:05:36.422804+00'),
-  ('0004_area.sql', '9c62060de94c3f0165ff3cfc13e1c355576366b3cf4d55f035cc6fae4fd0c5f1', '2026-11-22 17:05:36.489212+00'),
-  ('0005_event.sql', '833255ae2a5557d785ab0f6ed3e3b20058c3d61599fb8021caad923ff1a96095', '2026-11-22 17:05:36.564632+00'),
-  ('0006_outbox.sql', 'b391c6f071be19973002911911111b40c97d3ac909e6086990cd523686ee8d6d', '2026-11-22 17:05:36.716252+00'),
-  ('0007_form.sql', '90e1f623683b5908717e151154be1adae6b13a95400955364b2425fb84c785f8', '2026-11-22 17:05:36.868646+00'),
-  ('0008_plan.sql', '8f0e17609b4f792c3fdcaa336f36523aa8d1c52ea851d8e6af9ece85529483d6', '2026-11-22 17:05:36.98655+00'),
-  ('0009_actions.sql', 'ce8be0ee8da8b9aa0df13ab67158b2470d6725318d99e549b1d5aa24b1ab9a7f', '2026-11-22 17:05:37.109301+00'),
-  ('0010_audit.sql', '0d7f76a09ba9f1b1633e49bfbd5f3c2e4e52437a7c5e79469c03b1d052337940', '2026-11-22 17:05:37.217908+00'),
-  ('0011_tombstone.sql', 'ca878977a9d76c2ba6c178552d1b7e04381407c20addc7919f5a9028b7d1e87c', '2026-11-22 17:05:37.27259+00'),
-  ('0012_retention.sql', 'b208daa5218f8dd70c2ebbe29867d68c12ff1b0992e0abddcd9f81d375be8694', '2026-11-22 17:05:37.350484+00'),
-  ('0013_figures.sql', 'e65a6946a65867f7ad66186f11dc57f6ac1a9ea6d10b013a6e33fd63cfb893aa', '2026-11-22 17:05:37.385636+00'),
-  ('0014_heartbeat.sql', '75949088c57800dee706cf76ebf8689de9f8fccf221c8b8e3890f5fbe2c7e124', '2026-11-22 17:05:37.450879+00'),
-  ('0015_search.sql', '0f08c9c3f325b02dd0c1174dbb8391a43901d790a8f134628849f8883f71bbe9', '2026-11-22 17:05:37.481053+00'),
-  ('functions/accept.sql', '8c171d9217fc88def2b12a4b4af7caeea778f61b1f5680aec04375dd4123ebe4', '2026-11-22 17:05:37.520584+00'),
-  ('functions/actions_begin_effects.sql', '58ea0ca3aa6269902b28b3d7355c41fac6dc28e38a5eaeb34d2ddaf2d844e0cc', '2026-11-22 17:05:37.520584+00'),
-  ('functions/actions_note_route.sql', '1726ced0adf506b2dfb4a3041fe35a59ba22ace2209e4720bd2e1ef49b6ba2ec', '2026-11-22 17:05:37.520584+00'),
-  ('functions/actions_routes_for.sql', 'fe1306ea5d2fda5387ff27794cd6be69179e31e2f3d9039767e06e23e7dfaefe', '2026-11-22 17:05:37.520584+00'),
-  ('functions/actions_routes_of.sql', 'a1d0fe2ae38bfdc37e77e42ed9ce354ae58c420a77aa3e1de0215a1616027659', '2026-11-22 17:05:37.520584+00'),
-  ('functions/actions_set_route.sql', '8c57cf95e7cb8d2ff16d8510f9206152ffbdfd08666a795004ef542551449cf8', '2026-11-22 17:05:37.520584+00'),
-  ('functions/actions_settle_effect.sql', '8c189351af4e08ca03b90c638d3de34ef88481157d16110e2375736ac9ee1530', '2026-11-22 17:05:37.520584+00'),
-  ('functions/add_duplicates.sql', '52f2397f7082ef302e9d41446ca25e366f09c17d65e70253ea382bf0360c6f7a', '2026-11-22 17:05:37.520584+00'),
-  ('functions/add_minute_sample.sql', '809aa3e1b73689d8b4f7c2bc4ff7f7f6b97fdf6053140e97a11c2afc1dcb5510', '2026-11-22 17:05:37.520584+00'),
-  ('functions/add_refusals.sql', 'b20f004fbdcda1805b95aed5b4b8f78f9f917f4d0c8756e64ed95013a88d3f05', '2026-11-22 17:05:37.520584+00'),
-  ('functions/append_audit.sql', 'ecf7de58b03835d0efc9105db808f715bea16a803e67acd9c2774e5e9ff868a4', '2026-11-22 17:05:37.520584+00'),
-  ('functions/apply_provider_event.sql', '8da765328869e9e4bf1eab1ab04717cc92f6c3de9b182540033d936420003d14', '2026-11-22 17:05:37.520584+00'),
-  ('functions/beat.sql', '8286a109051f38027ba02db6e9e533675d3d561923ce62c650a85f04fce7baff', '2026-11-22 17:05:37.520584+00'),
-  ('functions/begin_checkout.sql', '282e9a83518b0b756ce68d79da4cad67081e66fdf5053b82cf8cdcb3d6a4de87', '2026-11-22 17:05:37.520584+00'),
-  ('functions/claim_outbox.sql', '6010ab06e94cb6d9497a063fb3bb84e97b14b4d8656ecf2e5b697c9028714a4f', '2026-11-22 17:05:37.520584+00'),
-  ('functions/compact_campaign_charge.sql', '1530d74f7971f4bc286df580e246e20114a25a261cd9a762b06651b463dd3c9c', '2026-11-22 17:05:37.520584+00'),
-  ('functions/compact_outbox_tally.sql', 'c34a1a3e94a4fc7e30407956ee5c1ad3144797d001dab2f4c704c21d48ef7ba1', '2026-11-22 17:05:37.520584+00'),
-  ('functions/compact_unknown_area.sql', '3c259fd683e1a987559620b5438e1c6ea58a833b46f403bfb66688c750bee4a0', '2026-11-22 17:05:37.520584+00'),
-  ('functions/console_confirm_area.sql', 'cde90ecbd976da556ff3f355c69c9b6df080da564b54874d9795221e6efd87d2', '2026-11-22 17:05:37.520584+00'),
-  ('functions/disable_tenant.sql', '8a97e642287c56f17e2f1d9dea7758a6a90ca35dc01a3e326c0b62e573adedcf', '2026-11-22 17:05:37.520584+00'),
-  ('functions/dismiss_submission.sql', 'eab967a6504825dec457ae04bee09df7e10a8ecaae08eb339d9531430683e53a', '2026-11-22 17:05:37.520584+00'),
-  ('functions/due_tenants.sql', '0b209c238219e8daee9366a6f9041dff953565b9cefb00a65b311dcca203230e', '2026-11-22 17:05:37.520584+00'),
-  ('functions/effects_of.sql', 'c99960d2fa8baa7e1ddc68f08086acff6a23d67450ba64fbcbed043eebfffa01', '2026-11-22 17:05:37.520584+00'),
-  ('functions/erase_candidates.sql', '5d9864591a93f54f9635f43a6081ba37990cb1dd844238003eaabefe2b0ba134', '2026-11-22 17:05:37.520584+00'),
-  ('functions/erase_event.sql', '6b12417635c98566fdb8035e4aae45482d537a256b8a7b0ac10018e2ceb704b7', '2026-11-22 17:05:37.520584+00'),
-  ('functions/event_id.sql', '62ba04b6e86ccdc66d2263c7e004ed8486ed6626834d1c08cb1eb61c0ced43e5', '2026-11-22 17:05:37.520584+00'),
-  ('functions/expire_content.sql', 'a0d73f357e4399757f3b7b8d4642ce710761fd58b78ac55877f698e862d4e02e', '2026-11-22 17:05:37.520584+00'),
-  ('functions/forget_checkouts.sql', '608dd443b40fad9fbae2820657df9d6e072ba1194905a8e2fce7c431022c00de', '2026-11-22 17:05:37.520584+00'),
-  ('functions/forget_unknown_area.sql', 'f2d3ef76e951df2dc9654c9c7f6f4d48c9c55b50052562b594e4ae26795c6219', '2026-11-22 17:05:37.520584+00'),
-  ('functions/hour_figures.sql', 'e5412055595f9d3e51a06e6ff3271350abfc40ae4080170b98a210da7d68750a', '2026-11-22 17:05:37.520584+00'),
-  ('functions/lay_tombstone.sql', 'ec3995b1dbba369d0b2fbb7037ff4d90d40c1f913bb89312b9966acb5f5c2169', '2026-11-22 17:05:37.520584+00'),
-  ('functions/note_audit.sql', '0aede556d16440b89713d10c91373fb9b7f20d6e90eade9b03735668dbbb833a', '2026-11-22 17:05:37.520584+00'),
-  ('functions/open_checkout.sql', 'a59d72c72c71cbc562f64b303164306947abd48b9ebf9cbd7b6d7b3403fcd243', '2026-11-22 17:05:37.520584+00'),
-  ('functions/put_plans.sql', '518636aa198c98e718ff91b03493c8fbbda7141291b6dc94c5e2cf4d5155e86c', '2026-11-22 17:05:37.520584+00'),
-  ('functions/release_submission.sql', '841f928ec9d60e52855cd00b9aa2d39cb5b82b597d902b1770d1d9b75e418f32', '2026-11-22 17:05:37.520584+00'),
-  ('functions/remove_content.sql', 'df9c1f2009ed55000a64fee1c0a3fd62544bbb305461e134668e925131e40600', '2026-11-22 17:05:37.520584+00'),
-  ('functions/replay_dead.sql', 'fe284364e73c7c8c85cb9e3ac9935d70f65771053ff444d9cfba0c05b89697c3', '2026-11-22 17:05:37.520584+00'),
-  ('functions/replay_dead_as.sql', '86d3f36c7c279654bc2609b0ffefd5afc9ce0d22e0e29dda9ff2ffce09d249c8', '2026-11-22 17:05:37.520584+00'),
-  ('functions/roll_up_hours.sql', '729df86ec98741131b2da8d559c830ab5a29207af94ef1a4c723487517494b9e', '2026-11-22 17:05:37.520584+00'),
-  ('functions/send_again.sql', 'c8bd1bd912a0dd8e9e761fa7326660e85b3687c092cc7a3ae4946f3f010db5b5', '2026-11-22 17:05:37.520584+00'),
-  ('functions/service_clock.sql', '297ae045b1b69591a144ec9937944d9d5589999a79293512ca8bb6a94e103f94', '2026-11-22 17:05:37.520584+00'),
-  ('functions/set_retention.sql', '6c13b1c78f49f49e219bdd16d76d6078bdf01d745952907e2024e478dece0736', '2026-11-22 17:05:37.520584+00'),
-  ('functions/set_tenant.sql', '91250a7ce795a95a0e4f7b25329ed67a353df544d287ce52820ed3445850132e', '2026-11-22 17:05:37.520584+00'),
-  ('functions/settle_outbox.sql', '74d124e109f2cb466225c8c45a7e023c48d6c7c50872a40f66dff24c9930eca9', '2026-11-22 17:05:37.520584+00'),
-  ('functions/trim_heartbeat.sql', '0f8ba657c7b87706cffe5c3243012d99b0a494cea4e9a7b004f2f8f1f3f2edb6', '2026-11-22 17:05:37.520584+00'),
-  ('functions/wait_for_commits_of_key.sql', 'e692aec25b9074d988b05b31ac86a84ff7c0bd4c74bfbc4b1784c8be1495785b', '2026-11-22 17:05:37.520584+00'),
-  ('grants.sql', '688302d89c4dd6d36d25eefa5ca1b4b3231f4d4d6ea1e349fbcdd125b03a4ac3', '2026-11-22 17:05:37.520584+00');
+  ('0001_tenant.sql', '1015db6cdf14ee385afe7bcecc46d287717145b88fa592877cf6ab5f3de93915', '2026-11-22 17:18:10.094336+00'),
+  ('0002_campaign.sql', 'e06a2e9ae486cc1646015b89ba3ae6f0d24bf878c94300469151896bbdb271a3', '2026-11-22 17:18:10.110401+00'),
+  ('0003_key.sql', '4d97f13f4c1841858ed2117213cb429ae72b9b135c1c07ee2bf6d67981e73bd2', '2026-11-22 17:18:10.128051+00'),
+  ('0004_area.sql', '9c62060de94c3f0165ff3cfc13e1c355576366b3cf4d55f035cc6fae4fd0c5f1', '2026-11-22 17:18:10.142935+00'),
+  ('0005_event.sql', '833255ae2a5557d785ab0f6ed3e3b20058c3d61599fb8021caad923ff1a96095', '2026-11-22 17:18:10.151176+00'),
+  ('0006_outbox.sql', 'b391c6f071be19973002911911111b40c97d3ac909e6086990cd523686ee8d6d', '2026-11-22 17:18:10.168741+00'),
+  ('0007_form.sql', '90e1f623683b5908717e151154be1adae6b13a95400955364b2425fb84c785f8', '2026-11-22 17:18:10.184692+00'),
+  ('0008_plan.sql', '8f0e17609b4f792c3fdcaa336f36523aa8d1c52ea851d8e6af9ece85529483d6', '2026-11-22 17:18:10.211054+00'),
+  ('0009_actions.sql', '49c3b70f7391572ea055d368c219cb64f50e853cf3b7d7517ebdc3a466367957', '2026-11-22 17:18:10.234565+00'),
+  ('0010_audit.sql', '0d7f76a09ba9f1b1633e49bfbd5f3c2e4e52437a7c5e79469c03b1d052337940', '2026-11-22 17:18:10.261903+00'),
+  ('0011_tombstone.sql', 'ca878977a9d76c2ba6c178552d1b7e04381407c20addc7919f5a9028b7d1e87c', '2026-11-22 17:18:10.276378+00'),
+  ('0012_retention.sql', 'b208daa5218f8dd70c2ebbe29867d68c12ff1b0992e0abddcd9f81d375be8694', '2026-11-22 17:18:10.336687+00'),
+  ('0013_figures.sql', 'e65a6946a65867f7ad66186f11dc57f6ac1a9ea6d10b013a6e33fd63cfb893aa', '2026-11-22 17:18:10.348027+00'),
+  ('0014_heartbeat.sql', '75949088c57800dee706cf76ebf8689de9f8fccf221c8b8e3890f5fbe2c7e124', '2026-11-22 17:18:10.396398+00'),
+  ('0015_search.sql', '0f08c9c3f325b02dd0c1174dbb8391a43901d790a8f134628849f8883f71bbe9', '2026-11-22 17:18:10.40182+00'),
+  ('functions/accept.sql', '8c171d9217fc88def2b12a4b4af7caeea778f61b1f5680aec04375dd4123ebe4', '2026-11-22 17:18:10.41086+00'),
+  ('functions/accept_collision.sql', '25dc767e804a8b34daf68d9d036e7543d9e5a939e3971c7e808daa8c460ed7e0', '2026-11-22 17:18:10.41086+00'),
+  ('functions/actions_begin_digest.sql', 'a9d7456a56d298e31b106c696032199144bf7c56f2ba5bdbcbb208f0558f6b31', '2026-11-22 17:18:10.41086+00'),
+  ('functions/actions_begin_effects.sql', '58ea0ca3aa6269902b28b3d7355c41fac6dc28e38a5eaeb34d2ddaf2d844e0cc', '2026-11-22 17:18:10.41086+00'),
+  ('functions/actions_digest_due.sql', 'efc980e2eee9c3a3c1504c286e726b24127a8ffb409a87386c206ac5454ecc1b', '2026-11-22 17:18:10.41086+00'),
+  ('functions/actions_note_route.sql', '1726ced0adf506b2dfb4a3041fe35a59ba22ace2209e4720bd2e1ef49b6ba2ec', '2026-11-22 17:18:10.41086+00'),
+  ('functions/actions_routes_for.sql', 'fe1306ea5d2fda5387ff27794cd6be69179e31e2f3d9039767e06e23e7dfaefe', '2026-11-22 17:18:10.41086+00'),
+  ('functions/actions_routes_of.sql', 'a1d0fe2ae38bfdc37e77e42ed9ce354ae58c420a77aa3e1de0215a1616027659', '2026-11-22 17:18:10.41086+00'),
+  ('functions/actions_set_route.sql', '8c57cf95e7cb8d2ff16d8510f9206152ffbdfd08666a795004ef542551449cf8', '2026-11-22 17:18:10.41086+00'),
+  ('functions/actions_settle_digest.sql', '76fff50e44fc0fae13752c2136e4cb668a2bacff9467be3419f21b838e1299bb', '2026-11-22 17:18:10.41086+00'),
+  ('functions/actions_settle_effect.sql', '8c189351af4e08ca03b90c638d3de34ef88481157d16110e2375736ac9ee1530', '2026-11-22 17:18:10.41086+00'),
+  ('functions/add_duplicates.sql', '52f2397f7082ef302e9d41446ca25e366f09c17d65e70253ea382bf0360c6f7a', '2026-11-22 17:18:10.41086+00'),
+  ('functions/add_minute_sample.sql', '809aa3e1b73689d8b4f7c2bc4ff7f7f6b97fdf6053140e97a11c2afc1dcb5510', '2026-11-22 17:18:10.41086+00'),
+  ('functions/add_refusals.sql', 'b20f004fbdcda1805b95aed5b4b8f78f9f917f4d0c8756e64ed95013a88d3f05', '2026-11-22 17:18:10.41086+00'),
+  ('functions/append_audit.sql', 'ecf7de58b03835d0efc9105db808f715bea16a803e67acd9c2774e5e9ff868a4', '2026-11-22 17:18:10.41086+00'),
+  ('functions/apply_provider_event.sql', '8da765328869e9e4bf1eab1ab04717cc92f6c3de9b182540033d936420003d14', '2026-11-22 17:18:10.41086+00'),
+  ('functions/beat.sql', '8286a109051f38027ba02db6e9e533675d3d561923ce62c650a85f04fce7baff', '2026-11-22 17:18:10.41086+00'),
+  ('functions/begin_checkout.sql', '282e9a83518b0b756ce68d79da4cad67081e66fdf5053b82cf8cdcb3d6a4de87', '2026-11-22 17:18:10.41086+00'),
+  ('functions/claim_outbox.sql', '6010ab06e94cb6d9497a063fb3bb84e97b14b4d8656ecf2e5b697c9028714a4f', '2026-11-22 17:18:10.41086+00'),
+  ('functions/compact_campaign_charge.sql', '1530d74f7971f4bc286df580e246e20114a25a261cd9a762b06651b463dd3c9c', '2026-11-22 17:18:10.41086+00'),
+  ('functions/compact_outbox_tally.sql', 'c34a1a3e94a4fc7e30407956ee5c1ad3144797d001dab2f4c704c21d48ef7ba1', '2026-11-22 17:18:10.41086+00'),
+  ('functions/compact_unknown_area.sql', '3c259fd683e1a987559620b5438e1c6ea58a833b46f403bfb66688c750bee4a0', '2026-11-22 17:18:10.41086+00'),
+  ('functions/console_confirm_area.sql', 'cde90ecbd976da556ff3f355c69c9b6df080da564b54874d9795221e6efd87d2', '2026-11-22 17:18:10.41086+00'),
+  ('functions/disable_tenant.sql', '8a97e642287c56f17e2f1d9dea7758a6a90ca35dc01a3e326c0b62e573adedcf', '2026-11-22 17:18:10.41086+00'),
+  ('functions/dismiss_collision.sql', '7c5c39fb9f1e177b02028571772d27311d749dabf16fb54e97a85edb65038c3d', '2026-11-22 17:18:10.41086+00'),
+  ('functions/dismiss_submission.sql', 'eab967a6504825dec457ae04bee09df7e10a8ecaae08eb339d9531430683e53a', '2026-11-22 17:18:10.41086+00'),
+  ('functions/due_tenants.sql', '0b209c238219e8daee9366a6f9041dff953565b9cefb00a65b311dcca203230e', '2026-11-22 17:18:10.41086+00'),
+  ('functions/effects_of.sql', 'c99960d2fa8baa7e1ddc68f08086acff6a23d67450ba64fbcbed043eebfffa01', '2026-11-22 17:18:10.41086+00'),
+  ('functions/erase_candidates.sql', '5d9864591a93f54f9635f43a6081ba37990cb1dd844238003eaabefe2b0ba134', '2026-11-22 17:18:10.41086+00'),
+  ('functions/erase_event.sql', '526a1423409708b6c68276ed3c158ddd24a2ebd9339231af54157bd46cb4985d', '2026-11-22 17:18:10.41086+00'),
+  ('functions/event_id.sql', '62ba04b6e86ccdc66d2263c7e004ed8486ed6626834d1c08cb1eb61c0ced43e5', '2026-11-22 17:18:10.41086+00'),
+  ('functions/expire_content.sql', '40411fcf287b5b2745c1962b24384e305008a3ab6abd93354ed3c3ddc3322b5c', '2026-11-22 17:18:10.41086+00'),
+  ('functions/forget_checkouts.sql', '608dd443b40fad9fbae2820657df9d6e072ba1194905a8e2fce7c431022c00de', '2026-11-22 17:18:10.41086+00'),
+  ('functions/forget_unknown_area.sql', 'f2d3ef76e951df2dc9654c9c7f6f4d48c9c55b50052562b594e4ae26795c6219', '2026-11-22 17:18:10.41086+00'),
+  ('functions/hour_figures.sql', 'e5412055595f9d3e51a06e6ff3271350abfc40ae4080170b98a210da7d68750a', '2026-11-22 17:18:10.41086+00'),
+  ('functions/lay_tombstone.sql', 'ec3995b1dbba369d0b2fbb7037ff4d90d40c1f913bb89312b9966acb5f5c2169', '2026-11-22 17:18:10.41086+00'),
+  ('functions/note_audit.sql', '0aede556d16440b89713d10c91373fb9b7f20d6e90eade9b03735668dbbb833a', '2026-11-22 17:18:10.41086+00'),
+  ('functions/open_checkout.sql', 'a59d72c72c71cbc562f64b303164306947abd48b9ebf9cbd7b6d7b3403fcd243', '2026-11-22 17:18:10.41086+00'),
+  ('functions/put_plans.sql', '518636aa198c98e718ff91b03493c8fbbda7141291b6dc94c5e2cf4d5155e86c', '2026-11-22 17:18:10.41086+00'),
+  ('functions/release_submission.sql', '841f928ec9d60e52855cd00b9aa2d39cb5b82b597d902b1770d1d9b75e418f32', '2026-11-22 17:18:10.41086+00'),
+  ('functions/remove_content.sql', '4e6b336c43baddb8db508f971fec398a9db2cb40bdfe83fead4194504391c272', '2026-11-22 17:18:10.41086+00'),
+  ('functions/replay_dead.sql', 'fe284364e73c7c8c85cb9e3ac9935d70f65771053ff444d9cfba0c05b89697c3', '2026-11-22 17:18:10.41086+00'),
+  ('functions/replay_dead_as.sql', '86d3f36c7c279654bc2609b0ffefd5afc9ce0d22e0e29dda9ff2ffce09d249c8', '2026-11-22 17:18:10.41086+00'),
+  ('functions/roll_up_hours.sql', '729df86ec98741131b2da8d559c830ab5a29207af94ef1a4c723487517494b9e', '2026-11-22 17:18:10.41086+00'),
+  ('functions/send_again.sql', 'c8bd1bd912a0dd8e9e761fa7326660e85b3687c092cc7a3ae4946f3f010db5b5', '2026-11-22 17:18:10.41086+00'),
+  ('functions/service_clock.sql', '297ae045b1b69591a144ec9937944d9d5589999a79293512ca8bb6a94e103f94', '2026-11-22 17:18:10.41086+00'),
+  ('functions/set_retention.sql', '6c13b1c78f49f49e219bdd16d76d6078bdf01d745952907e2024e478dece0736', '2026-11-22 17:18:10.41086+00'),
+  ('functions/set_tenant.sql', '91250a7ce795a95a0e4f7b25329ed67a353df544d287ce52820ed3445850132e', '2026-11-22 17:18:10.41086+00'),
+  ('functions/settle_outbox.sql', '74d124e109f2cb466225c8c45a7e023c48d6c7c50872a40f66dff24c9930eca9', '2026-11-22 17:18:10.41086+00'),
+  ('functions/trim_heartbeat.sql', '0f8ba657c7b87706cffe5c3243012d99b0a494cea4e9a7b004f2f8f1f3f2edb6', '2026-11-22 17:18:10.41086+00'),
+  ('functions/wait_for_commits_of_key.sql', 'e692aec25b9074d988b05b31ac86a84ff7c0bd4c74bfbc4b1784c8be1495785b', '2026-11-22 17:18:10.41086+00'),
+  ('grants.sql', '7b912086a564ca0308d95d276f00638290254908b5728b7bb7ad34e3902394c0', '2026-11-22 17:18:10.41086+00');
 insert into submission (event_id, tenant_id, form_id, verdict, score, reasons, released_at, dismissed_at, phone, email, last_name) overriding system value values
-  ('0660e07c829a330001bbb9ca50eaa3735ee584', '1', '1', 'clean', '0', '{}', NULL, NULL, '+15555550123', 'ada@example.com', 'lovelace'),
-  ('0660e07c829a330002a33637faa4e475dab297', '1', '1', 'spam', '9', '{links}', NULL, NULL, NULL, NULL, NULL);
+  ('0660e0a95d322900014bbb76583176e80f2928', '1', '1', 'clean', '0', '{}', NULL, NULL, '+15555550123', 'ada@example.com', 'lovelace'),
+  ('0660e0a95d32290002c57bb2101c344cd55908', '1', '1', 'spam', '9', '{links}', NULL, NULL, NULL, NULL, NULL);
 insert into subscription (id, plan_slug, plan_name, plan_customer, amount_cents, billing_interval, state, state_event_at, key_digest, request_digest, session_id, session_url, session_expires_at, provider_subscription_id, provider_customer_id, created_at, updated_at) overriding system value values
-  ('916857db-724b-4697-9777-5176bf6f13f1', 'basic', 'Basic', 'acme', '1500', 'month', 'active', '2026-11-22 17:05:37.967627+00', '51a55cba-4b5e-409f-be33-c402dc0bd429', '3b2dcacc-4beb-4c53-853a-9fb6e66e5aec', 'cs_1', NULL, NULL, 'sub_1', 'cus_1', '2026-11-22 17:05:38.222852+00', '2026-11-22 17:05:38.236293+00');
+  ('e9d9ae1c-9402-48ef-b3bd-880a2b48a9d4', 'basic', 'Basic', 'acme', '1500', 'month', 'active', '2026-11-22 17:18:10.570216+00', 'fd51a277-5235-4fdb-8198-a73999c7b81a', '8c43db20-dfea-4a2a-94e4-68d88f225a79', 'cs_1', NULL, NULL, 'sub_1', 'cus_1', '2026-11-22 17:18:10.719905+00', '2026-11-22 17:18:10.730708+00');
 insert into tenant (id, slug, name, sandbox, has_route, retention_days, time_zone, digest_at, disabled_at, created_at) overriding system value values
-  ('1', 'acme', 'Acme', 'false', 'true', NULL, 'UTC', NULL, NULL, '2026-11-22 17:05:37.967627+00'),
-  ('2', 'globex', 'Globex', 'false', 'false', NULL, 'UTC', NULL, NULL, '2026-11-22 17:05:37.967627+00'),
-  ('3', 'trial', 'Trial', 'true', 'false', '30', 'UTC', NULL, NULL, '2026-11-22 17:05:37.967627+00');
+  ('1', 'acme', 'Acme', 'false', 'true', NULL, 'UTC', '07:00:00', NULL, '2026-11-22 17:18:10.570216+00'),
+  ('2', 'globex', 'Globex', 'false', 'false', NULL, 'UTC', NULL, NULL, '2026-11-22 17:18:10.570216+00'),
+  ('3', 'trial', 'Trial', 'true', 'false', '30', 'UTC', NULL, NULL, '2026-11-22 17:18:10.570216+00');
 insert into tombstone (run, digest, posted_until, expires_at) overriding system value values
-  ('89f101d5-d41e-4726-a8e8-7b4950b4fe3d', E'\\xfa2d5c40b2ba60073591e9c669f94cf38a1a01813f104a095c8303f3e1d3dd8f', '2026-11-22 17:05:38.220929+00', '2026-11-22 17:06:38.220929+00');
+  ('95e6b107-c593-41d3-869f-d04912bf266e', E'\\x18aa2cc6b1e42ede258f1d3ab80389a66d5dc0a7679a8e3337b13eedd4242421', '2026-11-22 17:18:10.718344+00', '2026-11-22 17:19:10.718344+00');
 insert into tombstone_key (is_only, inner_pad, outer_pad) overriding system value values
-  ('true', E'\\xdaf526672900bfb1494934685aabc7eda4c3fdd11a5610b740ee2b9859bdf9e43636363636363636363636363636363636363636363636363636363636363636', E'\\xb09f4c0d436ad5db23235e0230c1ad87cea997bb703c7add2a8441f233d7938e5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c');
+  ('true', E'\\x077a3e2531f1e9238efb7f67b46cd23736df73b8b45bdd3767bee6239da510bb3636363636363636363636363636363636363636363636363636363636363636', E'\\x6d10544f5b9b8349e491150dde06b85d5cb519d2de31b75d0dd48c49f7cf7ad15c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c');
 insert into unknown_area_seen (tenant_id, term, count, first_at, last_at) overriding system value values
-  ('1', 'moat', '1', '2026-11-22 17:05:38.03564+00', '2026-11-22 17:05:38.03564+00');
+  ('1', 'moat', '1', '2026-11-22 17:18:10.64187+00', '2026-11-22 17:18:10.64187+00');
 select setval('public.tenant_id_seq', 3);
 select setval('public.campaign_id_seq', 1);
 select setval('public.api_key_id_seq', 3);

@@ -1,0 +1,143 @@
+-- Claims one recipient's daily digest that is due, and counts what it tells; no row when none is due. Numbers and the
+-- labels of sources, nothing of a lead.
+--
+-- Due are those of tenants with a time for it that are not disabled, at each of the tenant's own mail recipients; the
+-- first is due at that time after the recipient was first seen here. One that was missed, because the process or the mail
+-- server was away, is sent late and once, and tells of the time since the last that was sent, of a week at most. Whoever
+-- holds the lease says what became of it with actions.settle_digest.
+--
+-- It tells of whole hours, up to the one that ended before it was due, because these are summed up (roll_up_hours): of a
+-- tenant's hundred sources it reads some thousands of rows of hour_total, with a million leads a day no more than with a
+-- thousand. It waits a quarter of an hour for the last of them. What waits, is held or is dead is counted up to ten
+-- thousand; one more stands for more.
+create or replace function actions.begin_digest(p_lease uuid, p_lease_ms int)
+returns table (
+  tenant_id int, route_id int, tenant text, name text, time_zone text, address text,
+  since text, until text, is_behind boolean, figures json
+)
+language plpgsql
+security definer
+set search_path = pg_catalog, public, pg_temp
+set enable_seqscan = off
+set jit = off
+as $$
+#variable_conflict use_column
+declare
+  v_now timestamptz := service_clock();
+  v record;
+  v_end timestamptz;
+  v_since timestamptz;
+  v_until timestamptz;
+  v_iso constant text := 'YYYY-MM-DD"T"HH24:MI:SS"Z"';
+begin
+  delete from actions.digest as d
+  where not exists (
+    select from tenant as t where t.id = d.tenant_id and t.digest_at is not null and t.disabled_at is null
+  );
+  insert into actions.digest (tenant_id, route_id, due_at, told_until)
+  select t.id, r.id, x.due_at, date_trunc('hour', x.due_at, 'UTC')
+  from tenant as t
+  join actions.route as r on r.tenant_id = t.id and r.kind = 'email' and r.source = '' and r.form = ''
+  cross join lateral actions.digest_due(v_now, t.time_zone, t.digest_at) as x (due_at)
+  where t.digest_at is not null and t.disabled_at is null and not t.sandbox
+    and not exists (select from actions.digest as d where d.tenant_id = t.id and d.route_id = r.id)
+  on conflict do nothing;
+
+  select d.*, x.due_at as now_due_at, t.slug, t.name, t.time_zone, r.address,
+    exists (select from hour_rolled as h where h.hour = date_trunc('hour', x.due_at, 'UTC') - interval '1 hour') as is_rolled
+  into v
+  from actions.digest as d
+  join tenant as t on t.id = d.tenant_id
+  join actions.route as r on r.tenant_id = d.tenant_id and r.id = d.route_id
+  cross join lateral actions.digest_due(v_now, t.time_zone, t.digest_at) as x (due_at)
+  where x.due_at > d.due_at
+    and (d.lease is null or d.lease_until <= v_now)
+    and (d.next_at <= v_now or d.trying_at is distinct from x.due_at)
+    and (
+      v_now >= x.due_at + interval '15 minutes'
+      or exists (select from hour_rolled as h where h.hour = date_trunc('hour', x.due_at, 'UTC') - interval '1 hour')
+    )
+  order by x.due_at, d.tenant_id, d.route_id
+  limit 1
+  for update of d skip locked;
+  if not found then
+    return;
+  end if;
+
+  v_end := date_trunc('hour', v.now_due_at, 'UTC');
+  v_until := case
+    when v.is_rolled then v_end
+    else coalesce((select max(h.hour) + interval '1 hour' from hour_rolled as h where h.hour < v_end), v_end)
+  end;
+  v_until := greatest(v_until, v.told_until);
+  v_since := greatest(v.told_until, v_until - interval '7 days');
+  update actions.digest as d
+  set lease = p_lease, lease_until = v_now + make_interval(secs => p_lease_ms / 1000.0),
+    trying_at = v.now_due_at, trying_until = v_until,
+    attempts = case when d.trying_at = v.now_due_at then d.attempts + 1 else 1 end
+  where d.tenant_id = v.tenant_id and d.route_id = v.route_id;
+
+  return query
+  with source as materialized (
+    select k.label, k.surface, bool_or(k.revoked_at is null) as is_active,
+      coalesce(sum(h.accepted), 0) as accepted, coalesce(sum(h.before), 0) as before,
+      coalesce(sum(h.spend_cents), 0) as spend_cents, max(h.last_hour) as last_hour
+    from api_key as k
+    cross join lateral (
+      select
+        sum(h.accepted) filter (where h.hour >= v_since) as accepted,
+        sum(h.accepted) filter (where h.hour >= v_since - (v_until - v_since) and h.hour < v_since) as before,
+        sum(h.spend_cents) filter (where h.hour >= v_since) as spend_cents,
+        max(h.hour) filter (where h.accepted > 0) as last_hour
+      from hour_total as h
+      where h.key_id = k.id and h.hour >= v_since - interval '7 days' and h.hour < v_until
+    ) as h
+    where k.tenant_id = v.tenant_id
+    group by k.label, k.surface
+  )
+  select v.tenant_id, v.route_id, v.slug, v.name, v.time_zone, v.address,
+    to_char(v_since at time zone 'UTC', v_iso), to_char(v_until at time zone 'UTC', v_iso), v_until < v_end,
+    json_build_object(
+      'sources', (
+        select coalesce(json_agg(s), '[]') from (
+          select s.label as source, case s.surface when 'forms' then 'form' else 'lead' end as kind, s.accepted, s.before
+          from source as s where s.accepted > 0 or s.before > 0 order by s.accepted desc, s.label limit 50
+        ) as s
+      ),
+      'more_sources', greatest(0, (select count(*) from source as s where s.accepted > 0 or s.before > 0) - 50),
+      'leads', (select coalesce(sum(s.accepted), 0) from source as s where s.surface = 'intake'),
+      'leads_before', (select coalesce(sum(s.before), 0) from source as s where s.surface = 'intake'),
+      'messages', (select coalesce(sum(s.accepted), 0) from source as s where s.surface = 'forms'),
+      'messages_before', (select coalesce(sum(s.before), 0) from source as s where s.surface = 'forms'),
+      'spend_cents', (select coalesce(sum(s.spend_cents), 0) from source as s),
+      'silent', (
+        select coalesce(json_agg(s), '[]') from (
+          select s.label as source, to_char(s.last_hour at time zone 'UTC', v_iso) as last_hour from source as s
+          where s.is_active and s.accepted = 0 and s.last_hour is not null order by s.last_hour desc, s.label limit 20
+        ) as s
+      ),
+      'waiting', w.count,
+      'oldest_waiting_s', extract(epoch from v_now - event_id_time(w.oldest))::bigint,
+      'dead', (
+        select count(*) from (select from dead_letter as d where d.tenant_id = v.tenant_id limit 10001) as d
+      ),
+      'held', (
+        select count(*) from (
+          select from submission as s
+          where s.tenant_id = v.tenant_id and s.verdict <> 'clean' and s.released_at is null and s.dismissed_at is null
+          limit 10001
+        ) as s
+      ),
+      'collisions', (
+        select count(*) from (
+          select from collision as c join api_key as k on k.id = c.key_id
+          where k.tenant_id = v.tenant_id and c.other_person and c.settled_at is null limit 10001
+        ) as c
+      )
+    )
+  from (
+    select count(*) as count, min(o.event_id) as oldest
+    from (select o.event_id from outbox as o where o.tenant_id = v.tenant_id limit 10001) as o
+  ) as w;
+end
+$$;

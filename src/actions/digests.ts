@@ -1,0 +1,57 @@
+/**
+ * Sends the daily digests that are due, one after the other.
+ *
+ * @module
+ */
+
+import { randomUUID } from "node:crypto";
+import type { Log } from "../observe/log.ts";
+import type { Job } from "../service/repeat.ts";
+import type { DigestStore } from "../store/delivery/digests.ts";
+import { digestLetter } from "./letter/digest.ts";
+import { mailOf } from "./letter/mail.ts";
+import type { SendMail } from "./smtp.ts";
+
+/** What they need. */
+export interface DigestsOptions {
+  readonly store: Pick<DigestStore, "begin" | "settle">;
+  readonly sendMail: SendMail;
+  /** The bound that a mail keeps. */
+  readonly timeoutMs: number;
+  readonly log: Log;
+  readonly nowMs: () => number;
+}
+
+// Between the claim and the mail, and between that and the record, goes time as well.
+const leaseMarginMs = 10_000;
+/** Chosen: a digest may come a minute late, and nobody looks again for every second of it. */
+const pauseMs = 60_000;
+/** After the start, and when the database is away. */
+const soonMs = 5_000;
+
+/** The job; a run claims one digest and sends it, and says whether there was one. */
+export function digests(options: DigestsOptions): Job<boolean> {
+  const { store, sendMail, timeoutMs, log, nowMs } = options;
+  return {
+    async runOnce() {
+      const lease = randomUUID();
+      const digest = await store.begin({ id: lease, ms: timeoutMs + leaseMarginMs });
+      if (digest === null) return false;
+      const { tenant, routeId, address, until } = digest;
+      const outcome = await sendMail({
+        address,
+        mail: mailOf(digestLetter(digest)),
+        // The same at every attempt at this one.
+        id: `digest.${tenant}.${routeId}.${Date.parse(until)}`,
+        nowMs: nowMs(),
+      });
+      const reason = outcome.kind === "done" ? null : outcome.reason;
+      const said = { tenant, route: routeId, until };
+      if (reason === null) log.info("digest", said);
+      else log.error("digest_failed", { ...said, reason });
+      await store.settle(digest, lease, reason);
+      return true;
+    },
+    pauseMs: (hadOne) => hadOne === null ? soonMs : hadOne ? 0 : pauseMs,
+  };
+}

@@ -1,0 +1,108 @@
+/**
+ * The letter of a day: what came and what waits, in numbers. Nothing of a lead.
+ *
+ * @module
+ */
+
+import { type BegunDigest, countMax, type DigestFigures } from "../../store/delivery/digests.ts";
+import { bareLetter, type Letter } from "./letter.ts";
+import { localTime } from "./local_time.ts";
+import { inline, type Row } from "./rows.ts";
+
+/**
+ * Writes it.
+ *
+ * Chosen: it comes on a day without a lead too, so that silence is told from a digest that is broken.
+ */
+export function digestLetter({ name, timeZone, since, until, isBehind, figures }: BegunDigest): Letter {
+  const { leads, messages, sources, more_sources: more } = figures;
+  const isQuiet = leads + messages === 0;
+  const came = isQuiet ? "nothing came" : [...some(leads, "lead"), ...some(messages, "message")].join(", ");
+  const wants = waitingRows(figures);
+  const time = (at: string) => localTime(at, timeZone, "brief");
+  return {
+    ...bareLetter,
+    subject: `${inline(name)}, ${localTime(until, timeZone, "day")}: ${came}`,
+    preheader: wants.length === 0
+      ? "Nothing waits."
+      : wants.map(({ label, value }) => `${label}: ${value}`).join(" · "),
+    opening: `Daily digest for ${inline(name)}`,
+    title: isQuiet ? "Nothing came" : came,
+    subtitle: `${time(since)} to ${time(until)}`,
+    figures: [
+      {
+        value: plain(leads),
+        label: leads === 1 ? "Lead" : "Leads",
+        detail: `${plain(figures.leads_before)} before`,
+      },
+      {
+        value: plain(messages),
+        label: messages === 1 ? "Message" : "Messages",
+        detail: `${plain(figures.messages_before)} before`,
+      },
+      ...(figures.spend_cents === 0
+        ? []
+        : [{ value: `$${(figures.spend_cents / 100).toFixed(2)}`, label: "Spent", detail: "" }]),
+    ],
+    notes: isBehind ? ["The counting is late: what came after this time is in the next digest."] : [],
+    sections: [
+      {
+        heading: "What came, by source",
+        rows: [
+          ...sources.map(({ source, kind, accepted, before }) => ({
+            label: inline(source),
+            value: `${some(accepted, kind === "lead" ? "lead" : "message")[0] ?? "nothing"}, ${
+              plain(before)
+            } before`,
+          })),
+          ...(more === 0 ? [] : [{ label: "Others", value: `${plain(more)} more sources` }]),
+        ],
+      },
+      {
+        heading: "Gone silent",
+        rows: figures.silent.map(({ source, last_hour: at }) => ({
+          label: inline(source),
+          value: `nothing since ${time(at)}`,
+        })),
+      },
+      {
+        heading: "What waits",
+        rows: wants.length === 0 ? [{ label: "Nothing", value: "All that came was delivered" }] : wants,
+      },
+    ],
+    about: [{ label: "Before", value: "in a span as long, right before this one" }],
+  };
+}
+
+function waitingRows(figures: DigestFigures): Row[] {
+  const { waiting, oldest_waiting_s: oldestS, dead, held, collisions } = figures;
+  const row = (label: string, number: number, value: string): Row[] =>
+    number === 0 ? [] : [{ label, value: `${count(number)}${value}` }];
+  return [
+    ...row("To be delivered", waiting, `, the oldest for ${age(oldestS ?? 0)}`),
+    ...row("Could not be delivered", dead, ", until somebody sends them again"),
+    ...row("Held as spam", held, ", until somebody looks at them"),
+    ...row("Not accepted", collisions, ", whose key another person's lead had used"),
+  ];
+}
+
+/** Of what waits. */
+function count(number: number): string {
+  return number > countMax ? `more than ${countMax.toLocaleString("en-US")}` : plain(number);
+}
+
+function some(number: number, what: string): string[] {
+  return number === 0 ? [] : [`${plain(number)} ${what}${number === 1 ? "" : "s"}`];
+}
+
+/** In the largest whole unit. */
+function age(seconds: number): string {
+  const units = [["day", 86_400], ["hour", 3_600], ["minute", 60]] as const;
+  const [unit, size] = units.find(([, size]) => seconds >= size) ?? ["minute", 60];
+  const number = Math.max(1, Math.floor(seconds / size));
+  return some(number, unit)[0] as string;
+}
+
+function plain(number: number): string {
+  return number.toLocaleString("en-US");
+}

@@ -1,0 +1,251 @@
+import assert from "node:assert/strict";
+import { before, beforeEach, test } from "node:test";
+import { digests } from "../../src/actions/digests.ts";
+import { openMail } from "../../src/actions/smtp.ts";
+import { createLog } from "../../src/observe/log.ts";
+import { DigestStore } from "../../src/store/delivery/digests.ts";
+import { createRole } from "../support/actions/actions_process.ts";
+import { type SmtpListener, startSmtp } from "../support/actions/smtp_listener.ts";
+import { openPool } from "../support/pool.ts";
+import { openStore } from "../support/store.ts";
+import { ctl } from "../support/server.ts";
+
+const { databaseUrl, sql } = await openStore();
+let smtp: SmtpListener;
+let lines: string[];
+/** As two processes do it, each with the rights of one. */
+let jobs: ReturnType<typeof digests>[];
+const address = "boss@acme.example";
+
+before(async () => {
+  smtp = await startSmtp();
+  const role = await createRole(databaseUrl, "lead_actions");
+  const sendMail = openMail({
+    ...{ host: "127.0.0.1", port: smtp.port, isSecure: false, login: null, timeoutMs: 5_000 },
+    from: { name: "Leads", address: "leads@intake.example" },
+  });
+  jobs = [1, 2].map(() =>
+    digests({
+      store: new DigestStore(openPool(role.url)),
+      ...{ sendMail, timeoutMs: 5_000, nowMs: () => Date.now() },
+      log: createLog({ push: (line) => void lines.push(line) }, () => new Date()),
+    })
+  );
+  await ctl(["tenant", "add", "acme", "--name", "Acme Remodeling"], { databaseUrl });
+  await sql`update tenant set time_zone = 'America/Los_Angeles', digest_at = '07:00'`;
+  await route(1, address);
+  await sql`
+    insert into api_key (tenant_id, surface, label, digest, last4)
+    values (1, 'intake', 'partner-x', sha256('a'), 'aaaa'), (1, 'forms', 'acme-web', sha256('b'), 'bbbb'),
+      (1, 'intake', 'quiet', sha256('c'), 'cccc')`;
+});
+beforeEach(async () => {
+  lines = [];
+  smtp.answers.clear();
+  await sql`delete from actions.digest`;
+  await sql`delete from hour_total`;
+  await sql`delete from hour_rolled`;
+});
+
+async function route(tenantId: number, to: string): Promise<void> {
+  await sql`insert into actions.route (tenant_id, kind, address) values (${tenantId}, 'email', ${to})`;
+}
+
+/** Moves the clock and rolls the hours up to it. */
+async function at(time: string): Promise<void> {
+  await sql.unsafe(`create or replace function service_clock() returns timestamptz
+    language sql volatile parallel safe as $$ select timestamptz '${time}' $$`);
+  await sql`insert into hour_rolled values (date_trunc('hour', ${time}::timestamptz, 'UTC') - interval '1 hour', now(), true)
+    on conflict do nothing`;
+}
+
+const accepted = (hour: string, keyId: number, count: number, cents = 0) =>
+  sql`insert into hour_total values (${hour}, ${keyId}, ${count}, ${cents}, '{}', '{}')`;
+
+/** Runs both until none is due; the mails that came of it. */
+async function sent() {
+  const before = smtp.messages.length;
+  for (let had = true; had;) {
+    had = (await Promise.all(jobs.map((job) => job.runOnce()))).includes(true);
+  }
+  return smtp.messages.slice(before);
+}
+
+const subjectOf = (raw: string) => /^Subject: (.*(?:\r\n .*)*)/m.exec(raw)?.[1]?.replace(/\r\n/g, "");
+const textOf = (raw: string) => {
+  const part = raw.slice(raw.indexOf("text/plain"));
+  return part.slice(part.indexOf("\r\n\r\n") + 4, part.indexOf("\r\n--")).replace(/=\r\n/g, "").replaceAll(
+    "\r\n",
+    "\n",
+  )
+    .replace(/=([0-9A-F]{2})/g, (_, hex) => String.fromCharCode(parseInt(hex, 16)));
+};
+
+test("a digest comes at the tenant's own time, once a day from one of several processes, with what came by source", async () => {
+  await at("2026-11-20T14:59:00Z");
+  assert.equal((await sent()).length, 0);
+  await accepted("2026-11-19T16:00:00Z", 1, 5, 1000);
+  await accepted("2026-11-19T14:00:00Z", 1, 2);
+  await accepted("2026-11-18T20:00:00Z", 1, 2);
+  await accepted("2026-11-20T14:00:00Z", 2, 1);
+  await accepted("2026-11-17T14:00:00Z", 3, 9);
+  await at("2026-11-20T15:00:00Z");
+  const mails = await sent();
+  assert.equal(mails.length, 1);
+  const [{ raw, to }] = mails as [typeof mails[number]];
+  assert.deepEqual(to, [`<${address}>`]);
+  assert.equal(subjectOf(raw), "Acme Remodeling, Friday, November 20: 5 leads, 1 message");
+  const text = textOf(raw);
+  assert.match(
+    text,
+    /^Nov 19, 7:00 AM PST to Nov 20, 7:00 AM PST$/m,
+  );
+  assert.match(text, /^Leads: 5 \(4 before\)$/m);
+  assert.match(text, /^Spent: \$10\.00$/m);
+  assert.match(
+    text,
+    /^What came, by source:\n\npartner-x: 5 leads, 4 before\nacme-web: 1 message, 0 before$/m,
+  );
+  assert.match(text, /^Gone silent:\n\nquiet: nothing since Nov 17/m);
+  assert.match(text, /^What waits:\n\nNothing: All that came was delivered$/m);
+  assert.equal((await sent()).length, 0);
+  await at("2026-11-21T14:59:00Z");
+  assert.equal((await sent()).length, 0);
+});
+
+test("a day on which nothing came has a digest too", async () => {
+  await at("2026-11-20T12:00:00Z");
+  await sent();
+  await at("2026-11-20T15:00:00Z");
+  const [mail] = await sent();
+  assert.match(subjectOf(mail?.raw ?? "") ?? "", /: nothing came$/);
+});
+
+test("digests that were missed are sent late, as one that tells of all the days", async () => {
+  await at("2026-11-20T12:00:00Z");
+  await sent();
+  await accepted("2026-11-20T20:00:00Z", 1, 3);
+  await accepted("2026-11-22T20:00:00Z", 1, 4);
+  // The hours were rolled up meanwhile.
+  await at("2026-11-23T15:00:00Z");
+  await at("2026-11-24T03:00:00Z");
+  const mails = await sent();
+  assert.equal(mails.length, 1);
+  assert.match(subjectOf(mails[0]?.raw ?? "") ?? "", /: 7 leads$/);
+});
+
+test("what the mail server refuses is tried again later, with one Message-ID, and given up for the next day's", async () => {
+  await at("2026-11-20T12:00:00Z");
+  await sent();
+  await accepted("2026-11-20T13:00:00Z", 1, 3);
+  smtp.answers.set("RCPT", "451 later");
+  await at("2026-11-20T15:00:00Z");
+  assert.equal((await sent()).length, 0);
+  await at("2026-11-20T15:00:30Z");
+  assert.equal(await jobs[0]?.runOnce(), false);
+  await at("2026-11-20T15:01:00Z");
+  assert.equal(await jobs[0]?.runOnce(), true);
+  await at("2026-11-20T15:02:30Z");
+  assert.equal(await jobs[0]?.runOnce(), false);
+  assert.equal(lines.filter((line) => line.includes("digest_failed")).length, 2);
+  assert.match(lines.join("\n"), /smtp_deferred_451/);
+  assert.doesNotMatch(lines.join("\n"), /boss/);
+  smtp.answers.clear();
+  await at("2026-11-21T15:00:00Z");
+  const mails = await sent();
+  assert.equal(mails.length, 1);
+  assert.match(textOf(mails[0]?.raw ?? ""), /^Leads: 3 /m);
+});
+
+test("by a clock that changes a digest comes once a day, one hour earlier or later", async () => {
+  const due = async (times: readonly string[]) => {
+    const counts: number[] = [];
+    for (const time of times) {
+      await at(time);
+      counts.push((await sent()).length);
+    }
+    return counts;
+  };
+  // Spring: from 2 to 3 on March 8. Autumn: from 2 back to 1 on November 1.
+  await at("2026-03-07T16:00:00Z");
+  await sent();
+  assert.deepEqual(await due(["2026-03-08T13:59:00Z", "2026-03-08T14:00:00Z", "2026-03-08T15:00:00Z"]), [
+    0,
+    1,
+    0,
+  ]);
+  await sql`delete from actions.digest`;
+  await sql`update tenant set digest_at = '02:30'`;
+  await at("2026-03-07T12:00:00Z");
+  await sent();
+  // Half past two is not on the clock: an hour after half past one it is half past three.
+  assert.deepEqual(await due(["2026-03-08T09:59:00Z", "2026-03-08T10:10:00Z", "2026-03-08T10:30:00Z"]), [
+    0,
+    0,
+    1,
+  ]);
+  assert.deepEqual(await due(["2026-03-09T09:29:00Z", "2026-03-09T09:30:00Z"]), [0, 1]);
+  await sql`delete from actions.digest`;
+  await sql`update tenant set digest_at = '01:30'`;
+  await at("2026-10-31T12:00:00Z");
+  await sent();
+  // Half past one comes twice: it is due at the second.
+  assert.deepEqual(await due(["2026-11-01T08:30:00Z", "2026-11-01T09:30:00Z", "2026-11-02T09:29:00Z"]), [
+    0,
+    1,
+    0,
+  ]);
+  await sql`update tenant set digest_at = '07:00'`;
+});
+
+test("what waits is told in numbers, and nothing of a lead", async () => {
+  await at("2026-11-20T12:00:00Z");
+  await sent();
+  await sql`
+    insert into event (event_id, kind, tenant_id, key_id, received_at, dedupe_space, flags, lead)
+    select event_id_at('2026-11-20T12:00:00Z') || lpad(i::text, 24, '0'), 'lead', 1, 1, '2026-11-20T12:00:00Z', 'c', '{}',
+      '{"first_name":"Zebulon"}' from generate_series(1, 4) as i`;
+  await sql`insert into outbox (event_id, tenant_id, due_at) select event_id, 1, now() from event order by 1 limit 2`;
+  await sql`insert into dead_letter (event_id, tenant_id, died_at) select max(event_id), 1, now() from event`;
+  await sql`insert into submission (event_id, tenant_id, form_id, verdict, score, reasons)
+    select event_id, 1, 1, 'spam', 9, '{}' from event`;
+  await sql`insert into collision (event_id, key_id, count, first_at, last_at, flags, other_person)
+    select event_id, 1, 1, now(), now(), '{}', i < 4 from event, generate_series(1, 1), (values (3), (4)) as v (i) limit 2`;
+  await at("2026-11-20T15:00:00Z");
+  const [mail] = await sent();
+  const text = textOf(mail?.raw ?? "");
+  assert.match(text, /^To be delivered: 2, the oldest for 3 hours$/m);
+  assert.match(text, /^Could not be delivered: 1, until/m);
+  assert.match(text, /^Held as spam: 4, until/m);
+  assert.match(text, /^Not accepted: 1, whose key/m);
+  assert.doesNotMatch(mail?.raw ?? "", /Zebulon/);
+});
+
+test("none comes to who has no time for it, is disabled, is a sandbox or has no mail of its own; a zone of nobody is UTC", async () => {
+  await at("2026-11-20T12:00:00Z");
+  await sent();
+  await at("2026-11-20T15:00:00Z");
+  await sql`update tenant set disabled_at = now()`;
+  assert.equal((await sent()).length, 0);
+  await sql`update tenant set disabled_at = null, digest_at = null`;
+  assert.equal((await sent()).length, 0);
+  await sql`update tenant set digest_at = '07:00', time_zone = 'Mars/Olympus'`;
+  await sql`insert into tenant (slug, name, sandbox, digest_at) values ('box', 'Box', true, '07:00'), ('bare', 'Bare', false, '07:00')`;
+  await at("2026-11-21T06:59:00Z");
+  assert.equal((await sent()).length, 0);
+  await at("2026-11-21T07:00:00Z");
+  assert.equal((await sent()).length, 1);
+  await sql`update tenant set time_zone = 'America/Los_Angeles'`;
+});
+
+test("it waits a quarter of an hour for the counts of the last hour, and then says that they are late", async () => {
+  await at("2026-11-20T12:00:00Z");
+  await sent();
+  await at("2026-11-20T15:00:00Z");
+  await sql`delete from hour_rolled where hour >= '2026-11-20T14:00:00Z'`;
+  assert.equal((await sent()).length, 0);
+  await at("2026-11-20T15:15:00Z");
+  await sql`delete from hour_rolled where hour >= '2026-11-20T14:00:00Z'`;
+  const [mail] = await sent();
+  assert.match(textOf(mail?.raw ?? ""), /The counting is late/);
+});
