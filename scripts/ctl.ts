@@ -1,5 +1,5 @@
 /**
- * The operator's command: `node scripts/ctl.ts NOUN VERB …`, or `npm run --silent ctl -- NOUN VERB …`.
+ * The operator's command: `node scripts/ctl.ts NOUN VERB …`, or `npm run -s ctl -- NOUN VERB …`.
  *
  * Exit status 0: done; 1: refused, not found, not well (doctor), or the store is away; 2: wrong usage. Chosen: a value that
  * is wrong whatever the store holds (a slug with a space) is wrong usage; what depends on the store (a

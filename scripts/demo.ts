@@ -67,7 +67,7 @@ function whatToLookAt(): string {
   ${ops}/?range=30d  the console: what needs a person, and how the month went
   ${ops}/leads       the leads; dead letters, held forms and collisions stand beside it
   ${ops}/v1/report   the report, as JSON
-  npm run --silent ctl -- dead list`;
+  npm run -s ctl -- dead list`;
 }
 
 const [argument] = process.argv.slice(2);

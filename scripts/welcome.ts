@@ -81,8 +81,8 @@ export function welcome({ addresses, dataFolder, seeded, development, delivery }
   }
   if (seeded !== undefined) rows.push(["sandbox key", seeded.key], ["forms key", seeded.formsKey]);
   const missing = `This database has tenants already, so none was added. A key of one of them:
-  npm run --silent ctl -- tenant list
-  npm run --silent ctl -- key issue TENANT --label LABEL
+  npm run -s ctl -- tenant list
+  npm run -s ctl -- key issue TENANT --label LABEL
 
 `;
   const pages = pagesOf(new Map([...addresses, ["caught", development?.url ?? ""]]))
@@ -130,7 +130,7 @@ function deliveryText(delivery: Started["delivery"]): string {
   return `${where}
 See it, with the event_id or submission_id of the answer:
 
-npm run --silent ctl -- lead show EVENT_ID`;
+npm run -s ctl -- lead show EVENT_ID`;
 }
 
 function leadLine(url: string, key: string): string {

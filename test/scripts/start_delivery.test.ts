@@ -74,7 +74,7 @@ for (const [runtime, command] of [["Node", onNode], ["Deno", onDeno]] as const) 
   test(`on ${runtime}, a sandbox lead is delivered a moment later; one of a live tenant without a route waits`, async () => {
     const started = start(checkout.folder, {}, command);
     const { url, key = "", text } = await welcome(started);
-    assert.match(text, /^npm run --silent ctl -- lead show EVENT_ID$/m);
+    assert.match(text, /^npm run -s ctl -- lead show EVENT_ID$/m);
     const slug = `live-${runtime.toLowerCase()}`;
     ctl(["tenant", "add", slug]);
     const live = await accepted(url, ctl(["key", "issue", slug, "--label", "live"]).key);

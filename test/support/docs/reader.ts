@@ -25,7 +25,7 @@ const bin = fileURLToPath(new URL("bin", import.meta.url));
 const password = "of-a-reader";
 const anyPort = Object.fromEntries(listeners({}).map(({ variable }) => [variable, "127.0.0.1:0"]));
 /** Commands that go on until they are told to end; each says when it has begun. */
-const goesOn = /(npm start|npm run dev|src\/main\.ts|src\/actions\/main\.ts)$/;
+const goesOn = /(npm start|npm run (dev|service|actions)|src\/main\.ts|src\/actions\/main\.ts)$/;
 const begun = /"event":"started"[^]*Ctrl-C ends it all|^(?![^]*Starting PostgreSQL)[^]*"event":"started"/;
 
 /** A command that was pasted. */
@@ -96,7 +96,10 @@ export class Reader {
         REAL_NPM: execFileSync("sh", ["-c", "command -v npm"], { encoding: "utf8" }).trim(),
         PSQL_URL: this.#server.url,
         LEAD_API_KEY: this.#key("intake"),
-        FORMS_API_KEY: this.#key("forms"),
+        // npm start prints one of each of its two customers.
+        FORMS_API_KEY: script.includes("/forms/sandbox/")
+          ? this.#latest(/\bform_test_\w+/g)
+          : this.#key("forms"),
       },
       stdio: ["ignore", "pipe", "pipe"],
     });
@@ -154,12 +157,22 @@ export class Reader {
     EVENT_ID: async (text) => {
       const lead = { first_name: "Jane", last_name: "Doe", phone: "5551234567", email: "jane@example.com" };
       const id = await this.#post("intake", "/v1/intake", lead);
-      if (text.includes("ctl.ts dead")) await this.#kill(id);
+      if (text.includes("ctl -- dead")) await this.#kill(id);
       return id;
     },
     SUBMISSION_ID: () => {
       const spam = { name: "Jane Doe", email: "jane@example.com", website: "https://seo.example" };
       return this.#post("forms", "/v1/forms/acme/contact", spam);
+    },
+    COLLISION_ID: async () => {
+      const headers = { "Idempotency-Key": "acme:lead:collision" };
+      for (const phone of ["5551234567", "5551234568"]) {
+        const lead = { first_name: "Jane", last_name: "Doe", phone };
+        await post(`${this.#url("intake")}/v1/intake`, { key: this.#key("intake"), body: lead, headers });
+      }
+      const list = this.#start([...this.#exports, "node scripts/ctl.ts collision list --json"].join("\n"));
+      assert.equal(await list.ended, 0, list.output());
+      return String(JSON.parse(list.output())[0].id);
     },
     // One of its own, so that the pages go on with theirs after it is revoked.
     KEY_ID: async () => {
