@@ -5,6 +5,7 @@
  * @module
  */
 
+import { clients, clientsSummary } from "./clients.ts";
 import { contactSentence } from "./contact.ts";
 import { documents } from "./documents.ts";
 import { type ErrorCode, errors } from "./errors.ts";
@@ -26,9 +27,9 @@ import {
 import { kitsStatus, kitsSummary, kitsVersion, kitTabs } from "./kits.ts";
 import { limitRows } from "./limit_rows.ts";
 import { limits } from "./limits.ts";
-import { bullets, type Cells, code, jsonCode, named, numbered, sentence, table } from "./markdown.ts";
+import { bullets, type Cells, code, jsonCode, named, numbered, sentence, table, tabs } from "./markdown.ts";
 import { normalizedExamples } from "./normalized.ts";
-import { clientModule, clientProgram, shellSnippets } from "./snippets.ts";
+import { shellSnippets } from "./snippets.ts";
 import { rateHeaderNames } from "./rate_headers.ts";
 
 /** The envelope's rows: `name`, required, cap, rules. */
@@ -226,13 +227,21 @@ ${table(["Limit", "Value", "About"], limitRows.map((row) => [row.limit, row.valu
 
 ${numbered(retryPolicy)}
 
-## 9. A client in TypeScript
+## 9. A client to copy
 
-${code("ts", clientModule(baseUrl))}
+${clientsSummary}
 
-${code("ts", clientProgram)}
+${
+    tabs(
+      "client",
+      Object.entries(clients).map(([title, { fence, files }]) => ({
+        title,
+        text: files(baseUrl).map((text) => code(fence, text)).join("\n\n"),
+      })),
+    )
+  }
 
-Types for your own client:
+Types for a client of your own in TypeScript:
 
 ${code("sh", shell.types)}
 

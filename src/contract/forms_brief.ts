@@ -20,10 +20,10 @@ import {
   formRules,
   submissionMembers,
 } from "./forms_guidance.ts";
-import { formFunction, formModule, formShellSnippets } from "./forms_snippets.ts";
+import { formFunction, formModule, formPhp, formShellSnippets } from "./forms_snippets.ts";
 import { formLimitRows } from "./limit_rows.ts";
 import { limits } from "./limits.ts";
-import { bullets, type Cells, code, jsonCode, named, numbered, sentence, table } from "./markdown.ts";
+import { bullets, type Cells, code, jsonCode, named, numbered, sentence, table, tabs } from "./markdown.ts";
 import { rateHeaderNames } from "./rate_headers.ts";
 
 const errorRows: readonly Cells[] = (Object.keys(formErrors) as FormErrorCode[]).map((name) => {
@@ -172,13 +172,16 @@ function closing(formUrl: string): string {
   return `\
 ## 9. For your web server
 
-In JavaScript:
+A function to call with what a visitor filled in. It says whether that was sent, and which fields are missing; the log
+has the rest.
 
-${code("js", formFunction(formUrl))}
-
-In Python:
-
-${code("python", formModule(formUrl))}
+${
+    tabs("function", [
+      { title: "PHP", text: code("php", formPhp(formUrl)) },
+      { title: "JavaScript", text: code("js", formFunction(formUrl)) },
+      { title: "Python", text: code("python", formModule(formUrl)) },
+    ])
+  }
 
 ## 10. Definition of done
 

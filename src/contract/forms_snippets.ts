@@ -110,3 +110,53 @@ export function formModule(formUrl: string): string {
         return False, answer.get("fields", {})
   `);
 }
+
+/** The same in PHP, which most websites run on. */
+export function formPhp(formUrl: string): string {
+  return unindented(`
+    <?php
+    // submit_form.php: for PHP 8.1 or later, with its curl.
+    const FORM = '${formUrl}';
+
+    /** Sends what a visitor filled in. Returns whether it was sent, and what is missing. */
+    function submit_form(array $fields): array
+    {
+        $give_up_at = microtime(true) + ${limits.requestTimeoutMs / 1000}; // A visitor waits.
+        for ($tries = 1;; $tries++) {
+            $retry_after = '';
+            $curl = curl_init(FORM);
+            curl_setopt_array($curl, [
+                CURLOPT_HTTPHEADER => ['X-API-Key: ' . getenv('FORMS_API_KEY'), 'Content-Type: application/json'],
+                CURLOPT_POSTFIELDS => json_encode((object) $fields, JSON_INVALID_UTF8_SUBSTITUTE),
+                CURLOPT_TIMEOUT_MS => max(1, (int) (1000 * ($give_up_at - microtime(true)))),
+                CURLOPT_RETURNTRANSFER => true,
+                CURLOPT_HEADERFUNCTION => function ($curl, string $line) use (&$retry_after): int {
+                    if (stripos($line, 'Retry-After:') === 0) {
+                        $retry_after = trim(substr($line, 12));
+                    }
+                    return strlen($line);
+                },
+            ]);
+            $text = curl_exec($curl);
+            $status = $text === false ? 0 : curl_getinfo($curl, CURLINFO_RESPONSE_CODE);
+            if ($status >= 200 && $status < 300) {
+                return ['isSent' => true, 'fields' => []];
+            }
+            $may_retry = $status === 0 || $status === 429 || $status >= 500;
+            // In seconds; an edge may send a date, which is no number.
+            $floor = ctype_digit($retry_after) ? (int) $retry_after : 0;
+            $wait = $floor + mt_rand() / mt_getrandmax() * min(${limits.backoffCapSeconds}, 0.5 * 2 ** $tries);
+            if (!$may_retry || $tries === ${triesMax} || microtime(true) + $wait >= $give_up_at) {
+                break;
+            }
+            usleep((int) (1_000_000 * $wait));
+        }
+        $answer = json_decode((string) $text, true) ?? [];
+        $error = $answer['error'] ?? '';
+        if ($error !== 'missing_required') {
+            error_log("form not sent: $status $error " . ($answer['request_id'] ?? ''));
+        }
+        return ['isSent' => false, 'fields' => $answer['fields'] ?? []];
+    }
+  `);
+}

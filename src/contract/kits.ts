@@ -7,7 +7,7 @@
  */
 
 import gathered from "./kits.json" with { type: "json" };
-import { code, table } from "./markdown.ts";
+import { code, table, tabs } from "./markdown.ts";
 
 /** One kit. */
 export interface Kit {
@@ -54,10 +54,11 @@ export function kitTabs(): string {
     `\`${install}\``,
   ]);
   const later = kitsToCome.map(({ name, from }) => [`\`${name}\``, from, "to come", ""]);
-  const tabs = kits.map(({ name, from, language, example }) =>
-    `<details name="kit"><summary>${from}: <code>${name}</code></summary>\n\n${
-      code(language, example)
-    }\n\n</details>`
+  const examples = kits.map(({ name, from, language, example }) => ({
+    title: `${from}: <code>${name}</code>`,
+    text: code(language, example),
+  }));
+  return [table(["Kit", "From", "Runs on", "Install"], [...rows, ...later]), tabs("kit", examples)].join(
+    "\n\n",
   );
-  return [table(["Kit", "From", "Runs on", "Install"], [...rows, ...later]), ...tabs].join("\n\n");
 }

@@ -28,6 +28,16 @@ export function code(language: string, text: string): string {
   return `\`\`\`${language}\n${text.trimEnd()}\n\`\`\``;
 }
 
+/** Parts of which one is open at a time, without a script; a title may have code as HTML. */
+export function tabs(
+  name: string,
+  parts: readonly { readonly title: string; readonly text: string }[],
+): string {
+  return parts.map(({ title, text }) =>
+    `<details name="${name}"><summary>${title}</summary>\n\n${text}\n\n</details>`
+  ).join("\n\n");
+}
+
 /** A value as JSON, to be looked at. */
 export function jsonCode(value: unknown): string {
   return code("json", JSON.stringify(value, null, 2));

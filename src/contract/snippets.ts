@@ -49,6 +49,12 @@ export function unindented(text: string): string {
   return `${text.replaceAll(`\n${indent}`, "\n").trim()}\n`;
 }
 
+/** The Idempotency-Key of the clients' example. */
+export const clientIdempotencyKey = "acme:lead:4712";
+
+/** How often a client tries, 429s aside. */
+export const clientTriesMax = 8;
+
 /** A client in one file of TypeScript, without a dependency. */
 export function clientModule(baseUrl: string): string {
   return unindented(`
@@ -56,7 +62,7 @@ export function clientModule(baseUrl: string): string {
     const intake = "${baseUrl}/v1/intake";
     const timeoutMs = ${limits.requestTimeoutMs};
     const waitMsMax = ${limits.backoffCapSeconds * 1000};
-    const triesMax = 8;
+    const triesMax = ${clientTriesMax};
 
     export interface Lead {
       first_name: string;
@@ -79,6 +85,7 @@ export function clientModule(baseUrl: string): string {
       code: string;
       requestId: string;
       fields: Record<string, string>;
+      detail: string;
 
       constructor(status: number, answer: Record<string, unknown>, requestId: string) {
         super(\`The lead was not sent: \${status} \${answer.error ?? "no answer"}, request \${requestId}\`);
@@ -86,6 +93,7 @@ export function clientModule(baseUrl: string): string {
         this.code = String(answer.error ?? "");
         this.requestId = requestId;
         this.fields = (answer.fields ?? {}) as Record<string, string>;
+        this.detail = String(answer.detail ?? "");
       }
     }
 
@@ -97,9 +105,10 @@ export function clientModule(baseUrl: string): string {
           method: "POST",
           headers,
           body,
+          redirect: "manual", // The key goes to the intake and nowhere else.
           signal: AbortSignal.timeout(timeoutMs),
         });
-        const json = await answer.json().catch(() => ({}));
+        const json = await answer.json().catch(() => null) ?? {};
         return { status: answer.status, headers: answer.headers, json };
       } catch {
         // No connection, no answer in time, or half an answer: the retry finds out what became of the lead.
@@ -151,12 +160,12 @@ export const clientProgram = unindented(`
 
   try {
     const lead = { first_name: "Ada", last_name: "Lovelace", phone: "(555) 123-4567", project_area: "kitchen" };
-    const { event_id, status, flags } = await sendLead(key, lead, "acme:lead:4712");
+    const { event_id, status, flags } = await sendLead(key, lead, "${clientIdempotencyKey}");
     console.log(status, event_id, flags);
   } catch (error) {
     if (!(error instanceof NotSent)) throw error;
-    // 401: tell a person. 422: show them the fields.
-    console.error(error.message, error.fields);
+    // 401: tell a person. 422: show them fields and detail.
+    console.error(error.message, error.fields, error.detail);
     process.exitCode = 1;
   }
 `);

@@ -6,6 +6,7 @@
  */
 
 import { envelopeRows } from "../contract/brief.ts";
+import { clients } from "../contract/clients.ts";
 import { contactSentence } from "../contract/contact.ts";
 import { documents } from "../contract/documents.ts";
 import { type ErrorRule, errors } from "../contract/errors.ts";
@@ -25,7 +26,7 @@ import { type Kit, kits, kitsStatus, kitsSummary, kitsToCome, kitsVersion } from
 import { limitRows } from "../contract/limit_rows.ts";
 import { limits, type Rate } from "../contract/limits.ts";
 import { bullets, numbered, sentence } from "../contract/markdown.ts";
-import { clientModule, clientProgram, shellSnippets } from "../contract/snippets.ts";
+import { shellSnippets } from "../contract/snippets.ts";
 import { exampleQueries, siteDataSchema } from "./site_data.ts";
 import { categories } from "./categories.ts";
 import type { AreaPage, SiteContent } from "./content.ts";
@@ -131,8 +132,9 @@ function addresses({ urls }: SiteContent): Facts {
     "curl lead": codeBlock("sh", shell.postLead),
     "curl vocabulary": codeBlock("sh", shell.vocabulary),
     "curl types": codeBlock("sh", shell.types),
-    "client module": codeBlock("ts", clientModule(urls.intake)),
-    "client program": codeBlock("ts", clientProgram),
+    "clients": Object.entries(clients).map(([language, { fence, files }]) =>
+      [`## ${language}`, ...files(urls.intake).map((text) => codeBlock(fence, text))].join("\n\n")
+    ).join("\n\n"),
     "acknowledgement": codeBlock(
       "json",
       JSON.stringify(

@@ -20,7 +20,7 @@ test("the brief has its parts in order", () => {
     "Flags",
     "Limits",
     "Retry policy",
-    "A client in TypeScript",
+    "A client to copy",
     "Client kits",
     "Definition of done",
   ]);

@@ -4,15 +4,10 @@ import { before, test } from "node:test";
 import { signatureHeaders } from "../../src/actions/crm_webhook.ts";
 import { openStand } from "../support/actions/stand.ts";
 import { blocksOf, readPages } from "../support/docs/pages.ts";
-import {
-  canReceive,
-  judge,
-  type Received,
-  type ReceiverLanguage,
-  receivers,
-} from "../support/docs/receivers.ts";
+import { type Language, missingFor } from "../support/docs/languages.ts";
+import { judge, type Received, receivers } from "../support/docs/receivers.ts";
 
-const languages = Object.keys(receivers) as ReceiverLanguage[];
+const languages = Object.keys(receivers) as Language[];
 const page = readPages().find(({ path }) => path === "docs/webhooks.md");
 assert.ok(page);
 const blocks = blocksOf(page);
@@ -93,7 +88,8 @@ test("the page has a function in each of the six languages, and no code besides"
 
 for (const language of languages) {
   test(`${language}: what the actions process has sent is genuine, also between two secrets, and nothing else is`, async (t) => {
-    if (!canReceive(language)) return t.diagnostic(`left out: ${receivers[language].install}`);
+    const missing = missingFor(language);
+    if (missing !== null) return t.diagnostic(`left out: ${missing}`);
     const code = blocks.find((block) => block.language === receivers[language].fence)?.text ?? "";
     const wrong = forgeries();
     const known = {

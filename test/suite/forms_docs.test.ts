@@ -6,7 +6,8 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { test } from "node:test";
 import { formExample } from "../../src/contract/forms.ts";
-import { formFunction, formModule } from "../../src/contract/forms_snippets.ts";
+import { formFunction, formModule, formPhp } from "../../src/contract/forms_snippets.ts";
+import { missingFor } from "../support/docs/languages.ts";
 import { World } from "../support/world.ts";
 import { temporaryFolder } from "../support/folder.ts";
 
@@ -64,9 +65,32 @@ print(json.dumps({"isSent": is_sent, "fields": missing}))`;
   return { ...JSON.parse(stdout), log: stderr };
 };
 
+const inPhp = (code: string): Submit => async (fields, text = key.text) => {
+  writeFileSync(join(folder, "submit_form.php"), code);
+  const program = `<?php require "submit_form.php";
+["isSent" => $sent, "fields" => $missing] = submit_form(json_decode('${JSON.stringify(fields)}', true));
+echo json_encode(["isSent" => $sent, "fields" => (object) $missing]);`;
+  writeFileSync(join(folder, "program.php"), program);
+  const told = ["-d", "error_reporting=-1", "-d", "display_errors=stderr", "-d", "log_errors=0"];
+  const { stdout, stderr } = await run("php", [...told, "program.php"], text);
+  return { ...JSON.parse(stdout), log: stderr };
+};
+
+/** A language of the brief, with what makes a function of its text. */
+const functions = ([
+  ["JavaScript", "TypeScript", "js", formFunction, inJavaScript],
+  ["Python", "Python", "python", formModule, inPython],
+  ["PHP", "PHP", "php", formPhp, inPhp],
+] as const).flatMap(([name, tools, fence, text, submitter]) => {
+  const missing = missingFor(tools);
+  if (missing === null) return [{ name, fence, text, submitter }];
+  test(`${name}: the function is not run, for want of tools: ${missing}`, () => {});
+  return [];
+});
+
 test("the forms' brief has snippets in the languages that are tested here, and no others", () => {
   const languages = snippets.map(({ language }) => language);
-  assert.deepEqual(languages, ["sh", "sh", "html", "json", "json", "js", "python"]);
+  assert.deepEqual(languages, ["sh", "sh", "html", "json", "json", "php", "js", "python"]);
 });
 
 test("curl: the probe names the required fields and stores nothing; the submission is accepted, then a duplicate", async () => {
@@ -81,12 +105,8 @@ test("curl: the probe names the required fields and stores nothing; the submissi
   assert.match(await shell(submit), /^HTTP\/1.1 200 .*"status":"duplicate"/s);
 });
 
-for (
-  const [language, submit] of [["JavaScript", inJavaScript(codeIn("js"))], [
-    "Python",
-    inPython(codeIn("python")),
-  ]] as const
-) {
+for (const { name: language, fence, submitter } of functions) {
+  const submit = submitter(codeIn(fence));
   test(`${language}: a submission is stored once, and what is missing is named for the visitor`, async () => {
     const fields = { ...formExample, message: `Our gutters overflow. Tell me in ${language}.` };
     const before = (await world.stored()).submissions;
@@ -126,12 +146,8 @@ async function scripted(statuses: readonly (number | string | null)[], retryAfte
   return { seen, formUrl: `http://127.0.0.1:${port}/v1/forms/acme/contact`, close: () => server.close() };
 }
 
-for (
-  const [language, make] of [
-    ["JavaScript", (url: string) => inJavaScript(formFunction(url))],
-    ["Python", (url: string) => inPython(formModule(url))],
-  ] as const
-) {
+for (const { name: language, text, submitter } of functions) {
+  const make = (formUrl: string) => submitter(text(formUrl));
   test(`${language}: 429, 503 and a cut connection are retried with the same body, after Retry-After`, async () => {
     const { seen, formUrl, close } = await scripted([429, 503, null, 202]);
     try {

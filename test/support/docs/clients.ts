@@ -1,0 +1,99 @@
+/**
+ * The clients of the brief as programs, and a front that answers as scripted before the service does.
+ *
+ * @module
+ */
+
+import { spawn } from "node:child_process";
+import { writeFileSync } from "node:fs";
+import { createServer, type IncomingHttpHeaders } from "node:http";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import process from "node:process";
+import { type ClientLanguage, clients } from "../../../src/contract/clients.ts";
+import { atEnd } from "../at_end.ts";
+import { temporaryFolder } from "../folder.ts";
+
+/** What runs each; every complaint of a language's own is told, or fails. */
+const commands: Readonly<Record<ClientLanguage, string>> = {
+  TypeScript: `${JSON.stringify(process.execPath)} send.ts`,
+  Python: "python3 -B -W error send_lead.py",
+  Go: 'test -z "$(gofmt -l .)" && go vet send_lead.go && go build -o send_lead send_lead.go && ./send_lead',
+  PHP: "php -d error_reporting=-1 -d display_errors=stderr send_lead.php",
+  Ruby: "ruby -w send_lead.rb",
+};
+
+/** How a program ended. */
+export interface Ran {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Runs the client of a language, as a caller has it; `edit` may change its text before. */
+export function runClient(
+  language: ClientLanguage,
+  options: { readonly baseUrl: string; readonly key: string; readonly edit?: (text: string) => string },
+): Promise<Ran> {
+  const { baseUrl, key, edit = (text: string) => text } = options;
+  const folder = temporaryFolder("client");
+  for (const text of clients[language].files(baseUrl)) {
+    const [name = ""] = /\w+\.\w+(?=: for|: run)/.exec(text) ?? [];
+    writeFileSync(join(folder, name), edit(text));
+  }
+  const child = spawn("sh", ["-c", commands[language]], {
+    cwd: folder,
+    env: { ...process.env, LEAD_API_KEY: key, NO_COLOR: "1", GOPROXY: "off" },
+    stdio: ["ignore", "pipe", "pipe"],
+    timeout: 5 * 60_000,
+  });
+  let [stdout, stderr] = ["", ""];
+  child.stdout.setEncoding("utf8").on("data", (text: string) => stdout += text);
+  child.stderr.setEncoding("utf8").on("data", (text: string) => stderr += text);
+  return new Promise((settle) => child.once("close", (code) => settle({ code, stdout, stderr })));
+}
+
+/** An answer that is not the service's; `null` cuts the connection. */
+export type Scripted = {
+  readonly status: number;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string;
+} | null;
+
+/** What came to the front. */
+export interface Asked {
+  readonly headers: IncomingHttpHeaders;
+  readonly body: string;
+  readonly atMs: number;
+}
+
+/** Answers as scripted first, and then hands everything on to the service at `serviceUrl`. */
+export async function openFront(
+  serviceUrl: string,
+  answers: readonly Scripted[],
+): Promise<{ readonly url: string; readonly asked: readonly Asked[] }> {
+  const asked: Asked[] = [];
+  const server = createServer(async (request, response) => {
+    let body = "";
+    for await (const chunk of request) body += chunk;
+    const scripted = answers[asked.length];
+    asked.push({ headers: request.headers, body, atMs: performance.now() });
+    if (scripted === null) return request.socket.destroy();
+    if (scripted !== undefined) {
+      return response.writeHead(scripted.status, { ...scripted.headers }).end(scripted.body ?? "{}");
+    }
+    const { host: _host, connection: _connection, "content-length": _length, ...headers } = request.headers;
+    const answer = await fetch(serviceUrl + request.url, {
+      method: request.method ?? "GET",
+      headers: headers as Record<string, string>,
+      body,
+    });
+    response.writeHead(answer.status, {
+      "Content-Type": "application/json",
+      "X-Request-Id": answer.headers.get("X-Request-Id") ?? "",
+    }).end(await answer.text());
+  });
+  await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
+  atEnd(() => server.close());
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, asked };
+}
