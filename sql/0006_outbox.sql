@@ -9,6 +9,8 @@ create table outbox (
   -- Attempts begun, and those of them that count towards its death; one that is being made counts in both.
   made int not null default 0,
   spent int not null default 0,
+  -- The attempts before it was sent again by an operator: what becomes of those is settled.
+  sent_before int not null default 0,
   -- Replayed by an operator: the next refusal makes it dead again.
   is_replay boolean not null default false,
   -- The claim that is sending it; null while pending.

@@ -70,8 +70,9 @@ begin
   where r.kind <> p_effect
   on conflict do nothing;
 
-  insert into outbox (event_id, tenant_id, due_at, made, is_replay, reason)
-  select p_event_id, v_event.tenant_id, service_clock(), coalesce(max(a.number), 0), true, 'sent_again'
+  insert into outbox (event_id, tenant_id, due_at, made, sent_before, is_replay, reason)
+  select p_event_id, v_event.tenant_id, service_clock(), coalesce(max(a.number), 0), coalesce(max(a.number), 0), true,
+    'sent_again'
   from attempt as a where a.event_id = p_event_id;
   insert into outbox_tally (state, delta) values ('pending', 1);
   perform pg_notify('outbox', '');

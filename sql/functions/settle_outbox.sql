@@ -3,7 +3,8 @@
 --
 -- A row that has been claimed by somebody else meanwhile (the lease ran out) is theirs to settle, unless it was
 -- delivered: delivered is delivered, even when the loss has made it dead. Its attempt was recorded as lost by the
--- claim, and counted: all but that is put right here.
+-- claim, and counted: all but that is put right here. What an operator has sent again since is not delivered by what
+-- was made before.
 --
 -- Each claim has a lease of its own, so that a row which was released and claimed again by the same process is told
 -- from the row before. An event that was erased meanwhile has no row any more: its attempt is recorded, without the
@@ -62,7 +63,7 @@ begin
       where s.kind in ('delivered', 'dead')
     ) as s
     where o.event_id = s.event_id
-      and (s.kind = 'delivered' or (o.lease = s.lease and o.made = s.number))
+      and case s.kind when 'delivered' then s.number > o.sent_before else o.lease = s.lease and o.made = s.number end
     returning o.event_id, o.tenant_id, s.kind, s.reason
   ),
   buried as (

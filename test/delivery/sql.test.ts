@@ -577,6 +577,37 @@ test("replay puts dead letters back, due at once, with their history, and says w
   assert.deepEqual(await figures(), { pending: 2, dead: 1 });
 });
 
+test("what is sent again is settled by its own attempts, and not by what was heard of those before", async () => {
+  const tenant = await addTenant("live");
+  await sql`
+    select actions.set_route(${tenant.id}::int, '', '', '[{"kind":"email","addresses":["a@acme.example"]}]', interval '1 day', 10)`;
+  const [id] = await post(tenant) as [string];
+  const [former, first, again] = [randomUUID(), randomUUID(), randomUUID()];
+  await claim(former, [tenant]);
+  await moveClock(startMs + leaseMs);
+  await claim(first, [tenant]);
+  await settle(first, [id], "delivered", { number: 2 });
+  assert.deepEqual([...await sql`select send_again(${id}) as sent`], [{ sent: "sent" }]);
+  // The batch comes once more, since its outcome was unknown, and an answer comes after its lease.
+  const late = async () => {
+    await settle(first, [id], "delivered", { number: 2 });
+    await settle(former, [id], "delivered", { number: 1 });
+  };
+  await late();
+  assert.deepEqual(await figures(), { pending: 1, dead: 0 });
+  const [claimed] = await claim(again, [tenant]);
+  assert.deepEqual([claimed?.event_id, claimed?.number], [id, 3]);
+  const held = await row(id);
+  await late();
+  assert.deepEqual(await row(id), held);
+  // Its own answer counts after the lease too.
+  await moveClock(startMs + 2 * leaseMs);
+  await claim(randomUUID(), [tenant]);
+  await settle(again, [id], "delivered", { number: 3 });
+  assert.equal(await row(id), undefined);
+  assert.deepEqual(await figures(), { pending: 0, dead: 0 });
+});
+
 test("two replays at once put a dead letter back once", async () => {
   const tenant = await addTenant();
   const ids = await post(tenant, 20);
