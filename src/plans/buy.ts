@@ -8,6 +8,7 @@
 import { hash, randomUUID } from "node:crypto";
 import { limits } from "../contract/limits.ts";
 import { readIdempotencyKey, type UsableIdempotencyKey } from "../gate/idempotency_key.ts";
+import type { ReadBudget } from "../gate/rate.ts";
 import type { Exchange, Handler, Reply } from "../http/exchange.ts";
 import { Markup, markup } from "../http/markup.ts";
 import { isSameOrigin } from "../http/same_origin.ts";
@@ -19,6 +20,8 @@ import type { Plans } from "./feed.ts";
 /** What the handler works with. */
 export interface BuyParts extends CheckoutParts {
   readonly plans: Plans;
+  /** Spent by everything but the posts. */
+  readonly reads: ReadBudget;
 }
 
 /** A plan as its page shows it. */
@@ -61,12 +64,16 @@ const headers = {
  */
 export function buyHandler(parts: BuyParts): Handler {
   const checkout = new Checkout(parts);
+  const beforeReads = parts.reads.refuseBy(tooMany);
+  let offered: { readonly text: string; readonly plans: ReadonlyMap<string, OfferedPlan> } | null = null;
   return async (exchange) => {
+    const refusal = exchange.method === "POST" ? null : beforeReads(exchange);
+    if (refusal !== null) return refusal;
     if (parts.provider === null) return page(404, "Nothing is sold here", markup``);
     const { current } = parts.plans;
     if (current === null) return away();
-    const { plan: slug } = exchange.params;
-    const plan = (JSON.parse(current) as OfferedPlan[]).find((one) => one.slug === slug);
+    if (offered?.text !== current) offered = { text: current, plans: bySlug(current) };
+    const plan = offered.plans.get(exchange.params.plan as string);
     if (plan === undefined) return page(404, "There is no such plan", markup`<p>It may have ended.</p>`);
     if (exchange.method === "GET" || exchange.method === "HEAD") {
       return form(200, plan, { email: "", order: randomUUID(), wrong: null });
@@ -85,10 +92,7 @@ async function buy(
   { parts, checkout }: { parts: BuyParts; checkout: Checkout },
 ): Promise<Reply> {
   const ip = parts.ipBudget.spend(exchange.clientAddress, [], parts.nowMs());
-  if (!ip.allowed) {
-    const refused = page(429, "Too many tries", markup`<p>Wait a minute, and try again.</p>`);
-    return { ...refused, headers: { ...refused.headers, ...ip.headers } };
-  }
+  if (!ip.allowed) return tooMany(ip.headers);
   if (!isSameOrigin(exchange)) {
     return page(
       403,
@@ -134,6 +138,15 @@ async function buy(
 
 function isUsable(key: ReturnType<typeof readIdempotencyKey>): key is UsableIdempotencyKey {
   return key.kind !== "repeated" && key.kind !== "too_long";
+}
+
+function bySlug(feed: string): ReadonlyMap<string, OfferedPlan> {
+  return new Map((JSON.parse(feed) as OfferedPlan[]).map((plan) => [plan.slug, plan]));
+}
+
+function tooMany(told: Readonly<Record<string, string>>): Reply {
+  const refused = page(429, "Too many tries", markup`<p>Wait a minute, and try again.</p>`);
+  return { ...refused, headers: { ...refused.headers, ...told } };
 }
 
 function away(): Reply {

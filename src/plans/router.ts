@@ -15,7 +15,7 @@ import { webhookHandler, type WebhookParts } from "./webhook.ts";
 /** What the routes work with. */
 interface PlansParts extends CheckoutParts, WebhookParts {
   readonly plans: Plans;
-  /** Spent by the feed, and by what is not served. */
+  /** Spent by the feed, by a plan's page, and by what is not served. */
   readonly reads: ReadBudget;
 }
 

@@ -8,7 +8,7 @@ const world = await World.open();
 const server = await world.start({
   ...publishedLimits,
   PUBLIC_IP_PER_MINUTE: "1",
-  PUBLIC_IP_BURST: "9",
+  PUBLIC_IP_BURST: "10",
 });
 const published = await world.start(publishedLimits);
 const proxied = await world.start({
@@ -27,9 +27,13 @@ const reads: readonly (readonly [surface: string, path: string])[] = [
   ["intake", "/"],
   ["forms", "/healthz"],
   ["subscription", "/api/plans"],
+  ["subscription", "/buy/basic"],
   ["site", "/llms.txt"],
   ["site", "/"],
 ];
+
+/** For people, and for no other site's scripts. */
+const isPage = (path: string) => path.startsWith("/buy/");
 
 const get = (surface: string, path: string, localAddress: string, method = "GET") =>
   send(`${server.urls[surface]}${path}`, { method, localAddress });
@@ -49,9 +53,10 @@ test("the public reads of one address share one budget; over it each answers 429
       assert.ok(refused.headers["x-request-id"]);
       if (method === "HEAD") assert.equal(refused.text, "");
       else if (surface === "site") assert.equal(refused.text, "Too many requests\n");
+      else if (isPage(path)) assert.match(refused.text, /<h1>Too many tries<\/h1>/);
       else assert.deepEqual(refused.json, { error: "rate_limited" });
-      const mayBeRead = surface === "forms" ? undefined : "*";
-      assert.equal(refused.headers["access-control-allow-origin"], mayBeRead, surface);
+      const mayBeRead = surface === "forms" || isPage(path) ? undefined : "*";
+      assert.equal(refused.headers["access-control-allow-origin"], mayBeRead, `${surface} ${path}`);
     }
   }
   assert.equal((await get("intake", "/healthz", freshAddress())).status, 200, "others go on");
