@@ -44,7 +44,7 @@ const floors: Readonly<Record<string, readonly string[]>> = {
   // The search takes a number and a name as the envelope does.
   ops: ["contract", "lead", "http", "store", "observe"],
   playground: ["contract", "lead", "http"],
-  delivery: ["contract", "lead", "http", "store"],
+  delivery: ["contract", "lead", "limiter", "http", "store"],
   // What is put together: everything is below it.
   service: [
     "contract",
@@ -62,7 +62,7 @@ const floors: Readonly<Record<string, readonly string[]>> = {
     "delivery",
   ],
   // A process of its own, with a composition root of its own.
-  actions: ["contract", "lead", "http", "store", "observe", "settings", "service"],
+  actions: ["contract", "lead", "limiter", "http", "store", "observe", "settings", "service"],
   // main.ts
   "": ["settings", "service"],
 };

@@ -23,8 +23,11 @@ export type Step = "greeting" | "EHLO" | "AUTH" | "MAIL" | "RCPT" | "DATA" | "me
 /** What is done with what arrives, and how it is answered. */
 export interface SmtpOptions {
   readonly onMessage: (message: Received) => void;
+  readonly onConnection?: () => void;
   /** Told every command line. */
   readonly onCommand?: (line: string) => void;
+  /** Whether a command is answered later, when `answer` is called. */
+  readonly hold?: (line: string, answer: () => void) => boolean;
   /** Other answers than the usual: a line, or `null` to say nothing at all. A line like `250-…` goes on for ever. */
   readonly answers?: ReadonlyMap<Step, string | null>;
   /** Mailboxes that take nothing at the moment: 451. */
@@ -38,6 +41,7 @@ export interface SmtpServer {
 }
 
 const bytesMax = 10_000_000;
+// As Postfix has it for one address; the actions process opens fewer.
 const connectionsMax = 50;
 
 const usual: Readonly<Record<Step, string>> = {
@@ -54,6 +58,7 @@ const usual: Readonly<Record<Step, string>> = {
 export async function openSmtp(options: SmtpOptions): Promise<SmtpServer> {
   const sockets = new Set<Socket>();
   const server = createServer((socket) => {
+    options.onConnection?.();
     sockets.add(socket);
     socket.on("close", () => sockets.delete(socket));
     socket.on("error", () => {});
@@ -73,7 +78,7 @@ export async function openSmtp(options: SmtpOptions): Promise<SmtpServer> {
   };
 }
 
-function converse(socket: Socket, { onMessage, onCommand, answers, deferred }: SmtpOptions): void {
+function converse(socket: Socket, { onMessage, onCommand, hold, answers, deferred }: SmtpOptions): void {
   let from = "";
   let to: string[] = [];
   let data: string[] | null = null;
@@ -101,6 +106,9 @@ function converse(socket: Socket, { onMessage, onCommand, answers, deferred }: S
       return;
     }
     onCommand?.(line);
+    if (hold?.(line, () => obey(line)) !== true) obey(line);
+  };
+  const obey = (line: string) => {
     const verb = line.slice(0, 4).toUpperCase();
     if (verb === "EHLO" || verb === "HELO") say("EHLO");
     else if (verb === "AUTH") say("AUTH");

@@ -10,8 +10,8 @@ import type { Networks } from "../http/addresses.ts";
 import { mayCall } from "./addresses.ts";
 import { answerBytesMax, answerText } from "./answer.ts";
 import { addressRefused } from "./host_connection.ts";
-import type { NoAnswer } from "./host_connections.ts";
-import { KeptConnections } from "./kept_connections.ts";
+import type { HostRequest, NoAnswer } from "./host_connections.ts";
+import { KeptConnections, type Target } from "./kept_connections.ts";
 import { KnownNames } from "./known_names.ts";
 import { failed, failureWord, type Outcome } from "./outcome.ts";
 import type { Resolve } from "./resolve.ts";
@@ -25,6 +25,15 @@ export interface CheckedPostOptions {
   readonly resolve: Resolve;
   /** Certificate authorities to trust; left out: the runtime's. */
   readonly ca?: string;
+}
+
+/** What is posted. */
+export interface Posting {
+  /** Whose it is: connections to a host are shared among tenants. */
+  readonly tenant: string;
+  /** JSON. */
+  readonly body: string;
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
 /**
@@ -53,14 +62,10 @@ export class CheckedPost {
   /**
    * Posts the body; never throws. Any 2xx is done, every other answer a failure with its status; nothing is followed. Once,
    * except where {@linkcode HostConnections.send} says. When the time is over, the reason says what it went to:
-   * `timeout_name`, `timeout_queue` (for a connection to a host that has all it may have), `timeout_connect`,
+   * `timeout_name`, `timeout_queue` (the tenant has its share of connections to the host), `timeout_connect`,
    * `timeout_tls` or `timeout_answer`.
    */
-  async send(
-    address: string,
-    body: string,
-    headers: Readonly<Record<string, string>> = {},
-  ): Promise<Outcome> {
+  async send(address: string, posting: Posting): Promise<Outcome> {
     const endsAtMs = performance.now() + this.#options.timeoutMs;
     const url = URL.canParse(address) ? new URL(address) : null;
     if (url === null || url.protocol !== "https:" || url.username !== "" || url.password !== "") {
@@ -78,13 +83,13 @@ export class CheckedPost {
     const addresses = found.filter((address) => mayCall(address, this.#options.allowedNetworks));
     if (addresses.length === 0) return failed("address_refused");
     const target = { hostname, port: url.port === "" ? 443 : Number(url.port), addresses };
-    return await this.#post(target, requestText(url, body, headers), endsAtMs - performance.now());
+    const timeoutMs = endsAtMs - performance.now();
+    return await this.#post(target, { tenant: posting.tenant, text: requestText(url, posting), timeoutMs });
   }
 
   #post(
-    target: { readonly hostname: string; readonly port: number; readonly addresses: readonly string[] },
-    text: string,
-    timeoutMs: number,
+    target: Target,
+    request: Omit<HostRequest, "onPart">,
   ): Promise<Outcome> {
     return new Promise((settle) => {
       let heard: Response | null = null;
@@ -96,7 +101,7 @@ export class CheckedPost {
         timer ??= setTimeout(tell, answerWaitMs);
         if (soFar.body.length > answerBytesMax) tell();
       };
-      this.#connections.send(target, { text, timeoutMs, onPart }).then((answer) => {
+      this.#connections.send(target, { ...request, onPart }).then((answer) => {
         clearTimeout(timer);
         if (answer.kind === "answered") settle(outcomeOf(answer.response));
         else if (heard !== null) tell();
@@ -114,7 +119,7 @@ function orLate<T>(promise: Promise<T>, timeoutMs: number): Promise<T | null> {
   });
 }
 
-function requestText(url: URL, body: string, headers: Readonly<Record<string, string>>): string {
+function requestText(url: URL, { body, headers = {} }: Posting): string {
   const fields = {
     "Host": url.host,
     "Connection": "keep-alive",

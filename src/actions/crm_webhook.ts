@@ -15,7 +15,8 @@ export function crmWebhook(post: CheckedPost): Destination {
     kind: "crm",
     send({ event, route: { address, secrets }, nowMs, isTest }) {
       const body = webhookBody(event, { isTest });
-      return post.send(address, body, signatureHeaders(event.eventId, body, secrets, nowMs));
+      const headers = signatureHeaders(event.eventId, body, secrets, nowMs);
+      return post.send(address, { tenant: event.tenant, body, headers });
     },
   };
 }

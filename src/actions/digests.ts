@@ -39,8 +39,8 @@ export function digests(options: DigestsOptions): Job<boolean> {
       if (digest === null) return false;
       const { tenant, routeId, address, until } = digest;
       const outcome = await sendMail({
-        address,
-        mail: mailOf(digestLetter(digest)),
+        ...{ tenant, address },
+        mail: () => mailOf(digestLetter(digest)),
         // The same at every attempt at this one.
         id: `digest.${tenant}.${routeId}.${Date.parse(until)}`,
         nowMs: nowMs(),

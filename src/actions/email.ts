@@ -19,7 +19,7 @@ export function mailer(send: SendMail): Destination {
     send(sending) {
       const { event, route: { address }, repeat, nowMs } = sending;
       const id = `${event.eventId}${repeat === 0 ? "" : `.${repeat}`}`;
-      return send({ address, mail: mailOf(eventLetter(sending)), id, nowMs });
+      return send({ tenant: event.tenant, address, mail: () => mailOf(eventLetter(sending)), id, nowMs });
     },
   };
 }

@@ -2,7 +2,7 @@
  * The connections to one host name and port, and the requests that are on their way to it.
  *
  *     waiting ──▶ connecting ──▶ handshake ──▶ sent ──▶ idle ──▶ sent …
- *     for one that is free                               │
+ *     for the tenant's turn                              │
  *                                                        └──▶ gone, after its time
  *
  * @module
@@ -11,10 +11,13 @@
 import type { Socket } from "node:net";
 import { type Answer, codeOf, type Stage } from "../http/outbound/client_connection.ts";
 import type { Response } from "../http/outbound/response_parser.ts";
+import { FairQueue } from "../limiter/fair_queue.ts";
 import { HostConnection } from "./host_connection.ts";
 
 /** A request. */
 export interface HostRequest {
+  /** Whose it is. */
+  readonly tenant: string;
   /** Head and body. */
   readonly text: string;
   /** From now to the end of its answer. */
@@ -50,12 +53,13 @@ export interface HostOptions {
 }
 
 /**
- * Connections to one host name and port, and so requests in flight to it.
+ * Connections to one host name and port, and so requests in flight to it. Tenants share them as they share the deliveries
+ * at once: one that is alone at the host gets half, and what hangs of one keeps no other waiting that is at the same host.
  *
- * Chosen: what one tenant may have in flight by default, so that nothing of a tenant waits here that is alone at its host;
- * and half of all, so that a host that hangs leaves the others theirs (see the deliveries' shares).
+ * Chosen: as many as there are deliveries at once by default, so that what the deliveries' shares have let through does
+ * not wait here again.
  */
-export const connectionsPerHostMax = 64;
+export const connectionsPerHostMax = 128;
 // Time for a connection to one of several addresses before the next one is tried.
 const addressTimeoutMs = 2_500;
 
@@ -65,20 +69,25 @@ interface Pending extends HostRequest {
   /** Addresses to which a connection was tried. */
   readonly tried: Set<string>;
   connection: HostConnection | null;
-  queuedAtMs: number;
+  readonly queuedAtMs: number;
   queuedMs: number;
   isLate: boolean;
   isRepeat: boolean;
 }
 
-/** Sends requests to one host name and port; those that find no connection free wait in their order. */
+/** Sends requests to one host name and port; those of a tenant that has its share in flight wait in their order. */
 export class HostConnections {
   readonly #options: HostOptions;
   readonly #open = new Set<HostConnection>();
   /** The one that was used last is the last. */
   readonly #idle: HostConnection[] = [];
-  /** Bounded by whoever sends. */
-  readonly #queue: Pending[] = [];
+  readonly #queue = new FairQueue<Pending>({
+    allowed: connectionsPerHostMax,
+    start: (pending) => {
+      pending.queuedMs = performance.now() - pending.queuedAtMs;
+      this.#start(pending);
+    },
+  });
   #unsettled = 0;
   /** Of several addresses the first may be dead: this one answered. */
   #goodAddress: string | null = null;
@@ -100,45 +109,33 @@ export class HostConnections {
       const settle = (answer: HostAnswer) => {
         clearTimeout(timer);
         resolve(answer);
+        this.#queue.remove(pending);
         this.#unsettled -= 1;
         this.#checkEmpty();
       };
       const pending: Pending = {
         ...request,
         ...{ addresses, settle, tried: new Set(), connection: null },
-        ...{ queuedAtMs: 0, queuedMs: 0, isLate: false, isRepeat: false },
+        ...{ queuedAtMs: performance.now(), queuedMs: 0, isLate: false, isRepeat: false },
       };
       this.#unsettled += 1;
-      this.#start(pending);
+      this.#queue.add(pending);
     });
   }
 
   #cut(pending: Pending): void {
     pending.isLate = true;
     if (pending.connection !== null) return pending.connection.fail("ETIMEDOUT");
-    const at = this.#queue.indexOf(pending);
-    if (at !== -1) this.#queue.splice(at, 1);
     pending.settle({ kind: "failed", reason: "ETIMEDOUT", stage: "waiting", isLate: true });
   }
 
   #start(pending: Pending): void {
     // What was closed under a request goes to a new connection where there may be one more: the idle ones may be closed too.
-    const idle = pending.isRepeat && !this.#isFull ? null : this.#takeIdle(pending.addresses);
+    const mayBeNew = pending.isRepeat && this.#open.size < connectionsPerHostMax;
+    const idle = mayBeNew ? null : this.#takeIdle(pending.addresses);
     if (idle !== null) return this.#run(idle, pending);
-    if (!this.#isFull) return this.#connect(pending);
-    pending.queuedAtMs = performance.now();
-    this.#queue.push(pending);
-  }
-
-  #startNext(): void {
-    const next = this.#queue.shift();
-    if (next === undefined) return;
-    next.queuedMs += performance.now() - next.queuedAtMs;
-    this.#start(next);
-  }
-
-  get #isFull(): boolean {
-    return this.#open.size >= connectionsPerHostMax;
+    // With none idle there are no more than requests in flight.
+    this.#connect(pending);
   }
 
   #takeIdle(addresses: readonly string[]): HostConnection | null {
@@ -208,7 +205,6 @@ export class HostConnections {
   #onIdle(idle: HostConnection): void {
     this.#idle.push(idle);
     this.#options.onIdle(idle);
-    this.#startNext();
   }
 
   #onGone(gone: HostConnection): void {
@@ -216,7 +212,6 @@ export class HostConnections {
     this.#options.onTaken(gone);
     const at = this.#idle.indexOf(gone);
     if (at !== -1) this.#idle.splice(at, 1);
-    if (!this.#isFull) this.#startNext();
     this.#checkEmpty();
   }
 

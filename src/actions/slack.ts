@@ -19,8 +19,10 @@ const textLengthMax = 3_500;
 export function slackWebhook(post: CheckedPost): Destination {
   return {
     kind: "slack",
-    send: (sending) =>
-      post.send(sending.route.address, JSON.stringify({ text: slackText(sending), mrkdwn: false })),
+    send(sending) {
+      const body = JSON.stringify({ text: slackText(sending), mrkdwn: false });
+      return post.send(sending.route.address, { tenant: sending.event.tenant, body });
+    },
   };
 }
 

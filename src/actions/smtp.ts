@@ -1,12 +1,13 @@
 /**
  * Mails over SMTP, each over a connection of its own: one that is kept may be closed under a message, whose outcome then
- * nobody knows.
+ * nobody knows. So there is no pool; but no more than so many at once, and what waits for its turn is not begun yet.
  *
  * @module
  */
 
 import { createTransport } from "nodemailer";
 import { Buffer } from "node:buffer";
+import { FairQueue } from "../limiter/fair_queue.ts";
 import { answerText } from "./answer.ts";
 import type { MailText } from "./letter/mail.ts";
 import { failed, failureWord, type Heard, type Outcome } from "./outcome.ts";
@@ -16,6 +17,21 @@ import { failed, failureWord, type Heard, type Outcome } from "./outcome.ts";
  * those of the envelope.
  */
 export const mailAddress = /^[!#-'*+\-/-9=?A-Z^-~.]{1,64}@[A-Za-z0-9.-]{1,253}$/;
+
+/**
+ * Connections to the mail server at once. Tenants share them as they share the deliveries at once: one that is alone gets
+ * half, and there is one at once for the next that comes.
+ *
+ * Chosen: as many as Dovecot takes of one login, and well below the 50 that Postfix takes of one address; both refuse
+ * what comes beyond, which spends an attempt of a lead.
+ */
+export const mailConnectionsMax = 10;
+
+/**
+ * How much of a mail's time it may wait for its turn. Chosen: not all of it, because a mail that is begun in its last
+ * moment is cut off in its midst, and may arrive all the same.
+ */
+const waitShare = 0.75;
 
 /** The mail server and the sender. */
 export interface MailConfig {
@@ -29,14 +45,17 @@ export interface MailConfig {
 
 /** How mail is sent. */
 export interface MailerOptions extends MailConfig {
-  /** From the look-up of the server's name to its answer to the message. */
+  /** From the call to the server's answer to the message; the wait for a connection is in it. */
   readonly timeoutMs: number;
 }
 
 /** A mail to one address. */
 export interface Message {
+  /** Whose leads or figures it tells of. */
+  readonly tenant: string;
   readonly address: string;
-  readonly mail: MailText;
+  /** Called when its turn has come: a burst to many recipients is not to be written in memory all at once. */
+  readonly mail: () => MailText;
   /** What comes before the `@` of the `Message-ID`, the same at every attempt: letters, digits, dots and dashes. */
   readonly id: string;
   /** Its date. */
@@ -47,7 +66,9 @@ export interface Message {
 export type SendMail = (message: Message) => Promise<Outcome>;
 
 /**
- * Opens a way to send mail. Without options there is none, and every mail fails.
+ * Opens a way to send mail. Without options there is none, and every mail fails. One that found no connection in time, of
+ * the {@linkcode mailConnectionsMax} that there are, is `timeout_queue`; where less than half of its time was left when it
+ * found one, and that was not enough, too.
  *
  * Chosen: without `smtps:`, STARTTLS is used where the server offers it and required where there is a password;
  * on loopback it is left out, because nothing crosses a network and no certificate there names localhost. What the HTML
@@ -56,36 +77,85 @@ export type SendMail = (message: Message) => Promise<Outcome>;
 export function openMail(options: MailerOptions | null): SendMail {
   if (options === null) return () => Promise.resolve(failed("smtp_not_configured"));
   const { from, timeoutMs } = options;
-  const host = from.address.slice(from.address.lastIndexOf("@") + 1);
   const transport = openTransport(options);
-  return async ({ address, mail, id, nowMs }) => {
-    if (!mailAddress.test(address)) return failed("address_refused");
-    const { subject, text, html, replyTo, isCut } = mail;
+  const turns = new FairQueue<Turn>({ allowed: mailConnectionsMax, start: (turn) => turn.begin() });
+  return async (message) => {
+    if (!mailAddress.test(message.address)) return failed("address_refused");
+    const queuedAtMs = performance.now();
+    const turn = await takeTurn(turns, { tenant: message.tenant, waitMs: waitShare * timeoutMs });
+    if (turn === null) return failed("timeout_queue");
+    const queuedMs = performance.now() - queuedAtMs;
     try {
-      const { response } = await transport.sendMail({
-        // The envelope is given apart, so that no recipient is ever read from a header.
-        envelope: { from: from.address, to: [address] },
-        from,
-        to: { name: "", address },
-        ...(replyTo === null ? {} : { replyTo: { name: "", address: replyTo } }),
-        subject,
-        text,
-        html,
-        // Lines of any length and any character, and text that is still read in the raw.
-        textEncoding: "quoted-printable",
-        ...(isCut ? { attachments: [{ filename: "all.txt", content: text }] } : {}),
-        date: new Date(nowMs),
-        messageId: `<${id}@${host}>`,
-        // Answering machines keep silent (RFC 3834).
-        headers: { "Auto-Submitted": "auto-generated" },
-        signal: AbortSignal.timeout(timeoutMs),
-      });
-      return { kind: "done", ...smtpHeard(response) };
-    } catch (error) {
-      return failed(smtpWord(error), null, smtpHeard((error as { response?: unknown }).response));
+      const signal = AbortSignal.timeout(Math.max(0, Math.floor(timeoutMs - queuedMs)));
+      const outcome = await post(transport, { ...messageOf(message, from), signal });
+      // Where its time went, not where it happened to be when that was over.
+      const hasWaited = outcome.kind === "failed" && outcome.reason === "timeout" && queuedMs > timeoutMs / 2;
+      return hasWaited ? failed("timeout_queue") : outcome;
+    } finally {
+      turns.remove(turn);
     }
   };
 }
+
+type Transport = ReturnType<typeof openTransport>;
+
+async function post(transport: Transport, message: Parameters<Transport["sendMail"]>[0]): Promise<Outcome> {
+  try {
+    const { response } = await transport.sendMail(message);
+    return { kind: "done", ...smtpHeard(response) };
+  } catch (error) {
+    return failed(smtpWord(error), null, smtpHeard((error as { response?: unknown }).response));
+  }
+}
+
+/** A mail that waits for a connection, or has one. */
+interface Turn {
+  readonly tenant: string;
+  readonly begin: () => void;
+}
+
+/** Resolves when it has come; `null` when it has not in this time. */
+function takeTurn(
+  turns: FairQueue<Turn>,
+  { tenant, waitMs }: { readonly tenant: string; readonly waitMs: number },
+): Promise<Turn | null> {
+  return new Promise((settle) => {
+    const timer = setTimeout(() => {
+      turns.remove(turn);
+      settle(null);
+    }, waitMs);
+    const begin = () => {
+      clearTimeout(timer);
+      settle(turn);
+    };
+    const turn: Turn = { tenant, begin };
+    turns.add(turn);
+  });
+}
+
+/** As nodemailer takes it. */
+function messageOf({ address, mail, id, nowMs }: Message, from: MailConfig["from"]) {
+  const { subject, text, html, replyTo, isCut } = mail();
+  return {
+    // The envelope is given apart, so that no recipient is ever read from a header.
+    envelope: { from: from.address, to: [address] },
+    from,
+    to: { name: "", address },
+    ...(replyTo === null ? {} : { replyTo: { name: "", address: replyTo } }),
+    subject,
+    text,
+    html,
+    // Lines of any length and any character, and text that is still read in the raw.
+    textEncoding: "quoted-printable" as const,
+    ...(isCut ? { attachments: [{ filename: "all.txt", content: text }] } : {}),
+    date: new Date(nowMs),
+    messageId: `<${id}@${hostOf(from)}>`,
+    // Answering machines keep silent (RFC 3834).
+    headers: { "Auto-Submitted": "auto-generated" },
+  };
+}
+
+const hostOf = ({ address }: MailConfig["from"]) => address.slice(address.lastIndexOf("@") + 1);
 
 /**
  * Connects to the mail server as for a mail, says EHLO, STARTTLS where it is due, logs in, and hangs up.
@@ -112,13 +182,15 @@ function openTransport(options: MailerOptions) {
     requireTLS: !isSecure && !isLoopback && login !== null,
     tls: { minVersion: "TLSv1.2" },
     // What it says in EHLO; the machine's own name is nobody's business.
-    name: from.address.slice(from.address.lastIndexOf("@") + 1),
+    name: hostOf(from),
     ...(login === null ? {} : { auth: { user: login.user, pass: login.password } }),
     // The signal bounds the whole; these end the parts of it that are waiting.
     connectionTimeout: timeoutMs,
     greetingTimeout: timeoutMs,
     socketTimeout: timeoutMs,
     dnsTimeout: timeoutMs,
+    // Its place goes to the next mail: no connection is left half closed beside that.
+    socketCloseTimeout: 0,
     // Nothing in a message may make it read a file or a URL.
     disableFileAccess: true,
     disableUrlAccess: true,

@@ -11,6 +11,7 @@
  * @module
  */
 
+import { mayStart } from "../limiter/fair_share.ts";
 import type { Claimed, ClaimRequest, Settlement } from "../store/delivery/outbox.ts";
 import type { BackoffOptions } from "./backoff.ts";
 import type { Breaker } from "./breaker.ts";
@@ -20,7 +21,6 @@ import { payload } from "./payload.ts";
 import { Poller } from "./poller.ts";
 import type { SendOutcome } from "./send.ts";
 import { Settler } from "./settler.ts";
-import { mayStart } from "./fair_share.ts";
 import { TenantQueue } from "./tenant_queue.ts";
 
 /** What the loop works with; time and randomness are passed in. */

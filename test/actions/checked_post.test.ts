@@ -49,7 +49,7 @@ function send(options: Sending = {}): Promise<Outcome> {
     ca: options.trust ?? authority.pem,
   });
   const url = options.url ?? `https://crm.test:${crm.port}/leads?token=a%2Fb`;
-  return post.send(url, '{"a":"ä"}', { "X-Own": "1" });
+  return post.send(url, { tenant: "acme", body: '{"a":"ä"}', headers: { "X-Own": "1" } });
 }
 
 /** The outcome, and what the CRM has seen of it. */
@@ -323,10 +323,10 @@ test("an address that may not be called any more gets nothing, though a connecti
     ca: authority.pem,
   });
   const url = `https://crm.test:${crm.port}/`;
-  assert.equal(reasonOf(await post.send(url, "{}")), "done");
+  assert.equal(reasonOf(await post.send(url, { tenant: "acme", body: "{}" })), "done");
   isAllowed = false;
   const calls = crm.calls.length;
-  assert.equal(reasonOf(await post.send(url, "{}")), "address_refused");
+  assert.equal(reasonOf(await post.send(url, { tenant: "acme", body: "{}" })), "address_refused");
   assert.equal(crm.calls.length, calls);
 });
 
@@ -340,7 +340,9 @@ test("a burst asks for the name once, and uses each connection many times", asyn
   const asked = () => names.questions.filter((name) => name === "crm.test").length;
   const [questions, calls, connections] = [asked(), crm.calls.length, crm.connections];
   const url = `https://crm.test:${crm.port}/`;
-  const outcomes = await Promise.all(Array.from({ length: 300 }, () => post.send(url, "{}")));
+  const outcomes = await Promise.all(
+    Array.from({ length: 300 }, () => post.send(url, { tenant: "acme", body: "{}" })),
+  );
   assert.deepEqual(new Set(outcomes.map(reasonOf)), new Set(["done"]));
   assert.equal(crm.calls.length, calls + 300);
   assert.ok(crm.connections - connections <= connectionsPerHostMax);

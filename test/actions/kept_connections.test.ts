@@ -27,16 +27,23 @@ beforeEach(async () => {
   connections = new KeptConnections({ mayCall: () => true, ca: authority.pem });
 });
 
+/** What one tenant gets that is alone at a host. */
+const shareAlone = connectionsPerHostMax / 2;
+
 interface Sending extends Partial<Target> {
+  readonly tenant?: string;
   readonly timeoutMs?: number;
   readonly id?: string;
 }
 
-function send({ timeoutMs = 30_000, id = "1", ...target }: Sending = {}): Promise<HostAnswer> {
+function send(
+  { tenant = "acme", timeoutMs = 30_000, id = "1", ...target }: Sending = {},
+): Promise<HostAnswer> {
   const host = target.hostname ?? "crm.test";
   return connections.send(
     { hostname: host, port: crm.port, addresses: ["127.0.0.1"], ...target },
     {
+      tenant,
       text: `POST / HTTP/1.1\r\nHost: ${host}\r\nwebhook-id: ${id}\r\nContent-Length: 2\r\n\r\n{}`,
       timeoutMs,
       onPart: () => {},
@@ -76,13 +83,13 @@ test("one request after the other goes over one connection", async () => {
   assert.deepEqual([words, opened], [[200, 200, 200], 1]);
 });
 
-test("as many requests as a host has connections are in flight, the others wait in their order", async () => {
+test("of a tenant that is alone half of a host's connections are used, its other requests wait in their order", async () => {
   const held: ServerResponse[] = [];
   crm.answer = (response) => held.push(response);
-  const count = connectionsPerHostMax + 10;
+  const count = shareAlone + 10;
   const { words, ids, opened } = await seen(async () => {
     const sent = Array.from({ length: count }, (_, at) => send({ id: String(at) }));
-    await until(() => held.length === connectionsPerHostMax);
+    await until(() => held.length === shareAlone);
     // Each that is answered lets one more come.
     for (let at = 0; at < count; at += 1) {
       const next = await until(() => held[at]);
@@ -90,9 +97,9 @@ test("as many requests as a host has connections are in flight, the others wait 
     }
     return await Promise.all(sent);
   });
-  assert.deepEqual([words.length, new Set(words), opened], [count, new Set([200]), connectionsPerHostMax]);
+  assert.deepEqual([words.length, new Set(words), opened], [count, new Set([200]), shareAlone]);
   assert.deepEqual(
-    ids.slice(connectionsPerHostMax).map(Number),
+    ids.slice(shareAlone).map(Number),
     Array.from({ length: 10 }, (_, at) => count - 10 + at),
   );
 });
@@ -100,7 +107,7 @@ test("as many requests as a host has connections are in flight, the others wait 
 test("what waits for a connection until its time is over says so, and is not sent", async () => {
   crm.answer = () => {};
   const { words, ids } = await seen(async () => {
-    const hanging = Array.from({ length: connectionsPerHostMax }, () => send({ timeoutMs: 3_000 }));
+    const hanging = Array.from({ length: shareAlone }, () => send({ timeoutMs: 3_000 }));
     // The second gets a connection at the last moment, which is not what its time went to.
     const waiting = [send({ timeoutMs: 1_000, id: "waiting" }), send({ timeoutMs: 3_001, id: "late" })];
     return [...await Promise.all(waiting), ...await Promise.all(hanging)];
@@ -108,6 +115,40 @@ test("what waits for a connection until its time is over says so, and is not sen
   assert.deepEqual(words.slice(0, 2), ["ETIMEDOUT at waiting", "ETIMEDOUT at waiting"]);
   assert.deepEqual(new Set(words.slice(2)), new Set(["ETIMEDOUT at sent"]));
   assert.ok(!ids.includes("waiting"));
+});
+
+test("a tenant's hook that hangs holds up no other tenant's at the same host", async () => {
+  const count = 2 * connectionsPerHostMax;
+  const held: ServerResponse[] = [];
+  crm.answer = (response, { headers }) =>
+    headers["webhook-id"] === "hangs" ? held.push(response) : response.end();
+  const hanging = Array.from({ length: count }, () => send({ id: "hangs", timeoutMs: 60_000 }));
+  await until(() => held.length === shareAlone);
+  const { words, ids, opened } = await seen(async () => {
+    const answers: HostAnswer[] = [];
+    for (let at = 0; at < 40; at += 1) answers.push(await send({ tenant: "birch", id: `birch${at}` }));
+    return answers;
+  });
+  assert.deepEqual([words.length, new Set(words), opened], [40, new Set([200]), 1]);
+  // Nothing of the first tenant's has moved in between.
+  assert.ok(!ids.includes("hangs"));
+  for (let at = 0; at < count; at += 1) (await until(() => held[at])).end();
+  await Promise.all(hanging);
+});
+
+test("however many tenants hang at a host, it has no more connections than it may", async () => {
+  crm.answer = () => {};
+  const sendAll = (first: number, timeoutMs: number) =>
+    Array.from(
+      { length: connectionsPerHostMax },
+      (_, at) => send({ tenant: `tenant${first + at}`, timeoutMs }),
+    );
+  const { words, opened } = await seen(() =>
+    Promise.all([...sendAll(0, 3_000), ...sendAll(connectionsPerHostMax, 1_000)])
+  );
+  assert.deepEqual(new Set(words.slice(0, connectionsPerHostMax)), new Set(["ETIMEDOUT at sent"]));
+  assert.deepEqual(new Set(words.slice(connectionsPerHostMax)), new Set(["ETIMEDOUT at waiting"]));
+  assert.equal(opened, connectionsPerHostMax);
 });
 
 test("a host that hangs holds up no other", async () => {

@@ -6,9 +6,9 @@ import { inherited } from "../support/environment.ts";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 /** Those that make connections and look names up, of which each runtime has its own. */
-const files = ["checked_post", "kept_connections", "known_names", "resolve"];
+const files = ["checked_post", "kept_connections", "known_names", "resolve", "smtp"];
 
-test("on Deno too webhooks go where they may, over kept connections, and say what timed out", async () => {
+test("on Deno too webhooks and mails go where they may, share their connections, and say what timed out", async () => {
   const paths = files.map((name) => `test/actions/${name}.test.ts`);
   const child = spawn(`${root}node_modules/.bin/deno`, ["test", "-A", "--no-check", ...paths], {
     cwd: root,

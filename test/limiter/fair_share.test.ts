@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import fc from "fast-check";
-import { mayStart } from "../../src/delivery/fair_share.ts";
+import { mayStart } from "../../src/limiter/fair_share.ts";
 
 /** Lets every tenant take what it may, in turns, until none may take more. */
 function fill(tenants: number, allowed: number): number[] {

@@ -6,6 +6,8 @@
  * Chosen: this dynamic threshold (Choudhury and Hahne, 1998) and not a fixed cap, because a fixed cap either
  * slows a tenant that is alone or lets a few hanging ones take everything.
  *
+ * This module is browser compatible.
+ *
  * @module
  */
 

@@ -1,0 +1,78 @@
+/**
+ * Work of tenants that shares a number of places. What finds none waits: behind its own tenant's in its order, beside the
+ * others' in turns.
+ *
+ * This module is browser compatible.
+ *
+ * @module
+ */
+
+import { mayStart } from "./fair_share.ts";
+
+/** What a queue needs. */
+export interface FairQueueOptions<Item> {
+  /** Items that are started at once, in all; see {@linkcode mayStart} for a tenant's share. */
+  readonly allowed: number;
+  /** Called when an item has a place, within {@linkcode FairQueue.add} or later; must not throw. */
+  readonly start: (item: Item) => void;
+}
+
+/** The items of one tenant. */
+interface Share<Item> {
+  readonly waiting: Set<Item>;
+  readonly started: Set<Item>;
+}
+
+/** Starts items as there are places. Those that wait are bounded by whoever adds them. */
+export class FairQueue<Item extends { readonly tenant: string }> {
+  readonly #options: FairQueueOptions<Item>;
+  /** Of the tenants that have an item, in the order of their turns. */
+  readonly #shares = new Map<string, Share<Item>>();
+  #started = 0;
+  #isStarting = false;
+
+  constructor(options: FairQueueOptions<Item>) {
+    this.#options = options;
+  }
+
+  /** Starts the item as soon as its tenant may have one more: at once or in its turn. */
+  add(item: Item): void {
+    const share = this.#shares.get(item.tenant) ?? { waiting: new Set(), started: new Set() };
+    this.#shares.set(item.tenant, share);
+    share.waiting.add(item);
+    this.#startAll();
+  }
+
+  /** Takes an item away that has ended or waits no more; one that is not there changes nothing. */
+  remove(item: Item): void {
+    const share = this.#shares.get(item.tenant);
+    if (share === undefined) return;
+    if (share.started.delete(item)) this.#started -= 1;
+    share.waiting.delete(item);
+    if (share.started.size + share.waiting.size === 0) this.#shares.delete(item.tenant);
+    this.#startAll();
+  }
+
+  // Not one within the other: an item may end while it is being started, as may all that wait.
+  #startAll(): void {
+    if (this.#isStarting) return;
+    this.#isStarting = true;
+    for (let item = this.#next(); item !== null; item = this.#next()) this.#options.start(item);
+    this.#isStarting = false;
+  }
+
+  #next(): Item | null {
+    for (const [tenant, share] of this.#shares) {
+      const [item] = share.waiting;
+      if (item === undefined || !mayStart(share.started.size, this.#started, this.#options.allowed)) continue;
+      // Its next turn comes after the others'.
+      this.#shares.delete(tenant);
+      this.#shares.set(tenant, share);
+      share.waiting.delete(item);
+      share.started.add(item);
+      this.#started += 1;
+      return item;
+    }
+    return null;
+  }
+}

@@ -1,0 +1,94 @@
+import assert from "node:assert/strict";
+import { beforeEach, test } from "node:test";
+import type { Outcome } from "../../src/actions/outcome.ts";
+import { mailConnectionsMax, openMail, type SendMail } from "../../src/actions/smtp.ts";
+import { type SmtpListener, startSmtp } from "../support/actions/smtp_listener.ts";
+import { until } from "../support/until.ts";
+
+let smtp: SmtpListener;
+let written: string[];
+
+beforeEach(async () => {
+  smtp = await startSmtp();
+  written = [];
+});
+
+/** What one tenant gets that is alone. */
+const shareAlone = mailConnectionsMax / 2;
+
+function open(timeoutMs: number): SendMail {
+  return openMail({
+    ...{ host: "127.0.0.1", port: smtp.port, isSecure: false, login: null, timeoutMs },
+    from: { name: "Leads", address: "leads@intake.example" },
+  });
+}
+
+/** To a mailbox of the tenant. */
+function send(by: SendMail, tenant: string, number = 0): Promise<Outcome> {
+  const address = `${number}@${tenant}.example`;
+  return by({
+    ...{ tenant, address, id: `${tenant}.${number}`, nowMs: 0 },
+    mail: () => {
+      written.push(address);
+      return { subject: "A lead", text: "text", html: "<p>text", replyTo: null, isCut: false };
+    },
+  });
+}
+
+const sendMany = (by: SendMail, tenant: string, count: number) =>
+  Array.from({ length: count }, (_, number) => send(by, tenant, number));
+const reasonOf = (outcome: Outcome) => outcome.kind === "failed" ? outcome.reason : outcome.kind;
+const count = (words: readonly string[], word: string) => words.filter((one) => one === word).length;
+/** The mailboxes that the server was told, once for each connection that came so far. */
+const told = () => smtp.commands.filter((line) => line.startsWith("RCPT")).map((line) => line.slice(9, -1));
+
+test("of a burst beyond what a mail server takes at once every mail is done", async () => {
+  const outcomes = await Promise.all(sendMany(open(60_000), "acme", 400));
+  assert.deepEqual(new Set(outcomes.map(reasonOf)), new Set(["done"]));
+  assert.equal(new Set(smtp.messages.map(({ to }) => to.join())).size, 400);
+});
+
+test("a tenant that is alone has half of the connections; what waits for one is not begun, and timeout_queue", async () => {
+  smtp.answers.set("RCPT", null);
+  const outcomes = await Promise.all(sendMany(open(2_000), "acme", 50));
+  const words = outcomes.map(reasonOf);
+  assert.deepEqual([count(words, "timeout"), count(words, "timeout_queue")], [shareAlone, 50 - shareAlone]);
+  assert.deepEqual([smtp.connections, written.length], [shareAlone, shareAlone]);
+});
+
+test("a tenant whose mails hang keeps no other tenant's waiting", async () => {
+  const by = open(60_000);
+  const held = smtp.hold(/@acme\.example/);
+  const hanging = sendMany(by, "acme", 100);
+  await until(() => held.length === shareAlone);
+  for (let number = 0; number < 20; number += 1) {
+    assert.equal(reasonOf(await send(by, "birch", number)), "done");
+  }
+  // Of the first tenant's nothing has moved in between.
+  assert.equal(told().filter((address) => address.endsWith("@acme.example")).length, shareAlone);
+  for (let at = 0; at < 100; at += 1) (await until(() => held[at]))();
+  assert.deepEqual(new Set((await Promise.all(hanging)).map(reasonOf)), new Set(["done"]));
+});
+
+test("however many tenants send, the mail server has no more connections than it may", async () => {
+  smtp.answers.set("RCPT", null);
+  const by = open(2_000);
+  const tenants = Array.from({ length: 3 * mailConnectionsMax }, (_, at) => `tenant${at}`);
+  const words = (await Promise.all(tenants.map((tenant) => send(by, tenant)))).map(reasonOf);
+  assert.deepEqual(new Set(words.slice(0, mailConnectionsMax)), new Set(["timeout"]));
+  assert.deepEqual(new Set(words.slice(mailConnectionsMax)), new Set(["timeout_queue"]));
+  assert.equal(smtp.connections, mailConnectionsMax);
+});
+
+test("a mail that waited for more than half of its time, and had not enough left, says timeout_queue too", async () => {
+  const by = open(4_000);
+  const held = smtp.hold(/./);
+  const first = sendMany(by, "acme", shareAlone);
+  await until(() => held.length === shareAlone);
+  const next = send(by, "acme", shareAlone);
+  // Hangs as well, and ends in the second half of the others' time.
+  assert.equal(reasonOf(await send(open(2_200), "clock")), "timeout");
+  held[0]?.();
+  assert.equal(reasonOf(await next), "timeout_queue");
+  assert.equal(count((await Promise.all(first)).map(reasonOf), "done"), 1);
+});

@@ -1,0 +1,108 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+import fc from "fast-check";
+import { FairQueue } from "../../src/limiter/fair_queue.ts";
+
+interface Work {
+  readonly tenant: string;
+  readonly number: number;
+}
+
+/** A queue with eight places, and what it has started. */
+function open() {
+  const started: Work[] = [];
+  const queue = new FairQueue<Work>({ allowed: 8, start: (work) => void started.push(work) });
+  const add = (tenant: string, count = 1) =>
+    Array.from({ length: count }, (_, number) => {
+      const work = { tenant, number };
+      queue.add(work);
+      return work;
+    });
+  return { queue, started, add, tenants: () => started.map(({ tenant }) => tenant).join("") };
+}
+
+test("A tenant that is alone has half of the places, and the rest waits in its order", () => {
+  const { queue, started, add } = open();
+  const [first, ...others] = add("a", 6);
+  assert.deepEqual(started.map(({ number }) => number), [0, 1, 2, 3]);
+  queue.remove(first as Work);
+  for (const work of others) queue.remove(work);
+  assert.deepEqual(started.map(({ number }) => number), [0, 1, 2, 3, 4, 5]);
+});
+
+test("The next tenant starts at once, however much of another's is started and waits", () => {
+  const { add, tenants } = open();
+  add("a", 100);
+  add("b", 100);
+  add("c");
+  assert.equal(tenants(), "aaaabbc");
+});
+
+test("Tenants that wait take turns", () => {
+  const { queue, started, add, tenants } = open();
+  add("a", 100);
+  add("b", 100);
+  add("c", 100);
+  for (let at = 0; at < 30; at += 1) queue.remove(started[at] as Work);
+  const later = tenants().slice(15, 33);
+  assert.deepEqual(["a", "b", "c"].map((tenant) => later.split(tenant).length - 1), [6, 6, 6]);
+});
+
+test("What waits no more is not started, and what is not there changes nothing", () => {
+  const { queue, add, tenants } = open();
+  const [first, , , , waiting] = add("a", 5);
+  queue.remove(waiting as Work);
+  queue.remove(first as Work);
+  queue.remove(first as Work);
+  queue.remove({ tenant: "nobody", number: 0 });
+  assert.equal(tenants(), "aaaa");
+});
+
+test("Items that end while they are started let all others come, however many wait", () => {
+  const ended: number[] = [];
+  const queue = new FairQueue<Work>({
+    allowed: 2,
+    start: (work) => {
+      if (work.number === 0) return;
+      queue.remove(work);
+      ended.push(work.number);
+    },
+  });
+  const first = { tenant: "a", number: 0 };
+  queue.add(first);
+  for (let number = 1; number <= 20_000; number += 1) queue.add({ tenant: "a", number });
+  assert.deepEqual(ended, []);
+  queue.remove(first);
+  assert.equal(ended.length, 20_000);
+});
+
+test("Whatever comes and ends: no more than is allowed, every tenant in its order, and all of it in the end", () => {
+  const steps = fc.array(fc.record({ tenant: fc.constantFrom("a", "b", "c"), ends: fc.nat(3) }), {
+    maxLength: 60,
+  });
+  fc.assert(fc.property(steps, (all) => {
+    const running: Work[] = [];
+    const started: Work[] = [];
+    const queue = new FairQueue<Work>({
+      allowed: 5,
+      start: (work) => {
+        running.push(work);
+        started.push(work);
+      },
+    });
+    const end = () => {
+      const work = running.shift();
+      if (work !== undefined) queue.remove(work);
+    };
+    all.forEach(({ tenant, ends }, number) => {
+      queue.add({ tenant, number });
+      assert.ok(running.length <= 5);
+      for (let at = 0; at < ends; at += 1) end();
+    });
+    while (running.length > 0) end();
+    assert.equal(started.length, all.length);
+    for (const own of Map.groupBy(started, ({ tenant }) => tenant).values()) {
+      assert.deepEqual(own, own.toSorted((a, b) => a.number - b.number));
+    }
+  }));
+});
