@@ -22,8 +22,8 @@ export const mailAddress = /^[!#-'*+\-/-9=?A-Z^-~.]{1,64}@[A-Za-z0-9.-]{1,253}$/
  * Connections to the mail server at once. Tenants share them as they share the deliveries at once: one that is alone gets
  * half, and there is one at once for the next that comes.
  *
- * Chosen: as many as Dovecot takes of one login, and well below the 50 that Postfix takes of one address; both refuse
- * what comes beyond, which spends an attempt of a lead.
+ * Chosen: well below what mail servers take of one address (Postfix 50, where nobody has set it otherwise); what they
+ * refuse beyond that is an attempt of a lead.
  */
 export const mailConnectionsMax = 10;
 

@@ -50,7 +50,7 @@ test("of a burst beyond what a mail server takes at once every mail is done", as
 
 test("a tenant that is alone has half of the connections; what waits for one is not begun, and timeout_queue", async () => {
   smtp.answers.set("RCPT", null);
-  const outcomes = await Promise.all(sendMany(open(2_000), "acme", 50));
+  const outcomes = await Promise.all(sendMany(open(3_000), "acme", 50));
   const words = outcomes.map(reasonOf);
   assert.deepEqual([count(words, "timeout"), count(words, "timeout_queue")], [shareAlone, 50 - shareAlone]);
   assert.deepEqual([smtp.connections, written.length], [shareAlone, shareAlone]);
@@ -72,7 +72,7 @@ test("a tenant whose mails hang keeps no other tenant's waiting", async () => {
 
 test("however many tenants send, the mail server has no more connections than it may", async () => {
   smtp.answers.set("RCPT", null);
-  const by = open(2_000);
+  const by = open(3_000);
   const tenants = Array.from({ length: 3 * mailConnectionsMax }, (_, at) => `tenant${at}`);
   const words = (await Promise.all(tenants.map((tenant) => send(by, tenant)))).map(reasonOf);
   assert.deepEqual(new Set(words.slice(0, mailConnectionsMax)), new Set(["timeout"]));
