@@ -12,12 +12,25 @@ import { variables } from "./variables.ts";
 /** What {@linkcode variables} and {@linkcode actionsVariables} have; either process may be given the other's. */
 const known: readonly string[] = [...Object.keys(variables), ...Object.keys(actionsVariables)];
 
-// Half the world's programs have a DATABASE_ something of their own; in the other our forms brief tells a website to keep
-// its key, and a shell may have both.
-const foreign = /^DATABASE_|^FORMS_API_KEY$/;
+/** Names that begin like ours and that others give, many of them to processes whose people never see them. */
+const foreign: readonly RegExp[] = [
+  // Half the world's programs have a DATABASE_ something of their own.
+  /^DATABASE_/,
+  // A shell may have what a client of ours reads, or a tool of the payment provider.
+  /^(INTAKE|FORMS|STRIPE)_API_KEY$/,
+  // A runner of GitHub's gives these to every step.
+  /^ACTIONS_(RUNTIME|CACHE|RESULTS|ID_TOKEN|ORCHESTRATION|RUNNER|STEP)_/,
+  // Kubernetes and linked containers tell of a neighbour that is called intake, forms, site and so on.
+  /_SERVICE_(HOST|PORT(_[A-Z0-9_]+)?)$|_PORT_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?$/,
+];
+
+/** The same, of a name that might be a misspelling too: a neighbour's address, where a person writes a number. */
+const neighbour = { name: /_PORT$/, value: /^(tcp|udp|sctp):\/\// };
 
 const prefixes = new Set(
-  known.filter((name) => name.includes("_") && !foreign.test(name)).map((name) => `${name.split("_")[0]}_`),
+  known.filter((name) => name.includes("_") && !/^DATABASE_/.test(name)).map((name) =>
+    `${name.split("_")[0]}_`
+  ),
 );
 
 /**
@@ -31,9 +44,10 @@ const prefixes = new Set(
  */
 export function unknownSettings(environment: Environment): string[] {
   return namesOf(environment)
-    .filter((name) =>
-      !known.includes(name) && environment[name]?.trim() && isOurs(name) && !foreign.test(name)
-    )
+    .filter((name) => {
+      const value = environment[name]?.trim();
+      return value && !known.includes(name) && isOurs(name) && !isForeign(name, value);
+    })
     .map((name) => {
       const likely = likelyName(name, known);
       return likely === null
@@ -44,6 +58,11 @@ export function unknownSettings(environment: Environment): string[] {
 
 function isOurs(name: string): boolean {
   return [...prefixes].some((prefix) => name.toUpperCase().startsWith(prefix));
+}
+
+function isForeign(name: string, value: string): boolean {
+  return foreign.some((shape) => shape.test(name)) ||
+    (neighbour.name.test(name) && neighbour.value.test(value));
 }
 
 function namesOf(environment: Environment): string[] {

@@ -338,6 +338,8 @@ for (
     ["intake_listen", "INTAKE_LISTEN"],
     ["ACTIONS_SERVER_CERT", "ACTIONS_SERVER_CERT_FILE"],
     ["SMTP_URI", "SMTP_URL"],
+    ["INTAKE_PORT", "INTAKE_URL"],
+    ["ACTIONS_CLIENT_NAMES", "ACTIONS_CLIENT_NAME"],
   ] as const
 ) {
   test(`the misspelled ${name} stops the start and names ${likely}, without its value`, () => {
@@ -363,6 +365,28 @@ test("settings of the other process, empty ones and variables of other programs 
     ...{ PATH: "/bin", MAIL: "/var/mail/x", MAILCHECK: "1", INTAKE: "x", INTAKE_LISTENS: " " },
   };
   assert.deepEqual(faults({ ...others, ...foreign }), []);
+});
+
+test("what runners, orchestrators and other tools put into an environment does not stop the start", () => {
+  const runner = {
+    ...{ ACTIONS_RUNTIME_URL: "https://x", ACTIONS_RUNTIME_TOKEN: "x", ACTIONS_CACHE_URL: "https://x" },
+    ...{ ACTIONS_CACHE_SERVICE_V2: "True", ACTIONS_RESULTS_URL: "https://x", ACTIONS_ORCHESTRATION_ID: "x" },
+    ...{ ACTIONS_ID_TOKEN_REQUEST_URL: "https://x", ACTIONS_RUNNER_DEBUG: "1", ACTIONS_STEP_DEBUG: "true" },
+  };
+  const neighbours = Object.fromEntries(
+    ["INTAKE", "FORMS", "SITE", "ACTIONS", "SMTP", "LEAD_INTAKE"].flatMap((name) => [
+      [`${name}_SERVICE_HOST`, "10.0.0.7"],
+      [`${name}_SERVICE_PORT`, "8080"],
+      [`${name}_SERVICE_PORT_HTTP_ALT`, "8080"],
+      [`${name}_PORT`, "tcp://10.0.0.7:8080"],
+      [`${name}_PORT_8080_TCP`, "tcp://10.0.0.7:8080"],
+      [`${name}_PORT_8080_TCP_PROTO`, "tcp"],
+      [`${name}_PORT_8080_TCP_PORT`, "8080"],
+      [`${name}_PORT_8080_TCP_ADDR`, "10.0.0.7"],
+    ]),
+  );
+  const clients = { INTAKE_API_KEY: "x", FORMS_API_KEY: "x", STRIPE_API_KEY: "x" };
+  assert.deepEqual(faults({ ...runner, ...neighbours, ...clients }), []);
 });
 
 test("where the names cannot be listed, as on Deno with a narrow permission, the rest is read all the same", () => {
