@@ -10,12 +10,15 @@ set search_path = pg_catalog, public, pg_temp
 set enable_seqscan = off
 set jit = off
 as $$
+declare
+  v_removed_at timestamptz;
 begin
-  -- Nothing that may quote a lead is written after its erasure. The row is locked first: an erasure either waits for it
-  -- and takes the answer away, or has committed when the next statement looks.
+  -- Nothing that may quote a lead is written after its erasure. The event is locked first, as an erasure does: that one
+  -- either waits and takes the answer away, or has committed. The effect's row is no such lock: one that was made while
+  -- the erasure was at work is none of those that it looks at.
   if p_answer is not null then
-    perform from actions.effect as e where e.event_id = p_event_id and e.route_id = p_route_id for no key update;
-    if exists (select from event as v where v.event_id = p_event_id and v.removed_at is not null) then
+    select v.removed_at into v_removed_at from event as v where v.event_id = p_event_id for share;
+    if v_removed_at is not null then
       p_answer := null;
     end if;
   end if;
