@@ -111,6 +111,7 @@ grant select (
   limit_per_minute, limit_burst, limit_until
 ) on api_key to lead_service;
 
+-- effects_of shows a part of the routes, which the service does not see otherwise: it says which, and why.
 grant execute on function
   service_clock, event_id_at, hour_figures, due_tenants,
   accept, claim_outbox, settle_outbox, beat, trim_heartbeat,

@@ -1,7 +1,10 @@
--- What became of an event's effects, one a recipient, for the operator: the kind; who it is for (the host of a webhook,
--- the address of a mail, never a path, a token or a secret; null when the route is gone, or has changed since); state:
+-- What became of an event's effects, one a recipient, for the operator: the kind; who it is for (null when the route is
+-- gone, or has changed since the effect was last tried); state:
 -- waiting | busy (until busy_until) | done | failed; and what the other side said last. While the event waits those are
 -- told too that were not begun.
+--
+-- The service's role may call it, though it cannot read routes. Of them it sees what tells one recipient from another: the
+-- host of a webhook, the first letter and the domain of a mailbox; never a path, a token or a secret.
 create or replace function effects_of(p_event_id text)
 returns table (
   effect text, target text, state text, busy_until timestamptz, status int, answer text, reason text, attempts int,
@@ -12,10 +15,10 @@ security definer
 set search_path = pg_catalog, public, pg_temp
 as $$
   select
-    coalesce(x.effect, r.kind),
+    coalesce(x.effect, a.kind),
     case
-      when x.is_done and a.changed_at > x.settled_at then null
-      when a.kind = 'email' then a.address
+      when a.changed_at > x.settled_at then null
+      when a.kind = 'email' then regexp_replace(a.address, '^(.).*@', '\1…@')
       else substring(a.address from '^https://([^/?]+)')
     end,
     case
@@ -42,7 +45,6 @@ as $$
   ) as i
   left join actions.effect as x on x.event_id = e.event_id and x.route_id = i.id
   left join actions.route as a on a.tenant_id = e.tenant_id and a.id = i.id
-  left join lateral (select a.kind) as r on true
   -- Never done, and counted so, because only other effects were to be sent again.
   where not coalesce(x.is_done and x.settled_at is null, false)
   order by 1, i.id;

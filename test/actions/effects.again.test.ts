@@ -1,6 +1,7 @@
 /** A delivered event that an operator has sent once more, and what is shown of its effects. */
 
 import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
 import { before, beforeEach, test } from "node:test";
 import { status } from "../support/actions/crm_sink.ts";
 import { newEventId } from "../support/actions/event.ts";
@@ -75,11 +76,11 @@ test("lead show has each effect by name, with the status and the answer of the o
     attempts: 1,
     settled_at: "",
   });
-  assert.deepEqual([email.effect, email.target, email.state], ["email", "sales@acme.example", "done"]);
+  assert.deepEqual([email.effect, email.target, email.state], ["email", "s…@acme.example", "done"]);
   const { stdout } = await runCtl(["lead", "show", eventId], on);
   assert.match(
     stdout,
-    /\nEffects\n {2}CRM localhost:\d+ +done 201, 20\d\d-.*\n +\{"id":"4711"\} \[31m\n {2}Email sales@/,
+    /\nEffects\n {2}CRM localhost:\d+ +done 201, 20\d\d-.*\n +\{"id":"4711"\} \[31m\n {2}Email s…@acme\.example +done/,
   );
 });
 
@@ -222,6 +223,50 @@ test("what was done and not recorded before is not taken for the repeat", async 
   assert.equal((await again(eventId)).code, 0);
   assert.equal((await stand.deliverTo(former, { eventId, attempt: 3 })).status, 200);
   assert.equal(callsOf(eventId).length, 3);
+});
+
+test("of an effect that failed nobody is named when its route has changed since, and then whom it was tried for", async () => {
+  await stand.addTenant("renamed", { email: "old@renamed.example" });
+  await ctl(["key", "issue", "renamed", "--label", "partner-x"], on);
+  stand.smtp.answers.set("RCPT", "451 4.7.1 later");
+  const eventId = await accepted({ tenant: "renamed", waits: true });
+  const targets = async () => (await effectsOf(eventId)).map(({ target }: { target: string }) => target);
+  await stand.deliver({ eventId, tenant: "renamed" });
+  assert.deepEqual(await targets(), ["o…@renamed.example"]);
+  // Its one route goes on under another address.
+  await stand.sql`
+    update actions.route set address = 'new@renamed.example', changed_at = service_clock() where address = 'old@renamed.example'`;
+  assert.deepEqual(await targets(), [null]);
+  await stand.deliver({ eventId, tenant: "renamed", attempt: 2 });
+  assert.deepEqual(await targets(), ["n…@renamed.example"]);
+});
+
+test("an answer to an effect that was begun while its lead was being erased is not kept", async () => {
+  const eventId = await accepted();
+  const lease = randomUUID();
+  const erasing = await stand.sql.reserve();
+  await erasing`begin`;
+  await erasing`select erase_event(${eventId}, null, null)`;
+  const [begun] = await stand.sql`
+    select * from actions.begin_effects(${eventId}, 'acme', 'partner-x', '', ${lease}::uuid, 60000) where effect = 'crm'`;
+  let isSettled = false;
+  const settled = stand.sql`
+    select actions.settle_effect(
+      ${eventId}, ${begun?.route_id}::int, ${begun?.round}::int, ${lease}::uuid, null, 200, 'Lovelace is in')`
+    .then(() => isSettled = true);
+  const isWaiting = async () =>
+    (await stand.sql`
+      select from pg_stat_activity
+      where datname = current_database() and wait_event_type = 'Lock' and query like '%settle_effect%'`)
+      .length > 0;
+  await until(async () => isSettled || await isWaiting());
+  await erasing`commit`;
+  erasing.release();
+  await settled;
+  assert.deepEqual([
+    ...await stand
+      .sql`select is_done, answer from actions.effect where event_id = ${eventId} and effect = 'crm'`,
+  ], [{ is_done: true, answer: null }]);
 });
 
 test("an erased lead keeps that its effects were done, and nothing of what was answered", async () => {
