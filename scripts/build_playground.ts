@@ -1,25 +1,42 @@
 /**
- * Bundles the playground's script and style sheet into `src/playground/bundle.json`, which is committed, so that
- * production needs no build. With `--check` it only compares: exit code 1 when the file is not what the sources make.
+ * Bundles the playground's script and style sheet into `src/playground/bundle.json`, and the script of the pages that have
+ * no other into `src/http/copy_buttons.json`. Both are committed, so that production needs no build. With `--check` it
+ * only compares: exit code 1 when a file is not what the sources make.
  *
  * @module
  */
 
 import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import { build } from "esbuild";
+import { build, type BuildOptions } from "esbuild";
 
-const target = new URL("../src/playground/bundle.json", import.meta.url);
-const sources = new URL("../src/playground/", import.meta.url);
+const root = fileURLToPath(new URL("../", import.meta.url));
+
+/** What is built, by the file that holds it. */
+const targets: Readonly<Record<string, () => Promise<string>>> = {
+  "src/playground/bundle.json": () =>
+    bundle({
+      entryPoints: ["src/playground/app.ts", "src/playground/style.css"],
+      banner: { js: "/* With libphonenumber-js, MIT License. */" },
+    }),
+  "src/http/copy_buttons.json": () =>
+    bundle({
+      stdin: {
+        contents: 'import { addCopyButtons } from "./src/http/copy_buttons.ts"; addCopyButtons();',
+        resolveDir: root,
+      },
+    }),
+};
 
 /**
- * The text of the bundle. Chosen: JSON, because both runtimes import it as a module, without a permission to
+ * The text of a bundle. Chosen: JSON, because both runtimes import it as a module, without a permission to
  * read files; and browsers of the last two years, which have all that the validator uses.
  */
-async function bundlePlayground(): Promise<string> {
+async function bundle(options: BuildOptions): Promise<string> {
   const { outputFiles } = await build({
-    entryPoints: ["app.ts", "style.css"],
-    absWorkingDir: fileURLToPath(sources),
+    ...options,
+    absWorkingDir: root,
     outdir: "out",
     bundle: true,
     minify: true,
@@ -27,24 +44,23 @@ async function bundlePlayground(): Promise<string> {
     target: ["chrome120", "firefox121", "safari17"],
     charset: "utf8",
     legalComments: "none",
-    banner: { js: "/* With libphonenumber-js, MIT License. */" },
     write: false,
   });
-  const text = (end: string) => outputFiles.find(({ path }) => path.endsWith(end))?.text ?? "";
+  const text = (end: string) => outputFiles.find(({ path }) => path.endsWith(end))?.text;
   return `${JSON.stringify({ script: text(".js"), style: text(".css") }, null, 2)}\n`;
 }
 
 async function main(args: readonly string[]): Promise<number> {
-  const text = await bundlePlayground();
-  if (!args.includes("--check")) {
-    writeFileSync(target, text);
-    return 0;
+  let code = 0;
+  for (const [path, make] of Object.entries(targets)) {
+    const text = await make();
+    if (!args.includes("--check")) writeFileSync(join(root, path), text);
+    else if (readFileSync(join(root, path), "utf8") !== text) {
+      console.error(`${path} is not what the sources make; run: node scripts/build_playground.ts`);
+      code = 1;
+    }
   }
-  if (readFileSync(target, "utf8") === text) return 0;
-  console.error(
-    "src/playground/bundle.json is not what the sources make; run: node scripts/build_playground.ts",
-  );
-  return 1;
+  return code;
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {

@@ -48,7 +48,7 @@ function pagesOf(addresses: ReadonlyMap<string, string>): Row[] {
   };
   return [
     ...page("the playground", "intake", "/api"),
-    ...page("the integration brief", "intake", "/api/INTEGRATION.md"),
+    ...page("the integration brief", "intake", "/api/integration"),
     ...page("the operator's console", "ops", "/"),
     ...page("mails and webhooks", "caught", "/"),
   ];

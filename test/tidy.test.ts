@@ -77,7 +77,7 @@ const packages: Readonly<Record<string, RegExp>> = {
   "postgres": /^src\/store\//,
   "libphonenumber-js/min": /^src\/lead\//,
   "nodemailer": /^src\/actions\//,
-  "marked": /^src\/site\//,
+  "marked": /^src\/http\/markdown\.ts$/,
 };
 
 /** Test files that mirror no file of `src/` or `scripts/`, by folder or name, and what they are about. */

@@ -77,6 +77,7 @@ SDK, no OAuth, no webhook, nothing to poll.
 - Endpoint: \`POST ${baseUrl}/v1/intake\`
 - OpenAPI 3.0: <${baseUrl}${documents.openapi.path}>
 - Playground, which runs the real validator in your browser and posts nothing: <${baseUrl}${documents.playground.path}>
+- This page in a browser, with buttons that copy: <${baseUrl}${documents.briefPage.path}>
 - Vocabulary: <${baseUrl}/v1/vocabulary> · Health: <${baseUrl}/healthz>
 
 This page is generated from the tables that the service itself works with, and served live. Fetch it, do not copy it.
@@ -108,7 +109,7 @@ ${code("sh", shell.postLead)}
 Request headers:
 
 ${
-    table(["Header", "", "What"], [
+    table(["Header", "Needed", "What"], [
       ["`X-API-Key`", "required", "Your key. It names the customer and carries your label."],
       ["`Content-Type`", "required", "`application/json`"],
       ["`Content-Encoding`", "none", "A compressed body is 400 `invalid_json`."],

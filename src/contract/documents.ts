@@ -29,7 +29,7 @@ const revalidated = "no-cache";
 const forGood = "public, max-age=31536000, immutable";
 
 /**
- * The playground loads nothing from elsewhere, runs no script in the page itself, and can neither be framed
+ * A page loads nothing from elsewhere, runs no script in the page itself, and can neither be framed
  * nor post a form.
  */
 const pagePolicy = [
@@ -44,6 +44,8 @@ const pagePolicy = [
   "require-trusted-types-for 'script'",
   "trusted-types 'none'",
 ].join("; ");
+
+const pageHeaders = { "Content-Security-Policy": pagePolicy, "Referrer-Policy": "no-referrer" };
 
 /** All of them. Source: SPEC, Surfaces; the issue of the playground. */
 export const documents = {
@@ -60,11 +62,25 @@ export const documents = {
     about:
       "The integration brief: key check, rules, envelope, answers, limits, retry policy, definition of done.",
   },
+  briefPage: {
+    path: "/api/integration",
+    contentType: "text/html; charset=utf-8",
+    caching: revalidated,
+    headers: pageHeaders,
+    about: "The integration brief as a page, each block of code with a button that copies it.",
+  },
+  formsBriefPage: {
+    path: "/api/forms-integration",
+    contentType: "text/html; charset=utf-8",
+    caching: revalidated,
+    headers: pageHeaders,
+    about: "The integration brief of the tenant forms as such a page.",
+  },
   playground: {
     path: "/api",
     contentType: "text/html; charset=utf-8",
     caching: revalidated,
-    headers: { "Content-Security-Policy": pagePolicy, "Referrer-Policy": "no-referrer" },
+    headers: pageHeaders,
     about: "The playground: the validator itself, in a browser.",
   },
   script: {
@@ -80,6 +96,13 @@ export const documents = {
     caching: revalidated,
     cachingOfVersion: forGood,
     about: "The playground's style sheet.",
+  },
+  copyScript: {
+    path: "/api/copy.js",
+    contentType: "text/javascript; charset=utf-8",
+    caching: revalidated,
+    cachingOfVersion: forGood,
+    about: "The script of the briefs' pages: the buttons that copy.",
   },
   icon: {
     path: "/api/playground.svg",

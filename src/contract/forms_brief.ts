@@ -48,6 +48,7 @@ lead provider uses the [lead intake](${urls.intake}${documents.brief.path}) inst
 
 - Endpoint: \`POST ${urls.forms}/v1/forms/{tenant}/{form_key}\`
 - Health: <${urls.forms}/healthz>, plain text: \`ok\`, or 503 when nothing is being taken
+- This page in a browser, with buttons that copy: <${urls.intake}${documents.formsBriefPage.path}>
 - OpenAPI 3.0: <${urls.intake}${documents.openapi.path}>
 
 \`{tenant}\` is the customer's slug and has to be the one of the key; \`{form_key}\` names one of the customer's forms. The
@@ -78,7 +79,7 @@ ${code("sh", shell.submit)}
 Request headers:
 
 ${
-    table(["Header", "", "What"], [
+    table(["Header", "Needed", "What"], [
       [
         "`X-API-Key`",
         "required",

@@ -12,6 +12,7 @@ import { fieldNames } from "../contract/fields.ts";
 import { grouped } from "../contract/guidance.ts";
 import { limits } from "../contract/limits.ts";
 import { curlPost } from "../contract/snippets.ts";
+import { addCopyButtons } from "../http/copy_buttons.ts";
 import { objectFault } from "../lead/body_fault.ts";
 import { parseObject } from "../lead/json.ts";
 import type { Areas } from "../lead/lead.ts";
@@ -167,19 +168,6 @@ function tidy(): void {
   update();
 }
 
-async function copy(): Promise<void> {
-  const shown = byId("curl", HTMLElement);
-  const button = byId("copy", HTMLButtonElement);
-  try {
-    await navigator.clipboard.writeText(shown.textContent ?? "");
-    button.textContent = "Copied";
-    setTimeout(() => button.textContent = "Copy", 2_000);
-  } catch {
-    // Not every page may write to the clipboard: what is selected can be copied by hand.
-    getSelection()?.selectAllChildren(shown);
-  }
-}
-
 function start(): void {
   const typed = () => {
     example.value = "";
@@ -191,7 +179,6 @@ function start(): void {
   example.addEventListener("change", () => load(example.value));
   for (const view of views) view.addEventListener("change", setView);
   byId("tidy", HTMLButtonElement).addEventListener("click", tidy);
-  byId("copy", HTMLButtonElement).addEventListener("click", () => void copy());
   form.listen(() => editor.value, (text) => {
     editor.value = text;
     typed();
@@ -203,6 +190,7 @@ function start(): void {
     byId("playground", HTMLElement).scrollIntoView();
     (isForm() ? byId("field-first_name", HTMLInputElement) : editor).focus({ preventScroll: true });
   });
+  addCopyButtons();
   keyCheck.listen();
   follow((terms) => {
     areas = terms ?? areas;

@@ -13,9 +13,10 @@ import { shellSnippets } from "../contract/snippets.ts";
 import { type Markup, markup, rich } from "../http/markup.ts";
 import { exampleGroups, reference } from "./reference.ts";
 
-/** The versions of what the page loads, for its addresses. */
-interface AssetVersions {
+/** The versions of what the pages load, for their addresses. */
+export interface AssetVersions {
   readonly script: string;
+  readonly copyScript: string;
   readonly style: string;
   readonly icon: string;
 }
@@ -92,9 +93,9 @@ function result(): Markup {
 <div class="pane result"><h2 class="quiet">What the service would answer</h2>
 <ul id="findings" class="findings"></ul>
 <div id="compare"></div>
-<h3>The answer</h3><pre class="code" id="response" tabindex="0" aria-label="The answer"></pre>
-<h3>As a command <button type="button" id="copy" class="plain">Copy</button></h3>
-<pre class="code" id="curl" tabindex="0" aria-label="The request as a curl command"></pre>
+<h3>The answer</h3><pre class="code" id="response" tabindex="0" role="group" aria-label="The answer"></pre>
+<h3>As a command</h3>
+<pre class="code" id="curl" tabindex="0" role="group" aria-label="The request as a curl command"></pre>
 </div>`;
 }
 
@@ -111,23 +112,28 @@ page.</p>
 <input id="key" type="password" autocomplete="off" spellcheck="false" placeholder="lead_live_…" aria-describedby="key-shape">
 <button type="button" id="probe">Post {}</button></div>
 <p id="key-shape" class="message"></p><div id="probe-result" role="status" aria-live="polite"></div></div>
-<pre class="code"><code>${shellSnippets(baseUrl).keyCheck}</code></pre>
+<pre class="code" tabindex="0"><code>${shellSnippets(baseUrl).keyCheck}</code></pre>
 <dl class="meanings">${meanings}</dl>${
     contact !== null &&
     markup`<p>For a key, or one that is answered with 401, write to <a href="mailto:${contact}">${contact}</a>.</p>`
   }</section>`;
 }
 
+/** What a page loads: the icon, the style sheet and a script. */
+export function loaded(versions: AssetVersions, script: "script" | "copyScript"): Markup {
+  const { style, icon } = documents;
+  return markup`<link rel="icon" href="${icon.path}?v=${versions.icon}" type="image/svg+xml">
+<link rel="stylesheet" href="${style.path}?v=${versions.style}">
+<script type="module" src="${documents[script].path}?v=${versions[script]}"></script>`;
+}
+
 function head(versions: AssetVersions): Markup {
-  const { script, style, icon } = documents;
   return markup`<meta charset="utf-8">
 <title>Lead intake playground</title>
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="description" content="Edit a lead and see what the service would answer. Nothing you type leaves the browser.">
 <meta name="color-scheme" content="light dark">
-<link rel="icon" href="${icon.path}?v=${versions.icon}" type="image/svg+xml">
-<link rel="stylesheet" href="${style.path}?v=${versions.style}">
-<script type="module" src="${script.path}?v=${versions.script}"></script>`;
+${loaded(versions, "script")}`;
 }
 
 /** The page for a service that is reached at `baseUrl`; `contact` is whom partners write to about a key. */
@@ -135,7 +141,7 @@ export function playgroundPage(
   baseUrl: string,
   { versions, contact }: { readonly versions: AssetVersions; readonly contact: string | null },
 ): string {
-  const { brief, openapi } = documents;
+  const { brief, briefPage, openapi } = documents;
   return markup`<!doctype html>
 <html lang="en" data-base-url="${baseUrl}">
 <head>
@@ -144,7 +150,8 @@ ${head(versions)}
 <body>
 <a class="skip" href="#body">Skip to the editor</a>
 <header><h1>Lead intake <span>playground</span></h1>
-<nav aria-label="Documents"><a href="${brief.path}">Integration brief</a> <a href="${openapi.path}">OpenAPI</a>
+<nav aria-label="Documents"><a href="${briefPage.path}">Integration brief</a>
+<a href="${brief.path}">in Markdown</a> <a href="${openapi.path}">OpenAPI</a>
 <a href="/v1/vocabulary">Vocabulary</a> <a href="/healthz">Health</a></nav></header>
 <main>
 <p class="lede">Edit a lead and see what the service would answer: this page runs the service's own validator.

@@ -35,7 +35,7 @@ function guidance(baseUrl: string): Markup {
   const rows = limitRows.map(({ limit, value, appliesTo }) => [rich(limit), rich(value), rich(appliesTo)]);
   return markup`<section id="rules"><h2>Eight rules</h2><ol>${list(rules)}</ol>
 <h3>Post a lead</h3><p>With a sandbox key, until you go live:</p>
-<pre class="code"><code>${shellSnippets(baseUrl).postLead}</code></pre></section>
+<pre class="code" tabindex="0"><code>${shellSnippets(baseUrl).postLead}</code></pre></section>
 <section id="limits"><h2>Limits</h2>${table("Limits", ["Limit", "Value", "About"], rows)}</section>
 <section id="done"><h2>Definition of done</h2><ul class="done">${list(definitionOfDone)}</ul></section>`;
 }
@@ -86,7 +86,9 @@ function example(name: string, shown: Example): Markup {
   const header = idempotencyKey === undefined
     ? null
     : markup`<p>Idempotency-Key: <code>${idempotencyKey}</code></p>`;
-  const text = body.length > shownLengthMax ? null : markup`<pre class="code"><code>${body}</code></pre>`;
+  const text = body.length > shownLengthMax
+    ? null
+    : markup`<pre class="code" tabindex="0"><code>${body}</code></pre>`;
   return markup`<details class="example" id="example-${name}">
 <summary><span>${title}</span> <small>${rich(outcome(shown))}</small></summary>
 <p>${rich(about)}</p>${header}${text}
@@ -117,8 +119,10 @@ function kitTabs(baseUrl: string): Markup {
       at === 0 ? markup` checked` : null
     } autocomplete="off">
 <label for="${name}">${from}</label>
-<div class="tab"><p>${named(name)}: ${platform}.</p><pre class="code"><code>${install}</code></pre>
-<pre class="code" tabindex="0" aria-label="${name}, an example"><code>${example}</code></pre></div>
+<div class="tab"><p>${
+      named(name)
+    }: ${platform}.</p><pre class="code" tabindex="0"><code>${install}</code></pre>
+<pre class="code" tabindex="0" role="group" aria-label="${name}, an example"><code>${example}</code></pre></div>
 `
   );
   const later = kitsToCome.map(({ name }) => markup` ${named(name)} is to come.`);
@@ -139,6 +143,7 @@ unknown term is stored too: send your own.</p>
 <p id="areas" class="terms"></p></section>
 ${examples()}
 ${kitTabs(baseUrl)}
-<p class="more">More: the <a href="${documents.brief.path}">integration brief</a> with a client to copy, and the
+<p class="more">More: the <a href="${documents.briefPage.path}">integration brief</a> with a client to copy in five
+languages, <a href="${documents.formsBriefPage.path}">that of the tenant forms</a>, and the
 <a href="${documents.openapi.path}">OpenAPI document</a>.</p>`;
 }

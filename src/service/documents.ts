@@ -13,6 +13,8 @@ import type { BaseUrls } from "../contract/openapi/paths.ts";
 import type { Handler } from "../http/exchange.ts";
 import { versionOf } from "../http/prepared.ts";
 import { documentHandler } from "../intake/docs.ts";
+import copyButtons from "../http/copy_buttons.json" with { type: "json" };
+import { briefPage } from "../playground/brief_page.ts";
 import bundle from "../playground/bundle.json" with { type: "json" };
 import { icon } from "../playground/icon.ts";
 import { playgroundPage } from "../playground/page.ts";
@@ -30,15 +32,29 @@ export function documentHandlers(
 ): Record<string, Handler> {
   const urls = () => baseUrls(config, openUrls());
   const { script, style } = bundle;
-  const versions = { script: versionOf(script), style: versionOf(style), icon: versionOf(icon) };
+  const copyScript = copyButtons.script;
+  const versions = {
+    script: versionOf(script),
+    copyScript: versionOf(copyScript),
+    style: versionOf(style),
+    icon: versionOf(icon),
+  };
+  const briefs = {
+    brief: () => brief(urls().intake, config.contactEmail),
+    formsBrief: () => formsBrief(urls(), config.contactEmail),
+  };
+  const page = (name: keyof typeof briefs) =>
+    briefPage(briefs[name](), { versions, markdownUrl: urls()[surfaceOf(name)] + documents[name].path });
   const texts: Readonly<Record<DocumentName, () => string>> = {
     openapi: () => JSON.stringify(openapi(urls())),
-    brief: () => brief(urls().intake, config.contactEmail),
+    ...briefs,
+    briefPage: () => page("brief"),
+    formsBriefPage: () => page("formsBrief"),
     playground: () => playgroundPage(urls().intake, { versions, contact: config.contactEmail }),
     script: () => script,
+    copyScript: () => copyScript,
     style: () => style,
     icon: () => icon,
-    formsBrief: () => formsBrief(urls(), config.contactEmail),
   };
   const names = (Object.keys(texts) as DocumentName[]).filter((name) => surfaceOf(name) === surface);
   return Object.fromEntries(

@@ -8,7 +8,7 @@
 import { otherAreas } from "./categories.ts";
 import type { AreaPage, SiteContent } from "./content.ts";
 import { factsOf } from "./facts.ts";
-import { render, type Rendered } from "./markdown.ts";
+import { render, type Rendered } from "../http/markdown.ts";
 import type { PageSource } from "./source.ts";
 import { freePath, undescribedPages } from "./undescribed.ts";
 

@@ -10,6 +10,7 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import copyButtons from "../http/copy_buttons.json" with { type: "json" };
 import { type SiteDataRows, writeSiteData } from "./site_data.ts";
 import { categories } from "./categories.ts";
 import { packed } from "./compress.ts";
@@ -50,10 +51,16 @@ export function buildSite(content: SiteContent): SiteFiles {
   const { schema, bytes } = siteData(site, graphs);
   const style = hashed("site", "css", ownFile("style.css"));
   const icon = hashed("icon", "svg", ownFile("icon.svg"));
-  const assets: AssetPaths = { style: `/${style[0]}`, icon: `/${icon[0]}` };
+  const copyScript = hashed("copy", "js", copyButtons.script);
+  const assets: AssetPaths = {
+    style: `/${style[0]}`,
+    icon: `/${icon[0]}`,
+    copyScript: `/${copyScript[0]}`,
+  };
   const texts = new Map<string, string>([
     style,
     icon,
+    copyScript,
     ["sitemap.xml", sitemap(site)],
     ["robots.txt", robots(site)],
     ["llms.txt", llmsText(site, schema)],

@@ -125,6 +125,8 @@ function addresses({ urls }: SiteContent): Facts {
     "forms url": urls.forms,
     "subscription url": urls.subscription,
     "openapi url": urls.intake + documents.openapi.path,
+    "brief page url": urls.intake + documents.briefPage.path,
+    "forms brief page url": urls.intake + documents.formsBriefPage.path,
     "brief url": urls.intake + documents.brief.path,
     "forms brief url": urls.forms + documents.formsBrief.path,
     "playground url": urls.intake + documents.playground.path,

@@ -7,7 +7,7 @@
 import type { Site, SitePage } from "./assemble.ts";
 import type { AreaPage } from "./content.ts";
 import { type Builder, fragment, type GraphNode, plain, ref, termId } from "./graph_node.ts";
-import { render } from "./markdown.ts";
+import { render } from "../http/markdown.ts";
 
 /** A set of terms that one page defines in full. */
 export function termSet(

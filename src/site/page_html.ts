@@ -10,10 +10,12 @@ import type { Site, SitePage } from "./assemble.ts";
 import { jsonLd, type PageGraph, trail } from "./graph.ts";
 import { siteLanguage, siteName } from "./graph_node.ts";
 
-/** The addresses of what every page loads. */
+/** The addresses of what the pages load. */
 export interface AssetPaths {
   readonly style: string;
   readonly icon: string;
+  /** The script whose buttons copy; only for pages with something to copy. */
+  readonly copyScript: string;
 }
 
 /** The pages of the menu. */
@@ -94,7 +96,10 @@ function head(site: Site, page: SitePage, assets: AssetPaths, graph: PageGraph):
 <meta name="color-scheme" content="light dark">
 ${indexed}
 <link rel="icon" href="${assets.icon}" type="image/svg+xml">
-<link rel="stylesheet" href="${assets.style}">
+<link rel="stylesheet" href="${assets.style}">${
+    page.rendered.html.includes("<pre ") &&
+    markup`\n<script type="module" src="${assets.copyScript}"></script>`
+  }
 <script type="application/ld+json">${new Raw(jsonLd(site.content.urls.site, graph.nodes))}</script>`;
 }
 

@@ -96,9 +96,12 @@ test("each operation is on the host of its surface, under the surface's tag, and
     ["/healthz", "intake,forms", "Health"],
     ["/api/openapi.json", "intake", "Documents"],
     ["/api/INTEGRATION.md", "intake", "Documents"],
+    ["/api/integration", "intake", "Documents"],
+    ["/api/forms-integration", "intake", "Documents"],
     ["/api", "intake", "Documents"],
     ["/api/playground.js", "intake", "Documents"],
     ["/api/playground.css", "intake", "Documents"],
+    ["/api/copy.js", "intake", "Documents"],
     ["/api/playground.svg", "intake", "Documents"],
     ["/v1/forms/INTEGRATION.md", "forms", "Documents"],
   ]);

@@ -15,6 +15,7 @@ import areaTerms from "../vectors/areas.json" with { type: "json" };
 import vectors from "../vectors/lead.json" with { type: "json" };
 import { body as generatedBody } from "../support/playground/bodies.ts";
 import { findBrowser, startBrowser } from "../support/browser/browser.ts";
+import { faultsOfAccess } from "../support/browser/access.ts";
 import { faintTexts } from "../support/browser/contrast.ts";
 import { atEnd } from "../support/at_end.ts";
 
@@ -309,7 +310,7 @@ async function testPage(executablePath: string): Promise<void> {
       reached.push(
         await own.evaluate(() => {
           const { id, tagName, textContent } = document.activeElement as HTMLElement;
-          return id === "" ? `${tagName} ${textContent?.trim().slice(0, 20)}` : id;
+          return id === "" ? `${tagName} ${textContent?.trim().slice(0, 19)}` : id;
         }),
       );
       await own.keyboard.press("Tab");
@@ -322,7 +323,7 @@ async function testPage(executablePath: string): Promise<void> {
         "idempotency-key",
         "repeat",
         "response",
-        "copy",
+        "BUTTON Copy The request as",
         "curl",
         "key",
         "probe",
@@ -341,7 +342,7 @@ async function testPage(executablePath: string): Promise<void> {
 
   test("an example of the reference is tried by its button", async () => {
     await page.locator("#example-cost_zero summary").click();
-    await page.locator("#example-cost_zero button").click();
+    await page.locator("#example-cost_zero [data-example]").click();
     await settled();
     assert.equal(await page.locator("#example").inputValue(), "cost_zero");
     assert.equal(await status.innerText(), "422 validation_failed");
@@ -414,8 +415,9 @@ async function testPage(executablePath: string): Promise<void> {
       await own.locator("#body").inputValue(),
       '{\n  "first_name": "A",\n  "last_name": "B",\n  "phone": "1",\n  "n": 1.10\n}',
     );
-    await own.locator("#copy").click();
-    await own.locator("#copy", { hasText: "Copied" }).waitFor();
+    const button = own.getByRole("button", { name: "Copy The request as a curl command" });
+    await button.click();
+    await own.getByRole("button", { name: "Copied The request" }).waitFor();
     const copied = await own.evaluate(() => navigator.clipboard.readText());
     assert.equal(copied, await own.locator("#curl").textContent());
     await own.context().close();
@@ -471,6 +473,16 @@ async function testPage(executablePath: string): Promise<void> {
         await own.locator("#example").selectOption(name);
         assert.deepEqual(await own.evaluate(faintTexts), [], name);
       }
+      await own.context().close();
+    });
+  }
+
+  for (const width of [390, 768, 1280]) {
+    test(`at ${width} pixels everything has a name and can be reached by keyboard`, async () => {
+      const own = await open({ viewport: { width, height: 800 } });
+      await own.evaluate(() => document.querySelectorAll("details").forEach((one) => one.open = true));
+      assert.deepEqual(await own.evaluate(faultsOfAccess), []);
+      assert.equal(await own.locator("button.copy").count(), await own.locator("pre.code").count());
       await own.context().close();
     });
   }

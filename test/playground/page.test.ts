@@ -12,7 +12,7 @@ import { rich } from "../../src/http/markup.ts";
 import { playgroundPage } from "../../src/playground/page.ts";
 
 const page = playgroundPage("https://intake.acme.test", {
-  versions: { script: "s1", style: "s2", icon: "i1" },
+  versions: { script: "s1", copyScript: "c1", style: "s2", icon: "i1" },
   contact: null,
 });
 

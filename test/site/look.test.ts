@@ -4,6 +4,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { BrowserContextOptions, Page } from "playwright-core";
 import { findBrowser, startBrowser } from "../support/browser/browser.ts";
+import { faultsOfAccess } from "../support/browser/access.ts";
+import { faultsOfLook } from "../support/browser/look.ts";
 import { faintTexts } from "../support/browser/contrast.ts";
 import { startServer } from "../support/server.ts";
 import { gutterCare, planEntry, SiteWorld } from "../support/site/site.ts";
@@ -109,6 +111,37 @@ async function testLook(executablePath: string): Promise<void> {
     });
   }
 
+  for (const width of [390, 768, 1280]) {
+    test(`at ${width} pixels everything has a name and can be reached by keyboard`, async () => {
+      await visit({ viewport: { width, height: 800 } }, async (page, path) => {
+        assert.deepEqual(await page.evaluate(faultsOfAccess), [], path);
+      });
+    });
+  }
+
+  test("each block of code has a button that copies it, which is in nobody's way; without a script there is none", async () => {
+    const context = await browser.newContext({
+      viewport: { width: 390, height: 800 },
+      reducedMotion: "reduce",
+      permissions: ["clipboard-read", "clipboard-write"],
+    });
+    const page = await context.newPage();
+    await page.goto(`${url}/intake/client/`);
+    const blocks = await page.locator("pre").count();
+    assert.ok(blocks > 5);
+    assert.equal(await page.locator("button.copy").count(), blocks);
+    await page.getByRole("button", { name: "Copy Python" }).press("Enter");
+    await page.getByRole("status").filter({ hasText: /^Copied$/ }).waitFor({ state: "attached" });
+    const copied = await page.evaluate(() => navigator.clipboard.readText());
+    assert.equal(copied, (await page.locator("pre.language-python").textContent())?.trimEnd());
+    assert.deepEqual(await page.evaluate(faultsOfLook, { targetMin: 0 }), []);
+    await context.close();
+    const plain = await browser.newPage({ javaScriptEnabled: false });
+    await plain.goto(`${url}/intake/client/`);
+    assert.equal(await plain.locator("button").count(), 0);
+    await plain.close();
+  });
+
   test("text can be twice as large, with more room between lines and letters", async () => {
     await visit({ viewport: { width: 640, height: 800 } }, async (page, path) => {
       await page.addStyleTag({
@@ -123,6 +156,8 @@ async function testLook(executablePath: string): Promise<void> {
     await visit({}, async (page, path) => {
       const [made, written] = await page.evaluate(async () => {
         const text = await (await fetch(location.href)).text();
+        // What the page's own script has added.
+        document.querySelectorAll("button.copy, body > [role=status]").forEach((one) => one.remove());
         return [document.documentElement.outerHTML.length, text.replace(/^<!doctype html>\n/, "").length];
       });
       // What it leaves out is white space at the end, and what it writes otherwise are entities.

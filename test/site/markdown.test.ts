@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { codeSpan, literal, render, table } from "../../src/site/markdown.ts";
+import { render } from "../../src/http/markdown.ts";
+import { codeSpan, literal, table } from "../../src/site/markdown.ts";
 
 const shown = (text: string) => text.replace(/[\p{Cc}\p{Zl}\p{Zp}\s]+/gu, " ").trim();
 const awkward = fc.string({
@@ -68,6 +69,26 @@ test("raw HTML is text, and only addresses that cannot run anything are links", 
     render("www.example.com https://example.com a@b.example").html,
     "<p>www.example.com https://example.com a@b.example</p>\n",
   );
+});
+
+test("a part folds away under a name of our own, and whatever else looks like one is text", () => {
+  const folded = '<details name="kit"><summary>Go: <code>leads-go</code></summary>';
+  assert.equal(
+    render(`${folded}\n\na *b*\n\n</details>`).html,
+    `${folded}<p>a <em>b</em></p>\n</details>`,
+  );
+  for (
+    const other of [
+      "<details open><summary>x</summary>",
+      '<details name="a" ontoggle="x"><summary>x</summary>',
+      '<details name="a"><summary><b>x</b></summary>',
+    ]
+  ) assert.doesNotMatch(render(`${other}\n\na`).html, /<(?!\/?p>)/, other);
+});
+
+test("an item that is to be done has a box before it, which is text", () => {
+  assert.match(render("- [ ] This").html, /^<ul>\n<li>(<p>)?☐ This/);
+  assert.doesNotMatch(render("- [ ] This").html, /<input/);
 });
 
 test("headings have addresses of their own, in the order of the text", () => {

@@ -108,7 +108,7 @@ test("pages have landmarks, a way past them, and tell which of the menu's pages 
   assert.match(pages.get("/plans/") ?? "", /<a href="\/plans\/" aria-current="page">/);
 });
 
-test("no page loads or runs anything but its style sheet and its icon", () => {
+test("no page loads or runs anything but its style sheet, its icon, and where there is code the buttons that copy it", () => {
   for (const [path, html] of pages) {
     const loaded = readHtml(html).filter(({ name, attributes }) =>
       ["script", "img", "iframe", "object", "embed", "video", "audio", "style", "form"].includes(name) ||
@@ -117,15 +117,16 @@ test("no page loads or runs anything but its style sheet and its icon", () => {
     assert.deepEqual(loaded.map(({ name, attributes }) => attributes.rel ?? attributes.type ?? name).sort(), [
       "application/ld+json",
       "icon",
+      ...(html.includes("<pre ") ? ["module"] : []),
       "stylesheet",
     ], path);
     assert.doesNotMatch(html, /\son[a-z]+=|\sstyle=|javascript:/i, path);
   }
 });
 
-test("the style sheet and the icon have the hash of their content in their names", () => {
-  const assets = site.paths.filter((path) => /^assets\/.*\.(css|svg)$/.test(path));
-  assert.equal(assets.length, 2);
+test("the style sheet, the icon and the script have the hash of their content in their names", () => {
+  const assets = site.paths.filter((path) => /^assets\/.*\.(css|js|svg)$/.test(path));
+  assert.equal(assets.length, 3);
   for (const path of assets) {
     const digest = createHash("sha256").update(site.bytes(path)).digest("hex");
     assert.ok(digest.startsWith(path.split(".").at(-2) as string), path);

@@ -113,9 +113,12 @@ export function healthPath(): Node {
 const operationIds: Readonly<Record<DocumentName, string>> = {
   openapi: "getOpenApi",
   brief: "getBrief",
+  briefPage: "getBriefPage",
+  formsBriefPage: "getFormsBriefPage",
   playground: "getPlayground",
   script: "getPlaygroundScript",
   style: "getPlaygroundStyle",
+  copyScript: "getCopyScript",
   icon: "getPlaygroundIcon",
   formsBrief: "getFormsBrief",
 };

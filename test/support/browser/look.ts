@@ -45,7 +45,8 @@ export function faultsOfLook({ targetMin }: LookRules): string[] {
     }
     const { overflowX, overflowY } = getComputedStyle(element);
     if (
-      element instanceof HTMLElement && overflowX !== "visible" && element.tagName !== "SELECT" &&
+      element instanceof HTMLElement && overflowX !== "visible" &&
+      !element.matches("select, pre[tabindex]") &&
       element.scrollWidth > element.clientWidth + 1
     ) {
       found.push(`${told(element)} is cut off at its side`);
@@ -85,8 +86,8 @@ export function faultsOfLook({ targetMin }: LookRules): string[] {
     const lines = new Set(
       [...range.getClientRects()].filter(({ width }) => width > 0).map(({ top }) => Math.round(top)),
     );
-    // Words stand below one another where they need to; it is a word in pieces that cannot be read.
-    if (lines.size > text.split(/\s+/).length && text.length / lines.size < 5) {
+    // Words stand below one another where they need to, also those of X-API-Key; it is a word in pieces that cannot be read.
+    if (lines.size > text.split(/\s+|-(?=[A-Za-z])/).length && text.length / lines.size < 5) {
       found.push(`"${text.slice(0, 40)}" stands in ${lines.size} lines`);
     }
   }

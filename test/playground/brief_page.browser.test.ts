@@ -1,0 +1,109 @@
+/// <reference lib="dom" />
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { BrowserContextOptions, Page } from "playwright-core";
+import { documents } from "../../src/contract/documents.ts";
+import { atEnd } from "../support/at_end.ts";
+import { faultsOfAccess } from "../support/browser/access.ts";
+import { findBrowser, startBrowser } from "../support/browser/browser.ts";
+import { faintTexts } from "../support/browser/contrast.ts";
+import { faultsOfLook } from "../support/browser/look.ts";
+import { World } from "../support/world.ts";
+
+const path = findBrowser();
+if (path === null) {
+  test("the briefs' pages are not tested: no Chromium is found here", () => {});
+} else {
+  await testPages(path);
+}
+
+async function testPages(executablePath: string): Promise<void> {
+  const world = await World.open();
+  const { url } = await world.start();
+  const browser = await startBrowser(executablePath);
+  atEnd(() => browser.close());
+  const pages = [documents.briefPage.path, documents.formsBriefPage.path];
+
+  async function open(path: string, options: BrowserContextOptions = {}): Promise<Page> {
+    const context = await browser.newContext({
+      viewport: { width: 390, height: 800 },
+      // What is measured is in its place at once.
+      reducedMotion: "reduce",
+      ...options,
+    });
+    context.setDefaultTimeout(60_000);
+    const page = await context.newPage();
+    const complaints: string[] = [];
+    page.on("pageerror", (error) => complaints.push(String(error)));
+    page.on("console", (message) => complaints.push(message.text()));
+    page.once("close", () => assert.deepEqual(complaints, []));
+    await page.goto(url + path);
+    return page;
+  }
+
+  for (const path of pages) {
+    for (const width of [390, 768, 1280]) {
+      for (const colorScheme of ["light", "dark"] as const) {
+        test(`${path} at ${width} pixels in ${colorScheme}: nothing is covered, cut off, faint or out of reach`, async () => {
+          const page = await open(path, { viewport: { width, height: 800 }, colorScheme });
+          await page.evaluate(() =>
+            document.querySelectorAll("details").forEach((one) => {
+              // One of a name is open at a time.
+              one.removeAttribute("name");
+              one.open = true;
+            })
+          );
+          assert.deepEqual(await page.evaluate(faultsOfLook, { targetMin: 0 }), []);
+          assert.deepEqual(await page.evaluate(faintTexts), []);
+          assert.deepEqual(await page.evaluate(faultsOfAccess), []);
+          assert.equal(await page.locator("button.copy").count(), await page.locator("pre").count());
+          await page.context().close();
+        });
+      }
+    }
+
+    test(`${path} is whole without a script, and has no button then`, async () => {
+      const page = await open(path, { javaScriptEnabled: false });
+      assert.equal(await page.locator("button").count(), 0);
+      assert.ok(await page.locator("pre").first().isVisible());
+      await page.getByText("PHP", { exact: true }).first().click();
+      assert.ok(await page.locator("pre.language-php").first().isVisible());
+      await page.context().close();
+    });
+  }
+
+  test("a block is copied by keyboard, without the line break at its end, and that is said to a screen reader", async () => {
+    const page = await open(documents.briefPage.path, {
+      permissions: ["clipboard-read", "clipboard-write"],
+    });
+    await page.keyboard.press("Tab");
+    const button = page.getByRole("button", { name: "Copy 1. Check the key" });
+    for (let n = 0; n < 60 && !await button.evaluate((one) => one === document.activeElement); n++) {
+      await page.keyboard.press("Tab");
+    }
+    await page.keyboard.press("Enter");
+    await page.getByRole("status").filter({ hasText: /^Copied$/ }).waitFor({ state: "attached" });
+    const copied = await page.evaluate(() => navigator.clipboard.readText());
+    assert.equal(copied, (await page.locator("pre").first().textContent())?.trimEnd());
+    assert.doesNotMatch(copied, /\n$/);
+    // The focus stays where it was, and after a while the button offers it again.
+    assert.ok(
+      await page.getByRole("button", { name: /1\. Check the key/ }).evaluate((one) =>
+        one === document.activeElement
+      ),
+    );
+    await button.waitFor();
+    await page.context().close();
+  });
+
+  test("where the page may not write to the clipboard, the block is selected, and that is said", async () => {
+    const page = await open(documents.briefPage.path);
+    await page.evaluate(() => Object.defineProperty(navigator, "clipboard", { value: undefined }));
+    await page.getByRole("button", { name: "Copy 1. Check the key" }).click();
+    await page.getByRole("status").filter({ hasText: /^Selected$/ }).waitFor({ state: "attached" });
+    const selected = await page.evaluate(() => getSelection()?.toString());
+    assert.match(selected ?? "", /^curl -sS -i http/);
+    await page.context().close();
+  });
+}
