@@ -137,7 +137,7 @@ const lateWords = {
   waiting: "timeout_queue",
   connecting: "timeout_connect",
   handshake: "timeout_tls",
-  greeting: "timeout_tls",
+  settling: "timeout_tls",
   sent: "timeout_answer",
 } as const satisfies Record<Stage, string>;
 

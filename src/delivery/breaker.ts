@@ -1,12 +1,14 @@
 /**
  * The circuit breaker between the delivery loop and the actions tier: while the tier cannot be reached, nothing is sent
- * to it. It is asked for its health now and then, and after its return the load rises step by step.
+ * to it. A connection to it is tried now and then, and after its return the load rises step by step.
  *
- *     half_open (at the start) ──▶ closed ──▶ open ──▶ half_open ──▶ closed | open
+ *     closed ──▶ open ──▶ closed                 it could not be reached
+ *     closed ──▶ open ──▶ half_open ──▶ closed   it left several events in a row unanswered
  *
- * Chosen: a probe is no lead but `GET /healthz`, because then no lead can die or be delayed of a probe, the tier's return
- * is noticed when nothing is due, and a start tells the truth at once. It costs one small request in ten seconds
- * without deliveries.
+ * Chosen: a probe is a connection and nothing on it, because then no lead can die of a probe, the tier's return is noticed
+ * when nothing is due, and no tier has to know of it. Only a lead can tell that a tier answers again: `half_open` lets
+ * one through at a time, which spends nothing when it gets no answer. The one that the tier does not survive dies all the
+ * same: it waits its turn, and the answer to any other closes the breaker.
  *
  * Source: DECISIONS, Decided since (The breaker).
  *
@@ -15,22 +17,24 @@
 
 import type { TierFailure } from "./tier_failure.ts";
 
-/** `closed`: all is sent; `half_open`: the tier is being asked; `open`: it did not answer. */
+/** `closed`: all is sent; `open`: nothing; `half_open`: one event, whose answer closes it. */
 export type BreakerState = "closed" | "open" | "half_open";
 
 /** When it opens and tries again. */
 export interface BreakerOptions {
   /** Events sent in a row that got no answer, or 503, which open it. */
   readonly failuresMax: number;
-  /** The first pause before the tier is asked; it doubles up to the cap until a delivery is answered. */
+  /** The first pause before a connection is tried; it doubles up to the cap until a delivery is answered. */
   readonly pauseMs: number;
   readonly pauseCapMs: number;
-  /** The tier is asked when it has answered nothing for so long. */
+  /** A connection is tried when there was neither an answer nor a connection for so long. */
   readonly silenceMaxMs: number;
   /** Requests in flight when closed. */
   readonly concurrency: number;
   /** Called when it opens, closes, or stays open for another reason: with that, or `null` when it has closed. */
   readonly onNews: (failure: TierFailure | null) => void;
+  /** Called at each change of the state. */
+  readonly onChange: () => void;
 }
 
 /** How the tier stands; the times are milliseconds ago. */
@@ -38,6 +42,8 @@ export interface TierStanding {
   readonly state: BreakerState;
   /** Its last answer; `null`: none since the start. */
   readonly answeredAgoMs: number | null;
+  /** Its last answer, or the last connection that was tried and made; `null`: none since the start. */
+  readonly reachedAgoMs: number | null;
   /** The last failure; `null`: none since the start. */
   readonly failure: (TierFailure & { readonly agoMs: number }) | null;
   /** Since it is away; `null` while it is not. */
@@ -47,19 +53,22 @@ export interface TierStanding {
 /** Counts answers and failures of the tier; time is passed in, in milliseconds. */
 export class Breaker {
   readonly #options: BreakerOptions;
-  #state: BreakerState = "half_open";
-  /** Of events that were sent; an answer to a probe says nothing of them. */
+  #state: BreakerState = "closed";
+  /** Of events that were sent, in a row; a connection says nothing of them. */
   #failures = 0;
   #pauseMs: number;
   #probeAtMs = Number.NEGATIVE_INFINITY;
   /** Requests in flight that are allowed: grows after the tier's return, so that it is not overrun. */
   #window: number;
   #answeredAtMs: number | null = null;
+  #reachedAtMs: number | null = null;
+  readonly #startedAtMs: number;
   #awaySinceMs: number | null = null;
   #failure: (TierFailure & { readonly atMs: number }) | null = null;
 
-  constructor(options: BreakerOptions) {
+  constructor(options: BreakerOptions, nowMs: number) {
     this.#options = options;
+    this.#startedAtMs = nowMs;
     this.#pauseMs = options.pauseMs;
     this.#window = options.concurrency;
   }
@@ -69,49 +78,62 @@ export class Breaker {
     return this.#state;
   }
 
-  /** How many requests may be in flight; 0 unless closed. */
+  /** How many requests may be in flight. */
   get allowed(): number {
-    return this.#state === "closed" ? this.#window : 0;
+    return { closed: this.#window, half_open: 1, open: 0 }[this.#state];
   }
 
-  /** When the tier is to be asked next. */
+  /** When a connection is to be tried next. */
   get probeAtMs(): number {
-    return this.#state === "closed"
-      ? (this.#answeredAtMs ?? 0) + this.#options.silenceMaxMs
-      : this.#probeAtMs;
+    return this.#state === "open"
+      ? this.#probeAtMs
+      : (this.#reachedAtMs ?? this.#startedAtMs) + this.#options.silenceMaxMs;
   }
 
-  /** The tier is being asked for its health. */
-  asked(): void {
-    if (this.#state === "open") this.#state = "half_open";
+  /** A connection was made. */
+  reached(nowMs: number): void {
+    this.#reachedAtMs = nowMs;
+    if (this.#state !== "open") return;
+    this.#window = 1;
+    if (this.#failures < this.#options.failuresMax) return this.#close();
+    this.#state = "half_open";
+    this.#options.onChange();
   }
 
-  /** The tier answered, whatever it said: an event, or a probe of its health. */
-  answered(nowMs: number, { isProbe }: { readonly isProbe: boolean }): void {
+  /** The tier answered an event, whatever it said. */
+  answered(nowMs: number): void {
     this.#answeredAtMs = nowMs;
-    if (!isProbe) this.#failures = 0;
-    if (this.#state === "closed") {
-      this.#pauseMs = this.#options.pauseMs;
-      if (!isProbe) this.#window = Math.min(this.#options.concurrency, this.#window + 1);
-      return;
-    }
-    if (this.#awaySinceMs !== null) this.#window = 1;
+    this.#reachedAtMs = nowMs;
+    this.#failures = 0;
+    this.#pauseMs = this.#options.pauseMs;
+    this.#window = Math.min(this.#options.concurrency, this.#window + 1);
+    if (this.#state !== "closed") this.#close();
+  }
+
+  #close(): void {
     this.#awaySinceMs = null;
     this.#state = "closed";
     this.#options.onNews(null);
+    this.#options.onChange();
   }
 
   /**
-   * The tier could not be reached, or said when it was asked that it cannot work. Or (`isSent`) an event was sent and
-   * got no answer or 503: that may be the event's own trouble, so it takes several in a row.
+   * The tier could not be reached. Or (`isSent`) an event was sent and got no answer or 503: that may be the event's own
+   * trouble, so it takes several in a row.
    */
-  failed(failure: TierFailure, options: { readonly nowMs: number; readonly isSent: boolean }): void {
-    const { nowMs, isSent } = options;
+  failed(
+    failure: TierFailure,
+    { nowMs, isSent, isProbe = false }: {
+      readonly nowMs: number;
+      readonly isSent: boolean;
+      readonly isProbe?: boolean;
+    },
+  ): void {
     const before = this.#failure?.cause;
     this.#failure = { cause: failure.cause, code: failure.code, atMs: nowMs };
     if (isSent) this.#failures += 1;
     // What was in flight when it opened puts the next probe off no further.
-    if (this.#state === "open") return;
+    if (this.#state === "open" && !isProbe) return;
     if (this.#state === "closed" && isSent && this.#failures < this.#options.failuresMax) return;
     const isNews = this.#awaySinceMs === null || before !== failure.cause;
     this.#awaySinceMs ??= nowMs;
@@ -119,6 +141,7 @@ export class Breaker {
     this.#pauseMs = Math.min(this.#options.pauseCapMs, this.#pauseMs * 2);
     this.#state = "open";
     if (isNews) this.#options.onNews(failure);
+    this.#options.onChange();
   }
 
   /** How the tier stands. */
@@ -128,6 +151,7 @@ export class Breaker {
     return {
       state: this.#state,
       answeredAgoMs: agoMs(this.#answeredAtMs),
+      reachedAgoMs: agoMs(this.#reachedAtMs),
       failure: failure === null
         ? null
         : { cause: failure.cause, code: failure.code, agoMs: nowMs - failure.atMs },

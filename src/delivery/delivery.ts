@@ -82,7 +82,7 @@ export async function startDelivery(settings: DeliverySettings, hooks: DeliveryH
     connectionsMax: concurrency + 1,
     observe: hooks.observe,
   });
-  const { breaker, watch } = watchTier(sender, hooks, { concurrency, onReturn: () => loop.hint() });
+  const { breaker, watch } = watchTier(sender, hooks, { concurrency, onChange: () => loop.hint() });
   const loop = new DeliveryLoop({
     claim: (requests) => outbox.claim(requests),
     settle: async (settlements) => {
@@ -126,23 +126,23 @@ export async function startDelivery(settings: DeliverySettings, hooks: DeliveryH
   };
 }
 
-/** The breaker, and who asks the tier for it; `onReturn` is called when it closes. */
+/** The breaker, and who looks for the tier; `onChange` is called when something else may be sent than before. */
 function watchTier(
   sender: Sender,
   { nowMs, observe }: DeliveryHooks,
-  { concurrency, onReturn }: { readonly concurrency: number; readonly onReturn: () => void },
+  { concurrency, onChange }: { readonly concurrency: number; readonly onChange: () => void },
 ): { readonly breaker: Breaker; readonly watch: Watch } {
   const breaker = new Breaker({
     ...breakerOptions,
     concurrency,
-    onNews: (failure) => {
-      observe({ kind: "breaker", failure });
+    onNews: (failure) => observe({ kind: "breaker", failure }),
+    onChange: () => {
       watch.look();
-      if (failure === null) onReturn();
+      onChange();
     },
-  });
+  }, nowMs());
   const watch = new Watch({
-    ask: () => sender.probe(probeTimeoutMs),
+    probe: () => sender.probe(probeTimeoutMs),
     breaker,
     nowMs,
     onFailure: (failure) => observe({ kind: "tier_failure", failure }),

@@ -11,6 +11,8 @@ import type { SendOutcome } from "./send.ts";
 /** The attempt that was made. */
 export interface Attempt {
   readonly durationMs: number;
+  /** The breaker was half open: the event tried out whether the tier answers again. */
+  readonly isProbe: boolean;
   /** In [0, 1), for the jitter. */
   readonly random: number;
 }
@@ -23,7 +25,7 @@ const noRouteWaitMs = { least: 30_000, most: 3_600_000 };
 
 /**
  * Judges an outcome. A refusal of a replayed row makes it dead again; a tier that is away never does: what was not sent
- * leaves no attempt, and what the tier could not work on (503) spends none.
+ * leaves no attempt, and what the tier could not work on (503), or left unanswered as a probe, spends none.
  *
  * Source: DECISIONS, Delivery, and Decided since (The breaker).
  */
@@ -45,7 +47,7 @@ export function judge(
     // Nothing was tried, so it leaves no attempt.
     return release(row, { reason, retryMs });
   }
-  if (outcome.kind === "unreachable" && outcome.failure.cause === "unavailable") {
+  if (outcome.kind === "unreachable" && (attempt.isProbe || outcome.failure.cause === "unavailable")) {
     // It waits although the tier may be back sooner: were it the tier's trouble with this row alone, it would be the
     // next one again, and hold up all others.
     const retryMs = backoffMs(1, attempt.random, options);

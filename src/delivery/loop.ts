@@ -6,7 +6,7 @@
  *
  * It is a pump: every event (a wake-up, a claim's rows, an answer) calls {@linkcode DeliveryLoop.#pump},
  * which starts whatever may be started. The table is the truth; a wake-up is a hint, and the poll finds
- * what was missed. While the breaker is not closed nothing is claimed: {@linkcode DeliveryLoop.hint} when it closes.
+ * what was missed. While the breaker is open nothing is claimed: {@linkcode DeliveryLoop.hint} when something may be sent again.
  *
  * @module
  */
@@ -168,14 +168,16 @@ export class DeliveryLoop {
   }
 
   async #send(queue: TenantQueue, row: Claimed): Promise<void> {
-    const { nowMs } = this.#parts;
+    const { breaker, nowMs } = this.#parts;
     const startedAtMs = nowMs();
+    const isProbe = breaker.state === "half_open";
     const outcome = await this.#parts.send(row.event_id, payload(row));
     const durationMs = Math.round(nowMs() - startedAtMs);
     this.#tell(outcome);
     queue.inFlight -= 1;
     this.#inFlight -= 1;
-    this.#settler.add(judge(row, outcome, { durationMs, random: this.#parts.random() }, this.#options));
+    const attempt = { durationMs, isProbe, random: this.#parts.random() };
+    this.#settler.add(judge(row, outcome, attempt, this.#options));
     this.#pump();
   }
 
@@ -183,7 +185,7 @@ export class DeliveryLoop {
   #tell(outcome: SendOutcome): void {
     const { breaker, observe } = this.#parts;
     const nowMs = this.#parts.nowMs();
-    if (outcome.kind !== "unreachable") return breaker.answered(nowMs, { isProbe: false });
+    if (outcome.kind !== "unreachable") return breaker.answered(nowMs);
     const { failure, isSent } = outcome;
     observe({ kind: "tier_failure", failure });
     breaker.failed(failure, { nowMs, isSent });

@@ -8,7 +8,6 @@ import net from "node:net";
 import tls from "node:tls";
 import type { Answer } from "../http/outbound/client_connection.ts";
 import { ConnectionPool } from "../http/outbound/connection_pool.ts";
-import type { Response } from "../http/outbound/response_parser.ts";
 import type { TlsContext, TlsFiles, TlsObservation } from "../http/tls_files.ts";
 import { type TierFailure, tierFailure, unavailableStatus } from "./tier_failure.ts";
 
@@ -33,7 +32,7 @@ export interface Unreachable {
   /** The failure's code. */
   readonly reason: string;
   readonly failure: TierFailure;
-  /** Bytes of the event were handed to a connection on which the tier had answered before. */
+  /** Bytes of the event were handed to a connection. */
   readonly isSent: boolean;
 }
 
@@ -52,25 +51,27 @@ export interface SendOptions {
   readonly observe: (observation: TlsObservation) => void;
 }
 
-// A connection is open, and the tier has answered on it, within this time; one that swallows what is sent is no wait of
-// a whole answer's length.
+// A tier that swallows what is sent to it is no wait of a whole answer's length.
 const readyMs = 10_000;
+// The tier refuses a client within this time of the handshake's end, or within as long again as the handshake took.
+const settleMs = 50;
 
 // Renewed certificate files are noticed within this time.
 const filesCheckMs = 10_000;
 
 /**
- * Sends events to the actions tier, each with one request on a connection that is kept. A connection is asked for
- * the tier's health first: before it has answered, nothing of an event goes out on it.
+ * Sends events to the actions tier, each with one request on a connection that is kept. Where this client shows a
+ * certificate, nothing goes out on a new connection until the tier has had time to refuse it.
  *
- * Chosen: that question and not the codes of TLS alerts, to know that the tier has let this client in: it may cut the
- * connection without an alert, or so that the alert is lost, and each runtime has its own codes.
+ * Chosen: that wait, because the alert of a refusal is lost when something was written before it came (ECONNRESET on
+ * both runtimes), and a tier may cut the connection without one. Rejected: asking for the tier's health first on each
+ * connection, because whoever stands in for the tier need not have that page, and a tier that answers nothing at all
+ * would never be sent an event.
  */
 export class Sender {
   readonly #pool: ConnectionPool;
   /** What stands before and after the event's id in the head. */
   readonly #head: readonly [string, string];
-  readonly #health: string;
   readonly #isSecure: boolean;
   readonly #stopWatching: () => void = () => {};
 
@@ -84,18 +85,13 @@ export class Sender {
       `PUT ${path}/v1/events/`,
       `${fields}Content-Type: application/json\r\nContent-Length: `,
     ];
-    this.#health = `GET ${path}/healthz${fields}\r\n`;
     const isPlain = url.protocol === "http:";
     this.#isSecure = !isPlain;
     const address = {
       host: url.hostname.replace(/^\[|\]$/g, ""),
       port: Number(url.port) || (isPlain ? 80 : 443),
     };
-    const common = {
-      connectionsMax,
-      timeoutMs,
-      greeting: { request: this.#health, fault: healthFault, readyMs },
-    };
+    const common = { connectionsMax, timeoutMs, readyMs, ...(files === null ? {} : { settleMs }) };
     if (isPlain) {
       this.#pool = new ConnectionPool({ ...common, connect: () => net.connect(address), opened: "connect" });
       return;
@@ -129,12 +125,10 @@ export class Sender {
     return outcomeOf(await this.#pool.send(request), { isSecure: this.#isSecure });
   }
 
-  /** Asks the tier for its health; `null`: it answers, whatever it says but 503. Never throws. */
+  /** Opens a connection, which the next event takes; `null`: it is open. Never throws. */
   async probe(timeoutMs: number): Promise<TierFailure | null> {
-    const answer = await this.#pool.send(this.#health, timeoutMs);
-    if (answer.kind === "failed") return tierFailure(answer, { isSecure: this.#isSecure });
-    const code = healthFault(answer.response);
-    return code === null ? null : { cause: "unavailable", code };
+    const failed = await this.#pool.open(timeoutMs);
+    return failed === null ? null : tierFailure(failed, { isSecure: this.#isSecure });
   }
 
   /** Cuts the connections; what is under way is `unreachable`. */
@@ -164,11 +158,6 @@ function secureOptions(
     rejectUnauthorized: true,
     ALPNProtocols: ["http/1.1"],
   };
-}
-
-// A tier that has no such page answers 404, which is an answer.
-function healthFault({ head }: Response): string | null {
-  return head.status === unavailableStatus ? String(unavailableStatus) : null;
 }
 
 function outcomeOf(answer: Answer, { isSecure }: { readonly isSecure: boolean }): SendOutcome {

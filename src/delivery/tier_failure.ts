@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { Answer } from "../http/outbound/client_connection.ts";
+import type { Failed } from "../http/outbound/client_connection.ts";
 
 /** What can go wrong, by how far it came. */
 export const failureCauses = [
@@ -22,7 +22,7 @@ export const failureCauses = [
   "timeout",
   /** It cut a connection instead of answering. */
   "cut",
-  /** It answered what is no HTTP, or keeps no connection. */
+  /** It answered what is no HTTP. */
   "protocol",
   /** It answered 503: it cannot work. */
   "unavailable",
@@ -42,21 +42,20 @@ export interface TierFailure {
 export const unavailableStatus = 503;
 
 const nameCodes = /^(ENOTFOUND|ENODATA|EAI_\w+)$/;
-const protocolCodes = /^(EPROTO|EMSGSIZE|ENOTKEPT)$/;
+const protocolCodes = /^(EPROTO|EMSGSIZE)$/;
 
 /** What an exchange failed of. `isSecure`: over TLS. */
 export function tierFailure(
-  { stage, reason }: Pick<Extract<Answer, { kind: "failed" }>, "stage" | "reason">,
+  { stage, reason }: Pick<Failed, "stage" | "reason">,
   { isSecure }: { readonly isSecure: boolean },
 ): TierFailure {
   return { cause: causeOf(stage, { code: reason, isSecure }), code: reason };
 }
 
 function causeOf(
-  stage: Extract<Answer, { kind: "failed" }>["stage"],
+  stage: Failed["stage"],
   { code, isSecure }: { readonly code: string; readonly isSecure: boolean },
 ): FailureCause {
-  if (code === String(unavailableStatus)) return "unavailable";
   if (stage === "waiting") return "timeout";
   if (stage === "connecting") {
     return nameCodes.test(code) ? "name" : code === "ECONNREFUSED" ? "refused" : "connect";
@@ -64,5 +63,5 @@ function causeOf(
   if (code === "ETIMEDOUT") return "timeout";
   if (stage === "handshake") return "handshake";
   if (protocolCodes.test(code)) return "protocol";
-  return stage === "greeting" && isSecure ? "not_let_in" : "cut";
+  return stage === "settling" && isSecure ? "not_let_in" : "cut";
 }

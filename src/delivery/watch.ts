@@ -1,6 +1,6 @@
 /**
- * Asks the actions tier for its health when the breaker wants to know: while it is away, and when it has long answered
- * nothing because nothing was due.
+ * Tries a connection to the actions tier when the breaker wants to know: while it is away, and when nothing was due for
+ * a while.
  *
  * @module
  */
@@ -10,18 +10,18 @@ import type { TierFailure } from "./tier_failure.ts";
 
 /** What the watch works with. */
 export interface WatchOptions {
-  /** Asks once: `null` when the tier answers; never throws. */
-  readonly ask: () => Promise<TierFailure | null>;
+  /** Tries once: `null` when a connection is there; never throws. */
+  readonly probe: () => Promise<TierFailure | null>;
   readonly breaker: Breaker;
   readonly nowMs: () => number;
   readonly onFailure: (failure: TierFailure) => void;
 }
 
-/** Asks until it is closed, once at a time. */
+/** Tries until it is closed, once at a time. */
 export class Watch {
   readonly #options: WatchOptions;
   #timer: ReturnType<typeof setTimeout> | undefined;
-  #isAsking = false;
+  #isProbing = false;
   #isClosed = false;
 
   constructor(options: WatchOptions) {
@@ -30,30 +30,29 @@ export class Watch {
 
   /** The breaker has changed, or the process begins. */
   look(): void {
-    if (this.#isAsking || this.#isClosed) return;
+    if (this.#isProbing || this.#isClosed) return;
     const { breaker, nowMs } = this.#options;
     clearTimeout(this.#timer);
     const leftMs = breaker.probeAtMs - nowMs();
-    if (leftMs <= 0) void this.#ask();
+    if (leftMs <= 0) void this.#probe();
     else this.#timer = setTimeout(() => this.look(), Math.ceil(leftMs));
   }
 
-  async #ask(): Promise<void> {
+  async #probe(): Promise<void> {
     const { breaker, nowMs } = this.#options;
-    this.#isAsking = true;
-    breaker.asked();
-    const failure = await this.#options.ask();
-    this.#isAsking = false;
+    this.#isProbing = true;
+    const failure = await this.#options.probe();
+    this.#isProbing = false;
     if (this.#isClosed) return;
-    if (failure === null) breaker.answered(nowMs(), { isProbe: true });
+    if (failure === null) breaker.reached(nowMs());
     else {
       this.#options.onFailure(failure);
-      breaker.failed(failure, { nowMs: nowMs(), isSent: false });
+      breaker.failed(failure, { nowMs: nowMs(), isSent: false, isProbe: true });
     }
     this.look();
   }
 
-  /** Asks no more. */
+  /** Tries no more. */
   close(): void {
     this.#isClosed = true;
     clearTimeout(this.#timer);

@@ -176,7 +176,6 @@ class Scan {
         /\d/.test(this.#text.charAt(after));
       return this.#fault(isPadded ? "leading_zero" : "malformed_number");
     }
-    if (after === start) return this.#fault("malformed_number");
     this.#at = after;
     this.#expected = this.#afterValue();
     return null;

@@ -122,7 +122,7 @@ function isWithin(left: string, right: string, most: number): boolean {
     const current = new Array<number>(right.length + 1).fill(Infinity);
     current[0] = row;
     for (let column = Math.max(1, row - most); column <= Math.min(right.length, row + most); column++) {
-      const at = (cells: readonly number[], back: number) => cells[column - back] ?? Infinity;
+      const at = (cells: readonly number[], back: number) => cells[column - back] as number;
       const isSame = left[row - 1] === right[column - 1];
       const isSwapped = row > 1 && left[row - 1] === right[column - 2] && left[row - 2] === right[column - 1];
       current[column] = Math.min(

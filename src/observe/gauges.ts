@@ -81,7 +81,7 @@ function addDeliveryGauges(registry: Meters["registry"], delivery: Delivery | nu
     {
       name: "lead_tier_last_answer_age_seconds",
       help:
-        "Since the actions tier last answered this process, which asks it every 10 s; +Inf: never. None where nothing is delivered.",
+        "Since the actions tier last answered a delivery of this process; +Inf: never. None where nothing is delivered.",
     },
     () => delivery === null ? null : (delivery.tier().answeredAgoMs ?? Infinity) / 1_000,
   );

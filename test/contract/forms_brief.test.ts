@@ -61,3 +61,12 @@ test("its tables are whole, nothing in it is left open, and every address is one
     assert.match(address, /^https:\/\/(forms|intake)\.example\/|^https:\/\/acme\.example\/|^https?:\/\/$/);
   }
 });
+
+test("the forms' brief names whom to write to about a key, where there is somebody", () => {
+  const urls = { forms: "https://forms.example", intake: "https://intake.example" };
+  assert.match(
+    formsBrief(urls, "keys@acme.example"),
+    /write to \[keys@acme\.example\]\(mailto:keys@acme\.example\)/,
+  );
+  assert.doesNotMatch(text, /mailto:/);
+});

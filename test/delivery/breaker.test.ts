@@ -6,40 +6,27 @@ import type { TierFailure } from "../../src/delivery/tier_failure.ts";
 const refused: TierFailure = { cause: "refused", code: "ECONNREFUSED" };
 const cut: TierFailure = { cause: "cut", code: "ECONNRESET" };
 
-function makeBreaker({ isAsked = true } = {}) {
+function makeBreaker() {
   const news: (string | null)[] = [];
-  const breaker = new Breaker({
+  const changes: string[] = [];
+  const breaker: Breaker = new Breaker({
     failuresMax: 3,
     pauseMs: 1_000,
     pauseCapMs: 4_000,
     silenceMaxMs: 10_000,
     concurrency: 16,
     onNews: (failure) => news.push(failure?.cause ?? null),
-  });
+    onChange: () => changes.push(breaker.state),
+  }, 0);
   const probed = (nowMs: number, failure: TierFailure | null = null) => {
-    breaker.asked();
-    if (failure === null) breaker.answered(nowMs, { isProbe: true });
-    else breaker.failed(failure, { nowMs, isSent: false });
+    if (failure === null) breaker.reached(nowMs);
+    else breaker.failed(failure, { nowMs, isSent: false, isProbe: true });
   };
-  const delivered = (nowMs: number) => breaker.answered(nowMs, { isProbe: false });
+  const delivered = (nowMs: number) => breaker.answered(nowMs);
   const unanswered = (nowMs: number) => breaker.failed(cut, { nowMs, isSent: true });
   const unsent = (nowMs: number) => breaker.failed(refused, { nowMs, isSent: false });
-  if (isAsked) {
-    probed(0);
-    news.length = 0;
-  }
-  return { breaker, news, probed, delivered, unanswered, unsent };
+  return { breaker, news, changes, probed, delivered, unanswered, unsent };
 }
-
-test("before the tier's first answer nothing is allowed, and it is to be asked at once", () => {
-  const { breaker, probed } = makeBreaker({ isAsked: false });
-  assert.equal(breaker.state, "half_open");
-  assert.equal(breaker.allowed, 0);
-  assert.ok(breaker.probeAtMs <= 0);
-  probed(5);
-  assert.equal(breaker.state, "closed");
-  assert.equal(breaker.allowed, 16, "all that is configured: it was not away");
-});
 
 test("what was not sent opens it at once", () => {
   const { breaker, news, unsent } = makeBreaker();
@@ -63,23 +50,25 @@ test("three events in a row that were sent and got no answer, or 503, open it, a
   unanswered(0);
   probed(0);
   unanswered(0);
-  assert.equal(breaker.state, "open", "an answer to a probe says nothing of events");
+  assert.equal(breaker.state, "open", "a connection says nothing of events");
 });
 
-test("after such an opening one more unanswered event opens it again, until one is answered", () => {
-  const { breaker, unanswered, delivered, probed } = makeBreaker();
+test("after such an opening one event at a time goes, until one is answered", () => {
+  const { breaker, changes, unanswered, delivered, probed } = makeBreaker();
   for (let event = 0; event < 3; event += 1) unanswered(0);
   probed(1_000);
-  assert.deepEqual([breaker.state, breaker.allowed], ["closed", 1]);
+  assert.deepEqual([breaker.state, breaker.allowed], ["half_open", 1]);
   unanswered(1_100);
-  assert.equal(breaker.state, "open");
+  assert.deepEqual([breaker.state, breaker.allowed], ["open", 0]);
   probed(3_100);
   delivered(3_200);
+  assert.equal(breaker.state, "closed");
   unanswered(3_300);
   assert.equal(breaker.state, "closed");
+  assert.deepEqual(changes, ["open", "half_open", "open", "half_open", "closed"]);
 });
 
-test("a closed breaker asks the tier only after a silence", () => {
+test("a closed breaker has a connection tried only after a silence", () => {
   const { breaker, delivered, probed } = makeBreaker();
   assert.equal(breaker.probeAtMs, 10_000);
   delivered(7_000);
@@ -101,7 +90,7 @@ test("the pause doubles up to its cap while probes fail, and begins small again 
   assert.deepEqual(pauses, [1_000, 2_000, 4_000, 4_000]);
   probed(nowMs);
   unsent(nowMs);
-  assert.equal(breaker.probeAtMs - nowMs, 4_000, "it answers probes, and takes nothing");
+  assert.equal(breaker.probeAtMs - nowMs, 4_000, "it takes connections, and no event");
   probed(nowMs);
   delivered(nowMs);
   delivered(nowMs);
@@ -144,10 +133,12 @@ test("it is news when it opens, when the cause is another one, and when it close
 });
 
 test("the tier's standing has its last answer, its last failure, and since when it is away", () => {
-  const { breaker, unsent, probed } = makeBreaker();
+  const { breaker, unsent, probed, delivered } = makeBreaker();
+  delivered(0);
   assert.deepEqual(breaker.standing(500), {
     state: "closed",
     answeredAgoMs: 500,
+    reachedAgoMs: 500,
     failure: null,
     awayMs: null,
   });
@@ -156,10 +147,11 @@ test("the tier's standing has its last answer, its last failure, and since when 
   assert.deepEqual(breaker.standing(4_000), {
     state: "open",
     answeredAgoMs: 4_000,
+    reachedAgoMs: 4_000,
     failure: { ...refused, agoMs: 1_000 },
     awayMs: 2_000,
   });
   probed(5_000);
-  const { awayMs, failure } = breaker.standing(6_000);
-  assert.deepEqual([awayMs, failure?.agoMs], [null, 3_000]);
+  const { answeredAgoMs, reachedAgoMs, awayMs, failure } = breaker.standing(6_000);
+  assert.deepEqual([answeredAgoMs, reachedAgoMs, awayMs, failure?.agoMs], [6_000, 1_000, null, 3_000]);
 });

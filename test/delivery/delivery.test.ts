@@ -35,7 +35,6 @@ before(async () => {
 });
 beforeEach(() => {
   sink.react = () => ({ status: 200, body: {} });
-  sink.health = { status: 200, body: { ok: true } };
 });
 
 async function routed(): Promise<IssuedKey> {
@@ -207,11 +206,11 @@ test("With one lead and a tier that is stopped, the breaker is open within a sec
   const key = await routed();
   await server.stop();
   server = await world.start({ ...quick, ACTIONS_URL: sink.url, DELIVERY_ATTEMPTS_MAX: "1" });
-  await until(() => breakerOf(server).join() === "closed");
+  await untilState(await accept(key), "delivered");
   await sink.down();
   const acceptedAtMs = performance.now();
   const eventId = await accept(key);
-  await until(() => breakerOf(server).length === 2, { what: "the breaker opens", intervalMs: 2 });
+  await until(() => breakerOf(server).length === 1, { what: "the breaker opens", intervalMs: 2 });
   const tookMs = performance.now() - acceptedAtMs;
   assert.ok(tookMs < 1_000, `${tookMs} ms`);
   const { text } = await get(`${server.urls.ops}/`);
@@ -233,15 +232,12 @@ test("503 of the tier opens the breaker and spends no attempt, and is no refusal
   const key = await routed();
   await server.stop();
   server = await world.start({ ...quick, ACTIONS_URL: sink.url, DELIVERY_ATTEMPTS_MAX: "1" });
-  await until(() => breakerOf(server).join() === "closed");
   sink.react = () => ({ status: 503, body: { error: "unavailable" } });
-  sink.health = { status: 503, body: { ok: false } };
   const ids = await Promise.all(Array.from({ length: 8 }, () => accept(key)));
   await until(() => breakerOf(server).at(-1) === "open unavailable 503", { what: "the breaker opens" });
-  const probes = sink.probes;
-  await until(() => sink.probes > probes + 1, { what: "the tier is asked again" });
+  const came = sink.arrived.length;
+  await until(() => sink.arrived.length > came + 1, { what: "one event after the other is tried" });
   sink.react = () => ({ status: 200 });
-  sink.health = { status: 200 };
   for (const eventId of ids) {
     const { attempts } = await untilState(eventId, "delivered");
     assert.ok(
@@ -265,25 +261,25 @@ test("A lead that the tier cannot work on (503) for ever never dies, and the oth
   await untilState(stuck, "delivered");
 });
 
-test("Sent and cut three times in a row opens the breaker, spends the attempts, and one that is cut for ever dies", async () => {
+test("Sent and cut three times in a row opens the breaker and spends the attempts; one that is cut for ever dies as soon as another is answered", async () => {
   const [killing, healthy] = [await routed(), await routed()];
   await server.stop();
   server = await world.start({ ...quick, ACTIONS_URL: sink.url, DELIVERY_ATTEMPTS_MAX: "4" });
   sink.react = (request) => request.body.tenant === killing.tenant.slug ? "cut" : { status: 200 };
   const poison = await accept(killing);
-  const { attempts } = await untilState(poison, "dead");
-  assert.deepEqual(
-    attempts.map(({ outcome, spent }) => [outcome, spent]),
-    Array(4).fill(["unreachable", true]),
-  );
-  assert.deepEqual(breakerOf(server).slice(0, 3), ["closed", "open cut ECONNRESET", "closed"]);
+  await until(() => breakerOf(server).join() === "open cut ECONNRESET", { what: "the breaker opens" });
+  await until(async () => (await story(poison)).attempts.length > 4, { what: "it is tried while half open" });
   await untilState(await accept(healthy), "delivered");
+  assert.equal(breakerOf(server)[1], "closed");
+  const { attempts } = await untilState(poison, "dead");
+  assert.ok(attempts.every(({ outcome }) => outcome === "unreachable"));
+  assert.equal(attempts.filter(({ spent }) => spent).length, 4);
+  assert.deepEqual(attempts.slice(0, 4).map(({ spent }) => spent), [true, true, true, false]);
 });
 
 test("A tier that is away and comes back while nothing is due is noticed both times", async () => {
   await server.stop();
   server = await world.start({ ...quick, ACTIONS_URL: sink.url });
-  await until(() => breakerOf(server).join() === "closed");
   await sink.down();
   await until(() => breakerOf(server).at(-1) === "open refused ECONNREFUSED", {
     what: "its absence is noticed",

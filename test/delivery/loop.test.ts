@@ -19,8 +19,8 @@ function makeLoop(outcomes: Readonly<Record<string, SendOutcome>>, changes: Part
     silenceMaxMs: 1_000,
     concurrency: 4,
     onNews: () => {},
-  });
-  breaker.answered(0, { isProbe: true });
+    onChange: () => {},
+  }, 0);
   const loop = new DeliveryLoop({
     claim: () => Promise.resolve(waiting.splice(0).map((id) => ({ ...claimed(id), ...changes }))),
     settle: (batch) => {

@@ -13,9 +13,8 @@ class RawServer {
   /** Requests of each connection, in the order of the connections. */
   readonly counts: number[] = [];
   react: (socket: Socket, request: string) => void = (socket) => socket.write(ok);
-  /** What a question after its health gets; how often it came. */
-  greet: (socket: Socket) => void = (socket) => socket.write(ok);
-  greetings = 0;
+  /** Called with each new connection. */
+  accept: (socket: Socket) => void = () => {};
   readonly #server = net.createServer((socket) => this.#serve(socket));
 
   static async open(t: TestContext, host = "127.0.0.1"): Promise<RawServer> {
@@ -41,13 +40,9 @@ class RawServer {
     let text = "";
     socket.setEncoding("utf8");
     socket.on("error", () => {});
+    this.accept(socket);
     socket.on("data", (chunk: string) => {
       text += chunk;
-      if (/^GET \/(?:tier\/)?healthz HTTP\/1\.1\r\n[^]*\r\n\r\n$/.test(text)) {
-        text = "";
-        this.greetings += 1;
-        return this.greet(socket);
-      }
       const matched = /^[^]*?\r\nContent-Length: (\d+)\r\n\r\n/.exec(text);
       if (matched === null) return;
       const [head, length] = matched as unknown as [string, string];
@@ -303,15 +298,14 @@ test("What a server says to an idle connection answers nothing that is asked lat
 
 test("An early answer to a request that is still being sent is taken, and its connection is not kept", async (t) => {
   const { server, to } = await opened(t);
-  server.greet = (socket) => {
-    socket.write(ok);
+  server.accept = (socket) => {
     socket.once("data", () => {
       socket.pause();
       socket.write(`${answer("HTTP/1.1 413 Too Large", "Content-Length: 0")}`);
     });
   };
   assert.equal((await to.send("a", "x".repeat(16 * 1024 * 1024))).status, 413);
-  server.greet = (socket) => socket.write(ok);
+  server.accept = () => {};
   assert.deepEqual(await to.send("b", "{}"), delivered);
   assert.equal(server.sockets.length, 2);
 });
@@ -353,52 +347,22 @@ test("Closing ends what is under way and what waits, and every connection", asyn
   assert.equal(server.requests.length, 1);
 });
 
-test("Nothing of an event goes out on a connection before the tier has answered on it", async (t) => {
-  const ways: [how: string, greet: (socket: Socket) => void, expected: unknown][] = [
-    ["cuts it", (socket) => socket.destroy(), unreachable("ECONNRESET", { isSent: false })],
-    [
-      "says no HTTP",
-      (socket) => socket.write("SSH-2.0-OpenSSH_9\r\n"),
-      unreachable("EPROTO", { cause: "protocol", isSent: false }),
-    ],
-    [
-      "says that it cannot work",
-      (socket) => socket.write(answer("HTTP/1.1 503 Busy", "Content-Length: 0")),
-      unreachable("503", { status: 503, cause: "unavailable", isSent: false }),
-    ],
-    [
-      "keeps no connection",
-      (socket) => socket.end(answer("HTTP/1.1 200 OK", "Content-Length: 0", "Connection: close")),
-      unreachable("ENOTKEPT", { status: 200, cause: "protocol", isSent: false }),
-    ],
-    ["says nothing", () => {}, unreachable("ETIMEDOUT", { cause: "timeout", isSent: false })],
-  ];
-  for (const [how, greet, expected] of ways) {
-    const { server, to } = await opened(t, { timeoutMs: 300 });
-    server.greet = greet;
-    assert.deepEqual(await to.send("a", "{}"), expected, how);
-    assert.deepEqual([server.greetings, server.requests.length], [1, 0], how);
-  }
-});
-
-test("A connection is greeted once, any answer but 503 will do, and then it takes one event after the other", async (t) => {
+test("The tier gets events and nothing else; the first one goes out with its connection", async (t) => {
   const { server, to } = await opened(t);
-  server.greet = (socket) => socket.write(answer("HTTP/1.1 404 Not Found", "Content-Length: 0"));
   for (const id of ["a", "b", "c"]) assert.deepEqual(await to.send(id, "{}"), delivered);
-  assert.deepEqual([server.greetings, server.requests.length, server.sockets.length], [1, 3, 1]);
+  assert.deepEqual([server.requests.length, server.sockets.length], [3, 1]);
+  assert.ok(server.requests.every((request) => request.startsWith("PUT ")));
 });
 
-test("A probe asks for the tier's health, once a probe, and says what it failed of", async (t) => {
+test("A probe is a connection and nothing on it, which the next event takes", async (t) => {
   const { server, to } = await opened(t);
   assert.equal(await to.probe(5_000), null);
-  assert.equal(await to.probe(5_000), null);
-  assert.deepEqual([server.greetings, server.sockets.length], [2, 1]);
-  server.greet = (socket) => socket.write(answer("HTTP/1.1 503 Busy", "Content-Length: 0"));
-  assert.deepEqual(await to.probe(5_000), { cause: "unavailable", code: "503" }, "on a kept connection");
-  server.sockets[0]?.destroy();
+  assert.deepEqual([server.requests.length, server.sockets.length], [0, 1]);
+  assert.deepEqual(await to.send("a", "{}"), delivered);
+  assert.equal(server.sockets.length, 1);
+  server.close();
   await clientHasSeen(t);
-  assert.deepEqual(await to.probe(5_000), { cause: "unavailable", code: "503" }, "on a new one");
-  server.greet = () => {};
-  assert.deepEqual(await to.probe(50), { cause: "timeout", code: "ETIMEDOUT" });
-  assert.equal(server.requests.length, 0, "no event was touched");
+  assert.deepEqual(await to.probe(5_000), { cause: "refused", code: "ECONNREFUSED" });
+  to.close();
+  assert.deepEqual(await to.probe(5_000), { cause: "connect", code: "ECANCELED" });
 });

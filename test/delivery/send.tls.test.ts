@@ -34,7 +34,6 @@ async function tier(
     (request, response) => {
       const socket = request.socket as tls.TLSSocket;
       const name = String(socket.getPeerCertificate().subject.CN);
-      if (request.url === "/healthz") return void response.end("{}");
       const { servername } = socket as unknown as { servername: string | null };
       came.push({
         name,

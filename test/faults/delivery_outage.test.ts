@@ -12,7 +12,6 @@ import { deliveryStand } from "../support/faults/delivery_stand.ts";
 import { readDeliveries } from "../support/faults/delivery_store.ts";
 import { leadBody } from "../support/faults/load.ts";
 import { type Chance, chanceOf, rounds } from "../support/faults/random.ts";
-import type { TierAnswer } from "../support/faults/tier.ts";
 import type { IssuedKey } from "../support/world.ts";
 
 const concurrency = 16;
@@ -29,12 +28,6 @@ const service = await stand.start();
 const key = await stand.routed();
 const hour = 3_600;
 
-/** What the tier says to events and to questions after its health. */
-function all(answer: () => TierAnswer): void {
-  tier.answer = answer;
-  tier.health = answer;
-}
-
 /** How the tier can be away. */
 const ways = {
   "refuses connections": {
@@ -42,16 +35,16 @@ const ways = {
     end: () => tier.up(),
   },
   "answers 503": {
-    begin: () => all(() => ({ status: 503 })),
-    end: () => all(() => ({ status: 200 })),
+    begin: () => tier.answer = () => ({ status: 503 }),
+    end: () => tier.answer = () => ({ status: 200 }),
   },
   "cuts connections": {
-    begin: () => all(() => "cut"),
-    end: () => all(() => ({ status: 200 })),
+    begin: () => tier.answer = () => "cut",
+    end: () => tier.answer = () => ({ status: 200 }),
   },
   "hangs": {
-    begin: () => all(() => "hang"),
-    end: () => all(() => ({ status: 200 })),
+    begin: () => tier.answer = () => "hang",
+    end: () => tier.answer = () => ({ status: 200 }),
   },
 } as const;
 
@@ -70,7 +63,7 @@ const spentAttempts = async () => {
   return attempts.filter(({ spent, outcome }) => spent && outcome !== "delivered").length;
 };
 
-/** The tier is asked for its health and found away, once more. */
+/** The tier is tried and found away, once more. */
 async function probed(): Promise<void> {
   const failures = async () => {
     const { text } = await get(`${service.urls.ops}/metrics`);

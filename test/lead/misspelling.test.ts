@@ -118,3 +118,17 @@ test("no name is known for two fields", () => {
   const all = Object.values(knownNames).flat();
   assert.deepEqual(all.filter((name, at) => all.indexOf(name) !== at), []);
 });
+
+test("however many names are sent, a hundred are looked at", () => {
+  const many = Object.fromEntries(Array.from({ length: 100 }, (_, n) => [`other${n}`, 1]));
+  assert.equal(detailOf({ last_name, phone, ...many, firstName: first_name }), undefined);
+  assert.equal(
+    formMisspelling([...Object.keys(many), "Phone"], { required: ["phone"], missing: ["phone"] }),
+    null,
+  );
+});
+
+test("a required field without a letter, and a name of other letters, are near to nothing", () => {
+  assert.equal(formMisspelling(["phone"], { required: ["123"], missing: ["123"] }), null);
+  assert.equal(formMisspelling(["имяphone"], { required: ["phone"], missing: ["phone"] }), null);
+});

@@ -131,7 +131,7 @@ fn settle<T>(came: &Came, at_stake: bool, judge: impl Fn(&Answer) -> Judged<T>, 
         }
         Came::Whole(answer) => {
             (failure.status, failure.code) = (Some(answer.status), read_code(&answer.body));
-            failure.detail = failure.code.as_ref().and_then(|_| read_detail(&answer.body));
+            failure.detail = failure.code.as_ref().and_then(|_| read_detail(&answer.body)).map(String::into_boxed_str);
             match judge(answer) {
                 Judged::Result(result) => Next::Return(result),
                 Judged::InvalidLead(fields) => Next::Fail(Kind::InvalidLead, Some(fields)),

@@ -174,7 +174,7 @@ impl std::error::Error for Error {}
 pub struct Failure {
     pub(crate) status: Option<u16>,
     pub(crate) code: Option<String>,
-    pub(crate) detail: Option<String>,
+    pub(crate) detail: Option<Box<str>>,
     pub(crate) request_id: String,
     pub(crate) tries: u32,
     pub(crate) unknown_outcome: bool,

@@ -1,11 +1,10 @@
 /**
  * One kept-alive HTTP/1.1 connection: one request at a time, no pipelining.
  *
- *     connecting ──▶ handshake ──▶ greeting ──▶ sent (and again)
+ *     connecting ──▶ handshake ──▶ settling ──▶ sent (and again)
  *
- * Before its first request it may have to be greeted: a request that changes nothing has to be answered. Only then it is
- * known that the server has let this client in: under TLS 1.3 a server refuses a client's certificate when the client's
- * handshake is over, and what was written until then is lost.
+ * Under TLS 1.3 a server refuses a client's certificate when the client's handshake is over, and what was written until
+ * then is lost. So before its first request a connection may have to stay open for a moment.
  *
  * @module
  */
@@ -29,17 +28,10 @@ export type Answer =
   };
 
 /** How far an exchange has come; `waiting`: for a connection that is free. */
-export type Stage = "waiting" | "connecting" | "handshake" | "greeting" | "sent";
+export type Stage = "waiting" | "connecting" | "handshake" | "settling" | "sent";
 
-/** What a new connection is asked first. */
-export interface Greeting {
-  /** Head and body in one text; it must change nothing, since it comes as often as connections are made. */
-  readonly request: string;
-  /** Why the answer is not good enough, as a code; `null` when it is. */
-  readonly fault: (response: Response) => string | null;
-  /** The connection is open, and this is answered, within so long, or it is cut. */
-  readonly readyMs: number;
-}
+/** A request that failed. */
+export type Failed = Extract<Answer, { readonly kind: "failed" }>;
 
 /** Whom a connection tells of its state; each is called before the exchange is settled. */
 export interface ConnectionHooks {
@@ -53,7 +45,13 @@ export interface ConnectionHooks {
 export interface Beginning {
   /** The socket's event that says that it may be written to. */
   readonly opened: "connect" | "secureConnect";
-  readonly greeting?: Greeting;
+  /**
+   * After it has opened, nothing goes out for so long, nor for as long again as opening has taken: a refusal of this
+   * client comes in that time. Left out: there is nothing to refuse.
+   */
+  readonly settleMs?: number;
+  /** The connection is ready for its first request within this time, or it is cut. Left out: in the request's. */
+  readonly readyMs?: number;
 }
 
 // Without a word of the server's: Node's own servers close after 5 s, others later.
@@ -68,8 +66,9 @@ export class ClientConnection {
   readonly #socket: Socket;
   readonly #hooks: ConnectionHooks;
   readonly #parser = new ResponseParser();
-  readonly #greeting: Greeting | null;
   readonly #readyTimer: ReturnType<typeof setTimeout> | undefined;
+  #settleTimer: ReturnType<typeof setTimeout> | undefined;
+  #onReady: (() => void) | null = null;
   #request: string | null = null;
   #settle: ((answer: Answer) => void) | null = null;
   #onPart: ((soFar: Response) => void) | null = null;
@@ -83,13 +82,20 @@ export class ClientConnection {
   constructor(socket: Socket, options: ConnectionHooks & Beginning) {
     this.#socket = socket;
     this.#hooks = options;
-    this.#greeting = options.greeting ?? null;
-    this.#readyTimer = this.#greeting === null
-      ? undefined
-      : setTimeout(() => this.fail("ETIMEDOUT"), this.#greeting.readyMs);
+    const { opened, settleMs, readyMs } = options;
+    this.#readyTimer = readyMs === undefined ? undefined : setTimeout(() => this.fail("ETIMEDOUT"), readyMs);
     socket.setNoDelay(true);
-    socket.once("connect", () => this.#stage = "handshake");
-    socket.once(options.opened, () => this.#greet());
+    let connectedAtMs = 0;
+    socket.once("connect", () => {
+      this.#stage = "handshake";
+      connectedAtMs = performance.now();
+    });
+    socket.once(opened, () => {
+      if (settleMs === undefined) return this.#beReady();
+      this.#stage = "settling";
+      const waitMs = Math.max(settleMs, performance.now() - connectedAtMs);
+      this.#settleTimer = setTimeout(() => this.#beReady(), waitMs);
+    });
     socket.on("data", (chunk: Buffer) => this.#read(chunk));
     socket.on("end", () => this.#end());
     socket.on("error", (error: Error) => this.fail(codeOf(error)));
@@ -111,7 +117,7 @@ export class ClientConnection {
 
   /**
    * Sends a request, head and body in one text, and calls `settle` once; before that `onPart` with each part of a
-   * response that is not whole yet, from its head on. The request may be the greeting itself.
+   * response that is not whole yet, from its head on.
    */
   run(
     request: string,
@@ -122,6 +128,17 @@ export class ClientConnection {
     this.#settle = settle;
     this.#onPart = onPart;
     if (this.#isReady) this.#write();
+  }
+
+  /** Sends nothing, and calls `settle` once: with `null` when the first request may go out. */
+  open(settle: (failed: Failed | null) => void): void {
+    this.#settle = (answer) => settle(answer as Failed);
+    this.#onReady = () => {
+      this.#settle = null;
+      if (this.#isRetired) this.#destroy();
+      else this.#keep(null);
+      settle(null);
+    };
   }
 
   /** Lets it go after the request that is under way, or now. */
@@ -140,27 +157,13 @@ export class ClientConnection {
     settle?.({ kind: "failed", status, reason, stage });
   }
 
-  #greet(): void {
-    if (this.#greeting === null) return this.#beReady();
-    this.#stage = "greeting";
-    this.#socket.write(this.#greeting.request, "utf8");
-  }
-
-  #greeted(greeting: Greeting): void {
-    const { response, hasSurplus } = this.#parser;
-    const found = greeting.fault(response) ?? (response.head.isPersistent && !hasSurplus ? null : "ENOTKEPT");
-    if (found !== null) return this.fail(found);
-    const isAll = this.#request === greeting.request;
-    if (isAll) this.#request = null;
-    else this.#parser.reset();
-    this.#beReady();
-    if (isAll) this.#finish();
-  }
-
   #beReady(): void {
     clearTimeout(this.#readyTimer);
     this.#isReady = true;
-    this.#write();
+    if (this.#onReady === null) return this.#write();
+    const onReady = this.#onReady;
+    this.#onReady = null;
+    onReady();
   }
 
   #write(): void {
@@ -173,18 +176,14 @@ export class ClientConnection {
   #read(chunk: Buffer): void {
     // An answer to nothing: the server closes, or is confused.
     if (this.#settle === null) return this.#destroy();
+    if (!this.#isReady) return this.fail("EPROTO");
     try {
-      if (this.#parser.push(chunk)) return this.#whole();
+      if (this.#parser.push(chunk)) return this.#finish();
       const { soFar } = this.#parser;
-      if (soFar !== null && this.#isReady) this.#onPart?.(soFar);
+      if (soFar !== null) this.#onPart?.(soFar);
     } catch (error) {
       this.fail(codeOf(error));
     }
-  }
-
-  #whole(): void {
-    if (this.#isReady || this.#greeting === null) this.#finish();
-    else this.#greeted(this.#greeting);
   }
 
   #end(): void {
@@ -201,18 +200,21 @@ export class ClientConnection {
     // An answer to a request that is still on its way out: the rest of it would stand before the next one.
     const isSent = this.#socket.writableLength === 0;
     if (!isPersistent || hasSurplus || this.#isRetired || !isSent) this.#destroy();
-    else {
-      const keptMs = keepAliveMs === null ? idleMsDefault : Math.max(0, keepAliveMs - idleMarginMs);
-      this.#idleUntilMs = performance.now() + Math.min(keptMs, idleMsMax);
-      this.#hooks.onIdle(this);
-    }
+    else this.#keep(keepAliveMs);
     settle?.({ kind: "answered", response });
+  }
+
+  #keep(keepAliveMs: number | null): void {
+    const keptMs = keepAliveMs === null ? idleMsDefault : Math.max(0, keepAliveMs - idleMarginMs);
+    this.#idleUntilMs = performance.now() + Math.min(keptMs, idleMsMax);
+    this.#hooks.onIdle(this);
   }
 
   #destroy(): void {
     if (this.#isGone) return;
     this.#isGone = true;
     clearTimeout(this.#readyTimer);
+    clearTimeout(this.#settleTimer);
     this.#socket.destroy();
     this.#hooks.onGone(this);
   }

@@ -16,7 +16,14 @@
  */
 
 import type { Socket } from "node:net";
-import { type Answer, type Beginning, ClientConnection, codeOf, type Stage } from "./client_connection.ts";
+import {
+  type Answer,
+  type Beginning,
+  ClientConnection,
+  codeOf,
+  type Failed,
+  type Stage,
+} from "./client_connection.ts";
 
 /** How the pool works. */
 export interface PoolOptions extends Beginning {
@@ -46,13 +53,10 @@ export class ConnectionPool {
     this.#options = options;
   }
 
-  /**
-   * Sends one request, head and body in one text, exactly once or not at all; never rejects. The text of the greeting
-   * is not sent again on a connection that it has just opened.
-   */
-  send(request: string, timeoutMs: number = this.#options.timeoutMs): Promise<Answer> {
+  /** Sends one request, head and body in one text, exactly once or not at all; never rejects. */
+  send(request: string): Promise<Answer> {
     return new Promise((resolve) => {
-      const timer = setTimeout(() => this.#cut(pending, "ETIMEDOUT"), timeoutMs);
+      const timer = setTimeout(() => this.#cut(pending, "ETIMEDOUT"), this.#options.timeoutMs);
       const pending: Pending = {
         request,
         settle: (answer) => {
@@ -62,6 +66,31 @@ export class ConnectionPool {
         connection: null,
       };
       this.#start(pending);
+    });
+  }
+
+  /**
+   * Opens a connection beyond those that there are, which the next request takes: `null`, or why there is none. Sends
+   * nothing; never rejects.
+   */
+  open(timeoutMs: number): Promise<Failed | null> {
+    return new Promise((resolve) => {
+      const settle = (failed: Failed | null) => {
+        clearTimeout(timer);
+        resolve(failed);
+      };
+      const failed = (reason: string): Failed => ({
+        kind: "failed",
+        status: null,
+        reason,
+        stage: "connecting",
+      });
+      const timer = setTimeout(() => {
+        if (connection instanceof ClientConnection) connection.fail("ETIMEDOUT");
+      }, timeoutMs);
+      const connection = this.#isClosed ? "ECANCELED" : this.#make();
+      if (connection instanceof ClientConnection) connection.open(settle);
+      else settle(failed(connection));
     });
   }
 
@@ -96,11 +125,18 @@ export class ConnectionPool {
   }
 
   #connect(pending: Pending): void {
+    const connection = this.#make();
+    if (connection instanceof ClientConnection) this.#run(connection, pending);
+    else this.#cut(pending, connection, "connecting");
+  }
+
+  /** A connection that begins, or the code of why it does not. */
+  #make(): ClientConnection | string {
     let socket: Socket;
     try {
       socket = this.#options.connect();
     } catch (error) {
-      return this.#cut(pending, codeOf(error), "connecting");
+      return codeOf(error);
     }
     const connection = new ClientConnection(socket, {
       ...this.#options,
@@ -108,7 +144,7 @@ export class ConnectionPool {
       onGone: (gone) => this.#onGone(gone),
     });
     this.#open.add(connection);
-    this.#run(connection, pending);
+    return connection;
   }
 
   #run(connection: ClientConnection, pending: Pending): void {

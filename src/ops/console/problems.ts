@@ -71,7 +71,7 @@ whether PostgreSQL runs, is the primary, and has room on its disk.`,
         tier.failure !== null && failureText(tier.failure)
       }; ${answeredText(tier)}. ${
         counted(facts.pending, "event")
-      } wait; nothing is lost, no attempt is spent, and it goes on by itself when the tier is back.`,
+      } wait; nothing is lost, what was not sent spends no attempt, and it goes on by itself when the tier is back.`,
     };
   }
   if (tier === null && facts.pending > 0) {

@@ -12,6 +12,8 @@ export interface SeenTier {
   readonly state: "closed" | "open" | "half_open";
   /** Its last answer; `null`: none since the start. */
   readonly answeredAgoMs: number | null;
+  /** Its last answer, or the last connection to it; `null`: none since the start. */
+  readonly reachedAgoMs: number | null;
   readonly failure: { readonly cause: string; readonly code: string; readonly agoMs: number } | null;
   /** Since it is away; `null` while it is not. */
   readonly awayMs: number | null;
@@ -56,11 +58,14 @@ export function failureText({ cause, code }: { readonly cause: string; readonly 
   return markup`${codes[code] ?? causes[cause] ?? "it does not answer"} (<code>${code}</code>)`;
 }
 
-/** When it answered last. */
-export function answeredText({ answeredAgoMs }: SeenTier): string {
-  return answeredAgoMs === null
+/** When it answered last, and when it could be reached since. */
+export function answeredText({ answeredAgoMs, reachedAgoMs }: SeenTier): string {
+  const answered = answeredAgoMs === null
     ? "no answer since this process began"
     : `last answer ${span(answeredAgoMs / 1_000)} ago`;
+  return reachedAgoMs === null || reachedAgoMs === answeredAgoMs
+    ? answered
+    : `${answered}; reached ${span(reachedAgoMs / 1_000)} ago`;
 }
 
 /** The tile. */
@@ -82,7 +87,11 @@ export function tierTile(tier: ShownTier): TierTile {
     };
   }
   return {
-    name: tier.state === "closed" ? "answers" : "being asked",
+    name: tier.reachedAgoMs === null
+      ? "not tried yet"
+      : tier.reachedAgoMs === tier.answeredAgoMs
+      ? "answers"
+      : "can be reached",
     tone: null,
     small: markup`${answeredText(tier)}${
       failure !== null && markup`; last failure ${span(failure.agoMs / 1_000)} ago: ${failureText(failure)}`

@@ -4,10 +4,17 @@ import { problemsOf, type ProcessFacts, type StoreFacts } from "../../../src/ops
 import type { SeenTier } from "../../../src/ops/console/tier.ts";
 
 const nowMs = Date.parse("2026-11-21T02:00:00Z");
-const answering: SeenTier = { state: "closed", answeredAgoMs: 3_000, failure: null, awayMs: null };
+const answering: SeenTier = {
+  state: "closed",
+  answeredAgoMs: 3_000,
+  reachedAgoMs: 3_000,
+  failure: null,
+  awayMs: null,
+};
 const away: SeenTier = {
   state: "open",
   answeredAgoMs: 130_000,
+  reachedAgoMs: 130_000,
   failure: { cause: "refused", code: "ECONNREFUSED", agoMs: 4_000 },
   awayMs: 125_000,
 };
@@ -40,7 +47,7 @@ test("a tier that is away is told with why, since when, its last answer and what
   for (const state of ["open", "half_open"] as const) {
     assert.deepEqual(told({ tier: { ...away, state }, pending: 1_200 }), [
       "bad: The actions tier does not answer for 2 min: nothing listens at ACTIONS_URL (ECONNREFUSED); last answer 2 min ago. " +
-      "1,200 events wait; nothing is lost, no attempt is spent, and it goes on by itself when the tier is back.",
+      "1,200 events wait; nothing is lost, what was not sent spends no attempt, and it goes on by itself when the tier is back.",
     ]);
   }
   assert.match(
@@ -49,9 +56,9 @@ test("a tier that is away is told with why, since when, its last answer and what
   );
 });
 
-test("a failure that is over is no problem, nor is a tier that is asked for the first time", () => {
+test("a failure that is over is no problem, nor is a tier that was not tried yet", () => {
   assert.deepEqual(told({ tier: { ...away, state: "closed", awayMs: null } }), []);
-  assert.deepEqual(told({ tier: { ...answering, state: "half_open", answeredAgoMs: null } }), []);
+  assert.deepEqual(told({ tier: { ...answering, answeredAgoMs: null, reachedAgoMs: null } }), []);
   assert.deepEqual(told({ tier: "elsewhere", pending: 9 }), []);
 });
 

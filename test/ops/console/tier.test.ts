@@ -3,7 +3,14 @@ import test from "node:test";
 import { failureCauses } from "../../../src/delivery/tier_failure.ts";
 import { failureText, type SeenTier, type ShownTier, tierTile } from "../../../src/ops/console/tier.ts";
 
-const answering: SeenTier = { state: "closed", answeredAgoMs: 3_000, failure: null, awayMs: null };
+const answering: SeenTier = {
+  state: "closed",
+  answeredAgoMs: 3_000,
+  reachedAgoMs: 3_000,
+  failure: null,
+  awayMs: null,
+};
+const unheard = { answeredAgoMs: null, reachedAgoMs: null };
 const tile = (tier: ShownTier) => {
   const { name, tone, small } = tierTile(tier);
   return `${tone}: ${name}: ${small.text.replaceAll(/<[^>]*>/g, "").replaceAll("&#39;", "'")}`;
@@ -17,14 +24,21 @@ test("the tile has the last answer's age, and the last failure in words", () => 
     "null: answers: last answer 3 s ago; last failure 2 h ago: it cut the connection instead of answering (ECONNRESET)",
   );
   assert.equal(
-    tile({ state: "open", answeredAgoMs: null, failure: { ...failure, cause: "refused" }, awayMs: 40_000 }),
+    tile({ state: "open", ...unheard, failure: { ...failure, cause: "refused" }, awayMs: 40_000 }),
     "bad: does not answer: for 40 s: nothing listens at ACTIONS_URL (ECONNRESET); no answer since this process began",
   );
 });
 
 test("the tile never says that a tier answers which has not", () => {
-  const asked: SeenTier = { ...answering, state: "half_open", answeredAgoMs: null };
-  assert.equal(tile(asked), "null: being asked: no answer since this process began");
+  assert.equal(tile({ ...answering, ...unheard }), "null: not tried yet: no answer since this process began");
+  assert.equal(
+    tile({ ...answering, answeredAgoMs: null }),
+    "null: can be reached: no answer since this process began; reached 3 s ago",
+  );
+  assert.equal(
+    tile({ ...answering, answeredAgoMs: 7_200_000 }),
+    "null: can be reached: last answer 2 h ago; reached 3 s ago",
+  );
   assert.equal(tile("elsewhere"), "null: elsewhere: other processes deliver; see the plot below");
   assert.equal(tile(null), "warn: none: ACTIONS_URL is not set");
 });

@@ -24,14 +24,11 @@ export type Reaction =
   | "hang"
   | "cut";
 
-/** Records events, until the tests of the file have ended. */
+/** Records requests, until the tests of the file have ended. */
 export class Sink {
   readonly arrived: Arrived[] = [];
-  /** Decides about each event; by default all is well. */
+  /** Decides about each request; by default all is well. */
   react: (request: Arrived) => Reaction = () => ({ status: 200, body: {} });
-  /** What `GET /healthz` gets; how often it was asked. */
-  health: Reaction = { status: 200, body: { ok: true } };
-  probes = 0;
   #server: http.Server;
   #port = 0;
 
@@ -53,23 +50,20 @@ export class Sink {
       request.setEncoding("utf8");
       request.on("data", (chunk: string) => text += chunk);
       request.on("end", () => {
-        const reaction = this.#reaction(request, text);
+        const arrived = {
+          method: request.method ?? "",
+          path: request.url ?? "",
+          text,
+          body: JSON.parse(text),
+        };
+        this.arrived.push(arrived);
+        const reaction = this.react(arrived);
         if (reaction === "cut") request.socket.destroy();
         if (reaction === "cut" || reaction === "hang") return;
         response.writeHead(reaction.status, { "Content-Type": "application/json", ...reaction.headers });
         response.end(JSON.stringify(reaction.body ?? {}));
       });
     });
-  }
-
-  #reaction({ method = "", url: path = "" }: http.IncomingMessage, text: string): Reaction {
-    if (method === "GET" && path === "/healthz") {
-      this.probes += 1;
-      return this.health;
-    }
-    const arrived = { method, path, text, body: JSON.parse(text) };
-    this.arrived.push(arrived);
-    return this.react(arrived);
   }
 
   /** Its base address, the same also after {@linkcode down} and {@linkcode listen}. */

@@ -106,7 +106,6 @@ export async function actionsStand(
     started.ended.then(() => actions = actions === started ? null : actions);
   };
   await startActions();
-  tier.health = () => actions === null ? "cut" : { status: 200 };
   tier.answer = passTo(() => actions?.port ?? null, { authority, certificate: client });
   const stand = await assemble(options, { own, world, tier, tls: clientFiles(authority, client) });
   return {

@@ -38,8 +38,6 @@ export class Tier {
   readonly requests: TierRequest[] = [];
   /** Decides about each request; by default all is well. */
   answer: (request: TierRequest) => TierAnswer | Promise<TierAnswer> = () => ({ status: 200 });
-  /** What `GET /healthz` gets. */
-  health: () => TierAnswer = () => ({ status: 200 });
   readonly #tls: https.ServerOptions | null;
   readonly #sockets = new Set<Socket>();
   #server: http.Server | https.Server;
@@ -120,7 +118,6 @@ export class Tier {
   }
 
   async #take(path: string, text: string, response: http.ServerResponse): Promise<void> {
-    if (path === "/healthz") return this.#say(this.health(), response);
     this.#open += 1;
     const request: TierRequest = {
       eventId: path.slice("/v1/events/".length),
@@ -137,13 +134,11 @@ export class Tier {
     if (answer === "hang") await gone;
     this.#open -= 1;
     request.said = typeof answer === "string" ? null : answer.status;
-    if (typeof answer !== "string") this.#answered += 1;
-    this.#say(answer, response);
-  }
-
-  #say(answer: TierAnswer, response: http.ServerResponse): void {
-    if (answer === "hang") return;
-    if (answer === "cut") return void response.destroy();
+    if (typeof answer === "string") {
+      response.destroy();
+      return;
+    }
+    this.#answered += 1;
     response.writeHead(answer.status, { "Content-Type": "application/json", ...answer.headers });
     response.end(answer.text ?? "{}");
   }
