@@ -49,6 +49,8 @@ create table dead_letter (
   event_id text collate "C" primary key,
   tenant_id int not null,
   died_at timestamptz not null,
-  reason text
+  reason text,
+  -- As in the outbox, where it came from.
+  sent_before int not null default 0
 );
 create index dead_letter_tenant on dead_letter (tenant_id, event_id);

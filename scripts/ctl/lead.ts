@@ -123,7 +123,7 @@ refused.`,
       throw new WrongUsage("--effect must be the kind of a destination, such as crm or email");
     }
     return async (pool) => {
-      const sent = await sendAgain(pool, { eventId: id, effect, address: null });
+      const sent = await sendAgain(pool, { eventId: id, effect, seen: null, address: null });
       if (sent !== "sent") throw new Refused(`${refusals[sent](id, effect ?? "")}; nothing was changed`);
       return {
         json: { event_id: id, effect },
@@ -137,6 +137,7 @@ refused.`,
 
 const refusals: Readonly<Record<Exclude<SentAgain, "sent">, (id: string, effect: string) => string>> = {
   waiting: (id) => `${id} is on its way already, or was not delivered yet`,
+  already: (id) => `${id} has been sent again meanwhile`,
   dead: (id) => `${id} is dead; ctl dead replay ${id} sends it`,
   held: (id) => `${id} is held; ctl form release ${id} sends it`,
   erased: (id) => `The content of ${id} is gone`,

@@ -57,11 +57,11 @@ begin
   died as (
     delete from outbox as o using due as d
     where o.event_id = d.event_id and d.lease is not null and d.spent >= p_attempts_max
-    returning o.event_id, o.tenant_id
+    returning o.event_id, o.tenant_id, o.sent_before
   ),
   buried as (
-    insert into dead_letter (event_id, tenant_id, died_at, reason)
-    select d.event_id, d.tenant_id, v_now, 'lost' from died as d
+    insert into dead_letter (event_id, tenant_id, died_at, reason, sent_before)
+    select d.event_id, d.tenant_id, v_now, 'lost', d.sent_before from died as d
   ),
   counted as (
     insert into outbox_tally (state, delta)

@@ -11,13 +11,14 @@ declare
   v_replayed text[];
 begin
   with risen as (
-    delete from dead_letter as d where d.event_id = any(p_event_id) returning d.event_id, d.tenant_id
+    delete from dead_letter as d where d.event_id = any(p_event_id) returning d.event_id, d.tenant_id, d.sent_before
   ),
   queued as (
-    insert into outbox (event_id, tenant_id, due_at, made, is_replay, reason)
+    insert into outbox (event_id, tenant_id, due_at, made, sent_before, is_replay, reason)
     select
       r.event_id, r.tenant_id, service_clock(),
-      coalesce((select max(a.number) from attempt as a where a.event_id = r.event_id), 0), true, 'replayed'
+      coalesce((select max(a.number) from attempt as a where a.event_id = r.event_id), 0), r.sent_before,
+      true, 'replayed'
     from risen as r
   )
   select coalesce(array_agg(r.event_id order by r.event_id), '{}') into v_replayed from risen as r;

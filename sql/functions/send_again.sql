@@ -1,11 +1,14 @@
 -- Has a delivered event sent once more, under the same id, by which a receiver can recognise the repeat: all its effects,
 -- or those of one kind; the others stay done. It is due at once, and as with a replay the next refusal makes it dead.
--- Notes who did it. Returns what became of it: sent | waiting (it is on its way already) | dead | held | erased | sandbox
--- | no_route (nothing takes it) | no_effect (nothing of that kind does) | unknown.
+-- Notes who did it. Returns what became of it: sent | waiting (it is on its way already) | already (it was sent since the
+-- asker looked) | dead | held | erased | sandbox | no_route (nothing takes it) | no_effect (nothing of that kind does)
+-- | unknown.
 --
--- Whoever asks twice at once is told sent and waiting: the event is locked first.
+-- p_seen: the number of its last attempt, as the asker saw it; null sends it whatever came since. A page whose button is
+-- pressed twice sends once by it, also when the first has been delivered between the two. Whoever asks twice at once is
+-- told sent and waiting: the event is locked first.
 create or replace function send_again(
-  p_event_id text, p_effect text default null, p_way text default 'ctl',
+  p_event_id text, p_effect text default null, p_seen int default null, p_way text default 'ctl',
   p_claimed text default current_setting('lead_intake.claimed', true)
 ) returns text
 language plpgsql
@@ -19,6 +22,7 @@ declare
   v_source text;
   v_form text;
   v_routes actions.route[];
+  v_made int;
 begin
   -- Locked, so that no erasure comes between this look at the content and the outbox row.
   select e.* into v_event from event as e where e.event_id = p_event_id for no key update;
@@ -44,6 +48,10 @@ begin
     when 'dead' then return 'dead';
     else null;
   end case;
+  select coalesce(max(a.number), 0) into v_made from attempt as a where a.event_id = p_event_id;
+  if v_made <> p_seen then
+    return 'already';
+  end if;
 
   select k.label into v_source from api_key as k where k.id = v_event.key_id;
   select f.form_key into v_form
@@ -71,9 +79,7 @@ begin
   on conflict do nothing;
 
   insert into outbox (event_id, tenant_id, due_at, made, sent_before, is_replay, reason)
-  select p_event_id, v_event.tenant_id, service_clock(), coalesce(max(a.number), 0), coalesce(max(a.number), 0), true,
-    'sent_again'
-  from attempt as a where a.event_id = p_event_id;
+  values (p_event_id, v_event.tenant_id, service_clock(), v_made, v_made, true, 'sent_again');
   insert into outbox_tally (state, delta) values ('pending', 1);
   perform pg_notify('outbox', '');
   perform append_audit(
@@ -85,8 +91,8 @@ end
 $$;
 
 -- The same from the console; p_claimed is the address that it was asked from.
-create or replace function console_send_again(p_event_id text, p_effect text, p_claimed text) returns text
+create or replace function console_send_again(p_event_id text, p_effect text, p_seen int, p_claimed text) returns text
 language sql volatile
 security definer
 set search_path = pg_catalog, public, pg_temp
-as $$ select send_again(p_event_id, p_effect, 'console', p_claimed) $$;
+as $$ select send_again(p_event_id, p_effect, p_seen, 'console', p_claimed) $$;

@@ -64,11 +64,11 @@ begin
     ) as s
     where o.event_id = s.event_id
       and case s.kind when 'delivered' then s.number > o.sent_before else o.lease = s.lease and o.made = s.number end
-    returning o.event_id, o.tenant_id, s.kind, s.reason
+    returning o.event_id, o.tenant_id, o.sent_before, s.kind, s.reason
   ),
   buried as (
-    insert into dead_letter (event_id, tenant_id, died_at, reason)
-    select g.event_id, g.tenant_id, v_now, g.reason from gone as g where g.kind = 'dead'
+    insert into dead_letter (event_id, tenant_id, died_at, reason, sent_before)
+    select g.event_id, g.tenant_id, v_now, g.reason, g.sent_before from gone as g where g.kind = 'dead'
   )
   select count(*) filter (where g.kind = 'delivered'), count(*) filter (where g.kind = 'dead')
   into v_delivered, v_dead
@@ -77,8 +77,8 @@ begin
   if v_delivered < cardinality(array_positions(p_kind, 'delivered')) then
     with redeemed as (
       delete from dead_letter as d
-      using unnest(p_event_id, p_kind) as s (event_id, kind)
-      where d.event_id = s.event_id and s.kind = 'delivered'
+      using unnest(p_event_id, p_number, p_kind) as s (event_id, number, kind)
+      where d.event_id = s.event_id and s.kind = 'delivered' and s.number > d.sent_before
       returning d.event_id
     )
     insert into outbox_tally (state, delta)

@@ -608,6 +608,31 @@ test("what is sent again is settled by its own attempts, and not by what was hea
   assert.deepEqual(await figures(), { pending: 0, dead: 0 });
 });
 
+test("what was sent again and is dead stays so, and waits when replayed, whatever is heard of the attempts before", async () => {
+  const tenant = await addTenant("live");
+  await sql`
+    select actions.set_route(${tenant.id}::int, '', '', '[{"kind":"email","addresses":["a@acme.example"]}]', interval '1 day', 10)`;
+  const [id, lost] = await post(tenant, 2) as [string, string];
+  const [first, again] = [randomUUID(), randomUUID()];
+  await claim(first, [tenant]);
+  await settle(first, [id, lost], "delivered");
+  for (const one of [id, lost]) await sql`select send_again(${one})`;
+  await sql`update outbox set spent = ${attemptsMax - 1}`;
+  await claim(again, [tenant]);
+  await settle(again, [id], "dead", { number: 2 });
+  await moveClock(startMs + leaseMs);
+  await claim(randomUUID(), [tenant]);
+  assert.deepEqual(await figures(), { pending: 0, dead: 2 });
+  await settle(first, [id, lost], "delivered");
+  assert.deepEqual(await figures(), { pending: 0, dead: 2 });
+  assert.deepEqual(await replay([id]), [id]);
+  await settle(first, [id], "delivered");
+  assert.deepEqual(await figures(), { pending: 1, dead: 1 });
+  // Its own late answer is believed, dead or not.
+  await settle(again, [id, lost], "delivered", { number: 2 });
+  assert.deepEqual(await figures(), { pending: 0, dead: 0 });
+});
+
 test("two replays at once put a dead letter back once", async () => {
   const tenant = await addTenant();
   const ids = await post(tenant, 20);

@@ -202,7 +202,11 @@ test("another method is a page of status 405 that says which are served", async 
 const actions = [
   { path: "/dead/replay", page: "/dead", fields: [["only", deadId]] },
   { path: "/dead/replay-all", page: "/dead/replay-all", fields: [] },
-  { path: "/leads/send-again", page: `/leads/${doneId}`, fields: [["only", doneId], ["effect", "crm"]] },
+  {
+    path: "/leads/send-again",
+    page: `/leads/${doneId}`,
+    fields: [["only", doneId], ["effect", "crm"], ["seen", "1"]],
+  },
   { path: "/held/judge", page: "/held", fields: [["release", heldId]] },
   { path: "/vocabulary/add", page: "/vocabulary", fields: [["area", "nook"], ["status", "confirmed"]] },
 ] as const;
@@ -280,8 +284,8 @@ test("a delivered lead shows each effect by name, and sends one of them again, o
     plain,
     /Effects CRM to crm\.example done 200 20\d\d-\d\d-\d\d \S+ .*It said: &lt;script&gt;alert\(1\)/,
   );
-  assert.match(plain, /Email to leads@acme\.example failed 451 .*smtp_deferred_451, tried 3 times/);
-  const done = await act(page, "/leads/send-again", [["only", doneId], ["effect", "crm"]]);
+  assert.match(plain, /Email to l…@acme\.example failed 451 .*smtp_deferred_451, tried 3 times/);
+  const done = await act(page, "/leads/send-again", [["only", doneId], ["effect", "crm"], ["seen", "1"]]);
   assert.match(done.text, /It is sent once more, at once/);
   assert.match(done.text, /Sent again by an operator/);
   assert.deepEqual((await stage.audit()).at(-1), {
@@ -295,12 +299,50 @@ test("a delivered lead shows each effect by name, and sends one of them again, o
   const another = await stage.accepted(key);
   await stage.deliver(tenant, another);
   const token = await stage.token(`/leads/${another}`, "/leads/send-again");
-  const twice = await stage.post("/leads/send-again", [["only", doneId], ["effect", "all"], [
+  const twice = await stage.post("/leads/send-again", [["only", doneId], ["effect", "all"], ["seen", "1"], [
     "token",
     token,
   ]]);
   assert.match((await stage.get(twice.headers.location as string)).text, /it is on its way already/);
   assert.equal((await stage.audit()).length, rows);
+});
+
+test("one page's Send again sends once, however often it is pressed and however soon the first has been delivered", async () => {
+  const id = await stage.accepted(key);
+  await stage.deliver(tenant, id);
+  const press = async () => {
+    const { text } = await stage.get(`/leads/${id}`);
+    const form = /<form[^>]*\/leads\/send-again"[\s\S]*?<\/form>/.exec(text)?.[0] ?? "";
+    const hidden = [...form.matchAll(/name="(\w+)" value="([^"]*)"/g)].map((
+      [, name, value],
+    ) => [name, value]);
+    const fields = [...hidden.filter(([name]) => name !== "effect"), ["effect", "all"]] as [string, string][];
+    return async () => {
+      const { headers } = await stage.post("/leads/send-again", fields);
+      return (await stage.get(headers.location as string)).text;
+    };
+  };
+  /** The tier takes what waits, as the delivery settles it. */
+  const settled = async (number: number) => {
+    const left = await world.sql`delete from outbox where event_id = ${id} returning made`;
+    await world.sql`
+      insert into attempt (event_id, number, at, outcome, status, duration_ms, spent)
+      select ${id}, ${number}, now(), 'delivered', 200, 12, true from generate_series(1, ${left.length})`;
+    await world.sql`insert into outbox_tally values ('pending', ${-left.length})`;
+    return left.length;
+  };
+  const rows = (await stage.audit()).length;
+  const former = await press();
+  assert.match(await former(), /It is sent once more, at once/);
+  assert.equal(await settled(2), 1);
+  for (let times = 0; times < 2; times++) {
+    assert.match(await former(), /Nothing was changed: it has been sent again since/);
+    assert.equal(await settled(3), 0);
+  }
+  assert.equal((await stage.audit()).length, rows + 1);
+  // Who looks again and wants it may.
+  assert.match(await (await press())(), /It is sent once more, at once/);
+  assert.equal(await settled(3), 1);
 });
 
 test("the note of what was done is not shown when it was made up", async () => {

@@ -34,7 +34,8 @@ export function effectsSection(
 <ul class="effects">${effects.map((effect) => markup`<li>${line(effect, clock)}</li>\n`)}</ul>
 ${
     isDelivered && markup`<form method="post" action="${path}" class="row">
-${tokenField(tokens, path)}<input type="hidden" name="only" value="${event.eventId}">
+${tokenField(tokens, path)}<input type="hidden" name="only" value="${event.eventId}"><input
+ type="hidden" name="seen" value="${event.delivery.attempts.at(-1)?.number ?? 0}">
 <button name="effect" value="all">Send again</button>
 ${
       kinds.length > 1 &&
@@ -63,6 +64,7 @@ function line({ effect, target, state, busyUntil, ...last }: ShownEffect, clock:
 const noteCodes: Readonly<Record<Awaited<ReturnType<typeof sendAgain>>, NoteCode>> = {
   sent: "sent_again",
   waiting: "again_waiting",
+  already: "again_already",
   dead: "again_dead",
   held: "again_held",
   erased: "again_erased",
@@ -72,17 +74,19 @@ const noteCodes: Readonly<Record<Awaited<ReturnType<typeof sendAgain>>, NoteCode
   unknown: "again_erased",
 };
 
-/** `POST /leads/send-again`: one event, all its effects or those of one kind. */
+/** `POST /leads/send-again`: one event, all its effects or those of one kind; once by one page, however often it is pressed. */
 export async function sendAgainAction({ parts, tokens, exchange }: Context): Promise<string> {
-  const form = await readForm(exchange, { tokens, path, names: ["only", "effect"] });
+  const form = await readForm(exchange, { tokens, path, names: ["only", "effect", "seen"] });
   const eventId = form.shaped("only", idShape);
   const effect = form.shaped("effect", /^[a-z]{1,20}$/);
-  if (eventId === null || effect === null) {
+  const seen = form.shaped("seen", /^\d{1,9}$/);
+  if (eventId === null || effect === null || seen === null) {
     throw new RefusedPage(400, "This is no event", markup`<p>Nothing was changed.</p>`);
   }
   const sent = await sendAgain(parts.pool, {
     eventId,
     effect: effect === "all" ? null : effect,
+    seen: Number(seen),
     address: exchange.clientAddress,
   });
   return withNote(`/leads/${eventId}`, { tokens, code: noteCodes[sent] });

@@ -35,6 +35,11 @@ const notes = {
     tone: "warn",
     text: () => "Nothing was changed: it is on its way already, or was not delivered yet.",
   },
+  again_already: {
+    tone: "warn",
+    text: () =>
+      "Nothing was changed: it has been sent again since that page was made. This page has what came of it.",
+  },
   again_dead: { tone: "warn", text: () => "Nothing was changed: it is a dead letter. Replay it instead." },
   again_held: { tone: "warn", text: () => "Nothing was changed: it is held. Release it instead." },
   again_erased: { tone: "warn", text: () => "Nothing was changed: its content is gone." },

@@ -67,6 +67,8 @@ export type SentAgain =
   | "sent"
   /** It is on its way already, or was not delivered yet. */
   | "waiting"
+  /** It was sent since the asker looked. */
+  | "already"
   | "dead"
   | "held"
   | "erased"
@@ -79,20 +81,22 @@ export type SentAgain =
 
 /**
  * Has a delivered event sent once more, all its effects or those of one kind, and notes it in the audit, in the same
- * transaction. `address` is where the console was asked from, `null` for the operator's command.
+ * transaction. `address` is where the console was asked from, `null` for the operator's command. `seen` is the number of
+ * its last attempt that the asker saw: what came since makes it `already`, and with `null` nothing does.
  */
 export async function sendAgain(
   pool: Pool,
-  { eventId, effect, address }: {
+  { eventId, effect, seen, address }: {
     readonly eventId: string;
     readonly effect: string | null;
+    readonly seen: number | null;
     readonly address: string | null;
   },
 ): Promise<SentAgain> {
   const [row] = await pool.run(adminDeadlineMs, (sql) => {
     const sent = address === null
-      ? sql`send_again(${eventId}, ${effect})`
-      : sql`console_send_again(${eventId}, ${effect}, ${address})`;
+      ? sql`send_again(${eventId}, ${effect}, ${seen}::int)`
+      : sql`console_send_again(${eventId}, ${effect}, ${seen}::int, ${address})`;
     return sql<{ sent: SentAgain }[]>`select ${sent} as sent`;
   });
   return row?.sent ?? "unknown";

@@ -245,7 +245,9 @@ create table dead_letter (
   event_id text collate "C" primary key,
   tenant_id int not null,
   died_at timestamptz not null,
-  reason text
+  reason text,
+  -- As in the outbox, where it came from.
+  sent_before int not null default 0
 );
 create index dead_letter_tenant on dead_letter (tenant_id, event_id);
 
@@ -1836,11 +1838,11 @@ begin
   died as (
     delete from outbox as o using due as d
     where o.event_id = d.event_id and d.lease is not null and d.spent >= p_attempts_max
-    returning o.event_id, o.tenant_id
+    returning o.event_id, o.tenant_id, o.sent_before
   ),
   buried as (
-    insert into dead_letter (event_id, tenant_id, died_at, reason)
-    select d.event_id, d.tenant_id, v_now, 'lost' from died as d
+    insert into dead_letter (event_id, tenant_id, died_at, reason, sent_before)
+    select d.event_id, d.tenant_id, v_now, 'lost', d.sent_before from died as d
   ),
   counted as (
     insert into outbox_tally (state, delta)
@@ -2866,13 +2868,14 @@ declare
   v_replayed text[];
 begin
   with risen as (
-    delete from dead_letter as d where d.event_id = any(p_event_id) returning d.event_id, d.tenant_id
+    delete from dead_letter as d where d.event_id = any(p_event_id) returning d.event_id, d.tenant_id, d.sent_before
   ),
   queued as (
-    insert into outbox (event_id, tenant_id, due_at, made, is_replay, reason)
+    insert into outbox (event_id, tenant_id, due_at, made, sent_before, is_replay, reason)
     select
       r.event_id, r.tenant_id, service_clock(),
-      coalesce((select max(a.number) from attempt as a where a.event_id = r.event_id), 0), true, 'replayed'
+      coalesce((select max(a.number) from attempt as a where a.event_id = r.event_id), 0), r.sent_before,
+      true, 'replayed'
     from risen as r
   )
   select coalesce(array_agg(r.event_id order by r.event_id), '{}') into v_replayed from risen as r;
@@ -2981,12 +2984,15 @@ $$;
 -- sql/functions/send_again.sql
 -- Has a delivered event sent once more, under the same id, by which a receiver can recognise the repeat: all its effects,
 -- or those of one kind; the others stay done. It is due at once, and as with a replay the next refusal makes it dead.
--- Notes who did it. Returns what became of it: sent | waiting (it is on its way already) | dead | held | erased | sandbox
--- | no_route (nothing takes it) | no_effect (nothing of that kind does) | unknown.
+-- Notes who did it. Returns what became of it: sent | waiting (it is on its way already) | already (it was sent since the
+-- asker looked) | dead | held | erased | sandbox | no_route (nothing takes it) | no_effect (nothing of that kind does)
+-- | unknown.
 --
--- Whoever asks twice at once is told sent and waiting: the event is locked first.
+-- p_seen: the number of its last attempt, as the asker saw it; null sends it whatever came since. A page whose button is
+-- pressed twice sends once by it, also when the first has been delivered between the two. Whoever asks twice at once is
+-- told sent and waiting: the event is locked first.
 create or replace function send_again(
-  p_event_id text, p_effect text default null, p_way text default 'ctl',
+  p_event_id text, p_effect text default null, p_seen int default null, p_way text default 'ctl',
   p_claimed text default current_setting('lead_intake.claimed', true)
 ) returns text
 language plpgsql
@@ -3000,6 +3006,7 @@ declare
   v_source text;
   v_form text;
   v_routes actions.route[];
+  v_made int;
 begin
   -- Locked, so that no erasure comes between this look at the content and the outbox row.
   select e.* into v_event from event as e where e.event_id = p_event_id for no key update;
@@ -3025,6 +3032,10 @@ begin
     when 'dead' then return 'dead';
     else null;
   end case;
+  select coalesce(max(a.number), 0) into v_made from attempt as a where a.event_id = p_event_id;
+  if v_made <> p_seen then
+    return 'already';
+  end if;
 
   select k.label into v_source from api_key as k where k.id = v_event.key_id;
   select f.form_key into v_form
@@ -3052,9 +3063,7 @@ begin
   on conflict do nothing;
 
   insert into outbox (event_id, tenant_id, due_at, made, sent_before, is_replay, reason)
-  select p_event_id, v_event.tenant_id, service_clock(), coalesce(max(a.number), 0), coalesce(max(a.number), 0), true,
-    'sent_again'
-  from attempt as a where a.event_id = p_event_id;
+  values (p_event_id, v_event.tenant_id, service_clock(), v_made, v_made, true, 'sent_again');
   insert into outbox_tally (state, delta) values ('pending', 1);
   perform pg_notify('outbox', '');
   perform append_audit(
@@ -3066,11 +3075,11 @@ end
 $$;
 
 -- The same from the console; p_claimed is the address that it was asked from.
-create or replace function console_send_again(p_event_id text, p_effect text, p_claimed text) returns text
+create or replace function console_send_again(p_event_id text, p_effect text, p_seen int, p_claimed text) returns text
 language sql volatile
 security definer
 set search_path = pg_catalog, public, pg_temp
-as $$ select send_again(p_event_id, p_effect, 'console', p_claimed) $$;
+as $$ select send_again(p_event_id, p_effect, p_seen, 'console', p_claimed) $$;
 
 -- sql/functions/service_clock.sql
 -- The one clock of acceptance, windows and leases. Tests replace it to move time.
@@ -3186,11 +3195,11 @@ begin
     ) as s
     where o.event_id = s.event_id
       and case s.kind when 'delivered' then s.number > o.sent_before else o.lease = s.lease and o.made = s.number end
-    returning o.event_id, o.tenant_id, s.kind, s.reason
+    returning o.event_id, o.tenant_id, o.sent_before, s.kind, s.reason
   ),
   buried as (
-    insert into dead_letter (event_id, tenant_id, died_at, reason)
-    select g.event_id, g.tenant_id, v_now, g.reason from gone as g where g.kind = 'dead'
+    insert into dead_letter (event_id, tenant_id, died_at, reason, sent_before)
+    select g.event_id, g.tenant_id, v_now, g.reason, g.sent_before from gone as g where g.kind = 'dead'
   )
   select count(*) filter (where g.kind = 'delivered'), count(*) filter (where g.kind = 'dead')
   into v_delivered, v_dead
@@ -3199,8 +3208,8 @@ begin
   if v_delivered < cardinality(array_positions(p_kind, 'delivered')) then
     with redeemed as (
       delete from dead_letter as d
-      using unnest(p_event_id, p_kind) as s (event_id, kind)
-      where d.event_id = s.event_id and s.kind = 'delivered'
+      using unnest(p_event_id, p_number, p_kind) as s (event_id, number, kind)
+      where d.event_id = s.event_id and s.kind = 'delivered' and s.number > d.sent_before
       returning d.event_id
     )
     insert into outbox_tally (state, delta)
@@ -3408,197 +3417,197 @@ truncate actions.digest, actions.effect, actions.route, api_key, area, attempt, 
 insert into actions.digest (tenant_id, route_id, due_at, told_until, trying_at, trying_until, attempts, next_at, lease, lease_until, reason) overriding system value values
   ('1', '1', '2026-11-22 07:00:00+00', '2026-11-22 07:00:00+00', NULL, NULL, '0', '-infinity', NULL, NULL, NULL);
 insert into actions.effect (event_id, route_id, effect, round, attempts, lease, lease_until, is_done, settled_at, reason, status, answer) overriding system value values
-  ('0660e125839ffe000158efb1367f7872f30395', '1', 'email', '0', '1', 'e4c70df6-4ddd-42d1-bfc4-7f7d9b86b624', '2026-11-22 17:52:54.628119+00', 'false', NULL, NULL, NULL, NULL);
+  ('0660e13df7c6330001aa95f2b1ee768b2dc81f', '1', 'email', '0', '1', '33e3e048-6c71-4c53-b484-2d141221a23f', '2026-11-22 17:59:44.839551+00', 'false', NULL, NULL, NULL, NULL);
 insert into actions.route (id, tenant_id, kind, source, form, address, secret, secret_before, secret_before_until, changed_at) overriding system value values
-  ('1', '1', 'email', '', '', 'leads@acme.example', NULL, NULL, NULL, '2026-11-22 17:52:53.482109+00');
+  ('1', '1', 'email', '', '', 'leads@acme.example', NULL, NULL, NULL, '2026-11-22 17:59:43.804499+00');
 insert into api_key (id, tenant_id, campaign_id, surface, label, digest, last4, created_at, last_used_at, revoked_at, suspended_at, limit_per_minute, limit_burst, limit_until) overriding system value values
-  ('1', '1', '1', 'intake', 'partner', E'\\x7f3fa48ca885678134842fa7456f3ece53a97f843b610185d900ac4e467c7490', 'aaaa', '2026-11-22 17:52:53.482109+00', '2026-11-22 17:52:53.482109+00', NULL, NULL, NULL, NULL, NULL),
-  ('2', '1', NULL, 'forms', 'web', E'\\x4b5e57f6eb2f42b9039b3d1e13929295f231749c510cbe341cd68036d9af97e2', 'bbbb', '2026-11-22 17:52:53.482109+00', NULL, NULL, NULL, NULL, NULL, NULL),
-  ('3', '3', NULL, 'intake', 'trial', E'\\x79891e980747ffbd21e690297394efe764fa56d7e37750f800879fbb2d34571a', 'cccc', '2026-11-22 17:52:53.482109+00', NULL, NULL, NULL, NULL, NULL, NULL);
+  ('1', '1', '1', 'intake', 'partner', E'\\x7f3fa48ca885678134842fa7456f3ece53a97f843b610185d900ac4e467c7490', 'aaaa', '2026-11-22 17:59:43.804499+00', '2026-11-22 17:59:43.804499+00', NULL, NULL, NULL, NULL, NULL),
+  ('2', '1', NULL, 'forms', 'web', E'\\x4b5e57f6eb2f42b9039b3d1e13929295f231749c510cbe341cd68036d9af97e2', 'bbbb', '2026-11-22 17:59:43.804499+00', NULL, NULL, NULL, NULL, NULL, NULL),
+  ('3', '3', NULL, 'intake', 'trial', E'\\x79891e980747ffbd21e690297394efe764fa56d7e37750f800879fbb2d34571a', 'cccc', '2026-11-22 17:59:43.804499+00', NULL, NULL, NULL, NULL, NULL, NULL);
 insert into area (area, status, created_at) overriding system value values
-  ('attic', 'confirmed', '2026-11-22 17:52:52.940724+00'),
-  ('backyard', 'confirmed', '2026-11-22 17:52:52.940724+00'),
-  ('basement', 'confirmed', '2026-11-22 17:52:52.940724+00'),
-  ('bathroom', 'confirmed', '2026-11-22 17:52:52.940724+00'),
-  ('bedroom', 'confirmed', '2026-11-22 17:52:52.940724+00'),
-  ('chimney', 'confirmed', '2026-11-22 17:52:52.940724+00'),
-  ('closet', 'confirmed', '2026-11-22 17:52:52.940724+00'),
-  ('crawl space', 'confirmed', '2026-11-22 17:52:52.940724+00'),
-  ('deck', 'confirmed', '2026-11-22 17:52:52.940724+00'),
-  ('dining room', 'confirmed', '2026-11-22 17:52:52.940724+00'),
-  ('doors', 'confirmed', '2026-11-22 17:52:52.940724+00'),
-  ('driveway', 'confirmed', '2026-11-22 17:52:52.940724+00'),
-  ('electrical', 'confirmed', '2026-11-22 17:52:52.940724+00'),
-  ('exterior', 'confirmed', '2026-11-22 17:52:52.940724+00'),
-  ('fence', 'confirmed', '2026-11-22 17:52:52.940724+00'),
-  ('flooring', 'confirmed', '2026-11-22 17:52:52.940724+00'),
-  ('foundation', 'confirmed', '2026-11-22 17:52:52.940724+00'),
-  ('garage', 'confirmed', '2026-11-22 17:52:52.940724+00'),
-  ('gutters', 'confirmed', '2026-11-22 17:52:52.940724+00'),
-  ('home office', 'confirmed', '2026-11-22 17:52:52.940724+00'),
-  ('hvac', 'confirmed', '2026-11-22 17:52:52.940724+00'),
-  ('insulation', 'confirmed', '2026-11-22 17:52:52.940724+00'),
-  ('kitchen', 'confirmed', '2026-11-22 17:52:52.940724+00'),
-  ('landscaping', 'confirmed', '2026-11-22 17:52:52.940724+00'),
-  ('laundry room', 'confirmed', '2026-11-22 17:52:52.940724+00'),
-  ('living room', 'confirmed', '2026-11-22 17:52:52.940724+00'),
-  ('patio', 'confirmed', '2026-11-22 17:52:52.940724+00'),
-  ('plumbing', 'confirmed', '2026-11-22 17:52:52.940724+00'),
-  ('pool', 'confirmed', '2026-11-22 17:52:52.940724+00'),
-  ('porch', 'confirmed', '2026-11-22 17:52:52.940724+00'),
-  ('roof', 'confirmed', '2026-11-22 17:52:52.940724+00'),
-  ('siding', 'confirmed', '2026-11-22 17:52:52.940724+00'),
-  ('solar', 'confirmed', '2026-11-22 17:52:52.940724+00'),
-  ('stairs', 'confirmed', '2026-11-22 17:52:52.940724+00'),
-  ('walls', 'confirmed', '2026-11-22 17:52:52.940724+00'),
-  ('whole home', 'confirmed', '2026-11-22 17:52:52.940724+00'),
-  ('windows', 'confirmed', '2026-11-22 17:52:52.940724+00');
+  ('attic', 'confirmed', '2026-11-22 17:59:43.527278+00'),
+  ('backyard', 'confirmed', '2026-11-22 17:59:43.527278+00'),
+  ('basement', 'confirmed', '2026-11-22 17:59:43.527278+00'),
+  ('bathroom', 'confirmed', '2026-11-22 17:59:43.527278+00'),
+  ('bedroom', 'confirmed', '2026-11-22 17:59:43.527278+00'),
+  ('chimney', 'confirmed', '2026-11-22 17:59:43.527278+00'),
+  ('closet', 'confirmed', '2026-11-22 17:59:43.527278+00'),
+  ('crawl space', 'confirmed', '2026-11-22 17:59:43.527278+00'),
+  ('deck', 'confirmed', '2026-11-22 17:59:43.527278+00'),
+  ('dining room', 'confirmed', '2026-11-22 17:59:43.527278+00'),
+  ('doors', 'confirmed', '2026-11-22 17:59:43.527278+00'),
+  ('driveway', 'confirmed', '2026-11-22 17:59:43.527278+00'),
+  ('electrical', 'confirmed', '2026-11-22 17:59:43.527278+00'),
+  ('exterior', 'confirmed', '2026-11-22 17:59:43.527278+00'),
+  ('fence', 'confirmed', '2026-11-22 17:59:43.527278+00'),
+  ('flooring', 'confirmed', '2026-11-22 17:59:43.527278+00'),
+  ('foundation', 'confirmed', '2026-11-22 17:59:43.527278+00'),
+  ('garage', 'confirmed', '2026-11-22 17:59:43.527278+00'),
+  ('gutters', 'confirmed', '2026-11-22 17:59:43.527278+00'),
+  ('home office', 'confirmed', '2026-11-22 17:59:43.527278+00'),
+  ('hvac', 'confirmed', '2026-11-22 17:59:43.527278+00'),
+  ('insulation', 'confirmed', '2026-11-22 17:59:43.527278+00'),
+  ('kitchen', 'confirmed', '2026-11-22 17:59:43.527278+00'),
+  ('landscaping', 'confirmed', '2026-11-22 17:59:43.527278+00'),
+  ('laundry room', 'confirmed', '2026-11-22 17:59:43.527278+00'),
+  ('living room', 'confirmed', '2026-11-22 17:59:43.527278+00'),
+  ('patio', 'confirmed', '2026-11-22 17:59:43.527278+00'),
+  ('plumbing', 'confirmed', '2026-11-22 17:59:43.527278+00'),
+  ('pool', 'confirmed', '2026-11-22 17:59:43.527278+00'),
+  ('porch', 'confirmed', '2026-11-22 17:59:43.527278+00'),
+  ('roof', 'confirmed', '2026-11-22 17:59:43.527278+00'),
+  ('siding', 'confirmed', '2026-11-22 17:59:43.527278+00'),
+  ('solar', 'confirmed', '2026-11-22 17:59:43.527278+00'),
+  ('stairs', 'confirmed', '2026-11-22 17:59:43.527278+00'),
+  ('walls', 'confirmed', '2026-11-22 17:59:43.527278+00'),
+  ('whole home', 'confirmed', '2026-11-22 17:59:43.527278+00'),
+  ('windows', 'confirmed', '2026-11-22 17:59:43.527278+00');
 insert into attempt (event_id, number, at, outcome, status, reason, duration_ms, spent) overriding system value values
-  ('0660e125839ffe000158efb1367f7872f30395', '1', '2026-11-22 17:52:53.609975+00', 'delivered', '200', NULL, '12', 'true'),
-  ('0660e125839ffe0002e2c7369f80b1e2eb140a', '1', '2026-11-22 17:52:53.609975+00', 'refused', '400', NULL, '12', 'true'),
-  ('0660e125839ffe00037e836f304af709c6ffc1', '1', '2026-11-22 17:52:53.609975+00', 'unreachable', NULL, NULL, '12', 'true');
+  ('0660e13df7c6330001aa95f2b1ee768b2dc81f', '1', '2026-11-22 17:59:43.82477+00', 'delivered', '200', NULL, '12', 'true'),
+  ('0660e13df7c6330002bd02b39ec7aa3f692464', '1', '2026-11-22 17:59:43.82477+00', 'refused', '400', NULL, '12', 'true'),
+  ('0660e13df7c6330003a9edcecbb1bb2ee23bad', '1', '2026-11-22 17:59:43.82477+00', 'unreachable', NULL, NULL, '12', 'true');
 insert into audit (id, at, actor, claimed, action, subject, detail, digest) overriding system value values
-  ('1', '2026-11-22 17:52:53.543551+00', 'ctl postgres', NULL, 'tenant.route', 'acme', '{"email": "set", "new_secret": false}', E'\\xfa68e46ddef8ca4dd7c24be830b91a39619c26181991305633abfc163a15e3dc'),
-  ('2', '2026-11-22 17:52:53.661491+00', 'ctl postgres', NULL, 'tenant.add', 'acme', NULL, E'\\xb615149bda83d5f884fbb1b37506e05762666b97709f981579c86db4a459666f'),
-  ('3', '2026-11-22 17:52:53.661787+00', 'ctl postgres', NULL, 'tenant.add', 'acme', NULL, E'\\xded0a4457a06ea10080f5e8f01a166d2dc318d31cb69707d2243f65f47e3016c'),
-  ('4', '2026-11-22 17:52:53.663117+00', 'ctl postgres', NULL, 'plan.put', 'basic', '{"change" : "added", "amount_cents" : 1500}', E'\\x97d6b202d89153da045fae19b51a9db6ed1be5a10b332dfb35c6bd04477fc477');
+  ('1', '2026-11-22 17:59:43.815473+00', 'ctl postgres', NULL, 'tenant.route', 'acme', '{"email": "set", "new_secret": false}', E'\\xab834713ed5896028c44d66501f28fa81951cca3076c8ac99dd2a96f407c8328'),
+  ('2', '2026-11-22 17:59:43.853739+00', 'ctl postgres', NULL, 'tenant.add', 'acme', NULL, E'\\x232e2d998b6d7709a4752e5d2322598d652384f124bc12a92999145e849e43a0'),
+  ('3', '2026-11-22 17:59:43.854+00', 'ctl postgres', NULL, 'tenant.add', 'acme', NULL, E'\\x8bcf7aeea3b0b019743ecf84e09ec094d837c674e0a7cc8dea567646e4fac537'),
+  ('4', '2026-11-22 17:59:43.855241+00', 'ctl postgres', NULL, 'plan.put', 'basic', '{"change" : "added", "amount_cents" : 1500}', E'\\x2ec766eaec07a6aba0a79a6e60d11c5565a16ce04850abf763f482afc9d581f6');
 insert into audit_head (is_only, id, digest) overriding system value values
-  ('true', '4', E'\\x97d6b202d89153da045fae19b51a9db6ed1be5a10b332dfb35c6bd04477fc477');
+  ('true', '4', E'\\x2ec766eaec07a6aba0a79a6e60d11c5565a16ce04850abf763f482afc9d581f6');
 insert into campaign (id, tenant_id, slug, created_at) overriding system value values
-  ('1', '1', 'spring', '2026-11-22 17:52:53.482109+00');
+  ('1', '1', 'spring', '2026-11-22 17:59:43.804499+00');
 insert into campaign_charge (campaign_id, cents) overriding system value values
   ('1', '1250');
 insert into collision (id, event_id, content_digest, key_id, count, first_at, last_at, lead, extra, raw, flags, form_id, score, reasons, phone, email, last_name, other_person, settled_at, accepted_event_id) overriding system value values
-  ('1', '0660e125839ffe000158efb1367f7872f30395', '795f3202-b17c-b6bc-3d4b-771d8c6c9eaf', '1', '1', '2026-11-22 17:52:53.580141+00', '2026-11-22 17:52:53.580141+00', '{"last_name":"Hopper"}', NULL, '{}', '{}', NULL, NULL, NULL, NULL, NULL, NULL, 'true', NULL, NULL);
-insert into dead_letter (event_id, tenant_id, died_at, reason) overriding system value values
-  ('0660e125839ffe0002e2c7369f80b1e2eb140a', '1', '2026-11-22 17:52:53.621975+00', '400');
+  ('1', '0660e13df7c6330001aa95f2b1ee768b2dc81f', '795f3202-b17c-b6bc-3d4b-771d8c6c9eaf', '1', '1', '2026-11-22 17:59:43.824249+00', '2026-11-22 17:59:43.824249+00', '{"last_name":"Hopper"}', NULL, '{}', '{}', NULL, NULL, NULL, NULL, NULL, NULL, 'true', NULL, NULL);
+insert into dead_letter (event_id, tenant_id, died_at, reason, sent_before) overriding system value values
+  ('0660e13df7c6330002bd02b39ec7aa3f692464', '1', '2026-11-22 17:59:43.83677+00', '400', '0');
 insert into duplicate_total (day, key_id, count) overriding system value values
   ('2026-11-22', '1', '3');
 insert into event (event_id, kind, tenant_id, key_id, received_at, dedupe_space, dedupe_digest, content_digest, idempotency_key, flags, lead, extra, raw, cost_cents, removed_at, removed_by) overriding system value values
-  ('065c2a2708027d00050694ce30bfa19a1621ad', 'lead', '3', '3', '2026-09-23 17:52:53.482109+00', 'k', 'e4da3b7f-bbce-2345-d777-2b0674a318d5', '9fd5be8a-5f88-0452-b9d0-c2cfced3e76a', 'acme:lead:5', '{}', '{"first_name":"Ada","last_name":"Lovelace","phone":"+15555550123","project_area":"moat","cost_cents":1250}', NULL, '{"last_name":"Lovelace"}', NULL, NULL, NULL),
-  ('0660e125839ffe000158efb1367f7872f30395', 'lead', '1', '1', '2026-11-22 17:52:53.555198+00', 'k', 'c4ca4238-a0b9-2382-0dcc-509a6f75849b', '7e55db00-1d31-9a94-b0b7-13529a756623', 'acme:lead:1', '{project_area_unknown}', '{"first_name":"Ada","last_name":"Lovelace","phone":"+15555550123","project_area":"moat","cost_cents":1250}', NULL, '{"last_name":"Lovelace"}', NULL, NULL, NULL),
-  ('0660e125839ffe0002e2c7369f80b1e2eb140a', 'lead', '1', '1', '2026-11-22 17:52:53.555198+00', 'k', 'c81e728d-9d4c-2f63-6f06-7f89cc14862c', 'eea670f4-ac94-1df7-1a3b-5f268ebe3eac', 'acme:lead:2', '{}', '{"first_name":"Ada","last_name":"Lovelace","phone":"+15555550123","project_area":"moat","cost_cents":1250}', NULL, '{"last_name":"Lovelace"}', NULL, NULL, NULL),
-  ('0660e125839ffe00037e836f304af709c6ffc1', 'lead', '1', '1', '2026-11-22 17:52:53.555198+00', 'k', 'eccbc87e-4b5c-e2fe-2830-8fd9f2a7baf3', 'c96310e5-5d96-77b9-78ea-e0dada47642c', 'acme:lead:3', '{}', '{"first_name":"Ada","last_name":"Lovelace","phone":"+15555550123","project_area":"moat","cost_cents":1250}', NULL, '{"last_name":"Lovelace"}', NULL, NULL, NULL),
-  ('0660e125839ffe0004158a7f886da0cdf3596a', 'lead', '1', '1', '2026-11-22 17:52:53.555198+00', 'k', 'a87ff679-a2f3-e71d-9181-a67b7542122c', 'e22e815a-116e-7bde-a9a5-9a87e63464a1', 'acme:lead:4', '{}', '{"first_name":"Ada","last_name":"Lovelace","phone":"+15555550123","project_area":"moat","cost_cents":1250}', NULL, '{"last_name":"Lovelace"}', NULL, NULL, NULL),
-  ('0660e125839ffe0006fbfa72ff26e9a89db5c3', 'lead', '3', '3', '2026-11-22 17:52:53.555198+00', 'k', '1679091c-5a88-0faf-6fb5-e6087eb1b2dc', 'f4a40d59-0cbb-5329-0e7b-a914e24a346c', 'acme:lead:6', '{}', '{"first_name":"Ada","last_name":"Lovelace","phone":"+15555550123","project_area":"moat","cost_cents":1250}', NULL, '{"last_name":"Lovelace"}', NULL, NULL, NULL),
-  ('0660e12584300b0001bb514d46d7a8a1bb00b2', 'form', '1', '2', '2026-11-22 17:52:53.592075+00', 'C', '8fa14cdd-754f-91cc-6554-c9e71929cce7', '8fa14cdd-754f-91cc-6554-c9e71929cce7', NULL, '{}', '{}', NULL, 'a=1', NULL, NULL, NULL),
-  ('0660e12584300b00021163d342b6884448fd2a', 'form', '1', '2', '2026-11-22 17:52:53.592075+00', 'C', 'b2f5ff47-4366-71b6-e533-d8dc3614845d', 'b2f5ff47-4366-71b6-e533-d8dc3614845d', NULL, '{}', '{}', NULL, 'a=2', NULL, NULL, NULL);
+  ('065c2a3f7d08530005d7c896dc19d03c989faf', 'lead', '3', '3', '2026-09-23 17:59:43.804499+00', 'k', 'e4da3b7f-bbce-2345-d777-2b0674a318d5', '9fd5be8a-5f88-0452-b9d0-c2cfced3e76a', 'acme:lead:5', '{}', '{"first_name":"Ada","last_name":"Lovelace","phone":"+15555550123","project_area":"moat","cost_cents":1250}', NULL, '{"last_name":"Lovelace"}', NULL, NULL, NULL),
+  ('0660e13df7c6330001aa95f2b1ee768b2dc81f', 'lead', '1', '1', '2026-11-22 17:59:43.820339+00', 'k', 'c4ca4238-a0b9-2382-0dcc-509a6f75849b', '7e55db00-1d31-9a94-b0b7-13529a756623', 'acme:lead:1', '{project_area_unknown}', '{"first_name":"Ada","last_name":"Lovelace","phone":"+15555550123","project_area":"moat","cost_cents":1250}', NULL, '{"last_name":"Lovelace"}', NULL, NULL, NULL),
+  ('0660e13df7c6330002bd02b39ec7aa3f692464', 'lead', '1', '1', '2026-11-22 17:59:43.820339+00', 'k', 'c81e728d-9d4c-2f63-6f06-7f89cc14862c', 'eea670f4-ac94-1df7-1a3b-5f268ebe3eac', 'acme:lead:2', '{}', '{"first_name":"Ada","last_name":"Lovelace","phone":"+15555550123","project_area":"moat","cost_cents":1250}', NULL, '{"last_name":"Lovelace"}', NULL, NULL, NULL),
+  ('0660e13df7c6330003a9edcecbb1bb2ee23bad', 'lead', '1', '1', '2026-11-22 17:59:43.820339+00', 'k', 'eccbc87e-4b5c-e2fe-2830-8fd9f2a7baf3', 'c96310e5-5d96-77b9-78ea-e0dada47642c', 'acme:lead:3', '{}', '{"first_name":"Ada","last_name":"Lovelace","phone":"+15555550123","project_area":"moat","cost_cents":1250}', NULL, '{"last_name":"Lovelace"}', NULL, NULL, NULL),
+  ('0660e13df7c6330004ed1645ac099af4cde42c', 'lead', '1', '1', '2026-11-22 17:59:43.820339+00', 'k', 'a87ff679-a2f3-e71d-9181-a67b7542122c', 'e22e815a-116e-7bde-a9a5-9a87e63464a1', 'acme:lead:4', '{}', '{"first_name":"Ada","last_name":"Lovelace","phone":"+15555550123","project_area":"moat","cost_cents":1250}', NULL, '{"last_name":"Lovelace"}', NULL, NULL, NULL),
+  ('0660e13df7c6330006f0e0598d2dea6e0e266d', 'lead', '3', '3', '2026-11-22 17:59:43.820339+00', 'k', '1679091c-5a88-0faf-6fb5-e6087eb1b2dc', 'f4a40d59-0cbb-5329-0e7b-a914e24a346c', 'acme:lead:6', '{}', '{"first_name":"Ada","last_name":"Lovelace","phone":"+15555550123","project_area":"moat","cost_cents":1250}', NULL, '{"last_name":"Lovelace"}', NULL, NULL, NULL),
+  ('0660e13df7e29c00011748e4430707dba89e4e', 'form', '1', '2', '2026-11-22 17:59:43.827612+00', 'C', '8fa14cdd-754f-91cc-6554-c9e71929cce7', '8fa14cdd-754f-91cc-6554-c9e71929cce7', NULL, '{}', '{}', NULL, 'a=1', NULL, NULL, NULL),
+  ('0660e13df7e29c000220daf37f6ae0a727cbe0', 'form', '1', '2', '2026-11-22 17:59:43.827612+00', 'C', 'b2f5ff47-4366-71b6-e533-d8dc3614845d', 'b2f5ff47-4366-71b6-e533-d8dc3614845d', NULL, '{}', '{}', NULL, 'a=2', NULL, NULL, NULL);
 insert into form (id, tenant_id, form_key, required, threshold, blocked, created_at, removed_at) overriding system value values
-  ('1', '1', 'contact', '{name}', NULL, '{}', '2026-11-22 17:52:53.482109+00', NULL);
+  ('1', '1', 'contact', '{name}', NULL, '{}', '2026-11-22 17:59:43.804499+00', NULL);
 insert into heartbeat (slot, filler) overriding system value values
   ('1', '------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------');
 insert into hour_rolled (hour, rolled_at, is_final) overriding system value values
-  ('2026-11-22 16:00:00+00', '2026-11-22 17:52:53.635221+00', 'true');
+  ('2026-11-22 16:00:00+00', '2026-11-22 17:59:43.846141+00', 'true');
 insert into hour_total (hour, key_id, accepted, spend_cents, flags, seconds) overriding system value values
   ('2026-09-23 17:00:00+00', '3', '1', '1250', '{}', '{}');
 insert into ip_limit (network, per_minute, burst, until) overriding system value values
-  ('192.0.2.0/24', '6000', '600', '2026-11-23 17:52:53.482109+00');
+  ('192.0.2.0/24', '6000', '600', '2026-11-23 17:59:43.804499+00');
 insert into minute_sample (at, node, accepted, refused, delivered, failed, died, refusals, pending, dead, oldest_pending_s, breaker) overriding system value values
-  ('2026-11-22 17:52:00+00', 'node', '8', '7', '1', '2', '1', '{"rate_limited": 7}', '5', '1', '1.5', 'closed');
+  ('2026-11-22 17:59:00+00', 'node', '8', '7', '1', '2', '1', '{"rate_limited": 7}', '5', '1', '1.5', 'closed');
 insert into outbox (event_id, tenant_id, due_at, made, spent, sent_before, is_replay, lease, reason) overriding system value values
-  ('065c2a2708027d00050694ce30bfa19a1621ad', '3', '2026-11-22 17:52:53.555198+00', '0', '0', '0', 'false', NULL, NULL),
-  ('0660e125839ffe00037e836f304af709c6ffc1', '1', '2026-11-22 17:52:54.621975+00', '1', '1', '0', 'false', NULL, NULL),
-  ('0660e125839ffe0004158a7f886da0cdf3596a', '1', '2026-11-22 17:52:53.555198+00', '0', '0', '0', 'false', NULL, NULL),
-  ('0660e125839ffe0006fbfa72ff26e9a89db5c3', '3', '2026-11-22 17:52:53.555198+00', '0', '0', '0', 'false', NULL, NULL),
-  ('0660e12584300b0001bb514d46d7a8a1bb00b2', '1', '2026-11-22 17:52:53.592075+00', '0', '0', '0', 'false', NULL, NULL);
+  ('065c2a3f7d08530005d7c896dc19d03c989faf', '3', '2026-11-22 17:59:43.820339+00', '0', '0', '0', 'false', NULL, NULL),
+  ('0660e13df7c6330003a9edcecbb1bb2ee23bad', '1', '2026-11-22 17:59:44.83677+00', '1', '1', '0', 'false', NULL, NULL),
+  ('0660e13df7c6330004ed1645ac099af4cde42c', '1', '2026-11-22 17:59:43.820339+00', '0', '0', '0', 'false', NULL, NULL),
+  ('0660e13df7c6330006f0e0598d2dea6e0e266d', '3', '2026-11-22 17:59:43.820339+00', '0', '0', '0', 'false', NULL, NULL),
+  ('0660e13df7e29c00011748e4430707dba89e4e', '1', '2026-11-22 17:59:43.827612+00', '0', '0', '0', 'false', NULL, NULL);
 insert into outbox_tally (state, delta) overriding system value values
   ('dead', '1'),
   ('pending', '-2'),
   ('pending', '1'),
   ('pending', '6');
 insert into plan (slug, name, customer, amount_cents, billing_interval, body, updated_at) overriding system value values
-  ('basic', 'Basic', 'acme', '1500', 'month', '{"slug":"basic"}', '2026-11-22 17:52:53.662877+00');
+  ('basic', 'Basic', 'acme', '1500', 'month', '{"slug":"basic"}', '2026-11-22 17:59:43.854953+00');
 insert into provider_event (event_id, type, created_at, received_at) overriding system value values
-  ('evt_1', 'checkout.session.completed', '2026-11-22 17:52:53.482109+00', '2026-11-22 17:52:53.722337+00');
+  ('evt_1', 'checkout.session.completed', '2026-11-22 17:59:43.804499+00', '2026-11-22 17:59:43.856557+00');
 insert into refusal_total (day, key_id, reason, field, count) overriding system value values
   ('2026-11-22', '1', 'required', 'phone', '7');
 insert into retention_cursor (key_id, after_id, looked_at) overriding system value values
-  ('3', '065c2a2708027d00050694ce30bfa19a1621ad', '2026-11-22 17:52:53.630837+00');
+  ('3', '065c2a3f7d08530005d7c896dc19d03c989faf', '2026-11-22 17:59:43.843264+00');
 insert into retention_left (event_id, tenant_id, look_at) overriding system value values
-  ('065c2a2708027d00050694ce30bfa19a1621ad', '3', '2026-11-22 18:52:53.630837+00');
+  ('065c2a3f7d08530005d7c896dc19d03c989faf', '3', '2026-11-22 18:59:43.843264+00');
 insert into schema_file (name, digest, applied_at) overriding system value values
-  ('0001_tenant.sql', '1015db6cdf14ee385afe7bcecc46d287717145b88fa592877cf6ab5f3de93915', '2026-11-22 17:52:52.832628+00'),
-  ('0002_campaign.sql', 'e06a2e9ae486cc1646015b89ba3ae6f0d24bf878c94300469151896bbdb271a3', '2026-11-22 17:52:52.862352+00'),
-  ('0003_key.sql', '4d97f13f4c1841858ed2117213cb429ae72b9b135c1c07ee2bf6d67981e73bd2', '2026-11-22 17:52:52.897123+00'),
-  ('0004_area.sql', '9c62060de94c3f0165ff3cfc13e1c355576366b3cf4d55f035cc6fae4fd0c5f1', '2026-11-22 17:52:52.940724+00'),
-  ('0005_event.sql', '833255ae2a5557d785ab0f6ed3e3b20058c3d61599fb8021caad923ff1a96095', '2026-11-22 17:52:52.972354+00'),
-  ('0006_outbox.sql', '1330c9b671f96ce447c76bc06320aaa8f984dd51bd6e1fbacf338dadd5ab72e9', '2026-11-22 17:52:53.008608+00'),
-  ('0007_form.sql', '90e1f623683b5908717e151154be1adae6b13a95400955364b2425fb84c785f8', '2026-11-22 17:52:53.056552+00'),
-  ('0008_plan.sql', '8f0e17609b4f792c3fdcaa336f36523aa8d1c52ea851d8e6af9ece85529483d6', '2026-11-22 17:52:53.109668+00'),
-  ('0009_actions.sql', '49c3b70f7391572ea055d368c219cb64f50e853cf3b7d7517ebdc3a466367957', '2026-11-22 17:52:53.172639+00'),
-  ('0010_audit.sql', '0d7f76a09ba9f1b1633e49bfbd5f3c2e4e52437a7c5e79469c03b1d052337940', '2026-11-22 17:52:53.212278+00'),
-  ('0011_tombstone.sql', 'ca878977a9d76c2ba6c178552d1b7e04381407c20addc7919f5a9028b7d1e87c', '2026-11-22 17:52:53.236407+00'),
-  ('0012_retention.sql', 'b208daa5218f8dd70c2ebbe29867d68c12ff1b0992e0abddcd9f81d375be8694', '2026-11-22 17:52:53.320941+00'),
-  ('0013_figures.sql', 'e65a6946a65867f7ad66186f11dc57f6ac1a9ea6d10b013a6e33fd63cfb893aa', '2026-11-22 17:52:53.339799+00'),
-  ('0014_heartbeat.sql', '75949088c57800dee706cf76ebf8689de9f8fccf221c8b8e3890f5fbe2c7e124', '2026-11-22 17:52:53.374952+00'),
-  ('0015_search.sql', '0f08c9c3f325b02dd0c1174dbb8391a43901d790a8f134628849f8883f71bbe9', '2026-11-22 17:52:53.384577+00'),
-  ('functions/accept.sql', '8c171d9217fc88def2b12a4b4af7caeea778f61b1f5680aec04375dd4123ebe4', '2026-11-22 17:52:53.407265+00'),
-  ('functions/accept_collision.sql', '25dc767e804a8b34daf68d9d036e7543d9e5a939e3971c7e808daa8c460ed7e0', '2026-11-22 17:52:53.407265+00'),
-  ('functions/actions_begin_digest.sql', 'a9d7456a56d298e31b106c696032199144bf7c56f2ba5bdbcbb208f0558f6b31', '2026-11-22 17:52:53.407265+00'),
-  ('functions/actions_begin_effects.sql', '58ea0ca3aa6269902b28b3d7355c41fac6dc28e38a5eaeb34d2ddaf2d844e0cc', '2026-11-22 17:52:53.407265+00'),
-  ('functions/actions_digest_due.sql', 'efc980e2eee9c3a3c1504c286e726b24127a8ffb409a87386c206ac5454ecc1b', '2026-11-22 17:52:53.407265+00'),
-  ('functions/actions_note_route.sql', '1726ced0adf506b2dfb4a3041fe35a59ba22ace2209e4720bd2e1ef49b6ba2ec', '2026-11-22 17:52:53.407265+00'),
-  ('functions/actions_routes_for.sql', 'fe1306ea5d2fda5387ff27794cd6be69179e31e2f3d9039767e06e23e7dfaefe', '2026-11-22 17:52:53.407265+00'),
-  ('functions/actions_routes_of.sql', 'a1d0fe2ae38bfdc37e77e42ed9ce354ae58c420a77aa3e1de0215a1616027659', '2026-11-22 17:52:53.407265+00'),
-  ('functions/actions_set_route.sql', '8c57cf95e7cb8d2ff16d8510f9206152ffbdfd08666a795004ef542551449cf8', '2026-11-22 17:52:53.407265+00'),
-  ('functions/actions_settle_digest.sql', '76fff50e44fc0fae13752c2136e4cb668a2bacff9467be3419f21b838e1299bb', '2026-11-22 17:52:53.407265+00'),
-  ('functions/actions_settle_effect.sql', 'f0f271ea9131864faf9d20bcbbabec92135cdb4182b4981c0aa3a289cb20c49f', '2026-11-22 17:52:53.407265+00'),
-  ('functions/add_duplicates.sql', '52f2397f7082ef302e9d41446ca25e366f09c17d65e70253ea382bf0360c6f7a', '2026-11-22 17:52:53.407265+00'),
-  ('functions/add_minute_sample.sql', '809aa3e1b73689d8b4f7c2bc4ff7f7f6b97fdf6053140e97a11c2afc1dcb5510', '2026-11-22 17:52:53.407265+00'),
-  ('functions/add_refusals.sql', 'b20f004fbdcda1805b95aed5b4b8f78f9f917f4d0c8756e64ed95013a88d3f05', '2026-11-22 17:52:53.407265+00'),
-  ('functions/append_audit.sql', 'ecf7de58b03835d0efc9105db808f715bea16a803e67acd9c2774e5e9ff868a4', '2026-11-22 17:52:53.407265+00'),
-  ('functions/apply_provider_event.sql', '8da765328869e9e4bf1eab1ab04717cc92f6c3de9b182540033d936420003d14', '2026-11-22 17:52:53.407265+00'),
-  ('functions/beat.sql', '8286a109051f38027ba02db6e9e533675d3d561923ce62c650a85f04fce7baff', '2026-11-22 17:52:53.407265+00'),
-  ('functions/begin_checkout.sql', '282e9a83518b0b756ce68d79da4cad67081e66fdf5053b82cf8cdcb3d6a4de87', '2026-11-22 17:52:53.407265+00'),
-  ('functions/claim_outbox.sql', '6010ab06e94cb6d9497a063fb3bb84e97b14b4d8656ecf2e5b697c9028714a4f', '2026-11-22 17:52:53.407265+00'),
-  ('functions/compact_campaign_charge.sql', '1530d74f7971f4bc286df580e246e20114a25a261cd9a762b06651b463dd3c9c', '2026-11-22 17:52:53.407265+00'),
-  ('functions/compact_outbox_tally.sql', 'c34a1a3e94a4fc7e30407956ee5c1ad3144797d001dab2f4c704c21d48ef7ba1', '2026-11-22 17:52:53.407265+00'),
-  ('functions/compact_unknown_area.sql', '3c259fd683e1a987559620b5438e1c6ea58a833b46f403bfb66688c750bee4a0', '2026-11-22 17:52:53.407265+00'),
-  ('functions/console_confirm_area.sql', 'cde90ecbd976da556ff3f355c69c9b6df080da564b54874d9795221e6efd87d2', '2026-11-22 17:52:53.407265+00'),
-  ('functions/disable_tenant.sql', '8a97e642287c56f17e2f1d9dea7758a6a90ca35dc01a3e326c0b62e573adedcf', '2026-11-22 17:52:53.407265+00'),
-  ('functions/dismiss_collision.sql', '7c5c39fb9f1e177b02028571772d27311d749dabf16fb54e97a85edb65038c3d', '2026-11-22 17:52:53.407265+00'),
-  ('functions/dismiss_submission.sql', 'eab967a6504825dec457ae04bee09df7e10a8ecaae08eb339d9531430683e53a', '2026-11-22 17:52:53.407265+00'),
-  ('functions/due_tenants.sql', '0b209c238219e8daee9366a6f9041dff953565b9cefb00a65b311dcca203230e', '2026-11-22 17:52:53.407265+00'),
-  ('functions/effects_of.sql', 'eedffb231f9fa4b549bd058e8e56db3936acf765e4a0d532b8edd09019bae054', '2026-11-22 17:52:53.407265+00'),
-  ('functions/erase_candidates.sql', '5d9864591a93f54f9635f43a6081ba37990cb1dd844238003eaabefe2b0ba134', '2026-11-22 17:52:53.407265+00'),
-  ('functions/erase_event.sql', '526a1423409708b6c68276ed3c158ddd24a2ebd9339231af54157bd46cb4985d', '2026-11-22 17:52:53.407265+00'),
-  ('functions/event_id.sql', '62ba04b6e86ccdc66d2263c7e004ed8486ed6626834d1c08cb1eb61c0ced43e5', '2026-11-22 17:52:53.407265+00'),
-  ('functions/expire_content.sql', '40411fcf287b5b2745c1962b24384e305008a3ab6abd93354ed3c3ddc3322b5c', '2026-11-22 17:52:53.407265+00'),
-  ('functions/forget_checkouts.sql', '608dd443b40fad9fbae2820657df9d6e072ba1194905a8e2fce7c431022c00de', '2026-11-22 17:52:53.407265+00'),
-  ('functions/forget_unknown_area.sql', 'f2d3ef76e951df2dc9654c9c7f6f4d48c9c55b50052562b594e4ae26795c6219', '2026-11-22 17:52:53.407265+00'),
-  ('functions/hour_figures.sql', 'e5412055595f9d3e51a06e6ff3271350abfc40ae4080170b98a210da7d68750a', '2026-11-22 17:52:53.407265+00'),
-  ('functions/lay_tombstone.sql', 'ec3995b1dbba369d0b2fbb7037ff4d90d40c1f913bb89312b9966acb5f5c2169', '2026-11-22 17:52:53.407265+00'),
-  ('functions/note_audit.sql', '0aede556d16440b89713d10c91373fb9b7f20d6e90eade9b03735668dbbb833a', '2026-11-22 17:52:53.407265+00'),
-  ('functions/open_checkout.sql', 'a59d72c72c71cbc562f64b303164306947abd48b9ebf9cbd7b6d7b3403fcd243', '2026-11-22 17:52:53.407265+00'),
-  ('functions/put_plans.sql', '518636aa198c98e718ff91b03493c8fbbda7141291b6dc94c5e2cf4d5155e86c', '2026-11-22 17:52:53.407265+00'),
-  ('functions/release_submission.sql', '841f928ec9d60e52855cd00b9aa2d39cb5b82b597d902b1770d1d9b75e418f32', '2026-11-22 17:52:53.407265+00'),
-  ('functions/remove_content.sql', '4e6b336c43baddb8db508f971fec398a9db2cb40bdfe83fead4194504391c272', '2026-11-22 17:52:53.407265+00'),
-  ('functions/replay_dead.sql', 'fe284364e73c7c8c85cb9e3ac9935d70f65771053ff444d9cfba0c05b89697c3', '2026-11-22 17:52:53.407265+00'),
-  ('functions/replay_dead_as.sql', '86d3f36c7c279654bc2609b0ffefd5afc9ce0d22e0e29dda9ff2ffce09d249c8', '2026-11-22 17:52:53.407265+00'),
-  ('functions/roll_up_hours.sql', '729df86ec98741131b2da8d559c830ab5a29207af94ef1a4c723487517494b9e', '2026-11-22 17:52:53.407265+00'),
-  ('functions/send_again.sql', 'b89dab8b2cf5d64db90455a5c7a190295a8b6661c9742f0d1327471a3feb4de0', '2026-11-22 17:52:53.407265+00'),
-  ('functions/service_clock.sql', '297ae045b1b69591a144ec9937944d9d5589999a79293512ca8bb6a94e103f94', '2026-11-22 17:52:53.407265+00'),
-  ('functions/set_retention.sql', '6c13b1c78f49f49e219bdd16d76d6078bdf01d745952907e2024e478dece0736', '2026-11-22 17:52:53.407265+00'),
-  ('functions/set_tenant.sql', '91250a7ce795a95a0e4f7b25329ed67a353df544d287ce52820ed3445850132e', '2026-11-22 17:52:53.407265+00'),
-  ('functions/settle_outbox.sql', '249d26e31c816030d14a112cd3b2dd21f883fa9cb3c7a77906646c6a289ca74d', '2026-11-22 17:52:53.407265+00'),
-  ('functions/trim_heartbeat.sql', '0f8ba657c7b87706cffe5c3243012d99b0a494cea4e9a7b004f2f8f1f3f2edb6', '2026-11-22 17:52:53.407265+00'),
-  ('functions/wait_for_commits_of_key.sql', 'e692aec25b9074d988b05b31ac86a84ff7c0bd4c74bfbc4b1784c8be1495785b', '2026-11-22 17:52:53.407265+00'),
-  ('grants.sql', 'fcac202c2f48c3bf34406b0c2ea418f075fe175421ebd5ca946e3257f3c67380', '2026-11-22 17:52:53.407265+00');
+  ('0001_tenant.sql', '1015db6cdf14ee385afe7bcecc46d287717145b88fa592877cf6ab5f3de93915', '2026-11-22 17:59:43.483596+00'),
+  ('0002_campaign.sql', 'e06a2e9ae486cc1646015b89ba3ae6f0d24bf878c94300469151896bbdb271a3', '2026-11-22 17:59:43.497744+00'),
+  ('0003_key.sql', '4d97f13f4c1841858ed2117213cb429ae72b9b135c1c07ee2bf6d67981e73bd2', '2026-11-22 17:59:43.510898+00'),
+  ('0004_area.sql', '9c62060de94c3f0165ff3cfc13e1c355576366b3cf4d55f035cc6fae4fd0c5f1', '2026-11-22 17:59:43.527278+00'),
+  ('0005_event.sql', '833255ae2a5557d785ab0f6ed3e3b20058c3d61599fb8021caad923ff1a96095', '2026-11-22 17:59:43.541214+00'),
+  ('0006_outbox.sql', '64a747f35aeadf2d5354d25c90214e523a9658e438317024681b5991e5325139', '2026-11-22 17:59:43.562213+00'),
+  ('0007_form.sql', '90e1f623683b5908717e151154be1adae6b13a95400955364b2425fb84c785f8', '2026-11-22 17:59:43.583878+00'),
+  ('0008_plan.sql', '8f0e17609b4f792c3fdcaa336f36523aa8d1c52ea851d8e6af9ece85529483d6', '2026-11-22 17:59:43.610097+00'),
+  ('0009_actions.sql', '49c3b70f7391572ea055d368c219cb64f50e853cf3b7d7517ebdc3a466367957', '2026-11-22 17:59:43.639893+00'),
+  ('0010_audit.sql', '0d7f76a09ba9f1b1633e49bfbd5f3c2e4e52437a7c5e79469c03b1d052337940', '2026-11-22 17:59:43.662755+00'),
+  ('0011_tombstone.sql', 'ca878977a9d76c2ba6c178552d1b7e04381407c20addc7919f5a9028b7d1e87c', '2026-11-22 17:59:43.676477+00'),
+  ('0012_retention.sql', 'b208daa5218f8dd70c2ebbe29867d68c12ff1b0992e0abddcd9f81d375be8694', '2026-11-22 17:59:43.6901+00'),
+  ('0013_figures.sql', 'e65a6946a65867f7ad66186f11dc57f6ac1a9ea6d10b013a6e33fd63cfb893aa', '2026-11-22 17:59:43.706336+00'),
+  ('0014_heartbeat.sql', '75949088c57800dee706cf76ebf8689de9f8fccf221c8b8e3890f5fbe2c7e124', '2026-11-22 17:59:43.732782+00'),
+  ('0015_search.sql', '0f08c9c3f325b02dd0c1174dbb8391a43901d790a8f134628849f8883f71bbe9', '2026-11-22 17:59:43.73889+00'),
+  ('functions/accept.sql', '8c171d9217fc88def2b12a4b4af7caeea778f61b1f5680aec04375dd4123ebe4', '2026-11-22 17:59:43.752758+00'),
+  ('functions/accept_collision.sql', '25dc767e804a8b34daf68d9d036e7543d9e5a939e3971c7e808daa8c460ed7e0', '2026-11-22 17:59:43.752758+00'),
+  ('functions/actions_begin_digest.sql', 'a9d7456a56d298e31b106c696032199144bf7c56f2ba5bdbcbb208f0558f6b31', '2026-11-22 17:59:43.752758+00'),
+  ('functions/actions_begin_effects.sql', '58ea0ca3aa6269902b28b3d7355c41fac6dc28e38a5eaeb34d2ddaf2d844e0cc', '2026-11-22 17:59:43.752758+00'),
+  ('functions/actions_digest_due.sql', 'efc980e2eee9c3a3c1504c286e726b24127a8ffb409a87386c206ac5454ecc1b', '2026-11-22 17:59:43.752758+00'),
+  ('functions/actions_note_route.sql', '1726ced0adf506b2dfb4a3041fe35a59ba22ace2209e4720bd2e1ef49b6ba2ec', '2026-11-22 17:59:43.752758+00'),
+  ('functions/actions_routes_for.sql', 'fe1306ea5d2fda5387ff27794cd6be69179e31e2f3d9039767e06e23e7dfaefe', '2026-11-22 17:59:43.752758+00'),
+  ('functions/actions_routes_of.sql', 'a1d0fe2ae38bfdc37e77e42ed9ce354ae58c420a77aa3e1de0215a1616027659', '2026-11-22 17:59:43.752758+00'),
+  ('functions/actions_set_route.sql', '8c57cf95e7cb8d2ff16d8510f9206152ffbdfd08666a795004ef542551449cf8', '2026-11-22 17:59:43.752758+00'),
+  ('functions/actions_settle_digest.sql', '76fff50e44fc0fae13752c2136e4cb668a2bacff9467be3419f21b838e1299bb', '2026-11-22 17:59:43.752758+00'),
+  ('functions/actions_settle_effect.sql', 'f0f271ea9131864faf9d20bcbbabec92135cdb4182b4981c0aa3a289cb20c49f', '2026-11-22 17:59:43.752758+00'),
+  ('functions/add_duplicates.sql', '52f2397f7082ef302e9d41446ca25e366f09c17d65e70253ea382bf0360c6f7a', '2026-11-22 17:59:43.752758+00'),
+  ('functions/add_minute_sample.sql', '809aa3e1b73689d8b4f7c2bc4ff7f7f6b97fdf6053140e97a11c2afc1dcb5510', '2026-11-22 17:59:43.752758+00'),
+  ('functions/add_refusals.sql', 'b20f004fbdcda1805b95aed5b4b8f78f9f917f4d0c8756e64ed95013a88d3f05', '2026-11-22 17:59:43.752758+00'),
+  ('functions/append_audit.sql', 'ecf7de58b03835d0efc9105db808f715bea16a803e67acd9c2774e5e9ff868a4', '2026-11-22 17:59:43.752758+00'),
+  ('functions/apply_provider_event.sql', '8da765328869e9e4bf1eab1ab04717cc92f6c3de9b182540033d936420003d14', '2026-11-22 17:59:43.752758+00'),
+  ('functions/beat.sql', '8286a109051f38027ba02db6e9e533675d3d561923ce62c650a85f04fce7baff', '2026-11-22 17:59:43.752758+00'),
+  ('functions/begin_checkout.sql', '282e9a83518b0b756ce68d79da4cad67081e66fdf5053b82cf8cdcb3d6a4de87', '2026-11-22 17:59:43.752758+00'),
+  ('functions/claim_outbox.sql', '8061dbfb77d3a7d73e780c23fbfcc7eaaf0090b499443edb8d1597c2c1dcc37b', '2026-11-22 17:59:43.752758+00'),
+  ('functions/compact_campaign_charge.sql', '1530d74f7971f4bc286df580e246e20114a25a261cd9a762b06651b463dd3c9c', '2026-11-22 17:59:43.752758+00'),
+  ('functions/compact_outbox_tally.sql', 'c34a1a3e94a4fc7e30407956ee5c1ad3144797d001dab2f4c704c21d48ef7ba1', '2026-11-22 17:59:43.752758+00'),
+  ('functions/compact_unknown_area.sql', '3c259fd683e1a987559620b5438e1c6ea58a833b46f403bfb66688c750bee4a0', '2026-11-22 17:59:43.752758+00'),
+  ('functions/console_confirm_area.sql', 'cde90ecbd976da556ff3f355c69c9b6df080da564b54874d9795221e6efd87d2', '2026-11-22 17:59:43.752758+00'),
+  ('functions/disable_tenant.sql', '8a97e642287c56f17e2f1d9dea7758a6a90ca35dc01a3e326c0b62e573adedcf', '2026-11-22 17:59:43.752758+00'),
+  ('functions/dismiss_collision.sql', '7c5c39fb9f1e177b02028571772d27311d749dabf16fb54e97a85edb65038c3d', '2026-11-22 17:59:43.752758+00'),
+  ('functions/dismiss_submission.sql', 'eab967a6504825dec457ae04bee09df7e10a8ecaae08eb339d9531430683e53a', '2026-11-22 17:59:43.752758+00'),
+  ('functions/due_tenants.sql', '0b209c238219e8daee9366a6f9041dff953565b9cefb00a65b311dcca203230e', '2026-11-22 17:59:43.752758+00'),
+  ('functions/effects_of.sql', 'eedffb231f9fa4b549bd058e8e56db3936acf765e4a0d532b8edd09019bae054', '2026-11-22 17:59:43.752758+00'),
+  ('functions/erase_candidates.sql', '5d9864591a93f54f9635f43a6081ba37990cb1dd844238003eaabefe2b0ba134', '2026-11-22 17:59:43.752758+00'),
+  ('functions/erase_event.sql', '526a1423409708b6c68276ed3c158ddd24a2ebd9339231af54157bd46cb4985d', '2026-11-22 17:59:43.752758+00'),
+  ('functions/event_id.sql', '62ba04b6e86ccdc66d2263c7e004ed8486ed6626834d1c08cb1eb61c0ced43e5', '2026-11-22 17:59:43.752758+00'),
+  ('functions/expire_content.sql', '40411fcf287b5b2745c1962b24384e305008a3ab6abd93354ed3c3ddc3322b5c', '2026-11-22 17:59:43.752758+00'),
+  ('functions/forget_checkouts.sql', '608dd443b40fad9fbae2820657df9d6e072ba1194905a8e2fce7c431022c00de', '2026-11-22 17:59:43.752758+00'),
+  ('functions/forget_unknown_area.sql', 'f2d3ef76e951df2dc9654c9c7f6f4d48c9c55b50052562b594e4ae26795c6219', '2026-11-22 17:59:43.752758+00'),
+  ('functions/hour_figures.sql', 'e5412055595f9d3e51a06e6ff3271350abfc40ae4080170b98a210da7d68750a', '2026-11-22 17:59:43.752758+00'),
+  ('functions/lay_tombstone.sql', 'ec3995b1dbba369d0b2fbb7037ff4d90d40c1f913bb89312b9966acb5f5c2169', '2026-11-22 17:59:43.752758+00'),
+  ('functions/note_audit.sql', '0aede556d16440b89713d10c91373fb9b7f20d6e90eade9b03735668dbbb833a', '2026-11-22 17:59:43.752758+00'),
+  ('functions/open_checkout.sql', 'a59d72c72c71cbc562f64b303164306947abd48b9ebf9cbd7b6d7b3403fcd243', '2026-11-22 17:59:43.752758+00'),
+  ('functions/put_plans.sql', '518636aa198c98e718ff91b03493c8fbbda7141291b6dc94c5e2cf4d5155e86c', '2026-11-22 17:59:43.752758+00'),
+  ('functions/release_submission.sql', '841f928ec9d60e52855cd00b9aa2d39cb5b82b597d902b1770d1d9b75e418f32', '2026-11-22 17:59:43.752758+00'),
+  ('functions/remove_content.sql', '4e6b336c43baddb8db508f971fec398a9db2cb40bdfe83fead4194504391c272', '2026-11-22 17:59:43.752758+00'),
+  ('functions/replay_dead.sql', '02267ff43dcc02297b4487cce7c078ca19ec5b27de916f2764c6fc9321c2d617', '2026-11-22 17:59:43.752758+00'),
+  ('functions/replay_dead_as.sql', '86d3f36c7c279654bc2609b0ffefd5afc9ce0d22e0e29dda9ff2ffce09d249c8', '2026-11-22 17:59:43.752758+00'),
+  ('functions/roll_up_hours.sql', '729df86ec98741131b2da8d559c830ab5a29207af94ef1a4c723487517494b9e', '2026-11-22 17:59:43.752758+00'),
+  ('functions/send_again.sql', '37526a1cf3023db915a81ba08213168d5c1b1080caca077346d69b623f3da8cf', '2026-11-22 17:59:43.752758+00'),
+  ('functions/service_clock.sql', '297ae045b1b69591a144ec9937944d9d5589999a79293512ca8bb6a94e103f94', '2026-11-22 17:59:43.752758+00'),
+  ('functions/set_retention.sql', '6c13b1c78f49f49e219bdd16d76d6078bdf01d745952907e2024e478dece0736', '2026-11-22 17:59:43.752758+00'),
+  ('functions/set_tenant.sql', '91250a7ce795a95a0e4f7b25329ed67a353df544d287ce52820ed3445850132e', '2026-11-22 17:59:43.752758+00'),
+  ('functions/settle_outbox.sql', 'ce4943fd2d593c4cb0f289d0facd96f67925f328fea7488170424db738f0c66a', '2026-11-22 17:59:43.752758+00'),
+  ('functions/trim_heartbeat.sql', '0f8ba657c7b87706cffe5c3243012d99b0a494cea4e9a7b004f2f8f1f3f2edb6', '2026-11-22 17:59:43.752758+00'),
+  ('functions/wait_for_commits_of_key.sql', 'e692aec25b9074d988b05b31ac86a84ff7c0bd4c74bfbc4b1784c8be1495785b', '2026-11-22 17:59:43.752758+00'),
+  ('grants.sql', 'fcac202c2f48c3bf34406b0c2ea418f075fe175421ebd5ca946e3257f3c67380', '2026-11-22 17:59:43.752758+00');
 insert into submission (event_id, tenant_id, form_id, verdict, score, reasons, released_at, dismissed_at, phone, email, last_name) overriding system value values
-  ('0660e12584300b0001bb514d46d7a8a1bb00b2', '1', '1', 'clean', '0', '{}', NULL, NULL, '+15555550123', 'ada@example.com', 'lovelace'),
-  ('0660e12584300b00021163d342b6884448fd2a', '1', '1', 'spam', '9', '{links}', NULL, NULL, NULL, NULL, NULL);
+  ('0660e13df7e29c00011748e4430707dba89e4e', '1', '1', 'clean', '0', '{}', NULL, NULL, '+15555550123', 'ada@example.com', 'lovelace'),
+  ('0660e13df7e29c000220daf37f6ae0a727cbe0', '1', '1', 'spam', '9', '{links}', NULL, NULL, NULL, NULL, NULL);
 insert into subscription (id, plan_slug, plan_name, plan_customer, amount_cents, billing_interval, state, state_event_at, key_digest, request_digest, session_id, session_url, session_expires_at, provider_subscription_id, provider_customer_id, created_at, updated_at) overriding system value values
-  ('518ff39f-0cc6-494e-80f3-c548bcb3af14', 'basic', 'Basic', 'acme', '1500', 'month', 'active', '2026-11-22 17:52:53.482109+00', '5f27c4e6-3361-4bbb-bcf8-c1660e5acbad', '449beead-0056-4372-8cd6-b3c9f778322a', 'cs_1', NULL, NULL, 'sub_1', 'cus_1', '2026-11-22 17:52:53.66346+00', '2026-11-22 17:52:53.722337+00');
+  ('78c47595-b59b-4667-97ac-fcd782d3a6e6', 'basic', 'Basic', 'acme', '1500', 'month', 'active', '2026-11-22 17:59:43.804499+00', '7a5ee8b6-353f-4ce4-86d1-69b1ea9fd92e', '18c1a40b-5180-49cf-ad62-f26edc53e9f9', 'cs_1', NULL, NULL, 'sub_1', 'cus_1', '2026-11-22 17:59:43.855566+00', '2026-11-22 17:59:43.856557+00');
 insert into tenant (id, slug, name, sandbox, has_route, retention_days, time_zone, digest_at, disabled_at, created_at) overriding system value values
-  ('1', 'acme', 'Acme', 'false', 'true', NULL, 'UTC', '07:00:00', NULL, '2026-11-22 17:52:53.482109+00'),
-  ('2', 'globex', 'Globex', 'false', 'false', NULL, 'UTC', NULL, NULL, '2026-11-22 17:52:53.482109+00'),
-  ('3', 'trial', 'Trial', 'true', 'false', '30', 'UTC', NULL, NULL, '2026-11-22 17:52:53.482109+00');
+  ('1', 'acme', 'Acme', 'false', 'true', NULL, 'UTC', '07:00:00', NULL, '2026-11-22 17:59:43.804499+00'),
+  ('2', 'globex', 'Globex', 'false', 'false', NULL, 'UTC', NULL, NULL, '2026-11-22 17:59:43.804499+00'),
+  ('3', 'trial', 'Trial', 'true', 'false', '30', 'UTC', NULL, NULL, '2026-11-22 17:59:43.804499+00');
 insert into tombstone (run, digest, posted_until, expires_at) overriding system value values
-  ('31f6dab1-54eb-4730-a1bb-9d32e1cdbec0', E'\\xbe6093ccee0567f5ccd2f125aa01f561b16b2dd0fc3d6f86759f2bc5f13654eb', '2026-11-22 17:52:53.661963+00', '2026-11-22 17:53:53.661963+00');
+  ('970e1ac7-c628-478f-9f2e-d0abb68f87e5', E'\\xb5f7d456af83bece342bd13c00ad953e5101554460175831de4881234278065c', '2026-11-22 17:59:43.854167+00', '2026-11-22 18:00:43.854167+00');
 insert into tombstone_key (is_only, inner_pad, outer_pad) overriding system value values
-  ('true', E'\\x41b65b8299ab2d951bca56d286ab6fdffa304fc2f5aed40bb241fe43cbcdbffc3636363636363636363636363636363636363636363636363636363636363636', E'\\x2bdc31e8f3c147ff71a03cb8ecc105b5905a25a89fc4be61d82b9429a1a7d5965c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c');
+  ('true', E'\\x6b1523e6b3c6ceb2596918958f01885ee5860eb7a0bcad94503e66c410e447583636363636363636363636363636363636363636363636363636363636363636', E'\\x017f498cd9aca4d8330372ffe56be2348fec64ddcad6c7fe3a540cae7a8e2d325c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c');
 insert into unknown_area_seen (tenant_id, term, count, first_at, last_at) overriding system value values
-  ('1', 'moat', '1', '2026-11-22 17:52:53.555198+00', '2026-11-22 17:52:53.555198+00');
+  ('1', 'moat', '1', '2026-11-22 17:59:43.820339+00', '2026-11-22 17:59:43.820339+00');
 select setval('public.tenant_id_seq', 3);
 select setval('public.campaign_id_seq', 1);
 select setval('public.api_key_id_seq', 3);
