@@ -14,6 +14,7 @@ import { formErrors } from "../src/contract/form_errors.ts";
 import { formLimitRows, type LimitRow } from "../src/contract/limit_rows.ts";
 import { bullets, type Cells, code, table } from "../src/contract/markdown.ts";
 import { connectionsMax, pools } from "../src/service/pools.ts";
+import { secretNames } from "../src/settings/secret_files.ts";
 import { variables } from "../src/settings/variables.ts";
 import type { SavedRow } from "./bench/report.ts";
 import { actionsDenoFlags, denoFlags } from "./deno_flags.ts";
@@ -36,7 +37,13 @@ function variableTable(rows: Variables): string {
   const name = (text: string) => `\`${text}\``;
   return table(
     ["Variable", "Default", "Meaning"],
-    Object.entries(rows).map(([variable, rule]) => [name(variable), rule.default, rule.meaning]),
+    Object.entries(rows).map(([variable, rule]) => [
+      name(variable),
+      rule.default,
+      secretNames.some((one) => one === variable)
+        ? `${rule.meaning}; or its file, ${name(`${variable}_FILE`)}`
+        : rule.meaning,
+    ]),
   );
 }
 

@@ -75,7 +75,7 @@ export function siteSettings(
     faults.push("CONTACT_EMAIL is not an address such as partners@example.com");
   }
   if (faults.length > 0) throw new ConfigError(faults);
-  const isSold = Boolean(environment.STRIPE_SECRET_KEY?.trim());
+  const isSold = Boolean(environment.STRIPE_SECRET_KEY?.trim() || environment.STRIPE_SECRET_KEY_FILE?.trim());
   return { dir: environment.SITE_DIR?.trim() || variables.SITE_DIR.default, urls, contact, isSold };
 }
 

@@ -166,7 +166,10 @@ function databaseAddress(): string {
   try {
     databaseUrl = findDatabaseUrl();
   } catch (error) {
-    throw new Refused(`${(error as Error).message}; set DATABASE_URL, or run npm start`);
+    const { message } = error as Error;
+    throw new Refused(
+      message.startsWith("DATABASE_URL_FILE") ? message : `${message}; set DATABASE_URL, or run npm start`,
+    );
   }
   // An unreadable one would be printed, password and all, by what fails on it.
   if (!isDatabaseUrl(databaseUrl)) {

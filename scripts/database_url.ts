@@ -7,6 +7,7 @@
 import { chmodSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { readSecretFiles } from "../src/settings/secret_files.ts";
 
 /** What `npm start` keeps between runs: the embedded PostgreSQL and its address. */
 export const dataFolder = fileURLToPath(new URL("../.data", import.meta.url));
@@ -14,12 +15,14 @@ export const dataFolder = fileURLToPath(new URL("../.data", import.meta.url));
 const file = join(dataFolder, "database_url");
 
 /**
- * `DATABASE_URL`, or else the address of the embedded PostgreSQL of the `npm start` that runs now.
+ * `DATABASE_URL`, or what stands in the file that `DATABASE_URL_FILE` names, or else the address of the embedded PostgreSQL of the `npm start` that runs now.
  *
- * @throws {Error} with what to do, when there is neither
+ * @throws {Error} with what to do, when there is none of them, or the file cannot be read
  */
 export function findDatabaseUrl(): string {
-  const given = process.env.DATABASE_URL;
+  const { secrets, faults } = readSecretFiles(process.env, ["DATABASE_URL"]);
+  if (faults.length > 0) throw new Error(faults.join("\n"));
+  const given = secrets.DATABASE_URL ?? process.env.DATABASE_URL;
   if (given !== undefined && given !== "") return given;
   try {
     return readFileSync(file, "utf8").trim();

@@ -23,7 +23,7 @@ database. A second run changes nothing.`;
 
 /** @throws {Error} with a sentence, when the database is none that may be filled */
 async function developmentUrl(): Promise<string> {
-  if (process.env.DATABASE_URL?.trim()) {
+  if (process.env.DATABASE_URL?.trim() || process.env.DATABASE_URL_FILE?.trim()) {
     throw new Error(
       "DATABASE_URL is set, and the demonstration goes into no database but that of npm start: unset DATABASE_URL",
     );

@@ -6,6 +6,7 @@
  */
 
 import { actionsVariables } from "../src/settings/actions_variables.ts";
+import { secretNames } from "../src/settings/secret_files.ts";
 import { variables } from "../src/settings/variables.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -40,18 +41,26 @@ export function actionsDenoFlags(environment: Environment = {}): string[] {
     "--allow-net",
     "--allow-sys",
     `--allow-read=${["sql", ...files].join(",")}`,
-    `--allow-env=${[...Object.keys(actionsVariables), "PG*", ...trust].join(",")}`,
+    `--allow-env=${[...namesOf(actionsVariables), "PG*", ...trust].join(",")}`,
   ];
 }
 
 function filesOf(settings: Readonly<Record<string, unknown>>, environment: Environment): string[] {
-  return Object.keys(settings)
+  return namesOf(settings)
     .filter((name) => /_(FILE|DIR)$/.test(name))
     .flatMap((name) => environment[name] || (name === "SITE_DIR" ? variables.SITE_DIR.default : []));
 }
 
+/** The names of the settings, and of the files in which secret ones may stand. */
+function namesOf(settings: Readonly<Record<string, unknown>>): string[] {
+  return [
+    ...Object.keys(settings),
+    ...secretNames.filter((name) => name in settings).map((name) => `${name}_FILE`),
+  ];
+}
+
 /** The names of the settings; several that begin alike are one pattern, so that a person can read the command. */
 function settingNames(): string[] {
-  const groups = Map.groupBy(Object.keys(variables), (name) => name.replace(/_.*/, "_*"));
+  const groups = Map.groupBy(namesOf(variables), (name) => name.replace(/_.*/, "_*"));
   return [...groups].map(([pattern, names]) => names.length === 1 ? names[0] as string : pattern);
 }

@@ -11,6 +11,7 @@ import { randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
 import postgres from "postgres";
 import { ConfigError } from "../src/settings/reader.ts";
+import { takeSecrets } from "../src/settings/secret_files.ts";
 import { migrate } from "../src/store/schema/migrate.ts";
 import { type Catcher, openCatcher } from "./caught/catcher.ts";
 import { buildSiteFrom, explainBuild, siteSettings } from "./build_site.ts";
@@ -39,6 +40,7 @@ import {
 } from "./start_delivery.ts";
 import { alreadyRunning, type Development, welcome } from "./welcome.ts";
 
+const secretFaults = takeSecrets(process.env);
 const destination = destinationOf(process.env);
 const watch = process.argv.includes("--watch");
 
@@ -97,12 +99,12 @@ await stop();
 process.exit(code);
 
 async function start(): Promise<void> {
-  checkSettings(process.env);
-  const running = process.env.DATABASE_URL?.trim() ? null : findRunning();
+  checkSettings(process.env, secretFaults);
+  const given = process.env.DATABASE_URL?.trim() || undefined;
+  const running = given === undefined ? findRunning() : null;
   if (running !== null) return finish({ code: 0, message: alreadyRunning(running) });
   await refuseTakenAddresses();
   const listen = await actionsListen({ watch });
-  const given = process.env.DATABASE_URL?.trim() || undefined;
   const databaseUrl = given ?? await startDatabase();
   if (ending) return;
 

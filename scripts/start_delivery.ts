@@ -37,10 +37,12 @@ export const noDestination =
 
 /**
  * Checks the settings of all processes before anything is started, as far as we do not choose them ourselves.
+ * What `found` has is wrong already, and the rest is not looked at.
  *
  * @throws {ConfigError} with every fault at once
  */
-export function checkSettings(environment: Environment): void {
+export function checkSettings(environment: Environment, found: readonly string[] = []): void {
+  if (found.length > 0) throw new ConfigError(found);
   const own = destinationOf(environment) === "own";
   const database = { DATABASE_URL: environment.DATABASE_URL || "postgres://127.0.0.1/not-started-yet" };
   // Any address that needs no certificates.

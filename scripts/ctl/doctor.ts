@@ -10,6 +10,7 @@ import { examineActionsConfig } from "#src/actions/config.ts";
 import { actionsVariables } from "#src/settings/actions_variables.ts";
 import { examineConfig } from "#src/settings/config.ts";
 import { type Environment, isDatabaseUrl } from "#src/settings/reader.ts";
+import { takeSecrets } from "#src/settings/secret_files.ts";
 import { variables } from "#src/settings/variables.ts";
 import { openAdminPool } from "#src/store/operator/admin_pool.ts";
 import { readServerFacts } from "#src/store/operator/server_facts.ts";
@@ -77,7 +78,9 @@ interface Source {
 
 function readSource(files: readonly string[]): Source {
   if (files.length === 0) {
-    const development = process.env.DATABASE_URL?.trim() ? null : developmentSettings();
+    const development = process.env.DATABASE_URL?.trim() || process.env.DATABASE_URL_FILE?.trim()
+      ? null
+      : developmentSettings();
     return {
       environment: development ?? process.env,
       name: development === null ? "this shell's environment" : "the npm start that runs here",
@@ -123,7 +126,9 @@ function isAny(environment: Environment, names: object): boolean {
 
 async function examine(input: Input): Promise<Line[]> {
   const source = readSource(input.options("settings"));
-  const { environment } = source;
+  const environment = { ...source.environment };
+  // What is wrong with their files the readers say.
+  takeSecrets(environment);
   const [serviceDatabase, actionsDatabase] = ["DATABASE_URL", "ACTIONS_DATABASE_URL"]
     .map((name) => openDatabase(environment, name)) as [Database | null, Database | null];
   const situation: Situation = {

@@ -8,6 +8,7 @@
 import process from "node:process";
 import { BufferedLines, createLog, type Log, stackFrames } from "../observe/log.ts";
 import { ConfigError, type Environment } from "../settings/reader.ts";
+import { readSecretFiles } from "../settings/secret_files.ts";
 import { DatabaseRefused } from "../store/schema/check.ts";
 import { certainStoreFailure, failureSentence } from "../store/failure.ts";
 import { describeError } from "../store/pool.ts";
@@ -96,7 +97,7 @@ function explain(error: unknown, program: Program): { message: string; exitCode:
   const failure = certainStoreFailure(error);
   if (failure !== null && failure.kind !== "other") {
     const { database: name, group } = settings;
-    const databaseUrl = environment[name]?.trim() ?? "";
+    const databaseUrl = readSecretFiles(environment, [name]).secrets[name] ?? environment[name]?.trim() ?? "";
     const message = failureSentence(failure, { databaseUrl, name, group });
     return { message, exitCode: failure.kind === "not_permitted" ? 2 : 1 };
   }

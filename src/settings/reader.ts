@@ -11,6 +11,7 @@ import { isIP } from "node:net";
 import { createSecureContext } from "node:tls";
 import { likelyTimeZone, TimeZone, utc } from "../contract/time_zone.ts";
 import { type Networks, parseNetworks } from "../http/addresses.ts";
+import { readSecretFiles } from "./secret_files.ts";
 
 /** An address to listen on; port 0 asks the system for a free one. */
 export interface ListenAddress {
@@ -63,17 +64,22 @@ export interface TlsVariables<Name extends string> {
 export class SettingsReader<Name extends string> {
   readonly #variables: Readonly<Record<Name, { readonly default: string }>>;
   readonly #environment: Environment;
+  /** Those that stand in files. */
+  readonly #secrets: Environment;
   /** What is wrong, one sentence each. */
   readonly faults: string[] = [];
 
   constructor(variables: Readonly<Record<Name, { readonly default: string }>>, environment: Environment) {
     this.#variables = variables;
     this.#environment = environment;
+    const { secrets, faults } = readSecretFiles(environment, Object.keys(variables));
+    this.#secrets = secrets;
+    this.faults.push(...faults);
   }
 
   /** The variable's text, or `null`. */
   text(name: Name): string | null {
-    const value = this.#environment[name]?.trim();
+    const value = (this.#secrets[name] ?? this.#environment[name])?.trim();
     return value === undefined || value === "" ? null : value;
   }
 
@@ -81,7 +87,8 @@ export class SettingsReader<Name extends string> {
   databaseUrl(name: Name): string {
     const value = this.text(name);
     if (value === null) {
-      this.faults.push(`${name} is not set; it names the PostgreSQL database`);
+      const isInFile = this.faults.some((fault) => fault.startsWith(`${name}_FILE: `));
+      if (!isInFile) this.faults.push(`${name} is not set; it names the PostgreSQL database`);
     } else if (!isDatabaseUrl(value)) {
       this.faults.push(`${name} is not a postgres:// address of one host`);
     }

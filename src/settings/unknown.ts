@@ -7,10 +7,15 @@
 import { likelyName } from "../contract/likely_name.ts";
 import { actionsVariables } from "./actions_variables.ts";
 import type { Environment } from "./reader.ts";
+import { secretNames } from "./secret_files.ts";
 import { variables } from "./variables.ts";
 
 /** What {@linkcode variables} and {@linkcode actionsVariables} have; either process may be given the other's. */
-const known: readonly string[] = [...Object.keys(variables), ...Object.keys(actionsVariables)];
+const known: readonly string[] = [
+  ...Object.keys(variables),
+  ...Object.keys(actionsVariables),
+  ...secretNames.map((name) => `${name}_FILE`),
+];
 
 /** Names that begin like ours and that others give, many of them to processes whose people never see them. */
 const foreign: readonly RegExp[] = [

@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
 import { createServer } from "node:net";
+import { join } from "node:path";
 import { before, test } from "node:test";
 import postgres from "postgres";
 import { openStore } from "../support/store.ts";
@@ -46,6 +48,18 @@ test("a database that is away ends the start with exit code 1", async () => {
   assert.match(stderr, /^The database at 127\.0\.0\.1:1 cannot be reached .*ACTIONS_DATABASE_URL/);
   assert.doesNotMatch(stderr, /hunter2|^ +at /m);
 });
+
+for (const runtime of ["node", "deno"] as const) {
+  test(`on ${runtime} a secret may stand in a file, which is read with the narrow permissions`, async () => {
+    const file = join(authority.folder, `${runtime}.secret`);
+    writeFileSync(file, "postgres://x:hunter2@127.0.0.1:1/x\n");
+    const { ACTIONS_DATABASE_URL: _, ...rest } = env();
+    const { code, stderr } = await runActionsToEnd({ ...rest, ACTIONS_DATABASE_URL_FILE: file }, runtime);
+    assert.equal(code, 1);
+    assert.match(stderr, /^The database at 127\.0\.0\.1:1 cannot be reached/);
+    assert.doesNotMatch(stderr, /hunter2|^ +at /m);
+  });
+}
 
 test("an address that is taken ends the start with exit code 1 and says what to do", async () => {
   const taken = createServer();

@@ -269,6 +269,20 @@ test("a server that could lose a commit fails, one without checksums or with a d
   });
 });
 
+test("secrets that stand in files are looked at as if they were in the settings", async () => {
+  const file = join(folder, "database.secret");
+  writeFileSync(file, `${intake.DATABASE_URL}\n`);
+  const { DATABASE_URL: _, ...rest } = intake;
+  const { of } = await diagnose([{ ...rest, DATABASE_URL_FILE: file }]);
+  assert.deepEqual(states(of("Settings, service")), ["Settings, service: ok"]);
+  assert.deepEqual(states(of("Database")), ["Database: ok"]);
+  const wrong = await diagnose([{ ...rest, DATABASE_URL_FILE: "/nowhere" }]);
+  assert.equal(
+    wrong.of("Settings, service")[0]?.text,
+    "DATABASE_URL_FILE: /nowhere cannot be read (ENOENT)",
+  );
+});
+
 test("a login that is no member of its group fails", async () => {
   const { of } = await diagnose([{ DATABASE_URL: actions.ACTIONS_DATABASE_URL ?? "" }]);
   assert.match(of("Database")[0]?.text ?? "", /^test_\w+ is no member of lead_service$/);

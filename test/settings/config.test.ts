@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
+import { examineActionsConfig } from "../../src/actions/config.ts";
 import { readConfig } from "../../src/settings/config.ts";
 import { variables } from "../../src/settings/variables.ts";
 import { ConfigError } from "../../src/settings/reader.ts";
@@ -365,6 +367,38 @@ test("settings of the other process, empty ones and variables of other programs 
     ...{ PATH: "/bin", MAIL: "/var/mail/x", MAILCHECK: "1", INTAKE: "x", INTAKE_LISTENS: " " },
   };
   assert.deepEqual(faults({ ...others, ...foreign }), []);
+});
+
+test("a secret may stand in the file that NAME_FILE names; white space around it is no part of it", () => {
+  const filed = (text: string) => {
+    const path = join(authority.folder, `${randomUUID()}.secret`);
+    writeFileSync(path, text);
+    return path;
+  };
+  const DATABASE_URL_FILE = filed(`${databaseUrl}\n`);
+  assert.equal(readConfig({ DATABASE_URL_FILE }).databaseUrl, databaseUrl);
+  const SMTP_URL_FILE = filed("smtp://me:hunter2@mail.example.com\n");
+  assert.deepEqual(faults({ SMTP_URL_FILE, ACTIONS_DATABASE_URL_FILE: "/of/the/other/process" }), []);
+  const { faults: ofActions, config } = examineActionsConfig({ SMTP_URL_FILE, MAIL_FROM: "a@example.com" });
+  assert.equal(config.mail?.host, "mail.example.com");
+  assert.ok(!ofActions.some((fault) => fault.includes("SMTP_URL")));
+  // What it holds is checked as ever, and not repeated.
+  assert.throws(
+    () => readConfig({ DATABASE_URL_FILE: filed("mysql://hunter2") }),
+    { faults: ["DATABASE_URL is not a postgres:// address of one host"] },
+  );
+
+  assert.deepEqual(faults({ DATABASE_URL_FILE }), ["DATABASE_URL_FILE: DATABASE_URL is set too"]);
+  const wrong = (path: string, fault: string) =>
+    assert.throws(() => readConfig({ DATABASE_URL_FILE: path }), { faults: [`DATABASE_URL_FILE: ${fault}`] });
+  wrong("/nowhere/at/all", "/nowhere/at/all cannot be read (ENOENT)");
+  wrong(authority.folder, `${authority.folder} cannot be read (EISDIR)`);
+  wrong(empty, `${empty} is empty`);
+  // What is no secret has no such file.
+  assert.equal(
+    fault({ INTAKE_LISTEN_FILE: empty }),
+    "INTAKE_LISTEN_FILE is no setting; INTAKE_LISTEN is one",
+  );
 });
 
 test("what runners, orchestrators and other tools put into an environment does not stop the start", () => {

@@ -9,7 +9,7 @@ import { randomBytes } from "node:crypto";
 import { request as httpsRequest } from "node:https";
 import { fileURLToPath } from "node:url";
 import postgres from "postgres";
-import { actionsVariables } from "../../../src/settings/actions_variables.ts";
+import { actionsDenoFlags } from "../../../scripts/deno_flags.ts";
 import type { LogLine, Runtime } from "../server.ts";
 import { atEnd } from "../at_end.ts";
 import { until } from "../until.ts";
@@ -60,16 +60,8 @@ export function actionsEnv(options: ActionsOptions): Record<string, string> {
 }
 
 function launch(env: Readonly<Record<string, string>>, runtime: Runtime) {
-  const files = Object.entries(env).filter(([name]) => /_FILE$|_CERTS$/.test(name)).map(([, file]) => file);
   const [command, prefix] = runtime === "deno"
-    ? [`${root}node_modules/.bin/deno`, [
-      // For calls to a CRM it reads the authorities to trust; the flag takes no narrower name for that.
-      ...["run", "--no-prompt", "--cached-only", "--allow-net", "--allow-sys"],
-      `--allow-read=${["sql", ...files].join(",")}`,
-      `--allow-env=${
-        [...Object.keys(actionsVariables), "PG*", "NODE_EXTRA_CA_CERTS", "NODE_USE_SYSTEM_CA"].join(",")
-      }`,
-    ]]
+    ? [`${root}node_modules/.bin/deno`, ["run", ...actionsDenoFlags(env)]]
     : [process.execPath, []];
   const child = spawn(command, [...prefix, "src/actions/main.ts"], {
     cwd: root,
