@@ -12,6 +12,7 @@ import { createPrivateKey, randomBytes, X509Certificate } from "node:crypto";
 import {
   chmodSync,
   chownSync,
+  copyFileSync,
   mkdtempSync,
   readFileSync,
   renameSync,
@@ -20,7 +21,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { isIP } from "node:net";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 
 /** What the certificates are for: the two ends of mutual TLS. */
 export const leaves = ["server", "client"] as const;
@@ -148,6 +149,23 @@ function makeKey(aside: string, name: string): void {
 }
 
 function move(made: string, file: string, mode: number): void {
+  try {
+    place(made, file, mode);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EXDEV") throw error;
+    // On another file system, such as a stick's, it is copied beside its place first.
+    const aside = mkdtempSync(join(dirname(file), "new-"));
+    try {
+      const copy = join(aside, "copy");
+      copyFileSync(made, copy);
+      place(copy, file, mode);
+    } finally {
+      rmSync(aside, { recursive: true, force: true });
+    }
+  }
+}
+
+function place(made: string, file: string, mode: number): void {
   const before = statSync(file, { throwIfNoEntry: false });
   chmodSync(made, before === undefined ? mode : before.mode & 0o777);
   if (before !== undefined) {
