@@ -84,7 +84,7 @@ const dataRows: readonly Cells[] = [
       attributionNames.map((name) => `\`${name}\``).join(", ")
     }`,
   ],
-  ["`flags`", "observations, see below; new ones may be added; always `[]` for a form"],
+  ["`flags`", "observations, see below; new ones may be added; of a form only `email_shape_suspect`"],
   ["`test`", "`true` in `route.test`, and nowhere else"],
 ];
 
