@@ -8,8 +8,9 @@
 --
 -- It tells of whole hours, up to the one that ended before it was due, because these are summed up (roll_up_hours): of a
 -- tenant's hundred sources it reads some thousands of rows of hour_total, with a million leads a day no more than with a
--- thousand. It waits a quarter of an hour for the last of them. What waits, is held or is dead is counted up to ten
--- thousand; one more stands for more.
+-- thousand. It waits a quarter of an hour for the last of them. Submissions that are held did not come to anybody, so
+-- they are counted beside what came, and a source that sends nothing else is silent. What waits, is held or is dead is
+-- counted up to ten thousand; one more stands for more.
 create or replace function actions.begin_digest(p_lease uuid, p_lease_ms int)
 returns table (
   tenant_id int, route_id int, tenant text, name text, time_zone text, address text,
@@ -78,20 +79,38 @@ begin
   where d.tenant_id = v.tenant_id and d.route_id = v.route_id;
 
   return query
-  with source as materialized (
+  with held as materialized (
+    select
+      -- Looked up one by one: a join may walk all events of the span, of all tenants.
+      (select e.key_id from event as e where e.event_id = s.event_id) as key_id,
+      date_trunc('hour', event_id_time(s.event_id), 'UTC') as hour, count(*) as count
+    from submission as s
+    where s.tenant_id = v.tenant_id and s.verdict <> 'clean' and s.released_at is null
+      and s.event_id >= event_id_at(v_since - interval '7 days') and s.event_id < event_id_at(v_until)
+    group by 1, 2
+  ),
+  -- What is held has not come yet: of an hour it is taken away.
+  hours as (
+    select p.key_id, p.hour, greatest(0, sum(p.accepted) - sum(p.held)) as came, sum(p.held) as held,
+      sum(p.spend_cents) as spend_cents
+    from (
+      select h.key_id, h.hour, h.accepted, h.spend_cents, 0 as held
+      from api_key as k join hour_total as h on h.key_id = k.id
+      where k.tenant_id = v.tenant_id and h.hour >= v_since - interval '7 days' and h.hour < v_until
+      union all
+      select x.key_id, x.hour, 0, 0, x.count from held as x
+    ) as p
+    group by p.key_id, p.hour
+  ),
+  source as materialized (
     select k.label, k.surface, bool_or(k.revoked_at is null) as is_active,
-      coalesce(sum(h.accepted), 0) as accepted, coalesce(sum(h.before), 0) as before,
-      coalesce(sum(h.spend_cents), 0) as spend_cents, max(h.last_hour) as last_hour
+      coalesce(sum(h.came) filter (where h.hour >= v_since), 0) as accepted,
+      coalesce(sum(h.came) filter (where h.hour >= v_since - (v_until - v_since) and h.hour < v_since), 0) as before,
+      coalesce(sum(h.held) filter (where h.hour >= v_since), 0) as held,
+      coalesce(sum(h.spend_cents) filter (where h.hour >= v_since), 0) as spend_cents,
+      max(h.hour) filter (where h.came > 0) as last_hour
     from api_key as k
-    cross join lateral (
-      select
-        sum(h.accepted) filter (where h.hour >= v_since) as accepted,
-        sum(h.accepted) filter (where h.hour >= v_since - (v_until - v_since) and h.hour < v_since) as before,
-        sum(h.spend_cents) filter (where h.hour >= v_since) as spend_cents,
-        max(h.hour) filter (where h.accepted > 0) as last_hour
-      from hour_total as h
-      where h.key_id = k.id and h.hour >= v_since - interval '7 days' and h.hour < v_until
-    ) as h
+    left join hours as h on h.key_id = k.id
     where k.tenant_id = v.tenant_id
     group by k.label, k.surface
   )
@@ -100,15 +119,18 @@ begin
     json_build_object(
       'sources', (
         select coalesce(json_agg(s), '[]') from (
-          select s.label as source, case s.surface when 'forms' then 'form' else 'lead' end as kind, s.accepted, s.before
-          from source as s where s.accepted > 0 or s.before > 0 order by s.accepted desc, s.label limit 50
+          select s.label as source, case s.surface when 'forms' then 'form' else 'lead' end as kind, s.accepted, s.before,
+            s.held
+          from source as s where s.accepted + s.before + s.held > 0
+          order by s.accepted desc, s.held desc, s.label limit 50
         ) as s
       ),
-      'more_sources', greatest(0, (select count(*) from source as s where s.accepted > 0 or s.before > 0) - 50),
+      'more_sources', greatest(0, (select count(*) from source as s where s.accepted + s.before + s.held > 0) - 50),
       'leads', (select coalesce(sum(s.accepted), 0) from source as s where s.surface = 'intake'),
       'leads_before', (select coalesce(sum(s.before), 0) from source as s where s.surface = 'intake'),
       'messages', (select coalesce(sum(s.accepted), 0) from source as s where s.surface = 'forms'),
       'messages_before', (select coalesce(sum(s.before), 0) from source as s where s.surface = 'forms'),
+      'messages_held', (select coalesce(sum(s.held), 0) from source as s),
       'spend_cents', (select coalesce(sum(s.spend_cents), 0) from source as s),
       'silent', (
         select coalesce(json_agg(s), '[]') from (

@@ -15,9 +15,11 @@ import { inline, type Row } from "./rows.ts";
  * Chosen: it comes on a day without a lead too, so that silence is told from a digest that is broken.
  */
 export function digestLetter({ name, timeZone, since, until, isBehind, figures }: BegunDigest): Letter {
-  const { leads, messages, sources, more_sources: more } = figures;
+  const { leads, messages, messages_held: held } = figures;
   const isQuiet = leads + messages === 0;
-  const came = isQuiet ? "nothing came" : [...some(leads, "lead"), ...some(messages, "message")].join(", ");
+  const came = isQuiet
+    ? `nothing came${heldText(held)}`
+    : [...some(leads, "lead"), ...some(messages, "message")].join(", ");
   const wants = waitingRows(figures);
   const time = (at: string) => localTime(at, timeZone, "brief");
   return {
@@ -27,7 +29,7 @@ export function digestLetter({ name, timeZone, since, until, isBehind, figures }
       ? "Nothing waits."
       : wants.map(({ label, value }) => `${label}: ${value}`).join(" · "),
     opening: `Daily digest for ${inline(name)}`,
-    title: isQuiet ? "Nothing came" : came,
+    title: isQuiet ? came.replace(/^n/, "N") : came,
     subtitle: `${time(since)} to ${time(until)}`,
     figures: [
       {
@@ -38,7 +40,7 @@ export function digestLetter({ name, timeZone, since, until, isBehind, figures }
       {
         value: plain(messages),
         label: messages === 1 ? "Message" : "Messages",
-        detail: `${plain(figures.messages_before)} before`,
+        detail: `${plain(figures.messages_before)} before${heldText(held)}`,
       },
       ...(figures.spend_cents === 0
         ? []
@@ -48,15 +50,7 @@ export function digestLetter({ name, timeZone, since, until, isBehind, figures }
     sections: [
       {
         heading: "What came, by source",
-        rows: [
-          ...sources.map(({ source, kind, accepted, before }) => ({
-            label: inline(source),
-            value: `${some(accepted, kind === "lead" ? "lead" : "message")[0] ?? "nothing"}, ${
-              plain(before)
-            } before`,
-          })),
-          ...(more === 0 ? [] : [{ label: "Others", value: `${plain(more)} more sources` }]),
-        ],
+        rows: sourceRows(figures),
       },
       {
         heading: "Gone silent",
@@ -74,6 +68,18 @@ export function digestLetter({ name, timeZone, since, until, isBehind, figures }
   };
 }
 
+function sourceRows({ sources, more_sources: more }: DigestFigures): Row[] {
+  return [
+    ...sources.map(({ source, kind, accepted, before, held }) => ({
+      label: inline(source),
+      value: `${some(accepted, kind === "lead" ? "lead" : "message")[0] ?? "nothing"}, ${
+        plain(before)
+      } before${heldText(held)}`,
+    })),
+    ...(more === 0 ? [] : [{ label: "Others", value: `${plain(more)} more sources` }]),
+  ];
+}
+
 function waitingRows(figures: DigestFigures): Row[] {
   const { waiting, oldest_waiting_s: oldestS, dead, held, collisions } = figures;
   const row = (label: string, number: number, value: string): Row[] =>
@@ -84,6 +90,11 @@ function waitingRows(figures: DigestFigures): Row[] {
     ...row("Held as spam", held, ", until somebody looks at them"),
     ...row("Not accepted", collisions, ", whose key another person's lead had used"),
   ];
+}
+
+/** What came beside the rest, and to nobody. */
+function heldText(number: number): string {
+  return number === 0 ? "" : `, ${plain(number)} held as spam`;
 }
 
 /** Of what waits. */

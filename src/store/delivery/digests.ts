@@ -11,21 +11,26 @@ export interface DigestFigures {
   readonly sources: readonly {
     readonly source: string;
     readonly kind: "lead" | "form";
+    /** Without those that are held. */
     readonly accepted: number;
     /** In a span of the same length before. */
     readonly before: number;
+    /** Of the span, as spam. */
+    readonly held: number;
   }[];
   readonly more_sources: number;
   readonly leads: number;
   readonly leads_before: number;
   readonly messages: number;
   readonly messages_before: number;
+  readonly messages_held: number;
   readonly spend_cents: number;
   /** Those that sent something in the week before and nothing since. */
   readonly silent: readonly { readonly source: string; readonly last_hour: string }[];
   readonly waiting: number;
   readonly oldest_waiting_s: number | null;
   readonly dead: number;
+  /** Those that nobody has judged, of whatever time. */
   readonly held: number;
   readonly collisions: number;
 }

@@ -1018,8 +1018,9 @@ as $$ select * from accept_collision(p_id, 'console', p_claimed) $$;
 --
 -- It tells of whole hours, up to the one that ended before it was due, because these are summed up (roll_up_hours): of a
 -- tenant's hundred sources it reads some thousands of rows of hour_total, with a million leads a day no more than with a
--- thousand. It waits a quarter of an hour for the last of them. What waits, is held or is dead is counted up to ten
--- thousand; one more stands for more.
+-- thousand. It waits a quarter of an hour for the last of them. Submissions that are held did not come to anybody, so
+-- they are counted beside what came, and a source that sends nothing else is silent. What waits, is held or is dead is
+-- counted up to ten thousand; one more stands for more.
 create or replace function actions.begin_digest(p_lease uuid, p_lease_ms int)
 returns table (
   tenant_id int, route_id int, tenant text, name text, time_zone text, address text,
@@ -1088,20 +1089,38 @@ begin
   where d.tenant_id = v.tenant_id and d.route_id = v.route_id;
 
   return query
-  with source as materialized (
+  with held as materialized (
+    select
+      -- Looked up one by one: a join may walk all events of the span, of all tenants.
+      (select e.key_id from event as e where e.event_id = s.event_id) as key_id,
+      date_trunc('hour', event_id_time(s.event_id), 'UTC') as hour, count(*) as count
+    from submission as s
+    where s.tenant_id = v.tenant_id and s.verdict <> 'clean' and s.released_at is null
+      and s.event_id >= event_id_at(v_since - interval '7 days') and s.event_id < event_id_at(v_until)
+    group by 1, 2
+  ),
+  -- What is held has not come yet: of an hour it is taken away.
+  hours as (
+    select p.key_id, p.hour, greatest(0, sum(p.accepted) - sum(p.held)) as came, sum(p.held) as held,
+      sum(p.spend_cents) as spend_cents
+    from (
+      select h.key_id, h.hour, h.accepted, h.spend_cents, 0 as held
+      from api_key as k join hour_total as h on h.key_id = k.id
+      where k.tenant_id = v.tenant_id and h.hour >= v_since - interval '7 days' and h.hour < v_until
+      union all
+      select x.key_id, x.hour, 0, 0, x.count from held as x
+    ) as p
+    group by p.key_id, p.hour
+  ),
+  source as materialized (
     select k.label, k.surface, bool_or(k.revoked_at is null) as is_active,
-      coalesce(sum(h.accepted), 0) as accepted, coalesce(sum(h.before), 0) as before,
-      coalesce(sum(h.spend_cents), 0) as spend_cents, max(h.last_hour) as last_hour
+      coalesce(sum(h.came) filter (where h.hour >= v_since), 0) as accepted,
+      coalesce(sum(h.came) filter (where h.hour >= v_since - (v_until - v_since) and h.hour < v_since), 0) as before,
+      coalesce(sum(h.held) filter (where h.hour >= v_since), 0) as held,
+      coalesce(sum(h.spend_cents) filter (where h.hour >= v_since), 0) as spend_cents,
+      max(h.hour) filter (where h.came > 0) as last_hour
     from api_key as k
-    cross join lateral (
-      select
-        sum(h.accepted) filter (where h.hour >= v_since) as accepted,
-        sum(h.accepted) filter (where h.hour >= v_since - (v_until - v_since) and h.hour < v_since) as before,
-        sum(h.spend_cents) filter (where h.hour >= v_since) as spend_cents,
-        max(h.hour) filter (where h.accepted > 0) as last_hour
-      from hour_total as h
-      where h.key_id = k.id and h.hour >= v_since - interval '7 days' and h.hour < v_until
-    ) as h
+    left join hours as h on h.key_id = k.id
     where k.tenant_id = v.tenant_id
     group by k.label, k.surface
   )
@@ -1110,15 +1129,18 @@ begin
     json_build_object(
       'sources', (
         select coalesce(json_agg(s), '[]') from (
-          select s.label as source, case s.surface when 'forms' then 'form' else 'lead' end as kind, s.accepted, s.before
-          from source as s where s.accepted > 0 or s.before > 0 order by s.accepted desc, s.label limit 50
+          select s.label as source, case s.surface when 'forms' then 'form' else 'lead' end as kind, s.accepted, s.before,
+            s.held
+          from source as s where s.accepted + s.before + s.held > 0
+          order by s.accepted desc, s.held desc, s.label limit 50
         ) as s
       ),
-      'more_sources', greatest(0, (select count(*) from source as s where s.accepted > 0 or s.before > 0) - 50),
+      'more_sources', greatest(0, (select count(*) from source as s where s.accepted + s.before + s.held > 0) - 50),
       'leads', (select coalesce(sum(s.accepted), 0) from source as s where s.surface = 'intake'),
       'leads_before', (select coalesce(sum(s.before), 0) from source as s where s.surface = 'intake'),
       'messages', (select coalesce(sum(s.accepted), 0) from source as s where s.surface = 'forms'),
       'messages_before', (select coalesce(sum(s.before), 0) from source as s where s.surface = 'forms'),
+      'messages_held', (select coalesce(sum(s.held), 0) from source as s),
       'spend_cents', (select coalesce(sum(s.spend_cents), 0) from source as s),
       'silent', (
         select coalesce(json_agg(s), '[]') from (
@@ -3417,197 +3439,197 @@ truncate actions.digest, actions.effect, actions.route, api_key, area, attempt, 
 insert into actions.digest (tenant_id, route_id, due_at, told_until, trying_at, trying_until, attempts, next_at, lease, lease_until, reason) overriding system value values
   ('1', '1', '2026-11-22 07:00:00+00', '2026-11-22 07:00:00+00', NULL, NULL, '0', '-infinity', NULL, NULL, NULL);
 insert into actions.effect (event_id, route_id, effect, round, attempts, lease, lease_until, is_done, settled_at, reason, status, answer) overriding system value values
-  ('0660e13df7c6330001aa95f2b1ee768b2dc81f', '1', 'email', '0', '1', '33e3e048-6c71-4c53-b484-2d141221a23f', '2026-11-22 17:59:44.839551+00', 'false', NULL, NULL, NULL, NULL);
+  ('0660e153423afb0001b9774a591962cf1bea99', '1', 'email', '0', '1', 'b1b1289e-9b63-4242-b47c-6cb2a68b8d8b', '2026-11-22 18:05:42.037132+00', 'false', NULL, NULL, NULL, NULL);
 insert into actions.route (id, tenant_id, kind, source, form, address, secret, secret_before, secret_before_until, changed_at) overriding system value values
-  ('1', '1', 'email', '', '', 'leads@acme.example', NULL, NULL, NULL, '2026-11-22 17:59:43.804499+00');
+  ('1', '1', 'email', '', '', 'leads@acme.example', NULL, NULL, NULL, '2026-11-22 18:05:41.006396+00');
 insert into api_key (id, tenant_id, campaign_id, surface, label, digest, last4, created_at, last_used_at, revoked_at, suspended_at, limit_per_minute, limit_burst, limit_until) overriding system value values
-  ('1', '1', '1', 'intake', 'partner', E'\\x7f3fa48ca885678134842fa7456f3ece53a97f843b610185d900ac4e467c7490', 'aaaa', '2026-11-22 17:59:43.804499+00', '2026-11-22 17:59:43.804499+00', NULL, NULL, NULL, NULL, NULL),
-  ('2', '1', NULL, 'forms', 'web', E'\\x4b5e57f6eb2f42b9039b3d1e13929295f231749c510cbe341cd68036d9af97e2', 'bbbb', '2026-11-22 17:59:43.804499+00', NULL, NULL, NULL, NULL, NULL, NULL),
-  ('3', '3', NULL, 'intake', 'trial', E'\\x79891e980747ffbd21e690297394efe764fa56d7e37750f800879fbb2d34571a', 'cccc', '2026-11-22 17:59:43.804499+00', NULL, NULL, NULL, NULL, NULL, NULL);
+  ('1', '1', '1', 'intake', 'partner', E'\\x7f3fa48ca885678134842fa7456f3ece53a97f843b610185d900ac4e467c7490', 'aaaa', '2026-11-22 18:05:41.006396+00', '2026-11-22 18:05:41.006396+00', NULL, NULL, NULL, NULL, NULL),
+  ('2', '1', NULL, 'forms', 'web', E'\\x4b5e57f6eb2f42b9039b3d1e13929295f231749c510cbe341cd68036d9af97e2', 'bbbb', '2026-11-22 18:05:41.006396+00', NULL, NULL, NULL, NULL, NULL, NULL),
+  ('3', '3', NULL, 'intake', 'trial', E'\\x79891e980747ffbd21e690297394efe764fa56d7e37750f800879fbb2d34571a', 'cccc', '2026-11-22 18:05:41.006396+00', NULL, NULL, NULL, NULL, NULL, NULL);
 insert into area (area, status, created_at) overriding system value values
-  ('attic', 'confirmed', '2026-11-22 17:59:43.527278+00'),
-  ('backyard', 'confirmed', '2026-11-22 17:59:43.527278+00'),
-  ('basement', 'confirmed', '2026-11-22 17:59:43.527278+00'),
-  ('bathroom', 'confirmed', '2026-11-22 17:59:43.527278+00'),
-  ('bedroom', 'confirmed', '2026-11-22 17:59:43.527278+00'),
-  ('chimney', 'confirmed', '2026-11-22 17:59:43.527278+00'),
-  ('closet', 'confirmed', '2026-11-22 17:59:43.527278+00'),
-  ('crawl space', 'confirmed', '2026-11-22 17:59:43.527278+00'),
-  ('deck', 'confirmed', '2026-11-22 17:59:43.527278+00'),
-  ('dining room', 'confirmed', '2026-11-22 17:59:43.527278+00'),
-  ('doors', 'confirmed', '2026-11-22 17:59:43.527278+00'),
-  ('driveway', 'confirmed', '2026-11-22 17:59:43.527278+00'),
-  ('electrical', 'confirmed', '2026-11-22 17:59:43.527278+00'),
-  ('exterior', 'confirmed', '2026-11-22 17:59:43.527278+00'),
-  ('fence', 'confirmed', '2026-11-22 17:59:43.527278+00'),
-  ('flooring', 'confirmed', '2026-11-22 17:59:43.527278+00'),
-  ('foundation', 'confirmed', '2026-11-22 17:59:43.527278+00'),
-  ('garage', 'confirmed', '2026-11-22 17:59:43.527278+00'),
-  ('gutters', 'confirmed', '2026-11-22 17:59:43.527278+00'),
-  ('home office', 'confirmed', '2026-11-22 17:59:43.527278+00'),
-  ('hvac', 'confirmed', '2026-11-22 17:59:43.527278+00'),
-  ('insulation', 'confirmed', '2026-11-22 17:59:43.527278+00'),
-  ('kitchen', 'confirmed', '2026-11-22 17:59:43.527278+00'),
-  ('landscaping', 'confirmed', '2026-11-22 17:59:43.527278+00'),
-  ('laundry room', 'confirmed', '2026-11-22 17:59:43.527278+00'),
-  ('living room', 'confirmed', '2026-11-22 17:59:43.527278+00'),
-  ('patio', 'confirmed', '2026-11-22 17:59:43.527278+00'),
-  ('plumbing', 'confirmed', '2026-11-22 17:59:43.527278+00'),
-  ('pool', 'confirmed', '2026-11-22 17:59:43.527278+00'),
-  ('porch', 'confirmed', '2026-11-22 17:59:43.527278+00'),
-  ('roof', 'confirmed', '2026-11-22 17:59:43.527278+00'),
-  ('siding', 'confirmed', '2026-11-22 17:59:43.527278+00'),
-  ('solar', 'confirmed', '2026-11-22 17:59:43.527278+00'),
-  ('stairs', 'confirmed', '2026-11-22 17:59:43.527278+00'),
-  ('walls', 'confirmed', '2026-11-22 17:59:43.527278+00'),
-  ('whole home', 'confirmed', '2026-11-22 17:59:43.527278+00'),
-  ('windows', 'confirmed', '2026-11-22 17:59:43.527278+00');
+  ('attic', 'confirmed', '2026-11-22 18:05:40.813567+00'),
+  ('backyard', 'confirmed', '2026-11-22 18:05:40.813567+00'),
+  ('basement', 'confirmed', '2026-11-22 18:05:40.813567+00'),
+  ('bathroom', 'confirmed', '2026-11-22 18:05:40.813567+00'),
+  ('bedroom', 'confirmed', '2026-11-22 18:05:40.813567+00'),
+  ('chimney', 'confirmed', '2026-11-22 18:05:40.813567+00'),
+  ('closet', 'confirmed', '2026-11-22 18:05:40.813567+00'),
+  ('crawl space', 'confirmed', '2026-11-22 18:05:40.813567+00'),
+  ('deck', 'confirmed', '2026-11-22 18:05:40.813567+00'),
+  ('dining room', 'confirmed', '2026-11-22 18:05:40.813567+00'),
+  ('doors', 'confirmed', '2026-11-22 18:05:40.813567+00'),
+  ('driveway', 'confirmed', '2026-11-22 18:05:40.813567+00'),
+  ('electrical', 'confirmed', '2026-11-22 18:05:40.813567+00'),
+  ('exterior', 'confirmed', '2026-11-22 18:05:40.813567+00'),
+  ('fence', 'confirmed', '2026-11-22 18:05:40.813567+00'),
+  ('flooring', 'confirmed', '2026-11-22 18:05:40.813567+00'),
+  ('foundation', 'confirmed', '2026-11-22 18:05:40.813567+00'),
+  ('garage', 'confirmed', '2026-11-22 18:05:40.813567+00'),
+  ('gutters', 'confirmed', '2026-11-22 18:05:40.813567+00'),
+  ('home office', 'confirmed', '2026-11-22 18:05:40.813567+00'),
+  ('hvac', 'confirmed', '2026-11-22 18:05:40.813567+00'),
+  ('insulation', 'confirmed', '2026-11-22 18:05:40.813567+00'),
+  ('kitchen', 'confirmed', '2026-11-22 18:05:40.813567+00'),
+  ('landscaping', 'confirmed', '2026-11-22 18:05:40.813567+00'),
+  ('laundry room', 'confirmed', '2026-11-22 18:05:40.813567+00'),
+  ('living room', 'confirmed', '2026-11-22 18:05:40.813567+00'),
+  ('patio', 'confirmed', '2026-11-22 18:05:40.813567+00'),
+  ('plumbing', 'confirmed', '2026-11-22 18:05:40.813567+00'),
+  ('pool', 'confirmed', '2026-11-22 18:05:40.813567+00'),
+  ('porch', 'confirmed', '2026-11-22 18:05:40.813567+00'),
+  ('roof', 'confirmed', '2026-11-22 18:05:40.813567+00'),
+  ('siding', 'confirmed', '2026-11-22 18:05:40.813567+00'),
+  ('solar', 'confirmed', '2026-11-22 18:05:40.813567+00'),
+  ('stairs', 'confirmed', '2026-11-22 18:05:40.813567+00'),
+  ('walls', 'confirmed', '2026-11-22 18:05:40.813567+00'),
+  ('whole home', 'confirmed', '2026-11-22 18:05:40.813567+00'),
+  ('windows', 'confirmed', '2026-11-22 18:05:40.813567+00');
 insert into attempt (event_id, number, at, outcome, status, reason, duration_ms, spent) overriding system value values
-  ('0660e13df7c6330001aa95f2b1ee768b2dc81f', '1', '2026-11-22 17:59:43.82477+00', 'delivered', '200', NULL, '12', 'true'),
-  ('0660e13df7c6330002bd02b39ec7aa3f692464', '1', '2026-11-22 17:59:43.82477+00', 'refused', '400', NULL, '12', 'true'),
-  ('0660e13df7c6330003a9edcecbb1bb2ee23bad', '1', '2026-11-22 17:59:43.82477+00', 'unreachable', NULL, NULL, '12', 'true');
+  ('0660e153423afb0001b9774a591962cf1bea99', '1', '2026-11-22 18:05:41.022302+00', 'delivered', '200', NULL, '12', 'true'),
+  ('0660e153423afb0002164cebed593aed1c3abb', '1', '2026-11-22 18:05:41.022302+00', 'refused', '400', NULL, '12', 'true'),
+  ('0660e153423afb00032cd491fdc8149f21fcf1', '1', '2026-11-22 18:05:41.022302+00', 'unreachable', NULL, NULL, '12', 'true');
 insert into audit (id, at, actor, claimed, action, subject, detail, digest) overriding system value values
-  ('1', '2026-11-22 17:59:43.815473+00', 'ctl postgres', NULL, 'tenant.route', 'acme', '{"email": "set", "new_secret": false}', E'\\xab834713ed5896028c44d66501f28fa81951cca3076c8ac99dd2a96f407c8328'),
-  ('2', '2026-11-22 17:59:43.853739+00', 'ctl postgres', NULL, 'tenant.add', 'acme', NULL, E'\\x232e2d998b6d7709a4752e5d2322598d652384f124bc12a92999145e849e43a0'),
-  ('3', '2026-11-22 17:59:43.854+00', 'ctl postgres', NULL, 'tenant.add', 'acme', NULL, E'\\x8bcf7aeea3b0b019743ecf84e09ec094d837c674e0a7cc8dea567646e4fac537'),
-  ('4', '2026-11-22 17:59:43.855241+00', 'ctl postgres', NULL, 'plan.put', 'basic', '{"change" : "added", "amount_cents" : 1500}', E'\\x2ec766eaec07a6aba0a79a6e60d11c5565a16ce04850abf763f482afc9d581f6');
+  ('1', '2026-11-22 18:05:41.016653+00', 'ctl postgres', NULL, 'tenant.route', 'acme', '{"email": "set", "new_secret": false}', E'\\x115924e867a8b475b53fa5abaef54c528f9b22996ee55dab0d94c2c2ccef89c5'),
+  ('2', '2026-11-22 18:05:41.048934+00', 'ctl postgres', NULL, 'tenant.add', 'acme', NULL, E'\\x710c4ae10fe7df1ce09d9238e8317b2dd805c93cce58b60c8026540c4a0ccd14'),
+  ('3', '2026-11-22 18:05:41.049196+00', 'ctl postgres', NULL, 'tenant.add', 'acme', NULL, E'\\xc4e2bddae1f515a56a300576e0f5308e89eb22bac4964937e05b36b2f44f71cb'),
+  ('4', '2026-11-22 18:05:41.050396+00', 'ctl postgres', NULL, 'plan.put', 'basic', '{"change" : "added", "amount_cents" : 1500}', E'\\xf32bf02a91c5ad5ec00eb82d4783ca1580f01cdecb9f67c6567631b67279c795');
 insert into audit_head (is_only, id, digest) overriding system value values
-  ('true', '4', E'\\x2ec766eaec07a6aba0a79a6e60d11c5565a16ce04850abf763f482afc9d581f6');
+  ('true', '4', E'\\xf32bf02a91c5ad5ec00eb82d4783ca1580f01cdecb9f67c6567631b67279c795');
 insert into campaign (id, tenant_id, slug, created_at) overriding system value values
-  ('1', '1', 'spring', '2026-11-22 17:59:43.804499+00');
+  ('1', '1', 'spring', '2026-11-22 18:05:41.006396+00');
 insert into campaign_charge (campaign_id, cents) overriding system value values
   ('1', '1250');
 insert into collision (id, event_id, content_digest, key_id, count, first_at, last_at, lead, extra, raw, flags, form_id, score, reasons, phone, email, last_name, other_person, settled_at, accepted_event_id) overriding system value values
-  ('1', '0660e13df7c6330001aa95f2b1ee768b2dc81f', '795f3202-b17c-b6bc-3d4b-771d8c6c9eaf', '1', '1', '2026-11-22 17:59:43.824249+00', '2026-11-22 17:59:43.824249+00', '{"last_name":"Hopper"}', NULL, '{}', '{}', NULL, NULL, NULL, NULL, NULL, NULL, 'true', NULL, NULL);
+  ('1', '0660e153423afb0001b9774a591962cf1bea99', '795f3202-b17c-b6bc-3d4b-771d8c6c9eaf', '1', '1', '2026-11-22 18:05:41.025137+00', '2026-11-22 18:05:41.025137+00', '{"last_name":"Hopper"}', NULL, '{}', '{}', NULL, NULL, NULL, NULL, NULL, NULL, 'true', NULL, NULL);
 insert into dead_letter (event_id, tenant_id, died_at, reason, sent_before) overriding system value values
-  ('0660e13df7c6330002bd02b39ec7aa3f692464', '1', '2026-11-22 17:59:43.83677+00', '400', '0');
+  ('0660e153423afb0002164cebed593aed1c3abb', '1', '2026-11-22 18:05:41.034302+00', '400', '0');
 insert into duplicate_total (day, key_id, count) overriding system value values
   ('2026-11-22', '1', '3');
 insert into event (event_id, kind, tenant_id, key_id, received_at, dedupe_space, dedupe_digest, content_digest, idempotency_key, flags, lead, extra, raw, cost_cents, removed_at, removed_by) overriding system value values
-  ('065c2a3f7d08530005d7c896dc19d03c989faf', 'lead', '3', '3', '2026-09-23 17:59:43.804499+00', 'k', 'e4da3b7f-bbce-2345-d777-2b0674a318d5', '9fd5be8a-5f88-0452-b9d0-c2cfced3e76a', 'acme:lead:5', '{}', '{"first_name":"Ada","last_name":"Lovelace","phone":"+15555550123","project_area":"moat","cost_cents":1250}', NULL, '{"last_name":"Lovelace"}', NULL, NULL, NULL),
-  ('0660e13df7c6330001aa95f2b1ee768b2dc81f', 'lead', '1', '1', '2026-11-22 17:59:43.820339+00', 'k', 'c4ca4238-a0b9-2382-0dcc-509a6f75849b', '7e55db00-1d31-9a94-b0b7-13529a756623', 'acme:lead:1', '{project_area_unknown}', '{"first_name":"Ada","last_name":"Lovelace","phone":"+15555550123","project_area":"moat","cost_cents":1250}', NULL, '{"last_name":"Lovelace"}', NULL, NULL, NULL),
-  ('0660e13df7c6330002bd02b39ec7aa3f692464', 'lead', '1', '1', '2026-11-22 17:59:43.820339+00', 'k', 'c81e728d-9d4c-2f63-6f06-7f89cc14862c', 'eea670f4-ac94-1df7-1a3b-5f268ebe3eac', 'acme:lead:2', '{}', '{"first_name":"Ada","last_name":"Lovelace","phone":"+15555550123","project_area":"moat","cost_cents":1250}', NULL, '{"last_name":"Lovelace"}', NULL, NULL, NULL),
-  ('0660e13df7c6330003a9edcecbb1bb2ee23bad', 'lead', '1', '1', '2026-11-22 17:59:43.820339+00', 'k', 'eccbc87e-4b5c-e2fe-2830-8fd9f2a7baf3', 'c96310e5-5d96-77b9-78ea-e0dada47642c', 'acme:lead:3', '{}', '{"first_name":"Ada","last_name":"Lovelace","phone":"+15555550123","project_area":"moat","cost_cents":1250}', NULL, '{"last_name":"Lovelace"}', NULL, NULL, NULL),
-  ('0660e13df7c6330004ed1645ac099af4cde42c', 'lead', '1', '1', '2026-11-22 17:59:43.820339+00', 'k', 'a87ff679-a2f3-e71d-9181-a67b7542122c', 'e22e815a-116e-7bde-a9a5-9a87e63464a1', 'acme:lead:4', '{}', '{"first_name":"Ada","last_name":"Lovelace","phone":"+15555550123","project_area":"moat","cost_cents":1250}', NULL, '{"last_name":"Lovelace"}', NULL, NULL, NULL),
-  ('0660e13df7c6330006f0e0598d2dea6e0e266d', 'lead', '3', '3', '2026-11-22 17:59:43.820339+00', 'k', '1679091c-5a88-0faf-6fb5-e6087eb1b2dc', 'f4a40d59-0cbb-5329-0e7b-a914e24a346c', 'acme:lead:6', '{}', '{"first_name":"Ada","last_name":"Lovelace","phone":"+15555550123","project_area":"moat","cost_cents":1250}', NULL, '{"last_name":"Lovelace"}', NULL, NULL, NULL),
-  ('0660e13df7e29c00011748e4430707dba89e4e', 'form', '1', '2', '2026-11-22 17:59:43.827612+00', 'C', '8fa14cdd-754f-91cc-6554-c9e71929cce7', '8fa14cdd-754f-91cc-6554-c9e71929cce7', NULL, '{}', '{}', NULL, 'a=1', NULL, NULL, NULL),
-  ('0660e13df7e29c000220daf37f6ae0a727cbe0', 'form', '1', '2', '2026-11-22 17:59:43.827612+00', 'C', 'b2f5ff47-4366-71b6-e533-d8dc3614845d', 'b2f5ff47-4366-71b6-e533-d8dc3614845d', NULL, '{}', '{}', NULL, 'a=2', NULL, NULL, NULL);
+  ('065c2a54c7803c00058505e62e7f85c4d5d293', 'lead', '3', '3', '2026-09-23 18:05:41.006396+00', 'k', 'e4da3b7f-bbce-2345-d777-2b0674a318d5', '9fd5be8a-5f88-0452-b9d0-c2cfced3e76a', 'acme:lead:5', '{}', '{"first_name":"Ada","last_name":"Lovelace","phone":"+15555550123","project_area":"moat","cost_cents":1250}', NULL, '{"last_name":"Lovelace"}', NULL, NULL, NULL),
+  ('0660e153423afb0001b9774a591962cf1bea99', 'lead', '1', '1', '2026-11-22 18:05:41.021435+00', 'k', 'c4ca4238-a0b9-2382-0dcc-509a6f75849b', '7e55db00-1d31-9a94-b0b7-13529a756623', 'acme:lead:1', '{project_area_unknown}', '{"first_name":"Ada","last_name":"Lovelace","phone":"+15555550123","project_area":"moat","cost_cents":1250}', NULL, '{"last_name":"Lovelace"}', NULL, NULL, NULL),
+  ('0660e153423afb0002164cebed593aed1c3abb', 'lead', '1', '1', '2026-11-22 18:05:41.021435+00', 'k', 'c81e728d-9d4c-2f63-6f06-7f89cc14862c', 'eea670f4-ac94-1df7-1a3b-5f268ebe3eac', 'acme:lead:2', '{}', '{"first_name":"Ada","last_name":"Lovelace","phone":"+15555550123","project_area":"moat","cost_cents":1250}', NULL, '{"last_name":"Lovelace"}', NULL, NULL, NULL),
+  ('0660e153423afb00032cd491fdc8149f21fcf1', 'lead', '1', '1', '2026-11-22 18:05:41.021435+00', 'k', 'eccbc87e-4b5c-e2fe-2830-8fd9f2a7baf3', 'c96310e5-5d96-77b9-78ea-e0dada47642c', 'acme:lead:3', '{}', '{"first_name":"Ada","last_name":"Lovelace","phone":"+15555550123","project_area":"moat","cost_cents":1250}', NULL, '{"last_name":"Lovelace"}', NULL, NULL, NULL),
+  ('0660e153423afb0004a894ce9708e895bb10fe', 'lead', '1', '1', '2026-11-22 18:05:41.021435+00', 'k', 'a87ff679-a2f3-e71d-9181-a67b7542122c', 'e22e815a-116e-7bde-a9a5-9a87e63464a1', 'acme:lead:4', '{}', '{"first_name":"Ada","last_name":"Lovelace","phone":"+15555550123","project_area":"moat","cost_cents":1250}', NULL, '{"last_name":"Lovelace"}', NULL, NULL, NULL),
+  ('0660e153423afb0006670feb179a8cbd8db46e', 'lead', '3', '3', '2026-11-22 18:05:41.021435+00', 'k', '1679091c-5a88-0faf-6fb5-e6087eb1b2dc', 'f4a40d59-0cbb-5329-0e7b-a914e24a346c', 'acme:lead:6', '{}', '{"first_name":"Ada","last_name":"Lovelace","phone":"+15555550123","project_area":"moat","cost_cents":1250}', NULL, '{"last_name":"Lovelace"}', NULL, NULL, NULL),
+  ('0660e15342566e000142638118d02a597359f8', 'form', '1', '2', '2026-11-22 18:05:41.028462+00', 'C', '8fa14cdd-754f-91cc-6554-c9e71929cce7', '8fa14cdd-754f-91cc-6554-c9e71929cce7', NULL, '{}', '{}', NULL, 'a=1', NULL, NULL, NULL),
+  ('0660e15342566e0002558ba547fcee7296ea46', 'form', '1', '2', '2026-11-22 18:05:41.028462+00', 'C', 'b2f5ff47-4366-71b6-e533-d8dc3614845d', 'b2f5ff47-4366-71b6-e533-d8dc3614845d', NULL, '{}', '{}', NULL, 'a=2', NULL, NULL, NULL);
 insert into form (id, tenant_id, form_key, required, threshold, blocked, created_at, removed_at) overriding system value values
-  ('1', '1', 'contact', '{name}', NULL, '{}', '2026-11-22 17:59:43.804499+00', NULL);
+  ('1', '1', 'contact', '{name}', NULL, '{}', '2026-11-22 18:05:41.006396+00', NULL);
 insert into heartbeat (slot, filler) overriding system value values
   ('1', '------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------');
 insert into hour_rolled (hour, rolled_at, is_final) overriding system value values
-  ('2026-11-22 16:00:00+00', '2026-11-22 17:59:43.846141+00', 'true');
+  ('2026-11-22 17:00:00+00', '2026-11-22 18:05:41.042386+00', 'true');
 insert into hour_total (hour, key_id, accepted, spend_cents, flags, seconds) overriding system value values
-  ('2026-09-23 17:00:00+00', '3', '1', '1250', '{}', '{}');
+  ('2026-09-23 18:00:00+00', '3', '1', '1250', '{}', '{}');
 insert into ip_limit (network, per_minute, burst, until) overriding system value values
-  ('192.0.2.0/24', '6000', '600', '2026-11-23 17:59:43.804499+00');
+  ('192.0.2.0/24', '6000', '600', '2026-11-23 18:05:41.006396+00');
 insert into minute_sample (at, node, accepted, refused, delivered, failed, died, refusals, pending, dead, oldest_pending_s, breaker) overriding system value values
-  ('2026-11-22 17:59:00+00', 'node', '8', '7', '1', '2', '1', '{"rate_limited": 7}', '5', '1', '1.5', 'closed');
+  ('2026-11-22 18:05:00+00', 'node', '8', '7', '1', '2', '1', '{"rate_limited": 7}', '5', '1', '1.5', 'closed');
 insert into outbox (event_id, tenant_id, due_at, made, spent, sent_before, is_replay, lease, reason) overriding system value values
-  ('065c2a3f7d08530005d7c896dc19d03c989faf', '3', '2026-11-22 17:59:43.820339+00', '0', '0', '0', 'false', NULL, NULL),
-  ('0660e13df7c6330003a9edcecbb1bb2ee23bad', '1', '2026-11-22 17:59:44.83677+00', '1', '1', '0', 'false', NULL, NULL),
-  ('0660e13df7c6330004ed1645ac099af4cde42c', '1', '2026-11-22 17:59:43.820339+00', '0', '0', '0', 'false', NULL, NULL),
-  ('0660e13df7c6330006f0e0598d2dea6e0e266d', '3', '2026-11-22 17:59:43.820339+00', '0', '0', '0', 'false', NULL, NULL),
-  ('0660e13df7e29c00011748e4430707dba89e4e', '1', '2026-11-22 17:59:43.827612+00', '0', '0', '0', 'false', NULL, NULL);
+  ('065c2a54c7803c00058505e62e7f85c4d5d293', '3', '2026-11-22 18:05:41.021435+00', '0', '0', '0', 'false', NULL, NULL),
+  ('0660e153423afb00032cd491fdc8149f21fcf1', '1', '2026-11-22 18:05:42.034302+00', '1', '1', '0', 'false', NULL, NULL),
+  ('0660e153423afb0004a894ce9708e895bb10fe', '1', '2026-11-22 18:05:41.021435+00', '0', '0', '0', 'false', NULL, NULL),
+  ('0660e153423afb0006670feb179a8cbd8db46e', '3', '2026-11-22 18:05:41.021435+00', '0', '0', '0', 'false', NULL, NULL),
+  ('0660e15342566e000142638118d02a597359f8', '1', '2026-11-22 18:05:41.028462+00', '0', '0', '0', 'false', NULL, NULL);
 insert into outbox_tally (state, delta) overriding system value values
   ('dead', '1'),
   ('pending', '-2'),
   ('pending', '1'),
   ('pending', '6');
 insert into plan (slug, name, customer, amount_cents, billing_interval, body, updated_at) overriding system value values
-  ('basic', 'Basic', 'acme', '1500', 'month', '{"slug":"basic"}', '2026-11-22 17:59:43.854953+00');
+  ('basic', 'Basic', 'acme', '1500', 'month', '{"slug":"basic"}', '2026-11-22 18:05:41.050183+00');
 insert into provider_event (event_id, type, created_at, received_at) overriding system value values
-  ('evt_1', 'checkout.session.completed', '2026-11-22 17:59:43.804499+00', '2026-11-22 17:59:43.856557+00');
+  ('evt_1', 'checkout.session.completed', '2026-11-22 18:05:41.006396+00', '2026-11-22 18:05:41.051654+00');
 insert into refusal_total (day, key_id, reason, field, count) overriding system value values
   ('2026-11-22', '1', 'required', 'phone', '7');
 insert into retention_cursor (key_id, after_id, looked_at) overriding system value values
-  ('3', '065c2a3f7d08530005d7c896dc19d03c989faf', '2026-11-22 17:59:43.843264+00');
+  ('3', '065c2a54c7803c00058505e62e7f85c4d5d293', '2026-11-22 18:05:41.039637+00');
 insert into retention_left (event_id, tenant_id, look_at) overriding system value values
-  ('065c2a3f7d08530005d7c896dc19d03c989faf', '3', '2026-11-22 18:59:43.843264+00');
+  ('065c2a54c7803c00058505e62e7f85c4d5d293', '3', '2026-11-22 19:05:41.039637+00');
 insert into schema_file (name, digest, applied_at) overriding system value values
-  ('0001_tenant.sql', '1015db6cdf14ee385afe7bcecc46d287717145b88fa592877cf6ab5f3de93915', '2026-11-22 17:59:43.483596+00'),
-  ('0002_campaign.sql', 'e06a2e9ae486cc1646015b89ba3ae6f0d24bf878c94300469151896bbdb271a3', '2026-11-22 17:59:43.497744+00'),
-  ('0003_key.sql', '4d97f13f4c1841858ed2117213cb429ae72b9b135c1c07ee2bf6d67981e73bd2', '2026-11-22 17:59:43.510898+00'),
-  ('0004_area.sql', '9c62060de94c3f0165ff3cfc13e1c355576366b3cf4d55f035cc6fae4fd0c5f1', '2026-11-22 17:59:43.527278+00'),
-  ('0005_event.sql', '833255ae2a5557d785ab0f6ed3e3b20058c3d61599fb8021caad923ff1a96095', '2026-11-22 17:59:43.541214+00'),
-  ('0006_outbox.sql', '64a747f35aeadf2d5354d25c90214e523a9658e438317024681b5991e5325139', '2026-11-22 17:59:43.562213+00'),
-  ('0007_form.sql', '90e1f623683b5908717e151154be1adae6b13a95400955364b2425fb84c785f8', '2026-11-22 17:59:43.583878+00'),
-  ('0008_plan.sql', '8f0e17609b4f792c3fdcaa336f36523aa8d1c52ea851d8e6af9ece85529483d6', '2026-11-22 17:59:43.610097+00'),
-  ('0009_actions.sql', '49c3b70f7391572ea055d368c219cb64f50e853cf3b7d7517ebdc3a466367957', '2026-11-22 17:59:43.639893+00'),
-  ('0010_audit.sql', '0d7f76a09ba9f1b1633e49bfbd5f3c2e4e52437a7c5e79469c03b1d052337940', '2026-11-22 17:59:43.662755+00'),
-  ('0011_tombstone.sql', 'ca878977a9d76c2ba6c178552d1b7e04381407c20addc7919f5a9028b7d1e87c', '2026-11-22 17:59:43.676477+00'),
-  ('0012_retention.sql', 'b208daa5218f8dd70c2ebbe29867d68c12ff1b0992e0abddcd9f81d375be8694', '2026-11-22 17:59:43.6901+00'),
-  ('0013_figures.sql', 'e65a6946a65867f7ad66186f11dc57f6ac1a9ea6d10b013a6e33fd63cfb893aa', '2026-11-22 17:59:43.706336+00'),
-  ('0014_heartbeat.sql', '75949088c57800dee706cf76ebf8689de9f8fccf221c8b8e3890f5fbe2c7e124', '2026-11-22 17:59:43.732782+00'),
-  ('0015_search.sql', '0f08c9c3f325b02dd0c1174dbb8391a43901d790a8f134628849f8883f71bbe9', '2026-11-22 17:59:43.73889+00'),
-  ('functions/accept.sql', '8c171d9217fc88def2b12a4b4af7caeea778f61b1f5680aec04375dd4123ebe4', '2026-11-22 17:59:43.752758+00'),
-  ('functions/accept_collision.sql', '25dc767e804a8b34daf68d9d036e7543d9e5a939e3971c7e808daa8c460ed7e0', '2026-11-22 17:59:43.752758+00'),
-  ('functions/actions_begin_digest.sql', 'a9d7456a56d298e31b106c696032199144bf7c56f2ba5bdbcbb208f0558f6b31', '2026-11-22 17:59:43.752758+00'),
-  ('functions/actions_begin_effects.sql', '58ea0ca3aa6269902b28b3d7355c41fac6dc28e38a5eaeb34d2ddaf2d844e0cc', '2026-11-22 17:59:43.752758+00'),
-  ('functions/actions_digest_due.sql', 'efc980e2eee9c3a3c1504c286e726b24127a8ffb409a87386c206ac5454ecc1b', '2026-11-22 17:59:43.752758+00'),
-  ('functions/actions_note_route.sql', '1726ced0adf506b2dfb4a3041fe35a59ba22ace2209e4720bd2e1ef49b6ba2ec', '2026-11-22 17:59:43.752758+00'),
-  ('functions/actions_routes_for.sql', 'fe1306ea5d2fda5387ff27794cd6be69179e31e2f3d9039767e06e23e7dfaefe', '2026-11-22 17:59:43.752758+00'),
-  ('functions/actions_routes_of.sql', 'a1d0fe2ae38bfdc37e77e42ed9ce354ae58c420a77aa3e1de0215a1616027659', '2026-11-22 17:59:43.752758+00'),
-  ('functions/actions_set_route.sql', '8c57cf95e7cb8d2ff16d8510f9206152ffbdfd08666a795004ef542551449cf8', '2026-11-22 17:59:43.752758+00'),
-  ('functions/actions_settle_digest.sql', '76fff50e44fc0fae13752c2136e4cb668a2bacff9467be3419f21b838e1299bb', '2026-11-22 17:59:43.752758+00'),
-  ('functions/actions_settle_effect.sql', 'f0f271ea9131864faf9d20bcbbabec92135cdb4182b4981c0aa3a289cb20c49f', '2026-11-22 17:59:43.752758+00'),
-  ('functions/add_duplicates.sql', '52f2397f7082ef302e9d41446ca25e366f09c17d65e70253ea382bf0360c6f7a', '2026-11-22 17:59:43.752758+00'),
-  ('functions/add_minute_sample.sql', '809aa3e1b73689d8b4f7c2bc4ff7f7f6b97fdf6053140e97a11c2afc1dcb5510', '2026-11-22 17:59:43.752758+00'),
-  ('functions/add_refusals.sql', 'b20f004fbdcda1805b95aed5b4b8f78f9f917f4d0c8756e64ed95013a88d3f05', '2026-11-22 17:59:43.752758+00'),
-  ('functions/append_audit.sql', 'ecf7de58b03835d0efc9105db808f715bea16a803e67acd9c2774e5e9ff868a4', '2026-11-22 17:59:43.752758+00'),
-  ('functions/apply_provider_event.sql', '8da765328869e9e4bf1eab1ab04717cc92f6c3de9b182540033d936420003d14', '2026-11-22 17:59:43.752758+00'),
-  ('functions/beat.sql', '8286a109051f38027ba02db6e9e533675d3d561923ce62c650a85f04fce7baff', '2026-11-22 17:59:43.752758+00'),
-  ('functions/begin_checkout.sql', '282e9a83518b0b756ce68d79da4cad67081e66fdf5053b82cf8cdcb3d6a4de87', '2026-11-22 17:59:43.752758+00'),
-  ('functions/claim_outbox.sql', '8061dbfb77d3a7d73e780c23fbfcc7eaaf0090b499443edb8d1597c2c1dcc37b', '2026-11-22 17:59:43.752758+00'),
-  ('functions/compact_campaign_charge.sql', '1530d74f7971f4bc286df580e246e20114a25a261cd9a762b06651b463dd3c9c', '2026-11-22 17:59:43.752758+00'),
-  ('functions/compact_outbox_tally.sql', 'c34a1a3e94a4fc7e30407956ee5c1ad3144797d001dab2f4c704c21d48ef7ba1', '2026-11-22 17:59:43.752758+00'),
-  ('functions/compact_unknown_area.sql', '3c259fd683e1a987559620b5438e1c6ea58a833b46f403bfb66688c750bee4a0', '2026-11-22 17:59:43.752758+00'),
-  ('functions/console_confirm_area.sql', 'cde90ecbd976da556ff3f355c69c9b6df080da564b54874d9795221e6efd87d2', '2026-11-22 17:59:43.752758+00'),
-  ('functions/disable_tenant.sql', '8a97e642287c56f17e2f1d9dea7758a6a90ca35dc01a3e326c0b62e573adedcf', '2026-11-22 17:59:43.752758+00'),
-  ('functions/dismiss_collision.sql', '7c5c39fb9f1e177b02028571772d27311d749dabf16fb54e97a85edb65038c3d', '2026-11-22 17:59:43.752758+00'),
-  ('functions/dismiss_submission.sql', 'eab967a6504825dec457ae04bee09df7e10a8ecaae08eb339d9531430683e53a', '2026-11-22 17:59:43.752758+00'),
-  ('functions/due_tenants.sql', '0b209c238219e8daee9366a6f9041dff953565b9cefb00a65b311dcca203230e', '2026-11-22 17:59:43.752758+00'),
-  ('functions/effects_of.sql', 'eedffb231f9fa4b549bd058e8e56db3936acf765e4a0d532b8edd09019bae054', '2026-11-22 17:59:43.752758+00'),
-  ('functions/erase_candidates.sql', '5d9864591a93f54f9635f43a6081ba37990cb1dd844238003eaabefe2b0ba134', '2026-11-22 17:59:43.752758+00'),
-  ('functions/erase_event.sql', '526a1423409708b6c68276ed3c158ddd24a2ebd9339231af54157bd46cb4985d', '2026-11-22 17:59:43.752758+00'),
-  ('functions/event_id.sql', '62ba04b6e86ccdc66d2263c7e004ed8486ed6626834d1c08cb1eb61c0ced43e5', '2026-11-22 17:59:43.752758+00'),
-  ('functions/expire_content.sql', '40411fcf287b5b2745c1962b24384e305008a3ab6abd93354ed3c3ddc3322b5c', '2026-11-22 17:59:43.752758+00'),
-  ('functions/forget_checkouts.sql', '608dd443b40fad9fbae2820657df9d6e072ba1194905a8e2fce7c431022c00de', '2026-11-22 17:59:43.752758+00'),
-  ('functions/forget_unknown_area.sql', 'f2d3ef76e951df2dc9654c9c7f6f4d48c9c55b50052562b594e4ae26795c6219', '2026-11-22 17:59:43.752758+00'),
-  ('functions/hour_figures.sql', 'e5412055595f9d3e51a06e6ff3271350abfc40ae4080170b98a210da7d68750a', '2026-11-22 17:59:43.752758+00'),
-  ('functions/lay_tombstone.sql', 'ec3995b1dbba369d0b2fbb7037ff4d90d40c1f913bb89312b9966acb5f5c2169', '2026-11-22 17:59:43.752758+00'),
-  ('functions/note_audit.sql', '0aede556d16440b89713d10c91373fb9b7f20d6e90eade9b03735668dbbb833a', '2026-11-22 17:59:43.752758+00'),
-  ('functions/open_checkout.sql', 'a59d72c72c71cbc562f64b303164306947abd48b9ebf9cbd7b6d7b3403fcd243', '2026-11-22 17:59:43.752758+00'),
-  ('functions/put_plans.sql', '518636aa198c98e718ff91b03493c8fbbda7141291b6dc94c5e2cf4d5155e86c', '2026-11-22 17:59:43.752758+00'),
-  ('functions/release_submission.sql', '841f928ec9d60e52855cd00b9aa2d39cb5b82b597d902b1770d1d9b75e418f32', '2026-11-22 17:59:43.752758+00'),
-  ('functions/remove_content.sql', '4e6b336c43baddb8db508f971fec398a9db2cb40bdfe83fead4194504391c272', '2026-11-22 17:59:43.752758+00'),
-  ('functions/replay_dead.sql', '02267ff43dcc02297b4487cce7c078ca19ec5b27de916f2764c6fc9321c2d617', '2026-11-22 17:59:43.752758+00'),
-  ('functions/replay_dead_as.sql', '86d3f36c7c279654bc2609b0ffefd5afc9ce0d22e0e29dda9ff2ffce09d249c8', '2026-11-22 17:59:43.752758+00'),
-  ('functions/roll_up_hours.sql', '729df86ec98741131b2da8d559c830ab5a29207af94ef1a4c723487517494b9e', '2026-11-22 17:59:43.752758+00'),
-  ('functions/send_again.sql', '37526a1cf3023db915a81ba08213168d5c1b1080caca077346d69b623f3da8cf', '2026-11-22 17:59:43.752758+00'),
-  ('functions/service_clock.sql', '297ae045b1b69591a144ec9937944d9d5589999a79293512ca8bb6a94e103f94', '2026-11-22 17:59:43.752758+00'),
-  ('functions/set_retention.sql', '6c13b1c78f49f49e219bdd16d76d6078bdf01d745952907e2024e478dece0736', '2026-11-22 17:59:43.752758+00'),
-  ('functions/set_tenant.sql', '91250a7ce795a95a0e4f7b25329ed67a353df544d287ce52820ed3445850132e', '2026-11-22 17:59:43.752758+00'),
-  ('functions/settle_outbox.sql', 'ce4943fd2d593c4cb0f289d0facd96f67925f328fea7488170424db738f0c66a', '2026-11-22 17:59:43.752758+00'),
-  ('functions/trim_heartbeat.sql', '0f8ba657c7b87706cffe5c3243012d99b0a494cea4e9a7b004f2f8f1f3f2edb6', '2026-11-22 17:59:43.752758+00'),
-  ('functions/wait_for_commits_of_key.sql', 'e692aec25b9074d988b05b31ac86a84ff7c0bd4c74bfbc4b1784c8be1495785b', '2026-11-22 17:59:43.752758+00'),
-  ('grants.sql', 'fcac202c2f48c3bf34406b0c2ea418f075fe175421ebd5ca946e3257f3c67380', '2026-11-22 17:59:43.752758+00');
+  ('0001_tenant.sql', '1015db6cdf14ee385afe7bcecc46d287717145b88fa592877cf6ab5f3de93915', '2026-11-22 18:05:40.785001+00'),
+  ('0002_campaign.sql', 'e06a2e9ae486cc1646015b89ba3ae6f0d24bf878c94300469151896bbdb271a3', '2026-11-22 18:05:40.792577+00'),
+  ('0003_key.sql', '4d97f13f4c1841858ed2117213cb429ae72b9b135c1c07ee2bf6d67981e73bd2', '2026-11-22 18:05:40.803123+00'),
+  ('0004_area.sql', '9c62060de94c3f0165ff3cfc13e1c355576366b3cf4d55f035cc6fae4fd0c5f1', '2026-11-22 18:05:40.813567+00'),
+  ('0005_event.sql', '833255ae2a5557d785ab0f6ed3e3b20058c3d61599fb8021caad923ff1a96095', '2026-11-22 18:05:40.822518+00'),
+  ('0006_outbox.sql', '64a747f35aeadf2d5354d25c90214e523a9658e438317024681b5991e5325139', '2026-11-22 18:05:40.836355+00'),
+  ('0007_form.sql', '90e1f623683b5908717e151154be1adae6b13a95400955364b2425fb84c785f8', '2026-11-22 18:05:40.849964+00'),
+  ('0008_plan.sql', '8f0e17609b4f792c3fdcaa336f36523aa8d1c52ea851d8e6af9ece85529483d6', '2026-11-22 18:05:40.86523+00'),
+  ('0009_actions.sql', '49c3b70f7391572ea055d368c219cb64f50e853cf3b7d7517ebdc3a466367957', '2026-11-22 18:05:40.880174+00'),
+  ('0010_audit.sql', '0d7f76a09ba9f1b1633e49bfbd5f3c2e4e52437a7c5e79469c03b1d052337940', '2026-11-22 18:05:40.896048+00'),
+  ('0011_tombstone.sql', 'ca878977a9d76c2ba6c178552d1b7e04381407c20addc7919f5a9028b7d1e87c', '2026-11-22 18:05:40.905687+00'),
+  ('0012_retention.sql', 'b208daa5218f8dd70c2ebbe29867d68c12ff1b0992e0abddcd9f81d375be8694', '2026-11-22 18:05:40.914048+00'),
+  ('0013_figures.sql', 'e65a6946a65867f7ad66186f11dc57f6ac1a9ea6d10b013a6e33fd63cfb893aa', '2026-11-22 18:05:40.921296+00'),
+  ('0014_heartbeat.sql', '75949088c57800dee706cf76ebf8689de9f8fccf221c8b8e3890f5fbe2c7e124', '2026-11-22 18:05:40.934575+00'),
+  ('0015_search.sql', '0f08c9c3f325b02dd0c1174dbb8391a43901d790a8f134628849f8883f71bbe9', '2026-11-22 18:05:40.937975+00'),
+  ('functions/accept.sql', '8c171d9217fc88def2b12a4b4af7caeea778f61b1f5680aec04375dd4123ebe4', '2026-11-22 18:05:40.946617+00'),
+  ('functions/accept_collision.sql', '25dc767e804a8b34daf68d9d036e7543d9e5a939e3971c7e808daa8c460ed7e0', '2026-11-22 18:05:40.946617+00'),
+  ('functions/actions_begin_digest.sql', '2c009f4428052614e6b8cfaa70ff4badcbae621114d9debb46beaafdeb5e3476', '2026-11-22 18:05:40.946617+00'),
+  ('functions/actions_begin_effects.sql', '58ea0ca3aa6269902b28b3d7355c41fac6dc28e38a5eaeb34d2ddaf2d844e0cc', '2026-11-22 18:05:40.946617+00'),
+  ('functions/actions_digest_due.sql', 'efc980e2eee9c3a3c1504c286e726b24127a8ffb409a87386c206ac5454ecc1b', '2026-11-22 18:05:40.946617+00'),
+  ('functions/actions_note_route.sql', '1726ced0adf506b2dfb4a3041fe35a59ba22ace2209e4720bd2e1ef49b6ba2ec', '2026-11-22 18:05:40.946617+00'),
+  ('functions/actions_routes_for.sql', 'fe1306ea5d2fda5387ff27794cd6be69179e31e2f3d9039767e06e23e7dfaefe', '2026-11-22 18:05:40.946617+00'),
+  ('functions/actions_routes_of.sql', 'a1d0fe2ae38bfdc37e77e42ed9ce354ae58c420a77aa3e1de0215a1616027659', '2026-11-22 18:05:40.946617+00'),
+  ('functions/actions_set_route.sql', '8c57cf95e7cb8d2ff16d8510f9206152ffbdfd08666a795004ef542551449cf8', '2026-11-22 18:05:40.946617+00'),
+  ('functions/actions_settle_digest.sql', '76fff50e44fc0fae13752c2136e4cb668a2bacff9467be3419f21b838e1299bb', '2026-11-22 18:05:40.946617+00'),
+  ('functions/actions_settle_effect.sql', 'f0f271ea9131864faf9d20bcbbabec92135cdb4182b4981c0aa3a289cb20c49f', '2026-11-22 18:05:40.946617+00'),
+  ('functions/add_duplicates.sql', '52f2397f7082ef302e9d41446ca25e366f09c17d65e70253ea382bf0360c6f7a', '2026-11-22 18:05:40.946617+00'),
+  ('functions/add_minute_sample.sql', '809aa3e1b73689d8b4f7c2bc4ff7f7f6b97fdf6053140e97a11c2afc1dcb5510', '2026-11-22 18:05:40.946617+00'),
+  ('functions/add_refusals.sql', 'b20f004fbdcda1805b95aed5b4b8f78f9f917f4d0c8756e64ed95013a88d3f05', '2026-11-22 18:05:40.946617+00'),
+  ('functions/append_audit.sql', 'ecf7de58b03835d0efc9105db808f715bea16a803e67acd9c2774e5e9ff868a4', '2026-11-22 18:05:40.946617+00'),
+  ('functions/apply_provider_event.sql', '8da765328869e9e4bf1eab1ab04717cc92f6c3de9b182540033d936420003d14', '2026-11-22 18:05:40.946617+00'),
+  ('functions/beat.sql', '8286a109051f38027ba02db6e9e533675d3d561923ce62c650a85f04fce7baff', '2026-11-22 18:05:40.946617+00'),
+  ('functions/begin_checkout.sql', '282e9a83518b0b756ce68d79da4cad67081e66fdf5053b82cf8cdcb3d6a4de87', '2026-11-22 18:05:40.946617+00'),
+  ('functions/claim_outbox.sql', '8061dbfb77d3a7d73e780c23fbfcc7eaaf0090b499443edb8d1597c2c1dcc37b', '2026-11-22 18:05:40.946617+00'),
+  ('functions/compact_campaign_charge.sql', '1530d74f7971f4bc286df580e246e20114a25a261cd9a762b06651b463dd3c9c', '2026-11-22 18:05:40.946617+00'),
+  ('functions/compact_outbox_tally.sql', 'c34a1a3e94a4fc7e30407956ee5c1ad3144797d001dab2f4c704c21d48ef7ba1', '2026-11-22 18:05:40.946617+00'),
+  ('functions/compact_unknown_area.sql', '3c259fd683e1a987559620b5438e1c6ea58a833b46f403bfb66688c750bee4a0', '2026-11-22 18:05:40.946617+00'),
+  ('functions/console_confirm_area.sql', 'cde90ecbd976da556ff3f355c69c9b6df080da564b54874d9795221e6efd87d2', '2026-11-22 18:05:40.946617+00'),
+  ('functions/disable_tenant.sql', '8a97e642287c56f17e2f1d9dea7758a6a90ca35dc01a3e326c0b62e573adedcf', '2026-11-22 18:05:40.946617+00'),
+  ('functions/dismiss_collision.sql', '7c5c39fb9f1e177b02028571772d27311d749dabf16fb54e97a85edb65038c3d', '2026-11-22 18:05:40.946617+00'),
+  ('functions/dismiss_submission.sql', 'eab967a6504825dec457ae04bee09df7e10a8ecaae08eb339d9531430683e53a', '2026-11-22 18:05:40.946617+00'),
+  ('functions/due_tenants.sql', '0b209c238219e8daee9366a6f9041dff953565b9cefb00a65b311dcca203230e', '2026-11-22 18:05:40.946617+00'),
+  ('functions/effects_of.sql', 'eedffb231f9fa4b549bd058e8e56db3936acf765e4a0d532b8edd09019bae054', '2026-11-22 18:05:40.946617+00'),
+  ('functions/erase_candidates.sql', '5d9864591a93f54f9635f43a6081ba37990cb1dd844238003eaabefe2b0ba134', '2026-11-22 18:05:40.946617+00'),
+  ('functions/erase_event.sql', '526a1423409708b6c68276ed3c158ddd24a2ebd9339231af54157bd46cb4985d', '2026-11-22 18:05:40.946617+00'),
+  ('functions/event_id.sql', '62ba04b6e86ccdc66d2263c7e004ed8486ed6626834d1c08cb1eb61c0ced43e5', '2026-11-22 18:05:40.946617+00'),
+  ('functions/expire_content.sql', '40411fcf287b5b2745c1962b24384e305008a3ab6abd93354ed3c3ddc3322b5c', '2026-11-22 18:05:40.946617+00'),
+  ('functions/forget_checkouts.sql', '608dd443b40fad9fbae2820657df9d6e072ba1194905a8e2fce7c431022c00de', '2026-11-22 18:05:40.946617+00'),
+  ('functions/forget_unknown_area.sql', 'f2d3ef76e951df2dc9654c9c7f6f4d48c9c55b50052562b594e4ae26795c6219', '2026-11-22 18:05:40.946617+00'),
+  ('functions/hour_figures.sql', 'e5412055595f9d3e51a06e6ff3271350abfc40ae4080170b98a210da7d68750a', '2026-11-22 18:05:40.946617+00'),
+  ('functions/lay_tombstone.sql', 'ec3995b1dbba369d0b2fbb7037ff4d90d40c1f913bb89312b9966acb5f5c2169', '2026-11-22 18:05:40.946617+00'),
+  ('functions/note_audit.sql', '0aede556d16440b89713d10c91373fb9b7f20d6e90eade9b03735668dbbb833a', '2026-11-22 18:05:40.946617+00'),
+  ('functions/open_checkout.sql', 'a59d72c72c71cbc562f64b303164306947abd48b9ebf9cbd7b6d7b3403fcd243', '2026-11-22 18:05:40.946617+00'),
+  ('functions/put_plans.sql', '518636aa198c98e718ff91b03493c8fbbda7141291b6dc94c5e2cf4d5155e86c', '2026-11-22 18:05:40.946617+00'),
+  ('functions/release_submission.sql', '841f928ec9d60e52855cd00b9aa2d39cb5b82b597d902b1770d1d9b75e418f32', '2026-11-22 18:05:40.946617+00'),
+  ('functions/remove_content.sql', '4e6b336c43baddb8db508f971fec398a9db2cb40bdfe83fead4194504391c272', '2026-11-22 18:05:40.946617+00'),
+  ('functions/replay_dead.sql', '02267ff43dcc02297b4487cce7c078ca19ec5b27de916f2764c6fc9321c2d617', '2026-11-22 18:05:40.946617+00'),
+  ('functions/replay_dead_as.sql', '86d3f36c7c279654bc2609b0ffefd5afc9ce0d22e0e29dda9ff2ffce09d249c8', '2026-11-22 18:05:40.946617+00'),
+  ('functions/roll_up_hours.sql', '729df86ec98741131b2da8d559c830ab5a29207af94ef1a4c723487517494b9e', '2026-11-22 18:05:40.946617+00'),
+  ('functions/send_again.sql', '37526a1cf3023db915a81ba08213168d5c1b1080caca077346d69b623f3da8cf', '2026-11-22 18:05:40.946617+00'),
+  ('functions/service_clock.sql', '297ae045b1b69591a144ec9937944d9d5589999a79293512ca8bb6a94e103f94', '2026-11-22 18:05:40.946617+00'),
+  ('functions/set_retention.sql', '6c13b1c78f49f49e219bdd16d76d6078bdf01d745952907e2024e478dece0736', '2026-11-22 18:05:40.946617+00'),
+  ('functions/set_tenant.sql', '91250a7ce795a95a0e4f7b25329ed67a353df544d287ce52820ed3445850132e', '2026-11-22 18:05:40.946617+00'),
+  ('functions/settle_outbox.sql', 'ce4943fd2d593c4cb0f289d0facd96f67925f328fea7488170424db738f0c66a', '2026-11-22 18:05:40.946617+00'),
+  ('functions/trim_heartbeat.sql', '0f8ba657c7b87706cffe5c3243012d99b0a494cea4e9a7b004f2f8f1f3f2edb6', '2026-11-22 18:05:40.946617+00'),
+  ('functions/wait_for_commits_of_key.sql', 'e692aec25b9074d988b05b31ac86a84ff7c0bd4c74bfbc4b1784c8be1495785b', '2026-11-22 18:05:40.946617+00'),
+  ('grants.sql', 'fcac202c2f48c3bf34406b0c2ea418f075fe175421ebd5ca946e3257f3c67380', '2026-11-22 18:05:40.946617+00');
 insert into submission (event_id, tenant_id, form_id, verdict, score, reasons, released_at, dismissed_at, phone, email, last_name) overriding system value values
-  ('0660e13df7e29c00011748e4430707dba89e4e', '1', '1', 'clean', '0', '{}', NULL, NULL, '+15555550123', 'ada@example.com', 'lovelace'),
-  ('0660e13df7e29c000220daf37f6ae0a727cbe0', '1', '1', 'spam', '9', '{links}', NULL, NULL, NULL, NULL, NULL);
+  ('0660e15342566e000142638118d02a597359f8', '1', '1', 'clean', '0', '{}', NULL, NULL, '+15555550123', 'ada@example.com', 'lovelace'),
+  ('0660e15342566e0002558ba547fcee7296ea46', '1', '1', 'spam', '9', '{links}', NULL, NULL, NULL, NULL, NULL);
 insert into subscription (id, plan_slug, plan_name, plan_customer, amount_cents, billing_interval, state, state_event_at, key_digest, request_digest, session_id, session_url, session_expires_at, provider_subscription_id, provider_customer_id, created_at, updated_at) overriding system value values
-  ('78c47595-b59b-4667-97ac-fcd782d3a6e6', 'basic', 'Basic', 'acme', '1500', 'month', 'active', '2026-11-22 17:59:43.804499+00', '7a5ee8b6-353f-4ce4-86d1-69b1ea9fd92e', '18c1a40b-5180-49cf-ad62-f26edc53e9f9', 'cs_1', NULL, NULL, 'sub_1', 'cus_1', '2026-11-22 17:59:43.855566+00', '2026-11-22 17:59:43.856557+00');
+  ('b98caf35-449f-486d-92e4-292f1a26cbbc', 'basic', 'Basic', 'acme', '1500', 'month', 'active', '2026-11-22 18:05:41.006396+00', 'c2948e73-7bc1-4cf9-a49f-763e73892e08', '86e50ff6-49c5-4936-b338-4543b7725545', 'cs_1', NULL, NULL, 'sub_1', 'cus_1', '2026-11-22 18:05:41.050742+00', '2026-11-22 18:05:41.051654+00');
 insert into tenant (id, slug, name, sandbox, has_route, retention_days, time_zone, digest_at, disabled_at, created_at) overriding system value values
-  ('1', 'acme', 'Acme', 'false', 'true', NULL, 'UTC', '07:00:00', NULL, '2026-11-22 17:59:43.804499+00'),
-  ('2', 'globex', 'Globex', 'false', 'false', NULL, 'UTC', NULL, NULL, '2026-11-22 17:59:43.804499+00'),
-  ('3', 'trial', 'Trial', 'true', 'false', '30', 'UTC', NULL, NULL, '2026-11-22 17:59:43.804499+00');
+  ('1', 'acme', 'Acme', 'false', 'true', NULL, 'UTC', '07:00:00', NULL, '2026-11-22 18:05:41.006396+00'),
+  ('2', 'globex', 'Globex', 'false', 'false', NULL, 'UTC', NULL, NULL, '2026-11-22 18:05:41.006396+00'),
+  ('3', 'trial', 'Trial', 'true', 'false', '30', 'UTC', NULL, NULL, '2026-11-22 18:05:41.006396+00');
 insert into tombstone (run, digest, posted_until, expires_at) overriding system value values
-  ('970e1ac7-c628-478f-9f2e-d0abb68f87e5', E'\\xb5f7d456af83bece342bd13c00ad953e5101554460175831de4881234278065c', '2026-11-22 17:59:43.854167+00', '2026-11-22 18:00:43.854167+00');
+  ('24d8c112-af10-4895-bd40-35cdd63fa529', E'\\x03ad1b2ef77df2fb537b9337702677da0509ddab489080df702daf52a09a9b81', '2026-11-22 18:05:41.049366+00', '2026-11-22 18:06:41.049366+00');
 insert into tombstone_key (is_only, inner_pad, outer_pad) overriding system value values
-  ('true', E'\\x6b1523e6b3c6ceb2596918958f01885ee5860eb7a0bcad94503e66c410e447583636363636363636363636363636363636363636363636363636363636363636', E'\\x017f498cd9aca4d8330372ffe56be2348fec64ddcad6c7fe3a540cae7a8e2d325c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c');
+  ('true', E'\\x35273e65eaf64294e45d7d21fc5e4fbcfb696f822665c0dab64e99330e142de93636363636363636363636363636363636363636363636363636363636363636', E'\\x5f4d540f809c28fe8e37174b963425d6910305e84c0faab0dc24f359647e47835c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c');
 insert into unknown_area_seen (tenant_id, term, count, first_at, last_at) overriding system value values
-  ('1', 'moat', '1', '2026-11-22 17:59:43.820339+00', '2026-11-22 17:59:43.820339+00');
+  ('1', 'moat', '1', '2026-11-22 18:05:41.021435+00', '2026-11-22 18:05:41.021435+00');
 select setval('public.tenant_id_seq', 3);
 select setval('public.campaign_id_seq', 1);
 select setval('public.api_key_id_seq', 3);
