@@ -71,17 +71,20 @@ export async function readSteps(pool: Pool, { fromMs, stepMs, steps }: StepSpan)
         from minute_sample as s
         where s.at >= to_timestamp(${fromMs}::float8 / 1000)
           and s.at < to_timestamp(${fromMs + steps * stepMs}::float8 / 1000)
-      ), refused as (
-        select c.step, e.key as code, sum(e.value::float8) as count
-        from chosen as c cross join lateral json_each_text(c.refusals) as e
-        group by 1, 2
+      ), refused as materialized (
+        -- Once for all steps: the planner would look through all samples for each of them.
+        select r.step, json_object_agg(r.code, r.count) as counts
+        from (
+          select c.step, e.key as code, sum(e.value::float8) as count
+          from chosen as c cross join lateral json_each_text(c.refusals) as e
+          group by 1, 2
+        ) as r
+        group by 1
       )
       select
         s.step, sum(s.accepted)::float8 as accepted, sum(s.refused)::float8 as refused,
         sum(s.delivered)::float8 as delivered, sum(s.failed)::float8 as failed, sum(s.died)::float8 as died,
-        coalesce(
-          (select json_object_agg(r.code, r.count) from refused as r where r.step = s.step), '{}'
-        ) as refusals,
+        coalesce((select r.counts from refused as r where r.step = s.step), '{}') as refusals,
         max(s.pending)::float8 as pending,
         max(s.dead)::float8 as dead, max(s.oldest_pending_s)::float8 as "oldestPendingS",
         max(array_position(${[...breakers]}::text[], s.breaker)) as breaker
