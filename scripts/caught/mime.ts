@@ -77,7 +77,7 @@ function* leavesOf(part: Part, depth: number): Generator<Part> {
 
 function decodeBody({ body, encoding, charset }: Part): string {
   if (encoding === "base64") return decodeBytes(Buffer.from(body, "base64"), charset);
-  if (encoding === "quoted-printable") return decodeBytes(unquote(body.replace(/[ \t]*=\r\n/g, "")), charset);
+  if (encoding === "quoted-printable") return decodeBytes(unquote(body.replace(/=[ \t]*\r\n/g, "")), charset);
   return body;
 }
 

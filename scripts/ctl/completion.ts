@@ -169,9 +169,9 @@ export function completionCommands(commands: () => readonly Command[]): readonly
     options: {},
     summary: "Print what lets a shell complete commands, options and tenants with the tab key",
     notes: `For this terminal:
-  source <(node scripts/ctl.ts completion bash)
-For every one: put that line, with the whole path of scripts/ctl.ts, into ~/.bashrc or, with
-zsh in place of bash, into ~/.zshrc. It defines a command ctl where there is none.`,
+  source <(npm run -s ctl -- completion bash)
+For every one: put that line, with npm --prefix and the whole path of this folder, into ~/.bashrc or,
+with zsh in place of bash, into ~/.zshrc. It defines a command ctl where there is none.`,
     prepare: needsNoStore,
     prepareAlone(input) {
       const shell = shells[input.first];

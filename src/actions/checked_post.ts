@@ -13,7 +13,7 @@ import { addressRefused } from "./host_connection.ts";
 import type { HostRequest, NoAnswer } from "./host_connections.ts";
 import { KeptConnections, type Target } from "./kept_connections.ts";
 import { KnownNames } from "./known_names.ts";
-import { failed, failureWord, type Outcome } from "./outcome.ts";
+import { failed, failureWord, notBegun, type Outcome } from "./outcome.ts";
 import type { Resolve } from "./resolve.ts";
 
 /** How requests are sent. */
@@ -62,8 +62,8 @@ export class CheckedPost {
   /**
    * Posts the body; never throws. Any 2xx is done, every other answer a failure with its status; nothing is followed. Once,
    * except where {@linkcode HostConnections.send} says. When the time is over, the reason says what it went to:
-   * `timeout_name`, `timeout_queue` (the tenant has its share of connections to the host), `timeout_connect`,
-   * `timeout_tls` or `timeout_answer`.
+   * `timeout_name`, `timeout_queue` (the tenant had its share of connections to the host, and nothing was begun),
+   * `timeout_connect`, `timeout_tls` or `timeout_answer`.
    */
   async send(address: string, posting: Posting): Promise<Outcome> {
     const endsAtMs = performance.now() + this.#options.timeoutMs;
@@ -96,9 +96,10 @@ export class CheckedPost {
       let timer: ReturnType<typeof setTimeout> | undefined;
       // The head decides; what fails behind it, or does not end, changes nothing.
       const tell = () => heard !== null && settle(outcomeOf(heard));
-      const onPart = (soFar: Response) => {
+      const onPart = (soFar: Response, cut: () => void) => {
         heard = soFar;
-        timer ??= setTimeout(tell, answerWaitMs);
+        // The rest is for nobody, and would hold a place that others wait for.
+        timer ??= setTimeout(cut, answerWaitMs);
         if (soFar.body.length > answerBytesMax) tell();
       };
       this.#connections.send(target, { ...request, onPart }).then((answer) => {
@@ -134,7 +135,7 @@ function requestText(url: URL, { body, headers = {} }: Posting): string {
 
 /** What the time went to. */
 const lateWords = {
-  waiting: "timeout_queue",
+  waiting: notBegun,
   connecting: "timeout_connect",
   handshake: "timeout_tls",
   settling: "timeout_tls",

@@ -15,7 +15,7 @@ import type {
 } from "../store/delivery/effects.ts";
 import type { Destination } from "./destination.ts";
 import type { DeliveredEvent } from "./event.ts";
-import { type Done, type Failed, failed, type Outcome } from "./outcome.ts";
+import { type Done, type Failed, failed, notBegun, type Outcome } from "./outcome.ts";
 
 /** Where effects are claimed and recorded; it throws when the database is away. */
 export interface EffectRecords {
@@ -135,7 +135,7 @@ function keyOf({ eventId, routeId, round }: Claim): string {
   return `${eventId} ${routeId} ${round}`;
 }
 
-/** A kind is done when all of its recipients are; of several that failed it has the words of the first. */
+/** A kind is done when all of its recipients are; of several that failed it has the words of the first that was begun. */
 function byKind(reports: readonly (readonly [string, EffectReport])[]): Map<string, EffectReport> {
   const all = new Map<string, EffectReport[]>();
   for (const [kind, report] of reports) all.set(kind, [...all.get(kind) ?? [], report]);
@@ -144,7 +144,7 @@ function byKind(reports: readonly (readonly [string, EffectReport])[]): Map<stri
 
 function together(reports: readonly EffectReport[]): EffectReport {
   const failures = reports.filter((report) => report !== "done");
-  const [first] = failures;
+  const first = failures.find(({ reason }) => reason !== notBegun) ?? failures[0];
   if (first === undefined) return "done";
   if (reports.length === 1) return first;
   const waits = failures.flatMap(({ retryAfterSeconds }) => retryAfterSeconds ?? []);

@@ -16,6 +16,7 @@ import { namedKinds } from "../store/delivery/effects.ts";
 import { describeError, Unavailable } from "../store/pool.ts";
 import type { EffectReport, Performed } from "./effects.ts";
 import { type DeliveredEvent, parseEvent } from "./event.ts";
+import { notBegun } from "./outcome.ts";
 import type { Tested, TestRequest } from "./route_test.ts";
 
 /** What the handler needs. */
@@ -33,6 +34,9 @@ export interface HandleOptions {
 
 // A posted body has 64 KiB at most; lead and extra are made of it, and escapes add to them.
 const bodyBytesMax = 512 * 1024;
+
+/** The error when no effect that failed was begun; the service gives such an event another time without an attempt. */
+const effectsNotBegun = "effects_not_begun";
 
 /** How long a connection is kept without a request; the service's are few, and kept. */
 export const idleTimeoutMs = 120_000;
@@ -167,7 +171,9 @@ function effectsReply(eventId: string, reports: ReadonlyMap<string, EffectReport
   // The longest of them: an earlier attempt would fail on that effect again.
   const waits = failures.flatMap(({ retryAfterSeconds }) => retryAfterSeconds ?? []);
   const later = waits.length === 0 ? {} : { "Retry-After": String(Math.max(...waits)) };
-  return reply(424, { error: "effects_failed", effects }, later);
+  // The tier had no place for them: that is no attempt of theirs.
+  const isBegun = failures.some(({ reason }) => !reason.startsWith(notBegun));
+  return reply(424, { error: isBegun ? "effects_failed" : effectsNotBegun, effects }, later);
 }
 
 /** Each effect in a word or two, by kind; beside the tenant's own the two that are always named. */

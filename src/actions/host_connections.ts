@@ -22,8 +22,8 @@ export interface HostRequest {
   readonly text: string;
   /** From now to the end of its answer. */
   readonly timeoutMs: number;
-  /** Called with each part of an answer that is not whole yet, from its head on. */
-  readonly onPart: (soFar: Response) => void;
+  /** Called with each part of an answer that is not whole yet, from its head on; `cut` gives up the rest. */
+  readonly onPart: (soFar: Response, cut: () => void) => void;
 }
 
 /** What became of it. */
@@ -60,6 +60,8 @@ export interface HostOptions {
  * not wait here again.
  */
 export const connectionsPerHostMax = 128;
+// Of a request's time: what has found no connection by then would be cut in the midst of its answer.
+const waitShare = 3 / 4;
 // Time for a connection to one of several addresses before the next one is tried.
 const addressTimeoutMs = 2_500;
 
@@ -69,8 +71,7 @@ interface Pending extends HostRequest {
   /** Addresses to which a connection was tried. */
   readonly tried: Set<string>;
   connection: HostConnection | null;
-  readonly queuedAtMs: number;
-  queuedMs: number;
+  isStarted: boolean;
   isLate: boolean;
   isRepeat: boolean;
 }
@@ -84,7 +85,7 @@ export class HostConnections {
   readonly #queue = new FairQueue<Pending>({
     allowed: connectionsPerHostMax,
     start: (pending) => {
-      pending.queuedMs = performance.now() - pending.queuedAtMs;
+      pending.isStarted = true;
       this.#start(pending);
     },
   });
@@ -106,8 +107,13 @@ export class HostConnections {
   send(addresses: readonly string[], request: HostRequest): Promise<HostAnswer> {
     return new Promise((resolve) => {
       const timer = setTimeout(() => this.#cut(pending), request.timeoutMs);
+      const waitTimer = setTimeout(
+        () => pending.isStarted || this.#cut(pending),
+        waitShare * request.timeoutMs,
+      );
       const settle = (answer: HostAnswer) => {
         clearTimeout(timer);
+        clearTimeout(waitTimer);
         resolve(answer);
         this.#queue.remove(pending);
         this.#unsettled -= 1;
@@ -116,7 +122,7 @@ export class HostConnections {
       const pending: Pending = {
         ...request,
         ...{ addresses, settle, tried: new Set(), connection: null },
-        ...{ queuedAtMs: performance.now(), queuedMs: 0, isLate: false, isRepeat: false },
+        ...{ isStarted: false, isLate: false, isRepeat: false },
       };
       this.#unsettled += 1;
       this.#queue.add(pending);
@@ -182,7 +188,7 @@ export class HostConnections {
       if (answer.kind === "failed") return this.#fail(pending, connection, answer);
       this.#goodAddress = connection.address;
       pending.settle(answer);
-    }, pending.onPart);
+    }, (soFar) => pending.onPart(soFar, () => connection.fail("ECANCELED")));
   }
 
   #fail(
@@ -190,16 +196,14 @@ export class HostConnections {
     { isSilentAfterOthers }: HostConnection,
     { reason, stage }: Extract<Answer, { kind: "failed" }>,
   ): void {
-    const { isLate, isRepeat, tried, addresses, queuedMs, timeoutMs } = pending;
+    const { isLate, isRepeat, tried, addresses } = pending;
     const isClosedUnder = isSilentAfterOthers && !isRepeat;
     const isElsewhere = stage === "connecting" && tried.size < addresses.length;
     if (!isLate && (isClosedUnder || isElsewhere)) {
       pending.isRepeat ||= isClosedUnder;
       return this.#start(pending);
     }
-    // Where its time went, not where it happened to be when that was over.
-    const hasWaited = isLate && queuedMs > timeoutMs / 2;
-    pending.settle({ kind: "failed", reason, stage: hasWaited ? "waiting" : stage, isLate });
+    pending.settle({ kind: "failed", reason, stage, isLate });
   }
 
   #onIdle(idle: HostConnection): void {

@@ -29,6 +29,9 @@ export interface Failed extends Heard {
   readonly retryAfterSeconds: number | null;
 }
 
+/** The reason of what waited for a connection for too long: nothing of it was begun. */
+export const notBegun = "timeout_queue";
+
 /** A failure with its reason. */
 export function failed(reason: string, retryAfterSeconds: number | null = null, heard: Heard = {}): Failed {
   return { kind: "failed", reason, retryAfterSeconds, ...heard };

@@ -10,7 +10,7 @@ import { Buffer } from "node:buffer";
 import { FairQueue } from "../limiter/fair_queue.ts";
 import { answerText } from "./answer.ts";
 import type { MailText } from "./letter/mail.ts";
-import { failed, failureWord, type Heard, type Outcome } from "./outcome.ts";
+import { failed, failureWord, type Heard, notBegun, type Outcome } from "./outcome.ts";
 
 /**
  * One address, ASCII, with nothing that nodemailer could take for a second one: it splits recipients at commas, also
@@ -67,8 +67,7 @@ export type SendMail = (message: Message) => Promise<Outcome>;
 
 /**
  * Opens a way to send mail. Without options there is none, and every mail fails. One that found no connection in time, of
- * the {@linkcode mailConnectionsMax} that there are, is `timeout_queue`; where less than half of its time was left when it
- * found one, and that was not enough, too.
+ * the {@linkcode mailConnectionsMax} that there are, is `timeout_queue`: nothing of it was begun.
  *
  * Chosen: without `smtps:`, STARTTLS is used where the server offers it and required where there is a password;
  * on loopback it is left out, because nothing crosses a network and no certificate there names localhost. What the HTML
@@ -83,14 +82,11 @@ export function openMail(options: MailerOptions | null): SendMail {
     if (!mailAddress.test(message.address)) return failed("address_refused");
     const queuedAtMs = performance.now();
     const turn = await takeTurn(turns, { tenant: message.tenant, waitMs: waitShare * timeoutMs });
-    if (turn === null) return failed("timeout_queue");
+    if (turn === null) return failed(notBegun);
     const queuedMs = performance.now() - queuedAtMs;
     try {
       const signal = AbortSignal.timeout(Math.max(0, Math.floor(timeoutMs - queuedMs)));
-      const outcome = await post(transport, { ...messageOf(message, from), signal });
-      // Where its time went, not where it happened to be when that was over.
-      const hasWaited = outcome.kind === "failed" && outcome.reason === "timeout" && queuedMs > timeoutMs / 2;
-      return hasWaited ? failed("timeout_queue") : outcome;
+      return await post(transport, { ...messageOf(message, from), signal });
     } finally {
       turns.remove(turn);
     }

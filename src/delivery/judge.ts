@@ -6,7 +6,7 @@
 
 import type { Claimed, Settlement } from "../store/delivery/outbox.ts";
 import { backoffMs, type BackoffOptions } from "./backoff.ts";
-import type { SendOutcome } from "./send.ts";
+import { notBegun, type SendOutcome } from "./send.ts";
 
 /** The attempt that was made. */
 export interface Attempt {
@@ -46,6 +46,9 @@ export function judge(
     const retryMs = Math.min(Math.max(waitedMs, noRouteWaitMs.least), noRouteWaitMs.most);
     // Nothing was tried, so it leaves no attempt.
     return release(row, { reason, retryMs });
+  }
+  if (kind === "refused" && reason === notBegun) {
+    return release(row, { reason, retryMs: backoffMs(1, attempt.random, options) });
   }
   if (outcome.kind === "unreachable" && (attempt.isProbe || outcome.failure.cause === "unavailable")) {
     // It waits although the tier may be back sooner: were it the tier's trouble with this row alone, it would be the

@@ -186,6 +186,9 @@ function readRetryAfter(value: string | null): number {
   return value !== null && /^\d{1,9}$/.test(value) ? Math.min(Number(value), 86_400) * 1000 : 0;
 }
 
+/** The tier's error where it had no place to begin what is to be done: no attempt of the event. */
+export const notBegun = "effects_not_begun";
+
 /** The failed effects or the error code of the tier's answer, in words that hold no content. */
 function refusalWord(text: string): string | null {
   try {
@@ -193,7 +196,7 @@ function refusalWord(text: string): string | null {
     const failed = Object.entries(answer.effects ?? {})
       .filter(([, state]) => typeof state === "string" && state.startsWith("failed"))
       .map(([effect, state]) => `${effect} ${state}`);
-    const word = failed.length > 0 ? failed.join("; ") : answer.error;
+    const word = failed.length > 0 && answer.error !== notBegun ? failed.join("; ") : answer.error;
     // The store takes no NUL, and a log no line breaks.
     return typeof word === "string" ? word.replace(/\p{Cc}/gu, " ").slice(0, 200) : null;
   } catch {

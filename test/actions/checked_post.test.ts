@@ -201,6 +201,24 @@ test("an answer whose body does not come is told without it, and the outcome har
   assert.deepEqual(await send({ timeoutMs: 600_000 }), { kind: "done", status: 200, answer: "so far" });
 });
 
+test("answers whose bodies never end hold no place: many more than there are connections, and every one is done", async () => {
+  crm.answer = (response) => {
+    response.writeHead(200);
+    response.write("o");
+  };
+  const post = new CheckedPost({
+    allowedNetworks: parseNetworks("127.0.0.0/8"),
+    timeoutMs: 30_000,
+    resolve: createResolver({ servers: [names.address] }),
+    ca: authority.pem,
+  });
+  const url = `https://crm.test:${crm.port}/leads`;
+  const outcomes = await Promise.all(
+    Array.from({ length: 3 * connectionsPerHostMax }, () => post.send(url, { tenant: "acme", body: "{}" })),
+  );
+  assert.ok(outcomes.every(({ kind }) => kind === "done"));
+});
+
 test("a connection that is cut before the answer is a failure", async () => {
   crm.answer = (response) => response.destroy();
   assert.equal(reasonOf(await send()), "connection_closed");

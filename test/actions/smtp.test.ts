@@ -84,16 +84,3 @@ test("however many tenants send, the mail server has no more connections than it
   assert.deepEqual(new Set(words.slice(mailConnectionsMax)), new Set(["timeout_queue"]));
   assert.equal(smtp.connections, mailConnectionsMax);
 });
-
-test("a mail that waited for more than half of its time, and had not enough left, says timeout_queue too", async () => {
-  const by = open(4_000);
-  const held = smtp.hold(/./);
-  const first = sendMany(by, "acme", shareAlone);
-  await until(() => held.length === shareAlone);
-  const next = send(by, "acme", shareAlone);
-  // Hangs as well, and ends in the second half of the others' time.
-  assert.equal(reasonOf(await send(open(2_200), "clock")), "timeout");
-  held[0]?.();
-  assert.equal(reasonOf(await next), "timeout_queue");
-  assert.equal(count((await Promise.all(first)).map(reasonOf), "done"), 1);
-});

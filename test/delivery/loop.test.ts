@@ -84,6 +84,19 @@ test("what was sent is settled by its answer: delivered, dead, or waiting for a 
   assert.equal(waits.reason, "no_route");
 });
 
+test("what the tier had no place to begin leaves no attempt, though it would be the last one, and waits", async () => {
+  const { loop, breaker, settled, done } = makeLoop({
+    a: { kind: "refused", status: 424, reason: "effects_not_begun", retryAfterMs: 0 },
+  }, { is_replay: true, spent: 99 });
+  loop.wake([1]);
+  await done;
+  await loop.close(0);
+  const [one] = settled;
+  assert.deepEqual([one?.kind, one?.isSpent, one?.reason], ["released", false, "effects_not_begun"]);
+  assert.ok((one?.retryMs ?? 0) > 0);
+  assert.equal(breaker.state, "closed");
+});
+
 const unreachable = (failure: TierFailure, isSent: boolean): SendOutcome => ({
   kind: "unreachable",
   status: null,

@@ -81,7 +81,8 @@ const hostile = [
   "Content-Transfer-Encoding: quoted-printable",
   "",
   '<p id=3D"caf=C3=A9">caf=C3=A9=',
-  "</p><script>parent.document.title =3D 'taken'; document.title =3D 'taken'</script>",
+  "</p><b>one =",
+  "two</b><script>parent.document.title =3D 'taken'; document.title =3D 'taken'</script>",
   `<img src=3D"${strangerUrl}/seen"><style>p { color: red }</style>`,
   '<form action=3D"http://127.0.0.1:1/"><button>Go</button></form>',
   "--x--",
@@ -104,7 +105,7 @@ test("a mail is shown with its headers, its plain text, its HTML in a frame that
   assert.match(shown, /<dt>X-Evil<\/dt><dd>&lt;img src=x/);
   assert.match(shown, /<iframe sandbox="" /);
   const html = await get(`${path}/html`);
-  assert.match(html.text, /<p id="café">café<\/p>/);
+  assert.match(html.text, /<p id="café">café<\/p><b>one two<\/b>/, "a blank before a soft line break stays");
   assert.match(String(html.headers["content-security-policy"]), /^sandbox; default-src 'none'/);
   const source = await get(`${path}/source`);
   assert.equal(source.headers["content-type"], "text/plain; charset=utf-8");

@@ -97,8 +97,8 @@ function cells(one: HeldSubmission, clock: PageClock): Markup[] {
       time(one.receivedAt, clock)
     }`,
     markup`${one.tenant}, ${shown(one.formKey)}<br><span class="quiet">${shown(one.source)}</span>`,
-    markup`<button name="release" value="${submissionId}" aria-label="Release ${submissionId}">Release</button> <button
- name="dismiss" value="${submissionId}" aria-label="Dismiss ${submissionId}">Dismiss</button>`,
+    markup`<div class="row"><button name="release" value="${submissionId}" aria-label="Release ${submissionId}">Release</button><button
+ name="dismiss" value="${submissionId}" aria-label="Dismiss ${submissionId}">Dismiss</button></div>`,
   ];
 }
 

@@ -70,7 +70,7 @@ function bySource(rows: readonly ReportRow[]): Markup {
       number("Collisions"),
       number("Refused"),
       number("Spend"),
-      number("Median to delivery"),
+      number("Median wait"),
     ],
     [
       ...rows.map((row) => ({ cells: [source(row), ...figures(row), median(row)] })),

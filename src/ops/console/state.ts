@@ -40,6 +40,8 @@ export function badges(words: readonly string[]): Markup {
 
 // Source: DECISIONS, Delivery, and the functions of sql/ that write these words.
 const meanings: Readonly<Record<string, string>> = {
+  effects_not_begun:
+    "more came at once than the actions tier may send; it goes on by itself, without an attempt spent",
   no_route: "no route of the tenant takes it; ctl tenant route gives it one, and what waits goes at once",
   tier_away:
     "the actions tier could not be reached when it was due; nothing was sent, and it goes when the tier is back",
