@@ -206,13 +206,16 @@ async function fill(databaseUrl: string, { intake, forms, key, formsKey }: Door)
     const at = new Date((thisMinute - index - 1) * 60_000);
     const delivered = index % 5 === 0 ? accepted - 3 : accepted;
     const refused = index % 17 === 0 ? 2 : 0;
-    const refusals = refused === 0 ? "{}" : JSON.stringify({ validation_failed: refused });
+    const refusals: Readonly<Record<string, number>> = refused === 0 ? {} : { validation_failed: refused };
     return { at, accepted, delivered, refused, refusals };
   });
   const same = { node: "shots", failed: 0, pending: 0, dead: 0, oldest_pending_s: 0, breaker: "closed" };
   await withSql(
     databaseUrl,
-    (sql) => sql`insert into minute_sample ${sql(samples.map((sample) => ({ ...same, ...sample })))}`,
+    (sql) =>
+      sql`insert into minute_sample ${
+        sql(samples.map(({ refusals, ...sample }) => ({ ...same, ...sample, refusals: sql.json(refusals) })))
+      }`,
   );
 }
 
