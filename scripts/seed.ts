@@ -34,6 +34,14 @@ export interface Seeded {
   readonly formPath: string;
 }
 
+/** A tenant that an operator has disabled: no key can be issued to it. */
+export interface Disabled {
+  readonly disabled: string;
+}
+
+/** What is said of a tenant that was seen to. */
+export type SeedOutcome = Seeded | Disabled;
+
 /** A tenant that is seen to. */
 export interface SeedTenant {
   readonly slug: string;
@@ -45,7 +53,7 @@ export interface SeedTenant {
  * Sees to it that there are the tenant `sandbox` and its form `contact`, and issues it keys labelled `npm-start`.
  * Returns `undefined` when the database was left alone.
  */
-export async function seed(databaseUrl: string, options: SeedOptions): Promise<Seeded | undefined> {
+export async function seed(databaseUrl: string, options: SeedOptions): Promise<SeedOutcome | undefined> {
   const pool = openAdminPool(databaseUrl);
   try {
     if (options.onlyWhenEmpty && (await listTenants(pool)).length > 0) return undefined;
@@ -65,7 +73,7 @@ export interface CaughtAt {
 }
 
 /** The same for the tenant `development`, which is not a sandbox: its leads are sent to what catches them. */
-export async function seedDevelopment(databaseUrl: string, at: CaughtAt): Promise<Seeded> {
+export async function seedDevelopment(databaseUrl: string, at: CaughtAt): Promise<SeedOutcome> {
   const pool = openAdminPool(databaseUrl);
   try {
     const tenant = { slug: "development", name: "Example Home Services", sandbox: false };
@@ -88,10 +96,11 @@ export async function seedDevelopment(databaseUrl: string, at: CaughtAt): Promis
 
 /**
  * Sees to a tenant with a form and fresh keys. Earlier ones of this label are revoked: only their hashes are kept, so
- * nobody can be told them again.
+ * nobody can be told them again. A disabled tenant is left as it is.
  */
-async function seedTenant(pool: Pool, wanted: SeedTenant): Promise<Seeded> {
+async function seedTenant(pool: Pool, wanted: SeedTenant): Promise<SeedOutcome> {
   const tenant = await ensureTenant(pool, wanted);
+  if (tenant.isDisabled) return { disabled: wanted.slug };
   // One that is there stays as somebody may have changed it.
   await addForm(pool, { tenantId: tenant.id, formKey }, {
     required: ["name", "email"],
@@ -117,12 +126,18 @@ export interface TenantRef {
 }
 
 /** Adds a tenant unless there is one of this slug, and returns it. */
-export async function ensureTenant(pool: Pool, wanted: SeedTenant): Promise<TenantRef> {
+export async function ensureTenant(
+  pool: Pool,
+  wanted: SeedTenant,
+): Promise<TenantRef & { readonly isDisabled: boolean }> {
   await addTenant(pool, wanted);
   return await requireTenant(pool, wanted.slug);
 }
 
-async function requireTenant(pool: Pool, slug: string): Promise<TenantRef> {
+async function requireTenant(
+  pool: Pool,
+  slug: string,
+): Promise<TenantRef & { readonly isDisabled: boolean }> {
   const tenant = await findTenant(pool, slug);
   if (tenant === null) throw new Error(`The tenant ${slug} is gone again; start once more`);
   return tenant;
@@ -147,6 +162,8 @@ export async function issueKey(
     digest: createHash("sha256").update(text).digest("hex"),
     last4: text.slice(-4),
   });
-  if (id === null) throw new Error(`The tenant of the key ${label} is disabled; ctl tenant set enables it`);
+  if (id === null) {
+    throw new Error(`The tenant of the key ${label} is disabled; ctl tenant enable SLUG enables it`);
+  }
   return { id, text };
 }

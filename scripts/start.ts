@@ -25,7 +25,7 @@ import { markDevelopment } from "./demo/development.ts";
 import { createLogins } from "./login_roles.ts";
 import { type Program, startProgram } from "./program.ts";
 import { findRunning, publishRunning, withdrawRunning } from "./running.ts";
-import { seed, seedDevelopment, type Seeded, type SeedOptions } from "./seed.ts";
+import { seed, seedDevelopment, type SeedOptions, type SeedOutcome } from "./seed.ts";
 import {
   actionsListen,
   actionsSettings,
@@ -154,7 +154,7 @@ async function catchEverything(files: DevCertificates, databaseUrl: string): Pro
   return { url, seeded: await seedDevelopment(databaseUrl, { webhookUrl, secret, mailTo }) };
 }
 
-async function prepare(databaseUrl: string, options: SeedOptions): Promise<Seeded | undefined> {
+async function prepare(databaseUrl: string, options: SeedOptions): Promise<SeedOutcome | undefined> {
   try {
     const applied = await migrate(databaseUrl);
     if (applied.length > 0) console.log(`Applied ${applied.length} files of sql/.`);

@@ -7,13 +7,13 @@
 import { randomUUID } from "node:crypto";
 import { relative } from "node:path";
 import type { RunningStart } from "./running.ts";
-import type { Seeded } from "./seed.ts";
+import type { Disabled, Seeded, SeedOutcome } from "./seed.ts";
 
 /** The tenant whose leads are sent to what catches them. */
 export interface Development {
   /** The page with what was caught. */
   readonly url: string;
-  readonly seeded: Seeded;
+  readonly seeded: SeedOutcome;
 }
 
 /** What runs. */
@@ -23,7 +23,7 @@ export interface Started {
   /** Of the embedded PostgreSQL. */
   readonly dataFolder: string | undefined;
   /** `undefined` when the database was somebody's. */
-  readonly seeded: Seeded | undefined;
+  readonly seeded: SeedOutcome | undefined;
   /** `undefined` where nothing is caught. */
   readonly development: Development | undefined;
   /** Where the leads go, or why they wait. */
@@ -73,14 +73,20 @@ Its keys stand where it was started. To end it: Ctrl-C there, or kill ${pid}
 }
 
 /** The whole text. */
-export function welcome({ addresses, dataFolder, seeded, development, delivery }: Started): string {
-  const rows: Row[] = [...addresses];
+export function welcome({ addresses, dataFolder, seeded: found, development, delivery }: Started): string {
+  const seeded = found !== undefined && "key" in found ? found : undefined;
+  const rows: Row[] = [
+    ...addresses,
+    ...(development === undefined ? [] : [["caught", development.url] as const]),
+  ];
   if (dataFolder !== undefined) {
     const below = relative(process.cwd(), dataFolder);
     rows.push(["database", below.startsWith("..") ? dataFolder : below]);
   }
   if (seeded !== undefined) rows.push(["sandbox key", seeded.key], ["forms key", seeded.formsKey]);
-  const missing = `This database has tenants already, so none was added. A key of one of them:
+  const missing = found !== undefined && "disabled" in found
+    ? disabledText(found)
+    : `This database has tenants already, so none was added. A key of one of them:
   npm run -s ctl -- tenant list
   npm run -s ctl -- key issue TENANT --label LABEL
 
@@ -112,6 +118,7 @@ function developmentText(
 ): string {
   if (development === undefined) return "";
   const { url, seeded } = development;
+  if ("disabled" in seeded) return `\n${disabledText(seeded)}`;
   return `
 To see the mail and the webhook that a customer gets, post it for the tenant "development" instead. Its leads are sent,
 and caught on this machine: ${url}/
@@ -119,6 +126,13 @@ and caught on this machine: ${url}/
 ${tableOf([["development key", seeded.key], ["its forms key", seeded.formsKey]])}
 
 ${leadLine(addresses.get("intake") ?? "", seeded.key)}
+`;
+}
+
+function disabledText({ disabled }: Disabled): string {
+  return `The tenant ${disabled} is disabled, so there is no new key of it. The next start has one again after
+  npm run -s ctl -- tenant enable ${disabled}
+
 `;
 }
 

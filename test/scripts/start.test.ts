@@ -215,6 +215,36 @@ test("wrong settings are all named, and nothing is started", async () => {
   copy.remove();
 });
 
+test("npm start goes on beside tenants that were disabled, and says how to enable them", async () => {
+  const first = start(checkout.folder);
+  await welcome(first);
+  const ctl = (...words: string[]) =>
+    spawnSync(process.execPath, ["scripts/ctl.ts", "tenant", ...words], {
+      cwd: checkout.folder,
+      env: { PATH: process.env.PATH },
+      encoding: "utf8",
+    });
+  for (const tenant of ["sandbox", "development"]) assert.equal(ctl("disable", tenant).status, 0);
+  first.child.kill("SIGINT");
+  assert.equal(await first.ended, 0);
+
+  const second = start(checkout.folder);
+  const { text } = await welcome(second);
+  assert.doesNotMatch(text, /lead_test_|lead_live_/);
+  for (const tenant of ["sandbox", "development"]) {
+    const [, words = ""] = new RegExp(`ctl -- tenant (enable ${tenant})`).exec(text) ?? [];
+    assert.equal(ctl(...words.split(" ")).status, 0, text);
+  }
+  second.child.kill("SIGINT");
+  assert.equal(await second.ended, 0);
+
+  const third = start(checkout.folder);
+  const { url, key = "" } = await welcome(third);
+  assert.equal(await checkKey(url, key), 422);
+  third.child.kill("SIGINT");
+  await third.ended;
+});
+
 test("a given DATABASE_URL is seeded while it has no tenant, and then left alone", async () => {
   const database = await createDatabase();
   const copy = copyCheckout();

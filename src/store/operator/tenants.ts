@@ -142,10 +142,12 @@ export async function setRetention(pool: Pool, slug: string, days: number | null
 export async function findTenant(
   pool: Pool,
   slug: string,
-): Promise<{ readonly id: number; readonly sandbox: boolean } | null> {
+): Promise<{ readonly id: number; readonly sandbox: boolean; readonly isDisabled: boolean } | null> {
   const [row] = await pool.run(
     adminDeadlineMs,
-    (sql) => sql<{ id: number; sandbox: boolean }[]>`select id, sandbox from tenant where slug = ${slug}`,
+    (sql) =>
+      sql<{ id: number; sandbox: boolean; isDisabled: boolean }[]>`
+      select id, sandbox, disabled_at is not null as "isDisabled" from tenant where slug = ${slug}`,
   );
   return row ?? null;
 }
