@@ -133,7 +133,7 @@ export function noSuchTenant(slug: string): Refused {
 export async function requireTenant(
   pool: Pool,
   slug: string,
-): Promise<{ readonly id: number; readonly sandbox: boolean }> {
+): Promise<{ readonly id: number; readonly sandbox: boolean; readonly isDisabled: boolean }> {
   const tenant = await findTenant(pool, slug);
   if (tenant === null) throw noSuchTenant(slug);
   return tenant;
