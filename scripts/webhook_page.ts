@@ -12,6 +12,7 @@ import { attributionNames, formExample, formPlaceholders } from "../src/contract
 import { type Cells, code, table } from "../src/contract/markdown.ts";
 import { attributionOf } from "../src/forms/attribution.ts";
 import { readFields, submissionText } from "../src/forms/fields.ts";
+import { submissionFlags } from "../src/forms/handle.ts";
 import { foldArea } from "../src/lead/place.ts";
 import { validate } from "../src/lead/validate.ts";
 import { actionsVariables } from "../src/settings/actions_variables.ts";
@@ -84,7 +85,12 @@ const dataRows: readonly Cells[] = [
       attributionNames.map((name) => `\`${name}\``).join(", ")
     }`,
   ],
-  ["`flags`", "observations, see below; new ones may be added; of a form only `email_shape_suspect`"],
+  [
+    "`flags`",
+    `observations, see below; new ones may be added; of a form only ${
+      submissionFlags.map((flag) => `\`${flag}\``).join(", ")
+    }`,
+  ],
   ["`test`", "`true` in `route.test`, and nowhere else"],
 ];
 

@@ -146,9 +146,12 @@ export function toEntry(
   };
 }
 
+/** What a submission may be flagged with. */
+export const submissionFlags = ["email_shape_suspect"] as const satisfies readonly Flag[];
+
 /** What the customer should know of it. The visitor is not told: whoever mistyped an address can be reached by phone. */
 function flagsOf({ contact }: SubmissionPart): Flag[] {
-  return contact.email === null || looksLikeEmail(contact.email) ? [] : ["email_shape_suspect"];
+  return contact.email === null || looksLikeEmail(contact.email) ? [] : [...submissionFlags];
 }
 
 /**

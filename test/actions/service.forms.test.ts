@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { before, test } from "node:test";
 import { post } from "../support/client.ts";
 import { ctl, type RunningServer, startServer } from "../support/server.ts";
@@ -69,6 +70,19 @@ test("a submission reaches the CRM as form.submitted, every digit as it was sent
   const [mail] = mails(id);
   assert.match(mail?.raw ?? "", /^Subject: New message from the contact form: Grace Hopper\r$/m);
   assert.match(mail?.raw ?? "", /^Reply-To: grace@example\.com\r$/m);
+});
+
+test("an address that can hardly be one is flagged, as the page for receivers says of a form", async () => {
+  const { json } = await post(`${server.urls.forms}/v1/forms/acme/contact`, {
+    key,
+    body: '{"name":"Grace Hopper","email":"bad at"}',
+  });
+  await delivered(json.submission_id);
+  const { data } = JSON.parse(calls(json.submission_id)[0]?.body ?? "");
+  assert.deepEqual(data.flags, ["email_shape_suspect"]);
+  const page = readFileSync(new URL("../../docs/webhooks.md", import.meta.url), "utf8");
+  const [, ofForms = ""] = /^\| `flags` .*; of a form only (.*?) *\|$/m.exec(page) ?? [];
+  assert.deepEqual(ofForms.match(/\w+/g), data.flags);
 });
 
 test("a held submission is never delivered; released, it is delivered once, and nothing else changes", async () => {
