@@ -273,3 +273,32 @@ test("parameters that a report does not take, or too many days, are 400 and name
     [],
   ]);
 });
+
+test("today on the console's report is the day of CONSOLE_TIME_ZONE, and the page says what is counted by days of UTC", async () => {
+  const zoned = await world.start({ CONSOLE_TIME_ZONE: "Pacific/Kiritimati" });
+  const key = await world.issue();
+  const hourMs = 3_600_000;
+  const midnight = Math.floor((Date.now() + 14 * hourMs) / (24 * hourMs)) * 24 * hourMs - 14 * hourMs;
+  await storedAt(key, [midnight - 1_000, midnight].map((ms) => new Date(ms).toISOString()));
+  // Another test may have rolled their hours up before.
+  await world.sql`delete from hour_rolled`;
+  const page = async (range: string) =>
+    (await get(`${zoned.urls.ops}/report?range=${range}&tenant=${key.tenant.slug}`, { localAddress })).text;
+  const accepted = (text: string) => /<td[^>]*class="number"[^>]*>\s*(\d+)/.exec(text)?.[1];
+  const today = await page("today");
+  assert.equal(accepted(today), "1");
+  const began = new Date(midnight + 14 * hourMs).toISOString().slice(0, 10);
+  assert.match(today, new RegExp(`Today began at ${began} 00:00:00 in Pacific/Kiritimati`));
+  assert.match(
+    today,
+    new RegExp(`days of UTC,\\s+here since ${new Date(midnight).toISOString().slice(0, 10)}`),
+  );
+  const csv = /href="(\/v1\/report[^"]*)"/.exec(today)?.[1]?.replaceAll("&amp;", "&") ?? "";
+  assert.match(
+    (await get(zoned.urls.ops + csv, { localAddress })).text,
+    new RegExp(`${key.tenant.slug},.*,lead,2,`),
+  );
+  const week = await page("7d");
+  assert.equal(accepted(week), "2");
+  assert.match(week, /Days are days of UTC\./);
+});

@@ -11,9 +11,10 @@ import type { Context } from "./context.ts";
 import { type ConsolePage, select, table } from "./layout.ts";
 import { parseQuery, queryOf } from "./query.ts";
 import { chosenTenant, tenantSelect } from "./tenants.ts";
-import { count, dollars, duration, shown } from "./text.ts";
+import { count, dollars, duration, moment, type PageClock, shown } from "./text.ts";
 
-const dayMs = 86_400_000;
+const hourMs = 3_600_000;
+const dayMs = 24 * hourMs;
 const spans = { "today": 1, "7d": 7, "30d": 30 } as const;
 type SpanName = keyof typeof spans;
 const spanTexts: Readonly<Record<SpanName, string>> = {
@@ -25,25 +26,32 @@ const spanTexts: Readonly<Record<SpanName, string>> = {
 const reasonsNamed = 3;
 
 /** `/report` */
-export async function reportPage({ parts, query, clock: { nowMs } }: Context): Promise<ConsolePage> {
+export async function reportPage({ parts, query, clock: { nowMs, zone } }: Context): Promise<ConsolePage> {
   const form = parseQuery(query, ["range", "tenant"]);
   const range = form.oneOf("range", Object.keys(spans) as SpanName[]) ?? "7d";
   const tenant = await chosenTenant(parts.pool, form);
-  const endMs = Math.floor(nowMs / dayMs) * dayMs + dayMs;
-  const since = new Date(endMs - spans[range] * dayMs).toISOString();
-  const until = new Date(endMs).toISOString();
+  const { sinceMs, untilMs } = daysOf(range, { nowMs, zone });
+  const since = new Date(sinceMs).toISOString();
+  const until = new Date(untilMs).toISOString();
   const data = await readReport(parts.reportPool, { since, until, tenant: tenant.slug });
   const rows = reportRows(data, () => "").rows;
   const csv = queryOf({
     since: since.slice(0, 10),
-    until: until.slice(0, 10),
+    until: new Date(Math.ceil(untilMs / dayMs) * dayMs).toISOString().slice(0, 10),
     tenant: tenant.slug,
     format: "csv",
   });
   return {
     title: "Report",
     body: markup`<h1>Report</h1>
-<p>What was accepted ${spanTexts[range]}, and what has become of it until now. Days are days of UTC.</p>
+<p>What was accepted ${spanTexts[range]}, and what has become of it until now. ${
+      isUtcDay(sinceMs)
+        ? "Days are days of UTC."
+        : `Today began at ${
+          moment(sinceMs, zone)
+        } in ${zone.name}. Duplicates and refusals are counted by days of UTC,
+here since ${since.slice(0, 10)}, and so is all of the CSV.`
+    }</p>
 <form class="filters" method="get" action="/report">
 ${select("range", Object.entries(spanTexts), { label: "Days", chosen: range })}
 ${await tenantSelect(parts.pool, tenant.slug)}<div><button class="main">Show</button></div></form>
@@ -53,6 +61,23 @@ ${bySource(rows)}
 ${spans[range] > 1 && rows.length > 0 && markup`<h2>By day</h2>${byDay(reportRows(data).rows)}`}`,
   };
 }
+
+/**
+ * Today is the day that the operator's clocks show, from the hour of UTC in which it began; more days are days of UTC,
+ * as in the CSV.
+ */
+function daysOf(range: SpanName, { nowMs, zone }: PageClock): { sinceMs: number; untilMs: number } {
+  if (range === "today") {
+    const midnight = Math.floor((nowMs + zone.offsetMs(nowMs)) / dayMs) * dayMs;
+    const [sinceMs] = zone.momentsOf(midnight);
+    const [untilMs] = zone.momentsOf(midnight + dayMs);
+    return { sinceMs: Math.floor(sinceMs / hourMs) * hourMs, untilMs };
+  }
+  const untilMs = Math.floor(nowMs / dayMs) * dayMs + dayMs;
+  return { sinceMs: untilMs - spans[range] * dayMs, untilMs };
+}
+
+const isUtcDay = (atMs: number) => atMs % dayMs === 0;
 
 const number = (name: string) => ({ name, isNumber: true });
 

@@ -9,9 +9,9 @@ import { isoTime } from "./iso_time.ts";
 
 /** Which days, and whose. */
 interface ReportSpan {
-  /** The first day's beginning, ISO 8601, UTC. */
+  /** The beginning of an hour, ISO 8601, UTC. */
   readonly since: string;
-  /** The last day's end. */
+  /** Duplicates and refusals are counted by whole days of UTC: all that the span touches. */
   readonly until: string;
   /** A tenant's slug, or `null` for all. */
   readonly tenant: string | null;
@@ -85,9 +85,7 @@ export async function readReport(pool: Pool, span: ReportSpan): Promise<ReportDa
     pool.run(deadlineMs, (sql) =>
       sql<DayCount[]>`
         select to_char(day, 'YYYY-MM-DD') as day, key_id as "keyId", count::float8 as count
-        from duplicate_total where day >= ${span.since.slice(0, 10)}::date and day < ${
-        span.until.slice(0, 10)
-      }::date`),
+        from duplicate_total where ${touched(sql, span)}`),
     pool.run(deadlineMs, (sql) =>
       sql<DayCount[]>`
         select to_char(first_at at time zone 'UTC', 'YYYY-MM-DD') as day, key_id as "keyId", count(*)::float8 as count
@@ -96,9 +94,7 @@ export async function readReport(pool: Pool, span: ReportSpan): Promise<ReportDa
     pool.run(deadlineMs, (sql) =>
       sql<ReportData["refusals"]>`
         select to_char(day, 'YYYY-MM-DD') as day, key_id as "keyId", reason, field, count::float8 as count
-        from refusal_total where day >= ${span.since.slice(0, 10)}::date and day < ${
-        span.until.slice(0, 10)
-      }::date
+        from refusal_total where ${touched(sql, span)}
         order by count desc, field, reason`),
     readUnknownAreas(pool, span),
   ]);
@@ -107,6 +103,10 @@ export async function readReport(pool: Pool, span: ReportSpan): Promise<ReportDa
 
 type Sql = Parameters<Parameters<Pool["run"]>[1]>[0];
 type Part = ReturnType<Sql>;
+
+const touched = (sql: Sql, { since, until }: ReportSpan): Part =>
+  sql`day >= (${since}::timestamptz at time zone 'UTC')::date
+    and day < ${until}::timestamptz at time zone 'UTC'`;
 
 const isoOf = (sql: Sql, time: Part) => sql`to_char(${time} at time zone 'UTC', ${isoTime})`;
 
