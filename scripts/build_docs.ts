@@ -174,6 +174,6 @@ const pages = [
 const stale = pages.filter((path) => made(path) !== readFileSync(root + path, "utf8"));
 if (!process.argv.includes("--check")) { for (const path of stale) writeFileSync(root + path, made(path)); }
 else if (stale.length > 0) {
-  console.error(`${stale.join(", ")}: not what the sources make; run: node scripts/build_docs.ts`);
+  console.error(`${stale.join(", ")}: not what the sources make; run: npx node scripts/build_docs.ts`);
   process.exitCode = 1;
 }

@@ -39,7 +39,7 @@ function gathered(): string {
 
 if (process.argv.includes("--check")) {
   if (readFileSync(target, "utf8") !== gathered()) {
-    console.error("src/contract/kits.json is not what the kits say; run: node scripts/build_kits.ts");
+    console.error("src/contract/kits.json is not what the kits say; run: npx node scripts/build_kits.ts");
     process.exitCode = 1;
   }
 } else writeFileSync(target, gathered());

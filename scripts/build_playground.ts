@@ -56,7 +56,7 @@ async function main(args: readonly string[]): Promise<number> {
     const text = await make();
     if (!args.includes("--check")) writeFileSync(join(root, path), text);
     else if (readFileSync(join(root, path), "utf8") !== text) {
-      console.error(`${path} is not what the sources make; run: node scripts/build_playground.ts`);
+      console.error(`${path} is not what the sources make; run: npx node scripts/build_playground.ts`);
       code = 1;
     }
   }

@@ -29,7 +29,7 @@ while [ $# -gt 0 ]; do
       # The suite reads the version from kits.json, and finds whoever was left behind.
       git ls-files -z kits | grep -zv '^kits/conformance/' |
         xargs -0 sed -i -E "s/(^|[^0-9.])${old//./\\.}([^0-9.]|\$)/\1$2\2/g"
-      echo "All kits have version $2 now. Run npm test -- kits, and node scripts/build_kits.ts; then commit."
+      echo "All kits have version $2 now. Run npm test -- kits, and npx node scripts/build_kits.ts; then commit."
       exit 0
       ;;
     --publish) publish=yes ;;
@@ -72,4 +72,4 @@ for kit in "${kits[@]}"; do
     (cd "kits/$kit" && OUT=$out VERSION=$version sh -euc "$command")
   fi
 done
-[ $publish = no ] || echo "Set \"published\" in kits/kits.json to true, run node scripts/build_kits.ts, and commit."
+[ $publish = no ] || echo "Set \"published\" in kits/kits.json to true, run npx node scripts/build_kits.ts, and commit."

@@ -5,7 +5,7 @@
  */
 
 import assert from "node:assert/strict";
-import { existsSync, readdirSync, statSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { errors } from "../../src/contract/errors.ts";
@@ -29,6 +29,18 @@ for (const block of pages.flatMap(blocksOf)) {
     assert.match(await reader.paste(text), /^HTTP\/1\.1 200 [^]*"status":"duplicate"/m);
   });
 }
+
+test("each command that runs node names one that runs TypeScript, or the check that says what an old one lacks", () => {
+  const bare = /(?<!npx )\bnode (?!--import \.\/scripts\/check_node\.js )(?:[^`\n]* )?[\w./-]+\.ts\b/g;
+  const kits = ["kits/README.md", "kits/conformance/README.md"].map((path) => ({
+    path,
+    text: readFileSync(new URL(`../../${path}`, import.meta.url), "utf8"),
+  }));
+  const found = [...pages, ...kits].flatMap(({ path, text }) =>
+    (text.match(bare) ?? []).map((command) => `${path}: ${command}`)
+  );
+  assert.deepEqual(found, []);
+});
 
 test("no command of the documents is left out without a reason", () => {
   const fences = pages.flatMap(({ path, text }) =>
