@@ -66,7 +66,7 @@ function whatToLookAt(): string {
   return `Look at:
   ${ops}/?range=30d  the console: what needs a person, and how the month went
   ${ops}/leads       the leads; dead letters, held forms and collisions stand beside it
-  ${ops}/v1/report   the report, as JSON
+  ${ops}/report      the report, by source and by day, and as CSV
   npm run -s ctl -- dead list`;
 }
 

@@ -24,9 +24,13 @@ export async function fillSamples(pool: Pool, tenantIds: readonly number[]): Pro
         where e.tenant_id = any (${[...tenantIds]}) group by 1
       )
       insert into minute_sample
-        (at, node, accepted, refused, delivered, failed, pending, dead, oldest_pending_s, breaker)
-      select m.at, 'demo', coalesce(e.count, 0), case when e.count > 2 and hashtext(m.at::text) % 3 = 0 then 1 else 0 end,
-        coalesce(a.delivered, 0), coalesce(a.failed, 0), coalesce(a.failed, 0),
+        (at, node, accepted, refused, refusals, delivered, failed, died, pending, dead, oldest_pending_s, breaker)
+      select m.at, 'demo', coalesce(e.count, 0), r.count,
+        case when r.count = 0 then '{}'::json else json_build_object('validation_failed', r.count) end,
+        coalesce(a.delivered, 0), coalesce(a.failed, 0),
+        (select count(*) from dead_letter as d where d.tenant_id = any (${[
+      ...tenantIds,
+    ]}) and date_trunc('minute', d.died_at) = m.at), coalesce(a.failed, 0),
         (select count(*) from dead_letter as d where d.tenant_id = any (${[
       ...tenantIds,
     ]}) and d.died_at <= m.at),
@@ -35,5 +39,8 @@ export async function fillSamples(pool: Pool, tenantIds: readonly number[]): Pro
         date_trunc('minute', now() - interval '30 days'), date_trunc('minute', now()), interval '1 minute'
       ) as m (at)
       left join e on e.at = m.at left join a on a.at = m.at
+      cross join lateral (
+        select case when e.count > 2 and hashtext(m.at::text) % 3 = 0 then 1 else 0 end as count
+      ) as r
       on conflict (at, node) do nothing`);
 }

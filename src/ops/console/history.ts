@@ -70,7 +70,10 @@ function refusals(found: readonly (Sample | null)[], axis: Axis, step: string): 
     }
   }
   const codes = [...totals].filter(([, n]) => n > 0).sort((a, b) => b[1] - a[1]);
-  if (codes.length === 0) return markup`<p class="quiet">Nothing was refused in this time.</p>`;
+  if (codes.length === 0) {
+    const all = found.reduce((sum, one) => sum + (one?.refused ?? 0), 0);
+    return all === 0 ? markup`<p class="quiet">Nothing was refused in this time.</p>` : markup``;
+  }
   const named = codes.length > codesShown + 1 ? codes.slice(0, codesShown) : codes;
   const others = codes.slice(named.length);
   const total = others.reduce((sum, [, n]) => sum + n, 0);
@@ -126,7 +129,8 @@ function breaker(found: readonly (Sample | null)[], axis: Axis): Markup {
     id: "breaker",
     title: "Breaker before the actions tier",
     description: open === 0
-      ? "It was never open."
+      // What was shorter lies between two samples.
+      ? "It was open at no full minute."
       : `It was open in ${counted(open, "step")} of ${span(axis.stepMs / 1000)}.`,
     names: { closed: "closed", half_open: "half open", open: "open", unknown: "not known" },
   });

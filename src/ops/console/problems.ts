@@ -70,8 +70,8 @@ whether PostgreSQL runs, is the primary, and has room on its disk.`,
       text: markup`<strong>The actions tier does not answer</strong> for ${span(tier.awayMs / 1_000)}: ${
         tier.failure !== null && failureText(tier.failure)
       }; ${answeredText(tier)}. ${
-        counted(facts.pending, "event")
-      } wait; nothing is lost, what was not sent spends no attempt, and it goes on by itself when the tier is back.`,
+        waiting(facts.pending)
+      }; nothing is lost, what was not sent spends no attempt, and it goes on by itself when the tier is back.`,
     };
   }
   if (tier === null && facts.pending > 0) {
@@ -79,7 +79,7 @@ whether PostgreSQL runs, is the primary, and has room on its disk.`,
       tone: "warn",
       text:
         markup`<strong>There is no actions tier</strong>: <code>ACTIONS_URL</code> is not set at this process.
-${counted(facts.pending, "event")} wait.`,
+${waiting(facts.pending)}.`,
     };
   }
   if (facts.dead > 0) {
@@ -181,4 +181,8 @@ function lostLeads(found: readonly OpenCollisions[]): Problem {
     }${found.length > sourcesNamed && `, and ${count(found.length - sourcesNamed)} more`}. <a
  href="/collisions?show=lost">Accept each as a lead of its own, or dismiss it</a>, and tell the sender.`,
   };
+}
+
+function waiting(events: number): string {
+  return `${counted(events, "event")} ${events === 1 ? "waits" : "wait"}`;
 }

@@ -161,7 +161,7 @@ summary { cursor: pointer; color: var(--accent); padding: .2rem 0; }
     background: var(--card); }
   tr.stale { background: var(--warn-paper); } tr.differs { background: var(--mark); }
   td { display: flow-root; min-width: 0; border: 0; padding: .2rem 0 .2rem 7.5rem; }
-  td::before { content: attr(data-label); content: attr(data-label) / ""; float: left; width: 7rem; margin-left: -7.5rem;
+  td::before { white-space: normal; content: attr(data-label); content: attr(data-label) / ""; float: left; width: 7rem; margin-left: -7.5rem;
     color: var(--soft); font-size: .87rem; }
   td a { display: inline-block; padding-block: .2rem; }
   td .id, ul.reasons, .value { min-width: 0; }
@@ -169,7 +169,7 @@ summary { cursor: pointer; color: var(--accent); padding: .2rem 0; }
   td.act { width: auto; padding-left: 0; }
   td.act::before { content: none; }
   td.act .row { flex-wrap: wrap; } td.act button { flex: 1; min-width: 100%; }
-  td.act .row button { min-width: 6rem; }
+  td.act .row { gap: .75rem; } td.act .row button { min-width: 6rem; }
 }
 @media (max-width: 599.98px) {
   /* Smaller, and a phone zooms into every field that is tapped. */

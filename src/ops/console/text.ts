@@ -97,5 +97,5 @@ export function duration(ms: number | null): string {
 
 /** Whole cents as dollars. */
 export function dollars(cents: number): string {
-  return `$${(cents / 100).toFixed(2)}`;
+  return `$${(cents / 100).toLocaleString("en-US", { minimumFractionDigits: 2, maximumFractionDigits: 2 })}`;
 }

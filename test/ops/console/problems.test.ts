@@ -64,7 +64,7 @@ test("a failure that is over is no problem, nor is a tier that was not tried yet
 
 test("a missing tier is told only when something waits for it", () => {
   assert.deepEqual(told({ tier: null }), []);
-  assert.match(told({ tier: null, pending: 1 })[0] ?? "", /^warn: .*ACTIONS_URL.*1 event wait/);
+  assert.match(told({ tier: null, pending: 1 })[0] ?? "", /^warn: .*ACTIONS_URL.*1 event waits/);
 });
 
 test("what waits long is told from ten minutes on, and is bad after an hour", () => {
