@@ -39,7 +39,8 @@ export async function heldPage({ parts, tokens, query, clock }: Context): Promis
     title: "Held submissions",
     body: markup`<h1>Held submissions</h1>
 <p>What was taken for spam, or filled in the hidden field: stored, not delivered, and its sender was told nothing of it.
-The likeliest to be a person stand first. <em>Release</em> one, and it is delivered as if it had never been held;
+The lowest scores stand first: few of them are spam by their words, but what filled the hidden field was a program,
+whatever its score. <em>Release</em> one, and it is delivered as if it had never been held;
 <em>dismiss</em> it, and it stays held, is found by the search, and stands here no more.</p>
 ${await tenantFilter(pool, "/held", tenant.slug)}
 <form method="post" action="/held/judge">
