@@ -19,6 +19,7 @@ const ours: Readonly<Record<string, string>> = {
   "src/settings/": "the operator's settings",
   "src/contract/guidance.ts": "numbers of the contract",
   "src/site/": "the pages of the repository",
+  "src/http/markdown.ts": "the pages and the briefs of the repository",
   "src/store/schema/": "the statements of the repository",
 };
 
