@@ -1,0 +1,181 @@
+# What install.sh and upgrade.sh share: where everything is, and what both do. Read by bash, not run.
+# shellcheck shell=bash
+
+home=/opt/lead-intake
+releases=$home/releases
+etc=/etc/lead-intake
+# shellcheck disable=SC2034 # install.sh uses it.
+var=/var/lib/lead-intake
+# Secrets, a file each; systemd hands the folder of a process to it.
+credentials=$etc/credentials
+units=/etc/systemd/system
+commands=/usr/local/bin
+# Where the Debian package has its release.
+packaged=/usr/lib/lead-intake
+
+# For people: a step a line on standard output, what went wrong on standard error.
+say() { printf '%s\n' "$*"; }
+complain() { printf '%s\n' "$*" >&2; }
+# Nothing was changed: exit code 2, as for every command of the service.
+refuse() {
+  complain "$*"
+  exit 2
+}
+
+require_root() {
+  [ "$(id -u)" -eq 0 ] || refuse "This needs root: it makes accounts and starts services. Try sudo."
+}
+
+require_machine() {
+  require_root
+  [ -d /run/systemd/system ] || refuse "This machine was not started by systemd, which is to run the service."
+}
+
+# One of install.sh and upgrade.sh at a time; the lock ends with the process and the commands that it is waiting for,
+# however it ends. Those that may take long do not have it (9>&-), so that a run that was killed can be followed by the next.
+lock_installation() {
+  exec 9>/run/lead-intake.lock
+  flock --nonblock 9 || refuse "Another installation or upgrade is under way on this machine."
+}
+
+version_of() { cat "$1/VERSION"; }
+
+# The version that a link names, or nothing.
+linked_version() { [ -e "$1" ] && version_of "$1"; }
+
+# The services, and where each tells how it is unless its socket was moved.
+parts=(intake public actions)
+declare -A ops=([intake]=127.0.0.1:9091 [public]=127.0.0.1:9090 [actions]=127.0.0.1:9092)
+
+# Whether the part answers as that version, from a process that has started since then (seconds of the epoch), and is well.
+# Exit code 3: it would be, with a store that takes writes.
+is_well() {
+  local part=$1 release=$releases/$2
+  "$release/runtime/node" "$release/scripts/install/is_well.ts" "$(ops_address "$part")" "$2" "$3" "${4:-20}" 9>&-
+}
+
+# How long a start may take: what runs has 25 s to end, and the new process 90 s to find its database.
+# shellcheck disable=SC2034 # The scripts that read this use it.
+start_s=120
+
+# What has failed before is of no account to the units that start now: systemd's count, and backoff.sh's.
+forget_failures() {
+  systemctl reset-failed "$@" 2>/dev/null || true
+  rm -f /run/lead-*/failures
+}
+
+# Where a part tells how it is: the address of its socket unit, which may have been moved.
+ops_address() {
+  local found
+  found=$(systemctl show "lead-$1-ops.socket" --property Listen --value 2>/dev/null | sed -n 's/ (Stream).*//p' | tail -n 1)
+  say "${found:-${ops[$1]}}"
+}
+
+# Whether every file of a release is there as it was made.
+verify_release() {
+  if [ ! -f "$1/VERSION" ] || [ ! -f "$1/SHA256SUMS" ]; then
+    complain "$1 is no release of lead-intake: VERSION or SHA256SUMS is missing."
+    return 1
+  fi
+  (cd "$1" && sha256sum --check --quiet --strict SHA256SUMS >&2) || {
+    complain "$1 is damaged: the files above are not those of the release."
+    return 1
+  }
+  "$1/runtime/node" --version >/dev/null || {
+    complain "The Node of $1 does not run here: is it of another processor than $(uname -m)?"
+    return 1
+  }
+}
+
+# Brings a folder, a tarball or an installed version to its place, and says which version it is (in $version). What is
+# half copied has another name, so that a release is there whole or not at all.
+place_release() {
+  local given=$1 aside
+  if [ ! -e "$given" ] && [ -f "$releases/$given/VERSION" ]; then
+    version=$given
+    verify_release "$releases/$version"
+    return
+  fi
+  if [ ! -e "$given" ]; then
+    complain "There is no file, folder or installed version called $given. Installed: $(installed_versions)."
+    return 1
+  fi
+  mkdir -p "$releases" || return 1
+  rm -rf "$releases"/.new-*
+  aside=$(mktemp -d "$releases/.new-XXXXXX") || return 1
+  if ! { unpack "$given" "$aside/release" && verify_release "$aside/release" && settle_release "$aside/release"; }; then
+    rm -rf "$aside"
+    return 1
+  fi
+  rm -rf "$aside"
+}
+
+unpack() {
+  mkdir "$2" || return 1
+  if [ ! -d "$1" ]; then
+    tar --extract --gzip --file "$1" --directory "$2" --strip-components=1 --no-same-owner 2>/dev/null && return
+    complain "$1 is no tarball of a release."
+    return 1
+  fi
+  # Of a package's files links are enough, which need no room: dpkg replaces files, and never writes into them.
+  if [ "$(cd "$1" && pwd)" = "$packaged" ] && cp -al "$1/." "$2" 2>/dev/null; then return; fi
+  cp --recursive --no-dereference --preserve=mode,timestamps "$1/." "$2"
+}
+
+settle_release() {
+  version=$(version_of "$1")
+  local place=$releases/$version
+  if [ -f "$place/SHA256SUMS" ]; then
+    if ! cmp -s "$place/SHA256SUMS" "$1/SHA256SUMS"; then
+      complain "$version is installed already, with other files: each release needs a version of its own."
+      return 1
+    fi
+    verify_release "$place" 2>/dev/null && return
+  fi
+  # A damaged or half removed one is made whole.
+  rm -rf "$place"
+  mv -T "$1" "$place"
+}
+
+installed_versions() {
+  local found=
+  for found in "$releases"/*/VERSION; do [ -e "$found" ] && cat "$found"; done | sort -V | paste -sd ' ' -
+}
+
+# Exchanges a link in one step: whoever looks finds the old folder or the new one.
+point() {
+  ln -sfn "$2" "$1.new" && mv -T "$1.new" "$1"
+}
+
+# The units and commands of a release. Changes of yours belong into drop-ins (systemctl edit), which stay.
+install_units() {
+  local release=$1 unit
+  for unit in "$release"/scripts/systemd/lead-*; do
+    copy_if_changed "$unit" "$units/$(basename "$unit")" 644 || return 1
+  done
+  for unit in "$release"/scripts/install/lead-*; do
+    copy_if_changed "$unit" "$commands/$(basename "$unit")" 755 || return 1
+  done
+  systemctl daemon-reload
+}
+
+# Half a file never takes a place: every step asks for the one before it, since bash ends nothing by itself in a function
+# that is called before || or &&.
+copy_if_changed() {
+  cmp -s "$1" "$2" && return
+  mkdir -p "$(dirname "$2")" && install -m "$3" "$1" "$2.new" && mv -T "$2.new" "$2"
+}
+
+# The value of a setting in a file such as intake.env.
+setting() { sed -n "s/^$2=//p" "$1" 2>/dev/null | tail -n 1; }
+
+# Runs a script of a release as the owner of the database, with the settings of the service.
+as_owner() {
+  local release=$1 script=$2 settings=()
+  shift 2
+  [ ! -f "$etc/intake.env" ] || settings=(--env-file="$etc/intake.env")
+  # The site links to the checkout where one is set up.
+  [ ! -f "$credentials/intake/STRIPE_SECRET_KEY" ] || export STRIPE_SECRET_KEY_FILE=$credentials/intake/STRIPE_SECRET_KEY
+  DATABASE_URL='' DATABASE_URL_FILE=$etc/owner_database_url \
+    "$release/runtime/node" "${settings[@]}" "$release/scripts/$script" "$@"
+}

@@ -1,0 +1,51 @@
+/**
+ * Whether a process is well, by its own answer: `is_well.ts ADDRESS VERSION SINCE SECONDS` asks the operator's listener at the
+ * address until an answer comes from a process of that version, started since then, that has a store to write to. Each
+ * question is a connection of its own, since another process may have the address by then. Exit status 1 when there is none
+ * in time, 3 when the last one lacks nothing but the store.
+ *
+ * @module
+ */
+
+import { get } from "node:http";
+import process from "node:process";
+import { text } from "node:stream/consumers";
+
+const [address, version, since, seconds] = process.argv.slice(2);
+const deadlineMs = Date.now() + Number(seconds) * 1_000;
+const pauseMs = 250;
+const answerMs = 2_000;
+
+function ask(): Promise<string> {
+  return new Promise((settle, fail) => {
+    const options = { agent: false, timeout: answerMs } as const;
+    const request = get(
+      `http://${address}/metrics`,
+      options,
+      (response) => text(response).then(settle, fail),
+    );
+    request.on("error", fail).on("timeout", () => request.destroy(new Error("no answer")));
+  });
+}
+
+/** What it says of itself, as an exit status. */
+async function status(): Promise<0 | 1 | 3> {
+  try {
+    const answer = await ask();
+    const build = /^lead_build_info\{(?:.*,)?version="([^"]*)"/m.exec(answer)?.[1];
+    const startedAt = Number(/^process_start_time_seconds (\S+)/m.exec(answer)?.[1]);
+    // The actions process has none: it is well when it answers.
+    const isWritable = /^lead_store_writable (\S+)/m.exec(answer)?.[1] ?? "1";
+    if (build !== version || !(startedAt >= Number(since))) return 1;
+    return isWritable === "1" ? 0 : 3;
+  } catch {
+    return 1;
+  }
+}
+
+for (;;) {
+  const answered = await status();
+  if (answered === 0) break;
+  if (Date.now() > deadlineMs) process.exit(answered);
+  await new Promise((settle) => setTimeout(settle, pauseMs));
+}

@@ -1,0 +1,103 @@
+/**
+ * `npm run package` and `npm run package:deb`: a release as a tarball and as a Debian package, into `build/`. The same
+ * sources give the same bytes: names are sorted, everything is root's, and times are those of the last commit, or of
+ * `SOURCE_DATE_EPOCH`.
+ *
+ * @module
+ */
+
+import { execFileSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import process from "node:process";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import { packDeb } from "./deb.ts";
+import { makeRelease } from "./release.ts";
+
+const usage = `Usage: npm run package [-- --version VERSION] [-- --to DIR]
+       npm run package:deb [-- --tarball …]
+
+Makes build/lead-intake-VERSION.tar.gz, or build/lead-intake_VERSION_ARCH.deb, for this machine's processor; with --tarball
+both.
+The version is that of package.json unless one is given.`;
+
+const root = fileURLToPath(new URL("../../", import.meta.url));
+
+async function main(): Promise<void> {
+  const { values } = parseArgs({
+    options: {
+      deb: { type: "boolean" },
+      tarball: { type: "boolean" },
+      version: { type: "string" },
+      to: { type: "string" },
+      help: { type: "boolean", short: "h" },
+    },
+  });
+  if (values.help) return console.log(usage);
+  const version = values.version ??
+    String(JSON.parse(readFileSync(join(root, "package.json"), "utf8")).version);
+  // What dpkg and a file name take alike.
+  if (!/^\d[0-9A-Za-z.+~]{0,60}$/.test(version)) throw new Error(`${version} is no version such as 1.2.3`);
+  const target = resolve(values.to ?? join(root, "build"));
+  mkdirSync(target, { recursive: true });
+  const work = mkdtempSync(join(tmpdir(), "lead-intake-package-"));
+  try {
+    const made = {
+      folder: join(work, `lead-intake-${version}`),
+      version,
+      target,
+      epochSeconds: sourceEpoch(),
+    };
+    await makeRelease(made);
+    const wanted = [
+      ...(values.tarball || !values.deb ? [packTarball] : []),
+      // Last: it uses the folder up.
+      ...(values.deb ? [packDeb] : []),
+    ];
+    for (const pack of wanted) {
+      const file = pack(made);
+      console.log(`${file} (${(statSync(file).size / 1e6).toFixed(1)} MB)`);
+    }
+  } finally {
+    rmSync(work, { recursive: true, force: true });
+  }
+}
+
+function sourceEpoch(): number {
+  const given = process.env.SOURCE_DATE_EPOCH;
+  if (given !== undefined && /^\d+$/.test(given)) return Number(given);
+  try {
+    return Number(
+      execFileSync("git", ["log", "-1", "--format=%ct"], { cwd: root, stdio: ["ignore", "pipe", "ignore"] }),
+    );
+  } catch {
+    // No repository: an unpacked copy of the sources.
+    return Math.floor(statSync(join(root, "package.json")).mtimeMs / 1_000);
+  }
+}
+
+interface Made {
+  readonly folder: string;
+  readonly version: string;
+  readonly target: string;
+  readonly epochSeconds: number;
+}
+
+function packTarball({ folder, version, target, epochSeconds }: Made): string {
+  const file = join(target, `lead-intake-${version}.tar.gz`);
+  const tar = [
+    ...["--sort=name", `--mtime=@${epochSeconds}`, "--owner=0", "--group=0", "--numeric-owner"],
+    ...["--format=gnu", "--use-compress-program=gzip -n", "-cf", file, "-C", join(folder, "..")],
+  ];
+  execFileSync("tar", [...tar, `lead-intake-${version}`]);
+  return file;
+}
+
+try {
+  await main();
+} catch (error) {
+  console.error((error as Error).message);
+  process.exitCode = 1;
+}

@@ -1,0 +1,277 @@
+/**
+ * The way of a machine: installed, upgraded, rolled back, removed, and installed again as a package. Each test goes on where
+ * the one before it ends.
+ *
+ * @module
+ */
+
+import assert from "node:assert/strict";
+import process from "node:process";
+import { test } from "node:test";
+import { missingForContainers } from "../support/container/tree.ts";
+import { domain, Installation } from "../support/install/installation.ts";
+import { until } from "../support/until.ts";
+
+const missing = missingForContainers();
+// What a busy machine of two slow processors takes, with PostgreSQL, two releases and the client on it.
+const perSecond = Number(process.env.LEADS_PER_SECOND ?? 25);
+
+if (missing !== null) {
+  test(`the installation is not tried, for want of a container: ${missing}`, () => {});
+} else {
+  const site = await Installation.open();
+  const { machine, version } = site;
+  const options = ["--domain", domain, "--tls-cert", "/mnt/cert.pem", "--tls-key", "/mnt/key.pem"];
+  const shown = /\blead_test_\w+/;
+  let key = "";
+  let kept = 0;
+  /** Everything that an installation writes, by its content. */
+  const files = () =>
+    machine.shell(
+      "find /etc/lead-intake /etc/systemd/system /opt/lead-intake -type f | sort | xargs -d '\\n' md5sum",
+    );
+  /** What Prometheus is told. */
+  const figures = () =>
+    machine.shell(
+      `node -e 'fetch("http://127.0.0.1:9091/metrics").then((answer) => answer.text()).then(console.log)'`,
+    );
+  const runs = async () => /runs: (\S+)/.exec(await machine.shell("lead-upgrade --list"))?.[1];
+
+  test("install.sh refuses with one sentence, and leaves nothing", async () => {
+    const refusals: readonly (readonly [RegExp, readonly string[]])[] = [
+      [/^--tls-cert needs --tls-key\.$/, ["--tls-cert", "/mnt/cert.pem"]],
+      [/^A public name needs a certificate/, ["--domain", domain]],
+      [/^\/mnt\/cert\.pem is not for other\.example\.com\.$/, [
+        "--domain",
+        "other.example.com",
+        ...options.slice(2),
+      ]],
+      [/^\/etc\/ssl\/openssl\.cnf is no certificate/, [
+        "--tls-cert",
+        "/etc/ssl/openssl.cnf",
+        "--tls-key",
+        "/mnt/key.pem",
+      ]],
+      [/^A password on the command line is seen by everybody/, ["--database-url", "postgres://a:b@c/d"]],
+      [/^PostgreSQL cannot be reached \(ECONNREFUSED\)$/, ["--database-url", "postgres://a@127.0.0.1:1/d"]],
+      [/^Unknown option: --fast\./, ["--fast"]],
+    ];
+    for (const [sentence, given] of refusals) {
+      const { code, stderr } = await machine.run(`/srv/lead-intake-${version}/scripts/install.sh`, given);
+      assert.deepEqual([code, stderr.trim().split("\n").length], [2, 1], stderr);
+      assert.match(stderr.trim(), sentence);
+    }
+    assert.equal(
+      await machine.shell(
+        "ls -d /etc/lead-intake /opt/lead-intake 2>/dev/null; id -un lead-intake 2>&1 | grep -c no",
+      ),
+      "1\n",
+    );
+  });
+
+  test("install.sh takes a fresh Debian with PostgreSQL to a lead that is stored", async () => {
+    const output = await site.install(...options);
+    key = shown.exec(output)?.[0] ?? "";
+    const answer = await site.post(key, "install:lead:1");
+    assert.equal(answer.status, 202);
+    const lead = await site.ctl(`lead show ${answer.event_id}`);
+    assert.equal(lead.event_id, answer.event_id);
+    assert.doesNotMatch(output, /FAILURE/);
+  });
+
+  test("the service tells how full the disk of its database is", async () => {
+    await until(async () => /^lead_database_disk_available_bytes [1-9]/m.test(await figures()));
+  });
+
+  test("the passwords are in files of root's alone, and in no log and no command line", async () => {
+    const modes = await machine.shell(
+      "stat -c '%a %U' /etc/lead-intake/{intake.env,owner_database_url,credentials/intake/DATABASE_URL}",
+    );
+    assert.equal(modes, "600 root\n".repeat(3));
+    const found = await machine.shell(`
+      for password in $(grep -rhoP '(?<=:)[0-9a-f]{48}(?=@)' /etc/lead-intake); do
+        journalctl --no-pager | grep -c "$password" || true
+        grep -rl "$password" /var/log || true
+      done`);
+    assert.equal(found, "0\n".repeat(3));
+  });
+
+  test("a second run changes nothing, keeps what was edited, and makes no second key", async () => {
+    await machine.shell(
+      "sed -i 's/^FORMS_URL=.*/FORMS_URL=https:\\/\\/forms.example.com/' /etc/lead-intake/intake.env",
+    );
+    const before = await files();
+    const output = await site.install(...options);
+    assert.match(output, /^FORMS_URL stays https:\/\/forms\.example\.com in /m);
+    assert.doesNotMatch(output, shown);
+    assert.equal(await files(), before);
+    assert.equal((await site.ctl("key list")).length, 1);
+  });
+
+  test("a second machine on the same PostgreSQL is refused without the passwords of the first, which goes on", async () => {
+    const before = await files();
+    // What it would see: the same PostgreSQL, and nothing of this installation.
+    const asAnother =
+      'mount -t tmpfs tmpfs /etc/lead-intake && mount -t tmpfs tmpfs /opt/lead-intake && exec "$@"';
+    const { code, stderr } = await machine.run("unshare", [
+      ...["--mount", "sh", "-c", asAnother, "sh"],
+      ...[`/srv/lead-intake-${version}/scripts/install.sh`, ...options],
+    ]);
+    assert.equal(code, 2, stderr);
+    assert.match(stderr, /^This PostgreSQL has actions_login, intake_login, lead_owner already, .*\.\n$/);
+    assert.equal(await files(), before);
+    await machine.shell("systemctl restart lead-intake lead-actions");
+    assert.equal((await site.post(key, "install:lead:1")).status, 200);
+  });
+
+  test("the authority of the certificates stays, and without its key nothing is done", async () => {
+    const folder = "/etc/lead-intake/actions-tls";
+    await machine.shell(`mv ${folder}/authority /srv/ && rm ${folder}/client.pem`);
+    const script = `/srv/lead-intake-${version}/scripts/install.sh`;
+    const { code, stderr } = await machine.run(script, options);
+    assert.equal(code, 2, stderr);
+    assert.match(stderr, /lacks a certificate .*: lead-ctl certificates \S+ --renew --ca-key FILE/);
+    await machine.shell(
+      `lead-ctl certificates ${folder} --renew --ca-key /srv/authority/ca.key && mv /srv/authority ${folder}/`,
+    );
+    const before = await machine.shell(`md5sum ${folder}/ca.pem ${folder}/authority/ca.key`);
+    await machine.shell(`rm ${folder}/server.key`);
+    await site.install(...options);
+    assert.equal(await machine.shell(`md5sum ${folder}/ca.pem ${folder}/authority/ca.key`), before);
+  });
+
+  test("a run that was broken off is finished by the next one", async () => {
+    await machine.shell(
+      `systemctl stop lead-intake.target; rm /opt/lead-intake/current /etc/lead-intake/actions-tls/client.pem
+      rm /etc/systemd/system/lead-public.service
+      cd / && runuser -u postgres -- psql -qc "alter role intake_login password 'another'"`,
+    );
+    const output = await site.install(...options);
+    assert.match(output, /^Gave the role intake_login the password of its settings$/m);
+    assert.equal((await site.post(key, "install:lead:1")).status, 200);
+  });
+
+  test("an upgrade under load refuses and fails no request, and so does the way back", async (t) => {
+    await site.liftLimits();
+    const folder = await site.derive("99.0.1");
+    for (const [release, runsThen] of [[folder, "99.0.1"], [version, version]]) {
+      const before = await site.events();
+      const counts = await site.underLoad(key, perSecond, () => machine.shell(`lead-upgrade ${release}`));
+      t.diagnostic(`to ${runsThen}, ${perSecond} a second: ${JSON.stringify(counts)}`);
+      assert.deepEqual(counts.outcomes, { 202: counts.sent });
+      assert.equal(await site.events(), before + counts.sent);
+      assert.equal(await runs(), runsThen);
+    }
+  });
+
+  for (
+    const [name, change] of Object.entries({
+      "ends as it starts": "echo 'process.exit(1);' > build/programs/service.js",
+      "never gets well": "echo 'setInterval(() => {}, 1000);' > build/programs/service.js",
+      "waits for its database for ever": `echo 'const { spawnSync } = await import("node:child_process");
+          setInterval(() => spawnSync("systemd-notify", ["EXTEND_TIMEOUT_USEC=60000000"]), 1000);' > build/programs/service.js`,
+      "has a migration that fails":
+        "echo 'select 1/0;' > sql/9999_broken.sql; sha256sum sql/9999_broken.sql >> SHA256SUMS",
+    })
+  ) {
+    test(`a release that ${name} is not gone to, and the old one goes on`, async () => {
+      const folder = await site.derive(`99.1.${name.length}`, change);
+      const { code, stderr } = await machine.run("lead-upgrade", [folder]);
+      assert.equal(code, 1, stderr);
+      assert.match(stderr, new RegExp(`^${version.replaceAll(".", "\\.")} runs, as before\\.`, "m"));
+      assert.equal(await runs(), version);
+      assert.equal((await site.post(key, "install:lead:1")).status, 200);
+    });
+  }
+
+  test("a damaged release is refused before anything is done", async () => {
+    const folder = await site.derive("99.2.0");
+    await machine.shell(`echo >> ${folder}/build/programs/service.js`);
+    const { code, stderr } = await machine.run("lead-upgrade", [folder]);
+    assert.deepEqual([code, await runs()], [2, version]);
+    assert.match(stderr, /build\/programs\/service\.js: FAILED[^]*is damaged/);
+  });
+
+  test("an upgrade that was killed is put in order by the next one", async () => {
+    await machine.shell(`
+      lead-upgrade 99.0.1 > /tmp/killed 2>&1 & upgrade=$!
+      until grep -q 'runs beside' /tmp/killed; do kill -0 $upgrade && sleep 0.1; done; kill -KILL $upgrade`);
+    assert.equal((await site.post(key, "install:lead:1")).status, 200);
+    await machine.shell("lead-upgrade 99.0.1");
+    assert.equal(await runs(), "99.0.1");
+    assert.equal(
+      await machine.shell("systemctl is-active 'lead-*-next.service' | grep -c '^active' || true"),
+      "0\n",
+    );
+    await machine.shell(`lead-upgrade ${version}`);
+  });
+
+  test("an upgrade while the database is away is refused, and the release that runs goes on", async () => {
+    const processes = () => machine.shell("systemctl show lead-{intake,public,actions} --property MainPID");
+    const before = await processes();
+    await machine.shell("systemctl stop postgresql");
+    await until(async () => /^lead_store_writable 0/m.test(await figures()));
+    const { code, stderr } = await machine.run("lead-upgrade", ["99.0.1"]);
+    assert.deepEqual([code, await runs(), await processes()], [2, version, before], stderr);
+    assert.match(stderr, /^The database takes no writes, so nothing was done, and \S+ goes on: .*\n$/);
+    await machine.shell("systemctl start postgresql");
+    await until(async () => (await site.post(key, "install:lead:1")).status === 200);
+  });
+
+  test("--uninstall removes the service and leaves the leads and the settings", async () => {
+    kept = await site.events();
+    await machine.shell("systemctl enable --quiet lead-audit.timer");
+    assert.match(
+      await site.install("--uninstall"),
+      /What stays[^]*Nothing makes these from now on: [^]*systemctl enable --now lead-audit\.timer/,
+    );
+    const left = await machine.shell(
+      "ls /opt/lead-intake /usr/local/bin/lead-ctl /etc/systemd/system/lead-*.{target,service,socket,timer} 2>/dev/null; getent passwd lead-intake; true",
+    );
+    assert.equal(left, "");
+    assert.equal(await site.events(), kept);
+    assert.ok((await machine.shell("cat /etc/lead-intake/intake.env")).includes("INTAKE_URL=https://"));
+  });
+
+  test("the Debian package goes on with the leads and the key of before, and shows none", async () => {
+    // The number of its group is somebody else's by now.
+    await machine.shell("groupadd --gid $(stat -c %g /etc/lead-intake/tls/key.pem) another");
+    const output = await machine.shell("dpkg -i /mnt/*.deb 2>&1");
+    assert.doesNotMatch(output, /lead_(test|live)_/);
+    assert.equal((await site.post(key, "install:lead:1")).status, 200);
+    assert.equal((await site.post(key, "install:lead:2")).status, 202);
+    kept += 1;
+  });
+
+  test("removing and purging the package leave the leads", async () => {
+    await machine.shell("dpkg --purge lead-intake 2>&1");
+    assert.equal(await machine.shell("ls -d /opt/lead-intake /usr/lib/lead-intake 2>/dev/null; true"), "");
+    assert.equal(await site.events(), kept);
+  });
+
+  test("a package that was installed without a public name gets one afterwards", async () => {
+    // Somebody has lost the passwords.
+    await machine.shell("rm -rf /etc/lead-intake /etc/systemd/system/lead-*.d");
+    assert.match(
+      await machine.shell("dpkg -i /mnt/*.deb 2>&1"),
+      /^This PostgreSQL has actions_login.*--new-passwords[^]*is not set up yet/m,
+    );
+    await machine.shell("/usr/lib/lead-intake/scripts/install.sh --no-key --new-passwords 2>&1");
+    const url = () => machine.shell("sed -n 's/^INTAKE_URL=//p' /etc/lead-intake/intake.env");
+    assert.equal(await url(), "http://127.0.0.1:8080\n");
+    await machine.shell("lead-ctl tenant add named --sandbox");
+    const issued = (await site.ctl("key issue named --label first")).key;
+    await machine.shell(`lead-setup --no-key ${options.join(" ")} 2>&1`);
+    assert.equal(await url(), `https://${domain}\n`);
+    assert.equal((await site.post(issued, "install:lead:3")).status, 202);
+    assert.equal(await machine.shell(`grep -rl 127.0.0.1:808 /var/lib/lead-intake/site; true`), "");
+    const before = await files();
+    await machine.shell(`lead-setup ${options.join(" ")} 2>&1`);
+    assert.equal(await files(), before);
+  });
+
+  test("the package is removed where systemd does not run, too", async () => {
+    await machine.shell("unshare --mount sh -c 'mount -t tmpfs tmpfs /run && dpkg --purge lead-intake' 2>&1");
+    assert.equal(await machine.shell("ls -d /opt/lead-intake /usr/lib/lead-intake 2>/dev/null; true"), "");
+  });
+}

@@ -1,0 +1,157 @@
+/**
+ * A Debian machine with PostgreSQL and the packages of this repository, and what the tests do on it.
+ *
+ * @module
+ */
+
+import { execFileSync, spawnSync } from "node:child_process";
+import { copyFileSync, readFileSync, realpathSync } from "node:fs";
+import { join } from "node:path";
+import process from "node:process";
+import { fileURLToPath } from "node:url";
+import { Machine } from "../container/machine.ts";
+import { debianTree } from "../container/tree.ts";
+import { temporaryFolder } from "../folder.ts";
+import { until } from "../until.ts";
+import type { Counts } from "./load.ts";
+
+const root = fileURLToPath(new URL("../../../", import.meta.url));
+/** What docs/install.md asks for, and ps. */
+const packages = ["postgresql", "openssl", "ca-certificates", "procps", "pgbackrest"];
+/** The public name that the machine's certificate is for. */
+export const domain = "leads.example.com";
+const limits = ["INTAKE_IP_PER_MINUTE", "INTAKE_IP_BURST", "INTAKE_KEY_PER_MINUTE", "INTAKE_KEY_BURST"];
+
+/** How a lead was answered. */
+export interface Answer {
+  readonly status: number;
+  readonly event_id?: string;
+}
+
+/** The machine; `/mnt` has the packages, a certificate and the programs of the tests. */
+export class Installation {
+  readonly machine: Machine;
+  /** Its version. */
+  readonly version: string;
+
+  private constructor(machine: Machine, version: string) {
+    this.machine = machine;
+    this.version = version;
+  }
+
+  /** Makes the packages and boots the machine. Nothing is installed on it. */
+  static async open(): Promise<Installation> {
+    const folder = temporaryFolder("packages");
+    const both = ["scripts/package/main.ts", "--to", folder, "--tarball", "--deb"];
+    execFileSync(process.execPath, both, { cwd: root, stdio: ["ignore", "ignore", "pipe"] });
+    copyFileSync(new URL("load.ts", import.meta.url), join(folder, "load.ts"));
+    copyFileSync(realpathSync(join(root, "node_modules/.bin/deno")), join(folder, "deno"));
+    spawnSync("openssl", [
+      ...["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "30"],
+      ...["-keyout", join(folder, "key.pem"), "-out", join(folder, "cert.pem")],
+      ...["-subj", `/CN=${domain}`, "-addext", `subjectAltName=DNS:${domain}`],
+    ]);
+    const machine = await Machine.boot({ tree: debianTree(packages), folders: { "/mnt": folder } });
+    const version = /lead-intake-(\S+)\.tar\.gz/.exec(await machine.shell("ls /mnt"))?.[1] ?? "";
+    await machine.shell(
+      "tar xzf /mnt/*.tar.gz -C /srv && cp /srv/lead-intake-*/runtime/node /usr/local/bin/",
+    );
+    return new Installation(machine, version);
+  }
+
+  /** Runs install.sh of the tarball, and returns all that it prints. */
+  async install(...options: readonly string[]): Promise<string> {
+    const script = `/srv/lead-intake-${this.version}/scripts/install.sh`;
+    const { code, stdout, stderr } = await this.machine.run(script, options);
+    if (code !== 0) throw new Error(`exit code ${code}\n${stdout}${stderr}`);
+    return stdout + stderr;
+  }
+
+  /** Makes another release of the one that was unpacked, with lines of shell that change it in its folder. */
+  async derive(version: string, change = ":"): Promise<string> {
+    const folder = `/srv/lead-intake-${version}`;
+    await this.machine.shell(`set -e
+      cp -a /srv/lead-intake-${this.version} ${folder}; cd ${folder}
+      echo ${version} > VERSION; sed -i 's/"version": "[^"]*"/"version": "${version}"/' package.json
+      sed -i 's/^  version: "${this.version}",$/  version: "${version}",/' build/programs/*.js
+      ${change}
+      cut -c 67- SHA256SUMS > /tmp/names; xargs -d '\\n' sha256sum < /tmp/names > SHA256SUMS`);
+    return folder;
+  }
+
+  /** Posts a lead over HTTPS to the public name. */
+  async post(key: string, idempotencyKey: string): Promise<Answer> {
+    const script = `
+      const request = require("node:https").request({ host: "127.0.0.1", port: 443, servername: "${domain}",
+        ca: require("node:fs").readFileSync("/mnt/cert.pem"), method: "POST", path: "/v1/intake", headers: { Host: "${domain}",
+          "Content-Type": "application/json", "X-API-Key": "${key}", "Idempotency-Key": "${idempotencyKey}" } }, (answer) => {
+        let text = "";
+        answer.on("data", (part) => text += part).on("end", () =>
+          console.log(JSON.stringify({ ...JSON.parse(text), status: answer.statusCode })));
+      });
+      request.end(JSON.stringify({ first_name: "Ada", last_name: "Lovelace", phone: "5551234567" }));`;
+    return JSON.parse(await this.machine.shell(`node -e '${script}'`));
+  }
+
+  /** What \`lead-ctl …  --json\` prints. */
+  async ctl(command: string) {
+    return JSON.parse(await this.machine.shell(`lead-ctl ${command} --json`));
+  }
+
+  /** The number of events in the database. */
+  async events(): Promise<number> {
+    const psql = "cd / && runuser -u postgres -- psql -qAt lead_intake -c 'select count(*) from event'";
+    return Number(await this.machine.shell(psql));
+  }
+
+  /** Lifts the limits of one address and key, as for a load. Connections of loopback have none. */
+  async liftLimits(): Promise<void> {
+    const lines = limits.map((name) => `${name}=900000000`).join("\\n");
+    await this.machine.shell(
+      `printf '${lines}\\n' >> /etc/lead-intake/intake.env && systemctl restart lead-intake`,
+    );
+  }
+
+  /** Has every process run on Deno, by the files that docs/install.md has. */
+  async toDeno(): Promise<void> {
+    const page = readFileSync(join(root, "docs/install.md"), "utf8");
+    const [service = "", actions = ""] = [...page.matchAll(/^```ini\n([^`]*ExecStart=[^`]*)^```$/gm)]
+      .map(([, unit = ""]) => unit);
+    for (const [part, unit] of [["intake", service], ["public", service], ["actions", actions]]) {
+      const folder = `/etc/systemd/system/lead-${part}.service.d`;
+      await this.machine.run("bash", ["-c", `mkdir -p ${folder} && cat > ${folder}/deno.conf`], unit);
+    }
+    await this.machine.shell("cp /mnt/deno /usr/local/bin/deno && systemctl daemon-reload");
+  }
+
+  /** Sets up pgBackRest, as docs/backup.md says, by its own lines up to the first backup. */
+  async setUpBackup(): Promise<void> {
+    const page = readFileSync(join(root, "docs/backup.md"), "utf8");
+    const [, lines] = /^```sh\n([^`]*\bapt-get install pgbackrest\n[^`]*)^sudo cp /m.exec(page) ?? [];
+    if (lines === undefined) throw new Error("docs/backup.md does not say how backups are set up");
+    // The machine has the package already, and no mirror.
+    await this.machine.shell(`
+      sudo() { if [ "$1" = -u ]; then local account=$2; shift 2; (cd / && runuser -u "$account" -- "$@"); else "$@"; fi; }
+      apt-get() { :; }
+      set -e
+      ${lines}`);
+  }
+
+  /** Posts leads at an even rate while `work` is done. */
+  async underLoad(key: string, perSecond: number, work: () => Promise<unknown>): Promise<Counts> {
+    const ca = await this.machine.shell("cat /mnt/cert.pem");
+    const name = `load-${Date.now()}`;
+    const options = { url: `https://${domain}`, address: "127.0.0.1", key, ca, perSecond, name };
+    const child = this.machine.start("node", ["/mnt/load.ts", JSON.stringify(options)]);
+    let output = "";
+    for (const stream of [child.stdout, child.stderr]) {
+      stream?.setEncoding("utf8").on("data", (text: string) => output += text);
+    }
+    const ended = new Promise((settle) => child.once("close", settle));
+    await until(() => output.includes("begun"));
+    await work();
+    await this.machine.shell("pkill -TERM -f '^node /mnt/load.ts'");
+    await ended;
+    return JSON.parse(output.slice(output.indexOf("{")));
+  }
+}
