@@ -12,12 +12,18 @@ import type { RequestIdRule } from "./request_id.ts";
 import type { Router } from "./router.ts";
 import type { TlsObservation, TlsPaths } from "./tls_files.ts";
 
+/** The address that a listener is bound to. */
+export interface BoundAddress {
+  readonly host: string;
+  readonly port: number;
+}
+
 /** One of the services that share a listener, told apart by `Host`. */
 export interface Surface {
   /** For the access log: `"intake"`. */
   readonly name: string;
   /** Names as in a `Host` header: with a port they match that port alone, without one any. */
-  readonly hosts: readonly string[];
+  readonly hosts: readonly string[] | ((address: BoundAddress) => readonly string[]);
   readonly router: Router;
   /** Answers what a handler threw, and a handler that has not answered within the request's bound. */
   readonly fault: (exchange: Exchange, error: unknown) => Reply;
@@ -61,6 +67,11 @@ export interface Bounds {
   readonly stallTimeoutMs: number;
   /** How long a connection is kept without a request. */
   readonly idleTimeoutMs: number;
+  /**
+   * How long a connection between two requests is kept when the listener closes: what its client sends by then is answered,
+   * with `Connection: close`.
+   */
+  readonly lingerTimeoutMs: number;
   /** A TLS handshake, and the same again for the wait before it. */
   readonly handshakeTimeoutMs: number;
   /** After an early answer, how long the rest of a request is read and thrown away. */
@@ -94,6 +105,8 @@ export interface Bounds {
   readonly pipelinedMax: number;
   /** How often renewed certificate files are looked for. */
   readonly certificatePollMs: number;
+  /** How long the key lives that session tickets are made with; with it go the tickets. */
+  readonly ticketKeyMs: number;
 }
 
 /** The defaults of {@linkcode Bounds}. */
@@ -103,6 +116,10 @@ export const defaultBounds: Bounds = {
   stallTimeoutMs: 20_000,
   // Longer than the 60 s for which common proxies keep a connection: the side that reuses it closes it.
   idleTimeoutMs: 65_000,
+  // A client that keeps its connections busy asks again within it and is told to go; closed under its hands, one of its
+  // requests would be lost. As much for one that has long been idle: it is used when the others are not enough, in a
+  // moment that is as busy for its client.
+  lingerTimeoutMs: 1_000,
   handshakeTimeoutMs: 5_000,
   discardTimeoutMs: 5_000,
   discardBytesMax: 16 * 1024 * 1024,
@@ -122,6 +139,8 @@ export const defaultBounds: Bounds = {
   // Who sends requests ahead sends a few. node:http takes 3 KB for each.
   pipelinedMax: 8,
   certificatePollMs: 5_000,
+  // Who takes the key out of the process's memory reads what was sent in the hour of it, and no more.
+  ticketKeyMs: 3_600_000,
 };
 
 /**
@@ -142,7 +161,13 @@ export type HttpObservation =
 
 /** What {@linkcode listen} is told. */
 export interface ListenOptions {
-  readonly address: { readonly host: string; readonly port: number };
+  /**
+   * Where it listens: an address, which with `reusePort` others of the same user may have too, or the descriptor of a TCP socket
+   * that listens already and that others may share.
+   */
+  readonly address: (BoundAddress | { readonly fd: number }) & { readonly reusePort?: boolean };
+  /** Looks at the address before the first connection is taken; what it throws refuses it. */
+  readonly requireAddress?: (address: BoundAddress) => void;
   /** At least one. */
   readonly surfaces: readonly Surface[];
   /** Answer 421 to a `Host` that no surface has. Default: only when there are several surfaces. */
@@ -172,14 +197,12 @@ export interface ListenOptions {
   readonly bounds?: Partial<Bounds>;
 }
 
-/** A listener that accepts connections. */
-export interface Listener {
-  readonly host: string;
-  /** The port it got, also when asked for port 0. */
-  readonly port: number;
+/** A listener that accepts connections; its port is the one it got, also when asked for port 0. */
+export interface Listener extends BoundAddress {
   /**
-   * Stops accepting, lets the requests that are being answered finish for at most `graceMs`, then cuts what is
-   * left. Resolves when every connection is closed. A second call shortens the grace.
+   * Stops accepting, lets the requests that are being answered or on their way finish for at most `graceMs`, then cuts what is
+   * left. Resolves when every connection is closed. A second call shortens the grace. A socket that others share goes on
+   * listening for them, and what it has not accepted is theirs.
    */
   close(graceMs: number): Promise<void>;
 }

@@ -73,13 +73,14 @@ function lengthOf({ body, length }: Reply, isHead: boolean): number | null {
 const splitting = /[\0\r\n]/;
 
 /**
- * The headers of a reply as Node takes them, names and values in turn, and the length of its body.
+ * The headers of a reply as Node takes them, names and values in turn, and the length of its body. `listenerHeaders` are
+ * those of every answer, likewise.
  *
  * @throws {TypeError} when a value would be read as more than one line; Deno before 2.9.6 sends it
  */
 export function headersOf(
   reply: Reply,
-  options: { isHead: boolean; requestId: string },
+  options: { isHead: boolean; requestId: string; listenerHeaders: readonly string[] },
 ): { headers: string[]; length: number | null } {
   const headers: string[] = [];
   for (const name in reply.headers) {
@@ -87,7 +88,7 @@ export function headersOf(
     if (splitting.test(value)) throw new TypeError(`The header ${name} has a line break or a NUL`);
     headers.push(name, value);
   }
-  headers.push("X-Request-Id", options.requestId);
+  headers.push("X-Request-Id", options.requestId, ...options.listenerHeaders);
   const length = lengthOf(reply, options.isHead);
   if (length !== null && !isBodiless(reply.status)) headers.push("Content-Length", String(length));
   return { headers, length };

@@ -8,6 +8,9 @@
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { createSecureContext } from "node:tls";
+import { chainOf, doubtsOf, isExpired, type TlsDoubt } from "./tls_doubts.ts";
+
+const dayMs = 86_400_000;
 
 /** Where the files are, PEM. */
 export interface TlsPaths {
@@ -27,10 +30,14 @@ export interface TlsContext {
 
 /** What became of a change of the files; `files` says whose they are. */
 export type TlsObservation =
+  /** What is in use, told when it is first watched and after each change; the first certificate of it ends then. */
+  | { readonly kind: "certificate_in_use"; readonly files: string; readonly endsAtMs: number }
   /** What they hold is in use; `isCaNew` when the authorities are others. */
   | { readonly kind: "certificate_renewed"; readonly files: string; readonly isCaNew: boolean }
   /** They cannot be read or do not fit together; what they held before stays in use. Told once for each change. */
-  | { readonly kind: "certificate_refused"; readonly files: string; readonly error: unknown };
+  | { readonly kind: "certificate_refused"; readonly files: string; readonly error: unknown }
+  /** What is in use may be refused by clients. Told when it is taken up, and once a day. */
+  | { readonly kind: "certificate_doubtful"; readonly files: string } & TlsDoubt;
 
 /** Files that may be renewed. */
 export class TlsFiles {
@@ -39,6 +46,8 @@ export class TlsFiles {
   #context: TlsContext;
   /** The last content that was refused; empty when a file could not be read. */
   #refused: string | null = null;
+  /** What was looked at for doubts, and when. */
+  #doubted: { readonly cert: string | null; readonly atMs: number } = { cert: null, atMs: 0 };
 
   private constructor(paths: TlsPaths, name: string, context: TlsContext) {
     this.#paths = paths;
@@ -61,7 +70,8 @@ export class TlsFiles {
   }
 
   /**
-   * Looks for a change every `everyMs`, until the returned function is called.
+   * Looks for a change every `everyMs`, until the returned function is called; what is doubtful about the files as they
+   * are is told at once.
    *
    * Chosen: the contents are compared, because small reads now and then cost nothing, and a stat can miss what a
    * symlink swap or a second write within one tick of the clock does.
@@ -71,13 +81,32 @@ export class TlsFiles {
     const look = async () => {
       if (isBusy) return;
       isBusy = true;
+      const wasRefused = this.#refused !== null;
       const observation = await this.#renew();
       isBusy = false;
+      // Also when what was refused has gone, and the files are again what is in use.
+      const isMended = wasRefused && this.#refused === null;
+      if (observation?.kind === "certificate_renewed" || isMended) tell();
+      this.#tellDoubts(options.observe);
       if (observation !== null) options.observe(observation);
     };
+    const tell = () =>
+      options.observe({ kind: "certificate_in_use", files: this.#name, endsAtMs: endOf(this.#context) });
+    this.#tellDoubts(options.observe);
+    tell();
     const timer = setInterval(look, options.everyMs);
     timer.unref();
     return () => clearInterval(timer);
+  }
+
+  #tellDoubts(observe: (observation: TlsObservation) => void): void {
+    const nowMs = Date.now();
+    const { cert } = this.#context;
+    if (cert === this.#doubted.cert && nowMs - this.#doubted.atMs < dayMs) return;
+    this.#doubted = { cert, atMs: nowMs };
+    for (const doubt of doubtsOf(chainOf(cert), nowMs)) {
+      observe({ kind: "certificate_doubtful", files: this.#name, ...doubt });
+    }
   }
 
   async #renew(): Promise<TlsObservation | null> {
@@ -89,6 +118,10 @@ export class TlsFiles {
       this.#refused = null;
       if (seen === JSON.stringify(this.#context)) return null;
       const isCaNew = check(next).ca !== this.#context.ca;
+      const [nowMs, before] = [Date.now(), chainOf(this.#context.cert)];
+      if (isExpired(chainOf(next.cert), nowMs) && !isExpired(before, nowMs)) {
+        throw new Error("The certificate has expired, and the one before has not");
+      }
       this.#context = next;
       return { kind: "certificate_renewed", files: this.#name, isCaNew };
     } catch (error) {
@@ -104,6 +137,11 @@ async function read({ certFile, keyFile, caFile }: TlsPaths): Promise<TlsContext
   const [cert, key] = await Promise.all([text(certFile), text(keyFile)]);
   const authorities = caFile === undefined ? {} : { ca: await text(caFile) };
   return { cert, key, ...authorities, minVersion: "TLSv1.2" };
+}
+
+/** When the first of the certificates ends, in milliseconds since 1970. */
+function endOf({ cert, ca = "" }: TlsContext): number {
+  return Math.min(...chainOf(`${cert}\n${ca}`).map(({ validTo }) => Date.parse(validTo)));
 }
 
 function check(context: TlsContext): TlsContext {

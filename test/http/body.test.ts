@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { after, describe, test } from "node:test";
+import { every } from "../support/every.ts";
 import { get, parse, places, post, startApp, Wire } from "../support/http/echo.ts";
 
 const cap = 1024;
@@ -170,12 +171,11 @@ for (const place of places) {
       assert.equal((await app.access(({ requestId }) => requestId === "slow")).aborted, true);
     });
 
-    test("a body that comes a byte at a time does not move the bound", async () => {
+    test("a body that comes a byte at a time does not move the bound", async (t) => {
       const wire = await Wire.open(app.port);
       wire.send("POST /echo HTTP/1.1\r\nHost: one.test\r\nContent-Length: 1000\r\n\r\n");
-      const drip = setInterval(() => wire.send("x"), 20);
+      every(t, 20, () => wire.send("x"));
       assert.equal((await wire.closed()).byteLength, 0);
-      clearInterval(drip);
     });
 
     test("a second reading of the body is a fault of the handler", async () => {

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { once } from "node:events";
 import { connect as connectHttp2 } from "node:http2";
 import { connect } from "node:net";
 import { describe, test } from "node:test";
@@ -22,8 +23,49 @@ for (const tls of [false, true]) {
   describe(tls ? "with TLS" : "without TLS", () => {
     const start = () => startApp("node", tls ? { tls: files } : {});
 
-    test("close refuses new connections and ends idle ones at once", async () => {
+    test("a client that was answered just now, and one that has just come, are answered once more and told to go", async () => {
       const app = await start();
+      const kept = await Wire.open(app.port, { tls });
+      kept.send(get("/name"));
+      assert.equal((await kept.answer()).headers["connection"], "keep-alive");
+      const fresh = await Wire.open(app.port, { tls });
+      const closing = app.close(600_000);
+      for (const wire of [kept, fresh]) {
+        wire.send(get("/name"));
+        const { status, headers } = await wire.answer();
+        assert.deepEqual([status, headers["connection"]], [200, "close"]);
+      }
+      await Promise.all([kept.closed(), fresh.closed(), closing]);
+    });
+
+    test("a request that was not read yet when the listener closes is answered, however little time there is", async () => {
+      const app = await startApp("node", { ...(tls ? { tls: files } : {}), bounds: { lingerTimeoutMs: 0 } });
+      const kept = await Wire.open(app.port, { tls });
+      kept.send(get("/name"));
+      assert.equal((await kept.answer()).status, 200);
+      kept.send(get("/name"));
+      const closing = app.close(600_000);
+      assert.equal((await kept.answer()).headers["connection"], "close");
+      await Promise.all([kept.closed(), closing]);
+    });
+
+    test("an answer that was begun before the close keeps its connection for one more request", async () => {
+      const app = await start();
+      const wire = await Wire.open(app.port, { tls });
+      const releasing = await Wire.open(app.port, { tls });
+      wire.send(get("/begun"));
+      await once(wire.socket, "data");
+      const closing = app.close(600_000);
+      releasing.send(post("/release", ""));
+      assert.equal((await wire.answer()).headers["connection"], "keep-alive");
+      wire.send(get("/name"));
+      const { status, headers } = await wire.answer();
+      assert.deepEqual([status, headers["connection"]], [200, "close"]);
+      await Promise.all([wire.closed(), releasing.closed(), closing]);
+    });
+
+    test("close refuses new connections and ends what nobody asks any more", async () => {
+      const app = await startApp("node", { ...(tls ? { tls: files } : {}), bounds: { lingerTimeoutMs: 0 } });
       const kept = await Wire.open(app.port, { tls });
       kept.send(get("/name"));
       assert.equal((await kept.answer()).status, 200);
@@ -96,6 +138,18 @@ test("an HTTP/2 session finishes its streams and takes no further one", async ()
   const [body] = await within(stream.toArray(), "answer");
   assert.equal(String(body), "abc");
   await closing;
+});
+
+test("on Deno a client that was answered just now is answered once more and told to go", async () => {
+  const app = await startApp("deno");
+  const kept = await Wire.open(app.port);
+  kept.send(get("/name"));
+  assert.equal((await kept.answer()).status, 200);
+  const closing = app.close();
+  await app.next((event): event is typeof event => event.event === "closing");
+  kept.send(get("/name"));
+  assert.equal((await kept.answer()).headers["connection"], "close");
+  await Promise.all([kept.closed(), closing]);
 });
 
 test("on Deno close answers what is in flight", async () => {

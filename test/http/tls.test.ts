@@ -203,7 +203,7 @@ for (const place of places) {
         writeFileSync(`${file}.new`, text);
         renameSync(`${file}.new`, file);
       };
-      const isOutcome = (event: AppEvent): event is AppEvent => event.event.startsWith("certificate_");
+      const isOutcome = (event: AppEvent): event is AppEvent => /^certificate_re/.test(event.event);
       const outcome = async () => (await renewing.next(isOutcome)).event;
       replace(files.certFile, readFileSync(first.certFile));
       replace(files.keyFile, readFileSync(first.keyFile));

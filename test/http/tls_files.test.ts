@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { X509Certificate } from "node:crypto";
 import { copyFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
@@ -23,6 +24,12 @@ test("files that cannot be read or used, or do not belong together, are refused 
   await assert.rejects(refused({ caFile: one.keyFile }));
 });
 
+/** Whole at once: half a file would be refused too. */
+function replace(file: string, text: string): void {
+  writeFileSync(`${file}.new`, text);
+  renameSync(`${file}.new`, file);
+}
+
 /** Copies that are watched; each change is waited for with `told`. */
 async function watched(t: TestContext) {
   assert.ok(one);
@@ -32,9 +39,16 @@ async function watched(t: TestContext) {
   copyFileSync(one.keyFile, paths.keyFile);
   copyFileSync(authority.file, paths.caFile);
   const files = await TlsFiles.load(paths, "delivery");
-  const told: TlsObservation[] = [];
-  t.after(files.watch({ everyMs: 2, observe: (observation) => told.push(observation) }));
-  return { paths, files, told };
+  const told: Exclude<TlsObservation, { kind: "certificate_in_use" }>[] = [];
+  const ends: number[] = [];
+  t.after(files.watch({
+    everyMs: 2,
+    observe(observation) {
+      if (observation.kind === "certificate_in_use") ends.push(observation.endsAtMs);
+      else told.push(observation);
+    },
+  }));
+  return { paths, files, told, ends };
 }
 
 test("a renewal is in use when it is told, and says whether the authorities are new", async (t) => {
@@ -67,4 +81,24 @@ test("what cannot be used is told once for each change, and leaves in use what w
   }
   const both = ["certificate_refused", "certificate_renewed"];
   assert.deepEqual(kinds(), [...both, ...both]);
+});
+
+test("the end of the first certificate is told at once, after a renewal, and when what was refused is taken back", async (t) => {
+  const { paths, told, ends } = await watched(t);
+  assert.ok(one);
+  const endOf = ({ cert }: { readonly cert: string }) => Date.parse(new X509Certificate(cert).validTo);
+  // The authority has three days, the certificate two.
+  assert.deepEqual(ends, [endOf(one)]);
+  const short = authority.issue({ name: "short", usage: "serverAuth", days: 1 });
+  // The issuer stands behind its certificate, and may end before it.
+  replace(paths.certFile, `${one.cert}${short.cert}`);
+  await until(() => told.at(-1)?.kind === "certificate_renewed");
+  assert.deepEqual(ends, [endOf(one), endOf(short)]);
+  replace(paths.certFile, "no certificate");
+  await until(() => told.at(-1)?.kind === "certificate_refused");
+  assert.equal(ends.length, 2);
+  replace(paths.certFile, `${one.cert}${short.cert}`);
+  await until(() => ends.length === 3);
+  assert.equal(ends.at(-1), endOf(short));
+  assert.equal(told.at(-1)?.kind, "certificate_refused", "nothing was renewed");
 });

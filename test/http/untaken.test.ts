@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
+import { every } from "../support/every.ts";
 import { FrameClient } from "../support/http/frames.ts";
 import { makeCertificate, places, startApp } from "../support/http/echo.ts";
 import { temporaryFolder } from "../support/folder.ts";
@@ -28,25 +29,24 @@ for (const place of places) {
       }
     });
 
-    test("cost it the connection although it opens their windows by a byte again and again", async () => {
+    test("cost it the connection although it opens their windows by a byte again and again", async (t) => {
       const client = await FrameClient.open(app.port, { windowBytes: 1 });
       client.ask("/document", 5);
-      const drip = setInterval(() => [1, 3, 5, 7, 9].forEach((stream) => client.open(stream, 1)), 20);
+      every(t, 20, () => [1, 3, 5, 7, 9].forEach((stream) => client.open(stream, 1)));
       assert.equal(await client.goaway(), enhanceYourCalm);
       await client.closed();
-      clearInterval(drip);
     });
 
-    test("are reset one by one when it goes on taking others", async () => {
+    test("are reset one by one when it goes on taking others", async (t) => {
       const client = await FrameClient.open(app.port, { windowBytes: 0 });
       client.ask("/document");
       let stream = 1;
-      const taking = setInterval(() => {
+      const stop = every(t, 20, () => {
         client.ask("/name");
         client.open(stream += 2, 65_535);
-      }, 20);
+      });
       const reset = await client.next("rst_stream");
-      clearInterval(taking);
+      stop();
       assert.deepEqual([reset.stream, reset.payload.readUInt32BE(0)], [1, cancel]);
       assert.ok(!client.isClosed);
       client.destroy();

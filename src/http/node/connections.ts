@@ -6,24 +6,14 @@
 
 import type { ServerHttp2Session } from "node:http2";
 import type { Socket } from "node:net";
-import { Crowd } from "./crowd.ts";
 import { Deadlines } from "./deadlines.ts";
 import type { Edge } from "./edge.ts";
 import type { Standing } from "./handshake_line.ts";
 import { type OpenExchange, ServerConnection } from "./server_connection.ts";
 import type { Turn } from "./turns.ts";
 import { Slots } from "./slots.ts";
-
-/**
- * An address's HTTP/2 connections with all the streams there are, and the streams at once of each that is opened beside
- * them, for as long as it lives. Chosen: 2 and 16, because HTTP/2 needs one connection; 1,000 that take nothing of 100
- * answers each took 106 MiB on Node and 159 on Deno with 100 streams for all of them, and 39 and 51 so.
- */
-const fullSessionsMax = 2;
-const furtherStreamsMax = 16;
-
-/** Streams at once of a connection that is made by who leaves answers waiting, while half of them wait that may. */
-const pressedStreamsMax = 4;
+import { Untaken } from "./untaken.ts";
+import { afterReading, Waits } from "./waits.ts";
 
 /** An error closes the connection, which is what counts. */
 function ignore(): void {}
@@ -39,16 +29,10 @@ export class Connections {
   readonly stalls: Deadlines<OpenExchange>;
   /** Answered requests whose rest is being thrown away. */
   readonly discards: Deadlines<OpenExchange>;
-  /** Connections that have not sent a request yet. */
-  readonly #fresh: Deadlines<ServerConnection>;
-  /** Connections between requests. */
-  readonly #idle: Deadlines<ServerConnection>;
-  /** Connections that are being closed: a client that takes nothing must not keep them. */
-  readonly #ending: Deadlines<ServerConnection>;
+  readonly #waits: Waits;
   readonly #all = new Map<object, ServerConnection>();
   readonly #slots: Slots;
-  /** The answers over HTTP/2 that have not been taken. */
-  readonly #untaken = new Crowd<OpenExchange>();
+  readonly #untaken: Untaken;
   readonly #sweeper: ReturnType<typeof setInterval>;
   #exchanges = 0;
   #emptied: (() => void) | null = null;
@@ -58,13 +42,11 @@ export class Connections {
     const { bounds } = edge;
     this.edge = edge;
     this.#slots = new Slots(edge);
+    this.#untaken = new Untaken(edge);
     this.requests = new Deadlines(bounds.requestTimeoutMs);
     this.stalls = new Deadlines(bounds.stallTimeoutMs);
     this.discards = new Deadlines(bounds.discardTimeoutMs);
-    // Node answers slow headers with 408 first; this is for what it does not see, such as HTTP/2.
-    this.#fresh = new Deadlines(bounds.headersTimeoutMs + 2 * bounds.sweepIntervalMs);
-    this.#idle = new Deadlines(bounds.idleTimeoutMs);
-    this.#ending = new Deadlines(bounds.discardTimeoutMs);
+    this.#waits = new Waits(edge);
     this.#sweeper = setInterval(() => this.#sweep(), bounds.sweepIntervalMs);
     this.#sweeper.unref();
   }
@@ -89,12 +71,13 @@ export class Connections {
     const connection = new ServerConnection(transport, this.edge.peer(socket.remoteAddress));
     this.#slots.opened(socket, connection);
     this.#all.set(transport, connection);
-    this.#fresh.add(connection, performance.now());
+    if (this.isDraining) this.#waits.lingering.add(connection, performance.now());
+    else this.#waits.opened(connection, performance.now());
     transport.once("close", () => this.#closed(connection));
     transport.on("error", ignore);
-    const streamsMax = this.#streamsMax(connection);
+    const { peer } = connection;
+    const streamsMax = this.#untaken.streamsMax(peer, this.#slots.sessionsOf(peer));
     if (streamsMax < this.edge.bounds.streamsMax) connection.restrict(streamsMax);
-    if (this.isDraining) this.#end(connection);
     return connection;
   }
 
@@ -112,7 +95,7 @@ export class Connections {
   /** A request began. */
   began(exchange: OpenExchange): void {
     const { connection } = exchange;
-    if (connection.exchanges.size === 0) this.#unlist(connection);
+    if (connection.exchanges.size === 0) this.#waits.remove(connection);
     connection.exchanges.add(exchange);
     connection.hasAsked = true;
     this.#exchanges++;
@@ -125,19 +108,13 @@ export class Connections {
     else connection.overrun();
   }
 
-  /**
-   * An answer, or the next piece of it, is given to the connection. Over HTTP/2 it may wait for as long as the client
-   * likes: one too many costs the connection of the one that has waited longest, at the address that has the most.
-   */
+  /** An answer, or the next piece of it, is given to the connection. */
   given(exchange: OpenExchange): void {
-    const { connection } = exchange;
-    if (!connection.isHttp2) return;
-    const { peer } = connection;
-    this.#untaken.remove(peer.key, exchange);
-    this.#untaken.add(peer.key, exchange);
-    const ofAddress = this.#untaken.of(peer.key);
-    if (ofAddress.size > this.edge.untakenOfAddressMax(peer)) this.#expelFirst(ofAddress);
-    else if (this.#untaken.size > this.edge.bounds.untakenMax) this.#expelFirst(this.#untaken.all());
+    if (!exchange.connection.isHttp2) return;
+    const expelled = this.#untaken.given(exchange);
+    if (expelled === null) return;
+    if (expelled.isWasteful) this.#expelWasteful(expelled.connection);
+    else this.#expel(expelled.connection);
   }
 
   /** A client has taken its request back. */
@@ -158,15 +135,17 @@ export class Connections {
     const { connection } = exchange;
     this.stalls.remove(exchange);
     this.discards.remove(exchange);
-    this.#untaken.remove(connection.peer.key, exchange);
+    this.#untaken.ended(exchange);
     connection.exchanges.delete(exchange);
     if (connection.exchanges.size > 0) return;
     if (connection.deadline !== null || connection.isClosed) return;
     // In a turn of the loop of its own: many requests in one read hold nobody up.
     if (connection.waiting > 0) setImmediate(() => connection.turns?.next());
-    else if (this.isDraining || connection.isClosing) this.#end(connection);
+    else if (connection.isClosing || (this.isDraining && connection.knowsItsEnd)) this.#end(connection);
     else {
-      this.#idle.add(connection, performance.now());
+      const { idle, lingering } = this.#waits;
+      // An answer that was begun before the drain has promised to keep the connection.
+      (this.isDraining ? lingering : idle).add(connection, performance.now());
       connection.turns?.next();
     }
   }
@@ -180,8 +159,8 @@ export class Connections {
 
   /** A connection will be closed by the client, or when its time is up. */
   ending(connection: ServerConnection): void {
-    this.#unlist(connection);
-    this.#ending.add(connection, performance.now());
+    this.#waits.remove(connection);
+    this.#waits.ending.add(connection, performance.now());
   }
 
   /** Ends what is idle, and the rest after the answers that are under way. */
@@ -194,13 +173,7 @@ export class Connections {
 
   /** Ends what is idle, lets the rest finish for `graceMs`, cuts what is left. */
   async drain(graceMs: number): Promise<void> {
-    this.isDraining = true;
-    this.#slots.endLine();
-    for (const connection of this.#all.values()) {
-      // An HTTP/2 session takes no further stream and closes after its last one.
-      if (connection.isQuiet) this.#end(connection);
-      else if (connection.isHttp2) connection.end();
-    }
+    if (!this.isDraining) this.#beginDrain();
     const cut = setTimeout(() => this.#cut(), graceMs);
     this.#drained ??= new Promise<void>((resolve) => this.#emptied = resolve);
     this.#settle();
@@ -209,13 +182,22 @@ export class Connections {
     clearInterval(this.#sweeper);
   }
 
-  /** How many streams a new connection may have at once. */
-  #streamsMax({ peer }: ServerConnection): number {
-    const isPressing = this.#untaken.of(peer.key).size > 0;
-    if (isPressing && this.#untaken.size >= this.edge.bounds.untakenMax / 2) return pressedStreamsMax;
-    const { streamsMax } = this.edge.bounds;
-    const isFurther = this.#slots.sessionsOf(peer) > fullSessionsMax;
-    return isFurther ? Math.min(furtherStreamsMax, streamsMax) : streamsMax;
+  #beginDrain(): void {
+    this.isDraining = true;
+    afterReading(() => this.#tellToGo());
+    const endLine = setTimeout(() => this.#slots.endLine(), this.edge.bounds.handshakeTimeoutMs);
+    endLine.unref();
+  }
+
+  #tellToGo(): void {
+    const nowMs = performance.now();
+    for (const connection of this.#all.values()) {
+      if (!connection.isHttp2) {
+        if (connection.isQuiet) this.#waits.linger(connection, nowMs);
+      } else if (connection.isQuiet) this.#end(connection);
+      // It takes no further stream and closes after its last one. What it has refused may be asked again.
+      else connection.end();
+    }
   }
 
   #end(connection: ServerConnection): void {
@@ -236,15 +218,6 @@ export class Connections {
     this.#emptied();
   }
 
-  /** Who leaves many answers waiting is known for it; another one was just the first to go. */
-  #expelFirst(line: Iterable<OpenExchange>): void {
-    for (const { connection } of line) {
-      const { peer } = connection;
-      const isMany = this.#untaken.of(peer.key).size > this.edge.untakenOfAddressMax(peer) / 4;
-      return isMany ? this.#expelWasteful(connection) : this.#expel(connection);
-    }
-  }
-
   #expelWasteful(connection: ServerConnection): void {
     this.#slots.wasWasteful(connection.peer);
     this.#expel(connection);
@@ -260,17 +233,11 @@ export class Connections {
     if (connection.isClosed) return;
     connection.isClosed = true;
     connection.turns?.clear();
-    this.#unlist(connection);
+    this.#waits.remove(connection);
     this.#all.delete(connection.transport);
     // Node closes the responses first; Deno says nothing of those that wait behind another one.
     for (const exchange of connection.exchanges) exchange.closed();
     this.#settle();
-  }
-
-  #unlist(connection: ServerConnection): void {
-    this.#fresh.remove(connection);
-    this.#idle.remove(connection);
-    this.#ending.remove(connection);
   }
 
   #sweep(): void {
@@ -288,8 +255,9 @@ export class Connections {
     this.requests.sweep(nowMs, (exchange) => exchange.expire());
     this.stalls.sweep(nowMs, (exchange) => this.stalled(exchange));
     this.discards.sweep(nowMs, (exchange) => exchange.destroy());
-    this.#fresh.sweep(nowMs, (connection) => connection.destroy());
-    this.#idle.sweep(nowMs, (connection) => this.#end(connection));
-    this.#ending.sweep(nowMs, (connection) => connection.destroy());
+    this.#waits.sweep(nowMs, {
+      end: (connection) => this.#end(connection),
+      destroy: (connection) => connection.destroy(),
+    });
   }
 }

@@ -9,6 +9,7 @@ import type { Socket } from "node:net";
 import type { Body, Exchange, Reply } from "../exchange.ts";
 import { canonicalAddress, forwardedClient, isLoopback, limiterKey, Networks } from "../addresses.ts";
 import {
+  type BoundAddress,
   type Bounds,
   connectionsPerAddress,
   defaultBounds,
@@ -20,6 +21,7 @@ import {
 import { Admission } from "./admission.ts";
 import { adoptRequestId } from "../request_id.ts";
 import { Hosts } from "../target.ts";
+import { strictTransport } from "./tls_policy.ts";
 
 /** What the access log calls by name: any other method is text of the caller's choice, a key perhaps. */
 const loggedMethods: ReadonlySet<string> = new Set([
@@ -35,11 +37,6 @@ const loggedMethods: ReadonlySet<string> = new Set([
 ]);
 
 const noParams: Readonly<Record<string, string>> = Object.freeze({});
-
-/** A handler did not answer within the request's time bound. */
-export class HandlerTimeout extends Error {
-  override readonly name = "HandlerTimeout";
-}
 
 /** The peer of a connection. */
 export interface Peer {
@@ -104,7 +101,10 @@ export class Edge {
   readonly trustedProxies: Networks;
   /** `null` where clients show no certificates. */
   readonly admission: Admission | null;
-  readonly #hosts: Hosts<Surface>;
+  /** `null` until the listener is bound. */
+  #hosts: Hosts<Surface & { readonly hosts: readonly string[] }> | null = null;
+  /** What every answer of the listener has, names and values in turn. */
+  readonly headers: readonly string[];
 
   constructor(options: ListenOptions) {
     this.options = options;
@@ -112,7 +112,22 @@ export class Edge {
     this.trustedProxies = options.trustedProxies ?? new Networks([]);
     const { tls, admit = () => null } = options;
     this.admission = tls?.caFile === undefined ? null : new Admission({ admit, nowMs: () => Date.now() });
-    this.#hosts = new Hosts(options.surfaces, { strict: options.strictHost ?? options.surfaces.length > 1 });
+    this.headers = tls && this.admission === null ? strictTransport : [];
+  }
+
+  /**
+   * The listener is bound to this address, and takes no connection yet.
+   *
+   * @throws {Error} when it may not be
+   */
+  bound(address: BoundAddress): void {
+    const { surfaces, strictHost, requireAddress } = this.options;
+    requireAddress?.(address);
+    const named = surfaces.map((surface) => {
+      const { hosts } = surface;
+      return { ...surface, hosts: typeof hosts === "function" ? hosts(address) : hosts };
+    });
+    this.#hosts = new Hosts(named, { strict: strictHost ?? surfaces.length > 1 });
   }
 
   /** The peer of a new connection, as the server names its address. */
@@ -132,17 +147,13 @@ export class Edge {
     return this.connectionsOfAddressMax(peer) === Infinity ? Infinity : this.bounds.untakenOfAddressMax;
   }
 
-  /** Runs the handler. Never throws: a fault is reported and becomes the surface's reply. */
-  async answer(exchange: EdgeExchange): Promise<Reply> {
+  /** Runs the handler. What it throws becomes a reply by {@linkcode Edge.fault}. */
+  handle(exchange: EdgeExchange): Reply | Promise<Reply> {
     const { host } = exchange;
-    const surface = this.#hosts.find(host);
+    const surface = this.#hosts?.find(host) ?? null;
     if (surface === null) return this.refuse(421, exchange.requestId);
     exchange.surface = surface;
-    try {
-      return await surface.router.handle(exchange);
-    } catch (error) {
-      return this.fault(exchange, error);
-    }
+    return surface.router.handle(exchange);
   }
 
   /** Reports a fault and gives the reply to it. */

@@ -8,12 +8,13 @@ import { Buffer } from "node:buffer";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { ServerHttp2Stream } from "node:http2";
 import type { Deadline } from "./deadlines.ts";
-import { EdgeExchange, HandlerTimeout } from "./edge.ts";
+import { EdgeExchange } from "./edge.ts";
 import type { Body, Reply } from "../exchange.ts";
 import { emptyBody, incomplete, NodeBody, tooLarge } from "./body.ts";
 import type { OpenExchange, ServerConnection } from "./server_connection.ts";
 import type { Connections } from "./connections.ts";
 import { headerLines, type NodeRequest, type NodeResponse, readHead } from "./headers.ts";
+import { isKept } from "./persistence.ts";
 import { Pump, sourceFor } from "./pump.ts";
 import type { RefusalStatus } from "../options.ts";
 import { dropBody, headersOf, isBodiless } from "../reply.ts";
@@ -23,8 +24,10 @@ import type { Source } from "../source.ts";
 const noError = 0x0;
 const cancel = 0x8;
 
-/** A body up to this length, announced, is thrown away so that the connection can be kept. */
-const keptDiscardBytesMax = 256 * 1024;
+/** A handler did not answer within the request's time bound. */
+class HandlerTimeout extends Error {
+  override readonly name = "HandlerTimeout";
+}
 
 /** An exchange over Node's servers. */
 export class NodeExchange extends EdgeExchange implements OpenExchange {
@@ -183,8 +186,12 @@ export class NodeExchange extends EdgeExchange implements OpenExchange {
     let { body } = reply;
     const isHead = this.method === "HEAD";
     const isUnread = !this.isComplete;
-    const { headers, length } = headersOf(reply, { isHead, requestId: this.requestIdHeader });
-    if (this.#http2 === null && this.#mustClose(isUnread)) {
+    const { headers, length } = headersOf(reply, {
+      isHead,
+      requestId: this.requestIdHeader,
+      listenerHeaders: this.edge.headers,
+    });
+    if (this.#http2 === null && !this.#isKept(isUnread)) {
       headers.push("Connection", "close");
       this.connection.takeNoMore();
     }
@@ -214,16 +221,12 @@ export class NodeExchange extends EdgeExchange implements OpenExchange {
     else this.#response.end(bytes, "latin1");
   }
 
-  #mustClose(isUnread: boolean): boolean {
-    // Behind a request for another protocol node:http throws away what it has read, the beginning of the next request
-    // perhaps: what comes then may be the middle of one.
-    if (this.isRefused || this.#hasUpgrade) return true;
-    // Those that wait for their turn are still answered.
-    const isEnding = this.#connections.isDraining || this.connection.isClosing;
-    if (isEnding && this.connection.waiting === 0) return true;
-    if (!isUnread) return false;
-    return this.awaitsContinue || this.#isTooLarge ||
-      !((this.#body?.announcedBytes ?? 0) <= keptDiscardBytesMax);
+  #isKept(isUnread: boolean): boolean {
+    const { awaitsContinue, isRefused } = this;
+    const announcedBytes = this.#body?.announcedBytes ?? 0;
+    const unread = isUnread ? { awaitsContinue, isTooLarge: this.#isTooLarge, announcedBytes } : null;
+    const answered = { isRefused, hasUpgrade: this.#hasUpgrade, unread };
+    return isKept(this.connection, this.#connections.isDraining, answered);
   }
 
   /**

@@ -26,9 +26,11 @@ import { Connections } from "./connections.ts";
 import { NodeExchange } from "./exchange.ts";
 import type { NodeRequest, NodeResponse } from "./headers.ts";
 import { clientError, connectRequested, refuseUnmade } from "./refusal.ts";
+import type { Reply } from "../exchange.ts";
 import type { Listener, ListenOptions, RefusalStatus } from "../options.ts";
 import { TlsFiles } from "../tls_files.ts";
-import { contextFor, type SecureServer, serverFor } from "./server.ts";
+import { type SecureServer, serverFor } from "./server.ts";
+import { contextFor, rotateTicketKeys } from "./tls_policy.ts";
 
 /** nghttp2's own bound for what it has to acknowledge, `NGHTTP2_ERR_FLOODED`. */
 const flooded = -904;
@@ -51,13 +53,7 @@ export async function listen(options: ListenOptions): Promise<Listener> {
   const tls = options.tls ? await TlsFiles.load(options.tls, "listener") : null;
   const server = serverFor(edge, tls?.context ?? null);
   attach(server, connections);
-  await new Promise<void>((resolve, reject) => {
-    server.once("error", reject);
-    server.listen({ ...options.address, backlog }, () => {
-      server.off("error", reject);
-      resolve();
-    });
-  });
+  const { address, port } = await bind(server, edge);
   server.on("error", (error: unknown) => edge.report(error, null));
   const stopWatching = tls?.watch({
     everyMs: edge.bounds.certificatePollMs,
@@ -72,16 +68,40 @@ export async function listen(options: ListenOptions): Promise<Listener> {
       edge.tell(observation, null);
     },
   });
-  const { address, port } = server.address() as AddressInfo;
+  const stopRotating = tls === null
+    ? null
+    : rotateTicketKeys(server as SecureServer, edge.bounds.ticketKeyMs);
   return {
     host: address,
     port,
     async close(graceMs) {
       stopWatching?.();
+      stopRotating?.();
+      // Node would close what is between two requests under the hands of its client; who is to go is told first.
+      (server as Server).closeIdleConnections = () => {};
       server.close();
       await connections.drain(graceMs);
     },
   };
+}
+
+/** Binds it, and looks at its address in the same turn of the loop: before a connection can be taken. */
+function bind(server: Server | SecureServer, edge: Edge): Promise<AddressInfo> {
+  return new Promise((resolve, reject) => {
+    server.once("error", reject);
+    server.listen({ ...edge.options.address, backlog }, () => {
+      server.off("error", reject);
+      try {
+        const bound = server.address();
+        if (bound === null || typeof bound === "string") throw new TypeError("The socket is none of TCP");
+        edge.bound({ host: bound.address, port: bound.port });
+        resolve(bound);
+      } catch (error) {
+        server.close();
+        reject(error);
+      }
+    });
+  });
 }
 
 /** What a listener of ours throws would end the process: it is reported and ends what it was about. */
@@ -255,8 +275,14 @@ function closed(this: ServerResponse): void {
 }
 
 async function answer(edge: Edge, exchange: NodeExchange): Promise<void> {
+  let reply: Reply;
   try {
-    exchange.send(await edge.answer(exchange));
+    reply = await edge.handle(exchange);
+  } catch (error) {
+    reply = edge.fault(exchange, error);
+  }
+  try {
+    exchange.send(reply);
   } catch (error) {
     edge.report(error, exchange);
     exchange.destroy();

@@ -11,11 +11,13 @@ import type { Edge } from "./edge.ts";
 import type { Reply } from "../exchange.ts";
 import type { ServerConnection } from "./server_connection.ts";
 import type { Connections } from "./connections.ts";
+import { leaveParser, leavesParser } from "./parser.ts";
 import type { RefusalStatus } from "../options.ts";
 import { headersOf } from "../reply.ts";
 
 /** The parser has given up on a connection, or Node's time bound for headers has passed. */
 export function clientError(connections: Connections, error: NodeJS.ErrnoException, socket: Socket): void {
+  leaveParser(socket);
   const connection = connections.find(socket);
   const status = statusOf(error);
   if (connection === undefined || status === null || !socket.writable) {
@@ -24,7 +26,7 @@ export function clientError(connections: Connections, error: NodeJS.ErrnoExcepti
     return;
   }
   // The time is ours, not the client's.
-  if (status === 408 && connection.turns?.isPaused) return;
+  if (status === 408 && connection.turns?.isPaused && !leavesParser) return;
   if (connection.hasFailed) return;
   connection.fail();
   const { open } = connection;
@@ -63,7 +65,7 @@ export function refuseUnmade(edge: Edge, response: ServerResponse): void {
   // Making an id may be what failed.
   const requestId = "-";
   const reply = edge.refuse(503, requestId);
-  const { headers } = headersOf(reply, { isHead: false, requestId });
+  const { headers } = headersOf(reply, { isHead: false, requestId, listenerHeaders: edge.headers });
   if (!("stream" in response)) headers.push("Connection", "close");
   response.writeHead(reply.status, headers);
   response.end(reply.body);
@@ -79,20 +81,21 @@ function statusOf(error: NodeJS.ErrnoException): RefusalStatus | null {
 function refuseSocket(connections: Connections, connection: ServerConnection, status: RefusalStatus): void {
   const { edge } = connections;
   const requestId = edge.options.requestId.generate();
-  (connection.transport as Socket).end(rawReply(edge.refuse(status, requestId), requestId));
+  (connection.transport as Socket).end(
+    rawReply({ edge, reply: edge.refuse(status, requestId), requestId }),
+  );
   connections.ending(connection);
   edge.logUnread(status, requestId, connection.peer);
 }
 
-function rawReply(reply: Reply, requestId: string): string {
+function rawReply({ edge, reply, requestId }: { edge: Edge; reply: Reply; requestId: string }): string {
   const body = typeof reply.body === "string" ? reply.body : "";
-  const headers: Record<string, string> = {
-    ...reply.headers,
-    "X-Request-Id": requestId,
-    "Content-Length": String(new TextEncoder().encode(body).length),
-    "Date": new Date().toUTCString(),
-    "Connection": "close",
-  };
-  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`).join("");
+  const { headers } = headersOf({ ...reply, body }, {
+    isHead: false,
+    requestId,
+    listenerHeaders: edge.headers,
+  });
+  headers.push("Date", new Date().toUTCString(), "Connection", "close");
+  const lines = headers.map((part, index) => index % 2 === 0 ? `${part}: ` : `${part}\r\n`).join("");
   return `HTTP/1.1 ${reply.status} ${STATUS_CODES[reply.status] ?? ""}\r\n${lines}\r\n${body}`;
 }

@@ -5,13 +5,12 @@
  * @module
  */
 
-import { constants } from "node:crypto";
 import { createServer, type Server } from "node:http";
 import { createSecureServer, type Http2SecureServer } from "node:http2";
 import { createServer as createMutualServer, type Server as MutualServer } from "node:https";
-import type { SecureContextOptions } from "node:tls";
 import type { TlsContext } from "../tls_files.ts";
 import type { Edge } from "./edge.ts";
+import { contextFor } from "./tls_policy.ts";
 
 /** A server that speaks TLS. */
 export type SecureServer = Http2SecureServer | MutualServer;
@@ -54,13 +53,6 @@ function makeServer(edge: Edge, context: TlsContext | null): Server | SecureServ
       maxHeaderListPairs: bounds.headerBytesMax / 4,
     } as Parameters<typeof createSecureServer>[0],
   );
-}
-
-/** What the server is given of the TLS files, now and when they are renewed. */
-export function contextFor({ admission }: Edge, context: TlsContext): SecureContextOptions {
-  // A resumed session is let in by the certificate of an earlier handshake, so where clients show certificates there is
-  // none. Deno resumes all the same; see Admission.
-  return admission === null ? context : { ...context, secureOptions: constants.SSL_OP_NO_TICKET };
 }
 
 /** HTTP/1 time bounds must be there before `listen`, where Node starts to check them. */

@@ -103,6 +103,11 @@ export class ServerConnection implements Timed {
     return this.hasFailed || this.#takesNoMore;
   }
 
+  /** Whether its client knows that nothing more is answered on it. An HTTP/2 session tells it by itself when it is closed. */
+  get knowsItsEnd(): boolean {
+    return this.isHttp2 || this.ignores;
+  }
+
   /** Nothing that still comes on it is a request. */
   fail(): void {
     this.hasFailed = true;

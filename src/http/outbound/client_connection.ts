@@ -9,7 +9,7 @@
  * @module
  */
 
-import type { Socket } from "node:net";
+import type { OnReadOpts, Socket } from "node:net";
 import { type Response, ResponseParser } from "./response_parser.ts";
 
 /** What became of an exchange. */
@@ -61,6 +61,13 @@ const idleMarginMs = 1_000;
 // However long the server keeps it: what stands between may forget a silent connection sooner.
 const idleMsMax = 60_000;
 
+/**
+ * What has just been read, by whichever connection: it is copied out at once.
+ *
+ * Chosen: this, because a stream that is read by its events has new memory of 64 KiB for each answer of some bytes.
+ */
+const readRoom = new Uint8Array(16 * 1024);
+
 /** A connection, from its opening on. The first request may be given to it at once. */
 export class ClientConnection {
   readonly #socket: Socket;
@@ -78,8 +85,15 @@ export class ClientConnection {
   #isRetired = false;
   #idleUntilMs = 0;
 
-  /** `socket` has just been made and connects. */
-  constructor(socket: Socket, options: ConnectionHooks & Beginning) {
+  /** `connect` makes a socket, which reads as it is told, or by its events; throws what `connect` throws. */
+  constructor(connect: (onread: OnReadOpts) => Socket, options: ConnectionHooks & Beginning) {
+    const socket = connect({
+      buffer: readRoom,
+      callback: (bytes, room) => {
+        this.#read(Buffer.from(room.subarray(0, bytes)));
+        return true;
+      },
+    });
     this.#socket = socket;
     this.#hooks = options;
     const { opened, settleMs, readyMs } = options;

@@ -15,7 +15,7 @@
  * @module
  */
 
-import type { Socket } from "node:net";
+import type { OnReadOpts, Socket } from "node:net";
 import {
   type Answer,
   type Beginning,
@@ -27,8 +27,8 @@ import {
 
 /** How the pool works. */
 export interface PoolOptions extends Beginning {
-  /** Begins to connect; may throw, which fails the request that needs it. */
-  readonly connect: () => Socket;
+  /** Begins to connect, with this option of the socket or without it; may throw, which fails the request that needs it. */
+  readonly connect: (onread: OnReadOpts) => Socket;
   readonly connectionsMax: number;
   /** From the request's start, its wait for a connection included, to the end of its answer. */
   readonly timeoutMs: number;
@@ -37,6 +37,7 @@ export interface PoolOptions extends Beginning {
 interface Pending {
   readonly request: string;
   readonly settle: (answer: Answer) => void;
+  readonly deadlineMs: number;
   connection: ClientConnection | null;
 }
 
@@ -47,26 +48,50 @@ export class ConnectionPool {
   readonly #idle: ClientConnection[] = [];
   // Bounded by whoever sends.
   readonly #waiting: Pending[] = [];
+  /** All that have no answer yet. They have the same time, so that the first of them is the first to run out of it. */
+  readonly #pending = new Set<Pending>();
+  #timer: ReturnType<typeof setTimeout> | undefined;
   #isClosed = false;
 
   constructor(options: PoolOptions) {
     this.#options = options;
   }
 
-  /** Sends one request, head and body in one text, exactly once or not at all; never rejects. */
-  send(request: string): Promise<Answer> {
-    return new Promise((resolve) => {
-      const timer = setTimeout(() => this.#cut(pending, "ETIMEDOUT"), this.#options.timeoutMs);
-      const pending: Pending = {
-        request,
-        settle: (answer) => {
-          clearTimeout(timer);
-          resolve(answer);
-        },
-        connection: null,
-      };
-      this.#start(pending);
-    });
+  /** Sends one request, head and body in one text, exactly once or not at all, and calls `settle` once; never throws. */
+  send(request: string, settle: (answer: Answer) => void): void {
+    const { timeoutMs } = this.#options;
+    const pending: Pending = {
+      request,
+      settle: (answer) => {
+        this.#pending.delete(pending);
+        if (this.#pending.size === 0) this.#forgetTimer();
+        settle(answer);
+      },
+      deadlineMs: performance.now() + timeoutMs,
+      connection: null,
+    };
+    this.#pending.add(pending);
+    this.#timer ??= setTimeout(() => this.#cutLate(), timeoutMs);
+    this.#start(pending);
+  }
+
+  // One timer for all: one for each request cost more than its parsing.
+  #cutLate(): void {
+    this.#forgetTimer();
+    // A timer may fire early.
+    const nowMs = performance.now() + 1;
+    for (const pending of this.#pending) {
+      if (pending.deadlineMs > nowMs) {
+        this.#timer ??= setTimeout(() => this.#cutLate(), pending.deadlineMs - nowMs);
+        return;
+      }
+      this.#cut(pending, "ETIMEDOUT");
+    }
+  }
+
+  #forgetTimer(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
   }
 
   /**
@@ -132,19 +157,18 @@ export class ConnectionPool {
 
   /** A connection that begins, or the code of why it does not. */
   #make(): ClientConnection | string {
-    let socket: Socket;
+    const { connect } = this.#options;
     try {
-      socket = this.#options.connect();
+      const connection = new ClientConnection(connect, {
+        ...this.#options,
+        onIdle: (freed) => this.#onIdle(freed),
+        onGone: (gone) => this.#onGone(gone),
+      });
+      this.#open.add(connection);
+      return connection;
     } catch (error) {
       return codeOf(error);
     }
-    const connection = new ClientConnection(socket, {
-      ...this.#options,
-      onIdle: (freed) => this.#onIdle(freed),
-      onGone: (gone) => this.#onGone(gone),
-    });
-    this.#open.add(connection);
-    return connection;
   }
 
   #run(connection: ClientConnection, pending: Pending): void {

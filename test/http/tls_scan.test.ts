@@ -1,0 +1,88 @@
+import assert from "node:assert/strict";
+import { execFile, spawn, spawnSync } from "node:child_process";
+import { after, describe, test } from "node:test";
+import { promisify } from "node:util";
+import { type App, makeCertificate, places, startApp, within } from "../support/http/echo.ts";
+import { temporaryFolder } from "../support/folder.ts";
+
+const run = promisify(execFile);
+const folder = temporaryFolder();
+
+/** What sslscan finds; it is a client of its own, with no code of ours or of the runtimes. */
+async function scan(app: App): Promise<string> {
+  const version = spawnSync("sslscan", ["--version"]);
+  assert.equal(version.error, undefined, "sslscan is there (apt-get install sslscan)");
+  const { stdout } = await within(run("sslscan", ["--xml=-", `127.0.0.1:${app.port}`]), "end of the scan");
+  return stdout;
+}
+
+/** One attribute of each element that has others as given. */
+function every(xml: string, element: string, attribute: string, has: RegExp = /./): string[] {
+  const elements = xml.match(new RegExp(`<${element} [^>]*>`, "g")) ?? [];
+  return elements.filter((one) => has.test(one)).map((one) =>
+    new RegExp(` ${attribute}="([^"]*)"`).exec(one)?.[1] ?? ""
+  );
+}
+
+const suites13 = ["TLS_AES_128_GCM_SHA256", "TLS_AES_256_GCM_SHA384", "TLS_CHACHA20_POLY1305_SHA256"];
+const suites12 = (kind: string) =>
+  ["AES128-GCM-SHA256", "AES256-GCM-SHA384", "CHACHA20-POLY1305"].map((rest) => `ECDHE-${kind}-${rest}`);
+
+/** Speaks to it with Debian's openssl, and returns all that is said. */
+function speak(app: App, args: readonly string[], input: string): Promise<string> {
+  const child = spawn("openssl", ["s_client", "-connect", `127.0.0.1:${app.port}`, ...args]);
+  let said = "";
+  for (const stream of [child.stdout, child.stderr]) stream.on("data", (text) => said += text);
+  child.stdin.end(input);
+  return within(new Promise((resolve) => child.once("close", () => resolve(said))), "end of openssl");
+}
+
+for (const place of places) {
+  for (const kind of ["ECDSA", "RSA"] as const) {
+    describe(`on ${place}, with a certificate for ${kind}`, async () => {
+      const app = await startApp(place, { tls: makeCertificate(folder, `${place}-${kind}`, kind) });
+      after(() => app.close());
+
+      test("a scanner finds TLS 1.2 and 1.3 alone, forward secret suites with authenticated encryption alone, no renegotiation, no compression, no heartbeat that bleeds", async () => {
+        const xml = await scan(app);
+        const versions = every(xml, "protocol", "version", /type="tls" .*enabled="1"/);
+        assert.deepEqual(versions.sort(), ["1.2", "1.3"]);
+        assert.deepEqual(every(xml, "protocol", "enabled", /type="ssl"/), ["0", "0"]);
+        assert.deepEqual(
+          every(xml, "cipher", "cipher", /sslversion="TLSv1\.3"/).sort(),
+          [...suites13].sort(),
+        );
+        assert.deepEqual(
+          every(xml, "cipher", "cipher", /sslversion="TLSv1\.2"/).sort(),
+          suites12(kind).sort(),
+        );
+        assert.deepEqual(every(xml, "renegotiation", "supported"), ["0"]);
+        assert.deepEqual(new Set(every(xml, "heartbleed", "vulnerable")), new Set(["0"]));
+        const groups = new Set(every(xml, "group", "name"));
+        const strong = ["x25519", "secp256r1 (NIST P-256)", "secp384r1 (NIST P-384)"];
+        assert.deepEqual([...groups].filter((group) => !strong.includes(group)), []);
+        assert.ok(groups.has("x25519"));
+      });
+
+      test("it is the client's order of the suites that counts", async () => {
+        const orders = [suites12(kind), suites12(kind).reverse()];
+        const chosen = await Promise.all(
+          orders.map((order) => speak(app, ["-tls1_2", "-cipher", order.join(":")], "")),
+        );
+        assert.deepEqual(
+          chosen.map((said) => /^New, TLSv1\.2, Cipher is (\S+)$/m.exec(said)?.[1]),
+          orders.map(([first]) => first),
+        );
+      });
+
+      test("a session ticket allows no data before the handshake is over, and nothing is compressed", async () => {
+        // Tickets of TLS 1.3 come behind the handshake: only an answer shows that they have.
+        const request = "GET /name HTTP/1.1\r\nHost: one.test\r\nConnection: close\r\n\r\n";
+        const said = await speak(app, ["-tls1_3", "-ign_eof"], request);
+        assert.match(said, /^\s*Max Early Data: 0$/m);
+        assert.doesNotMatch(said, /Max Early Data: [1-9]/);
+        assert.match(said, /^Compression: NONE$/m);
+      });
+    });
+  }
+}
