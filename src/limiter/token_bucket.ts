@@ -7,6 +7,12 @@
 import { limits, type Rate } from "../contract/limits.ts";
 import { KeyedHash, type Seed } from "./keyed_hash.ts";
 
+/** Limits requests by key. */
+export interface Limiter {
+  /** Asks for one request of `key` at `nowMs`, milliseconds of a monotonic clock. */
+  allow(key: string, rate: Rate, nowMs: number): Allowance;
+}
+
 /** What the limiter says of one request. */
 export interface Allowance {
   readonly allowed: boolean;
@@ -23,7 +29,7 @@ export interface Allowance {
  * milliseconds and whole rates the arithmetic is exact, so that the hundredth refill is not late by a
  * rounding error.
  */
-const unitsPerToken = 60_000;
+export const unitsPerToken = 60_000;
 
 /** Bounds every wait that is told, so that a rate of zero does not render as `Infinity`. */
 const waitSecondsMax = 3600;
@@ -63,7 +69,7 @@ interface TokenBucketOptions {
  * million addresses had come (100,000 remembered), and forgot by the order of use, so that a flood decided who is
  * forgotten. Also rejected: one number a key (GCRA), because the rate may change from call to call.
  */
-export class TokenBucketLimiter {
+export class TokenBucketLimiter implements Limiter {
   readonly #hash: KeyedHash;
   readonly #hashes: Uint32Array;
   readonly #books: Float64Array;
@@ -115,6 +121,21 @@ export class TokenBucketLimiter {
     };
   }
 
+  /** The tokens that `key` has taken and not earned back. */
+  owed(key: string, { perMinute }: Rate, nowMs: number): number {
+    const at = this.#find(key) * slotBytes / 8;
+    const earnedUnits = Math.max(0, nowMs - (this.#books[at + 2] as number)) * perMinute;
+    return Math.max(0, (this.#books[at + 1] as number) - earnedUnits) / unitsPerToken;
+  }
+
+  /** Lets `key` owe so many tokens, whatever it has taken here. */
+  owe(key: string, tokens: number, { perMinute }: Rate, nowMs: number): void {
+    const at = this.#find(key) * slotBytes / 8;
+    this.#books[at + 1] = tokens * unitsPerToken;
+    this.#books[at + 2] = nowMs;
+    this.#books[at + 3] = nowMs + tokens * unitsPerToken / perMinute;
+  }
+
   /** The key's slot, which may have been another's until now. */
   #find(key: string): number {
     this.#hash.update(key);
@@ -142,7 +163,7 @@ export class TokenBucketLimiter {
   }
 }
 
-/** Chosen: rounded up, because a client that comes back a moment early is refused again. */
-function secondsToEarn(units: number, { perMinute }: Rate): number {
+/** Whole seconds until so many units are earned, bounded. Chosen: rounded up, because a client that comes back early is refused again. */
+export function secondsToEarn(units: number, { perMinute }: Rate): number {
   return units <= 0 ? 0 : Math.min(waitSecondsMax, Math.ceil(units / perMinute / 1000));
 }
