@@ -4,7 +4,7 @@
 create table outbox (
   event_id text collate "C" primary key,
   tenant_id int not null,
-  -- Pending: when it may be sent. Sending: when the lease ends and anybody may claim it again.
+  -- When it may be sent.
   due_at timestamptz not null,
   -- Attempts begun, and those of them that count towards its death; one that is being made counts in both.
   made int not null default 0,
@@ -13,11 +13,14 @@ create table outbox (
   sent_before int not null default 0,
   -- Replayed by an operator: the next refusal makes it dead again.
   is_replay boolean not null default false,
-  -- The claim that is sending it; null while pending.
+  -- The claim that is sending it, and when anybody may claim it again; null while pending.
   lease uuid,
+  lease_until timestamptz,
   -- Why it still waits, in a word.
   reason text
-) with (fillfactor = 80);
+  -- A claim changes no column of an index, and finds room for the row's new version on its page: no index gets an entry
+  -- then. Measured: 31 µs of PostgreSQL a row with claim and settlement became 25, and 1,061 bytes of WAL 662.
+) with (fillfactor = 40);
 -- A tenant's rows in the order in which they are due: claims go tenant by tenant.
 create index outbox_due on outbox (tenant_id, due_at, event_id);
 

@@ -101,8 +101,8 @@ grant usage on schema actions to lead_actions;
 
 -- What the service looks up, and what the operator's pages show.
 grant select on
-  event, collision, submission, outbox, attempt, dead_letter, area, unknown_area, form, plan, ip_limit, audit, audit_head,
-  hour_total, hour_rolled, duplicate_total, refusal_total, minute_sample, schema_file
+  event, lead_contact, lead_contact_todo, collision, submission, outbox, attempt, dead_letter, area, unknown_area, form, plan, ip_limit, audit, audit_head,
+  hour_total, hour_rolled, duplicate_total, refusal_total, minute_sample, schema_file, schema_release
 to lead_service;
 grant select (id, slug, name, sandbox, has_route, retention_days, time_zone, digest_at, disabled_at, created_at) on tenant to lead_service;
 grant select (id, slug) on campaign to lead_service;
@@ -113,17 +113,17 @@ grant select (
 
 -- effects_of shows a part of the routes, which the service does not see otherwise: it says which, and why.
 grant execute on function
-  service_clock, event_id_at, hour_figures, due_tenants,
-  accept, claim_outbox, settle_outbox, beat, trim_heartbeat,
+  service_clock, event_id_at, hour_figures, due_tenants, delivery_standing,
+  accept, claim_outbox, settle_outbox, beat, trim_heartbeat, lease_limits,
   add_refusals, add_duplicates, add_minute_sample,
-  compact_outbox_tally, compact_campaign_charge, compact_unknown_area, roll_up_hours, expire_content,
+  compact_outbox_tally, compact_campaign_charge, compact_unknown_area, roll_up_hours, expire_content, fill_lead_contact,
   forget_tombstones,
   begin_checkout, open_checkout, fail_checkout, apply_provider_event, forget_checkouts,
   effects_of, console_send_again, console_replay_dead, console_release_submission, console_dismiss_submission,
   console_confirm_area, console_accept_collision, console_dismiss_collision
 to lead_service;
 
-grant select on schema_file to lead_actions;
+grant select on schema_file, schema_release to lead_actions;
 grant execute on function actions.begin_effects, actions.settle_effect, actions.routes_of, actions.begin_digest,
   actions.settle_digest
 to lead_actions;

@@ -17,32 +17,35 @@
 -- The planner settings: planned once per connection, maybe while the tables are empty, the statements would
 -- otherwise keep scanning them whole.
 create or replace function accept(
-  p_kind text[],
-  p_key_id int[],
-  p_space text[],
-  p_digest text[],
-  p_content text[],
-  p_idempotency_key text[],
-  p_flags text[],          -- comma-separated
-  p_lead text[],
-  p_extra text[],
-  p_raw text[],
-  p_cost_cents int[],
-  p_unknown_area text[],
+  -- Between the values of a column, and itself turned around for a null: a text that no value has. Split once, each
+  -- column costs less to write and to read than as an array with its quotes and escapes. An empty column is all nulls.
+  p_separator text,
+  p_key_id text,
+  p_space text,
+  p_digest text,
+  p_content text,
+  p_idempotency_key text,
+  p_flags text,          -- comma-separated
+  p_lead text,
+  p_extra text,
+  p_raw text,
+  p_cost_cents text,
+  p_unknown_area text,
   p_window_hours int,
-  p_node text default '',            -- who commits, so that its own NOTIFY tells it nothing new
-  p_form_id int[] default '{}',      -- this and the next six: null for a lead, and empty when all are leads
-  p_verdict text[] default '{}',     -- clean | honeypot | spam
-  p_score int[] default '{}',
-  p_reasons text[] default '{}',     -- comma-separated
-  p_phone text[] default '{}',
-  p_email text[] default '{}',
-  p_last_name text[] default '{}',
+  p_node text default '',          -- who commits, so that its own NOTIFY tells it nothing new
+  p_form_id text default '',       -- this and the next six: null for a lead, and empty when all are leads
+  p_verdict text default '',       -- clean | honeypot | spam
+  p_score text default '',
+  p_reasons text default '',       -- comma-separated
+  p_phone text default '',
+  p_email text default '',
+  p_last_name text default '',
   p_form_window_minutes int default 0,
   -- Asked for with the outcome watched, and empty otherwise: how long ago each arrived, and its contacts, one a line.
-  p_age_ms int[] default '{}',
-  p_contacts text[] default '{}'
+  p_age_ms text default '',
+  p_contacts text default ''
 )
+-- A row an entry, in any order; or, when all are accepted, one with ord 0 and the ids one after another.
 returns table (ord int, outcome text, event_id text, received_at text, flags text)
 language plpgsql
 security definer
@@ -54,41 +57,70 @@ set jit = off
 as $$
 #variable_conflict use_column
 declare
+  v_null text := reverse(p_separator);
+  v_key_id int[] := string_to_array(p_key_id, p_separator, v_null)::int[];
+  v_space text[] := string_to_array(p_space, p_separator, v_null);
+  v_digest uuid[] := string_to_array(p_digest, p_separator, v_null)::uuid[];
+  v_content uuid[] := string_to_array(p_content, p_separator, v_null)::uuid[];
+  v_idempotency_key text[] := string_to_array(p_idempotency_key, p_separator, v_null);
+  v_flags text[] := string_to_array(p_flags, p_separator, v_null);
+  v_lead text[] := string_to_array(p_lead, p_separator, v_null);
+  v_extra text[] := string_to_array(p_extra, p_separator, v_null);
+  v_raw text[] := string_to_array(p_raw, p_separator, v_null);
+  v_cost_cents int[] := string_to_array(p_cost_cents, p_separator, v_null)::int[];
+  v_unknown_area text[] := string_to_array(p_unknown_area, p_separator, v_null);
+  v_form_id int[] := string_to_array(p_form_id, p_separator, v_null)::int[];
+  v_verdict text[] := string_to_array(p_verdict, p_separator, v_null);
+  v_score int[] := string_to_array(p_score, p_separator, v_null)::int[];
+  v_reasons text[] := string_to_array(p_reasons, p_separator, v_null);
+  v_phone text[] := string_to_array(p_phone, p_separator, v_null);
+  v_email text[] := string_to_array(p_email, p_separator, v_null);
+  v_last_name text[] := string_to_array(p_last_name, p_separator, v_null);
+  v_age_ms int[] := string_to_array(p_age_ms, p_separator, v_null)::int[];
+  v_contacts text[] := string_to_array(p_contacts, p_separator, v_null);
   v_now timestamptz;
   v_id_start text;
   v_received_at text;
   v_won text[];
   v_won_ord int[];
-  v_has_forms boolean := cardinality(p_form_id) > 0;
+  v_all_won boolean;
+  v_has_forms boolean := cardinality(v_form_id) > 0;
   v_busy int[];
   -- The places of those that are erased with their commit.
   v_erased int[] := '{}';
   -- Of the events that won.
   v_held int := 0;
 begin
+  perform keep_promise();
+  -- Each statement has to see what committed before it began; that cannot be set here any more.
+  if current_setting('transaction_isolation') <> 'read committed' then
+    raise exception 'default_transaction_isolation is %; it must be read committed', current_setting('transaction_isolation')
+      using errcode = 'object_not_in_prerequisite_state';
+  end if;
   -- Revoking takes the same lock exclusively: once it returns, no event of the key can commit. An advisory lock
   -- and not the row's: waiting for it is fair, while share locks on a row can starve the one who revokes. Who holds it
   -- for long, in a transaction left open by hand, keeps the posts of this one key waiting and nobody else's.
   select array_agg(k.id) into v_busy
-  from (select distinct unnest(p_key_id) as id) as k
+  from (select distinct unnest(v_key_id) as id) as k
   where not pg_try_advisory_xact_lock_shared(1, k.id);
   if v_busy is not null then
     return query
     select b.ord::int, case when b.key_id = any (v_busy) then 'busy' else 'undecided' end, null::text, null::text, null::text
-    from unnest(p_key_id) with ordinality as b (key_id, ord);
+    from unnest(v_key_id) with ordinality as b (key_id, ord);
     return;
   end if;
 
   -- After the locks, which whoever lays a tombstone waits for (wait_for_batches).
   if exists (select from tombstone) then
-    if cardinality(p_contacts) = 0 then
+    -- Not by the contacts: one entry without any is an empty column too.
+    if p_age_ms = '' then
       return query
-      select b.ord, 'watched', null::text, null::text, null::text from generate_subscripts(p_key_id, 1) as b (ord);
+      select b.ord, 'watched', null::text, null::text, null::text from generate_subscripts(v_key_id, 1) as b (ord);
       return;
     end if;
     v_erased := array(
       select distinct c.ord::int
-      from unnest(p_age_ms, p_contacts) with ordinality as c (age_ms, contacts, ord)
+      from unnest(v_age_ms, v_contacts) with ordinality as c (age_ms, contacts, ord)
       cross join lateral string_to_table(c.contacts, E'\n') as t (contact)
       join tombstone as s on s.digest = tombstone_digest(t.contact)
       where statement_timestamp() - make_interval(secs => c.age_ms / 1000.0) <= s.posted_until
@@ -100,11 +132,11 @@ begin
   v_received_at := to_char(v_now at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"');
 
   -- A content window that has passed lets go of its digest.
-  if p_space && array['c', 'C'] then
+  if v_space && array['c', 'C'] then
     update event as e set dedupe_digest = null
     from (
       select e.event_id
-      from unnest(p_key_id, p_space, p_digest::uuid[]) as b (key_id, space, digest)
+      from unnest(v_key_id, v_space, v_digest) as b (key_id, space, digest)
       join api_key as k on k.id = b.key_id
       join event as e on e.tenant_id = k.tenant_id and e.dedupe_space = b.space::"char" and e.dedupe_digest = b.digest
       where b.space in ('c', 'C') and e.received_at <= v_now - case b.space
@@ -124,12 +156,12 @@ begin
       idempotency_key, flags, lead, extra, raw
     )
     select
-      new_event_id(v_id_start, b.ord), b.kind, k.tenant_id, b.key_id, v_now, b.space::"char", b.digest, b.content,
+      new_event_id(v_id_start, b.ord), case when b.space in ('k', 'c') then 'lead' else 'form' end, k.tenant_id, b.key_id, v_now, b.space::"char", b.digest, b.content,
       b.idempotency_key, coalesce(string_to_array(nullif(b.flags, ''), ','), '{}'), b.lead::json, b.extra, b.raw
     from unnest(
-      p_kind, p_key_id, p_space, p_digest::uuid[], p_content::uuid[], p_idempotency_key, p_flags, p_lead, p_extra, p_raw
+      v_key_id, v_space, v_digest, v_content, v_idempotency_key, v_flags, v_lead, v_extra, v_raw
     ) with ordinality
-      as b (kind, key_id, space, digest, content, idempotency_key, flags, lead, extra, raw, ord)
+      as b (key_id, space, digest, content, idempotency_key, flags, lead, extra, raw, ord)
     join api_key as k on k.id = b.key_id and k.revoked_at is null and k.suspended_at is null
     order by k.tenant_id, b.space, b.digest, b.ord
     on conflict (tenant_id, dedupe_space, dedupe_digest) do nothing
@@ -140,48 +172,53 @@ begin
     select i.event_id, i.tenant_id, v_now from inserted as i
     -- Held ones are delivered once an operator has released them.
     where not v_has_forms
-      or coalesce(p_verdict[event_id_place(i.event_id)], 'clean') = 'clean'
+      or coalesce(v_verdict[event_id_place(i.event_id)], 'clean') = 'clean'
   )
-  select
-    coalesce(array_agg(i.event_id order by i.event_id), '{}'),
-    coalesce(array_agg(event_id_place(i.event_id) order by i.event_id), '{}')
-  into v_won, v_won_ord
-  from inserted as i;
+  select coalesce(array_agg(i.event_id order by i.event_id), '{}') into v_won from inserted as i;
+  v_all_won := cardinality(v_won) = cardinality(v_key_id);
+  v_won_ord := case
+    when v_all_won then array(select generate_series(1, cardinality(v_won)))
+    else array(select event_id_place(w.id) from unnest(v_won) with ordinality as w (id, nth) order by w.nth)
+  end;
 
-  if v_has_forms and cardinality(v_won) > 0 then
+  if v_won <> '{}' then
+    insert into lead_contact_todo (id_start) values (v_id_start);
+  end if;
+
+  if v_has_forms and v_won <> '{}' then
     insert into submission (event_id, tenant_id, form_id, verdict, score, reasons, phone, email, last_name)
     select
       w.id, k.tenant_id,
       -- Null, and so refused, when it is another tenant's: the one who calls says which form it was.
-      (select f.id from form as f where f.id = p_form_id[w.ord] and f.tenant_id = k.tenant_id), p_verdict[w.ord], p_score[w.ord],
-      coalesce(string_to_array(nullif(p_reasons[w.ord], ''), ','), '{}'), p_phone[w.ord], p_email[w.ord],
-      p_last_name[w.ord]
+      (select f.id from form as f where f.id = v_form_id[w.ord] and f.tenant_id = k.tenant_id), v_verdict[w.ord], v_score[w.ord],
+      coalesce(string_to_array(nullif(v_reasons[w.ord], ''), ','), '{}'), v_phone[w.ord], v_email[w.ord],
+      v_last_name[w.ord]
     from unnest(v_won_ord, v_won) as w (ord, id)
-    join api_key as k on k.id = p_key_id[w.ord]
-    where p_form_id[w.ord] is not null;
+    join api_key as k on k.id = v_key_id[w.ord]
+    where v_form_id[w.ord] is not null;
 
-    select count(*) into v_held from unnest(v_won_ord) as w (ord) where p_verdict[w.ord] <> 'clean';
+    select count(*) into v_held from unnest(v_won_ord) as w (ord) where v_verdict[w.ord] <> 'clean';
   end if;
 
   if cardinality(v_won) > v_held then
     insert into outbox_tally (state, delta) values ('pending', cardinality(v_won) - v_held);
 
-    if array_remove(p_cost_cents, null) <> '{}' then
+    if array_remove(v_cost_cents, null) <> '{}' then
       insert into campaign_charge (campaign_id, cents)
-      select k.campaign_id, sum(p_cost_cents[w.ord]::lead_cost_cents)
+      select k.campaign_id, sum(v_cost_cents[w.ord]::lead_cost_cents)
       from unnest(v_won_ord) as w (ord)
-      join api_key as k on k.id = p_key_id[w.ord]
-      where k.campaign_id is not null and p_cost_cents[w.ord] is not null
+      join api_key as k on k.id = v_key_id[w.ord]
+      where k.campaign_id is not null and v_cost_cents[w.ord] is not null
       group by k.campaign_id;
     end if;
 
-    if array_remove(p_unknown_area, null) <> '{}' then
+    if array_remove(v_unknown_area, null) <> '{}' then
       insert into unknown_area_seen (tenant_id, term, count, first_at, last_at)
-      select k.tenant_id, p_unknown_area[w.ord], count(*), v_now, v_now
+      select k.tenant_id, v_unknown_area[w.ord], count(*), v_now, v_now
       from unnest(v_won_ord) as w (ord)
-      join api_key as k on k.id = p_key_id[w.ord]
-      where p_unknown_area[w.ord] is not null
-      group by k.tenant_id, p_unknown_area[w.ord];
+      join api_key as k on k.id = v_key_id[w.ord]
+      where v_unknown_area[w.ord] is not null
+      group by k.tenant_id, v_unknown_area[w.ord];
     end if;
 
     -- A hint to other nodes, once per batch: it takes a database-wide lock at commit.
@@ -192,13 +229,13 @@ begin
     perform erase_event(w.id, null, '{}') from unnest(v_won_ord, v_won) as w (ord, id) where w.ord = any (v_erased);
   end if;
 
+  if v_all_won then
+    return query select 0, 'accepted', array_to_string(v_won, ''), v_received_at, null::text;
+    return;
+  end if;
   return query
   select w.ord, 'accepted', w.id, v_received_at, null::text
   from unnest(v_won_ord, v_won) as w (ord, id);
-
-  if cardinality(v_won) = cardinality(p_key_id) then
-    return;
-  end if;
 
   insert into collision as c (
     event_id, content_digest, key_id, count, first_at, last_at, lead, extra, raw, flags,
@@ -207,15 +244,15 @@ begin
   select distinct on (e.event_id, l.content)
     e.event_id, l.content, l.key_id, count(*) over (partition by e.event_id, l.content), v_now, v_now,
     l.lead::json, l.extra, l.raw, coalesce(string_to_array(nullif(l.flags, ''), ','), '{}'),
-    (select f.id from form as f where f.id = p_form_id[l.ord] and f.tenant_id = k.tenant_id), p_score[l.ord],
-    case when p_form_id[l.ord] is not null then coalesce(string_to_array(nullif(p_reasons[l.ord], ''), ','), '{}') end,
-    p_phone[l.ord], p_email[l.ord], p_last_name[l.ord],
+    (select f.id from form as f where f.id = v_form_id[l.ord] and f.tenant_id = k.tenant_id), v_score[l.ord],
+    case when v_form_id[l.ord] is not null then coalesce(string_to_array(nullif(v_reasons[l.ord], ''), ','), '{}') end,
+    v_phone[l.ord], v_email[l.ord], v_last_name[l.ord],
     case
       when t.phone <> t.event_phone or t.email <> t.event_email then true
       -- Nothing in common that could be compared.
       else coalesce(t.phone = t.event_phone, t.email = t.event_email) is null
     end
-  from unnest(p_key_id, p_space, p_digest::uuid[], p_content::uuid[], p_flags, p_lead, p_extra, p_raw) with ordinality
+  from unnest(v_key_id, v_space, v_digest, v_content, v_flags, v_lead, v_extra, v_raw) with ordinality
     as l (key_id, space, digest, content, flags, lead, extra, raw, ord)
   join api_key as k on k.id = l.key_id and k.revoked_at is null and k.suspended_at is null
   join event as e
@@ -223,8 +260,8 @@ begin
   left join submission as s on s.event_id = e.event_id
   cross join lateral (
     select
-      coalesce(p_phone[l.ord], l.lead::json ->> 'phone') as phone, coalesce(s.phone, e.lead ->> 'phone') as event_phone,
-      lower(coalesce(p_email[l.ord], l.lead::json ->> 'email')) as email,
+      coalesce(v_phone[l.ord], l.lead::json ->> 'phone') as phone, coalesce(s.phone, e.lead ->> 'phone') as event_phone,
+      lower(coalesce(v_email[l.ord], l.lead::json ->> 'email')) as email,
       lower(coalesce(s.email, e.lead ->> 'email')) as event_email
   ) as t
   where l.space in ('k', 'K') and e.content_digest <> l.content and l.ord <> all (v_erased)
@@ -242,7 +279,7 @@ begin
   select
     l.ord::int, case when k.revoked_at is null and k.suspended_at is null then 'duplicate' else 'revoked' end, e.event_id,
     to_char(e.received_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), array_to_string(e.flags, ',')
-  from unnest(p_key_id, p_space, p_digest::uuid[]) with ordinality as l (key_id, space, digest, ord)
+  from unnest(v_key_id, v_space, v_digest) with ordinality as l (key_id, space, digest, ord)
   join api_key as k on k.id = l.key_id
   left join event as e
     on e.tenant_id = k.tenant_id and e.dedupe_space = l.space::"char" and e.dedupe_digest = l.digest

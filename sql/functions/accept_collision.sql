@@ -61,6 +61,7 @@ begin
       v_one.last_name
     );
   end if;
+  insert into lead_contact_todo (id_start) values (event_id_at(v_now));
   insert into outbox (event_id, tenant_id, due_at) values (v_id, v_key.tenant_id, v_now);
   insert into outbox_tally (state, delta) values ('pending', 1);
 

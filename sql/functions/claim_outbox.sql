@@ -11,22 +11,29 @@
 --
 -- p_floor: nothing of the tenant is due before it (the claimer knows from earlier claims). Without it a scan would
 -- begin with every dead index entry that a long transaction elsewhere keeps from being cleaned up.
+--
+-- "coalesce" and no bitmaps: statistics that were taken while nearly everything was leased must not make the planner read all
+-- that waits to sort it.
+--
+-- p_settled: what settle_outbox has returned, where one statement does both. It is there so that this is done after that.
 create or replace function claim_outbox(
   p_lease uuid,
   p_lease_ms int,
   p_attempts_max int,
   p_tenant_id int[],
   p_floor text[],
-  p_limit int[]
+  p_limit int[],
+  p_settled int default 0
 )
 returns table (
   event_id text, tenant_id int, due_at_ms float8, number int, spent int, is_replay boolean, is_repeat boolean, kind text, tenant text,
-  source text, received_at text, flags text, lead text, extra text
+  source text, received_at_ms float8, flags text, lead text, extra text
 )
 language plpgsql
 security definer
 set search_path = pg_catalog, public, pg_temp
 set enable_seqscan = off
+set enable_bitmapscan = off
 set enable_hashjoin = off
 set enable_mergejoin = off
 set jit = off
@@ -35,15 +42,17 @@ as $$
 declare
   v_now timestamptz := service_clock();
 begin
+  perform keep_promise();
   return query
   with due as materialized (
-    select o.*
+    select o.*, n.slug
     from unnest(p_tenant_id, p_floor::timestamptz[], p_limit) as t (id, since, size)
     join tenant as n on n.id = t.id and (n.sandbox or n.has_route)
     cross join lateral (
-      select o.event_id, o.tenant_id, o.due_at, o.lease, o.made, o.spent
+      select o.ctid as place, o.event_id, o.tenant_id, o.due_at, o.lease, o.made, o.spent
       from outbox as o
       where o.tenant_id = t.id and o.due_at >= t.since and o.due_at <= v_now
+        and coalesce(o.lease_until <= v_now, true)
       order by o.due_at, o.event_id
       limit t.size
       for update skip locked
@@ -71,20 +80,20 @@ begin
   ),
   claimed as (
     update outbox as o
-    set lease = p_lease, due_at = v_now + make_interval(secs => p_lease_ms / 1000.0),
+    set lease = p_lease, lease_until = v_now + make_interval(secs => p_lease_ms / 1000.0),
       made = o.made + 1, spent = o.spent + 1
     from due as d
-    where o.event_id = d.event_id and (d.lease is null or d.spent < p_attempts_max)
-    returning o.event_id, o.tenant_id, d.due_at, o.made, o.spent, o.is_replay
+    where o.ctid = d.place and (d.lease is null or d.spent < p_attempts_max)
+    returning o.event_id, o.tenant_id, d.due_at, o.made, o.spent, o.is_replay, d.slug
   )
   select
-    c.event_id, c.tenant_id, (extract(epoch from c.due_at) * 1000)::float8, c.made, c.spent, c.is_replay,
-    c.is_replay and exists (select from attempt as a where a.event_id = c.event_id and a.outcome = 'delivered'), e.kind, t.slug, k.label,
-    to_char(e.received_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), array_to_string(e.flags, ','),
+    c.event_id, c.tenant_id, date_part('epoch', c.due_at) * 1000, c.made, c.spent, c.is_replay,
+    c.is_replay and exists (select from attempt as a where a.event_id = c.event_id and a.outcome = 'delivered'), e.kind, c.slug, k.label,
+    date_part('epoch', e.received_at) * 1000, array_to_string(e.flags, ','),
     e.lead::text, e.extra
-  from claimed as c
+  -- Sorted before the content is there, which would be copied for it.
+  from (select * from claimed as c order by c.due_at, c.event_id offset 0) as c
   join event as e on e.event_id = c.event_id and e.lead is not null
-  join tenant as t on t.id = c.tenant_id
   join api_key as k on k.id = e.key_id
   order by c.due_at, c.event_id;
 end

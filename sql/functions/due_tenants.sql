@@ -8,6 +8,7 @@ create or replace function due_tenants(p_tenant_id int[] default '{}', p_floor t
 returns table (tenant_id int)
 language plpgsql
 set enable_seqscan = off
+set enable_bitmapscan = off
 set enable_hashjoin = off
 set enable_mergejoin = off
 set jit = off
@@ -21,6 +22,7 @@ begin
   cross join lateral (
     select from outbox as o
     where o.tenant_id = t.id and o.due_at >= coalesce(f.since, '-infinity') and o.due_at <= v_now
+      and coalesce(o.lease_until <= v_now, true)
     order by o.due_at limit 1
   ) as due
   where t.sandbox or t.has_route;

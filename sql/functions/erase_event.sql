@@ -72,7 +72,7 @@ begin
   -- one of them.
   loop
     delete from outbox as o where o.event_id = p_event_id
-    returning case when o.lease is not null and o.due_at > service_clock() then 'sending' else 'pending' end
+    returning case when o.lease_until > service_clock() then 'sending' else 'pending' end
     into v_found;
     if found then
       v_state := v_found;
@@ -86,6 +86,8 @@ begin
     exit when not exists (select from outbox as o where o.event_id = p_event_id)
       and not exists (select from dead_letter as d where d.event_id = p_event_id);
   end loop;
+  -- Those of a settlement that was under way: the row that it took has been waited for.
+  update attempt as a set reason = null where a.event_id = p_event_id and a.reason is not null;
   insert into outbox_tally (state, delta)
   select t.state, -t.count from (values ('pending', v_pending), ('dead', v_dead)) as t (state, count)
   where t.count > 0;

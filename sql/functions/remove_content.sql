@@ -1,4 +1,4 @@
--- Takes the content out of events that the caller has locked. The digest of an Idempotency-Key stays, so that a late
+-- Takes the content out of events that the caller has locked, once nobody is filing whom leads name (fill_lead_contact). The digest of an Idempotency-Key stays, so that a late
 -- retry is still a duplicate; that of a content is made of it and goes. So does what was
 -- answered downstream, which may quote it.
 create or replace function remove_content(p_event_id text[], p_by text) returns void
@@ -9,6 +9,9 @@ set enable_mergejoin = off
 set jit = off
 as $$
 begin
+  perform pg_advisory_xact_lock_shared(4, 0);
+  delete from lead_contact as c where c.event_id = any (p_event_id);
+
   update event as e
   set lead = null, extra = null, raw = null, idempotency_key = null, content_digest = null,
     dedupe_digest = case when e.dedupe_space in ('k', 'K') then e.dedupe_digest end,

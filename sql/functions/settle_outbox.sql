@@ -1,6 +1,10 @@
 -- Settles what became of sends, a batch at once: delivered and dead rows leave the outbox, the others wait for
 -- their next attempt, and every attempt leaves a row.
 --
+-- Nearly all rows are still their claim's, and have got their one settlement: one statement takes those that are
+-- delivered or dead out of the outbox and writes their attempts. What it has not found is looked at one by one below.
+-- Returns how many have left the outbox.
+--
 -- A row that has been claimed by somebody else meanwhile (the lease ran out) is theirs to settle, unless it was
 -- delivered: delivered is delivered, even when the loss has made it dead. Its attempt was recorded as lost by the
 -- claim, and counted: all but that is put right here. What an operator has sent again since is not delivered by what
@@ -9,6 +13,9 @@
 -- Each claim has a lease of its own, so that a row which was released and claimed again by the same process is told
 -- from the row before. An event that was erased meanwhile has no row any more: its attempt is recorded, without the
 -- reason. A batch may come twice, when its outcome was unknown, and so may an attempt within one: the second changes nothing.
+--
+-- What was delivered may come last, without an entry in p_kind, p_outcome, p_reason, p_spent and p_retry_ms: the same five
+-- words for each of nearly all rows cost 2 of the process's 10 µs a row for claim and settlement.
 create or replace function settle_outbox(
   p_lease text[],        -- of the claim that the row came with
   p_event_id text[],
@@ -21,7 +28,7 @@ create or replace function settle_outbox(
   p_spent text[],        -- t | f
   p_retry_ms float8[]
 )
-returns void
+returns int
 language plpgsql
 security definer
 set search_path = pg_catalog, public, pg_temp
@@ -33,52 +40,104 @@ as $$
 #variable_conflict use_column
 declare
   v_now timestamptz := service_clock();
+  -- Those that are to leave the outbox and have not yet.
+  v_left int := cardinality(p_event_id) - cardinality(array_positions(p_kind, 'retry'))
+    - cardinality(array_positions(p_kind, 'released'));
   v_delivered int;
   v_dead int;
 begin
-  insert into attempt as a (event_id, number, at, outcome, status, reason, duration_ms, spent)
-  select distinct on (s.event_id, s.number)
-    s.event_id, s.number, v_now - make_interval(secs => s.duration_ms / 1000.0), s.outcome, s.status,
-    case
-      when s.reason is null then null
-      when exists (select from event as e where e.event_id = s.event_id and e.removed_at is not null) then null
-      else s.reason
-    end,
-    s.duration_ms, s.spent::boolean
-  from unnest(p_event_id, p_number, p_kind, p_outcome, p_status, p_reason, p_duration_ms, p_spent)
-    as s (event_id, number, kind, outcome, status, reason, duration_ms, spent)
-  where s.kind <> 'released'
-  order by s.event_id, s.number, s.kind <> 'delivered'
-  on conflict (event_id, number) do update
-    set at = excluded.at, outcome = excluded.outcome, status = excluded.status, reason = excluded.reason,
-      duration_ms = excluded.duration_ms
-    where a.outcome = 'lost' or (excluded.outcome = 'delivered' and a.outcome <> 'delivered');
+  perform keep_promise();
+  -- What was said of a row must not be missing by mistake: it would be taken for delivered.
+  if array_position(p_kind, null) is not null
+    or not (array[cardinality(p_outcome), cardinality(p_reason), cardinality(p_spent), cardinality(p_retry_ms)]
+      = array_fill(cardinality(p_kind), array[4]))
+  then
+    raise exception 'kind, outcome, reason, spent and delay are not of the same rows' using errcode = 'check_violation';
+  end if;
+  begin
+    with gone as (
+      delete from outbox as o
+      using unnest(p_event_id, p_lease, p_number, p_kind, p_outcome, p_reason, p_status, p_duration_ms, p_spent)
+        as s (event_id, lease, number, kind, outcome, reason, status, duration_ms, spent)
+      where o.event_id = s.event_id and o.lease = s.lease::uuid and o.made = s.number
+        and coalesce(s.kind in ('delivered', 'dead'), true)
+      returning
+        o.event_id, o.tenant_id, o.sent_before, s.number, s.kind, s.outcome, s.reason, s.status, s.duration_ms, s.spent
+    ),
+    -- Not "on conflict do nothing", which costs an entry of the WAL and a look into the index for each row.
+    noted as (
+      insert into attempt (event_id, number, at, outcome, status, reason, duration_ms, spent)
+      select g.event_id, g.number, v_now - make_interval(secs => g.duration_ms / 1000.0), coalesce(g.outcome, 'delivered'),
+        g.status, g.reason, g.duration_ms, coalesce(g.spent::boolean, true)
+      from gone as g
+    ),
+    buried as (
+      insert into dead_letter (event_id, tenant_id, died_at, reason, sent_before)
+      select g.event_id, g.tenant_id, v_now, coalesce(g.reason, g.status::text), g.sent_before
+      from gone as g where g.kind = 'dead'
+    )
+    select count(*) filter (where g.kind is distinct from 'dead'), count(*) filter (where g.kind = 'dead')
+    into v_delivered, v_dead
+    from gone as g;
+  exception when unique_violation then
+    -- Something has written one of these attempts: then none of the batch is like the many.
+    v_delivered := 0;
+    v_dead := 0;
+  end;
+  v_left := v_left - v_delivered - v_dead;
 
-  with gone as (
-    delete from outbox as o
-    using (
-      select s.event_id, s.lease::uuid, s.number, s.kind, coalesce(s.reason, s.status::text) as reason
-      from unnest(p_event_id, p_lease, p_number, p_kind, p_reason, p_status)
-        as s (event_id, lease, number, kind, reason, status)
-      where s.kind in ('delivered', 'dead')
-    ) as s
-    where o.event_id = s.event_id
-      and case s.kind when 'delivered' then s.number > o.sent_before else o.lease = s.lease and o.made = s.number end
-    returning o.event_id, o.tenant_id, o.sent_before, s.kind, s.reason
-  ),
-  buried as (
-    insert into dead_letter (event_id, tenant_id, died_at, reason, sent_before)
-    select g.event_id, g.tenant_id, v_now, g.reason, g.sent_before from gone as g where g.kind = 'dead'
-  )
-  select count(*) filter (where g.kind = 'delivered'), count(*) filter (where g.kind = 'dead')
-  into v_delivered, v_dead
-  from gone as g;
+  if v_left > 0 or 'retry' = any (p_kind) then
+    insert into attempt as a (event_id, number, at, outcome, status, reason, duration_ms, spent)
+    select distinct on (s.event_id, s.number)
+      s.event_id, s.number, v_now - make_interval(secs => s.duration_ms / 1000.0), coalesce(s.outcome, 'delivered'), s.status,
+      case
+        when s.reason is null then null
+        when exists (select from event as e where e.event_id = s.event_id and e.removed_at is not null) then null
+        else s.reason
+      end,
+      s.duration_ms, coalesce(s.spent::boolean, true)
+    from unnest(p_event_id, p_number, p_kind, p_outcome, p_status, p_reason, p_duration_ms, p_spent)
+      as s (event_id, number, kind, outcome, status, reason, duration_ms, spent)
+    where s.kind = 'retry' or (v_left > 0 and s.kind is distinct from 'released')
+    order by s.event_id, s.number, coalesce(s.kind <> 'delivered', false)
+    on conflict (event_id, number) do update
+      set at = excluded.at, outcome = excluded.outcome, status = excluded.status, reason = excluded.reason,
+        duration_ms = excluded.duration_ms
+      where a.outcome = 'lost' or (excluded.outcome = 'delivered' and a.outcome <> 'delivered');
+  end if;
 
-  if v_delivered < cardinality(array_positions(p_kind, 'delivered')) then
+  if v_left > 0 then
+    with gone as (
+      delete from outbox as o
+      using (
+        select s.event_id, s.lease::uuid, s.number, coalesce(s.kind, 'delivered') as kind, coalesce(s.reason, s.status::text) as reason
+        from unnest(p_event_id, p_lease, p_number, p_kind, p_reason, p_status)
+          as s (event_id, lease, number, kind, reason, status)
+        where coalesce(s.kind in ('delivered', 'dead'), true)
+      ) as s
+      where o.event_id = s.event_id
+        and case s.kind when 'delivered' then s.number > o.sent_before else o.lease = s.lease and o.made = s.number end
+      returning o.event_id, o.tenant_id, o.sent_before, s.kind, s.reason, s.number, o.made, o.lease
+    ),
+    -- Claimed again meanwhile. Nobody claims it once more who would record that attempt when its maker is dead.
+    overtaken as (
+      insert into attempt (event_id, number, at, outcome, spent)
+      select g.event_id, g.made, v_now, 'lost', true from gone as g
+      where g.kind = 'delivered' and g.lease is not null and g.made > g.number
+      on conflict do nothing
+    ),
+    buried as (
+      insert into dead_letter (event_id, tenant_id, died_at, reason, sent_before)
+      select g.event_id, g.tenant_id, v_now, g.reason, g.sent_before from gone as g where g.kind = 'dead'
+    )
+    select v_delivered + count(*) filter (where g.kind = 'delivered'), v_dead + count(*) filter (where g.kind = 'dead')
+    into v_delivered, v_dead
+    from gone as g;
+
     with redeemed as (
       delete from dead_letter as d
       using unnest(p_event_id, p_number, p_kind) as s (event_id, number, kind)
-      where d.event_id = s.event_id and s.kind = 'delivered' and s.number > d.sent_before
+      where d.event_id = s.event_id and coalesce(s.kind, 'delivered') = 'delivered' and s.number > d.sent_before
       returning d.event_id
     )
     insert into outbox_tally (state, delta)
@@ -94,7 +153,7 @@ begin
 
   if p_kind && array['retry', 'released'] then
     update outbox as o
-    set lease = null, due_at = v_now + make_interval(secs => s.retry_ms / 1000.0),
+    set lease = null, lease_until = null, due_at = v_now + make_interval(secs => s.retry_ms / 1000.0),
       made = o.made - (s.kind = 'released')::int, spent = o.spent - (not s.spent::boolean)::int,
       -- Released without a reason, it keeps the one before.
       reason = coalesce(s.reason, s.status::text, case when s.kind = 'released' then o.reason end)
@@ -103,5 +162,6 @@ begin
     where o.event_id = s.event_id and o.lease = s.lease::uuid and o.made = s.number
       and s.kind in ('retry', 'released');
   end if;
+  return v_delivered + v_dead;
 end
 $$;

@@ -6,11 +6,17 @@
  */
 
 import postgres from "postgres";
+import { namesOf, parseDatabaseUrl } from "./address.ts";
 import { describeError, Unavailable } from "./pool.ts";
+import { NoPrimary } from "./unavailable.ts";
 
 /** What a failure of a statement means for the operator. `code` is safe to print. */
 export type StoreFailure =
   | { readonly kind: "unreachable"; readonly code: string }
+  /** Of several servers none takes writes; `code` says what each is. */
+  | { readonly kind: "no_primary"; readonly code: string }
+  /** A pooler that was not said to be one. */
+  | { readonly kind: "pooler"; readonly code: string }
   | { readonly kind: "login_refused"; readonly code: string }
   | { readonly kind: "no_such_database"; readonly code: string }
   | { readonly kind: "not_migrated"; readonly code: string }
@@ -42,10 +48,14 @@ const neverConnected =
 export function storeFailure(error: unknown): StoreFailure | null {
   const cause = error instanceof Unavailable && error.cause !== undefined ? error.cause : error;
   if (cause instanceof postgres.PostgresError) {
+    if (cause.code === "08P01" && /startup parameter/.test(cause.message)) {
+      return { kind: "pooler", code: "08P01" };
+    }
     const kind = byState.find(([states]) => states.test(cause.code))?.[1] ??
       (error instanceof Unavailable ? "outcome_unknown" : "other");
     return { kind, code: describeError(cause) };
   }
+  if (cause instanceof NoPrimary) return { kind: "no_primary", code: cause.message };
   const code = (cause as { code?: unknown } | null)?.code;
   if (typeof code === "string" && neverConnected.test(code)) return { kind: "unreachable", code };
   if (error instanceof Unavailable) return { kind: "outcome_unknown", code: describeError(cause) };
@@ -73,6 +83,10 @@ export function failureSentence(
   switch (failure.kind) {
     case "unreachable":
       return `The database at ${host} cannot be reached (${code}); check that it is running and that ${name} names it`;
+    case "no_primary":
+      return `None of the servers in ${name} takes writes (${code}); check that one of them is the primary`;
+    case "pooler":
+      return `What ${name} names is a pooler, which refuses what a connection sets (${code}); add ?pooler=transaction to it`;
     case "login_refused":
       return `The database at ${host} refuses the login of ${user} (${code}); check user and password in ${name}`;
     case "no_such_database":
@@ -112,20 +126,10 @@ export function certainStoreFailure(error: unknown): StoreFailure | null {
 function place(
   databaseUrl: string,
 ): { host: string; database: string; user: string } {
-  const url = new URL(databaseUrl);
-  const host = url.hostname === "" ? (url.searchParams.get("host") ?? "localhost") : url.hostname;
+  const address = parseDatabaseUrl(databaseUrl);
   return {
-    host: `${host}:${url.port === "" ? "5432" : url.port}`,
-    database: decoded(url.pathname.slice(1)) || decoded(url.username) ||
-      "postgres",
-    user: decoded(url.username) || "the default user",
+    host: namesOf(address),
+    database: address.database ?? "postgres",
+    user: address.user ?? "the default user",
   };
-}
-
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
 }

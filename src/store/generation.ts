@@ -5,13 +5,17 @@
  * @module
  */
 
-import { connect } from "node:net";
-import postgres from "postgres";
+import type postgres from "postgres";
+import type { ServerAt } from "./address.ts";
+import { cancelBackend } from "./cancel_backend.ts";
+import { connectTo } from "./connect.ts";
+import type { Primary } from "./primary.ts";
 import { refusedWith, Unavailable } from "./unavailable.ts";
 
 /** How a pool connects. */
 export interface PoolOptions {
-  readonly databaseUrl: string;
+  /** The server to connect to; the pools of a process share it. */
+  readonly primary: Primary;
   /** Shown in `pg_stat_activity`. */
   readonly name: string;
   readonly connectionsMax: number;
@@ -22,8 +26,6 @@ export interface PoolOptions {
    * one without an answer all fail at once.
    */
   readonly isAway?: () => boolean;
-  /** A standby's answers count as none: it may lag behind what has been committed. */
-  readonly isPrimaryOnly?: boolean;
   /** Further settings of the server for these connections, such as the planner's. */
   readonly settings?: Readonly<Record<string, string | number>>;
   /** Called with every notice of the severity WARNING that comes with a statement. */
@@ -36,8 +38,6 @@ export const reconnectPauseMs = 200;
 // A lock is waited for during this part of a statement's time: then what has failed says that it was a lock (55P03)
 // and not that the server was slow (57014), and the connection stays.
 const lockTimeShare = 0.8;
-// Its message is sixteen bytes; a server that is there takes them at once.
-const cancelTimeoutMs = 2_000;
 
 /** Reads what a server reports of itself whenever it changes: whether it is a standby, or held to reading. */
 export class ServerRole {
@@ -65,62 +65,84 @@ export class ServerRole {
 interface Running {
   readonly startedAtMs: number;
   query: unknown;
+  /** Ends the wait for its answer. */
+  fail: (error: Unavailable) => void;
 }
 
-/** Some connections of a pool. They are opened when they are needed, and each looks up the server's name anew. */
+/** Some connections of a pool, all to one server. They are opened when they are needed, and each looks up its name anew. */
 export class Generation {
   readonly openedAtMs: number = performance.now();
-  readonly #sql: postgres.Sql;
+  readonly #options: PoolOptions;
+  readonly #onClose: () => void;
   /** Resolves when connections may be opened. */
   readonly #opens: Promise<void>;
-  /** Rejects when the generation is left behind; never resolves. */
-  readonly #left: PromiseWithResolvers<never> = Promise.withResolvers<never>();
   readonly #running = new Set<Running>();
   readonly #role = new ServerRole();
   #wasRefusedAsReadOnly = false;
+  #isLeft = false;
+  #server: ServerAt | null = null;
+  #sql: postgres.Sql | null = null;
 
-  // postgres.js asks for the array types on each new connection, in a statement whose failure nobody catches: a
-  // connection lost just then would end the process. They are the same everywhere, so the first answer is kept.
+  // postgres.js asks for the array types on each new connection, in a statement whose failure nobody catches (see
+  // isDriversQuestion). They are the same everywhere, so the first answer is kept.
   static #arrayTypes: postgres.Sql["options"] | null = null;
 
   /** `onClose` is called when one of its connections has ended. */
   constructor(options: PoolOptions, { afterMs, onClose }: { afterMs: number; onClose: () => void }) {
+    this.#options = options;
+    this.#onClose = onClose;
+    this.#opens = afterMs === 0 ? Promise.resolve() : new Promise<void>((open) => setTimeout(open, afterMs));
+  }
+
+  async #open(): Promise<postgres.Sql> {
+    await this.#opens;
+    if (this.#sql !== null) return this.#sql;
+    const server = await this.#options.primary.find();
+    if (this.#isLeft) throw leftBehind();
+    this.#server = server;
+    return this.#sql ??= this.#connect(server);
+  }
+
+  #connect(server: ServerAt): postgres.Sql {
+    const { primary, name, connectionsMax, statementTimeoutMs, onWarning, settings } = this.#options;
     const known = Generation.#arrayTypes;
-    this.#sql = postgres(options.databaseUrl, {
-      max: options.connectionsMax,
+    const sql = connectTo(primary.address, server, {
+      max: connectionsMax,
       connect_timeout: 2,
       // In seconds; the default climbs to 20, and requests would wait past their deadline.
       backoff: () => reconnectPauseMs / 1000,
       max_lifetime: 1800,
       idle_timeout: 0,
       fetch_types: known === null,
-      onclose: onClose,
-      onparameter: (name: string, value: string) => this.#role.report(name, value),
+      onclose: this.#onClose,
+      onparameter: (parameter: string, value: string) => {
+        // A pooler tells what it was told once, by whatever server that was.
+        if (!primary.address.isPooled) this.#role.report(parameter, value);
+      },
       onnotice: (notice) => {
         // Not about a statement: the operating system's collations have changed since the database was made.
         if (notice.routine === "CheckMyDatabase") return;
-        if (notice.severity === "WARNING") options.onWarning?.(notice.message ?? "");
+        if (notice.severity === "WARNING") onWarning?.(notice.message ?? "");
       },
       connection: {
-        application_name: `lead-intake ${options.name}`,
+        application_name: `lead-intake ${name}`,
         synchronous_commit: "on",
         // What accept and revoke rest on: a statement sees what committed before it began, not before its transaction.
         default_transaction_isolation: "read committed",
-        statement_timeout: options.statementTimeoutMs,
-        lock_timeout: Math.round(options.statementTimeoutMs * lockTimeShare),
+        statement_timeout: statementTimeoutMs,
+        lock_timeout: Math.round(statementTimeoutMs * lockTimeShare),
         // No statement of ours runs long enough for it: compiling the report took 1.6 s, running it 0.05 s.
         jit: "off",
         // A statement whose client has gone is given up, even while it waits for a lock.
         client_connection_check_interval: 1_000,
-        ...options.settings,
+        ...settings,
       },
     });
     if (known !== null) {
-      Object.assign(this.#sql.options.parsers, known.parsers);
-      Object.assign(this.#sql.options.serializers, known.serializers);
+      Object.assign(sql.options.parsers, known.parsers);
+      Object.assign(sql.options.serializers, known.serializers);
     }
-    this.#left.promise.catch(() => {});
-    this.#opens = afterMs === 0 ? Promise.resolve() : new Promise<void>((open) => setTimeout(open, afterMs));
+    return sql;
   }
 
   /** Whether its server is known to take no writes. */
@@ -128,9 +150,10 @@ export class Generation {
     return this.#role.isReadOnly || this.#wasRefusedAsReadOnly;
   }
 
-  /** Whether its server is known to be a copy of another one. */
-  get isStandby(): boolean {
-    return this.#role.isStandby;
+  /** Whether it is connected to another server than the one that takes writes now, as far as that is known. */
+  get isElsewhere(): boolean {
+    const { known } = this.#options.primary;
+    return this.#server !== null && known !== null && known !== this.#server;
   }
 
   /** When each statement under way began, by `performance.now()`. */
@@ -140,18 +163,23 @@ export class Generation {
 
   /** Runs a statement; throws {@linkcode Unavailable} when the generation is left behind meanwhile. */
   async run<T>(statement: (sql: postgres.Sql) => PromiseLike<T>): Promise<T> {
-    const running: Running = { startedAtMs: performance.now(), query: null };
+    if (this.#isLeft) throw leftBehind();
+    const running: Running = { startedAtMs: performance.now(), query: null, fail: () => {} };
     this.#running.add(running);
     try {
-      const answer = this.#opens.then(() => {
-        const query = statement(this.#sql);
-        running.query = query;
-        return query;
+      // Not a race with one promise of the generation's: that would keep the rows of every statement until it is left.
+      const rows = await new Promise<T>((resolve, reject) => {
+        running.fail = reject;
+        this.#open().then((sql) => {
+          const query = statement(sql);
+          running.query = query;
+          return query;
+        }).then(resolve, reject);
       });
-      const rows = await Promise.race([answer, this.#left.promise]);
-      Generation.#arrayTypes ??= this.#sql.options;
+      const options = this.#sql?.options as postgres.Sql["options"];
+      Generation.#arrayTypes ??= options;
       // For the connections that this generation has yet to open.
-      this.#sql.options.fetch_types = false;
+      options.fetch_types = false;
       return rows;
     } catch (error) {
       if (refusedWith(error) === "25006") this.#wasRefusedAsReadOnly = true;
@@ -161,50 +189,44 @@ export class Generation {
     }
   }
 
+  /** Its server was silent, went away or takes no writes: it is looked for anew before the next connection. */
+  doubt(): void {
+    if (this.#server !== null) this.#options.primary.doubt(this.#server);
+  }
+
   /** Whether one of these statements is still under way. */
   hasAny(statements: readonly Running[]): boolean {
     return statements.some((statement) => this.#running.has(statement));
   }
 
   /**
-   * Closes the connections without waiting for anything, fails what runs, and has the server cancel it: a backend
-   * that waits for a synchronous standby notices neither its client's end nor its statement's timeout, and keeps its
-   * place among the connections for as long as the standby is away.
+   * Closes the connections without waiting for what runs, fails it, and has the server cancel it: a backend that waits for
+   * a synchronous standby notices neither its client's end nor its statement's timeout, and keeps its place among the
+   * connections for as long as the standby is away.
    */
   async abandon(): Promise<void> {
-    this.#left.reject(new Unavailable("the connection was left behind"));
-    this.#cancelRunning();
+    this.#isLeft = true;
+    for (const { fail } of this.#running) fail(leftBehind());
+    if (this.#server === null || this.#sql === null) return;
+    const cancelled = this.#cancelRunning(this.#server);
+    // A pooler forgets a client's statement with the client, and could not cancel it any more. A server itself would be sent
+    // what is queued behind the one that is cancelled, whose caller was told that it failed.
+    if (this.#options.primary.address.isPooled) await cancelled;
     await this.#sql.end({ timeout: 0 }).catch(() => {});
+    await cancelled;
   }
 
   // Rejected: the query's own cancel(), whose failure to connect nobody can catch: it would end the process.
-  #cancelRunning(): void {
+  async #cancelRunning(server: ServerAt): Promise<void> {
     const backends = new Map<number, number>();
     for (const { query } of this.#running) {
       const state = (query as { state?: { pid: number | null; secret: number } } | null)?.state;
       if (typeof state?.pid === "number") backends.set(state.pid, state.secret);
     }
-    const { host, port, path } = this.#sql.options;
-    for (const [pid, secret] of backends) {
-      const to = path ? { path } : { host: host[0] as string, port: port[0] as number };
-      cancelBackend(to, { pid, secret });
-    }
+    await Promise.all([...backends].map(([pid, secret]) => cancelBackend(server, { pid, secret })));
   }
 }
 
-// Without TLS, which PostgreSQL takes whatever it demands of logins: there is nothing in it but the two numbers.
-function cancelBackend(
-  to: { path: string } | { host: string; port: number },
-  { pid, secret }: { pid: number; secret: number },
-): void {
-  const message = Buffer.alloc(16);
-  message.writeUInt32BE(16, 0);
-  message.writeUInt32BE(80_877_102, 4);
-  message.writeUInt32BE(pid, 8);
-  message.writeUInt32BE(secret, 12);
-  const socket = connect(to);
-  socket.unref();
-  socket.setTimeout(cancelTimeoutMs, () => socket.destroy());
-  socket.on("error", () => {});
-  socket.end(message);
+function leftBehind(): Unavailable {
+  return new Unavailable("the connection was left behind");
 }

@@ -21,6 +21,8 @@ export type { PoolOptions };
 const awayDeadlineMs = 500;
 // After a connection has ended: how long a statement from before may take until it counts as forgotten.
 const forgottenAfterMs = 500;
+// As the driver gives it (connect_timeout).
+const connectDeadlineMs = 2_000;
 /**
  * How long connections to a server that takes no writes are kept: after a fail-over the old primary may live on, and
  * every new connection looks up again who has the service's name.
@@ -39,17 +41,22 @@ export class Pool {
   #silent = false;
 
   /** Notices of the severity WARNING that came with statements, since the start. */
-  warnings = 0;
+  #warnings = 0;
 
   constructor(options: PoolOptions) {
     this.#options = {
       ...options,
       onWarning: (message) => {
-        this.warnings += 1;
+        this.#warnings += 1;
         options.onWarning?.(message);
       },
     };
     this.#generation = this.#open();
+  }
+
+  /** There is a pooler in between, and no setting of a connection holds. */
+  get isPooled(): boolean {
+    return this.#options.primary.address.isPooled;
   }
 
   #open(afterMs = 0): Generation {
@@ -63,8 +70,9 @@ export class Pool {
   /**
    * Runs one statement and waits for its rows at most `deadlineMs` milliseconds.
    *
-   * @throws {Unavailable} when the store does not answer in time, is away or does not write; whether
-   * the statement has taken effect is then unknown
+   * @throws {Unavailable} when the store does not answer in time, is away or does not write, or answers with a warning:
+   * a wait for a synchronous standby that was cancelled has committed, and a fail-over may undo it; whether the statement
+   * has taken effect is then unknown
    * @throws {postgres.PostgresError} when the server refuses the statement; it has had no effect
    */
   async run<T>(deadlineMs: number, statement: (sql: postgres.Sql) => PromiseLike<T>): Promise<T> {
@@ -73,6 +81,7 @@ export class Pool {
     if (isAway && this.#silent) throw new Unavailable("the store is away");
     const boundMs = isAway ? Math.min(deadlineMs, awayDeadlineMs) : deadlineMs;
     const generation = this.#current();
+    const warningsBefore = this.#warnings;
     let isLate = false;
     const answered = whenUnanswered(boundMs, () => {
       isLate = true;
@@ -82,9 +91,7 @@ export class Pool {
     try {
       const rows = await generation.run(statement);
       this.#silent = false;
-      if (this.#options.isPrimaryOnly && generation.isStandby) {
-        throw new Unavailable("the server is a standby and may lag");
-      }
+      if (this.#warnings !== warningsBefore) throw new Unavailable("the commit came back with a warning");
       return rows;
     } catch (error) {
       if (isConnectionLoss(error)) this.#leave(generation, reconnectPauseMs);
@@ -95,10 +102,18 @@ export class Pool {
     }
   }
 
+  /** Opens a connection before it is used. What goes wrong is found again by whoever uses it. */
+  async connect(): Promise<void> {
+    await this.run(connectDeadlineMs, (sql) => sql`select`).catch(() => {});
+  }
+
   /** The connections to use. The statements of those that are left for it have a moment to be answered. */
   #current(): Generation {
     const { isReadOnly, openedAtMs } = this.#generation;
-    if (isReadOnly && performance.now() - openedAtMs >= readOnlyStayMs) this.renew(awayDeadlineMs);
+    if (isReadOnly && performance.now() - openedAtMs >= readOnlyStayMs) {
+      this.#generation.doubt();
+      this.renew(awayDeadlineMs);
+    }
     return this.#generation;
   }
 
@@ -107,6 +122,7 @@ export class Pool {
   // upstream issue 1130): leave the connection behind.
   #leave(generation: Generation, pauseMs = 0): void {
     if (this.#generation !== generation || this.#closed) return;
+    generation.doubt();
     this.#generation = this.#open(pauseMs);
     void generation.abandon();
   }
@@ -121,6 +137,15 @@ export class Pool {
     this.#generation = this.#open();
     if (old.running.length === 0) void old.abandon();
     else setTimeout(() => void old.abandon(), graceMs);
+  }
+
+  /**
+   * Leaves the server that took writes before another one was found; what is under way there fails. A connection that nobody
+   * uses is left too: the same name may be another server's now, and the old one would keep it until somebody asks.
+   */
+  followPrimary(): void {
+    if (this.#generation.isElsewhere) this.#leave(this.#generation);
+    else if (this.#generation.running.length === 0) this.renew(0);
   }
 
   // The same turn between error and end, on a connection that was idle: the statement issued in it is forgotten.

@@ -11,6 +11,13 @@ export class Unavailable extends Error {
   override readonly name = "Unavailable";
 }
 
+/** No server of the address takes writes. The message says of each what is the matter. */
+export class NoPrimary extends Error {
+  override readonly name = "NoPrimary";
+  /** As errors of connections have one. */
+  readonly code = "NO_PRIMARY";
+}
+
 /** Which SQLSTATEs say "not accepting" rather than "this statement is wrong". */
 const unavailableStates = /^(08|53|57P0|57014|58|25006|55P03|28|3D000)/;
 // Read-only; no room on the disk, or no other resource (53100 and its kin); the disk answers with errors (58030).
@@ -18,6 +25,7 @@ const unwritableStates = /^(25006|53|58)/;
 // Bad data, a constraint, a program's limit: what the statement brought with it, and not the store.
 const ownFaultStates = /^(22|23|54)/;
 const connectionCodes = new Set([
+  "NO_PRIMARY",
   "CONNECTION_CLOSED",
   "CONNECTION_ENDED",
   "CONNECTION_DESTROYED",
@@ -42,7 +50,7 @@ export function describeError(error: unknown): string {
     const constraint = error.constraint_name === undefined ? "" : ` (${error.constraint_name})`;
     return `SQLSTATE ${error.code}${constraint}: ${error.routine ?? "no routine"}`;
   }
-  if (error instanceof Unavailable) return error.message;
+  if (error instanceof Unavailable || error instanceof NoPrimary) return error.message;
   const code = (error as { code?: unknown } | null)?.code;
   return typeof code === "string" ? code : "unexpected error";
 }
@@ -77,4 +85,13 @@ export function saysUnwritable(error: unknown): boolean {
 export function isStoresRefusal(error: unknown): boolean {
   const state = refusedWith(error);
   return state !== null && !ownFaultStates.test(state);
+}
+
+/**
+ * Whether this is what became of the driver's own question, for the types of arrays, which it asks on a new connection
+ * and nobody waits for. Whoever wanted the connection is told by the same error.
+ */
+export function isDriversQuestion(error: unknown): boolean {
+  const { query } = Object(error) as { readonly query?: unknown };
+  return typeof query === "string" && query.includes("typarray");
 }

@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { createServer, type Socket } from "node:net";
 import { test } from "node:test";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import postgres from "postgres";
 import {
   describeError,
@@ -9,6 +11,7 @@ import {
   readOnlyStayMs,
   Unavailable,
 } from "../../src/store/pool.ts";
+import { Primary } from "../../src/store/primary.ts";
 import { openPool } from "../support/pool.ts";
 import { openStore } from "../support/store.ts";
 import { until } from "../support/until.ts";
@@ -43,6 +46,18 @@ test("what the server refuses is a PostgresError, and the pool goes on", async (
   assert.equal((await one(pool))[0]?.n, 1);
 });
 
+test("the rows of a statement are let go with it, however long its connection lives", async () => {
+  const pool = open();
+  const answers = await Promise.all([1, 2, 3].map(async () => new WeakRef(await one(pool))));
+  setFlagsFromString("--expose-gc");
+  const collect = runInNewContext("gc") as () => void;
+  await until(() => {
+    collect();
+    return answers.every((answer) => answer.deref() === undefined);
+  });
+  assert.equal((await one(pool))[0]?.n, 1);
+});
+
 test("a statement past its deadline is Unavailable on time, and the next one gets a new connection", async () => {
   const pool = open();
   const [before] = await one(pool);
@@ -60,6 +75,21 @@ test("what waits behind a statement past its deadline fails with it instead of w
   const behind = one(pool, 600_000);
   await assert.rejects(slow, Unavailable);
   await assert.rejects(behind, Unavailable);
+});
+
+test("what waits behind a statement that is given up is never sent", async () => {
+  await admin`create table if not exists sent_late (n int)`;
+  const pool = open({ connectionsMax: 1 });
+  const slow = pool.run(150, (sql) => sql`select pg_sleep(4)`);
+  const late = [1, 2, 3].map((n) => pool.run(600_000, (sql) => sql`insert into sent_late values (${n})`));
+  for (const lost of [slow, ...late]) await assert.rejects(lost, Unavailable);
+  await until(async () => {
+    const busy = await admin`
+      select from pg_stat_activity
+      where datname = current_database() and pid <> pg_backend_pid() and query ~ 'pg_sleep|sent_late' and state = 'active'`;
+    return busy.length === 0;
+  });
+  assert.equal((await admin`select from sent_late`).length, 0);
 });
 
 test("the server gives up a statement that is longer than the statement timeout", async () => {
@@ -84,14 +114,17 @@ test("a server that accepts and says nothing is Unavailable within the deadline"
   const silent = createServer((socket) => sockets.push(socket));
   await new Promise<void>((settle) => silent.listen(0, "127.0.0.1", settle));
   const { port } = silent.address() as { port: number };
-  const pool = open({ databaseUrl: `postgres://u:p@127.0.0.1:${port}/d` });
+  const pool = open({ primary: new Primary(`postgres://u:p@127.0.0.1:${port}/d`) });
   await assert.rejects(one(pool, 300), Unavailable);
   for (const socket of sockets) socket.destroy();
   silent.close();
 });
 
 test("nobody listening is Unavailable", async () => {
-  await assert.rejects(one(open({ databaseUrl: "postgres://u:p@127.0.0.1:1/d" }), 2_000), Unavailable);
+  await assert.rejects(
+    one(open({ primary: new Primary("postgres://u:p@127.0.0.1:1/d") }), 2_000),
+    Unavailable,
+  );
 });
 
 const areas = { next: 0 };
@@ -179,11 +212,39 @@ test("leaveStuck leaves old statements behind and young ones alone", async () =>
   assert.equal((await one(pool))[0]?.n, 1);
 });
 
-test("a warning is told, a notice is not", async () => {
+test("when writes are taken again a connection that nobody uses is left, and one with a statement under way is not", async () => {
+  const pool = open({ name: "followed" });
+  const pids = async () => {
+    const rows = await admin<{ pid: number }[]>`
+      select pid from pg_stat_activity where application_name like '%followed'`;
+    return rows.map(({ pid }) => pid);
+  };
+  const { pid: idle } = (await one(pool))[0] as { pid: number };
+  assert.deepEqual(await pids(), [idle]);
+  pool.followPrimary();
+  await until(async () => (await pids()).length === 0);
+  const holder = await admin.reserve();
+  await holder`select pg_advisory_lock(77)`;
+  const waiting = pool.run(5_000, (sql) => sql`select pg_advisory_lock(77), pg_backend_pid() as pid`);
+  const [busy] = await until(async () => {
+    const found = await pids();
+    return found.length === 1 ? found : null;
+  });
+  pool.followPrimary();
+  await holder`select pg_advisory_unlock(77)`;
+  holder.release();
+  assert.equal((await waiting)[0]?.pid, busy);
+});
+
+test("a warning is told, and what it came with counts as no answer; a notice is neither", async () => {
   const warnings: string[] = [];
   const pool = open({ onWarning: (text) => warnings.push(text) });
-  await pool.run(5_000, (sql) => sql.unsafe("do $$ begin raise notice 'n'; raise warning 'w'; end $$"));
+  await assert.rejects(
+    pool.run(5_000, (sql) => sql.unsafe("do $$ begin raise notice 'n'; raise warning 'w'; end $$")),
+    Unavailable,
+  );
   assert.deepEqual(warnings, ["w"]);
+  await pool.run(5_000, (sql) => sql.unsafe("do $$ begin raise notice 'n'; end $$"));
 });
 
 test("a closed pool is Unavailable at once", async () => {

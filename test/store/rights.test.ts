@@ -12,6 +12,7 @@ import { migrate } from "../../src/store/schema/migrate.ts";
 import { createRole, type TestRole } from "../support/actions/actions_process.ts";
 import { describeCatalog } from "../support/catalog.ts";
 import { createDatabase } from "../support/database.ts";
+import { acceptPosts } from "../support/accept.ts";
 import { openStore } from "../support/store.ts";
 import { ctl, runCtl } from "../support/server.ts";
 import { atEnd } from "../support/at_end.ts";
@@ -42,6 +43,12 @@ public.heartbeat          -              -              -
 public.hour_rolled        select         -              -
 public.hour_total         select         -              -
 public.ip_limit           select         -              -
+public.lead_contact       select         -              -
+public.lead_contact_todo  select         -              -
+public.limit_bucket       -              -              -
+public.limit_lease        -              -              -
+public.limit_node         -              -              -
+public.limit_seed         -              -              -
 public.minute_sample      select         -              -
 public.outbox             select         -              -
 public.outbox_tally       -              -              -
@@ -51,6 +58,7 @@ public.refusal_total      select         -              -
 public.retention_cursor   -              -              -
 public.retention_left     -              -              -
 public.schema_file        select         select         -
+public.schema_release     select         select         -
 public.submission         select         -              -
 public.subscription       -              -              -
 public.tenant             select         -              -
@@ -94,6 +102,7 @@ public.console_dismiss_submission   call           -              -
 public.console_release_submission   call           -              -
 public.console_replay_dead          call           -              -
 public.console_send_again           call           -              -
+public.delivery_standing            call           -              -
 public.disable_tenant               -              -              -
 public.dismiss_collision            -              -              -
 public.dismiss_submission           -              -              -
@@ -108,12 +117,19 @@ public.event_id_place               -              -              -
 public.event_id_time                -              -              -
 public.expire_content               call           -              -
 public.expire_events                -              -              -
+public.fading                       -              -              -
 public.fail_checkout                call           -              -
+public.fill_lead_contact            call           -              -
 public.forget_checkouts             call           -              -
+public.forget_limits                -              -              -
 public.forget_tombstones            call           -              -
 public.forget_unknown_area          -              -              -
+public.hold_events                  -              -              -
 public.hour_figures                 call           -              -
+public.keep_promise                 -              -              -
 public.lay_tombstone                -              -              -
+public.lease_limits                 call           -              -
+public.mark_effects_done            -              -              -
 public.new_event_id                 -              -              -
 public.note_audit                   -              -              -
 public.open_checkout                call           -              -
@@ -128,6 +144,7 @@ public.send_again                   -              -              -
 public.service_clock                call           -              -
 public.set_retention                -              -              -
 public.set_tenant                   -              -              -
+public.settle_dead_as_done          -              -              -
 public.settle_outbox                call           -              -
 public.tombstone_digest             -              -              -
 public.trim_heartbeat               call           -              -
@@ -136,7 +153,7 @@ public.wait_for_commits_of_key      -              -              -
 `;
 
 /** Of those that may be called: they only read, so they run with the rights of the caller. */
-const readers = ["due_tenants", "event_id_at", "hour_figures", "service_clock"];
+const readers = ["delivery_standing", "due_tenants", "event_id_at", "hour_figures", "service_clock"];
 
 const denied = { code: "42501" };
 
@@ -389,19 +406,10 @@ interface Post {
 }
 
 async function acceptAs(sql: postgres.Sql, { keyId = 1, costCents = [null], formId }: Post) {
-  const column = (value: unknown) => costCents.map(() => value) as string[];
-  const digests = costCents.map(() => randomBytes(16).toString("hex"));
-  const kind = formId === undefined ? "lead" : "form";
-  const forms = formId === undefined
-    ? sql``
-    : sql`, '', ${[formId]}, '{clean}', '{0}', '{""}', ${[null]}::text[], ${[null]}::text[], ${[
-      null,
-    ]}::text[], 10`;
-  return await sql<{ outcome: string; event_id: string }[]>`
-    select outcome, event_id from accept(
-      ${column(kind)}, ${column(keyId) as unknown as number[]}, ${column("k")}, ${digests}, ${digests},
-      ${column("x:1")}, ${column("")}, ${column('{"last_name":"Doe"}')}, ${column(null)}, ${column("{}")},
-      ${[...costCents]}::int[], ${column(null)}, 24 ${forms})`;
+  return await acceptPosts(
+    sql,
+    costCents.map((cents) => ({ keyId, costCents: cents, idempotencyKey: "x:1", formId: formId ?? null })),
+  );
 }
 
 async function spend(): Promise<number> {
@@ -460,13 +468,8 @@ test("no argument takes a count back, or lets go of what is kept before its publ
 
 test("no window and no key of a checkout ends before its published time, whatever the service asks for", async () => {
   const digest = randomBytes(16).toString("hex");
-  const post = (space: string, hours: number, minutes: number) =>
-    asService<{ outcome: string }[]>`
-      select outcome from accept(
-        '{lead}', '{1}', ${[space]}, ${[digest]}, ${[digest]}, '{NULL}', '{""}', ${[
-      '{"last_name":"Doe"}',
-    ]}, '{NULL}', '{"{}"}',
-        '{NULL}', '{NULL}', ${hours}, p_form_window_minutes => ${minutes})`;
+  const post = (space: string, windowHours: number, windowMinutes: number) =>
+    acceptPosts(asService, [{ keyId: 1, space, digest }], { windowHours, windowMinutes });
   const outcomes = async (space: string) => {
     const found = [];
     for (const window of [24, 0, -1_000]) found.push((await post(space, window, window))[0]?.outcome);
@@ -615,10 +618,9 @@ test("nothing that the service makes in its session stands in for a table, funct
   await asService`select public.console_replay_dead(${[id]}, '127.0.0.1')`;
   await assert.rejects(
     asService.unsafe(`select * from public.accept(
-      '{lead}', '{1}', '{k}', '{${"0".repeat(32)}}', '{${
-      "0".repeat(32)
-    }}', '{x}', '{}', '{"{}"}', '{NULL}', '{x}',
-      '{-5}', '{NULL}', 24)`),
+      p_separator => '->', p_key_id => '1', p_space => 'k', p_digest => repeat('0', 32), p_content => repeat('0', 32),
+      p_idempotency_key => 'x', p_flags => '', p_lead => '{}', p_extra => '', p_raw => 'x', p_cost_cents => '-5',
+      p_unknown_area => '', p_window_hours => 24)`),
     { code: "23514" },
   );
   assert.deepEqual([...await asService`select from pg_temp.audit`], []);

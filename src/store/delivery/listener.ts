@@ -8,13 +8,17 @@
  * @module
  */
 
-import postgres from "postgres";
+import type postgres from "postgres";
+import type { ServerAt } from "../address.ts";
+import { connectTo } from "../connect.ts";
 import { ServerRole } from "../generation.ts";
 import { type Pool, readOnlyStayMs } from "../pool.ts";
+import type { Primary } from "../primary.ts";
 
 /** What the listener is told. */
 export interface ListenerOptions {
-  readonly databaseUrl: string;
+  /** The server to listen on. */
+  readonly primary: Primary;
   /** For the notifications to itself; connections that can write. */
   readonly pool: Pool;
   /** Names this process in notifications; its own commits tell it nothing new. */
@@ -33,24 +37,37 @@ const deadlineMs = 2_000;
 export class OutboxListener {
   readonly #options: ListenerOptions;
   #sql: postgres.Sql | null = null;
+  #server: ServerAt | null = null;
+  #attempt = 0;
   #heardAtMs = 0;
   #leaving: ReturnType<typeof setTimeout> | undefined;
   readonly #timer: ReturnType<typeof setInterval>;
 
   constructor(options: ListenerOptions) {
     this.#options = options;
-    this.#connect();
+    void this.#connect();
     this.#timer = setInterval(() => void this.#beat(), beatMs);
   }
 
-  #connect(): void {
+  async #connect(): Promise<void> {
     clearTimeout(this.#leaving);
     this.#leaving = undefined;
+    this.#heardAtMs = performance.now();
+    this.#attempt += 1;
+    const attempt = this.#attempt;
+    const { primary } = this.#options;
+    // While there is none, the next beat finds the silence and looks again.
+    const server = await primary.find().catch(() => null);
+    if (server === null || attempt !== this.#attempt) return;
+    this.#server = server;
     const role = new ServerRole();
-    const sql = postgres(this.#options.databaseUrl, {
+    const sql = connectTo(primary.address, server, {
       max: 1,
       connect_timeout: 2,
       backoff: () => 0.2,
+      // It would ask for them on each new connection, in a statement whose failure nobody catches: a connection lost just
+      // then ended the process. Nothing here has a type.
+      fetch_types: false,
       onnotice: () => {},
       onparameter: (name: string, value: string) => {
         role.report(name, value);
@@ -61,7 +78,6 @@ export class OutboxListener {
       connection: { application_name: "lead-intake listen" },
     });
     this.#sql = sql;
-    this.#heardAtMs = performance.now();
     const onHeard = (node: string) => {
       if (this.#sql !== sql) return;
       this.#heardAtMs = performance.now();
@@ -74,12 +90,21 @@ export class OutboxListener {
   }
 
   #leave(): void {
+    const { primary } = this.#options;
+    if (this.#server !== null) primary.doubt(this.#server);
     void this.#sql?.end({ timeout: 0 }).catch(() => {});
-    this.#connect();
+    this.#sql = null;
+    void this.#connect();
+  }
+
+  // Another server takes writes now, and the notifications are its.
+  #isElsewhere(): boolean {
+    const { known } = this.#options.primary;
+    return known !== null && known !== this.#server;
   }
 
   async #beat(): Promise<void> {
-    if (performance.now() - this.#heardAtMs > silenceMaxMs) this.#leave();
+    if (performance.now() - this.#heardAtMs > silenceMaxMs || this.#isElsewhere()) this.#leave();
     try {
       await this.#options.pool.run(
         deadlineMs,
@@ -94,6 +119,7 @@ export class OutboxListener {
   async close(): Promise<void> {
     clearInterval(this.#timer);
     clearTimeout(this.#leaving);
+    this.#attempt += 1;
     const sql = this.#sql;
     this.#sql = null;
     await sql?.end({ timeout: 0 }).catch(() => {});

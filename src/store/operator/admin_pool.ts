@@ -5,6 +5,7 @@
  */
 
 import { Pool } from "../pool.ts";
+import { Primary } from "../primary.ts";
 
 // Longer than the 10 s that a commit may take, since a revocation waits for the commits of its key; not much
 // longer, since the key's posts wait behind the revocation.
@@ -19,7 +20,7 @@ export const adminDeadlineMs = 20_000;
  */
 export function openAdminPool(databaseUrl: string, claimed = ""): Pool {
   return new Pool({
-    databaseUrl,
+    primary: new Primary(databaseUrl),
     name: "ctl",
     connectionsMax: 1,
     statementTimeoutMs,

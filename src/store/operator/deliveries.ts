@@ -45,6 +45,7 @@ interface DeliveryRow {
   event_id: string;
   state: DeliveryState;
   due_at: string;
+  lease_until: string;
   died_at: string;
   reason: string | null;
   attempts: {
@@ -62,7 +63,7 @@ interface DeliveryRow {
 const stateOf = (sql: postgres.Sql) =>
   sql`case
     when d.event_id is not null then 'dead'
-    when o.event_id is not null and o.lease is not null and o.due_at > service_clock() then 'sending'
+    when o.lease_until > service_clock() then 'sending'
     when o.event_id is not null then 'pending'
     when r.event_id is not null and not exists (
       select from attempt as a where a.event_id = r.event_id and a.outcome = 'delivered'
@@ -100,6 +101,7 @@ export async function readDeliveries(pool: Pool, eventIds: readonly string[]): P
         i.event_id,
         ${stateOf(sql)} as state,
         to_char(o.due_at at time zone 'UTC', ${isoTime}) as due_at,
+        to_char(o.lease_until at time zone 'UTC', ${isoTime}) as lease_until,
         to_char(d.died_at at time zone 'UTC', ${isoTime}) as died_at,
         case
           when d.event_id is not null then d.reason
@@ -139,7 +141,7 @@ function delivery(row: DeliveryRow): Delivery {
     case "pending":
       return { state, dueAt: row.due_at, reason, attempts };
     case "sending":
-      return { state, leaseUntil: row.due_at, attempts };
+      return { state, leaseUntil: row.lease_until, attempts };
     case "held":
     case "erased":
     case "delivered":

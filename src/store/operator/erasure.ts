@@ -117,7 +117,8 @@ const batchMsMax = 10_000;
 
 /**
  * One run of the operator's command. It leaves two rows in the audit: before anything is erased that it begins, and at
- * its end how much it was. One that was cut short has no second row.
+ * its end how much it was. One that was cut short has no second row. Between them stand the ids of a person's events, each
+ * committed with its erasure, so that who restores an older copy of the database can erase them again.
  *
  * What is accepted meanwhile is erased as well: first all that is stored is looked at, however long that takes; then
  * tombstones are laid, which the intake looks at with every batch, the batches that have not seen them are waited for,
@@ -205,14 +206,20 @@ export class ErasureRun {
     collisions: { readonly seen: readonly string[] | null; readonly kept: readonly string[] },
   ): Promise<Erased> {
     const seen = collisions.seen === null ? null : [...collisions.seen];
+    const kept = collisions.kept.length === 0 ? null : JSON.stringify({ kept: collisions.kept });
     const [row] = await this.#pool.run(
       adminDeadlineMs,
       (sql) =>
         sql<{ outcome: Erased["kind"]; state: ErasedState; collisions: number }[]>`
-        select * from erase_event(
-          p_event_id => ${eventId}, p_seen => ${seen}::bigint[], p_kept => ${[
+        with erased as materialized (
+          select * from erase_event(
+            p_event_id => ${eventId}, p_seen => ${seen}::bigint[], p_kept => ${[
           ...collisions.kept,
-        ]}::bigint[])`,
+        ]}::bigint[])
+        )
+        select e.*, case when ${this.#subject === null} and (e.outcome = 'erased' or e.collisions > 0)
+          then note_audit('event.erase', ${eventId}, ${kept}::text::json) end
+        from erased as e`,
     );
     if (row === undefined) return { kind: "gone", collisions: 0 };
     const { outcome: kind, state } = row;
@@ -228,7 +235,10 @@ export class ErasureRun {
   async collision(id: string): Promise<boolean> {
     const [row] = await this.#pool.run(
       adminDeadlineMs,
-      (sql) => sql<{ erased: boolean }[]>`select erase_collision(${id}::bigint) as erased`,
+      (sql) =>
+        sql<{ erased: boolean }[]>`
+        with one as materialized (select erase_collision(${id}::bigint) as erased)
+        select o.erased, case when o.erased then note_audit('collision.erase', ${id}) end from one as o`,
     );
     if (row?.erased !== true) return false;
     this.#count("collisions", 1);

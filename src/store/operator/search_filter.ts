@@ -48,9 +48,6 @@ export type FilterName = "keys" | "flag" | "phones" | "emails" | "lastName" | "s
 /** A partial index serves what has its predicate word for word, not a parameter. The names are our own. */
 export const hasFlag = (sql: Sql, flag: Flag) => sql.unsafe(`e.flags @> '{${flag}}'`) as unknown as Fragment;
 
-/** The last name of the lead of an event e. */
-export const leadName = (sql: Sql) => sql`lower((e.lead ->> 'last_name') collate "C")`;
-
 /** Nothing that begins with a text sorts behind it and the last character there is. */
 export const startsWith = (sql: Sql, name: Fragment, start: string) =>
   sql`${name} >= ${start} and ${name} < ${`${start}\u{10FFFF}`}`;
@@ -65,6 +62,13 @@ export function spellings(lastName: string): string[] {
   const title = first.toUpperCase() + rest.join("");
   const ascii = (text: string) => text.replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase());
   return [...new Set([lower, title, lastName, lower.toUpperCase()].map(ascii))];
+}
+
+/** Whether the last name of the lead of an event e begins so, as in `lead_contact.last_name`. */
+export function nameStarts(sql: Sql, lastName: string): Fragment {
+  const name = sql`lower((e.lead ->> 'last_name') collate "C")`;
+  const [first, ...others] = spellings(lastName).map((start) => startsWith(sql, name, start));
+  return sql`(${others.reduce((any, one) => sql`${any} or ${one}`, first as Fragment)})`;
 }
 
 /** What an event e has to be besides what its way sees to (`served`); `null`: nothing. */
@@ -91,11 +95,11 @@ export function matches(sql: Sql, filters: Filters, served: FilterName | null): 
     );
   }
   if (lastName !== null) {
-    want("lastName", () => {
-      const [first, ...others] = spellings(lastName).map((start) => startsWith(sql, leadName(sql), start));
-      const any = others.reduce((all, one) => sql`${all} or ${one}`, first as Fragment);
-      return ofPerson(sql, sql`(${any})`, startsWith(sql, sql`s.last_name`, lastName.toLowerCase()));
-    });
+    const start = lastName.toLowerCase();
+    want(
+      "lastName",
+      () => ofPerson(sql, nameStarts(sql, lastName), startsWith(sql, sql`s.last_name`, start)),
+    );
   }
   // Also on the way of its own table: a row may be pending or being sent.
   if (state !== null) wanted.push(inState(sql, state));
@@ -115,7 +119,7 @@ function ofPerson(sql: Sql, ofLead: Fragment, ofSubmission: Fragment): Fragment 
 function inState(sql: Sql, state: DeliveryState): Fragment {
   const outbox = (condition: Fragment) =>
     sql`exists (select from outbox as o where o.event_id = e.event_id and ${condition} offset 0)`;
-  const isSending = sql`o.lease is not null and o.due_at > service_clock()`;
+  const isSending = sql`o.lease_until > service_clock()`;
   const dead = sql`exists (select from dead_letter as d where d.event_id = e.event_id offset 0)`;
   const held = sql`(e.kind = 'form' and exists (
     select from submission as s

@@ -10,7 +10,7 @@ import {
   type Filters,
   type Fragment,
   hasFlag,
-  leadName,
+  nameStarts,
   spellings,
   type Sql,
   startsWith,
@@ -138,11 +138,13 @@ function stateIs(sql: Sql, state: "pending" | "sending" | "held" | "dead"): Frag
 /** Exact phone numbers or addresses, of leads and of submissions. */
 function contactWay(serves: "phones" | "emails", values: readonly string[]): Way {
   return blockWay(serves, (sql) => {
-    const ofLead = serves === "phones" ? sql`(e.lead ->> 'phone')` : sql`(e.lead ->> 'email')`;
-    const ofSubmission = serves === "phones" ? sql`e.phone` : sql`e.email`;
+    const column = serves === "phones" ? sql`e.phone` : sql`e.email`;
+    const member = serves === "phones" ? sql`(e.lead ->> 'phone')` : sql`(e.lead ->> 'email')`;
+    const filed = values.map((value) => sql`${column} = ${value}`);
     return {
-      ofLead: values.map((value) => sql`${ofLead} = ${value}`),
-      ofSubmission: values.map((value) => sql`${ofSubmission} = ${value}`),
+      ofLead: filed,
+      ofUnfiledLead: sql`${member} = any (${[...values]})`,
+      ofSubmission: filed,
       isSubmissionOrdered: true,
     };
   });
@@ -151,15 +153,19 @@ function contactWay(serves: "phones" | "emails", values: readonly string[]): Way
 /** The start of a name. */
 function lastNameWay(lastName: string): Way {
   return blockWay("lastName", (sql) => ({
-    ofLead: spellings(lastName).map((start) => startsWith(sql, leadName(sql), start)),
+    ofLead: spellings(lastName).map((start) => startsWith(sql, sql`e.last_name`, start)),
+    ofUnfiledLead: nameStarts(sql, lastName),
     ofSubmission: [startsWith(sql, sql`e.last_name`, lastName.toLowerCase())],
     isSubmissionOrdered: false,
   }));
 }
 
-/** Each of which an index serves; an event may match any of them. */
+/** An event may match any of them. Those in lists are served by an index each. */
 interface Conditions {
+  /** Of a row e of `lead_contact`. */
   readonly ofLead: readonly Fragment[];
+  /** Of an event e whose lead is not in `lead_contact` yet. */
+  readonly ofUnfiledLead: Fragment;
   readonly ofSubmission: readonly Fragment[];
   /** What the index finds for one is in the order of time. */
   readonly isSubmissionOrdered: boolean;
@@ -168,9 +174,13 @@ interface Conditions {
 /** The stream of submissions in no order: it has to be had whole. */
 export const wholeStream = -1;
 
+/** The stream of leads that were accepted a moment ago. */
+const unfiledStream = -2;
+
 /**
- * Leads by what is in them, block by block: their indexes begin with the block, so that the intake writes to a few
- * pages of each and not all over them. The submissions' indexes do not; each condition is a stream of its own.
+ * Leads by whom they name, block by block: the indexes begin with the block, so that few pages of each are written
+ * to and not all over them. The submissions' indexes do not; each condition is a stream of its own. What was accepted a
+ * moment ago is not filed yet, and is looked through.
  */
 function blockWay(serves: FilterName, conditions: (sql: Sql) => Conditions): Way {
   return {
@@ -179,13 +189,13 @@ function blockWay(serves: FilterName, conditions: (sql: Sql) => Conditions): Way
     isOfBlocks: true,
     hasEvent: false,
     entries(sql, { span, perStream }) {
-      const { ofLead, ofSubmission, isSubmissionOrdered } = conditions(sql);
+      const { ofLead, ofUnfiledLead, ofSubmission, isSubmissionOrdered } = conditions(sql);
       const leads = all(
         sql,
         ofLead.map((condition) =>
-          sql`(select e.event_id from event as e
-          where left(e.event_id, ${blockDigits(sql)}) = b.block and e.kind = 'lead' and ${condition}
-            and ${within(sql, span)} limit ${perStream})`
+          sql`(select e.event_id from lead_contact as e
+          where left(e.event_id, ${blockDigits(sql)}) = b.block and ${condition} and ${within(sql, span)}
+          limit ${perStream})`
         ),
       );
       const submissions = all(
@@ -198,10 +208,21 @@ function blockWay(serves: FilterName, conditions: (sql: Sql) => Conditions): Way
           ${isSubmissionOrdered ? newest(sql, perStream) : sql`limit ${perStream}`})`
         ),
       );
-      // The nested loop goes through the blocks as they are listed, and the limit ends it.
+      // The nested loops go through the blocks as they are listed until the limit ends it, and from batch to batch: `offset 0`
+      // keeps the planner from reading all events instead.
       return sql`
         (select 0 as stream, e.event_id from unnest(${blocksOf(span)}::text[]) as b (block)
          cross join lateral (${leads}) as e limit ${perStream})
+        union all
+        (select ${unfiledStream}::int as stream, e.event_id
+         from lead_contact_todo as t
+         cross join lateral (
+           select e.event_id from event as e
+           where e.event_id >= t.id_start and e.event_id < t.id_start || 'g'
+             and e.kind = 'lead' and ${ofUnfiledLead} and ${within(sql, span)}
+           offset 0
+         ) as e
+         ${newest(sql, perStream)})
         union all
         ${submissions}`;
     },

@@ -4,7 +4,8 @@
  * @module
  */
 
-import { missingFiles } from "./migrate.ts";
+import { readRelease } from "./release.ts";
+import { leftBehind, readStanding } from "./standing.ts";
 import type { Pool } from "../pool.ts";
 
 /** The database cannot be used; the message has one sentence a line. */
@@ -19,7 +20,7 @@ const namesMax = 3;
 const versionMin = 140_000;
 
 /**
- * Makes sure that the database can be used: migrated, durable, UTF8.
+ * Makes sure that the database can be used: migrated by this release or by a newer one that serves it, durable, UTF8.
  *
  * Source: DECISIONS, The intake endpoint (durability) and Operating it.
  *
@@ -32,14 +33,8 @@ export async function requireUsableDatabase(pool: Pool): Promise<void> {
 }
 
 async function databaseFaults(pool: Pool): Promise<string[]> {
-  const [row] = await pool.run(
-    deadlineMs,
-    (sql) =>
-      sql<{ version: number; fsync: string; full_page_writes: string; encoding: string }[]>`
-      select current_setting('server_version_num')::int as version, current_setting('fsync') as fsync,
-        current_setting('full_page_writes') as full_page_writes,
-        current_setting('server_encoding') as encoding`,
-  );
+  // The files are read while the connection is opened.
+  const [row, release] = await Promise.all([readSettings(pool), readRelease()]);
   const faults: string[] = [];
   if (row === undefined || row.version < versionMin) faults.push("PostgreSQL 14 or later is needed");
   if (row?.fsync !== "on") faults.push("the server runs with fsync off: a 202 could be lost");
@@ -49,11 +44,45 @@ async function databaseFaults(pool: Pool): Promise<string[]> {
   if (row?.encoding !== "UTF8") {
     faults.push(`the database's encoding is ${row?.encoding}; it must be UTF8`);
   }
-  const missing = await pool.run(deadlineMs, (sql) => missingFiles(sql));
-  if (missing.length > 0) {
-    faults.push(`the database is not migrated; run: npm run migrate (it lacks ${firstOf(missing)})`);
+  // Its durability every function sees to (keep_promise), but not to what a statement sees.
+  if (row?.isolation !== "read committed") {
+    faults.push(`default_transaction_isolation is ${row?.isolation}; it must be read committed`);
   }
+  if (!pool.isPooled && row?.statement_timeout === "0") {
+    faults.push(
+      "what a connection sets does not arrive: with a pooler in between, add ?pooler=transaction to the database's address",
+    );
+  }
+  const standing = await pool.run(deadlineMs, (sql) => readStanding(sql, release));
+  if (standing.kind === "lacks") {
+    const names = standing.files.map(({ name }) => name);
+    faults.push(`the database is not migrated; run: npm run migrate (it lacks ${firstOf(names)})`);
+  }
+  if (standing.kind === "left_behind") faults.push(leftBehind(release, standing));
   return faults;
+}
+
+interface Settings {
+  readonly version: number;
+  readonly fsync: string;
+  readonly full_page_writes: string;
+  readonly encoding: string;
+  readonly isolation: string;
+  readonly statement_timeout: string;
+}
+
+async function readSettings(pool: Pool): Promise<Settings | undefined> {
+  const [row] = await pool.run(
+    deadlineMs,
+    (sql) =>
+      sql<Settings[]>`
+      select current_setting('default_transaction_isolation') as isolation,
+        current_setting('statement_timeout') as statement_timeout,
+        current_setting('server_version_num')::int as version, current_setting('fsync') as fsync,
+        current_setting('full_page_writes') as full_page_writes,
+        current_setting('server_encoding') as encoding`,
+  );
+  return row;
 }
 
 /**

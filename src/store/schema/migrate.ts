@@ -1,53 +1,20 @@
 /**
- * Brings a database to the shape that this program expects, and tells whether it has it.
+ * Brings a database to the shape that this program expects.
  *
- * `sql/` holds numbered files for tables, each applied once in a transaction of its own;
- * `sql/functions/` the current text of every function, applied again when it has changed; and `sql/grants.sql` who may
- * do what, applied at every migration. These two go in one transaction, so that no process finds half of them.
+ * The numbered files of `sql/` are applied once, each in a transaction of its own. The functions are applied again when they
+ * have changed, and the grants at every migration; these two go in one transaction, so that no process finds half of them.
+ *
+ * Processes of the releases that this one serves (`sql/serves.txt`) go on all the while, and can be started afterwards: the
+ * files only add to what they use.
  *
  * @module
  */
 
-import { createHash } from "node:crypto";
-import { readdir, readFile } from "node:fs/promises";
-import { fileURLToPath } from "node:url";
 import postgres from "postgres";
-
-/** A file under `sql/`. */
-interface SqlFile {
-  readonly name: string;
-  readonly text: string;
-  readonly digest: string;
-}
-
-const sqlFolder = fileURLToPath(new URL("../../../sql/", import.meta.url));
-
-/** Says who may do what. A restored database has lost some of it. */
-const grantsFile = "grants.sql";
-
-/** All files under `sql/`, in the order in which they are applied. */
-async function readFiles(): Promise<SqlFile[]> {
-  const [top, functions] = await Promise.all([readdir(sqlFolder), readdir(`${sqlFolder}functions/`)]);
-  const names = [
-    ...top.filter(isNumbered).sort(),
-    ...functions.filter((name) => name.endsWith(".sql")).sort().map((name) => `functions/${name}`),
-    grantsFile,
-  ];
-  return Promise.all(names.map(async (name) => {
-    const text = await readFile(sqlFolder + name, "utf8");
-    return { name, text, digest: createHash("sha256").update(text).digest("hex") };
-  }));
-}
-
-function isNumbered(name: string): boolean {
-  return /^\d{4}_\w+\.sql$/.test(name);
-}
-
-/** The digests of the files that a database has, by their names. */
-async function readApplied(sql: postgres.Sql): Promise<Map<string, string>> {
-  const rows = await sql<{ name: string; digest: string }[]>`select name, digest from schema_file`;
-  return new Map(rows.map((row) => [row.name, row.digest]));
-}
+import { connectTo } from "../connect.ts";
+import { Primary } from "../primary.ts";
+import { grantsFile, isNumbered, readRelease, type Release, type SqlFile } from "./release.ts";
+import { createNotes, leftBehind, noteRelease, readStanding } from "./standing.ts";
 
 // Arbitrary, but the same for every version: two migrations at once wait for each other.
 const migrationLock = 20_260_824;
@@ -72,20 +39,26 @@ export interface MigrateOptions {
    * Chosen: 10 minutes, longer than the migration of a large database takes.
    */
   readonly otherMs?: number;
+  /** What is applied: this program's own release when left out. */
+  readonly release?: Release;
 }
 
 /**
  * Applies what is missing, one migration at a time over all nodes, and returns the names of the
- * files it applied; an empty array means that the database was current.
+ * files it applied; an empty array means that the database was current, or that a newer release has migrated it and this
+ * one works on it as it is.
  *
- * @throws {Error} when a numbered file that was applied has been edited since, or other sessions do not let go of
- * their locks; the message names them
+ * @throws {Error} when a numbered file that was applied has been edited since, when the database is too new, or when other
+ * sessions do not let go of their locks; the message names them
  */
 export async function migrate(
   databaseUrl: string,
-  { lockMs = 2_000, attemptsMax = 30, otherMs = 600_000 }: MigrateOptions = {},
+  { lockMs = 2_000, attemptsMax = 30, otherMs = 600_000, release }: MigrateOptions = {},
 ): Promise<string[]> {
-  const sql = postgres(databaseUrl, {
+  const primary = new Primary(databaseUrl);
+  // Its lock is the session's, and so is what it sets.
+  if (primary.address.isPooled) throw new Error("A migration needs an address without a pooler");
+  const sql = connectTo(primary.address, await primary.find(), {
     max: 1,
     onnotice: () => {},
     connect_timeout: 10,
@@ -102,10 +75,8 @@ export async function migrate(
       await sql`select pg_advisory_lock(${migrationLock})`;
     });
     await sql.unsafe(`set lock_timeout = ${Math.round(lockMs)}`);
-    await sql`create table if not exists schema_file (
-      name text primary key, digest text not null, applied_at timestamptz not null default now()
-    )`;
-    return await applyFiles(sql, attemptsMax);
+    await createNotes(sql);
+    return await applyRelease(sql, release ?? await readRelease(), attemptsMax);
   } finally {
     await sql.end({ timeout: 5 });
   }
@@ -152,9 +123,15 @@ async function lockHolders(sql: postgres.Sql): Promise<Map<number, string>> {
   return new Map(rows.map(({ pid, name }) => [pid, name]));
 }
 
-async function applyFiles(sql: postgres.Sql, attemptsMax: number): Promise<string[]> {
-  const [files, applied] = await Promise.all([readFiles(), readApplied(sql)]);
-  const missing = files.filter(({ name, digest }) => applied.get(name) !== digest);
+async function applyRelease(sql: postgres.Sql, release: Release, attemptsMax: number): Promise<string[]> {
+  const standing = await readStanding(sql, release);
+  if (standing.kind === "served") return [];
+  if (standing.kind === "left_behind") {
+    throw new Error(`The migration was given up: ${leftBehind(release, standing)}.`);
+  }
+  const { files } = release;
+  const missing = standing.kind === "lacks" ? standing.files : [];
+  const applied = await readNames(sql);
   const edited = missing.find(({ name }) => isNumbered(name) && applied.has(name));
   if (edited !== undefined) {
     throw new Error(
@@ -166,19 +143,30 @@ Use that version, or another database. The database of npm start is made anew wh
   const parts = missing.filter(({ name }) => isNumbered(name)).map((file) => ({
     name: file.name,
     files: [file],
+    note: null as Release | null,
   }));
   const replaced = files.filter((file) =>
     file.name === grantsFile || !isNumbered(file.name) && missing.includes(file)
   );
-  for (const { name, files } of [...parts, { name: "functions/", files: replaced }]) {
+  for (const { name, files, note } of [...parts, { name: "functions/", files: replaced, note: release }]) {
     const what = `sql/${name} needs a table that other sessions do not let go of`;
-    await unlessHeld(sql, { what, attemptsMax }, () => apply(sql, files));
+    await unlessHeld(sql, { what, attemptsMax }, () => apply(sql, files, note));
   }
   return missing.map(({ name }) => name);
 }
 
-/** Applies files in one transaction. */
-async function apply(sql: postgres.Sql, files: readonly SqlFile[]): Promise<void> {
+/** The names of the files that a database has. */
+async function readNames(sql: postgres.Sql): Promise<ReadonlySet<string>> {
+  const rows = await sql<{ name: string }[]>`select name from schema_file`;
+  return new Set(rows.map(({ name }) => name));
+}
+
+/** Applies files in one transaction, and with the last ones notes the release. */
+async function apply(
+  sql: postgres.Sql,
+  files: readonly SqlFile[],
+  note: Release | null,
+): Promise<void> {
   await sql.begin(async (transaction) => {
     // Functions call one another, and their files are applied in the order of their names.
     await transaction`set local check_function_bodies = off`;
@@ -188,16 +176,15 @@ async function apply(sql: postgres.Sql, files: readonly SqlFile[]): Promise<void
         insert into schema_file (name, digest) values (${file.name}, ${file.digest})
         on conflict (name) do update set digest = excluded.digest, applied_at = now()`;
     }
+    if (note !== null) await noteRelease(transaction as unknown as postgres.Sql, note);
   });
 }
 
 /**
- * The files under `sql/` that the database lacks or has in another version; empty when it is
- * current. Files that only the database knows are a newer program's and do no harm.
+ * The files under `sql/` that the database lacks or has in another version; empty when it is current, or newer and serves
+ * this release.
  */
 export async function missingFiles(sql: postgres.Sql): Promise<string[]> {
-  const files = await readFiles();
-  const [exists] = await sql`select to_regclass('schema_file') is not null as found`;
-  const applied = exists?.found ? await readApplied(sql) : new Map<string, string>();
-  return files.filter(({ name, digest }) => applied.get(name) !== digest).map(({ name }) => name);
+  const standing = await readStanding(sql, await readRelease());
+  return standing.kind === "lacks" ? standing.files.map(({ name }) => name) : [];
 }

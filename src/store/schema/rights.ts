@@ -41,7 +41,9 @@ async function readGiven(): Promise<ReadonlySet<string>> {
   const statements = list.matchAll(
     /^grant (\w+)\s*(?:\(([^)]*)\))?\s+on\s+(?:(schema|function)\s+)?([^;]+?)\s+to\s+([^;]+);/gm,
   );
-  const words = (part: string) => part.split(",").map((word) => word.trim());
+  // One of two functions of a name is granted with its arguments.
+  const words = (part: string) =>
+    part.split(/,(?![^()]*\))/).map((word) => word.trim().replace(/\(.*\)$/s, ""));
   const lines = new Set<string>();
   for (const [, right = "", columns, kind, objects = "", roles = ""] of statements) {
     for (const object of words(objects)) {

@@ -4,7 +4,9 @@
  * @module
  */
 
+import { randomBytes } from "node:crypto";
 import type postgres from "postgres";
+import { eventIdLength } from "../../contract/event_id.ts";
 import { limits } from "../../contract/limits.ts";
 import { contactsOf } from "../../lead/contacts.ts";
 import { type Pool, Unavailable } from "../pool.ts";
@@ -142,7 +144,6 @@ export class AcceptStore {
   }
 
   async #acceptOnce(entries: readonly Entry[], deadlineMs: number): Promise<(Decision | null)[]> {
-    const warningsBefore = this.#pool.warnings;
     const node = this.#node;
     let rows = await this.#pool.run(deadlineMs, (sql) => call(sql, entries, { node, watched: noWatch }));
     if (rows[0]?.outcome === "watched") {
@@ -153,8 +154,9 @@ export class AcceptStore {
         return call(sql, entries, { node, watched: { agesMs, contacts } });
       });
     }
-    if (this.#pool.warnings !== warningsBefore) throw new Unavailable("the commit came back with a warning");
 
+    const [first] = rows;
+    if (first?.ord === 0) return allAccepted(first);
     const outcomes = new Array<Decision | null>(entries.length).fill({ kind: "revoked" });
     for (const row of rows) {
       const { event_id: eventId, received_at: receivedAt } = row;
@@ -169,6 +171,14 @@ export class AcceptStore {
     }
     return outcomes;
   }
+}
+
+function allAccepted({ event_id: ids, received_at: receivedAt }: AcceptRow): Decision[] {
+  const decisions: Decision[] = [];
+  for (let from = 0; ids !== null && from < ids.length; from += eventIdLength) {
+    decisions.push({ kind: "accepted", eventId: ids.slice(from, from + eventIdLength), receivedAt });
+  }
+  return decisions;
 }
 
 /** What accept is told of the entries while somebody is being erased. */
@@ -186,25 +196,27 @@ function contactLines({ lead, extra, raw, submission }: Entry): string {
   return [...contactsOf({ lead, extra, raw, contact, idempotencyKey: null })].join("\n");
 }
 
+/** Between the values of a column. Nobody outside can know it, so that no value has it; read backwards it is another one. */
+const separator = randomBytes(6).toString("base64url") + "\x1f";
+const nullValue = [...separator].reverse().join("");
+
 /**
- * The columns of a batch by the names of the parameters, so that two arrays of one type cannot change places. A column
- * that is null for every entry, such as those of submissions where all are leads, is sent empty: the same to `unnest`,
- * and nothing to read.
+ * The columns of a batch by the names of the parameters, so that two of them cannot change places. A column that is
+ * null for every entry, such as those of submissions where all are leads, is sent empty.
+ *
+ * Rejected: arrays, as which postgres.js escapes and PostgreSQL reads each value character by character.
  */
 function call(
   sql: postgres.Sql,
   entries: readonly Entry[],
   { node, watched }: { readonly node: string; readonly watched: Watched },
 ): PromiseLike<AcceptRow[]> {
-  const of = <Value>(pick: (entry: Entry) => Value | null): (Value | null)[] => {
-    const column = entries.map(pick);
-    return column.every((value) => value === null) ? [] : column;
-  };
-  const found = <Value>(pick: (submission: SubmissionPart) => Value | null) =>
+  const of = (pick: (entry: Entry) => string | number | null): string => column(entries.map(pick));
+  const found = (pick: (submission: SubmissionPart) => string | number | null) =>
     of(({ submission }) => submission === null ? null : pick(submission));
   return sql<AcceptRow[]>`
     select * from accept(
-      p_kind => ${of((entry) => entry.kind)},
+      p_separator => ${separator},
       p_key_id => ${of((entry) => entry.keyId)},
       p_space => ${of((entry) => entry.space)},
       p_digest => ${of((entry) => entry.digest)},
@@ -226,6 +238,12 @@ function call(
       p_window_hours => ${limits.contentWindowHours},
       p_form_window_minutes => ${limits.formContentWindowMinutes},
       p_node => ${node},
-      p_age_ms => ${[...watched.agesMs]},
-      p_contacts => ${[...watched.contacts]})`;
+      p_age_ms => ${column(watched.agesMs)},
+      p_contacts => ${column(watched.contacts)})`;
+}
+
+function column(values: readonly (string | number | null)[]): string {
+  return values.every((value) => value === null)
+    ? ""
+    : values.map((value) => value ?? nullValue).join(separator);
 }

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { Lookup } from "./lookup.ts";
+import { Lookup, onPrimary } from "./lookup.ts";
 import type { Pool } from "../pool.ts";
 
 /** What an operator has defined of a form. */
@@ -53,15 +53,20 @@ async function readForms(pool: Pool, ids: readonly string[]): Promise<Map<string
   const rows = await pool.run(
     deadlineMs,
     (sql) =>
-      sql<(Omit<Form, "formKey"> & { tenant_id: number; form_key: string })[]>`
-      select f.id, f.tenant_id, f.form_key, f.required, f.threshold, f.blocked
-      from unnest(${wanted.map(([tenantId]) => Number(tenantId))}::int[], ${
+      sql<(Omit<Form, "formKey"> & { is_standby: boolean; tenant_id: number; form_key: string })[]>`
+      select p.is_standby, f.id, f.tenant_id, f.form_key, f.required, f.threshold, f.blocked
+      from (select pg_is_in_recovery() as is_standby) as p
+      left join (
+        unnest(${wanted.map(([tenantId]) => Number(tenantId))}::int[], ${
         wanted.map(([, formKey]) => formKey)
       }::text[]) as w (tenant_id, form_key)
-      join form as f on f.tenant_id = w.tenant_id and f.form_key = w.form_key and f.removed_at is null`,
+        join form as f on f.tenant_id = w.tenant_id and f.form_key = w.form_key and f.removed_at is null
+      ) on true`,
   );
-  return new Map(rows.map(({ tenant_id, form_key: formKey, id, required, threshold, blocked }) => [
-    `${tenant_id} ${formKey}`,
-    { id, formKey, required, threshold, blocked },
-  ]));
+  return new Map(
+    onPrimary(rows).map(({ tenant_id, form_key: formKey, id, required, threshold, blocked }) => [
+      `${tenant_id} ${formKey}`,
+      { id, formKey, required, threshold, blocked },
+    ]),
+  );
 }

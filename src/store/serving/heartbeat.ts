@@ -6,7 +6,7 @@
  */
 
 import type { Pool } from "../pool.ts";
-import { isStoresRefusal, saysUnwritable } from "../unavailable.ts";
+import { isStoresRefusal, saysUnwritable, Unavailable } from "../unavailable.ts";
 
 /** How the heartbeat is run. */
 export interface HeartbeatOptions {
@@ -16,6 +16,24 @@ export interface HeartbeatOptions {
   readonly nowMs: () => number;
   /** Names this process in the rows of its beats; any small number. */
   readonly slot: number;
+  /** With its beats the process says that it is there, and learns who else is. */
+  readonly presence?: Presence;
+}
+
+/** How a process is there for others like it. */
+export interface Presence {
+  /** A UUID. */
+  readonly node: string;
+  readonly surfaces: readonly string[];
+  /** Called with the processes that serve each surface, this one included, and the secret that they share, a UUID. */
+  readonly met: (nodes: Readonly<Record<string, number>>, seed: string) => void;
+}
+
+interface Beat {
+  readonly pending: string;
+  readonly dead: string;
+  readonly nodes: Record<string, number> | null;
+  readonly seed: string | null;
 }
 
 /** Called when the store stops taking writes, with the cause, and when it takes them again. */
@@ -54,6 +72,8 @@ export class Heartbeat {
   #committedAtMs = Number.NEGATIVE_INFINITY;
   /** A beat that began earlier does not open. */
   #heldUntilMs = Number.NEGATIVE_INFINITY;
+  /** When a beat ended last, whatever it found; at first, when there was none. */
+  endedAtMs: number;
   /** Rows of the outbox that are not settled, as last read. */
   pending = 0;
   /** Dead rows of the outbox, as last read. */
@@ -61,11 +81,17 @@ export class Heartbeat {
 
   constructor(options: HeartbeatOptions) {
     this.#options = options;
+    this.endedAtMs = options.nowMs();
   }
 
   /** From the next change on, `reaction` is called with it. */
   react(reaction: WritableReaction): void {
     this.#reaction = reaction;
+  }
+
+  /** Whether a beat has ended, whatever it found. */
+  get hasBeaten(): boolean {
+    return this.#hasBeaten;
   }
 
   /** Whether the store is known to be away, which nobody knows before the first beat. */
@@ -103,20 +129,39 @@ export class Heartbeat {
   /** Beats once, and returns how long that took in milliseconds. */
   async runOnce(): Promise<number> {
     const startedAtMs = this.#options.nowMs();
+    const { presence } = this.#options;
     try {
       const [row] = await this.#options.pool.run(
         this.#writable ? silenceMaxMs : awayDeadlineMs,
-        (sql) => sql<{ pending: string; dead: string }[]>`select * from beat(${this.#options.slot})`,
+        (sql) =>
+          sql<Beat[]>`
+          select * from beat(${this.#options.slot}, ${presence?.node ?? null}, ${
+            presence?.surfaces ?? []
+          }::text[])`,
       );
       this.pending = Math.max(0, Number(row?.pending));
       this.dead = Math.max(0, Number(row?.dead));
+      if (row?.nodes && row.seed) presence?.met(row.nodes, row.seed);
       this.#misses = 0;
       if (startedAtMs >= this.#heldUntilMs) this.#change(true, null);
     } catch (error) {
       this.#missed(error, startedAtMs);
     }
     this.#hasBeaten = true;
-    return this.#options.nowMs() - startedAtMs;
+    this.endedAtMs = this.#options.nowMs();
+    return this.endedAtMs - startedAtMs;
+  }
+
+  /** Says that the process is gone, so that nobody shares a limit with it any longer. */
+  async finish(): Promise<void> {
+    const { presence, pool, slot } = this.#options;
+    if (presence === undefined || !this.#writable) return;
+    try {
+      await pool.run(awayDeadlineMs, (sql) => sql`select from beat(${slot}, ${presence.node}, '{}')`);
+    } catch (error) {
+      // It is gone in three seconds.
+      if (!(error instanceof Unavailable)) throw error;
+    }
   }
 
   #missed(error: unknown, startedAtMs: number): void {

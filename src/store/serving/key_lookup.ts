@@ -6,7 +6,7 @@
  */
 
 import type { Rate } from "../../contract/limits.ts";
-import { Lookup } from "./lookup.ts";
+import { Lookup, onPrimary } from "./lookup.ts";
 import type { Pool } from "../pool.ts";
 
 /** An active key: neither revoked, nor suspended with its tenant. */
@@ -59,6 +59,7 @@ async function readKeys(pool: Pool, digests: readonly string[]): Promise<Map<str
   const rows = await pool.run(lookupDeadlineMs, (sql) =>
     sql<
       {
+        is_standby: boolean;
         digest: string;
         id: number;
         tenant_id: number;
@@ -68,20 +69,25 @@ async function readKeys(pool: Pool, digests: readonly string[]): Promise<Map<str
         burst: number | null;
       }[]
     >`
-      select encode(k.digest, 'hex') as digest, k.id, k.tenant_id, t.slug as tenant, k.label,
+      select p.is_standby, encode(k.digest, 'hex') as digest, k.id, k.tenant_id, t.slug as tenant, k.label,
         case when k.limit_until > service_clock() then k.limit_per_minute end as per_minute,
         case when k.limit_until > service_clock() then k.limit_burst end as burst
-      from unnest(${[...digests]}::text[]) as d (digest)
-      join api_key as k
-        on k.digest = decode(d.digest, 'hex') and k.revoked_at is null and k.suspended_at is null
-      join tenant as t on t.id = k.tenant_id`);
-  return new Map(rows.map((row) => [row.digest, {
-    id: row.id,
-    tenantId: row.tenant_id,
-    tenant: row.tenant,
-    label: row.label,
-    raisedRate: row.per_minute === null || row.burst === null
-      ? null
-      : { perMinute: row.per_minute, burst: row.burst },
-  }]));
+      from (select pg_is_in_recovery() as is_standby) as p
+      left join (
+        unnest(${[...digests]}::text[]) as d (digest)
+        join api_key as k
+          on k.digest = decode(d.digest, 'hex') and k.revoked_at is null and k.suspended_at is null
+        join tenant as t on t.id = k.tenant_id
+      ) on true`);
+  return new Map(
+    onPrimary(rows).map((row) => [row.digest, {
+      id: row.id,
+      tenantId: row.tenant_id,
+      tenant: row.tenant,
+      label: row.label,
+      raisedRate: row.per_minute === null || row.burst === null
+        ? null
+        : { perMinute: row.per_minute, burst: row.burst },
+    }]),
+  );
 }

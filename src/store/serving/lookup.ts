@@ -4,6 +4,8 @@
  * @module
  */
 
+import { Unavailable } from "../unavailable.ts";
+
 interface Cached<Value> {
   readonly value: Value;
   readonly readAtMs: number;
@@ -26,6 +28,19 @@ export interface LookupOptions<Value> {
 const cacheMaxAgeMs = 5_000;
 const cacheMax = 10_000;
 const batchMax = 1_000;
+
+/**
+ * The rows of a statement that says of its server in the same breath whether it is a standby (`is_standby`, in one row at
+ * least, which has no `id` when there is nothing else in it): a standby may lag, and what it does not find may be there.
+ *
+ * @throws {Unavailable} when it is one
+ */
+export function onPrimary<Row extends { readonly id: number | null }>(
+  rows: readonly (Row & { readonly is_standby: boolean })[],
+): Row[] {
+  if (rows[0]?.is_standby !== false) throw new Unavailable("the server is a standby and may lag");
+  return rows.filter(({ id }) => id !== null);
+}
 
 /** Rows by id. No negative answers are kept: what is added is found at once. */
 export class Lookup<Value> {

@@ -3,6 +3,7 @@ import { randomUUID } from "node:crypto";
 import test, { before, beforeEach } from "node:test";
 import postgres from "postgres";
 import { Retention } from "../../../src/store/jobs/retention.ts";
+import { acceptPosts } from "../../support/accept.ts";
 import { createRole } from "../../support/actions/actions_process.ts";
 import { repeat } from "../../../src/service/repeat.ts";
 import type { Pool } from "../../../src/store/pool.ts";
@@ -68,13 +69,11 @@ interface Post {
 }
 
 async function post({ by = web, kind = "lead", digest = randomUUID(), note = "one" }: Post = {}) {
-  const [row] = await sql<{ outcome: string; event_id: string }[]>`
-    select outcome, event_id from accept(
-      ${[kind]}, ${[by]}, ${[kind === "lead" ? "k" : "K"]}, ${[digest]}, ${[randomUUID()]}, ${["key:jane"]},
-      ${["project_area_unknown"]}, ${[JSON.stringify({ last_name: "Doe", note, cost_cents: 125 })]}, ${[
-    "{}",
-  ]},
-      ${["{}"]}, ${[125]}, ${["sauna"]}, 24)`;
+  const [row] = await acceptPosts(sql, [{
+    ...{ keyId: by, space: kind === "lead" ? "k" : "K", digest, idempotencyKey: "key:jane", extra: "{}" },
+    ...{ flags: "project_area_unknown", costCents: 125, unknownArea: "sauna" },
+    lead: JSON.stringify({ last_name: "Doe", note, cost_cents: 125 }),
+  }]);
   assert.ok(row);
   return row;
 }
@@ -125,7 +124,7 @@ test("content older than the tenant's days goes; what is younger and what is oth
 
   // A late retry, in other words too, is a duplicate and leaves nothing.
   const again = await post({ digest, note: "other" });
-  assert.deepEqual(again, { outcome: "duplicate", event_id: old });
+  assert.deepEqual([again.outcome, again.event_id], ["duplicate", old]);
   assert.equal((await sql`select from collision`).length, 0);
 });
 

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { randomUUID } from "node:crypto";
+
 import { before, test } from "node:test";
 import {
   countHeld,
@@ -10,6 +10,7 @@ import {
 import type { Pool } from "../../../src/store/pool.ts";
 import { createRole, type TestRole } from "../../support/actions/actions_process.ts";
 import { openPool } from "../../support/pool.ts";
+import { acceptPosts } from "../../support/accept.ts";
 import { openStore } from "../../support/store.ts";
 
 const { databaseUrl, sql: admin } = await openStore();
@@ -37,13 +38,9 @@ async function store(
   { slug = "acme", score = 80, fields = {} }: { slug?: string; score?: number; fields?: object } = {},
 ): Promise<string> {
   const { id, keyId } = forms[slug] as { id: number; keyId: number };
-  const [row] = await admin<{ event_id: string }[]>`
-    select event_id from accept(
-      '{form}', ${[keyId]}, '{C}', ${[randomUUID()]}, ${[randomUUID()]}, ${[null]}, '{""}',
-      ${[JSON.stringify(fields)]}, ${[null]}, '{"{}"}', ${[null]}, ${[null]}, 24, 'test', ${[id]}, ${[
-    verdict,
-  ]},
-      ${[score]}, '{links}', ${[null]}, ${[null]}, ${[null]}, 10)`;
+  const [row] = await acceptPosts(admin, [
+    { keyId, space: "C", lead: JSON.stringify(fields), formId: id, verdict, score, reasons: "links" },
+  ]);
   return row?.event_id as string;
 }
 

@@ -68,14 +68,23 @@ before(async () => {
       lead ->> 'phone', lead ->> 'email', translate(lower(lead ->> 'last_name'), 'É', 'é')
     from event where kind = 'form'`;
   await admin`
-    insert into outbox (event_id, tenant_id, due_at, lease)
-    select event_id, tenant_id, now() + interval '1 hour',
-      case when left(md5(event_id), 1) = '0' then gen_random_uuid() end
+    insert into outbox (event_id, tenant_id, due_at, lease, lease_until)
+    select event_id, tenant_id, now(), case when left(md5(event_id), 1) = '0' then gen_random_uuid() end,
+      case when left(md5(event_id), 1) = '0' then now() + interval '1 hour' end
     from event where kind = 'lead' order by event_id desc limit 3000`;
   await admin`
     insert into dead_letter (event_id, tenant_id, died_at)
     select event_id, tenant_id, now() from event
     where kind = 'lead' and left(md5(event_id), 3) = 'abc' and event_id < (select min(event_id) from outbox)`;
+  // All are filed but those of the last hour and a half.
+  await admin`
+    insert into lead_contact_todo
+    select event_id_at(event_id_time(event_id)) from event where event_id < event_id_at(now() - interval '90 minutes')`;
+  await admin`select fill_lead_contact(${stored})`;
+  await admin`
+    insert into lead_contact_todo
+    select event_id_at(event_id_time(event_id)) from event as e
+    where e.kind = 'lead' and not exists (select from lead_contact as c where c.event_id = e.event_id)`;
   await admin`vacuum analyze`;
 });
 
@@ -116,7 +125,7 @@ async function allRows(): Promise<readonly Row[]> {
     select e.event_id as id, e.received_at as at, t.slug as tenant, k.label as source, e.kind, e.flags,
       e.lead ->> 'phone' as phone, e.lead ->> 'email' as email, e.lead ->> 'last_name' as name,
       case when d.event_id is not null then 'dead' when s.event_id is not null then 'held'
-        when o.event_id is null then 'delivered' when o.lease is not null and o.due_at > now() then 'sending'
+        when o.event_id is null then 'delivered' when o.lease_until > now() then 'sending'
         else 'pending' end as state
     from event as e
     join tenant as t on t.id = e.tenant_id join api_key as k on k.id = e.key_id
@@ -153,7 +162,7 @@ async function examined(work: () => Promise<unknown>): Promise<number> {
         select pg_stat_force_next_flush(), pg_stat_clear_snapshot(), (
           select sum(idx_tup_read)::float8 from pg_stat_user_indexes
         ) + (
-          select sum(seq_tup_read)::float8 from pg_stat_user_tables where relname in ('event', 'submission', 'outbox')
+          select sum(seq_tup_read)::float8 from pg_stat_user_tables where relname in ('event', 'submission', 'outbox', 'lead_contact')
         ) as n`);
     return row?.n as number;
   };

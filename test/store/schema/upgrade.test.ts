@@ -33,7 +33,7 @@ async function read(sql: postgres.Sql, known?: readonly Table[]): Promise<Table[
     select c.oid::regclass::text as name, array_agg(quote_ident(a.attname) order by a.attname) as columns
     from pg_class as c join pg_attribute as a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
     where c.relkind = 'r' and c.relnamespace in ('public'::regnamespace, 'actions'::regnamespace)
-      and c.relname <> 'schema_file'
+      and c.relname not in ('schema_file', 'schema_release')
     group by c.oid order by 1`;
   return await Promise.all(tables.map(async ({ name, columns }) => {
     const rows = await sql.unsafe<{ row: string }[]>(

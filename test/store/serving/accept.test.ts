@@ -59,3 +59,13 @@ test("an entry whose rival lets go of its digest meanwhile is accepted, and the 
     beside.eventId,
   ]);
 });
+
+test("while somebody is being erased, a lead without a contact is accepted, alone and beside others", async () => {
+  await world.sql`
+    insert into tombstone values (gen_random_uuid(), sha256('somebody'), now() + interval '1 hour', now() + interval '1 hour')`;
+  for (const entries of [[entry()], [entry(), entry()]]) {
+    const decisions = await store.accept(entries, 20_000);
+    assert.deepEqual(decisions.map(({ kind }) => kind), entries.map(() => "accepted"));
+  }
+  await world.sql`delete from tombstone`;
+});

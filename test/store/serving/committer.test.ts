@@ -48,6 +48,7 @@ function world(options: Partial<CommitterOptions> = {}) {
   const clock = { nowMs: 0, writable: true };
   let wake: () => void = () => {};
   const committer = new Committer({
+    turns: null,
     accept: (entries, deadlineMs) =>
       new Promise((resolve, reject) => {
         const names = entries.map(({ raw }) => raw.trimEnd());

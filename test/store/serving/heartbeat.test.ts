@@ -3,7 +3,8 @@ import { test } from "node:test";
 import postgres from "postgres";
 import { Heartbeat } from "../../../src/store/serving/heartbeat.ts";
 import { Upkeep } from "../../../src/store/jobs/upkeep.ts";
-import { PostgresProxy } from "../../support/faults/postgres_proxy.ts";
+import { every } from "../../support/every.ts";
+import { openProxy } from "../../support/faults/postgres_proxy.ts";
 import { pools } from "../../../src/service/pools.ts";
 import { repeat } from "../../../src/service/repeat.ts";
 import { openPool } from "../../support/pool.ts";
@@ -14,7 +15,7 @@ import { atEnd } from "../../support/at_end.ts";
 // Its settings are changed.
 const own = await ownPostgres();
 const sql = postgres(own.url, { max: 3, onnotice: () => {} });
-const proxy = await PostgresProxy.open(own.server.port);
+const proxy = await openProxy(own.server.port);
 atEnd(() => sql.end({ timeout: 5 }));
 
 const slot = 5;
@@ -114,6 +115,47 @@ test("while somebody reads the beats' table it grows to 16 MiB and no further, a
   await pool.close();
 });
 
+test("a beat waits for no other process, also when all of them were away", async () => {
+  const [mine, others] = [crypto.randomUUID(), crypto.randomUUID()];
+  await sql`
+    insert into limit_node (node, surfaces, seen_at)
+    select node, array['intake'], now() - interval '5 minutes' from unnest(${[
+    mine,
+    others,
+  ]}::uuid[]) as node`;
+  const other = await sql.reserve();
+  try {
+    await other`begin`;
+    await other`select from limit_node where node = ${others} for update`;
+    await sql.begin(async (beat) => {
+      await beat`set local lock_timeout = 1`;
+      await beat`select from beat(${slot}, ${mine}, array['intake'])`;
+    });
+  } finally {
+    await other`rollback`;
+    other.release();
+  }
+  await sql`select from beat(${slot}, ${mine}, array['intake'])`;
+  const left = await sql<{ node: string }[]>`select node from limit_node where node in (${mine}, ${others})`;
+  assert.deepEqual(left.map(({ node }) => node), [mine]);
+});
+
+test("a process that ends in good order is no longer counted", async () => {
+  const pool = openPool(own.url, { name: "heartbeat" });
+  const node = crypto.randomUUID();
+  let nodes: Readonly<Record<string, number>> = {};
+  const presence = {
+    node,
+    surfaces: ["intake"],
+    met: (counted: Readonly<Record<string, number>>) => nodes = counted,
+  };
+  const heartbeat = new Heartbeat({ pool, nowMs: () => performance.now(), slot, presence });
+  await heartbeat.runOnce();
+  assert.ok((nodes.intake ?? 0) >= 1);
+  await heartbeat.finish();
+  assert.deepEqual(await sql`select from limit_node where node = ${node}`.then(({ count }) => count), 0);
+});
+
 test("a process that was busy itself does not take the store for unwritable", async () => {
   const { heartbeat, changes, close } = await beating();
   const before = await beats();
@@ -149,12 +191,12 @@ test("one beat that is answered after more than a second closes nothing", async 
   assert.deepEqual(changes, [true]);
 });
 
-test("beats that get no answer close, unless commits are confirmed meanwhile", async () => {
+test("beats that get no answer close, unless commits are confirmed meanwhile", async (t) => {
   const { heartbeat, changes, close } = await beating();
   const holder = await sql.reserve();
   await holder.unsafe("begin; lock table heartbeat in access exclusive mode");
   const pids = new Set<number>();
-  const committing = setInterval(() => heartbeat.committed(), 100);
+  const stop = every(t, 100, () => heartbeat.committed());
   await until(async () => {
     const rows = await sql`
       select extract(epoch from query_start) as began from pg_stat_activity
@@ -163,7 +205,7 @@ test("beats that get no answer close, unless commits are confirmed meanwhile", a
     return pids.size >= 3;
   }, { what: "two beats were missed" });
   assert.deepEqual(changes, [true], "commits are the best beats");
-  clearInterval(committing);
+  stop();
   await until(() => !heartbeat.writable, { what: "nothing is confirmed any more" });
   await holder`rollback`;
   holder.release();

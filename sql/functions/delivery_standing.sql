@@ -1,0 +1,26 @@
+-- How the delivery stands, for the figures: for how long the first delivery that is due has been due, 0 when none is,
+-- and how many live tenants without a route have leads that wait for one. One look into the index for each tenant.
+create or replace function delivery_standing()
+returns table (overdue_seconds float8, unrouted_tenants int)
+language plpgsql
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_now timestamptz := service_clock();
+begin
+  return query
+  select
+    coalesce(max(greatest(0, extract(epoch from v_now - due.at))) filter (where t.sandbox or t.has_route), 0)::float8,
+    (count(*) filter (where not (t.sandbox or t.has_route)))::int
+  from tenant as t
+  cross join lateral (
+    select o.due_at as at from outbox as o
+    where o.tenant_id = t.id and coalesce(o.lease_until <= v_now, true)
+    order by o.due_at limit 1
+  ) as due;
+end
+$$;

@@ -1,0 +1,40 @@
+-- Puts events that wait aside as dead letters with the reason may_repeat, so that nothing of them is sent before an
+-- operator has decided (ctl restored): ctl dead replay delivers, ctl dead done says that the customer has it. Notes who
+-- did it; returns those that waited.
+--
+-- To be called while nothing delivers: what is being sent would settle it meanwhile.
+create or replace function hold_events(p_event_id text[]) returns table (event_id text)
+language plpgsql
+set enable_seqscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set jit = off
+as $$
+#variable_conflict use_column
+declare
+  v_held text[];
+begin
+  with gone as (
+    delete from outbox as o where o.event_id = any (p_event_id)
+    returning o.event_id, o.tenant_id, o.sent_before, o.lease, o.made
+  ),
+  -- As a claim does with a lease that has run out: the attempt that was under way has a row.
+  lost as (
+    insert into attempt (event_id, number, at, outcome, spent)
+    select g.event_id, g.made, service_clock(), 'lost', true from gone as g where g.lease is not null
+    on conflict do nothing
+  ),
+  buried as (
+    insert into dead_letter (event_id, tenant_id, died_at, reason, sent_before)
+    select g.event_id, g.tenant_id, service_clock(), 'may_repeat', g.sent_before from gone as g
+  )
+  select coalesce(array_agg(g.event_id order by g.event_id), '{}') into v_held from gone as g;
+
+  if v_held <> '{}' then
+    insert into outbox_tally (state, delta)
+    values ('pending', -cardinality(v_held)), ('dead', cardinality(v_held));
+    perform append_audit('ctl', current_setting('lead_intake.claimed', true), 'event.hold', v_held, null);
+  end if;
+  return query select unnest(v_held);
+end
+$$;

@@ -1,0 +1,54 @@
+-- Notes effects as done that this database does not know of: what was done after the moment that it was restored to, as
+-- the actions process's log tells (ctl restored), or as an operator says. Whoever delivers the event then leaves them out.
+--
+-- p_event_id and p_effect are pairs: an event and the kind of an effect, null for all kinds that its routes have. Returns
+-- the events of which something was noted.
+create or replace function mark_effects_done(p_event_id text[], p_effect text[]) returns table (event_id text)
+language plpgsql
+set enable_seqscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set jit = off
+as $$
+#variable_conflict use_column
+begin
+  return query
+  with done as (
+    insert into actions.effect as f (event_id, route_id, effect, attempts, is_done, settled_at)
+    select distinct on (e.event_id, r.id) e.event_id, r.id, r.kind, 0, true, service_clock()
+    from unnest(p_event_id, p_effect) as p (event_id, effect)
+    join event as e on e.event_id = p.event_id collate "C"
+    join api_key as k on k.id = e.key_id
+    left join submission as s on s.event_id = e.event_id
+    left join form as o on o.id = s.form_id
+    cross join lateral actions.routes_for(e.tenant_id, k.label, coalesce(o.form_key, '')) as r
+    where r.kind = coalesce(p.effect, r.kind)
+    order by e.event_id, r.id
+    on conflict (event_id, route_id) do update
+      set is_done = true, lease = null, lease_until = null, settled_at = excluded.settled_at, reason = null
+      where not f.is_done
+    returning f.event_id
+  )
+  select distinct d.event_id from done as d order by 1;
+end
+$$;
+
+-- Says of dead letters that the customer has them: all their effects are done. They are delivered the usual way, which
+-- finds nothing to do. Notes who said so; returns those that were dead.
+create or replace function settle_dead_as_done(p_event_id text[]) returns table (event_id text)
+language plpgsql
+as $$
+#variable_conflict use_column
+declare
+  v_dead text[] := array(
+    select d.event_id from dead_letter as d where d.event_id = any (p_event_id) order by d.event_id for update
+  );
+begin
+  if v_dead <> '{}' then
+    perform mark_effects_done(v_dead, array_fill(null::text, array[cardinality(v_dead)]));
+    perform replay_dead(v_dead);
+    perform append_audit('ctl', current_setting('lead_intake.claimed', true), 'dead.done', v_dead, null);
+  end if;
+  return query select unnest(v_dead);
+end
+$$;

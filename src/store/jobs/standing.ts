@@ -1,0 +1,134 @@
+/**
+ * How database and delivery stand, for the figures: what no process sees in its own work.
+ *
+ * @module
+ */
+
+import { statfs } from "node:fs/promises";
+import type { Pool } from "../pool.ts";
+
+/** What was found. What is `null` is not known here, or there is nothing of it. */
+export interface Standing {
+  /** For how long the first delivery that is due has been due, in seconds. */
+  readonly overdueS: number;
+  /** Live tenants without a route that have leads waiting. */
+  readonly unroutedTenants: number;
+  /** Held submissions that nobody has judged, up to a bound. */
+  readonly held: number;
+  readonly connections: number;
+  readonly connectionsMax: number;
+  /** How far the database's clock is ahead of this machine's. */
+  readonly clockOffsetS: number;
+  readonly sizeBytes: number;
+  readonly standbys: number;
+  /** Of the standby that is farthest behind. */
+  readonly replayLagBytes: number | null;
+  /** Seconds since 1970; 0: never; `null`: the server archives nothing. */
+  readonly archivedAtS: number | null;
+  readonly archiveFailedAtS: number | null;
+  /** Of the primary: grows with every promotion. */
+  readonly timeline: number | null;
+  /** The file system of the database's folder, when that is on this machine. */
+  readonly disk: { readonly sizeBytes: number; readonly availableBytes: number } | null;
+  /** Sources that have gone silent; `null` before they were first counted. */
+  readonly silentSources: number | null;
+}
+
+interface Row extends Omit<Standing, "clockOffsetS" | "disk" | "silentSources" | "timeline"> {
+  /** Hexadecimal. */
+  readonly timeline: string | null;
+  readonly nowMs: number;
+  readonly folder: string | null;
+}
+
+// An alert waits for minutes, and each run costs the database a few milliseconds.
+const intervalMs = 15_000;
+// What is silent has been for a day at least.
+const silentEveryRuns = 8;
+const deadlineMs = 10_000;
+// Whoever has so many needs no more exact number.
+const heldMax = 10_000;
+
+/** Reads it again and again. */
+export class StandingReader {
+  readonly #pool: Pool;
+  readonly #countSilent: () => Promise<number>;
+  #runs = 0;
+  /** As last read; `null` before the first time, and when it could not be read. */
+  current: Standing | null = null;
+
+  /** `countSilent` counts the sources that have gone silent. */
+  constructor(pool: Pool, countSilent: () => Promise<number>) {
+    this.#pool = pool;
+    this.#countSilent = countSilent;
+  }
+
+  /** Until the next run; the first comes at once. */
+  pauseMs(outcome: unknown): number {
+    return this.#runs === 0 && outcome === null ? 0 : intervalMs;
+  }
+
+  /** Throws what {@linkcode Pool.run} throws; then nothing is known, because what was is not so any more. */
+  async runOnce(): Promise<void> {
+    const before = this.current;
+    this.current = null;
+    const isSilentsTurn = this.#runs % silentEveryRuns === 0;
+    this.#runs += 1;
+    const startedAtMs = Date.now();
+    const row = await this.#read();
+    // What the way there and back takes is shared between both.
+    const clockOffsetS = (row.nowMs - (startedAtMs + Date.now()) / 2) / 1_000;
+    const { nowMs: _, folder, timeline: digits, ...rest } = row;
+    const timeline = digits === null ? null : Number.parseInt(digits, 16);
+    const silentSources = isSilentsTurn ? await this.#countSilent() : before?.silentSources ?? null;
+    this.current = { ...rest, timeline, clockOffsetS, disk: await diskOf(folder), silentSources };
+  }
+
+  async #read(): Promise<Row> {
+    const [row] = await this.#pool.run(deadlineMs, (sql) =>
+      sql<Row[]>`
+        select
+          d.overdue_seconds as "overdueS", d.unrouted_tenants as "unroutedTenants",
+          (
+            select count(*)::int from (
+              select from submission as s
+              where s.verdict <> 'clean' and s.released_at is null and s.dismissed_at is null limit ${heldMax}
+            ) as s
+          ) as held,
+          (select coalesce(sum(s.numbackends), 0)::int from pg_stat_database as s) as connections,
+          current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int
+            as "connectionsMax",
+          pg_database_size(current_database())::float8 as "sizeBytes",
+          (select count(*)::int from pg_stat_replication) as standbys,
+          case when not pg_is_in_recovery() then
+            (select max(pg_wal_lsn_diff(pg_current_wal_lsn(), r.replay_lsn)) from pg_stat_replication as r)::float8
+          end as "replayLagBytes",
+          case when not pg_is_in_recovery() then
+            left(pg_walfile_name(pg_current_wal_lsn()), 8)
+          end as timeline,
+          case when current_setting('archive_mode') <> 'off' then
+            coalesce(extract(epoch from a.last_archived_time), 0)::float8
+          end as "archivedAtS",
+          case when current_setting('archive_mode') <> 'off' then
+            coalesce(extract(epoch from a.last_failed_time), 0)::float8
+          end as "archiveFailedAtS",
+          -- The folder says nothing of another machine's disk.
+          case when pg_has_role('pg_read_all_settings', 'usage')
+            and inet_server_addr() is not distinct from inet_client_addr()
+          then current_setting('data_directory') end as folder,
+          (extract(epoch from clock_timestamp()) * 1000)::float8 as "nowMs"
+        from delivery_standing() as d, pg_stat_archiver as a`);
+    return row as Row;
+  }
+}
+
+/** `null` also where the runtime may not look. */
+async function diskOf(folder: string | null): Promise<Standing["disk"]> {
+  if (folder === null) return null;
+  try {
+    const { bsize, blocks, bavail } = await statfs(folder);
+    return { sizeBytes: blocks * bsize, availableBytes: bavail * bsize };
+  } catch {
+    return null;
+  }
+}

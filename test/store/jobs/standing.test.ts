@@ -1,0 +1,81 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+import { StandingReader } from "../../../src/store/jobs/standing.ts";
+import { asService } from "../../support/database.ts";
+import { openStore } from "../../support/store.ts";
+import { openPool } from "../../support/pool.ts";
+
+const { databaseUrl, sql } = await openStore();
+const reader = new StandingReader(openPool(asService(databaseUrl)), () => Promise.resolve(3));
+
+async function standing() {
+  await reader.runOnce();
+  assert.ok(reader.current);
+  return reader.current;
+}
+
+/** Moves the service's clock on. */
+const pass = (seconds: number) =>
+  sql.unsafe(`create or replace function service_clock() returns timestamptz
+    language sql volatile parallel safe as $$ select clock_timestamp() + interval '${seconds} seconds' $$`);
+
+test("of an empty database nothing is overdue, unrouted or held, and the server says what it has", async () => {
+  const found = await standing();
+  const { overdueS, unroutedTenants, held, silentSources, replayLagBytes, archivedAtS, archiveFailedAtS } =
+    found;
+  assert.deepEqual(
+    { overdueS, unroutedTenants, held, silentSources, replayLagBytes, archivedAtS, archiveFailedAtS },
+    {
+      ...{ overdueS: 0, unroutedTenants: 0, held: 0, silentSources: 3 },
+      ...{ replayLagBytes: null, archivedAtS: null, archiveFailedAtS: null },
+    },
+  );
+  assert.ok(found.connections >= 1 && found.connections < found.connectionsMax);
+  assert.ok(found.sizeBytes > 1_000_000);
+  assert.ok(Math.abs(found.clockOffsetS) < 60, "one machine has one clock");
+  assert.equal(found.disk, null, "the service's role may not know the folder");
+});
+
+test("a delivery is overdue from the time that it is due; what waits for a retry or a route is not", async () => {
+  await sql`insert into tenant (slug, name, sandbox, has_route) values
+    ('routed', '', false, true), ('box', '', true, false), ('lost', '', false, false), ('idle', '', false, false)`;
+  const wait = (slug: string, seconds: number) =>
+    sql`insert into outbox (event_id, tenant_id, due_at)
+      select ${`${slug}${seconds}`}, id, service_clock() + make_interval(secs => ${seconds}) from tenant where slug = ${slug}`;
+  await wait("routed", 3_600);
+  await wait("lost", 0);
+  await pass(600);
+  const waiting = await standing();
+  assert.equal(waiting.overdueS, 0);
+  assert.equal(waiting.unroutedTenants, 1);
+  await wait("box", 0);
+  await pass(900);
+  const due = await standing();
+  assert.ok(due.overdueS >= 300 && due.overdueS < 400, String(due.overdueS));
+  await sql`delete from outbox`;
+  const settled = await standing();
+  assert.deepEqual([settled.overdueS, settled.unroutedTenants], [0, 0]);
+});
+
+test("with the right to read all settings, the disk of a database on this machine is known", async () => {
+  const all = new StandingReader(openPool(databaseUrl), () => Promise.resolve(0));
+  await all.runOnce();
+  const { disk } = all.current ?? {};
+  assert.ok(disk && disk.availableBytes > 0 && disk.availableBytes < disk.sizeBytes);
+});
+
+test("while the database cannot be read nothing is known of it, and silent sources are counted every two minutes", async () => {
+  let counts = 0;
+  const gone = new StandingReader(openPool(databaseUrl), () => Promise.resolve(counts += 1));
+  assert.equal(gone.pauseMs(null), 0, "the first look is at once");
+  for (let runs = 0; runs < 9; runs += 1) await gone.runOnce();
+  assert.equal(counts, 2);
+  assert.equal(gone.current?.silentSources, 2);
+  await sql`alter function delivery_standing() rename to delivery_standing_away`;
+  await assert.rejects(gone.runOnce());
+  assert.equal(gone.current, null);
+  assert.equal(gone.pauseMs(null), 15_000);
+  await sql`alter function delivery_standing_away() rename to delivery_standing`;
+  await gone.runOnce();
+  assert.ok(gone.current as unknown);
+});
