@@ -7,13 +7,20 @@
 import type { Networks } from "../http/addresses.ts";
 import type { TlsPaths } from "../http/tls_files.ts";
 import { actionsVariables } from "../settings/actions_variables.ts";
-import { ConfigError, type Environment, type ListenAddress, SettingsReader } from "../settings/reader.ts";
+import { type InheritedSockets, socketFaults } from "../settings/inherited.ts";
+import { addressFault, socketsOf } from "../settings/places.ts";
+import { ConfigError, type Environment, type ListenPlace, SettingsReader } from "../settings/reader.ts";
+import { readLastFailure } from "../settings/supervisor.ts";
 import { unknownSettings } from "../settings/unknown.ts";
 import { mailAddress, type MailConfig } from "./smtp.ts";
 
 /** The settings of the actions process. */
 export interface ActionsConfig {
-  readonly listen: ListenAddress;
+  readonly listen: ListenPlace;
+  /** Where its figures are; `null`: nowhere. */
+  readonly opsListen: ListenPlace | null;
+  /** The sockets that this process was handed; empty when nobody has asked for them. */
+  readonly sockets: InheritedSockets;
   readonly databaseUrl: string;
   readonly files: TlsPaths;
   /** The name that a client's certificate must have, or `null` when the CA alone decides. */
@@ -24,6 +31,8 @@ export interface ActionsConfig {
   readonly effectTimeoutMs: number;
   /** `null`: there is no way to send mail, and email effects fail. */
   readonly mail: MailConfig | null;
+  /** How the process before this one failed, if it did. */
+  readonly lastFailure: string | null;
 }
 
 type Name = keyof typeof actionsVariables;
@@ -32,9 +41,15 @@ type Reader = SettingsReader<Name>;
 // The lease of an effect ends some time after this bound; a repeat after a crash waits for it.
 const effectTimeoutMsMax = 120_000;
 
-/** Reads the settings. Throws {@linkcode ConfigError} with every fault at once. */
-export function readActionsConfig(environment: Environment): ActionsConfig {
-  const { config, faults } = examineActionsConfig(environment);
+/**
+ * Reads the settings of a process that was handed `sockets`; without them, of one that would be later. Throws
+ * {@linkcode ConfigError} with every fault at once.
+ */
+export function readActionsConfig(
+  environment: Environment,
+  sockets: InheritedSockets | null = null,
+): ActionsConfig {
+  const { config, faults } = examineActionsConfig(environment, sockets);
   if (faults.length > 0) throw new ConfigError(faults);
   return config;
 }
@@ -42,19 +57,35 @@ export function readActionsConfig(environment: Environment): ActionsConfig {
 /** Reads the settings for whoever wants to know of them all the same: what has a fault is empty, or cannot be used. */
 export function examineActionsConfig(
   environment: Environment,
+  sockets: InheritedSockets | null = null,
 ): { readonly config: ActionsConfig; readonly faults: readonly string[] } {
   const read = new SettingsReader(actionsVariables, environment);
   const config: ActionsConfig = {
-    listen: read.listen("ACTIONS_LISTEN"),
+    listen: read.listenPlace("ACTIONS_LISTEN"),
+    opsListen: readOpsListen(read),
+    sockets: sockets ?? new Map(),
     databaseUrl: read.databaseUrl("ACTIONS_DATABASE_URL"),
     files: readFiles(read),
     clientName: read.text("ACTIONS_CLIENT_NAME"),
     allowedNetworks: read.networks("ACTIONS_ALLOWED_NETWORKS"),
     effectTimeoutMs: read.positiveInteger("ACTIONS_EFFECT_TIMEOUT_MS", effectTimeoutMsMax),
     mail: readMail(read),
+    lastFailure: readLastFailure(environment),
   };
+  const named = [["ACTIONS_LISTEN", config.listen], ["ACTIONS_OPS_LISTEN", config.opsListen]] as const;
+  if (sockets !== null) read.faults.push(...socketFaults(socketsOf(named), sockets));
   read.faults.push(...unknownSettings(environment));
   return { config, faults: read.faults };
+}
+
+function readOpsListen(read: Reader): ListenPlace | null {
+  if (read.text("ACTIONS_OPS_LISTEN") === null) return null;
+  const listen = read.listenPlace("ACTIONS_OPS_LISTEN", "127.0.0.1:9092");
+  const fault = "socket" in listen || listen.host === ""
+    ? null
+    : addressFault("ACTIONS_OPS_LISTEN", listen, { isOperators: true });
+  if (fault !== null) read.faults.push(fault);
+  return listen;
 }
 
 function readFiles(read: Reader): TlsPaths {

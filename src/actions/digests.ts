@@ -5,6 +5,7 @@
  */
 
 import { randomUUID } from "node:crypto";
+import type { ActionsObservation } from "../observe/actions_meters.ts";
 import type { Log } from "../observe/log.ts";
 import type { Job } from "../service/repeat.ts";
 import type { DigestStore } from "../store/delivery/digests.ts";
@@ -20,6 +21,7 @@ export interface DigestsOptions {
   readonly timeoutMs: number;
   readonly log: Log;
   readonly nowMs: () => number;
+  readonly observe: (observation: ActionsObservation) => void;
 }
 
 // Between the claim and the mail, and between that and the record, goes time as well.
@@ -31,7 +33,7 @@ const soonMs = 5_000;
 
 /** The job; a run claims one digest and sends it, and says whether there was one. */
 export function digests(options: DigestsOptions): Job<boolean> {
-  const { store, sendMail, timeoutMs, log, nowMs } = options;
+  const { store, sendMail, timeoutMs, log, nowMs, observe } = options;
   return {
     async runOnce() {
       const lease = randomUUID();
@@ -46,6 +48,7 @@ export function digests(options: DigestsOptions): Job<boolean> {
         nowMs: nowMs(),
       });
       const reason = outcome.kind === "done" ? null : outcome.reason;
+      observe({ kind: "digest", reason });
       const said = { tenant, route: routeId, until };
       if (reason === null) log.info("digest", said);
       else log.error("digest_failed", { ...said, reason });

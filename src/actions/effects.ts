@@ -14,6 +14,7 @@ import type {
   TenantNames,
 } from "../store/delivery/effects.ts";
 import type { Destination } from "./destination.ts";
+import type { ActionsObservation } from "../observe/actions_meters.ts";
 import type { DeliveredEvent } from "./event.ts";
 import { type Done, type Failed, failed, notBegun, type Outcome } from "./outcome.ts";
 
@@ -34,6 +35,9 @@ export interface EffectsOptions {
   readonly effectTimeoutMs: number;
   /** The wall clock, for what leaves the house; leases go by the database's. */
   readonly nowMs: () => number;
+  /** Never steps back; for durations. */
+  readonly clockMs: () => number;
+  readonly observe: (observation: ActionsObservation) => void;
 }
 
 /** How the effects of an event stand after {@linkcode Effects.perform}. */
@@ -93,7 +97,8 @@ export class Effects {
     const unrecorded = this.#unrecorded.get(keyOf(claim));
     if (unrecorded !== undefined) return await this.#record(claim, unrecorded);
     if (effect.state === "busy") return failed("in_progress", Math.max(1, Math.ceil(effect.busyMs / 1000)));
-    const { destinations, nowMs } = this.#options;
+    const { destinations, nowMs, clockMs, observe } = this.#options;
+    const startedAtMs = clockMs();
     const destination = destinations.find(({ kind }) => kind === effect.kind);
     const outcome = await destination?.send({
       event,
@@ -104,6 +109,11 @@ export class Effects {
       isTest: false,
       // None: a later version has made the route, and this process is still the one before.
     }) ?? failed("unknown_destination");
+    // A kind of a later version is none of ours: its name is counted under no label.
+    if (destination !== undefined) {
+      const reason = outcome.kind === "done" ? null : outcome.reason;
+      observe({ kind: "effect", destination: effect.kind, reason, durationMs: clockMs() - startedAtMs });
+    }
     return await this.#record(claim, outcome);
   }
 

@@ -41,7 +41,7 @@ export class HostConnection {
     const { address, connect, mayCall, connectTimeoutMs, onIdle, onGone } = options;
     this.address = address;
     const socket = connect(address);
-    this.#connection = new ClientConnection(socket, {
+    this.#connection = new ClientConnection(() => socket, {
       opened: "secureConnect",
       onIdle: () => onIdle(this),
       onGone: () => onGone(this),

@@ -6,11 +6,16 @@
 
 import process from "node:process";
 import { run } from "../service/run.ts";
+import { takeCredentials } from "../settings/credentials.ts";
+import { inheritedSockets } from "../settings/inherited.ts";
 import { readActionsConfig } from "./config.ts";
 import { startActions } from "./service.ts";
 
 await run({
-  start: (log) => startActions(readActionsConfig(process.env), log),
+  start: (log) => {
+    takeCredentials(process.env);
+    return startActions(readActionsConfig(process.env, inheritedSockets(process.env, process.pid)), log);
+  },
   settings: { database: "ACTIONS_DATABASE_URL", listen: "ACTIONS_LISTEN", group: "lead_actions" },
   environment: process.env,
 });

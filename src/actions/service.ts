@@ -8,21 +8,31 @@ import { randomFillSync } from "node:crypto";
 import { limits } from "../contract/limits.ts";
 import { namesOf } from "../http/node/admission.ts";
 import { listen } from "../http/node/listen.ts";
-import type { HttpObservation, Listener } from "../http/options.ts";
+import type { Listener } from "../http/options.ts";
+import { text } from "../http/reply.ts";
+import { Router } from "../http/router.ts";
 import { createRequestIds } from "../http/request_id.ts";
+import { ActionsMeters, type ActionsObservation } from "../observe/actions_meters.ts";
 import type { Log } from "../observe/log.ts";
 import { logReader, ownerFields } from "../observe/log_reader.ts";
+import { metricsType } from "../observe/metrics_text.ts";
+import { addProcessMeters } from "../observe/process.ts";
+import { addressUrl } from "../service/listeners.ts";
 import { repeat } from "../service/repeat.ts";
 import type { Running } from "../service/run.ts";
+import { addressFault, openAt } from "../settings/places.ts";
+import { ConfigError } from "../settings/reader.ts";
 import { DigestStore } from "../store/delivery/digests.ts";
 import { EffectStore } from "../store/delivery/effects.ts";
 import { readOwnerRole, requireUsableDatabase } from "../store/schema/check.ts";
 import { describeError, Pool } from "../store/pool.ts";
+import { Primary } from "../store/primary.ts";
 import type { ActionsConfig } from "./config.ts";
 import { openDestinations } from "./destinations.ts";
 import { digests } from "./digests.ts";
 import { Effects } from "./effects.ts";
 import { actionsRouter, idleTimeoutMs, reply } from "./handle.ts";
+import { Pulse } from "./pulse.ts";
 import { createResolver } from "./resolve.ts";
 import { testRoutes } from "./route_test.ts";
 import { openMail, type SendMail } from "./smtp.ts";
@@ -37,6 +47,12 @@ const connectionsMax = 1_000;
 const bodyTimeoutMs = 20_000;
 const statementsMs = 3 * statementTimeoutMs;
 
+const requestId = {
+  lengthMax: limits.requestIdLengthMax,
+  refused: null,
+  generate: createRequestIds((bytes) => randomFillSync(bytes)),
+};
+
 /**
  * Starts the process and resolves when it accepts requests.
  *
@@ -45,7 +61,7 @@ const statementsMs = 3 * statementTimeoutMs;
  */
 export async function startActions(config: ActionsConfig, log: Log): Promise<Running> {
   const pool = new Pool({
-    databaseUrl: config.databaseUrl,
+    primary: new Primary(config.databaseUrl),
     name: "actions",
     connectionsMax: poolConnectionsMax,
     statementTimeoutMs,
@@ -58,14 +74,27 @@ export async function startActions(config: ActionsConfig, log: Log): Promise<Run
     const sendMail = openMail(
       config.mail === null ? null : { ...config.mail, timeoutMs: config.effectTimeoutMs },
     );
-    const listener = await open(config, { store: new EffectStore(pool), sendMail }, log);
-    const stopDigests = config.mail === null ? () => {} : startDigests(config, { pool, sendMail }, log);
+    const told = tell(log);
+    const tools = { store: new EffectStore(pool), sendMail, pool, told };
+    const listener = await open(config, tools, log);
+    const figures = await openFigures(config, told).catch(async (error) => {
+      await listener.close(0);
+      throw error;
+    });
+    const stopDigests = config.mail === null ? () => {} : startDigests(config, tools, log);
     const host = listener.host.includes(":") ? `[${listener.host}]` : listener.host;
     log.info("listening", { surface: "actions", url: `https://${host}:${listener.port}` });
+    if (figures !== null) log.info("listening", { surface: "ops", url: addressUrl(figures, false) });
+    const pulse = new Pulse(() => tools.store.ping(), () => performance.now());
+    const pulsing = repeat(pulse, { onFailure: () => {} });
+    void pulsing.soon();
     return {
+      condition: () => pulse.condition,
       async close(graceMs) {
+        void pulsing.stop();
         // A mail that is under way is given its bound, as are requests.
         await Promise.all([listener.close(graceMs), stopDigests()]);
+        await figures?.close(0);
         await pool.close();
       },
     };
@@ -75,13 +104,29 @@ export async function startActions(config: ActionsConfig, log: Log): Promise<Run
   }
 }
 
+/** Whom the parts tell of their work, and the figures that are made of it. */
+interface Told {
+  readonly meters: ActionsMeters;
+  readonly observe: (observation: ActionsObservation) => void;
+}
+
+/** What the parts work with. */
+interface Tools {
+  readonly store: EffectStore;
+  readonly sendMail: SendMail;
+  readonly pool: Pool;
+  readonly told: Told;
+}
+
 function startDigests(
   { effectTimeoutMs }: ActionsConfig,
-  { pool, sendMail }: { readonly pool: Pool; readonly sendMail: SendMail },
+  { pool, sendMail, told }: Tools,
   log: Log,
 ): () => Promise<void> {
   const nowMs = () => Date.now();
-  const job = digests({ store: new DigestStore(pool), sendMail, timeoutMs: effectTimeoutMs, log, nowMs });
+  const { observe } = told;
+  const store = new DigestStore(pool);
+  const job = digests({ store, sendMail, timeoutMs: effectTimeoutMs, log, nowMs, observe });
   const repeating = repeat(job, {
     onFailure: (error) => log.error("digests_failed", { cause: describeError(error) }),
   });
@@ -90,7 +135,7 @@ function startDigests(
 
 function open(
   config: ActionsConfig,
-  { store, sendMail }: { readonly store: EffectStore; readonly sendMail: SendMail },
+  { store, sendMail, told }: Tools,
   log: Log,
 ): Promise<Listener> {
   const { effectTimeoutMs, allowedNetworks } = config;
@@ -102,7 +147,9 @@ function open(
     timeoutMs: effectTimeoutMs,
     resolve: createResolver(),
   });
-  const effects = new Effects({ records: store, destinations, effectTimeoutMs, nowMs });
+  const { meters, observe } = told;
+  meters.expect(destinations.map(({ kind }) => kind));
+  const effects = new Effects({ records: store, destinations, effectTimeoutMs, nowMs, clockMs, observe });
   const routesOf: EffectStore["routesOf"] = (slug, scope) => store.routesOf(slug, scope);
   const router = actionsRouter({
     perform: (event) => effects.perform(event),
@@ -113,19 +160,15 @@ function open(
   });
   const { clientName } = config;
   return listen({
-    address: config.listen,
+    address: openAt(config.listen, config.sockets),
     surfaces: [{ name: "actions", hosts: [], router, fault: () => reply(500, { error: "fault" }) }],
     tls: config.files,
     admit: (certificate) =>
       clientName === null || namesOf(certificate).includes(clientName) ? null : "wrong_name",
     connectionsPerAddress: Infinity,
-    requestId: {
-      lengthMax: limits.requestIdLengthMax,
-      refused: null,
-      generate: createRequestIds((bytes) => randomFillSync(bytes)),
-    },
+    requestId,
     refuse: (status) => reply(status, { error: "not_served" }),
-    observe: logObservation(log),
+    observe,
     bounds: {
       connectionsMax,
       idleTimeoutMs,
@@ -134,11 +177,47 @@ function open(
   });
 }
 
-function logObservation(log: Log): (observation: HttpObservation) => void {
+/** The log, and the counts. */
+function tell(log: Log): Told {
   const read = logReader(log);
-  return (observation) => {
-    // A delivery has a line of its own.
-    if (observation.kind === "request") return;
-    read("files" in observation ? { ...observation, files: "actions" } : observation);
+  const meters = new ActionsMeters();
+  const observe = (observation: ActionsObservation) => {
+    const told = "files" in observation ? { ...observation, files: "actions" } : observation;
+    meters.observe(told);
+    // A delivery has a line of its own, and so does a digest.
+    if (told.kind !== "request" && told.kind !== "effect" && told.kind !== "digest") read(told);
+  };
+  return { meters, observe };
+}
+
+/** `GET /metrics`, in plain HTTP at an address of its own: whoever reads figures needs no certificate to deliver with. */
+async function openFigures(
+  { opsListen, sockets, lastFailure }: ActionsConfig,
+  { meters }: Told,
+): Promise<Listener | null> {
+  if (opsListen === null) return null;
+  const { registry } = meters;
+  const router = new Router({
+    notFound: () => reply(404, { error: "not_found" }),
+    methodNotAllowed: () => reply(405, { error: "method_not_allowed" }),
+  }).get("/metrics", () => text(200, registry.text(), { "Content-Type": metricsType }));
+  const listener = await listen({
+    address: openAt(opsListen, sockets),
+    requireAddress: (address) => {
+      const fault = addressFault("ACTIONS_OPS_LISTEN", address, { isOperators: true });
+      if (fault !== null) throw new ConfigError([fault]);
+    },
+    surfaces: [{ name: "ops", hosts: [], router, fault: () => reply(500, { error: "fault" }) }],
+    requestId,
+    refuse: (status) => reply(status, { error: "not_served" }),
+    observe: (observation) => meters.observe(observation),
+  });
+  const stopMeters = addProcessMeters(registry, { nowMs: () => performance.now(), lastFailure });
+  return {
+    ...listener,
+    async close(graceMs) {
+      stopMeters();
+      await listener.close(graceMs);
+    },
   };
 }

@@ -8,6 +8,7 @@ import { TlsFiles, type TlsPaths } from "../http/tls_files.ts";
 import { OutboxListener } from "../store/delivery/listener.ts";
 import { OutboxStore } from "../store/delivery/outbox.ts";
 import type { Pool } from "../store/pool.ts";
+import type { Primary } from "../store/primary.ts";
 import { Breaker, type TierStanding } from "./breaker.ts";
 import { DeliveryLoop } from "./loop.ts";
 import type { DeliveryObservation } from "./observation.ts";
@@ -16,7 +17,6 @@ import { Watch } from "./watch.ts";
 
 /** What the delivery is told. */
 export interface DeliverySettings {
-  readonly databaseUrl: string;
   /** Names this process in notifications. */
   readonly node: string;
   /** Makes a UUID, which names a claim. */
@@ -38,6 +38,8 @@ export interface DeliveryHooks {
   readonly pool: Pool;
   /** Connections for the listener's notifications to itself. */
   readonly listenerPool: Pool;
+  /** Where to listen, or `null`: then the polls alone find what other processes have committed. */
+  readonly listenOn: Primary | null;
   readonly nowMs: () => number;
   readonly random: () => number;
   readonly observe: (observation: DeliveryObservation) => void;
@@ -71,7 +73,7 @@ export interface Delivery {
  * @throws {Error} when the certificate files cannot be used
  */
 export async function startDelivery(settings: DeliverySettings, hooks: DeliveryHooks): Promise<Delivery> {
-  const { databaseUrl, newLease, leaseMs, attemptsMax, sendTimeoutMs, pollMs, concurrency } = settings;
+  const { newLease, leaseMs, attemptsMax, sendTimeoutMs, pollMs, concurrency } = settings;
   const tls = settings.files === null ? null : await TlsFiles.load(settings.files, "delivery");
   const outbox = new OutboxStore(hooks.pool, { newLease, leaseMs, attemptsMax });
   const sender = new Sender({
@@ -84,11 +86,8 @@ export async function startDelivery(settings: DeliverySettings, hooks: DeliveryH
   });
   const { breaker, watch } = watchTier(sender, hooks, { concurrency, onChange: () => loop.hint() });
   const loop = new DeliveryLoop({
-    claim: (requests) => outbox.claim(requests),
-    settle: async (settlements) => {
-      await outbox.settle(settlements);
-      hooks.observe({ kind: "settled", settlements });
-    },
+    claim: (requests, settlements) => outbox.claim(requests, settlements),
+    settle: (settlements) => outbox.settle(settlements),
     dueTenants: (floors) => outbox.dueTenants(floors),
     send: (eventId, body) => sender.send(eventId, body),
     breaker,
@@ -103,8 +102,8 @@ export async function startDelivery(settings: DeliverySettings, hooks: DeliveryH
     sendTimeoutMs,
     pollMs,
   });
-  const listener = new OutboxListener({
-    databaseUrl,
+  const listener = hooks.listenOn === null ? null : new OutboxListener({
+    primary: hooks.listenOn,
     pool: hooks.listenerPool,
     node: settings.node,
     onHint: () => loop.hint(),
@@ -119,7 +118,7 @@ export async function startDelivery(settings: DeliverySettings, hooks: DeliveryH
     },
     async close(graceMs) {
       watch.close();
-      await listener.close();
+      await listener?.close();
       await loop.close(graceMs);
       sender.close();
     },

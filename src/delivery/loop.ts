@@ -2,7 +2,8 @@
  * The delivery loop: claims what is due, sends it, settles it.
  *
  *     commit, NOTIFY, poll ──▶ wake ──▶ claim ──▶ ready rows ──▶ send ──▶ settle
- *                                                    ▲ shares, breaker
+ *                                         ▲          ▲ shares, breaker       │
+ *                                         └────── in one statement ──────────┘
  *
  * It is a pump: every event (a wake-up, a claim's rows, an answer) calls {@linkcode DeliveryLoop.#pump},
  * which starts whatever may be started. The table is the truth; a wake-up is a hint, and the poll finds
@@ -15,8 +16,10 @@ import { mayStart } from "../limiter/fair_share.ts";
 import type { Claimed, ClaimRequest, Settlement } from "../store/delivery/outbox.ts";
 import type { BackoffOptions } from "./backoff.ts";
 import type { Breaker } from "./breaker.ts";
+import { planClaim, type PlannedRequest } from "./claim_plan.ts";
 import { judge, release } from "./judge.ts";
 import type { DeliveryObservation } from "./observation.ts";
+import { Pace } from "./pace.ts";
 import { payload } from "./payload.ts";
 import { Poller } from "./poller.ts";
 import type { SendOutcome } from "./send.ts";
@@ -25,7 +28,11 @@ import { TenantQueue } from "./tenant_queue.ts";
 
 /** What the loop works with; time and randomness are passed in. */
 export interface DeliveryParts {
-  readonly claim: (requests: readonly ClaimRequest[]) => Promise<Claimed[]>;
+  /** Settles first. */
+  readonly claim: (
+    requests: readonly ClaimRequest[],
+    settlements: readonly Settlement[],
+  ) => Promise<Claimed[]>;
   readonly settle: (settlements: readonly Settlement[]) => Promise<void>;
   readonly dueTenants: (floors: readonly Pick<ClaimRequest, "tenantId" | "floor">[]) => Promise<number[]>;
   readonly send: (eventId: string, body: string) => Promise<SendOutcome>;
@@ -43,13 +50,6 @@ export interface DeliveryOptions extends BackoffOptions {
   readonly pollMs: number;
 }
 
-// Bounds a claim's statement.
-const claimMax = 256;
-// Bounds the payloads in memory: beyond it a tenant gets no more than `readyMin` rows ready.
-const readyMax = 1_024;
-const readyMin = 2;
-// Every so often a claim looks below its floor: at rows that came due late, or were put back by hand.
-const floorMaxAgeMs = 30_000;
 // Retries further away are the poll's.
 const timerMaxMs = 60_000;
 
@@ -59,8 +59,10 @@ export class DeliveryLoop {
   readonly #options: DeliveryOptions;
   readonly #settler: Settler;
   readonly #poller: Poller;
-  /** In the order of their turns. */
+  readonly #pace: Pace;
   readonly #tenants = new Map<number, TenantQueue>();
+  /** Those that have rows ready or may have rows due, in the order of their turns. */
+  readonly #turns = new Set<TenantQueue>();
   #inFlight = 0;
   #ready = 0;
   #isClaiming = false;
@@ -76,6 +78,7 @@ export class DeliveryLoop {
       onSettled: (batch) => this.#afterSettle(batch),
       onFailure: (error) => this.#failed("settle", error),
     });
+    this.#pace = new Pace(parts.nowMs());
     this.#poller = new Poller({
       look: () => this.#poll(),
       nowMs: parts.nowMs,
@@ -90,7 +93,7 @@ export class DeliveryLoop {
 
   /** Something of these tenants was committed. */
   wake(tenantIds: Iterable<number>): void {
-    for (const id of tenantIds) this.#queue(id).mayHaveDue = true;
+    for (const id of tenantIds) this.#mayHaveDue(this.#queue(id));
     this.#pump();
   }
 
@@ -107,9 +110,15 @@ export class DeliveryLoop {
   async #poll(): Promise<void> {
     try {
       const nowMs = this.#parts.nowMs();
-      if (nowMs - this.#floorsForgottenAtMs >= floorMaxAgeMs) {
+      // Every so often a claim looks below its floor: at rows whose claimer is gone, that came due late, or were put back by
+      // hand. With half a lease, and a poll's time, a lease of 35 s is claimed again within 60 s of its beginning.
+      if (nowMs - this.#floorsForgottenAtMs >= this.#options.leaseMs / 2) {
         this.#floorsForgottenAtMs = nowMs;
-        for (const queue of this.#tenants.values()) queue.forgetFloor();
+        for (const queue of this.#tenants.values()) {
+          // Not while a claim is under way: what it finds says nothing to a queue that is made anew.
+          if (queue.isIdle && !this.#isClaiming) this.#tenants.delete(queue.tenantId);
+          else queue.forgetFloor();
+        }
       }
       this.wake(await this.#parts.dueTenants([...this.#tenants.values()]));
     } catch (error) {
@@ -143,15 +152,18 @@ export class DeliveryLoop {
     return this.#inFlight === 0 && this.#ready === 0 && !this.#isClaiming;
   }
 
-  // Starts one request of each tenant in turn, round after round, while its share allows.
+  #mayHaveDue(queue: TenantQueue): void {
+    queue.mayHaveDue = true;
+    this.#turns.add(queue);
+  }
+
+  // Starts one request of each tenant in turn while its share allows. Who was served is met again behind the others.
   #start(allowed: number): void {
-    for (let started = true; started;) {
-      started = false;
-      for (const queue of [...this.#tenants.values()]) {
-        if (queue.ready.length === 0 || !mayStart(queue.inFlight, this.#inFlight, allowed)) continue;
-        started = true;
-        this.#startOne(queue);
-      }
+    for (const queue of this.#turns) {
+      if (this.#inFlight >= allowed) return;
+      if (queue.ready.length > 0) {
+        if (mayStart(queue.inFlight, this.#inFlight, allowed)) this.#startOne(queue);
+      } else if (!queue.mayHaveDue) this.#turns.delete(queue);
     }
   }
 
@@ -176,6 +188,7 @@ export class DeliveryLoop {
     this.#tell(outcome);
     queue.inFlight -= 1;
     this.#inFlight -= 1;
+    this.#pace.ended();
     const attempt = { durationMs, isProbe, random: this.#parts.random() };
     this.#settler.add(judge(row, outcome, attempt, this.#options));
     this.#pump();
@@ -194,7 +207,7 @@ export class DeliveryLoop {
   // While the breaker is open or the loop is closing, others may have what is claimed here.
   #releaseReady(): void {
     if (this.#ready === 0) return;
-    for (const queue of this.#tenants.values()) {
+    for (const queue of this.#turns) {
       for (const { row } of queue.ready.splice(0)) this.#settler.add(release(row));
     }
     this.#ready = 0;
@@ -202,6 +215,7 @@ export class DeliveryLoop {
 
   // When the store has taken a row back, it is due again later or at once.
   #afterSettle(batch: readonly Settlement[]): void {
+    this.#parts.observe({ kind: "settled", settlements: batch });
     if (this.#isClosing) return;
     for (const settlement of batch) {
       if (["retry", "released"].includes(settlement.kind)) this.#wakeLater(settlement);
@@ -217,13 +231,17 @@ export class DeliveryLoop {
 
   async #claim(allowed: number): Promise<void> {
     if (this.#isClaiming) return;
-    const requests = this.#requests(allowed);
+    const requests = planClaim(this.#turns, {
+      free: allowed - this.#inFlight,
+      ready: this.#ready,
+      endingWithin: (ms) => this.#pace.expected(ms, this.#parts.nowMs()),
+    });
     if (requests.length === 0) return;
     this.#isClaiming = true;
     const claimedAtMs = this.#parts.nowMs();
     for (const { tenantId } of requests) this.#queue(tenantId).mayHaveDue = false;
     try {
-      const rows = await this.#parts.claim(requests);
+      const rows = await this.#settler.carry((batch) => this.#parts.claim(requests, batch));
       this.#take(requests, rows, claimedAtMs);
     } catch (error) {
       // The poll asks again: at once would be a storm while the store is away.
@@ -233,30 +251,12 @@ export class DeliveryLoop {
     this.#pump();
   }
 
-  // As many rows ready as slots are free, so that an answer finds the next one; but never none of a tenant,
-  // however much of what is ready belongs to others.
-  #requests(allowed: number): ClaimRequest[] {
-    const requests: ClaimRequest[] = [];
-    let left = claimMax;
-    for (const queue of this.#tenants.values()) {
-      if (!queue.mayHaveDue) continue;
-      const target = this.#ready < readyMax ? Math.max(readyMin, 2 * (allowed - this.#inFlight)) : readyMin;
-      const limit = Math.min(left, target - queue.ready.length);
-      // Not for a few rows more: a claim costs much the same for one as for a hundred.
-      if (limit <= 0 || (limit < target / 2 && queue.ready.length > 0)) continue;
-      requests.push({ tenantId: queue.tenantId, floor: queue.floor, limit });
-      left -= limit;
-      if (left <= 0) break;
-    }
-    return requests;
-  }
-
-  #take(requests: readonly ClaimRequest[], rows: readonly Claimed[], claimedAtMs: number): void {
+  #take(requests: readonly PlannedRequest[], rows: readonly Claimed[], claimedAtMs: number): void {
     const byTenant = Map.groupBy(rows, (row) => row.tenant_id);
-    for (const { tenantId, limit } of requests) {
+    for (const { tenantId, limit, era } of requests) {
       const queue = this.#queue(tenantId);
       const own = byTenant.get(tenantId) ?? [];
-      queue.push(own, claimedAtMs);
+      queue.push(own, claimedAtMs, era);
       if (own.length >= limit) queue.mayHaveDue = true;
       this.#toTheEnd(queue);
     }
@@ -265,8 +265,8 @@ export class DeliveryLoop {
 
   // Of the turns: who was served waits for the others. Else one tenant would have each first try after the tier's return.
   #toTheEnd(queue: TenantQueue): void {
-    this.#tenants.delete(queue.tenantId);
-    this.#tenants.set(queue.tenantId, queue);
+    this.#turns.delete(queue);
+    this.#turns.add(queue);
   }
 
   /** Starts nothing more, gives back what is claimed, and waits for what is in flight, at most `graceMs`. */

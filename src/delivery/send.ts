@@ -93,11 +93,15 @@ export class Sender {
     };
     const common = { connectionsMax, timeoutMs, readyMs, ...(files === null ? {} : { settleMs }) };
     if (isPlain) {
-      this.#pool = new ConnectionPool({ ...common, connect: () => net.connect(address), opened: "connect" });
+      this.#pool = new ConnectionPool({
+        ...common,
+        connect: (onread) => net.connect({ ...address, onread }),
+        opened: "connect",
+      });
       return;
     }
     let secure = secureOptions(address, files?.context ?? null);
-    const connect = () => tls.connect(secure);
+    const connect = (onread: net.OnReadOpts) => tls.connect(readingInto(onread, secure));
     this.#pool = new ConnectionPool({ ...common, connect, opened: "secureConnect" });
     if (files === null) return;
     this.#stopWatching = files.watch({
@@ -118,11 +122,14 @@ export class Sender {
    * error code as its reason: of the connection (`ECONNREFUSED`, `ETIMEDOUT`, `CERT_HAS_EXPIRED`, …), `EPROTO` for
    * an answer that is no HTTP, `EMSGSIZE` for one that does not end.
    */
-  async send(eventId: string, body: string): Promise<SendOutcome> {
+  send(eventId: string, body: string): Promise<SendOutcome> {
     const [before, after] = this.#head;
     const bytes = Buffer.byteLength(body);
     const request = `${before}${encodeURIComponent(eventId)}${after}${bytes}\r\n\r\n${body}`;
-    return outcomeOf(await this.#pool.send(request), { isSecure: this.#isSecure });
+    const isSecure = this.#isSecure;
+    return new Promise((resolve) => {
+      this.#pool.send(request, (answer) => resolve(outcomeOf(answer, { isSecure })));
+    });
   }
 
   /** Opens a connection, which the next event takes; `null`: it is open. Never throws. */
@@ -158,6 +165,11 @@ function secureOptions(
     rejectUnauthorized: true,
     ALPNProtocols: ["http/1.1"],
   };
+}
+
+// Node documents the option, and its types have forgotten it.
+function readingInto(onread: net.OnReadOpts, options: tls.ConnectionOptions): tls.ConnectionOptions {
+  return Object.assign({ onread }, options);
 }
 
 function outcomeOf(answer: Answer, { isSecure }: { readonly isSecure: boolean }): SendOutcome {

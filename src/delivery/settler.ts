@@ -1,5 +1,5 @@
 /**
- * Settles in batches: what finishes while a settlement runs forms the next one. There is no timer.
+ * Settles in batches: with the next claim, in the same statement, or alone when none comes soon.
  *
  * @module
  */
@@ -8,6 +8,15 @@ import type { Settlement } from "../store/delivery/outbox.ts";
 
 // Bounds one statement; what is beyond it goes into the next.
 const batchMax = 1_000;
+// So many are worth a statement of their own.
+const batchAlone = 512;
+/**
+ * How long one may wait for others and for a claim. Nobody waits for it, but what a process has delivered and not
+ * settled when it dies is sent again.
+ *
+ * Chosen: a statement and its sync of the disk cost as much as the settlements of a dozen deliveries.
+ */
+const gatherMs = 100;
 // While the store is away. Settlements are kept: the tier has the event, and every repeat would be ours.
 const retryMs = 500;
 
@@ -17,7 +26,11 @@ export class Settler {
   readonly #onSettled: (batch: readonly Settlement[]) => void;
   readonly #onFailure: (error: unknown) => void;
   #waiting: Settlement[] = [];
-  #running: Promise<void> | null = null;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  /** What is being written, by itself or with a claim. */
+  readonly #running = new Set<Promise<unknown>>();
+  #isAlone = false;
+  #isAway = false;
   #isClosed = false;
 
   constructor(options: {
@@ -33,29 +46,71 @@ export class Settler {
   /** Takes a settlement. */
   add(settlement: Settlement): void {
     this.#waiting.push(settlement);
-    this.#running ??= this.#drain().finally(() => {
-      this.#running = null;
-    });
+    if (this.#waiting.length >= batchAlone || this.#isClosed) this.#writeAlone();
+    else this.#timer ??= setTimeout(() => this.#writeAlone(), gatherMs);
   }
 
-  async #drain(): Promise<void> {
-    while (this.#waiting.length > 0) {
-      const batch = this.#waiting.slice(0, batchMax);
-      try {
-        await this.#settle(batch);
-        this.#waiting = this.#waiting.slice(batch.length);
-        this.#onSettled(batch);
-      } catch (error) {
-        this.#onFailure(error);
-        if (this.#isClosed) return;
-        await new Promise((resolve) => setTimeout(resolve, retryMs));
-      }
+  /** Writes what waits together with something else; throws what `write` throws, and keeps it then. */
+  async carry<T>(write: (batch: readonly Settlement[]) => Promise<T>): Promise<T> {
+    const batch = this.#isAway ? [] : this.#take();
+    const written = write(batch);
+    this.#running.add(written);
+    try {
+      const answer = await written;
+      if (batch.length > 0) this.#onSettled(batch);
+      return answer;
+    } catch (error) {
+      this.#keep(batch);
+      throw error;
+    } finally {
+      this.#running.delete(written);
     }
+  }
+
+  #take(): Settlement[] {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    const batch = this.#waiting.slice(0, batchMax);
+    this.#waiting = this.#waiting.slice(batch.length);
+    if (this.#waiting.length > 0) this.#timer = setTimeout(() => this.#writeAlone(), gatherMs);
+    return batch;
+  }
+
+  #keep(batch: readonly Settlement[]): void {
+    if (batch.length === 0) return;
+    this.#waiting = [...batch, ...this.#waiting];
+    if (this.#isClosed) return;
+    // Until they are written by themselves, so that they cost no further claim.
+    this.#isAway = true;
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => {
+      this.#isAway = false;
+      this.#writeAlone();
+    }, retryMs);
+  }
+
+  #writeAlone(): void {
+    if (this.#isAlone || this.#isAway || this.#waiting.length === 0) return;
+    this.#isAlone = true;
+    this.carry((batch) => this.#settle(batch)).then(() => {
+      this.#isAlone = false;
+      if (this.#waiting.length >= batchAlone || this.#isClosed) this.#writeAlone();
+    }, (error) => {
+      this.#isAlone = false;
+      this.#onFailure(error);
+    });
   }
 
   /** Writes what is left, or gives up at the first failure: the leases run out then. */
   async close(): Promise<void> {
     this.#isClosed = true;
-    await this.#running;
+    await Promise.allSettled(this.#running);
+    this.#isAway = false;
+    try {
+      while (this.#waiting.length > 0) await this.carry((batch) => this.#settle(batch));
+    } catch (error) {
+      this.#onFailure(error);
+    }
+    clearTimeout(this.#timer);
   }
 }

@@ -29,9 +29,16 @@ export class TenantQueue {
   #wakesAtMs: number[] = [];
   #timer: ReturnType<typeof setTimeout> | undefined;
   #newestDueMs = Number.NEGATIVE_INFINITY;
+  /** How often the floor was forgotten: what a claim from before finds says nothing of what lies below. */
+  era = 0;
 
   constructor(tenantId: number) {
     this.tenantId = tenantId;
+  }
+
+  /** Nothing is known of the tenant but its floor. */
+  get isIdle(): boolean {
+    return this.inFlight === 0 && this.ready.length === 0 && !this.mayHaveDue && this.#wakesAtMs.length === 0;
   }
 
   /** Nothing of the tenant is due before this time, as far as this process can know. */
@@ -41,9 +48,10 @@ export class TenantQueue {
       : new Date(this.#newestDueMs - floorLagMs).toISOString();
   }
 
-  /** Looks at everything again with the next claim. */
+  /** Looks at everything again with the next claim, whatever a claim under way finds. */
   forgetFloor(): void {
     this.#newestDueMs = Number.NEGATIVE_INFINITY;
+    this.era += 1;
   }
 
   /** Calls `wake` once it is `atMs` or later, for each such time that is kept. */
@@ -77,10 +85,12 @@ export class TenantQueue {
     clearTimeout(this.#timer);
   }
 
-  /** Takes claimed rows, in the order in which they were due. */
-  push(rows: readonly Claimed[], claimedAtMs: number): void {
+  /** Takes claimed rows, in the order in which they were due; they were asked for in `era`. */
+  push(rows: readonly Claimed[], claimedAtMs: number, era: number): void {
     for (const row of rows) this.ready.push({ row, claimedAtMs });
     const newest = rows.at(-1);
-    if (newest !== undefined) this.#newestDueMs = Math.max(this.#newestDueMs, newest.due_at_ms);
+    if (newest !== undefined && era === this.era) {
+      this.#newestDueMs = Math.max(this.#newestDueMs, newest.due_at_ms);
+    }
   }
 }

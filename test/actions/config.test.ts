@@ -40,6 +40,7 @@ test("the defaults: loopback, any client of the CA, public addresses only, 10 s,
   assert.equal(config.allowedNetworks.isEmpty, true);
   assert.equal(config.effectTimeoutMs, 10_000);
   assert.equal(config.mail, null);
+  assert.equal(config.opsListen, null);
 });
 
 test("an empty environment names everything that is missing, at once", () => {
@@ -57,8 +58,22 @@ test("an empty environment names everything that is missing, at once", () => {
 const mail = { SMTP_URL: "smtp://127.0.0.1", MAIL_FROM: "leads@intake.example" };
 const wrong: readonly (readonly [string, Readonly<Record<string, string>>, RegExp])[] = [
   ["a listener without a port", { ACTIONS_LISTEN: "127.0.0.1" }, /^ACTIONS_LISTEN is not address:port/],
+  [
+    "figures without a port",
+    { ACTIONS_OPS_LISTEN: "::1" },
+    /^ACTIONS_OPS_LISTEN is not address:port, such as/,
+  ],
+  [
+    "figures for everybody",
+    { ACTIONS_OPS_LISTEN: "0.0.0.0:9092" },
+    /^ACTIONS_OPS_LISTEN is a public address/,
+  ],
   ["a listener by name", { ACTIONS_LISTEN: "actions.example:1" }, /^ACTIONS_LISTEN/],
-  ["another database", { ACTIONS_DATABASE_URL: "mysql://a:hunter2@b" }, /^ACTIONS_DATABASE_URL is not/],
+  [
+    "another database",
+    { ACTIONS_DATABASE_URL: "mysql://a:hunter2@b" },
+    /^ACTIONS_DATABASE_URL is no address/,
+  ],
   ["a certificate that is not there", { ACTIONS_SERVER_CERT_FILE: "/nowhere" }, /cannot be read \(ENOENT\)/],
   ["no list of networks", { ACTIONS_ALLOWED_NETWORKS: "10.0.0.0/33" }, /^ACTIONS_ALLOWED_NETWORKS is not/],
   ["no number", { ACTIONS_EFFECT_TIMEOUT_MS: "10s" }, /^ACTIONS_EFFECT_TIMEOUT_MS is not/],

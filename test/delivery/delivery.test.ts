@@ -190,9 +190,12 @@ test("While the tier is away no attempt is made or spent, though a lead would ha
     const ids = await Promise.all(Array.from({ length: 30 }, () => accept(key, {}, accepting)));
     await until(() => breakerOf(server).length > 0, { what: "the breaker opens" });
     ids.push(await accept(key));
-    const [row] = await world.sql<{ made: number }[]>`
-      select coalesce(max(made), 0)::int as made from outbox where event_id = any(${ids})`;
-    assert.equal(row?.made, 0);
+    // What was claimed before the breaker opened is given back as if nothing had been.
+    await until(async () => {
+      const [row] = await world.sql<{ made: number }[]>`
+        select coalesce(max(made), 0)::int as made from outbox where event_id = any(${ids})`;
+      return row?.made === 0;
+    }, { what: "nothing counts as an attempt" });
     await sink.listen();
     for (const eventId of ids) {
       const { attempts } = await untilState(eventId, "delivered");
@@ -255,7 +258,7 @@ test("A lead that the tier cannot work on (503) for ever never dies, and the oth
   await sink.until(stuck, 2);
   for (let index = 0; index < 5; index += 1) await untilState(await accept(other), "delivered");
   const { state, attempts } = await story(stuck);
-  assert.equal(state, "pending");
+  assert.ok(state === "pending" || state === "sending", state);
   assert.ok(attempts.every(({ spent }) => !spent));
   sink.react = () => ({ status: 200 });
   await untilState(stuck, "delivered");

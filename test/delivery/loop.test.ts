@@ -21,19 +21,23 @@ function makeLoop(outcomes: Readonly<Record<string, SendOutcome>>, changes: Part
     onNews: () => {},
     onChange: () => {},
   }, 0);
+  const settle = (batch: readonly Settlement[]) => {
+    settled.push(...batch);
+    if (settled.length >= Object.keys(outcomes).length) done.resolve();
+    return Promise.resolve();
+  };
   const loop = new DeliveryLoop({
-    claim: () => Promise.resolve(waiting.splice(0).map((id) => ({ ...claimed(id), ...changes }))),
-    settle: (batch) => {
-      settled.push(...batch);
-      if (settled.length >= Object.keys(outcomes).length) done.resolve();
-      return Promise.resolve();
+    claim: async (_requests, batch) => {
+      await settle(batch);
+      return waiting.splice(0).map((id) => ({ ...claimed(id), ...changes }));
     },
+    settle,
     dueTenants: () => Promise.resolve(waiting.length > 0 ? [1] : []),
     send: (eventId) => Promise.resolve(outcomes[eventId] as SendOutcome),
     breaker,
     nowMs: () => 0,
     random: () => 0.5,
-    observe: (observation) => observations.push(observation.kind),
+    observe: ({ kind }) => kind === "settled" || observations.push(kind),
   }, {
     baseMs: 1_000_000,
     capMs: 1_000_000,
@@ -153,4 +157,62 @@ test("what was sent and got no answer spends an attempt, and the last one makes 
   assert.deepEqual(settled.map(({ kind, outcome, isSpent }) => [kind, outcome, isSpent]), [
     ["dead", "unreachable", true],
   ]);
+});
+
+test("of many tenants with work each gets its turn, though some before them hang", async () => {
+  const [tenants, rowsEach, hanging] = [1_500, 3, 20];
+  const waiting = new Map(
+    Array.from(
+      { length: tenants },
+      (_, n) => [n + 1, Array.from({ length: rowsEach }, (_, row) => `${n + 1}-${row}`)],
+    ),
+  );
+  const expected = (tenants - hanging) * rowsEach;
+  const sent: string[] = [];
+  const done = Promise.withResolvers<void>();
+  const breaker = new Breaker({
+    failuresMax: 3,
+    pauseMs: 1_000,
+    pauseCapMs: 1_000,
+    silenceMaxMs: 1_000,
+    concurrency: 100,
+    onNews: () => {},
+    onChange: () => {},
+  }, 0);
+  const tenantOf = (eventId: string) => Number(eventId.split("-")[0]);
+  const loop = new DeliveryLoop({
+    claim: (requests) =>
+      Promise.resolve(
+        requests.flatMap(({ tenantId, limit }) =>
+          (waiting.get(tenantId) ?? []).splice(0, limit).map((id) => ({
+            ...claimed(id),
+            tenant_id: tenantId,
+          }))
+        ),
+      ),
+    settle: () => Promise.resolve(),
+    dueTenants: () => Promise.resolve([...waiting.keys()]),
+    send: (eventId) => {
+      if (tenantOf(eventId) <= hanging) return new Promise(() => {});
+      sent.push(eventId);
+      if (sent.length === expected) done.resolve();
+      return Promise.resolve({ kind: "delivered", status: 200 });
+    },
+    breaker,
+    nowMs: () => 0,
+    random: () => 0.5,
+    observe: () => {},
+  }, {
+    baseMs: 1_000_000,
+    capMs: 1_000_000,
+    attemptsMax: 1,
+    leaseMs: 50_000,
+    sendTimeoutMs: 25_000,
+    pollMs: 60_000,
+  });
+  loop.start();
+  await done.promise;
+  await loop.close(0);
+  assert.equal(new Set(sent).size, expected);
+  assert.equal(sent.length, expected);
 });

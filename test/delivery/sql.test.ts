@@ -4,7 +4,9 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { beforeEach, test } from "node:test";
 import postgres from "postgres";
+import { OutboxStore } from "../../src/store/delivery/outbox.ts";
 import { accept } from "../support/ctl/event.ts";
+import { openPool } from "../support/pool.ts";
 import { openStore } from "../support/store.ts";
 import { atEnd } from "../support/at_end.ts";
 
@@ -117,11 +119,13 @@ async function settle(
 ): Promise<void> {
   const status = settlement.status === undefined ? (verdict === "delivered" ? 200 : 500) : settlement.status;
   const each = <T>(value: T) => ids.map(() => value);
+  const eachOther = <T>(value: T) => verdict === "delivered" ? [] : each(value);
   await sql`select settle_outbox(
-    ${each(lease)}, ${[...ids]}, ${each(settlement.number ?? 1)}, ${each(verdict)},
-    ${each(settlement.outcome ?? outcomes[verdict])}, ${each(status)}, ${each(settlement.reason ?? null)},
-    ${each(settlement.durationMs ?? 5)}, ${each(settlement.isSpent === false ? "f" : "t")},
-    ${each(settlement.retryMs ?? 0)})`;
+    ${each(lease)}, ${[...ids]}, ${each(settlement.number ?? 1)}, ${eachOther(verdict)},
+    ${eachOther(settlement.outcome ?? outcomes[verdict])}, ${each(status)}, ${
+    eachOther(settlement.reason ?? null)
+  }, ${each(settlement.durationMs ?? 5)}, ${eachOther(settlement.isSpent === false ? "f" : "t")},
+    ${eachOther(settlement.retryMs ?? 0)})`;
 }
 
 async function replay(ids: readonly string[]): Promise<string[]> {
@@ -143,7 +147,8 @@ async function figures(): Promise<{ pending: number; dead: number }> {
 
 async function row(id: string) {
   const [found] = await sql`
-    select made, spent, lease, reason, is_replay, (extract(epoch from due_at) * 1000)::float8 as due_at_ms
+    select made, spent, lease, reason, is_replay, (extract(epoch from due_at) * 1000)::float8 as due_at_ms,
+      (extract(epoch from lease_until) * 1000)::float8 as lease_until_ms
     from outbox where event_id = ${id}`;
   return found;
 }
@@ -180,7 +185,7 @@ test("a claim takes what is due, in the order in which it is due, and no more th
       is_replay: false,
       kind: "lead",
       source: "web",
-      received_at: "2030-01-01T00:00:01.000Z",
+      received_at_ms: startMs + 1_000,
       flags: "",
       extra: null,
     },
@@ -215,7 +220,8 @@ test("a claim leads to the end of its lease, which the database's clock decides"
     lease,
     reason: null,
     is_replay: false,
-    due_at_ms: startMs + leaseMs,
+    due_at_ms: startMs,
+    lease_until_ms: startMs + leaseMs,
   });
   await moveClock(startMs + leaseMs - 1);
   assert.deepEqual(await claim(randomUUID(), [tenant]), []);
@@ -371,6 +377,7 @@ test("retry keeps the row, due after the wait and not before, with what the tier
     reason: "crm failed",
     is_replay: false,
     due_at_ms: startMs + 5_000,
+    lease_until_ms: null,
   });
   await moveClock(startMs + 4_999);
   assert.deepEqual(await claim(lease, [tenant]), []);
@@ -432,6 +439,7 @@ test("released leaves no attempt, spends none, and is due at once", async () => 
     reason: "replayed",
     is_replay: false,
     due_at_ms: startMs,
+    lease_until_ms: null,
   });
   assert.deepEqual(await attempts(id), []);
   assert.deepEqual((await claim(lease, [tenant])).map(({ number }) => number), [1]);
@@ -443,14 +451,12 @@ test("verdicts of all kinds settle in one batch", async () => {
   const lease = randomUUID();
   await claim(lease, [tenant]);
   await sql`select settle_outbox(
-    ${ids.map(() => lease)}, ${ids}, ${[1, 1, 1, 1]}, ${["delivered", "retry", "dead", "released"]},
-    ${["delivered", "refused", "refused", "unreachable"]}, ${[200, 500, 400, null]}, ${[
-    null,
-    null,
-    null,
-    null,
-  ]},
-    ${[1, 1, 1, 0]}, ${["t", "t", "t", "f"]}, ${[0, 1000, 0, 0]})`;
+    ${ids.map(() => lease)}, ${[ids[1], ids[2], ids[3], ids[0]] as string[]}, ${[1, 1, 1, 1]}, ${[
+    "retry",
+    "dead",
+    "released",
+  ]}, ${["refused", "refused", "unreachable"]}, ${[500, 400, null, 200]}, ${[null, null, null]},
+    ${[1, 1, 0, 1]}, ${["t", "t", "f"]}, ${[1000, 0, 0]})`;
   assert.deepEqual(await figures(), { pending: 2, dead: 1 });
   const made = await sql`select event_id, made, spent from outbox order by event_id`;
   assert.deepEqual([...made], [
@@ -458,6 +464,27 @@ test("verdicts of all kinds settle in one batch", async () => {
     { event_id: ids[3], made: 0, spent: 0 },
   ]);
   assert.equal((await sql`select * from attempt`).length, 3);
+});
+
+test("a settlement whose words are missing settles nothing: it would be taken for delivered", async () => {
+  const tenant = await addTenant();
+  const ids = await post(tenant, 2);
+  const lease = randomUUID();
+  await claim(lease, [tenant]);
+  for (
+    const [kinds, outcomes] of [[["retry"], []], [[null], ["refused"]], [["dead"], [
+      "refused",
+      "refused",
+    ]]] as const
+  ) {
+    await assert.rejects(
+      sql`select settle_outbox(
+        ${ids.map(() => lease)}, ${ids}, ${[1, 1]}, ${[...kinds]}::text[], ${[...outcomes]}::text[],
+        ${[500, 500]}, ${[null]}::text[], ${[1, 1]}, ${["t"]}, ${[0]})`,
+      /are not of the same rows/,
+    );
+  }
+  assert.deepEqual(await figures(), { pending: 2, dead: 0 });
 });
 
 for (const verdict of ["retry", "dead", "released"] as const) {
@@ -482,6 +509,23 @@ for (const verdict of ["retry", "dead", "released"] as const) {
     assert.deepEqual(await figures(), { pending: 0, dead: 0 });
   });
 }
+
+test("delivered from a former holder of the lease leaves the present one's attempt on record, lost unless it is told", async () => {
+  const tenant = await addTenant();
+  const [id] = await post(tenant) as [string];
+  const [former, present] = [randomUUID(), randomUUID()];
+  await claim(former, [tenant]);
+  await moveClock(startMs + leaseMs);
+  await claim(present, [tenant]);
+  await settle(former, [id], "delivered", { durationMs: 31_000 });
+  assert.equal(await row(id), undefined);
+  const told = async () => (await attempts(id)).map(({ number, outcome }) => [number, outcome]);
+  assert.deepEqual(await told(), [[1, "delivered"], [2, "lost"]]);
+  await settle(present, [id], "retry", { number: 2, status: 500 });
+  assert.deepEqual(await told(), [[1, "delivered"], [2, "refused"]]);
+  assert.equal(await row(id), undefined);
+  assert.deepEqual(await figures(), { pending: 0, dead: 0 });
+});
 
 test("the same process with a second claim of a row is not disturbed by its own first", async () => {
   const tenant = await addTenant();
@@ -552,6 +596,42 @@ test("a batch that is settled twice, and an attempt that is in it twice, count o
   assert.deepEqual(await figures(), { pending: 1, dead: 1 });
 });
 
+test("an attempt that somebody has written already holds up no settlement", async () => {
+  const tenant = await addTenant();
+  const ids = await post(tenant, 3) as [string, string, string];
+  const lease = randomUUID();
+  await claim(lease, [tenant]);
+  await sql`insert into attempt (event_id, number, at, outcome, spent) values (${
+    ids[1]
+  }, 1, now(), 'lost', true)`;
+  await settle(lease, ids, "delivered");
+  for (const id of ids) {
+    assert.deepEqual((await attempts(id)).map(({ number, outcome }) => [number, outcome]), [[
+      1,
+      "delivered",
+    ]]);
+  }
+  assert.deepEqual(await figures(), { pending: 0, dead: 0 });
+});
+
+test("one statement settles and then claims what the settlement has made due", async () => {
+  const tenant = await addTenant();
+  const ids = await post(tenant, 2) as [string, string];
+  const store = new OutboxStore(openPool(databaseUrl), { newLease: randomUUID, leaseMs, attemptsMax });
+  const requests = [{ tenantId: tenant.id, floor: "-infinity", limit: 10 }];
+  const rows = await store.claim(requests);
+  const common = { tenantId: tenant.id, number: 1, durationMs: 5, isRepeat: false, retryMs: 0, reason: null };
+  const ofRow = (eventId: string) => ({ ...common, eventId, lease: rows[0]?.lease as string });
+  const again = await store.claim(requests, [
+    { ...ofRow(ids[0]), kind: "delivered", outcome: "delivered", status: 200, isSpent: true },
+    { ...ofRow(ids[1]), kind: "released", outcome: "unreachable", status: null, isSpent: false },
+  ]);
+  assert.deepEqual(again.map(({ event_id, number }) => [event_id, number]), [[ids[1], 1]]);
+  assert.notEqual(again[0]?.lease, rows[0]?.lease);
+  assert.deepEqual((await attempts(ids[0])).map(({ outcome }) => outcome), ["delivered"]);
+  assert.deepEqual(await attempts(ids[1]), []);
+});
+
 test("replay puts dead letters back, due at once, with their history, and says which they were", async () => {
   const tenant = await addTenant();
   const ids = await post(tenant, 3) as [string, string, string];
@@ -567,6 +647,7 @@ test("replay puts dead letters back, due at once, with their history, and says w
     reason: "replayed",
     is_replay: true,
     due_at_ms: startMs + 60_000,
+    lease_until_ms: null,
   });
   assert.deepEqual(await figures(), { pending: 3, dead: 0 });
   assert.deepEqual(await replay([ids[0]]), []);

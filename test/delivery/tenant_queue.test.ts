@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
 import { TenantQueue } from "../../src/delivery/tenant_queue.ts";
+import type { Claimed } from "../../src/store/delivery/outbox.ts";
 
 /** Timers that a test fires by hand, at the time that it says. */
 function timers(t: TestContext) {
@@ -63,4 +64,17 @@ test("a time that has passed wakes in the next turn, without a warning of the ru
   await new Promise<void>((wake) => new TenantQueue(1).wakeAt(10, { nowMs: () => 30, wake }));
   process.off("warning", note);
   assert.deepEqual(warnings, []);
+});
+
+test("a claim that was under way when the floor was forgotten does not raise it again", () => {
+  const queue = new TenantQueue(1);
+  const row = { due_at_ms: 1_000_000 } as Claimed;
+  const { era } = queue;
+  queue.push([row], 0, era);
+  assert.notEqual(queue.floor, "-infinity");
+  queue.forgetFloor();
+  queue.push([row], 0, era);
+  assert.equal(queue.floor, "-infinity");
+  queue.push([row], 0, queue.era);
+  assert.notEqual(queue.floor, "-infinity");
 });
