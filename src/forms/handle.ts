@@ -57,7 +57,8 @@ async function answer(exchange: Exchange, post: Post<FormErrorCode>, parts: Form
   if (body.kind === "too_large") return post.refuse("body_too_large");
   if (body.kind === "incomplete") return post.refuse("invalid_json", brokenOff);
 
-  const key = await post.authenticate("forms");
+  const found = post.authenticate("forms");
+  const key = found instanceof Promise ? await found : found;
   if (key === null) return post.refuse("unauthorized");
   if (tenant !== key.tenant) return post.refuse("tenant_mismatch");
   if (!post.allowHolder(parts.tenantBudget, budgetHolder(key))) return post.refuse("rate_limited");

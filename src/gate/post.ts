@@ -86,16 +86,19 @@ export class Post<Code extends string> {
    *
    * @throws {Unavailable} when the store cannot be read
    */
-  async authenticate(surface: KeySurface): Promise<ApiKey | null> {
+  authenticate(surface: KeySurface): ApiKey | null | Promise<ApiKey | null> {
     const { keys } = this.#parts;
     const text = this.#exchange.header("x-api-key") ?? "";
     if (keySurface(text) !== surface) return null;
     const digest = hash("sha256", text, "hex");
     const cached = keys.cached(digest);
-    const key = cached ?? await keys.find(digest);
-    if (key === null) return null;
+    if (cached !== null) return this.#held(cached, digest, true);
+    return keys.find(digest).then((key) => key === null ? null : this.#held(key, digest, false));
+  }
+
+  #held(key: ApiKey, digest: string, isCached: boolean): ApiKey {
     this.#exchange.keyId = String(key.id);
-    this.#holder = { key, digest, isCached: cached !== null };
+    this.#holder = { key, digest, isCached };
     return key;
   }
 
@@ -106,12 +109,13 @@ export class Post<Code extends string> {
   }
 
   /** Commits what was posted; `revoked` when the key is no longer active. */
-  async commit(entry: Entry): Promise<Outcome> {
+  commit(entry: Entry): Promise<Outcome> {
     const { committer, keys, totals } = this.#parts;
-    const outcome = await committer.commit(entry);
-    if (outcome.kind !== "revoked") totals.used(entry.keyId, outcome.receivedAt);
-    else if (this.#holder !== null) keys.forget(this.#holder.digest);
-    return outcome;
+    return committer.commit(entry).then((outcome) => {
+      if (outcome.kind !== "revoked") totals.used(entry.keyId, outcome.receivedAt);
+      else if (this.#holder !== null) keys.forget(this.#holder.digest);
+      return outcome;
+    });
   }
 
   /**

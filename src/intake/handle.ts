@@ -40,7 +40,8 @@ async function answer(exchange: Exchange, post: Post<ErrorCode>, parts: IntakePa
   if (body.kind === "too_large") return post.refuse("body_too_large");
   if (body.kind === "incomplete") return post.refuse("invalid_json", brokenOff);
 
-  const key = await post.authenticate("intake");
+  const found = post.authenticate("intake");
+  const key = found instanceof Promise ? await found : found;
   if (key === null) return post.refuse("unauthorized");
   if (!post.allowHolder(parts.keyBudget, key)) return post.refuse("rate_limited");
 
@@ -85,13 +86,14 @@ export function toEntry(
   { lead, extra, flags, raw, idempotencyKey }: ReadLead,
   arrivedAtMs: number,
 ): Entry {
+  const text = JSON.stringify(lead);
   return {
     kind: "lead",
     keyId,
     tenantId,
-    ...dedupe("lead", idempotencyKey, digest128(canonicalText(lead, extra))),
+    ...dedupe("lead", idempotencyKey, digest128(canonicalText(lead, extra, text))),
     flags,
-    lead: JSON.stringify(lead),
+    lead: text,
     extra,
     raw,
     costCents: lead.cost_cents ?? null,

@@ -4,6 +4,8 @@
  * @module
  */
 
+const whiteSpace = /\p{White_Space}/u;
+
 /**
  * Tells whether a text looks like an address: one `@` with something before it, no white space, a
  * dotted domain without an empty label. Not RFC 5322, and nothing asks whether mail would arrive.
@@ -15,7 +17,7 @@
  */
 export function looksLikeEmail(text: string): boolean {
   const at = text.indexOf("@");
-  if (at < 1 || at !== text.lastIndexOf("@") || /\p{White_Space}/u.test(text)) return false;
-  const labels = text.slice(at + 1).split(".");
-  return labels.length > 1 && !labels.includes("");
+  if (at < 1 || text.includes("@", at + 1) || whiteSpace.test(text)) return false;
+  const dot = text.lastIndexOf(".");
+  return dot > at + 1 && dot < text.length - 1 && text[at + 1] !== "." && !text.includes("..", at);
 }

@@ -4,7 +4,6 @@
  * @module
  */
 
-import { fieldNames } from "../contract/fields.ts";
 import { readDecimal } from "./decimal.ts";
 import { decode, spaceEnd, stringEnd, wordEnd } from "./json.ts";
 import type { Lead } from "./lead.ts";
@@ -19,7 +18,8 @@ const canonicalExtraMax = 16_384;
 /**
  * The canonical form of a normalized lead, `extra` (as the validator gives it) included: equal for the
  * same lead spelled otherwise (order of members, escapes, white space, 1.10 for 1.1), different for
- * different leads; an `extra` of over {@linkcode canonicalExtraMax} as it was written. The caller hashes it.
+ * different leads; an `extra` of over {@linkcode canonicalExtraMax} as it was written. The caller hashes it, and may
+ * pass the lead's `text` as `JSON.stringify` writes it, whose members are in the envelope's order.
  *
  * Source: DECISIONS, The lead envelope, content hash.
  *
@@ -27,27 +27,18 @@ const canonicalExtraMax = 16_384;
  * double cannot tell apart stay different, because a lost lead costs more than one sent twice; the
  * number 1 and the string "1" differ. The order of an array's elements counts.
  */
-export function canonicalText(lead: Lead, extra: string | null): string {
+export function canonicalText(lead: Lead, extra: string | null, text: string = JSON.stringify(lead)): string {
+  // Folded: the vocabulary may have learnt or dropped the term between a lead and its repeat.
+  const area = lead.project_area === undefined ? undefined : foldArea(lead.project_area);
+  const told = area === lead.project_area ? text : JSON.stringify({ ...lead, project_area: area });
+  if (extra === null) return told;
   // JSON.stringify emits no raw line break, so the two parts cannot run into each other.
-  const told = extra !== null && extra.length <= canonicalExtraMax ? canonicalJson(extra) : extra ?? "";
-  return `${canonicalLead(lead)}\n${told}`;
+  return `${told}\n${extra.length <= canonicalExtraMax ? canonicalJson(extra) : extra}`;
 }
 
 /** The canonical form of a valid JSON text: equal for equal values, however they were written. */
 function canonicalJson(text: string): string {
   return new Canonical(text).value();
-}
-
-/** In envelope order, whatever order the members of `lead` have. */
-function canonicalLead(lead: Lead): string {
-  let text = "";
-  for (const name of fieldNames) {
-    const value = lead[name];
-    if (value === undefined) continue;
-    // Folded: the vocabulary may have learnt or dropped the term between a lead and its repeat.
-    text += `${name}:${JSON.stringify(name === "project_area" ? foldArea(value) : value)},`;
-  }
-  return lead.cost_cents === undefined ? text : `${text}cost_cents:${lead.cost_cents}`;
 }
 
 /**

@@ -16,9 +16,12 @@ const lineBreak = /\r\n?|[\u0085\u2028\u2029]/g;
 const edgeOfLine = / ?\n ?/g;
 /** Four line breaks have three blank lines between them. */
 const blankLines = /\n{4,}/g;
+const lineBreaksMax = 3;
 /** What any of the normal forms may change: control characters, and any white space but single spaces inside. */
 const unsettled = /[^\P{White_Space} ]|\p{Cc}|^ | $| {2}/u;
 const oneSpace = /^\p{White_Space}$/u;
+const space = 0x20;
+const lineFeed = 0x0a;
 
 /**
  * Normalizes a field of one line: lone surrogates become U+FFFD, control characters vanish (tab, LF,
@@ -32,7 +35,7 @@ const oneSpace = /^\p{White_Space}$/u;
  * Characters that are invisible yet neither (U+200B, U+FEFF) stay, because Unicode calls them text.
  */
 export function normalizeLine(sent: string): string {
-  if (isPlainLine(sent) || isSettled(sent)) return sent;
+  if (isPlain(sent, 0) || isSettled(sent)) return sent;
   return trimmed(sent.toWellFormed().replace(vanishing, "").replace(spaceRun, " "));
 }
 
@@ -47,7 +50,7 @@ export function normalizeLine(sent: string): string {
  * their removal; U+0000 alone goes, because PostgreSQL cannot hold it and no lead may fail there.
  */
 export function normalizeDetails(sent: string): string {
-  if (isPlainLine(sent) || isSettled(sent)) return sent;
+  if (isPlain(sent, lineBreaksMax) || isSettled(sent)) return sent;
   return trimmed(
     sent.toWellFormed().replaceAll("\0", "")
       .replace(lineBreak, "\n")
@@ -66,7 +69,7 @@ export function normalizeDetails(sent: string): string {
  * makes it one before they go, and `415<TAB>555` must not run together.
  */
 export function asSent(sent: string): string {
-  if (isPlainLine(sent) || isSettled(sent)) return sent;
+  if (isPlain(sent, 0) || isSettled(sent)) return sent;
   return trimmed(sent.toWellFormed().replace(vanishing, "").replace(spacingControl, " "));
 }
 
@@ -88,19 +91,23 @@ export function isLongerThan(text: string, lengthMax: number): boolean {
 
 /**
  * Tells whether a text is certainly in its normal form already: printable ASCII, or Latin to U+167F,
- * where Unicode has no white space but U+00A0, with single spaces inside. Most values are, and the
- * three replacements cost ten times as much as this loop.
+ * where Unicode has no white space but U+00A0, with single spaces inside, and up to so many LF in a row. Most values
+ * are, and the replacements cost ten times as much as this loop.
  */
-function isPlainLine(text: string): boolean {
-  let before = 0x20;
+function isPlain(text: string, breaksMax: number): boolean {
+  let before = space;
+  let breaks = 0;
   for (let at = 0; at < text.length; at++) {
     const code = text.charCodeAt(at);
-    if (code === 0x20) {
-      if (before === 0x20) return false;
-    } else if (code < 0x20 || code > 0x7e && (code < 0xa1 || code > 0x167f)) return false;
+    if (code === space) {
+      if (before === space || before === lineFeed) return false;
+    } else if (code === lineFeed) {
+      breaks = before === lineFeed ? breaks + 1 : 1;
+      if (before === space || breaks > breaksMax) return false;
+    } else if (code < space || code > 0x7e && (code < 0xa1 || code > 0x167f)) return false;
     before = code;
   }
-  return before !== 0x20;
+  return before !== space && before !== lineFeed;
 }
 
 /**

@@ -20,7 +20,7 @@ import { limits } from "../contract/limits.ts";
 import { type BodyFault, objectFault } from "./body_fault.ts";
 import { toCents } from "./cost.ts";
 import { looksLikeEmail } from "./email.ts";
-import { isObject, members, mendEscapes, parseObject } from "./json.ts";
+import { isObject, members, mendEscapes, parseObject, spaceEnd, wordEnd } from "./json.ts";
 import type { Areas, Lead, Validation } from "./lead.ts";
 import { leadMisspelling } from "./misspelling.ts";
 import { toE164 } from "./phone.ts";
@@ -33,7 +33,7 @@ interface Scope {
   /** Normalized; the default when the lead names none. */
   readonly country: string;
   readonly areas: Areas;
-  readonly flags: Set<Flag>;
+  readonly flags: Flag[];
 }
 
 type Rule = (text: string, scope: Scope) => string;
@@ -72,6 +72,14 @@ const rules: Readonly<Record<FieldName, Rule>> = {
   external_id: freeText,
 };
 
+/** What is done with each field, in envelope order; one list, because looking each up by its name costs more than most. */
+const columns = fieldNames.map((name) => ({
+  name,
+  ...fields[name],
+  read: name === "phone" ? asSent : name === "project_details" ? normalizeDetails : normalizeLine,
+  rule: rules[name],
+}));
+
 const services: ReadonlySet<string> = new Set(projectServices);
 
 /** The top-level names that do not land in `extra`. */
@@ -102,34 +110,39 @@ export function validate(body: string, areas: Areas): Validation {
 
   const lead: Record<string, string | number> = {};
   const failing: Record<string, Reason> = {};
-  const flags = new Set<Flag>();
+  const flags: Flag[] = [];
   const scope = { country: countryOf(envelope), areas, flags };
+  let isFailing = false;
+  const fail = (name: string, reason: Reason): void => {
+    failing[name] = reason;
+    isFailing = true;
+  };
   let known = (envelope.cost === undefined ? 0 : 1) + (extra === undefined ? 0 : 1);
 
-  for (const name of fieldNames) {
+  for (const { name, lengthMax, required, read, rule } of columns) {
     const sent = envelope[name];
     if (sent !== undefined) known++;
     if (typeof sent !== "string" && sent !== undefined && sent !== null) return refused(typeFault(envelope));
-    const read = typeof sent === "string" ? readText(name, sent) : "";
-    if (read !== "") {
-      const value = rules[name](read, scope);
-      if (isLongerThan(name === "phone" ? read : value, fields[name].lengthMax)) failing[name] = "too_long";
+    const text = typeof sent === "string" ? read(sent) : "";
+    if (text !== "") {
+      const value = rule(text, scope);
+      if (isLongerThan(name === "phone" ? text : value, lengthMax)) fail(name, "too_long");
       lead[name] = value;
     } else if (name === "country") lead[name] = countryDefault;
-    else if (fields[name].required) failing[name] = "required";
+    else if (required) fail(name, "required");
   }
 
   const size = Object.keys(envelope).length;
-  // The scan for what was written costs as much as JSON.parse, and most leads have no use for it.
-  const written = cost !== null || size > known || extra !== undefined ? readWritten(text) : nothingWritten;
+  const hasMore = size > known || extra !== undefined;
+  const written = hasMore || cost !== null ? readWritten(text, hasMore) : nothingWritten;
   if (cost !== null) {
     const cents = toCents(written.cost);
-    if (cents === null) failing.cost = "out_of_range";
+    if (cents === null) fail("cost", "out_of_range");
     else lead.cost_cents = cents;
   }
-  if (written.extra !== null) flags.add("extra_fields_preserved");
+  if (written.extra !== null) flags.push("extra_fields_preserved");
 
-  if (Object.keys(failing).length > 0) {
+  if (isFailing) {
     const missing = requiredFields.filter((name) => failing[name] === "required");
     const misspelling = missing.length === 0 ? null : leadMisspelling(envelope, missing);
     return { kind: "validation_failed", fields: failing, empty: size === 0, ...misspelling };
@@ -138,18 +151,12 @@ export function validate(body: string, areas: Areas): Validation {
     kind: "valid",
     lead: lead as unknown as Lead,
     extra: written.extra,
-    flags: flags.size === 0 ? [] : flagNames.filter((flag) => flags.has(flag)),
+    flags: flags.length < 2 ? flags : flagNames.filter((flag) => flags.includes(flag)),
   };
 }
 
 function refused({ detail, reason }: BodyFault): Validation {
   return { kind: "invalid_json", detail, reason };
-}
-
-/** Text of a field before its own rule; `""` when it is blank. */
-function readText(name: FieldName, sent: string): string {
-  if (name === "phone") return asSent(sent);
-  return name === "project_details" ? normalizeDetails(sent) : normalizeLine(sent);
 }
 
 /** The country that the rules of `phone` and `zip` go by, read ahead of its turn. */
@@ -158,8 +165,8 @@ function countryOf({ country }: Readonly<Record<string, unknown>>): string {
   return text === "" ? countryDefault : normalizeCountry(text) ?? text;
 }
 
-function flagged(text: string, flag: Flag, flags: Set<Flag>): string {
-  flags.add(flag);
+function flagged(text: string, flag: Flag, flags: Flag[]): string {
+  flags.push(flag);
   return text;
 }
 
@@ -174,14 +181,32 @@ interface Written {
 const nothingWritten: Written = { cost: "", extra: null };
 
 /**
- * Collects the digits of `cost` and what lies outside the envelope from a valid body.
+ * The digits of the `cost` of a valid body whose other members are strings or null; `null` where a search for the name
+ * does not tell. Escapes could spell it another way, and a member of the name be written twice.
+ */
+function findCost(text: string): string | null {
+  const nameAt = text.indexOf(costName);
+  const colonAt = spaceEnd(text, nameAt + costName.length);
+  const isSure = nameAt > 0 && text[colonAt] === ":" && !text.includes(costName, colonAt) &&
+    !text.includes("\\u");
+  const at = spaceEnd(text, colonAt + 1);
+  return isSure ? text.slice(at, wordEnd(text, at)) : null;
+}
+
+const costName = '"cost"';
+
+/**
+ * Collects the digits of `cost` and what lies outside the envelope, if there is any of that, from a valid body.
  *
  * Chosen: the members of `extra` come first and unknown top-level members after them, each where its
  * name first stood; a clash leaves one member, with the name and value written last at the top level.
  * Inside a value nothing is touched, duplicates neither. Lone surrogate escapes become `\ufffd`, in
  * names before they are compared, so that no two members end up with one name.
  */
-function readWritten(text: string): Written {
+function readWritten(text: string, hasMore: boolean): Written {
+  // The scan of everything costs as much as JSON.parse, and most leads have no use for it.
+  const found = hasMore ? null : findCost(text);
+  if (found !== null) return { cost: found, extra: null };
   let cost = "";
   let extraText = "{}";
   const unknown = [];

@@ -4,11 +4,17 @@
  * @module
  */
 
+import { statSync } from "node:fs";
+import { join } from "node:path";
 import type { Delivery } from "../delivery/delivery.ts";
 import type { Meters } from "./meters.ts";
+import { described, type MetricName } from "./metrics.ts";
 import type { Committer } from "../store/serving/committer.ts";
 import type { Heartbeat } from "../store/serving/heartbeat.ts";
+import type { Leases } from "../limiter/leases.ts";
+import type { LimitExchange } from "../store/serving/limit_exchange.ts";
 import type { Sample } from "../store/jobs/samples.ts";
+import type { Standing, StandingReader } from "../store/jobs/standing.ts";
 import type { Upkeep } from "../store/jobs/upkeep.ts";
 
 /** What knows how things stand. */
@@ -16,80 +22,95 @@ export interface GaugeParts {
   readonly committer: Committer;
   readonly heartbeat: Heartbeat;
   readonly upkeep: Upkeep;
+  readonly standing: StandingReader;
   readonly delivery: Delivery | null;
+  readonly leases: Leases;
+  readonly limits: LimitExchange;
+  /** Where backups leave their marks. */
+  readonly backupMarksDir: string | null;
 }
 
 const breakerStates = ["closed", "half_open", "open"] as const;
 
 /** Adds the gauges. */
 export function addGauges({ registry }: Meters, parts: GaugeParts): void {
-  const { committer, heartbeat, upkeep, delivery } = parts;
+  const { committer, heartbeat, upkeep, standing, delivery } = parts;
   const gauge = registry.gauge.bind(registry);
-  gauge(
-    {
-      name: "lead_store_writable",
-      help:
-        "1 while the store takes writes, by the commits of posts and, between them, by this process's beats.",
-    },
-    () => heartbeat.writable ? 1 : 0,
-  );
-  gauge(
-    { name: "lead_outbox_pending", help: "Events that are not delivered yet, of all processes." },
-    () => heartbeat.pending,
-  );
-  gauge({ name: "lead_outbox_dead", help: "Dead letters, of all processes." }, () => heartbeat.dead);
-  gauge(
-    {
-      name: "lead_outbox_oldest_pending_age_seconds",
-      help: "Since the acceptance of what waits longest; 0: nothing.",
-    },
-    () => oldestPendingS(parts),
-  );
-  gauge(
-    {
-      name: "lead_collisions_open",
-      help:
-        "Leads of another person under a used Idempotency-Key that no operator has accepted or dismissed, of all processes; 10,000 at most.",
-    },
-    () => upkeep.openCollisions,
-  );
-  gauge(
-    { name: "lead_commit_waiting", help: "Posts that wait for the next commit." },
-    () => committer.waiting,
-  );
+  gauge(described("lead_store_writable"), () => heartbeat.writable ? 1 : 0);
+  gauge(described("lead_outbox_pending"), () => heartbeat.pending);
+  gauge(described("lead_outbox_dead"), () => heartbeat.dead);
+  gauge(described("lead_outbox_oldest_pending_age_seconds"), () => oldestPendingS(parts));
+  gauge(described("lead_collisions_open"), () => upkeep.openCollisions);
+  gauge(described("lead_commit_waiting"), () => committer.waiting);
   addDeliveryGauges(registry, delivery);
+  for (const [name, read] of Object.entries(standingGauges)) {
+    gauge(described(name as MetricName), () => standing.current === null ? null : read(standing.current));
+  }
+  gauge(described("lead_backup_timestamp_seconds"), () => backupsIn(parts.backupMarksDir));
+  addLimitGauges(registry, parts);
 }
+
+/** The files that the units of the backup touch, by what has succeeded then. */
+const backupMarks = { backup: "stamp", check: "verified" } as const;
+
+/** Seconds since 1970, by what has succeeded. */
+function backupsIn(folder: string | null): ReadonlyMap<string, number> {
+  const found = new Map<string, number>();
+  for (const [what, file] of folder === null ? [] : Object.entries(backupMarks)) {
+    try {
+      found.set(what, statSync(join(folder ?? "", file)).mtimeMs / 1_000);
+    } catch {
+      // There was none yet, or it may not be seen from here.
+    }
+  }
+  return found;
+}
+
+function addLimitGauges(registry: Meters["registry"], { leases, limits }: GaugeParts): void {
+  registry.gauge(described("lead_limit_nodes"), () => leases.nodes);
+  registry.gauge(described("lead_limit_leases"), () => {
+    const { leased, alone } = leases.figures;
+    return new Map([["leased", leased - alone], ["alone", alone]]);
+  });
+  registry.readCounter(described("lead_limit_exchanges_total"), () => limits.answered);
+  registry.readCounter(described("lead_limit_exchange_failures_total"), () => limits.failed);
+}
+
+/** What is read of the database, each left out while it is not known. */
+const standingGauges: Partial<Record<MetricName, (standing: Standing) => number | null>> = {
+  lead_outbox_overdue_seconds: ({ overdueS }) => overdueS,
+  lead_outbox_unrouted_tenants: ({ unroutedTenants }) => unroutedTenants,
+  lead_submissions_held: ({ held }) => held,
+  lead_sources_silent: ({ silentSources }) => silentSources,
+  lead_database_connections: ({ connections }) => connections,
+  lead_database_connections_max: ({ connectionsMax }) => connectionsMax,
+  lead_database_clock_offset_seconds: ({ clockOffsetS }) => clockOffsetS,
+  lead_database_size_bytes: ({ sizeBytes }) => sizeBytes,
+  lead_database_disk_size_bytes: ({ disk }) => disk?.sizeBytes ?? null,
+  lead_database_disk_available_bytes: ({ disk }) => disk?.availableBytes ?? null,
+  lead_database_standbys: ({ standbys }) => standbys,
+  lead_database_replay_lag_bytes: ({ replayLagBytes }) => replayLagBytes,
+  lead_database_timeline: ({ timeline }) => timeline,
+  lead_database_archived_timestamp_seconds: ({ archivedAtS }) => archivedAtS,
+  lead_database_archive_failed_timestamp_seconds: ({ archiveFailedAtS }) => archiveFailedAtS,
+};
 
 function addDeliveryGauges(registry: Meters["registry"], delivery: Delivery | null): void {
   const gauge = registry.gauge.bind(registry);
+  gauge(described("lead_delivery_in_flight"), () => delivery?.inFlight ?? 0);
   gauge(
-    { name: "lead_delivery_in_flight", help: "Deliveries that are being made by this process." },
-    () => delivery?.inFlight ?? 0,
-  );
-  gauge(
-    {
-      name: "lead_delivery_breaker_state",
-      help: "1 for the state of this process's breaker; none of them without an actions tier.",
-      labels: ["state"],
-    },
+    described("lead_delivery_breaker_state"),
     () => {
       const now = delivery?.tier().state;
       return new Map(breakerStates.map((state) => [state, state === now ? 1 : 0]));
     },
   );
   gauge(
-    {
-      name: "lead_tier_last_answer_age_seconds",
-      help:
-        "Since the actions tier last answered a delivery of this process; +Inf: never. None where nothing is delivered.",
-    },
+    described("lead_tier_last_answer_age_seconds"),
     () => delivery === null ? null : (delivery.tier().answeredAgoMs ?? Infinity) / 1_000,
   );
   gauge(
-    {
-      name: "lead_tier_away_seconds",
-      help: "For how long the actions tier is away for this process; 0: it is not.",
-    },
+    described("lead_tier_away_seconds"),
     () => delivery === null ? null : (delivery.tier().awayMs ?? 0) / 1_000,
   );
 }

@@ -20,6 +20,7 @@ export function logReader(log: Log): Observe {
       case "post_refused":
       case "settled":
       case "tier_failure":
+      case "certificate_in_use":
         // Counted, and no lines of their own: each is one of many.
         return;
       case "connections":
@@ -37,6 +38,8 @@ export function logReader(log: Log): Observe {
           files: observation.files,
           cause: describeError(observation.error),
         });
+      case "certificate_doubtful":
+        return log.error(observation.kind, doubtFields(observation));
       case "listening":
         return log.info("listening", { surface: observation.surface, url: observation.url });
       case "breaker":
@@ -48,10 +51,7 @@ export function logReader(log: Log): Observe {
       case "checkout_failed":
         return log.error("checkout_failed", checkoutFields(observation));
       case "checkout_not_noted":
-        return log.error("checkout_not_noted", {
-          request_id: observation.requestId,
-          checkout: observation.checkout,
-        });
+        return log.error(observation.kind, notNotedFields(observation));
       case "commit_warning":
         return log.error("commit_warning", { text: observation.text });
       case "fault":
@@ -79,6 +79,10 @@ export function ownerFields(role: string, group: string): LogFields {
 
 function clientFields({ reason, clientAddress: client }: Told<"client_refused">): LogFields {
   return { reason, client };
+}
+
+function doubtFields({ files, doubt, expiresAt }: Told<"certificate_doubtful">): LogFields {
+  return { files, doubt, expires_at: expiresAt.toISOString() };
 }
 
 function logBreaker(log: Log, { failure }: Told<"breaker">): void {
@@ -114,6 +118,10 @@ function faultFields({ error, exchange }: Told<"fault">): LogFields {
     cause: describeError(error),
     stack: stackFrames(error),
   };
+}
+
+function notNotedFields({ requestId, checkout }: Told<"checkout_not_noted">): LogFields {
+  return { request_id: requestId, checkout };
 }
 
 function providerEventFields({ requestId, change, outcome }: Told<"provider_event">): LogFields {

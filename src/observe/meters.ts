@@ -10,12 +10,13 @@ import { failureCauses } from "../delivery/tier_failure.ts";
 import { formErrors } from "../contract/form_errors.ts";
 import { acceptedMs } from "../contract/event_id.ts";
 import type { Access } from "../http/options.ts";
-import { type Count, type Observations, Registry } from "./registry.ts";
+import { HttpMeters } from "./http_meters.ts";
+import { described } from "./metrics.ts";
+import { Registry } from "./registry.ts";
 import type { Settlement } from "../store/delivery/outbox.ts";
 import type { Sample } from "../store/jobs/samples.ts";
 import type { Observation } from "./observation.ts";
 
-const requestBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20];
 const commitBuckets = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10];
 const batchBuckets = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512];
 const attemptBuckets = [0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
@@ -37,103 +38,30 @@ const posts: ReadonlyMap<string, string> = new Map([
   ["/v1/forms/{tenant}/{form_key}", "form"],
 ]);
 
-/** The series that a request of one route, method and status is counted in. */
-interface RouteMeter {
-  readonly requests: Count;
-  readonly durations: Observations | null;
-  readonly bytes: Count;
-  readonly refused: Count | null;
-}
-
 /** Reads observations into the counts of one process, from its start. */
 export class Meters {
   readonly registry: Registry = new Registry();
-  readonly #requests = this.registry.counter({
-    name: "http_requests_total",
-    help:
-      "Requests answered, by listener, route pattern, method and status; - where there is none of our own.",
-    labels: ["surface", "route", "method", "status"],
-  });
-  readonly #durations = this.registry.histogram({
-    name: "http_request_duration_seconds",
-    help: "From the end of a request's headers to its answer handed over.",
-    labels: ["surface", "route", "method"],
-  }, requestBuckets);
-  readonly #bytes = this.registry.counter({
-    name: "http_response_body_bytes_total",
-    help: "Bytes of answers' bodies handed to their connections.",
-    labels: ["surface"],
-  });
-  readonly #aborted = this.registry.counter({
-    name: "http_requests_aborted_total",
-    help: "Requests whose connection closed before the answer was handed over whole.",
-    labels: ["surface"],
-  });
-  readonly #accepted = this.registry.counter({
-    name: "lead_accepted_total",
-    help: "Events committed, by kind: leads and form submissions.",
-    labels: ["kind"],
-  });
-  readonly #duplicates = this.registry.counter({
-    name: "lead_duplicates_total",
-    help: "Posts answered with the event of an earlier one, by kind.",
-    labels: ["kind"],
-  });
-  readonly #refused = this.registry.counter({
-    name: "lead_refused_total",
-    help:
-      "Posts that were not taken, by kind and reason: an error code of the intake, or the status of the forms.",
-    labels: ["kind", "reason"],
-  });
-  readonly #fields = this.registry.counter({
-    name: "lead_refused_fields_total",
-    help: "Reasons for which key holders' posts were refused, by reason; several for one post.",
-    labels: ["reason"],
-  });
-  readonly #submissions = this.registry.counter({
-    name: "lead_submissions_total",
-    help: "Form submissions committed, by verdict; all but the clean ones are held.",
-    labels: ["verdict"],
-  });
-  readonly #commits = this.registry.histogram({
-    name: "lead_commit_duration_seconds",
-    help: "A batch's commit, from the statement sent to its outcome.",
-  }, commitBuckets);
-  readonly #batches = this.registry.histogram({
-    name: "lead_commit_batch_entries",
-    help: "Posts that one commit has taken together.",
-  }, batchBuckets);
-  readonly #failedCommits = this.registry.counter({
-    name: "lead_commit_failures_total",
-    help: "Commits that failed or whose outcome is unknown.",
-  });
-  readonly #attempts = this.registry.counter({
-    name: "lead_delivery_attempts_total",
-    help: "Attempts to deliver, by outcome.",
-    labels: ["outcome"],
-  });
+  readonly #http = new HttpMeters(this.registry);
+  readonly #accepted = this.registry.counter(described("lead_accepted_total"));
+  readonly #duplicates = this.registry.counter(described("lead_duplicates_total"));
+  readonly #refused = this.registry.counter(described("lead_refused_total"));
+  readonly #fields = this.registry.counter(described("lead_refused_fields_total"));
+  readonly #submissions = this.registry.counter(described("lead_submissions_total"));
+  readonly #commits = this.registry.histogram(described("lead_commit_duration_seconds"), commitBuckets);
+  readonly #batches = this.registry.histogram(described("lead_commit_batch_entries"), batchBuckets);
+  readonly #failedCommits = this.registry.counter(described("lead_commit_failures_total"));
+  readonly #warnings = this.registry.counter(described("lead_commit_warnings_total"));
+  readonly #failedRuns = this.registry.counter(described("lead_job_failures_total"));
+  readonly #attempts = this.registry.counter(described("lead_delivery_attempts_total"));
   /** Attempts that have delivered what was delivered before. */
   #repeats = 0;
-  readonly #attemptDurations = this.registry.histogram({
-    name: "lead_delivery_attempt_duration_seconds",
-    help: "An attempt to deliver, from the request to its outcome.",
-    labels: ["outcome"],
-  }, attemptBuckets);
-  readonly #tierFailures = this.registry.counter({
-    name: "lead_tier_failures_total",
-    help: "Times that the actions tier gave this process no answer, or 503, by cause; probes count too.",
-    labels: ["cause"],
-  });
-  readonly #ages = this.registry.histogram({
-    name: "lead_time_to_delivery_seconds",
-    help: "From an event's acceptance to its delivery.",
-  }, ageBuckets);
-  readonly #deaths = this.registry.counter({
-    name: "lead_deaths_total",
-    help: "Events given up: dead letters made.",
-  });
-
-  readonly #routes = new Map<string, RouteMeter>();
+  readonly #attemptDurations = this.registry.histogram(
+    described("lead_delivery_attempt_duration_seconds"),
+    attemptBuckets,
+  );
+  readonly #tierFailures = this.registry.counter(described("lead_tier_failures_total"));
+  readonly #ages = this.registry.histogram(described("lead_time_to_delivery_seconds"), ageBuckets);
+  readonly #deaths = this.registry.counter(described("lead_deaths_total"));
 
   readonly #wallMs: () => number;
 
@@ -155,7 +83,16 @@ export class Meters {
   observe(observation: Observation): void {
     switch (observation.kind) {
       case "request":
-        return this.#request(observation);
+        this.#refuse(observation);
+        return this.#http.observe(observation);
+      case "fault":
+      case "certificate_in_use":
+      case "certificate_refused":
+        return this.#http.observe(observation);
+      case "commit_warning":
+        return this.#warnings.add(1);
+      case "job_failed":
+        return this.#failedRuns.add(1, { task: observation.event });
       case "batch_committed":
         return this.#committed(observation);
       case "batch_failed":
@@ -169,32 +106,11 @@ export class Meters {
     }
   }
 
-  #request(access: Access): void {
-    const { surface, route, method, status, durationMs, bytes, aborted } = access;
-    const key = `${surface} ${route} ${method} ${status}`;
-    let meter = this.#routes.get(key);
-    if (meter === undefined) {
-      meter = this.#routeMeter(access);
-      // Bounded like the families: what it is made of comes from lists of our own.
-      this.#routes.set(key, meter);
-    }
-    meter.requests.value += 1;
-    meter.durations?.add(durationMs / 1_000);
-    meter.bytes.value += bytes;
-    if (meter.refused !== null) meter.refused.value += 1;
-    if (aborted) this.#aborted.add(1, { surface });
-  }
-
-  #routeMeter({ surface, route, method, status }: Access): RouteMeter {
+  #refuse({ route, status }: Access): void {
     const kind = posts.get(route);
+    if (kind === undefined || status < 400) return;
     const reason = kind === "lead" ? intakeReasons.get(status) ?? String(status) : String(status);
-    return {
-      requests: this.#requests.at({ surface, route, method, status: String(status) }),
-      // What could not be read took no time of ours.
-      durations: surface === "-" ? null : this.#durations.at({ surface, route, method }),
-      bytes: this.#bytes.at({ surface }),
-      refused: kind === undefined || status < 400 ? null : this.#refused.at({ kind, reason }),
-    };
+    this.#refused.add(1, { kind, reason });
   }
 
   #committed({ entries, decisions, durationMs }: Extract<Observation, { kind: "batch_committed" }>): void {

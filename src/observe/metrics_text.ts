@@ -4,6 +4,9 @@
  * @module
  */
 
+/** The media type of what a process answers. */
+export const metricsType = "text/plain; version=0.0.4; charset=utf-8";
+
 /** Label values by name. */
 export type Labels = Readonly<Record<string, string>>;
 

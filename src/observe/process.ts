@@ -5,9 +5,12 @@
  * @module
  */
 
-import { readdirSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
+import { PerformanceObserver } from "node:perf_hooks";
 import process from "node:process";
+import { getHeapStatistics } from "node:v8";
 import manifest from "../../package.json" with { type: "json" };
+import { described } from "./metrics.ts";
 import type { Registry } from "./registry.ts";
 
 const lagBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5];
@@ -17,39 +20,38 @@ const lagIntervalMs = 100;
 const runtime = process.versions.deno === undefined ? "node" : "deno";
 const runtimeVersion = process.versions.deno ?? process.versions.node;
 
+/** What is known of the process otherwise. */
+export interface ProcessFacts {
+  /** A monotonic clock in milliseconds. */
+  readonly nowMs: () => number;
+  /** How the process before this one failed, if it did. */
+  readonly lastFailure: string | null;
+}
+
 /** Adds the families, and returns what stops measuring. */
-export function addProcessMeters(registry: Registry, nowMs: () => number): () => void {
+export function addProcessMeters(registry: Registry, { nowMs, lastFailure }: ProcessFacts): () => void {
   registry.info(
-    { name: "lead_build_info", help: "Always 1; the labels say what runs." },
+    described("lead_build_info"),
     { version: manifest.version, runtime, runtime_version: runtimeVersion },
   );
-  registry.readCounter({
-    name: "process_cpu_seconds_total",
-    help: "Processor time of the process, user and system, in seconds.",
-  }, () => {
+  registry.readCounter(described("process_cpu_seconds_total"), () => {
     const { user, system } = process.cpuUsage();
     return (user + system) / 1e6;
   });
+  registry.gauge(described("process_resident_memory_bytes"), () => process.memoryUsage().rss);
+  registry.gauge(described("process_heap_bytes"), () => process.memoryUsage().heapUsed);
+  registry.gauge(described("process_memory_limit_bytes"), memoryLimit);
+  registry.gauge(described("process_heap_limit_bytes"), () => getHeapStatistics().heap_size_limit);
+  const garbage = measureGarbage();
+  registry.readCounter(described("process_gc_seconds_total"), garbage.seconds);
+  registry.gauge(described("process_start_time_seconds"), () => performance.timeOrigin / 1_000);
   registry.gauge(
-    { name: "process_resident_memory_bytes", help: "Resident memory in bytes." },
-    () => process.memoryUsage().rss,
+    described("lead_last_failure"),
+    () => new Map(lastFailure === null ? [] : [[lastFailure, 1]]),
   );
-  registry.gauge(
-    { name: "process_heap_bytes", help: "JavaScript heap in use, in bytes." },
-    () => process.memoryUsage().heapUsed,
-  );
-  registry.gauge(
-    { name: "process_start_time_seconds", help: "When the process started, in seconds since 1970." },
-    () => performance.timeOrigin / 1_000,
-  );
-  registry.gauge(
-    { name: "process_open_fds", help: "Open file descriptors; left out where they cannot be read." },
-    openFiles,
-  );
-  const lag = registry.histogram({
-    name: "process_event_loop_lag_seconds",
-    help: "How late a timer of 100 ms was.",
-  }, lagBuckets);
+  registry.gauge(described("process_open_fds"), openFiles);
+  registry.gauge(described("process_max_fds"), openFilesMax);
+  const lag = registry.histogram(described("process_event_loop_lag_seconds"), lagBuckets);
   let dueAtMs = nowMs() + lagIntervalMs;
   const timer = setInterval(() => {
     const now = nowMs();
@@ -57,7 +59,41 @@ export function addProcessMeters(registry: Registry, nowMs: () => number): () =>
     dueAtMs = now + lagIntervalMs;
   }, lagIntervalMs);
   timer.unref();
-  return () => clearInterval(timer);
+  return () => {
+    clearInterval(timer);
+    garbage.stop();
+  };
+}
+
+/** Time in which garbage was collected; Deno takes the observer and tells it nothing. */
+function measureGarbage(): { readonly seconds: () => number | null; readonly stop: () => void } {
+  if (runtime === "deno") return { seconds: () => null, stop: () => {} };
+  let seconds = 0;
+  const observer = new PerformanceObserver((list) => {
+    for (const { duration } of list.getEntries()) seconds += duration / 1_000;
+  });
+  observer.observe({ entryTypes: ["gc"] });
+  return { seconds: () => seconds, stop: () => observer.disconnect() };
+}
+
+/** `null` without a limit, and where Deno was not allowed to ask. */
+function memoryLimit(): number | null {
+  try {
+    const limit = process.constrainedMemory();
+    // Where there is none, it is 0 or beyond any machine's.
+    return limit > 0 && limit < 2 ** 53 ? limit : null;
+  } catch {
+    return null;
+  }
+}
+
+function openFilesMax(): number | null {
+  try {
+    const soft = /^Max open files\s+(\d+)/m.exec(readFileSync("/proc/self/limits", "utf8"))?.[1];
+    return soft === undefined ? null : Number(soft);
+  } catch {
+    return null;
+  }
 }
 
 /** `null` where there is no `/proc`, or Deno was not allowed to read it. */

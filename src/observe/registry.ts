@@ -8,7 +8,8 @@
  * @module
  */
 
-import { escapeHelp, escapeLabel, type Labels, labelText, numberText } from "./metrics_text.ts";
+import { type Figure, figuresText } from "./figures.ts";
+import { escapeLabel, type Labels, labelText, numberText } from "./metrics_text.ts";
 
 /** What every family has. */
 interface Described {
@@ -20,8 +21,7 @@ interface Described {
 
 interface Family extends Described {
   readonly type: "counter" | "gauge" | "histogram";
-  /** The samples: suffix, labels as text, value. */
-  samples(): Iterable<readonly [string, string, number]>;
+  samples(): Iterable<Figure["samples"][number]>;
   /** The same for a person or a program that knows no histograms. */
   json(): unknown;
 }
@@ -66,17 +66,17 @@ export class Registry {
     return this.#add(new Histogram(described, buckets));
   }
 
+  /** All of it as it is now, to be put together with that of other processes. */
+  figures(): Figure[] {
+    return this.#families.map((family) => {
+      const { name, help, type } = family;
+      return { name, help, type, samples: [...family.samples()] };
+    });
+  }
+
   /** All of it in Prometheus's text format, version 0.0.4. */
   text(): string {
-    const lines: string[] = [];
-    for (const family of this.#families) {
-      const { name, help, type } = family;
-      lines.push(`# HELP ${name} ${escapeHelp(help)}`, `# TYPE ${name} ${type}`);
-      for (const [suffix, labels, value] of family.samples()) {
-        lines.push(`${name}${suffix}${labels === "" ? "" : `{${labels}}`} ${numberText(value)}`);
-      }
-    }
-    return `${lines.join("\n")}\n`;
+    return figuresText(this.figures());
   }
 
   /** All of it by name: a number, or numbers by their labels; a histogram as its count and sum. */

@@ -5,19 +5,10 @@
  * @module
  */
 
-import { brief } from "../contract/brief.ts";
 import { type DocumentName, documents, surfaceOf } from "../contract/documents.ts";
-import { formsBrief } from "../contract/forms_brief.ts";
-import { openapi } from "../contract/openapi.ts";
 import type { BaseUrls } from "../contract/openapi/paths.ts";
 import type { Handler } from "../http/exchange.ts";
-import { versionOf } from "../http/prepared.ts";
 import { documentHandler } from "../intake/docs.ts";
-import copyButtons from "../http/copy_buttons.json" with { type: "json" };
-import { briefPage } from "../playground/brief_page.ts";
-import bundle from "../playground/bundle.json" with { type: "json" };
-import { icon } from "../playground/icon.ts";
-import { playgroundPage } from "../playground/page.ts";
 import type { Config } from "../settings/config.ts";
 import { addressUrl } from "./listeners.ts";
 
@@ -30,43 +21,35 @@ export function documentHandlers(
   config: Config,
   openUrls: OpenUrls,
 ): Record<string, Handler> {
-  const urls = () => baseUrls(config, openUrls());
-  const { script, style } = bundle;
-  const copyScript = copyButtons.script;
-  const versions = {
-    script: versionOf(script),
-    copyScript: versionOf(copyScript),
-    style: versionOf(style),
-    icon: versionOf(icon),
+  const named = () => ({ urls: baseUrls(config, openUrls()), contactEmail: config.contactEmail });
+  const load = async (name: DocumentName) => {
+    const { documentText } = await import("./document_texts.ts");
+    return documentHandler(name, () => documentText(name, named()));
   };
-  const briefs = {
-    brief: () => brief(urls().intake, config.contactEmail),
-    formsBrief: () => formsBrief(urls(), config.contactEmail),
+  const names = (Object.keys(documents) as DocumentName[]).filter((name) => surfaceOf(name) === surface);
+  return Object.fromEntries(names.map((name) => [documents[name].path, onFirstUse(() => load(name))]));
+}
+
+/** A handler that is loaded by its first request, and once for all who ask meanwhile. */
+function onFirstUse(load: () => Promise<Handler>): Handler {
+  let loaded: Promise<Handler> | null = null;
+  const retry = (error: unknown) => {
+    loaded = null;
+    throw error;
   };
-  const page = (name: keyof typeof briefs) =>
-    briefPage(briefs[name](), { versions, markdownUrl: urls()[surfaceOf(name)] + documents[name].path });
-  const texts: Readonly<Record<DocumentName, () => string>> = {
-    openapi: () => JSON.stringify(openapi(urls())),
-    ...briefs,
-    briefPage: () => page("brief"),
-    formsBriefPage: () => page("formsBrief"),
-    playground: () => playgroundPage(urls().intake, { versions, contact: config.contactEmail }),
-    script: () => script,
-    copyScript: () => copyScript,
-    style: () => style,
-    icon: () => icon,
+  return async (exchange) => {
+    const handler = await (loaded ??= load().catch(retry));
+    return await handler(exchange);
   };
-  const names = (Object.keys(texts) as DocumentName[]).filter((name) => surfaceOf(name) === surface);
-  return Object.fromEntries(
-    names.map((name) => [documents[name].path, documentHandler(name, texts[name])]),
-  );
 }
 
 /** Where the surfaces are, as far as this process can know of those that another one serves. */
 function baseUrls(config: Config, openUrls: ReadonlyMap<string, string>): BaseUrls {
   const of = (name: keyof BaseUrls) => {
     const { url, listen } = config[name];
-    return url ?? openUrls.get(name) ?? addressUrl(listen, config.tls !== null);
+    // Where a socket is named, the settings have the URL too.
+    const own = "socket" in listen ? "" : addressUrl(listen, config.tls !== null);
+    return url ?? openUrls.get(name) ?? own;
   };
   return { intake: of("intake"), forms: of("forms"), subscription: of("subscription") };
 }

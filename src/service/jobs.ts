@@ -6,44 +6,60 @@
 
 import type { Observe } from "../observe/observation.ts";
 import type { Sampler } from "../observe/sampler.ts";
+import type { Filing } from "../store/jobs/filing.ts";
 import type { Retention } from "../store/jobs/retention.ts";
 import type { Rollup } from "../store/jobs/rollup.ts";
+import type { StandingReader } from "../store/jobs/standing.ts";
 import type { Upkeep } from "../store/jobs/upkeep.ts";
 import type { Heartbeat } from "../store/serving/heartbeat.ts";
+import type { LimitExchange } from "../store/serving/limit_exchange.ts";
 import type { PlanSnapshot } from "../store/serving/plan_snapshot.ts";
 import type { ReferenceReader } from "../store/serving/reference.ts";
 import type { Totals } from "../store/serving/totals.ts";
 import { type Job, repeat, type Repeating } from "./repeat.ts";
 
-/** The jobs, by name. */
-export interface JobParts {
+/** The jobs of each process, by name. */
+export interface OwnJobs {
   /** Finds out whether the store takes writes, twice a second. */
   readonly heartbeat: Heartbeat;
+  /** Asks for shares of the limits that other processes serve too: as often as every 50 ms, and alone never. */
+  readonly limits: LimitExchange;
+  /** Reads the plans, every second; `null` where they are not served. */
+  readonly plans: PlanSnapshot | null;
   /** Reads the vocabulary and the raised limits, every second. */
   readonly reference: ReferenceReader;
-  /** Reads the plans, every second. */
-  readonly plans: PlanSnapshot;
   /** Writes the counts of refusals and repeats, every five seconds. */
   readonly totals: Totals;
-  /** Folds the insert-only counts and clears away, every five seconds. */
-  readonly upkeep: Upkeep;
   /** Writes what the console plots, every minute. */
   readonly sampler: Sampler;
+}
+
+/** Those that of several processes of a machine only the first one has, by name. */
+export interface MachineJobs {
+  /** Folds the insert-only counts and clears away, every five seconds. */
+  readonly upkeep: Upkeep;
+  /** Reads how database and delivery stand, every fifteen seconds. */
+  readonly standing: StandingReader;
   /** Sums up the hours for the report, every minute. */
   readonly rollup: Rollup;
+  /** Files whom leads name for the operator's search, every second. */
+  readonly filing: Filing;
   /** Removes content that a tenant keeps no longer, every minute. */
   readonly retention: Retention;
 }
 
-/** What the log calls the failure of a run. The first three tell of the store's in other ways, and know no other. */
-const failureEvents: Readonly<Record<keyof JobParts, string>> = {
+/** What the log calls the failure of a run. The first four tell of the store's in other ways, and know no other. */
+const failureEvents: Readonly<Record<keyof OwnJobs | keyof MachineJobs, string>> = {
   heartbeat: "heartbeat_failed",
+  limits: "limits_failed",
   reference: "reference_failed",
   plans: "plans_failed",
   totals: "totals_kept",
   upkeep: "upkeep_failed",
+  standing: "standing_unknown",
   sampler: "sample_kept",
   rollup: "rollup_failed",
+  filing: "filing_failed",
   retention: "retention_failed",
 };
 
@@ -55,7 +71,9 @@ const finishGraceMs = 3_500;
 /** The jobs that run. */
 export interface Jobs {
   readonly heartbeat: Repeating;
-  readonly plans: Repeating;
+  /** `null` where the plans are not served. */
+  readonly plans: Repeating | null;
+  readonly limits: Repeating;
   /** Begins no further run. */
   stop(): void;
   /** Waits for the runs under way, as long as is reasonable, and writes what has been counted. */
@@ -63,26 +81,38 @@ export interface Jobs {
 }
 
 /** Repeats them all; each begins with its pause. */
-export function startJobs(parts: JobParts, observe: Observe): Jobs {
-  const start = <T>(name: keyof JobParts, job: Job<T>) => {
+export function startJobs(
+  own: OwnJobs,
+  { machine, observe }: { readonly machine: MachineJobs | null; readonly observe: Observe },
+): Jobs {
+  const start = <T>(name: keyof typeof failureEvents, job: Job<T>) => {
     const event = failureEvents[name];
     return repeat(job, { onFailure: (error) => observe({ kind: "job_failed", event, error }) });
   };
-  const heartbeat = start("heartbeat", parts.heartbeat);
-  const plans = start("plans", parts.plans);
-  const others = [
-    start("reference", parts.reference),
-    start("totals", parts.totals),
-    start("upkeep", parts.upkeep),
-    start("sampler", parts.sampler),
-    start("rollup", parts.rollup),
-    start("retention", parts.retention),
+  const heartbeat = start("heartbeat", own.heartbeat);
+  const limits = start("limits", own.limits);
+  const plans = own.plans === null ? null : start("plans", own.plans);
+  const others = machine === null ? [] : [
+    start("upkeep", machine.upkeep),
+    start("standing", machine.standing),
+    start("rollup", machine.rollup),
+    start("filing", machine.filing),
+    start("retention", machine.retention),
   ];
-  const all = [heartbeat, plans, ...others];
+  const all = [
+    heartbeat,
+    limits,
+    ...plans === null ? [] : [plans],
+    start("reference", own.reference),
+    start("totals", own.totals),
+    start("sampler", own.sampler),
+    ...others,
+  ];
   let stopped: Promise<unknown> | null = null;
   return {
     heartbeat,
     plans,
+    limits,
     stop() {
       stopped ??= Promise.all(all.map((job) => job.stop()));
     },

@@ -5,7 +5,8 @@
  */
 
 import { randomFillSync } from "node:crypto";
-import { type Config, isSame } from "../settings/config.ts";
+import type { Config } from "../settings/config.ts";
+import { addressFault, isSame, openAt, variableOf } from "../settings/places.ts";
 import { keyInText } from "../contract/api_key.ts";
 import { unreadErrors } from "../contract/errors.ts";
 import { limits } from "../contract/limits.ts";
@@ -15,12 +16,12 @@ import { json } from "../http/reply.ts";
 import { createRequestIds } from "../http/request_id.ts";
 import { listen } from "../http/node/listen.ts";
 import type { Observe } from "../observe/observation.ts";
-import type { ListenAddress } from "../settings/reader.ts";
+import { ConfigError, type ListenAddress, type ListenPlace } from "../settings/reader.ts";
 
 /** A surface and where it is to listen. */
 export interface PlacedSurface {
   readonly surface: Surface;
-  readonly listen: ListenAddress;
+  readonly listen: ListenPlace;
   /** Plain HTTP, and nothing but the surface's own hosts: the operator's listener. */
   readonly isPrivate: boolean;
 }
@@ -53,9 +54,13 @@ export async function listenAll(
       open.push({ listener: await openListener(group, options), group });
     } catch (error) {
       await close(0);
+      if (error instanceof ConfigError) throw error;
       // Deno does not say which address it was.
-      const { host: address, port } = (group[0] as PlacedSurface).listen;
-      throw Object.assign(error as Error, { address, port });
+      const { listen } = group[0] as PlacedSurface;
+      const where = "socket" in listen
+        ? { address: `fd:${listen.socket}` }
+        : { address: listen.host, port: listen.port };
+      throw Object.assign(error as Error, where);
     }
   }
   const urls = new Map(
@@ -83,9 +88,20 @@ function openListener(
   group: readonly PlacedSurface[],
   { config, observe }: ListenAllOptions,
 ): Promise<Listener> {
-  const [{ listen: address, isPrivate }] = group as [PlacedSurface];
+  const [{ listen: place, isPrivate }] = group as [PlacedSurface];
   return listen({
-    address,
+    // Each of several processes has a socket of its own, and the kernel spreads the connections over them.
+    address: {
+      ...openAt(place, config.sockets),
+      reusePort: config.seat !== null && !isPrivate && !("socket" in place),
+    },
+    requireAddress: (address) => {
+      const rule = { isOperators: isPrivate, isSecure: config.tls !== null };
+      const faults = group.flatMap(({ surface }) =>
+        addressFault(variableOf(surface.name), address, rule) ?? []
+      );
+      if (faults.length > 0) throw new ConfigError(faults);
+    },
     surfaces: group.map(({ surface }) => surface),
     strictHost: isPrivate || group.length > 1,
     tls: isPrivate ? null : config.tls,

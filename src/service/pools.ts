@@ -7,9 +7,11 @@
 import { searchSettings } from "../store/operator/search.ts";
 import type { StoreObservation } from "../store/observation.ts";
 import { Pool, type PoolOptions } from "../store/pool.ts";
+import type { Primary } from "../store/primary.ts";
+import { type SurfaceName, surfaceNames } from "../settings/surface_names.ts";
 
 /** What a pool is for, and its bounds. */
-interface Purpose extends Pick<PoolOptions, "connectionsMax" | "isPrimaryOnly" | "settings"> {
+interface Purpose extends Pick<PoolOptions, "connectionsMax" | "settings"> {
   /**
    * The server gives a statement up after this long, before whoever waits for it does, so that what we gave up does not
    * take effect much later, and a lock that was waited for costs no connection.
@@ -17,20 +19,28 @@ interface Purpose extends Pick<PoolOptions, "connectionsMax" | "isPrimaryOnly" |
   readonly statementTimeoutMs: number;
   readonly purpose: string;
   /**
-   * It goes on at its own pace while the store is away, and keeps its connections when the store is back. All others ask
-   * for half a second then, and get new connections.
+   * It goes on at its own pace while the store is away, and keeps its connections when the same server is back. All others
+   * ask for half a second then, and get new connections.
    */
   readonly isPatient?: true;
   /** What waits here fails at once when the store stops taking writes: somebody waits for it. */
   readonly failsFast?: true;
+  /** It connects before it is used where one of these is served: the first request would wait for it. */
+  readonly connectsFor?: readonly SurfaceName[];
 }
 
-/** Every pool, in the order of the harm that waiting does. They connect when they are used. */
+/** Every pool, in the order of the harm that waiting does. */
 export const pools = {
   // The commit's deadline is 9.5 s (src/service/store.ts).
-  commit: { connectionsMax: 1, statementTimeoutMs: 9_000, purpose: "the commits of posts" },
+  commit: {
+    connectionsMax: 1,
+    statementTimeoutMs: 9_000,
+    connectsFor: ["intake", "forms"],
+    purpose: "the commits of posts",
+  },
   heartbeat: {
     connectionsMax: 1,
+    connectsFor: surfaceNames,
     // The time of three beats.
     statementTimeoutMs: 1_500,
     isPatient: true,
@@ -40,8 +50,8 @@ export const pools = {
     connectionsMax: 1,
     // Less than a lookup's deadline (src/store/serving/lookup.ts).
     statementTimeoutMs: 4_500,
-    isPrimaryOnly: true,
     failsFast: true,
+    connectsFor: ["intake", "forms"],
     purpose: "keys and forms that posts name",
   },
   delivery: {
@@ -55,10 +65,17 @@ export const pools = {
     statementTimeoutMs: 9_000,
     purpose: "the vocabulary, the totals, the samples and the listener's beats: nobody waits for them",
   },
+  limits: {
+    connectionsMax: 1,
+    // Less than a lease lasts (src/limiter/lease.ts): what comes later is of no use.
+    statementTimeoutMs: 900,
+    purpose: "what several processes have left of a limit; unused by one that is alone",
+  },
   plans: {
     connectionsMax: 1,
     statementTimeoutMs: 9_000,
     failsFast: true,
+    connectsFor: ["subscription"],
     purpose: "the plans: the feed is not to wait, or to go, because a checkout waits",
   },
   // Two: one that waits for a lock keeps no other checkout and no event of the provider waiting.
@@ -84,7 +101,7 @@ export const pools = {
     connectionsMax: 1,
     statementTimeoutMs: 28_000,
     isPatient: true,
-    purpose: "folds the insert-only counts, and clears away",
+    purpose: "folds the insert-only counts, clears away, and files whom leads name",
   },
   rollup: {
     connectionsMax: 1,
@@ -110,21 +127,20 @@ export const connectionsMax: number = rows.reduce((sum, [, { connectionsMax }]) 
 
 /** How they are opened. */
 interface OpenPoolsOptions {
-  readonly databaseUrl: string;
+  readonly primary: Primary;
   readonly isAway: () => boolean;
   readonly observe: (observation: StoreObservation) => void;
 }
 
 /** Opens them all. */
-export function openPools({ databaseUrl, isAway, observe }: OpenPoolsOptions): Pools {
+export function openPools({ primary, isAway, observe }: OpenPoolsOptions): Pools {
   const onWarning = (text: string) => observe({ kind: "commit_warning", text });
   const open = (name: string, { connectionsMax, statementTimeoutMs, isPatient, ...rest }: Purpose) =>
     new Pool({
-      databaseUrl,
+      primary,
       name,
       connectionsMax,
       statementTimeoutMs,
-      isPrimaryOnly: rest.isPrimaryOnly ?? false,
       settings: rest.settings ?? {},
       ...(isPatient ? {} : { isAway }),
       ...(name === "commit" ? { onWarning } : {}),
@@ -132,12 +148,25 @@ export function openPools({ databaseUrl, isAway, observe }: OpenPoolsOptions): P
   return Object.fromEntries(rows.map(([name, row]) => [name, open(name, row)])) as Pools;
 }
 
+/**
+ * Begins to connect those that are needed soon, all at once: one after the other they cost the start of a process, and its
+ * first post, five round trips each.
+ */
+export function connectEarly(opened: Pools, surfaces: ReadonlySet<SurfaceName>): void {
+  for (const [name, { connectsFor = [] }] of rows) {
+    if (connectsFor.some((surface) => surfaces.has(surface))) void opened[name].connect();
+  }
+}
+
 // After an outage, a statement that is still silent this long sits on a dead connection.
 const renewGraceMs = 500;
 
 /** The store takes writes again: connections from before the outage may be dead without having said so. */
 export function renewConnections(opened: Pools): void {
-  for (const [name, { isPatient }] of rows) if (!isPatient) opened[name].renew(renewGraceMs);
+  for (const [name, { isPatient }] of rows) {
+    if (isPatient) opened[name].followPrimary();
+    else opened[name].renew(renewGraceMs);
+  }
 }
 
 /** The store stops taking writes: whoever waits for an answer is told at once. */

@@ -4,42 +4,58 @@
  * @module
  */
 
-import { type Config, needsStore } from "../settings/config.ts";
+import type { Config } from "../settings/config.ts";
+import { needsStore } from "../settings/surface_names.ts";
 import type { Log } from "../observe/log.ts";
 import { logReader } from "../observe/log_reader.ts";
 import { Meters } from "../observe/meters.ts";
 import type { Observation } from "../observe/observation.ts";
 import { addProcessMeters } from "../observe/process.ts";
+import type { Channel } from "./channel.ts";
+import { conditionOf } from "./condition.ts";
 import { listenAll, type Listeners } from "./listeners.ts";
 import type { Running } from "./run.ts";
 import { nowMs, openStore } from "./store.ts";
 import { type State, surfacesOf } from "./surfaces.ts";
 
 /**
- * Starts the service and resolves when it accepts requests.
+ * Starts the service and resolves when it accepts requests; one of several processes tells its parent, through `channel`.
  *
  * @throws {DatabaseRefused} when the database is not migrated or not durable
  * @throws {Unavailable} when it cannot be reached
  */
-export async function startService(config: Config, log: Log): Promise<Running> {
+export async function startService(
+  config: Config,
+  log: Log,
+  channel: Channel | null = null,
+): Promise<Running> {
   const writeLog = logReader(log);
   const meters = new Meters(Date.now);
   const observe = (observation: Observation) => {
     writeLog(observation);
     meters.observe(observation);
   };
-  const stopMeters = addProcessMeters(meters.registry, nowMs);
   const store = needsStore(config.surfaces) ? await openStore(config, observe, meters) : null;
+  const ownFigures = () => meters.registry.figures();
+  const figures = () => channel?.figures() ?? Promise.resolve(ownFigures());
   const state: State = { isDraining: false, urls: new Map() };
   let listeners: Listeners;
   try {
-    listeners = await listenAll(surfacesOf(config, { store, state, observe, meters }), { config, observe });
+    listeners = await listenAll(surfacesOf(config, { store, state, observe, meters, figures }), {
+      config,
+      observe,
+    });
   } catch (error) {
     await store?.close(0);
     throw error;
   }
   state.urls = listeners.urls;
+  // Now, because a start that fails is tried again: it must leave nothing running.
+  const stopMeters = addProcessMeters(meters.registry, { nowMs, lastFailure: config.lastFailure });
+  channel?.show(ownFigures);
+  channel?.started();
   return {
+    condition: () => conditionOf(config, store?.heartbeat ?? null),
     async close(graceMs) {
       state.isDraining = true;
       const startedAtMs = nowMs();

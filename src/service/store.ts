@@ -4,31 +4,41 @@
  * @module
  */
 
-import { randomInt, randomUUID } from "node:crypto";
-import { limits } from "../contract/limits.ts";
+import { getRandomValues, randomInt, randomUUID } from "node:crypto";
+import { limits as published } from "../contract/limits.ts";
 import { type Delivery, startDelivery } from "../delivery/delivery.ts";
+import type { Seed } from "../limiter/keyed_hash.ts";
+import { Leases } from "../limiter/leases.ts";
 import { addGauges, sampleOf } from "../observe/gauges.ts";
 import type { Meters } from "../observe/meters.ts";
 import type { Observe } from "../observe/observation.ts";
 import { Sampler } from "../observe/sampler.ts";
+import { sourceRows } from "../ops/report_rows.ts";
 import type { Config } from "../settings/config.ts";
+import { Filing } from "../store/jobs/filing.ts";
 import { Retention } from "../store/jobs/retention.ts";
 import { Rollup } from "../store/jobs/rollup.ts";
 import { writeSample } from "../store/jobs/samples.ts";
+import { StandingReader } from "../store/jobs/standing.ts";
 import { Upkeep } from "../store/jobs/upkeep.ts";
+import { readStanding } from "../store/operator/report.ts";
 import { readOwnerRole, requireUsableDatabase } from "../store/schema/check.ts";
+import { Primary } from "../store/primary.ts";
 import { AcceptStore } from "../store/serving/accept.ts";
 import { CheckoutStore } from "../store/serving/checkout.ts";
 import { Committer } from "../store/serving/committer.ts";
 import { FormStore } from "../store/serving/form_lookup.ts";
-import { Heartbeat, type WritableReaction } from "../store/serving/heartbeat.ts";
+import { Heartbeat } from "../store/serving/heartbeat.ts";
 import { KeyStore } from "../store/serving/key_lookup.ts";
+import { LimitExchange } from "../store/serving/limit_exchange.ts";
 import { PlanSnapshot } from "../store/serving/plan_snapshot.ts";
 import { readReference, ReferenceReader } from "../store/serving/reference.ts";
 import { Totals } from "../store/serving/totals.ts";
+import { Turns } from "../store/serving/turns.ts";
 import { handOver } from "./handover.ts";
-import { type Jobs, startJobs } from "./jobs.ts";
-import { connectionsMax, failWaiting, openPools, type Pools, renewConnections } from "./pools.ts";
+import { startJobs } from "./jobs.ts";
+import { connectEarly, connectionsMax, openPools, type Pools } from "./pools.ts";
+import { reactionOf } from "./writable.ts";
 
 // The 503 has to leave within 10 s (DECISIONS, The intake endpoint), the statement ends before we give it up.
 const commitDeadlineMs = 9_500;
@@ -47,6 +57,8 @@ export interface Store {
   readonly totals: Totals;
   readonly plans: PlanSnapshot;
   readonly checkouts: CheckoutStore;
+  /** The limits that other processes serve too. */
+  readonly leases: Leases;
   /** `null` without an actions tier. */
   readonly delivery: Delivery | null;
   /** Finishes commits and deliveries under way, the latter for at most `graceMs`, and closes the connections. */
@@ -60,18 +72,33 @@ export interface Store {
  * @throws {Unavailable} when it cannot be reached
  */
 export async function openStore(config: Config, observe: Observe, meters: Meters): Promise<Store> {
-  const { databaseUrl } = config;
-  const pools: Pools = openPools({ databaseUrl, isAway: () => heartbeat.isAway, observe });
-  const heartbeat = new Heartbeat({ pool: pools.heartbeat, nowMs, slot: randomInt(64) });
+  const primary = new Primary(config.databaseUrl);
+  const pools: Pools = openPools({ primary, isAway: () => heartbeat.isAway, observe });
+  const node = randomUUID();
+  const leases = new Leases(() => [...getRandomValues(new Int32Array(2))] as unknown as Seed);
+  const heartbeat = new Heartbeat({
+    pool: pools.heartbeat,
+    nowMs,
+    slot: randomInt(64),
+    presence: {
+      node,
+      surfaces: [...config.surfaces],
+      met: (nodes, seed) => leases.met(nodes, seedIn(seed)),
+    },
+  });
   const closePools = async () => {
     await Promise.all(Object.values(pools).map((pool) => pool.close()));
   };
   try {
-    await requireUsableDatabase(pools.background);
-    const owner = await readOwnerRole(pools.background);
+    const { background } = pools;
+    await requireUsableDatabase(background);
+    connectEarly(pools, config.surfaces);
+    const [owner, read] = await Promise.all([readOwnerRole(background), readReference(background, nowMs)]);
     if (owner !== null) observe({ kind: "runs_as_owner", role: owner });
     observe({ kind: "connections", max: connectionsMax });
-    return await openParts(config, { pools, heartbeat, closePools, observe, meters });
+    const reference = new ReferenceReader(background, nowMs, read);
+    const ground = { node, primary, pools, reference, leases, heartbeat, closePools, observe, meters };
+    return await openParts(config, ground);
   } catch (error) {
     await closePools();
     throw error;
@@ -80,7 +107,12 @@ export async function openStore(config: Config, observe: Observe, meters: Meters
 
 /** What {@linkcode openParts} works with. */
 interface Ground {
+  /** Names this process among those that share the database. */
+  readonly node: string;
+  readonly primary: Primary;
   readonly pools: Pools;
+  readonly reference: ReferenceReader;
+  readonly leases: Leases;
   readonly heartbeat: Heartbeat;
   readonly closePools: () => Promise<void>;
   readonly observe: Observe;
@@ -89,22 +121,16 @@ interface Ground {
 
 async function openParts(
   config: Config,
-  { pools, heartbeat, closePools, observe, meters }: Ground,
+  { node, primary, pools, reference, leases, heartbeat, closePools, observe, meters }: Ground,
 ): Promise<Store> {
-  const node = randomUUID();
-  const reference = new ReferenceReader(
-    pools.background,
-    nowMs,
-    await readReference(pools.background, nowMs),
-  );
   const plans = new PlanSnapshot({
     pool: pools.plans,
     nowMs,
-    ageMaxMs: limits.plansSnapshotAgeMaxMs,
+    ageMaxMs: published.plansSnapshotAgeMaxMs,
     observe,
   });
   const totals = new Totals(pools.background, observe);
-  const delivery = await openDelivery(config, { node, pools, observe });
+  const delivery = await openDelivery(config, { node, primary, pools, observe });
   const accepts = new AcceptStore(pools.commit, { node, nowMs });
   const committer = new Committer({
     accept: (entries, deadlineMs) => accepts.accept(entries, deadlineMs),
@@ -113,30 +139,46 @@ async function openParts(
     deadlineMs: commitDeadlineMs,
     handOver: handOver({ heartbeat, totals, delivery }),
     observe,
+    turns: config.processes === 1 ? null : new Turns(config.processes),
   });
   const upkeep = new Upkeep(pools.upkeep);
-  const gauged = { committer, heartbeat, upkeep, delivery };
+  const standing = new StandingReader(pools.upkeep, async () => {
+    const sources = sourceRows(await readStanding(pools.upkeep));
+    return sources.filter(({ silent }) => silent).length;
+  });
+  const limits = new LimitExchange({ pool: pools.limits, leases, node, nowMs });
+  const { backupMarksDir } = config;
+  const gauged = { committer, heartbeat, upkeep, standing, delivery, leases, limits, backupMarksDir };
   addGauges(meters, gauged);
-  const jobs = startJobs({
+  const own = {
     heartbeat,
+    limits,
+    plans: config.surfaces.has("subscription") ? plans : null,
     reference,
-    plans,
     totals,
-    upkeep,
     sampler: new Sampler({
       read: () => sampleOf(meters, gauged),
       write: (sample) => writeSample(pools.background, node, sample),
     }),
+  };
+  const machine = {
+    upkeep,
+    standing,
     rollup: new Rollup(pools.rollup),
+    filing: new Filing(pools.upkeep),
     retention: new Retention(pools.retention, observe),
-  }, observe);
-  heartbeat.react(reactionOf({ pools, committer, jobs, observe }));
-  await Promise.all([jobs.heartbeat.soon(), jobs.plans.soon()]);
+  };
+  const isFirst = config.seat === null || config.seat.number === 1;
+  const jobs = startJobs(own, { machine: isFirst ? machine : null, observe });
+  heartbeat.react(reactionOf({ heartbeat, pools, committer, jobs, observe }));
+  limits.react(() => void jobs.limits.soon());
+  await Promise.all([jobs.heartbeat.soon(), jobs.plans?.soon()]);
   return {
     pools,
     reference,
     plans,
     checkouts: new CheckoutStore(pools.checkout),
+    leases,
     delivery,
     committer,
     heartbeat,
@@ -155,34 +197,30 @@ async function openParts(
   };
 }
 
-/** What is done at once when the store stops taking writes, and when it takes them again. */
-function reactionOf(
-  { pools, committer, jobs, observe }: { pools: Pools; committer: Committer; jobs: Jobs; observe: Observe },
-): WritableReaction {
-  return (writable, error) => {
-    if (writable) {
-      observe({ kind: "store_writable" });
-      renewConnections(pools);
-      return;
-    }
-    observe({ kind: "store_not_writable", error });
-    committer.refuseWaiting();
-    failWaiting(pools);
-    // The feed finds out at once whether the plans can be read all the same.
-    void jobs.plans.soon();
-  };
-}
-
 function openDelivery(
-  { databaseUrl, delivery }: Config,
-  { node, pools, observe }: { node: string; pools: Pools; observe: Observe },
+  { delivery, listenUrl }: Config,
+  { node, primary, pools, observe }: { node: string; primary: Primary; pools: Pools; observe: Observe },
 ): Promise<Delivery> | null {
   if (delivery === null) return null;
-  return startDelivery({ ...delivery, databaseUrl, node, newLease: () => randomUUID() }, {
+  return startDelivery({ ...delivery, node, newLease: () => randomUUID() }, {
     pool: pools.delivery,
+    listenOn: listenOn(primary, listenUrl),
     listenerPool: pools.background,
     nowMs,
     random: Math.random,
     observe,
   });
+}
+
+// Nothing can be listened for behind a pooler, which gives a connection back after each statement: then the outbox is
+// looked through now and then.
+function listenOn(primary: Primary, listenUrl: string | null): Primary | null {
+  if (listenUrl !== null) return new Primary(listenUrl);
+  return primary.address.isPooled ? null : primary;
+}
+
+/** The secret that all processes share, a UUID, as the limiters take it. */
+function seedIn(uuid: string): Seed {
+  const digits = uuid.replaceAll("-", "");
+  return [Number.parseInt(digits.slice(0, 8), 16) | 0, Number.parseInt(digits.slice(24), 16) | 0];
 }

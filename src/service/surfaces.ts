@@ -15,6 +15,7 @@ import { json, text } from "../http/reply.ts";
 import type { Router } from "../http/router.ts";
 import { refuse } from "../intake/reply.ts";
 import { intakeRouter } from "../intake/router.ts";
+import type { Figure } from "../observe/figures.ts";
 import type { Meters } from "../observe/meters.ts";
 import type { Observe } from "../observe/observation.ts";
 import { processVars } from "../observe/process.ts";
@@ -24,7 +25,8 @@ import { refuseOps } from "../ops/reply.ts";
 import { opsRouter } from "../ops/router.ts";
 import { plansRouter } from "../plans/router.ts";
 import { StripeClient } from "../plans/stripe_client.ts";
-import type { Config, PublicSurface, SurfaceName } from "../settings/config.ts";
+import type { Config } from "../settings/config.ts";
+import type { PublicSurface, SurfaceName } from "../settings/surface_names.ts";
 import { siteRouter } from "../site/router.ts";
 import { documentHandlers } from "./documents.ts";
 import type { PlacedSurface } from "./listeners.ts";
@@ -43,6 +45,8 @@ export interface SurfaceParts {
   readonly state: State;
   readonly observe: Observe;
   readonly meters: Meters;
+  /** Of all processes of the service, where there are several. */
+  readonly figures: () => Promise<readonly Figure[]>;
 }
 
 /** The surfaces that the settings name; without a store the site alone. */
@@ -83,14 +87,14 @@ function siteSurface(config: Config, reads: ReadBudget): PlacedSurface {
 }
 
 function intakeSurface(config: Config, { store, state, reads }: Parts): PlacedSurface {
-  const { keys, committer, totals, reference, heartbeat } = store;
+  const { keys, committer, totals, reference, heartbeat, leases } = store;
   const router = intakeRouter({
     keys,
     committer,
     totals,
     reference: () => reference.current,
-    ipBudget: new IpBudget(config.intakeIpRate),
-    keyBudget: new HolderBudget("key", config.intakeKeyRate),
+    ipBudget: new IpBudget(config.intakeIpRate, leases.limiter("intake", "ip")),
+    keyBudget: new HolderBudget("key", config.intakeKeyRate, leases.limiter("intake", "key")),
     nowMs,
     health: () => heartbeat,
     isDraining: () => state.isDraining,
@@ -101,15 +105,15 @@ function intakeSurface(config: Config, { store, state, reads }: Parts): PlacedSu
 }
 
 function formsSurface(config: Config, { store, state, reads }: Parts): PlacedSurface {
-  const { keys, forms, committer, totals, reference, heartbeat } = store;
+  const { keys, forms, committer, totals, reference, heartbeat, leases } = store;
   const router = formsRouter({
     keys,
     forms,
     committer,
     totals,
     reference: () => reference.current,
-    ipBudget: new IpBudget(config.formsIpRate),
-    tenantBudget: new HolderBudget("tenant", config.formsTenantRate),
+    ipBudget: new IpBudget(config.formsIpRate, leases.limiter("forms", "ip")),
+    tenantBudget: new HolderBudget("tenant", config.formsTenantRate, leases.limiter("forms", "tenant")),
     nowMs,
     wallMs: Date.now,
     health: () => heartbeat,
@@ -137,7 +141,7 @@ function plansSurface(config: Config, { store, observe, reads }: Parts): PlacedS
       urls: provider,
     },
     secrets: provider?.webhookSecrets ?? [],
-    ipBudget: new IpBudget(limits.checkoutIpRate),
+    ipBudget: new IpBudget(limits.checkoutIpRate, store.leases.limiter("subscription", "ip")),
     nowMs,
     clockMs: Date.now,
     observe,
@@ -154,21 +158,22 @@ function notAccepting({ requestId }: Exchange): Reply {
  * of somebody else whose name resolves to it gets nothing (DNS rebinding).
  */
 function opsSurface(config: Config, parts: Parts): PlacedSurface {
-  const { host: address } = config.opsListen;
-  const host = address.includes(":") ? `[${address}]` : address;
-  const isLoopback = /^(localhost|127\.|\[::1\]$)/.test(host);
   const { pools } = parts.store;
   const shown = consoleParts(config, parts);
   const router = opsRouter({
     pool: pools.search,
     console: shown,
     report: { pool: pools.report, now: () => new Date() },
-    metrics: { registry: parts.meters.registry, processVars },
+    metrics: { registry: parts.meters.registry, figures: parts.figures, processVars },
   });
   return {
     surface: {
       name: "ops",
-      hosts: [...new Set([host, ...(isLoopback ? ["localhost", "127.0.0.1", "[::1]"] : [])])],
+      hosts: ({ host: address }) => {
+        const host = address.includes(":") ? `[${address}]` : address;
+        const isLoopback = /^(127\.|\[::1\]$)/.test(host);
+        return [...new Set([host, ...(isLoopback ? ["localhost", "127.0.0.1", "[::1]"] : [])])];
+      },
       router,
       fault: (exchange) => consoleFault(exchange, shown) ?? refuseOps("not_available", exchange.requestId),
     },

@@ -10,6 +10,10 @@
  */
 export const actionsVariables = {
   ACTIONS_LISTEN: { default: "127.0.0.1:9443", meaning: "address:port of the actions process" },
+  ACTIONS_OPS_LISTEN: {
+    default: "none",
+    meaning: "address:port of the process's `/metrics`, such as 127.0.0.1:9092; loopback or private only",
+  },
   ACTIONS_DATABASE_URL: {
     default: "–",
     meaning: "PostgreSQL, with a role of its own that is a member of `lead_actions`",

@@ -8,10 +8,21 @@ import { isContact } from "../contract/contact.ts";
 import { type CheckoutConfig, readCheckoutConfig } from "./checkout.ts";
 import type { TimeZone } from "../contract/time_zone.ts";
 import type { Rate } from "../contract/limits.ts";
-import { isPrivateOrLoopback, type Networks } from "../http/addresses.ts";
+import type { Networks } from "../http/addresses.ts";
 import type { TlsPaths } from "../http/tls_files.ts";
 import { type DeliveryConfig, readDeliveryConfig } from "./delivery.ts";
-import { ConfigError, type Environment, type ListenAddress, SettingsReader } from "./reader.ts";
+import type { InheritedSockets } from "./inherited.ts";
+import { type Place, placeFaults } from "./places.ts";
+import { ConfigError, type Environment, type ListenPlace, SettingsReader } from "./reader.ts";
+import {
+  needsStore,
+  type PublicSurface,
+  publicSurfaces,
+  type SurfaceName,
+  surfaceNames,
+} from "./surface_names.ts";
+import { atSeat, isServedByAll, processesMax, type Seat } from "./seat.ts";
+import { readLastFailure } from "./supervisor.ts";
 import { unknownSettings } from "./unknown.ts";
 import { variables } from "./variables.ts";
 
@@ -19,8 +30,14 @@ import { variables } from "./variables.ts";
 export interface Config {
   /** What this process serves. */
   readonly surfaces: ReadonlySet<SurfaceName>;
+  /** How many processes take posts; more than one are started by a parent that takes none. */
+  readonly processes: number;
+  /** The place of this one among them; `null` when it has no parent of its own kind. */
+  readonly seat: Seat | null;
   /** Empty when nothing of {@linkcode surfaces} needs a database. */
   readonly databaseUrl: string;
+  /** Where to listen for notifications, when that is another address than {@linkcode databaseUrl}. */
+  readonly listenUrl: string | null;
   readonly intake: PublicListener;
   readonly forms: PublicListener;
   readonly subscription: PublicListener;
@@ -28,7 +45,9 @@ export interface Config {
   /** What the site's listener serves. */
   readonly siteDir: string;
   /** The operator's listener: loopback or private, without TLS. */
-  readonly opsListen: ListenAddress;
+  readonly opsListen: ListenPlace;
+  /** The sockets that this process was handed; empty when nobody has asked for them. */
+  readonly sockets: InheritedSockets;
   /** Whom partners write to about a key. */
   readonly contactEmail: string | null;
   /** In which the console shows and reads times. */
@@ -46,18 +65,29 @@ export interface Config {
   readonly delivery: DeliveryConfig | null;
   /** Who may buy a plan, or `null`: nobody. */
   readonly checkout: CheckoutConfig | null;
+  /** Where backups leave their marks, or `null`: they are not watched from here. */
+  readonly backupMarksDir: string | null;
+  /** How the process before this one failed, if it did. */
+  readonly lastFailure: string | null;
 }
 
 /** Where a public surface listens. */
 export interface PublicListener {
-  readonly listen: ListenAddress;
+  readonly listen: ListenPlace;
   /** The public base address, or `null` for the listener's own. */
   readonly url: string | null;
 }
 
-/** Reads the settings. Throws {@linkcode ConfigError} with every fault at once. */
-export function readConfig(environment: Environment): Config {
-  const { config, faults } = examineConfig(environment);
+/**
+ * Reads the settings of a process that was handed `sockets`; without them, of one that would be later. Throws
+ * {@linkcode ConfigError} with every fault at once. One that has a seat gets its share of the surfaces and the sockets.
+ */
+export function readConfig(
+  environment: Environment,
+  sockets: InheritedSockets | null = null,
+  seat: Seat | null = null,
+): Config {
+  const { config, faults } = examineConfig(environment, sockets, seat);
   if (faults.length > 0) throw new ConfigError(faults);
   return config;
 }
@@ -65,19 +95,27 @@ export function readConfig(environment: Environment): Config {
 /** Reads the settings for whoever wants to know of them all the same: what has a fault is empty, or cannot be used. */
 export function examineConfig(
   environment: Environment,
+  sockets: InheritedSockets | null = null,
+  seat: Seat | null = null,
 ): { readonly config: Config; readonly faults: readonly string[] } {
   const read = new SettingsReader(variables, environment);
   const surfaces = readSurfaces(read);
   const tls = readTls(read);
+  const processes = read.positiveInteger("INTAKE_PROCESSES", processesMax);
   const config: Config = {
     surfaces,
+    // The same file may have the settings of a process that takes no posts.
+    processes: surfaces.has("intake") || surfaces.has("forms") ? processes : 1,
+    seat,
     databaseUrl: needsStore(surfaces) ? read.databaseUrl("DATABASE_URL") : "",
+    listenUrl: read.directDatabaseUrl("DATABASE_LISTEN_URL"),
     intake: readPublic(read, "INTAKE"),
     forms: readPublic(read, "FORMS"),
     subscription: readPublic(read, "SUBSCRIPTION"),
     site: readPublic(read, "SITE"),
     siteDir: read.text("SITE_DIR") ?? variables.SITE_DIR.default,
-    opsListen: read.listen("OPS_LISTEN"),
+    opsListen: read.listenPlace("OPS_LISTEN"),
+    sockets: sockets ?? new Map(),
     contactEmail: readContact(read),
     consoleTimeZone: read.timeZone("CONSOLE_TIME_ZONE"),
     tls,
@@ -92,10 +130,11 @@ export function examineConfig(
     publicReadRate: readRate(read, "PUBLIC_IP"),
     delivery: surfaces.has("delivery") ? readDeliveryConfig(read) : null,
     checkout: surfaces.has("subscription") ? readCheckoutConfig(read) : null,
+    backupMarksDir: read.text("OPS_BACKUP_MARKS_DIR"),
+    lastFailure: seat === null ? readLastFailure(environment) : seat.lastFailure,
   };
-  if (tls === null) { for (const surface of servedOf(config)) requirePrivate(read, surface, config); }
-  checkOps(read, config);
-  checkShared(read, config);
+  if (seat !== null) return { config: atSeat(config, seat), faults: read.faults };
+  read.faults.push(...placeFaults(placesOf(config), { isSecure: tls !== null, sockets }));
   read.faults.push(...unknownSettings(environment));
   return { config, faults: read.faults };
 }
@@ -109,33 +148,6 @@ function readContact(read: Reader): string | null {
     read.faults.push("CONTACT_EMAIL is not an address such as partners@example.com");
   }
   return contact;
-}
-
-/** The public surfaces as {@linkcode Config} names them. */
-export const publicSurfaces = ["intake", "forms", "subscription", "site"] as const;
-
-/** One of {@linkcode publicSurfaces}. */
-export type PublicSurface = (typeof publicSurfaces)[number];
-
-/**
- * What a process can serve: {@linkcode publicSurfaces}, the operator's listener, and the delivery loop.
- *
- * Chosen: a process for what must not keep the intake waiting, because the kernel then shares the processor out, whatever
- * a neighbour is asked for. Processor time of a turn of the intake's event loop, 99th percentile and longest, beside
- * 4,000 reads a second of the site: 4.5 and 6.8 ms in one process, 1.2 and 5.2 ms apart, 1.5 and 4.8 ms without them;
- * beside eight windows of the operator's pages: 9.1 and 16 ms, 1.3 and 6.0 ms, 1.7 and 3.7 ms (`npm run bench -- attacks`).
- * Rejected: a worker thread for the scorer, because a post's score is bounded by work (`src/forms/spam/score.ts`) and costs
- * less than the hand-over and the second heap would; admission by the loop's remaining time, because it would refuse
- * honest readers for what the operator's pages cost.
- */
-export const surfaceNames = [...publicSurfaces, "ops", "delivery"] as const;
-
-/** One of {@linkcode surfaceNames}. */
-export type SurfaceName = (typeof surfaceNames)[number];
-
-/** Whether a process that serves these works on the database: the site alone is files. */
-export function needsStore(surfaces: ReadonlySet<SurfaceName>): boolean {
-  return [...surfaces].some((surface) => surface !== "site");
 }
 
 /** The public surfaces that a process serves. */
@@ -160,65 +172,27 @@ function readSurfaces(read: Reader): ReadonlySet<SurfaceName> {
   return surfaces.has("intake") ? surfaces.add("delivery") : surfaces;
 }
 
-type Prefix = Uppercase<PublicSurface>;
-
-const prefixOf = (surface: PublicSurface) => surface.toUpperCase() as Prefix;
-
-function readPublic(read: Reader, prefix: Prefix): PublicListener {
-  return { listen: read.listen(`${prefix}_LISTEN`), url: read.baseUrl(`${prefix}_URL`) };
-}
-
-function requirePrivate(read: Reader, surface: PublicSurface, config: Config): void {
-  const { host } = config[surface].listen;
-  if (host === "" || isPrivateOrLoopback(host)) return;
-  read.faults.push(
-    `${
-      prefixOf(surface)
-    }_LISTEN is a public address (${host}) and there is no certificate: set TLS_CERT_FILE and ` +
-      `TLS_KEY_FILE, or listen on a loopback or private address behind an edge`,
-  );
-}
-
-/** The whole view of everything is for the operator alone, whatever stands before the public listeners. */
-function checkOps(read: Reader, config: Config): void {
-  if (!config.surfaces.has("ops")) return;
-  const { host } = config.opsListen;
-  if (host !== "" && !isPrivateOrLoopback(host)) {
-    read.faults.push(`OPS_LISTEN is a public address (${host}); it takes a loopback or private one only`);
+function readPublic(read: Reader, prefix: Uppercase<PublicSurface>): PublicListener {
+  const listen = read.listenPlace(`${prefix}_LISTEN`);
+  const url = read.baseUrl(`${prefix}_URL`);
+  if ("socket" in listen && url === null) {
+    read.faults.push(
+      `${prefix}_URL is not set; ${prefix}_LISTEN is a socket, whose address only its holder knows`,
+    );
   }
-  for (const surface of servedOf(config)) {
-    if (isSame(config.opsListen, config[surface].listen)) {
-      read.faults.push(
-        `OPS_LISTEN and ${prefixOf(surface)}_LISTEN are one address; the operator's is its own`,
-      );
-    }
-  }
+  return { listen, url };
 }
 
-/** Surfaces on one address are told apart by Host, so each needs a name of its own. */
-function checkShared(read: Reader, config: Config): void {
-  const names = new Map<string, PublicSurface>();
-  const served = servedOf(config);
-  for (const surface of served) {
-    const { listen, url } = config[surface];
-    const shares = served.some((other) => other !== surface && isSame(config[other].listen, listen));
-    if (!shares) continue;
-    if (url === null) {
-      read.faults.push(`${prefixOf(surface)}_URL is not set; surfaces on one address are told apart by it`);
-      continue;
-    }
-    const name = `${listen.host}:${listen.port} ${URL.canParse(url) ? new URL(url).host : url}`;
-    const other = names.get(name);
-    if (other !== undefined) {
-      read.faults.push(`${prefixOf(other)}_URL and ${prefixOf(surface)}_URL name one host on one address`);
-    }
-    names.set(name, surface);
-  }
-}
-
-/** Whether two listeners are one; two on port 0 get different ports. */
-export function isSame(one: ListenAddress, other: ListenAddress): boolean {
-  return one.port !== 0 && one.port === other.port && one.host === other.host;
+/** The listeners of a process. */
+function placesOf(config: Config): Place[] {
+  const places: Place[] = servedOf(config).map((name) => ({
+    name,
+    ...config[name],
+    socketsMax: isServedByAll(config, name) ? config.processes : 1,
+  }));
+  return config.surfaces.has("ops")
+    ? [...places, { name: "ops", listen: config.opsListen, url: null }]
+    : places;
 }
 
 function readTls(read: Reader): Config["tls"] {

@@ -11,6 +11,8 @@ import { isIP } from "node:net";
 import { createSecureContext } from "node:tls";
 import { likelyTimeZone, TimeZone, utc } from "../contract/time_zone.ts";
 import { type Networks, parseNetworks } from "../http/addresses.ts";
+import { addressFault, parseDatabaseUrl } from "../store/address.ts";
+import { type NamedSocket, socketName } from "./inherited.ts";
 import { readSecretFiles } from "./secret_files.ts";
 
 /** An address to listen on; port 0 asks the system for a free one. */
@@ -18,6 +20,9 @@ export interface ListenAddress {
   readonly host: string;
   readonly port: number;
 }
+
+/** Where a process listens: at an address, or on a socket that it was handed. */
+export type ListenPlace = ListenAddress | NamedSocket;
 
 /** Environment variables by name. */
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -30,26 +35,6 @@ export class ConfigError extends Error {
   constructor(faults: readonly string[]) {
     super(`The settings are wrong:\n${faults.map((fault) => `  ${fault}`).join("\n")}`);
     this.faults = faults;
-  }
-}
-
-/**
- * Whether a text is the address of a PostgreSQL database that the driver can read: with a `%` that is no escape it
- * would fail on it, and quote it.
- *
- * Chosen: one host. Given several, postgres.js 3.4.9 connects to one after the other without a pause or an end, also
- * when it was told to stop, and takes a standby for a primary (`target_session_attrs=read-write`). A name that moves
- * with the primary is looked up at every connection.
- */
-export function isDatabaseUrl(text: string): boolean {
-  if (!/^postgres(ql)?:\/\//.test(text) || !URL.canParse(text)) return false;
-  const { username, password, hostname } = new URL(text);
-  if (hostname.includes(",")) return false;
-  try {
-    for (const part of [username, password, hostname]) decodeURIComponent(part);
-    return true;
-  } catch {
-    return false;
   }
 }
 
@@ -89,10 +74,23 @@ export class SettingsReader<Name extends string> {
     if (value === null) {
       const isInFile = this.faults.some((fault) => fault.startsWith(`${name}_FILE: `));
       if (!isInFile) this.faults.push(`${name} is not set; it names the PostgreSQL database`);
-    } else if (!isDatabaseUrl(value)) {
-      this.faults.push(`${name} is not a postgres:// address of one host`);
-    }
+    } else this.#checkDatabaseUrl(name, value);
     return value ?? "";
+  }
+
+  /** The same of one that is not required, and leads past any pooler; `null` when it is not set. */
+  directDatabaseUrl(name: Name): string | null {
+    const value = this.text(name);
+    if (value !== null && this.#checkDatabaseUrl(name, value) && parseDatabaseUrl(value).isPooled) {
+      this.faults.push(`${name} has a pooler; it is for an address without one`);
+    }
+    return value;
+  }
+
+  #checkDatabaseUrl(name: Name, value: string): boolean {
+    const fault = addressFault(value);
+    if (fault !== null) this.faults.push(`${name} ${fault}`);
+    return fault === null;
   }
 
   /** The base address of a surface, a tier or a provider, without a path; `null` when it is not set. */
@@ -106,9 +104,8 @@ export class SettingsReader<Name extends string> {
     return value.replace(/\/+$/, "");
   }
 
-  /** An address to listen on. */
-  listen(name: Name): ListenAddress {
-    const fallback = this.#variables[name].default;
+  /** An address to listen on; one that has no default is given an example. */
+  listen(name: Name, fallback: string = this.#variables[name].default): ListenAddress {
     const match = /^(?:\[([^\]]+)\]|([^:[\]]+)):(\d{1,5})$/.exec(this.text(name) ?? fallback);
     const host = match?.[1] ?? match?.[2] ?? "";
     const port = Number(match?.[3]);
@@ -118,6 +115,12 @@ export class SettingsReader<Name extends string> {
       this.faults.push(`${name} is not address:port, such as ${fallback} or ${other}`);
     }
     return { host, port };
+  }
+
+  /** An address to listen on, or `fd:NAME`: the socket of that name which the process was handed. */
+  listenPlace(name: Name, fallback?: string): ListenPlace {
+    const socket = socketName(this.text(name) ?? "");
+    return socket === null ? this.listen(name, fallback) : { socket };
   }
 
   /** A list of networks, empty when unset. */

@@ -13,6 +13,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
 /** The settings that are secret. Source: DECISIONS, Decided since (Secrets). */
 export const secretNames = [
   "DATABASE_URL",
+  "DATABASE_LISTEN_URL",
   "ACTIONS_DATABASE_URL",
   "STRIPE_SECRET_KEY",
   "STRIPE_WEBHOOK_SECRET",

@@ -6,16 +6,29 @@
 
 import { limits } from "../contract/limits.ts";
 import { connectionsPerAddress } from "../http/options.ts";
+import { processesMax } from "./seat.ts";
 
 /**
  * Every variable that {@linkcode readConfig} reads, with its default and its meaning: the tables of
  * docs/configuration.md and the Deno permission list are made from it.
  */
 export const variables = {
-  DATABASE_URL: { default: "–", meaning: "PostgreSQL, `postgres://user:password@host:port/database`" },
+  DATABASE_URL: {
+    default: "–",
+    meaning:
+      "PostgreSQL, `postgres://user:password@host:port/database`, with one server or several (`host:port,host:port`)",
+  },
+  DATABASE_LISTEN_URL: {
+    default: "`DATABASE_URL`",
+    meaning: "PostgreSQL past the pooler, to hear at once of what other processes commit",
+  },
   SURFACES: {
     default: "all",
     meaning: "what this process serves, of intake, forms, subscription, site, ops and delivery",
+  },
+  INTAKE_PROCESSES: {
+    default: "1",
+    meaning: `processes that take leads and forms, of which each uses one processor; ${processesMax} at most`,
   },
   INTAKE_LISTEN: { default: "127.0.0.1:8080", meaning: "address:port of the intake" },
   INTAKE_URL: { default: "the listener's", meaning: "public base address of the intake" },
@@ -32,6 +45,10 @@ export const variables = {
   OPS_LISTEN: {
     default: "127.0.0.1:9090",
     meaning: "address:port of the operator's pages and figures; loopback or private only",
+  },
+  OPS_BACKUP_MARKS_DIR: {
+    default: "–",
+    meaning: "the folder in which backups leave their marks; with it the figures say how old they are",
   },
   CONTACT_EMAIL: {
     default: "–",
@@ -112,7 +129,7 @@ export const variables = {
   },
   DELIVERY_BACKOFF_CAP_MS: { default: "21600000", meaning: "the longest wait between attempts" },
   DELIVERY_ATTEMPTS_MAX: { default: "24", meaning: "attempts after which an event is dead" },
-  DELIVERY_LEASE_MS: { default: "50000", meaning: "how long a claimed event stays with its process" },
+  DELIVERY_LEASE_MS: { default: "35000", meaning: "how long a claimed event stays with its process" },
   DELIVERY_POLL_MS: {
     default: "5000",
     meaning: "how often the outbox is looked through, whether something was announced or not",

@@ -111,6 +111,8 @@ test("addresses to listen on: IPv4, IPv6 in brackets, localhost, a port up to 65
   }
 });
 
+const withCertificate = { TLS_CERT_FILE: server.certFile, TLS_KEY_FILE: server.keyFile };
+
 test("a public address needs a certificate", () => {
   for (
     const value of [
@@ -123,11 +125,23 @@ test("a public address needs a certificate", () => {
     ]
   ) {
     assert.match(fault({ INTAKE_LISTEN: value }), /^INTAKE_LISTEN is a public address .*TLS_CERT_FILE/);
-    assert.deepEqual(
-      faults({ INTAKE_LISTEN: value, TLS_CERT_FILE: server.certFile, TLS_KEY_FILE: server.keyFile }),
-      [],
+  }
+  for (const value of ["0.0.0.0:443", "8.8.8.8:443", "[::1]:443", "[fd00::1]:443"]) {
+    assert.deepEqual(faults({ INTAKE_LISTEN: value, ...withCertificate }), []);
+  }
+});
+
+test("with a certificate neither a public IPv6 address nor port 80 of a public address is listened at", () => {
+  for (const value of ["[::]:443", "[2001:db8::1]:443"]) {
+    assert.match(
+      fault({ INTAKE_LISTEN: value, ...withCertificate }),
+      /^INTAKE_LISTEN is a public IPv6 address .*0\.0\.0\.0$/,
     );
   }
+  assert.match(
+    fault({ INTAKE_LISTEN: "0.0.0.0:80", ...withCertificate }),
+    /^INTAKE_LISTEN is port 80 .*443$/,
+  );
   for (const value of ["127.8.8.8:80", "10.0.0.1:80", "192.168.1.1:80", "172.31.0.1:80", "[fe80::1]:80"]) {
     assert.deepEqual(faults({ INTAKE_LISTEN: value }), []);
   }
@@ -231,15 +245,35 @@ test("trusted proxies are networks", () => {
   }
 });
 
+test("DATABASE_URL may name several servers; DATABASE_LISTEN_URL leads past a pooler, and is no pooler's", () => {
+  const several = "postgres://a:hunter2@one:5432,two:5433/x?target_session_attrs=read-write";
+  assert.equal(readConfig({ ...minimal, DATABASE_URL: several }).databaseUrl, several);
+  const pooled = "postgres://a:hunter2@pooler:6432/x?pooler=transaction";
+  const config = readConfig({ ...minimal, DATABASE_URL: pooled, DATABASE_LISTEN_URL: several });
+  assert.equal(config.listenUrl, several);
+  assert.equal(readConfig({ ...minimal, DATABASE_URL: pooled }).listenUrl, null);
+  assert.equal(
+    fault({ DATABASE_LISTEN_URL: pooled }),
+    "DATABASE_LISTEN_URL has a pooler; it is for an address without one",
+  );
+});
+
 test("a database address that is none is not repeated", () => {
   for (
     const value of [
       ...["mysql://u:hunter2@h/d", "hunter2", "postgres:/hunter2", "postgres://u:hunter2@h:port/d"],
       ...["postgres://a%zz:hunter2@h/x", "postgres://a:hunter2%@h/x", "postgres://a:hunter2@%zz/x"],
-      ...["postgres://a:hunter2@one,two/x", "postgres://a:hunter2@one:5432,two:5432/x"],
+      ...["postgres://a:hunter2@one,two:x/x", "postgres://a:hunter2@one:5432,:5432/x"],
+      ...[
+        "postgres://a:hunter2@h/x?target_session_attrs=standby",
+        "postgres://a:hunter2@h/x?sslmode=hunter2",
+      ],
     ]
   ) {
-    assert.equal(fault({ DATABASE_URL: value }), "DATABASE_URL is not a postgres:// address of one host");
+    assert.match(
+      fault({ DATABASE_URL: value }),
+      /^DATABASE_URL (is no address|has (a|an) (%|target_|sslmode))(?!.*hunter2)/,
+    );
   }
   assert.match(fault({ DATABASE_URL: "" }), /^DATABASE_URL is not set/);
 });
@@ -385,7 +419,9 @@ test("a secret may stand in the file that NAME_FILE names; white space around it
   // What it holds is checked as ever, and not repeated.
   assert.throws(
     () => readConfig({ DATABASE_URL_FILE: filed("mysql://hunter2") }),
-    { faults: ["DATABASE_URL is not a postgres:// address of one host"] },
+    {
+      faults: ["DATABASE_URL is no address such as postgres://user:password@host:5432/database"],
+    },
   );
 
   assert.deepEqual(faults({ DATABASE_URL_FILE }), ["DATABASE_URL_FILE: DATABASE_URL is set too"]);

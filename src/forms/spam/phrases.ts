@@ -39,22 +39,28 @@ interface Phrases {
 const startLength = 2;
 
 /** By the first word, or by the first letters and `*` of one that says only how the word begins. */
-const phrasesByStart: ReadonlyMap<string, Phrases> = indexPhrases();
+let phrasesByStart: ReadonlyMap<string, Phrases> | undefined;
 
 /** What the phrases in some texts are signs of; a phrase that a language lists in several places is several. */
 export function signsIn(texts: Iterable<readonly string[]>): readonly Sign[] {
+  // By the first post: with what the runtime loads to fold them they take 9 MiB.
+  const index = phrasesByStart ??= indexPhrases();
   const found = new Set<Phrase>();
   for (const words of texts) {
-    for (let at = 0; at < words.length; at++) findPhrases(words, at, found);
+    for (let at = 0; at < words.length; at++) findPhrases(words, at, { index, found });
   }
   return [...found].map(({ sign }) => sign);
 }
 
 /** Adds the phrases that begin at a word, looked up by it and the next one: a bounded number of comparisons a word. */
-function findPhrases(words: readonly string[], at: number, found: Set<Phrase>): void {
+function findPhrases(
+  words: readonly string[],
+  at: number,
+  { index, found }: { readonly index: ReadonlyMap<string, Phrases>; readonly found: Set<Phrase> },
+): void {
   const word = words[at] as string;
   for (const start of [word, `${word.slice(0, startLength)}*`]) {
-    const phrases = phrasesByStart.get(start);
+    const phrases = index.get(start);
     if (phrases === undefined) continue;
     for (const phrase of phrases.others) if (isPhraseAt(words, at, phrase)) found.add(phrase);
     const next = phrases.byNext.get(words[at + 1] ?? "");

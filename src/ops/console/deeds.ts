@@ -60,6 +60,13 @@ const sentences: Readonly<Record<string, (deed: Deed) => Markup>> = {
       typeof detail.amount_cents === "number" ? `, ${dollars(detail.amount_cents)}` : text("amount_cents")
     }`,
   "plan.remove": ({ to }) => markup`Removed plan ${to}`,
+  "event.erase": ({ to, detail }) => markup`Erased ${to}${members(Object.entries(detail))}`,
+  "collision.erase": ({ to }) => markup`Erased what was kept aside, number ${to}`,
+  "event.hold": ({ to, count: n }) =>
+    markup`Held until somebody decides, after a restore: ${n > 1 && `${count(n)} events: `}${to}`,
+  "dead.done": (deed) => markup`Said that the customer has ${dead(deed)}`,
+  "database.restore": ({ to, detail }) =>
+    markup`Restored the database to ${to}${members(Object.entries(detail))}`,
   "dead.replay": (deed) => markup`Replayed ${dead(deed)}`,
   "event.send_again": ({ to, detail }) => markup`Sent ${to} again${members(Object.entries(detail))}`,
   "submission.release": (deed) => markup`Released ${held(deed)}`,

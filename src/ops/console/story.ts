@@ -140,6 +140,8 @@ function noted(entry: AuditEntry): Moment {
 
 const sentences: Readonly<Record<string, string>> = {
   "dead.replay": "Replayed by an operator",
+  "dead.done": "Said to be with the customer already, by an operator",
+  "event.hold": "Held after a restore, until an operator decides",
   "event.send_again": "Sent again by an operator",
   "submission.release": "Released by an operator",
   "submission.dismiss": "Dismissed by an operator: it stays held",
@@ -147,6 +149,7 @@ const sentences: Readonly<Record<string, string>> = {
   "collision.dismiss": "What was kept aside was dismissed by an operator",
   "person.erase_begin": "An operator began to erase it",
   "person.erase": "Erased by an operator",
+  "event.erase": "Erased by an operator",
 };
 
 /** A sandbox tenant's lead is delivered without an effect, so nothing else would say so. */

@@ -1,0 +1,57 @@
+/**
+ * The texts of the documents, with all that they are made of: loaded by the first request for one, because no lead
+ * needs them.
+ *
+ * @module
+ */
+
+import { brief } from "../contract/brief.ts";
+import { type DocumentName, documents, surfaceOf } from "../contract/documents.ts";
+import { formsBrief } from "../contract/forms_brief.ts";
+import { openapi } from "../contract/openapi.ts";
+import type { BaseUrls } from "../contract/openapi/paths.ts";
+import { versionOf } from "../http/prepared.ts";
+import copyButtons from "../http/copy_buttons.json" with { type: "json" };
+import { briefPage } from "../playground/brief_page.ts";
+import bundle from "../playground/bundle.json" with { type: "json" };
+import { icon } from "../playground/icon.ts";
+import { playgroundPage } from "../playground/page.ts";
+
+/** What the documents name. */
+export interface Named {
+  readonly urls: BaseUrls;
+  readonly contactEmail: string | null;
+}
+
+/** The text of a document. */
+export function documentText(name: DocumentName, { urls, contactEmail }: Named): string {
+  const { script, style } = bundle;
+  const copyScript = copyButtons.script;
+  const versions = () => ({
+    script: versionOf(script),
+    copyScript: versionOf(copyScript),
+    style: versionOf(style),
+    icon: versionOf(icon),
+  });
+  const briefs = {
+    brief: () => brief(urls.intake, contactEmail),
+    formsBrief: () => formsBrief(urls, contactEmail),
+  };
+  const page = (name: keyof typeof briefs) =>
+    briefPage(briefs[name](), {
+      versions: versions(),
+      markdownUrl: urls[surfaceOf(name)] + documents[name].path,
+    });
+  const texts: Readonly<Record<DocumentName, () => string>> = {
+    openapi: () => JSON.stringify(openapi(urls)),
+    ...briefs,
+    briefPage: () => page("brief"),
+    formsBriefPage: () => page("formsBrief"),
+    playground: () => playgroundPage(urls.intake, { versions: versions(), contact: contactEmail }),
+    script: () => script,
+    copyScript: () => copyScript,
+    style: () => style,
+    icon: () => icon,
+  };
+  return texts[name]();
+}

@@ -1,0 +1,145 @@
+/**
+ * The rules for where a process listens: what may be at a public address, and what may share a listener.
+ *
+ * @module
+ */
+
+import { isIPv6 } from "node:net";
+import { isPrivateOrLoopback } from "../http/addresses.ts";
+import { type InheritedSockets, socketFaults } from "./inherited.ts";
+import type { ListenAddress, ListenPlace } from "./reader.ts";
+
+/** A listener as its settings have it. */
+export interface Place {
+  /** The surface: `intake` of `INTAKE_LISTEN` and `INTAKE_URL`; `ops` is the operator's. */
+  readonly name: string;
+  readonly listen: ListenPlace;
+  /** The public base address, or `null` for the listener's own. */
+  readonly url: string | null;
+  /** How many sockets of one name it takes: one for each process that listens there; 1 unless it is given. */
+  readonly socketsMax?: number;
+}
+
+/** What is wrong with the listeners of a process, one sentence each; sockets are looked at when they are given. */
+export function placeFaults(
+  places: readonly Place[],
+  { isSecure, sockets }: { readonly isSecure: boolean; readonly sockets: InheritedSockets | null },
+): string[] {
+  const addressFaults = places.flatMap(({ name, listen }) =>
+    "socket" in listen || listen.host === ""
+      ? []
+      : addressFault(variableOf(name), listen, { isOperators: name === "ops", isSecure }) ?? []
+  );
+  return [
+    ...addressFaults,
+    ...opsFaults(places),
+    ...sharedFaults(places),
+    ...handedFaults(places, sockets),
+  ];
+}
+
+/**
+ * Says what is wrong with the address that a variable has a listener bound to, or `null`. Of a socket that was handed over
+ * the address shows only when the listener is open, and this is asked then.
+ *
+ * The whole view of everything is for the operator alone, whatever stands before the public listeners.
+ */
+export function addressFault(
+  variable: string,
+  { host, port }: ListenAddress,
+  { isOperators, isSecure = false }: { readonly isOperators: boolean; readonly isSecure?: boolean },
+): string | null {
+  if (isPrivateOrLoopback(host)) return null;
+  if (isOperators) {
+    return `${variable} is a public address (${host}); it takes a loopback or private one only`;
+  }
+  if (isSecure) {
+    // Source: SPEC, Limits (network). On `::` Linux takes IPv4 too, but a name with such an address would be published.
+    if (isIPv6(host)) {
+      return `${variable} is a public IPv6 address (${host}); the service has an IPv4 address and no other: listen on ` +
+        `that, or on 0.0.0.0`;
+    }
+    return port === 80
+      ? `${variable} is port 80 of a public address, where nothing may listen; HTTPS is at port 443`
+      : null;
+  }
+  return `${variable} is a public address (${host}) and there is no certificate: set TLS_CERT_FILE and ` +
+    `TLS_KEY_FILE, or listen on a loopback or private address behind an edge`;
+}
+
+function opsFaults(places: readonly Place[]): string[] {
+  const ops = places.find(({ name }) => name === "ops");
+  return places.filter((place) => ops !== undefined && place !== ops && isSame(place.listen, ops.listen))
+    .map(({ name }) => `OPS_LISTEN and ${variableOf(name)} are one address; the operator's is its own`);
+}
+
+/** Surfaces on one address are told apart by Host, so each needs a name of its own. */
+function sharedFaults(places: readonly Place[]): string[] {
+  const names = new Map<string, string>();
+  const open = places.filter(({ name }) => name !== "ops");
+  return open.flatMap(({ name, listen, url }) => {
+    const shares = open.some((other) => other.name !== name && isSame(other.listen, listen));
+    if (!shares) return [];
+    if (url === null) {
+      return [`${name.toUpperCase()}_URL is not set; surfaces on one address are told apart by it`];
+    }
+    const host = `${placeText(listen)} ${URL.canParse(url) ? new URL(url).host : url}`;
+    const other = names.get(host);
+    names.set(host, name);
+    return other === undefined
+      ? []
+      : [`${other.toUpperCase()}_URL and ${name.toUpperCase()}_URL name one host on one address`];
+  });
+}
+
+function handedFaults(places: readonly Place[], sockets: InheritedSockets | null): string[] {
+  if (sockets === null) return [];
+  const maxima = new Map(
+    places.flatMap(({ listen, socketsMax }) => "socket" in listen ? [[listen.socket, socketsMax ?? 1]] : []),
+  );
+  return socketFaults(
+    socketsOf(places.map(({ name, listen }) => [variableOf(name), listen])),
+    sockets,
+    (socket) => maxima.get(socket) ?? 1,
+  );
+}
+
+/** The variables that name sockets, with these. */
+export function socketsOf(
+  places: readonly (readonly [variable: string, listen: ListenPlace | null])[],
+): (readonly [variable: string, socket: string])[] {
+  return places.flatMap(([variable, listen]) =>
+    listen !== null && "socket" in listen ? [[variable, listen.socket] as const] : []
+  );
+}
+
+/**
+ * What a listener is opened at: an address, or the descriptor of the socket, which {@linkcode socketFaults} had no fault
+ * with.
+ */
+export function openAt(
+  place: ListenPlace,
+  sockets: InheritedSockets,
+): ListenAddress | { readonly fd: number } {
+  if ("host" in place) return place;
+  const [fd] = sockets.get(place.socket) ?? [];
+  if (fd === undefined) throw new Error(`No socket is called ${place.socket}`);
+  return { fd };
+}
+
+/** Whether two listeners are one; two on port 0 get different ports. */
+export function isSame(one: ListenPlace, other: ListenPlace): boolean {
+  const isAnyPort = "port" in one && one.port === 0;
+  return !isAnyPort && placeText(one) === placeText(other);
+}
+
+/** Where a listener is, as its setting has it. */
+export function placeText(place: ListenPlace): string {
+  if ("socket" in place) return `fd:${place.socket}`;
+  return `${place.host.includes(":") ? `[${place.host}]` : place.host}:${place.port}`;
+}
+
+/** The variable that says where a surface listens. */
+export function variableOf(name: string): string {
+  return `${name.toUpperCase()}_LISTEN`;
+}

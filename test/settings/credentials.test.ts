@@ -1,0 +1,50 @@
+import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { readConfig } from "../../src/settings/config.ts";
+import { takeCredentials } from "../../src/settings/credentials.ts";
+import { temporaryFolder } from "../support/folder.ts";
+
+function environmentWith(files: Readonly<Record<string, string>>, given: Record<string, string> = {}) {
+  const folder = temporaryFolder();
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
+  const environment: Record<string, string | undefined> = { CREDENTIALS_DIRECTORY: folder, ...given };
+  takeCredentials(environment);
+  return { environment, folder };
+}
+
+test("a credential is named after its setting: a secret's text, or a file of TLS by its path", () => {
+  const { environment, folder } = environmentWith({
+    lead_DATABASE_URL: "postgres://a:b@127.0.0.1/leads\n",
+    lead_ACTIONS_CLIENT_KEY_FILE: "key",
+    another: "of somebody else",
+  });
+  assert.equal(environment.DATABASE_URL_FILE, `${folder}/lead_DATABASE_URL`);
+  assert.equal(environment.ACTIONS_CLIENT_KEY_FILE, `${folder}/lead_ACTIONS_CLIENT_KEY_FILE`);
+  assert.equal(readConfig(environment).databaseUrl, "postgres://a:b@127.0.0.1/leads");
+  assert.ok(!Object.keys(environment).includes("another"));
+});
+
+test("what is set already stays", () => {
+  const files = { lead_DATABASE_URL: "postgres://127.0.0.1/other" };
+  const DATABASE_URL = "postgres://127.0.0.1/leads";
+  const { environment } = environmentWith(files, { DATABASE_URL });
+  assert.equal(environment.DATABASE_URL_FILE, undefined);
+  assert.equal(readConfig(environment).databaseUrl, DATABASE_URL);
+});
+
+test("a credential that is named after nothing stops the start with the likely name", () => {
+  const { environment } = environmentWith({
+    lead_DATABASE_URL: "postgres://127.0.0.1/a",
+    lead_TLS_KEY_FIEL: "x",
+  });
+  assert.throws(() => readConfig(environment), /TLS_KEY_FIEL is no setting; TLS_KEY_FILE is one/);
+});
+
+test("without credentials, or without their folder, nothing is taken", () => {
+  const environment = { CREDENTIALS_DIRECTORY: "/nowhere" };
+  takeCredentials(environment);
+  takeCredentials({});
+  assert.deepEqual(environment, { CREDENTIALS_DIRECTORY: "/nowhere" });
+});

@@ -1,0 +1,110 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { readActionsConfig } from "../../src/actions/config.ts";
+import { readConfig } from "../../src/settings/config.ts";
+import { type InheritedSockets, inheritedSockets } from "../../src/settings/inherited.ts";
+import { ConfigError } from "../../src/settings/reader.ts";
+import { Authority } from "../support/actions/authority.ts";
+
+const minimal = { DATABASE_URL: "postgres://127.0.0.1/leads", SURFACES: "intake,forms,ops" };
+const placed = {
+  ...minimal,
+  INTAKE_LISTEN: "fd:intake",
+  INTAKE_URL: "https://intake.example.com",
+  FORMS_LISTEN: "fd:forms",
+  FORMS_URL: "https://forms.example.com",
+};
+const handed = { LISTEN_PID: "42", LISTEN_FDS: "2", LISTEN_FDNAMES: "intake:forms" };
+
+function faultsOf(environment: Readonly<Record<string, string>>, sockets: InheritedSockets | null) {
+  try {
+    readConfig(environment, sockets);
+    return [];
+  } catch (error) {
+    assert.ok(error instanceof ConfigError);
+    return error.faults;
+  }
+}
+
+test("sockets are found by the names that systemd gives them, from descriptor 3 on", () => {
+  assert.deepEqual([...inheritedSockets(handed, 42)], [["intake", [3]], ["forms", [4]]]);
+  const sockets = inheritedSockets(handed, 42);
+  assert.deepEqual(readConfig(placed, sockets).sockets, sockets);
+  assert.deepEqual(readConfig(placed, sockets).intake.listen, { socket: "intake" });
+});
+
+test("sockets that were handed to another process are none of ours", () => {
+  assert.deepEqual([...inheritedSockets(handed, 43)], []);
+  assert.deepEqual([...inheritedSockets({}, 42)], []);
+  assert.deepEqual([...inheritedSockets({ ...handed, LISTEN_FDS: "-1" }, 42)], []);
+});
+
+test("sockets without names are called unknown, as by sd_listen_fds", () => {
+  assert.deepEqual([...inheritedSockets({ LISTEN_PID: "42", LISTEN_FDS: "2" }, 42)], [["unknown", [3, 4]]]);
+});
+
+test("a socket that was not handed over, two of one name, and one that nobody would answer on are faults, all at once", () => {
+  const sockets = inheritedSockets(
+    { ...handed, LISTEN_FDS: "3", LISTEN_FDNAMES: "intake:intake:site" },
+    42,
+  );
+  const [several, missing, unused, ...more] = faultsOf(placed, sockets);
+  assert.match(several ?? "", /^INTAKE_LISTEN: 2 sockets are called intake; .*FileDescriptorName=/);
+  assert.match(
+    missing ?? "",
+    /^FORMS_LISTEN is the socket forms, and systemd has handed over only intake, site/,
+  );
+  assert.match(unused ?? "", /^No setting listens on the socket site .*fd:site/);
+  assert.deepEqual(more, []);
+  assert.match(faultsOf(placed, new Map())[0] ?? "", /handed over no socket/);
+});
+
+test("a socket of a surface that this process does not serve is one that nobody would answer on", () => {
+  const [fault] = faultsOf({ ...placed, SURFACES: "intake" }, inheritedSockets(handed, 42));
+  assert.match(fault ?? "", /^No setting listens on the socket forms/);
+});
+
+test("whoever only looks at the settings is not asked for sockets, and the URLs are needed beside them", () => {
+  assert.deepEqual(faultsOf(placed, null), []);
+  assert.deepEqual(faultsOf({ ...placed, FORMS_URL: "" }, null), [
+    "FORMS_URL is not set; FORMS_LISTEN is a socket, whose address only its holder knows",
+  ]);
+});
+
+test("two surfaces on one socket need different hosts, and the operator's is its own", () => {
+  const one = { ...placed, FORMS_LISTEN: "fd:intake" };
+  const sockets = inheritedSockets({ ...handed, LISTEN_FDS: "1" }, 42);
+  assert.deepEqual(faultsOf(one, sockets), []);
+  assert.deepEqual(faultsOf({ ...one, FORMS_URL: one.INTAKE_URL }, sockets), [
+    "INTAKE_URL and FORMS_URL name one host on one address",
+  ]);
+  assert.deepEqual(faultsOf({ ...one, OPS_LISTEN: "fd:intake" }, sockets), [
+    "OPS_LISTEN and INTAKE_LISTEN are one address; the operator's is its own",
+    "OPS_LISTEN and FORMS_LISTEN are one address; the operator's is its own",
+  ]);
+});
+
+test("what is neither address:port nor fd:NAME is a fault", () => {
+  for (const value of ["fd:", "fd", "fd:a b", "fd:a:b", "FD:intake"]) {
+    assert.match(
+      faultsOf({ ...placed, INTAKE_LISTEN: value }, null)[0] ?? "",
+      /^INTAKE_LISTEN is not /,
+      value,
+    );
+  }
+});
+
+test("the actions process takes a socket too, and needs it", () => {
+  const authority = new Authority();
+  const { certFile, keyFile } = authority.issue({ name: "actions", usage: "serverAuth" });
+  const environment = {
+    ACTIONS_DATABASE_URL: "postgres://127.0.0.1/leads",
+    ACTIONS_SERVER_CERT_FILE: certFile,
+    ACTIONS_SERVER_KEY_FILE: keyFile,
+    ACTIONS_CLIENT_CA_FILE: authority.file,
+    ACTIONS_LISTEN: "fd:actions",
+  };
+  const sockets = inheritedSockets({ ...handed, LISTEN_FDS: "1", LISTEN_FDNAMES: "actions" }, 42);
+  assert.deepEqual(readActionsConfig(environment, sockets).listen, { socket: "actions" });
+  assert.throws(() => readActionsConfig(environment, new Map()), /ACTIONS_LISTEN is the socket actions/);
+});
