@@ -22,7 +22,9 @@ const { apiKey, databaseUrl, history, intakeUrls, proxy, server } = await stand(
   servers: 2,
 });
 
-const everyFault = (Object.keys(places) as Place[]).flatMap((place) =>
+// But Parse, which comes once a connection and not with each commit: `npm run prove` cuts there.
+const everyPlace = (Object.keys(places) as Place[]).filter((place) => place !== "before_parse");
+const everyFault = everyPlace.flatMap((place) =>
   (["close", "reset"] as const).map((how): Fault => ({ place, how }))
 );
 

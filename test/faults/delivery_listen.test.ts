@@ -9,7 +9,7 @@ import { test, type TestContext } from "node:test";
 import { until } from "../support/until.ts";
 import { deliveryStand } from "../support/faults/delivery_stand.ts";
 import { leadBody } from "../support/faults/load.ts";
-import { PostgresProxy } from "../support/faults/postgres_proxy.ts";
+import { openProxy } from "../support/faults/postgres_proxy.ts";
 import { type Chance, chanceOf, rounds } from "../support/faults/random.ts";
 import { withSql } from "../support/faults/store.ts";
 
@@ -23,7 +23,7 @@ const stand = await deliveryStand({ ownPostgres: true, env: { DELIVERY_POLL_MS: 
 const { databaseUrl, deliveries, intake, tier, world } = stand;
 assert.ok(stand.postgres);
 const { server } = stand.postgres;
-const proxy = await PostgresProxy.open(server.port);
+const proxy = await openProxy(server.port);
 const key = await stand.routed();
 // One accepts and does not deliver, so that the other has nothing but hints and its poll.
 const accepting = await world.start();

@@ -12,6 +12,7 @@ import { deliveryStand } from "../support/faults/delivery_stand.ts";
 import { readDeliveries } from "../support/faults/delivery_store.ts";
 import { leadBody } from "../support/faults/load.ts";
 import { type Chance, chanceOf, rounds } from "../support/faults/random.ts";
+import { withSql } from "../support/faults/store.ts";
 import type { IssuedKey } from "../support/world.ts";
 
 const concurrency = 16;
@@ -63,6 +64,14 @@ const spentAttempts = async () => {
   return attempts.filter(({ spent, outcome }) => spent && outcome !== "delivered").length;
 };
 
+/** Claimed, and not settled. */
+async function inFlight(): Promise<number> {
+  const [row] = await withSql(databaseUrl, (sql) =>
+    sql<{ count: number }[]>`
+      select count(*)::int as count from outbox where lease is not null`);
+  return row?.count ?? 0;
+}
+
 /** The tier is tried and found away, once more. */
 async function probed(): Promise<void> {
   const failures = async () => {
@@ -87,8 +96,9 @@ test("the actions tier is away for hours: no attempt is spent while the breaker 
     await ways[way].begin();
     await accept(chance, 40);
     await until(() => breakerStates().at(-1) === "open", { what: "the breaker opens" });
-    // What was in flight when it opened has been settled when the first probe has failed.
     await probed();
+    // What was in flight when it opened counts too, however late it is settled.
+    await until(async () => await inFlight() === 0, { what: "what was in flight is settled" });
     const spent = await spentAttempts();
     // Each before the breaker knew, and what was in flight with it.
     assert.ok(

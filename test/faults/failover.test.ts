@@ -17,7 +17,7 @@ import { until } from "../support/until.ts";
 import { DeliveryHistory } from "../support/faults/delivery_history.ts";
 import { History } from "../support/faults/history.ts";
 import { leadBody, Load } from "../support/faults/load.ts";
-import { PostgresProxy } from "../support/faults/postgres_proxy.ts";
+import { openProxy } from "../support/faults/postgres_proxy.ts";
 import { chanceOf } from "../support/faults/random.ts";
 import { storeWritable } from "../support/faults/stand.ts";
 import { connectionTo, makeReplica, type Standby, startStandby } from "../support/faults/standby.ts";
@@ -103,7 +103,7 @@ async function survive(
   const acceptingMs = performance.now() - movedAtMs;
   await load.accepted(50);
   await load.stop();
-  await until(() => connectionsOn(primary.server).then((names) => names.length === 0), {
+  await until(async () => assert.deepEqual(await connectionsOn(primary.server), []) ?? true, {
     deadlineMs: generousMs,
     what: "no connection of any kind is left on the old primary",
   });
@@ -123,7 +123,7 @@ async function survive(
 test("a standby is promoted and the old primary comes back as its replica: accepting again when the address has moved, nothing lost or doubled, delivery goes on", async (t) => {
   const primary = await ownPostgres();
   const standby = await startStandby(primary.server);
-  const proxy = await PostgresProxy.open(primary.server.port);
+  const proxy = await openProxy(primary.server.port);
   const standbyUrl = onPort(primary.url, standby.server.port);
   const address = proxy.databaseUrl(primary.url);
   const move = () => proxy.targetPort = standby.server.port;

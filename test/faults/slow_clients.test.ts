@@ -8,6 +8,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { connect, type Socket } from "node:net";
 import { test } from "node:test";
+import { every } from "../support/every.ts";
 import { freshAddress } from "../support/client.ts";
 import { until } from "../support/until.ts";
 import { leadBody } from "../support/faults/load.ts";
@@ -46,11 +47,10 @@ test("2,000 connections that send a byte now and then are shed, and other client
       inHeaders.delete(socket);
     }).resume();
   }
-  const drip = setInterval(() => {
+  every(t, byteEveryMs, () => {
     for (const socket of open) if (socket.writable) socket.write("x");
-  }, byteEveryMs);
+  });
   t.after(() => {
-    clearInterval(drip);
     for (const socket of open) socket.destroy();
   });
 

@@ -8,6 +8,7 @@ import assert from "node:assert/strict";
 import { readFileSync, truncateSync } from "node:fs";
 import { connect, type Socket } from "node:net";
 import { test } from "node:test";
+import { every } from "../support/every.ts";
 import { makeFolder, openFiles, put } from "../support/http/static_folder.ts";
 import { get, startApp } from "../support/http/echo.ts";
 import { until } from "../support/until.ts";
@@ -36,8 +37,7 @@ for (const place of ["node process", "deno"] as const) {
     await until(() => !isServed(app.pid));
     const before = { memory: residentMiB(app.pid), files: openNow() };
     let highest = 0;
-    const sampler = setInterval(() => highest = Math.max(highest, residentMiB(app.pid)), 20);
-    t.after(() => clearInterval(sampler));
+    const stopSampling = every(t, 20, () => highest = Math.max(highest, residentMiB(app.pid)));
 
     const count = Math.min(clientsMax, openFilesMax() - 500);
     const clients = await begin(app.port, count);
@@ -45,19 +45,18 @@ for (const place of ["node process", "deno"] as const) {
     // They all wait now; every second one reads on, slowly.
     const slow = clients.filter((_, index) => index % 2 === 0);
     let rounds = 0;
-    const reading = setInterval(() => {
+    const stopReading = every(t, slowEveryMs, () => {
       rounds += 1;
       for (const client of slow) client.read();
-    }, slowEveryMs);
-    t.after(() => clearInterval(reading));
+    });
     await until(() => rounds >= 40, { deadlineMs: 30_000 });
     assert.ok(isServed(app.pid));
     const small = await fetch(`http://127.0.0.1:${app.port}/small.txt`, { headers: { Connection: "close" } });
     assert.equal(await small.text(), "small");
-    clearInterval(reading);
+    stopReading();
     leave(clients);
     await until(() => !isServed(app.pid) && openNow() <= before.files + 5, { deadlineMs: 20_000 });
-    clearInterval(sampler);
+    stopSampling();
     t.diagnostic(
       `${count} clients; resident memory ${before.memory.toFixed(0)} MiB before, ${
         highest.toFixed(0)

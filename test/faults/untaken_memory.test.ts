@@ -7,6 +7,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
+import { every } from "../support/every.ts";
 import { FrameClient } from "../support/http/frames.ts";
 import { makeCertificate, startApp } from "../support/http/echo.ts";
 import { temporaryFolder } from "../support/folder.ts";
@@ -30,8 +31,7 @@ for (const place of ["node process", "deno"] as const) {
     for (let client = 0; client < 50; client++) (await asking(app.port, 65_535)).destroy();
     const before = residentMiB(app.pid);
     let highest = before;
-    const sampler = setInterval(() => highest = Math.max(highest, residentMiB(app.pid)), 20);
-    t.after(() => clearInterval(sampler));
+    every(t, 20, () => highest = Math.max(highest, residentMiB(app.pid)));
 
     const clients: FrameClient[] = [];
     for (let client = 0; client < clientsCount; client++) clients.push(await asking(app.port, 0));

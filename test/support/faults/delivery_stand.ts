@@ -24,6 +24,8 @@ export interface DeliveryStandOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** With a PostgreSQL of its own. */
   readonly ownPostgres?: boolean;
+  /** On this database. */
+  readonly databaseUrl?: string;
 }
 
 /** The parts, all running but the service. */
@@ -60,7 +62,7 @@ const quick = {
 /** Sets a stand up for the tests of a file; it ends with them. */
 export async function deliveryStand(options: DeliveryStandOptions = {}): Promise<DeliveryStand> {
   const own = options.ownPostgres ? await ownPostgres() : undefined;
-  const world = await World.open(own?.url);
+  const world = await World.open(options.databaseUrl ?? own?.url);
   return await assemble(options, { own, world, tier: await Tier.open(), tls: {} });
 }
 
@@ -80,7 +82,7 @@ export async function actionsStand(
 ): Promise<ActionsStand> {
   const authority = new Authority();
   const own = options.ownPostgres ? await ownPostgres() : undefined;
-  const world = await World.open(own?.url);
+  const world = await World.open(options.databaseUrl ?? own?.url);
   const server = authority.issue({ name: "actions", usage: "serverAuth" });
   const client = authority.issue({ name: "lead-intake", usage: "clientAuth" });
   const crm = await startCrm(authority.issue({ name: "crm.test", usage: "serverAuth" }));
@@ -194,8 +196,8 @@ async function drained(
   await until(() =>
     withSql(databaseUrl, async (sql) => {
       const [row] = await sql<{ count: number; state: string; seconds: number }[]>`
-        select count(*)::int as count, coalesce(string_agg(event_id || made || due_at, ',' order by event_id), '') as state,
-          coalesce(extract(epoch from min(due_at) - service_clock()), 0)::float8 as seconds
+        select count(*)::int as count, coalesce(string_agg(event_id || made || due_at || coalesce(lease::text, ''), ',' order by event_id), '') as state,
+          coalesce(extract(epoch from min(coalesce(lease_until, due_at)) - service_clock()), 0)::float8 as seconds
         from outbox`;
       const { count = 0, state = "", seconds = 0 } = row ?? {};
       if (count === 0) return true;

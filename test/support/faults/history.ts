@@ -5,7 +5,7 @@
  * @module
  */
 
-import { type Answer, post } from "../client.ts";
+import { type Answer, post, type RequestOptions } from "../client.ts";
 import { readStore, type Store, type StoredEvent } from "./store.ts";
 
 /** What a client was told. */
@@ -40,6 +40,7 @@ export interface Entry extends Request {
 export class History {
   readonly entries: Entry[] = [];
   readonly #latest = new Map<string, Outcome>();
+  readonly #acceptedAtMs = new Map<string, number[]>();
   #names = 0;
 
   /** An Idempotency-Key that this history has not had. */
@@ -49,18 +50,32 @@ export class History {
   }
 
   /** Posts a lead and records it. Never throws for a missing answer. */
-  async post(intakeUrl: string, request: Request): Promise<Outcome> {
+  async post(intakeUrl: string, request: Request, options: RequestOptions = {}): Promise<Outcome> {
     const entry: Entry = { ...request, outcome: undefined, sentAtMs: performance.now(), durationMs: 0 };
     this.entries.push(entry);
     const outcome = await post(`${intakeUrl}/v1/intake`, {
       key: request.apiKey,
       headers: request.idempotencyKey === null ? {} : { "Idempotency-Key": request.idempotencyKey },
       body: request.body,
+      ...options,
     }).then(outcomeOf, (error) => ({ kind: "no_answer", cause: String(error) } as const));
     entry.durationMs = performance.now() - entry.sentAtMs;
     entry.outcome = outcome;
     this.#latest.set(intakeUrl, outcome);
+    if (outcome.kind === "accepted") this.acceptedAtMs(intakeUrl).push(performance.now());
     return outcome;
+  }
+
+  /** When each 202 of a server came, by `performance.now()`. */
+  acceptedAtMs(intakeUrl: string): number[] {
+    const times = this.#acceptedAtMs.get(intakeUrl) ?? [];
+    this.#acceptedAtMs.set(intakeUrl, times);
+    return times;
+  }
+
+  /** Answers that no valid lead with a key in force should get. */
+  refusals(): (Outcome & { readonly kind: "refused" })[] {
+    return this.entries.flatMap(({ outcome }) => outcome?.kind === "refused" ? [outcome] : []);
   }
 
   /** The outcome that was recorded last for a server. */

@@ -11,7 +11,7 @@ import { get } from "../client.ts";
 import { ctl, type RunningServer, startServer } from "../server.ts";
 import { until } from "../until.ts";
 import { History } from "./history.ts";
-import { PostgresProxy } from "./postgres_proxy.ts";
+import { openProxy, type PostgresProxy } from "./postgres_proxy.ts";
 import { atEnd } from "../at_end.ts";
 
 /** A key as the operator's command issues it. */
@@ -67,7 +67,7 @@ const env = {
 export async function stand(options: StandOptions = {}): Promise<Stand> {
   const postgres = await ownPostgres(options.settings);
   const databaseUrl = postgres.url;
-  const proxy = options.proxy ? await PostgresProxy.open(postgres.server.port) : undefined;
+  const proxy = options.proxy ? await openProxy(postgres.server.port) : undefined;
   const started: RunningServer[] = [];
   atEnd(() => {
     const logs = started.flatMap((server) => server.logs);

@@ -1,0 +1,291 @@
+/**
+ * What was seen from outside in one round: the whole of what the rules judge by. Times are milliseconds on the monotonic
+ * clock of the process that proves, unless they say otherwise.
+ *
+ * @module
+ */
+
+/** What a request is, and so which answers it may get. */
+export type What =
+  /** A valid lead, for the first time or again. */
+  | "lead"
+  /** A valid submission of a form. */
+  | "form"
+  /** The same with the hidden field filled: stored, and never delivered. */
+  | "trapped_form"
+  /** A body that fails validation. */
+  | "invalid"
+  /** A body that is no lead at all. */
+  | "not_json"
+  /** `{}`: the check of a key. */
+  | "probe"
+  /** A body over the cap. */
+  | "too_large"
+  /** A valid lead with a key that nobody has. */
+  | "unknown_key"
+  /** A valid lead of which only a part is sent. */
+  | "cut_short";
+
+/** What an answer said. */
+export interface Answer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly text: string;
+}
+
+/** A request and what became of it. */
+export interface Asked {
+  readonly what: What;
+  /** Which of the callers. */
+  readonly caller: number;
+  /** Index of the service process that was asked. */
+  readonly node: number;
+  readonly tenant: string;
+  /** The key's id in the database; 0 for one that is not there. */
+  readonly keyId: number;
+  /** The client's address. */
+  readonly address: string;
+  readonly idempotencyKey: string | null;
+  /** Names the content, however it is spelled. */
+  readonly content: string;
+  readonly body: string;
+  /** What the service must make of the fields that the generator controls; empty where nothing is stored. */
+  readonly expected: Readonly<Record<string, unknown>>;
+  readonly sentAtMs: number;
+  doneAtMs: number;
+  /** `null`: none came, or not the whole of one. */
+  answer: Answer | null;
+  /** Why none came. */
+  failure: string | null;
+}
+
+/** A request of the service that arrived downstream, or a call of the actions process that arrived at a CRM. */
+export interface Arrived {
+  readonly at: "tier" | "customer";
+  readonly eventId: string;
+  /** Whose sink it arrived at: the tenant in the CRM's address; the one that the body names, at the tier. */
+  readonly tenant: string;
+  readonly body: string;
+  readonly atMs: number;
+  /** The serial number of the client's certificate; `null` at a CRM. */
+  readonly certificate: string | null;
+  /** The status of the answer; `null` while none was given, or none could be read. */
+  said: number | null;
+  /** When the whole of the answer was written. */
+  saidAtMs: number | null;
+}
+
+/** One look at `GET /healthz`. */
+export interface Look {
+  readonly node: number;
+  readonly sentAtMs: number;
+  readonly doneAtMs: number;
+  /** `null`: no answer. */
+  readonly status: number | null;
+  readonly health: {
+    readonly ok: boolean;
+    readonly pending: number;
+    readonly dead: number;
+    readonly store_writable: boolean;
+  } | null;
+}
+
+/** Something that was done to the parts. */
+export interface Happened {
+  readonly kind: string;
+  /** The service process that it was done to; `null`: another part, or all of them. */
+  readonly node: number | null;
+  readonly fromMs: number;
+  /** When the part was whole again. */
+  readonly toMs: number;
+  /**
+   * The span in which no process could get a commit confirmed. `stirredAtMs`: what waited was cancelled then, and some of
+   * it came back as if it had been.
+   */
+  readonly noCommit:
+    | { readonly fromMs: number; readonly toMs: number; readonly stirredAtMs?: number }
+    | null;
+}
+
+/** What {@linkcode Happened.kind} calls a time in which the machine was too busy. */
+export const slowMachine = "(machine too busy)";
+
+/** A process that ended. */
+export interface Ended {
+  readonly node: number;
+  readonly signal: "SIGTERM" | "SIGKILL" | null;
+  /** When it was told to. */
+  readonly atMs: number;
+  readonly endedAtMs: number;
+  readonly code: number | string;
+}
+
+/** A key that was revoked. */
+export interface Revoked {
+  readonly keyId: number;
+  readonly fromMs: number;
+  readonly returnedAtMs: number;
+  /** The database's clock when it had returned, milliseconds since 1970. */
+  readonly databaseMs: number;
+}
+
+/** The database's clock was set on. */
+export interface ClockStep {
+  readonly fromMs: number;
+  readonly toMs: number;
+  readonly stepMs: number;
+}
+
+/** A certificate file was replaced. */
+export interface Swapped {
+  readonly whose: "listener" | "delivery";
+  readonly atMs: number;
+  readonly serial: string;
+}
+
+/** The certificate that a listener shows at the end. */
+export interface Shown {
+  readonly node: number;
+  readonly serial: string;
+}
+
+/** A tenant of the round. */
+export interface Tenant {
+  readonly id: number;
+  readonly slug: string;
+  readonly sandbox: boolean;
+}
+
+/** A key of the round. */
+export interface Key {
+  readonly id: number;
+  readonly tenant: string;
+  readonly text: string;
+  readonly surface: "intake" | "forms";
+  readonly label: string;
+  readonly campaign: string | null;
+  /** Its own limit; `null`: one so high that nobody meets it. */
+  readonly limit: { readonly perMinute: number; readonly burst: number } | null;
+}
+
+/** A row of `event`, and of `submission` where there is one. */
+export interface StoredEvent {
+  readonly eventId: string;
+  readonly kind: "lead" | "form";
+  readonly tenant: string;
+  readonly keyId: number;
+  /** Milliseconds since 1970 on the database's clock. */
+  readonly receivedAtMs: number;
+  readonly idempotencyKey: string | null;
+  readonly flags: readonly string[];
+  readonly lead: string;
+  readonly extra: string | null;
+  readonly raw: string;
+  readonly verdict: string | null;
+}
+
+/** A row of `attempt`. */
+export interface StoredAttempt {
+  readonly eventId: string;
+  readonly number: number;
+  readonly outcome: "delivered" | "refused" | "unreachable" | "lost";
+  readonly status: number | null;
+  readonly reason: string | null;
+  readonly durationMs: number | null;
+  readonly spent: boolean;
+}
+
+/** The tables at the end. */
+export interface Tables {
+  readonly events: readonly StoredEvent[];
+  readonly attempts: readonly StoredAttempt[];
+  readonly outbox: readonly string[];
+  readonly dead: readonly { readonly eventId: string; readonly reason: string | null }[];
+  /** The running counts. */
+  readonly tally: { readonly pending: number; readonly dead: number };
+  /** By the campaign's slug. */
+  readonly spendCents: Readonly<Record<string, number>>;
+  /** Other leads that were kept aside: of which event, and the body. */
+  readonly collisions: readonly { readonly eventId: string; readonly raw: string; readonly count: number }[];
+  /** Repeats and refusals that were counted, by key. */
+  readonly duplicates: Readonly<Record<number, number>>;
+  readonly refusals: Readonly<Record<number, number>>;
+  /** Of the service's own report: accepted and spend of all keys; `null` when it was not asked. */
+  readonly report: { readonly accepted: number; readonly spendCents: number } | null;
+}
+
+/** Events that were dead and that an operator put back. */
+export interface Replayed {
+  readonly eventId: string;
+  /** Attempts that had counted towards its death. */
+  readonly spent: number;
+  readonly reason: string | null;
+}
+
+/** All of a round. */
+export interface History {
+  readonly nodes: number;
+  /** The actions process stood between the service and the CRMs. */
+  readonly hasActions: boolean;
+  readonly attemptsMax: number;
+  /** After so long without an answer a send counts as unanswered. */
+  readonly sendTimeoutMs: number;
+  readonly tenants: readonly Tenant[];
+  readonly keys: readonly Key[];
+  readonly asked: readonly Asked[];
+  readonly arrived: readonly Arrived[];
+  readonly looks: readonly Look[];
+  readonly happened: readonly Happened[];
+  readonly ended: readonly Ended[];
+  readonly revoked: readonly Revoked[];
+  readonly clockSteps: readonly ClockStep[];
+  readonly swapped: readonly Swapped[];
+  readonly shown: readonly Shown[];
+  readonly replayed: readonly Replayed[];
+  /** When each process listened, by node: a limiter begins anew with each life. */
+  readonly lives: readonly { readonly node: number; readonly atMs: number }[];
+  /** When everything was whole again for good. */
+  readonly calmAtMs: number;
+  /** Whether nothing waited any more within the time that was given; else what did. */
+  readonly undrained: string | null;
+  /** Why a part did not come back when it was started. */
+  readonly unstarted: readonly string[];
+  readonly tables: Tables;
+  /** What the processes and the server wrote. */
+  readonly logs: readonly { readonly name: string; readonly text: string }[];
+}
+
+/** Something that must not be. */
+export interface Violation {
+  readonly rule: string;
+  readonly what: string;
+}
+
+/** What makes a post a repeat: its Idempotency-Key, or else its content; each tenant and surface has its own. */
+export function identityOf(
+  { what, tenant, idempotencyKey, content }: Pick<Asked, "what" | "tenant" | "idempotencyKey" | "content">,
+): string {
+  const surface = what === "form" || what === "trapped_form" ? "form" : "lead";
+  return `${tenant} ${surface} ${idempotencyKey === null ? `content ${content}` : `key ${idempotencyKey}`}`;
+}
+
+/** Whether a request may be stored. */
+export function isPost({ what }: Pick<Asked, "what">): boolean {
+  return what === "lead" || what === "form" || what === "trapped_form";
+}
+
+/** The members of a JSON answer; empty when it is none. */
+export function membersOf(answer: Answer | null): Readonly<Record<string, unknown>> {
+  try {
+    const value: unknown = JSON.parse(answer?.text ?? "");
+    return typeof value === "object" && value !== null ? value as Record<string, unknown> : {};
+  } catch {
+    return {};
+  }
+}
+
+/** The id of the event that an acknowledgement names, or `""`. */
+export function namedEvent(asked: Asked): string {
+  const { event_id: lead, submission_id: form } = membersOf(asked.answer);
+  return String(lead ?? form ?? "");
+}

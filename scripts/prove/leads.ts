@@ -1,0 +1,119 @@
+/**
+ * Invented leads and forms: each as a client may spell it, and what the specification makes of the fields that are
+ * controlled here. Nothing of the service's own normalizer is used.
+ *
+ * @module
+ */
+
+import type { Chance } from "./chance.ts";
+
+/** In each name, so that content can be found where it must not be. */
+export const marker = "Zqx";
+
+/** A lead or a form before it is spelled. */
+export interface Content {
+  /** Names it, however it is spelled. */
+  readonly name: string;
+  readonly expected: Readonly<Record<string, unknown>>;
+  /** One of the ways in which it may be written. */
+  spell(chance: Chance): string;
+}
+
+type Field = readonly [name: string, spellings: readonly unknown[], expected: unknown];
+
+const given = ["Ada", "José", "Zoë", "李", "O’Neil", "Анна", "🦄"];
+const areas: readonly (readonly [readonly string[], string])[] = [
+  [["roof", " Roof ", "ROOF"], "roof"],
+  [["whole home", "Whole  Home"], "whole home"],
+  [["moon base"], "moon base"],
+];
+
+/** A valid lead; `name` is its alone in the round. */
+export function leadOf(chance: Chance, name: string): Content {
+  const first = chance.pick(given);
+  const digits = `${2 + chance.below(8)}${String(chance.below(10 ** 9)).padStart(9, "0")}`;
+  const phone = /(...)(...)(....)/.exec(digits) as RegExpExecArray;
+  const cents = 1 + chance.below(99_998);
+  const [area, areaExpected] = chance.pick(areas);
+  const last = `${marker}${name}`;
+  const fields: Field[] = [
+    [
+      "first_name",
+      [`${first} ${name}`, `  ${first}\t${name} `, `${first}\u00a0 ${name}`],
+      `${first} ${name}`,
+    ],
+    ["last_name", [last, ` ${last}\n`], last],
+    ["phone", [`(${phone[1]}) ${phone[2]}-${phone[3]}`, `+1${digits}`, digits], `+1${digits}`],
+  ];
+  if (chance.oneIn(2)) {
+    fields.push([
+      "email",
+      [`${last}@Example.com`, `${last}@EXAMPLE.com`],
+      `${last}@example.com`.toLowerCase(),
+    ]);
+  }
+  if (chance.oneIn(2)) fields.push(["cost", [cents / 100], undefined]);
+  if (chance.oneIn(3)) fields.push(["project_area", area, areaExpected]);
+  if (chance.oneIn(3)) fields.push(["project_service", ["repair", " Repair "], "repair"]);
+  if (chance.oneIn(4)) fields.push(["zip", ["123456789", "12345-6789"], "12345-6789"]);
+  if (chance.oneIn(4)) fields.push(["country", ["USA", "us", "U.S."], "US"]);
+  if (chance.oneIn(4)) {
+    const lines = `${marker}${name}\n${"detail ".repeat(1 + chance.below(100))}end`;
+    fields.push(["project_details", [lines, `${lines}\r\n`], lines]);
+  }
+  if (chance.oneIn(4)) fields.push([`crm_${name}`, ["12345678901234567890"], undefined]);
+  const expected = Object.fromEntries(
+    fields.flatMap(([field, , value]) => value === undefined ? [] : [[field, value]]),
+  );
+  if (fields.some(([field]) => field === "cost")) expected.cost_cents = cents;
+  return { name, expected, spell: (how) => spell(fields, how) };
+}
+
+/** A submission of a form; `trap` fills the hidden field. */
+export function formOf(chance: Chance, name: string, { trap }: { readonly trap: boolean }): Content {
+  const fields: Field[] = [
+    ["name", [`${chance.pick(given)} ${marker}${name}`], undefined],
+    ["email", [`${marker}${name}@example.com`.toLowerCase()], undefined],
+    ["message", [`Please call me about the roof of my house, number ${chance.below(999)}.`], undefined],
+    ...(trap ? [["website", ["https://spam.example"], undefined] as const] : []),
+  ];
+  return {
+    name,
+    expected: Object.fromEntries(fields.map(([field, [value]]) => [field, value])),
+    spell: (how) => spell(fields, how),
+  };
+}
+
+function spell(fields: readonly Field[], chance: Chance): string {
+  const rest = [...fields];
+  const members: [string, unknown][] = [];
+  while (rest.length > 0) {
+    const [[name, spellings]] = rest.splice(chance.below(rest.length), 1) as [Field];
+    members.push([name, chance.pick(spellings)]);
+  }
+  const text = JSON.stringify(Object.fromEntries(members), null, chance.below(3));
+  return chance.oneIn(4) ? ` ${text}\n` : text;
+}
+
+/** Bodies that fail validation, each with the fields that a 422 must name. */
+export function invalidBody(chance: Chance, name: string): { body: string; fields: Record<string, string> } {
+  const lead = { first_name: "Ada", last_name: `${marker}${name}`, phone: "2125550123" };
+  return chance.pick([
+    { body: JSON.stringify({ ...lead, last_name: " " }), fields: { last_name: "required" } },
+    { body: JSON.stringify({ ...lead, cost: 1000 }), fields: { cost: "out_of_range" } },
+    {
+      body: JSON.stringify({ ...lead, first_name: "x".repeat(101), phone: null }),
+      fields: { first_name: "too_long", phone: "required" },
+    },
+  ]);
+}
+
+/** Bodies that are no lead. */
+export function notJson(chance: Chance): string {
+  return chance.pick([
+    '{"first_name":',
+    "[]",
+    '{"first_name":"Ada","last_name":"B","phone":"1","cost":"12"}',
+    "a=b",
+  ]);
+}

@@ -1,0 +1,204 @@
+/**
+ * One round: all parts are set up, callers post while steps are done to the parts, then everything is whole again, what
+ * waits is delivered, and what was seen and what is stored are put together for the rules.
+ *
+ * @module
+ */
+
+import { Callers } from "./callers.ts";
+import { shownSerial } from "./client.ts";
+import { nowMs, pause, waitFor } from "./clock.ts";
+import { perform } from "./faults.ts";
+import type { History, Look, Replayed } from "./history.ts";
+import type { Lane, Plan, Step } from "./plan.ts";
+import { askReport, readTables } from "./tables.ts";
+import { feelThePulse, lookAtHealth } from "./watch.ts";
+import { attemptsMax, sendTimeoutMs, World, type WorldOptions } from "./world.ts";
+
+/** How a round is run. */
+export interface RoundOptions extends WorldOptions {
+  /** After the last step, callers go on for so long with nothing done to anything. */
+  readonly calmMs: number;
+  /** How long the end may wait for the last delivery. Longer than the breaker's longest pause and a look below a floor. */
+  readonly drainMs: number;
+  readonly onStep?: (step: Step) => void;
+}
+
+const orphans = 6;
+// Between two looks of the operator at what is dead.
+const replayMs = 2_000;
+// A certificate that was replaced is in use after so long (the files are looked at every few seconds).
+const certificateMs = 15_000;
+
+/** Runs one and returns all that was seen. */
+export async function runRound(plan: Plan, options: RoundOptions): Promise<History> {
+  const world = await World.open(plan, options);
+  const callers = new Callers(world);
+  const looks: Look[] = [];
+  try {
+    const stopLooking = lookAtHealth(world, looks);
+    const stopFeeling = feelThePulse(world);
+    const startedAtMs = nowMs();
+    callers.start();
+    await doSteps(world, callers, { startedAtMs, options });
+    await pause(startedAtMs + plan.runMs - nowMs());
+    const calmAtMs = await becomeWhole(world);
+    await pause(options.calmMs);
+    await callers.stop();
+    await leaveOrphans(world, callers);
+    const drained = await drain(world, options.drainMs);
+    // The running counts and the figures of health follow within some seconds.
+    await pause(1_500);
+    await stopLooking();
+    await stopFeeling();
+    const shown = await certificatesShown(world);
+    const report = await askReport(world.nodes[0]?.opsPort ?? 0, daysOf(world));
+    for (const { process } of world.nodes) await process.stop("SIGTERM");
+    const tables = await readTables(world.sql, report);
+    return {
+      ...{
+        nodes: plan.nodes,
+        hasActions: plan.hasActions,
+        attemptsMax,
+        sendTimeoutMs,
+        tables,
+        looks,
+        calmAtMs,
+        shown,
+      },
+      ...{ tenants: world.tenants, keys: world.keys, asked: callers.asked, arrived: world.sink.arrived },
+      ...{
+        happened: world.happened,
+        ended: world.ended,
+        revoked: world.revoked,
+        clockSteps: world.clockSteps,
+      },
+      ...{ swapped: world.swapped, lives: world.lives, unstarted: world.unstarted, logs: world.logs() },
+      ...drained,
+    };
+  } finally {
+    callers.close();
+    await world.close();
+  }
+}
+
+/** Each lane's steps one after the other; a step that is late pushes those behind it. */
+async function doSteps(
+  world: World,
+  callers: Callers,
+  { startedAtMs, options }: { readonly startedAtMs: number; readonly options: RoundOptions },
+): Promise<void> {
+  const lanes = Map.groupBy(
+    world.plan.steps,
+    ({ lane, node }): `${Lane} ${number}` => `${lane} ${lane === "node" ? node : 0}`,
+  );
+  await Promise.all([...lanes.values()].map(async (steps) => {
+    for (const step of steps) {
+      await pause(startedAtMs + step.atMs - nowMs());
+      options.onStep?.(step);
+      await perform(step, world, callers).catch((error) => {
+        // The proof's own connection, most often: what it was at is not what is proved.
+        world.happened.push({
+          kind: `${step.kind} (not done: ${String(error?.code ?? error)})`,
+          node: null,
+          fromMs: nowMs(),
+          toMs: nowMs(),
+          noCommit: null,
+        });
+      });
+    }
+  }));
+}
+
+/** Whatever a step may have left behind is mended; returns when that was. */
+async function becomeWhole(world: World): Promise<number> {
+  await world.sink.behave("well");
+  world.disk?.empty();
+  for (const { proxy, process } of world.nodes) {
+    proxy.faultNever();
+    proxy.acceptsNew = true;
+    process.signal("SIGCONT");
+  }
+  world.actions?.signal("SIGCONT");
+  await waitFor(async () => {
+    await world.sql.unsafe("alter system reset all");
+    await world.sql`select pg_reload_conf()`;
+    return true;
+  }, { deadlineMs: 30_000 });
+  for (const { index, process } of world.nodes) {
+    if (!await process.start()) world.unstarted.push(`service ${index}, in the end`);
+  }
+  if (world.actions !== null && !await world.actions.start()) world.unstarted.push("actions, in the end");
+  return nowMs();
+}
+
+/**
+ * The last leads are on their way when a process dies, and nobody posts after them: who finds them has to look for them by
+ * himself.
+ */
+async function leaveOrphans(world: World, callers: Callers): Promise<void> {
+  const [node] = world.nodes;
+  if (node === undefined) return;
+  const before = world.sink.arrived.length;
+  await world.sink.behave("hang");
+  await callers.postLast(orphans);
+  await waitFor(() => world.sink.arrived.length > before, { deadlineMs: 3_000 });
+  const end = world.note("kill", node.index);
+  if (!await node.process.end("SIGKILL")) world.unstarted.push("service 0, after the last kill");
+  end();
+  await world.sink.behave("well");
+}
+
+/** Waits until nothing is due any more; what has died is put back as an operator does it. */
+async function drain(
+  world: World,
+  drainMs: number,
+): Promise<{ undrained: string | null; replayed: Replayed[] }> {
+  const replayed: Replayed[] = [];
+  let replayedAtMs = Number.NEGATIVE_INFINITY;
+  const isEmpty = await waitFor(async () => {
+    const dead = await world.sql<{ id: string; reason: string | null; spent: number }[]>`
+      select d.event_id as id, d.reason,
+        (select count(*)::int from attempt as a where a.event_id = d.event_id and a.spent) as spent
+      from dead_letter as d`;
+    if (dead.length > 0 && nowMs() - replayedAtMs > replayMs) {
+      replayedAtMs = nowMs();
+      replayed.push(...dead.map(({ id, reason, spent }) => ({ eventId: id, reason, spent })));
+      await world.sql`select replay_dead(${dead.map(({ id }) => id)})`;
+    }
+    const [row] = await world.sql<{ count: number }[]>`select count(*)::int as count from outbox`;
+    return row?.count === 0 && dead.length === 0;
+  }, { deadlineMs: drainMs, everyMs: 200 });
+  if (isEmpty !== null) return { undrained: null, replayed };
+  const rows = await world.sql<{ text: string }[]>`
+    select event_id || ' made ' || made || ' spent ' || spent || coalesce(' lease ' || lease, '') ||
+      coalesce(' reason ' || reason, '') || ' due in ' || round(extract(epoch from coalesce(lease_until, due_at) - service_clock())) || ' s' as text
+    from outbox order by event_id limit 5`;
+  return { undrained: rows.map(({ text }) => text).join("; ") || "what is dead dies again", replayed };
+}
+
+async function certificatesShown(world: World): Promise<History["shown"]> {
+  const last = world.swapped.filter(({ whose }) => whose === "listener").at(-1);
+  if (last === undefined) return [];
+  const shown: { node: number; serial: string }[] = [];
+  for (const { index, intakePort } of world.nodes) {
+    let serial: string | null = null;
+    await waitFor(async () => {
+      serial = await shownSerial(intakePort, world.authority.pem);
+      return serial === last.serial;
+    }, { deadlineMs: last.atMs + certificateMs - nowMs(), everyMs: 250 });
+    shown.push({ node: index, serial: serial ?? "" });
+  }
+  return shown;
+}
+
+/** The days of UTC that the database's clock has been in. */
+function daysOf(world: World): string[] {
+  let offsetMs = 0;
+  const times = [Date.now() - 3_600_000, Date.now()];
+  for (const { stepMs } of world.clockSteps) {
+    offsetMs += stepMs;
+    times.push(Date.now() - 3_600_000 + offsetMs, Date.now() + offsetMs);
+  }
+  return [...new Set(times.map((ms) => new Date(ms).toISOString().slice(0, 10)))];
+}

@@ -1,0 +1,39 @@
+/**
+ * The planted bugs: each still fits the tree, and some are hunted here. `npm run prove -- --planted` hunts all of them.
+ *
+ * @module
+ */
+
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { ownTree } from "../../scripts/prove/database.ts";
+import { type Bug, edited } from "../../scripts/prove/planted/bug.ts";
+import { bugs, hunt } from "../../scripts/prove/planted/run.ts";
+
+test("there are planted bugs enough, each with a name of its own", () => {
+  assert.ok(bugs.length >= 30);
+  assert.equal(new Set(bugs.map(({ name }) => name)).size, bugs.length);
+});
+
+test("each planted bug fits the tree", () => {
+  const misfits = bugs.flatMap(({ name, edits }) =>
+    [...Map.groupBy(edits, ({ file }) => file)].flatMap(([file, ofFile]) => {
+      try {
+        const text = readFileSync(join(ownTree, file), "utf8");
+        return edited(text, ofFile) === text ? [`${name} changes nothing of ${file}`] : [];
+      } catch (error) {
+        return [`${name}: ${(error as Error).message}`];
+      }
+    })
+  );
+  assert.deepEqual(misfits, []);
+});
+
+for (const name of ["dedupe by API key", "key not checked in the commit", "refusal taken for delivery"]) {
+  test(`a planted bug is caught: ${name}`, async () => {
+    const { caughtBy } = await hunt(bugs.find((bug) => bug.name === name) as Bug, 7);
+    assert.notEqual(caughtBy, null);
+  });
+}

@@ -1,0 +1,56 @@
+/**
+ * The proof in small: each kind of fault once, with everything that the long run has.
+ *
+ * @module
+ */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { check } from "../../scripts/prove/check.ts";
+import { ownTree } from "../../scripts/prove/database.ts";
+import { type History, slowMachine } from "../../scripts/prove/history.ts";
+import { type Kind, kinds, makePlan, type PlanOptions } from "../../scripts/prove/plan.ts";
+import { runRound } from "../../scripts/prove/round.ts";
+
+const seed = Number(process.env.FAULT_SEED ?? 20);
+const isRoot = process.getuid?.() === 0;
+const ofActions: readonly Kind[] = ["actions_kill", "actions_stop"];
+
+async function round(
+  options: Pick<PlanOptions, "runMs" | "hasActions"> & Partial<PlanOptions>,
+): Promise<History> {
+  const plan = makePlan({
+    ...{
+      seed,
+      nodes: 2,
+      callers: 8,
+      pauseMs: 60,
+      nodeKillMs: 3_000,
+      postgresKillMs: 10_000,
+      eachOnce: true,
+      ...options,
+    },
+  });
+  return await runRound(plan, {
+    ...{ tree: ownTree, diskMegabytes: 256, runtimes: ["node", "deno"], calmMs: 2_000, drainMs: 60_000 },
+  });
+}
+
+/** Each kind was done, and no promise was broken. */
+function assertKept(history: History, wanted: readonly Kind[]): void {
+  const done = new Set(history.happened.map(({ kind }) => kind).filter((kind) => kind !== slowMachine));
+  const all = wanted.filter((kind) => isRoot || kind !== "disk_full");
+  assert.deepEqual(all.filter((kind) => !done.has(kind)), [], `of ${[...done].join(", ")}`);
+  assert.ok(history.tables.events.length > 0, "events");
+  assert.deepEqual(check(history).map(({ rule, what }) => `${rule}: ${what}`), []);
+}
+
+test(`every promise is kept while each fault happens once (FAULT_SEED=${seed})`, async () => {
+  const history = await round({ runMs: 30_000, hasActions: false });
+  assertKept(history, Object.values(kinds).flat().filter((kind) => !ofActions.includes(kind)));
+});
+
+test(`every promise is kept with the actions process and CRMs behind it (FAULT_SEED=${seed})`, async () => {
+  const only: readonly Kind[] = ["kill", ...ofActions, "downstream_failing", "backends_terminate"];
+  assertKept(await round({ runMs: 8_000, hasActions: true, only }), only);
+});
