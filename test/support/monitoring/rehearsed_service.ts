@@ -1,0 +1,55 @@
+/**
+ * A service whose alerts are rehearsed: it is started again with other settings, and posted to.
+ *
+ * @module
+ */
+
+import type { RunningServer } from "../server.ts";
+import { freshKey, type IssuedKey, lead } from "../world.ts";
+import { type MonitoredStand, monitoredStand } from "./stand.ts";
+
+/** The service and what it stands on. */
+export interface RehearsedService extends Omit<MonitoredStand, "start"> {
+  /** The one that was started last. */
+  readonly server: RunningServer;
+  /** Of a tenant with a route. */
+  readonly key: IssuedKey;
+  /** Starts it; the one before has ended. */
+  start(env?: Readonly<Record<string, string>>): Promise<void>;
+  /** Ends it, and starts it again with these settings. */
+  again(env?: Readonly<Record<string, string>>): Promise<void>;
+  /** Posts so many leads at once, and returns the statuses. */
+  posts(count: number, options?: { readonly key?: string; readonly body?: unknown }): Promise<number[]>;
+}
+
+/** Starts one; it ends with the tests of the file. */
+export async function rehearsedService(): Promise<RehearsedService> {
+  const monitored = await monitoredStand();
+  const { stand } = monitored;
+  const key = await stand.routed();
+  let server = await monitored.start();
+  const start = async (env?: Readonly<Record<string, string>>) => {
+    server = await monitored.start(env);
+  };
+  return {
+    ...monitored,
+    key,
+    start,
+    get server() {
+      return server;
+    },
+    async again(env) {
+      await server.stop();
+      await start(env);
+    },
+    async posts(count, options = {}) {
+      const one = async () => {
+        const body = options.body ?? lead();
+        const headers = { "Idempotency-Key": freshKey() };
+        const post = { key: options.key ?? key.text, body, headers };
+        return (await stand.world.intake(post as never, server)).status;
+      };
+      return await Promise.all(Array.from({ length: count }, one));
+    },
+  };
+}
