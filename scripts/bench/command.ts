@@ -5,7 +5,15 @@
  */
 
 import { parseArgs } from "node:util";
-import { type NumberName, numberNames, numbers, type Options } from "./options.ts";
+import {
+  type ListName,
+  listNames,
+  lists,
+  type NumberName,
+  numberNames,
+  numbers,
+  type Options,
+} from "./options.ts";
 import type { Suite } from "./suite.ts";
 
 /** A run: a suite by its name, and how it is run. */
@@ -29,6 +37,9 @@ export function help(suites: Readonly<Record<string, Suite>>): string {
     line("--rows a,b", "only these rows"),
     line("--quick", "a smoke test: few and short rounds"),
     ...numberNames.map((name) => line(`--${name} N`, `${numbers[name].about} (${numbers[name].whole})`)),
+    ...listNames.map((name) =>
+      line(`--${name} N,…`, `${lists[name].about} (${lists[name].whole.join(",")})`)
+    ),
     line(
       "--against REF",
       "this tree's service beside that of a commit, or of another folder, with the same load;",
@@ -36,7 +47,7 @@ export function help(suites: Readonly<Record<string, Suite>>): string {
     line("", "without --rows what the suite begins with"),
     line("--runtime R", "what the service runs on: node or deno"),
     line("--apart", "attacks: the public reads and the operator's pages in processes of their own"),
-    line("--profile", "one round of ours under node --cpu-prof, kept in build/bench/"),
+    line("--profile", "flame graphs of one round of ours and of PostgreSQL, into build/bench/profile/"),
     line("--save", "keeps the result in docs/benchmarks/"),
   ].join("\n");
 }
@@ -53,7 +64,7 @@ export function readCommand(args: string[], suites: Readonly<Record<string, Suit
     args,
     allowPositionals: true,
     options: {
-      ...Object.fromEntries(numberNames.map((name) => [name, text])),
+      ...Object.fromEntries([...numberNames, ...listNames].map((name) => [name, text])),
       rows: text,
       against: text,
       runtime: text,
@@ -77,6 +88,7 @@ export function readCommand(args: string[], suites: Readonly<Record<string, Suit
     throw new Error(`There is no row ${unknown} in ${name}, but ${known.join(", ")}`);
   }
   if (!["node", "deno"].includes(options.runtime)) throw new Error("--runtime is node or deno");
+  if (options.profile && options.runtime !== "node") throw new Error("--profile is for --runtime node");
   return { name, suite, options };
 }
 
@@ -93,8 +105,17 @@ function settle(values: Readonly<Record<string, string | boolean | undefined>>, 
       Number(text ?? (quick ? numbers[name].quick : suite.defaults?.[name] ?? numbers[name].whole)),
     ];
   });
+  const listed = listNames.map((name): [ListName, readonly number[]] => {
+    const text = values[name];
+    if (text === undefined) return [name, lists[name][quick ? "quick" : "whole"]];
+    if (!/^\d{1,9}(,\d{1,9})*$/.test(String(text))) {
+      throw new Error(`--${name} takes whole numbers with a comma between them`);
+    }
+    return [name, [...new Set(String(text).split(",").map(Number))].sort((a, b) => a - b)];
+  });
   return {
     ...Object.fromEntries(counted) as Record<NumberName, number>,
+    ...Object.fromEntries(listed) as Record<ListName, readonly number[]>,
     rows: rows?.split(",") ?? [],
     against,
     runtime: (runtime ?? (process.versions.deno === undefined ? "node" : "deno")) as Options["runtime"],

@@ -14,23 +14,28 @@ import { makeBodies } from "./load/leads.ts";
 import { writeLoad, wrkVersion } from "./load/wrk.ts";
 import { describeMachine } from "./machine.ts";
 import { type Asked, help, readCommand } from "./command.ts";
+import { statementSettings } from "./profile/statements.ts";
 import { buildFolder, run, say } from "./programs.ts";
 import { renderTable, toMeasures, toRows } from "./report.ts";
 import { openStage, type Stage } from "./stage.ts";
 import { type Bench, type GroupResult, measure, type Suite } from "./suite.ts";
 import { attacks } from "./suites/attacks.ts";
+import { curve } from "./suites/curve.ts";
 import { delivery } from "./suites/delivery.ts";
 import { intake } from "./suites/intake.ts";
 import { outbound } from "./suites/outbound.ts";
 import { plans } from "./suites/plans.ts";
+import { processes } from "./suites/processes.ts";
 import { staticFiles } from "./suites/static.ts";
 import { openTree, thisTree } from "./tree.ts";
 
 const suites: Readonly<Record<string, Suite>> = {
   intake,
+  curve,
   delivery,
   outbound,
   plans,
+  processes,
   static: staticFiles,
   attacks,
 };
@@ -95,13 +100,14 @@ async function main(asked: Asked): Promise<void> {
     say(`The machine is busy (load ${machine.loadBefore}): take the figures for a smoke test`);
   }
   if (suite.hasPackages && !options.profile && options.against === undefined) await installPeers();
-  const stage = await openStage();
+  const stage = await openStage(options.profile ? statementSettings : {});
   try {
     const postgresql = await stage.describe();
     const groups = await measureAll(asked, stage);
     if (options.profile) return;
     const versions = process.versions as Readonly<Record<string, string>>;
     const conditions = [...suite.conditions, postgresql.settings];
+    const measured = toMeasures(Object.assign({}, ...groups.map(({ found }) => found)));
     const text = JSON.stringify(
       {
         command: ["npm run bench --", ...process.argv.slice(2).filter((word) => word !== "--save")].join(" "),
@@ -114,7 +120,7 @@ async function main(asked: Asked): Promise<void> {
         ].join(", "),
         conditions,
         rows: toRows(groups.flatMap(({ results }) => results)),
-        measured: toMeasures(Object.assign({}, ...groups.map(({ found }) => found))),
+        measured,
       },
       null,
       2,
@@ -125,6 +131,9 @@ async function main(asked: Asked): Promise<void> {
     mkdirSync(folder, { recursive: true });
     const file = join(folder, `${name}.json`);
     writeFileSync(file, `${text}\n`);
+    for (const [name, picture] of Object.entries(suite.draw?.(measured) ?? {})) {
+      writeFileSync(join(folder, name), picture);
+    }
     console.log([renderTable(groups), "", JSON.stringify(machine), ...conditions, file].join("\n"));
   } finally {
     await stage.close();

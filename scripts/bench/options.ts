@@ -18,8 +18,28 @@ export type NumberName = keyof typeof numbers;
 /** All of them. */
 export const numberNames = Object.keys(numbers) as NumberName[];
 
+/** Of what is measured at several sizes: those of a whole run, of a smoke test, and what they are. */
+export const lists = {
+  sizes: {
+    whole: [0, 1_000_000, 5_000_000, 20_000_000],
+    quick: [0, 20_000, 50_000],
+    about: "curve: stored events, a comma between them",
+  },
+  keys: {
+    whole: [1, 100, 10_000],
+    quick: [1, 100],
+    about: "curve: keys that leads come with, each of a tenant",
+  },
+} as const;
+
+/** The names of the lists. */
+export type ListName = keyof typeof lists;
+/** All of them. */
+export const listNames = Object.keys(lists) as ListName[];
+
 /** A run's settings. */
-export interface Options extends Readonly<Record<NumberName, number>> {
+export interface Options
+  extends Readonly<Record<NumberName, number>>, Readonly<Record<ListName, readonly number[]>> {
   /** The rows to measure; empty: all. */
   readonly rows: readonly string[];
   readonly quick: boolean;

@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { Found, GroupResult, Result } from "./suite.ts";
+import type { Found, GroupResult, Measured, Result } from "./suite.ts";
 import { ratio, significant, withSpread } from "./stats.ts";
 
 /** A row as the file has it; figures have four significant digits. */
@@ -47,7 +47,7 @@ export function toRows(results: readonly Result[]): SavedRow[] {
 }
 
 /** All that was measured, by contender: median, lowest and highest. */
-export function toMeasures(found: Found): Record<string, Record<string, number[]>> {
+export function toMeasures(found: Found): Measured {
   return Object.fromEntries(
     Object.entries(found).map(([contender, measures]) => [
       contender,

@@ -4,10 +4,12 @@
  * @module
  */
 
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { variables } from "../../src/settings/variables.ts";
-import { denoFlags } from "../deno_flags.ts";
-import { openProfile } from "./profile.ts";
+import { denoFlags } from "../../src/settings/deno_flags.ts";
+import { openProfile } from "./profile/profile.ts";
 import { deno, node, type Program, startProgram } from "./programs.ts";
 import type { Bench } from "./suite.ts";
 import { thisTree } from "./tree.ts";
@@ -22,6 +24,12 @@ const raisedLimits = settings(/_(PER_MINUTE|BURST)$/, "999999999");
 /** Each surface on a port of its own. */
 const listeners = settings(/_LISTEN$/, "127.0.0.1:0");
 
+/** The flags that Node is started with in production, for its memory: those of `npm run service`. */
+function productionFlags(folder: string): string[] {
+  const { scripts } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
+  return String(scripts.service).split(" ").filter((word) => /^--[\w-]+=/.test(word));
+}
+
 /** How to start it. */
 interface ServiceOptions {
   readonly databaseUrl: string;
@@ -31,6 +39,8 @@ interface ServiceOptions {
   readonly nodeFlags?: readonly string[];
   /** Of its log file, when several of them run. */
   readonly name?: string;
+  /** As the one file that a release has, made by `npm run build`. */
+  readonly isBuilt?: boolean;
   /** Waits for this surface only. */
   readonly listener?: string;
   /** Instead of limits that never refuse. */
@@ -39,25 +49,40 @@ interface ServiceOptions {
 
 /** Starts the service of the tree, with every surface on a port of its own. */
 export async function startService(
-  { tree, options }: Pick<Bench, "tree" | "options">,
-  { databaseUrl, env = {}, nodeFlags = [], name = "service", listener, hasPublishedLimits = false }:
-    ServiceOptions,
+  { tree, options }: {
+    readonly tree: Bench["tree"];
+    readonly options: Pick<Bench["options"], "runtime" | "profile">;
+  },
+  {
+    databaseUrl,
+    env = {},
+    nodeFlags = [],
+    name = "service",
+    listener,
+    hasPublishedLimits = false,
+    isBuilt = false,
+  }: ServiceOptions,
 ): Promise<Program> {
-  const profile = options.profile ? openProfile() : null;
+  const profile = options.profile ? openProfile(name) : null;
   const given = {
     ...listeners,
     ...(hasPublishedLimits ? {} : raisedLimits),
     DATABASE_URL: databaseUrl,
     ...env,
   };
-  const command = options.runtime === "deno"
-    ? [deno, "run", ...denoFlags(given), "src/main.ts"]
-    : [node, ...nodeFlags, ...profile?.nodeFlags ?? [], "src/main.ts"];
+  const command = options.runtime === "deno" ? [deno, "run", ...denoFlags(given), "src/main.ts"] : [
+    node,
+    ...productionFlags(tree.folder),
+    ...nodeFlags,
+    ...profile?.nodeFlags ?? [],
+    isBuilt ? "build/programs/service.js" : "src/main.ts",
+  ];
   const program = await startProgram(tree === thisTree ? name : `${name}_other`, command, {
     cwd: tree.folder,
     env: given,
     ...(listener === undefined ? {} : { listener }),
   });
+  profile?.begin();
   return {
     ...program,
     async stop() {
@@ -71,9 +96,14 @@ export async function startService(
 export function startPeer(
   name: string,
   settings: Readonly<Record<string, string | number>>,
-  args: readonly string[] = [],
+  { args = [], nodeFlags = [] }: {
+    readonly args?: readonly string[];
+    readonly nodeFlags?: readonly string[];
+  } = {},
 ): Promise<Program> {
   const env = Object.fromEntries(Object.entries(settings).map(([name, value]) => [name, String(value)]));
   const script = fileURLToPath(new URL(`peers/${name}.mjs`, import.meta.url));
-  return startProgram(name, [node, script, ...args], { env: { ...env, NODE_ENV: "production" } });
+  return startProgram(name, [node, ...nodeFlags, script, ...args], {
+    env: { ...env, NODE_ENV: "production" },
+  });
 }

@@ -5,12 +5,11 @@
  * @module
  */
 
-import { createHash, getRandomValues } from "node:crypto";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import postgres from "postgres";
-import { makeKey } from "../../src/contract/api_key.ts";
 import { type EmbeddedPostgres, startPostgres } from "../embedded_postgres.ts";
+import { keyCount, makeApiKey, seed } from "./load/keys.ts";
 import { node, run } from "./programs.ts";
 import type { Tree } from "./tree.ts";
 
@@ -29,14 +28,6 @@ const settings = {
   max_connections: 200,
 } as const;
 
-/** Tenants, each with two keys. */
-export const tenantCount = 8;
-/**
- * API keys, each bound to a campaign of its own: enough that a row of spend is not what all wait for. Their ids
- * are 1 to this, the tenant of key k is (k - 1) mod {@linkcode tenantCount} + 1.
- */
-export const keyCount = 16;
-
 /** A copy of the template. */
 export interface Database {
   readonly name: string;
@@ -54,18 +45,14 @@ export interface Counters {
   /** Flushes of the WAL to the disk (`pg_stat_io`, object `wal`, context `normal`). */
   readonly syncs: number;
   readonly bytes: number;
+  /** Full page images in the WAL. */
+  readonly pages: number;
   readonly commits: number;
 }
 
-/** An API key that works in every database. */
-export function makeApiKey(surface: "intake" | "forms"): { key: string; digest: string } {
-  const key = makeKey({ surface, sandbox: false }, (bytes) => getRandomValues(bytes));
-  return { key, digest: createHash("sha256").update(key).digest("hex") };
-}
-
-/** Starts the server. */
-export async function openStage(): Promise<Stage> {
-  return new Stage(await startPostgres({ settings }));
+/** Starts the server, with further settings if there are any. */
+export async function openStage(further: Readonly<Record<string, string | number>> = {}): Promise<Stage> {
+  return new Stage(await startPostgres({ settings: { ...settings, ...further } }));
 }
 
 /** The running server. */
@@ -84,6 +71,16 @@ export class Stage {
   /** API keys that work in every database. */
   get keys(): string[] {
     return this.#keys.map(({ key }) => key);
+  }
+
+  /** A connection to the server itself. */
+  get admin(): postgres.Sql {
+    return this.#admin;
+  }
+
+  /** Where the server keeps its data. */
+  get dataFolder(): string {
+    return this.#server.dataFolder;
   }
 
   /** The postmaster's process id. */
@@ -123,7 +120,8 @@ export class Stage {
         env: { DATABASE_URL: url },
         timeoutMs: 60_000,
       });
-      await seed(url, this.#keys.map(({ digest }) => digest));
+      const sql = connect(url);
+      await seed(sql, this.#keys.map(({ digest }) => digest)).finally(() => sql.end({ timeout: 5 }));
       this.#templates.set(tree, template);
     }
     return await this.copy(template);
@@ -172,12 +170,18 @@ export class Stage {
 
   /** The totals. Those of a connection are in once it is closed. */
   async counters(database: Database): Promise<Counters> {
-    const [row] = await this.#admin<{ syncs: string; bytes: string; commits: string }[]>`
+    const [row] = await this.#admin<{ syncs: string; bytes: string; pages: string; commits: string }[]>`
       select
         (select sum(fsyncs) from pg_stat_io where object = 'wal' and context = 'normal') as syncs,
         pg_current_wal_lsn() - '0/0'::pg_lsn as bytes,
+        (select wal_fpi from pg_stat_wal) as pages,
         (select xact_commit from pg_stat_database where datname = ${database.name}) as commits`;
-    return { syncs: Number(row?.syncs), bytes: Number(row?.bytes), commits: Number(row?.commits) };
+    return {
+      syncs: Number(row?.syncs),
+      bytes: Number(row?.bytes),
+      pages: Number(row?.pages),
+      commits: Number(row?.commits),
+    };
   }
 
   /** Writes everything to its place, so that who comes next does not pay for who was before. */
@@ -196,25 +200,4 @@ const ownName = "bench";
 
 function connect(url: string): postgres.Sql {
   return postgres(url, { max: 1, onnotice: () => {}, connection: { application_name: ownName } });
-}
-
-async function seed(url: string, digests: readonly string[]): Promise<void> {
-  const sql = connect(url);
-  try {
-    // Nothing is delivered for a tenant without a route.
-    await sql`
-      insert into tenant (slug, name, has_route)
-      select 'tenant-' || n, 'Tenant ' || n, true from generate_series(1, ${tenantCount}::int) as n order by n`;
-    await sql`
-      insert into campaign (tenant_id, slug)
-      select (n - 1) % ${tenantCount}::int + 1, 'campaign-' || n from generate_series(1, ${keyCount}::int) as n order by n`;
-    await sql`
-      insert into api_key (tenant_id, campaign_id, surface, label, digest, last4)
-      select c.tenant_id, c.id, 'intake', 'provider-' || n, decode(digest, 'hex'), '0000'
-      from unnest(${digests}::text[]) with ordinality as d (digest, n)
-      join campaign as c on c.slug = 'campaign-' || n order by n`;
-    await sql`vacuum analyze`;
-  } finally {
-    await sql.end({ timeout: 5 });
-  }
 }

@@ -8,6 +8,7 @@
 import type { DevCertificates } from "../dev_certificates.ts";
 import type { Load } from "./load/wrk.ts";
 import type { NumberName, Options } from "./options.ts";
+import { profiled } from "./profile/profile.ts";
 import { say } from "./programs.ts";
 import type { Stage } from "./stage.ts";
 import { digits, type Figure, figure } from "./stats.ts";
@@ -80,7 +81,12 @@ export interface Suite {
   readonly conditions: readonly string[];
   readonly defaults?: Partial<Readonly<Record<NumberName, number>>>;
   readonly groups: (options: Options) => readonly Group[];
+  /** Pictures of what was found, by the names of their files. */
+  readonly draw?: (measured: Measured) => Readonly<Record<string, string>>;
 }
+
+/** What a saved run has measured, by contender and name: median, lowest and highest. */
+export type Measured = Readonly<Record<string, Readonly<Record<string, readonly number[]>>>>;
 
 /** What was found for a row; `ours` is `null` when it could not be measured. */
 export interface Result extends Pick<Row, "name" | "target" | "judged"> {
@@ -127,7 +133,11 @@ export async function measure(group: Group, bench: Bench, other: Tree | undefine
     for (const { name, open, bench } of taking) {
       try {
         const contender = await open(bench);
-        contenders.set(name, contender);
+        const { run } = contender;
+        contenders.set(
+          name,
+          options.profile ? { ...contender, run: () => profiled(name, bench, run) } : contender,
+        );
         if (contender.note !== undefined) notes[name] = contender.note;
       } catch (error) {
         notes[name] = `not measured: ${(error as Error).message}`;

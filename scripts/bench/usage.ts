@@ -8,18 +8,20 @@ import { readFileSync } from "node:fs";
 import { childrenOf } from "../processes.ts";
 import type { Measures } from "./suite.ts";
 
-/** Of a process, in MiB. */
+/** Of a process and its children, in MiB. */
 interface Memory {
   readonly residentMiB: number;
-  /** The most it ever had. */
+  /** The most that each ever had. */
   readonly highestMiB: number;
 }
 
-/** Reads the memory of a process. */
+/** Reads the memory of a process and of its children. */
 export function readMemory(pid: number): Memory {
-  const status = readFileSync(`/proc/${pid}/status`, "utf8");
+  const all = [pid, ...childrenOf(pid).map(({ pid }) => pid)]
+    .map((one) => readFileSync(`/proc/${one}/status`, "utf8"));
   const mebibytes = (name: string) =>
-    Number(new RegExp(`^${name}:\\s+(\\d+) kB`, "m").exec(status)?.[1]) / 1024;
+    all.reduce((sum, text) => sum + Number(new RegExp(`^${name}:\\s+(\\d+) kB`, "m").exec(text)?.[1]), 0) /
+    1024;
   return { residentMiB: mebibytes("VmRSS"), highestMiB: mebibytes("VmHWM") };
 }
 

@@ -90,7 +90,7 @@ export function queue(
     template,
     isTls: false,
     start: (databaseUrl, { url }) =>
-      startPeer(peer, { ...settings, DATABASE_URL: databaseUrl, ACTIONS_URL: url }, ["work"]),
+      startPeer(peer, { ...settings, DATABASE_URL: databaseUrl, ACTIONS_URL: url }, { args: ["work"] }),
     countLeft: async (sql) => Number((await countQueued[peer](sql))[0]?.n),
   };
 }

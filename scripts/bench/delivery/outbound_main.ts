@@ -9,6 +9,7 @@ import { readFileSync } from "node:fs";
 import https from "node:https";
 import process from "node:process";
 import tls from "node:tls";
+import type { Answer } from "../../../src/http/outbound/client_connection.ts";
 import { ConnectionPool } from "../../../src/http/outbound/connection_pool.ts";
 import type { DevCertificates } from "../../dev_certificates.ts";
 import { answer, readTask } from "../load/client.ts";
@@ -41,14 +42,16 @@ const clients: Readonly<Record<string, (target: Target) => Put | Promise<Put>>> 
       connectionsMax: inFlight,
       timeoutMs,
       opened: "secureConnect",
-      connect: () => tls.connect({ ...target, secureContext, servername: "", ALPNProtocols: ["http/1.1"] }),
+      connect: (onread) => {
+        const alpn = { ALPNProtocols: ["http/1.1"] };
+        return tls.connect(Object.assign({ onread }, { ...target, secureContext, servername: "", ...alpn }));
+      },
     });
     const head = `Host: ${target.host}:${target.port}\r\nConnection: keep-alive\r\n` +
       "Content-Type: application/json\r\nContent-Length: ";
     return async (path, body) => {
-      const answer = await pool.send(
-        `PUT ${path} HTTP/1.1\r\n${head}${Buffer.byteLength(body)}\r\n\r\n${body}`,
-      );
+      const request = `PUT ${path} HTTP/1.1\r\n${head}${Buffer.byteLength(body)}\r\n\r\n${body}`;
+      const answer = await new Promise<Answer>((settle) => pool.send(request, settle));
       if (answer.kind === "failed") throw new Error(answer.reason);
       return answer.response.body.toString("utf8");
     };

@@ -10,12 +10,15 @@ import { canonicalText } from "../../../src/lead/fingerprint.ts";
 import { foldArea } from "../../../src/lead/place.ts";
 import { validate } from "../../../src/lead/validate.ts";
 import { say } from "../programs.ts";
-import { keyCount, tenantCount } from "../stage.ts";
 import { digits } from "../stats.ts";
 
 /** What to fill a database with. */
 interface FillOptions {
   readonly events: number;
+  /** Those that an earlier call has filled it with; the older ones of all. */
+  readonly filled?: number;
+  /** Those that the last call will have filled it with. */
+  readonly total?: number;
   /** Events that have an outbox row. */
   readonly pending: number;
   /** Leads as they are posted. */
@@ -27,10 +30,13 @@ const chunkEvents = 250_000;
 const sampleCount = 2_000;
 
 /**
- * Fills an empty database as traffic would have left it, one event every 5 s, the newest of which wait to be
- * delivered; then vacuums and analyzes it.
+ * Fills a database as traffic of all its intake keys would have left it, one event every 5 s, the newest of which wait to
+ * be delivered; then vacuums and analyzes it.
  */
-export async function fill(sql: postgres.Sql, { events, pending, bodies }: FillOptions): Promise<void> {
+export async function fill(
+  sql: postgres.Sql,
+  { events, filled = 0, total = events, pending, bodies }: FillOptions,
+): Promise<void> {
   await createSamples(sql, bodies);
   // The indexes are built at the end, in one go; what constraint triggers would check holds by construction.
   const indexes = await sql<{ name: string; text: string }[]>`
@@ -39,23 +45,41 @@ export async function fill(sql: postgres.Sql, { events, pending, bodies }: FillO
   for (const { name } of indexes) await sql`drop index ${sql(name)}`;
   await sql`set session_replication_role = replica`;
   await sql`set synchronous_commit = off`;
-  for (let from = 0; from < events; from += chunkEvents) {
+  await sql`set maintenance_work_mem = '1GB'`;
+  for (let from = filled; from < events; from += chunkEvents) {
     const to = Math.min(from + chunkEvents, events);
-    await insertEvents(sql, { from, to, total: events });
+    await insertEvents(sql, { from, to, total });
+    // So that the WAL of all of it is not kept.
+    await sql`checkpoint`;
     say(`filling: ${digits(to)} events`);
   }
-  for (const { text } of indexes) await sql.unsafe(text);
+  for (const { name, text } of indexes) {
+    await sql.unsafe(text);
+    say(`filling: ${name}`);
+  }
+  // As fill_lead_contact does.
   await sql`
-    insert into outbox (event_id, tenant_id, due_at)
-    select event_id, tenant_id, received_at from event order by event_id desc limit ${pending}`;
-  await sql`insert into outbox_tally (state, delta) values ('pending', ${pending})`;
+    insert into lead_contact (event_id, phone, email, last_name)
+    select e.event_id, l.phone, l.email, lower(l.last_name collate "C")
+    from event as e cross join lateral json_to_record(e.lead) as l (phone text, email text, last_name text)
+    where not exists (select from lead_contact as c where c.event_id = e.event_id)
+    order by e.event_id`;
+  say("filling: lead_contact");
+  // Where newer events were there already, its pages were split in the middle.
+  await sql`reindex index event_pkey`;
+  if (pending > 0) {
+    await sql`
+      insert into outbox (event_id, tenant_id, due_at)
+      select event_id, tenant_id, received_at from event order by event_id desc limit ${pending}`;
+    await sql`insert into outbox_tally (state, delta) values ('pending', ${pending})`;
+  }
   await sql`set session_replication_role = origin`;
   await sql`set synchronous_commit = on`;
-  await sql`drop table bench_sample`;
+  await sql`drop table bench_sample, bench_key`;
   await sql`vacuum analyze`;
 }
 
-/** Normalized leads to copy from, as large as those that are posted. */
+/** Normalized leads to copy from, as large as those that are posted, and the keys that they came with. */
 async function createSamples(sql: postgres.Sql, bodies: readonly string[]): Promise<void> {
   const areas = new Map(
     (await sql<{ area: string }[]>`select area from area`).map(({ area }) => [foldArea(area), area]),
@@ -80,6 +104,12 @@ async function createSamples(sql: postgres.Sql, bodies: readonly string[]): Prom
       ${samples.map(({ flags }) => flags)}::text[], ${samples.map(({ lead }) => lead)}::text[],
       ${samples.map(({ content }) => content)}::text[]
     ) with ordinality as u (raw, extra, flags, lead, content, ordinality)`;
+  await sql`
+    create unlogged table bench_key as
+    select (row_number() over (order by id))::int - 1 as number, count(*) over ()::int as count, id, tenant_id
+    from api_key where surface = 'intake'`;
+  await sql`alter table bench_key add primary key (number)`;
+  await sql`analyze bench_sample, bench_key`;
 }
 
 // One event every 5 s up to now, their ids made as accept.sql makes them.
@@ -94,11 +124,12 @@ async function insertEvents(
     )
     select
       new_event_id(event_id_at(at), 1),
-      'lead', (n % ${keyCount}::int) % ${tenantCount}::int + 1, n % ${keyCount}::int + 1, at, 'k',
+      'lead', k.tenant_id, k.id, at, 'k',
       md5('digest' || n)::uuid, s.content, 'provider:lead:filled-1-' || n,
       coalesce(string_to_array(nullif(s.flags, ''), ','), '{}'), s.lead::json, s.extra, s.raw
     from generate_series(${from}::int, ${to - 1}::int) as n
     join bench_sample as s on s.number = n % ${sampleCount}::int
+    join bench_key as k on k.number = n % (select max(count) from bench_key)
     cross join lateral (select now() - make_interval(secs => (${total}::int - n) * 5.0) as at) as t
     order by n`;
 }

@@ -1,7 +1,7 @@
 -- wrk's request maker: each request is one of the prepared leads with an Idempotency-Key of its own.
 -- Arguments after "--": the file of bodies (one a line), the file of API keys, a prefix no other run has.
 
-local heads, tails, count, sent = {}, {}, 0, 0
+local heads, keys, tails, count, sent = {}, {}, {}, 0, 0
 local threads = 0
 
 function setup(thread)
@@ -10,15 +10,14 @@ function setup(thread)
 end
 
 function init(args)
-  local keys = {}
-  for line in io.lines(args[2]) do keys[#keys + 1] = line end
+  local named = table.concat({ "\r\nIdempotency-Key: provider:lead:", args[3], "-", thread_number, "-" })
+  for key in io.lines(args[2]) do keys[#keys + 1] = key .. named end
   for body in io.lines(args[1]) do
     count = count + 1
     heads[count] = table.concat({
       "POST /v1/intake HTTP/1.1\r\nHost: ", wrk.host, ":", wrk.port,
       "\r\nUser-Agent: bench/1\r\nContent-Type: application/json\r\nContent-Length: ", #body,
-      "\r\nX-API-Key: ", keys[(count - 1) % #keys + 1],
-      "\r\nIdempotency-Key: provider:lead:", args[3], "-", thread_number, "-",
+      "\r\nX-API-Key: ",
     })
     tails[count] = "\r\n\r\n" .. body
   end
@@ -27,14 +26,14 @@ end
 function request()
   sent = sent + 1
   local index = sent % count + 1
-  return heads[index] .. sent .. tails[index]
+  return heads[index] .. keys[sent % #keys + 1] .. sent .. tails[index]
 end
 
 function done(summary, latency)
   local errors = summary.errors
   io.write(string.format(
-    'RESULT {"requests":%d,"durationUs":%d,"p50Us":%d,"p99Us":%d,"failed":%d}\n',
-    summary.requests, summary.duration, latency:percentile(50), latency:percentile(99),
+    'RESULT {"requests":%d,"durationUs":%d,"p50Us":%d,"p99Us":%d,"processorUs":%d,"failed":%d}\n',
+    summary.requests, summary.duration, latency:percentile(50), latency:percentile(99), os.clock() * 1e6,
     errors.status + errors.connect + errors.read + errors.write + errors.timeout
   ))
 end

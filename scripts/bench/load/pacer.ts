@@ -15,6 +15,8 @@ export interface PacerTask extends Load {
   readonly seconds: number;
   /** Of the Idempotency-Keys; no other run has it. */
   readonly prefix: string;
+  /** 429 and 503 are counted; otherwise they end the run as any other answer than 202 does. */
+  readonly mayRefuse?: boolean;
 }
 
 /** A lead that was answered with 202; times in nanoseconds of the machine's monotonic clock. */
@@ -33,6 +35,13 @@ export interface Paced {
   readonly endNs: number;
   /** In the order of their answers. */
   readonly leads: readonly Acknowledged[];
+  /** Posts that were answered with 429 or 503. */
+  readonly refused: number;
+}
+
+/** How leads are posted. */
+interface PaceOptions extends Pick<PacerTask, "perSecond" | "seconds" | "mayRefuse"> {
+  readonly load: Load;
 }
 
 /**
@@ -42,8 +51,15 @@ export interface Paced {
  */
 export function pace(
   url: string,
-  { load, perSecond, seconds }: { load: Load; perSecond: number; seconds: number },
+  { load, perSecond, seconds, mayRefuse = false }: PaceOptions,
 ): Promise<Paced> {
-  const task: PacerTask = { ...load, url, perSecond, seconds, prefix: randomBytes(5).toString("hex") };
+  const task: PacerTask = {
+    ...load,
+    url,
+    perSecond,
+    seconds,
+    prefix: randomBytes(5).toString("hex"),
+    mayRefuse,
+  };
   return runClient("load/pacer_main.ts", task, seconds);
 }

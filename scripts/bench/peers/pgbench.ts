@@ -14,47 +14,48 @@ import { delimiter, join } from "node:path";
 import { canonicalText } from "../../../src/lead/fingerprint.ts";
 import { validate } from "../../../src/lead/validate.ts";
 import { buildFolder, run } from "../programs.ts";
-import { type Database, keyCount, tenantCount } from "../stage.ts";
+import { keyCount, tenantCount } from "../load/keys.ts";
+import type { Database } from "../stage.ts";
 import type { Bench, Contender } from "../suite.ts";
 import { climb } from "../tuning.ts";
+import { meter } from "../usage.ts";
 
 /**
  * How the transaction is written: BEGIN, two INSERTs and COMMIT, or a single statement that inserts both rows.
  */
-type Form = "BEGIN, two INSERTs, COMMIT" | "one statement";
+export type Form = "BEGIN, two INSERTs, COMMIT" | "one statement";
 const forms: readonly Form[] = ["BEGIN, two INSERTs, COMMIT", "one statement"];
-
-/** How pgbench is run. */
-interface Settings {
-  readonly clients: number;
-  readonly form: Form;
-}
 
 /** Leads that take turns. */
 const sampleCount = 8;
 
-/** pgbench with the form and the clients with which it is fastest. */
-export async function openPgbench({ options, stage, tree, bodies }: Bench): Promise<Contender> {
-  const { quick, warmUpSeconds, seconds } = options;
-  const program = findPgbench();
-  const load = writeScripts(bodies);
-  const round = (database: Database, settings: Settings, seconds: number) =>
-    runPgbench({ program, load, databaseUrl: database.url }, settings, seconds);
-  const { best, note } = await climb<Settings>("pgbench", { clients: 32, form: "one statement" }, [
-    { form: forms },
-    { clients: quick ? [] : [8, 16, 64, 96] },
-    // Again, with the clients that suit it.
-    { form: forms },
-  ], (settings) => stage.lend(tree, (database) => round(database, settings, quick ? 2 : 5)));
-  return {
-    note: `${(await run(program, ["--version"], { timeoutMs: 5_000 })).trim()}: ${note}`,
-    run: () =>
-      stage.lend(tree, async (database) => {
-        await round(database, best, warmUpSeconds);
-        return { "leads/s": await round(database, best, seconds) };
-      }),
+/** pgbench with as many clients as make it fastest. */
+export const openPgbench =
+  (form: Form) => async ({ options, stage, tree, bodies }: Bench): Promise<Contender> => {
+    const { quick, warmUpSeconds, seconds } = options;
+    const program = findPgbench();
+    const load = writeScripts(bodies);
+    const round = (database: Database, clients: number, seconds: number) =>
+      runPgbench({ program, load, form, databaseUrl: database.url }, clients, seconds);
+    const { best, note } = await climb(
+      `pgbench, ${form},`,
+      { clients: 32 },
+      [{ clients: quick ? [] : [8, 16, 64, 96] }],
+      ({ clients }) =>
+        stage.lend(tree, async (database) => (await round(database, clients, quick ? 2 : 5)).perSecond),
+    );
+    return {
+      note: `${(await run(program, ["--version"], { timeoutMs: 5_000 })).trim()}: ${note}`,
+      run: () =>
+        stage.lend(tree, async (database) => {
+          await round(database, best.clients, warmUpSeconds);
+          const spent = meter({ PostgreSQL: stage.pid });
+          const { perSecond, transactions } = await round(database, best.clients, seconds);
+          if (transactions === 0) throw new Error("pgbench has ended no transaction");
+          return { "leads/s": perSecond, ...spent(transactions, "lead") };
+        }),
+    };
   };
-}
 
 /** The program with the highest version. */
 function findPgbench(): string {
@@ -121,12 +122,12 @@ commit;
 `;
 }
 
-/** Its transactions a second, connecting not counted. */
+/** Its transactions, and how many a second, connecting not counted. */
 async function runPgbench(
-  { program, load, databaseUrl }: { program: string; load: Scripts; databaseUrl: string },
-  { form, clients }: Settings,
+  { program, load, form, databaseUrl }: { program: string; load: Scripts; form: Form; databaseUrl: string },
+  clients: number,
   seconds: number,
-): Promise<number> {
+): Promise<{ perSecond: number; transactions: number }> {
   const url = new URL(databaseUrl);
   const threads = Math.min(clients, availableParallelism());
   const options = ["-n", "-M", "prepared", `-c${clients}`, `-j${threads}`, `-T${seconds}`];
@@ -137,7 +138,10 @@ async function runPgbench(
     env: { PGHOST: url.hostname, PGPORT: url.port, PGUSER: url.username, PGPASSWORD: url.password },
   });
   const perSecond = Number(/^tps = ([\d.]+) \(without/m.exec(said)?.[1]);
+  const transactions = Number(/^number of transactions actually processed: (\d+)/m.exec(said)?.[1]);
   const failed = /^number of failed transactions: (\d+)/m.exec(said)?.[1] ?? "0";
-  if (!(perSecond > 0) || failed !== "0") throw new Error(`pgbench did not do what it should:\n${said}`);
-  return perSecond;
+  if (!(perSecond >= 0) || !(transactions >= 0) || failed !== "0") {
+    throw new Error(`pgbench did not do what it should:\n${said}`);
+  }
+  return { perSecond, transactions };
 }

@@ -17,7 +17,8 @@ import type { HonestResult, HonestTask } from "../attacks/honest_main.ts";
 import type { Turns } from "../attacks/loop_probe.ts";
 import { buildFolder, type Program, runClient, say } from "../programs.ts";
 import { startService } from "../service.ts";
-import { type Database, makeApiKey } from "../stage.ts";
+import { makeApiKey } from "../load/keys.ts";
+import type { Database } from "../stage.ts";
 import type { Bench, Group, Measures, Suite } from "../suite.ts";
 import { cpuSeconds, readMemory } from "../usage.ts";
 

@@ -80,6 +80,22 @@ const drained: Group = {
       peer: "pg-boss",
       target: { atLeast: 3 },
     },
+    graphile_cost: {
+      name: "deliveries for a second of processor time against graphile-worker",
+      of: "deliveries per processor second",
+      ours: "ours",
+      peer: "graphile-worker",
+      target: { atLeast: 1.5 },
+      note: "the deliverer's process and all of PostgreSQL's; the sink's is not counted",
+    },
+    boss_cost: {
+      name: "deliveries for a second of processor time against pg-boss",
+      of: "deliveries per processor second",
+      ours: "ours",
+      peer: "pg-boss",
+      target: { atLeast: 2 },
+      note: "the same",
+    },
     tls: {
       name: "drained/s over mutual TLS against plain HTTP, both ours",
       of: "drained/s",

@@ -4,116 +4,34 @@
  * @module
  */
 
-import { fill } from "../load/events.ts";
-import { loadTarget, onStore, type Posting, type Start } from "../load/posting.ts";
+import {
+  bare,
+  fastify,
+  inFlight,
+  onEmpty,
+  onFresh,
+  onStored,
+  start,
+  startFastify,
+  startOurs,
+  startProcesses,
+} from "../load/takers.ts";
 import { openPgbench } from "../peers/pgbench.ts";
-import { startPeer, startService } from "../service.ts";
-import type { Database } from "../stage.ts";
-import type { Contender, Group, Measures, Open, Suite } from "../suite.ts";
-import { climb } from "../tuning.ts";
-import { readMemory } from "../usage.ts";
+import type { Group, Suite, Target } from "../suite.ts";
 
-const inFlight = 64;
-
-const startOurs: Start = (bench, { url }) => startService(bench, { databaseUrl: url });
-
-const startFastify = (poolSize: number): Start => (_bench, { url }) =>
-  startPeer("fastify", { DATABASE_URL: url, POOL_SIZE: poolSize });
-
-const onFresh = (start: Start, posting: Posting): Open => (bench) => ({
-  run: () => bench.stage.lend(bench.tree, (database) => onStore(bench, database, start, posting)),
+/** The processor time of a process of ours, against what a bare post costs its server. */
+const againstBare = (name: string, process: string, target: { target?: Target } = {}) => ({
+  name: `processor time a lead of ${name}, against the bare server's a post`,
+  of: `${process}, processor µs per lead`,
+  unit: "µs",
+  ours: "ours",
+  peer: "bare node:http",
+  peerOf: "server, processor µs per lead",
+  ...target,
 });
 
-/** Fastify with the pool with which it accepts most. */
-const fastify: Open = async (bench) => {
-  const { quick } = bench.options;
-  const tried = { connections: inFlight, seconds: quick ? 2 : 5 };
-  const { best, note } = await climb(
-    "Fastify",
-    { poolSize: 16 },
-    [{ poolSize: quick ? [32] : [4, 8, 12, 24, 32, 64] }],
-    async ({ poolSize }) => (await (await onFresh(startFastify(poolSize), tried)(bench)).run())["leads/s"],
-  );
-  return { ...await onFresh(startFastify(best.poolSize), { connections: inFlight })(bench), note };
-};
-
-const bare: Open = async (bench) => {
-  const target = await startPeer("bare", {});
-  return {
-    run: async () => (await loadTarget(bench, target, { connections: inFlight })).measures,
-    close: () => target.stop(),
-  };
-};
-
-/** From the start of the process to its first 202, on a migrated database. */
-const start: Open = async (bench) => {
-  const database = await bench.stage.createDatabase(bench.tree);
-  let starts = 0;
-  const once = async (): Promise<Measures> => {
-    const startedAtMs = performance.now();
-    const target = await startService(bench, { databaseUrl: database.url, listener: "intake" });
-    try {
-      const headers = {
-        "Content-Type": "application/json",
-        "X-API-Key": bench.stage.keys[0] as string,
-        "Idempotency-Key": `provider:start-${starts += 1}`,
-      };
-      const answer = await fetch(`${target.urls.intake}/v1/intake`, {
-        method: "POST",
-        headers,
-        body: bench.bodies[0] as string,
-      });
-      if (answer.status !== 202) throw new Error(`The first answer was ${answer.status}`);
-      const seconds = (performance.now() - startedAtMs) / 1_000;
-      await answer.text();
-      return { "s to the first 202": seconds, "MiB resident": readMemory(target.pid).residentMiB };
-    } finally {
-      await target.stop();
-      await database.quiet();
-    }
-  };
-  return { run: once, close: () => database.drop() };
-};
-
-/**
- * A store that is used in every round. No checkpoint and no DROP DATABASE, which takes one, between the rounds: the
- * first change of each page after it is costly, and a service meets that every few minutes, not every few seconds.
- */
-const onStored =
-  (events: number, { dropsIndexes = false } = {}): Open => async (bench): Promise<Contender> => {
-    const database = await bench.stage.createDatabase(bench.tree);
-    // Delivered events have no outbox row; some of the newest wait, as after a short outage downstream.
-    await fill(database.sql, { events, pending: Math.min(5_000, events), bodies: bench.bodies });
-    const dropped = dropsIndexes ? await dropSearchIndexes(database) : [];
-    await bench.stage.checkpoint();
-    return {
-      note: [`${events.toLocaleString("en-US")} events stored`, ...dropped].join(", without "),
-      run: () => onStore(bench, database, startOurs, { connections: inFlight }),
-      close: () => database.drop(),
-    };
-  };
-
-/** Those of the operator's search. */
-async function dropSearchIndexes({ sql }: Database): Promise<string[]> {
-  const rows = await sql<{ name: string }[]>`
-    select indexname as name from pg_indexes
-    where tablename = 'event' and indexname not in ('event_pkey', 'event_dedupe') order by 1`;
-  for (const { name } of rows) await sql`drop index ${sql(name)}`;
-  return rows.map(({ name }) => name);
-}
-
-/** Empty stores, none of which is dropped before the last round is over. */
-const onEmpty: Open = (bench) => {
-  const used: Database[] = [];
-  return {
-    run: async () => {
-      const database = await bench.stage.createDatabase(bench.tree);
-      used.push(database);
-      return await onStore(bench, database, startOurs, { connections: inFlight });
-    },
-    close: () => Promise.all(used.map((database) => database.drop())),
-  };
-};
+const bareNote =
+  "the bare server parses the posted JSON and answers 202 with JSON; no check, no store, no log";
 
 const saturation: Group = {
   rows: {
@@ -122,21 +40,37 @@ const saturation: Group = {
       of: "leads/s",
       ours: "ours",
       peer: "Fastify",
-      target: { atLeast: 3 },
+      target: { atLeast: 4 },
     },
     pgbench: {
-      name: "leads/s against pgbench -M prepared, one lead a transaction",
+      name: "leads/s against pgbench -M prepared: BEGIN, two INSERTs, COMMIT",
       of: "leads/s",
       ours: "ours",
-      peer: "pgbench",
-      target: { atLeast: 1 },
+      peer: "pgbench, BEGIN, two INSERTs, COMMIT",
+      target: { atLeast: 1.5 },
+    },
+    pgbench_one: {
+      name: "leads/s against pgbench -M prepared: both INSERTs in a single statement",
+      of: "leads/s",
+      ours: "ours",
+      peer: "pgbench, one statement",
     },
     bare: {
       name: "leads/s against bare node:http without a store",
       of: "leads/s",
       ours: "ours",
       peer: "bare node:http",
-      target: { atLeast: 0.25 },
+      target: { atLeast: 0.3 },
+      note: bareNote,
+    },
+    cpu_service: againstBare("the service", "server", { target: { atMost: 1.5 } }),
+    cpu_postgresql: againstBare("PostgreSQL, all its processes", "PostgreSQL", { target: { atMost: 0.8 } }),
+    cpu_client: againstBare("the load generator", "wrk"),
+    wal: {
+      name: "WAL per accepted lead",
+      of: "WAL bytes a lead",
+      unit: "bytes",
+      ours: "ours",
     },
     syncs: {
       name: "WAL syncs per accepted lead at saturation",
@@ -145,6 +79,20 @@ const saturation: Group = {
       ours: "ours",
       target: { atMost: 0.1 },
       note: "pg_stat_io.fsyncs of object wal, context normal, from the server's start to its end",
+    },
+    transactions: {
+      name: "transactions of PostgreSQL per accepted lead, each of the service's a single statement",
+      of: "transactions a lead",
+      unit: "",
+      ours: "ours",
+      note: "pg_stat_database.xact_commit, from the service's start to its end",
+    },
+    allocated: {
+      name: "allocated on V8's heap per accepted lead, against the bare server",
+      of: "KiB allocated a lead",
+      unit: "KiB",
+      ours: "ours",
+      peer: "bare node:http",
     },
     memory: {
       name: "resident memory at saturation",
@@ -157,7 +105,12 @@ const saturation: Group = {
     },
   },
   ours: { ours: onFresh(startOurs, { connections: inFlight }) },
-  peers: { "Fastify": fastify, "pgbench": openPgbench, "bare node:http": bare },
+  peers: {
+    "Fastify": fastify,
+    "pgbench, BEGIN, two INSERTs, COMMIT": openPgbench("BEGIN, two INSERTs, COMMIT"),
+    "pgbench, one statement": openPgbench("one statement"),
+    "bare node:http": bare,
+  },
 };
 
 const latency: Group = {
@@ -175,6 +128,26 @@ const latency: Group = {
   peers: { "Fastify, one in flight": onFresh(startFastify(2), { connections: 1 }) },
 };
 
+const many = 4;
+const processes: Group = {
+  rows: {
+    processes: {
+      name:
+        `processor time a lead of the service and PostgreSQL, ${many} processes against one, ${inFlight} in flight to each`,
+      of: "server and PostgreSQL, processor µs per lead",
+      unit: "µs",
+      ours: `${many} processes`,
+      peer: "one process",
+      target: { atMost: 1.1 },
+    },
+  },
+  ours: {
+    // As many to each process, so that the batches are as large.
+    [`${many} processes`]: onFresh(startProcesses(many), { connections: many * inFlight }),
+    "one process": onFresh(startProcesses(1), { connections: inFlight }),
+  },
+};
+
 const started: Group = {
   rows: {
     start: {
@@ -182,7 +155,14 @@ const started: Group = {
       of: "s to the first 202",
       unit: "s",
       ours: "start",
-      target: { atMost: 1 },
+      target: { atMost: 0.25 },
+    },
+    rest: {
+      name: "resident memory after the first 202",
+      of: "MiB resident",
+      unit: "MiB",
+      ours: "start",
+      target: { atMost: 60 },
     },
   },
   ours: { start },
@@ -227,11 +207,11 @@ export const intake: Suite = {
   hasPackages: true,
   conditions: [
     "one machine for client, server and PostgreSQL; loopback; wrk with one thread; a fresh database each round",
-    "ours: src/main.ts with everything on, its access log written to a file on the same disk, limits raised",
+    "ours: src/main.ts with everything on and Node's flags of production, its access log written to a file on the same disk, limits raised; for the rows of the start it is the one file of a release",
     "Fastify: one process as ours; its logger is off, it has no rate limits, no access log, no request ids",
     "pgbench: event and outbox row only; no look at the key, no spend, no HTTP",
     "leads: 500 to 700 bytes, each with an Idempotency-Key of its own, 16 keys of 8 tenants, half with a cost",
     "checked after each round: every acknowledged lead is in the store",
   ],
-  groups: ({ events }) => [saturation, latency, started, stored(events), indexes(events)],
+  groups: ({ events }) => [saturation, latency, processes, started, stored(events), indexes(events)],
 };
