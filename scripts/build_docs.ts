@@ -14,10 +14,14 @@ import { formErrors } from "../src/contract/form_errors.ts";
 import { formLimitRows, type LimitRow } from "../src/contract/limit_rows.ts";
 import { bullets, type Cells, code, table } from "../src/contract/markdown.ts";
 import { connectionsMax, pools } from "../src/service/pools.ts";
+import { type Metric, metrics } from "../src/observe/metrics.ts";
 import { secretNames } from "../src/settings/secret_files.ts";
 import { variables } from "../src/settings/variables.ts";
 import type { SavedRow } from "./bench/report.ts";
-import { actionsDenoFlags, denoFlags } from "./deno_flags.ts";
+import { actionsDenoFlags, denoFlags } from "../src/settings/deno_flags.ts";
+import type { Measured } from "./bench/suite.ts";
+import { curveTables } from "./bench/suites/curve_points.ts";
+import { type Alert, alerts } from "./monitoring/alerts.ts";
 import { webhookParts } from "./webhook_page.ts";
 
 const root = fileURLToPath(new URL("../", import.meta.url));
@@ -48,14 +52,14 @@ function variableTable(rows: Variables): string {
 }
 
 function serviceVariables(): string {
-  const { DATABASE_URL, SURFACES, ...rest } = variables;
+  const { DATABASE_URL, DATABASE_LISTEN_URL, SURFACES, INTAKE_PROCESSES, ...rest } = variables;
   const grouped = Object.groupBy(
     Object.entries(rest),
     ([name]) => groups.find(([, names]) => names.test(name))?.[0] ?? "Others",
   );
   const headings = [...groups.map(([heading]) => heading).reverse(), "Others"];
   return [
-    variableTable({ DATABASE_URL, SURFACES }),
+    variableTable({ DATABASE_URL, DATABASE_LISTEN_URL, SURFACES, INTAKE_PROCESSES }),
     ...headings.filter((heading) => grouped[heading] !== undefined).map((heading) =>
       `### ${heading}\n\n${variableTable(Object.fromEntries(grouped[heading] ?? []))}`
     ),
@@ -85,9 +89,10 @@ const limitTable = (rows: readonly LimitRow[]) =>
 interface Benchmark {
   readonly command: string;
   readonly date: string;
-  readonly machine: { readonly cpus: number; readonly memoryGiB?: number };
+  readonly machine: { readonly cpus: number; readonly memoryGiB?: number; readonly loadBefore?: number };
   readonly runtime: string;
   readonly rows: readonly SavedRow[];
+  readonly measured: Measured;
 }
 
 const shown = (value: number) => value >= 1_000 ? Math.round(value).toLocaleString("en") : String(value);
@@ -99,19 +104,26 @@ function foundCell({ unit, ours, peer, ratio, spread }: SavedRow): string {
   return `${ratio.toFixed(2)} ×${range}${figures}`;
 }
 
+const saved = (name: string): Benchmark =>
+  JSON.parse(readFileSync(`${root}docs/benchmarks/${name}.json`, "utf8"));
+
+function benchmarkHead({ command, date, machine, runtime }: Benchmark): string {
+  const memory = machine.memoryGiB === undefined ? "" : `, ${machine.memoryGiB} GiB`;
+  const busy = (machine.loadBefore ?? 0) > 0.5 ? `, which others kept busy (load ${machine.loadBefore})` : "";
+  return `\`${command}\`, ${date.slice(0, 10)}, ${runtime}, ${machine.cpus} processors${memory}${busy}:`;
+}
+
 function benchmark(name: string): string {
-  const { command, date, machine, runtime, rows }: Benchmark = JSON.parse(
-    readFileSync(`${root}docs/benchmarks/${name}.json`, "utf8"),
-  );
+  const run = saved(name);
+  const { rows } = run;
   const cells = rows.map((row) => [
     row.name,
     foundCell(row),
     `${row.target ?? ""}${row.met === false ? ": falls short" : ""}`,
   ]);
   const notes = rows.filter(({ note }) => note !== "").map(({ name, note }) => `${name}: ${note}`);
-  const memory = machine.memoryGiB === undefined ? "" : `, ${machine.memoryGiB} GiB`;
   return [
-    `\`${command}\`, ${date.slice(0, 10)}, ${runtime}, ${machine.cpus} processors${memory}:`,
+    benchmarkHead(run),
     table(["What", "Found", "Must be"], cells),
     bullets(notes),
   ].join("\n\n");
@@ -142,12 +154,65 @@ const parts: Readonly<Record<string, () => string>> = {
     return `A service process opens ${connectionsMax} connections at most, and only those that it needs; for a moment after an outage, as many old ones may still be open.\n\n` +
       table(header, [...rows, listen]);
   },
+  "metrics": () =>
+    table(
+      ["Metric", "Kind", "Counts", "Labels", "Told by", "Says"],
+      Object.entries<Metric>(metrics).map(([name, { kind, unit, labels = [], of, help }]) => [
+        `\`${name}\``,
+        kind,
+        unit,
+        labels.map((label) => `\`${label}\``).join(", "),
+        of,
+        help,
+      ]),
+    ),
+  "alerts": () =>
+    table(
+      ["Alert", "Calls", "When it lasts", "Says"],
+      Object.entries<Alert>(alerts).map(([name, { severity, for: duration, summary }]) => [
+        `[${name}](runbook.md#${name.toLowerCase()})`,
+        severity,
+        duration === "0m" ? "at once" : duration,
+        summary,
+      ]),
+    ),
+  "curve": () => {
+    const run = saved("curve");
+    return [benchmarkHead(run), curveTables(run.measured)].join("\n\n");
+  },
   "deno command": () => denoCommand(denoFlags(), "src/main.ts"),
   "deno command of the actions process": () => {
     const folder = { ACTIONS_SERVER_CERT_FILE: "/etc/lead-intake" };
     return denoCommand(actionsDenoFlags(folder), "src/actions/main.ts");
   },
+  "deno unit": () => {
+    const folders = {
+      TLS_CERT_FILE: "/etc/lead-intake/tls",
+      ACTIONS_CA_FILE: "/etc/lead-intake/actions-tls",
+      SITE_DIR: "/var/lib/lead-intake/site",
+      OPS_BACKUP_MARKS_DIR: "/var/lib/lead-backup",
+    };
+    return denoUnit(denoFlags({ ...underSystemd, ...folders }), "src/main.ts");
+  },
+  "deno unit of the actions process": () => {
+    const flags = actionsDenoFlags({
+      ...underSystemd,
+      ACTIONS_SERVER_CERT_FILE: "/etc/lead-intake/actions-tls",
+    });
+    return denoUnit(flags, "src/actions/main.ts");
+  },
 };
+
+/** What a unit gives its process, as the unit's own file says it. */
+const underSystemd = {
+  ...{ NOTIFY_SOCKET: "%t/systemd/notify", CREDENTIALS_DIRECTORY: "%d", RUNTIME_DIRECTORY: "%t/%N" },
+};
+
+/** A drop-in that has a unit run Deno; a line ends with a backslash where it goes on. */
+function denoUnit(flags: readonly string[], main: string): string {
+  const command = ["ExecStart=/usr/local/bin/deno run", ...flags, main].join(" \\\n  ");
+  return `\`\`\`ini\n[Service]\nEnvironment=DENO_DIR=%t/%N/deno\nExecStart=\n${command}\n\`\`\``;
+}
 
 /** The page with its generated parts made anew, as the formatter has it. */
 function made(path: string): string {

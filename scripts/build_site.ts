@@ -8,7 +8,8 @@
 import process from "node:process";
 import { pathToFileURL } from "node:url";
 import { isContact } from "../src/contract/contact.ts";
-import { ConfigError, isDatabaseUrl } from "../src/settings/reader.ts";
+import { ConfigError } from "../src/settings/reader.ts";
+import { addressFault } from "../src/store/address.ts";
 import { buildSite } from "../src/site/build.ts";
 import { isPacking } from "../src/site/compress.ts";
 import type { SiteUrls } from "../src/site/content.ts";
@@ -100,9 +101,8 @@ export async function buildSiteFrom(databaseUrl: string, settings: SiteSettings)
 
 /** One message for whatever stood in the way; no password is in it. */
 export function explainBuild(error: unknown, databaseUrl: string): string {
-  if (!isDatabaseUrl(databaseUrl)) {
-    return "DATABASE_URL is no address such as postgres://user:password@host:5432/database";
-  }
+  const fault = addressFault(databaseUrl);
+  if (fault !== null) return `DATABASE_URL ${fault}`;
   const failure = certainStoreFailure(error);
   if (failure === null) return error instanceof Error ? error.message : String(error);
   return `${failureSentence(failure, { databaseUrl, name: "DATABASE_URL" })}; the site stays as it was`;

@@ -11,7 +11,7 @@
 import { once } from "node:events";
 import { hostname, userInfo } from "node:os";
 import process from "node:process";
-import { isDatabaseUrl } from "#src/settings/reader.ts";
+import { addressFault } from "#src/store/address.ts";
 import { openAdminPool } from "#src/store/operator/admin_pool.ts";
 import type { Pool } from "#src/store/pool.ts";
 import { auditCommands } from "./ctl/audit.ts";
@@ -30,6 +30,7 @@ import { ipCommands } from "./ctl/ip.ts";
 import { keyCommands } from "./ctl/key.ts";
 import { leadCommands } from "./ctl/lead.ts";
 import { planCommands } from "./ctl/plan.ts";
+import { restoredCommands } from "./ctl/restored.ts";
 import { routeCommands } from "./ctl/route.ts";
 import { subscriptionCommands } from "./ctl/subscription.ts";
 import { tenantCommands } from "./ctl/tenant.ts";
@@ -55,6 +56,7 @@ const commands: readonly Command[] = [
   ...eraseCommands,
   ...subscriptionCommands,
   ...auditCommands,
+  ...restoredCommands,
   ...doctorCommands,
   ...certificatesCommands,
   ...completionCommands(() => commands),
@@ -172,9 +174,8 @@ function databaseAddress(): string {
     );
   }
   // An unreadable one would be printed, password and all, by what fails on it.
-  if (!isDatabaseUrl(databaseUrl)) {
-    throw new Refused("DATABASE_URL is no address such as postgres://user:password@host:5432/database");
-  }
+  const fault = addressFault(databaseUrl);
+  if (fault !== null) throw new Refused(`DATABASE_URL ${fault}`);
   return databaseUrl;
 }
 

@@ -11,6 +11,7 @@ import process from "node:process";
 import { fileURLToPath } from "node:url";
 import postgres from "postgres";
 import { migrate } from "../src/store/schema/migrate.ts";
+import { readRelease } from "../src/store/schema/release.ts";
 import { startPostgres } from "./embedded_postgres.ts";
 
 const root = fileURLToPath(new URL("../", import.meta.url));
@@ -30,26 +31,28 @@ update tenant set digest_at = '07:00' where id = 1;
 select actions.begin_digest(gen_random_uuid(), 1);
 
 select accept(
-  p_kind => array_fill('lead'::text, array[6]), p_key_id => '{1,1,1,1,3,3}', p_space => array_fill('k'::text, array[6]),
-  p_digest => array(select md5(n::text) from generate_series(1, 6) as n),
-  p_content => array(select md5('content' || n) from generate_series(1, 6) as n),
-  p_idempotency_key => array(select 'acme:lead:' || n from generate_series(1, 6) as n),
-  p_flags => '{project_area_unknown,"","","","",""}',
-  p_lead => array_fill('{"first_name":"Ada","last_name":"Lovelace","phone":"+15555550123","project_area":"moat","cost_cents":1250}'::text, array[6]),
-  p_extra => '{}', p_raw => array_fill('{"last_name":"Lovelace"}'::text, array[6]),
-  p_cost_cents => '{1250,NULL,NULL,NULL,NULL,NULL}', p_unknown_area => '{moat,NULL,NULL,NULL,NULL,NULL}', p_window_hours => 24);
+  p_separator => '|0', p_key_id => '1|01|01|01|03|03', p_space => 'k|0k|0k|0k|0k|0k',
+  p_digest => (select string_agg(md5(n::text), '|0') from generate_series(1, 6) as n),
+  p_content => (select string_agg(md5('content' || n), '|0') from generate_series(1, 6) as n),
+  p_idempotency_key => (select string_agg('acme:lead:' || n, '|0') from generate_series(1, 6) as n),
+  p_flags => 'project_area_unknown|0|0|0|0|0',
+  p_lead => (select string_agg('{"first_name":"Ada","last_name":"Lovelace","phone":"+15555550123","project_area":"moat","cost_cents":1250}', '|0')
+    from generate_series(1, 6)),
+  p_extra => '', p_raw => (select string_agg('{"last_name":"Lovelace"}', '|0') from generate_series(1, 6)),
+  p_cost_cents => '1250|00||00||00||00||00|', p_unknown_area => 'moat|00||00||00||00||00|', p_window_hours => 24);
 -- Another lead under a used Idempotency-Key.
 select accept(
-  p_kind => '{lead}', p_key_id => '{1}', p_space => '{k}', p_digest => array[md5('1')], p_content => array[md5('other')],
-  p_idempotency_key => '{acme:lead:1}', p_flags => '{""}', p_lead => '{"{\\"last_name\\":\\"Hopper\\"}"}', p_extra => '{NULL}',
-  p_raw => '{"{}"}', p_cost_cents => '{NULL}', p_unknown_area => '{NULL}', p_window_hours => 24);
+  p_separator => '|0', p_key_id => '1', p_space => 'k', p_digest => md5('1'), p_content => md5('other'),
+  p_idempotency_key => 'acme:lead:1', p_flags => '', p_lead => '{"last_name":"Hopper"}', p_extra => '', p_raw => '{}',
+  p_cost_cents => '', p_unknown_area => '', p_window_hours => 24);
 select accept(
-  p_kind => '{form,form}', p_key_id => '{2,2}', p_space => '{C,C}', p_digest => array[md5('f'), md5('g')],
-  p_content => array[md5('f'), md5('g')], p_idempotency_key => '{NULL,NULL}', p_flags => '{"",""}', p_lead => '{"{}","{}"}',
-  p_extra => '{NULL,NULL}', p_raw => '{a=1,a=2}', p_cost_cents => '{NULL,NULL}', p_unknown_area => '{NULL,NULL}',
-  p_window_hours => 24, p_form_id => '{1,1}', p_verdict => '{clean,spam}', p_score => '{0,9}', p_reasons => '{"",links}',
-  p_phone => '{+15555550123,NULL}', p_email => '{ada@example.com,NULL}', p_last_name => '{lovelace,NULL}',
+  p_separator => '|0', p_key_id => '2|02', p_space => 'C|0C', p_digest => md5('f') || '|0' || md5('g'),
+  p_content => md5('f') || '|0' || md5('g'), p_idempotency_key => '', p_flags => '|0', p_lead => '{}|0{}',
+  p_extra => '', p_raw => 'a=1|0a=2', p_cost_cents => '', p_unknown_area => '',
+  p_window_hours => 24, p_form_id => '1|01', p_verdict => 'clean|0spam', p_score => '0|09', p_reasons => '|0links',
+  p_phone => '+15555550123|00|', p_email => 'ada@example.com|00|', p_last_name => 'lovelace|00|',
   p_form_window_minutes => 10);
+select fill_lead_contact(1);
 
 create temp table claimed as
 select row_number() over (order by event_id) as place, *
@@ -70,7 +73,8 @@ select roll_up_hours(1);
 insert into hour_total select * from hour_figures(now() - interval '61 days', now() - interval '59 days');
 select add_refusals('{1}', '{required}', '{phone}', '{7}', '{1}', array[now()::text]), add_duplicates('{1}', '{3}');
 select add_minute_sample('node', 8, 7, 1, 2, 1, '{"rate_limited": 7}', 5, 1, 1.5, 'closed');
-select beat(1), note_audit('tenant.add', 'acme');
+select beat(1, gen_random_uuid(), '{intake}'), note_audit('tenant.add', 'acme');
+select lease_limits(gen_random_uuid(), '{1}', '{600}', '{101}', '{2}', '{1}', '{3}', '{0}', '{0}', '{3}', '{f}', null);
 select lay_tombstone(gen_random_uuid(), '{ada@example.com}', 0, 60000);
 select put_plans('{basic}', '{Basic}', '{acme}', '{1500}', '{month}', '{"{\\"slug\\":\\"basic\\"}"}');
 select begin_checkout('basic', gen_random_uuid(), gen_random_uuid(), 24);
@@ -111,6 +115,7 @@ async function dump(sql: postgres.Sql): Promise<string> {
     "-- A database as version VERSION made it, with a little data in every table; written by scripts/dump_baseline.ts.",
     "set check_function_bodies = off;",
     "create table schema_file (name text primary key, digest text not null, applied_at timestamptz not null default now());",
+    "create table schema_release (fingerprint text primary key, version text not null, is_current boolean not null);",
     ...texts,
     "-- The data. Neither triggers nor foreign keys look at it.",
     "set session_replication_role = replica;",
@@ -129,6 +134,10 @@ try {
   await sql.unsafe(data);
   const { version } = JSON.parse(await readFile(`${root}package.json`, "utf8"));
   process.stdout.write((await dump(sql)).replace("VERSION", version));
+  const { fingerprint } = await readRelease();
+  process.stderr.write(
+    `When this is released, sql/serves.txt of the next version has: ${version} ${fingerprint}\n`,
+  );
   await sql.end();
 } finally {
   await server.stop();

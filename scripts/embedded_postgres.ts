@@ -9,11 +9,10 @@
  */
 
 import { type ChildProcess, spawn } from "node:child_process";
-import { randomInt } from "node:crypto";
 import { closeSync, openSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
+import { freePort } from "./free_port.ts";
 import { credentials, findBinaries, type PostgresBinaries } from "./postgres_binaries.ts";
 import {
   choosePlace,
@@ -259,22 +258,6 @@ class Server implements EmbeddedPostgres {
     await this.#end();
     await this.launch();
   }
-}
-
-/**
- * A free port below the range that the system gives to outgoing connections: a client that keeps
- * trying a stopped server's port in that range can end up connected to itself, and hold it.
- */
-async function freePort(): Promise<number> {
-  for (let attempt = 0; attempt < 100; attempt++) {
-    const port = randomInt(15_000, 32_000);
-    const free = await new Promise<boolean>((settle) => {
-      const server = createServer().once("error", () => settle(false));
-      server.listen({ port, host: "127.0.0.1", exclusive: true }, () => server.close(() => settle(true)));
-    });
-    if (free) return port;
-  }
-  throw new Error("No free port between 15000 and 32000 on 127.0.0.1");
 }
 
 function lastLines(text: string): string {

@@ -5,7 +5,7 @@
  */
 
 import postgres from "postgres";
-import { isDatabaseUrl } from "../src/settings/reader.ts";
+import { addressFault } from "../src/store/address.ts";
 import { storeFailure } from "../src/store/failure.ts";
 import { explainFailure } from "./ctl/failure.ts";
 
@@ -14,9 +14,8 @@ import { explainFailure } from "./ctl/failure.ts";
  * with the connection in ours, which hold no password.
  */
 export function explainSetup(error: unknown, databaseUrl: string): string {
-  if (!isDatabaseUrl(databaseUrl)) {
-    return "DATABASE_URL is no address such as postgres://user:password@host:5432/database";
-  }
+  const fault = addressFault(databaseUrl);
+  if (fault !== null) return `DATABASE_URL ${fault}`;
   const kind = storeFailure(error)?.kind;
   if (error instanceof postgres.PostgresError && (kind === "other" || kind === "not_migrated")) {
     return `The database refused a statement of sql/: ${error.message} (SQLSTATE ${error.code})`;

@@ -56,7 +56,10 @@ export function checkSettings(environment: Environment, found: readonly string[]
 function actionsFaults(environment: Environment, databaseUrl: string): string[] {
   const given = isSet(environment.DATABASE_URL) ? {} : { ACTIONS_DATABASE_URL: databaseUrl };
   let host = "";
-  const faults = faultsOf(() => host = readActionsConfig({ ...environment, ...given }).listen.host)
+  const faults = faultsOf(() => {
+    const { listen } = readActionsConfig({ ...environment, ...given });
+    host = "host" in listen ? listen.host : `the socket ${listen.socket}`;
+  })
     // The files are ours, and made later.
     .filter((fault) => !/^ACTIONS_(SERVER|CLIENT)_/.test(fault));
   host ||= /^\[?(.*?)\]?:\d+$/.exec(environment.ACTIONS_LISTEN?.trim() ?? "")?.[1] ?? "localhost";

@@ -10,13 +10,13 @@ import { type AuditEntry, listAudit, listAuditOf } from "#src/store/operator/aud
 import {
   AuditChain,
   type AuditLink,
-  type AuditRow,
   findAuditTime,
   readAuditDigest,
   readAuditHead,
   readAuditRows,
 } from "#src/store/operator/audit_chain.ts";
 import type { Pool } from "#src/store/pool.ts";
+import { appendLines, lastAuditRow, parseAuditRow } from "./audit_file.ts";
 import { type Command, Refused, type Reply, WrongUsage } from "./command.ts";
 import { JsonText, shortTime, table } from "./terminal.ts";
 import { limitOption, parseTime, readLimit } from "./values.ts";
@@ -81,16 +81,26 @@ const exported: Command = {
       value: "ID|TIME",
       description: "the rows after this number, or from this time on; all when left out",
     },
+    append: {
+      value: "FILE",
+      description: "add to this file what came after its last row, instead of printing",
+    },
   },
   summary: "Print the rows of the audit with their digests, a JSON object a line",
-  notes: `Ship it where the owner of the database cannot write, such as once an hour with the number of
-the last row that is there: ctl audit export --since 1200 >> audit.jsonl. Exit 1: this row is gone,
-so the audit was cut off. No row has personal data of a lead. The check needs no database: ctl audit verify --file audit.jsonl.
+  notes: `Ship it where the owner of the database cannot write, once a minute: --append FILE, or with the
+number of the last row that is there, --since 1200 >> audit.jsonl. Exit 1: this row is gone, or is
+another one, so the audit was cut off, or the database is an older copy (ctl restored). No row has
+personal data of a lead. The check needs no database: ctl audit verify --file audit.jsonl.
 
 A row's digest is the SHA-256, in hex, of the digest before it and the JSON array of id, at,
 actor, claimed, action, subject and detail, as Python writes it:
   sha256((before + json.dumps([row[k] for k in keys], ensure_ascii=False)).encode())`,
   prepare(input) {
+    const file = input.option("append");
+    if (file !== undefined) {
+      if (input.option("since") !== undefined) throw new WrongUsage("--append goes without --since");
+      return (pool) => appendTo(pool, file);
+    }
     const since = parseSince(input.option("since"));
     return async (pool) => {
       const after = typeof since === "number" ? since : await findAuditTime(pool, since);
@@ -105,6 +115,19 @@ actor, claimed, action, subject and detail, as Python writes it:
     };
   },
 };
+
+/** Adds what is new to a file of ours and has it on disk before it says so. */
+async function appendTo(pool: Pool, file: string): Promise<Reply> {
+  const last = lastAuditRow(file);
+  const { id: upTo } = await readAuditHead(pool);
+  if (last.id > upTo || await readAuditDigest(pool, last.id) !== last.digest) {
+    refuseBroken(
+      `row ${last.id} of the file is not in the database: its end was cut off, or it is an older copy; see ctl restored`,
+    );
+  }
+  const added = await appendLines(file, exportLines(pool, last, upTo));
+  return { json: { added, last: upTo }, text: `Added ${added === 1 ? "1 row" : `${added} rows`}.` };
+}
 
 function parseSince(text: string | undefined): number | string {
   if (text === undefined) return 0;
@@ -183,7 +206,7 @@ async function verifyFile(file: string): Promise<Reply> {
     for await (const line of createInterface({ input: createReadStream(file), crlfDelay: Infinity })) {
       lineNumber += 1;
       if (line === "") continue;
-      const { before, ...row } = parseRow(line, lineNumber);
+      const { before, ...row } = parseAuditRow(line, `Line ${lineNumber}`);
       // A file may begin anywhere, and rows before its first one are known by their digest alone.
       chain ??= new AuditChain({ id: row.id - 1, digest: before });
       if (before !== chain.last.digest || (row.id === 1 && before !== "")) {
@@ -197,22 +220,6 @@ async function verifyFile(file: string): Promise<Reply> {
     throw new Refused(`The file cannot be read: ${code}`);
   }
   return whole(chain ?? new AuditChain({ id: 0, digest: "" }), "The file");
-}
-
-function parseRow(line: string, lineNumber: number): AuditRow & { readonly before: string } {
-  let row: Record<string, unknown>;
-  try {
-    row = JSON.parse(line);
-  } catch {
-    throw new Refused(`Line ${lineNumber} is no JSON`);
-  }
-  const isText = (name: string) => typeof row[name] === "string";
-  const isTextOrNull = (name: string) => row[name] === null || isText(name);
-  const isRow = row !== null && typeof row === "object" && Number.isSafeInteger(row.id) &&
-    ["at", "actor", "action", "subject", "before", "digest"].every(isText) &&
-    ["claimed", "detail"].every(isTextOrNull);
-  if (!isRow) throw new Refused(`Line ${lineNumber} is no row of the audit`);
-  return row as unknown as AuditRow & { readonly before: string };
 }
 
 function refuseBroken(fault: string | null): void {

@@ -10,6 +10,7 @@ import {
   nextDeadIds,
   replayDead,
 } from "#src/store/operator/dead_letters.ts";
+import { settleDeadAsDone } from "#src/store/operator/restored.ts";
 import { readEvents, type StoredEvent } from "#src/store/operator/events.ts";
 import type { Pool } from "#src/store/pool.ts";
 import { effectsJson, readEffects } from "#src/store/operator/event_effects.ts";
@@ -122,15 +123,42 @@ batches; stopped half-way, run it again: what is replayed is no longer dead.
   },
 };
 
+const done: Command = {
+  words: "dead done",
+  positionals: ["EVENT_ID…"],
+  options: {},
+  summary: "Say that the customer has it already: it counts as delivered, and nothing is sent",
+  notes: `For a lead that was brought to the customer by hand, or that ctl restored holds and that the
+customer has found with its event id. It is due at once: the actions process finds all of its
+effects done. When an id is not dead, nothing is changed and the message names it.`,
+  prepare(input) {
+    const ids = [...new Set(input.positionals)].sort();
+    return async (pool) => {
+      await refuseOthers(pool, ids, "nothing was changed");
+      const settled = await settleDeadAsDone(pool, ids);
+      return {
+        json: { done: settled },
+        text: `Nothing more is sent of ${
+          settled.length === 1 ? "1 dead letter" : `${settled.length} dead letters`
+        }.`,
+      };
+    };
+  },
+};
+
+async function refuseOthers(pool: Pool, ids: readonly string[], consequence: string): Promise<void> {
+  const events = await readEvents(pool, ids);
+  const others = ids.map((id, index) => [id, events[index] ?? null] as const)
+    .filter(([, event]) => event?.delivery.state !== "dead");
+  if (others.length > 0) throw new Refused(`${notDead(others)}; ${consequence}`);
+}
+
 async function replayThese(
   pool: Pool,
   ids: readonly string[],
   isDryRun: boolean,
 ): Promise<readonly string[]> {
-  const events = await readEvents(pool, ids);
-  const others = ids.map((id, index) => [id, events[index] ?? null] as const)
-    .filter(([, event]) => event?.delivery.state !== "dead");
-  if (others.length > 0) throw new Refused(`${notDead(others)}; nothing was replayed`);
+  await refuseOthers(pool, ids, "nothing was replayed");
   if (isDryRun) return ids;
   const replayed = new Set(await replayDead(pool, ids));
   const missed = ids.filter((id) => !replayed.has(id));
@@ -171,4 +199,4 @@ function notDead(events: readonly (readonly [string, StoredEvent | null])[]): st
 }
 
 /** The commands of this noun. */
-export const deadCommands: readonly Command[] = [list, show, replay];
+export const deadCommands: readonly Command[] = [list, show, replay, done];

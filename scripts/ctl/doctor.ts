@@ -9,7 +9,8 @@ import process from "node:process";
 import { examineActionsConfig } from "#src/actions/config.ts";
 import { actionsVariables } from "#src/settings/actions_variables.ts";
 import { examineConfig } from "#src/settings/config.ts";
-import { type Environment, isDatabaseUrl } from "#src/settings/reader.ts";
+import type { Environment } from "#src/settings/reader.ts";
+import { addressFault } from "#src/store/address.ts";
 import { takeSecrets } from "#src/settings/secret_files.ts";
 import { variables } from "#src/settings/variables.ts";
 import { openAdminPool } from "#src/store/operator/admin_pool.ts";
@@ -110,7 +111,7 @@ function readSource(files: readonly string[]): Source {
 /** The database that a variable names; one that is none is told of by the settings. */
 function openDatabase(environment: Environment, name: string): Database | null {
   const url = environment[name]?.trim() ?? "";
-  if (!isDatabaseUrl(url)) return null;
+  if (addressFault(url) !== null) return null;
   const pool = openAdminPool(url);
   return { url, name, pool, facts: once(() => seen(() => readServerFacts(pool))) };
 }

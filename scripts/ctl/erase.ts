@@ -62,7 +62,7 @@ is not erased but listed under mentions: look at it with ctl lead show, and eras
 has another last name and nothing of the person's; then it is listed as kept.
 
 What is counted stays: when and by which key each event came, its flags and its cost, attempts,
-collisions. Nothing tells whose it was; the audit has the counts alone. A late retry with the
+collisions. Nothing tells whose it was; the audit has counts and event ids. A late retry with the
 same Idempotency-Key is still a duplicate and stores nothing; one without a key is a new lead.
 
 Posts that have arrived when this ends are erased too, also those that are accepted after it
@@ -73,7 +73,7 @@ when it says 0 events.
 What was delivered stays at the customer's, and what is being sent at this moment may still
 arrive there, once.
 On the disk PostgreSQL overwrites what was deleted after its next VACUUM, in its WAL files
-later; backups have it until they expire, so erase again after a restore.`,
+later; backups have it until they expire, and after a restore ctl restored erases again.`,
   prepare(input) {
     const given = ["email", "phone", "event"].filter((name) => input.option(name) !== undefined);
     if (given.length !== 1) throw new WrongUsage("Exactly one of --email, --phone and --event is needed");

@@ -15,6 +15,8 @@ export function explainFailure(error: unknown, databaseUrl: string): string | nu
 
 const consequence: Readonly<Record<StoreFailure["kind"], string>> = {
   unreachable: "",
+  no_primary: ". Nothing was changed",
+  pooler: ". Nothing was changed",
   login_refused: "",
   no_such_database: "",
   not_migrated: "",

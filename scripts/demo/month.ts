@@ -46,6 +46,7 @@ export async function fillMonth(
   const totals = new Totals(pool, () => {});
   const sources = tenants.flatMap((tenant) => tenant.sources.map((source) => ({ tenant, source })));
   const counts = { leads: 0, forms: 0 };
+  const ordinals = new Ordinals();
   const outageMs = Math.floor(nowMs / hourMs) * hourMs - outageDaysAgo * 24 * hourMs;
 
   for (let hour = Math.floor(nowMs / hourMs) - days * 24; hour * hourMs < nowMs; hour++) {
@@ -55,7 +56,7 @@ export async function fillMonth(
     const entries = sources.flatMap(({ tenant, source }) =>
       Array.from(
         { length: luck.about(part * source.busiest) },
-        () => invent(luck, { tenant, source, reference, date }),
+        () => invent(luck, { tenant, source, reference, date, ordinal: ordinals.next(source) }),
       )
     ).filter((entry) => entry !== null);
     // The last hour is not over.
@@ -74,16 +75,28 @@ export async function fillMonth(
   return counts;
 }
 
+/** Counts what each source has sent, from 1. */
+class Ordinals {
+  readonly #sent = new Map<DemoSource, number>();
+
+  next(source: DemoSource): number {
+    const ordinal = (this.#sent.get(source) ?? 0) + 1;
+    this.#sent.set(source, ordinal);
+    return ordinal;
+  }
+}
+
 const noKey: UsableIdempotencyKey = readIdempotencyKey([]) as UsableIdempotencyKey;
 
 /** `null`: the validator refuses it. */
 function invent(
   luck: Luck,
-  { tenant, source, reference, date }: {
+  { tenant, source, reference, date, ordinal }: {
     readonly tenant: DemoTenant;
     readonly source: DemoSource;
     readonly reference: Reference;
     readonly date: Date;
+    readonly ordinal: number;
   },
 ): Entry | null {
   const key = { id: source.keyId, tenantId: tenant.id };
@@ -100,10 +113,8 @@ function invent(
   const raw = JSON.stringify(inventLead(luck, tenant.areas));
   const validation = validate(raw, reference.areaIndex);
   if (validation.kind !== "valid") return null;
-  // A provider that counts its keys from 1 again each month: the worst that can happen to a lead, and silent.
-  const text = luck.next() < 0.004
-    ? `${source.label}:counter:${1 + luck.below(3)}`
-    : `${source.label}:${luck.below(1e9)}`;
+  // A provider that counts its keys from 1 again now and then: the worst that can happen to a lead, and silent.
+  const text = `${source.label}:${ordinal % 100 === 0 ? 1 : luck.below(1e9)}`;
   const idempotencyKey = readIdempotencyKey([text]) as UsableIdempotencyKey;
   return leadEntry(key, { ...validation, raw, idempotencyKey }, arrivedAtMs);
 }

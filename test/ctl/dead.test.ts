@@ -136,7 +136,7 @@ test("a lead under a lease is sending; when the lease has run out it is pending,
   const told = (await runCtl(["lead", "show", event_id], on)).stdout;
   assert.match(told, /Delivery +sending\n[^]*attempt 1 is under way, until \d{4}/);
 
-  await sql`update outbox set due_at = service_clock() - interval '1 s'`;
+  await sql`update outbox set lease_until = service_clock() - interval '1 s'`;
   assert.equal((await show(event_id)).state, "pending");
   await claimAll();
   const [lost] = (await show(event_id)).attempts;

@@ -1,5 +1,6 @@
+import { acceptPosts } from "../support/accept.ts";
 import assert from "node:assert/strict";
-import { randomUUID } from "node:crypto";
+
 import { before, test } from "node:test";
 import { openStore } from "../support/store.ts";
 import { ctl, runCtl } from "../support/server.ts";
@@ -40,14 +41,12 @@ async function store(
   const [form] = await sql<{ id: number }[]>`
     select f.id from form as f join tenant as t on t.id = f.tenant_id
     where t.slug = ${tenant} and f.form_key = ${formKey}`;
-  const [row] = await sql<{ event_id: string }[]>`
-    select event_id from accept(
-      '{form}', ${[keys[tenant] as number]}, '{C}', ${[randomUUID()]}, ${[randomUUID()]}, ${[null]}, '{""}',
-      ${[lead]}, ${[`{"form_key":"${formKey}","attribution":{}}`]}, ${[lead]}, ${[null]}, ${[
-    null,
-  ]}, 24, 'test',
-      ${[form?.id as number]}, ${[verdict]}, ${[verdict === "clean" ? 5 : 80]},
-      ${[verdict === "clean" ? "" : "links,gibberish"]}, ${[null]}, ${[null]}, ${["ada"]}, 10)`;
+  const isClean = verdict === "clean";
+  const [row] = await acceptPosts(sql, [{
+    ...{ keyId: keys[tenant] as number, space: "C", lead, raw: lead, formId: form?.id as number, verdict },
+    ...{ extra: `{"form_key":"${formKey}","attribution":{}}`, score: isClean ? 5 : 80, lastName: "ada" },
+    reasons: isClean ? "" : "links,gibberish",
+  }]);
   return row?.event_id as string;
 }
 

@@ -253,6 +253,36 @@ test("a recognized project_area is stored as the vocabulary spells it", () => {
   assert.deepEqual(validation.kind === "valid" && validation.flags, ["project_area_unknown"]);
 });
 
+test("a cost is rounded by the digits of its last writing, however its name is written", () => {
+  // As doubles both are the same number.
+  const [half, less] = ["1.005", "1.00499999999999999999"];
+  const escaped = '"c\\u006fst"';
+  const members: [string, number][] = [
+    [`"cost":${half}`, 101],
+    [`"cost":${less}`, 100],
+    [`"cost" :\t${less} `, 100],
+    [`${escaped}:${less}`, 100],
+    [`"cost":${half},"cost":${less}`, 100],
+    [`"cost":${less},"cost" :${half}`, 101],
+    [`"cost" : ${half},"cost":${less}`, 100],
+    [`"cost":${half},${escaped}:${less}`, 100],
+    [`${escaped}:${half},"cost":${less}`, 100],
+    [`"city":"cost","cost":${less}`, 100],
+    [`"cost":${less},"city":"cost"`, 100],
+    [`"cost":${less},"city":"\\"cost\\":${half}"`, 100],
+    [`"city":"\\"cost","cost":${less}`, 100],
+    [`"cost":${half},"note":{"cost":${less}}`, 101],
+    [`"note":{"cost":${less}},"cost":${half}`, 101],
+  ];
+  const rest = JSON.stringify(base).slice(1, -1);
+  for (const [member, cents] of members) {
+    for (const body of [`{${rest},${member}}`, `{${member},${rest}}`]) {
+      assert.equal(validLead(body).lead.cost_cents, cents, body);
+    }
+  }
+  assert.equal(validLead(`{${rest},"cost":${half},"cost":null}`).lead.cost_cents, undefined);
+});
+
 test("nothing that fits in 64 KiB overflows a stack", () => {
   const bodies = [
     "[".repeat(65_536),

@@ -35,7 +35,7 @@ test("npm run migrate refuses what is no address, and does not repeat it", async
   for (const text of ["hunter2", "postgres://a%zz:hunter2@h/x"]) {
     const { code, stderr } = await migrate(text);
     assert.equal(code, 1);
-    assert.match(stderr, /DATABASE_URL is no address/);
+    assert.match(stderr, /DATABASE_URL (is no address|has a % that is no escape)/);
     assert.doesNotMatch(stderr, /hunter2|a%zz/);
   }
 });

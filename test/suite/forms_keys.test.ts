@@ -114,6 +114,8 @@ test("a post under way when its key is revoked is 401 unless its commit had begu
 });
 
 test("refusals are counted by key, reason and field; the probe, 401, 405, 413 and successes add to no total", async () => {
+  // On a database of its own: processes on one share the limits.
+  const world = await World.open();
   const { form, key } = await world.formWithKey();
   const checked = await world.issue({ tenant: form.tenant, surface: "forms" });
   const server: RunningServer = await world.start({ FORMS_TENANT_PER_MINUTE: "1", FORMS_TENANT_BURST: "9" });

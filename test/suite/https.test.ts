@@ -177,6 +177,30 @@ test("plain HTTP on the HTTPS port gets no answer of the service and no redirect
   assert.doesNotMatch(answer, /store_writable|Location/i);
 });
 
+test("every answer over HTTPS keeps browsers with it, refusals too, and none over plain HTTP does", async () => {
+  const name = "strict-transport-security";
+  const asked = async (url: string, options: RequestOptions = {}) =>
+    (await send(url, { ca, localAddress: "127.0.0.1", ...options })).headers[name];
+  const malformed = await new Promise<string>((settle, reject) => {
+    const socket = connectTls({ host: "127.0.0.1", port, rejectUnauthorized: false });
+    let text = "";
+    socket.setEncoding("latin1").on("data", (part: string) => text += part);
+    socket.on("error", reject).on("end", () => settle(text));
+    socket.end("GARBAGE\r\n\r\n");
+  });
+  assert.match(malformed, /^HTTP\/1\.1 400 [^]*^Strict-Transport-Security: max-age=63072000\r$/m);
+  for (const surface of ["intake", "forms", "subscription", "site"]) {
+    for (const path of ["/healthz", "/nothing-here", "/"]) {
+      assert.equal(await asked(`${server.urls[surface]}${path}`), "max-age=63072000", `${surface} ${path}`);
+    }
+  }
+  const refused = await postHttp2(server.url, { body: {}, headers: {} });
+  assert.deepEqual([refused.status, refused.headers[name]], [401, "max-age=63072000"]);
+  assert.equal(await asked(`${server.urls.ops}/metrics`), undefined);
+  const plain = await world.start();
+  assert.equal(await asked(`${plain.url}/healthz`), undefined);
+});
+
 test("a renewed certificate is picked up without a restart", async () => {
   assert.equal((await handshake({})).name, "first");
   copyFileSync(renewed.keyFile, keyFile);

@@ -8,13 +8,15 @@ import { lead, publishedLimits, World } from "../support/world.ts";
 
 const world = await World.open();
 await world.start(publishedLimits);
-const slow = await world.start({
+// On databases of their own: processes on one database share the limits.
+const slowly = await World.open();
+const slow = await slowly.start({
   INTAKE_IP_PER_MINUTE: "1",
   INTAKE_IP_BURST: "3",
   INTAKE_KEY_PER_MINUTE: "1",
   INTAKE_KEY_BURST: "2",
 });
-const proxied = await world.start({
+const proxied = await (await World.open()).start({
   INTAKE_IP_PER_MINUTE: "1",
   INTAKE_IP_BURST: "1",
   TRUSTED_PROXIES: "127.0.0.0/8",
@@ -100,8 +102,8 @@ test("public reads have no limit and no RateLimit header", async () => {
 });
 
 test("ctl key limit raises a key's limit for a window, within 5 s and without a restart", async () => {
-  const key = await world.issue();
-  const options = { databaseUrl: world.database.url };
+  const key = await slowly.issue();
+  const options = { databaseUrl: slowly.database.url };
   const post = () => world.intake({ key: key.text, body: {}, localAddress: freshAddress() }, slow);
   const { allowed } = await flood(4, post);
   assert.equal(allowed, 2);
@@ -116,8 +118,8 @@ test("ctl key limit raises a key's limit for a window, within 5 s and without a 
 });
 
 test("a raised limit ends with its window", async () => {
-  const key = await world.issue();
-  await world.sql`
+  const key = await slowly.issue();
+  await slowly.sql`
     update api_key set limit_per_minute = 6000, limit_burst = 50, limit_until = now() - interval '1 second'
     where id = ${key.id}`;
   const { allowed } = await flood(
@@ -128,7 +130,7 @@ test("a raised limit ends with its window", async () => {
 });
 
 test("ctl ip limit raises a network's limit for a window, the narrowest network counts", async () => {
-  const options = { databaseUrl: world.database.url };
+  const options = { databaseUrl: slowly.database.url };
   const limit = (cidr: string, perMinute: string, burst: string) =>
     ctl(["ip", "limit", cidr, "--per-minute", perMinute, "--burst", burst, "--until", hour()], options);
   await limit("127.9.0.0/16", "120", "31");

@@ -101,6 +101,11 @@ export async function ownPostgres(
   };
 }
 
+/** Makes a migrated database on a server of a test's own, whose superuser's address this is; it goes with the server. */
+export async function createDatabaseOn(server: string): Promise<TestDatabase> {
+  return await copyTemplate(server);
+}
+
 async function administer<T>(url: string, work: (sql: postgres.Sql) => Promise<T>): Promise<T> {
   const sql = postgres(url, { max: 1, onnotice: () => {} });
   try {

@@ -5,12 +5,13 @@
  */
 
 import { Pool, type PoolOptions } from "../../src/store/pool.ts";
+import { Primary } from "../../src/store/primary.ts";
 import { atEnd } from "./at_end.ts";
 
 /** One connection to the database, and 30 s for a statement, unless `options` say otherwise; it ends with the tests of the file. */
 export function openPool(databaseUrl: string, options: Partial<PoolOptions> = {}): Pool {
   const pool = new Pool({
-    ...{ databaseUrl, name: "test", connectionsMax: 1, statementTimeoutMs: 30_000 },
+    ...{ primary: new Primary(databaseUrl), name: "test", connectionsMax: 1, statementTimeoutMs: 30_000 },
     ...options,
   });
   atEnd(() => pool.close());

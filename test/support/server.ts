@@ -4,11 +4,14 @@
  * @module
  */
 
-import { spawn } from "node:child_process";
+import { type ChildProcessByStdio, spawn } from "node:child_process";
+import { realpathSync } from "node:fs";
+import type { Readable } from "node:stream";
 import { fileURLToPath } from "node:url";
-import { denoFlags } from "../../scripts/deno_flags.ts";
+import { denoFlags } from "../../src/settings/deno_flags.ts";
 import { listeners } from "../../scripts/listeners.ts";
 import { atEnd } from "./at_end.ts";
+import { type HandedSocket, handOver } from "./handed_socket.ts";
 import { until } from "./until.ts";
 import { inherited } from "./environment.ts";
 
@@ -20,8 +23,12 @@ export interface ProgramOptions {
   readonly databaseUrl?: string;
   /** Settings on top; nothing is taken over from the environment of the tests. */
   readonly env?: Readonly<Record<string, string>>;
+  /** Instead of `src/main.ts`. */
+  readonly program?: string;
   /** Left out: `SUITE_RUNTIME`, which `npm test` sets, or else Node. */
   readonly runtime?: Runtime;
+  /** Listening sockets that it is handed. */
+  readonly sockets?: readonly HandedSocket[];
   /** A file that the program alone finds in the place of /etc/hosts (Linux, as root). */
   readonly hostsFile?: string;
 }
@@ -55,6 +62,7 @@ export interface Outcome {
 }
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
+const deno = realpathSync(`${root}node_modules/.bin/deno`);
 
 /** The runtime that this run of the tests is about. */
 export const suiteRuntime: Runtime = process.env.SUITE_RUNTIME === "deno" ? "deno" : "node";
@@ -67,15 +75,18 @@ const startTimeoutMs = 20_000;
 
 function run(script: string, args: readonly string[], options: ProgramOptions) {
   const onDeno = (options.runtime ?? suiteRuntime) === "deno";
-  const command = onDeno ? `${root}node_modules/.bin/deno` : process.execPath;
-  const prefix = onDeno ? ["run", ...denoFlags(options.env)] : [];
+  const command = onDeno ? deno : process.execPath;
+  const prefix = onDeno ? ["run", ...denoFlags(options.env, deno)] : [];
+  const { prefix: handing, descriptors } = handOver(options.sockets ?? []);
   const [program = command, ...line] = [
     ...inPlaceOfHosts(options.hostsFile),
+    ...handing,
     ...[command, ...prefix, script, ...args],
   ];
+  const stdio: ["ignore", "pipe", "pipe", ...number[]] = ["ignore", "pipe", "pipe", ...descriptors];
   const child = spawn(program, line, {
     cwd: root,
-    stdio: ["ignore", "pipe", "pipe"],
+    stdio,
     env: {
       ...inherited,
       NO_COLOR: "1",
@@ -83,7 +94,7 @@ function run(script: string, args: readonly string[], options: ProgramOptions) {
       ...(options.databaseUrl === undefined ? {} : { DATABASE_URL: options.databaseUrl }),
       ...options.env,
     },
-  });
+  }) as ChildProcessByStdio<null, Readable, Readable>;
   const output = { stdout: "", stderr: "" };
   child.stdout.setEncoding("utf8").on("data", (text: string) => output.stdout += text);
   child.stderr.setEncoding("utf8").on("data", (text: string) => output.stderr += text);
@@ -120,7 +131,7 @@ export async function runToEnd(
  * @throws {Error} with what it printed, when it ends first
  */
 export async function startServer(options: ProgramOptions): Promise<RunningServer> {
-  const { child, output, ended } = run("src/main.ts", [], options);
+  const { child, output, ended } = run(options.program ?? "src/main.ts", [], options);
   atEnd(() => child.kill("SIGKILL"));
   const logs: LogLine[] = [];
   const urls: Record<string, string> = {};
@@ -144,7 +155,8 @@ export async function startServer(options: ProgramOptions): Promise<RunningServe
   try {
     await until(() => {
       if (exit !== undefined) return true;
-      return logs.some((entry) => entry.event === "started");
+      // Several processes each say it for themselves, and their parent for all of them.
+      return logs.some((entry) => entry.event === "started" && entry.process === undefined);
     }, { deadlineMs: startTimeoutMs, what: "the server listens" });
   } catch (error) {
     await stopWith("SIGKILL");

@@ -8,7 +8,7 @@ import { createPrivateKey, type X509Certificate } from "node:crypto";
 import { readFileSync, statSync } from "node:fs";
 import { isIP } from "node:net";
 import { dirname } from "node:path";
-import { publicSurfaces } from "#src/settings/config.ts";
+import { publicSurfaces } from "#src/settings/surface_names.ts";
 import { namesOf } from "../actions_certificates.ts";
 import { isSignedBy, publicRoots, readAll, reason } from "./pem.ts";
 import { type Check, failure, type Finding, ok, type Situation, warning } from "./check.ts";

@@ -6,7 +6,8 @@
 
 import { statSync } from "node:fs";
 import type { ServerFacts } from "#src/store/operator/server_facts.ts";
-import { missingFiles } from "#src/store/schema/migrate.ts";
+import { readRelease } from "#src/store/schema/release.ts";
+import { leftBehind, readStanding } from "#src/store/schema/standing.ts";
 import { compareRights } from "#src/store/schema/rights.ts";
 import { failureSentence, storeFailure } from "#src/store/failure.ts";
 import { type Check, type Database, failure, type Finding, ok, type Situation, warning } from "./check.ts";
@@ -142,14 +143,23 @@ function durability(facts: ServerFacts): Finding[] {
 }
 
 async function migrations(_: ServerFacts, { pool }: Database): Promise<Finding[]> {
-  const missing = await pool.run(deadlineMs, (sql) => missingFiles(sql));
-  if (missing.length === 0) return [ok("every file of sql/ is applied as it is here")];
+  const release = await readRelease();
+  const standing = await pool.run(deadlineMs, (sql) => readStanding(sql, release));
+  if (standing.kind === "current") return [ok("every file of sql/ is applied as it is here")];
+  if (standing.kind === "served") return [ok(`release ${standing.by} has migrated it, and serves this one`)];
+  if (standing.kind === "left_behind") {
+    return [failure(leftBehind(release, standing), "use ctl and the processes of a newer release")];
+  }
+  const missing = standing.files.map(({ name }) => name);
   const named = missing.slice(0, 3).join(", ") +
     (missing.length > 3 ? ` and ${missing.length - 3} more` : "");
   return [failure(`the database lacks ${named}`, migration)];
 }
 
 async function grants(_: ServerFacts, { pool }: Database): Promise<Finding[]> {
+  const release = await readRelease();
+  const { kind } = await pool.run(deadlineMs, (sql) => readStanding(sql, release));
+  if (kind === "served" || kind === "left_behind") return [ok("the grants are a newer release's")];
   const { missing, surplus } = await compareRights(pool);
   const named = (lines: readonly string[]) =>
     lines.slice(0, 3).join("; ") + (lines.length > 3 ? `; and ${lines.length - 3} more` : "");

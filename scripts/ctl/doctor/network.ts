@@ -10,7 +10,8 @@ import { request as httpRequest } from "node:http";
 import { request as httpsRequest } from "node:https";
 import { isIP } from "node:net";
 import { greetMailServer } from "#src/actions/smtp.ts";
-import { publicSurfaces } from "#src/settings/config.ts";
+import { publicSurfaces } from "#src/settings/surface_names.ts";
+import { addressFault, parseDatabaseUrl } from "#src/store/address.ts";
 import type { Environment } from "#src/settings/reader.ts";
 import { type Check, failure, type Finding, ok, type Situation, type TierAnswer, warning } from "./check.ts";
 
@@ -19,6 +20,7 @@ const timeoutMs = 8_000;
 /** The variables that name a host, and whether something fails when it is not found from here. */
 const hosts: readonly (readonly [string, boolean])[] = [
   ["DATABASE_URL", true],
+  ["DATABASE_LISTEN_URL", true],
   ["ACTIONS_DATABASE_URL", true],
   ["ACTIONS_URL", true],
   ["SMTP_URL", true],
@@ -27,17 +29,22 @@ const hosts: readonly (readonly [string, boolean])[] = [
   ...publicSurfaces.map((surface) => [`${surface.toUpperCase()}_URL`, false] as const),
 ];
 
-function hostOf(text: string): string | null {
-  // Its own scheme is not special to the parser, and would keep what is encoded.
-  if (!URL.canParse(text)) return null;
-  const host = new URL(text).hostname.replace(/^\[(.*)\]$/, "$1");
-  return host === "" || isIP(host) !== 0 || host === "localhost" ? null : host;
+function hostsOf(text: string): string[] {
+  return hostNames(text).filter((host) =>
+    host !== "" && isIP(host) === 0 && host !== "localhost" && !host.startsWith("/")
+  );
+}
+
+function hostNames(text: string): string[] {
+  if (/^postgres/.test(text)) {
+    return addressFault(text) === null ? parseDatabaseUrl(text).servers.map(({ host }) => host) : [];
+  }
+  return URL.canParse(text) ? [new URL(text).hostname.replace(/^\[(.*)\]$/, "$1")] : [];
 }
 
 async function resolveNames({ environment }: Situation): Promise<Finding[]> {
   const named = hosts.flatMap(([variable, isNeeded]) => {
-    const host = hostOf(environment[variable]?.trim() ?? "");
-    return host === null ? [] : [{ variable, isNeeded, host }];
+    return hostsOf(environment[variable]?.trim() ?? "").map((host) => ({ variable, isNeeded, host }));
   });
   if (named.length === 0) return [ok("the settings name no host, only addresses and this machine")];
   return await Promise.all(named.map(async ({ variable, isNeeded, host }) => {

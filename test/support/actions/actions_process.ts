@@ -9,7 +9,7 @@ import { randomBytes } from "node:crypto";
 import { request as httpsRequest } from "node:https";
 import { fileURLToPath } from "node:url";
 import postgres from "postgres";
-import { actionsDenoFlags } from "../../../scripts/deno_flags.ts";
+import { actionsDenoFlags } from "../../../src/settings/deno_flags.ts";
 import type { LogLine, Runtime } from "../server.ts";
 import { atEnd } from "../at_end.ts";
 import { until } from "../until.ts";
@@ -32,6 +32,7 @@ export interface ActionsOptions {
 /** One that runs. */
 export interface RunningActions {
   readonly port: number;
+  readonly pid: number;
   readonly logs: readonly LogLine[];
   /** Both outputs as text, so far. */
   readonly output: { readonly stdout: string; readonly stderr: string };
@@ -119,6 +120,7 @@ export async function startActionsProcess(options: ActionsOptions): Promise<Runn
   const url = String(logs().find((line) => line.event === "listening")?.url);
   return {
     port: Number(new URL(url).port),
+    pid: child.pid ?? 0,
     get logs() {
       return logs();
     },

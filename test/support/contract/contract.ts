@@ -45,8 +45,11 @@ const urls: BaseUrls = {
 };
 const published = openapi(urls);
 
-/** What HTTP itself adds, on either runtime. */
-const framing = ["connection", "content-length", "content-type", "date", "keep-alive", "transfer-encoding"];
+/** What HTTP itself adds, on either runtime, and what HTTPS does. */
+const framing = [
+  ...["connection", "content-length", "content-type", "date", "keep-alive", "transfer-encoding"],
+  "strict-transport-security",
+];
 
 /** Fails unless the document has this answer to this request. */
 export function assertDocumented(exchanged: Exchanged, document: object = published): void {

@@ -4,8 +4,8 @@
  * @module
  */
 
-import { randomUUID } from "node:crypto";
 import type postgres from "postgres";
+import { type AcceptedRow, acceptPosts } from "../accept.ts";
 
 /** One post; what is left out is ordinary. */
 export interface Post {
@@ -22,13 +22,6 @@ export interface Post {
   readonly unknownArea?: string;
 }
 
-/** What became of a post. */
-export interface Accepted {
-  readonly outcome: "accepted" | "duplicate" | "revoked";
-  readonly event_id: string;
-  readonly received_at: string;
-}
-
 /** The lead of a post that names none. */
 export const ordinaryLead = {
   first_name: "Ada",
@@ -39,15 +32,14 @@ export const ordinaryLead = {
 };
 
 /** Commits one event by the SQL function `accept`. */
-export async function accept(sql: postgres.ISql, keyId: string, post: Post = {}): Promise<Accepted> {
-  const digest = post.digest ?? randomUUID();
-  const space = post.kind === "form" ? "K" : "k";
-  const [row] = await sql<Accepted[]>`
-    select outcome, event_id, received_at from accept(
-      ${[post.kind ?? "lead"]}, ${[Number(keyId)]}, ${[space]}, ${[digest]}, ${[randomUUID()]},
-      ${[post.idempotencyKey ?? null]}, ${[post.flags ?? ""]}, ${[post.lead ?? JSON.stringify(ordinaryLead)]},
-      ${[post.extra ?? null]}, ${[post.raw ?? "{}"]}, ${[post.costCents ?? null]},
-      ${[post.unknownArea ?? null]}, 24)`;
+export async function accept(
+  sql: postgres.ISql,
+  keyId: string,
+  { kind, ...post }: Post = {},
+): Promise<AcceptedRow> {
+  const space = kind === "form" ? "K" : "k";
+  const lead = post.lead ?? JSON.stringify(ordinaryLead);
+  const [row] = await acceptPosts(sql, [{ ...post, keyId: Number(keyId), space, lead }]);
   if (row === undefined) throw new Error("accept returned nothing");
   return row;
 }

@@ -99,7 +99,8 @@ async function spawnApp(
   const port = await within(
     new Promise<number>((resolve) => {
       createInterface({ input: child.stdout }).on("line", (line) => {
-        const event = JSON.parse(line);
+        const event = parseLine(line, child);
+        if (event === null) return;
         if (event.event === "listening") resolve(event.port);
         else report(event);
       });
@@ -108,6 +109,19 @@ async function spawnApp(
     20_000,
   );
   return { port, child };
+}
+
+function parseLine(
+  line: string,
+  child: ChildProcess,
+): AppEvent | { event: "listening"; port: number } | null {
+  try {
+    return JSON.parse(line);
+  } catch (error) {
+    // The last line of an app that was ended may be cut.
+    if (child.killed) return null;
+    throw error;
+  }
 }
 
 /** Rejects when `promise` takes longer. */
@@ -151,10 +165,16 @@ export class Wire {
     socket.on("end", ended).on("close", ended).on("error", ended);
   }
 
-  /** Connects, with TLS and HTTP/1.1 by ALPN when asked. */
-  static async open(port: number, options: { tls?: boolean; localAddress?: string } = {}): Promise<Wire> {
-    const { localAddress } = options;
-    const to = { port, host: "127.0.0.1", ...(localAddress === undefined ? {} : { localAddress }) };
+  /** Connects, with TLS and HTTP/1.1 by ALPN when asked. `sendsOn`: it does not close its side when the other is closed. */
+  static async open(
+    port: number,
+    options: { tls?: boolean; localAddress?: string; sendsOn?: boolean } = {},
+  ): Promise<Wire> {
+    const { localAddress, sendsOn: allowHalfOpen = false } = options;
+    const to = {
+      ...{ port, host: "127.0.0.1", allowHalfOpen },
+      ...(localAddress === undefined ? {} : { localAddress }),
+    };
     const socket = options.tls
       ? connectTls({ ...to, rejectUnauthorized: false, ALPNProtocols: ["http/1.1"] })
       : connect(to);
@@ -267,11 +287,21 @@ export function parse(answer: Answer): Record<string, unknown> {
   return JSON.parse(answer.body.toString());
 }
 
+/** A key of each kind that certificates are made for, as openssl names it. */
+const keyKinds = {
+  ECDSA: ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1"],
+  RSA: ["-newkey", "rsa:2048"],
+} as const;
+
 /** Makes a self-signed certificate for `name`, in files of their own. */
-export function makeCertificate(folder: string, name: string): { certFile: string; keyFile: string } {
+export function makeCertificate(
+  folder: string,
+  name: string,
+  kind: keyof typeof keyKinds = "ECDSA",
+): { certFile: string; keyFile: string } {
   const files = { certFile: join(folder, `${name}.pem`), keyFile: join(folder, `${name}.key`) };
   const subject = ["-subj", `/CN=${name}`, "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"];
-  const key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2"];
+  const key = [...keyKinds[kind], "-nodes", "-days", "2"];
   const out = ["-keyout", files.keyFile, "-out", files.certFile];
   execFileSync("openssl", ["req", "-x509", ...key, ...subject, ...out], { stdio: "ignore" });
   return files;

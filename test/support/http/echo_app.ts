@@ -146,6 +146,16 @@ function routes(settings: Settings, report: (event: AppEvent) => void): Router {
       report({ event: "began" });
       return new Promise<Reply>((resolve) => release = () => resolve(text(200, "held")));
     })
+    .get("/begun", () => ({
+      status: 200,
+      headers: {},
+      body: new ReadableStream({
+        start(controller) {
+          controller.enqueue(new Uint8Array(1));
+          release = () => controller.close();
+        },
+      }),
+    }))
     .post("/release", () => {
       release();
       return text(200, "released");

@@ -1,0 +1,84 @@
+import assert from "node:assert/strict";
+import { utimesSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { get } from "../support/client.ts";
+import { temporaryFolder } from "../support/folder.ts";
+import { openNotifySocket } from "../support/notify_socket.ts";
+import { until } from "../support/until.ts";
+import { World } from "../support/world.ts";
+
+const world = await World.open();
+
+test("a process says that it is ready after a write of the store, how it is, that it is alive, and that it stops", async () => {
+  const { path, heard } = await openNotifySocket();
+  const server = await world.start({ NOTIFY_SOCKET: path, WATCHDOG_USEC: "1500000" });
+  await until(() => heard.includes("READY=1"), { what: "READY" });
+  assert.ok(server.logs.some(({ event }) => event === "store_writable"));
+  assert.ok(heard.includes("STATUS=accepting; 0 pending, 0 dead"), heard.join("\n"));
+  const beats = () => heard.filter((line) => line === "WATCHDOG=1").length;
+  const before = beats();
+  await until(() => beats() > before + 2, { what: "signs of life" });
+  // A child of its own would outlive it.
+  assert.equal(await server.stop(), 0);
+  assert.ok(heard.includes("STOPPING=1"));
+  assert.ok(!server.logs.some(({ event }) => event === "notify_failed"));
+});
+
+test("a process that stands still gives no sign of life", async () => {
+  const { path, heard } = await openNotifySocket();
+  const server = await world.start({ NOTIFY_SOCKET: path, WATCHDOG_USEC: "1500000" });
+  const beats = () => heard.filter((line) => line === "WATCHDOG=1").length;
+  await until(() => beats() > 0, { what: "the first sign of life" });
+  process.kill(server.pid, "SIGSTOP");
+  const other = await world.start({ NOTIFY_SOCKET: path, WATCHDOG_USEC: "1500000", WATCHDOG_PID: "1" });
+  await until(() => heard.filter((line) => line === "READY=1").length === 2, { what: "the other is ready" });
+  const stopped = beats();
+  // The other one is not asked for any, and tells its end.
+  await other.stop();
+  await until(() => heard.includes("STOPPING=1"), { what: "the end of the other" });
+  assert.equal(beats(), stopped);
+  process.kill(server.pid, "SIGCONT");
+  await until(() => beats() > stopped, { what: "signs of life again" });
+});
+
+test("nobody is told anything where nobody wants to be", async () => {
+  const server = await world.start();
+  assert.equal(await server.stop(), 0);
+  assert.ok(!server.logs.some(({ event }) => event === "notify_failed"));
+});
+
+test("the figures say how the process before failed, in systemd's word and no other, and when backups left their marks", async () => {
+  const folder = temporaryFolder("runtime");
+  const env = { RUNTIME_DIRECTORY: folder, OPS_BACKUP_MARKS_DIR: folder };
+  const figures = async () => {
+    const server = await world.start(env);
+    const { text } = await get(`${server.urls.ops}/metrics`);
+    await server.stop();
+    return text.match(/^lead_(last_failure|backup_timestamp_seconds)\{.*/gm) ?? [];
+  };
+  assert.deepEqual(await figures(), []);
+  writeFileSync(join(folder, "failures"), "exit-code\nwatchdog\n");
+  writeFileSync(join(folder, "stamp"), "");
+  utimesSync(join(folder, "stamp"), 1_000, 1_000);
+  assert.deepEqual((await figures()).sort(), [
+    'lead_backup_timestamp_seconds{what="backup"} 1000',
+    'lead_last_failure{result="watchdog"} 1',
+  ]);
+  writeFileSync(join(folder, "failures"), 'no "word" of systemd\n');
+  assert.deepEqual(await figures(), ['lead_backup_timestamp_seconds{what="backup"} 1000']);
+});
+
+test("a database that cannot be reached is waited for, and the status says so", async () => {
+  const { path, heard } = await openNotifySocket();
+  const starting = world.start(
+    { NOTIFY_SOCKET: path },
+    { databaseUrl: "postgres://nobody@127.0.0.1:1/none" },
+  ).catch((error) => String(error));
+  await until(() => heard.some((line) => /^STATUS=waiting: .* cannot be reached/.test(line)), {
+    what: "waiting",
+  });
+  assert.ok(heard.some((line) => /^EXTEND_TIMEOUT_USEC=\d+$/.test(line)));
+  assert.ok(!heard.includes("READY=1"));
+  await starting;
+});

@@ -1,0 +1,75 @@
+/**
+ * A listening socket that processes are handed, as systemd hands over those of a socket unit.
+ *
+ * @module
+ */
+
+import { atEnd } from "./at_end.ts";
+
+/** The part of Node's own handle of a TCP socket that is needed: `net.Server` would accept connections itself. */
+interface Handle {
+  readonly fd: number;
+  bind(address: string, port: number, flags: number): number;
+  getsockname(into: { port?: number }): number;
+  close(): void;
+}
+
+interface TcpWrap {
+  readonly TCP: new (type: number) => Handle;
+  readonly constants: { readonly SERVER: number; readonly UV_TCP_REUSEPORT: number };
+}
+
+/** A bound socket that this process holds and takes no connection of; it listens once somebody does who was handed it. */
+export interface HandedSocket {
+  readonly name: string;
+  readonly fd: number;
+  readonly url: string;
+}
+
+/** Binds a socket to a free port of `address`. */
+export function openSocket(name: string, address = "127.0.0.1"): HandedSocket {
+  return bindSocket(name, { address, port: 0, isShared: false });
+}
+
+/** Binds so many sockets to one free port, over which the kernel spreads the connections (`ReusePort=`). */
+export function openSockets(name: string, count: number): HandedSocket[] {
+  const address = "127.0.0.1";
+  const sockets: HandedSocket[] = [];
+  for (let port = 0; sockets.length < count;) {
+    const socket = bindSocket(name, { address, port, isShared: true });
+    port = Number(new URL(socket.url).port);
+    sockets.push(socket);
+  }
+  return sockets;
+}
+
+function bindSocket(
+  name: string,
+  { address, port, isShared }: {
+    readonly address: string;
+    readonly port: number;
+    readonly isShared: boolean;
+  },
+): HandedSocket {
+  const { TCP, constants } = (process as unknown as { binding(name: "tcp_wrap"): TcpWrap }).binding(
+    "tcp_wrap",
+  );
+  const handle = new TCP(constants.SERVER);
+  const code = handle.bind(address, port, isShared ? constants.UV_TCP_REUSEPORT : 0);
+  if (code !== 0) throw new Error(`${address} cannot be bound (${code})`);
+  const bound: { port?: number } = {};
+  handle.getsockname(bound);
+  atEnd(() => handle.close());
+  return { name, fd: handle.fd, url: `http://${address}:${bound.port}` };
+}
+
+/** What has a command find the sockets, which are its file descriptors from 3 on; it keeps the process id. */
+export function handOver(sockets: readonly HandedSocket[]): {
+  readonly prefix: readonly string[];
+  readonly descriptors: readonly number[];
+} {
+  if (sockets.length === 0) return { prefix: [], descriptors: [] };
+  const names = sockets.map(({ name }) => name).join(":");
+  const script = `LISTEN_PID=$$ LISTEN_FDS=${sockets.length} LISTEN_FDNAMES=$0 exec "$@"`;
+  return { prefix: ["sh", "-c", script, names], descriptors: sockets.map(({ fd }) => fd) };
+}
