@@ -148,7 +148,9 @@ test("a stop reaches all: what is under way gets its 202, no process is left, an
   const answers: Promise<{ status: number }>[] = [];
   while (answers.length < 12) {
     answers.push(world.intake({ key: key.text, body: lead() }, server));
-    await until(async () => await held(server) === answers.length, { what: "the post is held with the others" });
+    await until(async () => await held(server) === answers.length, {
+      what: "the post is held with the others",
+    });
   }
   const ended = server.kill("SIGTERM");
   await until(() =>
