@@ -4,15 +4,15 @@
  * @module
  */
 
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { variables } from "../../src/settings/variables.ts";
 import { denoFlags } from "../../src/settings/deno_flags.ts";
 import { openProfile } from "./profile/profile.ts";
-import { deno, node, type Program, startProgram } from "./programs.ts";
+import { deno, node, type Program, run, startProgram } from "./programs.ts";
 import type { Bench } from "./suite.ts";
-import { thisTree } from "./tree.ts";
+import { thisTree, type Tree } from "./tree.ts";
 
 const settings = (pattern: RegExp, value: string) =>
   Object.fromEntries(
@@ -30,6 +30,18 @@ function productionFlags(folder: string): string[] {
   return String(scripts.service).split(" ").filter((word) => /^--[\w-]+=/.test(word));
 }
 
+const building = new Map<string, Promise<unknown>>();
+
+/** The one file that a release has, made once a run; of a tree from before there was one, its sources. */
+export async function programOf({ folder }: Tree): Promise<string> {
+  if (!existsSync(join(folder, "scripts/build.ts"))) return "src/main.ts";
+  const built = building.get(folder) ??
+    run(node, ["scripts/build.ts"], { cwd: folder, timeoutMs: 60_000 });
+  building.set(folder, built);
+  await built;
+  return "build/programs/service.js";
+}
+
 /** How to start it. */
 interface ServiceOptions {
   readonly databaseUrl: string;
@@ -39,15 +51,16 @@ interface ServiceOptions {
   readonly nodeFlags?: readonly string[];
   /** Of its log file, when several of them run. */
   readonly name?: string;
-  /** As the one file that a release has, made by `npm run build`. */
-  readonly isBuilt?: boolean;
   /** Waits for this surface only. */
   readonly listener?: string;
   /** Instead of limits that never refuse. */
   readonly hasPublishedLimits?: boolean;
 }
 
-/** Starts the service of the tree, with every surface on a port of its own. */
+/**
+ * Starts the service of the tree as a release has it, with every surface on a port of its own. Under a profiler it is
+ * started from its sources, which name the places.
+ */
 export async function startService(
   { tree, options }: {
     readonly tree: Bench["tree"];
@@ -60,7 +73,6 @@ export async function startService(
     name = "service",
     listener,
     hasPublishedLimits = false,
-    isBuilt = false,
   }: ServiceOptions,
 ): Promise<Program> {
   const profile = options.profile ? openProfile(name) : null;
@@ -75,7 +87,7 @@ export async function startService(
     ...productionFlags(tree.folder),
     ...nodeFlags,
     ...profile?.nodeFlags ?? [],
-    isBuilt ? "build/programs/service.js" : "src/main.ts",
+    profile === null ? await programOf(tree) : "src/main.ts",
   ];
   const program = await startProgram(tree === thisTree ? name : `${name}_other`, command, {
     cwd: tree.folder,

@@ -4,10 +4,7 @@
  * @module
  */
 
-import { existsSync } from "node:fs";
-import { join } from "node:path";
-import { node, run } from "../programs.ts";
-import { startPeer, startService } from "../service.ts";
+import { programOf, startPeer, startService } from "../service.ts";
 import type { Database } from "../stage.ts";
 import type { Contender, Measures, Open } from "../suite.ts";
 import { climb } from "../tuning.ts";
@@ -60,15 +57,15 @@ export const bare: Open = async (bench) => {
   };
 };
 
-/** From the start of the process to its first 202, on a migrated database; as the one file of a release. */
+/** From the start of the process to its first 202, on a migrated database. */
 export const start: Open = async (bench) => {
-  const isBuilt = existsSync(join(bench.tree.folder, "scripts/build.ts"));
-  if (isBuilt) await run(node, ["scripts/build.ts"], { cwd: bench.tree.folder, timeoutMs: 60_000 });
+  // Before the clock runs.
+  await programOf(bench.tree);
   const database = await bench.stage.createDatabase(bench.tree);
   let starts = 0;
   const once = async (): Promise<Measures> => {
     const startedAtMs = performance.now();
-    const target = await startService(bench, { databaseUrl: database.url, listener: "intake", isBuilt });
+    const target = await startService(bench, { databaseUrl: database.url, listener: "intake" });
     try {
       const headers = {
         "Content-Type": "application/json",

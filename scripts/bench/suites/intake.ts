@@ -207,7 +207,7 @@ export const intake: Suite = {
   hasPackages: true,
   conditions: [
     "one machine for client, server and PostgreSQL; loopback; wrk with one thread; a fresh database each round",
-    "ours: src/main.ts with everything on and Node's flags of production, its access log written to a file on the same disk, limits raised; for the rows of the start it is the one file of a release",
+    "ours: the one file of a release with everything on and Node's flags of production, its access log written to a file on the same disk, limits raised",
     "Fastify: one process as ours; its logger is off, it has no rate limits, no access log, no request ids",
     "pgbench: event and outbox row only; no look at the key, no spend, no HTTP",
     "leads: 500 to 700 bytes, each with an Idempotency-Key of its own, 16 keys of 8 tenants, half with a cost",
