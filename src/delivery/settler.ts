@@ -47,7 +47,14 @@ export class Settler {
   add(settlement: Settlement): void {
     this.#waiting.push(settlement);
     if (this.#waiting.length >= batchAlone || this.#isClosed) this.#writeAlone();
-    else this.#timer ??= setTimeout(() => this.#writeAlone(), gatherMs);
+    else this.#writeSoon();
+  }
+
+  #writeSoon(): void {
+    this.#timer ??= setTimeout(() => {
+      this.#timer = undefined;
+      this.#writeAlone();
+    }, gatherMs);
   }
 
   /** Writes what waits together with something else; throws what `write` throws, and keeps it then. */
@@ -72,7 +79,7 @@ export class Settler {
     this.#timer = undefined;
     const batch = this.#waiting.slice(0, batchMax);
     this.#waiting = this.#waiting.slice(batch.length);
-    if (this.#waiting.length > 0) this.#timer = setTimeout(() => this.#writeAlone(), gatherMs);
+    if (this.#waiting.length > 0) this.#writeSoon();
     return batch;
   }
 
@@ -84,6 +91,7 @@ export class Settler {
     this.#isAway = true;
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => {
+      this.#timer = undefined;
       this.#isAway = false;
       this.#writeAlone();
     }, retryMs);
@@ -95,6 +103,8 @@ export class Settler {
     this.carry((batch) => this.#settle(batch)).then(() => {
       this.#isAlone = false;
       if (this.#waiting.length >= batchAlone || this.#isClosed) this.#writeAlone();
+      // The time of what came meanwhile may have been over while nothing else could be written.
+      else if (this.#waiting.length > 0) this.#writeSoon();
     }, (error) => {
       this.#isAlone = false;
       this.#onFailure(error);

@@ -61,6 +61,29 @@ test("what a failed claim has carried is settled by itself, and spoils no furthe
   await settler.close();
 });
 
+test("what comes during a write that takes long is written soon after it, though its own time was over before", async () => {
+  const written: string[][] = [];
+  const slow = Promise.withResolvers<void>();
+  const settler = new Settler({
+    settle: async (batch) => {
+      written.push(batch.map(({ eventId }) => eventId));
+      if (written.length === 1) await slow.promise;
+    },
+    onSettled: () => {},
+    onFailure: () => {},
+  });
+  settler.add(settlement("a"));
+  await until(() => written.length === 1, { what: "the first is being written" });
+  settler.add(settlement("b"));
+  // It has waited as long as one that is written.
+  const sinceMs = performance.now();
+  await until(() => performance.now() - sinceMs > 200, { what: "its time is over" });
+  slow.resolve();
+  await until(() => written.length === 2, { what: "the second is written" });
+  assert.deepEqual(written, [["a"], ["b"]]);
+  await settler.close();
+});
+
 test("what the store does not take is kept until it does", async () => {
   const { store, settler } = makeSettler();
   store.broken = true;
