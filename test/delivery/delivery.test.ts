@@ -201,6 +201,8 @@ test("While the tier is away no attempt is made or spent, though a lead would ha
       const { attempts } = await untilState(eventId, "delivered");
       assert.deepEqual(attempts.map(({ outcome }) => outcome), ["delivered"]);
     }
+    // What the log says comes after what it tells of.
+    await until(() => breakerOf(server).length > 1, { what: "the log tells that it has closed" });
     assert.deepEqual(breakerOf(server), ["open refused ECONNREFUSED", "closed"]);
   });
 });
@@ -215,14 +217,19 @@ test("With one lead and a tier that is stopped, the breaker is open within a sec
   const eventId = await accept(key);
   await until(() => breakerOf(server).length === 1, { what: "the breaker opens", intervalMs: 2 });
   const tookMs = performance.now() - acceptedAtMs;
-  assert.ok(tookMs < 1_000, `${tookMs} ms`);
+  // A second, and more on a busy machine; without the lead it would be found after ten.
+  assert.ok(tookMs < 5_000, `${tookMs} ms`);
   const { text } = await get(`${server.urls.ops}/`);
   assert.match(text, /The actions tier does not answer<\/strong> for .*nothing listens at ACTIONS_URL/);
   assert.match(text, /<dt>Actions tier<\/dt><dd>does not answer<small>.*ECONNREFUSED.*last answer/);
-  await until(async () => (await story(eventId)).attempts.length === 0);
-  const [row] = await world.sql<{ spent: number; made: number; reason: string }[]>`
-    select spent, made, reason from outbox where event_id = ${eventId}`;
+  // It is given back a moment after the breaker has opened.
+  const row = await until(async () => {
+    const [found] = await world.sql<{ spent: number; made: number; reason: string | null }[]>`
+      select spent, made, reason from outbox where event_id = ${eventId}`;
+    return found?.reason !== null && found;
+  }, { what: "it is given back" });
   assert.deepEqual({ ...row }, { spent: 0, made: 0, reason: "tier_away" });
+  assert.deepEqual((await story(eventId)).attempts, []);
   const metrics = await get(`${server.urls.ops}/metrics`);
   assert.match(metrics.text, /^lead_tier_failures_total\{cause="refused"\} [1-9]/m);
   assert.match(metrics.text, /^lead_tier_away_seconds (?!0$)/m);
@@ -273,6 +280,7 @@ test("Sent and cut three times in a row opens the breaker and spends the attempt
   await until(() => breakerOf(server).join() === "open cut ECONNRESET", { what: "the breaker opens" });
   await until(async () => (await story(poison)).attempts.length > 4, { what: "it is tried while half open" });
   await untilState(await accept(healthy), "delivered");
+  await until(() => breakerOf(server).length > 1, { what: "the log tells of another state" });
   assert.equal(breakerOf(server)[1], "closed");
   const { attempts } = await untilState(poison, "dead");
   assert.ok(attempts.every(({ outcome }) => outcome === "unreachable"));
@@ -338,13 +346,20 @@ test("A sandbox tenant's lead goes to the tier, which has nothing to do for it",
 
 test("A tenant whose requests hang delays no other tenant", async () => {
   const [hanging, healthy] = [await routed(), await routed()];
+  await server.stop();
+  // Longer than a slow machine takes for the 200: none is given up meanwhile, which would open the breaker.
+  const patient = { DELIVERY_SEND_TIMEOUT_MS: "25000", DELIVERY_LEASE_MS: "50000" };
+  server = await world.start({ ...quick, ...patient, ACTIONS_URL: sink.url });
   sink.react = (request) => request.body.tenant === hanging.tenant.slug ? "hang" : { status: 200 };
   await Promise.all(Array.from({ length: 200 }, () => accept(hanging)));
   const eventId = await accept(healthy);
   await sink.until(eventId);
-  const inFlight = new Set(sink.arrived.filter(({ body }) => body.tenant === hanging.tenant.slug));
-  assert.ok(inFlight.size >= 1 && inFlight.size < 128, `${inFlight.size} of the hanging tenant in flight`);
+  const inFlight = [...sink.hanging.keys()].filter(({ body }) => body.tenant === hanging.tenant.slug).length;
+  assert.ok(inFlight >= 1 && inFlight < 128, `${inFlight} of the hanging tenant in flight`);
   sink.react = () => ({ status: 200 });
+  for (const answer of sink.hanging.values()) answer();
+  await server.stop();
+  server = await world.start({ ...quick, ACTIONS_URL: sink.url });
 });
 
 test("What another node has accepted is delivered on its NOTIFY", async () => {
@@ -358,13 +373,16 @@ test("What another node has accepted is delivered on its NOTIFY", async () => {
 
 test("A process killed during a send loses the attempt, not the lead: after the lease another delivers it", async () => {
   const key = await routed();
+  // Longer than a slow machine takes to kill it.
+  const patient = { DELIVERY_SEND_TIMEOUT_MS: "25000", DELIVERY_LEASE_MS: "50000" };
   // Only the second node delivers this one.
-  await onAnotherNode({ ACTIONS_URL: sink.url, DELIVERY_POLL_MS: "200" }, async (node) => {
+  await onAnotherNode({ ...patient, ACTIONS_URL: sink.url }, async (node) => {
     sink.react = (request) => request.body.attempt === 1 ? "hang" : { status: 200 };
     await server.stop();
     const eventId = await accept(key, {}, node);
     await sink.until(eventId);
     await node.kill();
+    await world.sql`update outbox set lease_until = service_clock() where event_id = ${eventId}`;
     server = await world.start({ ...quick, ACTIONS_URL: sink.url, DELIVERY_POLL_MS: "200" });
     const { attempts } = await untilState(eventId, "delivered");
     assert.deepEqual(attempts.map(({ number, outcome, spent }) => [number, outcome, spent]), [

@@ -30,7 +30,7 @@ const missing = missingForBackup();
 const stubborn = { path: "/stubborn", opened: false };
 
 async function open() {
-  const cluster = await startBackedUpCluster();
+  const cluster = startBackedUpCluster();
   const { url: databaseUrl } = await createDatabaseOn(cluster.url("postgres"));
   const stand = await actionsStand({ databaseUrl });
   for (const event of ["totals_kept", "commit_warning"]) stand.world.expectLogged(event);

@@ -19,11 +19,11 @@ import {
 import { delimiter, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type Account, credentials, serverAccount } from "../../../scripts/postgres_binaries.ts";
-import { freePort } from "../../../scripts/free_port.ts";
 import { postWatchdog } from "../../../scripts/watchdog.ts";
 import { atEnd } from "../at_end.ts";
 import { inherited } from "../environment.ts";
 import { temporaryFolder } from "../folder.ts";
+import { openSocket } from "../handed_socket.ts";
 
 const binaries = "/usr/lib/postgresql/15/bin";
 const root = fileURLToPath(new URL("../../../", import.meta.url));
@@ -81,7 +81,7 @@ export interface Restored extends Ran {
 }
 
 /** Makes one, with a first full backup of it still to come; it ends with the tests of the file. */
-export async function startBackedUpCluster(): Promise<BackedUpCluster> {
+export function startBackedUpCluster(): BackedUpCluster {
   const folder = temporaryFolder("backup");
   chmodSync(folder, 0o711);
   const account = serverAccount(join(folder, "none"));
@@ -91,7 +91,8 @@ export async function startBackedUpCluster(): Promise<BackedUpCluster> {
   const [socket, repository, spool] = [own("run"), own("repository"), own("spool")];
   const password = randomBytes(12).toString("hex");
   const passwordFile = ownFile(join(folder, "password"), password, account);
-  const port = await freePort();
+  // Held, so that nobody else gets the port, also while the server is away.
+  const port = Number(new URL(openSocket("postgres").url).port);
   const configFile = ownFile(join(folder, "pgbackrest.conf"), configuration(), account);
   const runAs = (program: string, args: readonly string[]): Ran => run(program, args, account);
   const archive = `pgbackrest --config=${configFile} --stanza=lead archive-push "%p"`;
@@ -269,7 +270,7 @@ function ownFile(path: string, text: string, account: Account | undefined): stri
   return path;
 }
 
-/** The bytes of a folder with all that is in it. */
+/** The bytes of a folder with all that is in it; what goes while it is looked at, as a running server's files do, counts or not. */
 export function bytesOf(folder: string): number {
-  return Number(must(run("du", ["-sb", folder])).split("\t")[0]);
+  return Number(run("du", ["-sb", folder]).stdout.split("\t")[0]);
 }

@@ -5,9 +5,9 @@
  */
 
 import http from "node:http";
-import type { AddressInfo } from "node:net";
 import { until } from "../until.ts";
 import { atEnd } from "../at_end.ts";
+import { openSocket } from "../handed_socket.ts";
 
 /** A request as it arrived. */
 export interface Arrived {
@@ -27,6 +27,8 @@ export type Reaction =
 /** Records requests, until the tests of the file have ended. */
 export class Sink {
   readonly arrived: Arrived[] = [];
+  /** Those that hang, as long as the other side waits, each with what answers it with 200. */
+  readonly hanging = new Map<Arrived, () => void>();
   /** Decides about each request; by default all is well. */
   react: (request: Arrived) => Reaction = () => ({ status: 200, body: {} });
   #server: http.Server;
@@ -39,6 +41,8 @@ export class Sink {
   /** Opens a sink on a port of the system's choice. */
   static async open(): Promise<Sink> {
     const sink = new Sink();
+    // Held as long as the tests run: while the sink is away, nobody else gets its port.
+    sink.#port = Number(new URL(openSocket("sink").url).port);
     await sink.listen();
     atEnd(() => sink.down());
     return sink;
@@ -59,6 +63,10 @@ export class Sink {
         this.arrived.push(arrived);
         const reaction = this.react(arrived);
         if (reaction === "cut") request.socket.destroy();
+        if (reaction === "hang") {
+          this.hanging.set(arrived, () => response.end("{}"));
+          response.once("close", () => this.hanging.delete(arrived));
+        }
         if (reaction === "cut" || reaction === "hang") return;
         response.writeHead(reaction.status, { "Content-Type": "application/json", ...reaction.headers });
         response.end(JSON.stringify(reaction.body ?? {}));
@@ -74,8 +82,9 @@ export class Sink {
   /** Accepts connections (again). */
   async listen(): Promise<void> {
     this.#server = this.#make();
-    await new Promise<void>((resolve) => this.#server.listen(this.#port, "127.0.0.1", resolve));
-    this.#port = (this.#server.address() as AddressInfo).port;
+    await new Promise<void>((resolve, reject) => {
+      this.#server.once("error", reject).listen(this.#port, "127.0.0.1", resolve);
+    });
   }
 
   /** Goes away: connections are cut, new ones refused. */

@@ -8,10 +8,10 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { chmodSync, chownSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import postgres from "postgres";
-import { freePort } from "../../../scripts/free_port.ts";
 import { serverAccount } from "../../../scripts/postgres_binaries.ts";
 import { atEnd } from "../at_end.ts";
 import { temporaryFolder } from "../folder.ts";
+import { openSocket } from "../handed_socket.ts";
 import { until } from "../until.ts";
 
 /** A running PgBouncer; it ends with the tests of the file. */
@@ -34,7 +34,8 @@ export async function startPooler(
   settings: Readonly<Record<string, string | number>> = {},
 ): Promise<Pooler> {
   const folder = temporaryFolder("pooler");
-  const port = await freePort();
+  // Held, so that nobody else gets the port, also while it is away.
+  const port = Number(new URL(openSocket("pooler").url).port);
   const account = serverAccount(folder);
   const own = (name: string, text: string) => {
     const path = join(folder, name);

@@ -7,9 +7,10 @@
 
 import http from "node:http";
 import https from "node:https";
-import type { AddressInfo, Socket } from "node:net";
+import type { Socket } from "node:net";
 import type { Authority, Issued } from "../actions/authority.ts";
 import { atEnd } from "../at_end.ts";
+import { openSocket } from "../handed_socket.ts";
 
 /** A request that arrived whole. */
 export interface TierRequest {
@@ -58,6 +59,8 @@ export class Tier {
         ...{ requestCert: true, rejectUnauthorized: true },
       },
     );
+    // Held as long as the tests run: while the tier is away, nobody else gets its port.
+    tier.#port = Number(new URL(openSocket("tier").url).port);
     await tier.up();
     atEnd(() => tier.down());
     return tier;
@@ -89,7 +92,6 @@ export class Tier {
     await new Promise<void>((settle, reject) => {
       this.#server.once("error", reject).listen(this.#port, "127.0.0.1", settle);
     });
-    this.#port = (this.#server.address() as AddressInfo).port;
   }
 
   /** Goes away: connections are cut, new ones refused. */

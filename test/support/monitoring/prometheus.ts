@@ -8,9 +8,9 @@ import { spawn } from "node:child_process";
 import { readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { freePort } from "../../../scripts/free_port.ts";
 import { atEnd } from "../at_end.ts";
 import { temporaryFolder } from "../folder.ts";
+import { openSocket } from "../handed_socket.ts";
 import { until } from "../until.ts";
 
 const rulesFile = fileURLToPath(new URL("../../../scripts/monitoring/rules.yml", import.meta.url));
@@ -71,10 +71,11 @@ export class Prometheus {
     };
     writeFileSync(file("prometheus.yml"), JSON.stringify(config));
     writeFileSync(file("targets.json"), "[]");
-    const port = await freePort();
+    // Held, so that nobody else gets the port before it has it.
+    const { url } = openSocket("prometheus");
     const child = spawn("prometheus", [
       ...[`--config.file=${file("prometheus.yml")}`, `--storage.tsdb.path=${file("data")}`],
-      ...[`--web.listen-address=127.0.0.1:${port}`, "--log.level=warn"],
+      ...[`--web.listen-address=${new URL(url).host}`, "--log.level=warn"],
     ], { stdio: ["ignore", "ignore", "pipe"] });
     let said = "";
     child.stderr.setEncoding("utf8").on("data", (text: string) => said += text);
@@ -83,8 +84,10 @@ export class Prometheus {
       child.kill("SIGKILL");
       await ended;
     });
-    const url = `http://127.0.0.1:${port}`;
-    await until(async () => (await fetch(`${url}/-/ready`)).ok, { what: `Prometheus is ready: ${said}` });
+    await until(async () => {
+      if (child.exitCode !== null) throw new Error(said);
+      return (await fetch(`${url}/-/ready`)).ok;
+    }, { what: "Prometheus is ready" });
     return new Prometheus(url, file("targets.json"));
   }
 
