@@ -7,13 +7,13 @@ import { until } from "../support/until.ts";
 import { freshKey, lead, visitor } from "../support/world.ts";
 
 const service = await rehearsedService();
-const { stand, prometheus: scraped, key, again, posts } = service;
+const { stand, prometheus: scraped, key, again, posts, taken } = service;
 const { world, tier, smtp } = stand;
 const prometheus = () => scraped;
 const on = { databaseUrl: stand.databaseUrl };
 
 test("nothing fires of a service that is well", async () => {
-  assert.deepEqual(await posts(3), [202, 202, 202]);
+  await taken(3);
   await until(async () => (await scraped.query('lead_effects_total{outcome="done"} > 0')).length > 0);
   await until(async () => (await scraped.query("lead_sources_silent")).length > 0);
   // Prometheus was there before the service, and a busy machine may answer it late: so there comes a moment at which
@@ -45,7 +45,7 @@ rehearse(prometheus, ["PostsRateLimited"], {
   mendIt: async () => {
     const raised = ["--per-minute", "600000", "--burst", "100000", "--until", "2h"];
     await ctl(["key", "limit", String(key.id), ...raised], on);
-    await until(async () => (await posts(10)).every((status) => status === 202), { what: "all are taken" });
+    await taken(10);
   },
   afterwards: () => posts(10),
 });
@@ -61,7 +61,7 @@ const passed = tier.answer;
 rehearse(prometheus, ["NothingDelivered"], {
   breakIt: async () => {
     tier.answer = () => ({ status: 424 });
-    await posts(30);
+    await taken(30);
   },
   mendIt: () => {
     tier.answer = passed;
@@ -72,7 +72,7 @@ rehearse(prometheus, ["NothingDelivered"], {
 rehearse(prometheus, ["DestinationsFail"], {
   breakIt: async () => {
     smtp.answers.set("MAIL", "451 Not now");
-    await posts(30);
+    await taken(30);
   },
   mendIt: () => smtp.answers.clear(),
   afterwards: () => posts(1),
@@ -82,13 +82,13 @@ rehearse(prometheus, ["DeadLetters"], {
   breakIt: async () => {
     tier.answer = () => ({ status: 424 });
     await again({ DELIVERY_ATTEMPTS_MAX: "1" });
-    // A busy machine may answer 503 just after a start.
-    await until(async () => (await posts(3)).every((status) => status === 202), { what: "leads are taken" });
+    await taken(3);
   },
-  mendIt: async () => {
+  mendIt: () => {
     tier.answer = passed;
-    await ctl(["dead", "replay", "--all", "--tenant", key.tenant.slug], on);
   },
+  // The alert comes with the first of them; another may die after a replay, and one that a customer is slow to take dies again.
+  afterwards: () => ctl(["dead", "replay", "--all", "--tenant", key.tenant.slug], on),
   isQuick: true,
 });
 
@@ -96,7 +96,7 @@ rehearse(prometheus, ["OldestLeadWaits"], {
   breakIt: async () => {
     tier.answer = () => ({ status: 424 });
     await stand.pass(-7_200);
-    await posts(1);
+    await taken(1);
     await stand.pass(7_200);
     await again();
   },
@@ -113,7 +113,7 @@ rehearse(prometheus, ["DeliveryStuck"], {
       ACTIONS_CLIENT_CERT_FILE: "",
       ACTIONS_CLIENT_KEY_FILE: "",
     });
-    await posts(1);
+    await taken(1);
     await stand.pass(600);
   },
   mendIt: () => again(),
@@ -122,7 +122,7 @@ rehearse(prometheus, ["DeliveryStuck"], {
 rehearse(prometheus, ["TenantWithoutRoute"], {
   breakIt: async () => {
     const other = await world.issue();
-    await posts(1, { key: other.text });
+    await taken(1, { key: other.text });
     unrouted = other.tenant.slug;
   },
   mendIt: () => ctl(["tenant", "route", unrouted, "--email", "sales@customer.example"], on),
@@ -132,8 +132,10 @@ let unrouted = "";
 rehearse(prometheus, ["CollisionsOpen"], {
   breakIt: async () => {
     const headers = { "Idempotency-Key": freshKey() };
-    await world.intake({ key: key.text, body: lead(), headers }, service.server);
-    await world.intake({ key: key.text, body: lead({ phone: "555-987-6543" }), headers }, service.server);
+    for (const body of [lead(), lead({ phone: "555-987-6543" })]) {
+      const post = { key: key.text, body, headers };
+      await until(async () => (await world.intake(post, service.server)).status !== 503);
+    }
   },
   mendIt: async () => {
     const [open] = await ctl(["collision", "list", "--open", "--other"], on);
@@ -152,14 +154,14 @@ rehearse(prometheus, ["SourceSilent"], {
   breakIt: async () => {
     const { form, key: silent } = await world.formWithKey();
     source = { form, key: silent.text };
-    await world.submit(form, { key: silent.text, body: visitor() }, service.server);
+    await submitted();
     await stand.pass(3 * 86_400);
     // They are counted at the start, and every two minutes.
     await again();
   },
   mendIt: async () => {
-    await world.submit(source.form, { key: source.key, body: visitor() }, service.server);
-    await posts(1);
+    await submitted();
+    await taken(1);
     for (const slug of await silentSlugs()) {
       await world.sql`update tenant set disabled_at = now() where slug = ${slug}`;
     }
@@ -169,6 +171,11 @@ rehearse(prometheus, ["SourceSilent"], {
   },
 });
 let source: { form: Awaited<ReturnType<typeof world.form>>; key: string };
+
+async function submitted(): Promise<void> {
+  const submission = { key: source.key, body: visitor() };
+  await until(async () => (await world.submit(source.form, submission, service.server)).status !== 503);
+}
 
 /** The tenants of the other rehearsals, which sent something three days ago and nothing since. */
 async function silentSlugs(): Promise<string[]> {

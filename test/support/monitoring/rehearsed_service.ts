@@ -5,6 +5,7 @@
  */
 
 import type { RunningServer } from "../server.ts";
+import { until } from "../until.ts";
 import { freshKey, type IssuedKey, lead } from "../world.ts";
 import { type MonitoredStand, monitoredStand } from "./stand.ts";
 
@@ -19,7 +20,15 @@ export interface RehearsedService extends Omit<MonitoredStand, "start"> {
   /** Ends it, and starts it again with these settings. */
   again(env?: Readonly<Record<string, string>>): Promise<void>;
   /** Posts so many leads at once, and returns the statuses. */
-  posts(count: number, options?: { readonly key?: string; readonly body?: unknown }): Promise<number[]>;
+  posts(count: number, options?: PostOptions): Promise<number[]>;
+  /** Posts so many leads at once until all of them are taken: a busy machine may answer 503, just after a start above all. */
+  taken(count: number, options?: PostOptions): Promise<void>;
+}
+
+/** What is posted; left out: a lead, by the key of the tenant with a route. */
+export interface PostOptions {
+  readonly key?: string;
+  readonly body?: unknown;
 }
 
 /** Starts one; it ends with the tests of the file. */
@@ -30,6 +39,15 @@ export async function rehearsedService(): Promise<RehearsedService> {
   let server = await monitored.start();
   const start = async (env?: Readonly<Record<string, string>>) => {
     server = await monitored.start(env);
+  };
+  const posts = async (count: number, options: PostOptions = {}) => {
+    const one = async () => {
+      const body = options.body ?? lead();
+      const headers = { "Idempotency-Key": freshKey() };
+      const post = { key: options.key ?? key.text, body, headers };
+      return (await stand.world.intake(post as never, server)).status;
+    };
+    return await Promise.all(Array.from({ length: count }, one));
   };
   return {
     ...monitored,
@@ -42,14 +60,11 @@ export async function rehearsedService(): Promise<RehearsedService> {
       await server.stop();
       await start(env);
     },
-    async posts(count, options = {}) {
-      const one = async () => {
-        const body = options.body ?? lead();
-        const headers = { "Idempotency-Key": freshKey() };
-        const post = { key: options.key ?? key.text, body, headers };
-        return (await stand.world.intake(post as never, server)).status;
-      };
-      return await Promise.all(Array.from({ length: count }, one));
+    posts,
+    async taken(count, options) {
+      await until(async () => (await posts(count, options)).every((status) => status === 202), {
+        what: "the leads are taken",
+      });
     },
   };
 }
