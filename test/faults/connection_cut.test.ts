@@ -13,9 +13,9 @@ import { acceptCall, type Fault, type Place, places } from "../support/faults/po
 import { chanceOf, rounds } from "../support/faults/random.ts";
 import { stand, storeWritable } from "../support/faults/stand.ts";
 
-// 2 s each, and a second on a machine that is busy with other tests.
-const noticedWithinMs = 3_000;
-const recoveredWithinMs = 3_000;
+// 2 s each, and three on a machine that is busy with other tests: a commit that nobody answers is given up after 9.5 s.
+const noticedWithinMs = 5_000;
+const recoveredWithinMs = 5_000;
 
 const { apiKey, databaseUrl, history, intakeUrls, proxy, server } = await stand({
   proxy: true,
@@ -44,7 +44,7 @@ test("POST /v1/intake answers 503 when its connection is cut before, inside or a
     const retried = await until(async () => {
       const outcome = await history.post(server.url, request);
       return outcome.kind !== "not_accepting" && outcome;
-    }, { deadlineMs: recoveredWithinMs, what: `${name}: the retry is answered` });
+    }, { what: `${name}: the retry is answered` });
     const committed = places[fault.place];
     if (committed !== null) assert.equal(retried.kind, committed ? "duplicate" : "accepted", name);
   }

@@ -169,9 +169,20 @@ if (spawnSync("unshare", ["--mount", "true"]).status === 0) {
       await withSql(primary.server.url, async (sql) => {
         await sql`alter system set default_transaction_read_only = on`;
         await sql`select pg_reload_conf()`;
-        await sql`
-          select pg_terminate_backend(pid) from pg_stat_activity where application_name like 'lead-intake %'`;
       });
+      // The server reads it a moment later. From then on whoever connects may not write; whoever is connected goes, and what
+      // it committed until then is written.
+      const isHeld = () =>
+        withSql(
+          primary.server.url,
+          async (sql) =>
+            (await sql`select current_setting('default_transaction_read_only') as held`)[0]?.held === "on",
+        );
+      await until(isHeld, { what: "the old primary is held to reading" });
+      await withSql(primary.server.url, (sql) =>
+        sql`
+          select pg_terminate_backend(pid, 30000) from pg_stat_activity
+          where application_name like 'lead-intake %'`);
       await standby.caughtUp();
     });
   });

@@ -105,14 +105,16 @@ test("a role whose synchronous_commit is off waits for the standby all the same:
   await storeWritable(server.url, true, 20_000);
   await admin("alter system set synchronous_standby_names = 'missing'");
   await admin("select pg_reload_conf()");
+  const backends = async () =>
+    (await admin(`select from pg_stat_activity where wait_event = 'SyncRep'`)).length;
+  // The server reads it a moment later: until then a commit waits for nobody. The beats are commits too.
+  await until(async () => await backends() > 0, { what: "a commit waits for the standby", intervalMs: 5 });
   const body = leadBody({ below: () => 0, oneIn: () => false, pick: ([first]) => first as never }, 7);
   const outcome = await history.post(server.url, { apiKey: key, idempotencyKey: "alone", body });
   assert.equal(outcome.kind, "not_accepting");
   await storeWritable(server.url, false, 20_000);
   // Each heartbeat is given up and cancelled; what is not cancelled waits for ever.
   let most = 0;
-  const backends = async () =>
-    (await admin(`select from pg_stat_activity where wait_event = 'SyncRep'`)).length;
   const startMs = performance.now();
   await until(async () => {
     most = Math.max(most, await backends());

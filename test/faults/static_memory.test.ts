@@ -49,13 +49,13 @@ for (const place of ["node process", "deno"] as const) {
       rounds += 1;
       for (const client of slow) client.read();
     });
-    await until(() => rounds >= 40, { deadlineMs: 30_000 });
+    await until(() => rounds >= 40);
     assert.ok(isServed(app.pid));
     const small = await fetch(`http://127.0.0.1:${app.port}/small.txt`, { headers: { Connection: "close" } });
     assert.equal(await small.text(), "small");
     stopReading();
     leave(clients);
-    await until(() => !isServed(app.pid) && openNow() <= before.files + 5, { deadlineMs: 20_000 });
+    await until(() => !isServed(app.pid) && openNow() <= before.files + 5);
     stopSampling();
     t.diagnostic(
       `${count} clients; resident memory ${before.memory.toFixed(0)} MiB before, ${
@@ -97,7 +97,7 @@ async function begin(port: number, count: number): Promise<Client[]> {
   const clients: Client[] = [];
   for (let n = 0; n < count; n++) clients.push(new Client(port));
   const what = "every client has the beginning of the file";
-  await until(() => clients.every((client) => client.hasBegun), { deadlineMs: 30_000, what });
+  await until(() => clients.every((client) => client.hasBegun), { what });
   return clients;
 }
 

@@ -17,7 +17,6 @@ import type { Authority, Issued } from "./authority.ts";
 import { inherited } from "../environment.ts";
 
 const root = fileURLToPath(new URL("../../../", import.meta.url));
-const startTimeoutMs = 20_000;
 
 /** How to start one. */
 export interface ActionsOptions {
@@ -113,7 +112,6 @@ export async function startActionsProcess(options: ActionsOptions): Promise<Runn
   };
   atEnd(() => stopWith("SIGKILL"));
   await until(() => exit !== undefined || logs().some((line) => line.event === "started"), {
-    deadlineMs: startTimeoutMs,
     what: "the actions process listens",
   });
   if (exit !== undefined) throw new Error(`It ended (${exit}):\n${output.stdout}${output.stderr}`);

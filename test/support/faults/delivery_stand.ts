@@ -176,7 +176,7 @@ function assemble(
       return key;
     },
     pass,
-    drained: (deadlineMs = 30_000) => drained({ databaseUrl, tier, pass }, deadlineMs),
+    drained: (deadlineMs = 60_000) => drained({ databaseUrl, tier, pass }, deadlineMs),
   };
 }
 

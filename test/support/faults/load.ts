@@ -45,10 +45,7 @@ export class Load {
   async accepted(more: number): Promise<void> {
     const { history } = this.#options;
     const wanted = history.count("accepted") + more;
-    await until(() => history.count("accepted") >= wanted, {
-      deadlineMs: 30_000,
-      what: `${more} more leads are accepted`,
-    });
+    await until(() => history.count("accepted") >= wanted, { what: `${more} more leads are accepted` });
   }
 
   /** Lets what is under way be answered and returns. */
