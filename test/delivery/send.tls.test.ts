@@ -194,7 +194,8 @@ test("A handshake that hangs ends with ETIMEDOUT", async (t) => {
   await once(server, "listening");
   t.after(() => server.close());
   const { port } = server.address() as AddressInfo;
-  const outcome = await (await sender(t, port, { timeoutMs: 100 })).send("a", "{}");
+  // Longer than a busy machine takes to connect.
+  const outcome = await (await sender(t, port, { timeoutMs: 1_000 })).send("a", "{}");
   assert.deepEqual(unsent(outcome), { cause: "timeout", code: "ETIMEDOUT" });
 });
 

@@ -245,7 +245,7 @@ const broken: Readonly<Record<string, readonly (readonly [string, (draft: Draft)
       draft.asked.push(
         asking({
           what: "probe",
-          sentAtMs: startMs + 4_000,
+          sentAtMs: startMs + 3_400,
           doneAtMs: startMs + 4_550,
           failure: "ECONNRESET",
         }),
