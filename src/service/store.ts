@@ -36,7 +36,7 @@ import { readReference, ReferenceReader } from "../store/serving/reference.ts";
 import { Totals } from "../store/serving/totals.ts";
 import { Turns } from "../store/serving/turns.ts";
 import { handOver } from "./handover.ts";
-import { startJobs } from "./jobs.ts";
+import { type Jobs, startJobs } from "./jobs.ts";
 import { connectEarly, connectionsMax, openPools, type Pools } from "./pools.ts";
 import { reactionOf } from "./writable.ts";
 
@@ -172,7 +172,7 @@ async function openParts(
   const jobs = startJobs(own, { machine: isFirst ? machine : null, observe });
   heartbeat.react(reactionOf({ heartbeat, pools, committer, jobs, observe }));
   limits.react(() => void jobs.limits.soon());
-  await Promise.all([jobs.heartbeat.soon(), jobs.plans?.soon()]);
+  await Promise.all([firstBeat(heartbeat, jobs), jobs.plans?.soon()]);
   return {
     pools,
     reference,
@@ -195,6 +195,12 @@ async function openParts(
       await closePools();
     },
   };
+}
+
+/** Beats until it is known whether the store takes writes: a late beat alone says nothing of it, here neither. */
+async function firstBeat(heartbeat: Heartbeat, jobs: Jobs): Promise<void> {
+  await jobs.heartbeat.soon();
+  if (!heartbeat.writable) await jobs.heartbeat.soon();
 }
 
 function openDelivery(
