@@ -86,8 +86,9 @@ export async function run(program: Program): Promise<void> {
   onFirstSignal(parent, async (signal) => {
     log.info("stopping", { signal });
     stopWatching();
-    void notifier.tell({ STOPPING: "1", STATUS: "stopping: what is under way is finished" });
-    await running?.close(graceMs);
+    const told = notifier.tell({ STOPPING: "1", STATUS: "stopping: what is under way is finished" });
+    // Waited for: what stands behind a notice that is being told would end with the process.
+    if (running !== null) await Promise.all([running.close(graceMs), told]);
     log.info("stopped");
     await lines.drain(logGraceMs);
     exit(0);
