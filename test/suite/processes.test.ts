@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { test } from "node:test";
 import { freePort } from "../../scripts/free_port.ts";
-import { get } from "../support/client.ts";
+import { freshAddress, get } from "../support/client.ts";
 import { atEnd } from "../support/at_end.ts";
 import { openSocket, openSockets } from "../support/handed_socket.ts";
 import { openNotifySocket } from "../support/notify_socket.ts";
@@ -40,6 +40,17 @@ async function figures(server: RunningServer): Promise<Map<string, number>> {
   );
 }
 
+/** The same once they fit: of a process that is too busy to say them they are those of before, or none. */
+async function figuresWhen(
+  server: RunningServer,
+  fit: (found: Map<string, number>) => boolean,
+): Promise<Map<string, number>> {
+  return await until(async () => {
+    const found = await figures(server);
+    return fit(found) && found;
+  }, { what: `the figures ${fit}` });
+}
+
 /** The posts that each process has answered, by the log. */
 function answered(server: RunningServer): number[] {
   return [1, 2].map((number) =>
@@ -65,12 +76,9 @@ test("two processes share the connections; their figures are one sum, and the op
   }
   await until(() => answered(server).reduce((sum, count) => sum + count) === posts);
   assert.ok(answered(server).every((count) => count > 5), String(answered(server)));
-  const found = await figures(server);
+  const counted = 'http_requests_total{surface="intake",route="/v1/intake",method="POST",status="202"}';
+  const found = await figuresWhen(server, (now) => now.get(counted) === posts);
   assert.equal(found.get('lead_accepted_total{kind="lead"}'), posts);
-  assert.equal(
-    found.get('http_requests_total{surface="intake",route="/v1/intake",method="POST",status="202"}'),
-    posts,
-  );
   assert.equal(found.get("lead_store_writable"), 1);
   const listening = (surface: string) =>
     server.logs.filter((line) => line.event === "listening" && line.surface === surface);
@@ -89,11 +97,13 @@ test("one that is killed under load takes no acknowledged lead along; the other 
   const acknowledged: string[] = [];
   let isOver = false;
   let cut = 0;
-  const client = async () => {
+  // Each keeps one connection: with many in turns, it would go from one to the next of those that are cut off.
+  const client = async (localAddress: string) => {
     while (!isOver) {
       const headers = { "Idempotency-Key": freshKey() };
       try {
-        const { status, json } = await world.intake({ key: key.text, body: lead(), headers }, server);
+        const options = { key: key.text, body: lead(), headers, localAddress };
+        const { status, json } = await world.intake(options, server);
         assert.ok(status === 202, String(status));
         acknowledged.push(json.event_id);
       } catch (error) {
@@ -102,9 +112,10 @@ test("one that is killed under load takes no acknowledged lead along; the other 
       }
     }
   };
-  const clients = Array.from({ length: 8 }, client);
+  const clients = Array.from({ length: 8 }, () => client(freshAddress()));
   await until(() => acknowledged.length > 100);
-  const before = await figures(server);
+  const accepted = 'lead_accepted_total{kind="lead"}';
+  const before = await figuresWhen(server, (now) => now.has(accepted));
   for (const number of [2, 1]) {
     const pid = pidOf(server, number);
     process.kill(pid, "SIGKILL");
@@ -119,24 +130,27 @@ test("one that is killed under load takes no acknowledged lead along; the other 
   await Promise.all(clients);
   const ended = server.logs.filter(({ event }) => event === "process_ended");
   assert.deepEqual(ended.map(({ process, result }) => [process, result]), [[2, "signal"], [1, "signal"]]);
+  // Of each client and process one that was under way, and one on a connection that nobody had accepted yet.
   assert.ok(cut <= 8 * 4, `${cut} requests were cut off`);
   const [row] = await world.sql<{ count: number }[]>`
     select count(*)::int as count from event where event_id = any (${acknowledged})`;
   assert.equal(row?.count, acknowledged.length);
-  const found = await until(() => figures(server));
-  assert.equal(found.get('lead_last_failure{result="signal"}'), 1);
+  const found = await figuresWhen(server, (now) => now.get('lead_last_failure{result="signal"}') === 1);
   // What was counted when they were last looked at is not forgotten.
-  const accepted = 'lead_accepted_total{kind="lead"}';
   assert.ok(Number(found.get(accepted)) >= Number(before.get(accepted)), "a count fell");
   assert.equal(await server.stop(), 0);
 });
 
-/** Posts that the processes have read while commits are held. They come one by one: a commit that waits has one of them. */
-async function held(server: RunningServer): Promise<number> {
-  const [row] = await world.sql<{ committing: number }[]>`
-    select count(*)::int as committing from pg_stat_activity
-    where datname = current_database() and wait_event_type = 'Lock' and query like '%accept(%'`;
-  return (row?.committing ?? 0) + ((await figures(server)).get("lead_commit_waiting") ?? 0);
+/** Waits until so many posts are held with the commits, of which each has one; returns how many commits there are. */
+async function untilHeld(server: RunningServer, posts: number): Promise<number> {
+  return await until(async () => {
+    const [row] = await world.sql<{ committing: number }[]>`
+      select count(*)::int as committing from pg_stat_activity
+      where datname = current_database() and wait_event_type = 'Lock' and query like '%accept(%'`;
+    const { committing = 0 } = row ?? {};
+    const waiting = (await figures(server)).get("lead_commit_waiting") ?? 0;
+    return committing + waiting === posts && committing;
+  }, { what: `${posts} posts are held` });
 }
 
 test("a stop reaches all: what is under way gets its 202, no process is left, and it exits 0", async () => {
@@ -144,14 +158,13 @@ test("a stop reaches all: what is under way gets its 202, no process is left, an
   const key = await world.issue();
   const pids = [1, 2].map((number) => pidOf(server, number));
   const release = await world.holdCommits();
-  // One by one, each held with the others: a connection that nobody has accepted yet ends with its listener.
+  // One by one until both processes commit; what comes then waits behind these. All are held before the stop: a connection
+  // that nobody has accepted yet ends with its listener.
   const answers: Promise<{ status: number }>[] = [];
-  while (answers.length < 12) {
-    answers.push(world.intake({ key: key.text, body: lead() }, server));
-    await until(async () => await held(server) === answers.length, {
-      what: "the post is held with the others",
-    });
-  }
+  const post = () => answers.push(world.intake({ key: key.text, body: lead() }, server));
+  do post(); while (await untilHeld(server, answers.length) < 2);
+  while (answers.length < 12) post();
+  await untilHeld(server, answers.length);
   const ended = server.kill("SIGTERM");
   await until(() =>
     [1, 2].every((number) =>
@@ -200,7 +213,8 @@ for (
     });
     await haveMet();
     const key = await world.issue();
-    const exchanges = async () => Number((await figures(server)).get("lead_limit_exchanges_total"));
+    const total = "lead_limit_exchanges_total";
+    const exchanges = async () => Number((await figuresWhen(server, (now) => now.has(total))).get(total));
     const startMs = performance.now();
     let allowed = 0;
     let before = await exchanges();
@@ -254,8 +268,9 @@ test("of two sockets of one name each process has one; what comes while one is a
   assert.ok(reads(1) > 2 && reads(2) > 2, `${reads(1)} and ${reads(2)}`);
   process.kill(pidOf(server, 2), "SIGKILL");
   await until(() => server.logs.some(({ event }) => event === "process_ended"));
-  // Some of these are for the one that is away.
-  const meanwhile = await Promise.all(Array.from({ length: 20 }, healthy));
+  // Some of these are for the one that is away, and wait as long as a start may take.
+  const patiently = () => get(`${url}/healthz`, { timeoutMs: 60_000 });
+  const meanwhile = await Promise.all(Array.from({ length: 20 }, patiently));
   assert.ok(meanwhile.every(({ status }) => status === 200));
   assert.equal(await server.stop(), 0);
 });
@@ -279,7 +294,7 @@ test("systemd hears of one service: ready when all are, alive as long as none ha
   const before = signs();
   await until(() => signs() > before, { what: "signs of life afterwards" });
   assert.equal(await server.stop(), 0);
-  assert.ok(heard.includes("STOPPING=1"));
+  await until(() => heard.includes("STOPPING=1"), { what: "STOPPING" });
   assert.equal(heard.filter((line) => line === "READY=1").length, 1);
 });
 

@@ -19,9 +19,8 @@ test("a process says that it is ready after a write of the store, how it is, tha
   const beats = () => heard.filter((line) => line === "WATCHDOG=1").length;
   const before = beats();
   await until(() => beats() > before + 2, { what: "signs of life" });
-  // A child of its own would outlive it.
   assert.equal(await server.stop(), 0);
-  assert.ok(heard.includes("STOPPING=1"));
+  await until(() => heard.includes("STOPPING=1"), { what: "STOPPING" });
   assert.ok(!server.logs.some(({ event }) => event === "notify_failed"));
 });
 
@@ -29,7 +28,7 @@ test("a process that stands still gives no sign of life", async () => {
   const { path, heard } = await openNotifySocket();
   const server = await world.start({ NOTIFY_SOCKET: path, WATCHDOG_USEC: "1500000" });
   const beats = () => heard.filter((line) => line === "WATCHDOG=1").length;
-  await until(() => beats() > 0, { what: "the first sign of life" });
+  await until(() => heard.includes("READY=1") && beats() > 0, { what: "the first sign of life" });
   process.kill(server.pid, "SIGSTOP");
   const other = await world.start({ NOTIFY_SOCKET: path, WATCHDOG_USEC: "1500000", WATCHDOG_PID: "1" });
   await until(() => heard.filter((line) => line === "READY=1").length === 2, { what: "the other is ready" });
@@ -73,7 +72,7 @@ test("a database that cannot be reached is waited for, and the status says so", 
   const { path, heard } = await openNotifySocket();
   const starting = world.start(
     { NOTIFY_SOCKET: path },
-    { databaseUrl: "postgres://nobody@127.0.0.1:1/none" },
+    { databaseUrl: "postgres://nobody@127.0.0.1:1/none", startTimeoutMs: 20_000 },
   ).catch((error) => String(error));
   await until(() => heard.some((line) => /^STATUS=waiting: .* cannot be reached/.test(line)), {
     what: "waiting",

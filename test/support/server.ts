@@ -27,6 +27,8 @@ export interface ProgramOptions {
   readonly program?: string;
   /** Left out: `SUITE_RUNTIME`, which `npm test` sets, or else Node. */
   readonly runtime?: Runtime;
+  /** Left out: a minute, as of {@linkcode until}. */
+  readonly startTimeoutMs?: number;
   /** Listening sockets that it is handed. */
   readonly sockets?: readonly HandedSocket[];
   /** A file that the program alone finds in the place of /etc/hosts (Linux, as root). */
@@ -69,9 +71,6 @@ export const suiteRuntime: Runtime = process.env.SUITE_RUNTIME === "deno" ? "den
 
 /** Every listener on a port of the system's choice. */
 const anyPort = Object.fromEntries(listeners({}).map(({ variable }) => [variable, "127.0.0.1:0"]));
-
-// Starting takes half a second; on a machine that is busy with other tests, several.
-const startTimeoutMs = 20_000;
 
 function run(script: string, args: readonly string[], options: ProgramOptions) {
   const onDeno = (options.runtime ?? suiteRuntime) === "deno";
@@ -157,7 +156,10 @@ export async function startServer(options: ProgramOptions): Promise<RunningServe
       if (exit !== undefined) return true;
       // Several processes each say it for themselves, and their parent for all of them.
       return logs.some((entry) => entry.event === "started" && entry.process === undefined);
-    }, { deadlineMs: startTimeoutMs, what: "the server listens" });
+    }, {
+      what: "the server listens",
+      ...options.startTimeoutMs === undefined ? {} : { deadlineMs: options.startTimeoutMs },
+    });
   } catch (error) {
     await stopWith("SIGKILL");
     throw new Error(`${String(error)}\n${output.stdout}${output.stderr}`);
