@@ -19,12 +19,15 @@ function isRefused(port: number): Promise<boolean> {
   });
 }
 
+// Who is waited for asks within it on a busy machine too.
+const patient = { lingerTimeoutMs: 20_000 };
+
 for (const tls of [false, true]) {
   describe(tls ? "with TLS" : "without TLS", () => {
-    const start = () => startApp("node", tls ? { tls: files } : {});
+    const start = (bounds = {}) => startApp("node", { ...(tls ? { tls: files } : {}), bounds });
 
     test("a client that was answered just now, and one that has just come, are answered once more and told to go", async () => {
-      const app = await start();
+      const app = await start(patient);
       const kept = await Wire.open(app.port, { tls });
       kept.send(get("/name"));
       assert.equal((await kept.answer()).headers["connection"], "keep-alive");
@@ -39,7 +42,7 @@ for (const tls of [false, true]) {
     });
 
     test("a request that was not read yet when the listener closes is answered, however little time there is", async () => {
-      const app = await startApp("node", { ...(tls ? { tls: files } : {}), bounds: { lingerTimeoutMs: 0 } });
+      const app = await start({ lingerTimeoutMs: 0 });
       const kept = await Wire.open(app.port, { tls });
       kept.send(get("/name"));
       assert.equal((await kept.answer()).status, 200);
@@ -50,7 +53,7 @@ for (const tls of [false, true]) {
     });
 
     test("an answer that was begun before the close keeps its connection for one more request", async () => {
-      const app = await start();
+      const app = await start(patient);
       const wire = await Wire.open(app.port, { tls });
       const releasing = await Wire.open(app.port, { tls });
       wire.send(get("/begun"));
@@ -65,7 +68,7 @@ for (const tls of [false, true]) {
     });
 
     test("close refuses new connections and ends what nobody asks any more", async () => {
-      const app = await startApp("node", { ...(tls ? { tls: files } : {}), bounds: { lingerTimeoutMs: 0 } });
+      const app = await start({ lingerTimeoutMs: 0 });
       const kept = await Wire.open(app.port, { tls });
       kept.send(get("/name"));
       assert.equal((await kept.answer()).status, 200);
@@ -141,7 +144,7 @@ test("an HTTP/2 session finishes its streams and takes no further one", async ()
 });
 
 test("on Deno a client that was answered just now is answered once more and told to go", async () => {
-  const app = await startApp("deno");
+  const app = await startApp("deno", { bounds: patient, graceMs: 20_000 });
   const kept = await Wire.open(app.port);
   kept.send(get("/name"));
   assert.equal((await kept.answer()).status, 200);
@@ -153,7 +156,7 @@ test("on Deno a client that was answered just now is answered once more and told
 });
 
 test("on Deno close answers what is in flight", async () => {
-  const app = await startApp("deno");
+  const app = await startApp("deno", { graceMs: 20_000 });
   const wire = await Wire.open(app.port);
   wire.send("POST /echo HTTP/1.1\r\nHost: one.test\r\nContent-Length: 3\r\nX-Request-Id: gone\r\n\r\nab");
   await begun(app);

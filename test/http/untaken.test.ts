@@ -38,7 +38,9 @@ for (const place of places) {
     });
 
     test("are reset one by one when it goes on taking others", async (t) => {
-      const client = await FrameClient.open(app.port, { windowBytes: 0 });
+      // Taking is to be seen often enough on a busy machine too.
+      const patient = await startApp(place, { tls, bounds: { ...stalling, stallTimeoutMs: 3_000 } });
+      const client = await FrameClient.open(patient.port, { windowBytes: 0 });
       client.ask("/document");
       let stream = 1;
       const stop = every(t, 20, () => {
@@ -50,6 +52,7 @@ for (const place of places) {
       assert.deepEqual([reset.stream, reset.payload.readUInt32BE(0)], [1, cancel]);
       assert.ok(!client.isClosed);
       client.destroy();
+      await patient.close();
     });
   });
 

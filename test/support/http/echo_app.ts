@@ -25,6 +25,8 @@ export interface Settings {
   readonly hosts?: readonly string[];
   /** Serve the files of this folder, and nothing else. */
   readonly folder?: string;
+  /** How long a process of its own finishes what is under way when it is to end; a second when left out. */
+  readonly graceMs?: number;
   /** Hooks that throw, the observer by what it is told. */
   readonly throwing?: readonly ("generate" | "refuse" | HttpObservation["kind"])[];
 }
@@ -195,10 +197,11 @@ function countingStream(chunks: number, onCancel: () => void): ReadableStream<Ui
 
 if (import.meta.main) {
   const print = (value: unknown) => console.log(JSON.stringify(value));
-  const listener = await startEcho(JSON.parse(process.argv[2] ?? "{}") as Settings, print);
+  const settings = JSON.parse(process.argv[2] ?? "{}") as Settings;
+  const listener = await startEcho(settings, print);
   print({ event: "listening", port: listener.port });
   process.on("SIGTERM", async () => {
-    const closed = listener.close(1_000);
+    const closed = listener.close(settings.graceMs ?? 1_000);
     print({ event: "closing" });
     await closed;
     process.exit(0);
