@@ -180,6 +180,7 @@ export class Generation {
       Generation.#arrayTypes ??= options;
       // For the connections that this generation has yet to open.
       options.fetch_types = false;
+      letGo(running.query);
       return rows;
     } catch (error) {
       if (refusedWith(error) === "25006") this.#wasRefusedAsReadOnly = true;
@@ -225,6 +226,16 @@ export class Generation {
     }
     await Promise.all([...backends].map(([pid, secret]) => cancelBackend(server, { pid, secret })));
   }
+}
+
+/**
+ * Lets go of what an answered query of postgres.js was sent with.
+ *
+ * Chosen: V8 frees such a query, which is a promise of a class of its own, only with the old objects, and with it the text
+ * of a whole batch: 80 % of all that the intake left there (Node 20 and 24).
+ */
+function letGo(query: unknown): void {
+  if (query instanceof Promise && "args" in query) Object.assign(query, { args: [], parameters: [] });
 }
 
 function leftBehind(): Unavailable {

@@ -58,6 +58,18 @@ test("the rows of a statement are let go with it, however long its connection li
   assert.equal((await one(pool))[0]?.n, 1);
 });
 
+test("what a statement was sent with is let go of with its answer", async () => {
+  let query: unknown;
+  const [row] = await open().run(5_000, (sql) => {
+    const asked = sql<{ text: string }[]>`select ${"the text of a batch"}::text as text`;
+    query = asked;
+    return asked;
+  });
+  assert.equal(row?.text, "the text of a batch");
+  const { args, parameters } = query as { args: unknown; parameters: unknown };
+  assert.deepEqual({ args, parameters }, { args: [], parameters: [] });
+});
+
 test("a statement past its deadline is Unavailable on time, and the next one gets a new connection", async () => {
   const pool = open();
   const [before] = await one(pool);
