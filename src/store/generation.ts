@@ -181,7 +181,7 @@ export class Generation {
       // For the connections that this generation has yet to open.
       options.fetch_types = false;
       letGo(running.query);
-      return rows;
+      return Array.isArray(rows) ? rows.splice(0) as T : rows;
     } catch (error) {
       if (refusedWith(error) === "25006") this.#wasRefusedAsReadOnly = true;
       throw error;
@@ -235,7 +235,9 @@ export class Generation {
  * of a whole batch: 80 % of all that the intake left there (Node 20 and 24).
  */
 function letGo(query: unknown): void {
-  if (query instanceof Promise && "args" in query) Object.assign(query, { args: [], parameters: [] });
+  if (query instanceof Promise && "args" in query) {
+    Object.assign(query, { args: [], parameters: [], string: "", signature: "" });
+  }
 }
 
 function leftBehind(): Unavailable {

@@ -6,7 +6,7 @@
 
 import type { ServerHttp2Session } from "node:http2";
 import type { Socket } from "node:net";
-import { Deadlines } from "./deadlines.ts";
+import { Deadlines } from "../deadlines.ts";
 import type { Edge } from "./edge.ts";
 import type { Standing } from "./handshake_line.ts";
 import { type OpenExchange, ServerConnection } from "./server_connection.ts";

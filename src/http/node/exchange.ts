@@ -7,7 +7,7 @@
 import { Buffer } from "node:buffer";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { ServerHttp2Stream } from "node:http2";
-import type { Deadline } from "./deadlines.ts";
+import type { Deadline } from "../deadlines.ts";
 import { EdgeExchange } from "./edge.ts";
 import type { Body, Reply } from "../exchange.ts";
 import { emptyBody, incomplete, NodeBody, tooLarge } from "./body.ts";

@@ -7,7 +7,7 @@
 import type { ServerHttp2Session } from "node:http2";
 import type { Socket } from "node:net";
 import type { Reply } from "../exchange.ts";
-import type { Deadline, Timed } from "./deadlines.ts";
+import type { Deadline, Timed } from "../deadlines.ts";
 import type { Peer } from "./edge.ts";
 import { Turns } from "./turns.ts";
 import { Overhead } from "./overhead.ts";

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { Deadlines } from "./deadlines.ts";
+import { Deadlines } from "../deadlines.ts";
 import type { Edge } from "./edge.ts";
 import type { ServerConnection } from "./server_connection.ts";
 

@@ -16,6 +16,7 @@
  */
 
 import type { OnReadOpts, Socket } from "node:net";
+import { Deadlines, type Timed } from "../deadlines.ts";
 import {
   type Answer,
   type Beginning,
@@ -34,10 +35,9 @@ export interface PoolOptions extends Beginning {
   readonly timeoutMs: number;
 }
 
-interface Pending {
+interface Pending extends Timed {
   readonly request: string;
   readonly settle: (answer: Answer) => void;
-  readonly deadlineMs: number;
   connection: ClientConnection | null;
 }
 
@@ -48,31 +48,29 @@ export class ConnectionPool {
   readonly #idle: ClientConnection[] = [];
   // Bounded by whoever sends.
   readonly #waiting: Pending[] = [];
-  /** All that have no answer yet. They have the same time, so that the first of them is the first to run out of it. */
-  readonly #pending = new Set<Pending>();
+  /** All that have no answer yet. */
+  readonly #pending: Deadlines<Pending>;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #isClosed = false;
 
   constructor(options: PoolOptions) {
     this.#options = options;
+    this.#pending = new Deadlines(options.timeoutMs);
   }
 
   /** Sends one request, head and body in one text, exactly once or not at all, and calls `settle` once; never throws. */
   send(request: string, settle: (answer: Answer) => void): void {
-    const { timeoutMs } = this.#options;
-    const pending: Pending = {
-      request,
-      settle: (answer) => {
-        this.#pending.delete(pending);
-        if (this.#pending.size === 0) this.#forgetTimer();
-        settle(answer);
-      },
-      deadlineMs: performance.now() + timeoutMs,
-      connection: null,
-    };
-    this.#pending.add(pending);
-    this.#timer ??= setTimeout(() => this.#cutLate(), timeoutMs);
+    const pending: Pending = { request, settle, connection: null, deadline: null };
+    this.#pending.add(pending, performance.now());
+    this.#timer ??= setTimeout(() => this.#cutLate(), this.#pending.boundMs);
     this.#start(pending);
+  }
+
+  // A function of its own in each of them, which had it in turn, would be kept by V8 until old objects are collected.
+  #settle(pending: Pending, answer: Answer): void {
+    this.#pending.remove(pending);
+    if (this.#pending.firstAtMs === null) this.#forgetTimer();
+    pending.settle(answer);
   }
 
   // One timer for all: one for each request cost more than its parsing.
@@ -80,13 +78,9 @@ export class ConnectionPool {
     this.#forgetTimer();
     // A timer may fire early.
     const nowMs = performance.now() + 1;
-    for (const pending of this.#pending) {
-      if (pending.deadlineMs > nowMs) {
-        this.#timer ??= setTimeout(() => this.#cutLate(), pending.deadlineMs - nowMs);
-        return;
-      }
-      this.#cut(pending, "ETIMEDOUT");
-    }
+    this.#pending.sweep(nowMs, (pending) => this.#cut(pending, "ETIMEDOUT"));
+    const { firstAtMs } = this.#pending;
+    if (firstAtMs !== null) this.#timer ??= setTimeout(() => this.#cutLate(), firstAtMs - nowMs);
   }
 
   #forgetTimer(): void {
@@ -173,14 +167,14 @@ export class ConnectionPool {
 
   #run(connection: ClientConnection, pending: Pending): void {
     pending.connection = connection;
-    connection.run(pending.request, pending.settle);
+    connection.run(pending.request, (answer) => this.#settle(pending, answer));
   }
 
   #cut(pending: Pending, reason: string, stage: Stage = "waiting"): void {
     if (pending.connection !== null) return pending.connection.fail(reason);
     const at = this.#waiting.indexOf(pending);
     if (at !== -1) this.#waiting.splice(at, 1);
-    pending.settle({ kind: "failed", status: null, reason, stage });
+    this.#settle(pending, { kind: "failed", status: null, reason, stage });
   }
 
   #onIdle(connection: ClientConnection): void {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Deadlines, type Timed } from "#src/http/node/deadlines.ts";
+import { Deadlines, type Timed } from "#src/http/deadlines.ts";
 
 test("deadlines pass in the order in which they were set", () => {
   const list = new Deadlines<Timed>(10);

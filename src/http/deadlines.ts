@@ -29,6 +29,11 @@ export class Deadlines<T extends Timed> {
     this.boundMs = boundMs;
   }
 
+  /** The deadline of the member whose time is up first; `null` when there is none. */
+  get firstAtMs(): number | null {
+    return this.#head?.atMs ?? null;
+  }
+
   /** Adds a member that is in no list, with the deadline `nowMs + boundMs`. */
   add(owner: T, nowMs: number): void {
     const node: Deadline = {
@@ -53,6 +58,9 @@ export class Deadlines<T extends Timed> {
     if (node.next === null) this.#tail = node.previous;
     else node.next.previous = node.previous;
     owner.deadline = null;
+    // One that has become old and is of no use any more would keep its neighbours, and they theirs, until V8 collects old objects.
+    node.previous = null;
+    node.next = null;
   }
 
   /** Takes out every member whose deadline has passed and hands it to `expired`. */
