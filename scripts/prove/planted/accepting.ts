@@ -253,7 +253,7 @@ export const acceptingBugs: readonly Bug[] = [
   {
     name: "SIGTERM drops requests",
     what: "a process that is told to stop does not finish what it is at",
-    edits: [edit("src/service/run.ts", "await running?.close(graceMs);", "")],
+    edits: [edit("src/service/run.ts", "await Promise.all([running.close(graceMs), told]);", "await told;")],
     steps: ["terminate"],
   },
   {
