@@ -152,7 +152,7 @@ export const curve: Suite = {
   needs: { wrk: "wrk" },
   conditions: [
     "one machine for client, server and PostgreSQL; loopback; wrk with one thread and 64 connections",
-    "ours: src/main.ts with everything on, its access log written to a file on the same disk, limits raised",
+    "ours: the one file of a release with everything on, its access log written to a file on the same disk, limits raised",
     "one database that grows: filled with events of all keys, one every 5 s, whose indexes were then built in one go; a checkpoint before the first round of each size and none between rounds",
     "leads: 500 to 700 bytes, each with an Idempotency-Key of its own; each key of a tenant of its own; the store has as many tenants as the largest number of keys, and leads come with the first so many",
     "the operator's search: after each round, with nobody else in the database, nineteen questions of each kind after a first",

@@ -206,7 +206,7 @@ export const delivery: Suite = {
   hasPackages: true,
   conditions: [
     "one machine for client, service, sink and PostgreSQL; loopback; a fresh database and a fresh sink each round",
-    "ours: src/main.ts with everything on and its default settings; it keeps a row for every attempt, the event, leases",
+    "ours: the one file of a release with everything on and its default settings; it keeps a row for every attempt, the event, leases",
     "peers: an event is a job of its own with a retry of its own, its body one string in the payload; no row for an attempt, no rate limits, no breaker, no time limit for a request; graphile-worker logs no successes, pg-boss does no maintenance",
     "sink: a process that splits the bytes into requests and answers 200 at once; one request at a time on a connection",
     "drained/s: backlog through the time from the first arrival at the sink until the queue is empty",

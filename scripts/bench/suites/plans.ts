@@ -57,7 +57,7 @@ export const plans: Suite = {
   needs: { wrk: "wrk" },
   conditions: [
     "loopback; wrk with one thread and 64 connections, no Accept-Encoding; all servers run, one is loaded at a time",
-    "ours: src/main.ts with everything on: Host check, request id, all headers, time bounds, an access line a request into a file; the plans are read from PostgreSQL again every second meanwhile",
+    "ours: the one file of a release with everything on: Host check, request id, all headers, time bounds, an access line a request into a file; the plans are read from PostgreSQL again every second meanwhile",
     "bare: node:http, Content-Type and Content-Length only, no request id, no bounds, no access line",
     "alike: the same with ours' headers, a random request id and an access line a request into a file",
   ],

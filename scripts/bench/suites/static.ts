@@ -43,7 +43,7 @@ export const staticFiles: Suite = {
   conditions: [
     "one machine for client and server; loopback; wrk with one thread and 64 connections; plain HTTP/1.1, kept alive",
     "nginx: one worker, sendfile, tcp_nopush, access log to a file in blocks, no open_file_cache",
-    "ours: src/main.ts with everything on, its access log written to a file on the same disk",
+    "ours: the one file of a release with everything on, its access log written to a file on the same disk",
     "both look at the file for each request; checked before the first round: both send the same bytes",
   ],
   groups: () => [{
