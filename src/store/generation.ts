@@ -161,7 +161,10 @@ export class Generation {
     return [...this.#running];
   }
 
-  /** Runs a statement; throws {@linkcode Unavailable} when the generation is left behind meanwhile. */
+  /**
+   * Runs a statement and returns its rows, without what postgres.js tells of them besides (count, columns); throws
+   * {@linkcode Unavailable} when the generation is left behind meanwhile.
+   */
   async run<T>(statement: (sql: postgres.Sql) => PromiseLike<T>): Promise<T> {
     if (this.#isLeft) throw leftBehind();
     const running: Running = { startedAtMs: performance.now(), query: null, fail: () => {} };
@@ -181,6 +184,7 @@ export class Generation {
       // For the connections that this generation has yet to open.
       options.fetch_types = false;
       letGo(running.query);
+      // Taken out of the query's result, which keeps them otherwise.
       return Array.isArray(rows) ? rows.splice(0) as T : rows;
     } catch (error) {
       if (refusedWith(error) === "25006") this.#wasRefusedAsReadOnly = true;
@@ -231,8 +235,8 @@ export class Generation {
 /**
  * Lets go of what an answered query of postgres.js was sent with.
  *
- * Chosen: V8 frees such a query, which is a promise of a class of its own, only with the old objects, and with it the text
- * of a whole batch: 80 % of all that the intake left there (Node 20 and 24).
+ * Chosen: V8 frees an object that has a function which has the object, as such a query is, only when it collects old
+ * objects, and with it the text of a whole batch: 80 % of all that the intake left there (Node 20 and 24).
  */
 function letGo(query: unknown): void {
   if (query instanceof Promise && "args" in query) {
