@@ -1,11 +1,12 @@
 /**
- * Sends PUTs of a lead over mutual TLS to the sink with one of four HTTP clients, 64 in flight on kept connections, and
- * tells its processor time for each: a process of its own, started by `suites/outbound.ts`.
+ * Sends PUTs of a lead over mutual TLS to the sink with one of five HTTP clients, 64 in flight on kept connections or as
+ * streams of one, and tells its processor time for each: a process of its own, started by `suites/outbound.ts`.
  *
  * @module
  */
 
 import { readFileSync } from "node:fs";
+import http2 from "node:http2";
 import https from "node:https";
 import process from "node:process";
 import tls from "node:tls";
@@ -108,6 +109,22 @@ const clients: Readonly<Record<string, (target: Target) => Put | Promise<Put>>> 
         request.end(body);
       });
   },
+  "node:http2": ({ host, port, ...given }) => {
+    const session = http2.connect(`https://${host}:${port}`, given);
+    // It lets the process end.
+    session.unref();
+    return (path, body) =>
+      new Promise((resolve, reject) => {
+        const stream = session.request({ ":method": "PUT", ":path": path, ...headers });
+        const timer = setTimeout(() => stream.destroy(new Error("ETIMEDOUT")), timeoutMs);
+        let text = "";
+        stream.setEncoding("utf8").on("data", (chunk: string) => text += chunk).on("end", () => {
+          clearTimeout(timer);
+          resolve(text);
+        }).on("error", reject);
+        stream.end(body);
+      });
+  },
 };
 
 async function undiciPool({ host, port, ...connect }: Target) {
@@ -117,6 +134,7 @@ async function undiciPool({ host, port, ...connect }: Target) {
     connect,
     connections: inFlight,
     pipelining: 1,
+    allowH2: false,
     headersTimeout: 0,
     bodyTimeout: 0,
   });

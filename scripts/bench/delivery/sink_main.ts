@@ -8,8 +8,9 @@
 
 import { readFileSync } from "node:fs";
 import http from "node:http";
+import http2 from "node:http2";
 import net, { type AddressInfo, type Socket } from "node:net";
-import tls from "node:tls";
+import tls, { type TLSSocket } from "node:tls";
 import { splitMessages } from "../load/http_messages.ts";
 
 const answer = Buffer.from(
@@ -55,6 +56,18 @@ function serve(socket: Socket): void {
   socket.on("error", () => socket.destroy());
 }
 
+/** Answers who asks for HTTP/2; of what comes so nothing is remembered. */
+function serveHttp2(socket: TLSSocket): void {
+  const session = http2.performServerHandshake(socket);
+  session.on("stream", (stream) => {
+    stream.resume().on("error", () => stream.destroy()).on("end", () => {
+      stream.respond({ ":status": 200, "content-type": "application/json" });
+      stream.end("{}");
+    });
+  });
+  session.on("error", () => session.destroy());
+}
+
 function control(request: http.IncomingMessage, response: http.ServerResponse): void {
   const counts = { requests, distinct: arrivals.size, bodyBytes, firstNs, lastNs, connections, fault };
   response.end(JSON.stringify(request.url === "/arrivals" ? [...arrivals] : counts));
@@ -77,7 +90,8 @@ const server = isTls
     requestCert: true,
     rejectUnauthorized: true,
     minVersion: "TLSv1.2",
-  }, serve)
+    ALPNProtocols: ["h2", "http/1.1"],
+  }, (socket) => socket.alpnProtocol === "h2" ? serveHttp2(socket) : serve(socket))
   : net.createServer(serve);
 await listen(server, "sink", isTls ? "https" : "http");
 await listen(http.createServer(control), "control", "http");

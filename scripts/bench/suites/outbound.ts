@@ -1,5 +1,5 @@
 /**
- * What a request costs our HTTP client, in processor time, beside undici and node:https.
+ * What a request costs our HTTP client, in processor time, beside undici, node:https and node:http2.
  *
  * @module
  */
@@ -41,7 +41,7 @@ const row = (peer: string): Row => ({
   target: { atMost: 0.83 },
 });
 
-const names = ["undici request", "undici dispatch", "node:https"];
+const names = ["undici request", "undici dispatch", "node:https", "node:http2"];
 
 /** `npm run bench -- outbound`. */
 export const outbound: Suite = {
@@ -49,7 +49,7 @@ export const outbound: Suite = {
   hasPackages: true,
   defaults: { rounds: 7 },
   conditions: [
-    "PUTs of a lead of a kilobyte over mutual TLS to one sink, 64 in flight on kept connections; each client a process of its own",
+    "PUTs of a lead of a kilobyte over mutual TLS to one sink, 64 in flight on kept connections, over HTTP/2 on one; each client a process of its own",
     `${requests} requests a round, after as many that warm it up`,
   ],
   groups: () => [{
