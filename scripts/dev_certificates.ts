@@ -7,22 +7,16 @@
 
 import { mkdirSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { hasOpenssl, inWorkshop, leaves, type Pair, readPair } from "./private_authority.ts";
+import { filesOf, leaves, type Pair, readPair, replaceFiles } from "./certificate_files.ts";
+import { issueCertificate } from "./x509.ts";
 
 /** Where the files are, PEM. */
 export interface DevCertificates {
-  readonly kind: "ready";
   readonly caFile: string;
   readonly serverCertFile: string;
   readonly serverKeyFile: string;
   readonly clientCertFile: string;
   readonly clientKeyFile: string;
-}
-
-/** Why there are none; `message` is a sentence for the person at the terminal. */
-export interface NoCertificates {
-  readonly kind: "no_openssl" | "failed";
-  readonly message: string;
 }
 
 const caDays = 3650;
@@ -39,7 +33,6 @@ const names = { server: ["localhost", "127.0.0.1", "::1"], client: [devClientNam
 export function devCertificatesIn(folder: string): DevCertificates {
   const path = (name: string) => join(resolve(folder), name);
   return {
-    kind: "ready",
     caFile: path("ca.pem"),
     serverCertFile: path("server.pem"),
     serverKeyFile: path("server.key"),
@@ -50,40 +43,32 @@ export function devCertificatesIn(folder: string): DevCertificates {
 
 /**
  * Makes what is missing, broken or near its end in `folder` (created with mode 700, all files 600), and
- * returns the paths; everything is kept as it is when it is good.
+ * returns the paths. Good files stay as they are.
+ *
+ * @throws {Error} when the folder cannot be written
  */
-export function ensureDevCertificates(folder: string): DevCertificates | NoCertificates {
-  const path = (name: string) => join(resolve(folder), name);
-  const ready = devCertificatesIn(folder);
-  const ca = readPair(path("ca.pem"), path("ca.key"));
-  const keepsCa = isGood(ca, ca);
-  const missing = leaves.filter((leaf) =>
-    !keepsCa || !isGood(readPair(path(`${leaf}.pem`), path(`${leaf}.key`)), ca)
-  );
-  if (missing.length === 0) return ready;
-  if (!hasOpenssl()) {
-    return {
-      kind: "no_openssl",
-      message: "openssl is not installed; it makes the certificates for delivery",
-    };
-  }
-  try {
+export function ensureDevCertificates(folder: string): DevCertificates {
+  const files = (name: string) => ({
+    certFile: join(resolve(folder), `${name}.pem`),
+    keyFile: join(resolve(folder), `${name}.key`),
+  });
+  const found = readPair(files("ca"));
+  const keepsCa = isGood(found, found);
+  const missing = leaves.filter((leaf) => !keepsCa || !isGood(readPair(files(leaf)), found));
+  if (missing.length > 0) {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
-    inWorkshop(resolve(folder), (workshop) => {
-      const authority = keepsCa
-        ? { certFile: path("ca.pem"), keyFile: path("ca.key") }
-        : workshop.makeAuthority({ name: "Lead Intake development CA", days: caDays });
-      for (const leaf of missing) {
-        workshop.makeLeaf(leaf, { names: names[leaf], days: leafDays, authority });
-      }
-      for (const name of keepsCa ? missing : ["ca", ...missing]) {
-        for (const file of [`${name}.key`, `${name}.pem`]) workshop.moveTo(path(file), file, 0o600);
-      }
+    const authority = keepsCa && found !== null
+      ? found
+      : issueCertificate({ name: "Lead Intake development CA", use: "authority", days: caDays });
+    const issued = missing.map((leaf) => {
+      const [name] = names[leaf];
+      const options = { name, names: names[leaf], use: leaf, days: leafDays, issuer: authority };
+      return filesOf(files(leaf), issueCertificate(options));
     });
-    return ready;
-  } catch (error) {
-    return { kind: "failed", message: `The certificates could not be made: ${(error as Error).message}` };
+    const all = [...keepsCa ? [] : filesOf(files("ca"), authority), ...issued.flat()];
+    replaceFiles(all.map((file) => ({ ...file, mode: 0o600 })));
   }
+  return devCertificatesIn(folder);
 }
 
 function isGood(pair: Pair | null, ca: Pair | null): boolean {

@@ -107,8 +107,7 @@ export function certificates(): DevCertificates | string {
   try {
     // With the usual mode: PostgreSQL's account must reach its data below.
     mkdirSync(dataFolder, { recursive: true });
-    const made = ensureDevCertificates(join(dataFolder, "certificates"));
-    return made.kind === "ready" ? made : made.message;
+    return ensureDevCertificates(join(dataFolder, "certificates"));
   } catch (error) {
     // A folder of another account's, for one.
     return `The certificates could not be made: ${(error as Error).message}`;

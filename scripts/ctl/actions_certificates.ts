@@ -7,7 +7,8 @@
 import type { X509Certificate } from "node:crypto";
 import { existsSync, mkdirSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { hasOpenssl, inWorkshop, type Leaf, leaves, readPair, type Workshop } from "../private_authority.ts";
+import { filesOf, type Leaf, leaves, readPair, replaceFiles } from "../certificate_files.ts";
+import { type Credentials, issueCertificate } from "../x509.ts";
 import { Refused } from "./command.ts";
 
 // Chosen: ten years for the authority, because changing it stops delivery until both ends trust the new one, and one
@@ -44,13 +45,6 @@ export function namesOf(certificate: X509Certificate): string[] {
   return names.map(([, name = ""]) => name);
 }
 
-function requireOpenssl(): void {
-  if (hasOpenssl()) return;
-  throw new Refused(
-    "openssl is not installed, and it makes the certificates; for example: apt install openssl",
-  );
-}
-
 /** What is asked for. */
 export interface Wanted {
   readonly place: Place;
@@ -62,7 +56,7 @@ export interface Wanted {
 /**
  * Makes the authority and both certificates.
  *
- * @throws {Refused} when one of the files is there, or openssl is not
+ * @throws {Refused} when one of the files is there
  */
 export function create({ place, days, names }: Wanted): void {
   const { folder, caFile, caKeyFile } = place;
@@ -77,29 +71,28 @@ export function create({ place, days, names }: Wanted): void {
       `${found} is there already and stays as it is; --renew replaces what the authority has signed`,
     );
   }
-  requireOpenssl();
   // Both processes' accounts read here; each key is its own account's.
   mkdirSync(folder, { recursive: true });
   mkdirSync(dirname(caKeyFile), { recursive: true, mode: 0o700 });
-  inWorkshop(folder, (workshop) => {
-    const authority = workshop.makeAuthority({ name: "Lead Intake private CA", days: authorityDays });
-    for (const leaf of leaves) {
-      workshop.makeLeaf(leaf, { names: names[leaf] ?? namesDefault[leaf], days, authority });
-    }
-    workshop.moveTo(caKeyFile, "ca.key", 0o600);
-    workshop.moveTo(caFile, "ca.pem", 0o644);
-    publishLeaves(place, workshop);
+  const authority = issueCertificate({
+    name: "Lead Intake private CA",
+    use: "authority",
+    days: authorityDays,
   });
+  replaceFiles([
+    ...filesOf({ certFile: caFile, keyFile: caKeyFile }, authority),
+    ...leaves.flatMap((leaf) => issueLeaf(place, leaf, names[leaf] ?? namesDefault[leaf], days, authority)),
+  ]);
 }
 
 /**
  * Makes both certificates anew. The authority stays, so each end goes on trusting the other, whichever reads its new files
  * first.
  *
- * @throws {Refused} without the authority and its key, or openssl
+ * @throws {Refused} without the authority and its key
  */
 export function renew({ place, days, names }: Wanted): void {
-  const { folder, caFile, caKeyFile } = place;
+  const { caFile, caKeyFile } = place;
   for (const file of [caFile, caKeyFile]) {
     if (!existsSync(file)) {
       throw new Refused(
@@ -107,7 +100,7 @@ export function renew({ place, days, names }: Wanted): void {
       );
     }
   }
-  const ca = readPair(caFile, caKeyFile);
+  const ca = readPair({ certFile: caFile, keyFile: caKeyFile });
   if (ca === null || !ca.fitsKey) throw new Refused(`${caKeyFile} is not the key of ${caFile}`);
   const leftDays = Math.floor((Date.parse(ca.certificate.validTo) - Date.now()) / dayMs);
   if (leftDays < 1) {
@@ -115,25 +108,15 @@ export function renew({ place, days, names }: Wanted): void {
       `The authority ${caFile} has expired; make another one in an empty folder, for both processes`,
     );
   }
-  requireOpenssl();
-  inWorkshop(folder, (workshop) => {
-    for (const leaf of leaves) {
-      const before = readPair(certFile(place, leaf), keyFile(place, leaf));
-      const kept = before === null ? namesDefault[leaf] : namesOf(before.certificate);
-      workshop.makeLeaf(leaf, {
-        names: names[leaf] ?? kept,
-        // Nothing outlives who has signed it.
-        days: Math.min(days, leftDays),
-        authority: { certFile: caFile, keyFile: caKeyFile },
-      });
-    }
-    publishLeaves(place, workshop);
-  });
+  replaceFiles(leaves.flatMap((leaf) => {
+    const before = readPair({ certFile: certFile(place, leaf), keyFile: keyFile(place, leaf) });
+    const kept = before === null ? namesDefault[leaf] : namesOf(before.certificate);
+    // A certificate must not outlive its authority's.
+    return issueLeaf(place, leaf, names[leaf] ?? kept, Math.min(days, leftDays), ca);
+  }));
 }
 
-function publishLeaves(place: Place, workshop: Workshop): void {
-  for (const leaf of leaves) {
-    workshop.moveTo(keyFile(place, leaf), `${leaf}.key`, 0o600);
-    workshop.moveTo(certFile(place, leaf), `${leaf}.pem`, 0o644);
-  }
+function issueLeaf(place: Place, leaf: Leaf, names: readonly string[], days: number, issuer: Credentials) {
+  const files = { certFile: certFile(place, leaf), keyFile: keyFile(place, leaf) };
+  return filesOf(files, issueCertificate({ name: names[0] ?? leaf, names, use: leaf, days, issuer }));
 }

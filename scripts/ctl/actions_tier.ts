@@ -10,7 +10,7 @@ import { request as httpsRequest } from "node:https";
 import { join } from "node:path";
 import type { Environment } from "#src/settings/reader.ts";
 import { dataFolder } from "../database_url.ts";
-import { ensureDevCertificates } from "../dev_certificates.ts";
+import { devCertificatesIn } from "../dev_certificates.ts";
 import { findRunning } from "../running.ts";
 import { Refused } from "./command.ts";
 
@@ -35,8 +35,8 @@ export function findActions(environment: Environment): Access {
     };
   }
   const url = new Map(findRunning()?.addresses ?? []).get("actions");
-  const files = url === undefined ? null : ensureDevCertificates(join(dataFolder, "certificates"));
-  if (url === undefined || files?.kind !== "ready") {
+  const files = devCertificatesIn(join(dataFolder, "certificates"));
+  if (url === undefined) {
     throw new Refused(
       "ACTIONS_URL is not set, and no npm start with an actions process is running here. Set it, ACTIONS_CA_FILE, " +
         "ACTIONS_CLIENT_CERT_FILE and ACTIONS_CLIENT_KEY_FILE as the service has them",

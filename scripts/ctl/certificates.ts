@@ -43,7 +43,7 @@ function parseNames(text: string, option: string): string[] {
   if (names.length === 0 || wrong !== undefined) {
     throw new WrongUsage(`--${option} must be names such as actions.internal or addresses: ${text}`);
   }
-  // openssl takes 64 characters for a common name.
+  // RFC 5280, ub-common-name.
   if ((names[0] as string).length > 64) {
     throw new WrongUsage(`--${option} begins with a name over 64 characters`);
   }
@@ -140,7 +140,7 @@ const certificates: Command = {
   },
   summary: "Make the certificates between the service and the actions process, or renew them",
   notes: `Makes a private authority, a certificate of the actions process and one of the service,
-with openssl, and prints the settings for both. Nothing is overwritten without --renew, which
+and prints the settings for both. Nothing is overwritten without --renew, which
 keeps the authority, the owners and modes of the files. ctl doctor says when it is time.`,
   prepare: needsNoStore,
   prepareAlone(input) {

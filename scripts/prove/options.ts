@@ -38,7 +38,7 @@ Runs the service, kills and cuts everything around it, and looks whether every p
   --shrink-tries N               how many smaller schedules are tried after a failure (default 30; 0: none)
   --planted                      plants each known bug in a copy and looks whether it is caught
 
-It needs Linux with setpriv and openssl, and as root a tmpfs; where that cannot be mounted no disk runs full.
+It needs Linux with setpriv, and as root a tmpfs; where that cannot be mounted no disk runs full.
 Exit status 1 when a promise was broken, or a planted bug was not caught; 2 for wrong usage.`;
 
 /** Reads them; `null` for --help. Throws for what cannot be used. */

@@ -10,7 +10,8 @@ import https from "node:https";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
-import type { Authority, Pair } from "./certificates.ts";
+import type { CertificateFiles } from "../certificate_files.ts";
+import type { Authority } from "./certificates.ts";
 import type { Chance } from "./chance.ts";
 import { nowMs, pause } from "./clock.ts";
 import type { Arrived } from "./history.ts";
@@ -42,7 +43,10 @@ export class Sink {
   #manner: Manner = "well";
   #port = 0;
 
-  constructor(place: Arrived["at"], options: { authority: Authority; pair: Pair; chance: Chance }) {
+  constructor(
+    place: Arrived["at"],
+    options: { authority: Authority; pair: CertificateFiles; chance: Chance },
+  ) {
     this.#place = place;
     this.#chance = options.chance;
     this.#server = https.createServer({

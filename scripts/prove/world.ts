@@ -16,7 +16,8 @@ import type postgres from "postgres";
 import { denoFlags } from "../../src/settings/deno_flags.ts";
 import { type EmbeddedPostgres, startPostgres } from "../embedded_postgres.ts";
 import { freePort } from "../free_port.ts";
-import { Authority, type Pair, serialOf } from "./certificates.ts";
+import type { CertificateFiles } from "../certificate_files.ts";
+import { Authority, serialOf } from "./certificates.ts";
 import { chance } from "./chance.ts";
 import { nowMs } from "./clock.ts";
 import { as, copyDatabase, openSql, ownTree } from "./database.ts";
@@ -80,8 +81,8 @@ export class World {
   readonly tier: Sink | null;
   readonly crm: Sink | null;
   readonly actions: KeptProcess | null;
-  readonly listenerPair: Pair;
-  readonly clientPair: Pair;
+  readonly listenerPair: CertificateFiles;
+  readonly clientPair: CertificateFiles;
   readonly tenants: Tenant[] = [];
   readonly keys: Key[] = [];
 
@@ -218,7 +219,7 @@ export class World {
     return node;
   }
 
-  #actionsProcess(pair: Pair): KeptProcess {
+  #actionsProcess(pair: CertificateFiles): KeptProcess {
     const { options } = this;
     const env = {
       ACTIONS_LISTEN: `127.0.0.1:${this.#actionsPort}`,

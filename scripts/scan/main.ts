@@ -5,42 +5,41 @@
  * @module
  */
 
-import { execFileSync } from "node:child_process";
 import { mkdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { migrate } from "../../src/store/schema/migrate.ts";
 import { buildFolder as benchFolder, run, say } from "../bench/programs.ts";
 import { startService } from "../bench/service.ts";
 import { thisTree } from "../bench/tree.ts";
+import { type CertificateFiles, filesOf, replaceFiles } from "../certificate_files.ts";
 import { startPostgres } from "../embedded_postgres.ts";
 import { createLogins } from "../login_roles.ts";
+import { type CertificateOptions, issueCertificate } from "../x509.ts";
 import { explanation, type Finding, levels } from "./findings.ts";
 
-const buildFolder = join(benchFolder, "../scan");
+type KeyType = NonNullable<CertificateOptions["keyType"]>;
 
-/** How openssl makes the key of each kind of certificate. */
-const keyKinds = {
-  ecdsa: ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1"],
-  rsa: ["-newkey", "rsa:2048"],
-} as const;
+const buildFolder = join(benchFolder, "../scan");
 
 /** Minutes on a quiet machine, and longer beside other work. */
 const timeoutMs = 60 * 60_000;
 
-function makeCertificate(kind: keyof typeof keyKinds) {
-  const files = { certFile: join(buildFolder, `${kind}.pem`), keyFile: join(buildFolder, `${kind}.key`) };
-  execFileSync("openssl", [
-    ...["req", "-x509", ...keyKinds[kind], "-noenc", "-days", "90", "-subj", "/CN=localhost"],
-    ...["-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1", "-addext", "extendedKeyUsage=serverAuth"],
-    ...["-keyout", files.keyFile, "-out", files.certFile],
-  ], { stdio: "ignore" });
+function makeCertificate(keyType: KeyType): CertificateFiles {
+  const files = {
+    certFile: join(buildFolder, `${keyType}.pem`),
+    keyFile: join(buildFolder, `${keyType}.key`),
+  };
+  const names = ["localhost", "127.0.0.1"];
+  replaceFiles(
+    filesOf(files, issueCertificate({ name: "localhost", names, use: "server", days: 90, keyType })),
+  );
   return files;
 }
 
 /** Scans one listener; returns how many of the findings are ours. */
 async function scan(databaseUrl: string, options: {
   readonly runtime: "node" | "deno";
-  readonly kind: keyof typeof keyKinds;
+  readonly kind: KeyType;
 }): Promise<number> {
   const { runtime, kind } = options;
   const name = `scan_${runtime}_${kind}`;

@@ -25,6 +25,15 @@ export function canonicalAddress(text: string): string | null {
   return groups === null ? null : formatAddress(groups);
 }
 
+/** The 4 or 16 bytes of an address, in network order; `null` when it is no address. */
+export function addressBytes(text: string): Uint8Array | null {
+  const groups = parseAddress(text);
+  if (groups === null) return null;
+  return Uint8Array.from(
+    (isIPv4(text) ? groups.slice(6) : groups).flatMap((group) => [group >> 8, group & 0xff]),
+  );
+}
+
 /** A set of networks. Make one with {@linkcode parseNetworks}. */
 export class Networks {
   readonly #networks: readonly Network[];

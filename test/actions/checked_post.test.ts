@@ -10,7 +10,7 @@ import { createResolver, type Resolve } from "../../src/actions/resolve.ts";
 import { Networks, parseNetworks } from "../../src/http/addresses.ts";
 import { atEnd } from "../support/at_end.ts";
 import { until } from "../support/until.ts";
-import { Authority } from "../support/actions/authority.ts";
+import { Authority } from "../support/authority.ts";
 import { type CrmSink, startCrm, status } from "../support/actions/crm_sink.ts";
 import { type NameServer, startNameServer } from "../support/actions/name_server.ts";
 
@@ -22,8 +22,8 @@ before(async () => {
   authority = new Authority();
   const certificate = authority.issue({
     name: "crm.test",
-    usage: "serverAuth",
-    alternativeNames: "DNS:crm.test,DNS:localhost,IP:127.0.0.1",
+    use: "server",
+    names: ["crm.test", "localhost", "127.0.0.1"],
   });
   crm = await startCrm(certificate);
   names = await startNameServer();
@@ -314,7 +314,7 @@ test("a name that changes its address between look-up and connection gains nothi
 });
 
 test("of several addresses only those that may be called are", async () => {
-  const other = await startCrm(authority.issue({ name: "crm.test", usage: "serverAuth" }), "127.0.0.9");
+  const other = await startCrm(authority.issue({ name: "crm.test", use: "server" }), "127.0.0.9");
   names.answer = () => ["127.0.0.9", "127.0.0.1"];
   const url = `https://crm.test:${crm.port}/`;
   const { outcome, calls } = await attempt({ url, allowed: "127.0.0.1/32" });

@@ -6,7 +6,7 @@ import { before, test } from "node:test";
 import { connect, type ConnectionOptions } from "node:tls";
 import { until } from "../support/until.ts";
 import { ask, type RunningActions } from "../support/actions/actions_process.ts";
-import { Authority, type Issued } from "../support/actions/authority.ts";
+import { Authority, type Issued } from "../support/authority.ts";
 import { eventBody, newEventId } from "../support/actions/event.ts";
 import { openStand, type Stand } from "../support/actions/stand.ts";
 
@@ -83,11 +83,11 @@ for (const runtime of ["node", "deno"]) {
       ["with a self-signed certificate", () => identity(stand.authority.selfSigned("lead-intake"))],
       [
         "with another CA's certificate",
-        () => identity(foreign.issue({ name: "lead-intake", usage: "clientAuth" })),
+        () => identity(foreign.issue({ name: "lead-intake", use: "client" })),
       ],
       [
         "with an expired certificate",
-        () => identity(stand.authority.issue({ name: "lead-intake", usage: "clientAuth", days: -1 })),
+        () => identity(stand.authority.issue({ name: "lead-intake", use: "client", days: -1 })),
       ],
       ["with a server's certificate", () => identity(stand.server)],
     ];
@@ -124,19 +124,19 @@ for (const runtime of ["node", "deno"]) {
       runtime: runtime as "node",
       env: { ACTIONS_CLIENT_NAME: "lead-intake" },
     });
-    const other = stand.authority.issue({ name: "console", usage: "clientAuth" });
+    const other = stand.authority.issue({ name: "console", use: "client" });
     const quoted = stand.authority.issue({
       name: "console2",
-      usage: "clientAuth",
-      alternativeNames: "DNS:lead-intake.example, DNS:x-lead-intake",
+      use: "client",
+      names: ["lead-intake.example", "x-lead-intake"],
     });
     assert.equal(await bytesFrom(actions.port, identity(other)), "");
     assert.equal(await bytesFrom(actions.port, identity(quoted)), "");
     assert.match(await bytesFrom(actions.port, identity(stand.client)), /^HTTP\/1\.1 200/);
     const alternative = stand.authority.issue({
       name: "node-2",
-      usage: "clientAuth",
-      alternativeNames: "DNS:node-2,DNS:lead-intake",
+      use: "client",
+      names: ["node-2", "lead-intake"],
     });
     assert.match(await bytesFrom(actions.port, identity(alternative)), /^HTTP\/1\.1 200/);
     await actions.stop();
@@ -154,7 +154,7 @@ for (const runtime of ["node", "deno"]) {
   test(`${runtime}: a renewed server certificate is used without a restart, a broken one is reported and left`, async () => {
     const actions = processes.get(runtime) as RunningActions;
     const files = replaceable.get(runtime) as { cert: string; key: string };
-    const renewed = stand.authority.issue({ name: "actions-renewed", usage: "serverAuth" });
+    const renewed = stand.authority.issue({ name: "actions-renewed", use: "server" });
     copyFileSync(stand.client.keyFile, files.key);
     await until(() => actions.logs.some((line) => line.event === "certificate_refused"));
     assert.equal(await serverName(actions.port), "actions");
@@ -178,7 +178,7 @@ for (const runtime of ["node", "deno"]) {
       assert.equal(await bytesFrom(actions.port, { ...identity(stand.client), session }), "");
       assert.equal(await bytesFrom(actions.port, { session }), "");
     }
-    const welcome = foreign.issue({ name: "lead-intake", usage: "clientAuth" });
+    const welcome = foreign.issue({ name: "lead-intake", use: "client" });
     assert.match(await bytesFrom(actions.port, identity(welcome)), /^HTTP\/1\.1 200/);
     agent.destroy();
   });

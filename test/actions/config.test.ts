@@ -3,14 +3,14 @@ import { before, test } from "node:test";
 import { readActionsConfig } from "../../src/actions/config.ts";
 import { actionsVariables } from "../../src/settings/actions_variables.ts";
 import { ConfigError } from "../../src/settings/reader.ts";
-import { Authority, type Issued } from "../support/actions/authority.ts";
+import { Authority, type Issued } from "../support/authority.ts";
 
 let authority: Authority;
 let server: Issued;
 
 before(() => {
   authority = new Authority();
-  server = authority.issue({ name: "actions", usage: "serverAuth" });
+  server = authority.issue({ name: "actions", use: "server" });
 });
 
 function environment(other: Readonly<Record<string, string>> = {}): Record<string, string> {
@@ -102,7 +102,7 @@ for (const [what, env, message] of wrong) {
 }
 
 test("a certificate and a key that do not belong together, and files that hold something else, are faults", () => {
-  const other = authority.issue({ name: "other", usage: "serverAuth" });
+  const other = authority.issue({ name: "other", use: "server" });
   assert.match(
     faultsOf(environment({ ACTIONS_SERVER_KEY_FILE: other.keyFile })).join("\n"),
     /do not belong together/,

@@ -6,7 +6,7 @@ import { crmWebhook, signatureHeaders, webhookBody } from "../../src/actions/crm
 import type { DeliveredEvent } from "../../src/actions/event.ts";
 import type { Outcome } from "../../src/actions/outcome.ts";
 import { parseNetworks } from "../../src/http/addresses.ts";
-import { Authority } from "../support/actions/authority.ts";
+import { Authority } from "../support/authority.ts";
 import { type CrmSink, startCrm } from "../support/actions/crm_sink.ts";
 import { event, sending } from "../support/actions/event.ts";
 
@@ -17,7 +17,7 @@ const nowMs = Date.UTC(2026, 8, 3, 14, 5, 13);
 
 before(async () => {
   authority = new Authority();
-  crm = await startCrm(authority.issue({ name: "crm.test", usage: "serverAuth" }));
+  crm = await startCrm(authority.issue({ name: "crm.test", use: "server" }));
 });
 
 function send(what: DeliveredEvent, secrets: readonly string[] = [secret]): Promise<Outcome> {

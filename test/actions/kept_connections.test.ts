@@ -4,7 +4,7 @@ import type { TLSSocket } from "node:tls";
 import { before, beforeEach, test } from "node:test";
 import { connectionsPerHostMax, type HostAnswer } from "../../src/actions/host_connections.ts";
 import { KeptConnections, type Target } from "../../src/actions/kept_connections.ts";
-import { Authority, type Issued } from "../support/actions/authority.ts";
+import { Authority, type Issued } from "../support/authority.ts";
 import { type CrmSink, startCrm, status } from "../support/actions/crm_sink.ts";
 import { until } from "../support/until.ts";
 
@@ -17,8 +17,8 @@ before(() => {
   authority = new Authority();
   certificate = authority.issue({
     name: "crm.test",
-    usage: "serverAuth",
-    alternativeNames: "DNS:crm.test,DNS:other.test,DNS:*.many.test,IP:127.0.0.1",
+    use: "server",
+    names: ["crm.test", "other.test", "*.many.test", "127.0.0.1"],
   });
 });
 beforeEach(async () => {

@@ -11,7 +11,7 @@ import {
   runActionsToEnd,
   type TestRole,
 } from "../support/actions/actions_process.ts";
-import { Authority, type Issued } from "../support/actions/authority.ts";
+import { Authority, type Issued } from "../support/authority.ts";
 
 const { databaseUrl } = await openStore();
 let authority: Authority;
@@ -21,7 +21,7 @@ let role: TestRole;
 before(async () => {
   role = await createRole(databaseUrl, "lead_actions");
   authority = new Authority();
-  server = authority.issue({ name: "actions", usage: "serverAuth" });
+  server = authority.issue({ name: "actions", use: "server" });
 });
 
 const env = (other: Readonly<Record<string, string>> = {}) =>

@@ -149,15 +149,6 @@ test("the authority's key may be kept on another file system, such as a stick's"
   assert.match(readFileSync(key, "utf8"), /PRIVATE KEY/);
 });
 
-test("without openssl it says so, exits 1 and leaves nothing", async () => {
-  const other = join(folder, "..", "other");
-  const nothing = { ...nowhere, env: { PATH: join(folder, "no-programs") } };
-  const { code, stderr } = await runCtl(["certificates", other], nothing);
-  assert.equal(code, 1);
-  assert.match(stderr, /openssl is not installed.*apt install openssl/);
-  assert.equal(existsSync(other), false);
-});
-
 test("a folder that cannot be made is told, without a stack", async () => {
   writeFileSync(join(folder, "..", "file"), "");
   const { code, stderr } = await runCtl(["certificates", join(folder, "..", "file", "x")], nowhere);

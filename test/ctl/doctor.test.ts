@@ -1,12 +1,11 @@
 import assert from "node:assert/strict";
-import { spawnSync } from "node:child_process";
 import { chmodSync, readFileSync, utimesSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { before, test } from "node:test";
 import postgres from "postgres";
 import { createRole, startActionsProcess } from "../support/actions/actions_process.ts";
-import { Authority } from "../support/actions/authority.ts";
+import { Authority } from "../support/authority.ts";
 import { startSmtp } from "../support/actions/smtp_listener.ts";
 import { atEnd } from "../support/at_end.ts";
 import { createDatabase, ownPostgres } from "../support/database.ts";
@@ -22,8 +21,8 @@ interface Line {
 
 const folder = temporaryFolder("ctl-doctor");
 const authority = new Authority();
-const server = authority.issue({ name: "localhost", usage: "serverAuth", days: 60 });
-const client = authority.issue({ name: "lead-intake", usage: "clientAuth", days: 60 });
+const server = authority.issue({ name: "localhost", use: "server", days: 60 });
+const client = authority.issue({ name: "lead-intake", use: "client", days: 60 });
 // What is good for three days only is told of; it is what the tests' authority itself is good for.
 const isShort = ({ text }: Line) => /_CA_FILE expires in [12] days?/.test(text);
 
@@ -129,11 +128,11 @@ test("for a person each line says its state in a word, with what mends it below"
 
 test("whatever is wrong is named with what mends it, and no failure hides another", async () => {
   const stranger = new Authority("another authority");
-  const expired = authority.issue({ name: "lead-intake", usage: "clientAuth", days: -1 });
+  const expired = authority.issue({ name: "lead-intake", use: "client", days: -1 });
   const foreign = stranger.issue({
     name: "elsewhere",
-    usage: "clientAuth",
-    alternativeNames: "DNS:elsewhere",
+    use: "client",
+    names: ["elsewhere"],
   });
   smtp.answers.set("EHLO", "250-mail.test\r\n250 AUTH PLAIN").set("AUTH", "535 5.7.8 who are you");
   const wrong = {
@@ -315,8 +314,8 @@ test("a settings file that everybody may read is told of; one that cannot be rea
 test("a public certificate is checked for its names and its whole chain", async () => {
   const intermediate = authority.issue({
     name: "intake.example.com",
-    usage: "serverAuth",
-    alternativeNames: "DNS:intake.example.com",
+    use: "server",
+    names: ["intake.example.com"],
     days: 60,
   });
   const alone = { TLS_CERT_FILE: intermediate.certFile, TLS_KEY_FILE: intermediate.keyFile };
@@ -335,7 +334,6 @@ test("a public certificate is checked for its names and its whole chain", async 
   assert.ok(texts.some((text) => /^TLS_CERT_FILE ends at an issuer that clients may not know/.test(text)));
   const whole = join(folder, "fullchain.pem");
   writeFileSync(whole, intermediate.cert + readFileSync(authority.file, "utf8"));
-  assert.equal(spawnSync("openssl", ["verify", "-CAfile", authority.file, whole]).status, 0);
   const { FORMS_URL: _, ...rest } = on;
   const second = await diagnose([{ ...rest, TLS_CERT_FILE: whole }]);
   const found = second.of("Certificates").filter(({ text }) => text.startsWith("TLS_"));

@@ -10,7 +10,7 @@ import { freshKey, type IssuedKey, lead, type Tenant, World } from "../support/w
 import { get } from "../support/client.ts";
 import { ctl, type RunningServer } from "../support/server.ts";
 import { until } from "../support/until.ts";
-import { Authority } from "../support/actions/authority.ts";
+import { Authority } from "../support/authority.ts";
 import { Sink } from "../support/delivery/sink.ts";
 
 let world: World;
@@ -305,7 +305,7 @@ test("A tier that is away and comes back while nothing is due is noticed both ti
 test("A tier whose name is not resolved costs no lead an attempt", async () => {
   const key = await routed();
   const authority = new Authority();
-  const { certFile, keyFile } = authority.issue({ name: "client", usage: "clientAuth" });
+  const { certFile, keyFile } = authority.issue({ name: "client", use: "client" });
   const files = {
     ACTIONS_CA_FILE: authority.file,
     ACTIONS_CLIENT_CERT_FILE: certFile,

@@ -9,14 +9,14 @@ import tls from "node:tls";
 import { Sender, type SendOutcome } from "../../src/delivery/send.ts";
 import type { TierFailure } from "../../src/delivery/tier_failure.ts";
 import { TlsFiles, type TlsObservation } from "../../src/http/tls_files.ts";
-import { Authority, type Issued, type IssueOptions } from "../support/actions/authority.ts";
+import { Authority, type Issued, type IssueOptions } from "../support/authority.ts";
 import { until } from "../support/until.ts";
 import { temporaryFolder } from "../support/folder.ts";
 
 const authority = new Authority();
 const other = new Authority("other authority");
 const folder = temporaryFolder("send-files");
-const client = authority.issue({ name: "first client", usage: "clientAuth" });
+const client = authority.issue({ name: "first client", use: "client" });
 
 /** A tier with this certificate, which remembers who came. */
 async function tier(
@@ -27,7 +27,7 @@ async function tier(
 ) {
   const { cert, key } = "cert" in issued
     ? issued
-    : authority.issue({ name: "tier", usage: "serverAuth", ...issued });
+    : authority.issue({ name: "tier", use: "server", ...issued });
   const came: { name: string; host: string; path: string; servername: string | null }[] = [];
   const server = https.createServer(
     { cert, key, ca: authority.pem, requestCert: true, rejectUnauthorized: true, ...options },
@@ -91,7 +91,7 @@ function unsent(outcome: SendOutcome): TierFailure {
 
 test("Events go over mutual TLS on one kept connection, to a name or an address", async (t) => {
   const { came, port, connections } = await tier(t, {
-    alternativeNames: "DNS:localhost,IP:127.0.0.1,IP:::1",
+    names: ["localhost", "127.0.0.1", "::1"],
   });
   for (const [index, host] of ["localhost", "127.0.0.1", "[::1]"].entries()) {
     const to = await sender(t, port, { host });
@@ -112,13 +112,13 @@ test("Events go over mutual TLS on one kept connection, to a name or an address"
 test("A tier that another authority has signed, whose time is over, or with another name gets no request", async (t) => {
   const cases: [Issued | Partial<IssueOptions>, RegExp][] = [
     [
-      other.issue({ name: "tier", usage: "serverAuth" }),
+      other.issue({ name: "tier", use: "server" }),
       /^(UNABLE_TO_VERIFY_LEAF_SIGNATURE|UNABLE_TO_GET_ISSUER_CERT_LOCALLY)$/,
     ],
     [authority.selfSigned("tier"), /^DEPTH_ZERO_SELF_SIGNED_CERT$/],
     [{ days: -1 }, /^CERT_HAS_EXPIRED$/],
-    [{ alternativeNames: "DNS:localhost,IP:127.0.0.2" }, /^ERR_TLS_CERT_ALTNAME_INVALID$/],
-    [{ usage: "clientAuth" }, /^(INVALID_PURPOSE|UNABLE_TO_VERIFY_LEAF_SIGNATURE)$/],
+    [{ names: ["localhost", "127.0.0.2"] }, /^ERR_TLS_CERT_ALTNAME_INVALID$/],
+    [{ use: "client" }, /^(INVALID_PURPOSE|UNABLE_TO_VERIFY_LEAF_SIGNATURE)$/],
   ];
   process.env["NODE_TLS_REJECT_UNAUTHORIZED"] = "0";
   t.after(() => delete process.env["NODE_TLS_REJECT_UNAUTHORIZED"]);
@@ -131,7 +131,7 @@ test("A tier that another authority has signed, whose time is over, or with anot
   }
   const { came, port } = await tier(t, {
     name: "elsewhere.test",
-    alternativeNames: "DNS:elsewhere.test,IP:127.0.0.1",
+    names: ["elsewhere.test", "127.0.0.1"],
   });
   assert.equal(
     unsent(await (await sender(t, port, { host: "localhost" })).send("a", "{}")).code,
@@ -142,9 +142,9 @@ test("A tier that another authority has signed, whose time is over, or with anot
 
 test("A client that the tier does not know sends nothing, however the tier refuses it", async (t) => {
   const strangers = [
-    other.issue({ name: "stranger", usage: "clientAuth" }),
-    authority.issue({ name: "late", usage: "clientAuth", days: -1 }),
-    authority.issue({ name: "server", usage: "serverAuth" }),
+    other.issue({ name: "stranger", use: "client" }),
+    authority.issue({ name: "late", use: "client", days: -1 }),
+    authority.issue({ name: "server", use: "server" }),
   ];
   for (const versions of [{}, { maxVersion: "TLSv1.2" }] as const) {
     const { came, port } = await tier(t, {}, versions);
@@ -201,7 +201,7 @@ test("A handshake that hangs ends with ETIMEDOUT", async (t) => {
 
 test("Renewed files are used for new connections, the old ones are let go, and a broken pair changes nothing and is told", async (t) => {
   const { came, port, connections } = await tier(t, {});
-  const second = authority.issue({ name: "second client", usage: "clientAuth" });
+  const second = authority.issue({ name: "second client", use: "client" });
   const as = { ...client, certFile: join(folder, "client.pem"), keyFile: join(folder, "client.key") };
   const install = (issued: Issued) => {
     copyFileSync(issued.keyFile, as.keyFile);

@@ -9,7 +9,8 @@ import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { every } from "../support/every.ts";
 import { FrameClient } from "../support/http/frames.ts";
-import { makeCertificate, startApp } from "../support/http/echo.ts";
+import { startApp } from "../support/http/echo.ts";
+import { selfSigned } from "../support/authority.ts";
 import { temporaryFolder } from "../support/folder.ts";
 import { until } from "../support/until.ts";
 
@@ -21,7 +22,7 @@ const growthMaxMiB = { "node process": 150, "deno": 250 };
 const boundMs = 20_000;
 const slackMs = 20_000;
 
-const tls = makeCertificate(temporaryFolder(), "untaken");
+const tls = selfSigned(temporaryFolder(), "untaken");
 
 for (const place of ["node process", "deno"] as const) {
   test(`${clientsCount} clients that take none of ${streamsCount} answers over HTTP/2 cost little and are gone soon on ${place}`, async (t) => {

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
+import { selfSigned } from "../support/authority.ts";
 import { get } from "../support/client.ts";
 import { ctl } from "../support/server.ts";
 import { until } from "../support/until.ts";
@@ -14,14 +14,7 @@ import { temporaryFolder } from "../support/folder.ts";
 import { atEnd } from "../support/at_end.ts";
 
 const folder = temporaryFolder("clients");
-// Go's tools write their files read-only.
-const caFile = join(folder, "ca.pem");
-const keyFile = join(folder, "ca.key");
-execFileSync("openssl", [
-  ...["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-noenc", "-days", "2"],
-  ...["-subj", "/CN=clients", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", keyFile, "-out", caFile],
-], { stdio: "ignore" });
-const ca = readFileSync(caFile, "utf8");
+const { certFile: caFile, keyFile, cert: ca } = selfSigned(folder, "clients");
 
 const world = await World.open();
 const { urls } = await world.start({ TLS_CERT_FILE: caFile, TLS_KEY_FILE: keyFile });

@@ -3,10 +3,11 @@ import { once } from "node:events";
 import { connect as connectHttp2 } from "node:http2";
 import { connect } from "node:net";
 import { describe, test } from "node:test";
-import { type App, get, makeCertificate, post, startApp, Wire, within } from "../support/http/echo.ts";
+import { type App, get, post, startApp, Wire, within } from "../support/http/echo.ts";
+import { selfSigned } from "../support/authority.ts";
 import { temporaryFolder } from "../support/folder.ts";
 
-const files = makeCertificate(temporaryFolder(), "drain");
+const files = selfSigned(temporaryFolder(), "drain");
 
 function begun(app: App): Promise<unknown> {
   return app.next((event): event is typeof event => event.event === "began");

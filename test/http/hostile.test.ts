@@ -6,21 +6,11 @@ import {
   type SecureClientSessionOptions,
 } from "node:http2";
 import { after, describe, test } from "node:test";
-import {
-  type App,
-  ask,
-  get,
-  makeCertificate,
-  parse,
-  places,
-  post,
-  startApp,
-  Wire,
-  within,
-} from "../support/http/echo.ts";
+import { type App, ask, get, parse, places, post, startApp, Wire, within } from "../support/http/echo.ts";
+import { selfSigned } from "../support/authority.ts";
 import { temporaryFolder } from "../support/folder.ts";
 
-const files = makeCertificate(temporaryFolder(), "hostile");
+const files = selfSigned(temporaryFolder(), "hostile");
 
 function session(port: number, options?: SecureClientSessionOptions): ClientHttp2Session {
   const opened = connectHttp2(`https://127.0.0.1:${port}`, { ...options, rejectUnauthorized: false });

@@ -3,7 +3,8 @@ import { Buffer } from "node:buffer";
 import { connect } from "node:http2";
 import { after, describe, test } from "node:test";
 import { adoptRequestId, createRequestIds } from "#src/http/request_id.ts";
-import { ask, get, makeCertificate, parse, places, startApp, Wire, within } from "../support/http/echo.ts";
+import { ask, get, parse, places, startApp, Wire, within } from "../support/http/echo.ts";
+import { selfSigned } from "../support/authority.ts";
 import { temporaryFolder } from "../support/folder.ts";
 
 const rule = { lengthMax: 64, refused: /secret_[a-z]{8}/ };
@@ -87,7 +88,7 @@ for (const place of places) {
 }
 
 test("every refusal carries it, over HTTP/1.1 and HTTP/2", async (t) => {
-  const tls = makeCertificate(temporaryFolder(), "refusals");
+  const tls = selfSigned(temporaryFolder(), "refusals");
   for (const place of places) {
     const app = await startApp(place, { tls, hosts: ["one.test"], bodyBytesMax: 10 });
     const http2 = connect(`https://127.0.0.1:${app.port}`, {

@@ -4,23 +4,14 @@ import { connect as connectHttp2 } from "node:http2";
 import { connect } from "node:net";
 import { after, describe, test } from "node:test";
 import { every } from "../support/every.ts";
-import {
-  ask,
-  get,
-  makeCertificate,
-  parse,
-  places,
-  post,
-  startApp,
-  Wire,
-  within,
-} from "../support/http/echo.ts";
+import { ask, get, parse, places, post, startApp, Wire, within } from "../support/http/echo.ts";
+import { selfSigned } from "../support/authority.ts";
 import { temporaryFolder } from "../support/folder.ts";
 
 for (const place of places) {
   describe(`on ${place}`, async () => {
     const bounds = { headersTimeoutMs: 200, idleTimeoutMs: 200, sweepIntervalMs: 20 };
-    const files = makeCertificate(temporaryFolder(), "bounds");
+    const files = selfSigned(temporaryFolder(), "bounds");
     const app = await startApp(place, { bounds });
     const secure = await startApp(place, { bounds, tls: files });
     after(() => Promise.all([app.close(), secure.close()]));

@@ -5,17 +5,8 @@ import { type ClientHttp2Session, connect as connectHttp2 } from "node:http2";
 import { join } from "node:path";
 import { after, describe, test } from "node:test";
 import { connect as connectTls, type TLSSocket } from "node:tls";
-import {
-  type App,
-  get,
-  makeCertificate,
-  parse,
-  places,
-  post,
-  startApp,
-  Wire,
-  within,
-} from "../support/http/echo.ts";
+import { type App, get, parse, places, post, startApp, Wire, within } from "../support/http/echo.ts";
+import { selfSigned } from "../support/authority.ts";
 import { temporaryFolder } from "../support/folder.ts";
 import type { AppEvent } from "../support/http/echo_app.ts";
 
@@ -72,8 +63,8 @@ async function servedName(app: App): Promise<unknown> {
 }
 
 const folder = temporaryFolder();
-const first = makeCertificate(folder, "first");
-const second = makeCertificate(folder, "second");
+const first = selfSigned(folder, "first");
+const second = selfSigned(folder, "second");
 
 for (const place of places) {
   describe(`on ${place}`, async () => {

@@ -4,13 +4,13 @@ import { copyFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
 import { TlsFiles, type TlsObservation } from "../../src/http/tls_files.ts";
-import { Authority } from "../support/actions/authority.ts";
+import { Authority } from "../support/authority.ts";
 import { until } from "../support/until.ts";
 import { temporaryFolder } from "../support/folder.ts";
 
 const authority = new Authority();
 const other = new Authority("other authority");
-const [one, two] = ["one", "two"].map((name) => authority.issue({ name, usage: "serverAuth" }));
+const [one, two] = ["one", "two"].map((name) => authority.issue({ name, use: "server" }));
 const folder = temporaryFolder("tls-files");
 
 test("files that cannot be read or used, or do not belong together, are refused at the start", async () => {
@@ -89,7 +89,7 @@ test("the end of the first certificate is told at once, after a renewal, and whe
   const endOf = ({ cert }: { readonly cert: string }) => Date.parse(new X509Certificate(cert).validTo);
   // The authority has three days, the certificate two.
   assert.deepEqual(ends, [endOf(one)]);
-  const short = authority.issue({ name: "short", usage: "serverAuth", days: 1 });
+  const short = authority.issue({ name: "short", use: "server", days: 1 });
   // The issuer stands behind its certificate, and may end before it.
   replace(paths.certFile, `${one.cert}${short.cert}`);
   await until(() => told.at(-1)?.kind === "certificate_renewed");

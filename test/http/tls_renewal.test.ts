@@ -4,15 +4,8 @@ import { connect as connectHttp2 } from "node:http2";
 import { join } from "node:path";
 import { describe, test } from "node:test";
 import { connect, type TLSSocket } from "node:tls";
-import {
-  type App,
-  get,
-  makeCertificate,
-  type OwnPlace,
-  startApp,
-  Wire,
-  within,
-} from "../support/http/echo.ts";
+import { type App, get, type OwnPlace, startApp, Wire, within } from "../support/http/echo.ts";
+import { selfSigned } from "../support/authority.ts";
 import type { AppEvent } from "../support/http/echo_app.ts";
 import { temporaryFolder } from "../support/folder.ts";
 import { until } from "../support/until.ts";
@@ -21,7 +14,7 @@ import { until } from "../support/until.ts";
 const swaps = Number(process.env.TLS_SWAPS ?? 20);
 const folder = temporaryFolder();
 const pairs = ["one", "two"].map((name) => {
-  const { certFile, keyFile } = makeCertificate(folder, name);
+  const { certFile, keyFile } = selfSigned(folder, name);
   return { name, cert: readFileSync(certFile), key: readFileSync(keyFile) };
 });
 

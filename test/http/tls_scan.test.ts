@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { execFile, spawn, spawnSync } from "node:child_process";
 import { after, describe, test } from "node:test";
 import { promisify } from "node:util";
-import { type App, makeCertificate, places, startApp, within } from "../support/http/echo.ts";
+import { type App, places, startApp, within } from "../support/http/echo.ts";
+import { selfSigned } from "../support/authority.ts";
 import { temporaryFolder } from "../support/folder.ts";
 
 const run = promisify(execFile);
@@ -26,7 +27,9 @@ function every(xml: string, element: string, attribute: string, has: RegExp = /.
 
 const suites13 = ["TLS_AES_128_GCM_SHA256", "TLS_AES_256_GCM_SHA384", "TLS_CHACHA20_POLY1305_SHA256"];
 const suites12 = (kind: string) =>
-  ["AES128-GCM-SHA256", "AES256-GCM-SHA384", "CHACHA20-POLY1305"].map((rest) => `ECDHE-${kind}-${rest}`);
+  ["AES128-GCM-SHA256", "AES256-GCM-SHA384", "CHACHA20-POLY1305"].map((rest) =>
+    `ECDHE-${kind.toUpperCase()}-${rest}`
+  );
 
 /** Speaks to it with Debian's openssl, and returns all that is said. */
 function speak(app: App, args: readonly string[], input: string): Promise<string> {
@@ -38,9 +41,9 @@ function speak(app: App, args: readonly string[], input: string): Promise<string
 }
 
 for (const place of places) {
-  for (const kind of ["ECDSA", "RSA"] as const) {
-    describe(`on ${place}, with a certificate for ${kind}`, async () => {
-      const app = await startApp(place, { tls: makeCertificate(folder, `${place}-${kind}`, kind) });
+  for (const kind of ["ecdsa", "rsa"] as const) {
+    describe(`on ${place}, with a certificate for ${kind.toUpperCase()}`, async () => {
+      const app = await startApp(place, { tls: selfSigned(folder, `${place}-${kind}`, kind) });
       after(() => app.close());
 
       test("a scanner finds TLS 1.2 and 1.3 alone, forward secret suites with authenticated encryption alone, no renegotiation, no compression, no heartbeat that bleeds", async () => {

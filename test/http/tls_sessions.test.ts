@@ -2,11 +2,12 @@ import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { after, describe, test } from "node:test";
 import { connect, type TLSSocket } from "node:tls";
-import { type App, get, makeCertificate, type OwnPlace, startApp, within } from "../support/http/echo.ts";
+import { type App, get, type OwnPlace, startApp, within } from "../support/http/echo.ts";
+import { selfSigned } from "../support/authority.ts";
 import { temporaryFolder } from "../support/folder.ts";
 import { until } from "../support/until.ts";
 
-const files = makeCertificate(temporaryFolder(), "sessions");
+const files = selfSigned(temporaryFolder(), "sessions");
 
 interface Visit {
   readonly isReused: boolean;

@@ -2,10 +2,11 @@ import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
 import { every } from "../support/every.ts";
 import { FrameClient } from "../support/http/frames.ts";
-import { makeCertificate, places, startApp } from "../support/http/echo.ts";
+import { places, startApp } from "../support/http/echo.ts";
+import { selfSigned } from "../support/authority.ts";
 import { temporaryFolder } from "../support/folder.ts";
 
-const tls = makeCertificate(temporaryFolder(), "untaken");
+const tls = selfSigned(temporaryFolder(), "untaken");
 // RFC 9113, section 7.
 const refusedStream = 0x7;
 const cancel = 0x8;

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { signalProcess } from "../../scripts/processes.ts";
-import { Authority, type Issued } from "../support/actions/authority.ts";
+import { Authority, type Issued } from "../support/authority.ts";
 import { temporaryFolder } from "../support/folder.ts";
 import { isWhole, rehearse } from "../support/monitoring/rehearsal.ts";
 import { rehearsedService } from "../support/monitoring/rehearsed_service.ts";
@@ -118,7 +118,7 @@ const install = ({ cert, key }: Pick<Issued, "cert" | "key">) => {
     renameSync(`${file}.new`, file);
   }
 };
-const long = authority.issue({ name: "long", usage: "serverAuth", days: 60 });
+const long = authority.issue({ name: "long", use: "server", days: 60 });
 
 // The test's own certificates between service and actions process end within two days as well.
 const publicOnly = {
@@ -130,7 +130,7 @@ const publicOnly = {
 
 if (isWhole) {
   test("CertificateEnds and CertificateEndsSoon: they come, and a renewed pair of files ends them", async () => {
-    install(authority.issue({ name: "short", usage: "serverAuth", days: 1 }));
+    install(authority.issue({ name: "short", use: "server", days: 1 }));
     await again({ ...files, ...publicOnly });
     for (const alert of ["CertificateEnds", "CertificateEndsSoon"]) {
       await until(async () =>

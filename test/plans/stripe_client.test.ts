@@ -3,12 +3,12 @@ import { afterEach, test } from "node:test";
 import { type StripeBounds, StripeClient, stripeVersion } from "../../src/plans/stripe_client.ts";
 import { openSession, sessionForm } from "../../src/plans/stripe_session.ts";
 import type { Sale } from "../../src/store/serving/checkout.ts";
-import { Authority } from "../support/actions/authority.ts";
+import { Authority } from "../support/authority.ts";
 import { type Fault, StripeServer } from "../support/plans/stripe_server.ts";
 import { atEnd } from "../support/at_end.ts";
 
 const authority = new Authority();
-const issued = authority.issue({ name: "localhost", usage: "serverAuth" });
+const issued = authority.issue({ name: "localhost", use: "server" });
 const stripe = await StripeServer.open();
 const secure = await StripeServer.open({ tls: issued });
 afterEach(() => stripe.clear());

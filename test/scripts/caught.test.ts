@@ -12,14 +12,14 @@ import { type AddressInfo, connect } from "node:net";
 import { test } from "node:test";
 import { signatureHeaders } from "../../src/actions/crm_webhook.ts";
 import { openCatcher } from "../../scripts/caught/catcher.ts";
-import { Authority } from "../support/actions/authority.ts";
+import { Authority } from "../support/authority.ts";
 import { atEnd } from "../support/at_end.ts";
 import { findBrowser, startBrowser } from "../support/browser/browser.ts";
 import { send } from "../support/client.ts";
 import { until } from "../support/until.ts";
 
 const authority = new Authority();
-const { cert, key } = authority.issue({ name: "caught", usage: "serverAuth" });
+const { cert, key } = authority.issue({ name: "caught", use: "server" });
 const secret = `whsec_${Buffer.alloc(32, 7).toString("base64")}`;
 const catcher = await openCatcher({ listen: { host: "127.0.0.1", port: 0 }, cert, key, secret });
 atEnd(() => catcher.close());

@@ -7,11 +7,10 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { randomUUID } from "node:crypto";
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { createServer as createHttpServer } from "node:http";
 import { createServer } from "node:net";
-import { tmpdir } from "node:os";
-import { delimiter, join } from "node:path";
+import { join } from "node:path";
 import { before, test } from "node:test";
 import postgres from "postgres";
 import { createRole } from "../support/actions/actions_process.ts";
@@ -139,35 +138,6 @@ test("both processes work on the embedded database as roles of their own, withou
   started.child.kill("SIGINT");
   assert.equal(await started.ended, 0);
 });
-
-test("without openssl it starts without delivery and says so", async () => {
-  const copy = copyCheckout();
-  const bin = pathWithout("openssl");
-  const started = start(copy.folder, { PATH: bin });
-  const { text, url, key = "" } = await welcome(started);
-  assert.match(text, /accepted and waits, without delivery: openssl is not installed/);
-  await accepted(url, key);
-  const health = await (await fetch(`${url}/healthz`)).json() as { ok: boolean };
-  assert.equal(health.ok, true);
-  started.child.kill("SIGINT");
-  assert.equal(await started.ended, 0);
-  rmSync(bin, { recursive: true });
-  copy.remove();
-});
-
-/** A folder with every command that a person has, but one. */
-function pathWithout(command: string): string {
-  const bin = mkdtempSync(join(tmpdir(), "lead-intake-path-"));
-  const seen = new Set([command]);
-  for (const folder of (process.env.PATH ?? "").split(delimiter).filter((folder) => existsSync(folder))) {
-    for (const name of readdirSync(folder)) {
-      if (seen.has(name)) continue;
-      seen.add(name);
-      symlinkSync(join(folder, name), join(bin, name));
-    }
-  }
-  return bin;
-}
 
 test("with ACTIONS_URL in the environment it starts no actions process, and delivers there", async () => {
   const seen: string[] = [];

@@ -8,11 +8,11 @@ import { readConfig } from "../../src/settings/config.ts";
 import { variables } from "../../src/settings/variables.ts";
 import { ConfigError } from "../../src/settings/reader.ts";
 import { limits } from "../../src/contract/limits.ts";
-import { Authority } from "../support/actions/authority.ts";
+import { Authority } from "../support/authority.ts";
 
 const authority = new Authority();
-const server = authority.issue({ name: "intake", usage: "serverAuth" });
-const other = authority.issue({ name: "other", usage: "clientAuth" });
+const server = authority.issue({ name: "intake", use: "server" });
+const other = authority.issue({ name: "other", use: "client" });
 const empty = join(authority.folder, "empty.pem");
 writeFileSync(empty, "");
 

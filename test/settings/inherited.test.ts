@@ -4,7 +4,7 @@ import { readActionsConfig } from "../../src/actions/config.ts";
 import { readConfig } from "../../src/settings/config.ts";
 import { type InheritedSockets, inheritedSockets } from "../../src/settings/inherited.ts";
 import { ConfigError } from "../../src/settings/reader.ts";
-import { Authority } from "../support/actions/authority.ts";
+import { Authority } from "../support/authority.ts";
 
 const minimal = { DATABASE_URL: "postgres://127.0.0.1/leads", SURFACES: "intake,forms,ops" };
 const placed = {
@@ -96,7 +96,7 @@ test("what is neither address:port nor fd:NAME is a fault", () => {
 
 test("the actions process takes a socket too, and needs it", () => {
   const authority = new Authority();
-  const { certFile, keyFile } = authority.issue({ name: "actions", usage: "serverAuth" });
+  const { certFile, keyFile } = authority.issue({ name: "actions", use: "server" });
   const environment = {
     ACTIONS_DATABASE_URL: "postgres://127.0.0.1/leads",
     ACTIONS_SERVER_CERT_FILE: certFile,

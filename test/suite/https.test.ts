@@ -1,11 +1,10 @@
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
 import { copyFileSync, readFileSync } from "node:fs";
 import { connect as connectHttp2 } from "node:http2";
 import { connect as connectTcp } from "node:net";
-import { join } from "node:path";
 import { test } from "node:test";
 import { connect as connectTls, type ConnectionOptions, createServer, type TLSSocket } from "node:tls";
+import { selfSigned } from "../support/authority.ts";
 import { post, type RequestOptions, send } from "../support/client.ts";
 import { assertDocumented } from "../support/contract/contract.ts";
 import { until } from "../support/until.ts";
@@ -14,19 +13,8 @@ import { temporaryFolder } from "../support/folder.ts";
 
 const folder = temporaryFolder("suite-tls");
 
-/** Makes a self-signed certificate for 127.0.0.1. */
-function makeCertificate(name: string): { certFile: string; keyFile: string } {
-  const [certFile, keyFile] = [join(folder, `${name}.pem`), join(folder, `${name}.key`)];
-  execFileSync("openssl", [
-    ...["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-noenc", "-days", "2"],
-    ...["-subj", `/CN=${name}`, "-addext", "subjectAltName=IP:127.0.0.1"],
-    ...["-keyout", keyFile, "-out", certFile],
-  ], { stdio: "ignore" });
-  return { certFile, keyFile };
-}
-
-const { certFile, keyFile } = makeCertificate("first");
-const renewed = makeCertificate("renewed");
+const { certFile, keyFile } = selfSigned(folder, "first");
+const renewed = selfSigned(folder, "renewed");
 const ca = readFileSync(certFile, "utf8");
 
 const world = await World.open();

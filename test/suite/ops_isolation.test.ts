@@ -1,9 +1,8 @@
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { connect as connectHttp2 } from "node:http2";
-import { join } from "node:path";
 import { test } from "node:test";
+import { selfSigned } from "../support/authority.ts";
 import { get, send } from "../support/client.ts";
 import { type RunningServer, runToEnd } from "../support/server.ts";
 import { exchangeRaw } from "../support/http/raw_connection.ts";
@@ -11,11 +10,7 @@ import { lead, World } from "../support/world.ts";
 import { temporaryFolder } from "../support/folder.ts";
 
 const folder = temporaryFolder("suite-ops");
-const [certFile, keyFile] = [join(folder, "cert.pem"), join(folder, "cert.key")];
-execFileSync("openssl", [
-  ...["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-noenc", "-days", "2"],
-  ...["-subj", "/CN=first", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", keyFile, "-out", certFile],
-], { stdio: "ignore" });
+const { certFile, keyFile } = selfSigned(folder, "ops");
 
 const world = await World.open();
 const plain = await world.start();

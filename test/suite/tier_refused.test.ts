@@ -11,7 +11,7 @@ import https from "node:https";
 import type { AddressInfo } from "node:net";
 import { test } from "node:test";
 import type { TLSSocket } from "node:tls";
-import { Authority, type Issued } from "../support/actions/authority.ts";
+import { Authority, type Issued } from "../support/authority.ts";
 import { atEnd } from "../support/at_end.ts";
 import { ctl } from "../support/server.ts";
 import { until } from "../support/until.ts";
@@ -22,8 +22,8 @@ world.expectLogged("breaker");
 const on = { databaseUrl: world.database.url };
 const authority = new Authority();
 const others = new Authority("other authority");
-const good = authority.issue({ name: "tier", usage: "serverAuth" });
-const ours = authority.issue({ name: "client", usage: "clientAuth" });
+const good = authority.issue({ name: "tier", use: "server" });
+const ours = authority.issue({ name: "client", use: "client" });
 
 /** A tier that lets clients of the authority in; `came` are the events that reached it. */
 async function openTier(server: Issued, onSecure: (socket: TLSSocket) => void = () => {}) {
@@ -51,7 +51,7 @@ const ways: Readonly<
 > = {
   "the tier does not know the client's authority": {
     tier: () => openTier(good),
-    client: others.issue({ name: "stranger", usage: "clientAuth" }),
+    client: others.issue({ name: "stranger", use: "client" }),
     cause: /^(not_let_in|handshake)$/,
   },
   "the tier cuts a client whose name it does not want": {
@@ -60,7 +60,7 @@ const ways: Readonly<
     cause: /^not_let_in$/,
   },
   "the tier's certificate has expired": {
-    tier: () => openTier(authority.issue({ name: "tier", usage: "serverAuth", days: -1 })),
+    tier: () => openTier(authority.issue({ name: "tier", use: "server", days: -1 })),
     client: ours,
     cause: /^handshake$/,
   },

@@ -5,11 +5,11 @@ import { test } from "node:test";
 import { connect, createServer, type TLSSocket } from "node:tls";
 import { Admission, namesOf } from "../../../src/http/node/admission.ts";
 import { atEnd } from "../../support/at_end.ts";
-import { Authority } from "../../support/actions/authority.ts";
+import { Authority } from "../../support/authority.ts";
 
 const authority = new Authority();
-const { cert, key } = authority.issue({ name: "tier", usage: "serverAuth" });
-const client = authority.issue({ name: "client", usage: "clientAuth", alternativeNames: "DNS:one,URI:a:b" });
+const { cert, key } = authority.issue({ name: "tier", use: "server" });
+const client = authority.issue({ name: "client", use: "client", names: ["one", "a:b"] });
 const server = createServer({ cert, key, ca: authority.pem, requestCert: true });
 atEnd(() => server.close());
 

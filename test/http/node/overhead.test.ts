@@ -5,10 +5,11 @@ import { describe, test } from "node:test";
 import { flood, frame, requests } from "../../../scripts/bench/attacks/http2_frames.ts";
 import { Overhead } from "#src/http/node/overhead.ts";
 import { FrameClient, windowUpdate } from "../../support/http/frames.ts";
-import { ask, get, makeCertificate, parse, places, startApp, Wire } from "../../support/http/echo.ts";
+import { ask, get, parse, places, startApp, Wire } from "../../support/http/echo.ts";
+import { selfSigned } from "../../support/authority.ts";
 import { temporaryFolder } from "../../support/folder.ts";
 
-const tls = makeCertificate(temporaryFolder(), "overhead");
+const tls = selfSigned(temporaryFolder(), "overhead");
 /** Far beyond the bound, and what it may be late by. */
 const sentBytesMax = 512 * 1024 * 1024;
 

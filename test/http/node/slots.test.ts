@@ -5,10 +5,11 @@ import { flood, requests } from "../../../scripts/bench/attacks/http2_frames.ts"
 import { FrameClient } from "../../support/http/frames.ts";
 import { Edge } from "#src/http/node/edge.ts";
 import type { ListenOptions } from "#src/http/options.ts";
-import { type App, get, makeCertificate, places, post, startApp, Wire } from "../../support/http/echo.ts";
+import { type App, get, places, post, startApp, Wire } from "../../support/http/echo.ts";
+import { selfSigned } from "../../support/authority.ts";
 import { temporaryFolder } from "../../support/folder.ts";
 
-const files = makeCertificate(temporaryFolder(), "slots");
+const files = selfSigned(temporaryFolder(), "slots");
 const halfPost = post("/echo", "abc", "X-Request-Id: gone").slice(0, -1);
 
 function begun(app: App): Promise<unknown> {

@@ -1,18 +1,10 @@
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
-import {
-  type App,
-  get,
-  makeCertificate,
-  parse,
-  places,
-  post,
-  startApp,
-  Wire,
-} from "../../support/http/echo.ts";
+import { type App, get, parse, places, post, startApp, Wire } from "../../support/http/echo.ts";
+import { selfSigned } from "../../support/authority.ts";
 import { temporaryFolder } from "../../support/folder.ts";
 
-const files = makeCertificate(temporaryFolder(), "turns");
+const files = selfSigned(temporaryFolder(), "turns");
 
 function begun(app: App): Promise<unknown> {
   return app.next((event): event is typeof event => event.event === "began");

@@ -5,10 +5,11 @@ import { type ClientHttp2Session, type ClientHttp2Stream, connect } from "node:h
 import { after, describe, test } from "node:test";
 import { until } from "../../support/until.ts";
 import { makeFolder, openFiles, patterned, put } from "../../support/http/static_folder.ts";
-import { makeCertificate, places, startApp, within } from "../../support/http/echo.ts";
+import { places, startApp, within } from "../../support/http/echo.ts";
+import { selfSigned } from "../../support/authority.ts";
 import { temporaryFolder } from "../../support/folder.ts";
 
-const tls = makeCertificate(temporaryFolder(), "first");
+const tls = selfSigned(temporaryFolder(), "first");
 const length = 24 * 1024 * 1024;
 
 /** A response over HTTP/2, whose body is not taken yet. */

@@ -13,7 +13,7 @@ import { actionsDenoFlags } from "../../../src/settings/deno_flags.ts";
 import type { LogLine, Runtime } from "../server.ts";
 import { atEnd } from "../at_end.ts";
 import { until } from "../until.ts";
-import type { Authority, Issued } from "./authority.ts";
+import type { Authority, Issued } from "../authority.ts";
 import { inherited } from "../environment.ts";
 
 const root = fileURLToPath(new URL("../../../", import.meta.url));

@@ -6,7 +6,7 @@
 
 import type { ServerResponse } from "node:http";
 import { openSink, type WebhookCall } from "../../../scripts/caught/webhook_sink.ts";
-import type { Issued } from "./authority.ts";
+import type { Issued } from "../authority.ts";
 import { atEnd } from "../at_end.ts";
 
 /** One request that arrived whole. */

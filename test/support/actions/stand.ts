@@ -15,7 +15,7 @@ import {
   type RunningActions,
   startActionsProcess,
 } from "./actions_process.ts";
-import { Authority, type Issued } from "./authority.ts";
+import { Authority, type Issued } from "../authority.ts";
 import { type CrmSink, startCrm } from "./crm_sink.ts";
 import { eventBody, type EventParts, newEventId } from "./event.ts";
 import { type SmtpListener, startSmtp } from "./smtp_listener.ts";
@@ -61,10 +61,10 @@ export async function openStand(
 ): Promise<Stand> {
   const { database, databaseUrl, sql } = await openStore();
   const authority = new Authority();
-  const server = authority.issue({ name: "actions", usage: "serverAuth" });
-  const client = authority.issue({ name: "lead-intake", usage: "clientAuth" });
+  const server = authority.issue({ name: "actions", use: "server" });
+  const client = authority.issue({ name: "lead-intake", use: "client" });
   const role = await createRole(databaseUrl, "lead_actions");
-  const crm = await startCrm(authority.issue({ name: "crm.test", usage: "serverAuth" }));
+  const crm = await startCrm(authority.issue({ name: "crm.test", use: "server" }));
   const smtp = await startSmtp();
   const processes: RunningActions[] = [];
   const stand: Stand = {

@@ -5,7 +5,7 @@
  */
 
 import { createRole, type RunningActions, startActionsProcess } from "../actions/actions_process.ts";
-import { Authority, type Issued } from "../actions/authority.ts";
+import { Authority, type Issued } from "../authority.ts";
 import { type CrmSink, startCrm } from "../actions/crm_sink.ts";
 import { type SmtpListener, startSmtp } from "../actions/smtp_listener.ts";
 import { type IssuedKey, World } from "../world.ts";
@@ -83,9 +83,9 @@ export async function actionsStand(
   const authority = new Authority();
   const own = options.ownPostgres ? await ownPostgres() : undefined;
   const world = await World.open(options.databaseUrl ?? own?.url);
-  const server = authority.issue({ name: "actions", usage: "serverAuth" });
-  const client = authority.issue({ name: "lead-intake", usage: "clientAuth" });
-  const crm = await startCrm(authority.issue({ name: "crm.test", usage: "serverAuth" }));
+  const server = authority.issue({ name: "actions", use: "server" });
+  const client = authority.issue({ name: "lead-intake", use: "client" });
+  const crm = await startCrm(authority.issue({ name: "crm.test", use: "server" }));
   const smtp = await startSmtp();
   const role = await createRole(world.database.url, "lead_actions");
   const tier = await Tier.open({ authority, server });

@@ -8,7 +8,7 @@
 import http from "node:http";
 import https from "node:https";
 import type { Socket } from "node:net";
-import type { Authority, Issued } from "../actions/authority.ts";
+import type { Authority, Issued } from "../authority.ts";
 import { atEnd } from "../at_end.ts";
 import { openSocket } from "../handed_socket.ts";
 

@@ -5,7 +5,7 @@
  */
 
 import { Buffer } from "node:buffer";
-import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { connect, type Socket } from "node:net";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -285,24 +285,4 @@ export function post(target: string, body: string, ...lines: string[]): string {
 /** The JSON of a response. */
 export function parse(answer: Answer): Record<string, unknown> {
   return JSON.parse(answer.body.toString());
-}
-
-/** A key of each kind that certificates are made for, as openssl names it. */
-const keyKinds = {
-  ECDSA: ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1"],
-  RSA: ["-newkey", "rsa:2048"],
-} as const;
-
-/** Makes a self-signed certificate for `name`, in files of their own. */
-export function makeCertificate(
-  folder: string,
-  name: string,
-  kind: keyof typeof keyKinds = "ECDSA",
-): { certFile: string; keyFile: string } {
-  const files = { certFile: join(folder, `${name}.pem`), keyFile: join(folder, `${name}.key`) };
-  const subject = ["-subj", `/CN=${name}`, "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"];
-  const key = [...keyKinds[kind], "-nodes", "-days", "2"];
-  const out = ["-keyout", files.keyFile, "-out", files.certFile];
-  execFileSync("openssl", ["req", "-x509", ...key, ...subject, ...out], { stdio: "ignore" });
-  return files;
 }

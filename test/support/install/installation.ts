@@ -4,11 +4,12 @@
  * @module
  */
 
-import { execFileSync, spawnSync } from "node:child_process";
-import { copyFileSync, readFileSync, realpathSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { copyFileSync, readFileSync, realpathSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
+import { issueCertificate } from "../../../scripts/x509.ts";
 import { Machine } from "../container/machine.ts";
 import { debianTree } from "../container/tree.ts";
 import { temporaryFolder } from "../folder.ts";
@@ -46,11 +47,9 @@ export class Installation {
     execFileSync(process.execPath, both, { cwd: root, stdio: ["ignore", "ignore", "pipe"] });
     copyFileSync(new URL("load.ts", import.meta.url), join(folder, "load.ts"));
     copyFileSync(realpathSync(join(root, "node_modules/.bin/deno")), join(folder, "deno"));
-    spawnSync("openssl", [
-      ...["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "30"],
-      ...["-keyout", join(folder, "key.pem"), "-out", join(folder, "cert.pem")],
-      ...["-subj", `/CN=${domain}`, "-addext", `subjectAltName=DNS:${domain}`],
-    ]);
+    const made = issueCertificate({ name: domain, names: [domain], use: "server", days: 30 });
+    writeFileSync(join(folder, "cert.pem"), made.cert);
+    writeFileSync(join(folder, "key.pem"), made.key);
     const machine = await Machine.boot({ tree: debianTree(packages), folders: { "/mnt": folder } });
     const version = /lead-intake-(\S+)\.tar\.gz/.exec(await machine.shell("ls /mnt"))?.[1] ?? "";
     await machine.shell(
