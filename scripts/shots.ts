@@ -15,7 +15,7 @@ import { fileURLToPath } from "node:url";
 import type { Browser, Page } from "playwright-core";
 import postgres from "postgres";
 import { navigation } from "#src/ops/console/router.ts";
-import { findBrowser, startBrowser } from "../test/support/browser/browser.ts";
+import { startBrowser } from "../test/support/browser/browser.ts";
 import { type Crowd, crowd } from "../test/support/console/crowd.ts";
 import { onDeno, onNode, start, welcome } from "../test/support/scripts/npm_start.ts";
 import { startPostgres } from "./embedded_postgres.ts";
@@ -80,15 +80,10 @@ type Addresses = Readonly<Record<Shown["surface"], string>>;
 
 async function main(args: readonly string[]): Promise<number> {
   const words = args.filter((argument) => argument !== forReadme);
-  const path = findBrowser();
-  if (path === null) {
-    console.error("There is no browser: install chromium, or name one in CHROMIUM");
-    return 1;
-  }
   const isChosen = ({ name }: Shown) => words.length === 0 || words.some((word) => name.includes(word));
   const chosen = pages.filter(isChosen);
   await withService(async (service) => {
-    const browser = await startBrowser(path);
+    const browser = await startBrowser();
     try {
       for (const shown of chosen) await take(browser, shown, service.addresses);
       if (args.includes(forReadme)) return;

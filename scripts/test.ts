@@ -1,9 +1,11 @@
 /**
- * `npm test`: formatting, lint, types, generated files, then all tests on a PostgreSQL that it brings itself.
+ * `npm test`: formatting, lint, types, generated files, then the core of the tests on a PostgreSQL that it starts itself.
  *
- * `npm test -- lead` runs the test files that have `lead` in their path and shows every test, `npm test -- lint types`
- * the steps of these names (format, lint, types, generated, tidy, coverage, node, faults, clients, kits, deno). All
- * steps run even when one fails, side by side; the table at the end tells which did, and which files took longest.
+ * `npm test -- --all` runs all tests. `npm test -- lead` runs the test files that have `lead` in their path and shows every
+ * test, `npm test -- lint types` the steps of these names (format, lint, types, generated, tidy, coverage, node, faults,
+ * clients, kits, deno). All steps run even when one fails, side by side; the tables at the end show which did, which files
+ * took longest, and what was left out because a tool is missing. `npm test -- --packages` prints the Debian packages that
+ * `--all` needs and this machine lacks.
  *
  * @module
  */
@@ -14,6 +16,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type EmbeddedPostgres, startPostgres } from "./embedded_postgres.ts";
 import { type Job, Jobs } from "./test_jobs.ts";
+import { denoSmoke, isCore, leftOutVariable, missingNeeds, type Need, runtimeless } from "./test_plan.ts";
 import { countOutcomes, sumCounts, type TestCounts, unfinishedTest } from "./test_reporter.ts";
 
 const root = fileURLToPath(new URL("../", import.meta.url));
@@ -25,8 +28,6 @@ const deno = join(root, "node_modules/.bin/deno");
 const coveredFolders = ["lead", "contract", "limiter"];
 /** A test that takes longer hangs: minutes on a machine ten times slower than ours. */
 const testMsMax = Number(process.env.TEST_MS_MAX ?? 10 * 60_000);
-/** Of the suite, what tries programs that others write against our documents: they meet the same on any runtime. */
-const runtimeless = ["test/suite/docs_snippets.test.ts", "test/suite/forms_docs.test.ts"];
 /** Of the list of the slowest files. */
 const slowestMax = 10;
 
@@ -58,15 +59,32 @@ let workFolder = "";
 let server: Promise<EmbeddedPostgres> | undefined;
 let stopping = false;
 let verbose = false;
+let missing: readonly Need[] = [];
 
 async function main(args: readonly string[]): Promise<number> {
   const startMs = performance.now();
-  verbose = args.length > 0;
-  const steps = chooseSteps(args);
-  if (steps.length === 0) {
+  if (args.includes("--packages")) {
+    console.log(
+      [
+        ...new Set(
+          (await missingNeeds(({ packages }) => packages.length > 0)).flatMap(({ packages }) => packages),
+        ),
+      ].join(" "),
+    );
+    return 0;
+  }
+  const chosen = chooseSteps(args);
+  if (chosen.length === 0) {
     console.error(`No step and no test file is called ${args.join(" or ")}.`);
     return 2;
   }
+  const chosenFiles = chosen.flatMap(({ files = [] }) => files);
+  missing = await missingNeeds(({ tests }) =>
+    tests.some((name) => chosenFiles.some((file) => file.startsWith(fileOf(name))))
+  );
+  const lacking = missing.flatMap(({ tests }) => tests).filter((name) => name === fileOf(name));
+  const isRun = (file: string) => !lacking.some((name) => file.startsWith(name));
+  const steps = chosen.map((step) => ({ ...step, files: step.files?.filter(isRun) ?? [] }));
   workFolder = mkdtempSync(join(tmpdir(), "lead-intake-run-"));
   let results: (readonly [Step, Result[]])[];
   try {
@@ -77,15 +95,30 @@ async function main(args: readonly string[]): Promise<number> {
   }
   if (stopping) return 130;
   report(results, performance.now() - startMs);
-  return results.every(([, all]) => all.every(({ fault }) => fault === undefined)) ? 0 : 1;
+  const failed = results.some(([, all]) => all.some(({ fault }) => fault !== undefined));
+  return failed || mustHave(missing).length > 0 ? 1 : 0;
+}
+
+/** The beginning of a path, of a name that may have a part of a file behind it. */
+const fileOf = (name: string) => name.replace(/:.*/, "");
+
+/** What `.ci/run` installs. In CI a tool that is missing all the same is a failure. */
+function mustHave(needs: readonly Need[]): readonly Need[] {
+  return process.env.CI === "true" ? needs.filter(({ packages }) => packages.length > 0) : [];
 }
 
 function chooseSteps(args: readonly string[]): Step[] {
-  const all = [...checks, ...testSteps(testFiles(), { complete: true })];
-  if (args.length === 0) return all;
-  const named = all.filter((step) => args.includes(step.name));
-  const parts = args.filter((argument) => !all.some((step) => step.name === argument));
-  const files = testFiles().filter((file) => parts.some((part) => file.includes(part)));
+  const words = args.filter((argument) => argument !== "--all");
+  verbose = words.length > 0;
+  const all = testFiles();
+  const steps = [...checks, ...testSteps(all, { complete: true })];
+  if (args.length === 0) {
+    return [...checks, ...testSteps(all.filter(isCore), { complete: true, smoke: true })];
+  }
+  if (words.length === 0) return steps;
+  const named = steps.filter((step) => words.includes(step.name));
+  const parts = words.filter((word) => !steps.some((step) => step.name === word));
+  const files = all.filter((file) => parts.some((part) => file.includes(part)));
   return [...named, ...testSteps(files, { complete: false })];
 }
 
@@ -115,7 +148,10 @@ function testFiles(): string[] {
     .sort();
 }
 
-function testSteps(files: readonly string[], { complete }: { readonly complete: boolean }): Step[] {
+function testSteps(
+  files: readonly string[],
+  { complete, smoke = false }: { readonly complete: boolean; readonly smoke?: boolean },
+): Step[] {
   const within = (folder: string) => (file: string) => file.startsWith(`test/${folder}/`);
   const tidy = files.filter((file): boolean => file === "test/tidy.test.ts");
   const covered = files.filter((file) =>
@@ -125,7 +161,9 @@ function testSteps(files: readonly string[], { complete }: { readonly complete: 
   const clients = files.filter(within("generated_clients"));
   const kits = files.filter(within("kits"));
   const rest = files.filter((file) => ![...tidy, ...covered, ...faults, ...clients, ...kits].includes(file));
-  const suite = files.filter(within("suite")).filter((file) => !runtimeless.includes(file));
+  const suite = files.filter(within("suite")).filter((file) =>
+    smoke ? denoSmoke.test(file) : !runtimeless.test(file)
+  );
   const coverage = {
     // Coverage of cached code is less exact.
     env: () => ({ NODE_V8_COVERAGE: join(workFolder, "coverage"), NODE_DISABLE_COMPILE_CACHE: "1" }),
@@ -171,7 +209,7 @@ async function runStep(
   { name, commands = {}, files = [], database, env, line, then }: Step,
 ): Promise<Result[]> {
   const common = { cwd: root, ...line === undefined ? {} : { line } };
-  const databaseEnv = database ? { TEST_POSTGRES_URL: (await sharedServer()).url } : {};
+  const databaseEnv = database && files.length > 0 ? { TEST_POSTGRES_URL: (await sharedServer()).url } : {};
   const results = await Promise.all([
     ...Object.entries(commands).map(([what, [command, ...args]]) =>
       runCommand(`${name}: ${what}`, { ...common, command, args })
@@ -200,7 +238,12 @@ async function runFile(file: string, job: Omit<Job, "command" | "args">): Promis
     command: node,
     args: ["--test-reporter=./scripts/test_reporter.ts", "--test-reporter-destination=stdout", file],
     // A third of the processor time of all tests went into compiling the same modules in each of their processes.
-    env: { NODE_COMPILE_CACHE: join(workFolder, "compiled"), ...job.env, TEST_OUTCOMES: outcomes },
+    env: {
+      NODE_COMPILE_CACHE: join(workFolder, "compiled"),
+      [leftOutVariable]: missing.flatMap(({ tests }) => tests).join("\n"),
+      ...job.env,
+      TEST_OUTCOMES: outcomes,
+    },
     progress: () => statSync(outcomes, { throwIfNoEntry: false })?.size,
   });
   const text = read();
@@ -260,6 +303,7 @@ function report(results: readonly (readonly [Step, readonly Result[]])[], durati
   ) {
     console.log(`${seconds(durationMs).padStart(8)}  ${name}`);
   }
+  reportLeftOut();
   const counts = sumCounts(files.map(({ counts }) => counts as TestCounts));
   // The words of Node's own summary, over all steps.
   console.log(`\nℹ files ${files.length}`);
@@ -267,6 +311,17 @@ function report(results: readonly (readonly [Step, readonly Result[]])[], durati
     console.log(`ℹ ${{ passed: "pass", failed: "fail" }[name] ?? name} ${count}`);
   }
   console.log(`ℹ duration_ms ${Math.round(durationMs)}`);
+}
+
+function reportLeftOut(): void {
+  if (missing.length === 0) return;
+  console.log("\nLeft out, because this machine lacks what they need:");
+  for (const need of missing) {
+    const { name, packages, hint, tests } = need;
+    const remedy = packages.length > 0 ? `apt-get install ${packages.join(" ")}` : hint;
+    const fault = mustHave([need]).length > 0 ? "✖ " : "  ";
+    console.log(`${fault}${name} (${remedy})\n      ${tests.join(", ")}`);
+  }
 }
 
 /** The first signal ends what runs in order; a second one, or ten seconds, at once. */

@@ -3,6 +3,7 @@ import { spawnSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { before, test } from "node:test";
+import { isLeftOut } from "../../scripts/test_plan.ts";
 import { inherited } from "../support/environment.ts";
 import { temporaryFolder } from "../support/folder.ts";
 import { ctl, runCtl } from "../support/server.ts";
@@ -110,25 +111,22 @@ test("it defines a command ctl where there is none, and leaves one that there is
   assert.equal(run("ctl() { echo mine; }; "), "mine\n");
 });
 
-const hasZsh = spawnSync("zsh", ["--version"]).status === 0;
-
-// In CI it has to be.
-const isSkipped = !hasZsh && inherited["CI"] !== "true";
-
-test("zsh offers the same", { skip: isSkipped && "there is no zsh on this machine" }, () => {
-  for (const [line, words] of cases) {
-    const { stdout, stderr } = spawnSync(
-      "zsh",
-      [
-        "-fc",
-        `compdef() { : }; source "$1"; shift; words=("$@"); CURRENT=$#
+if (!isLeftOut("test/ctl/completion: zsh")) {
+  test("zsh offers the same", () => {
+    for (const [line, words] of cases) {
+      const { stdout, stderr } = spawnSync(
+        "zsh",
+        [
+          "-fc",
+          `compdef() { : }; source "$1"; shift; words=("$@"); CURRENT=$#
         compadd() { print -rl -- "\${(@P)2}" }; _files() { print files }; _ctl`,
-        ...["zsh", script.zsh, ...line.split(" ")],
-      ],
-      { encoding: "utf8", env: { ...inherited, DATABASE_URL: databaseUrl } },
-    );
-    const typed = line.split(" ").at(-1) ?? "";
-    const offered = stdout.split("\n").filter((word) => word !== "" && word.startsWith(typed));
-    assert.deepEqual([stderr, offered], ["", [...words]], line);
-  }
-});
+          ...["zsh", script.zsh, ...line.split(" ")],
+        ],
+        { encoding: "utf8", env: { ...inherited, DATABASE_URL: databaseUrl } },
+      );
+      const typed = line.split(" ").at(-1) ?? "";
+      const offered = stdout.split("\n").filter((word) => word !== "" && word.startsWith(typed));
+      assert.deepEqual([stderr, offered], ["", [...words]], line);
+    }
+  });
+}

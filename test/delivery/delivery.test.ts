@@ -6,6 +6,10 @@
 
 import assert from "node:assert/strict";
 import test, { before, beforeEach } from "node:test";
+import { deliveryJson } from "../../src/store/operator/event_json.ts";
+import { readEvents } from "../../src/store/operator/events.ts";
+import type { Pool } from "../../src/store/pool.ts";
+import { openPool } from "../support/pool.ts";
 import { freshKey, type IssuedKey, lead, type Tenant, World } from "../support/world.ts";
 import { get } from "../support/client.ts";
 import { ctl, type RunningServer } from "../support/server.ts";
@@ -16,6 +20,7 @@ import { Sink } from "../support/delivery/sink.ts";
 let world: World;
 let sink: Sink;
 let server: RunningServer;
+let pool: Pool;
 
 /** Quick, so that a test sees in a second what takes days. */
 const quick = {
@@ -30,6 +35,7 @@ const quick = {
 
 before(async () => {
   world = await World.open();
+  pool = openPool(world.database.url);
   sink = await Sink.open();
   server = await world.start({ ...quick, ACTIONS_URL: sink.url });
 });
@@ -68,9 +74,11 @@ interface Story {
   }[];
 }
 
+// What `ctl lead show` prints, without a process for each look.
 async function story(eventId: string): Promise<Story> {
-  const shown = await ctl(["lead", "show", eventId], { databaseUrl: world.database.url });
-  return shown.delivery;
+  const [event] = await readEvents(pool, [eventId]);
+  assert.ok(event);
+  return deliveryJson(event.delivery) as Story;
 }
 
 async function untilState(eventId: string, state: string): Promise<Story> {

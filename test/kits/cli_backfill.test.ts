@@ -7,7 +7,7 @@ import { createInterface } from "node:readline";
 import { test } from "node:test";
 import { until } from "../support/until.ts";
 import { World } from "../support/world.ts";
-import { hasTools, kits, runIn } from "../support/kits/kit.ts";
+import { kits, runIn } from "../support/kits/kit.ts";
 import { temporaryFolder } from "../support/folder.ts";
 
 const kit = kits.find(({ id }) => id === "cli");
@@ -23,8 +23,7 @@ const folder = temporaryFolder("cli-backfill");
 const input = join(folder, "leads.csv");
 const journal = `${input}.journal`;
 
-test(`a backfill of ${leads} leads, killed three times, ends with each of them accepted once`, async (t) => {
-  if (!hasTools(kit)) return t.diagnostic(`left out: ${kit.install_tools}`);
+test(`a backfill of ${leads} leads, killed three times, ends with each of them accepted once`, async () => {
   await runIn(kit.folder, `go build -buildvcs=false -o "${folder}/leads" ./cmd/leads`, { CGO_ENABLED: "0" });
   const world = await World.open();
   const service = await world.start();

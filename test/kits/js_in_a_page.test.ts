@@ -8,16 +8,11 @@ import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { relay } from "../../kits/js/src/relay.ts";
-import { findBrowser, startBrowser } from "../support/browser/browser.ts";
+import { startBrowser } from "../support/browser/browser.ts";
 import { atEnd } from "../support/at_end.ts";
 import { until } from "../support/until.ts";
 
-const path = findBrowser();
-if (path === null) {
-  test("leads-js is not tested in a page: no Chromium is found here", () => {});
-} else {
-  await testPages(path);
-}
+await testPages();
 
 /** A post as it came to the intake. */
 interface Post {
@@ -32,7 +27,7 @@ interface Told {
   states: string[];
 }
 
-async function testPages(executablePath: string): Promise<void> {
+async function testPages(): Promise<void> {
   const apiKey = "lead_test_JoIv8xyL40ekqZ3oCjH5azfkFCsmLMsN3UwV2H";
   const posts: Post[] = [];
   /** The leads by idempotency key, as the intake keeps them. */
@@ -98,7 +93,7 @@ async function testPages(executablePath: string): Promise<void> {
     response.end(await result.text());
   });
 
-  const browser: Browser = await startBrowser(executablePath);
+  const browser: Browser = await startBrowser();
   atEnd(() => browser.close());
   const context: BrowserContext = await browser.newContext();
   context.setDefaultTimeout(60_000);

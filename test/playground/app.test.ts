@@ -14,25 +14,20 @@ import { freshKey, World } from "../support/world.ts";
 import areaTerms from "../vectors/areas.json" with { type: "json" };
 import vectors from "../vectors/lead.json" with { type: "json" };
 import { body as generatedBody } from "../support/playground/bodies.ts";
-import { findBrowser, startBrowser } from "../support/browser/browser.ts";
+import { startBrowser } from "../support/browser/browser.ts";
 import { faultsOfAccess } from "../support/browser/access.ts";
 import { faintTexts } from "../support/browser/contrast.ts";
 import { atEnd } from "../support/at_end.ts";
 
 const examples: Readonly<Record<string, Example>> = { ...leadExamples, ...flagExamples, ...failureExamples };
 
-const path = findBrowser();
-if (path === null) {
-  test("the playground's page is not tested: no Chromium is found here", () => {});
-} else {
-  await testPage(path);
-}
+await testPage();
 
-async function testPage(executablePath: string): Promise<void> {
+async function testPage(): Promise<void> {
   const world = await World.open();
   const server = await world.start();
   const key = await world.issue();
-  const browser: Browser = await startBrowser(executablePath);
+  const browser: Browser = await startBrowser();
   atEnd(() => browser.close());
 
   /** What the pages have asked for, complained of, and thrown. */

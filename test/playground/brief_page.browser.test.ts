@@ -6,22 +6,17 @@ import type { BrowserContextOptions, Page } from "playwright-core";
 import { documents } from "../../src/contract/documents.ts";
 import { atEnd } from "../support/at_end.ts";
 import { faultsOfAccess } from "../support/browser/access.ts";
-import { findBrowser, startBrowser } from "../support/browser/browser.ts";
+import { startBrowser } from "../support/browser/browser.ts";
 import { faintTexts } from "../support/browser/contrast.ts";
 import { faultsOfLook } from "../support/browser/look.ts";
 import { World } from "../support/world.ts";
 
-const path = findBrowser();
-if (path === null) {
-  test("the briefs' pages are not tested: no Chromium is found here", () => {});
-} else {
-  await testPages(path);
-}
+await testPages();
 
-async function testPages(executablePath: string): Promise<void> {
+async function testPages(): Promise<void> {
   const world = await World.open();
   const { url } = await world.start();
-  const browser = await startBrowser(executablePath);
+  const browser = await startBrowser();
   atEnd(() => browser.close());
   const pages = [documents.briefPage.path, documents.formsBriefPage.path];
 

@@ -10,13 +10,7 @@ import process from "node:process";
 import { test } from "node:test";
 import { type ActionsStand, actionsStand } from "../support/faults/delivery_stand.ts";
 import { withSql } from "../support/faults/store.ts";
-import {
-  type BackedUpCluster,
-  bytesOf,
-  missingForBackup,
-  must,
-  startBackedUpCluster,
-} from "../support/backup/cluster.ts";
+import { type BackedUpCluster, bytesOf, must, startBackedUpCluster } from "../support/backup/cluster.ts";
 import { createDatabaseOn } from "../support/database.ts";
 import { temporaryFolder } from "../support/folder.ts";
 import { ctl, runCtl } from "../support/server.ts";
@@ -24,7 +18,6 @@ import { until } from "../support/until.ts";
 
 const leads = Number(process.env.DRILL_LEADS ?? 40);
 const deadlineMs = 60_000 + leads * 100;
-const missing = missingForBackup();
 
 /** The second tenant's customer: his CRM refuses until it is told otherwise. */
 const stubborn = { path: "/stubborn", opened: false };
@@ -88,175 +81,171 @@ async function archived(cluster: BackedUpCluster): Promise<void> {
   });
 }
 
-if (missing !== null) {
-  test(`nothing is restored, for want of ${missing}`, () => assert.ok(process.env.CI !== "true", missing));
-} else {
-  test("a destroyed database is restored to a second before: what was delivered since is not repeated, what was revoked or erased since stays so, and what is lost is told", async (t) => {
-    const { cluster, databaseUrl, stand } = await open();
-    const { world } = stand;
-    const server = await stand.start();
-    const acme = await stand.routed();
-    const other = await stand.routed({ crmUrl: `https://127.0.0.1:${stand.crm.port}${stubborn.path}` });
-    const on = { databaseUrl };
-    const leaked = await ctl(["key", "issue", acme.tenant.slug, "--label", "leaked"], on);
+test("a destroyed database is restored to a second before: what was delivered since is not repeated, what was revoked or erased since stays so, and what is lost is told", async (t) => {
+  const { cluster, databaseUrl, stand } = await open();
+  const { world } = stand;
+  const server = await stand.start();
+  const acme = await stand.routed();
+  const other = await stand.routed({ crmUrl: `https://127.0.0.1:${stand.crm.port}${stubborn.path}` });
+  const on = { databaseUrl };
+  const leaked = await ctl(["key", "issue", acme.tenant.slug, "--label", "leaked"], on);
 
-    const early = await Promise.all(
-      Array.from({ length: leads / 2 }, (_, index) => posted(stand, acme.text, `early${index}`)),
-    );
-    must(cluster.backrest("--type=full", "backup"));
-    const between = await Promise.all(
-      Array.from({ length: leads / 2 }, (_, index) => posted(stand, acme.text, `between${index}`)),
-    );
-    const jane = await posted(stand, acme.text, "jane");
-    await until(() => settled(databaseUrl, [...early, ...between, jane]), {
-      deadlineMs,
-      what: "what came before is delivered",
-    });
-    // These wait: the mail is out, the CRM refuses.
-    const [soon, never] = [await posted(stand, other.text, "soon"), await posted(stand, other.text, "never")];
-    await until(
-      () => [soon, never].every((id) => received(stand)(id)[1] === 1 && received(stand)(id)[0] > 0),
-      {
-        deadlineMs,
-        what: "both mails are out",
-      },
-    );
-    const auditFile = join(temporaryFolder("audit"), "audit.jsonl");
-    await ctl(["audit", "export", "--append", auditFile], on);
-    const [{ now: time }] = await withSql(
-      databaseUrl,
-      (sql) => sql<[{ now: string }]>`select clock_timestamp()::text as now`,
-    );
-
-    // What the restore undoes.
-    stubborn.opened = true;
-    await until(() => settled(databaseUrl, [soon, never]), { deadlineMs, what: "the CRM has them" });
-    const gone = await posted(stand, acme.text, "gone");
-    await until(() => settled(databaseUrl, [gone]), { deadlineMs, what: "it is delivered" });
-    await ctl(["key", "revoke", leaked.id], on);
-    await ctl(["erase", "--email", "jane@example.net"], on);
-    await ctl(["audit", "export", "--append", auditFile], on);
-    await archived(cluster);
-    const got = received(stand);
-    const before = new Map([...early, ...between, jane, soon, never, gone].map((id) => [id, got(id)]));
-
-    const machine = {
-      units: new Map([
-        ["lead-actions.service", stand.actions.pid],
-        ["lead-audit.timer", null],
-        ["lead-intake.service", server.pid],
-        ["lead-intake.socket", null],
-      ]),
-      enabled: ["lead-actions.service", "lead-intake.service", "lead-public.service"],
-      get journal() {
-        return `${server.output.stdout}${stand.actions.output.stdout}Stopping lead-intake.service\n`;
-      },
-      env: { DATABASE_URL: databaseUrl },
-    };
-    const options = ["--time", time, "--audit", auditFile];
-    const running = await cluster.restore([...options, "--yes"], machine);
-    assert.equal(running.code, 1);
-    assert.match(
-      running.stderr,
-      /PostgreSQL is running.*nothing was done.*systemctl stop postgresql@15-main\.service/,
-    );
-    assert.deepEqual(running.asked, [""]);
-
-    // The disk goes.
-    cluster.stop("immediate");
-    for (const name of ["base", "global"]) rmSync(join(cluster.dataFolder, name), { recursive: true });
-    assert.notEqual(cluster.start().code, 0);
-
-    const unknown = await cluster.restore([...options, "--yes"], { ...machine, env: { DATABASE_URL: "" } });
-    assert.equal(unknown.code, 1);
-    assert.match(unknown.stderr, /owner_database_url nor DATABASE_URL_FILE says .* nothing was done\n$/);
-    assert.deepEqual(unknown.asked, [""]);
-
-    const dry = await cluster.restore([...options, "--dry-run"], machine);
-    assert.equal(dry.code, 0, dry.stderr);
-    assert.match(dry.stdout, /from the backup {3}\d{8}-\d{6}F, .*\n[^]*Nothing was done: --dry-run\.\n$/);
-    assert.deepEqual(dry.asked, [""]);
-    assert.deepEqual(readdirSync(dirname(cluster.dataFolder)), ["main"]);
-
-    const mounted = await cluster.restore([...options, "--yes"], {
-      ...machine,
-      programs: { mountpoint: "exit 0" },
-    });
-    assert.equal(mounted.code, 1);
-    assert.match(mounted.stderr, /A disk is mounted at .*nothing was done/);
-    assert.deepEqual(mounted.asked, [""]);
-
-    const stuck = await cluster.restore([...options, "--yes"], {
-      ...machine,
-      units: new Map([["lead-intake.socket", null]]),
-      programs: { mv: "exit 1" },
-    });
-    assert.equal(stuck.code, 1);
-    assert.match(
-      stuck.stderr,
-      /as it was\. Go on .*: sudo systemctl start postgresql@15-main\.service lead-actions\.service/,
-    );
-    assert.deepEqual(readdirSync(dirname(cluster.dataFolder)), ["main"]);
-
-    const beganMs = performance.now();
-    const done = await cluster.restore([...options, "--yes"], machine);
-    const tookMs = performance.now() - beganMs;
-    assert.equal(done.code, 0, done.stdout + done.stderr);
-    t.diagnostic(done.stdout);
-    assert.deepEqual(done.asked.map((line) => line.split(" ").slice(0, 2).join(" ")), [
-      "stop lead-actions.service",
-      "start postgresql@15-main.service",
-      "reset-failed lead-actions.service",
-      "start lead-actions.service",
-    ]);
-    assert.match(done.asked.at(-1) ?? "", /lead-intake\.service .*lead-public\.service/);
-    assert.equal(await server.ended, 0, "the service was stopped in order");
-    const aside = readdirSync(dirname(cluster.dataFolder)).filter((name) => name.startsWith("main.before-"));
-    assert.equal(aside.length, 1, "the old folder is put aside");
-    assert.ok(!existsSync(auditFile), "the copy of the audit begins anew");
-    assert.match(
-      done.stdout,
-      /2 events wait to be delivered; by the log 2 had effects since, which are noted as done/,
-    );
-    assert.match(done.stdout, /No event may be repeated/);
-    assert.match(done.stdout, /1 post since then was answered 202 and is lost/);
-    assert.match(done.stdout, /done again:[^]*key\.revoke[^]*event\.erase/);
-
-    // It is the database of that moment, and what was undone is done again.
-    await withSql(databaseUrl, async (sql) => {
-      assert.equal((await sql`select from event where event_id = ${gone}`).length, 0);
-      assert.equal((await sql`select from event`).length, leads + 3);
-      const [row] = await sql`select lead, raw, removed_by from event where event_id = ${jane}`;
-      assert.deepEqual({ ...row }, { lead: null, raw: null, removed_by: "erasure" });
-      const [state] =
-        await sql`select pg_is_in_recovery() as standby, timeline_id from pg_control_checkpoint()`;
-      assert.equal(state?.standby, false);
-    });
-    assert.equal((await ctl(["audit", "verify"], on)).ok, true);
-    must(cluster.backrest("check"));
-
-    // The delivery goes on, and the next lead is taken.
-    await stand.startActions();
-    const after = await stand.start();
-    const { status } = await world.intake({ key: leaked.key, body: {} }, after);
-    assert.equal(status, 401, "the revoked key stays revoked");
-    const { json } = await world.intake({ key: acme.text, body: lead("next") }, after);
-    await until(() => settled(databaseUrl, [soon, never, json.event_id]), {
-      deadlineMs,
-      what: "nothing waits any more",
-    });
-    const gotNow = received(stand);
-    for (const [id, effects] of before) assert.deepEqual(gotNow(id), effects, `${id} was not sent again`);
-    assert.deepEqual(gotNow(json.event_id), [1, 1]);
-    assert.ok(json.event_id > never, "ids go on in the order of acceptance");
-    const { code, stdout } = await runCtl(["lead", "show", soon], on);
-    assert.equal(code, 0);
-    assert.match(stdout, /delivered/);
-
-    t.diagnostic(
-      `${leads + 3} events; the data ${bytesOf(cluster.dataFolder)} bytes, the repository ${
-        bytesOf(cluster.repository)
-      } bytes; restored in ${Math.round(tookMs)} ms`,
-    );
+  const early = await Promise.all(
+    Array.from({ length: leads / 2 }, (_, index) => posted(stand, acme.text, `early${index}`)),
+  );
+  must(cluster.backrest("--type=full", "backup"));
+  const between = await Promise.all(
+    Array.from({ length: leads / 2 }, (_, index) => posted(stand, acme.text, `between${index}`)),
+  );
+  const jane = await posted(stand, acme.text, "jane");
+  await until(() => settled(databaseUrl, [...early, ...between, jane]), {
+    deadlineMs,
+    what: "what came before is delivered",
   });
-}
+  // These wait: the mail is out, the CRM refuses.
+  const [soon, never] = [await posted(stand, other.text, "soon"), await posted(stand, other.text, "never")];
+  await until(
+    () => [soon, never].every((id) => received(stand)(id)[1] === 1 && received(stand)(id)[0] > 0),
+    {
+      deadlineMs,
+      what: "both mails are out",
+    },
+  );
+  const auditFile = join(temporaryFolder("audit"), "audit.jsonl");
+  await ctl(["audit", "export", "--append", auditFile], on);
+  const [{ now: time }] = await withSql(
+    databaseUrl,
+    (sql) => sql<[{ now: string }]>`select clock_timestamp()::text as now`,
+  );
+
+  // What the restore undoes.
+  stubborn.opened = true;
+  await until(() => settled(databaseUrl, [soon, never]), { deadlineMs, what: "the CRM has them" });
+  const gone = await posted(stand, acme.text, "gone");
+  await until(() => settled(databaseUrl, [gone]), { deadlineMs, what: "it is delivered" });
+  await ctl(["key", "revoke", leaked.id], on);
+  await ctl(["erase", "--email", "jane@example.net"], on);
+  await ctl(["audit", "export", "--append", auditFile], on);
+  await archived(cluster);
+  const got = received(stand);
+  const before = new Map([...early, ...between, jane, soon, never, gone].map((id) => [id, got(id)]));
+
+  const machine = {
+    units: new Map([
+      ["lead-actions.service", stand.actions.pid],
+      ["lead-audit.timer", null],
+      ["lead-intake.service", server.pid],
+      ["lead-intake.socket", null],
+    ]),
+    enabled: ["lead-actions.service", "lead-intake.service", "lead-public.service"],
+    get journal() {
+      return `${server.output.stdout}${stand.actions.output.stdout}Stopping lead-intake.service\n`;
+    },
+    env: { DATABASE_URL: databaseUrl },
+  };
+  const options = ["--time", time, "--audit", auditFile];
+  const running = await cluster.restore([...options, "--yes"], machine);
+  assert.equal(running.code, 1);
+  assert.match(
+    running.stderr,
+    /PostgreSQL is running.*nothing was done.*systemctl stop postgresql@15-main\.service/,
+  );
+  assert.deepEqual(running.asked, [""]);
+
+  // The disk goes.
+  cluster.stop("immediate");
+  for (const name of ["base", "global"]) rmSync(join(cluster.dataFolder, name), { recursive: true });
+  assert.notEqual(cluster.start().code, 0);
+
+  const unknown = await cluster.restore([...options, "--yes"], { ...machine, env: { DATABASE_URL: "" } });
+  assert.equal(unknown.code, 1);
+  assert.match(unknown.stderr, /owner_database_url nor DATABASE_URL_FILE says .* nothing was done\n$/);
+  assert.deepEqual(unknown.asked, [""]);
+
+  const dry = await cluster.restore([...options, "--dry-run"], machine);
+  assert.equal(dry.code, 0, dry.stderr);
+  assert.match(dry.stdout, /from the backup {3}\d{8}-\d{6}F, .*\n[^]*Nothing was done: --dry-run\.\n$/);
+  assert.deepEqual(dry.asked, [""]);
+  assert.deepEqual(readdirSync(dirname(cluster.dataFolder)), ["main"]);
+
+  const mounted = await cluster.restore([...options, "--yes"], {
+    ...machine,
+    programs: { mountpoint: "exit 0" },
+  });
+  assert.equal(mounted.code, 1);
+  assert.match(mounted.stderr, /A disk is mounted at .*nothing was done/);
+  assert.deepEqual(mounted.asked, [""]);
+
+  const stuck = await cluster.restore([...options, "--yes"], {
+    ...machine,
+    units: new Map([["lead-intake.socket", null]]),
+    programs: { mv: "exit 1" },
+  });
+  assert.equal(stuck.code, 1);
+  assert.match(
+    stuck.stderr,
+    /as it was\. Go on .*: sudo systemctl start postgresql@15-main\.service lead-actions\.service/,
+  );
+  assert.deepEqual(readdirSync(dirname(cluster.dataFolder)), ["main"]);
+
+  const beganMs = performance.now();
+  const done = await cluster.restore([...options, "--yes"], machine);
+  const tookMs = performance.now() - beganMs;
+  assert.equal(done.code, 0, done.stdout + done.stderr);
+  t.diagnostic(done.stdout);
+  assert.deepEqual(done.asked.map((line) => line.split(" ").slice(0, 2).join(" ")), [
+    "stop lead-actions.service",
+    "start postgresql@15-main.service",
+    "reset-failed lead-actions.service",
+    "start lead-actions.service",
+  ]);
+  assert.match(done.asked.at(-1) ?? "", /lead-intake\.service .*lead-public\.service/);
+  assert.equal(await server.ended, 0, "the service was stopped in order");
+  const aside = readdirSync(dirname(cluster.dataFolder)).filter((name) => name.startsWith("main.before-"));
+  assert.equal(aside.length, 1, "the old folder is put aside");
+  assert.ok(!existsSync(auditFile), "the copy of the audit begins anew");
+  assert.match(
+    done.stdout,
+    /2 events wait to be delivered; by the log 2 had effects since, which are noted as done/,
+  );
+  assert.match(done.stdout, /No event may be repeated/);
+  assert.match(done.stdout, /1 post since then was answered 202 and is lost/);
+  assert.match(done.stdout, /done again:[^]*key\.revoke[^]*event\.erase/);
+
+  // It is the database of that moment, and what was undone is done again.
+  await withSql(databaseUrl, async (sql) => {
+    assert.equal((await sql`select from event where event_id = ${gone}`).length, 0);
+    assert.equal((await sql`select from event`).length, leads + 3);
+    const [row] = await sql`select lead, raw, removed_by from event where event_id = ${jane}`;
+    assert.deepEqual({ ...row }, { lead: null, raw: null, removed_by: "erasure" });
+    const [state] =
+      await sql`select pg_is_in_recovery() as standby, timeline_id from pg_control_checkpoint()`;
+    assert.equal(state?.standby, false);
+  });
+  assert.equal((await ctl(["audit", "verify"], on)).ok, true);
+  must(cluster.backrest("check"));
+
+  // The delivery goes on, and the next lead is taken.
+  await stand.startActions();
+  const after = await stand.start();
+  const { status } = await world.intake({ key: leaked.key, body: {} }, after);
+  assert.equal(status, 401, "the revoked key stays revoked");
+  const { json } = await world.intake({ key: acme.text, body: lead("next") }, after);
+  await until(() => settled(databaseUrl, [soon, never, json.event_id]), {
+    deadlineMs,
+    what: "nothing waits any more",
+  });
+  const gotNow = received(stand);
+  for (const [id, effects] of before) assert.deepEqual(gotNow(id), effects, `${id} was not sent again`);
+  assert.deepEqual(gotNow(json.event_id), [1, 1]);
+  assert.ok(json.event_id > never, "ids go on in the order of acceptance");
+  const { code, stdout } = await runCtl(["lead", "show", soon], on);
+  assert.equal(code, 0);
+  assert.match(stdout, /delivered/);
+
+  t.diagnostic(
+    `${leads + 3} events; the data ${bytesOf(cluster.dataFolder)} bytes, the repository ${
+      bytesOf(cluster.repository)
+    } bytes; restored in ${Math.round(tookMs)} ms`,
+  );
+});

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { BrowserContextOptions, Page } from "playwright-core";
-import { findBrowser, startBrowser } from "../support/browser/browser.ts";
+import { startBrowser } from "../support/browser/browser.ts";
 import { faultsOfAccess } from "../support/browser/access.ts";
 import { faultsOfLook } from "../support/browser/look.ts";
 import { faintTexts } from "../support/browser/contrast.ts";
@@ -11,12 +11,7 @@ import { startServer } from "../support/server.ts";
 import { gutterCare, planEntry, SiteWorld } from "../support/site/site.ts";
 import { atEnd } from "../support/at_end.ts";
 
-const path = findBrowser();
-if (path === null) {
-  test("the look of the site is not tested: no Chromium is found here", () => {});
-} else {
-  await testLook(path);
-}
+await testLook();
 
 /** One page of each kind, and those with the widest tables and the longest words. */
 const kinds = [
@@ -39,7 +34,7 @@ const kinds = [
   "/404.html",
 ];
 
-async function testLook(executablePath: string): Promise<void> {
+async function testLook(): Promise<void> {
   const world = await SiteWorld.open();
   const long = "x".repeat(90);
   await world.add(long);
@@ -57,7 +52,7 @@ async function testLook(executablePath: string): Promise<void> {
   const site = await world.build("site");
   const server = await startServer({ databaseUrl: world.url, env: { SITE_DIR: site.dir } });
   const url = server.urls.site ?? "";
-  const browser = await startBrowser(executablePath);
+  const browser = await startBrowser();
   atEnd(() => browser.close());
 
   async function visit(options: BrowserContextOptions, look: (page: Page, path: string) => Promise<void>) {

@@ -11,14 +11,13 @@ import { atEnd } from "./at_end.ts";
 import { temporaryFolder } from "./folder.ts";
 import { until } from "./until.ts";
 
-// Neither runtime reads datagrams of Unix. One is written whole: who has heard a line of it has heard the others.
+// Neither runtime reads Unix datagrams; Perl is part of every Debian. A message is written whole, so one line of it
+// means that the others are there too.
 const receiver = `
-import socket, sys
-s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
-s.bind(sys.argv[1])
-print("bound", flush=True)
-while True:
-    print(s.recv(65536).decode(), flush=True)
+use Socket; $| = 1; my $socket;
+socket($socket, PF_UNIX, SOCK_DGRAM, 0) and bind($socket, sockaddr_un($ARGV[0])) or die;
+print "bound\n";
+while (defined recv($socket, my $message, 65536, 0)) { print "$message\n" }
 `;
 
 /** Opens one. */
@@ -26,7 +25,7 @@ export async function openNotifySocket(): Promise<
   { readonly path: string; readonly heard: readonly string[] }
 > {
   const path = join(temporaryFolder(), "notify");
-  const child = spawn("python3", ["-c", receiver, path], { stdio: ["ignore", "pipe", "inherit"] });
+  const child = spawn("perl", ["-e", receiver, path], { stdio: ["ignore", "pipe", "inherit"] });
   atEnd(() => child.kill("SIGKILL"));
   const heard: string[] = [];
   createInterface({ input: child.stdout }).on("line", (line) => heard.push(line));

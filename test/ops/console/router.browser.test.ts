@@ -4,23 +4,18 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { BrowserContextOptions, Page } from "playwright-core";
 import { navigation } from "../../../src/ops/console/router.ts";
-import { findBrowser, startBrowser } from "../../support/browser/browser.ts";
+import { startBrowser } from "../../support/browser/browser.ts";
 import { freshKey, lead } from "../../support/world.ts";
 import { hostile } from "../../support/console/crowd.ts";
 import { ConsoleStage } from "../../support/console/stage.ts";
 import { atEnd } from "../../support/at_end.ts";
 
-const path = findBrowser();
-if (path === null) {
-  test("the console is not tested in a browser: no Chromium is found here", () => {});
-} else {
-  await testConsole(path);
-}
+await testConsole();
 
-async function testConsole(executablePath: string): Promise<void> {
+async function testConsole(): Promise<void> {
   const stage = await ConsoleStage.open();
   const { world } = stage;
-  const browser = await startBrowser(executablePath);
+  const browser = await startBrowser();
   atEnd(() => browser.close());
 
   const key = await world.issue({ label: "a source with a rather long label.example" });

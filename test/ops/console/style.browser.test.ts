@@ -4,23 +4,18 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { navigation } from "../../../src/ops/console/router.ts";
 import { atEnd } from "../../support/at_end.ts";
-import { findBrowser, startBrowser } from "../../support/browser/browser.ts";
+import { startBrowser } from "../../support/browser/browser.ts";
 import { faintTexts } from "../../support/browser/contrast.ts";
 import { faultsOfLook } from "../../support/browser/look.ts";
 import { crowd } from "../../support/console/crowd.ts";
 import { ConsoleStage } from "../../support/console/stage.ts";
 
-const path = findBrowser();
-if (path === null) {
-  test("the look of the console is not tested: no Chromium is found here", () => {});
-} else {
-  await testLook(path);
-}
+await testLook();
 
-async function testLook(executablePath: string): Promise<void> {
+async function testLook(): Promise<void> {
   const stage = await ConsoleStage.open();
   const { dead, held, delivered, collision } = await crowd(stage.world.sql, stage.server.url);
-  const browser = await startBrowser(executablePath);
+  const browser = await startBrowser();
   atEnd(() => browser.close());
   const pages = [
     ...navigation.map(({ path }) => path),

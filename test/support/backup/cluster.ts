@@ -7,15 +7,7 @@
 import { spawn, spawnSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
-import {
-  appendFileSync,
-  chmodSync,
-  chownSync,
-  existsSync,
-  mkdirSync,
-  readFileSync,
-  writeFileSync,
-} from "node:fs";
+import { appendFileSync, chmodSync, chownSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type Account, credentials, serverAccount } from "../../../scripts/postgres_binaries.ts";
@@ -27,12 +19,6 @@ import { openSocket } from "../handed_socket.ts";
 
 const binaries = "/usr/lib/postgresql/15/bin";
 const root = fileURLToPath(new URL("../../../", import.meta.url));
-
-/** What is missing here for a test of a restore, or `null`. */
-export function missingForBackup(): string | null {
-  if (!existsSync(join(binaries, "postgres"))) return "PostgreSQL 15 (postgresql-15)";
-  return spawnSync("pgbackrest", ["version"]).status === 0 ? null : "pgbackrest";
-}
 
 /** How a program ended. */
 export interface Ran {

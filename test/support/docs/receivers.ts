@@ -10,7 +10,6 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import process from "node:process";
 import { temporaryFolder } from "../folder.ts";
-import type { Language } from "./languages.ts";
 
 /** What a receiver is given; the body as bytes. */
 export interface Received {
@@ -131,7 +130,10 @@ final class Main {
     }),
     command: "javac -Xlint:all -Werror -d . Webhook.java Main.java && java -cp . Main",
   },
-} as const satisfies Record<Language, Receiver>;
+} as const satisfies Record<string, Receiver>;
+
+/** One of {@linkcode receivers}. */
+export type Language = keyof typeof receivers;
 
 /**
  * What the function says of each request.

@@ -1,10 +1,10 @@
 /**
- * Runs the tools of other languages, and finds out whether they are there.
+ * Runs the tools of other languages.
  *
  * @module
  */
 
-import { spawn, spawnSync } from "node:child_process";
+import { spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
 
 /** The folder with what the clients are made of. */
@@ -12,42 +12,6 @@ export const sources = fileURLToPath(new URL("../../generated_clients/", import.
 
 /** A command and its arguments. */
 export type Command = readonly [program: string, ...args: string[]];
-
-/** What has to work for each language, and how to get it on Debian. */
-export const toolchains = {
-  TypeScript: { commands: [], install: "npm ci" },
-  Python: {
-    commands: [["python3", "-c", "import ensurepip, venv"]],
-    install: "apt-get install python3-venv",
-  },
-  Go: {
-    commands: [["go", "-C", `${sources}go`, "list", "-m"]],
-    install: "a Go as new as test/generated_clients/go/go.mod says",
-  },
-  Java: {
-    commands: [["javac", "-version"], ["keytool", "-help"], ["mvn", "-version"]],
-    install: "apt-get install default-jdk-headless maven",
-  },
-} as const satisfies Record<string, { commands: readonly Command[]; install: string }>;
-
-/** A language that there is a client in. */
-export type Language = keyof typeof toolchains;
-
-/**
- * Whether the tools of a language are there. In CI they have to be.
- *
- * @throws {Error} in CI, when they are not, with what to install
- */
-export function hasToolchain(language: Language): boolean {
-  const { commands, install } = toolchains[language];
-  const missing = commands.find(([program, ...args]) =>
-    spawnSync(program, args, { stdio: "ignore" }).status !== 0
-  );
-  if (missing !== undefined && process.env.CI === "true") {
-    throw new Error(`${missing.join(" ")} does not work, for a client in ${language}: ${install}`);
-  }
-  return missing === undefined;
-}
 
 // Nothing here runs for as long as the better compiler takes.
 const shortJava = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC";

@@ -1,12 +1,13 @@
 /**
- * The kits as their manifests tell of them, and whether their tools are here.
+ * The kits as their manifests describe them.
  *
  * @module
  */
 
-import { spawn, spawnSync } from "node:child_process";
+import { spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { isLeftOut } from "../../../scripts/test_plan.ts";
 import { kitsFolder } from "../../../kits/conformance/suite.ts";
 
 /** What `kit.json` says; `kits/conformance/README.md` says what it means. */
@@ -19,8 +20,6 @@ export interface KitManifest {
   readonly address: string;
   readonly manifest: string;
   readonly example: string;
-  readonly needs: readonly string[];
-  readonly install_tools: string;
   /** Commands for `scripts/release_kits.sh`, with `OUT` and `VERSION`. */
   readonly release: { readonly build: string; readonly publish: string };
   readonly checks: Readonly<Record<string, string>>;
@@ -40,11 +39,14 @@ export const all: {
   readonly kits: readonly string[];
 } = JSON.parse(readFileSync(join(kitsFolder, "kits.json"), "utf8"));
 
-/** The kits, in their order. */
+/** All kits, in their order. */
 export const kits: readonly Kit[] = all.kits.map((id) => {
   const folder = join(kitsFolder, id);
   return { ...JSON.parse(readFileSync(join(folder, "kit.json"), "utf8")), id, folder };
 });
+
+/** The kits whose tools this machine has. */
+export const testedKits: readonly Kit[] = kits.filter(({ name }) => !isLeftOut(`test/kits/: ${name}`));
 
 /** Node's own folder first: what calls `node` means the one that runs the tests. */
 const environment = {
@@ -52,21 +54,6 @@ const environment = {
   NO_COLOR: "1",
   PATH: `${dirname(process.execPath)}:${process.env.PATH ?? ""}`,
 };
-
-/**
- * Whether a kit's tools are here. In CI they have to be.
- *
- * @throws {Error} in CI, when they are not, with what to install
- */
-export function hasTools({ name, folder, needs, install_tools }: Kit): boolean {
-  const missing = needs.find((command) =>
-    spawnSync("sh", ["-c", command], { cwd: folder, env: environment, stdio: "ignore" }).status !== 0
-  );
-  if (missing !== undefined && process.env.CI === "true") {
-    throw new Error(`"${missing}" fails, which ${name} needs: ${install_tools}`);
-  }
-  return missing === undefined;
-}
 
 // Compiling a kit's dependencies from nothing takes a minute or two, and most of ten on a slow machine.
 const checkTimeoutMs = 9 * 60_000;

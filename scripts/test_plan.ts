@@ -1,0 +1,217 @@
+/**
+ * What `npm test` runs, what only `npm test -- --all` runs, and which tools the tests need.
+ *
+ * @module
+ */
+
+import { exec } from "node:child_process";
+import process from "node:process";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+
+/** The test files of `npm test`: what takes, commits and delivers leads and forms, and the faults that back the promise. */
+const core =
+  /^test\/((contract|lead|limiter|gate|intake|settings|service|observe|store|forms|delivery|actions)\/|pure|tidy)/;
+const coreSuite =
+  /^test\/suite\/(acknowledgement|access_log|content_window|forms(_\w+)?|group_commit|https|idempotency|keys|lifecycle|malformed|order|rates|refusals|request_id|spend|start|store_away|stored_body|surfaces|tier_refused|totals|vectors)\.test\.ts$/;
+const coreFaults =
+  /^test\/faults\/(server_killed|connection_cut|key_revoked|store_away|delivery_killed)\.test\.ts$/;
+/** Those of the core that a newcomer need not wait for: pages in a browser, and what the other runtime repeats. */
+const beyondCore = /\.browser\.test\.ts$|\/on_deno\.test\.ts$|\/forms_docs\.test\.ts$/;
+
+/** Whether a test file runs with `npm test` alone. */
+export function isCore(file: string): boolean {
+  return !beyondCore.test(file) && [core, coreSuite, coreFaults].some((pattern) => pattern.test(file));
+}
+
+/** The black-box tests that `npm test` runs against the server on Deno too; `--all` runs the whole suite there. */
+export const denoSmoke = /^test\/suite\/(acknowledgement|start)\.test\.ts$/;
+
+/** Black-box tests of programs in the documents. They do not depend on the server's runtime. */
+export const runtimeless = /^test\/suite\/(docs_snippets|forms_docs)\.test\.ts$/;
+
+/** Something that a machine may lack, and what cannot be tested without it. */
+export interface Need {
+  readonly name: string;
+  /** A shell command that succeeds where it is available, in the folder of the repository. */
+  readonly check: string;
+  /** The Debian packages that bring it. None: it is a property of the machine, which `.ci/run` cannot install. */
+  readonly packages: readonly string[];
+  /** How to get it without a package. */
+  readonly hint?: string;
+  /** Test files, by the beginning of their path; with a part behind a colon, only that part, see {@linkcode isLeftOut}. */
+  readonly tests: readonly string[];
+}
+
+/** A program on the PATH, and its Debian package. */
+const program = (name: string, tests: readonly string[], packages: readonly string[] = [name]): Need => ({
+  name,
+  check: `command -v ${name}`,
+  packages,
+  tests,
+});
+
+/** A registry, tried once by its own client. */
+const registry = (name: string, check: string, tests: readonly string[]): Need => ({
+  name,
+  check,
+  packages: [],
+  hint: "the registry cannot be reached",
+  tests,
+});
+
+/** Every tool that a test needs besides Node, npm and what `npm ci` installs. */
+export const needs: readonly Need[] = [
+  program("curl", [
+    "test/docs/commands",
+    "test/scripts/start.test.ts",
+    "test/suite/docs_snippets",
+    "test/suite/forms_docs",
+  ]),
+  program("openssl", ["test/http/tls_doubts", "test/http/tls_scan", "test/kits/"]),
+  program("sslscan", ["test/http/tls_scan"]),
+  program("pgbouncer", ["test/faults/pooler"]),
+  program("promtool", ["test/monitoring/", "test/suite/ops_metrics"], ["prometheus"]),
+  program("amtool", ["test/monitoring/rules"], ["prometheus-alertmanager"]),
+  program("systemd-analyze", ["test/scripts/systemd"], ["systemd"]),
+  program("systemd-notify", ["test/service/condition", "test/suite/processes", "test/suite/supervised"], [
+    "systemd",
+  ]),
+  program("zsh", ["test/ctl/completion: zsh"]),
+  program("pgbackrest", ["test/scripts/restore"]),
+  program("/usr/lib/postgresql/15/bin/postgres", ["test/scripts/restore"], ["postgresql-15"]),
+  {
+    name: "chromium",
+    check:
+      'command -v chromium || command -v chromium-browser || command -v google-chrome || test -x "$CHROMIUM"',
+    packages: ["chromium"],
+    tests: [
+      "test/actions/letter/html.browser",
+      "test/kits/js_in_a_page",
+      "test/ops/console/router.browser",
+      "test/ops/console/style.browser",
+      "test/playground/app",
+      "test/playground/brief_page.browser",
+      "test/scripts/caught: browser",
+      "test/site/look",
+    ],
+  },
+  {
+    name: "Python",
+    check: "python3 -c 'import ensurepip, ssl, venv'",
+    packages: ["python3-venv"],
+    tests: [
+      "test/ctl/audit: Python",
+      "test/docs/: Python",
+      "test/generated_clients/: Python",
+      "test/kits/: leads-python",
+      "test/suite/forms_docs: Python",
+    ],
+  },
+  {
+    name: "apsw",
+    // A Python of your own that comes first on the PATH does not have Debian's packages.
+    check: "python3 -c 'import apsw' || /usr/bin/python3 -c 'import apsw'",
+    packages: ["python3-apsw"],
+    tests: ["test/http/static/sqlite"],
+  },
+  {
+    name: "Java",
+    check: "javac -version && keytool -help && mvn -version",
+    packages: ["default-jdk-headless", "maven"],
+    tests: ["test/docs/: Java", "test/generated_clients/: Java", "test/kits/: leads-java"],
+  },
+  {
+    name: "Ruby",
+    check: "ruby -ropenssl -rminitest -rrbs -e 1 && gem --version && rubocop --version",
+    packages: ["ruby", "rubocop"],
+    tests: ["test/docs/: Ruby", "test/kits/: leads-ruby"],
+  },
+  {
+    name: "PHP",
+    check: "for name in curl mbstring xml; do php -m | grep -qx $name || exit; done; " +
+      "composer --version && phpunit --version && phpcs --version && test -e /usr/share/php/Psr/Log",
+    packages: [
+      ...["php-cli", "php-curl", "php-mbstring", "php-xml", "php-psr-log"],
+      ...["composer", "phpunit", "php-codesniffer", "unzip"],
+    ],
+    tests: ["test/docs/: PHP", "test/kits/: leads-php", "test/suite/forms_docs: PHP"],
+  },
+  {
+    name: "Rust",
+    check: "cargo --version && cargo fmt --version && cargo clippy --version",
+    // Debian 12's own Rust is too old; its browsers are built with a newer one.
+    packages: ["cargo-web", "rust-web-clippy", "rustfmt-web"],
+    tests: ["test/kits/: leads-rust"],
+  },
+  program("go", [
+    "test/docs/: Go",
+    "test/generated_clients/: Go",
+    "test/kits/: leads-cli",
+    "test/kits/: leads-go",
+    "test/kits/cli_backfill",
+  ], ["golang-go"]),
+  // Debian 12's Go is too old for the go.mod files, and too old to fetch a newer one by itself; .ci/run fetches it.
+  registry("Go 1.25 and Go modules", "go -C test/generated_clients/go mod download", [
+    "test/docs/: Go",
+    "test/generated_clients/: Go",
+    "test/kits/: leads-cli",
+    "test/kits/: leads-go",
+    "test/kits/cli_backfill",
+  ]),
+  registry(
+    "Rust crates",
+    "CARGO_NET_RETRY=0 CARGO_HTTP_TIMEOUT=10 cargo fetch --quiet --manifest-path kits/rust/Cargo.toml",
+    ["test/kits/: leads-rust"],
+  ),
+  registry("Maven artifacts", "mvn -q -B -f kits/java/pom.xml dependency:resolve", [
+    "test/generated_clients/: Java",
+    "test/kits/: leads-java",
+  ]),
+  registry(
+    "Python packages",
+    'folder=$(mktemp -d) && trap \'rm -rf "$folder"\' EXIT && python3 -m venv "$folder" && ' +
+      '"$folder/bin/pip" download --quiet --no-deps --retries 0 --timeout 10 --dest "$folder" ' +
+      "--requirement kits/python/requirements-dev.txt",
+    [
+      "test/generated_clients/: Python",
+      "test/kits/: leads-python: format",
+      "test/kits/: leads-python: lint",
+      "test/kits/: leads-python: package",
+      "test/kits/: leads-python: release",
+    ],
+  ),
+  {
+    name: "mount",
+    check: "unshare --mount sh -c 'mount -t tmpfs tmpfs /mnt'",
+    packages: [],
+    hint: "run the tests as root",
+    tests: [
+      "test/faults/failover: another address",
+      "test/faults/store_away: full disk",
+      "test/prove/round: full disk",
+    ],
+  },
+];
+
+/** A registry that has not answered by then counts as out of reach. */
+const checkMsMax = 60_000;
+
+/** Those of {@linkcode needs} that this machine lacks; only those that `concern` chooses are checked. */
+export async function missingNeeds(concern: (need: Need) => boolean = () => true): Promise<Need[]> {
+  const run = promisify(exec);
+  const cwd = fileURLToPath(new URL("../", import.meta.url));
+  const found = await Promise.all(needs.map(async (need) => {
+    if (!concern(need)) return [];
+    return await run(need.check, { cwd, timeout: checkMsMax }).then(() => [], () => [need]);
+  }));
+  return found.flat();
+}
+
+/** The environment variable in which `npm test` tells each test file what is left out, one name a line. */
+export const leftOutVariable = "TEST_LEFT_OUT";
+
+/** Whether `npm test` leaves out a part of a test file, such as `test/kits/: leads-rust`, for want of a tool. */
+export function isLeftOut(part: string): boolean {
+  return (process.env[leftOutVariable] ?? "").split("\n").includes(part);
+}
