@@ -80,7 +80,7 @@ for version in "$@"; do
       cd project
       (npm ci && exec npm start) > start.log 2>&1 &
       node -e "$first_lead" || { cat start.log; exit 1; }
-      kill -INT $!; wait $! || echo "npm start ended with $?"
+      kill -TERM $!; wait $! || echo "npm start ended with $?"
     ' || failed=1
     run_as "$account" '
       cd project && rm -rf node_modules
