@@ -14,7 +14,7 @@ echo "Making a bare Debian"
 mirror=$(apt-get indextargets --format '$(ORIGIN) $(CODENAME) $(COMPONENT) $(REPO_URI)' | sed -n 's/^Debian bookworm main //p' | head -n 1)
 debootstrap --variant=minbase bookworm "$work/bare" "$mirror" > "$work/debootstrap.log" || { tail "$work/debootstrap.log"; exit 1; }
 cp /etc/resolv.conf /etc/hosts "$work/bare/etc/"
-chroot "$work/bare" useradd --create-home someone
+chroot "$work/bare" useradd --create-home --shell /bin/bash someone
 mkdir -p "$work/bare/usr/local/etc"
 {
   echo "registry=$(npm config get registry)"
@@ -84,7 +84,7 @@ for version in "$@"; do
     ' || failed=1
     run_as "$account" '
       cd project && rm -rf node_modules
-      time (npm ci && npm test) > test.log 2>&1; status=$?
+      status=0; time (npm ci && npm test) > test.log 2>&1 || status=$?
       [ $status -eq 0 ] || grep -A 30 "^✖" test.log
       sed -n "/^Steps/,\$p" test.log
       exit $status

@@ -17,7 +17,8 @@ const coreSuite =
 const coreFaults =
   /^test\/faults\/(server_killed|connection_cut|key_revoked|store_away|delivery_killed)\.test\.ts$/;
 /** Those of the core that a newcomer need not wait for: pages in a browser, and what the other runtime repeats. */
-const beyondCore = /\.browser\.test\.ts$|\/on_deno\.test\.ts$|\/forms_docs\.test\.ts$/;
+const beyondCore =
+  /\.browser\.test\.ts$|\/(on_deno|forms_docs|effects\.routes|effects\.again|operator\/search)\.test\.ts$/;
 
 /** Whether a test file runs with `npm test` alone. */
 export function isCore(file: string): boolean {
@@ -25,7 +26,7 @@ export function isCore(file: string): boolean {
 }
 
 /** The black-box tests that `npm test` runs against the server on Deno too; `--all` runs the whole suite there. */
-export const denoSmoke = /^test\/suite\/(acknowledgement|start)\.test\.ts$/;
+export const denoSmoke = /^test\/suite\/acknowledgement\.test\.ts$/;
 
 /** Black-box tests of programs in the documents. They do not depend on the server's runtime. */
 export const runtimeless = /^test\/suite\/(docs_snippets|forms_docs)\.test\.ts$/;
