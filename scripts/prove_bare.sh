@@ -75,12 +75,12 @@ for version in "$@"; do
     home=$(chroot "$work/tree" sh -c "echo ~$account")
     git clone --quiet . "$work/tree$home/project"
     chroot "$work/tree" chown -R "$account" "$home/project"
-    echo "== Node $version as $account: $(chroot "$work/tree" node --version), npm $(chroot "$work/tree" npm --version)"
+    run_as "$account" 'echo "== Node $(node --version), npm $(npm --version), as $(whoami)"'
     run_as "$account" '
       cd project
       (npm ci && exec npm start) > start.log 2>&1 &
       node -e "$first_lead" || { cat start.log; exit 1; }
-      kill -TERM $!; wait $! || echo "npm start ended with $?"
+      kill -TERM $!; wait $! || [ $? -eq 143 ] # npm passes the signal on, waits, and ends as one killed by it
     ' || failed=1
     run_as "$account" '
       cd project && rm -rf node_modules
