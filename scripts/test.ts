@@ -79,9 +79,9 @@ async function main(args: readonly string[]): Promise<number> {
     return 2;
   }
   const chosenFiles = chosen.flatMap(({ files = [] }) => files);
-  missing = await missingNeeds(({ tests }) =>
-    tests.some((name) => chosenFiles.some((file) => file.startsWith(fileOf(name))))
-  );
+  const isChosen = (name: string) => chosenFiles.some((file) => file.startsWith(fileOf(name)));
+  missing = (await missingNeeds(({ tests }) => tests.some(isChosen)))
+    .map((need) => ({ ...need, tests: need.tests.filter(isChosen) }));
   const lacking = missing.flatMap(({ tests }) => tests).filter((name) => name === fileOf(name));
   const isRun = (file: string) => !lacking.some((name) => file.startsWith(name));
   const steps = chosen.map((step) => ({ ...step, files: step.files?.filter(isRun) ?? [] }));

@@ -186,7 +186,7 @@ export const needs: readonly Need[] = [
     name: "mount",
     check: "unshare --mount sh -c 'mount -t tmpfs tmpfs /mnt'",
     packages: [],
-    hint: "run the tests as root",
+    hint: "needs root, and the right to mount",
     tests: [
       "test/faults/failover: another address",
       "test/faults/store_away: full disk",
