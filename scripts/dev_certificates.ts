@@ -42,7 +42,7 @@ export function devCertificatesIn(folder: string): DevCertificates {
 }
 
 /**
- * Makes what is missing, broken or near its end in `folder` (created with mode 700, all files 600), and
+ * Makes what is missing, broken or near its end in `folder` (created with mode 700, new files with 600), and
  * returns the paths. Good files stay as they are.
  *
  * @throws {Error} when the folder cannot be written

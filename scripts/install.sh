@@ -92,7 +92,7 @@ gets_name() {
 
 check_machine() {
   verify_release "$source_folder" || exit 2
-  command -v openssl >/dev/null || refuse "openssl is not installed, and it makes certificates: apt install openssl."
+  command -v openssl >/dev/null || refuse "openssl is not installed; it checks certificates and makes passwords: apt install openssl."
   is_installed && return
   local folder free
   # The release, the next one beside it, and room for the logs.

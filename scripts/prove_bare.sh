@@ -69,23 +69,23 @@ for version in "$@"; do
     rm -rf "$work/tree"
     cp -a "$work/bare" "$work/tree"
     unpack "node-linux-$arch@$version" "$work/tree/usr/local"
-    unpack "npm@$([ "$version" -ge 24 ] && echo 11 || echo 10)" "$work/tree/usr/local/lib/node_modules/npm"
+    unpack "npm@$([ "${version%%.*}" -ge 24 ] && echo 11 || echo 10)" "$work/tree/usr/local/lib/node_modules/npm"
     ln -s ../lib/node_modules/npm/bin/npm-cli.js "$work/tree/usr/local/bin/npm"
     ln -s ../lib/node_modules/npm/bin/npx-cli.js "$work/tree/usr/local/bin/npx"
     home=$(chroot "$work/tree" sh -c "echo ~$account")
-    git clone --quiet . "$work/tree$home/project"
+    git clone --quiet --no-hardlinks . "$work/tree$home/project"
     chroot "$work/tree" chown -R "$account" "$home/project"
     run_as "$account" 'echo "== Node $(node --version), npm $(npm --version), as $(whoami)"'
     run_as "$account" '
       cd project
       (npm ci && exec npm start) > start.log 2>&1 &
-      node -e "$first_lead" || { cat start.log; exit 1; }
-      kill -TERM $!; wait $! || [ $? -eq 143 ] # npm passes the signal on, waits, and ends as one killed by it
+      timeout 300 node -e "$first_lead" || { cat start.log; exit 1; }
+      kill -TERM $!; wait $! || [ $? -eq 143 ] # npm passes the signal on, waits, and exits with 143
     ' || failed=1
     run_as "$account" '
       cd project && rm -rf node_modules
       status=0; time (npm ci && npm test) > test.log 2>&1 || status=$?
-      [ $status -eq 0 ] || grep -A 30 "^✖" test.log
+      [ $status -eq 0 ] || grep -A 30 "^✖" test.log || tail -n 30 test.log
       sed -n "/^Steps/,\$p" test.log
       exit $status
     ' || failed=1

@@ -99,7 +99,7 @@ async function main(args: readonly string[]): Promise<number> {
   return failed || mustHave(missing).length > 0 ? 1 : 0;
 }
 
-/** The beginning of a path, of a name that may have a part of a file behind it. */
+/** The file prefix of an entry, without the part behind the colon. */
 const fileOf = (name: string) => name.replace(/:.*/, "");
 
 /** What `.ci/run` installs. In CI a tool that is missing all the same is a failure. */

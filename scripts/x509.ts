@@ -44,7 +44,7 @@ export interface CertificateOptions {
 const tags = { boolean: 1, integer: 2, bits: 3, octets: 4, null: 5, oid: 6, utf8: 12, sequence: 48, set: 49 };
 const dayMs = 86_400_000;
 
-/** Makes a key and issues a certificate for it. */
+/** Makes a key and issues a certificate for it. @throws {RangeError} for an issuer or a size that is not supported */
 export function issueCertificate(options: CertificateOptions): Credentials {
   const { name, days, issuer, keyType = "ecdsa", nowMs = Date.now() } = options;
   const { publicKey, privateKey } = keyType === "rsa"
@@ -55,8 +55,12 @@ export function issueCertificate(options: CertificateOptions): Credentials {
   const issuerSpki = issuer === undefined
     ? spki
     : createPublicKey(issuer.cert).export({ type: "spki", format: "der" });
+  const { asymmetricKeyType } = signingKey;
+  if (asymmetricKeyType !== "rsa" && asymmetricKeyType !== "ec") {
+    throw new RangeError(`An issuer's key is RSA or ECDSA, not ${asymmetricKeyType}`);
+  }
   const subject = sequence(der(tags.set, sequence(oid("2.5.4.3"), der(tags.utf8, Buffer.from(name)))));
-  const algorithm = signingKey.asymmetricKeyType === "rsa"
+  const algorithm = asymmetricKeyType === "rsa"
     ? sequence(oid("1.2.840.113549.1.1.11"), der(tags.null))
     : sequence(oid("1.2.840.10045.4.3.2"));
   const tbs = sequence(
@@ -124,6 +128,7 @@ function subjectOf(pem: string): Buffer {
 function der(tag: number, ...parts: readonly Uint8Array[]): Buffer {
   const content = Buffer.concat(parts);
   const { length } = content;
+  if (length > 0xffff) throw new RangeError("A certificate has at most 65,535 bytes");
   const size = length < 128 ? [length] : length < 256 ? [0x81, length] : [0x82, length >> 8, length & 0xff];
   return Buffer.concat([Buffer.of(tag, ...size), content]);
 }

@@ -11,8 +11,6 @@ const folder = temporaryFolder();
 
 /** What sslscan finds; it is a client of its own, with no code of ours or of the runtimes. */
 async function scan(app: App): Promise<string> {
-  const version = spawnSync("sslscan", ["--version"]);
-  assert.equal(version.error, undefined, "sslscan is there (apt-get install sslscan)");
   const { stdout } = await within(run("sslscan", ["--xml=-", `127.0.0.1:${app.port}`]), "end of the scan");
   return stdout;
 }

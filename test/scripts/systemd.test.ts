@@ -35,8 +35,7 @@ function copies(): string {
 
 /** What systemd-analyze says; nothing when it has nothing to say. */
 function analyze(...args: readonly string[]): { readonly status: number | null; readonly told: string } {
-  const { error, status, stdout, stderr } = spawnSync("systemd-analyze", args, { encoding: "utf8" });
-  assert.equal(error, undefined, "systemd-analyze is there (apt-get install systemd)");
+  const { status, stdout, stderr } = spawnSync("systemd-analyze", args, { encoding: "utf8" });
   return { status, told: stdout + stderr };
 }
 

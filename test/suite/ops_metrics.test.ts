@@ -98,7 +98,6 @@ test("the metrics after some traffic are what was sent, and promtool has nothing
 
   const { text } = await get(`${ops}/metrics`, { localAddress });
   const checked = spawnSync("promtool", ["check", "metrics"], { input: text, encoding: "utf8" });
-  assert.equal(checked.error, undefined, "promtool is there (apt-get install prometheus)");
   assert.deepEqual([checked.status, checked.stdout, checked.stderr], [0, "", ""]);
 });
 

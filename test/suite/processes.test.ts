@@ -237,8 +237,8 @@ for (
       allowed += now;
       if (now > 0) asked.clear();
       // No faster than they tell: what one allows while it is about to be told of others may be too much. The first request at
-      // a process is not told.
-      await until(async () => (await leases()).spent >= allowed - 1, { what: "what was allowed is told" });
+      // each process is not told.
+      await until(async () => (await leases()).spent >= allowed - 2, { what: "what was allowed is told" });
       for (const { node, at } of (await leases()).asked) {
         asked.set(node, (asked.get(node) ?? new Set()).add(at));
       }
