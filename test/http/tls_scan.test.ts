@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { execFile, spawn, spawnSync } from "node:child_process";
+import { execFile, spawn } from "node:child_process";
 import { after, describe, test } from "node:test";
 import { promisify } from "node:util";
 import { type App, places, startApp, within } from "../support/http/echo.ts";
