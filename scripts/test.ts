@@ -30,6 +30,8 @@ const coveredFolders = ["lead", "contract", "limiter"];
 const testMsMax = Number(process.env.TEST_MS_MAX ?? 10 * 60_000);
 /** Of the list of the slowest files. */
 const slowestMax = 10;
+/** Of a failure's output, at the end. */
+const failureLinesMax = 60;
 
 /** One line of the table at the end. */
 interface Step {
@@ -50,6 +52,7 @@ interface Result {
   readonly name: string;
   readonly fault: string | undefined;
   readonly durationMs: number;
+  readonly output: string;
   readonly counts?: TestCounts;
 }
 
@@ -223,8 +226,9 @@ async function runStep(
 
 async function runCommand(name: string, job: Job): Promise<Result> {
   const { fault, output, durationMs } = await jobs.run(job);
-  tell({ name, fault, durationMs }, output);
-  return { name, fault, durationMs };
+  const result = { name, fault, durationMs, output };
+  tell(result);
+  return result;
 }
 
 /** Runs a test file by itself: what `node --test` would do for it, but that does not end a file that hangs. */
@@ -258,13 +262,13 @@ async function runFile(file: string, job: Omit<Job, "command" | "args">): Promis
     // An older Node finds no tests in TypeScript and is content with that.
     ...counts.tests === 0 ? ["no test ran"] : [],
   ].join(", ");
-  const result = { name: file, fault: found === "" ? undefined : found, durationMs, counts };
-  tell(result, output);
+  const result = { name: file, fault: found === "" ? undefined : found, durationMs, output, counts };
+  tell(result);
   return result;
 }
 
 /** Of what passed only what it wants to be known, unless files were asked for by name. */
-function tell({ name, fault, durationMs, counts }: Result, output: string): void {
+function tell({ name, fault, durationMs, output, counts }: Result): void {
   if (stopping) return;
   const tests = counts === undefined ? "" : `  ${counts.tests} tests`;
   console.log(
@@ -304,6 +308,7 @@ function report(results: readonly (readonly [Step, readonly Result[]])[], durati
     console.log(`${seconds(durationMs).padStart(8)}  ${name}`);
   }
   reportLeftOut();
+  reportFailures(results.flatMap(([, all]) => all));
   const counts = sumCounts(files.map(({ counts }) => counts as TestCounts));
   // The words of Node's own summary, over all steps.
   console.log(`\nℹ files ${files.length}`);
@@ -311,6 +316,17 @@ function report(results: readonly (readonly [Step, readonly Result[]])[], durati
     console.log(`ℹ ${{ passed: "pass", failed: "fail" }[name] ?? name} ${count}`);
   }
   console.log(`ℹ duration_ms ${Math.round(durationMs)}`);
+}
+
+/** Once more at the end, where they are looked for. */
+function reportFailures(results: readonly Result[]): void {
+  for (const { name, fault, output } of results) {
+    if (fault === undefined) continue;
+    const lines = output.trimEnd().split("\n");
+    const at = lines.indexOf("✖ failing tests:");
+    console.log(`\n✖ ${name}: ${fault}`);
+    console.log(lines.slice(at < 0 ? -failureLinesMax : at).slice(0, failureLinesMax).join("\n"));
+  }
 }
 
 function reportLeftOut(): void {

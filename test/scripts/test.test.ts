@@ -95,9 +95,13 @@ test("npm test with a path runs the files that have it, and ends with the counts
   assert.match(stdout, /ℹ files 1\nℹ tests 2\nℹ suites 0\nℹ pass 2\nℹ fail 0\n/);
 });
 
-test("a failing test fails the run", () => {
+test("a failing test fails the run, and what it said stands at the end once more", () => {
   const { status, stdout } = run("good", "bad");
   assert.equal(status, 1);
+  assert.match(
+    stdout,
+    /\nThe slowest files:\n(.*\n)*✖ test\/lead\/bad\.test\.ts: 1 failed\n✖ failing tests:\n(.*\n)* +Error: no\n/,
+  );
   assert.match(stdout, /✖ tests .* test\/lead\/bad\.test\.ts: 1 failed\n/);
   assert.match(stdout, /ℹ pass 2\nℹ fail 1\n/);
 });
