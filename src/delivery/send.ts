@@ -48,14 +48,13 @@ export interface SendOptions {
   readonly connectionsMax: number;
   /** How often changed certificate files are looked for. Default: 10 s. */
   readonly filesCheckMs?: number;
+  /** Within this time of the handshake's end, or as long again as it took, the tier refuses a client. Default: 50 ms. */
+  readonly settleMs?: number;
   readonly observe: (observation: TlsObservation) => void;
 }
 
 // A tier that swallows what is sent to it is no wait of a whole answer's length.
 const readyMs = 10_000;
-// The tier refuses a client within this time of the handshake's end, or within as long again as the handshake took.
-const settleMs = 50;
-
 // Renewed certificate files are noticed within this time.
 const filesCheckMs = 10_000;
 
@@ -76,7 +75,7 @@ export class Sender {
   readonly #stopWatching: () => void = () => {};
 
   constructor(options: SendOptions) {
-    const { tls: files, connectionsMax, timeoutMs } = options;
+    const { tls: files, connectionsMax, timeoutMs, settleMs = 50 } = options;
     const url = new URL(options.url);
     const path = url.pathname.replace(/\/$/, "");
     // HTTP/1.0 servers keep the connection only when they are asked to.
