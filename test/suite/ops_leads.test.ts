@@ -102,10 +102,7 @@ test("a lead that was erased is found by its tenant and by nothing of the person
   const key = await world.issue();
   const id = await accepted(key, lead({ phone: "(415) 555-0188" }));
   assert.deepEqual(await found("?phone=4155550188"), [id]);
-  await world.sql`delete from outbox where event_id = ${id}`;
-  await world.sql`
-    update event set lead = null, extra = null, raw = null, removed_at = now(), removed_by = 'erasure'
-    where event_id = ${id}`;
+  await world.sql`select erase_event(${id}, null, '{}')`;
   assert.deepEqual(await found("?phone=4155550188"), []);
   const { json } = await leadsOf(`?tenant=${key.tenant.slug}&state=erased`);
   const [erased] = json.leads;
