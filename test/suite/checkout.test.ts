@@ -39,6 +39,13 @@ atEnd(async () => {
   }
 });
 
+/** Posts until the address is limited: on a slow machine its next request comes in before that. */
+const untilLimited = (at: RunningServer, options: Parameters<typeof checkout>[1]) =>
+  until(async () => {
+    const answer = await checkout(at, options);
+    return answer.status === 429 && answer;
+  });
+
 const rows = async () =>
   (await world.sql`select count(*)::int as count from subscription`)[0]?.count as number;
 
@@ -151,16 +158,21 @@ test("other methods are 405 with Allow: POST, OPTIONS", async () => {
 });
 
 test("beyond its burst an address gets 429 with Retry-After, before the origin is looked at", async () => {
+  // Two servers on one database share an address's burst, and may spend a little less of it.
+  const alone = await (await World.open()).start(settings);
   const localAddress = freshAddress();
-  const statuses = [];
-  for (let round = 0; round < 11; round += 1) {
-    statuses.push((await checkout(server, { localAddress, body: "" })).status);
+  const startMs = performance.now();
+  const statuses: number[] = [];
+  while (statuses.at(-1) !== 429) {
+    statuses.push((await checkout(alone, { localAddress, body: "" })).status);
   }
-  assert.deepEqual(statuses, [...Array(10).fill(400), 429]);
-  const limited = await checkout(server, { localAddress, origin: "https://evil.example" });
-  assert.equal(limited.status, 429);
+  const allowedCount = statuses.length - 1;
+  const earned = (performance.now() - startMs) / 60_000 * 30;
+  assert.ok(allowedCount >= 10 && allowedCount <= 10 + earned, `${allowedCount} allowed`);
+  assert.deepEqual(new Set(statuses), new Set([400, 429]));
+  const limited = await untilLimited(alone, { localAddress, origin: "https://evil.example" });
   assert.equal(limited.headers["access-control-allow-origin"], undefined);
-  const allowed = await checkout(server, { localAddress });
+  const allowed = await untilLimited(alone, { localAddress, body: "" });
   assert.equal(allowed.headers["access-control-allow-origin"], storefront);
   assert.ok(Number(allowed.headers["retry-after"]) >= 1);
   assert.equal(stripe.calls.length, 0);
