@@ -55,21 +55,22 @@ internal static class Arguments
             throw new MisconfiguredException("There is no address: set BaseUrl or LEADS_BASE_URL.");
         }
 
-        // Uri drops blanks around an address and mends others; what is sent should be what was given.
+        // Uri alone would trim spaces, take a backslash for a slash, and make do without an authority.
         if (address.AsSpan().ContainsAnyExceptInRange('!', '~')
+            || address.Contains('\\', StringComparison.Ordinal)
+            || address.Split('/') is not [_, "", { Length: > 0 } authority, ..]
             || !Uri.TryCreate(address.TrimEnd('/') + "/", UriKind.Absolute, out var url)
-            || url.Host.Length == 0
             || url.Port == 0)
         {
             throw new MisconfiguredException("The address is not a URL such as https://leads.example.");
         }
 
-        if (url.UserInfo.Length > 0 || address.AsSpan().IndexOfAny("?#@") >= 0)
+        if (authority.Contains('@', StringComparison.Ordinal) || address.AsSpan().IndexOfAny("?#") >= 0)
         {
             throw new MisconfiguredException("The address has user information, a query or a fragment.");
         }
 
-        if (url.Scheme != Uri.UriSchemeHttps && !(url.Scheme == Uri.UriSchemeHttp && IsThisMachine(url, address)))
+        if (url.Scheme != Uri.UriSchemeHttps && !(url.Scheme == Uri.UriSchemeHttp && IsThisMachine(url, authority)))
         {
             throw new MisconfiguredException(
                 "The address does not start with https://; http:// would show the key, and is for this machine only.");
@@ -107,7 +108,7 @@ internal static class Arguments
         && text[^1] != ' ';
 
     /// <summary>Only names and numbers that need no look-up, spelled as usual: Uri takes 0x7f.1 for a loopback address.</summary>
-    private static bool IsThisMachine(Uri url, string address)
+    private static bool IsThisMachine(Uri url, string authority)
     {
         if (url.Host.Equals("localhost", StringComparison.OrdinalIgnoreCase))
         {
@@ -116,7 +117,7 @@ internal static class Arguments
 
         return IPAddress.TryParse(url.Host, out var ip)
             && IPAddress.IsLoopback(ip)
-            && address.Contains($"//{url.Host}", StringComparison.Ordinal);
+            && authority.StartsWith(url.Host, StringComparison.Ordinal);
     }
 
     /// <summary>CRC-32 (IEEE 802.3) in base62, the most significant digit first.</summary>

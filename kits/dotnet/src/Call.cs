@@ -51,7 +51,7 @@ internal sealed class Call
     /// contract's order.
     /// </summary>
     /// <exception cref="LeadsException">No answer settled the call.</exception>
-    /// <exception cref="LeadsCanceledException">The caller cancelled.</exception>
+    /// <exception cref="LeadsCanceledException">The caller canceled the call.</exception>
     internal async Task<T> RunAsync<T>(RequestTemplate template, Func<Answer, T?> settle)
         where T : class
     {
@@ -61,7 +61,7 @@ internal sealed class Call
         {
             if (_cancellation.IsCancellationRequested)
             {
-                throw Cancelled();
+                throw Canceled();
             }
 
             var remaining = Remaining;
@@ -90,7 +90,7 @@ internal sealed class Call
 
             if (answer is null && _cancellation.IsCancellationRequested)
             {
-                throw Cancelled();
+                throw Canceled();
             }
 
             string reason;
@@ -152,8 +152,8 @@ internal sealed class Call
         }
     }
 
-    internal LeadsCanceledException Cancelled() =>
-        new(Failure(LeadsErrorKind.Cancelled, "The call was cancelled."), _cancellation);
+    internal LeadsCanceledException Canceled() =>
+        new(Failure(LeadsErrorKind.Canceled, "The call was canceled."), _cancellation);
 
     internal UnavailableException Unavailable(string reason, Exception? cause = null) =>
         new(Failure(LeadsErrorKind.Unavailable, reason, cause));
@@ -194,7 +194,7 @@ internal sealed class Call
         }
         catch (OperationCanceledException)
         {
-            throw Cancelled();
+            throw Canceled();
         }
     }
 

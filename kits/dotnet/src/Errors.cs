@@ -19,15 +19,15 @@ public enum LeadsErrorKind
     /// <summary>Tries or deadline are spent. Try later, with the same idempotency key.</summary>
     Unavailable,
 
-    /// <summary>The caller cancelled. Try later, with the same idempotency key.</summary>
-    Cancelled,
+    /// <summary>The caller canceled the call. Try later, with the same idempotency key.</summary>
+    Canceled,
 
     /// <summary>The key, the address or an argument is wrong; nothing was sent.</summary>
     Misconfigured,
 }
 
 /// <summary>
-/// What every failed call tells, whether it threw a <see cref="LeadsException"/> or, when it was cancelled, a
+/// What every failed call tells, whether it threw a <see cref="LeadsException"/> or, when it was canceled, a
 /// <see cref="LeadsCanceledException"/>.
 /// </summary>
 public interface ILeadsError
@@ -137,7 +137,7 @@ public sealed class MisconfiguredException : LeadsException
 }
 
 /// <summary>
-/// The caller cancelled the call: an <see cref="OperationCanceledException"/> that also tells what is known of the
+/// The caller canceled the call: an <see cref="OperationCanceledException"/> that also tells what is known of the
 /// lead.
 /// </summary>
 public sealed class LeadsCanceledException : OperationCanceledException, ILeadsError
@@ -148,7 +148,7 @@ public sealed class LeadsCanceledException : OperationCanceledException, ILeadsE
         : base(failure.Message, cancellationToken) => _failure = failure;
 
     /// <inheritdoc/>
-    public LeadsErrorKind Kind => LeadsErrorKind.Cancelled;
+    public LeadsErrorKind Kind => LeadsErrorKind.Canceled;
 
     /// <inheritdoc/>
     public int? Status => _failure.Status;

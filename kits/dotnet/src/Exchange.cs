@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using System.Net;
 using System.Net.Http.Headers;
 using System.Net.Sockets;
@@ -13,6 +14,7 @@ internal sealed record RequestTemplate(HttpMethod Method, Uri Url, string Reques
     /// <summary>Null for a GET.</summary>
     internal byte[]? Body { get; init; }
 
+    [DebuggerBrowsable(DebuggerBrowsableState.Never)]
     internal string? ApiKey { get; init; }
 
     internal string? IdempotencyKey { get; init; }

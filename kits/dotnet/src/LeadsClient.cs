@@ -20,8 +20,9 @@ public sealed class LeadsClient : IDisposable, IAsyncDisposable
     private readonly Uri _baseUrl;
     private readonly VocabularyCache _vocabulary;
 
-    // A function, so that nothing that walks the fields of a client finds the key.
-    private readonly Func<string> _apiKey;
+    [DebuggerBrowsable(DebuggerBrowsableState.Never)]
+    private readonly string _apiKey;
+
     private volatile bool _isDisposed;
 
     /// <summary>Makes a client with connections of its own.</summary>
@@ -48,9 +49,8 @@ public sealed class LeadsClient : IDisposable, IAsyncDisposable
     private LeadsClient(LeadsClientOptions options, HttpClient? httpClient)
     {
         options.Check();
-        var apiKey = Arguments.ApiKey(options.ApiKey);
+        _apiKey = Arguments.ApiKey(options.ApiKey);
         _baseUrl = Arguments.BaseUrl(options.BaseUrl);
-        _apiKey = () => apiKey;
         _options = options;
         _ownsHttp = httpClient is null;
         _http = httpClient ?? NewHttpClient(options.TryTimeout);
@@ -103,7 +103,7 @@ public sealed class LeadsClient : IDisposable, IAsyncDisposable
     /// <param name="cancellationToken">Ends a try or a wait at once.</param>
     /// <returns>The service's promise. Keep its <see cref="Acknowledgement.EventId"/>.</returns>
     /// <exception cref="LeadsException">The lead was not acknowledged; its class says what to do.</exception>
-    /// <exception cref="LeadsCanceledException">The token was cancelled.</exception>
+    /// <exception cref="LeadsCanceledException">The token was canceled.</exception>
     public async Task<Acknowledgement> PostLeadAsync(
         Lead lead,
         string idempotencyKey,
@@ -114,7 +114,7 @@ public sealed class LeadsClient : IDisposable, IAsyncDisposable
         var call = NewCall(options, cancellationToken);
         var template = new RequestTemplate(HttpMethod.Post, Url("v1/intake"), call.RequestId)
         {
-            ApiKey = _apiKey(),
+            ApiKey = _apiKey,
             IdempotencyKey = Arguments.IdempotencyKey(idempotencyKey),
             Body = LeadConverter.Body(lead),
         };
@@ -127,14 +127,14 @@ public sealed class LeadsClient : IDisposable, IAsyncDisposable
     /// <param name="options">What differs for this call.</param>
     /// <param name="cancellationToken">Ends a try or a wait at once.</param>
     /// <exception cref="LeadsException">Nothing was found out; its class says what to do.</exception>
-    /// <exception cref="LeadsCanceledException">The token was cancelled.</exception>
+    /// <exception cref="LeadsCanceledException">The token was canceled.</exception>
     public async Task<KeyCheck> CheckKeyAsync(
         CallOptions? options = null, CancellationToken cancellationToken = default)
     {
         var call = NewCall(options, cancellationToken);
         var template = new RequestTemplate(HttpMethod.Post, Url("v1/intake"), call.RequestId)
         {
-            ApiKey = _apiKey(),
+            ApiKey = _apiKey,
             Body = EmptyObject,
         };
         return await call.RunAsync(template, answer => answer switch
@@ -151,7 +151,7 @@ public sealed class LeadsClient : IDisposable, IAsyncDisposable
     /// <param name="options">What differs for this call.</param>
     /// <param name="cancellationToken">Ends a try or a wait at once.</param>
     /// <exception cref="LeadsException">The vocabulary could not be read; its class says what to do.</exception>
-    /// <exception cref="LeadsCanceledException">The token was cancelled.</exception>
+    /// <exception cref="LeadsCanceledException">The token was canceled.</exception>
     public async Task<Vocabulary> GetVocabularyAsync(
         CallOptions? options = null, CancellationToken cancellationToken = default)
     {

@@ -27,7 +27,7 @@ internal sealed class VocabularyCache(TimeProvider clock) : IDisposable
         }
         catch (OperationCanceledException)
         {
-            throw call.Cancelled();
+            throw call.Canceled();
         }
 
         try

@@ -192,6 +192,7 @@ static JsonObject Describe(ILeadsError error)
         ["kind"] = error.Kind switch
         {
             LeadsErrorKind.InvalidLead => "invalid_lead",
+            LeadsErrorKind.Canceled => "cancelled",
             var kind => Wire(kind),
         },
         ["status"] = error.Status,
