@@ -21,12 +21,13 @@ const languages: Readonly<Record<string, string>> = {
   ".rb": "ruby",
   ".php": "php",
   ".java": "java",
+  ".cs": "csharp",
   ".sh": "sh",
 };
 
 /** The text of `kits.json`. Chosen: JSON, because both runtimes import it without a permission to read files. */
 function gathered(): string {
-  const { version, published, kits, to_come } = JSON.parse(read("kits.json"));
+  const { version, published, kits } = JSON.parse(read("kits.json"));
   const rows = kits.map((id: string) => {
     const { name, from, about, platform, install, address, example } = JSON.parse(read(`${id}/kit.json`));
     const language = languages[extname(example)];
@@ -34,7 +35,7 @@ function gathered(): string {
     return { name, from, about, platform, install, address, language, example: read(`${id}/${example}`) };
   });
   const status = published ? "published" : "ready to publish";
-  return `${JSON.stringify({ version, status, kits: rows, to_come }, null, 2)}\n`;
+  return `${JSON.stringify({ version, status, kits: rows }, null, 2)}\n`;
 }
 
 if (process.argv.includes("--check")) {

@@ -65,7 +65,7 @@ const program = (name: string, tests: readonly string[], packages: readonly stri
 const registry = (name: string, client: string, question: string, tests: readonly string[]): Need => ({
   name,
   // A client that is missing is a need of its own.
-  check: `! command -v ${client} || ${question}`,
+  check: `! command -v ${client} || (${question})`,
   packages: [],
   hint: "the registry cannot be reached",
   tests,
@@ -183,6 +183,20 @@ export const needs: readonly Need[] = [
     hint: "Debian's is older; .ci/run fetches it from the Go module proxy",
     tests: goTests,
   },
+  {
+    name: ".NET",
+    check: "dotnet --version | awk -F . '{ version = $1 } END { exit version < 9 }'",
+    packages: [],
+    hint: "its SDK, version 9 or later, which is no package of Debian's",
+    tests: ["test/kits/: leads-dotnet"],
+  },
+  {
+    name: "a linker",
+    // Code that is compiled ahead of time is linked like C.
+    check: "command -v clang || command -v gcc",
+    packages: ["gcc", "libc6-dev"],
+    tests: ["test/kits/: leads-dotnet: package"],
+  },
   registry("Go modules", "go", "timeout 60 go list -m golang.org/x/mod@latest", goTests),
   registry("Rust crates", "cargo", "CARGO_NET_RETRY=0 timeout 60 cargo info --quiet serde", [
     "test/kits/: leads-rust",
@@ -205,6 +219,13 @@ export const needs: readonly Need[] = [
       "test/kits/: leads-python: package",
       "test/kits/: leads-python: release",
     ],
+  ),
+  registry(
+    "NuGet packages",
+    "dotnet",
+    'folder=$(mktemp -d) && trap \'rm -rf "$folder"\' EXIT && cd "$folder" && dotnet new classlib --no-restore && ' +
+      'NUGET_PACKAGES="$folder/packages" timeout 60 dotnet add package Newtonsoft.Json --version 13.0.1',
+    ["test/kits/: leads-dotnet"],
   ),
   {
     name: "mount",

@@ -28,12 +28,8 @@ export interface Kit {
   readonly example: string;
 }
 
-/** Those that there are, in the order of the specification. */
+/** All of them, in the order of the specification. */
 export const kits: readonly Kit[] = gathered.kits;
-
-/** Those that the specification names and that are not there yet. */
-export const kitsToCome: readonly Pick<Kit, "name" | "from" | "about">[] = Object.entries(gathered.to_come)
-  .map(([name, rest]) => ({ name, ...rest }));
 
 /** All of them have this version. */
 export const kitsVersion: string = gathered.version;
@@ -53,12 +49,9 @@ export function kitTabs(): string {
     platform,
     `\`${install}\``,
   ]);
-  const later = kitsToCome.map(({ name, from }) => [`\`${name}\``, from, "to come", ""]);
   const examples = kits.map(({ name, from, language, example }) => ({
     title: `${from}: <code>${name}</code>`,
     text: code(language, example),
   }));
-  return [table(["Kit", "From", "Runs on", "Install"], [...rows, ...later]), tabs("kit", examples)].join(
-    "\n\n",
-  );
+  return [table(["Kit", "From", "Runs on", "Install"], rows), tabs("kit", examples)].join("\n\n");
 }

@@ -10,7 +10,7 @@ import { type ErrorCode, errors } from "../contract/errors.ts";
 import { type Example, failureExamples, flagExamples, leadExamples } from "../contract/examples.ts";
 import { flagNames, flags } from "../contract/fields.ts";
 import { definitionOfDone, normalization, retryPolicy, rules } from "../contract/guidance.ts";
-import { kits, kitsStatus, kitsSummary, kitsToCome, kitsVersion } from "../contract/kits.ts";
+import { kits, kitsStatus, kitsSummary, kitsVersion } from "../contract/kits.ts";
 import { limitRows } from "../contract/limit_rows.ts";
 import { limits } from "../contract/limits.ts";
 import { shellSnippets } from "../contract/snippets.ts";
@@ -125,9 +125,8 @@ function kitTabs(baseUrl: string): Markup {
 <pre class="code" tabindex="0" role="group" aria-label="${name}, an example"><code>${example}</code></pre></div>
 `
   );
-  const later = kitsToCome.map(({ name }) => markup` ${named(name)} is to come.`);
   return markup`<section id="kits"><h2>Client kits</h2>
-<p>${kitsSummary} Version ${kitsVersion}, ${kitsStatus}.${later} Key and address are read from
+<p>${kitsSummary} Version ${kitsVersion}, ${kitsStatus}. Key and address are read from
 <code>LEADS_API_KEY</code> and <code>LEADS_BASE_URL</code>, which is <code>${baseUrl}</code>.</p>
 <div class="tabs" role="group" aria-label="Kits">${tabs}</div></section>`;
 }

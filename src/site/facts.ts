@@ -22,7 +22,7 @@ import {
   retryPolicy,
   rules,
 } from "../contract/guidance.ts";
-import { type Kit, kits, kitsStatus, kitsSummary, kitsToCome, kitsVersion } from "../contract/kits.ts";
+import { type Kit, kits, kitsStatus, kitsSummary, kitsVersion } from "../contract/kits.ts";
 import { limitRows } from "../contract/limit_rows.ts";
 import { limits, type Rate } from "../contract/limits.ts";
 import { bullets, numbered, sentence } from "../contract/markdown.ts";
@@ -99,10 +99,10 @@ function lists(): Facts {
     "kits summary": kitsSummary,
     "kits status": kitsStatus,
     "kits version": kitsVersion,
-    "kits": table(["Kit", "From", "Runs on"], [
-      ...kits.map(({ name, from, platform }) => [`[${name}](#${name})`, from, cell(platform)]),
-      ...kitsToCome.map(({ name, from }) => [codeSpan(name), from, "to come"]),
-    ]),
+    "kits": table(
+      ["Kit", "From", "Runs on"],
+      kits.map(({ name, from, platform }) => [`[${name}](#${name})`, from, cell(platform)]),
+    ),
     "kit sections": kits.map(kitSection).join("\n\n"),
   };
 }

@@ -125,6 +125,7 @@ const answers: Builder = (site, page) => {
 
 /** The names of languages, by those that blocks of code have; the command line has none. */
 const programmingLanguages: Readonly<Record<string, string>> = {
+  csharp: "C#",
   go: "Go",
   java: "Java",
   js: "JavaScript",
