@@ -12,7 +12,7 @@ internal sealed class VocabularyCache(TimeProvider clock) : IDisposable
     private Vocabulary? _last;
     private string? _etag;
     private TimeSpan _maxAge;
-    private DateTimeOffset _until;
+    private long _asked;
 
     public void Dispose() => _turn.Dispose();
 
@@ -32,7 +32,7 @@ internal sealed class VocabularyCache(TimeProvider clock) : IDisposable
 
         try
         {
-            return _last is not null && clock.GetUtcNow() < _until
+            return _last is not null && clock.GetElapsedTime(_asked) < _maxAge
                 ? _last
                 : await AskAsync(call, url).ConfigureAwait(false);
         }
@@ -45,7 +45,7 @@ internal sealed class VocabularyCache(TimeProvider clock) : IDisposable
     private async Task<Vocabulary> AskAsync(Call call, Uri url)
     {
         var template = new RequestTemplate(HttpMethod.Get, url, call.RequestId) { IfNoneMatch = _etag };
-        var asked = clock.GetUtcNow();
+        var asked = clock.GetTimestamp();
         Answer? settled = null;
         var vocabulary = await call.RunAsync(template, answer =>
         {
@@ -65,7 +65,7 @@ internal sealed class VocabularyCache(TimeProvider clock) : IDisposable
         }
 
         _last = vocabulary;
-        _until = asked + _maxAge;
+        _asked = asked;
         return vocabulary;
     }
 

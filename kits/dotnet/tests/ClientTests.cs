@@ -1,4 +1,5 @@
-using System.Net;
+using System.Collections.Concurrent;
+using System.Diagnostics;
 
 namespace Leads.Tests;
 
@@ -85,6 +86,33 @@ public class ClientTests
         Assert.Equal(
             [new(TimeSpan.FromSeconds(0.75), false, "r-1"), new(TimeSpan.FromSeconds(3.375), true, "r-1")],
             waits);
+    }
+
+    [Fact]
+    public async Task A_wait_is_never_shorter_than_what_was_asked_for()
+    {
+        var asked = TimeSpan.FromSeconds(1);
+        var seen = new ConcurrentDictionary<string, long>();
+        var waited = new ConcurrentBag<TimeSpan>();
+        using var server = new IntakeServer(request =>
+        {
+            var key = request.Headers["Idempotency-Key"];
+            if (seen.TryRemove(key, out var first))
+            {
+                waited.Add(Stopwatch.GetElapsedTime(first));
+                return IntakeServer.Accepted();
+            }
+
+            seen[key] = Stopwatch.GetTimestamp();
+            return IntakeServer.Json(503, "{}", "Retry-After: 1\r\n");
+        });
+        using var client = new LeadsClient(
+            new LeadsClientOptions { ApiKey = IntakeServer.ApiKey, BaseUrl = server.Url, Random = () => 0 });
+
+        await Task.WhenAll(Enumerable.Range(0, 64).Select(n => client.PostLeadAsync(Ada, $"acme:{n}")));
+
+        Assert.Equal(64, waited.Count);
+        Assert.All(waited, wait => Assert.InRange(wait, asked, TimeSpan.MaxValue));
     }
 
     [Fact]

@@ -16,37 +16,14 @@ var leadOptions = new JsonSerializerOptions { MaxDepth = nestingMax };
 using var stdout = Console.OpenStandardOutput();
 using var stdin = new StreamReader(Console.OpenStandardInput(), new UTF8Encoding(false));
 var running = new List<Task>();
-await foreach (var line in LinesAsync(stdin))
+// A carriage return ends a line here as well, and JSON has none but escaped.
+while (await stdin.ReadLineAsync() is { } line)
 {
     var asked = JsonNode.Parse(line)!.AsObject();
     running.Add(Task.Run(async () => Write(await AnswerAsync(asked))));
 }
 
 await Task.WhenAll(running);
-
-// StreamReader.ReadLine would take a lone carriage return for the end of a line.
-static async IAsyncEnumerable<string> LinesAsync(StreamReader reader)
-{
-    var line = new StringBuilder();
-    var buffer = new char[4096];
-    for (var count = await reader.ReadAsync(buffer); count > 0; count = await reader.ReadAsync(buffer))
-    {
-        var rest = buffer.AsMemory(0, count);
-        for (var end = rest.Span.IndexOf('\n'); end >= 0; end = rest.Span.IndexOf('\n'))
-        {
-            yield return line.Append(rest[..end]).ToString();
-            line.Clear();
-            rest = rest[(end + 1)..];
-        }
-
-        line.Append(rest);
-    }
-
-    if (line.Length > 0)
-    {
-        yield return line.ToString();
-    }
-}
 
 void Write(JsonObject answer)
 {
