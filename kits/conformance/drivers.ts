@@ -25,9 +25,6 @@ export type Line = Readonly<Record<string, unknown>>;
 /** What the environment of a driver is, beyond what it needs to run at all. */
 export type Environment = Readonly<Record<string, string>>;
 
-/** Ends of lines for some languages, and none of JSON. */
-const escaped: Readonly<Record<string, string>> = { "\u2028": "\\u2028", "\u2029": "\\u2029" };
-
 /** A driver's process. */
 export class Driver {
   readonly #child: ChildProcess;
@@ -85,8 +82,7 @@ export class Driver {
     this.#lastId += 1;
     const id = `c${this.#lastId}`;
     const answer = new Promise<Reply>((settle, reject) => this.#waiting.set(id, { settle, reject }));
-    const text = JSON.stringify({ id, ...line }).replace(/[\u2028\u2029]/g, (end) => escaped[end] as string);
-    this.#child.stdin?.write(`${text}\n`);
+    this.#child.stdin?.write(`${JSON.stringify({ id, ...line })}\n`);
     const timer = setTimeout(
       () => this.#waiting.get(id)?.reject(new Error(`no answer from the driver in ${withinMs / 1000} s`)),
       withinMs,

@@ -5,7 +5,6 @@
  */
 
 import { readFileSync } from "node:fs";
-import { createInterface } from "node:readline";
 import { rootCertificates } from "node:tls";
 import { setTimeout as delay } from "node:timers/promises";
 import { inspect } from "node:util";
@@ -94,8 +93,19 @@ function perform(line: Line, call: CallOptions): Promise<object> | object {
   return client.postLead(line.lead_json ?? "", line.idempotency_key ?? "", call);
 }
 
+/** The lines of standard input. `node:readline` would end one at U+2028, too. */
+async function* readLines(): AsyncGenerator<string> {
+  let rest = "";
+  for await (const text of process.stdin.setEncoding("utf8")) {
+    const lines = `${rest}${text}`.split("\n");
+    rest = lines.pop() ?? "";
+    yield* lines;
+  }
+  if (rest !== "") yield rest;
+}
+
 const pending: Promise<unknown>[] = [];
-for await (const text of createInterface({ input: process.stdin })) {
+for await (const text of readLines()) {
   pending.push(answer(JSON.parse(text)).then((reply) => process.stdout.write(`${JSON.stringify(reply)}\n`)));
 }
 await Promise.all(pending);

@@ -6,11 +6,10 @@
  */
 
 import { readFileSync } from "node:fs";
-import { createInterface } from "node:readline";
 import { getCACertificates, setDefaultCACertificates } from "node:tls";
 import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads";
 import { type ClientOptions, LeadsClient } from "../src/index.ts";
-import { answerer, type Line, write } from "./lines.ts";
+import { answerer, type Line, readLines, write } from "./lines.ts";
 
 if (isMainThread) await share();
 else answerThread(workerData as string);
@@ -19,7 +18,7 @@ else answerThread(workerData as string);
 async function share(): Promise<void> {
   const threads = new Map<string, { worker: Worker; open: Map<string, () => void> }>();
   const answers: Promise<void>[] = [];
-  for await (const text of createInterface({ input: process.stdin })) {
+  for await (const text of readLines()) {
     if (text.trim() === "") continue;
     const line: Line = JSON.parse(text);
     const file = line.ca_file ?? "";

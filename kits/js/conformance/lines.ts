@@ -5,7 +5,6 @@
  */
 
 import { AsyncLocalStorage } from "node:async_hooks";
-import { createInterface } from "node:readline";
 import { inspect } from "node:util";
 import {
   type CallOptions,
@@ -76,11 +75,22 @@ const clock: Clock = {
   },
 };
 
+/** The lines of standard input. `node:readline` would end one at U+2028, too. */
+export async function* readLines(): AsyncGenerator<string> {
+  let rest = "";
+  for await (const text of process.stdin.setEncoding("utf8")) {
+    const lines = `${rest}${text}`.split("\n");
+    rest = lines.pop() ?? "";
+    yield* lines;
+  }
+  if (rest !== "") yield rest;
+}
+
 /** Answers lines until the end of input, each as soon as it is read. */
 export async function answerLines(open: Open): Promise<void> {
   const answer = answerer(open);
   const answers: Promise<void>[] = [];
-  for await (const text of createInterface({ input: process.stdin })) {
+  for await (const text of readLines()) {
     if (text.trim() === "") continue;
     answers.push(answer(JSON.parse(text)).then((result) => write(result)));
   }
