@@ -223,8 +223,10 @@ export const needs: readonly Need[] = [
   registry(
     "NuGet packages",
     "dotnet",
-    'folder=$(mktemp -d) && trap \'rm -rf "$folder"\' EXIT && cd "$folder" && dotnet new classlib --no-restore && ' +
-      'NUGET_PACKAGES="$folder/packages" timeout 60 dotnet add package Newtonsoft.Json --version 13.0.1',
+    // Both of NuGet's caches would answer for the registry.
+    'folder=$(mktemp -d) && trap \'rm -rf "$folder"\' EXIT && cd "$folder" && export TMPDIR="$folder" && ' +
+      'export NUGET_PACKAGES="$folder/packages" NUGET_HTTP_CACHE_PATH="$folder/http" && ' +
+      "dotnet new classlib --no-restore && timeout 60 dotnet add package Newtonsoft.Json --version 13.0.1",
     ["test/kits/: leads-dotnet"],
   ),
   {
