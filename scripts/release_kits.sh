@@ -28,7 +28,7 @@ while [ $# -gt 0 ]; do
       old=$(member kits/kits.json version)
       # The suite reads the version from kits.json, and finds whoever was left behind.
       git ls-files -z kits | grep -zv '^kits/conformance/' |
-        xargs -0 sed -i -E "s/(^|[^0-9.])${old//./\\.}([^0-9.]|\$)/\1$2\2/g"
+        xargs -0 sed -i -E "s/(^|[^0-9.])${old//./\\.}(\.?([^0-9.]|\$))/\1$2\2/g"
       echo "All kits have version $2 now. Run npm test -- kits, and npx node scripts/build_kits.ts; then commit."
       exit 0
       ;;
