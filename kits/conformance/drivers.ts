@@ -69,7 +69,7 @@ export class Driver {
 
   /** All that it wrote on standard error, and on standard output beside its answers. */
   get said(): string {
-    return this.#stderr + this.#strays;
+    return this.#stderr + this.#strays + this.#rest;
   }
 
   /**
