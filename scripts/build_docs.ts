@@ -21,7 +21,6 @@ import type { SavedRow } from "./bench/report.ts";
 import { actionsDenoFlags, denoFlags } from "../src/settings/deno_flags.ts";
 import type { Measured } from "./bench/suite.ts";
 import { curveTables } from "./bench/suites/curve_points.ts";
-import { type Alert, alerts } from "./monitoring/alerts.ts";
 import { webhookParts } from "./webhook_page.ts";
 
 const root = fileURLToPath(new URL("../", import.meta.url));
@@ -164,16 +163,6 @@ const parts: Readonly<Record<string, () => string>> = {
         labels.map((label) => `\`${label}\``).join(", "),
         of,
         help,
-      ]),
-    ),
-  "alerts": () =>
-    table(
-      ["Alert", "Calls", "When it lasts", "Says"],
-      Object.entries<Alert>(alerts).map(([name, { severity, for: duration, summary }]) => [
-        `[${name}](runbook.md#${name.toLowerCase()})`,
-        severity,
-        duration === "0m" ? "at once" : duration,
-        summary,
       ]),
     ),
   "curve": () => {

@@ -139,7 +139,6 @@ const checks: readonly Step[] = [
       "the playground": [node, "scripts/build_playground.ts", "--check"],
       "the kits": [node, "scripts/build_kits.ts", "--check"],
       "the documents": [node, "scripts/build_docs.ts", "--check"],
-      "the monitoring": [node, "scripts/build_monitoring.ts", "--check"],
     },
   },
 ];

@@ -96,7 +96,7 @@ export const needs: readonly Need[] = [
   program("openssl", ["test/http/tls_doubts", "test/http/tls_scan", "test/kits/"]),
   program("sslscan", ["test/http/tls_scan"]),
   program("pgbouncer", ["test/faults/pooler"]),
-  program("promtool", ["test/monitoring/", "test/suite/ops_metrics"], ["prometheus"]),
+  program("promtool", ["test/monitoring/rules", "test/suite/ops_metrics"], ["prometheus"]),
   program("amtool", ["test/monitoring/rules"], ["prometheus-alertmanager"]),
   program("systemd-analyze", ["test/scripts/systemd"], ["systemd"]),
   program("systemd-notify", ["test/service/condition", "test/suite/processes", "test/suite/supervised"], [

@@ -105,7 +105,7 @@ const testsOfBehaviour: Readonly<Record<string, string>> = {
   "test/steps/": "the most work that a stranger's text can make",
   "test/site/": "the site as it is built",
   "test/docs/": "the commands and links of the documents",
-  "test/monitoring/": "the alerts, their runbook and the dashboard, with a real Prometheus",
+  "test/monitoring/": "the metrics, the alerts, their runbook and the dashboard",
   "test/scripts/": "commands from end to end",
   "test/support/": "the support itself",
 };
