@@ -7,7 +7,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { posix } from "node:path";
 import { fileURLToPath } from "node:url";
-import ts from "typescript";
 
 /** A text file of the repository. */
 export interface SourceFile {
@@ -22,8 +21,6 @@ export interface Import {
   readonly specifier: string;
   /** The imported file's path from the top, when it is one of ours. */
   readonly path: string | undefined;
-  /** The statement has types only and vanishes at run time. */
-  readonly typeOnly: boolean;
 }
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
@@ -76,10 +73,10 @@ export function withoutQuotes(text: string): string {
 export function importsOf(file: SourceFile): Import[] {
   const text = withoutComments(file.text);
   const statement =
-    /^(import|export)\s+(type\s)?(?:[^;"'`]*?\sfrom\s+)?["']([^"']+)["']|\bimport\(\s*["']([^"']+)["']\s*\)/gm;
+    /^(import|export)\s+(?:type\s)?(?:[^;"'`]*?\sfrom\s+)?["']([^"']+)["']|\bimport\(\s*["']([^"']+)["']\s*\)/gm;
   return [...text.matchAll(statement)].map((match) => {
-    const specifier = match[3] ?? match[4] ?? "";
-    return { specifier, path: pathOf(file.path, specifier), typeOnly: match[2] !== undefined };
+    const specifier = match[2] ?? match[3] ?? "";
+    return { specifier, path: pathOf(file.path, specifier) };
   });
 }
 
@@ -87,21 +84,4 @@ function pathOf(importer: string, specifier: string): string | undefined {
   if (specifier.startsWith("#src/")) return `src/${specifier.slice("#src/".length)}`;
   if (!specifier.startsWith(".")) return undefined;
   return posix.normalize(posix.join(posix.dirname(importer), specifier));
-}
-
-/** The functions of a module with more lines, as `path name`; one without a name has that of what it is given to. */
-export function longFunctions(file: SourceFile, { linesMax }: { readonly linesMax: number }): string[] {
-  const source = ts.createSourceFile(file.path, file.text, ts.ScriptTarget.Latest, true);
-  const lineAt = (position: number) => source.getLineAndCharacterOfPosition(position).line;
-  const found: string[] = [];
-  const visit = (node: ts.Node, around: string) => {
-    const name = "name" in node ? (node.name as ts.Node | undefined)?.getText(source) ?? around : around;
-    const lines = lineAt(node.end) - lineAt(node.getStart(source)) + 1;
-    if (ts.isFunctionLike(node) && lines > linesMax) found.push(`${file.path} ${name}`);
-    // Nothing in a short node is long.
-    if (lines <= linesMax) return;
-    ts.forEachChild(node, (child) => visit(child, name));
-  };
-  visit(source, "");
-  return [...new Set(found)];
 }
