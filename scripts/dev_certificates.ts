@@ -7,8 +7,8 @@
 
 import { mkdirSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { filesOf, leaves, type Pair, readPair, replaceFiles } from "./certificate_files.ts";
-import { issueCertificate } from "./x509.ts";
+import { filesOf, leaves, type Pair, readPair, replaceFiles } from "../src/ctl/certificate_files.ts";
+import { issueCertificate } from "../src/ctl/x509.ts";
 
 /** Where the files are, PEM. */
 export interface DevCertificates {

@@ -7,7 +7,7 @@
 import postgres from "postgres";
 import { addressFault } from "../src/store/address.ts";
 import { storeFailure } from "../src/store/failure.ts";
-import { explainFailure } from "./ctl/failure.ts";
+import { explainFailure } from "../src/ctl/failure.ts";
 
 /**
  * One message. What a statement of `sql/` did wrong is told in PostgreSQL's words, which hold no lead here; what is wrong

@@ -60,7 +60,7 @@ const floors: Readonly<Record<string, readonly string[]>> = {
   // A process of its own, with a composition root of its own.
   actions: ["contract", "lead", "limiter", "http", "store", "observe", "settings", "process", "service"],
   // The operator's command, which calls the store beside a service that runs.
-  ctl: ["contract", "lead", "limiter", "http", "store", "observe", "settings", "forms", "actions", "process"],
+  ctl: ["contract", "lead", "http", "store", "settings", "forms", "actions"],
   // main.ts
   "": ["settings", "process", "service"],
 };

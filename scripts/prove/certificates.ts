@@ -7,8 +7,8 @@
 import { X509Certificate } from "node:crypto";
 import { copyFileSync, mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { type CertificateFiles, filesOf, type Leaf, replaceFiles } from "../certificate_files.ts";
-import { type Credentials, issueCertificate } from "../x509.ts";
+import { type CertificateFiles, filesOf, type Leaf, replaceFiles } from "../../src/ctl/certificate_files.ts";
+import { type Credentials, issueCertificate } from "../../src/ctl/x509.ts";
 
 /** One authority in a folder of its own. */
 export class Authority {

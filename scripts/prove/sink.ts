@@ -10,7 +10,7 @@ import https from "node:https";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
-import type { CertificateFiles } from "../certificate_files.ts";
+import type { CertificateFiles } from "../../src/ctl/certificate_files.ts";
 import type { Authority } from "./certificates.ts";
 import type { Chance } from "./chance.ts";
 import { nowMs, pause } from "./clock.ts";

@@ -16,7 +16,7 @@ import type postgres from "postgres";
 import { denoFlags } from "../../src/settings/deno_flags.ts";
 import { type EmbeddedPostgres, startPostgres } from "../embedded_postgres.ts";
 import { freePort } from "../free_port.ts";
-import type { CertificateFiles } from "../certificate_files.ts";
+import type { CertificateFiles } from "../../src/ctl/certificate_files.ts";
 import { Authority, serialOf } from "./certificates.ts";
 import { chance } from "./chance.ts";
 import { nowMs } from "./clock.ts";

@@ -11,10 +11,10 @@ import { migrate } from "../../src/store/schema/migrate.ts";
 import { buildFolder as benchFolder, run, say } from "../bench/programs.ts";
 import { startService } from "../bench/service.ts";
 import { thisTree } from "../bench/tree.ts";
-import { type CertificateFiles, filesOf, replaceFiles } from "../certificate_files.ts";
+import { type CertificateFiles, filesOf, replaceFiles } from "../../src/ctl/certificate_files.ts";
 import { startPostgres } from "../embedded_postgres.ts";
 import { createLogins } from "../login_roles.ts";
-import { type CertificateOptions, issueCertificate } from "../x509.ts";
+import { type CertificateOptions, issueCertificate } from "../../src/ctl/x509.ts";
 import { explanation, type Finding, levels } from "./findings.ts";
 
 type KeyType = NonNullable<CertificateOptions["keyType"]>;

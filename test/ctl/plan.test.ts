@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import fc from "fast-check";
-import { readPlanFile } from "../../scripts/ctl/plan_file.ts";
+import { readPlanFile } from "../../src/ctl/plan_file.ts";
 import { readPlans } from "../../src/store/serving/plans.ts";
 import { openAdminPool } from "../../src/store/operator/admin_pool.ts";
 import { putPlans } from "../../src/store/operator/plan_changes.ts";

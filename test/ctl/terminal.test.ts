@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { block, dollars, JsonText, record, renderJson, safe, table } from "../../scripts/ctl/terminal.ts";
+import { block, dollars, JsonText, record, renderJson, safe, table } from "../../src/ctl/terminal.ts";
 
 test("text for a person holds nothing that drives the terminal", () => {
   assert.equal(safe("a\x1b[2Jb\r\n\tc\x7f\x9b"), "a\\x1b[2Jb\\r\\n\\tc\\x7f\\x9b");

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { WrongUsage } from "../../scripts/ctl/command.ts";
-import { parseId, parseTime } from "../../scripts/ctl/values.ts";
+import { WrongUsage } from "../../src/ctl/command.ts";
+import { parseId, parseTime } from "../../src/ctl/values.ts";
 
 const nowMs = Date.parse("2026-09-30T12:00:00Z");
 const past = { name: "--since", direction: "past", nowMs } as const;

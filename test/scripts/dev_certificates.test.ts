@@ -4,9 +4,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { before, test } from "node:test";
 import { TlsFiles } from "../../src/http/tls_files.ts";
-import { filesOf, replaceFiles } from "../../scripts/certificate_files.ts";
+import { filesOf, replaceFiles } from "../../src/ctl/certificate_files.ts";
 import { devClientName, ensureDevCertificates } from "../../scripts/dev_certificates.ts";
-import { issueCertificate } from "../../scripts/x509.ts";
+import { issueCertificate } from "../../src/ctl/x509.ts";
 import { atEnd } from "../support/at_end.ts";
 
 let folder: string;

@@ -6,8 +6,8 @@
 
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
-import { type CertificateFiles, filesOf, replaceFiles } from "../../scripts/certificate_files.ts";
-import { type CertificateOptions, type Credentials, issueCertificate } from "../../scripts/x509.ts";
+import { type CertificateFiles, filesOf, replaceFiles } from "../../src/ctl/certificate_files.ts";
+import { type CertificateOptions, type Credentials, issueCertificate } from "../../src/ctl/x509.ts";
 import { temporaryFolder } from "./folder.ts";
 
 /** A certificate and its key, as text and as files. */

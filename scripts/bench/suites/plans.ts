@@ -8,7 +8,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { openAdminPool } from "../../../src/store/operator/admin_pool.ts";
 import { putPlans } from "../../../src/store/operator/plan_changes.ts";
-import { readPlanFile } from "../../ctl/plan_file.ts";
+import { readPlanFile } from "../../../src/ctl/plan_file.ts";
 import { getting } from "../load/getting.ts";
 import { buildFolder } from "../programs.ts";
 import { startPeer, startService } from "../service.ts";

@@ -9,7 +9,7 @@ import { copyFileSync, readFileSync, realpathSync, writeFileSync } from "node:fs
 import { join } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
-import { issueCertificate } from "../../../scripts/x509.ts";
+import { issueCertificate } from "../../../src/ctl/x509.ts";
 import { Machine } from "../container/machine.ts";
 import { debianTree } from "../container/tree.ts";
 import { temporaryFolder } from "../folder.ts";

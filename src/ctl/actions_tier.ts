@@ -7,47 +7,32 @@
 import { readFileSync } from "node:fs";
 import { request as httpRequest } from "node:http";
 import { request as httpsRequest } from "node:https";
-import { join } from "node:path";
-import type { Environment } from "#src/settings/reader.ts";
-import { dataFolder } from "../database_url.ts";
-import { devCertificatesIn } from "../dev_certificates.ts";
-import { findRunning } from "../running.ts";
-import { Refused } from "./command.ts";
+import { Refused, type Surroundings } from "./command.ts";
+
+const settings = [
+  "ACTIONS_URL",
+  "ACTIONS_CA_FILE",
+  "ACTIONS_CLIENT_CERT_FILE",
+  "ACTIONS_CLIENT_KEY_FILE",
+] as const;
 
 /** The settings by which the service reaches the actions process. */
-type Access = Readonly<
-  Record<"ACTIONS_URL" | "ACTIONS_CA_FILE" | "ACTIONS_CLIENT_CERT_FILE" | "ACTIONS_CLIENT_KEY_FILE", string>
->;
+type Access = Readonly<Record<typeof settings[number], string>>;
 
 /**
  * How it is reached: by the environment's settings, or else as the `npm start` that runs here does.
  *
  * @throws {Refused} with what to do, when there is neither
  */
-export function findActions(environment: Environment): Access {
-  const setting = (name: keyof Access) => environment[name]?.trim() ?? "";
-  if (setting("ACTIONS_URL") !== "") {
-    return {
-      ACTIONS_URL: setting("ACTIONS_URL"),
-      ACTIONS_CA_FILE: setting("ACTIONS_CA_FILE"),
-      ACTIONS_CLIENT_CERT_FILE: setting("ACTIONS_CLIENT_CERT_FILE"),
-      ACTIONS_CLIENT_KEY_FILE: setting("ACTIONS_CLIENT_KEY_FILE"),
-    };
+export function findActions({ environment, developmentSettings }: Surroundings): Access {
+  for (const from of [environment, developmentSettings()]) {
+    if (!from?.ACTIONS_URL?.trim()) continue;
+    return Object.fromEntries(settings.map((name) => [name, from[name]?.trim() ?? ""])) as Access;
   }
-  const url = new Map(findRunning()?.addresses ?? []).get("actions");
-  const files = devCertificatesIn(join(dataFolder, "certificates"));
-  if (url === undefined) {
-    throw new Refused(
-      "ACTIONS_URL is not set, and no npm start with an actions process is running here. Set it, ACTIONS_CA_FILE, " +
-        "ACTIONS_CLIENT_CERT_FILE and ACTIONS_CLIENT_KEY_FILE as the service has them",
-    );
-  }
-  return {
-    ACTIONS_URL: url,
-    ACTIONS_CA_FILE: files.caFile,
-    ACTIONS_CLIENT_CERT_FILE: files.clientCertFile,
-    ACTIONS_CLIENT_KEY_FILE: files.clientKeyFile,
-  };
+  throw new Refused(
+    "ACTIONS_URL is not set, and no npm start with an actions process is running here. Set it, ACTIONS_CA_FILE, " +
+      "ACTIONS_CLIENT_CERT_FILE and ACTIONS_CLIENT_KEY_FILE as the service has them",
+  );
 }
 
 /**

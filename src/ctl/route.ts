@@ -14,7 +14,7 @@ import {
   routesMax,
   type StoredRoute,
 } from "#src/store/delivery/routes.ts";
-import { type Command, type Input, Refused, type Reply, WrongUsage } from "./command.ts";
+import { type Command, type Input, Refused, type Reply, type Surroundings, WrongUsage } from "./command.ts";
 import { destinations, routesJson, routesText, scopeText } from "./destinations.ts";
 import { testRoute } from "./route_test.ts";
 import { requireTenant } from "./tenant.ts";
@@ -67,7 +67,7 @@ function parseScope(input: Input): RouteScope {
   return { source, form: form ?? "" };
 }
 
-const route: Command = {
+const route = (surroundings: Surroundings): Command => ({
   words: "tenant route",
   positionals: ["SLUG"],
   options: {
@@ -106,7 +106,11 @@ stored, and it exits 1 when something failed. A sandbox tenant has no route.`,
       const { id, sandbox } = await requireTenant(pool, tenant);
       if (sandbox) throw sandboxRefused(tenant);
       if (isTest) {
-        return await testRoute(pool, { tenant, scope, whose: isWhole ? "elsewhere" : scopeText(scope) });
+        return await testRoute(pool, surroundings, {
+          tenant,
+          scope,
+          whose: isWhole ? "elsewhere" : scopeText(scope),
+        });
       }
       const before = await readRoutes(pool, id);
       if (changes.length === 0) return routeReply(tenant, before);
@@ -145,7 +149,7 @@ stored, and it exits 1 when something failed. A sandbox tenant has no route.`,
       });
     };
   },
-};
+});
 
 function sandboxRefused(tenant: string): Refused {
   return new Refused(
@@ -179,4 +183,4 @@ function routeReply(
 }
 
 /** The command. */
-export const routeCommands: readonly Command[] = [route];
+export const routeCommands = (surroundings: Surroundings): readonly Command[] => [route(surroundings)];

@@ -4,7 +4,7 @@ import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import { test } from "node:test";
 import { connect, createServer, type TLSSocket } from "node:tls";
-import { type Credentials, issueCertificate } from "../../scripts/x509.ts";
+import { type Credentials, issueCertificate } from "../../src/ctl/x509.ts";
 
 const dayMs = 86_400_000;
 const authority = (keyType: "ecdsa" | "rsa") =>

@@ -7,8 +7,8 @@
 import type { X509Certificate } from "node:crypto";
 import { existsSync, mkdirSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { filesOf, type Leaf, leaves, readPair, replaceFiles } from "../certificate_files.ts";
-import { type Credentials, issueCertificate } from "../x509.ts";
+import { filesOf, type Leaf, leaves, readPair, replaceFiles } from "./certificate_files.ts";
+import { type Credentials, issueCertificate } from "./x509.ts";
 import { Refused } from "./command.ts";
 
 // Chosen: ten years for the authority, because changing it stops delivery until both ends trust the new one, and one

@@ -6,6 +6,7 @@
  */
 
 import { parseArgs } from "node:util";
+import type { Environment } from "#src/settings/reader.ts";
 import type { Pool } from "#src/store/pool.ts";
 
 /** The command line is wrong: the message and the command's usage go to stderr, exit 2. */
@@ -65,6 +66,21 @@ export interface Command {
    * @throws {WrongUsage}
    */
   readonly prepareAlone?: (input: Input) => (() => Promise<Reply>) | null;
+}
+
+/** What a command is run in. */
+export interface Surroundings {
+  readonly environment: Environment;
+  /** Whether stdout shows colors. */
+  readonly isColored: boolean;
+  /**
+   * The address of the database.
+   *
+   * @throws {Error} with what to do, when there is none, or its file cannot be read
+   */
+  findDatabaseUrl(): string;
+  /** The settings of the `npm start` that runs here; `null` without one. */
+  developmentSettings(): Environment | null;
 }
 
 type Values = Readonly<Record<string, string | boolean | (string | boolean)[] | undefined>>;

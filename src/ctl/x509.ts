@@ -14,7 +14,7 @@ import {
   randomBytes,
   sign,
 } from "node:crypto";
-import { addressBytes } from "../src/http/addresses.ts";
+import { addressBytes } from "#src/http/addresses.ts";
 
 /** A certificate and its private key, PEM. */
 export interface Credentials {

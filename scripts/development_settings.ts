@@ -5,11 +5,11 @@
  */
 
 import { join } from "node:path";
-import type { Environment } from "#src/settings/reader.ts";
-import { dataFolder, findDatabaseUrl } from "../../database_url.ts";
-import { devCertificatesIn } from "../../dev_certificates.ts";
-import { findRunning } from "../../running.ts";
-import { actionsSettings, serviceSettings } from "../../start_delivery.ts";
+import type { Environment } from "../src/settings/reader.ts";
+import { dataFolder, findDatabaseUrl } from "./database_url.ts";
+import { devCertificatesIn } from "./dev_certificates.ts";
+import { findRunning } from "./running.ts";
+import { actionsSettings, serviceSettings } from "./start_delivery.ts";
 
 /** This shell's environment with what `npm start` has put into those of its processes; `null` when none runs here. */
 export function developmentSettings(): Environment | null {

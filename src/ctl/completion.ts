@@ -8,7 +8,7 @@ import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { type Command, needsNoStore, type Reply, WrongUsage } from "./command.ts";
 
-const program = fileURLToPath(new URL("../ctl.ts", import.meta.url));
+const program = fileURLToPath(new URL("../../scripts/ctl.ts", import.meta.url));
 
 /** Text that a shell takes as it is. */
 function quoted(text: string): string {

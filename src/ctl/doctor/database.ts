@@ -95,7 +95,7 @@ function roleFindings(
         `the process would run as ${facts.role}, who ${
           facts.isSuperuser ? "is a superuser" : "owns the tables"
         }`,
-        `create role … login password '…' in role ${group}; and that one in ${name}`,
+        `as a superuser: create role … login password '…' in role ${group}; and that one in ${name}`,
       ),
     ];
   }

@@ -5,7 +5,6 @@
  */
 
 import { readFileSync, statSync } from "node:fs";
-import process from "node:process";
 import { examineActionsConfig } from "#src/actions/config.ts";
 import { actionsVariables } from "#src/settings/actions_variables.ts";
 import { examineConfig } from "#src/settings/config.ts";
@@ -15,7 +14,7 @@ import { takeSecrets } from "#src/settings/secret_files.ts";
 import { variables } from "#src/settings/variables.ts";
 import { openAdminPool } from "#src/store/operator/admin_pool.ts";
 import { readServerFacts } from "#src/store/operator/server_facts.ts";
-import { type Command, type Input, needsNoStore, Refused, type Reply } from "./command.ts";
+import { type Command, type Input, needsNoStore, Refused, type Reply, type Surroundings } from "./command.ts";
 import { certificateChecks } from "./doctor/certificates.ts";
 import {
   type Check,
@@ -28,7 +27,6 @@ import {
   warning,
 } from "./doctor/check.ts";
 import { databaseChecks } from "./doctor/database.ts";
-import { developmentSettings } from "./doctor/development.ts";
 import { diskChecks } from "./doctor/disk.ts";
 import { parseEnvironmentFile } from "./doctor/environment_file.ts";
 import { askTier, networkChecks } from "./doctor/network.ts";
@@ -77,13 +75,14 @@ interface Source {
   readonly findings: readonly Line[];
 }
 
-function readSource(files: readonly string[]): Source {
+function readSource(files: readonly string[], surroundings: Surroundings): Source {
   if (files.length === 0) {
-    const development = process.env.DATABASE_URL?.trim() || process.env.DATABASE_URL_FILE?.trim()
+    const { environment } = surroundings;
+    const development = environment.DATABASE_URL?.trim() || environment.DATABASE_URL_FILE?.trim()
       ? null
-      : developmentSettings();
+      : surroundings.developmentSettings();
     return {
-      environment: development ?? process.env,
+      environment: development ?? environment,
       name: development === null ? "this shell's environment" : "the npm start that runs here",
       isOfProcess: false,
       findings: [],
@@ -125,8 +124,8 @@ function isAny(environment: Environment, names: object): boolean {
   return Object.keys(names).some((name) => environment[name]?.trim());
 }
 
-async function examine(input: Input): Promise<Line[]> {
-  const source = readSource(input.options("settings"));
+async function examine(input: Input, surroundings: Surroundings): Promise<Line[]> {
+  const source = readSource(input.options("settings"), surroundings);
   const environment = { ...source.environment };
   // What is wrong with their files the readers say.
   takeSecrets(environment);
@@ -158,8 +157,7 @@ const words: Readonly<Record<State, readonly [string, number]>> = {
   failure: ["FAILURE", 31],
 };
 
-function render(lines: readonly Line[]): string {
-  const isColored = process.stdout.isTTY && !process.env.NO_COLOR;
+function render(lines: readonly Line[], isColored: boolean): string {
   const columns = Math.max(...lines.map(({ check }) => check.length));
   const shown = lines.map(({ state, check, text, mend }) => {
     const [word, color] = words[state];
@@ -173,7 +171,7 @@ function render(lines: readonly Line[]): string {
   return `${shown.join("\n")}\n\n${summary}`;
 }
 
-const doctor: Command = {
+const doctor = (surroundings: Surroundings): Command => ({
   words: "doctor",
   positionals: [],
   options: {
@@ -197,18 +195,18 @@ the database's and the actions tier's. Exit status 0: nothing failed, there may 
 ctl doctor --settings /etc/lead-intake/intake.env --settings /etc/lead-intake/actions.env`,
   prepare: needsNoStore,
   prepareAlone: (input) => async (): Promise<Reply> => {
-    const lines = await examine(input);
+    const lines = await examine(input, surroundings);
     const isBad = lines.some(({ state }) => state === "failure");
     return {
       json: {
         ok: !isBad,
         checks: lines.map(({ check, state, text, mend }) => ({ check, state, text, mend: mend ?? null })),
       },
-      text: render(lines),
+      text: render(lines, surroundings.isColored),
       isBad,
     };
   },
-};
+});
 
 /** The command. */
-export const doctorCommands: readonly Command[] = [doctor];
+export const doctorCommands = (surroundings: Surroundings): readonly Command[] => [doctor(surroundings)];

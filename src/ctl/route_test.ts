@@ -4,13 +4,12 @@
  * @module
  */
 
-import process from "node:process";
 import type { RouteScope } from "#src/store/delivery/effects.ts";
 import { noteRouteTest } from "#src/store/delivery/routes.ts";
 import { effectName } from "#src/store/operator/event_effects.ts";
 import type { Pool } from "#src/store/pool.ts";
 import { findActions, postToActions } from "./actions_tier.ts";
-import { Refused, type Reply } from "./command.ts";
+import { Refused, type Reply, type Surroundings } from "./command.ts";
 import { safe, table } from "./terminal.ts";
 
 /** One recipient's, as the actions process tells it. */
@@ -34,6 +33,7 @@ const timeoutMs = 130_000;
  */
 export async function testRoute(
   pool: Pool,
+  surroundings: Surroundings,
   { tenant, scope, whose }: {
     readonly tenant: string;
     readonly scope: RouteScope;
@@ -41,7 +41,7 @@ export async function testRoute(
     readonly whose: string;
   },
 ): Promise<Reply> {
-  const access = findActions(process.env);
+  const access = findActions(surroundings);
   const { status, json } = await postToActions(access, {
     path: "/v1/tests",
     body: { tenant, ...scope },

@@ -1,0 +1,215 @@
+/**
+ * Runs the operator's command.
+ *
+ * Exit status 0: done; 1: refused, not found, not well (doctor), or the store is away; 2: wrong usage. Chosen: a value that
+ * is wrong whatever the store holds (a slug with a space) is wrong usage; what depends on the store (a
+ * slug that is taken) is refused. Results go to stdout, messages to stderr, with `--json` too.
+ *
+ * @module
+ */
+
+import { once } from "node:events";
+import { hostname, userInfo } from "node:os";
+import process from "node:process";
+import { addressFault } from "#src/store/address.ts";
+import { openAdminPool } from "#src/store/operator/admin_pool.ts";
+import type { Pool } from "#src/store/pool.ts";
+import { auditCommands } from "./audit.ts";
+import { campaignCommands } from "./campaign.ts";
+import { certificatesCommands } from "./certificates.ts";
+import { collisionCommands } from "./collision.ts";
+import {
+  type Command,
+  type Input,
+  parseInput,
+  Refused,
+  type Reply,
+  type Surroundings,
+  WrongUsage,
+} from "./command.ts";
+import { completionCommands } from "./completion.ts";
+import { deadCommands } from "./dead.ts";
+import { doctorCommands } from "./doctor.ts";
+import { eraseCommands } from "./erase.ts";
+import { explainFailure } from "./failure.ts";
+import { formCommands } from "./form.ts";
+import { commandHelp, overview, usage } from "./help.ts";
+import { ipCommands } from "./ip.ts";
+import { keyCommands } from "./key.ts";
+import { leadCommands } from "./lead.ts";
+import { planCommands } from "./plan.ts";
+import { restoredCommands } from "./restored.ts";
+import { routeCommands } from "./route.ts";
+import { subscriptionCommands } from "./subscription.ts";
+import { tenantCommands } from "./tenant.ts";
+import { tenantChangeCommands } from "./tenant_change.ts";
+import { renderJson, safe } from "./terminal.ts";
+import { vocabularyCommands } from "./vocabulary.ts";
+
+/** Every command, in the order in which the help lists them. */
+function commandsIn(surroundings: Surroundings): readonly Command[] {
+  const commands: readonly Command[] = [
+    ...tenantCommands,
+    ...tenantChangeCommands,
+    ...routeCommands(surroundings),
+    ...campaignCommands,
+    ...keyCommands,
+    ...ipCommands,
+    ...vocabularyCommands,
+    ...leadCommands,
+    ...formCommands,
+    ...deadCommands,
+    ...collisionCommands,
+    ...planCommands,
+    ...eraseCommands,
+    ...subscriptionCommands,
+    ...auditCommands,
+    ...restoredCommands,
+    ...doctorCommands(surroundings),
+    ...certificatesCommands,
+    ...completionCommands(() => commands),
+  ];
+  return commands;
+}
+
+/** What the program leaves behind. */
+interface Outcome {
+  readonly status: 0 | 1 | 2;
+  readonly stdout?: string;
+  readonly stderr?: string | undefined;
+}
+
+async function runCommandLine(argv: readonly string[], surroundings: Surroundings): Promise<Outcome> {
+  const commands = commandsIn(surroundings);
+  // `ctl --json key list` is as good as `ctl key list --json`.
+  const start = argv.findIndex((argument) => !argument.startsWith("-"));
+  const leading = start === -1 ? argv : argv.slice(0, start);
+  const [noun, verb, ...rest] = start === -1 ? [] : argv.slice(start);
+  const options = argv.includes("--") ? argv.slice(0, argv.indexOf("--")) : argv;
+  const wantsHelp = options.some((argument) => argument === "--help" || argument === "-h");
+
+  if (noun === undefined) {
+    if (wantsHelp) return { status: 0, stdout: overview(commands) };
+    return { status: 2, stderr: overview(commands) };
+  }
+  if (noun === "help") return { status: 0, stdout: overview(commands) };
+  const only = commands.find(({ words }) => words === noun);
+  if (only !== undefined) {
+    if (wantsHelp) return { status: 0, stdout: commandHelp(only) };
+    return await runCommand(only, [...leading, ...argv.slice(start + 1)], surroundings);
+  }
+  const known = commands.some((command) => command.words.startsWith(`${noun} `));
+  if (!known) return { status: 2, stderr: `Unknown command: ${safe(noun)}\n\n${overview(commands)}` };
+  const command = commands.find(({ words }) => words === `${noun} ${verb}`);
+  if (command === undefined) {
+    if (wantsHelp) return { status: 0, stdout: overview(commands, noun) };
+    const complaint = verb === undefined ? "" : `Unknown command: ${safe(`${noun} ${verb}`)}\n\n`;
+    return { status: 2, stderr: complaint + overview(commands, noun) };
+  }
+  if (wantsHelp) return { status: 0, stdout: commandHelp(command) };
+  return await runCommand(command, [...leading, ...rest], surroundings);
+}
+
+async function runCommand(
+  command: Command,
+  argv: readonly string[],
+  surroundings: Surroundings,
+): Promise<Outcome> {
+  let input: Input;
+  let work: () => Promise<Outcome>;
+  try {
+    input = parseInput(command, argv);
+    const show = (reply: Reply) => outcomeOf(reply, input);
+    const alone = command.prepareAlone?.(input) ?? null;
+    const withPool = alone === null ? command.prepare(input) : null;
+    work = withPool === null
+      ? async () => await show(await (alone as () => Promise<Reply>)())
+      : () => withStore(surroundings, async (pool) => await show(await withPool(pool)));
+  } catch (error) {
+    if (!(error instanceof WrongUsage)) throw error;
+    return { status: 2, stderr: `${safe(error.message)}\n${usage(command)}` };
+  }
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof Refused)) throw error;
+    return { status: 1, stderr: safe(error.message) };
+  }
+}
+
+async function outcomeOf(reply: Reply, { json }: Input): Promise<Outcome> {
+  const { warning: stderr } = reply;
+  const status = reply.isBad === true ? 1 : 0;
+  if (reply.lines === undefined) {
+    return { status, stdout: json ? renderJson(reply.json) : reply.text, stderr };
+  }
+  for await (const line of reply.lines) {
+    if (!process.stdout.write(`${line}\n`)) await once(process.stdout, "drain");
+  }
+  return { status, stderr };
+}
+
+/**
+ * Runs a command's work on a connection of its own.
+ *
+ * @throws {Refused} for a failure of the store, in the operator's words
+ */
+async function withStore(
+  surroundings: Surroundings,
+  work: (pool: Pool) => Promise<Outcome>,
+): Promise<Outcome> {
+  const databaseUrl = databaseAddress(surroundings);
+  const pool = openAdminPool(databaseUrl, accountName());
+  try {
+    return await work(pool);
+  } catch (error) {
+    const explanation = explainFailure(error, databaseUrl);
+    throw explanation === null ? error : new Refused(explanation, { cause: error });
+  } finally {
+    await pool.close();
+  }
+}
+
+/** The account of this machine, for the audit; several people may share the database's role. */
+function accountName(): string {
+  try {
+    return `${userInfo().username}@${hostname()}`;
+  } catch {
+    // The account has no name on this machine, as in many containers.
+    return `uid ${process.getuid?.() ?? "unknown"}@${hostname()}`;
+  }
+}
+
+function databaseAddress({ findDatabaseUrl }: Surroundings): string {
+  let databaseUrl: string;
+  try {
+    databaseUrl = findDatabaseUrl();
+  } catch (error) {
+    const { message } = error as Error;
+    throw new Refused(
+      message.startsWith("DATABASE_URL_FILE") ? message : `${message}; set DATABASE_URL, or run npm start`,
+    );
+  }
+  // An unreadable one would be printed, password and all, by what fails on it.
+  const fault = addressFault(databaseUrl);
+  if (fault !== null) throw new Refused(`DATABASE_URL ${fault}`);
+  return databaseUrl;
+}
+
+/** A key that was pasted where another argument belongs is not repeated on stderr. */
+function withoutKeys(text: string): string {
+  return text.replace(/((?:lead|form)_(?:live|test)_)[0-9A-Za-z]{8,}/g, "$1…");
+}
+
+/** Runs one command line, prints what it answers and sets the exit status of the process. */
+export async function runCtl(argv: readonly string[], surroundings: Surroundings): Promise<void> {
+  // `ctl lead list | head` closes the pipe early; that is no failure.
+  process.stdout.on("error", (error: NodeJS.ErrnoException) => {
+    if (error.code !== "EPIPE") throw error;
+    process.exit();
+  });
+  const outcome = await runCommandLine(argv, surroundings);
+  process.exitCode = outcome.status;
+  if (outcome.stdout !== undefined) process.stdout.write(`${outcome.stdout}\n`);
+  if (outcome.stderr !== undefined) process.stderr.write(`${withoutKeys(outcome.stderr)}\n`);
+}
