@@ -1,5 +1,5 @@
 /**
- * `npm run audit`: asks the registry whether a fault is known of a package that production or development uses. Exit
+ * Asks the registry whether a fault is known of a package that production or development uses. Exit
  * status 1 when one is; 0 also when the registry cannot be asked, which is said, so that no run depends on it.
  *
  * @module

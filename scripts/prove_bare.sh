@@ -1,5 +1,5 @@
 #!/bin/bash
-# npm run prove:bare [-- NODE_VERSION …]: runs the README's two commands in a bare Debian with nothing but Node and npm,
+# prove_bare.sh [NODE_VERSION …]: runs the README's two commands in a bare Debian with nothing but Node and npm,
 # as root and as an ordinary user; with Node 20, 22 and 24 unless versions are given. Needs root, debootstrap and git.
 # Tests what is committed. Every run has a tree of its own, in $TMPDIR or /tmp.
 set -euo pipefail

@@ -2,7 +2,7 @@
  * `npm start`: the whole service on this machine, with a PostgreSQL of its own under `.data/` unless `DATABASE_URL`
  * names one, an actions process behind mutual TLS, and sandbox keys to post a first lead and a first form with.
  *
- * With `--watch` (`npm run dev`) both processes restart when a source file changes.
+ * With `--watch` both processes restart when a source file changes.
  *
  * @module
  */
@@ -183,7 +183,7 @@ async function refuseTakenAddresses(): Promise<void> {
   const others = taken.map(({ variable, instead }) => `${variable}=${instead}`);
   throw new Error(
     `Another program listens here:\n${lines.join("\n")}\n` +
-      `Choose other addresses; these are free:\n  ${others.join(" ")} npm ${watch ? "run dev" : "start"}`,
+      `Choose other addresses; these are free:\n  ${others.join(" ")} npm start${watch ? " -- --watch" : ""}`,
   );
 }
 

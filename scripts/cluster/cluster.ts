@@ -1,6 +1,6 @@
 /**
  * A cluster of three PostgreSQL servers that fails over by itself: Patroni and etcd, with HAProxy in front, all on
- * loopback and in a temporary folder. For `npm run cluster` and the tests.
+ * loopback and in a temporary folder. For `node scripts/cluster/main.ts` and the tests.
  *
  * One etcd and not three: what it decides is Patroni's business; a member that is cut off from it is cut off from all.
  *

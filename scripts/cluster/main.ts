@@ -1,6 +1,6 @@
 /**
- * `npm run cluster`: a PostgreSQL cluster on this machine that fails over by itself, with the service's database on it; and
- * `npm run cluster -- faults`, which makes it fail over under load and says what became of what the clients were told.
+ * `node scripts/cluster/main.ts`: a PostgreSQL cluster on this machine that fails over by itself, with the service's database on it; and
+ * `node scripts/cluster/main.ts faults`, which makes it fail over under load and says what became of what the clients were told.
  *
  * @module
  */
@@ -14,8 +14,8 @@ import { makeDatabase, startService } from "./service.ts";
 import { openSink } from "./sink.ts";
 import { table } from "./table.ts";
 
-const usage = `Usage: npm run cluster                   runs until Ctrl-C
-       npm run cluster -- faults [--each N] [--only NAME]… [--rate N] [--seed N]
+const usage = `Usage: node scripts/cluster/main.ts                   runs until Ctrl-C
+       node scripts/cluster/main.ts faults [--each N] [--only NAME]… [--rate N] [--seed N]
 
 Needs Debian's patroni, etcd-server, haproxy and postgresql-15. It listens on loopback, and leaves nothing behind.
 

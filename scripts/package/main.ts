@@ -1,5 +1,5 @@
 /**
- * `npm run package` and `npm run package:deb`: a release as a tarball and as a Debian package, into `build/`. The same
+ * `npm run package`, and with `--deb`: a release as a tarball and as a Debian package, into `build/`. The same
  * sources give the same bytes: names are sorted, everything is root's, and times are those of the last commit, or of
  * `SOURCE_DATE_EPOCH`.
  *
@@ -17,7 +17,7 @@ import { packDeb } from "./deb.ts";
 import { makeRelease } from "./release.ts";
 
 const usage = `Usage: npm run package [-- --version VERSION] [-- --to DIR]
-       npm run package:deb [-- --tarball …]
+       npm run package -- --deb [--tarball …]
 
 Makes build/lead-intake-VERSION.tar.gz, or build/lead-intake_VERSION_ARCH.deb, for this machine's processor; with --tarball
 both.
