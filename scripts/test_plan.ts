@@ -50,196 +50,181 @@ export interface Need {
   readonly tests: readonly string[];
 }
 
-/** A program on the PATH, and its Debian package. */
-const program = (name: string, tests: readonly string[], packages: readonly string[] = [name]): Need => ({
+/** What some package brings; the check is that the program of this name is on the PATH. */
+const tool = (
+  name: string,
+  tests: readonly string[],
+  packages: readonly string[] = [name],
+  check = `command -v ${name}`,
+): Need => ({ name, check, packages, tests });
+
+/** What no package brings. */
+const property = (name: string, tests: readonly string[], hint: string, check: string): Need => ({
   name,
-  check: `command -v ${name}`,
-  packages,
+  check,
+  packages: [],
+  hint,
   tests,
 });
 
 /**
  * A registry, asked once for something that it must have, by its own client and with its settings. Chosen: not for what our
- * manifests name, because a broken manifest would leave out its own tests.
+ * manifests name, because a broken manifest would leave out its own tests. A client that is missing is a need of its own.
  */
-const registry = (name: string, client: string, question: string, tests: readonly string[]): Need => ({
-  name,
-  // A client that is missing is a need of its own.
-  check: `! command -v ${client} || (${question})`,
-  packages: [],
-  hint: "the registry cannot be reached",
-  tests,
-});
+const registry = (name: string, client: string, tests: readonly string[], question: string): Need =>
+  property(name, tests, "the registry cannot be reached", `! command -v ${client} || (${question})`);
 
-/** The test files of the documents' programs, for one language. */
+/** A temporary folder for the rest of a question. */
+const inFolder = `folder=$(mktemp -d) && trap 'rm -rf "$folder"' EXIT && cd "$folder"`;
+
+/** The tests of one language: of the documents' programs, of the client that is made, and of its kit. */
 const documented = (
   language: string,
 ) => [`test/docs/clients: ${language}`, `test/docs/webhooks: ${language}`];
+const generated = (language: string) => `test/generated_clients/: ${language}`;
+const kit = (name: string) => `test/kits/: leads-${name}`;
 /** What needs a Go newer than Debian's, and modules. */
-const goTests = [
-  "test/docs/clients: Go",
-  "test/generated_clients/: Go",
-  "test/kits/: leads-cli",
-  "test/kits/: leads-go",
-  "test/kits/cli_backfill",
-];
+const goTests = ["test/docs/clients: Go", generated("Go"), kit("cli"), kit("go"), "test/kits/cli_backfill"];
 
 /** Every tool that a test needs besides Node, npm and what `npm ci` installs. */
 export const needs: readonly Need[] = [
-  program("curl", [
-    "test/docs/commands",
-    "test/playground/app",
-    "test/scripts/start.test.ts",
-    "test/suite/docs_snippets",
-    "test/suite/forms_docs",
+  tool("curl", [
+    ...["test/docs/commands", "test/playground/app", "test/scripts/start.test.ts"],
+    ...["test/suite/docs_snippets", "test/suite/forms_docs"],
   ]),
-  program("openssl", ["test/http/tls_doubts", "test/http/tls_scan", "test/kits/"]),
-  program("sslscan", ["test/http/tls_scan"]),
-  program("pgbouncer", ["test/faults/pooler"]),
-  program("promtool", ["test/monitoring/rules", "test/suite/ops_metrics"], ["prometheus"]),
-  program("amtool", ["test/monitoring/rules"], ["prometheus-alertmanager"]),
-  program("systemd-analyze", ["test/scripts/systemd"], ["systemd"]),
-  program("systemd-notify", ["test/service/condition", "test/suite/processes", "test/suite/supervised"], [
-    "systemd",
-  ]),
-  program("zsh", ["test/ctl/completion: zsh"]),
-  program("pgbackrest", ["test/scripts/restore"]),
-  program("/usr/lib/postgresql/15/bin/postgres", ["test/scripts/restore"], ["postgresql-15"]),
-  {
-    name: "chromium",
-    check:
-      'command -v chromium || command -v chromium-browser || command -v google-chrome || test -x "$CHROMIUM"',
-    packages: ["chromium"],
-    tests: [
-      "test/actions/letter/html.browser",
-      "test/kits/js_in_a_page",
-      "test/ops/console/router.browser",
-      "test/ops/console/style.browser",
-      "test/playground/app",
-      "test/playground/brief_page.browser",
-      "test/scripts/caught: browser",
-      "test/site/look",
+  tool("openssl", ["test/http/tls_doubts", "test/http/tls_scan", "test/kits/"]),
+  tool("sslscan", ["test/http/tls_scan"]),
+  tool("pgbouncer", ["test/faults/pooler"]),
+  tool("promtool", ["test/monitoring/rules", "test/suite/ops_metrics"], ["prometheus"]),
+  tool("amtool", ["test/monitoring/rules"], ["prometheus-alertmanager"]),
+  tool("systemd-analyze", ["test/scripts/systemd"], ["systemd"]),
+  tool(
+    "systemd-notify",
+    ["test/service/condition", "test/suite/processes", "test/suite/supervised"],
+    ["systemd"],
+  ),
+  tool("zsh", ["test/ctl/completion: zsh"]),
+  tool("pgbackrest", ["test/scripts/restore"]),
+  tool("/usr/lib/postgresql/15/bin/postgres", ["test/scripts/restore"], ["postgresql-15"]),
+  tool(
+    "chromium",
+    [
+      ...["test/actions/letter/html.browser", "test/kits/js_in_a_page", "test/ops/console/router.browser"],
+      ...["test/ops/console/style.browser", "test/playground/app", "test/playground/brief_page.browser"],
+      ...["test/scripts/caught: browser", "test/site/look"],
     ],
-  },
-  {
-    name: "Python",
-    check: "python3 -c 'import ensurepip, ssl, venv'",
-    packages: ["python3-venv"],
-    tests: [
-      "test/ctl/audit: Python",
-      ...documented("Python"),
-      "test/generated_clients/: Python",
-      "test/kits/: leads-python",
-      "test/suite/forms_docs: Python",
+    ["chromium"],
+    'command -v chromium || command -v chromium-browser || command -v google-chrome || test -x "$CHROMIUM"',
+  ),
+  tool(
+    "Python",
+    [
+      ...[...documented("Python"), generated("Python"), kit("python")],
+      ...["test/ctl/audit: Python", "test/suite/forms_docs: Python"],
     ],
-  },
-  {
-    name: "apsw",
+    ["python3-venv"],
+    "python3 -c 'import ensurepip, ssl, venv'",
+  ),
+  tool(
+    "apsw",
+    ["test/http/static/sqlite"],
+    ["python3-apsw"],
     // A Python of your own that comes first on the PATH does not have Debian's packages.
-    check: "python3 -c 'import apsw' || /usr/bin/python3 -c 'import apsw'",
-    packages: ["python3-apsw"],
-    tests: ["test/http/static/sqlite"],
-  },
-  {
-    name: "Java",
-    check: "javac -version && keytool -help && mvn -version",
-    packages: ["default-jdk-headless", "maven"],
-    tests: [...documented("Java"), "test/generated_clients/: Java", "test/kits/: leads-java"],
-  },
-  {
-    name: "Ruby",
-    check: "ruby -ropenssl -rminitest -rrbs -e 1 && gem --version && rubocop --version",
-    packages: ["ruby", "rubocop"],
-    tests: [...documented("Ruby"), "test/kits/: leads-ruby"],
-  },
-  {
-    name: "PHP",
-    check: "for name in curl mbstring xml; do php -m | grep -qx $name || exit; done; " +
-      "composer --version && phpunit --version && phpcs --version && test -e /usr/share/php/Psr/Log",
-    packages: [
+    "python3 -c 'import apsw' || /usr/bin/python3 -c 'import apsw'",
+  ),
+  tool(
+    "Java",
+    [...documented("Java"), generated("Java"), kit("java")],
+    ["default-jdk-headless", "maven"],
+    "javac -version && keytool -help && mvn -version",
+  ),
+  tool(
+    "Ruby",
+    [...documented("Ruby"), kit("ruby")],
+    ["ruby", "rubocop"],
+    "ruby -ropenssl -rminitest -rrbs -e 1 && gem --version && rubocop --version",
+  ),
+  tool(
+    "PHP",
+    [...documented("PHP"), kit("php"), "test/suite/forms_docs: PHP"],
+    [
       ...["php-cli", "php-curl", "php-mbstring", "php-xml", "php-psr-log"],
       ...["composer", "phpunit", "php-codesniffer", "unzip"],
     ],
-    tests: [...documented("PHP"), "test/kits/: leads-php", "test/suite/forms_docs: PHP"],
-  },
-  {
-    name: "Rust",
-    check: "cargo --version && cargo fmt --version && cargo clippy --version",
+    "for name in curl mbstring xml; do php -m | grep -qx $name || exit; done; " +
+      "composer --version && phpunit --version && phpcs --version && test -e /usr/share/php/Psr/Log",
+  ),
+  tool(
+    "Rust",
+    [kit("rust")],
     // Debian 12's own Rust is too old; its browsers are built with a newer one.
-    packages: ["cargo-web", "rust-web-clippy", "rustfmt-web"],
-    tests: ["test/kits/: leads-rust"],
-  },
-  {
-    name: "Go",
-    // The race detector needs a C compiler.
-    check: "command -v go && command -v gcc",
-    packages: ["golang-go", "gcc", "libc6-dev"],
-    tests: [...goTests, "test/docs/webhooks: Go"],
-  },
-  {
-    name: "Go 1.25",
-    check: "! command -v go || go -C test/generated_clients/go version",
-    packages: [],
-    hint: "Debian's is older; .ci/run fetches it from the Go module proxy",
-    tests: goTests,
-  },
-  {
-    name: ".NET",
-    check: "dotnet --version | awk -F . '{ version = $1 } END { exit version < 9 }'",
-    packages: [],
-    hint: "its SDK, version 9 or later, which is no package of Debian's",
-    tests: ["test/kits/: leads-dotnet"],
-  },
-  {
-    name: "a linker",
-    // Code that is compiled ahead of time is linked like C.
-    check: "command -v clang || command -v gcc",
-    packages: ["gcc", "libc6-dev"],
-    tests: ["test/kits/: leads-dotnet: package"],
-  },
-  registry("Go modules", "go", "timeout 60 go list -m golang.org/x/mod@latest", goTests),
-  registry("Rust crates", "cargo", "CARGO_NET_RETRY=0 timeout 60 cargo info --quiet serde", [
-    "test/kits/: leads-rust",
-  ]),
+    ["cargo-web", "rust-web-clippy", "rustfmt-web"],
+    "cargo --version && cargo fmt --version && cargo clippy --version",
+  ),
+  // The race detector needs a C compiler, and code that is compiled ahead of time is linked like C.
+  tool(
+    "Go",
+    [...goTests, "test/docs/webhooks: Go"],
+    ["golang-go", "gcc", "libc6-dev"],
+    "command -v go && command -v gcc",
+  ),
+  tool(
+    "a linker",
+    [`${kit("dotnet")}: package`],
+    ["gcc", "libc6-dev"],
+    "command -v clang || command -v gcc",
+  ),
+  property(
+    "Go 1.25",
+    goTests,
+    "Debian's is older; .ci/run fetches it from the Go module proxy",
+    "! command -v go || go -C test/generated_clients/go version",
+  ),
+  property(
+    ".NET",
+    [kit("dotnet")],
+    "its SDK, version 9 or later, which is no package of Debian's",
+    "dotnet --version | awk -F . '{ version = $1 } END { exit version < 9 }'",
+  ),
+  registry("Go modules", "go", goTests, "timeout 60 go list -m golang.org/x/mod@latest"),
+  registry(
+    "Rust crates",
+    "cargo",
+    [kit("rust")],
+    "CARGO_NET_RETRY=0 timeout 60 cargo info --quiet serde",
+  ),
   registry(
     "Maven artifacts",
     "mvn",
+    [generated("Java"), kit("java")],
     "timeout 60 mvn -q -B dependency:get -Dartifact=junit:junit:4.13.2 -Dtransitive=false",
-    ["test/generated_clients/: Java", "test/kits/: leads-java"],
   ),
   registry(
     "Python packages",
     "python3",
-    'folder=$(mktemp -d) && trap \'rm -rf "$folder"\' EXIT && python3 -m venv "$folder" && ' +
-      'timeout 60 "$folder/bin/pip" index versions --retries 0 --timeout 10 pip',
     [
-      "test/generated_clients/: Python",
-      "test/kits/: leads-python: format",
-      "test/kits/: leads-python: lint",
-      "test/kits/: leads-python: package",
-      "test/kits/: leads-python: release",
+      generated("Python"),
+      ...["format", "lint", "package", "release"].map((part) => `${kit("python")}: ${part}`),
     ],
+    `${inFolder} && python3 -m venv . && timeout 60 bin/pip index versions --retries 0 --timeout 10 pip`,
   ),
   registry(
     "NuGet packages",
     "dotnet",
+    [kit("dotnet")],
     // Both of NuGet's caches would answer for the registry.
-    'folder=$(mktemp -d) && trap \'rm -rf "$folder"\' EXIT && cd "$folder" && export TMPDIR="$folder" && ' +
-      'export NUGET_PACKAGES="$folder/packages" NUGET_HTTP_CACHE_PATH="$folder/http" && ' +
+    `${inFolder} && export TMPDIR=$PWD NUGET_PACKAGES=$PWD/packages NUGET_HTTP_CACHE_PATH=$PWD/http && ` +
       "dotnet new classlib --no-restore && timeout 60 dotnet add package Newtonsoft.Json --version 13.0.1",
-    ["test/kits/: leads-dotnet"],
   ),
-  {
-    name: "mount",
-    check: "unshare --mount sh -c 'mount -t tmpfs tmpfs /mnt'",
-    packages: [],
-    hint: "needs root, and the right to mount",
-    tests: [
-      "test/faults/failover: another address",
-      "test/faults/store_away: full disk",
+  property(
+    "mount",
+    [
+      ...["test/faults/failover: another address", "test/faults/store_away: full disk"],
       "test/prove/round: full disk",
     ],
-  },
+    "needs root, and the right to mount",
+    "unshare --mount sh -c 'mount -t tmpfs tmpfs /mnt'",
+  ),
 ];
 
 /** Those of {@linkcode needs} that this machine lacks; only those that `concern` chooses are checked. */

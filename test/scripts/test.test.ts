@@ -109,7 +109,7 @@ test("a failing test fails the run, and what it said stands at the end once more
 test("a hook that fails after all tests fails the run", () => {
   const { status, stdout } = run("hook");
   assert.equal(status, 1);
-  assert.match(stdout, /✖ tests .* test\/lead\/hook\.test\.ts: 1 failed\n/);
+  assert.match(stdout, /✖ tests .* test\/lead\/hook\.test\.ts: a hook failed\n/);
 });
 
 test("a file that never ends is ended with its child and named, and the others run", async () => {
@@ -117,7 +117,7 @@ test("a file that never ends is ended with its child and named, and the others r
   assert.equal(status, 1);
   assert.match(
     stdout,
-    /✖ tests .* test\/lead\/endless\.test\.ts: ended after 5 s without any progress, unfinished: endless, no test ran\n/,
+    /✖ tests .* test\/lead\/endless\.test\.ts: ended after 5 s without any progress, no test ran\n/,
   );
   assert.match(stdout, /✔ test\/lead\/good\.test\.ts .* 2 tests\n/);
   await until(() => endless().every((pid) => !isAlive(pid)));
