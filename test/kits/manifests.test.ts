@@ -5,24 +5,23 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { kitFolders } from "../../kits/conformance/suite.ts";
-import { kits as told, kitsStatus } from "../../src/contract/kits.ts";
+import { kits as told } from "../../src/contract/kits.ts";
 import { isLeftOut } from "../../scripts/test_plan.ts";
 import { all, kits, runIn, testedKits } from "../support/kits/kit.ts";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 const read = (path: string) => readFileSync(join(root, path), "utf8");
 const members = [
-  ...[
-    "name",
-    "from",
-    "about",
-    "platform",
-    "install",
-    "address",
-    "manifest",
-    "example",
-  ],
-  ...["release", "checks"],
+  "name",
+  "from",
+  "about",
+  "platform",
+  "install",
+  "address",
+  "manifest",
+  "example",
+  "release",
+  "checks",
 ];
 
 test("every folder with a driver is a kit, and is told of", () => {
@@ -40,10 +39,6 @@ for (const kit of kits) {
     assert.ok(existsSync(join(kit.folder, kit.manifest)));
     assert.equal(within("LICENSE"), read("LICENSE"));
     assert.match(within("README.md"), new RegExp(`^# ${kit.name}\n`));
-    if (!all.published) {
-      assert.match(within("README.md"), /ready to publish/i);
-      assert.doesNotMatch(within("README.md"), /\b(?:is|are|was|were|been) published\b/);
-    }
   });
 
   test(`${kit.name}'s example fits a page, and its README shows it as it is run`, () => {
@@ -60,13 +55,6 @@ test("the kits' README has a row for each, with its install line", () => {
   for (const { name, id, install, platform } of kits) {
     assert.ok(readme.includes(`| [\`${name}\`](${id}/README.md) | ${platform} | \`${install}\` |`), name);
   }
-});
-
-test("nobody says that the kits are published before they are", () => {
-  assert.equal(kitsStatus, all.published ? "published" : "ready to publish");
-  const pages = ["src/site/pages/kits.md", "src/site/pages/faq.md", "src/contract/kits.ts", "kits/README.md"];
-  const claims = pages.filter((path) => /(?<!ready to )\b(?:is|are|ten) published\b/.test(read(path)));
-  assert.deepEqual(claims, []);
 });
 
 test("a release builds every kit's files and publishes nothing unless it is told to", async () => {

@@ -11,7 +11,7 @@ import org.openapitools.client.model.Plan;
 import org.openapitools.client.model.SubmissionAcknowledgement;
 import org.openapitools.client.model.Vocabulary;
 
-/** What a caller does with the client that openapi-generator makes; Library has what its libraries do differently. */
+/** What a caller does with the client that openapi-generator makes. */
 public class Client {
   interface Call<T> {
     ApiResponse<T> run() throws ApiException;

@@ -10,7 +10,7 @@ import org.openapitools.client.api.IntakeApi;
 import org.openapitools.client.api.PlansApi;
 import org.openapitools.client.model.ErrorBody;
 
-/** The library {@code okhttp-gson}, which is the default. */
+/** What is particular to the generator's default library, okhttp-gson. */
 class Library {
   final IntakeApi intake;
   final FormsApi forms;
