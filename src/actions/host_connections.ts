@@ -11,7 +11,7 @@
 import type { Socket } from "node:net";
 import { type Answer, codeOf, type Stage } from "../http/outbound/client_connection.ts";
 import type { Response } from "../http/outbound/response_parser.ts";
-import { FairQueue } from "../limiter/fair_queue.ts";
+import { FairQueue } from "../http/outbound/fair_queue.ts";
 import { HostConnection } from "./host_connection.ts";
 
 /** A request. */

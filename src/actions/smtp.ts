@@ -7,7 +7,7 @@
 
 import { createTransport } from "nodemailer";
 import { Buffer } from "node:buffer";
-import { FairQueue } from "../limiter/fair_queue.ts";
+import { FairQueue } from "../http/outbound/fair_queue.ts";
 import { answerText } from "./answer.ts";
 import type { MailText } from "./letter/mail.ts";
 import { failed, failureWord, type Heard, notBegun, type Outcome } from "./outcome.ts";

@@ -12,7 +12,7 @@
  * @module
  */
 
-import { mayStart } from "../limiter/fair_share.ts";
+import { mayStart } from "../http/outbound/fair_queue.ts";
 import type { Claimed, ClaimRequest, Settlement } from "../store/delivery/outbox.ts";
 import type { BackoffOptions } from "./backoff.ts";
 import type { Breaker } from "./breaker.ts";

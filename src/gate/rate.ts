@@ -11,7 +11,7 @@ import { type Budget, tellBudget } from "../contract/rate_headers.ts";
 import { limiterKey, type Networks, parseNetworks } from "../http/addresses.ts";
 import type { Exchange, Reply } from "../http/exchange.ts";
 import type { Seed } from "../limiter/keyed_hash.ts";
-import { type Allowance, type Limiter, TokenBucketLimiter } from "../limiter/token_bucket.ts";
+import { type Allowance, TokenBucketLimiter } from "../limiter/token_bucket.ts";
 import type { IpLimit } from "../store/serving/reference.ts";
 
 /** One request's share of a budget: whether there was one, and what the answer tells of the rest. */
@@ -20,23 +20,21 @@ export interface Spent {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** A limiter of this process alone, of 4 MiB. */
-function newLimiter(): Limiter {
+/** A limiter of 4 MiB. It counts what comes to this process. */
+function newLimiter(): TokenBucketLimiter {
   const [low, high] = getRandomValues(new Uint32Array(2)) as unknown as Seed;
   return new TokenBucketLimiter({ keysMax: 100_000, seed: [low, high] });
 }
 
 /** Counts by client address, before authentication. IPv6 clients are counted by their /64. */
 export class IpBudget {
-  readonly #limiter: Limiter;
+  readonly #limiter = newLimiter();
   readonly #rate: Rate;
   #raised: readonly { networks: Networks; rate: Rate }[] = [];
   #raisedFrom: readonly IpLimit[] = [];
 
-  /** Without a `limiter` it counts what comes to this process. */
-  constructor(rate: Rate, limiter: Limiter = newLimiter()) {
+  constructor(rate: Rate) {
     this.#rate = rate;
-    this.#limiter = limiter;
   }
 
   /** Spends one request of an address's budget; `raised` are the limits agreed for some networks. */
@@ -57,8 +55,7 @@ export class IpBudget {
 }
 
 /**
- * Counts the public reads by client address, those that come to this process: the limit protects it, and one that no
- * client meets is not worth sharing. Chosen: an allowed read does not tell what is left of the budget, because
+ * Counts the public reads by client address. Chosen: an allowed read does not tell what is left of the budget, because
  * its answer may be kept by a cache and given to others.
  */
 export class ReadBudget {
@@ -96,15 +93,14 @@ export interface Holder {
 
 /** Counts by who holds the key, after authentication. */
 export class HolderBudget {
-  readonly #limiter: Limiter;
+  readonly #limiter = newLimiter();
   readonly #name: "key" | "tenant";
   readonly #rate: Rate;
 
-  /** `name` is what the headers call it. Without a `limiter` it counts what comes to this process. */
-  constructor(name: "key" | "tenant", rate: Rate, limiter: Limiter = newLimiter()) {
+  /** `name` is what the headers call it. */
+  constructor(name: "key" | "tenant", rate: Rate) {
     this.#name = name;
     this.#rate = rate;
-    this.#limiter = limiter;
   }
 
   /** Spends one request of a holder's budget; the headers tell of both budgets. */

@@ -11,8 +11,6 @@ import type { Meters } from "./meters.ts";
 import { described, type MetricName } from "./metrics.ts";
 import type { Committer } from "../store/serving/committer.ts";
 import type { Heartbeat } from "../store/serving/heartbeat.ts";
-import type { Leases } from "../limiter/leases.ts";
-import type { LimitExchange } from "../store/serving/limit_exchange.ts";
 import type { Sample } from "../store/jobs/samples.ts";
 import type { Standing, StandingReader } from "../store/jobs/standing.ts";
 import type { Upkeep } from "../store/jobs/upkeep.ts";
@@ -24,8 +22,6 @@ export interface GaugeParts {
   readonly upkeep: Upkeep;
   readonly standing: StandingReader;
   readonly delivery: Delivery | null;
-  readonly leases: Leases;
-  readonly limits: LimitExchange;
   /** Where backups leave their marks. */
   readonly backupMarksDir: string | null;
 }
@@ -47,7 +43,6 @@ export function addGauges({ registry }: Meters, parts: GaugeParts): void {
     gauge(described(name as MetricName), () => standing.current === null ? null : read(standing.current));
   }
   gauge(described("lead_backup_timestamp_seconds"), () => backupsIn(parts.backupMarksDir));
-  addLimitGauges(registry, parts);
 }
 
 /** The files that the units of the backup touch, by what has succeeded then. */
@@ -64,16 +59,6 @@ function backupsIn(folder: string | null): ReadonlyMap<string, number> {
     }
   }
   return found;
-}
-
-function addLimitGauges(registry: Meters["registry"], { leases, limits }: GaugeParts): void {
-  registry.gauge(described("lead_limit_nodes"), () => leases.nodes);
-  registry.gauge(described("lead_limit_leases"), () => {
-    const { leased, alone } = leases.figures;
-    return new Map([["leased", leased - alone], ["alone", alone]]);
-  });
-  registry.readCounter(described("lead_limit_exchanges_total"), () => limits.answered);
-  registry.readCounter(described("lead_limit_exchange_failures_total"), () => limits.failed);
 }
 
 /** What is read of the database, each left out while it is not known. */

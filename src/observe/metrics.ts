@@ -105,23 +105,6 @@ export const metrics = {
     help:
       "1 while the store takes writes, by the commits of posts and, between them, by this process's beats.",
   },
-  lead_limit_nodes: {
-    ...{ kind: "gauge", unit: "processes", of: "service" },
-    help: "Processes that share the limits with this one, itself included.",
-  },
-  lead_limit_leases: {
-    ...{ kind: "gauge", unit: "limits", of: "service", labels: ["state"], across: "sum" },
-    help:
-      "Keys, customers and addresses whose limit this process shares now: leased, or alone with an equal share because the database does not answer.",
-  },
-  lead_limit_exchanges_total: {
-    ...{ kind: "counter", unit: "statements", of: "service" },
-    help: "Statements in which shares of limits were leased.",
-  },
-  lead_limit_exchange_failures_total: {
-    ...{ kind: "counter", unit: "statements", of: "service" },
-    help: "Statements for shares of limits that the database did not answer in time.",
-  },
   lead_job_failures_total: {
     ...{ kind: "counter", unit: "runs", of: "service", labels: ["task"] },
     help: "Runs of a background task that failed, by what the log calls it.",

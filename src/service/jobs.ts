@@ -12,7 +12,6 @@ import type { Rollup } from "../store/jobs/rollup.ts";
 import type { StandingReader } from "../store/jobs/standing.ts";
 import type { Upkeep } from "../store/jobs/upkeep.ts";
 import type { Heartbeat } from "../store/serving/heartbeat.ts";
-import type { LimitExchange } from "../store/serving/limit_exchange.ts";
 import type { PlanSnapshot } from "../store/serving/plan_snapshot.ts";
 import type { ReferenceReader } from "../store/serving/reference.ts";
 import type { Totals } from "../store/serving/totals.ts";
@@ -22,8 +21,6 @@ import { type Job, repeat, type Repeating } from "./repeat.ts";
 export interface OwnJobs {
   /** Finds out whether the store takes writes, twice a second. */
   readonly heartbeat: Heartbeat;
-  /** Asks for shares of the limits that other processes serve too: as often as every 50 ms, and alone never. */
-  readonly limits: LimitExchange;
   /** Reads the plans, every second; `null` where they are not served. */
   readonly plans: PlanSnapshot | null;
   /** Reads the vocabulary and the raised limits, every second. */
@@ -48,10 +45,9 @@ export interface MachineJobs {
   readonly retention: Retention;
 }
 
-/** What the log calls the failure of a run. The first four tell of the store's in other ways, and know no other. */
+/** What the log calls the failure of a run. The first three tell of the store's in other ways, and know no other. */
 const failureEvents: Readonly<Record<keyof OwnJobs | keyof MachineJobs, string>> = {
   heartbeat: "heartbeat_failed",
-  limits: "limits_failed",
   reference: "reference_failed",
   plans: "plans_failed",
   totals: "totals_kept",
@@ -73,7 +69,6 @@ export interface Jobs {
   readonly heartbeat: Repeating;
   /** `null` where the plans are not served. */
   readonly plans: Repeating | null;
-  readonly limits: Repeating;
   /** Begins no further run. */
   stop(): void;
   /** Waits for the runs under way, as long as is reasonable, and writes what has been counted. */
@@ -90,7 +85,6 @@ export function startJobs(
     return repeat(job, { onFailure: (error) => observe({ kind: "job_failed", event, error }) });
   };
   const heartbeat = start("heartbeat", own.heartbeat);
-  const limits = start("limits", own.limits);
   const plans = own.plans === null ? null : start("plans", own.plans);
   const others = machine === null ? [] : [
     start("upkeep", machine.upkeep),
@@ -101,7 +95,6 @@ export function startJobs(
   ];
   const all = [
     heartbeat,
-    limits,
     ...plans === null ? [] : [plans],
     start("reference", own.reference),
     start("totals", own.totals),
@@ -112,7 +105,6 @@ export function startJobs(
   return {
     heartbeat,
     plans,
-    limits,
     stop() {
       stopped ??= Promise.all(all.map((job) => job.stop()));
     },

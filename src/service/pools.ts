@@ -65,12 +65,6 @@ export const pools = {
     statementTimeoutMs: 9_000,
     purpose: "the vocabulary, the totals, the samples and the listener's beats: nobody waits for them",
   },
-  limits: {
-    connectionsMax: 1,
-    // Less than a lease lasts (src/limiter/lease.ts): what comes later is of no use.
-    statementTimeoutMs: 900,
-    purpose: "what several processes have left of a limit; unused by one that is alone",
-  },
   plans: {
     connectionsMax: 1,
     statementTimeoutMs: 9_000,

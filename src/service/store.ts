@@ -4,11 +4,9 @@
  * @module
  */
 
-import { getRandomValues, randomInt, randomUUID } from "node:crypto";
+import { randomInt, randomUUID } from "node:crypto";
 import { limits as published } from "../contract/limits.ts";
 import { type Delivery, startDelivery } from "../delivery/delivery.ts";
-import type { Seed } from "../limiter/keyed_hash.ts";
-import { Leases } from "../limiter/leases.ts";
 import { addGauges, sampleOf } from "../observe/gauges.ts";
 import type { Meters } from "../observe/meters.ts";
 import type { Observe } from "../observe/observation.ts";
@@ -30,7 +28,6 @@ import { Committer } from "../store/serving/committer.ts";
 import { FormStore } from "../store/serving/form_lookup.ts";
 import { Heartbeat } from "../store/serving/heartbeat.ts";
 import { KeyStore } from "../store/serving/key_lookup.ts";
-import { LimitExchange } from "../store/serving/limit_exchange.ts";
 import { PlanSnapshot } from "../store/serving/plan_snapshot.ts";
 import { readReference, ReferenceReader } from "../store/serving/reference.ts";
 import { Totals } from "../store/serving/totals.ts";
@@ -57,8 +54,6 @@ export interface Store {
   readonly totals: Totals;
   readonly plans: PlanSnapshot;
   readonly checkouts: CheckoutStore;
-  /** The limits that other processes serve too. */
-  readonly leases: Leases;
   /** `null` without an actions tier. */
   readonly delivery: Delivery | null;
   /** Finishes commits and deliveries under way, the latter for at most `graceMs`, and closes the connections. */
@@ -75,17 +70,7 @@ export async function openStore(config: Config, observe: Observe, meters: Meters
   const primary = new Primary(config.databaseUrl);
   const pools: Pools = openPools({ primary, isAway: () => heartbeat.isAway, observe });
   const node = randomUUID();
-  const leases = new Leases(() => [...getRandomValues(new Int32Array(2))] as unknown as Seed);
-  const heartbeat = new Heartbeat({
-    pool: pools.heartbeat,
-    nowMs,
-    slot: randomInt(64),
-    presence: {
-      node,
-      surfaces: [...config.surfaces],
-      met: (nodes, seed) => leases.met(nodes, seedIn(seed)),
-    },
-  });
+  const heartbeat = new Heartbeat({ pool: pools.heartbeat, nowMs, slot: randomInt(64) });
   const closePools = async () => {
     await Promise.all(Object.values(pools).map((pool) => pool.close()));
   };
@@ -97,7 +82,7 @@ export async function openStore(config: Config, observe: Observe, meters: Meters
     if (owner !== null) observe({ kind: "runs_as_owner", role: owner });
     observe({ kind: "connections", max: connectionsMax });
     const reference = new ReferenceReader(background, nowMs, read);
-    const ground = { node, primary, pools, reference, leases, heartbeat, closePools, observe, meters };
+    const ground = { node, primary, pools, reference, heartbeat, closePools, observe, meters };
     return await openParts(config, ground);
   } catch (error) {
     await closePools();
@@ -112,7 +97,6 @@ interface Ground {
   readonly primary: Primary;
   readonly pools: Pools;
   readonly reference: ReferenceReader;
-  readonly leases: Leases;
   readonly heartbeat: Heartbeat;
   readonly closePools: () => Promise<void>;
   readonly observe: Observe;
@@ -121,7 +105,7 @@ interface Ground {
 
 async function openParts(
   config: Config,
-  { node, primary, pools, reference, leases, heartbeat, closePools, observe, meters }: Ground,
+  { node, primary, pools, reference, heartbeat, closePools, observe, meters }: Ground,
 ): Promise<Store> {
   const plans = new PlanSnapshot({
     pool: pools.plans,
@@ -146,13 +130,11 @@ async function openParts(
     const sources = sourceRows(await readStanding(pools.upkeep));
     return sources.filter(({ silent }) => silent).length;
   });
-  const limits = new LimitExchange({ pool: pools.limits, leases, node, nowMs });
   const { backupMarksDir } = config;
-  const gauged = { committer, heartbeat, upkeep, standing, delivery, leases, limits, backupMarksDir };
+  const gauged = { committer, heartbeat, upkeep, standing, delivery, backupMarksDir };
   addGauges(meters, gauged);
   const own = {
     heartbeat,
-    limits,
     plans: config.surfaces.has("subscription") ? plans : null,
     reference,
     totals,
@@ -171,14 +153,12 @@ async function openParts(
   const isFirst = config.seat === null || config.seat.number === 1;
   const jobs = startJobs(own, { machine: isFirst ? machine : null, observe });
   heartbeat.react(reactionOf({ heartbeat, pools, committer, jobs, observe }));
-  limits.react(() => void jobs.limits.soon());
   await Promise.all([firstBeat(heartbeat, jobs), jobs.plans?.soon()]);
   return {
     pools,
     reference,
     plans,
     checkouts: new CheckoutStore(pools.checkout),
-    leases,
     delivery,
     committer,
     heartbeat,
@@ -223,10 +203,4 @@ function openDelivery(
 function listenOn(primary: Primary, listenUrl: string | null): Primary | null {
   if (listenUrl !== null) return new Primary(listenUrl);
   return primary.address.isPooled ? null : primary;
-}
-
-/** The secret that all processes share, a UUID, as the limiters take it. */
-function seedIn(uuid: string): Seed {
-  const digits = uuid.replaceAll("-", "");
-  return [Number.parseInt(digits.slice(0, 8), 16) | 0, Number.parseInt(digits.slice(24), 16) | 0];
 }

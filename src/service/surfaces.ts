@@ -87,14 +87,14 @@ function siteSurface(config: Config, reads: ReadBudget): PlacedSurface {
 }
 
 function intakeSurface(config: Config, { store, state, reads }: Parts): PlacedSurface {
-  const { keys, committer, totals, reference, heartbeat, leases } = store;
+  const { keys, committer, totals, reference, heartbeat } = store;
   const router = intakeRouter({
     keys,
     committer,
     totals,
     reference: () => reference.current,
-    ipBudget: new IpBudget(config.intakeIpRate, leases.limiter("intake", "ip")),
-    keyBudget: new HolderBudget("key", config.intakeKeyRate, leases.limiter("intake", "key")),
+    ipBudget: new IpBudget(config.intakeIpRate),
+    keyBudget: new HolderBudget("key", config.intakeKeyRate),
     nowMs,
     health: () => heartbeat,
     isDraining: () => state.isDraining,
@@ -105,15 +105,15 @@ function intakeSurface(config: Config, { store, state, reads }: Parts): PlacedSu
 }
 
 function formsSurface(config: Config, { store, state, reads }: Parts): PlacedSurface {
-  const { keys, forms, committer, totals, reference, heartbeat, leases } = store;
+  const { keys, forms, committer, totals, reference, heartbeat } = store;
   const router = formsRouter({
     keys,
     forms,
     committer,
     totals,
     reference: () => reference.current,
-    ipBudget: new IpBudget(config.formsIpRate, leases.limiter("forms", "ip")),
-    tenantBudget: new HolderBudget("tenant", config.formsTenantRate, leases.limiter("forms", "tenant")),
+    ipBudget: new IpBudget(config.formsIpRate),
+    tenantBudget: new HolderBudget("tenant", config.formsTenantRate),
     nowMs,
     wallMs: Date.now,
     health: () => heartbeat,
@@ -141,7 +141,7 @@ function plansSurface(config: Config, { store, observe, reads }: Parts): PlacedS
       urls: provider,
     },
     secrets: provider?.webhookSecrets ?? [],
-    ipBudget: new IpBudget(limits.checkoutIpRate, store.leases.limiter("subscription", "ip")),
+    ipBudget: new IpBudget(limits.checkoutIpRate),
     nowMs,
     clockMs: Date.now,
     observe,

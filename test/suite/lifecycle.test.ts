@@ -106,7 +106,7 @@ test("a start and a stop leave nothing in the database but a heartbeat and its p
     const tables = await world.sql<{ name: string }[]>`
       select table_name as name from information_schema.tables
       where table_schema = 'public'
-        and table_name not in ('outbox_tally', 'heartbeat', 'limit_node', 'limit_seed')`;
+        and table_name not in ('outbox_tally', 'heartbeat')`;
     const counts: Record<string, number> = {};
     for (const { name } of tables) {
       const [row] = await world.sql`select count(*)::int as count from ${world.sql(name)}`;

@@ -16,7 +16,7 @@ const slack = 1.05;
 export const limitsHold: Rule = {
   name: "limits",
   says: "429 is said above the limits, and only there",
-  broken: ({ asked, keys, lives, nodes }) => {
+  broken: ({ asked, keys, lives }) => {
     const found: string[] = [];
     const limited = new Map(keys.flatMap((key) => key.limit === null ? [] : [[key.id, key.limit] as const]));
     const groups = Map.groupBy(
@@ -37,7 +37,7 @@ export const limitsHold: Rule = {
       const limit = name.startsWith("key")
         ? limited.get(Number(name.slice(4))) ?? addressLimit
         : addressLimit;
-      found.push(...tooMany(name, all, { limit, lives }), ...tooEarly(refused, all, { limit, nodes }));
+      found.push(...tooMany(name, all, { limit, lives }), ...tooEarly(refused, all, limit));
     }
     return found;
   },
@@ -78,7 +78,8 @@ function tooMany(
         sum + 1 + lives.filter((life) => life.node === node && life.atMs > begin && life.atMs < end).length,
       0,
     );
-    const most = Math.ceil((buckets * limit.burst + limit.perMinute * (end - begin) / 60_000) * slack);
+    const earned = nodes.size * limit.perMinute * (end - begin) / 60_000;
+    const most = Math.ceil((buckets * limit.burst + earned) * slack);
     if (inWindow.length > most) {
       found.push(`${name}: ${inWindow.length} passed within ${seconds(end - begin)}, at most ${most} may`);
     }
@@ -86,16 +87,12 @@ function tooMany(
   return found;
 }
 
-/** With `nodes` processes each may be held to its share; below the half of that nobody is to be refused. */
-function tooEarly(
-  refused: readonly Asked[],
-  all: readonly Asked[],
-  { limit, nodes }: { readonly limit: Limit; readonly nodes: number },
-): string[] {
+/** Below the half of a burst nobody is to be refused. */
+function tooEarly(refused: readonly Asked[], all: readonly Asked[], { burst }: Limit): string[] {
   return refused.flatMap((one) => {
     const before = all.filter(({ sentAtMs }) =>
       sentAtMs <= one.doneAtMs && sentAtMs > one.doneAtMs - 60_000
     ).length;
-    return before < limit.burst / nodes / 2 ? [`${inWords(one)}, after ${before} requests in a minute`] : [];
+    return before < burst / 2 ? [`${inWords(one)}, after ${before} requests in a minute`] : [];
   });
 }

@@ -6,7 +6,7 @@
  */
 
 import type { Pool } from "../pool.ts";
-import { isStoresRefusal, saysUnwritable, Unavailable } from "../unavailable.ts";
+import { isStoresRefusal, saysUnwritable } from "../unavailable.ts";
 
 /** How the heartbeat is run. */
 export interface HeartbeatOptions {
@@ -16,24 +16,11 @@ export interface HeartbeatOptions {
   readonly nowMs: () => number;
   /** Names this process in the rows of its beats; any small number. */
   readonly slot: number;
-  /** With its beats the process says that it is there, and learns who else is. */
-  readonly presence?: Presence;
-}
-
-/** How a process is there for others like it. */
-export interface Presence {
-  /** A UUID. */
-  readonly node: string;
-  readonly surfaces: readonly string[];
-  /** Called with the processes that serve each surface, this one included, and the secret that they share, a UUID. */
-  readonly met: (nodes: Readonly<Record<string, number>>, seed: string) => void;
 }
 
 interface Beat {
   readonly pending: string;
   readonly dead: string;
-  readonly nodes: Record<string, number> | null;
-  readonly seed: string | null;
 }
 
 /** Called when the store stops taking writes, with the cause, and when it takes them again. */
@@ -129,19 +116,13 @@ export class Heartbeat {
   /** Beats once, and returns how long that took in milliseconds. */
   async runOnce(): Promise<number> {
     const startedAtMs = this.#options.nowMs();
-    const { presence } = this.#options;
     try {
       const [row] = await this.#options.pool.run(
         this.#writable ? silenceMaxMs : awayDeadlineMs,
-        (sql) =>
-          sql<Beat[]>`
-          select * from beat(${this.#options.slot}, ${presence?.node ?? null}, ${
-            presence?.surfaces ?? []
-          }::text[])`,
+        (sql) => sql<Beat[]>`select * from beat(${this.#options.slot})`,
       );
       this.pending = Math.max(0, Number(row?.pending));
       this.dead = Math.max(0, Number(row?.dead));
-      if (row?.nodes && row.seed) presence?.met(row.nodes, row.seed);
       this.#misses = 0;
       if (startedAtMs >= this.#heldUntilMs) this.#change(true, null);
     } catch (error) {
@@ -150,18 +131,6 @@ export class Heartbeat {
     this.#hasBeaten = true;
     this.endedAtMs = this.#options.nowMs();
     return this.endedAtMs - startedAtMs;
-  }
-
-  /** Says that the process is gone, so that nobody shares a limit with it any longer. */
-  async finish(): Promise<void> {
-    const { presence, pool, slot } = this.#options;
-    if (presence === undefined || !this.#writable) return;
-    try {
-      await pool.run(awayDeadlineMs, (sql) => sql`select from beat(${slot}, ${presence.node}, '{}')`);
-    } catch (error) {
-      // It is gone in three seconds.
-      if (!(error instanceof Unavailable)) throw error;
-    }
   }
 
   #missed(error: unknown, startedAtMs: number): void {

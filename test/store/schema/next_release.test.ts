@@ -41,7 +41,7 @@ async function nextRelease({ serves }: { readonly serves: boolean }): Promise<Re
   );
   const grants = readFileSync(`${folder}grants.sql`, "utf8").replace(
     /\bbeat,/,
-    "beat(int, uuid, text[]), beat(int, text),",
+    "beat(int), beat(int, text),",
   );
   writeFileSync(`${folder}grants.sql`, grants);
   writeFileSync(`${folder}serves.txt`, serves ? `${ours.version} ${ours.fingerprint}\n` : "# nobody\n");

@@ -115,48 +115,6 @@ test("while somebody reads the beats' table it grows to 16 MiB and no further, a
   await pool.close();
 });
 
-test("a beat waits for no other process, also when all of them were away", async () => {
-  const [mine, others] = [crypto.randomUUID(), crypto.randomUUID()];
-  await sql`
-    insert into limit_node (node, surfaces, seen_at)
-    select node, array['intake'], now() - interval '5 minutes' from unnest(${[
-    mine,
-    others,
-  ]}::uuid[]) as node`;
-  const other = await sql.reserve();
-  try {
-    await other`begin`;
-    await other`select from limit_node where node = ${others} for update`;
-    await sql.begin(async (beat) => {
-      // The other one holds its row for as long as this takes.
-      await beat`set local lock_timeout = '10s'`;
-      await beat`select from beat(${slot}, ${mine}, array['intake'])`;
-    });
-  } finally {
-    await other`rollback`;
-    other.release();
-  }
-  await sql`select from beat(${slot}, ${mine}, array['intake'])`;
-  const left = await sql<{ node: string }[]>`select node from limit_node where node in (${mine}, ${others})`;
-  assert.deepEqual(left.map(({ node }) => node), [mine]);
-});
-
-test("a process that ends in good order is no longer counted", async () => {
-  const pool = openPool(own.url, { name: "heartbeat" });
-  const node = crypto.randomUUID();
-  let nodes: Readonly<Record<string, number>> = {};
-  const presence = {
-    node,
-    surfaces: ["intake"],
-    met: (counted: Readonly<Record<string, number>>) => nodes = counted,
-  };
-  const heartbeat = new Heartbeat({ pool, nowMs: () => performance.now(), slot, presence });
-  await heartbeat.runOnce();
-  assert.ok((nodes.intake ?? 0) >= 1);
-  await heartbeat.finish();
-  assert.deepEqual(await sql`select from limit_node where node = ${node}`.then(({ count }) => count), 0);
-});
-
 test("a process that was busy itself does not take the store for unwritable", async () => {
   const { heartbeat, changes, close } = await beating();
   const before = await beats();

@@ -7,8 +7,6 @@
  * @module
  */
 
-import { mayStart } from "./fair_share.ts";
-
 /** What a queue needs. */
 export interface FairQueueOptions<Item> {
   /** Items that are started at once, in all; see {@linkcode mayStart} for a tenant's share. */
@@ -21,6 +19,18 @@ export interface FairQueueOptions<Item> {
 interface Share<Item> {
   readonly waiting: Set<Item>;
   readonly started: Set<Item>;
+}
+
+/**
+ * Whether a tenant with `inFlight` of the `total` items in flight may start another, of `allowed` at once: while it has
+ * fewer than what is left free. Alone it gets half of all, of two each gets a third, and something is always left for the
+ * tenant that comes next, however long the others' requests hang.
+ *
+ * Chosen: this dynamic threshold (Choudhury and Hahne, 1998) and not a fixed cap, because a fixed cap either slows a
+ * tenant that is alone or lets a few hanging ones take everything.
+ */
+export function mayStart(inFlight: number, total: number, allowed: number): boolean {
+  return total < allowed && (inFlight === 0 || inFlight < allowed - total);
 }
 
 /** Starts items as there are places. Those that wait are bounded by whoever adds them. */
