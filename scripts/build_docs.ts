@@ -12,15 +12,12 @@ import { actionsVariables } from "../src/settings/actions_variables.ts";
 import { type ErrorRule, errors } from "../src/contract/errors.ts";
 import { formErrors } from "../src/contract/form_errors.ts";
 import { formLimitRows, type LimitRow } from "../src/contract/limit_rows.ts";
-import { bullets, type Cells, code, table } from "../src/contract/markdown.ts";
+import { type Cells, code, table } from "../src/contract/markdown.ts";
 import { connectionsMax, pools } from "../src/service/pools.ts";
 import { type Metric, metrics } from "../src/observe/metrics.ts";
 import { secretNames } from "../src/settings/secret_files.ts";
 import { variables } from "../src/settings/variables.ts";
-import type { SavedRow } from "./bench/report.ts";
 import { actionsDenoFlags, denoFlags } from "../src/settings/deno_flags.ts";
-import type { Measured } from "./bench/suite.ts";
-import { curveTables } from "./bench/suites/curve_points.ts";
 import { webhookParts } from "./webhook_page.ts";
 
 const root = fileURLToPath(new URL("../", import.meta.url));
@@ -84,51 +81,7 @@ function denoCommand(flags: readonly string[], main: string): string {
 const limitTable = (rows: readonly LimitRow[]) =>
   table(["Limit", "Value", "About"], rows.map((row) => [row.limit, row.value, row.appliesTo]));
 
-/** A saved run of a benchmark, as far as the page tells of it. */
-interface Benchmark {
-  readonly command: string;
-  readonly date: string;
-  readonly machine: { readonly cpus: number; readonly memoryGiB?: number; readonly loadBefore?: number };
-  readonly runtime: string;
-  readonly rows: readonly SavedRow[];
-  readonly measured: Measured;
-}
-
-const shown = (value: number) => value >= 1_000 ? Math.round(value).toLocaleString("en") : String(value);
-
-function foundCell({ unit, ours, peer, ratio, spread }: SavedRow): string {
-  const range = spread === null ? "" : ` (${spread.map(shown).join("–")})`;
-  if (ratio === null) return ours === null ? "–" : `${shown(ours)} ${unit}${range}`;
-  const figures = ours === null || peer === null ? "" : `: ${shown(ours)} to ${shown(peer)} ${unit}`;
-  return `${ratio.toFixed(2)} ×${range}${figures}`;
-}
-
-const saved = (name: string): Benchmark =>
-  JSON.parse(readFileSync(`${root}docs/benchmarks/${name}.json`, "utf8"));
-
-function benchmarkHead({ command, date, machine, runtime }: Benchmark): string {
-  const memory = machine.memoryGiB === undefined ? "" : `, ${machine.memoryGiB} GiB`;
-  const busy = (machine.loadBefore ?? 0) > 0.5 ? `, which others kept busy (load ${machine.loadBefore})` : "";
-  return `\`${command}\`, ${date.slice(0, 10)}, ${runtime}, ${machine.cpus} processors${memory}${busy}:`;
-}
-
-function benchmark(name: string): string {
-  const run = saved(name);
-  const { rows } = run;
-  const cells = rows.map((row) => [
-    row.name,
-    foundCell(row),
-    `${row.target ?? ""}${row.met === false ? ": falls short" : ""}`,
-  ]);
-  const notes = rows.filter(({ note }) => note !== "").map(({ name, note }) => `${name}: ${note}`);
-  return [
-    benchmarkHead(run),
-    table(["What", "Found", "Must be"], cells),
-    bullets(notes),
-  ].join("\n\n");
-}
-
-/** The parts by name; each saved benchmark is one too. */
+/** The parts by name. */
 const parts: Readonly<Record<string, () => string>> = {
   ...webhookParts,
   "intake answers": () =>
@@ -165,10 +118,6 @@ const parts: Readonly<Record<string, () => string>> = {
         help,
       ]),
     ),
-  "curve": () => {
-    const run = saved("curve");
-    return [benchmarkHead(run), curveTables(run.measured)].join("\n\n");
-  },
   "deno command": () => denoCommand(denoFlags(), "src/main.ts"),
   "deno command of the actions process": () => {
     const folder = { ACTIONS_SERVER_CERT_FILE: "/etc/lead-intake" };
@@ -208,8 +157,7 @@ function made(path: string): string {
   const text = readFileSync(root + path, "utf8").replaceAll(
     /^(<!-- generated: (.+) -->\n)[^]*?(^<!-- end -->$)/gm,
     (_, start: string, name: string, end: string) => {
-      const saved = /^benchmark (\w+)$/.exec(name)?.[1];
-      const part = saved === undefined ? parts[name] : () => benchmark(saved);
+      const part = parts[name];
       if (part === undefined) throw new Error(`${path}: nothing is called ${name}`);
       return `${start}\n${part()}\n\n${end}`;
     },

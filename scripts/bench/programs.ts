@@ -1,12 +1,13 @@
 /**
- * The processes that a benchmark starts: all of them end with it, however it ends.
+ * The checkouts whose service is measured, and the processes that a benchmark starts: all of them end with it, however it
+ * ends.
  *
  * @module
  */
 
 import { type ChildProcess, spawn } from "node:child_process";
-import { closeSync, openSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { closeSync, existsSync, mkdirSync, openSync, readFileSync, rmSync, symlinkSync } from "node:fs";
+import { join, resolve } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { postWatchdog } from "../watchdog.ts";
@@ -96,20 +97,11 @@ export function run(
   }).finally(() => clearTimeout(timer));
 }
 
-/** Runs a client of ours, a module of this folder that is told its task as JSON and answers likewise. */
-export async function runClient<T>(
-  module: string,
-  task: unknown,
-  seconds: number,
-  runtime: "node" | "deno" = "node",
-): Promise<T> {
+/** Runs a client of ours, a module of this folder that gets its task as JSON and answers with JSON. */
+export async function runClient<T>(module: string, task: unknown, seconds: number): Promise<T> {
   const file = fileURLToPath(new URL(module, import.meta.url));
-  const [command, ...args] = runtime === "node" ? [node, file] as const : [deno, "run", "-A", file] as const;
-  const said = await run(command, args, {
-    timeoutMs: (seconds + 60) * 1_000,
-    env: { TASK: JSON.stringify(task) },
-  });
-  return JSON.parse(said);
+  const env = { TASK: JSON.stringify(task) };
+  return JSON.parse(await run(node, [file], { timeoutMs: (seconds + 60) * 1_000, env }));
 }
 
 /** Asks a process to stop (SIGTERM) and returns when it is gone; after a while it is killed. */
@@ -158,4 +150,30 @@ export async function startProgram(
 
 function hasEnded({ pid, exitCode, signalCode }: ChildProcess): boolean {
   return pid === undefined || exitCode !== null || signalCode !== null;
+}
+
+/** A checkout. */
+export interface Tree {
+  readonly name: string;
+  readonly folder: string;
+}
+
+/** The one that this file is in. */
+export const thisTree: Tree = { name: "this tree", folder: root };
+
+/**
+ * Another one: a folder, or a commit by any name that git knows, which is put into the build folder. It runs with this
+ * one's packages.
+ */
+export async function openTree(reference: string): Promise<Tree> {
+  if (existsSync(join(reference, "src/main.ts"))) return { name: reference, folder: resolve(reference) };
+  const folder = join(buildFolder, "against");
+  rmSync(folder, { recursive: true, force: true });
+  mkdirSync(folder, { recursive: true });
+  const archive = `${folder}.tar`;
+  await run("git", ["archive", `--output=${archive}`, reference], { cwd: root, timeoutMs: 60_000 });
+  await run("tar", ["-xf", archive, "-C", folder], { timeoutMs: 60_000 });
+  rmSync(archive);
+  symlinkSync(join(root, "node_modules"), join(folder, "node_modules"));
+  return { name: reference, folder };
 }

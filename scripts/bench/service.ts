@@ -9,10 +9,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { variables } from "../../src/settings/variables.ts";
 import { denoFlags } from "../../src/settings/deno_flags.ts";
-import { openProfile } from "./profile/profile.ts";
-import { deno, node, type Program, run, startProgram } from "./programs.ts";
-import type { Bench } from "./suite.ts";
-import { thisTree, type Tree } from "./tree.ts";
+import { deno, node, type Program, run, startProgram, thisTree, type Tree } from "./programs.ts";
 
 const settings = (pattern: RegExp, value: string) =>
   Object.fromEntries(
@@ -42,80 +39,37 @@ export async function programOf({ folder }: Tree): Promise<string> {
   return "build/programs/service.js";
 }
 
-/** How to start it. */
-interface ServiceOptions {
-  readonly databaseUrl: string;
-  /** Settings other than the defaults. */
-  readonly env?: Readonly<Record<string, string>>;
-  /** Flags of Node. */
-  readonly nodeFlags?: readonly string[];
-  /** Of its log file, when several of them run. */
-  readonly name?: string;
-  /** Waits for this surface only. */
-  readonly listener?: string;
-  /** Instead of limits that never refuse. */
-  readonly hasPublishedLimits?: boolean;
-}
-
 /**
- * Starts the service of the tree as a release has it, with every surface on a port of its own. Under a profiler it is
- * started from its sources, which name the places.
+ * Starts the service of the tree as a release has it, with every surface on a port of its own and with limits that never
+ * refuse; returns when it has started, or, with `listener`, when that surface listens.
  */
 export async function startService(
-  { tree, options }: {
-    readonly tree: Bench["tree"];
-    readonly options: Pick<Bench["options"], "runtime" | "profile">;
+  { tree, options }: { readonly tree: Tree; readonly options: { readonly runtime: "node" | "deno" } },
+  { databaseUrl, env = {}, listener }: {
+    readonly databaseUrl: string;
+    /** Settings other than the defaults. */
+    readonly env?: Readonly<Record<string, string>>;
+    readonly listener?: string;
   },
-  {
-    databaseUrl,
-    env = {},
-    nodeFlags = [],
-    name = "service",
-    listener,
-    hasPublishedLimits = false,
-  }: ServiceOptions,
 ): Promise<Program> {
-  const profile = options.profile ? openProfile(name) : null;
-  const given = {
-    ...listeners,
-    ...(hasPublishedLimits ? {} : raisedLimits),
-    DATABASE_URL: databaseUrl,
-    ...env,
-  };
-  const command = options.runtime === "deno" ? [deno, "run", ...denoFlags(given), "src/main.ts"] : [
-    node,
-    ...productionFlags(tree.folder),
-    ...nodeFlags,
-    ...profile?.nodeFlags ?? [],
-    profile === null ? await programOf(tree) : "src/main.ts",
-  ];
-  const program = await startProgram(tree === thisTree ? name : `${name}_other`, command, {
+  const given = { ...listeners, ...raisedLimits, DATABASE_URL: databaseUrl, ...env };
+  const command = options.runtime === "deno"
+    ? [deno, "run", ...denoFlags(given), "src/main.ts"]
+    : [node, ...productionFlags(tree.folder), await programOf(tree)];
+  return await startProgram(tree === thisTree ? "service" : "service_other", command, {
     cwd: tree.folder,
     env: given,
     ...(listener === undefined ? {} : { listener }),
   });
-  profile?.begin();
-  return {
-    ...program,
-    async stop() {
-      await program.stop();
-      profile?.tell();
-    },
-  };
 }
 
 /** Starts a program of `peers/` by its name. */
 export function startPeer(
   name: string,
   settings: Readonly<Record<string, string | number>>,
-  { args = [], nodeFlags = [] }: {
-    readonly args?: readonly string[];
-    readonly nodeFlags?: readonly string[];
-  } = {},
+  args: readonly string[] = [],
 ): Promise<Program> {
   const env = Object.fromEntries(Object.entries(settings).map(([name, value]) => [name, String(value)]));
   const script = fileURLToPath(new URL(`peers/${name}.mjs`, import.meta.url));
-  return startProgram(name, [node, ...nodeFlags, script, ...args], {
-    env: { ...env, NODE_ENV: "production" },
-  });
+  return startProgram(name, [node, script, ...args], { env: { ...env, NODE_ENV: "production" } });
 }

@@ -10,8 +10,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import postgres from "postgres";
 import { type EmbeddedPostgres, startPostgres } from "../embedded_postgres.ts";
 import { keyCount, makeApiKey, seed } from "./load/keys.ts";
-import { node, run } from "./programs.ts";
-import type { Tree } from "./tree.ts";
+import { node, run, type Tree } from "./programs.ts";
 
 /**
  * What differs from PostgreSQL's defaults, or matters so much that it is said; the same for everybody.
@@ -50,9 +49,9 @@ export interface Counters {
   readonly commits: number;
 }
 
-/** Starts the server, with further settings if there are any. */
-export async function openStage(further: Readonly<Record<string, string | number>> = {}): Promise<Stage> {
-  return new Stage(await startPostgres({ settings: { ...settings, ...further } }));
+/** Starts the server. */
+export async function openStage(): Promise<Stage> {
+  return new Stage(await startPostgres({ settings }));
 }
 
 /** The running server. */
@@ -73,11 +72,6 @@ export class Stage {
     return this.#keys.map(({ key }) => key);
   }
 
-  /** A connection to the server itself. */
-  get admin(): postgres.Sql {
-    return this.#admin;
-  }
-
   /** Where the server keeps its data. */
   get dataFolder(): string {
     return this.#server.dataFolder;
@@ -88,25 +82,12 @@ export class Stage {
     return this.#server.pid;
   }
 
-  /** The server's version, and its settings as it says it has them. */
-  async describe(): Promise<{ version: string; settings: string }> {
-    const names = [
-      ...Object.keys(settings),
-      "wal_sync_method",
-      "wal_compression",
-      "autovacuum",
-      "data_checksums",
-    ];
+  /** The server's version and settings, as it reports them. */
+  async describe(): Promise<string> {
     const rows = await this.#admin<{ name: string; value: string }[]>`
-      select name, current_setting(name) as value from unnest(${[
-      "server_version",
-      ...names,
-    ]}::text[]) as n (name)`;
-    const [version, ...others] = rows;
-    return {
-      version: `PostgreSQL ${version?.value}`,
-      settings: `PostgreSQL: ${others.map(({ name, value }) => `${name} ${value}`).join(", ")}`,
-    };
+      select name, current_setting(name) as value
+      from unnest(${["server_version", ...Object.keys(settings), "wal_sync_method"]}::text[]) as n (name)`;
+    return `PostgreSQL: ${rows.map(({ name, value }) => `${name} ${value}`).join(", ")}`;
   }
 
   /** A new database for the service of a tree. */

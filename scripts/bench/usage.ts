@@ -6,7 +6,7 @@
 
 import { readFileSync } from "node:fs";
 import { childrenOf } from "../processes.ts";
-import type { Measures } from "./suite.ts";
+import type { Measures } from "./measure.ts";
 
 /** Of a process and its children, in MiB. */
 interface Memory {

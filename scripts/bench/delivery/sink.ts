@@ -13,11 +13,9 @@ export interface Arrived {
   readonly requests: number;
   /** Events, each counted once. */
   readonly distinct: number;
-  readonly bodyBytes: number;
   /** Of the first and the last request, in nanoseconds of the machine's monotonic clock; 0 before the first. */
   readonly firstNs: number;
   readonly lastNs: number;
-  readonly connections: number;
 }
 
 /** A running sink. */

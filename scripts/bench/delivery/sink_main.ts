@@ -8,10 +8,9 @@
 
 import { readFileSync } from "node:fs";
 import http from "node:http";
-import http2 from "node:http2";
 import net, { type AddressInfo, type Socket } from "node:net";
-import tls, { type TLSSocket } from "node:tls";
-import { splitMessages } from "../load/http_messages.ts";
+import tls from "node:tls";
+import { splitMessages } from "./http_messages.ts";
 
 const answer = Buffer.from(
   "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}",
@@ -21,16 +20,13 @@ const idOfRequest = /^PUT \/v1\/events\/(\w+) HTTP\/1\.1\r\n/;
 /** The first arrival of each event, in nanoseconds of the machine's monotonic clock. */
 const arrivals = new Map<string, number>();
 let requests = 0;
-let bodyBytes = 0;
 let firstNs = 0;
 let lastNs = 0;
-let connections = 0;
 let fault = "";
 
 function serve(socket: Socket): void {
-  connections += 1;
   socket.setNoDelay(true);
-  const split = splitMessages((head, body) => {
+  const split = splitMessages((head) => {
     const id = idOfRequest.exec(head)?.[1];
     // What the delivery asks of each connection first, and now and then.
     if (head.startsWith("GET /healthz ")) return void socket.write(answer);
@@ -40,7 +36,6 @@ function serve(socket: Socket): void {
     lastNs = Number(process.hrtime.bigint());
     if (requests === 0) firstNs = lastNs;
     requests += 1;
-    bodyBytes += body.length;
     if (!arrivals.has(id)) arrivals.set(id, lastNs);
     socket.write(answer);
   });
@@ -56,20 +51,8 @@ function serve(socket: Socket): void {
   socket.on("error", () => socket.destroy());
 }
 
-/** Answers who asks for HTTP/2; of what comes so nothing is remembered. */
-function serveHttp2(socket: TLSSocket): void {
-  const session = http2.performServerHandshake(socket);
-  session.on("stream", (stream) => {
-    stream.resume().on("error", () => stream.destroy()).on("end", () => {
-      stream.respond({ ":status": 200, "content-type": "application/json" });
-      stream.end("{}");
-    });
-  });
-  session.on("error", () => session.destroy());
-}
-
 function control(request: http.IncomingMessage, response: http.ServerResponse): void {
-  const counts = { requests, distinct: arrivals.size, bodyBytes, firstNs, lastNs, connections, fault };
+  const counts = { requests, distinct: arrivals.size, firstNs, lastNs, fault };
   response.end(JSON.stringify(request.url === "/arrivals" ? [...arrivals] : counts));
 }
 
@@ -90,8 +73,7 @@ const server = isTls
     requestCert: true,
     rejectUnauthorized: true,
     minVersion: "TLSv1.2",
-    ALPNProtocols: ["h2", "http/1.1"],
-  }, (socket) => socket.alpnProtocol === "h2" ? serveHttp2(socket) : serve(socket))
+  }, serve)
   : net.createServer(serve);
 await listen(server, "sink", isTls ? "https" : "http");
 await listen(http.createServer(control), "control", "http");

@@ -10,7 +10,7 @@ import { canonicalText } from "../../../src/lead/fingerprint.ts";
 import { foldArea } from "../../../src/lead/place.ts";
 import { validate } from "../../../src/lead/validate.ts";
 import { say } from "../programs.ts";
-import { digits } from "../stats.ts";
+import { digits } from "../measure.ts";
 
 /** What to fill a database with. */
 interface FillOptions {

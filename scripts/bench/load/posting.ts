@@ -7,19 +7,15 @@
 import { readFileSync } from "node:fs";
 import type { Program } from "../programs.ts";
 import type { Database } from "../stage.ts";
-import type { Bench, Measures } from "../suite.ts";
+import type { Bench, Measures } from "../measure.ts";
 import { meter, readMemory } from "../usage.ts";
-import { allocatedIn } from "./heap.ts";
 import { post, type WrkOptions } from "./wrk.ts";
 
-/** How leads reach a target, and for how long. */
-export type Posting = Pick<WrkOptions, "connections"> & Partial<WrkOptions>;
+/** How leads reach a target. */
+export type Posting = Pick<WrkOptions, "connections">;
 
 /** Starts a server that stores in the database. */
 export type Start = (bench: Bench, database: Database) => Promise<Program>;
-
-/** Counting allocations has a cost, so it has a time of its own, after all else is measured. */
-const allocatingSeconds = 2;
 
 /**
  * V8 has compiled what is called often after so many leads. A quiet machine posts more than these in the seconds of the
@@ -27,14 +23,11 @@ const allocatingSeconds = 2;
  */
 const warmUpLeads = 20_000;
 const warmUpRunsMax = 8;
-/** More of them are for more processes, each of which compiles for itself. */
-const connectionsOfOne = 64;
 
 async function warmUp(url: string, { load, options }: Bench, connections: number) {
-  const times = Math.max(1, connections / connectionsOfOne);
   let runs = 0;
   let answers = 0;
-  while (answers < warmUpLeads * times && runs < warmUpRunsMax * times) {
+  while (answers < warmUpLeads && runs < warmUpRunsMax) {
     answers += (await post(url, load, { connections, seconds: options.warmUpSeconds })).requests;
     runs += 1;
   }
@@ -42,18 +35,15 @@ async function warmUp(url: string, { load, options }: Bench, connections: number
 }
 
 /** Warms a target up and loads it. */
-export async function loadTarget(bench: Bench, target: Program, { connections, seconds }: Posting) {
+export async function loadTarget(bench: Bench, target: Program, { connections }: Posting) {
   const { options, stage, load } = bench;
   const url = `${target.urls.intake}/v1/intake`;
   const warm = await warmUp(url, bench, connections);
   const spent = meter({ server: target.pid, PostgreSQL: stage.pid });
-  const found = await post(url, load, { connections, seconds: seconds ?? options.seconds });
+  const found = await post(url, load, { connections, seconds: options.seconds });
   if (found.requests === 0) throw new Error(`${url} has answered nothing in time`);
   const usage = spent(found.requests, "lead");
   const memory = readMemory(target.pid);
-  const counted = options.profile
-    ? null
-    : await allocatedIn(target.pid, () => post(url, load, { connections, seconds: allocatingSeconds }));
   const measures: Measures = {
     "leads/s": found.perSecond,
     "median ms": found.p50Us / 1_000,
@@ -63,17 +53,12 @@ export async function loadTarget(bench: Bench, target: Program, { connections, s
     "wrk, processor µs per lead": found.processorUs / found.requests,
     "MiB resident, highest": memory.highestMiB,
     "MiB resident, at the end": memory.residentMiB,
-    ...counted === null ? {} : {
-      "KiB allocated a lead": counted.allocated.bytes / 1_024 / counted.found.requests,
-      "minor collections per 1,000 leads": counted.allocated.minor * 1_000 / counted.found.requests,
-      "major collections per 1,000 leads": counted.allocated.major * 1_000 / counted.found.requests,
-    },
   };
   return {
     measures,
-    answers: warm.answers + found.requests + (counted?.found.requests ?? 0),
+    answers: warm.answers + found.requests,
     // wrk leaves while requests are in flight.
-    unanswered: (warm.runs + 2) * connections,
+    unanswered: (warm.runs + 1) * connections,
   };
 }
 

@@ -1,5 +1,5 @@
 /**
- * wrk as the client: it gets one address over and over, or posts leads, each of its own.
+ * wrk as the client: it posts leads, each of its own.
  *
  * @module
  */
@@ -22,15 +22,10 @@ export interface WrkOptions {
   readonly seconds: number;
 }
 
-/** What came of gets. */
-interface Gets {
-  /** Answers, none of which was an error. */
+/** The result of a run: every answer was a 202 or a 200. */
+export interface Posts {
   readonly requests: number;
   readonly perSecond: number;
-}
-
-/** What came of posts. */
-export interface Posts extends Gets {
   readonly p50Us: number;
   readonly p99Us: number;
   /** Processor time of wrk itself. */
@@ -38,12 +33,6 @@ export interface Posts extends Gets {
 }
 
 const scriptFile = fileURLToPath(new URL("lead.lua", import.meta.url));
-
-/** wrk's version. It exits with 1 after `--version`, too. */
-export async function wrkVersion(): Promise<string> {
-  const said = await run("wrk", ["--version"], { timeoutMs: 5_000 }).catch(String);
-  return /(wrk .*?) (\[|Copyright)/.exec(said)?.[1] ?? "wrk";
-}
 
 /** Writes the files that clients read the leads and keys from; `name` is that of the keys' file. */
 export function writeLoad(bodies: readonly string[], keys: readonly string[], name = "keys"): Load {
@@ -54,47 +43,33 @@ export function writeLoad(bodies: readonly string[], keys: readonly string[], na
 }
 
 /**
- * Gets one address.
- *
- * @throws {Error} when an answer was an error or a connection failed
- */
-export async function get(url: string, options: WrkOptions): Promise<Gets> {
-  const said = await runWrk(options, [url]);
-  const perSecond = Number(/^Requests\/sec:\s+([\d.]+)/m.exec(said)?.[1]);
-  if (!(perSecond > 0) || /Non-2xx|Socket errors/.test(said)) {
-    throw new Error(`Not every request was answered:\n${said}`);
-  }
-  return { requests: Number(/^\s*(\d+) requests in/m.exec(said)?.[1]), perSecond };
-}
-
-/**
  * Posts leads.
  *
  * @throws {Error} when an answer was an error or a connection failed
  */
-export async function post(url: string, load: Load, options: WrkOptions): Promise<Posts> {
+export async function post(
+  url: string,
+  load: Load,
+  { connections, seconds }: WrkOptions,
+): Promise<Posts> {
   const prefix = randomBytes(5).toString("hex");
-  const said = await runWrk(options, [
+  const said = await run("wrk", [
+    // On two cores a second thread only takes time from the server.
+    "--threads=1",
+    `--connections=${connections}`,
+    `--duration=${seconds}s`,
+    "--timeout=10s",
     `--script=${scriptFile}`,
     url,
     "--",
     load.bodiesFile,
     load.keysFile,
     prefix,
-  ]);
+  ], { timeoutMs: (seconds + 15) * 1_000 });
   const result = JSON.parse(/^RESULT (.*)$/m.exec(said)?.[1] ?? "{}") as Posts & {
     durationUs: number;
     failed: number;
   };
-  // On a machine that others keep busy, a second may pass without an answer.
-  if (result.failed !== 0) {
-    throw new Error(`Not every request was accepted:\n${said}`);
-  }
+  if (result.failed !== 0) throw new Error(`Not every request was accepted:\n${said}`);
   return { ...result, perSecond: result.requests / (result.durationUs / 1e6) };
-}
-
-/** One thread: on two cores a second one only takes time from the server. */
-function runWrk({ connections, seconds }: WrkOptions, args: readonly string[]): Promise<string> {
-  const options = ["--threads=1", `--connections=${connections}`, `--duration=${seconds}s`, "--timeout=10s"];
-  return run("wrk", [...options, ...args], { timeoutMs: (seconds + 15) * 1_000 });
 }

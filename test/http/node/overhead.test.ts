@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import type { Socket } from "node:net";
 import { describe, test } from "node:test";
-import { flood, frame, requests } from "../../../scripts/bench/attacks/http2_frames.ts";
+import { flood, frame, requests } from "../../support/http/http2_frames.ts";
 import { Overhead } from "#src/http/node/overhead.ts";
 import { FrameClient, windowUpdate } from "../../support/http/frames.ts";
 import { ask, get, parse, places, startApp, Wire } from "../../support/http/echo.ts";

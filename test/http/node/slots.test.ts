@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
 import { parseNetworks } from "#src/http/addresses.ts";
-import { flood, requests } from "../../../scripts/bench/attacks/http2_frames.ts";
+import { flood, requests } from "../../support/http/http2_frames.ts";
 import { FrameClient } from "../../support/http/frames.ts";
 import { Edge } from "#src/http/node/edge.ts";
 import type { ListenOptions } from "#src/http/options.ts";

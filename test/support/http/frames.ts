@@ -7,13 +7,7 @@
 
 import { Buffer } from "node:buffer";
 import { connect as connectTls, type TLSSocket } from "node:tls";
-import {
-  frame,
-  type FrameType,
-  preface,
-  requests,
-  typeOf,
-} from "../../../scripts/bench/attacks/http2_frames.ts";
+import { frame, type FrameType, preface, requests, typeOf } from "./http2_frames.ts";
 import { within } from "./echo.ts";
 
 /** A frame as it came. */

@@ -1,17 +1,46 @@
 /**
  * The paced client, a process of its own: posts leads at a fixed pace, whether or not earlier ones were answered
- * (open loop), and tells when each acknowledgement came. Started by `pacer.ts`.
+ * (open loop), and tells when each acknowledgement came. Started by `offer.ts`.
  *
  * @module
  */
 
+import { readFileSync } from "node:fs";
 import net, { type Socket } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
-import { answer, keepPace, readLines, readTask } from "./client.ts";
+import type { Load } from "../load/wrk.ts";
 import { splitMessages } from "./http_messages.ts";
-import type { Acknowledged, Paced, PacerTask } from "./pacer.ts";
 
-const task = readTask<PacerTask>();
+/** What it is told to do. */
+export interface PacerTask extends Load {
+  readonly url: string;
+  readonly perSecond: number;
+  readonly seconds: number;
+  /** Of the Idempotency-Keys; no other run has it. */
+  readonly prefix: string;
+}
+
+/** A lead that was answered with 202; times in nanoseconds of the machine's monotonic clock. */
+interface Acknowledged {
+  readonly id: string;
+  /** When it should have been sent. */
+  readonly dueNs: number;
+  readonly sentNs: number;
+  readonly ackNs: number;
+}
+
+/** What it answers. */
+export interface Paced {
+  readonly startNs: number;
+  /** Of the last answer. */
+  readonly endNs: number;
+  /** In the order of their answers. */
+  readonly leads: readonly Acknowledged[];
+}
+
+const readLines = (file: string) => readFileSync(file, "utf8").split("\n").filter((line) => line !== "");
+
+const task: PacerTask = JSON.parse(process.env.TASK ?? "");
 const { hostname, port, host, pathname } = new URL(task.url);
 const bodies = readLines(task.bodiesFile);
 /** Connections that are opened ahead; more are opened when all of them wait for an answer. */
@@ -30,10 +59,8 @@ interface Lane {
   sent: { readonly dueNs: number; readonly sentNs: number } | null;
 }
 
-/** The one that has waited longest is next: the busy ones are not always the same few, and of the same process. */
 const free: Lane[] = [];
 const leads: Acknowledged[] = [];
-let refused = 0;
 let posted = 0;
 
 function openLane(): Lane {
@@ -44,8 +71,7 @@ function openLane(): Lane {
     const id = /"event_id":"(\w+)"/.exec(Buffer.from(body).toString("latin1"))?.[1];
     if (head.startsWith("HTTP/1.1 202 ") && id !== undefined && lane.sent !== null) {
       leads.push({ id, ...lane.sent, ackNs });
-    } else if (task.mayRefuse && /^HTTP\/1.1 (429|503) /.test(head)) refused += 1;
-    else throw new Error(`${head.split("\r\n")[0]} ${body}`);
+    } else throw new Error(`${head.split("\r\n")[0]} ${body}`);
     lane.sent = null;
     free.push(lane);
   });
@@ -76,9 +102,16 @@ for (let index = 0; index < openedAhead; index += 1) {
 }
 await delay(300);
 const startNs = nowNs();
-await keepPace(task, post);
+const gapNs = 1e9 / task.perSecond;
+const total = task.perSecond * task.seconds;
+while (posted < total) {
+  const due = Math.min(total, Math.floor((nowNs() - startNs) / gapNs) + 1);
+  for (let number = posted; number < due; number += 1) post(number, startNs + number * gapNs);
+  // Not before the next one is due, but no less than the 1 ms that a timer takes.
+  await delay(Math.max(1, (startNs + posted * gapNs - nowNs()) / 1e6));
+}
 const deadlineNs = nowNs() + answersMaxMs * 1e6;
-const open = () => posted - refused - leads.length;
-while (open() > 0 && nowNs() < deadlineNs) await delay(5);
-if (open() > 0) throw new Error(`${open()} requests were not answered`);
-answer({ startNs, endNs: leads.at(-1)?.ackNs ?? startNs, leads, refused } satisfies Paced);
+while (leads.length < posted && nowNs() < deadlineNs) await delay(5);
+if (leads.length < posted) throw new Error(`${posted - leads.length} requests were not answered`);
+const found: Paced = { startNs, endNs: leads.at(-1)?.ackNs ?? startNs, leads };
+process.stdout.write(JSON.stringify(found), () => process.exit(0));

@@ -1,0 +1,157 @@
+/**
+ * How contenders are compared: they run interleaved rounds, and every measure of ours is told as a ratio to the
+ * peers' measure of the same name.
+ *
+ * @module
+ */
+
+import type { DevCertificates } from "../dev_certificates.ts";
+import type { Load } from "./load/wrk.ts";
+import { say, type Tree } from "./programs.ts";
+import type { Stage } from "./stage.ts";
+
+/** The settings of a run. */
+export interface Options {
+  readonly rounds: number;
+  /** Measured seconds of a round. */
+  readonly seconds: number;
+  /** Before each round, not counted. */
+  readonly warmUpSeconds: number;
+  /** Curve: stored events, and keys that leads come with, ascending. */
+  readonly sizes: readonly number[];
+  readonly keys: readonly number[];
+  /** Delivery: leads that wait to be drained. */
+  readonly backlog: number;
+  /** What our service runs on. */
+  readonly runtime: "node" | "deno";
+}
+
+/** What every contender works with. */
+export interface Bench {
+  readonly options: Options;
+  readonly stage: Stage;
+  /** Whose service is ours. */
+  readonly tree: Tree;
+  /** Leads as they are posted, and the files from which wrk and the other clients read them. */
+  readonly bodies: readonly string[];
+  readonly load: Load;
+  readonly certificates: DevCertificates;
+}
+
+/** The result of a round, by name and unit. */
+export type Measures = Readonly<Record<string, number>>;
+
+/** One side of a comparison. */
+export interface Contender {
+  readonly run: () => Promise<Measures>;
+  readonly close?: () => Promise<unknown>;
+}
+
+/** Prepares a contender. */
+export type Open = (bench: Bench) => Contender | Promise<Contender>;
+
+/** Contenders whose rounds are interleaved. */
+export interface Group {
+  readonly ours: Readonly<Record<string, Open>>;
+  readonly peers?: Readonly<Record<string, Open>>;
+}
+
+/** A suite of benchmarks. */
+export interface Suite {
+  readonly about: string;
+  /** Whether `scripts/bench/package.json` has peers of it. */
+  readonly hasPackages?: boolean;
+  readonly groups: (options: Options) => readonly Group[];
+}
+
+type Samples = ReadonlyMap<string, readonly Measures[]>;
+
+/** Runs the rounds of a group, with `other` beside ours instead of the peers, and returns the lines of its report. */
+export async function measure(group: Group, bench: Bench, other: Tree | undefined): Promise<string[]> {
+  const ours = Object.keys(group.ours);
+  const named = (name: string, tree: Tree) => other === undefined ? name : `${name}, ${tree.name}`;
+  const trees = other === undefined ? [bench.tree] : [bench.tree, other];
+  const taking = Object.entries(group.ours).flatMap(([name, open]) =>
+    trees.map((tree) => ({ name: named(name, tree), open, bench: { ...bench, tree } }))
+  );
+  if (other === undefined) {
+    taking.push(...Object.entries(group.peers ?? {}).map(([name, open]) => ({ name, open, bench })));
+  }
+  const contenders = new Map<string, Contender>();
+  try {
+    for (const { name, open, bench } of taking) contenders.set(name, await open(bench));
+    const samples = await takeTurns(contenders, bench.options.rounds);
+    const pairs = ours.flatMap((name) =>
+      other === undefined
+        ? Object.keys(group.peers ?? {}).map((peer) => [name, peer] as const)
+        : [[named(name, bench.tree), named(name, other)] as const]
+    );
+    return [...tell(samples), ...pairs.flatMap(([mine, theirs]) => compare(samples, mine, theirs))];
+  } finally {
+    for (const contender of contenders.values()) await contender.close?.();
+  }
+}
+
+/** Each round starts with another contender, so that none has the same place every time. */
+async function takeTurns(contenders: ReadonlyMap<string, Contender>, rounds: number): Promise<Samples> {
+  const order = [...contenders];
+  const samples = new Map(order.map(([name]): [string, Measures[]] => [name, []]));
+  for (let round = 0; round < rounds; round += 1) {
+    for (let turn = 0; turn < order.length; turn += 1) {
+      const [name, contender] = order[(round + turn) % order.length] as (typeof order)[number];
+      const measures = await contender.run();
+      samples.get(name)?.push(measures);
+      const told = Object.entries(measures).map(([measure, value]) => `${measure} ${digits(value)}`);
+      say(`round ${round + 1}, ${name}: ${told.join("; ")}`);
+    }
+  }
+  return samples;
+}
+
+function tell(samples: Samples): string[] {
+  return [...samples].flatMap(([name, rounds]) => [
+    `\n${name}`,
+    ...Object.keys(rounds[0] ?? {}).map((measure) =>
+      `  ${measure}: ${withSpread(rounds.map((round) => round[measure] as number))}`
+    ),
+  ]);
+}
+
+/** The spread is that of the ratios within a round. */
+function compare(samples: Samples, mine: string, theirs: string): string[] {
+  const [ours = [], peers = []] = [samples.get(mine), samples.get(theirs)];
+  const shared = Object.keys(ours[0] ?? {}).filter((measure) => measure in (peers[0] ?? {}));
+  return [
+    `\n${mine} / ${theirs}`,
+    ...shared.map((measure) => {
+      const values = (rounds: readonly Measures[]) => rounds.map((round) => round[measure] as number);
+      const [top, bottom] = [values(ours), values(peers)];
+      const ratios = top.map((value, round) => value / (bottom[round] as number));
+      return `  ${measure}: ${withSpread(ratios, median(top) / median(bottom))}`;
+    }),
+  ];
+}
+
+/** The median of at least one sample. */
+export function median(samples: readonly number[]): number {
+  const sorted = samples.toSorted((a, b) => a - b);
+  const middle = sorted.length >> 1;
+  const upper = sorted[middle] as number;
+  return sorted.length % 2 === 1 ? upper : (sorted[middle - 1] as number + upper) / 2;
+}
+
+/** A quantile of samples. */
+export function quantile(samples: readonly number[], q: number): number {
+  const sorted = Float64Array.from(samples).sort();
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * q))] ?? Number.NaN;
+}
+
+/** A number with three or more significant digits, thousands set apart. */
+export function digits(value: number): string {
+  const decimals = value >= 100 ? 0 : value >= 10 ? 1 : value >= 1 ? 2 : 3;
+  return value.toLocaleString("en-US", { minimumFractionDigits: decimals, maximumFractionDigits: decimals });
+}
+
+function withSpread(samples: readonly number[], middle = median(samples)): string {
+  return `${digits(middle)} (${digits(Math.min(...samples))}–${digits(Math.max(...samples))})`;
+}
