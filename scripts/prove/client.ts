@@ -78,13 +78,8 @@ export class Client {
     const session = http2.connect(`https://127.0.0.1:${port}`, {
       createConnection: () =>
         tls.connect({
-          ...{
-            host: "127.0.0.1",
-            port,
-            ca: this.#ca,
-            ALPNProtocols: ["h2"],
-            localAddress: this.#address,
-          } as tls.ConnectionOptions,
+          ...{ host: "127.0.0.1", port, ca: this.#ca, ALPNProtocols: ["h2"] },
+          ...{ localAddress: this.#address } as tls.ConnectionOptions,
         }),
     });
     session.on("error", () => session.destroy());

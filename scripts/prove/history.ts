@@ -82,12 +82,7 @@ export interface Look {
   readonly doneAtMs: number;
   /** `null`: no answer. */
   readonly status: number | null;
-  readonly health: {
-    readonly ok: boolean;
-    readonly pending: number;
-    readonly dead: number;
-    readonly store_writable: boolean;
-  } | null;
+  readonly health: { ok: boolean; pending: number; dead: number; store_writable: boolean } | null;
 }
 
 /** Something that was done to the parts. */
@@ -102,59 +97,11 @@ export interface Happened {
    * The span in which no process could get a commit confirmed. `stirredAtMs`: what waited was cancelled then, and some of
    * it came back as if it had been.
    */
-  readonly noCommit:
-    | { readonly fromMs: number; readonly toMs: number; readonly stirredAtMs?: number }
-    | null;
+  readonly noCommit: { readonly fromMs: number; readonly toMs: number; readonly stirredAtMs?: number } | null;
 }
 
 /** What {@linkcode Happened.kind} calls a time in which the machine was too busy. */
 export const slowMachine = "(machine too busy)";
-
-/** A process that ended. */
-export interface Ended {
-  readonly node: number;
-  readonly signal: "SIGTERM" | "SIGKILL" | null;
-  /** When it was told to. */
-  readonly atMs: number;
-  readonly endedAtMs: number;
-  readonly code: number | string;
-}
-
-/** A key that was revoked. */
-export interface Revoked {
-  readonly keyId: number;
-  readonly fromMs: number;
-  readonly returnedAtMs: number;
-  /** The database's clock when it had returned, milliseconds since 1970. */
-  readonly databaseMs: number;
-}
-
-/** The database's clock was set on. */
-export interface ClockStep {
-  readonly fromMs: number;
-  readonly toMs: number;
-  readonly stepMs: number;
-}
-
-/** A certificate file was replaced. */
-export interface Swapped {
-  readonly whose: "listener" | "delivery";
-  readonly atMs: number;
-  readonly serial: string;
-}
-
-/** The certificate that a listener shows at the end. */
-export interface Shown {
-  readonly node: number;
-  readonly serial: string;
-}
-
-/** A tenant of the round. */
-export interface Tenant {
-  readonly id: number;
-  readonly slug: string;
-  readonly sandbox: boolean;
-}
 
 /** A key of the round. */
 export interface Key {
@@ -205,68 +152,61 @@ export interface Tables {
   readonly tally: { readonly pending: number; readonly dead: number };
   /** By the campaign's slug. */
   readonly spendCents: Readonly<Record<string, number>>;
-  /** Other leads that were kept aside: of which event, and the body. */
-  readonly collisions: readonly { readonly eventId: string; readonly raw: string; readonly count: number }[];
-  /** Repeats and refusals that were counted, by key. */
-  readonly duplicates: Readonly<Record<number, number>>;
-  readonly refusals: Readonly<Record<number, number>>;
+  /** Other leads that were kept aside: of which event. */
+  readonly collisions: readonly { readonly eventId: string }[];
+  /** Repeats that were counted, by key. */
+  readonly duplicates: Readonly<Record<string, number>>;
   /** Of the service's own report: accepted and spend of all keys; `null` when it was not asked. */
   readonly report: { readonly accepted: number; readonly spendCents: number } | null;
 }
 
-/** Events that were dead and that an operator put back. */
-export interface Replayed {
-  readonly eventId: string;
-  /** Attempts that had counted towards its death. */
-  readonly spent: number;
-  readonly reason: string | null;
+/** What a round notes while it runs. */
+export interface Notes {
+  readonly tenants: { readonly id: number; readonly slug: string; readonly sandbox: boolean }[];
+  readonly keys: Key[];
+  readonly looks: Look[];
+  readonly happened: Happened[];
+  /** Service processes that ended; `signal` is what they were told at `atMs`, `null` when they ended by themselves. */
+  readonly ended: {
+    readonly node: number;
+    readonly signal: "SIGTERM" | "SIGKILL" | null;
+    readonly atMs: number;
+    readonly endedAtMs: number;
+    readonly code: number | string;
+  }[];
+  /** `databaseMs`: the database's clock when the revocation had returned, milliseconds since 1970. */
+  readonly revoked: { keyId: number; fromMs: number; returnedAtMs: number; databaseMs: number }[];
+  /** The database's clock was set on. */
+  readonly clockSteps: { readonly fromMs: number; readonly toMs: number; readonly stepMs: number }[];
+  /** Certificate files were replaced. */
+  readonly swapped: { whose: "listener" | "delivery"; readonly atMs: number; readonly serial: string }[];
+  /** When each process listened, by node: a limiter begins anew with each life. */
+  readonly lives: { readonly node: number; readonly atMs: number }[];
+  /** Why a part did not come back when it was started. */
+  readonly unstarted: string[];
 }
 
 /** All of a round. */
-export interface History {
+export interface History extends Readonly<Notes> {
   readonly nodes: number;
   /** The actions process stood between the service and the CRMs. */
   readonly hasActions: boolean;
   readonly attemptsMax: number;
   /** After so long without an answer a send counts as unanswered. */
   readonly sendTimeoutMs: number;
-  readonly tenants: readonly Tenant[];
-  readonly keys: readonly Key[];
   readonly asked: readonly Asked[];
   readonly arrived: readonly Arrived[];
-  readonly looks: readonly Look[];
-  readonly happened: readonly Happened[];
-  readonly ended: readonly Ended[];
-  readonly revoked: readonly Revoked[];
-  readonly clockSteps: readonly ClockStep[];
-  readonly swapped: readonly Swapped[];
-  readonly shown: readonly Shown[];
-  readonly replayed: readonly Replayed[];
-  /** When each process listened, by node: a limiter begins anew with each life. */
-  readonly lives: readonly { readonly node: number; readonly atMs: number }[];
+  /** The certificate that each listener shows at the end. */
+  readonly shown: readonly { readonly node: number; readonly serial: string }[];
+  /** Events that were dead and that an operator put back; `spent` attempts had counted towards that. */
+  readonly replayed: readonly { eventId: string; spent: number; reason: string | null }[];
   /** When everything was whole again for good. */
   readonly calmAtMs: number;
   /** Whether nothing waited any more within the time that was given; else what did. */
   readonly undrained: string | null;
-  /** Why a part did not come back when it was started. */
-  readonly unstarted: readonly string[];
   readonly tables: Tables;
   /** What the processes and the server wrote. */
   readonly logs: readonly { readonly name: string; readonly text: string }[];
-}
-
-/** Something that must not be. */
-export interface Violation {
-  readonly rule: string;
-  readonly what: string;
-}
-
-/** What makes a post a repeat: its Idempotency-Key, or else its content; each tenant and surface has its own. */
-export function identityOf(
-  { what, tenant, idempotencyKey, content }: Pick<Asked, "what" | "tenant" | "idempotencyKey" | "content">,
-): string {
-  const surface = what === "form" || what === "trapped_form" ? "form" : "lead";
-  return `${tenant} ${surface} ${idempotencyKey === null ? `content ${content}` : `key ${idempotencyKey}`}`;
 }
 
 /** Whether a request may be stored. */

@@ -1,10 +1,12 @@
 /**
- * Invented leads and forms: each as a client may spell it, and what the specification makes of the fields that are
- * controlled here. Nothing of the service's own normalizer is used.
+ * Invented leads, forms and keys: each lead as a client may spell it, and what the specification makes of the fields that
+ * are controlled here. Nothing of the service's own normalizer is used.
  *
  * @module
  */
 
+import { createHash } from "node:crypto";
+import { crc32 } from "node:zlib";
 import type { Chance } from "./chance.ts";
 
 /** In each name, so that content can be found where it must not be. */
@@ -116,4 +118,20 @@ export function notJson(chance: Chance): string {
     '{"first_name":"Ada","last_name":"B","phone":"1","cost":"12"}',
     "a=b",
   ]);
+}
+
+const digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+
+/** A key as the documents describe it, with 32 characters of chance and its checksum. */
+export function keyText(chance: Chance, prefix: "lead_live_" | "lead_test_" | "form_live_"): string {
+  const body = prefix + Array.from({ length: 32 }, () => digits[chance.below(62)]).join("");
+  let rest = crc32(body);
+  let sum = "";
+  for (let place = 0; place < 6; place += 1, rest = Math.floor(rest / 62)) sum = `${digits[rest % 62]}${sum}`;
+  return body + sum;
+}
+
+/** What the database keeps of it, in hex. */
+export function keyDigest(text: string): string {
+  return createHash("sha256").update(text).digest("hex");
 }

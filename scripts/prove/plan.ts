@@ -6,7 +6,7 @@
  */
 
 import { type Chance, chance } from "./chance.ts";
-import { type Place, places } from "./commit_places.ts";
+import { type Place, places } from "./postgres_proxy.ts";
 import { manners } from "./sink.ts";
 
 /** What may be done, by the part that it is done to: things of one lane happen one after the other. */
@@ -67,21 +67,15 @@ export interface Plan {
   readonly nodes: number;
   /** With the real actions process between the service and the CRMs. */
   readonly hasActions: boolean;
-  /** Indexes of the callers that post. */
-  readonly callers: readonly number[];
+  /** How many clients post. */
+  readonly callers: number;
   /** Between two requests of a caller, on average. */
   readonly pauseMs: number;
   readonly steps: readonly Step[];
 }
 
 /** What a plan is made with. */
-export interface PlanOptions {
-  readonly seed: number;
-  readonly runMs: number;
-  readonly nodes: number;
-  readonly hasActions: boolean;
-  readonly callers: number;
-  readonly pauseMs: number;
+export interface PlanOptions extends Omit<Plan, "steps"> {
   /** Between two kills of a service process, whichever, on average. */
   readonly nodeKillMs: number;
   /** Between two kills of PostgreSQL, on average. */
@@ -149,21 +143,10 @@ export function makePlan(options: PlanOptions): Plan {
   lane("files", () => 8_000);
   lane("people", () => only === undefined ? 4_000 : 1_200);
   steps.sort((a, b) => a.atMs - b.atMs);
-  return {
-    ...{ seed: options.seed, runMs, nodes, hasActions, pauseMs, steps },
-    callers: Array.from({ length: callers }, (_, index) => index),
-  };
+  return { seed: options.seed, runMs, nodes, hasActions, callers, pauseMs, steps };
 }
 
 function shuffled<T>(all: readonly T[], how: Chance): T[] {
   const rest = [...all];
   return Array.from(all, () => rest.splice(how.below(rest.length), 1)[0] as T);
-}
-
-/** A step in a line. */
-export function stepLine({ atMs, kind, forMs, node, lane }: Step): string {
-  const whose = lane === "node" || lane === "wire" ? ` of service ${node}` : "";
-  return `${(atMs / 1000).toFixed(1).padStart(6)} s  ${kind}${whose}${
-    forMs === 0 ? "" : ` for ${(forMs / 1000).toFixed(1)} s`
-  }`;
 }

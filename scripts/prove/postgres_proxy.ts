@@ -6,15 +6,102 @@
 
 import { connect, createServer, type Server, type Socket } from "node:net";
 import type { AddressInfo } from "node:net";
-import { acceptCall, type Fault, type Halted, messageOf } from "./commit_places.ts";
-import {
-  flushMessage,
-  type Message,
-  Messages,
-  startupParameter,
-  syncMessage,
-  textAt,
-} from "./postgres_messages.ts";
+
+/**
+ * Where in the call of `accept` a connection can be cut or halted, and whether a batch that is cut there has been committed
+ * (`null`: either way). PostgreSQL runs the statement at Execute and commits at Sync; CommandComplete is the answer to the
+ * first, ReadyForQuery to the second.
+ */
+export const places = {
+  /** Parse is not forwarded: the server has not seen the statement. It is sent once a connection. */
+  before_parse: false,
+  /** Bind is not forwarded. */
+  before_bind: false,
+  /** Bind was forwarded, Execute is not: nothing runs. */
+  before_execute: false,
+  /** Half of Execute's bytes were forwarded. */
+  inside_execute: false,
+  /** The statement has run, its locks are held, Sync is not forwarded: nothing is committed. */
+  before_commit: false,
+  /** Sync was forwarded this moment. */
+  during_commit: null,
+  /** Nothing of the answer is forwarded. */
+  after_commit: true,
+  /** A half of the first message of the answer is forwarded. */
+  inside_message: true,
+  /** The answer up to CommandComplete is forwarded, ReadyForQuery is not. */
+  inside_answer: true,
+} satisfies Record<string, boolean | null>;
+
+/** One of them. */
+export type Place = keyof typeof places;
+
+/** What happens to a connection there: an orderly end, a reset, or a halt until it is released. */
+export type Fault = { readonly place: Place; readonly how: "close" | "reset" | "halt" };
+
+/** A connection that stands still. */
+export interface Halted {
+  release(): void;
+}
+
+/** The message at which it is decided. */
+function messageOf(place: Place): "P" | "B" | "E" {
+  return place === "before_parse" ? "P" : place === "before_bind" ? "B" : "E";
+}
+
+/** The statement that commits a batch. */
+export const acceptCall = /\baccept\(/;
+
+/** Sync: commits, and asks for ReadyForQuery. */
+const syncMessage = Uint8Array.of("S".charCodeAt(0), 0, 0, 0, 4);
+/** Flush: has the server answer without a commit. */
+const flushMessage = Uint8Array.of("H".charCodeAt(0), 0, 0, 0, 4);
+
+/** One message: its type's letter, or `startup` for the first one, which has none. */
+interface Message {
+  readonly type: string;
+  readonly bytes: Uint8Array;
+}
+
+/** Cuts a stream of bytes into messages. */
+class Messages {
+  #rest: Buffer = Buffer.alloc(0);
+  #startup: boolean;
+
+  constructor(startsWithStartup: boolean) {
+    this.#startup = startsWithStartup;
+  }
+
+  push(bytes: Uint8Array): void {
+    this.#rest = this.#rest.length === 0 ? Buffer.from(bytes) : Buffer.concat([this.#rest, bytes]);
+  }
+
+  next(): Message | undefined {
+    const typeLength = this.#startup ? 0 : 1;
+    if (this.#rest.length < typeLength + 4) return undefined;
+    const length = typeLength + this.#rest.readUInt32BE(typeLength);
+    if (this.#rest.length < length) return undefined;
+    const bytes = this.#rest.subarray(0, length);
+    this.#rest = this.#rest.subarray(length);
+    const type = this.#startup ? "startup" : String.fromCharCode(bytes[0] as number);
+    this.#startup = false;
+    return { type, bytes };
+  }
+}
+
+/** The nth of the zero-terminated strings that a message begins with. */
+function textAt(bytes: Uint8Array, n: number): string {
+  let start = 5;
+  for (let skipped = 0; skipped < n; skipped++) start = bytes.indexOf(0, start) + 1;
+  return new TextDecoder().decode(bytes.subarray(start, bytes.indexOf(0, start)));
+}
+
+/** A parameter of the startup message; empty when it is not there. */
+function startupParameter(bytes: Uint8Array, name: string): string {
+  const words = new TextDecoder().decode(bytes.subarray(8)).split("\0");
+  for (let i = 0; i + 1 < words.length; i += 2) if (words[i] === name) return words[i + 1] ?? "";
+  return "";
+}
 
 /** A proxy on a loopback port. */
 export class PostgresProxy {

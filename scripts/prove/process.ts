@@ -10,8 +10,6 @@ import { nowMs, pause, waitFor } from "./clock.ts";
 
 /** How to start it. */
 export interface ProcessOptions {
-  /** For logs and messages. */
-  readonly name: string;
   /** The folder of the tree. */
   readonly tree: string;
   /** The program and its arguments; asked anew for each start. */

@@ -6,13 +6,12 @@
  */
 
 import { Callers } from "./callers.ts";
-import { shownSerial } from "./client.ts";
+import { Client, shownSerial } from "./client.ts";
 import { nowMs, pause, waitFor } from "./clock.ts";
 import { perform } from "./faults.ts";
-import type { History, Look, Replayed } from "./history.ts";
-import type { Lane, Plan, Step } from "./plan.ts";
+import { type History, membersOf, slowMachine } from "./history.ts";
+import type { Plan } from "./plan.ts";
 import { askReport, readTables } from "./tables.ts";
-import { feelThePulse, lookAtHealth } from "./watch.ts";
 import { attemptsMax, sendTimeoutMs, World, type WorldOptions } from "./world.ts";
 
 /** How a round is run. */
@@ -21,7 +20,6 @@ export interface RoundOptions extends WorldOptions {
   readonly calmMs: number;
   /** How long the end may wait for the last delivery. Longer than the breaker's longest pause and a look below a floor. */
   readonly drainMs: number;
-  readonly onStep?: (step: Step) => void;
 }
 
 const orphans = 6;
@@ -32,50 +30,36 @@ const replayMs = 2_000;
 // A certificate that was replaced is in use after so long (the files are looked at every ten seconds; a busy machine adds to it).
 const certificateMs = 30_000;
 
+// Between two looks at the health of a process, and between two beats of the pulse.
+const lookMs = 250;
+/** A small commit that takes longer says that the machine is at its end. */
+const slowMs = 750;
+
 /** Runs one and returns all that was seen. */
 export async function runRound(plan: Plan, options: RoundOptions): Promise<History> {
   const world = await World.open(plan, options);
   const callers = new Callers(world);
-  const looks: Look[] = [];
+  const { notes } = world;
   try {
-    const stopLooking = lookAtHealth(world, looks);
-    const stopFeeling = feelThePulse(world);
+    const stopWatching = watch(world);
     const startedAtMs = nowMs();
     callers.start();
-    await doSteps(world, callers, { startedAtMs, options });
+    await doSteps(world, callers, startedAtMs);
     await pause(startedAtMs + plan.runMs - nowMs());
     const calmAtMs = await becomeWhole(world);
     await pause(options.calmMs);
     await callers.stop();
     await leaveOrphans(world, callers);
     const drained = await drain(world, options.drainMs);
-    await figuresFollow(world, looks);
-    await stopLooking();
-    await stopFeeling();
+    await figuresFollow(world);
+    await stopWatching();
     const shown = await certificatesShown(world);
     const report = await askReport(world.nodes[0]?.opsPort ?? 0, daysOf(world));
     for (const { process } of world.nodes) await process.stop("SIGTERM");
-    const tables = await readTables(world.sql, report);
     return {
-      ...{
-        nodes: plan.nodes,
-        hasActions: plan.hasActions,
-        attemptsMax,
-        sendTimeoutMs,
-        tables,
-        looks,
-        calmAtMs,
-        shown,
-      },
-      ...{ tenants: world.tenants, keys: world.keys, asked: callers.asked, arrived: world.sink.arrived },
-      ...{
-        happened: world.happened,
-        ended: world.ended,
-        revoked: world.revoked,
-        clockSteps: world.clockSteps,
-      },
-      ...{ swapped: world.swapped, lives: world.lives, unstarted: world.unstarted, logs: world.logs() },
-      ...drained,
+      ...{ ...notes, ...drained, nodes: plan.nodes, hasActions: plan.hasActions, attemptsMax, sendTimeoutMs },
+      ...{ asked: callers.asked, arrived: world.sink.arrived, calmAtMs, shown, logs: world.logs() },
+      tables: await readTables(world.sql, report),
     };
   } finally {
     callers.close();
@@ -83,29 +67,57 @@ export async function runRound(plan: Plan, options: RoundOptions): Promise<Histo
   }
 }
 
+/**
+ * Looks at each process's health until the returned function is called, and feels the pulse of the machine: a small commit
+ * of the proof's own, straight to the server. When even that takes long while nothing is done to the server, a service that
+ * refuses or is late has its reason.
+ */
+function watch({ nodes, notes, sql, authority }: World): () => Promise<void> {
+  let isOver = false;
+  const client = new Client({ address: "127.0.1.2", ca: authority.pem, isHttp2: false });
+  const look = async (node: number, port: number) => {
+    const sentAtMs = nowMs();
+    const answer = await client.send({ port, method: "GET", path: "/healthz", headers: {}, body: "" })
+      .catch(() => null);
+    const health = answer === null
+      ? null
+      : membersOf(answer) as unknown as History["looks"][number]["health"];
+    notes.looks.push({ node, sentAtMs, doneAtMs: nowMs(), status: answer?.status ?? null, health });
+  };
+  const beat = async () => {
+    const fromMs = nowMs();
+    await sql`select pg_logical_emit_message(true, 'proof', '')`.catch(() => {});
+    const toMs = nowMs();
+    if (toMs - fromMs > slowMs) {
+      notes.happened.push({ kind: slowMachine, node: null, fromMs, toMs, noCommit: null });
+    }
+  };
+  const everyTime = async (act: () => Promise<void>) => {
+    while (!isOver) {
+      await act();
+      await pause(lookMs);
+    }
+  };
+  const all = Promise.all([
+    ...nodes.map(({ index, intakePort }) => everyTime(() => look(index, intakePort))),
+    everyTime(beat),
+  ]);
+  return async () => {
+    isOver = true;
+    await all;
+    client.close();
+  };
+}
+
 /** Each lane's steps one after the other; a step that is late pushes those behind it. */
-async function doSteps(
-  world: World,
-  callers: Callers,
-  { startedAtMs, options }: { readonly startedAtMs: number; readonly options: RoundOptions },
-): Promise<void> {
-  const lanes = Map.groupBy(
-    world.plan.steps,
-    ({ lane, node }): `${Lane} ${number}` => `${lane} ${lane === "node" ? node : 0}`,
-  );
+async function doSteps(world: World, callers: Callers, startedAtMs: number): Promise<void> {
+  const lanes = Map.groupBy(world.plan.steps, ({ lane, node }) => `${lane} ${lane === "node" ? node : 0}`);
   await Promise.all([...lanes.values()].map(async (steps) => {
     for (const step of steps) {
       await pause(startedAtMs + step.atMs - nowMs());
-      options.onStep?.(step);
       await perform(step, world, callers).catch((error) => {
         // The proof's own connection, most often: what it was at is not what is proved.
-        world.happened.push({
-          kind: `${step.kind} (not done: ${String(error?.code ?? error)})`,
-          node: null,
-          fromMs: nowMs(),
-          toMs: nowMs(),
-          noCommit: null,
-        });
+        world.note(`${step.kind} (not done: ${String(error?.code ?? error)})`, null)();
       });
     }
   }));
@@ -127,9 +139,11 @@ async function becomeWhole(world: World): Promise<number> {
     return true;
   }, { deadlineMs: 30_000 });
   for (const { index, process } of world.nodes) {
-    if (!await process.start()) world.unstarted.push(`service ${index}, in the end`);
+    if (!await process.start()) world.notes.unstarted.push(`service ${index}, in the end`);
   }
-  if (world.actions !== null && !await world.actions.start()) world.unstarted.push("actions, in the end");
+  if (world.actions !== null && !await world.actions.start()) {
+    world.notes.unstarted.push("actions, in the end");
+  }
   return nowMs();
 }
 
@@ -145,27 +159,24 @@ async function leaveOrphans(world: World, callers: Callers): Promise<void> {
   await callers.postLast(orphans);
   await waitFor(() => world.sink.arrived.length > before, { deadlineMs: 3_000 });
   const end = world.note("kill", node.index);
-  if (!await node.process.end("SIGKILL")) world.unstarted.push("service 0, after the last kill");
+  if (!await node.process.end("SIGKILL")) world.notes.unstarted.push("service 0, after the last kill");
   end();
   await world.sink.behave("well");
 }
 
 /** Waits until nothing is due any more; what has died is put back as an operator does it. */
-async function drain(
-  world: World,
-  drainMs: number,
-): Promise<{ undrained: string | null; replayed: Replayed[] }> {
-  const replayed: Replayed[] = [];
+async function drain(world: World, drainMs: number): Promise<Pick<History, "undrained" | "replayed">> {
+  const replayed: { eventId: string; spent: number; reason: string | null }[] = [];
   let replayedAtMs = Number.NEGATIVE_INFINITY;
   const isEmpty = await waitFor(async () => {
-    const dead = await world.sql<{ id: string; reason: string | null; spent: number }[]>`
-      select d.event_id as id, d.reason,
+    const dead = await world.sql<typeof replayed>`
+      select d.event_id as "eventId", d.reason,
         (select count(*)::int from attempt as a where a.event_id = d.event_id and a.spent) as spent
       from dead_letter as d`;
     if (dead.length > 0 && nowMs() - replayedAtMs > replayMs) {
       replayedAtMs = nowMs();
-      replayed.push(...dead.map(({ id, reason, spent }) => ({ eventId: id, reason, spent })));
-      await world.sql`select replay_dead(${dead.map(({ id }) => id)})`;
+      replayed.push(...dead);
+      await world.sql`select replay_dead(${dead.map(({ eventId }) => eventId)})`;
     }
     const [row] = await world.sql<{ count: number }[]>`select count(*)::int as count from outbox`;
     return row?.count === 0 && dead.length === 0;
@@ -179,19 +190,19 @@ async function drain(
 }
 
 /** Waits until each process tells of what is stored; the rules look at what it has told last. */
-async function figuresFollow(world: World, looks: readonly Look[]): Promise<void> {
+async function figuresFollow(world: World): Promise<void> {
   await waitFor(async () => {
     const [stored] = await world.sql<{ pending: number; dead: number }[]>`
       select (select count(*)::int from outbox) as pending, (select count(*)::int from dead_letter) as dead`;
     return world.nodes.every(({ index }) => {
-      const health = looks.findLast(({ node }) => node === index)?.health;
+      const health = world.notes.looks.findLast(({ node }) => node === index)?.health;
       return health?.ok && health.pending === stored?.pending && health.dead === stored?.dead;
     });
   }, { deadlineMs: figuresMs, everyMs: 200 });
 }
 
 async function certificatesShown(world: World): Promise<History["shown"]> {
-  const last = world.swapped.filter(({ whose }) => whose === "listener").at(-1);
+  const last = world.notes.swapped.filter(({ whose }) => whose === "listener").at(-1);
   if (last === undefined) return [];
   const shown: { node: number; serial: string }[] = [];
   for (const { index, intakePort } of world.nodes) {
@@ -209,7 +220,7 @@ async function certificatesShown(world: World): Promise<History["shown"]> {
 function daysOf(world: World): string[] {
   let offsetMs = 0;
   const times = [Date.now() - 3_600_000, Date.now()];
-  for (const { stepMs } of world.clockSteps) {
+  for (const { stepMs } of world.notes.clockSteps) {
     offsetMs += stepMs;
     times.push(Date.now() - 3_600_000 + offsetMs, Date.now() + offsetMs);
   }

@@ -18,16 +18,8 @@ import type { Arrived } from "./history.ts";
 
 /** How it answers. `down`: nobody listens. */
 export const manners = [
-  "hang",
-  "drip",
-  "reset",
-  "unavailable",
-  "failing",
-  "wrong_names",
-  "nonsense",
-  "no_http",
-  "slow",
-  "down",
+  ...["hang", "drip", "reset", "unavailable", "failing", "wrong_names"] as const,
+  ...["nonsense", "no_http", "slow", "down"] as const,
 ] as const;
 
 /** One of them, or well. */
@@ -124,46 +116,41 @@ export class Sink {
       response.end(text);
     };
     response.on("error", () => {});
-    switch (manner) {
-      case "hang":
-        return;
-      case "drip":
-        response.writeHead(200, { "Content-Length": 1000 });
-        // Who calls a CRM goes by the head of the answer; the service wants all of its tier's.
-        if (this.#place === "customer") {
-          arrived.said = 200;
-          arrived.saidAtMs = nowMs();
-        }
-        while (!response.destroyed) {
-          response.write(".");
-          await pause(100);
-        }
-        return;
-      case "reset":
-      case "down":
-        return void response.socket?.destroy();
-      case "unavailable":
-        return say(503, '{"error":"unavailable"}');
-      case "failing":
-        return say(500, "oops");
-      case "wrong_names":
-        return say(
-          424,
-          '{"error":"effects_failed","effects":{"fax":"failed: paper","":"done","call":{"a":[1]}}}',
-        );
-      case "nonsense":
-        return say(299, "<html>\u0000 never mind");
-      case "no_http":
-        response.socket?.write("HELO tier\r\n\r\n");
-        return void response.socket?.destroySoon();
-      case "slow":
-        await pause(300 + this.#chance.below(700));
-        return say(200, "{}");
-      case "well":
-        return say(200, "{}");
+    const said = says[manner];
+    if (said !== undefined) return say(...said);
+    if (manner === "hang") return;
+    if (manner === "slow") {
+      await pause(300 + this.#chance.below(700));
+      return say(200, "{}");
+    }
+    if (manner === "no_http") {
+      response.socket?.write("HELO tier\r\n\r\n");
+      return void response.socket?.destroySoon();
+    }
+    if (manner !== "drip") return void response.socket?.destroy();
+    response.writeHead(200, { "Content-Length": 1000 });
+    // Who calls a CRM goes by the head of the answer; the service wants all of its tier's.
+    if (this.#place === "customer") {
+      arrived.said = 200;
+      arrived.saidAtMs = nowMs();
+    }
+    while (!response.destroyed) {
+      response.write(".");
+      await pause(100);
     }
   }
 }
+
+const says: Partial<Record<Manner, [status: number, text: string]>> = {
+  well: [200, "{}"],
+  unavailable: [503, '{"error":"unavailable"}'],
+  failing: [500, "oops"],
+  wrong_names: [
+    424,
+    '{"error":"effects_failed","effects":{"fax":"failed: paper","":"done","call":{"a":[1]}}}',
+  ],
+  nonsense: [299, "<html>\u0000 never mind"],
+};
 
 function tenantOf(body: string): string {
   try {

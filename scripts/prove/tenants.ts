@@ -6,8 +6,8 @@
 
 import type postgres from "postgres";
 import type { Chance } from "./chance.ts";
-import type { Key, Tenant } from "./history.ts";
-import { keyDigest, keyText } from "./key_text.ts";
+import type { Key, Notes } from "./history.ts";
+import { keyDigest, keyText } from "./leads.ts";
 
 /** Whom the limits of addresses are raised for: all callers but those who are to meet them. */
 const raisedNetwork = "127.0.0.0/9";
@@ -21,11 +21,7 @@ interface KeyOptions {
   readonly limited?: true;
 }
 
-/** What was made. */
-export interface Made {
-  readonly tenants: readonly Tenant[];
-  readonly keys: readonly Key[];
-}
+type Tenant = Notes["tenants"][number];
 
 /**
  * Two customers with a campaign, a form and keys to be revoked; a sandbox; and one whose key has the published limit.
@@ -34,7 +30,7 @@ export interface Made {
 export async function makeTenants(
   sql: postgres.Sql,
   { how, crmUrl }: { readonly how: Chance; readonly crmUrl: string },
-): Promise<Made> {
+): Promise<Pick<Notes, "tenants" | "keys">> {
   const tenants: Tenant[] = [];
   const keys: Key[] = [];
   const tenant = async (slug: string, sandbox: boolean) => {

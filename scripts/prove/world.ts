@@ -17,11 +17,11 @@ import { denoFlags } from "../../src/settings/deno_flags.ts";
 import { type EmbeddedPostgres, startPostgres } from "../embedded_postgres.ts";
 import { freePort } from "../free_port.ts";
 import type { CertificateFiles } from "../../src/ctl/certificate_files.ts";
-import { Authority, serialOf } from "./certificates.ts";
+import { Authority } from "./certificates.ts";
 import { chance } from "./chance.ts";
 import { nowMs } from "./clock.ts";
 import { as, copyDatabase, openSql, ownTree } from "./database.ts";
-import type { ClockStep, Ended, Happened, Key, Revoked, Swapped, Tenant } from "./history.ts";
+import type { Happened, Notes } from "./history.ts";
 import type { Plan } from "./plan.ts";
 import { PostgresProxy } from "./postgres_proxy.ts";
 import { KeptProcess } from "./process.ts";
@@ -78,54 +78,37 @@ export class World {
   /** The owner's view; writes even while the server is held to reading. */
   readonly sql: postgres.Sql;
   readonly nodes: ServiceNode[] = [];
-  readonly tier: Sink | null;
-  readonly crm: Sink | null;
+  /** Whoever stands downstream and can misbehave. */
+  readonly sink: Sink;
   readonly actions: KeptProcess | null;
   readonly listenerPair: CertificateFiles;
   readonly clientPair: CertificateFiles;
-  readonly tenants: Tenant[] = [];
-  readonly keys: Key[] = [];
+  readonly notes: Notes = {
+    ...{ tenants: [], keys: [], looks: [], happened: [], ended: [], revoked: [] },
+    ...{ clockSteps: [], swapped: [], lives: [], unstarted: [] },
+  };
+  readonly #ports: readonly number[];
 
-  readonly ended: Ended[] = [];
-  readonly lives: { node: number; atMs: number }[] = [];
-  readonly happened: Happened[] = [];
-  readonly revoked: Revoked[] = [];
-  readonly clockSteps: ClockStep[] = [];
-  readonly swapped: Swapped[] = [];
-  readonly unstarted: string[] = [];
-  readonly #actionsPort: number;
-
-  private constructor(parts: {
-    plan: Plan;
-    options: WorldOptions;
-    folder: string;
-    disk: SmallDisk | null;
-    server: EmbeddedPostgres;
-    ports: readonly number[];
-  }) {
-    const { plan, options, folder, ports } = parts;
+  private constructor(
+    parts: Pick<World, "plan" | "options" | "folder" | "disk" | "server">,
+    ports: readonly number[],
+  ) {
+    const { plan, server } = parts;
     this.plan = plan;
-    this.options = options;
-    this.folder = folder;
+    this.options = parts.options;
+    this.folder = parts.folder;
     this.disk = parts.disk;
-    this.server = parts.server;
-    this.databaseUrl = parts.server.databaseUrl("proof");
+    this.server = server;
+    this.#ports = ports;
+    this.databaseUrl = server.databaseUrl("proof");
     this.sql = openSql(this.databaseUrl);
-    this.authority = new Authority(join(folder, "certificates"));
+    this.authority = new Authority(join(parts.folder, "certificates"));
     this.listenerPair = this.authority.make("server");
     this.clientPair = this.authority.make("client");
-    const how = chance(plan.seed ^ 0x51ab);
     const pair = this.authority.make("server");
-    this.#actionsPort = ports[0] as number;
-    const sink = { authority: this.authority, pair, chance: how };
-    this.tier = plan.hasActions ? null : new Sink("tier", sink);
-    this.crm = plan.hasActions ? new Sink("customer", sink) : null;
+    const sink = { authority: this.authority, pair, chance: chance(plan.seed ^ 0x51ab) };
+    this.sink = new Sink(plan.hasActions ? "customer" : "tier", sink);
     this.actions = plan.hasActions ? this.#actionsProcess(pair) : null;
-  }
-
-  /** Whoever stands downstream and can misbehave. */
-  get sink(): Sink {
-    return (this.tier ?? this.crm) as Sink;
   }
 
   /** Sets all of it up and starts it. */
@@ -147,9 +130,9 @@ export class World {
     });
     const ports: number[] = [];
     while (ports.length < 2 + 3 * plan.nodes) ports.push(await freePort());
-    const world = new World({ plan, options, folder, disk, server, ports });
+    const world = new World({ plan, options, folder, disk, server }, ports);
     try {
-      await world.#begin(ports);
+      await world.#begin();
     } catch (error) {
       await world.close();
       throw error;
@@ -157,27 +140,22 @@ export class World {
     return world;
   }
 
-  async #begin(ports: readonly number[]): Promise<void> {
-    const { plan } = this;
-    await this.sink.open(ports[1] as number);
-    const made = await makeTenants(this.sql, {
-      how: chance(plan.seed ^ 0x7e11),
-      crmUrl: `${this.sink.url}/hook`,
-    });
-    this.tenants.push(...made.tenants);
-    this.keys.push(...made.keys);
+  async #begin(): Promise<void> {
+    const { plan, notes } = this;
+    await this.sink.open(this.#ports[1] as number);
+    const how = chance(plan.seed ^ 0x7e11);
+    const { tenants, keys } = await makeTenants(this.sql, { how, crmUrl: `${this.sink.url}/hook` });
+    notes.tenants.push(...tenants);
+    notes.keys.push(...keys);
     await this.actions?.start();
-    for (let index = 0; index < plan.nodes; index += 1) {
-      this.nodes.push(await this.#makeNode(index, ports.slice(2 + 3 * index)));
-    }
-    const up = await Promise.all(this.nodes.map((node) => node.process.start()));
-    up.forEach((isUp, index) => {
-      if (!isUp) throw new Error(`Service ${index} does not start:\n${this.nodes[index]?.process.log}`);
-    });
+    for (let index = 0; index < plan.nodes; index += 1) this.nodes.push(await this.#makeNode(index));
+    await Promise.all(this.nodes.map(async ({ index, process }) => {
+      if (!await process.start()) throw new Error(`Service ${index} does not start:\n${process.log}`);
+    }));
   }
 
-  async #makeNode(index: number, ports: readonly number[]): Promise<ServiceNode> {
-    const [intakePort = 0, formsPort = 0, opsPort = 0] = ports;
+  async #makeNode(index: number): Promise<ServiceNode> {
+    const [intakePort = 0, formsPort = 0, opsPort = 0] = this.#ports.slice(2 + 3 * index);
     const { options } = this;
     const proxy = await PostgresProxy.open(this.server.port);
     const runtime = options.runtimes[Math.min(index, options.runtimes.length - 1)] ?? "node";
@@ -189,7 +167,7 @@ export class World {
       OPS_LISTEN: `127.0.0.1:${opsPort}`,
       TLS_CERT_FILE: this.listenerPair.certFile,
       TLS_KEY_FILE: this.listenerPair.keyFile,
-      ACTIONS_URL: this.actions === null ? this.sink.url : `https://127.0.0.1:${this.#actionsPort}`,
+      ACTIONS_URL: this.actions === null ? this.sink.url : `https://127.0.0.1:${this.#ports[0]}`,
       ACTIONS_CA_FILE: this.authority.certFile,
       ACTIONS_CLIENT_CERT_FILE: this.clientPair.certFile,
       ACTIONS_CLIENT_KEY_FILE: this.clientPair.keyFile,
@@ -198,7 +176,6 @@ export class World {
     const node: ServiceNode = {
       ...{ index, proxy, intakePort, formsPort, opsPort, clockOffMs: 0 },
       process: new KeptProcess({
-        name: `service ${index}`,
         tree: options.tree,
         env: {
           ...env,
@@ -211,18 +188,19 @@ export class World {
             ? [join(ownTree, "node_modules/.bin/deno"), "run", ...denoFlags(env), "src/main.ts"]
             : [process.execPath, ...(node.clockOffMs === 0 ? [] : ["--import", clockOff]), "src/main.ts"],
         onEnd: ({ signal, atMs, endedAtMs, code, started }) => {
-          if (signal !== null || started) this.ended.push({ node: index, signal, atMs, endedAtMs, code });
+          if (signal !== null || started) {
+            this.notes.ended.push({ node: index, signal, atMs, endedAtMs, code });
+          }
         },
-        onStart: (atMs) => this.lives.push({ node: index, atMs }),
+        onStart: (atMs) => this.notes.lives.push({ node: index, atMs }),
       }),
     };
     return node;
   }
 
   #actionsProcess(pair: CertificateFiles): KeptProcess {
-    const { options } = this;
     const env = {
-      ACTIONS_LISTEN: `127.0.0.1:${this.#actionsPort}`,
+      ACTIONS_LISTEN: `127.0.0.1:${this.#ports[0]}`,
       ACTIONS_DATABASE_URL: as(this.databaseUrl, "proof_actions"),
       ACTIONS_SERVER_CERT_FILE: pair.certFile,
       ACTIONS_SERVER_KEY_FILE: pair.keyFile,
@@ -233,20 +211,16 @@ export class World {
       NODE_EXTRA_CA_CERTS: this.authority.certFile,
     };
     return new KeptProcess({
-      ...{ name: "actions", tree: options.tree, env },
+      ...{ tree: this.options.tree, env },
       command: () => [process.execPath, "src/actions/main.ts"],
     });
-  }
-
-  /** The serial numbers that the certificates have now. */
-  serials(): { readonly listener: string; readonly delivery: string } {
-    return { listener: serialOf(this.listenerPair.certFile), delivery: serialOf(this.clientPair.certFile) };
   }
 
   /** Notes what was done; returns what ends the note. */
   note(kind: string, node: number | null): (noCommit?: Happened["noCommit"]) => void {
     const fromMs = nowMs();
-    return (noCommit = null) => void this.happened.push({ kind, node, fromMs, toMs: nowMs(), noCommit });
+    return (noCommit = null) =>
+      void this.notes.happened.push({ kind, node, fromMs, toMs: nowMs(), noCommit });
   }
 
   /** What the parts have written. */

@@ -6,7 +6,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { check } from "../../scripts/prove/check.ts";
+import { check } from "../../scripts/prove/rules/rules.ts";
 import { ownTree } from "../../scripts/prove/database.ts";
 import { type History, slowMachine } from "../../scripts/prove/history.ts";
 import { type Kind, kinds, makePlan, type PlanOptions } from "../../scripts/prove/plan.ts";

@@ -5,22 +5,27 @@
  */
 
 import type { Arrived, Happened, History, StoredEvent } from "../history.ts";
-import { byId, differs, disturbances, isTouched, type Rule, seconds } from "./rule.ts";
+import { byId, differs, disturbances, isTaken, isTouched, type Rules, seconds, type Span } from "./rule.ts";
 
 /** Whether an event is to be delivered at all: what is held is not. */
 const isDue = ({ verdict }: StoredEvent) => verdict === null || verdict === "clean";
+const sandboxes = ({ tenants }: History) =>
+  new Set(tenants.filter(({ sandbox }) => sandbox).map(({ slug }) => slug));
+/** Which attempt a request says that it is. */
+const numberIn = (body: string) => /"attempt":(\d+),/.exec(body)?.[1];
 
-function sandboxes({ tenants }: History): Set<string> {
-  return new Set(tenants.filter(({ sandbox }) => sandbox).map(({ slug }) => slug));
-}
+/** A lease and what a busy machine adds: so long a fault may still lead to a repeat. */
+const leaseMs = 9_000;
+const writtenMs = 500;
+// The files of certificates are looked at every ten seconds; a busy machine adds to it.
+const renewedMs = 20_000;
 
-/** SPEC, What the service does: delivery at least once. */
-export const deliveredAtLeastOnce: Rule = {
-  name: "delivered",
-  says: "each stored event arrives downstream and is answered 2xx, once everything is whole again",
-  broken: (history) => {
-    const { tables, arrived, undrained, hasActions } = history;
-    const taken = new Set(arrived.filter(isTaken).map(({ eventId }) => eventId));
+/** The rules. */
+export const deliveryRules: Rules = {
+  /** SPEC, What the service does: each stored event arrives and is answered 2xx, once everything is whole again. */
+  delivered: (history) => {
+    const { tables, undrained, hasActions } = history;
+    const taken = new Set(history.arrived.filter(isTaken).map(({ eventId }) => eventId));
     const noted = new Set(
       tables.attempts.filter(({ outcome }) => outcome === "delivered").map(({ eventId }) => eventId),
     );
@@ -34,21 +39,12 @@ export const deliveredAtLeastOnce: Rule = {
     });
     return undrained === null ? missing : [`it still waits: ${undrained}`, ...missing];
   },
-};
 
-const isTaken = ({ said }: Arrived) => said !== null && said >= 200 && said < 300;
-
-/** Which attempt a request says that it is. */
-const numberIn = (body: string) => /"attempt":(\d+),/.exec(body)?.[1];
-
-/** Nothing but what was accepted arrives, and as it was accepted. */
-export const deliveredAsStored: Rule = {
-  name: "payload",
-  says: "what arrives is what was stored, the same each time, under the event's id and tenant",
-  broken: ({ tables, arrived }) => {
-    const events = byId(tables.events);
+  /** What arrives is what was stored, the same each time, under the event's id and tenant. */
+  payload: (history) => {
+    const events = byId(history);
     const first = new Map<string, string>();
-    return arrived.flatMap((one) => {
+    return history.arrived.flatMap((one) => {
       const event = events.get(one.eventId);
       if (event === undefined) return [`${one.eventId} arrived and is not stored`];
       const found = wrongPayload(one, event);
@@ -58,6 +54,94 @@ export const deliveredAsStored: Rule = {
       first.set(one.eventId, before);
       return before === timeless ? found : [...found, `${one.eventId} arrived with other bytes than before`];
     });
+  },
+
+  /** SPEC, What the service does: a sandbox has no CRM route; nothing that is held or kept aside is delivered. */
+  sandbox: (history) => {
+    const events = byId(history);
+    const stays = sandboxes(history);
+    return history.arrived.flatMap(({ at, eventId, tenant }) => {
+      const event = events.get(eventId);
+      if (at === "customer" && (stays.has(event?.tenant ?? "") || stays.has(tenant))) {
+        return [`${eventId} of a sandbox reached a CRM`];
+      }
+      return event === undefined || isDue(event) ? [] : [`${eventId} is held (${event.verdict}) and arrived`];
+    });
+  },
+
+  /** DECISIONS, Delivery: what was taken is sent again only when something went wrong meanwhile. */
+  repeats: (history) => {
+    // An answer that came too late for a busy process is none.
+    const late = new Set(
+      history.tables.attempts
+        .filter(({ outcome, durationMs }) =>
+          outcome === "unreachable" && (durationMs ?? 0) >= history.sendTimeoutMs * 0.9
+        )
+        .map(({ eventId, number }) => `${eventId} ${number}`),
+    );
+    return repeated(history, "tier", {
+      causes: disturbances(history).filter(mayRepeat),
+      isLate: ({ eventId, body }) => late.has(`${eventId} ${numberIn(body)}`),
+      within: (taken, again) => ({ fromMs: taken.atMs - writtenMs - leaseMs, toMs: again.atMs }),
+    });
+  },
+
+  /** A CRM gets each event once, unless the process, the database or the CRM itself failed between call and record. */
+  effects: (history) => {
+    // The CRM's answer came too late for a busy process, which has said so.
+    const late = new Set(
+      history.tables.attempts.filter(({ reason }) => /timeout/i.test(reason ?? ""))
+        .map(({ eventId }) => eventId),
+    );
+    return repeated(history, "customer", {
+      causes: history.happened.filter(({ kind }) =>
+        /^(actions|postgres|backend|disk|slots|standby|read_only|downstream|day_passes)/.test(kind)
+      ),
+      isLate: ({ eventId }) => late.has(eventId),
+      within: ({ atMs }) => ({ fromMs: atMs - writtenMs, toMs: atMs + 2_500 }),
+    });
+  },
+
+  /** DECISIONS, Delivery: every attempt leaves a row, numbered without a gap; what is dead has spent them all. */
+  attempts: (history) => {
+    const found: string[] = [];
+    const known = new Set<string>();
+    for (const [eventId, all] of Map.groupBy(history.tables.attempts, ({ eventId }) => eventId)) {
+      all.forEach(({ number }, index) => {
+        known.add(`${eventId} ${number}`);
+        if (number !== index + 1) found.push(`${eventId}: attempt ${number} follows on a gap`);
+      });
+    }
+    const seen = new Set<string>();
+    for (const { eventId, body } of history.hasActions ? [] : history.arrived) {
+      const attempt = `${eventId} ${numberIn(body)}`;
+      if (seen.has(attempt)) found.push(`attempt ${attempt} arrived twice`);
+      if (!known.has(attempt)) found.push(`attempt ${attempt} arrived and is not on record`);
+      seen.add(attempt);
+    }
+    const replays = new Set<string>();
+    for (const { eventId, spent, reason } of history.replayed) {
+      // After a replay the next refusal makes it dead again.
+      if (!replays.has(eventId) && spent < history.attemptsMax) {
+        found.push(`${eventId} was dead after ${spent} attempts (${reason})`);
+      }
+      replays.add(eventId);
+    }
+    return found;
+  },
+
+  /** A certificate that was replaced is soon in use, at the listener and at the delivery. */
+  certificates: ({ swapped, shown, arrived, hasActions }) => {
+    const last = (whose: "listener" | "delivery") => swapped.findLast((one) => one.whose === whose);
+    const [listener, delivery] = [last("listener"), last("delivery")];
+    const wrong = listener === undefined ? [] : shown.filter(({ serial }) => serial !== listener.serial)
+      .map(({ node }) => `service ${node} shows an old certificate`);
+    const late = delivery === undefined || hasActions
+      ? []
+      : arrived.filter(({ atMs, certificate }) =>
+        atMs > delivery.atMs + renewedMs && certificate !== delivery.serial
+      );
+    return late.length === 0 ? wrong : [...wrong, `${late.length} deliveries came with an old certificate`];
   },
 };
 
@@ -82,150 +166,26 @@ function wrongPayload(one: Arrived, event: StoredEvent): string[] {
   }
 }
 
-/** SPEC, What the service does: a sandbox tenant has no CRM route and no email route. */
-export const sandboxStays: Rule = {
-  name: "sandbox",
-  says: "no lead of a sandbox reaches a CRM, and nothing that is held or kept aside is delivered",
-  broken: (history) => {
-    const events = byId(history.tables.events);
-    const stays = sandboxes(history);
-    return history.arrived.flatMap(({ at, eventId, tenant }) => {
-      const event = events.get(eventId);
-      if (at === "customer" && (stays.has(event?.tenant ?? "") || stays.has(tenant))) {
-        return [`${eventId} of a sandbox reached a CRM`];
-      }
-      return event === undefined || isDue(event) ? [] : [`${eventId} is held (${event.verdict}) and arrived`];
-    });
-  },
-};
+interface Excuses {
+  readonly causes: readonly Happened[];
+  readonly isLate: (taken: Arrived) => boolean;
+  readonly within: (taken: Arrived, again: Arrived) => Span;
+}
 
-/** A lease and what a busy machine adds: so long a fault may still lead to a repeat. */
-const leaseMs = 9_000;
-const writtenMs = 500;
-
-/** DECISIONS, Delivery: at least once, and not more often than a fault makes it. */
-export const repeatedOnlyByFaults: Rule = {
-  name: "repeats",
-  says: "what was taken is sent again only when something went wrong meanwhile",
-  broken: (history) => {
-    const causes = disturbances(history).filter(mayRepeat);
-    // An answer that came too late for a busy process is none.
-    const late = new Set(
-      history.tables.attempts
-        .filter(({ outcome, durationMs }) =>
-          outcome === "unreachable" && (durationMs ?? 0) >= history.sendTimeoutMs * 0.9
-        )
-        .map(({ eventId, number }) => `${eventId} ${number}`),
-    );
-    const byEvent = Map.groupBy(history.arrived.filter(({ at }) => at === "tier"), ({ eventId }) => eventId);
-    return [...byEvent.values()].flatMap((all) => {
-      const taken = all.findIndex(isTaken);
-      const again = taken < 0 ? undefined : all[taken + 1];
-      if (again === undefined) return [];
-      const { eventId, saidAtMs, atMs, body } = all[taken] as Arrived;
-      const span = { fromMs: atMs - writtenMs - leaseMs, toMs: again.atMs };
-      return isTouched(causes, span) || late.has(`${eventId} ${numberIn(body)}`)
-        ? []
-        : [`${eventId} was taken at ${seconds(saidAtMs ?? atMs)} and sent again at ${seconds(again.atMs)}`];
-    });
-  },
-};
+/** What was taken and came again, without an excuse. */
+function repeated({ arrived }: History, place: Arrived["at"], { causes, isLate, within }: Excuses): string[] {
+  const byEvent = Map.groupBy(arrived.filter(({ at }) => at === place), ({ eventId }) => eventId);
+  return [...byEvent.values()].flatMap((all) => {
+    const first = all.findIndex(isTaken);
+    const [taken, again] = first < 0 ? [] : all.slice(first);
+    if (taken === undefined || again === undefined) return [];
+    if (isLate(taken) || isTouched(causes, within(taken, again))) return [];
+    return [`${taken.eventId} was taken at ${seconds(taken.atMs)} and sent again at ${seconds(again.atMs)}`];
+  });
+}
 
 /** What touches only commits, or is over long before a lease, is no reason: a settlement is kept until it can be written. */
 function mayRepeat({ kind, fromMs, toMs }: Happened): boolean {
   if (/^(cut|freeze)_(before|inside|during|after)/.test(kind)) return false;
   return kind !== "backends_terminate" || toMs - fromMs > 1_500;
 }
-
-/** A CRM gets each event once, unless the process or the database died between call and record. */
-export const effectsOnce: Rule = {
-  name: "effects",
-  says:
-    "a CRM that has taken an event is called again only after a fault of the actions process, of its database, or of the CRM",
-  broken: (history) => {
-    const causes = history.happened.filter(({ kind }) =>
-      /^(actions|postgres|backend|disk|slots|standby|read_only|downstream|day_passes)/.test(kind)
-    );
-    // The CRM's answer came too late for a busy process, which has said so.
-    const late = new Set(
-      history.tables.attempts.filter(({ reason }) => /timeout/i.test(reason ?? "")).map(({ eventId }) =>
-        eventId
-      ),
-    );
-    const calls = Map.groupBy(
-      history.arrived.filter(({ at }) => at === "customer"),
-      ({ eventId }) => eventId,
-    );
-    return [...calls.values()].flatMap((all) => {
-      const taken = all.findIndex(isTaken);
-      const again = taken < 0 ? undefined : all[taken + 1];
-      if (again === undefined) return [];
-      const { eventId, atMs } = all[taken] as Arrived;
-      return late.has(eventId) || isTouched(causes, { fromMs: atMs - writtenMs, toMs: atMs + 2_500 })
-        ? []
-        : [`${eventId} was taken by the CRM at ${seconds(atMs)} and called again at ${seconds(again.atMs)}`];
-    });
-  },
-};
-
-/** DECISIONS, Delivery: attempts, and what is dead. */
-export const attemptsAddUp: Rule = {
-  name: "attempts",
-  says: "every attempt leaves a row, numbered without a gap; what is dead has spent them all",
-  broken: (history) => {
-    const found: string[] = [];
-    const { tables, arrived, hasActions } = history;
-    const known = new Set<string>();
-    const byEvent = Map.groupBy(tables.attempts, ({ eventId }) => eventId);
-    for (const [eventId, all] of byEvent) {
-      all.forEach(({ number }, index) => {
-        known.add(`${eventId} ${number}`);
-        if (number !== index + 1) found.push(`${eventId}: attempt ${number} follows on a gap`);
-      });
-    }
-    if (!hasActions) {
-      const seen = new Set<string>();
-      for (const { eventId, body } of arrived) {
-        const number = numberIn(body);
-        if (seen.has(`${eventId} ${number}`)) found.push(`${eventId}: attempt ${number} arrived twice`);
-        seen.add(`${eventId} ${number}`);
-        if (!known.has(`${eventId} ${number}`)) {
-          found.push(`${eventId}: attempt ${number} arrived and is not on record`);
-        }
-      }
-    }
-    const replays = new Set<string>();
-    for (const { eventId, spent, reason } of history.replayed) {
-      // After a replay the next refusal makes it dead again.
-      if (!replays.has(eventId) && spent < history.attemptsMax) {
-        found.push(`${eventId} was dead after ${spent} attempts (${reason})`);
-      }
-      replays.add(eventId);
-    }
-    return found;
-  },
-};
-
-/** DECISIONS, Delivery, and the certificates' renewal. */
-export const certificatesRenewed: Rule = {
-  name: "certificates",
-  says: "a certificate that was replaced is soon in use, at the listener and at the delivery",
-  broken: ({ swapped, shown, arrived, hasActions }) => {
-    const last = (whose: "listener" | "delivery") => swapped.filter((one) => one.whose === whose).at(-1);
-    const listener = last("listener");
-    const wrong = listener === undefined
-      ? []
-      : shown.filter(({ serial }) => serial !== listener.serial).map(({ node }) =>
-        `service ${node} shows an old certificate`
-      );
-    const delivery = last("delivery");
-    if (delivery === undefined || hasActions) return wrong;
-    const late = arrived.filter(({ atMs, certificate }) =>
-      atMs > delivery.atMs + renewedMs && certificate !== delivery.serial
-    );
-    return late.length === 0 ? wrong : [...wrong, `${late.length} deliveries came with an old certificate`];
-  },
-};
-
-// The files are looked at every ten seconds; a busy machine adds to it.
-const renewedMs = 20_000;

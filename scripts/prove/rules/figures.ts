@@ -5,146 +5,99 @@
  */
 
 import type { History } from "../history.ts";
-import { keyDigest } from "../key_text.ts";
-import { marker } from "../leads.ts";
-import { disturbances, isTouched, type Rule, seconds } from "./rule.ts";
-
-/** Everything that is counted somewhere. */
-export const countsAddUp: Rule = {
-  name: "counts",
-  says: "outbox, running counts, campaigns' spend and the report agree with the events",
-  broken: ({ tables, keys, asked }) => {
-    const found: string[] = [];
-    const say = (what: string, is: number, wanted: number) =>
-      is === wanted || found.push(`${what} is ${is} and not ${wanted}`);
-    say("the count of what waits", tables.tally.pending, tables.outbox.length);
-    say("the count of what is dead", tables.tally.dead, tables.dead.length);
-    const campaigns = new Map(keys.map(({ id, campaign }) => [id, campaign]));
-    const cents = Map.groupBy(tables.events, ({ keyId }) => campaigns.get(keyId) ?? "");
-    const costOf = (lead: string) =>
-      Number((JSON.parse(lead || "{}") as { cost_cents?: number }).cost_cents ?? 0);
-    const sum = (campaign: string) =>
-      (cents.get(campaign) ?? []).reduce((all, { lead }) => all + costOf(lead), 0);
-    for (const [campaign, spend] of Object.entries(tables.spendCents)) {
-      say(`the spend of ${campaign}`, spend, sum(campaign));
-    }
-    const states = Map.groupBy(
-      [...tables.outbox, ...tables.dead.map(({ eventId }) => eventId)],
-      (eventId) => eventId,
-    );
-    for (const [eventId, all] of states) if (all.length > 1) found.push(`${eventId} waits and is dead`);
-    if (tables.report === null) found.push("the report was not answered");
-    else {
-      say("accepted in the report", tables.report.accepted, tables.events.length);
-      say(
-        "the spend in the report",
-        tables.report.spendCents,
-        tables.events.reduce((all, { kind, lead }) => all + (kind === "lead" ? costOf(lead) : 0), 0),
-      );
-    }
-    // What a killed process had counted may be lost, and what it answered may not have arrived.
-    const open = asked.filter(({ answer }) => answer === null).length;
-    for (const [keyId, count] of Object.entries(tables.duplicates)) {
-      const most = asked.filter((one) => one.keyId === Number(keyId) && one.answer?.status === 200).length +
-        open;
-      if (count > most) found.push(`${count} repeats are counted of key ${keyId}, which got ${most}`);
-    }
-    return found;
-  },
-};
+import { keyDigest, marker } from "../leads.ts";
+import { disturbances, isTouched, type Rules, seconds, withoutCommit } from "./rule.ts";
 
 /** DECISIONS, `GET /healthz`: a real write no older than 2 s; with what a busy machine adds. */
 const truthMs = 4_500;
 const recoveryMs = 8_000;
 
-/** SPEC, Intake health. */
-export const healthIsTrue: Rule = {
-  name: "health",
-  says:
-    "store_writable is false soon after commits fail, and true while they work; pending and dead are those of the tables",
-  broken: (history) => {
-    const { looks, happened, calmAtMs } = history;
-    const found: string[] = [];
-    const spans = happened.flatMap(({ kind, noCommit }) => noCommit === null ? [] : [{ kind, ...noCommit }]);
-    const causes = disturbances(history);
-    for (const { node, sentAtMs, doneAtMs, status, health } of looks) {
-      if (health === null) {
-        continue;
-      }
-      const span = spans.find(({ fromMs, toMs, stirredAtMs = fromMs }) =>
-        sentAtMs > stirredAtMs + truthMs && doneAtMs < toMs
-      );
-      // A process that stood still itself could not know.
-      const wasStopped = isTouched(causes.filter(({ kind }) => kind === "stop" || kind.startsWith("kill")), {
-        ...{ fromMs: sentAtMs - truthMs, toMs: doneAtMs, node },
-      });
-      if (health.store_writable && span !== undefined && !wasStopped) {
-        found.push(
-          `service ${node} says at ${
-            seconds(sentAtMs)
-          } that the store is writable, during ${span.kind} since ${seconds(span.fromMs)}`,
-        );
-      }
-      const isQuiet = !isTouched(causes, { fromMs: sentAtMs - recoveryMs, toMs: doneAtMs });
-      const isStopping = isTouched(happened.filter(({ kind }) => kind === "terminate"), {
-        fromMs: sentAtMs,
-        toMs: doneAtMs,
-        node,
-      });
-      if (!health.store_writable && isQuiet) {
-        found.push(
-          `service ${node} says at ${seconds(sentAtMs)} that the store is not writable, and nothing is wrong`,
-        );
-      }
-      if (health.ok !== (status === 200)) {
-        found.push(`service ${node} answers ${status} with ok ${health.ok}`);
-      }
-      if (isQuiet && !isStopping && health.ok !== health.store_writable) {
-        found.push(`service ${node} says ok ${health.ok} and store_writable ${health.store_writable}`);
-      }
-    }
-    found.push(...lastFigures(history));
-    if (!looks.some(({ sentAtMs, status }) => sentAtMs > calmAtMs && status === 200)) {
-      found.push("nobody was healthy in the end");
-    }
-    return found;
+/** The rules. */
+export const figureRules: Rules = {
+  /** Outbox, running counts, campaigns' spend and the report agree with the events. */
+  counts: ({ tables, keys, asked }) => {
+    const campaigns = new Map(keys.map(({ id, campaign }) => [id, campaign]));
+    const leads = tables.events.filter(({ kind }) => kind === "lead").map(({ keyId, lead }) => ({
+      campaign: campaigns.get(keyId) ?? "",
+      cents: Number((JSON.parse(lead || "{}") as { cost_cents?: number }).cost_cents ?? 0),
+    }));
+    const spend = (campaign?: string) =>
+      leads.filter((lead) => campaign === undefined || lead.campaign === campaign)
+        .reduce((sum, { cents }) => sum + cents, 0);
+    const pairs: [what: string, is: number | undefined, wanted: number][] = [
+      ["the count of what waits", tables.tally.pending, tables.outbox.length],
+      ["the count of what is dead", tables.tally.dead, tables.dead.length],
+      ...Object.entries(tables.spendCents).map(([campaign, cents]): [string, number, number] => [
+        `the spend of ${campaign}`,
+        cents,
+        spend(campaign),
+      ]),
+      ["accepted in the report", tables.report?.accepted, tables.events.length],
+      ["the spend in the report", tables.report?.spendCents, spend()],
+    ];
+    const dead = new Set(tables.dead.map(({ eventId }) => eventId));
+    // What a killed process had counted may be lost, and what it answered may not have arrived.
+    const most = (keyId: string) =>
+      asked.filter(({ answer, keyId: own }) =>
+        answer === null || String(own) === keyId && answer.status === 200
+      )
+        .length;
+    return [
+      ...pairs.filter(([, is, wanted]) => is !== wanted)
+        .map(([what, is, wanted]) => `${what} is ${is} and not ${wanted}`),
+      ...tables.outbox.filter((eventId) => dead.has(eventId)).map((eventId) =>
+        `${eventId} waits and is dead`
+      ),
+      ...Object.entries(tables.duplicates).filter(([keyId, count]) => count > most(keyId))
+        .map(([keyId, count]) => `${count} repeats are counted of key ${keyId}, which got ${most(keyId)}`),
+    ];
   },
-};
 
-function lastFigures({ looks, tables, nodes }: History): string[] {
-  return Array.from(
-    { length: nodes },
-    (_, node) => looks.filter((look) => look.node === node && look.health !== null).at(-1),
-  )
-    .flatMap((look, node) => {
-      if (look?.health === undefined || look.health === null) {
-        return [`service ${node} never told its health`];
-      }
-      const { ok, pending, dead } = look.health;
-      if (!ok) return [`service ${node} is not well in the end`];
-      return pending === tables.outbox.length && dead === tables.dead.length ? [] : [
-        `service ${node} tells ${pending} pending and ${dead} dead in the end, of ${tables.outbox.length} and ${tables.dead.length}`,
-      ];
+  /** SPEC, Intake health: store_writable and ok soon say whether commits work; pending and dead are those of the tables. */
+  health: (history) => {
+    const { looks, happened, calmAtMs } = history;
+    const spans = withoutCommit(history);
+    const causes = disturbances(history);
+    // A process that stood still itself could not know.
+    const stops = causes.filter(({ kind }) => kind === "stop" || kind.startsWith("kill"));
+    const ends = happened.filter(({ kind }) => kind === "terminate");
+    const found = looks.flatMap(({ node, sentAtMs, doneAtMs, status, health }) => {
+      if (health === null) return [];
+      const { ok, store_writable: isWritable } = health;
+      const hasFailed = spans.some(({ fromMs, toMs, stirredAtMs = fromMs }) =>
+        sentAtMs > stirredAtMs + truthMs && doneAtMs < toMs
+      ) && !isTouched(stops, { fromMs: sentAtMs - truthMs, toMs: doneAtMs, node });
+      const isQuiet = !isTouched(causes, { fromMs: sentAtMs - recoveryMs, toMs: doneAtMs });
+      const isStopping = isTouched(ends, { fromMs: sentAtMs, toMs: doneAtMs, node });
+      const isWrong = isWritable && hasFailed || !isWritable && isQuiet || ok !== (status === 200) ||
+        isQuiet && !isStopping && ok !== isWritable;
+      return isWrong
+        ? [`service ${node} says ${status}, ok ${ok}, store_writable ${isWritable} at ${seconds(sentAtMs)}`]
+        : [];
     });
-}
+    const isHealthy = looks.some(({ sentAtMs, status }) => sentAtMs > calmAtMs && status === 200);
+    return [...found, ...lastFigures(history), ...(isHealthy ? [] : ["nobody was healthy in the end"])];
+  },
 
-/** SPEC, Authentication; DECISIONS, Operating it (logs). */
-export const logsAreClean: Rule = {
-  name: "logs",
-  says: "no key, no digest of one and no content of a lead is in anything that a process writes",
-  broken: ({ logs, keys }) =>
+  /** SPEC, Authentication: no key, no digest of one and no content of a lead is in anything that a process writes. */
+  logs: ({ logs, keys }) =>
     logs.flatMap(({ name, text }) => [
       ...keys.filter((key) => text.includes(key.text.slice(10, 42)) || text.includes(keyDigest(key.text)))
         .map(({ id }) => `the log of ${name} has key ${id}`),
-      ...(text.includes(marker) || text.includes(marker.toLowerCase())
-        ? [`the log of ${name} has content of a lead: ${lineWith(text)}`]
-        : []),
+      ...(new RegExp(`^(.*)${marker}`, "im").exec(text) ?? []).slice(1)
+        .map((before) => `the log of ${name} has content of a lead: ${before.slice(-120)}`),
       ...(text.match(/^.*"event":"(?:fault|uncaught)".*$/m) ?? []).slice(0, 1)
         .map((line) => `the log of ${name} tells of a fault: ${line.slice(0, 600)}`),
     ]),
 };
 
-function lineWith(text: string): string {
-  const at = text.toLowerCase().indexOf(marker.toLowerCase());
-  return text.slice(Math.max(0, at - 120), at).replaceAll("\n", " ");
+function lastFigures({ looks, tables, nodes }: History): string[] {
+  return Array.from({ length: nodes }, (_, node) => {
+    const { ok, pending, dead } = looks.findLast((look) =>
+      look.node === node && look.health !== null
+    )?.health ?? {};
+    return ok && pending === tables.outbox.length && dead === tables.dead.length ? [] : [
+      `service ${node} says in the end: ok ${ok}, ${pending} pending, ${dead} dead, of ${tables.outbox.length} and ${tables.dead.length}`,
+    ];
+  }).flat();
 }

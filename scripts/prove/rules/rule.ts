@@ -4,60 +4,52 @@
  * @module
  */
 
-import type { Asked, Happened, History, StoredEvent } from "../history.ts";
+import type { Arrived, Asked, Happened, History, StoredEvent } from "../history.ts";
 
-/** One promise, and how it is looked for in a history. */
-export interface Rule {
-  readonly name: string;
-  /** The promise, in a sentence. */
-  readonly says: string;
-  /** Everything that breaks it, in words. */
-  readonly broken: (history: History) => string[];
+/** Promises by name; each finds everything in a history that breaks it, in words. */
+export type Rules = Readonly<Record<string, (history: History) => string[]>>;
+
+/** A span of time. */
+export interface Span {
+  readonly fromMs: number;
+  readonly toMs: number;
+  /** Left out: whatever it was done to. */
+  readonly node?: number | null;
 }
 
 /** Whether something that was done touches a span of time. */
-export function isTouched(
-  happened: readonly Happened[],
-  { fromMs, toMs, node = null }: {
-    readonly fromMs: number;
-    readonly toMs: number;
-    readonly node?: number | null;
-  },
-): boolean {
+export function isTouched(happened: readonly Happened[], { fromMs, toMs, node = null }: Span): boolean {
   return happened.some((one) =>
     one.fromMs <= toMs && one.toMs >= fromMs && (node === null || one.node === null || one.node === node)
   );
 }
 
-/** Kinds that disturb nobody's work: what a service must go through without a mark. */
-const harmless = new Set([
-  "terminate",
-  "listener_certificate",
-  "delivery_certificate",
-  "revoke",
-  "burst_of_key",
-  "burst_of_address",
-]);
+/** What was done that excuses something; the rest disturbs nobody's work, and a service must go through without a mark. */
+export function disturbances({ happened }: History): Happened[] {
+  const harmless =
+    /^(terminate|listener_certificate|delivery_certificate|revoke|burst_of_key|burst_of_address)$/;
+  return happened.filter(({ kind }) => !harmless.test(kind));
+}
 
-/** What was done that excuses something. */
-export function disturbances({ happened }: Pick<History, "happened">): Happened[] {
-  return happened.filter(({ kind }) => !harmless.has(kind));
+/** The spans in which no commit could be confirmed. */
+export function withoutCommit({ happened }: History) {
+  return happened.flatMap(({ kind, noCommit }) => noCommit === null ? [] : [{ kind, ...noCommit }]);
 }
 
 /** Rows by a name. */
-export function byId(events: readonly StoredEvent[]): Map<string, StoredEvent> {
-  return new Map(events.map((event) => [event.eventId, event]));
+export function byId({ tables }: History): Map<string, StoredEvent> {
+  return new Map(tables.events.map((event) => [event.eventId, event]));
 }
 
+/** Whether it was answered 2xx downstream. */
+export const isTaken = ({ said }: Arrived): boolean => said !== null && said >= 200 && said < 300;
+
 /** A request in a few words, without its content. */
-export function inWords(
-  { what, node, tenant, idempotencyKey, content, sentAtMs, doneAtMs, answer, failure }: Asked,
-): string {
-  const key = idempotencyKey ?? `content ${content}`;
-  const outcome = answer === null ? failure ?? "nothing" : String(answer.status);
-  return `${what} of ${tenant} (${key}) to service ${node}, ${seconds(sentAtMs)}–${
-    seconds(doneAtMs)
-  }, got ${outcome}`;
+export function inWords(one: Asked): string {
+  const key = one.idempotencyKey ?? `content ${one.content}`;
+  const outcome = one.answer === null ? one.failure ?? "nothing" : String(one.answer.status);
+  const when = `${seconds(one.sentAtMs)}–${seconds(one.doneAtMs)}`;
+  return `${one.what} of ${one.tenant} (${key}) to service ${one.node}, ${when}, got ${outcome}`;
 }
 
 /** A time of the history, in seconds. */

@@ -13,7 +13,7 @@ export {
   type Halted,
   type Place,
   places,
-} from "../../../scripts/prove/commit_places.ts";
+} from "../../../scripts/prove/postgres_proxy.ts";
 export { PostgresProxy };
 
 /** Opens a proxy before a server on 127.0.0.1. */
