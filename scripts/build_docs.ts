@@ -14,7 +14,6 @@ import { formErrors } from "../src/contract/form_errors.ts";
 import { formLimitRows, type LimitRow } from "../src/contract/limit_rows.ts";
 import { type Cells, code, table } from "../src/contract/markdown.ts";
 import { connectionsMax, pools } from "../src/service/pools.ts";
-import { type Metric, metrics } from "../src/observe/metrics.ts";
 import { secretNames } from "../src/settings/secret_files.ts";
 import { variables } from "../src/settings/variables.ts";
 import { actionsDenoFlags, denoFlags } from "../src/settings/deno_flags.ts";
@@ -106,18 +105,6 @@ const parts: Readonly<Record<string, () => string>> = {
     return `A service process opens ${connectionsMax} connections at most, and only those that it needs; for a moment after an outage, as many old ones may still be open.\n\n` +
       table(header, [...rows, listen]);
   },
-  "metrics": () =>
-    table(
-      ["Metric", "Kind", "Counts", "Labels", "Told by", "Says"],
-      Object.entries<Metric>(metrics).map(([name, { kind, unit, labels = [], of, help }]) => [
-        `\`${name}\``,
-        kind,
-        unit,
-        labels.map((label) => `\`${label}\``).join(", "),
-        of,
-        help,
-      ]),
-    ),
   "deno command": () => denoCommand(denoFlags(), "src/main.ts"),
   "deno command of the actions process": () => {
     const folder = { ACTIONS_SERVER_CERT_FILE: "/etc/lead-intake" };

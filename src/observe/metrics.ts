@@ -1,6 +1,5 @@
 /**
- * Every metric, once: the lines of `/metrics`, the table of docs/monitoring.md, the units of the dashboard and the
- * checks of the alerts are made from it.
+ * Every metric, once: the lines of `/metrics` are made from it, and a test holds the alerts and the dashboard to it.
  *
  * @module
  */
