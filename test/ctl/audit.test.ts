@@ -287,17 +287,6 @@ test("operators at work at the same time add to one chain, and what is taken bac
   assert.equal(row?.added, 133);
 });
 
-test("ctl audit list says who did what, with what he says of himself apart", async () => {
-  const [{ role }] = await sql<[{ role: string }]>`select session_user as role`;
-  await ctl(["tenant", "add", "hooli"], on);
-  const [entry] = await ctl(["audit", "list", "--limit", "1"], on);
-  assert.deepEqual([entry.actor, entry.action, entry.subjects], [`ctl ${role}`, "tenant.add", ["hooli"]]);
-  assert.match(entry.claimed, /@/);
-  assert.equal((await ctl(["audit", "list", "--subject", "hooli"], on)).length, 1);
-  const { stdout } = await runCtl(["audit", "list", "--limit", "1"], on);
-  assert.match(stdout, /^WHEN \(UTC\) +WHO +SAYS +WHAT +TO +DETAIL\n/);
-});
-
 test("an export after a row that is gone is refused: nothing new and an end that was cut off do not look alike", async () => {
   const head = (await exported()).length;
   const refused = async (since: number) => {

@@ -2,17 +2,7 @@ import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { X509Certificate } from "node:crypto";
 import { once } from "node:events";
-import {
-  chmodSync,
-  existsSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from "node:fs";
+import { chmodSync, existsSync, readdirSync, readFileSync, renameSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { connect, createServer, type TLSSocket } from "node:tls";
@@ -133,26 +123,4 @@ test("--renew takes the authority's key from where it is kept, and says so when 
   assert.equal(renewed.settings.service.ACTIONS_URL, "https://actions.internal:9443");
   assert.deepEqual(renewed.client.names, ["lead-intake"]);
   assert.equal(existsSync(path("authority/ca.key")), false);
-});
-
-test("the authority's key may be kept on another file system, such as a stick's", async (t) => {
-  const here = join(folder, "..");
-  // Memory, on Linux a file system of its own.
-  const stick = existsSync("/dev/shm") ? "/dev/shm" : here;
-  const away = mkdtempSync(join(stick, "ctl-certificates-"));
-  t.after(() => rmSync(away, { recursive: true, force: true }));
-  const key = join(away, "ca.key");
-  const { code, stderr } = await runCtl(["certificates", join(here, "stick"), "--ca-key", key], nowhere);
-  assert.equal(code, 0, stderr);
-  assert.deepEqual(readdirSync(away), ["ca.key"]);
-  assert.equal(statSync(key).mode & 0o777, 0o600);
-  assert.match(readFileSync(key, "utf8"), /PRIVATE KEY/);
-});
-
-test("a folder that cannot be made is told, without a stack", async () => {
-  writeFileSync(join(folder, "..", "file"), "");
-  const { code, stderr } = await runCtl(["certificates", join(folder, "..", "file", "x")], nowhere);
-  assert.equal(code, 1);
-  assert.match(stderr, /^The certificates could not be made: ENOTDIR/);
-  assert.doesNotMatch(stderr, /^ +at /m);
 });

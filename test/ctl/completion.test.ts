@@ -72,12 +72,6 @@ test("the script offers every noun and no other, and every option of every comma
   assert.deepEqual(complete("ctl tenant route acme --").sort(), [...options].sort());
 });
 
-test("files and folders are completed where one is wanted", () => {
-  writeFileSync(join(folder, "actions.env"), "");
-  assert.deepEqual(complete("ctl doctor --settings act"), ["actions.env"]);
-  assert.deepEqual(complete("ctl plan put act"), ["actions.env"]);
-});
-
 test("tenants are completed by asking ctl, and where the database is away nothing is", () => {
   const asked = (line: string, env: Readonly<Record<string, string>>) =>
     spawnSync(
@@ -99,16 +93,6 @@ test("tenants are completed by asking ctl, and where the database is away nothin
     assert.deepEqual(asked(line, {}), ["acme", "globex"], line);
   }
   assert.deepEqual(asked("a key issue", { DATABASE_URL: "postgres://127.0.0.1:1/nowhere" }), []);
-});
-
-test("it defines a command ctl where there is none, and leaves one that there is", () => {
-  const run = (prelude: string) =>
-    spawnSync("bash", ["-c", `${prelude}source "$1"; ctl tenant list --json`, "bash", script.bash], {
-      encoding: "utf8",
-      env: { ...inherited, DATABASE_URL: databaseUrl },
-    }).stdout;
-  assert.deepEqual(JSON.parse(run("")).map(({ tenant }: { tenant: string }) => tenant), ["acme", "globex"]);
-  assert.equal(run("ctl() { echo mine; }; "), "mine\n");
 });
 
 if (!isLeftOut("test/ctl/completion: zsh")) {

@@ -125,42 +125,6 @@ test("lead show tells the whole story in order: unreachable, refused, delivered"
   );
 });
 
-test("a lead under a lease is sending; when the lease has run out it is pending, then lost", async () => {
-  const { event_id } = await accept(sql, acme);
-  await claimAll();
-  const sending = await show(event_id);
-  assert.match(sending.lease_until, isoMs);
-  assert.deepEqual(sending, { state: "sending", lease_until: sending.lease_until, attempts: [] });
-  const [listed] = await ctl(["lead", "list"], on);
-  assert.deepEqual(listed.delivery, { state: "sending" });
-  const told = (await runCtl(["lead", "show", event_id], on)).stdout;
-  assert.match(told, /Delivery +sending\n[^]*attempt 1 is under way, until \d{4}/);
-
-  await sql`update outbox set lease_until = service_clock() - interval '1 s'`;
-  assert.equal((await show(event_id)).state, "pending");
-  await claimAll();
-  const [lost] = (await show(event_id)).attempts;
-  assert.deepEqual([lost.outcome, lost.status, lost.duration_ms, lost.spent], ["lost", null, null, true]);
-  assert.match((await runCtl(["lead", "show", event_id], on)).stdout, /attempt 1: lost, the process/);
-});
-
-test("a lead of a live tenant waits with the reason no_route until the tenant has a route", async () => {
-  await ctl(["tenant", "add", "live"], on);
-  const key = (await ctl(["key", "issue", "live", "--label", "web"], on)).id;
-  const { event_id } = await accept(sql, key);
-  assert.equal((await show(event_id)).reason, "no_route");
-  const { stdout } = await runCtl(["lead", "show", event_id], on);
-  assert.match(stdout, /waiting +tenant live has no route for it \(no_route\)/);
-  await sql`update tenant set has_route = true where slug = 'live'`;
-  assert.equal((await show(event_id)).reason, null);
-});
-
-test("dead list is [] when nothing is dead, and says so", async () => {
-  assert.deepEqual(await ctl(["dead", "list"], on), []);
-  assert.equal((await runCtl(["dead", "list"], on)).stdout, "No dead letters.\n");
-  assert.deepEqual(await ctl(["dead", "replay", "--all"], on), { replayed: [], dry_run: false });
-});
-
 test("dead list names what was given up, the newest first, of all tenants or of one", async () => {
   const older = await dead(acme);
   const newer = await dead(box, { kind: "form", lead: '{"message":"hi"}' });
@@ -279,17 +243,6 @@ test("dead replay with an id that is not dead replays none, and names it, exit 1
   assert.equal((await runCtl(["dead", "replay", "nope", "--dry-run"], on)).code, 1);
 });
 
-test("dead replay --all --tenant leaves other tenants' dead letters alone", async () => {
-  const [a, b] = [await dead(acme), await dead(box)];
-  assert.deepEqual(await ctl(["dead", "replay", "--all", "--tenant", "box"], on), {
-    replayed: [b],
-    dry_run: false,
-  });
-  assert.equal((await show(a)).state, "dead");
-  const wrong = await runCtl(["dead", "replay", "--all", "--tenant", "none"], on);
-  assert.deepEqual([wrong.code, wrong.stdout], [1, ""]);
-});
-
 test("dead replay --all replays thousands in batches, and with --dry-run only names them", async () => {
   await sql`
     with made as (
@@ -314,17 +267,4 @@ test("dead replay --all replays thousands in batches, and with --dry-run only na
   assert.deepEqual({ ...figures }, { pending: 2_500, dead: 0 });
   // One commit a batch.
   assert.equal((await sql`select from outbox_tally where state = 'pending'`).length, 3);
-});
-
-test("dead replay for a person names what it did, and no more than fits a screen", async () => {
-  const ids: string[] = [];
-  for (let count = 0; count < 21; count++) ids.push(await dead(acme));
-  const dry = (await runCtl(["dead", "replay", "--all", "--dry-run"], on)).stdout;
-  assert.match(dry, /^Would replay 21 dead letters; nothing was changed\.\n {2}/);
-  assert.match(dry, /and 1 more; --json names all\n$/);
-  const one = (await runCtl(["dead", "replay", ids[0] as string], on)).stdout;
-  assert.equal(one, `Replayed 1 dead letter.\n  ${ids[0]}\n`);
-  const { stdout } = await runCtl(["dead", "replay", "--help"], on);
-  assert.match(stdout, /^Usage: ctl dead replay \[EVENT_ID…\] \[--all\] \[--tenant SLUG\] \[--dry-run\]/);
-  assert.match(stdout, /dead again at once/);
 });

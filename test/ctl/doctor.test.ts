@@ -268,34 +268,6 @@ test("a server that could lose a commit fails, one without checksums or with a d
   });
 });
 
-test("secrets that stand in files are looked at as if they were in the settings", async () => {
-  const file = join(folder, "database.secret");
-  writeFileSync(file, `${intake.DATABASE_URL}\n`);
-  const { DATABASE_URL: _, ...rest } = intake;
-  const { of } = await diagnose([{ ...rest, DATABASE_URL_FILE: file }]);
-  assert.deepEqual(states(of("Settings, service")), ["Settings, service: ok"]);
-  assert.deepEqual(states(of("Database")), ["Database: ok"]);
-  const wrong = await diagnose([{ ...rest, DATABASE_URL_FILE: "/nowhere" }]);
-  assert.equal(
-    wrong.of("Settings, service")[0]?.text,
-    "DATABASE_URL_FILE: /nowhere cannot be read (ENOENT)",
-  );
-});
-
-test("a login that is no member of its group fails", async () => {
-  const { of } = await diagnose([{ DATABASE_URL: actions.ACTIONS_DATABASE_URL ?? "" }]);
-  assert.match(of("Database")[0]?.text ?? "", /^test_\w+ is no member of lead_service$/);
-  assert.match(of("Database")[0]?.mend ?? "", /grant lead_service to test_\w+/);
-});
-
-test("without a settings file it looks at this shell's environment, whose role may be the owner's", async () => {
-  const { code, stdout } = await runCtl(["doctor", "--json"], { databaseUrl: database.url });
-  assert.equal(code, 1, "the migration of the test before is still undone");
-  const lines = JSON.parse(stdout).checks as Line[];
-  assert.deepEqual(lines.filter(({ check }) => check === "Database").map(({ state }) => state), ["ok"]);
-  assert.equal(lines.find(({ check }) => check === "Actions tier")?.state, "warning");
-});
-
 test("a settings file that everybody may read is told of; one that cannot be read is refused", async () => {
   const file = settingsFile(intake);
   chmodSync(file, 0o644);

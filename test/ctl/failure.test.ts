@@ -44,13 +44,6 @@ test("text that is no address is refused and not repeated", async () => {
   }
 });
 
-test("a database that does not exist is named", async () => {
-  assert.match(
-    await refusal(changed((url) => url.pathname = "/no_such")),
-    /^There is no database no_such at /,
-  );
-});
-
 test("a login that is refused says whose, and not the password", async () => {
   const message = await refusal(changed((url) => {
     url.username = "stranger";

@@ -104,19 +104,6 @@ test("a lead at every cap, with a huge extra and escapes of U+0000 in its body, 
   assert.doesNotMatch(text, /<b>\d/);
 });
 
-test("HEAD answers as GET does, without a body", async () => {
-  const { status, text } = await send(`${stage.url}/dead`, { method: "HEAD", localAddress: "127.0.0.1" });
-  assert.deepEqual([status, text], [200, ""]);
-});
-
-test("the style sheet has an address with its version and is kept", async () => {
-  const path = /href="(\/console\/style\.css\?v=\w+)"/.exec((await stage.get("/")).text)?.[1] as string;
-  const { status, headers } = await stage.get(path);
-  assert.equal(status, 200);
-  assert.equal(headers["content-type"], "text/css; charset=utf-8");
-  assert.match(headers["cache-control"] ?? "", /immutable/);
-});
-
 test("no public listener has a page of the console, and the ops listener only under its own names", async () => {
   const urls = Object.entries(stage.server.urls).filter(([name]) => name !== "ops");
   for (const [, url] of urls) {
@@ -343,14 +330,6 @@ test("one page's Send again sends once, however often it is pressed and however 
   // Who looks again and wants it may.
   assert.match(await (await press())(), /It is sent once more, at once/);
   assert.equal(await settled(3), 1);
-});
-
-test("the note of what was done is not shown when it was made up", async () => {
-  for (const note of ["replayed.99.zzzzzzzzz.x", "replayed.99", "x"]) {
-    const { status, text } = await stage.get(`/dead?done=${note}`);
-    assert.equal(status, 200);
-    assert.doesNotMatch(text, /role="status"/);
-  }
 });
 
 test("replaying those that are chosen leaves the others, and an audit row for each", async () => {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { utc } from "../../../src/contract/time_zone.ts";
-import { linePlot, stripPlot } from "../../../src/ops/console/plot.ts";
+import { linePlot } from "../../../src/ops/console/plot.ts";
 
 const axis = { fromMs: Date.parse("2026-11-21T01:00:00Z"), stepMs: 60_000, steps: 4, zone: utc };
 const words = { id: "p", title: "Title", description: "What is to be seen.", unit: String };
@@ -24,11 +24,4 @@ test("a plot has a title and a description, and the times of its axis", () => {
   assert.match(text, />01:00<\/text>/);
   assert.match(text, />now<\/text>/);
   assert.doesNotMatch(text, /style=|<script/);
-});
-
-test("a strip joins equal states, and an open breaker is told by its height too", () => {
-  const { text } = stripPlot(axis, ["closed", "closed", "open", null], { ...words, names: { open: "open" } });
-  assert.match(text, /<rect class="closed" x="0" y="6" width="500" height="14"\/>/);
-  assert.match(text, /<rect class="open" x="500" y="0" width="250" height="20"\/>/);
-  assert.match(text, /<rect class="unknown" x="750" y="17" width="250" height="3"\/>/);
 });

@@ -56,17 +56,6 @@ test("a tier that is away is told with why, since when, its last answer and what
   );
 });
 
-test("a failure that is over is no problem, nor is a tier that was not tried yet", () => {
-  assert.deepEqual(told({ tier: { ...away, state: "closed", awayMs: null } }), []);
-  assert.deepEqual(told({ tier: { ...answering, answeredAgoMs: null, reachedAgoMs: null } }), []);
-  assert.deepEqual(told({ tier: "elsewhere", pending: 9 }), []);
-});
-
-test("a missing tier is told only when something waits for it", () => {
-  assert.deepEqual(told({ tier: null }), []);
-  assert.match(told({ tier: null, pending: 1 })[0] ?? "", /^warn: .*ACTIONS_URL.*1 event waits/);
-});
-
 test("what waits long is told from ten minutes on, and is bad after an hour", () => {
   assert.match(
     told({}, { oldest: oldest(11) })[0] ?? "",
