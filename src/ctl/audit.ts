@@ -4,22 +4,123 @@
  * @module
  */
 
-import { createReadStream } from "node:fs";
-import { createInterface } from "node:readline";
-import { type AuditEntry, listAudit, listAuditOf } from "#src/store/operator/audit.ts";
 import {
-  AuditChain,
-  type AuditLink,
-  findAuditTime,
-  readAuditDigest,
-  readAuditHead,
-  readAuditRows,
-} from "#src/store/operator/audit_chain.ts";
-import type { Pool } from "#src/store/pool.ts";
-import { appendLines, lastAuditRow, parseAuditRow } from "./audit_file.ts";
+  closeSync,
+  createReadStream,
+  fsyncSync,
+  ftruncateSync,
+  openSync,
+  readSync,
+  statSync,
+  writeSync,
+} from "node:fs";
+import { createInterface } from "node:readline";
 import { type Command, Refused, type Reply, WrongUsage } from "./command.ts";
 import { JsonText, shortTime, table } from "./terminal.ts";
 import { limitOption, parseTime, readLimit } from "./values.ts";
+import {
+  AuditChain,
+  type AuditEntry,
+  type AuditLink,
+  type AuditRow,
+  findAuditTime,
+  listAudit,
+  listAuditOf,
+  readAuditDigest,
+  readAuditHead,
+  readAuditRows,
+} from "#src/store/operator/audit.ts";
+import type { Pool } from "#src/store/pool.ts";
+
+// Longer than any row.
+const tailBytes = 65_536;
+
+/** A row as it was shipped, with the digest of the row before. */
+export type ShippedRow = AuditRow & { readonly before: string };
+
+/**
+ * A line that `ctl audit export` has printed. `name` is what a message calls it.
+ *
+ * @throws {Refused} for any other
+ */
+function parseAuditRow(line: string, name: string): ShippedRow {
+  let row: unknown;
+  try {
+    row = JSON.parse(line);
+  } catch {
+    throw new Refused(`${name} is no JSON`);
+  }
+  if (!isAuditRow(row)) throw new Refused(`${name} is no row of the audit`);
+  return row;
+}
+
+/** Whether a JSON value has the shape of a row that was shipped. */
+export function isAuditRow(value: unknown): value is ShippedRow {
+  if (value === null || typeof value !== "object") return false;
+  const row = value as Record<string, unknown>;
+  const isText = (name: string) => typeof row[name] === "string";
+  const isTextOrNull = (name: string) => row[name] === null || isText(name);
+  return Number.isSafeInteger(row.id) &&
+    ["at", "actor", "action", "subject", "before", "digest"].every(isText) &&
+    ["claimed", "detail"].every(isTextOrNull);
+}
+
+/**
+ * The last row of a file, and the place before the first one where there is none; a line that a crash has cut short is
+ * taken away.
+ *
+ * @throws {Refused} when it cannot be read, or ends with something else
+ */
+function lastAuditRow(file: string): AuditLink {
+  return withFile(file, "r+", (handle, size) => {
+    const from = Math.max(0, size - tailBytes);
+    const bytes = new Uint8Array(size - from);
+    readSync(handle, bytes, 0, bytes.length, from);
+    const whole = bytes.lastIndexOf(10) + 1;
+    if (whole < bytes.length) ftruncateSync(handle, from + whole);
+    const line = new TextDecoder().decode(bytes.subarray(0, whole)).trimEnd().split("\n").at(-1) ?? "";
+    return line === "" ? { id: 0, digest: "" } : parseAuditRow(line, "The last line of the file");
+  }) ?? { id: 0, digest: "" };
+}
+
+/**
+ * Adds lines to a file, which is made when it is missing; they are on the disk when it returns how many.
+ *
+ * @throws {Refused} when it cannot be written
+ */
+async function appendLines(file: string, lines: AsyncIterable<string>): Promise<number> {
+  let added = 0;
+  const handle = opened(file, "a");
+  try {
+    for await (const line of lines) {
+      writeSync(handle, `${line}\n`);
+      added += 1;
+    }
+    fsyncSync(handle);
+  } finally {
+    closeSync(handle);
+  }
+  return added;
+}
+
+function withFile<T>(file: string, flags: string, work: (handle: number, size: number) => T): T | null {
+  const size = statSync(file, { throwIfNoEntry: false })?.size ?? 0;
+  if (size === 0) return null;
+  const handle = opened(file, flags);
+  try {
+    return work(handle, size);
+  } finally {
+    closeSync(handle);
+  }
+}
+
+function opened(file: string, flags: string): number {
+  try {
+    return openSync(file, flags, 0o600);
+  } catch (error) {
+    throw new Refused(`The file cannot be written: ${(error as NodeJS.ErrnoException).code}`);
+  }
+}
 
 const subjectLengthMax = 200;
 

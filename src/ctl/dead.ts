@@ -11,10 +11,9 @@ import {
   replayDead,
 } from "#src/store/operator/dead_letters.ts";
 import { settleDeadAsDone } from "#src/store/operator/restored.ts";
-import { readEvents, type StoredEvent } from "#src/store/operator/events.ts";
+import { attemptsJson, headingJson, readEvents, type StoredEvent } from "#src/store/operator/events.ts";
 import type { Pool } from "#src/store/pool.ts";
 import { effectsJson, readEffects } from "#src/store/operator/event_effects.ts";
-import { attemptsJson, headingJson } from "#src/store/operator/event_json.ts";
 import { type Command, Refused, type Reply, WrongUsage } from "./command.ts";
 import { contentJson, eventText } from "./lead.ts";
 import { optionalTenantId, tenantOption } from "./tenant.ts";

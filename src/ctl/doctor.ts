@@ -6,32 +6,136 @@
 
 import { readFileSync, statSync } from "node:fs";
 import { examineActionsConfig } from "#src/actions/config.ts";
-import { actionsVariables } from "#src/settings/actions_variables.ts";
-import { examineConfig } from "#src/settings/config.ts";
-import type { Environment } from "#src/settings/reader.ts";
-import { addressFault } from "#src/store/address.ts";
-import { takeSecrets } from "#src/settings/secret_files.ts";
-import { variables } from "#src/settings/variables.ts";
-import { openAdminPool } from "#src/store/operator/admin_pool.ts";
-import { readServerFacts } from "#src/store/operator/server_facts.ts";
 import { type Command, type Input, needsNoStore, Refused, type Reply, type Surroundings } from "./command.ts";
 import { certificateChecks } from "./doctor/certificates.ts";
 import {
   type Check,
   type Database,
+  type Examined,
   failure,
   type Finding,
+  ok,
   seen,
   type Situation,
   type State,
   warning,
 } from "./doctor/check.ts";
 import { databaseChecks } from "./doctor/database.ts";
-import { diskChecks } from "./doctor/disk.ts";
-import { parseEnvironmentFile } from "./doctor/environment_file.ts";
-import { askTier, networkChecks } from "./doctor/network.ts";
-import { settingsChecks } from "./doctor/settings.ts";
+import { askTier, diskChecks, networkChecks } from "./doctor/network.ts";
 import { safe } from "./terminal.ts";
+import { actionsVariables } from "#src/settings/actions_variables.ts";
+import { examineConfig } from "#src/settings/config.ts";
+import type { Environment } from "#src/settings/reader.ts";
+import { takeSecrets } from "#src/settings/secret_files.ts";
+import { variables } from "#src/settings/variables.ts";
+import { addressFault } from "#src/store/address.ts";
+import { openAdminPool } from "#src/store/operator/admin_pool.ts";
+import { readServerFacts } from "#src/store/operator/server_facts.ts";
+
+/** Between double quotes a backslash keeps these alone from meaning anything; elsewhere it stays. */
+const escapable = '"\\`$';
+
+/**
+ * The variables of a file; of one that is set twice, the last value. Empty lines and those that begin with `#` or `;`
+ * count for nothing, as does a line without `=`. A value may be in quotes, in parts too; a backslash at a line's end joins
+ * the next one to it.
+ *
+ * Source: systemd.exec(5), EnvironmentFile=.
+ */
+export function parseEnvironmentFile(text: string): Record<string, string> {
+  const variables: Record<string, string> = {};
+  let at = 0;
+  while (at < text.length) {
+    at += /^\s*/.exec(text.slice(at))?.[0].length ?? 0;
+    const name = /^([A-Za-z_][A-Za-z0-9_]*)[ \t]*=/.exec(text.slice(at));
+    if (name === null) {
+      at = skipLine(text, at);
+      continue;
+    }
+    const { value, end } = readValue(text, at + name[0].length);
+    variables[name[1] as string] = value;
+    at = end;
+  }
+  return variables;
+}
+
+/** A comment goes on when its line ends in a backslash. */
+function skipLine(text: string, at: number): number {
+  return at + (/^(?:\\\n|[^\n])*\n?/.exec(text.slice(at))?.[0].length ?? 0);
+}
+
+function readValue(text: string, start: number): { readonly value: string; readonly end: number } {
+  let value = "";
+  // What stands bare at the end, without its spaces.
+  let kept = 0;
+  let at = start;
+  let quote = "";
+  for (; at < text.length; at += 1) {
+    const character = text[at] as string;
+    const next = text[at + 1] ?? "";
+    if (quote === "" && character === "\n") break;
+    if (quote !== "" && character === quote) quote = "";
+    else if (quote === "" && (character === '"' || character === "'")) quote = character;
+    else if (character === "\\" && quote !== "'") {
+      at += 1;
+      if (next === "\n") continue;
+      value += quote === '"' && !escapable.includes(next) ? `\\${next}` : next;
+    } else if (quote === "" && /[ \t\r]/.test(character)) {
+      if (value !== "") value += character;
+      continue;
+    } else value += character;
+    kept = value.length;
+  }
+  return { value: value.slice(0, kept), end: at + 1 };
+}
+
+function findingsOf(
+  situation: Situation,
+  examined: Examined<unknown> | null,
+  process: { readonly name: string; readonly file: string; readonly names: readonly string[] },
+): Finding[] {
+  if (examined === null) {
+    return [
+      warning(
+        `none of ${process.name} is set in ${situation.source}`,
+        `ctl doctor --settings ${process.file} (several files: one --settings each)`,
+      ),
+    ];
+  }
+  if (examined.faults.length > 0) {
+    return examined.faults.map((fault) =>
+      failure(fault, `mend it in ${situation.source}; docs/configuration.md`)
+    );
+  }
+  const count = process.names.filter((name) => situation.environment[name]?.trim()).length;
+  return [
+    ok(
+      `${count} set in ${situation.source}, the others at their defaults; ${process.name} can start with them`,
+    ),
+  ];
+}
+
+/** The checks. */
+const settingsChecks: readonly Check[] = [
+  {
+    name: "Settings, service",
+    run: (situation) =>
+      Promise.resolve(findingsOf(situation, situation.service, {
+        name: "the service",
+        file: "/etc/lead-intake/intake.env",
+        names: Object.keys(variables),
+      })),
+  },
+  {
+    name: "Settings, actions",
+    run: (situation) =>
+      Promise.resolve(findingsOf(situation, situation.actions, {
+        name: "the actions process",
+        file: "/etc/lead-intake/actions.env",
+        names: Object.keys(actionsVariables),
+      })),
+  },
+];
 
 /** In the order in which they are shown; they run side by side. */
 const checks: readonly Check[] = [

@@ -5,7 +5,7 @@
  */
 
 import { type Person, personByEmail, personByPhone } from "#src/lead/person.ts";
-import { readStates } from "#src/store/operator/deliveries.ts";
+import { readStates } from "#src/store/operator/events.ts";
 import {
   type Candidate,
   type CollisionCandidate,

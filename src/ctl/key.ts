@@ -5,16 +5,100 @@
  */
 
 import { createHash, getRandomValues } from "node:crypto";
+import { isIP } from "node:net";
 import { type KeySurface, makeKey } from "#src/contract/api_key.ts";
-import { limits } from "#src/contract/limits.ts";
-import { insertKey, limitKey, type ListedKey, listKeys, revokeKey } from "#src/store/operator/api_keys.ts";
-import { findCampaign } from "#src/store/operator/campaigns.ts";
-import { type Command, type Input, Refused, WrongUsage } from "./command.ts";
-import { limitJson, limitOptions, limitText, parseLimit } from "./limit.ts";
-import { twinWarning } from "./key_twins.ts";
+import { limits, type Rate } from "#src/contract/limits.ts";
+import { type Command, type Input, type OptionRule, Refused, WrongUsage } from "./command.ts";
 import { optionalTenantId, requireTenant, tenantOption } from "./tenant.ts";
 import { safe, shortTime, table } from "./terminal.ts";
-import { parseId, parseLine } from "./values.ts";
+import { parseCount, parseId, parseLine, parseTime } from "./values.ts";
+import {
+  clearNetwork,
+  insertKey,
+  limitKey,
+  limitNetwork,
+  type ListedKey,
+  listIpLimits,
+  listKeys,
+  type RaisedLimit,
+  revokeKey,
+} from "#src/store/operator/api_keys.ts";
+import { findCampaign } from "#src/store/operator/tenants.ts";
+
+// A bound against slips of the finger, far above what one database takes.
+const countMax = 10_000_000;
+
+/** The options of a command that raises a limit. */
+const limitOptions: Readonly<Record<string, OptionRule>> = {
+  "per-minute": { value: "N", description: "requests a minute, sustained" },
+  burst: { value: "N", description: "requests at once" },
+  until: { value: "TIME", description: "when the published limit holds again" },
+  clear: { description: "let the published limit hold again now" },
+};
+
+/**
+ * The limit that is given, or `null` for `--clear`.
+ *
+ * Chosen: one below the published limit is wrong usage, because partners build on what is published; what this is for
+ * are agreed backfills, and a slip of the finger would refuse their leads.
+ */
+function parseLimit(input: Input, published: Rate): RaisedLimit | null {
+  const names = ["per-minute", "burst", "until"] as const;
+  const given = names.filter((name) => input.option(name) !== undefined);
+  if (input.has("clear")) {
+    if (given.length > 0) throw new WrongUsage(`--clear goes without --${given[0]}`);
+    return null;
+  }
+  const missing = names.filter((name) => input.option(name) === undefined);
+  if (missing.length > 0) {
+    throw new WrongUsage(`Missing: ${missing.map((name) => `--${name}`).join(", ")}`);
+  }
+  return {
+    perMinute: parseRaised(input, "per-minute", published.perMinute),
+    burst: parseRaised(input, "burst", published.burst),
+    until: parseTime(input.required("until"), { name: "--until", direction: "future", nowMs: Date.now() }),
+  };
+}
+
+function parseRaised(input: Input, name: "per-minute" | "burst", published: number): number {
+  const count = parseCount(input.required(name), `--${name}`, countMax);
+  if (count >= published) return count;
+  throw new WrongUsage(`--${name} ${count} is below the published ${published}; limits can only be raised`);
+}
+
+/** A limit in JSON. */
+function limitJson(limit: RaisedLimit | null) {
+  return limit === null ? null : { per_minute: limit.perMinute, burst: limit.burst, until: limit.until };
+}
+
+/** A limit in words. */
+function limitText(limit: RaisedLimit): string {
+  return `${limit.perMinute}/min, burst ${limit.burst} until ${shortTime(limit.until)} UTC`;
+}
+
+/** A sentence for each label that several active keys have, or `undefined`; with `id` only for that key's. */
+function twinWarning(keys: readonly ListedKey[], id?: string): string | undefined {
+  const active = keys.filter(({ revokedAt }) => revokedAt === null);
+  const groups = Map.groupBy(
+    active,
+    ({ tenant, surface, label }) => JSON.stringify([tenant, surface, label]),
+  );
+  const lines = [...groups.values()]
+    .filter((group) => group.length > 1 && (id === undefined || group.some((key) => key.id === id)))
+    .map(sentence);
+  return lines.length === 0 ? undefined : lines.join("\n");
+}
+
+function sentence(group: readonly ListedKey[]): string {
+  const [{ tenant, surface, label } = { tenant: "", surface: "", label: "" }] = group;
+  const each = group.map((key) => {
+    const used = key.lastUsedAt === null ? "never used" : `last used ${shortTime(key.lastUsedAt)}`;
+    return `${key.id} (…${key.last4}, ${used})`;
+  });
+  return `Warning: ${group.length} active keys of ${tenant} have the ${surface} source "${safe(label)}": ${
+    each.join(", ")
+  }. Once the sender has changed over: ctl key revoke ID`;
+}
 
 const labelLengthMax = 100;
 
@@ -184,3 +268,73 @@ backfill needs ctl ip limit too.`,
 
 /** The commands of this noun. */
 export const keyCommands: readonly Command[] = [issue, list, revoke, limit];
+
+/** An address or a network; `ctl ip limit 203.0.113.7/24` means 203.0.113.0/24. */
+function parseCidr(text: string): string {
+  const [, address = "", bits] = /^([0-9a-fA-F.:]+)(?:\/(\d{1,3}))?$/.exec(text) ?? [];
+  const version = isIP(address);
+  if (version === 0 || Number(bits ?? 0) > (version === 4 ? 32 : 128)) {
+    throw new WrongUsage(
+      `CIDR must be an address or a network, such as 203.0.113.0/24 or 2001:db8::/48: ${text}`,
+    );
+  }
+  // Clients are known by their IPv4 address, so this one would never match.
+  if (/^(0*:)*:?(0*:)*ffff:/i.test(address) && version === 6) {
+    throw new WrongUsage(`CIDR must be written as IPv4: ${text}`);
+  }
+  return text;
+}
+
+const limitIp: Command = {
+  words: "ip limit",
+  positionals: ["CIDR"],
+  options: limitOptions,
+  summary: "Raise the rate limit of the addresses in a network for a while",
+  notes: `Give all three of --per-minute, --burst and --until, or --clear alone. Neither number
+may be below the published one. Each address has the limit for itself. Where networks
+overlap, the narrowest counts. The limit per key stands behind this one: an agreed
+backfill needs ctl key limit too.`,
+  prepare(input) {
+    const cidr = parseCidr(input.first);
+    const raised = parseLimit(input, limits.ipRate);
+    return async (pool) => {
+      if (raised !== null) {
+        const network = await limitNetwork(pool, cidr, raised);
+        return {
+          json: { network, limit: limitJson(raised) },
+          text: `Addresses in ${network} have a raised limit: ${limitText(raised)}.`,
+        };
+      }
+      const network = await clearNetwork(pool, cidr);
+      if (network === null) {
+        throw new Refused(`There is no raised limit for ${cidr}; ctl ip list shows those there are`);
+      }
+      return {
+        json: { network, limit: null },
+        text: `Addresses in ${network} have the published limit again.`,
+      };
+    };
+  },
+};
+
+const listIps: Command = {
+  words: "ip list",
+  positionals: [],
+  options: {},
+  summary: "List the raised limits of networks that are in force",
+  prepare: () => async (pool) => {
+    const raised = await listIpLimits(pool);
+    return {
+      json: raised.map(({ network, limit }) => ({ network, ...limitJson(limit) })),
+      text: table(raised, "No raised limits; the published one holds for every address.", {
+        "NETWORK": ({ network }) => network,
+        ">PER MINUTE": ({ limit }) => String(limit.perMinute),
+        ">BURST": ({ limit }) => String(limit.burst),
+        "UNTIL (UTC)": ({ limit }) => shortTime(limit.until),
+      }),
+    };
+  },
+};
+
+/** The commands of this noun. */
+export const ipCommands: readonly Command[] = [limitIp, listIps];

@@ -4,16 +4,11 @@
  * @module
  */
 
+import { type Command, Refused, WrongUsage } from "./command.ts";
+import { optionalTenantId, tenantOption } from "./tenant.ts";
+import { block, dollars, JsonText, record, safe, table } from "./terminal.ts";
+import { limitOption, newest, parseTime, readLimit } from "./values.ts";
 import { decode, members } from "#src/lead/json.ts";
-import { type ListedEvent, listLeads, readEvents, type StoredEvent } from "#src/store/operator/events.ts";
-import {
-  acceptedJson,
-  deliveryJson,
-  foundJson,
-  goneWord,
-  headingJson,
-  removedJson,
-} from "#src/store/operator/event_json.ts";
 import {
   effectName,
   effectsJson,
@@ -22,12 +17,90 @@ import {
   type SentAgain,
   type ShownEffect,
 } from "#src/store/operator/event_effects.ts";
-import { acceptedPairs } from "./accepted.ts";
-import { type Command, Refused, WrongUsage } from "./command.ts";
-import { deliveryText, spaced } from "./delivery.ts";
-import { optionalTenantId, tenantOption } from "./tenant.ts";
-import { block, dollars, JsonText, record, safe, table } from "./terminal.ts";
-import { limitOption, newest, parseTime, readLimit } from "./values.ts";
+import {
+  acceptedJson,
+  type Attempt,
+  deliveryJson,
+  foundJson,
+  goneWord,
+  headingJson,
+  type ListedEvent,
+  listLeads,
+  readEvents,
+  removedJson,
+  type StoredEvent,
+} from "#src/store/operator/events.ts";
+
+/** What it is, as names and values for a person to read; nothing of an event that was accepted as it came. */
+function acceptedPairs({ acceptedFrom, acceptedBeside }: StoredEvent): [string, string][] {
+  return [
+    ...(acceptedFrom === null ? [] : [
+      ["Accepted from", `collision ${acceptedFrom.collision} of ${acceptedFrom.eventId}`] as [
+        string,
+        string,
+      ],
+    ]),
+    ...acceptedBeside.map(({ collision, eventId }): [string, string] => [
+      "Accepted beside",
+      `${eventId} (collision ${collision})`,
+    ]),
+  ];
+}
+
+/** The story in order: accepted, each attempt, and what is next. */
+function deliveryText(event: StoredEvent): string {
+  const { delivery } = event;
+  return record([
+    [spaced(event.receivedAt), "accepted"],
+    ...delivery.attempts.map((attempt) => [spaced(attempt.at), attemptText(attempt)] as const),
+    ...next(event),
+  ], "  ");
+}
+
+/** A time to the millisecond, as the story has it. */
+function spaced(iso: string): string {
+  return iso.slice(0, 23).replace("T", " ");
+}
+
+function attemptText(attempt: Attempt): string {
+  const { outcome, status, reason, durationMs } = attempt;
+  const said = [status === null ? "" : `status ${status}`, reason ?? ""].filter((part) => part !== "");
+  const what = outcome === "lost" ? "lost, the process that made it ended" : outcome;
+  return [
+    `attempt ${attempt.number}: ${what}`,
+    ...said,
+    ...(durationMs === null ? [] : [`${durationMs} ms`]),
+    ...(attempt.spent ? [] : ["does not count"]),
+  ].join(", ");
+}
+
+function next({ eventId, tenant, delivery }: StoredEvent): [string, string][] {
+  const number = (delivery.attempts.at(-1)?.number ?? 0) + 1;
+  switch (delivery.state) {
+    case "pending": {
+      if (delivery.reason === "no_route") {
+        return [[
+          "waiting",
+          `tenant ${tenant} has no route for it (no_route); it goes at once when one is added`,
+        ]];
+      }
+      const why = delivery.reason === null ? "" : ` (${delivery.reason})`;
+      return [[spaced(delivery.dueAt), `attempt ${number} is due${why}`]];
+    }
+    case "sending":
+      return [["now", `attempt ${number} is under way, until ${spaced(delivery.leaseUntil)} at most`]];
+    case "held":
+      return [["held", `not delivered; ctl form release ${eventId} sends it`]];
+    case "erased":
+      return [["", "not delivered: its content went before"]];
+    case "delivered":
+      return delivery.attempts.at(-1)?.outcome === "delivered" ? [] : [["", "delivered"]];
+    case "dead": {
+      const why = delivery.reason === null ? "" : ` (${delivery.reason})`;
+      return [[spaced(delivery.diedAt), `dead${why}; ctl dead replay ${eventId} sends it again`]];
+    }
+  }
+}
 
 const list: Command = {
   words: "lead list",

@@ -5,23 +5,340 @@
  */
 
 import { randomBytes } from "node:crypto";
-import type { RouteScope } from "#src/store/delivery/effects.ts";
+import { readFileSync } from "node:fs";
+import { request as httpRequest } from "node:http";
+import { request as httpsRequest } from "node:https";
+import {
+  type Command,
+  type Input,
+  type OptionRule,
+  Refused,
+  type Reply,
+  type Surroundings,
+  WrongUsage,
+} from "./command.ts";
+import { requireTenant } from "./tenant.ts";
+import { record, safe, table } from "./terminal.ts";
+import { parseLine } from "./values.ts";
+import { namedKinds, type RouteScope } from "#src/store/delivery/effects.ts";
 import {
   changeRoute,
   type DestinationChange,
   hasScope,
+  noteRouteTest,
   readRoutes,
   routesMax,
   type StoredRoute,
 } from "#src/store/delivery/routes.ts";
-import { type Command, type Input, Refused, type Reply, type Surroundings, WrongUsage } from "./command.ts";
-import { destinations, routesJson, routesText, scopeText } from "./destinations.ts";
-import { testRoute } from "./route_test.ts";
-import { requireTenant } from "./tenant.ts";
-import { safe } from "./terminal.ts";
-import { parseLine } from "./values.ts";
+import { effectName } from "#src/store/operator/event_effects.ts";
+import type { Pool } from "#src/store/pool.ts";
+
+/** A destination as the operator sees it, under the option that sets its address; `none` takes the address away. */
+interface DestinationOption extends OptionRule {
+  readonly kind: string;
+  /** Its name for people. */
+  readonly label: string;
+  /** Checks what is given and returns the addresses as they are stored. */
+  readonly parse: (text: string, option: string) => readonly string[];
+  /** It has a list of addresses. */
+  readonly isList?: true;
+  /** Whoever knows the address can write there: no more than its host is shown. */
+  readonly isSecret?: true;
+  /** What is sent is signed with a secret, which is shown once. */
+  readonly isSigned?: true;
+}
+
+/** Every destination, in the order in which they are shown. What each sends is in src/actions/. */
+const destinations: Readonly<Record<string, DestinationOption>> = {
+  "crm-url": {
+    kind: "crm",
+    label: "CRM",
+    value: "URL",
+    description: "post each lead to this https address, signed; prints the secret",
+    parse: httpsUrl("https://crm.example.com/leads"),
+    isSigned: true,
+  },
+  email: {
+    kind: "email",
+    label: "Email",
+    value: "A[,B…]",
+    description: "mail each lead to these addresses, a mail each",
+    parse: parseEmails,
+    isList: true,
+  },
+  "slack-url": {
+    kind: "slack",
+    label: "Slack",
+    value: "URL",
+    description: "write each lead to a Slack channel, by its incoming webhook",
+    parse: httpsUrl("https://hooks.slack.com/services/…"),
+    isSecret: true,
+  },
+};
 
 const entries = Object.entries(destinations);
+
+const urlLengthMax = 2_000;
+// Chosen: more people than one lead concerns; a list of more is a mailing list's task.
+const recipientsMax = 10;
+
+/** Parses an https address, as it is stored: the one spelling that the URL parser makes of it. */
+function httpsUrl(example: string): DestinationOption["parse"] {
+  return (text, option) => {
+    // The text is not repeated: it may hold a password or a token.
+    const url = URL.canParse(text) ? new URL(text) : null;
+    if (url === null || url.protocol !== "https:" || url.hostname === "") {
+      throw new WrongUsage(`--${option} must be an https address, such as ${example}`);
+    }
+    if (url.username !== "" || url.password !== "") {
+      throw new WrongUsage(`--${option} must not hold a user or password; it would not be sent`);
+    }
+    if (url.hash !== "") throw new WrongUsage(`--${option} must not have a fragment (#…)`);
+    if (url.href.length > urlLengthMax) {
+      throw new WrongUsage(`--${option} is longer than ${urlLengthMax} characters`);
+    }
+    return [url.href];
+  };
+}
+
+/** Plain addresses. Chosen: ASCII, because every mail server takes that; a domain may be given in punycode. */
+function parseEmails(text: string, option: string): readonly string[] {
+  const addresses = [...new Set(text.split(",").map((part) => part.trim()))];
+  const label = "[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?";
+  const atom = "[!#$%&'*+/=?^_`{|}~A-Za-z0-9-]+";
+  const shape = new RegExp(`^(?=[^@]{1,64}@.{1,253}$)${atom}(?:\\.${atom})*@${label}(?:\\.${label})+$`);
+  if (!addresses.every((address) => shape.test(address))) {
+    throw new WrongUsage(`--${option} must be addresses with commas between them, such as leads@example.com`);
+  }
+  if (addresses.length > recipientsMax) {
+    throw new WrongUsage(`--${option} takes ${recipientsMax} addresses at most`);
+  }
+  return addresses;
+}
+
+/** An address as far as it is shown. */
+function shown(kind: string, address: string): string {
+  const isSecret = entries.some(([, destination]) => destination.kind === kind && destination.isSecret);
+  return isSecret ? `${new URL(address).origin}/…` : address;
+}
+
+/** The scopes that have routes of their own, besides the tenant's. */
+function scopesOf(routes: readonly StoredRoute[]): RouteScope[] {
+  const scopes = new Map(routes.map(({ source, form }) => [`${source}\n${form}`, { source, form }]));
+  return [...scopes.values()].filter(({ source, form }) => source !== "" || form !== "");
+}
+
+/** A scope in words, escaped for the terminal: `source partner-x`. */
+function scopeText({ source, form }: RouteScope): string {
+  return form !== "" ? `form ${form}` : `source ${safe(source)}`;
+}
+
+/** All of a tenant's routes, for a person. */
+function routesText(tenant: string, routes: readonly StoredRoute[]): string {
+  const all = { source: "", form: "" };
+  const closer = scopesOf(routes);
+  if (routes.length === 0) return `Tenant ${tenant} has no route; its leads wait.`;
+  const own = routes.some(({ source, form }) => source === "" && form === "");
+  return [
+    own || closer.length === 0
+      ? record([["Tenant", tenant], ...pairs(routes, all)])
+      : `Tenant ${tenant} has no route of its own; what comes from elsewhere than below waits.`,
+    ...closer.map((scope) =>
+      record([[scope.form !== "" ? "Form" : "Source", scope.form || scope.source], ...pairs(routes, scope)])
+    ),
+  ].join("\n\n");
+}
+
+function pairs(routes: readonly StoredRoute[], scope: RouteScope): [string, string][] {
+  return ofScope(routes, scope).map(({ label, kind, addresses }) => [
+    label,
+    addresses.length === 0
+      ? isAll(scope) ? "-" : "as the tenant's"
+      : addresses.map((address) => shown(kind, address)).join(", "),
+  ]);
+}
+
+/** All of a tenant's routes as JSON: the tenant's own under the names of the options, the closer ones in `closer`. */
+function routesJson(routes: readonly StoredRoute[]): Readonly<Record<string, unknown>> {
+  const members = (scope: RouteScope) =>
+    Object.fromEntries(
+      ofScope(routes, scope).map(({ option, kind, addresses, isList }) => {
+        const places = addresses.map((address) => shown(kind, address));
+        return [option.replaceAll("-", "_"), isList === true ? places : places[0] ?? null];
+      }),
+    );
+  return {
+    ...members({ source: "", form: "" }),
+    closer: scopesOf(routes).map((scope) => ({
+      ...(scope.form !== "" ? { form: scope.form } : { source: scope.source }),
+      ...members(scope),
+    })),
+  };
+}
+
+function isAll({ source, form }: RouteScope): boolean {
+  return source === "" && form === "";
+}
+
+/** The destinations of a scope, the two that are always named also without an address. */
+function ofScope(routes: readonly StoredRoute[], scope: RouteScope) {
+  const always: readonly string[] = namedKinds;
+  return entries.flatMap(([option, destination]) => {
+    const { kind } = destination;
+    const found = routes.find((one) =>
+      one.kind === kind && one.source === scope.source && one.form === scope.form
+    );
+    if (found === undefined && !always.includes(kind)) return [];
+    return [{ ...destination, option, addresses: found?.addresses ?? [] }];
+  });
+}
+
+const settings = [
+  "ACTIONS_URL",
+  "ACTIONS_CA_FILE",
+  "ACTIONS_CLIENT_CERT_FILE",
+  "ACTIONS_CLIENT_KEY_FILE",
+] as const;
+
+/** The settings by which the service reaches the actions process. */
+type Access = Readonly<Record<typeof settings[number], string>>;
+
+/**
+ * How it is reached: by the environment's settings, or else as the `npm start` that runs here does.
+ *
+ * @throws {Refused} with what to do, when there is neither
+ */
+function findActions({ environment, developmentSettings }: Surroundings): Access {
+  for (const from of [environment, developmentSettings()]) {
+    if (!from?.ACTIONS_URL?.trim()) continue;
+    return Object.fromEntries(settings.map((name) => [name, from[name]?.trim() ?? ""])) as Access;
+  }
+  throw new Refused(
+    "ACTIONS_URL is not set, and no npm start with an actions process is running here. Set it, ACTIONS_CA_FILE, " +
+      "ACTIONS_CLIENT_CERT_FILE and ACTIONS_CLIENT_KEY_FILE as the service has them",
+  );
+}
+
+/**
+ * Posts JSON to the actions process and returns what it answers.
+ *
+ * @throws {Refused} when there is no answer, or none of its own
+ */
+async function postToActions(
+  access: Access,
+  { path, body, timeoutMs }: { readonly path: string; readonly body: unknown; readonly timeoutMs: number },
+  // deno-lint-ignore no-explicit-any
+): Promise<{ readonly status: number; readonly json: any }> {
+  const { ACTIONS_URL: given } = access;
+  if (!URL.canParse(given)) throw new Refused("ACTIONS_URL is no address such as https://127.0.0.1:9443");
+  const url = new URL(`${given.replace(/\/$/, "")}${path}`);
+  const text = JSON.stringify(body);
+  const { promise, resolve, reject } = Promise.withResolvers<{ status: number; text: string }>();
+  const send = url.protocol === "http:" ? httpRequest : httpsRequest;
+  try {
+    send(url, {
+      ...(url.protocol === "http:" ? {} : filesOf(access)),
+      method: "POST",
+      headers: { "Content-Type": "application/json", "Content-Length": Buffer.byteLength(text) },
+      agent: false,
+      signal: AbortSignal.timeout(timeoutMs),
+    }, (response) => {
+      let heard = "";
+      response.setEncoding("utf8").on("data", (chunk: string) => heard += chunk);
+      response.on("error", reject);
+      response.on("end", () => resolve({ status: response.statusCode ?? 0, text: heard }));
+    }).on("error", reject).end(text);
+    const answer = await promise;
+    return { status: answer.status, json: JSON.parse(answer.text) };
+  } catch (error) {
+    if (error instanceof Refused) throw error;
+    const { code, message } = error as { code?: string; message: string };
+    throw new Refused(
+      `The actions process at ${url.origin} does not answer (${code ?? message}); ctl doctor says why`,
+      { cause: error },
+    );
+  }
+}
+
+function filesOf(access: Access): { readonly ca: string; readonly cert: string; readonly key: string } {
+  const read = (name: Exclude<keyof Access, "ACTIONS_URL">) => {
+    try {
+      return readFileSync(access[name], "utf8");
+    } catch (error) {
+      throw new Refused(`${name} cannot be read: ${(error as Error).message}`, { cause: error });
+    }
+  };
+  return {
+    ca: read("ACTIONS_CA_FILE"),
+    cert: read("ACTIONS_CLIENT_CERT_FILE"),
+    key: read("ACTIONS_CLIENT_KEY_FILE"),
+  };
+}
+
+/** One recipient's, as the actions process tells it. */
+interface Result {
+  readonly effect: string;
+  readonly target: string;
+  readonly outcome: "done" | "failed";
+  readonly reason: string | null;
+  readonly status: number | null;
+  readonly answer: string | null;
+  readonly duration_ms: number;
+}
+
+// More than the longest bound that an effect can be given, which the actions process keeps by itself.
+const timeoutMs = 130_000;
+
+/**
+ * Has the actions process try the routes of a scope, and notes it in the audit.
+ *
+ * @throws {Refused} when nothing could be tried
+ */
+async function testRoute(
+  pool: Pool,
+  surroundings: Surroundings,
+  { tenant, scope, whose }: {
+    readonly tenant: string;
+    readonly scope: RouteScope;
+    /** The scope in words, for a refusal. */
+    readonly whose: string;
+  },
+): Promise<Reply> {
+  const access = findActions(surroundings);
+  const { status, json } = await postToActions(access, {
+    path: "/v1/tests",
+    body: { tenant, ...scope },
+    timeoutMs,
+  });
+  if (json?.error === "no_route") {
+    throw new Refused(`Nothing to try: no route takes what comes from ${whose}`);
+  }
+  if (status !== 200 || !Array.isArray(json?.results)) {
+    throw new Refused(
+      `The actions process answered ${status}${
+        typeof json?.error === "string" ? ` ${safe(json.error)}` : ""
+      }; nothing was sent. Has it this version, and this database?`,
+    );
+  }
+  const results: Result[] = json.results;
+  const failures = results.filter(({ outcome }) => outcome === "failed");
+  await noteRouteTest(pool, tenant, { scope, sent: results.length, failed: failures.length });
+  return {
+    json: { tenant, ...json },
+    isBad: failures.length > 0,
+    text: [
+      table(results, "", {
+        "TO": ({ effect, target }) => `${effectName(effect)} ${target}`,
+        "OUTCOME": ({ outcome, reason }) => reason === null ? outcome : `${outcome}: ${reason}`,
+        ">STATUS": ({ status }) => status === null ? "-" : String(status),
+        ">TIME": (one) => `${one.duration_ms} ms`,
+        "ANSWER": ({ answer }) => answer ?? "",
+      }),
+      `Sent as event ${json.event_id}, which is stored nowhere.`,
+    ].join("\n\n"),
+  };
+}
+
 const kinds = entries.map(([, { kind }]) => kind);
 
 // Standard Webhooks asks for 24 to 64 bytes.

@@ -13,11 +13,11 @@ import {
   deliveryJson,
   foundJson,
   headingJson,
+  readEvents,
   removedJson,
-} from "../store/operator/event_json.ts";
-import { readEvents, type StoredEvent } from "../store/operator/events.ts";
-import { searchEvents } from "../store/operator/search.ts";
-import type { SearchFilter } from "../store/operator/search_filter.ts";
+  type StoredEvent,
+} from "../store/operator/events.ts";
+import { searchEvents, type SearchFilter } from "../store/operator/search.ts";
 import type { Pool } from "../store/pool.ts";
 import { cursorBefore, readCursor } from "./cursor.ts";
 import { InvalidParameter, Parameters, requireSpan } from "./parameters.ts";

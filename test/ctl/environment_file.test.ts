@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { parseEnvironmentFile } from "../../src/ctl/doctor/environment_file.ts";
+import { parseEnvironmentFile } from "../../src/ctl/doctor.ts";
 
 const cases: readonly (readonly [string, string, Readonly<Record<string, string>>])[] = [
   ["values as they stand", "A=1\nB = two words  \n\nC=\n", { A: "1", B: "two words", C: "" }],

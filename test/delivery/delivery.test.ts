@@ -6,8 +6,7 @@
 
 import assert from "node:assert/strict";
 import test, { before, beforeEach } from "node:test";
-import { deliveryJson } from "../../src/store/operator/event_json.ts";
-import { readEvents } from "../../src/store/operator/events.ts";
+import { deliveryJson, readEvents } from "../../src/store/operator/events.ts";
 import type { Pool } from "../../src/store/pool.ts";
 import { openPool } from "../support/pool.ts";
 import { freshKey, type IssuedKey, lead, type Tenant, World } from "../support/world.ts";

@@ -4,14 +4,44 @@
  * @module
  */
 
-import { createPrivateKey, type X509Certificate } from "node:crypto";
+import { createPrivateKey, X509Certificate } from "node:crypto";
 import { readFileSync, statSync } from "node:fs";
 import { isIP } from "node:net";
 import { dirname } from "node:path";
-import { publicSurfaces } from "#src/settings/surface_names.ts";
-import { namesOf } from "../actions_certificates.ts";
-import { isSignedBy, publicRoots, readAll, reason } from "./pem.ts";
+import { rootCertificates } from "node:tls";
+import { namesOf } from "../certificates.ts";
 import { type Check, failure, type Finding, ok, type Situation, warning } from "./check.ts";
+import { publicSurfaces } from "#src/settings/surface_names.ts";
+
+/**
+ * The certificates of a file, in their order.
+ *
+ * @throws {Error} when it cannot be read, or has none
+ */
+function readAll(file: string): X509Certificate[] {
+  const blocks = readFileSync(file, "utf8").match(
+    /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g,
+  );
+  if (blocks === null) throw new Error("no certificate is in it");
+  return blocks.map((pem) => new X509Certificate(pem));
+}
+
+/** Whether the one has signed the other. */
+function isSignedBy(certificate: X509Certificate, issuer: X509Certificate): boolean {
+  return certificate.checkIssued(issuer) && certificate.verify(issuer.publicKey);
+}
+
+let roots: X509Certificate[] | undefined;
+/** The authorities that clients come with, as Node does. */
+function publicRoots(): readonly X509Certificate[] {
+  return roots ??= rootCertificates.map((pem) => new X509Certificate(pem));
+}
+
+/** Why a file cannot be used, in a word or a line. */
+function reason(error: unknown): string {
+  const { code, message } = error as { code?: string; message: string };
+  return code === undefined || code.startsWith("ERR_OSSL") ? message.split("\n")[0] ?? "" : code;
+}
 
 // Three weeks, because somebody may be away for two.
 const warnBeforeMs = 21 * 86_400_000;

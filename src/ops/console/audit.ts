@@ -5,8 +5,7 @@
  */
 
 import { type Markup, markup } from "../../http/markup.ts";
-import { type AuditEntry, listAudit } from "../../store/operator/audit.ts";
-import { type AuditLink, readAuditHead } from "../../store/operator/audit_chain.ts";
+import { type AuditEntry, type AuditLink, listAudit, readAuditHead } from "../../store/operator/audit.ts";
 import type { Context } from "./context.ts";
 import { deedOf } from "./deeds.ts";
 import { type ConsolePage, table } from "./layout.ts";

@@ -5,7 +5,7 @@
  */
 
 import { type Markup, markup } from "../../http/markup.ts";
-import type { Bounded } from "../../store/operator/bounded.ts";
+import type { Bounded } from "../../store/operator/admin_pool.ts";
 import type { OpenCollisions } from "../../store/operator/collisions.ts";
 import type { OldestWaiting, TenantStanding } from "../../store/operator/overview.ts";
 import type { SourceRow } from "../report_rows.ts";

@@ -5,7 +5,7 @@
  */
 
 import { type Markup, markup } from "../../http/markup.ts";
-import type { Bounded } from "../../store/operator/bounded.ts";
+import type { Bounded } from "../../store/operator/admin_pool.ts";
 import { count, shown } from "./text.ts";
 
 const tones: Readonly<Record<string, "good" | "warn" | "bad">> = {

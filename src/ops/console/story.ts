@@ -5,10 +5,9 @@
  */
 
 import { type Markup, markup } from "../../http/markup.ts";
-import type { Attempt } from "../../store/operator/deliveries.ts";
-import type { StoredEvent } from "../../store/operator/events.ts";
+import type { Attempt, StoredEvent } from "../../store/operator/events.ts";
 import type { AuditEntry } from "../../store/operator/audit.ts";
-import type { EventSurroundings } from "../../store/operator/event_surroundings.ts";
+import type { EventSurroundings } from "../../store/operator/event_effects.ts";
 import { deedOf } from "./deeds.ts";
 import { reasonText } from "./state.ts";
 import { counted, duration, type PageClock, shown, time } from "./text.ts";

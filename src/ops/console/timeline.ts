@@ -6,9 +6,8 @@
 
 import { type Markup, markup } from "../../http/markup.ts";
 import { readEvents, type StoredEvent } from "../../store/operator/events.ts";
-import { readEffects } from "../../store/operator/event_effects.ts";
+import { type EventSurroundings, readEffects, readSurroundings } from "../../store/operator/event_effects.ts";
 import { listAuditOf } from "../../store/operator/audit.ts";
-import { type EventSurroundings, readSurroundings } from "../../store/operator/event_surroundings.ts";
 import { tokenField } from "./action.ts";
 import { erased, extras, facts, verbatim } from "./content.ts";
 import type { ConsoleParts, Context } from "./context.ts";

@@ -5,8 +5,14 @@
  */
 
 import { type Markup, markup } from "../../http/markup.ts";
-import { listAreas, listUnknownAreas, type Term } from "../../store/operator/vocabulary.ts";
-import { confirmAreaAs, groupTerms, type UnknownTerm } from "../../store/operator/unknown_terms.ts";
+import {
+  confirmAreaAs,
+  groupTerms,
+  listAreas,
+  listUnknownAreas,
+  type Term,
+  type UnknownTerm,
+} from "../../store/operator/vocabulary.ts";
 import { readForm, tokenField } from "./action.ts";
 import type { Context } from "./context.ts";
 import { type ConsolePage, RefusedPage, table } from "./layout.ts";

@@ -4,8 +4,8 @@
  * @module
  */
 
-import { adminDeadlineMs } from "./admin_pool.ts";
-import { isoTime } from "./iso_time.ts";
+import { hash } from "node:crypto";
+import { adminDeadlineMs, isoTime } from "./admin_pool.ts";
 import type { Pool } from "../pool.ts";
 
 /** What was done in one go: one row of the audit, or several of one actor, action and time. */
@@ -63,4 +63,125 @@ export async function listAuditOf(
       order by a.id desc
       limit ${limit}`);
   return rows.map((row) => ({ ...row }));
+}
+
+/** A row of the audit as it is shipped. */
+export interface AuditRow {
+  /** Its place in the chain. */
+  readonly id: number;
+  /** ISO 8601, UTC, with microseconds. */
+  readonly at: string;
+  /** `ctl` or `console`, and the role that had logged in. */
+  readonly actor: string;
+  /** What the actor said of himself; nobody has checked it. */
+  readonly claimed: string | null;
+  readonly action: string;
+  readonly subject: string;
+  /** JSON text. */
+  readonly detail: string | null;
+  /** SHA-256, in hex; of the row before `""` for the first one. */
+  readonly digest: string;
+}
+
+/** A place in the chain; `digest` is empty where nothing stands before. */
+export interface AuditLink {
+  readonly id: number;
+  readonly digest: string;
+}
+
+/**
+ * The digest of a row after one with the digest `before`: SHA-256 over that digest in hex and the row as the text of a
+ * JSON array, with `", "` between its members, as PostgreSQL and Python write one.
+ */
+function auditDigest(before: string, row: Omit<AuditRow, "digest">): string {
+  const { id, at, actor, claimed, action, subject, detail } = row;
+  const members = [id, at, actor, claimed, action, subject, detail].map((member) => JSON.stringify(member));
+  return hash("sha256", `${before}[${members.join(", ")}]`, "hex");
+}
+
+/** Follows a chain from row to row. */
+export class AuditChain {
+  #last: AuditLink;
+  #count = 0;
+
+  /** `from` is the place after which the rows begin. */
+  constructor(from: AuditLink) {
+    this.#last = from;
+  }
+
+  /** The row that was added last, or where the chain began. */
+  get last(): AuditLink {
+    return this.#last;
+  }
+
+  /** How many rows were added. */
+  get count(): number {
+    return this.#count;
+  }
+
+  /** Adds the next row; returns what is wrong with it in a sentence, or `null`. */
+  add(row: AuditRow): string | null {
+    const { id, digest } = this.#last;
+    if (row.id !== id + 1) {
+      return row.id > id
+        ? `row ${id + 1} is missing: ${id === 0 ? "the first one" : `row ${id} is followed by`} is ${row.id}`
+        : `row ${row.id} stands after row ${id}`;
+    }
+    if (auditDigest(digest, row) !== row.digest) {
+      return `row ${row.id} was changed, or what stood before it: its digest is not that of its content`;
+    }
+    this.#last = { id: row.id, digest: row.digest };
+    this.#count += 1;
+    return null;
+  }
+}
+
+// Bounds the memory: a row is some hundred bytes.
+const pageRows = 1_000;
+
+/** Where the chain ends, by what the database says of it. */
+export async function readAuditHead(pool: Pool): Promise<AuditLink> {
+  const [row] = await pool.run(adminDeadlineMs, (sql) =>
+    sql<AuditLink[]>`
+      select h.id::float8 as id, encode(h.digest, 'hex') as digest from audit_head as h`);
+  return row ?? { id: 0, digest: "" };
+}
+
+/** The place before the first row that was noted at a time or later; the head when there is none. ISO 8601. */
+export async function findAuditTime(pool: Pool, since: string): Promise<number> {
+  const [row] = await pool.run(adminDeadlineMs, (sql) =>
+    sql<{ id: number }[]>`
+      select coalesce(
+        (select min(a.id) - 1 from audit as a where a.at >= ${since}::timestamptz),
+        (select h.id from audit_head as h)
+      )::float8 as id`);
+  return row?.id ?? 0;
+}
+
+/** The digest of a row; empty before the first one, `null` when there is none of this number. */
+export async function readAuditDigest(pool: Pool, id: number): Promise<string | null> {
+  if (id === 0) return "";
+  const [row] = await pool.run(adminDeadlineMs, (sql) =>
+    sql<{ digest: string }[]>`
+      select encode(a.digest, 'hex') as digest from audit as a where a.id = ${id}`);
+  return row?.digest ?? null;
+}
+
+/** The rows after one up to another, in their order, as they are; read a page at a time. */
+export async function* readAuditRows(
+  pool: Pool,
+  { after, upTo }: { readonly after: number; readonly upTo: number },
+): AsyncGenerator<AuditRow> {
+  for (let last = after; last < upTo;) {
+    const rows = await pool.run(adminDeadlineMs, (sql) =>
+      sql<AuditRow[]>`
+        select
+          a.id::float8 as id, to_char(a.at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as at, a.actor,
+          a.claimed, a.action, a.subject, a.detail::text as detail, encode(a.digest, 'hex') as digest
+        from audit as a where a.id > ${last} and a.id <= ${upTo}
+        order by a.id limit ${pageRows}`);
+    if (rows.length === 0) return;
+    yield* rows;
+    last = rows.at(-1)?.id ?? upTo;
+  }
 }

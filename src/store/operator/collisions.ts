@@ -5,9 +5,7 @@
  */
 
 import type { Pool } from "../pool.ts";
-import { adminDeadlineMs } from "./admin_pool.ts";
-import { countedMax } from "./bounded.ts";
-import { isoTime } from "./iso_time.ts";
+import { adminDeadlineMs, countedMax, isoTime } from "./admin_pool.ts";
 
 /** What has become of a collision: `open` until somebody accepts or dismisses it, or its content goes. */
 export type CollisionState = "open" | "accepted" | "dismissed" | "erased";

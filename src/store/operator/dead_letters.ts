@@ -5,9 +5,7 @@
  */
 
 import type { Pool } from "../pool.ts";
-import { adminDeadlineMs } from "./admin_pool.ts";
-import { isoTime } from "./iso_time.ts";
-import { type Bounded, bounded, countedMax } from "./bounded.ts";
+import { adminDeadlineMs, type Bounded, bounded, countedMax, isoTime } from "./admin_pool.ts";
 
 /** What a list shows of a dead letter: no content. Times are ISO 8601, UTC. */
 export interface ListedDeadLetter {

@@ -4,9 +4,7 @@
  * @module
  */
 
-import { adminDeadlineMs } from "./admin_pool.ts";
-import { type Bounded, bounded, countedMax } from "./bounded.ts";
-import { isoTime } from "./iso_time.ts";
+import { adminDeadlineMs, type Bounded, bounded, countedMax, isoTime } from "./admin_pool.ts";
 import type { Pool } from "../pool.ts";
 
 /** What stands in a tenant's way. Times are ISO 8601, UTC. */

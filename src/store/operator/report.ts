@@ -5,7 +5,7 @@
  */
 
 import type { Pool } from "../pool.ts";
-import { isoTime } from "./iso_time.ts";
+import { isoTime } from "./admin_pool.ts";
 
 /** Which days, and whose. */
 interface ReportSpan {

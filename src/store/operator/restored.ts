@@ -6,8 +6,7 @@
  */
 
 import type { Pool } from "../pool.ts";
-import { adminDeadlineMs } from "./admin_pool.ts";
-import { isoTime } from "./iso_time.ts";
+import { adminDeadlineMs, isoTime } from "./admin_pool.ts";
 
 /** The database after a restore. Times are ISO 8601, UTC. */
 export interface RestoredFacts {

@@ -9,11 +9,378 @@
  * @module
  */
 
-import type postgres from "postgres";
+import postgres from "postgres";
 import { eventIdAt } from "../../contract/event_id.ts";
+import type { Flag } from "../../contract/fields.ts";
+import type { DeliveryState } from "./events.ts";
 import type { Pool } from "../pool.ts";
-import { type Filters, matches, type SearchFilter } from "./search_filter.ts";
-import { blockDigits, eventWay, type Span, type Way, waysOf, wholeStream } from "./search_ways.ts";
+
+/** The tag of a statement. */
+type Sql = postgres.Sql;
+/** A part of a statement. */
+export type Fragment = postgres.PendingQuery<postgres.Row[]>;
+
+/** What may be asked for; `null` where anything will do. */
+export interface SearchFilter {
+  /** A tenant's slug. */
+  readonly tenant: string | null;
+  /** A key's label. */
+  readonly source: string | null;
+  readonly kind: "lead" | "form" | null;
+  readonly flag: Flag | null;
+  readonly state: DeliveryState | null;
+  /** Received at this time or later; ISO 8601, UTC. */
+  readonly since: string | null;
+  /** Received before this time. */
+  readonly until: string | null;
+  /** Any of these, exactly as they are stored; empty: any. */
+  readonly phones: readonly string[];
+  /** Any of these, in any case; empty: any. */
+  readonly emails: readonly string[];
+  /** How the last name begins, in any case. */
+  readonly lastName: string | null;
+}
+
+/** A filter that has been made ready. */
+interface Filters extends SearchFilter {
+  readonly tenantId: number | null;
+  /** The keys of tenant, source and kind together; `null`: any. */
+  readonly keyIds: readonly number[] | null;
+}
+
+/** A filter, by the name of what it looks at. */
+type FilterName = "keys" | "flag" | "phones" | "emails" | "lastName" | "state";
+
+/** A partial index serves what has its predicate word for word, not a parameter. The names are our own. */
+const hasFlag = (sql: Sql, flag: Flag) => sql.unsafe(`e.flags @> '{${flag}}'`) as unknown as Fragment;
+
+/** Nothing that begins with a text sorts behind it and the last character there is. */
+const startsWith = (sql: Sql, name: Fragment, start: string) =>
+  sql`${name} >= ${start} and ${name} < ${`${start}\u{10FFFF}`}`;
+
+/**
+ * How a name may be stored once ASCII is in lower case, which is all that an index can do in the same way on every
+ * server: `Émile`, `émile` and `ÉMILE` are looked for as written in each of these ways.
+ */
+function spellings(lastName: string): string[] {
+  const lower = lastName.toLowerCase();
+  const [first = "", ...rest] = lower;
+  const title = first.toUpperCase() + rest.join("");
+  const ascii = (text: string) => text.replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase());
+  return [...new Set([lower, title, lastName, lower.toUpperCase()].map(ascii))];
+}
+
+/** Whether the last name of the lead of an event e begins so, as in `lead_contact.last_name`. */
+function nameStarts(sql: Sql, lastName: string): Fragment {
+  const name = sql`lower((e.lead ->> 'last_name') collate "C")`;
+  const [first, ...others] = spellings(lastName).map((start) => startsWith(sql, name, start));
+  return sql`(${others.reduce((any, one) => sql`${any} or ${one}`, first as Fragment)})`;
+}
+
+/** What an event e has to be besides what its way sees to (`served`); `null`: nothing. */
+function matches(sql: Sql, filters: Filters, served: FilterName | null): Fragment | null {
+  const wanted: Fragment[] = [];
+  const want = (name: FilterName, condition: () => Fragment) => {
+    if (served !== name) wanted.push(condition());
+  };
+  const { keyIds, flag, phones, lastName, state } = filters;
+  if (keyIds !== null) want("keys", () => sql`e.key_id = any (${[...keyIds]}::int[])`);
+  if (flag !== null) want("flag", () => hasFlag(sql, flag));
+  if (phones.length > 0) {
+    want(
+      "phones",
+      () =>
+        ofPerson(sql, sql`(e.lead ->> 'phone') = any (${[...phones]})`, sql`s.phone = any (${[...phones]})`),
+    );
+  }
+  const emails = filters.emails.map((email) => email.toLowerCase());
+  if (emails.length > 0) {
+    want(
+      "emails",
+      () => ofPerson(sql, sql`(e.lead ->> 'email') = any (${emails})`, sql`s.email = any (${emails})`),
+    );
+  }
+  if (lastName !== null) {
+    const start = lastName.toLowerCase();
+    want(
+      "lastName",
+      () => ofPerson(sql, nameStarts(sql, lastName), startsWith(sql, sql`s.last_name`, start)),
+    );
+  }
+  // Also on the way of its own table: a row may be pending or being sent.
+  if (state !== null) wanted.push(inState(sql, state));
+  const [first, ...others] = wanted;
+  return first === undefined ? null : others.reduce((all, one) => sql`${all} and ${one}`, first);
+}
+
+function ofPerson(sql: Sql, ofLead: Fragment, ofSubmission: Fragment): Fragment {
+  return sql`case e.kind
+    when 'lead' then ${ofLead}
+    else exists (select from submission as s where s.event_id = e.event_id and ${ofSubmission} offset 0)
+  end`;
+}
+
+// As src/store/operator/deliveries.ts tells the states apart. With `offset 0` each look is a look at one row: without it
+// the planner may read the whole other table once, however long it has grown in an outage.
+function inState(sql: Sql, state: DeliveryState): Fragment {
+  const outbox = (condition: Fragment) =>
+    sql`exists (select from outbox as o where o.event_id = e.event_id and ${condition} offset 0)`;
+  const isSending = sql`o.lease_until > service_clock()`;
+  const dead = sql`exists (select from dead_letter as d where d.event_id = e.event_id offset 0)`;
+  const held = sql`(e.kind = 'form' and exists (
+    select from submission as s
+    where s.event_id = e.event_id and s.verdict <> 'clean' and s.released_at is null
+    offset 0))`;
+  const erased = sql`(e.removed_at is not null and not exists (
+    select from attempt as a where a.event_id = e.event_id and a.outcome = 'delivered' offset 0))`;
+  const waits = outbox(sql`true`);
+  switch (state) {
+    case "dead":
+      return dead;
+    case "sending":
+      return sql`(${outbox(isSending)} and not ${dead})`;
+    case "pending":
+      return sql`(${outbox(sql`not coalesce(${isSending}, false)`)} and not ${dead})`;
+    case "erased":
+      return sql`(${erased} and not ${waits} and not ${dead})`;
+    case "held":
+      return sql`(${held} and not ${erased} and not ${waits} and not ${dead})`;
+    case "delivered":
+      return sql`(not ${waits} and not ${dead} and not ${held} and not ${erased})`;
+  }
+}
+
+/** Ids from one up to another, which is left out. */
+interface Span {
+  readonly from: string;
+  readonly to: string;
+}
+
+/**
+ * One way: an index, or several parts of one (*streams*).
+ *
+ * A stream goes from new to old, event by event or, for a way of blocks, block by block: the events of a block come in
+ * any order. A block is what was accepted within 19 hours.
+ */
+interface Way {
+  readonly serves: FilterName | null;
+  /** How many there are. */
+  readonly streams: number;
+  readonly isOfBlocks: boolean;
+  /** Its rows have the members of `event` that the filters look at, and need no look at the table. */
+  readonly hasEvent: boolean;
+  /** `stream` and `event_id` of at most so many entries of each stream. */
+  entries(sql: Sql, bounds: { readonly span: Span; readonly perStream: number }): Fragment;
+}
+
+const within = (sql: Sql, { from, to }: Span) => sql`e.event_id >= ${from} and e.event_id < ${to}`;
+const newest = (sql: Sql, perStream: number) => sql`order by e.event_id desc limit ${perStream}`;
+
+/** The ways that the filters leave open, the best ones first as far as that can be said beforehand. */
+export function waysOf(filters: Filters, keysMax: number): readonly Way[] {
+  const { phones, emails, lastName, state, flag, keyIds, tenantId } = filters;
+  const ways: Way[] = [];
+  if (phones.length > 0) ways.push(contactWay("phones", phones));
+  if (emails.length > 0) ways.push(contactWay("emails", emails.map((email) => email.toLowerCase())));
+  if (state === "held" || state === "dead") ways.push(stateWay(state, tenantId));
+  if (lastName !== null) ways.push(lastNameWay(lastName));
+  if (state === "pending" || state === "sending") ways.push(stateWay(state, tenantId));
+  if (flag !== null) ways.push(flagWay(flag));
+  if (keyIds !== null && keyIds.length <= keysMax) ways.push(keyWay(keyIds));
+  // All events are never better than the others, unless the span may be short.
+  return filters.since !== null || ways.length === 0 ? [...ways, eventWay] : ways;
+}
+
+/** All events. */
+const eventWay: Way = {
+  serves: null,
+  streams: 1,
+  isOfBlocks: false,
+  hasEvent: true,
+  entries: (sql, { span, perStream }) =>
+    sql`select 0 as stream, e.* from event as e where ${within(sql, span)} ${newest(sql, perStream)}`,
+};
+
+/**
+ * Events by their keys. Compared and sorted as rows of the index `event_key`: asked for `key_id = …` in the order of the
+ * ids, the planner may walk all events instead, and did so for seconds where a key had none of the newest.
+ */
+function keyWay(keyIds: readonly number[]): Way {
+  return {
+    serves: "keys",
+    streams: keyIds.length,
+    isOfBlocks: false,
+    hasEvent: true,
+    entries: (sql, { span, perStream }) =>
+      sql`
+        select k.id as stream, e.*
+        from unnest(${[...keyIds]}::int[]) as k (id)
+        cross join lateral (
+          select * from event as e
+          where (e.key_id, e.event_id) >= (k.id, ${span.from}) and (e.key_id, e.event_id) < (k.id, ${span.to})
+          order by e.key_id desc, e.event_id desc limit ${perStream}
+        ) as e`,
+  };
+}
+
+function flagWay(flag: Flag): Way {
+  return {
+    serves: "flag",
+    streams: 1,
+    isOfBlocks: false,
+    hasEvent: true,
+    entries: (sql, { span, perStream }) =>
+      sql`
+        select 0 as stream, e.* from event as e where ${hasFlag(sql, flag)} and ${within(sql, span)}
+        ${newest(sql, perStream)}`,
+  };
+}
+
+/** A state that has a table of its own: it is small as long as nothing is wrong, and bounded here all the same. */
+function stateWay(state: "pending" | "sending" | "held" | "dead", tenantId: number | null): Way {
+  const isOfTenant = tenantId !== null && state !== "pending" && state !== "sending";
+  return {
+    serves: "state",
+    streams: 1,
+    isOfBlocks: false,
+    hasEvent: false,
+    entries(sql, { span, perStream }) {
+      const table = state === "dead" ? sql`dead_letter` : state === "held" ? sql`submission` : sql`outbox`;
+      return sql`
+        select 0 as stream, e.event_id from ${table} as e
+        where ${within(sql, span)} ${isOfTenant ? sql`and e.tenant_id = ${tenantId}` : sql``}
+          and ${stateIs(sql, state)}
+        ${newest(sql, perStream)}`;
+    },
+  };
+}
+
+// Of a row e of the state's own table.
+function stateIs(sql: Sql, state: "pending" | "sending" | "held" | "dead"): Fragment {
+  switch (state) {
+    case "held":
+      return sql`e.verdict <> 'clean' and e.released_at is null`;
+    case "dead":
+      return sql`true`;
+    // Few are being sent at a time: they are not told apart before they are held against the filter.
+    case "pending":
+    case "sending":
+      return sql`true`;
+  }
+}
+
+/** Exact phone numbers or addresses, of leads and of submissions. */
+function contactWay(serves: "phones" | "emails", values: readonly string[]): Way {
+  return blockWay(serves, (sql) => {
+    const column = serves === "phones" ? sql`e.phone` : sql`e.email`;
+    const member = serves === "phones" ? sql`(e.lead ->> 'phone')` : sql`(e.lead ->> 'email')`;
+    const filed = values.map((value) => sql`${column} = ${value}`);
+    return {
+      ofLead: filed,
+      ofUnfiledLead: sql`${member} = any (${[...values]})`,
+      ofSubmission: filed,
+      isSubmissionOrdered: true,
+    };
+  });
+}
+
+/** The start of a name. */
+function lastNameWay(lastName: string): Way {
+  return blockWay("lastName", (sql) => ({
+    ofLead: spellings(lastName).map((start) => startsWith(sql, sql`e.last_name`, start)),
+    ofUnfiledLead: nameStarts(sql, lastName),
+    ofSubmission: [startsWith(sql, sql`e.last_name`, lastName.toLowerCase())],
+    isSubmissionOrdered: false,
+  }));
+}
+
+/** An event may match any of them. Those in lists are served by an index each. */
+interface Conditions {
+  /** Of a row e of `lead_contact`. */
+  readonly ofLead: readonly Fragment[];
+  /** Of an event e whose lead is not in `lead_contact` yet. */
+  readonly ofUnfiledLead: Fragment;
+  readonly ofSubmission: readonly Fragment[];
+  /** What the index finds for one is in the order of time. */
+  readonly isSubmissionOrdered: boolean;
+}
+
+/** The stream of submissions in no order: it has to be had whole. */
+const wholeStream = -1;
+
+/** The stream of leads that were accepted a moment ago. */
+const unfiledStream = -2;
+
+/**
+ * Leads by whom they name, block by block: the indexes begin with the block, so that few pages of each are written
+ * to and not all over them. The submissions' indexes do not; each condition is a stream of its own. What was accepted a
+ * moment ago is not filed yet, and is looked through.
+ */
+function blockWay(serves: FilterName, conditions: (sql: Sql) => Conditions): Way {
+  return {
+    serves,
+    streams: 1,
+    isOfBlocks: true,
+    hasEvent: false,
+    entries(sql, { span, perStream }) {
+      const { ofLead, ofUnfiledLead, ofSubmission, isSubmissionOrdered } = conditions(sql);
+      const leads = all(
+        sql,
+        ofLead.map((condition) =>
+          sql`(select e.event_id from lead_contact as e
+          where left(e.event_id, ${blockDigits(sql)}) = b.block and ${condition} and ${within(sql, span)}
+          limit ${perStream})`
+        ),
+      );
+      const submissions = all(
+        sql,
+        ofSubmission.map((condition, index) =>
+          sql`(select ${
+            isSubmissionOrdered ? index + 1 : wholeStream
+          }::int as stream, e.event_id from submission as e
+          where ${condition} and ${within(sql, span)}
+          ${isSubmissionOrdered ? newest(sql, perStream) : sql`limit ${perStream}`})`
+        ),
+      );
+      // The nested loops go through the blocks as they are listed until the limit ends it, and from batch to batch: `offset 0`
+      // keeps the planner from reading all events instead.
+      return sql`
+        (select 0 as stream, e.event_id from unnest(${blocksOf(span)}::text[]) as b (block)
+         cross join lateral (${leads}) as e limit ${perStream})
+        union all
+        (select ${unfiledStream}::int as stream, e.event_id
+         from lead_contact_todo as t
+         cross join lateral (
+           select e.event_id from event as e
+           where e.event_id >= t.id_start and e.event_id < t.id_start || 'g'
+             and e.kind = 'lead' and ${ofUnfiledLead} and ${within(sql, span)}
+           offset 0
+         ) as e
+         ${newest(sql, perStream)})
+        union all
+        ${submissions}`;
+    },
+  };
+}
+
+const all = (sql: Sql, parts: readonly Fragment[]): Fragment =>
+  parts.slice(1).reduce((whole, part) => sql`${whole} union all ${part}`, parts[0] as Fragment);
+
+/** How much of an id the events of a block have in common: its time without the last nine hex digits of it, 19 hours. */
+const blockLength = 5;
+/** The same in the text of a statement, as the indexes have it. */
+const blockDigits = (sql: Sql) => sql.unsafe(String(blockLength)) as unknown as Fragment;
+
+/** The blocks that a span touches, the newest first. */
+function blocksOf({ from, to }: Span): string[] {
+  const number = (id: string) => Number.parseInt(id.slice(0, blockLength).padEnd(blockLength, "0"), 16);
+  const first = number(from);
+  const last = number(to);
+  return Array.from(
+    { length: Math.max(0, last - first + 1) },
+    (_, index) => (last - index).toString(16).padStart(blockLength, "0"),
+  );
+}
 
 /** A page of what was found. */
 interface Found {

@@ -7,10 +7,10 @@
  * @module
  */
 
-import type postgres from "postgres";
+import postgres from "postgres";
 import { foldArea } from "../../lead/place.ts";
-import type { Pool } from "../pool.ts";
 import { adminDeadlineMs } from "./admin_pool.ts";
+import type { Pool } from "../pool.ts";
 
 /** Where a term stands. A retired one stays, unlisted and unknown to the validator. */
 export type AreaStatus = "confirmed" | "proposed" | "retired";
@@ -22,7 +22,7 @@ export interface Term {
 }
 
 /** What callers sent that the vocabulary does not know. Times are ISO 8601, UTC. */
-export interface UnknownArea {
+interface UnknownArea {
   readonly tenant: string;
   readonly term: string;
   readonly count: number;
@@ -122,4 +122,57 @@ export async function listUnknownAreas(
     firstAt: row.first_at.toISOString(),
     lastAt: row.last_at.toISOString(),
   }));
+}
+
+/** What became of a term that was to come into the vocabulary. */
+type AreaOutcome = "done" | "unchanged" | "changed_meanwhile" | "not_found";
+
+/**
+ * Takes a term that callers use into the vocabulary, or ratifies a proposed one, and notes it. `address` is where the
+ * console was asked from.
+ */
+export async function confirmAreaAs(
+  pool: Pool,
+  address: string,
+  to: { readonly area: string; readonly status: "confirmed" | "proposed" },
+): Promise<AreaOutcome> {
+  const known = await findArea(pool, to.area);
+  const [row] = await pool.run(
+    adminDeadlineMs,
+    (sql) =>
+      sql<{ outcome: AreaOutcome }[]>`
+      select console_confirm_area(${to.area}, ${to.status}, ${known?.area ?? null}, ${address}) as outcome`,
+  );
+  return row?.outcome ?? "not_found";
+}
+
+/** Terms that are told apart by their spelling only, as the validator takes them: one. */
+export interface UnknownTerm {
+  /** As it was sent most often. */
+  readonly term: string;
+  readonly count: number;
+  readonly lastAt: string;
+  /** The most frequent first. */
+  readonly tenants: readonly { readonly tenant: string; readonly count: number }[];
+}
+
+/** Groups what callers sent by tenant and spelling; the most frequent first. */
+export function groupTerms(seen: readonly UnknownArea[]): UnknownTerm[] {
+  const groups = Map.groupBy(seen, ({ term }) => foldArea(term));
+  return [...groups.values()].map((group) => {
+    const spellings = sums(group.map(({ term, count }) => [term, count] as const));
+    const tenants = sums(group.map(({ tenant, count }) => [tenant, count] as const));
+    return {
+      term: spellings[0]?.[0] ?? "",
+      count: group.reduce((sum, { count }) => sum + count, 0),
+      lastAt: group.map(({ lastAt }) => lastAt).sort().at(-1) ?? "",
+      tenants: tenants.map(([tenant, count]) => ({ tenant, count })),
+    };
+  }).sort((a, b) => b.count - a.count || (a.term < b.term ? -1 : 1));
+}
+
+function sums(pairs: readonly (readonly [string, number])[]): [string, number][] {
+  const found = new Map<string, number>();
+  for (const [name, count] of pairs) found.set(name, (found.get(name) ?? 0) + count);
+  return [...found].sort((a, b) => b[1] - a[1] || (a[0] < b[0] ? -1 : 1));
 }

@@ -3,9 +3,13 @@ import { before, test } from "node:test";
 import postgres from "postgres";
 import { eventIdAt } from "../../../src/contract/event_id.ts";
 import { flagNames } from "../../../src/contract/fields.ts";
-import { searchEvents, searchSettings } from "../../../src/store/operator/search.ts";
-import type { Fragment, SearchFilter } from "../../../src/store/operator/search_filter.ts";
-import { waysOf } from "../../../src/store/operator/search_ways.ts";
+import {
+  type Fragment,
+  searchEvents,
+  type SearchFilter,
+  searchSettings,
+  waysOf,
+} from "../../../src/store/operator/search.ts";
 import { openPool } from "../../support/pool.ts";
 import { openStore } from "../../support/store.ts";
 
