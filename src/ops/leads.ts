@@ -4,10 +4,15 @@
  * @module
  */
 
+import { Buffer } from "node:buffer";
+import { hash } from "node:crypto";
+import { eventIdLength } from "../contract/event_id.ts";
 import { fields, flagNames } from "../contract/fields.ts";
 import type { Handler } from "../http/exchange.ts";
 import { toE164 } from "../lead/phone.ts";
 import { asSent, normalizeLine } from "../lead/text.ts";
+import { InvalidParameter, Parameters, requireSpan } from "./parameters.ts";
+import { jsonText } from "./reply.ts";
 import {
   acceptedJson,
   deliveryJson,
@@ -19,9 +24,27 @@ import {
 } from "../store/operator/events.ts";
 import { searchEvents, type SearchFilter } from "../store/operator/search.ts";
 import type { Pool } from "../store/pool.ts";
-import { cursorBefore, readCursor } from "./cursor.ts";
-import { InvalidParameter, Parameters, requireSpan } from "./parameters.ts";
-import { jsonText } from "./reply.ts";
+
+const digestLength = 12;
+// An id, or the end of a block of them.
+const idShape = new RegExp(`^[0-9a-f]{5,${eventIdLength}}g?$`);
+
+/** The cursor that goes on before an event, for a question in canonical text. */
+export function cursorBefore(eventId: string, question: string): string {
+  return Buffer.from(digest(eventId, question) + eventId).toString("base64url");
+}
+
+/** The event that a cursor goes on before, or `null` when it was not made for this question. */
+export function readCursor(cursor: string, question: string): string | null {
+  const text = Buffer.from(cursor, "base64url").toString("latin1");
+  const eventId = text.slice(digestLength);
+  if (!idShape.test(eventId) || cursorBefore(eventId, question) !== cursor) return null;
+  return eventId;
+}
+
+function digest(eventId: string, question: string): string {
+  return hash("sha256", `leads 1 ${eventId} ${question}`, "hex").slice(0, digestLength);
+}
 
 const kinds = ["lead", "form"] as const;
 const states = ["pending", "sending", "delivered", "dead", "held", "erased"] as const;

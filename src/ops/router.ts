@@ -6,15 +6,39 @@
 
 import type { Exchange, Handler, Reply } from "../http/exchange.ts";
 import { Router } from "../http/router.ts";
+import { type Figure, figuresText } from "../observe/figures.ts";
+import { metricsType } from "../observe/metrics_text.ts";
+import type { Registry } from "../observe/registry.ts";
 import type { ConsoleParts } from "./console/context.ts";
 import { addConsole, consoleNotFound } from "./console/router.ts";
-import { Unavailable } from "../store/pool.ts";
-import type { Pool } from "../store/pool.ts";
 import { leadsHandler } from "./leads.ts";
-import { debugVarsHandler, metricsHandler, type MetricsParts } from "./metrics.ts";
 import { InvalidParameter } from "./parameters.ts";
-import { refuseOps } from "./reply.ts";
+import { dataText, jsonText, refuseOps } from "./reply.ts";
 import { reportHandler, type ReportParts } from "./report.ts";
+import { type Pool, Unavailable } from "../store/pool.ts";
+
+/** What the two are made of. */
+interface MetricsParts {
+  readonly registry: Registry;
+  /** Of all processes of the service, where there are several. */
+  readonly figures: () => Promise<readonly Figure[]>;
+  /** Expvar's own members. */
+  readonly processVars: () => { readonly cmdline: readonly string[]; readonly memstats: object };
+}
+
+/** All metrics in Prometheus's text format. It asks nothing of the store, so it works while that is away. */
+function metricsHandler({ figures }: MetricsParts): Handler {
+  return async () => dataText(figuresText(await figures()), { "Content-Type": metricsType });
+}
+
+/**
+ * The same of this process alone as JSON, beside `cmdline` and `memstats`, as expvar has it.
+ *
+ * Chosen: no environment and no arguments, which may hold somebody's secret.
+ */
+function debugVarsHandler({ registry, processVars }: MetricsParts): Handler {
+  return () => jsonText(200, JSON.stringify({ ...processVars(), ...registry.json() }));
+}
 
 /** What the routes work with. */
 interface OpsParts {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { csvText } from "../../src/ops/csv.ts";
+import { csvText } from "../../src/ops/report.ts";
 
 test("cells are quoted as RFC 4180 says, and each row ends with CRLF", () => {
   const rows = [["a", "b,c", 'say "hi"'], ["two\nlines", "two\r\nlines", ""], [1, 2.5, null]];

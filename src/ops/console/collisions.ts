@@ -13,15 +13,20 @@ import {
   readCollision,
   type StoredCollision,
 } from "../../store/operator/collisions.ts";
-import { readForm, tokenField } from "./action.ts";
+import {
+  chosenTenant,
+  numberShape,
+  parseQuery,
+  readForm,
+  tenantSelect,
+  tokenField,
+  type Tokens,
+  withNote,
+} from "./request.ts";
 import { compared, erased, verbatim } from "./content.ts";
 import type { Context } from "./context.ts";
 import { type ConsolePage, RefusedPage, select, table } from "./layout.ts";
-import { withNote } from "./notes.ts";
-import { numberShape, parseQuery } from "./query.ts";
-import { chosenTenant, tenantSelect } from "./tenants.ts";
 import { count, type PageClock, shortened, shown, time } from "./text.ts";
-import type { Tokens } from "./token.ts";
 
 const listedMax = 200;
 

@@ -9,8 +9,8 @@ import type { Exchange } from "../../http/exchange.ts";
 import type { Pool } from "../../store/pool.ts";
 import type { ConsolePage } from "./layout.ts";
 import type { PageClock } from "./text.ts";
-import type { Tokens } from "./token.ts";
-import type { ShownTier } from "./tier.ts";
+import type { Tokens } from "./request.ts";
+import type { ShownTier } from "./problems.ts";
 
 /** What the console is told. */
 export interface ConsoleParts {

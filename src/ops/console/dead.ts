@@ -12,14 +12,19 @@ import {
   nextDeadIds,
   replayDead,
 } from "../../store/operator/dead_letters.ts";
-import { readForm, tokenField } from "./action.ts";
+import {
+  chosenTenant,
+  idShape,
+  parseQuery,
+  queryOf,
+  readForm,
+  tenantFilter,
+  tokenField,
+  withNote,
+} from "./request.ts";
 import type { Context } from "./context.ts";
 import { choice, type ConsolePage, RefusedPage, table } from "./layout.ts";
-import { withNote } from "./notes.ts";
-import { idShape, parseQuery, queryOf } from "./query.ts";
-import { boundedText } from "./state.ts";
-import { chosenTenant, tenantFilter } from "./tenants.ts";
-import { count, type PageClock, shown, time } from "./text.ts";
+import { boundedText, count, type PageClock, shown, time } from "./text.ts";
 
 const listedMax = 200;
 // As ctl: bounds the rows that one statement locks.

@@ -8,8 +8,7 @@ import { markup } from "../../http/markup.ts";
 import { listForms } from "../../store/operator/form_definitions.ts";
 import type { Context } from "./context.ts";
 import { type ConsolePage, table } from "./layout.ts";
-import { parseQuery, queryOf } from "./query.ts";
-import { chosenTenant, tenantFilter } from "./tenants.ts";
+import { chosenTenant, parseQuery, queryOf, tenantFilter } from "./request.ts";
 import { count, shortened, shown, time } from "./text.ts";
 
 const listedMax = 1_000;

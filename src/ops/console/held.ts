@@ -13,14 +13,20 @@ import {
   listHeld,
   releaseSubmission,
 } from "../../store/operator/held.ts";
-import { readForm, tokenField } from "./action.ts";
+import {
+  chosenTenant,
+  idShape,
+  type NoteCode,
+  parseQuery,
+  queryOf,
+  readForm,
+  tenantFilter,
+  tokenField,
+  withNote,
+} from "./request.ts";
 import type { ConsoleParts, Context } from "./context.ts";
 import { choice, type ConsolePage, RefusedPage, table } from "./layout.ts";
-import { type NoteCode, withNote } from "./notes.ts";
-import { idShape, parseQuery, queryOf } from "./query.ts";
-import { badges, boundedText } from "./state.ts";
-import { chosenTenant, tenantFilter } from "./tenants.ts";
-import { count, type PageClock, shortened, shown, time } from "./text.ts";
+import { badges, boundedText, count, type PageClock, shortened, shown, time } from "./text.ts";
 
 const listedMax = 100;
 const placeShape = /^(-?\d{1,9})\.([0-9a-z]{8,64})$/;

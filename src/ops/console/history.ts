@@ -4,15 +4,291 @@
  * @module
  */
 
+import type { TimeZone } from "../../contract/time_zone.ts";
 import { type Markup, markup } from "../../http/markup.ts";
-import type { Pool } from "../../store/pool.ts";
-import { readSteps, type Sample } from "../../store/jobs/samples.ts";
 import { table } from "./layout.ts";
-import { type Axis, linePlot, type Series, stripPlot } from "./plot.ts";
-import type { Range } from "./ranges.ts";
-import { spanScale } from "./scale.ts";
-import { badge } from "./state.ts";
-import { count, counted, moment, type PageClock, span } from "./text.ts";
+import { badge, count, counted, moment, type PageClock, span } from "./text.ts";
+import { readSteps, type Sample, type StepSpan } from "../../store/jobs/samples.ts";
+import type { Pool } from "../../store/pool.ts";
+
+/** Values of a scale, from 0 to its top, evenly. */
+interface Scale {
+  readonly top: number;
+  readonly ticks: readonly number[];
+}
+
+const stepsMax = 4;
+
+/** The scale of whole counts: steps of 1, 2, 5, 10, 20, 25, 50, …, four of them at most. */
+function countScale(greatest: number): Scale {
+  const least = Math.max(greatest, 1) / stepsMax;
+  const power = 10 ** Math.max(0, Math.floor(Math.log10(least)));
+  const step = [1, 2, 2.5, 5, 10].map((factor) => factor * power)
+    .find((one) => one >= least && Number.isInteger(one)) ?? 10 * power;
+  return scaleOf(greatest, step);
+}
+
+const daySeconds = 86_400;
+// Seconds that clocks count by.
+const spans = [
+  15,
+  30,
+  60,
+  120,
+  300,
+  600,
+  900,
+  1_800,
+  3_600,
+  7_200,
+  10_800,
+  21_600,
+  43_200,
+  86_400,
+  172_800,
+  432_000,
+];
+
+/** The scale of times in seconds. */
+function spanScale(greatest: number): Scale {
+  const step = spans.find((one) => one * stepsMax >= greatest);
+  if (step !== undefined) return scaleOf(greatest, step);
+  const days = countScale(greatest / daySeconds);
+  return { top: days.top * daySeconds, ticks: days.ticks.map((day) => day * daySeconds) };
+}
+
+function scaleOf(greatest: number, step: number): Scale {
+  const count = Math.max(1, Math.ceil(greatest / step));
+  return { top: count * step, ticks: Array.from({ length: count + 1 }, (_, index) => index * step) };
+}
+
+/** A moment that is marked on an axis. */
+interface TimeTick {
+  readonly atMs: number;
+  readonly text: string;
+  /** It is left out where there is little room. */
+  readonly isMinor: boolean;
+}
+
+const minuteMs = 60_000;
+const dayMs = 24 * 60 * minuteMs;
+const months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+
+/** The round moments between two: each ten minutes of an hour, three hours of a day, midnight of a week, Monday of a month. */
+export function timeTicks(fromMs: number, toMs: number, zone: TimeZone): TimeTick[] {
+  const length = toMs - fromMs;
+  const everyMs = length <= 2 * 60 * minuteMs
+    ? 10 * minuteMs
+    : length <= 2 * dayMs
+    ? 3 * 60 * minuteMs
+    : dayMs;
+  const isMonth = length > 10 * dayMs;
+  const found: TimeTick[] = [];
+  const stepMs = Math.min(everyMs, 15 * minuteMs);
+  for (let atMs = Math.ceil(fromMs / stepMs) * stepMs; atMs < toMs; atMs += stepMs) {
+    // What the clocks show, as if it were UTC.
+    const wallMs = atMs + zone.offsetMs(atMs);
+    if (wallMs % everyMs !== 0) continue;
+    const wall = new Date(wallMs);
+    if (isMonth && wall.getUTCDay() !== 1) continue;
+    const isMidnight = wallMs % dayMs === 0;
+    const day = `${wall.getUTCDate()} ${months[wall.getUTCMonth()]}`;
+    const isMinor = isMonth
+      ? false
+      : everyMs === dayMs
+      ? wall.getUTCDate() % 2 === 1
+      : wallMs % (2 * everyMs) !== 0;
+    found.push({
+      atMs,
+      text: isMidnight ? day : wall.toISOString().slice(11, 16),
+      isMinor: isMinor && !(isMidnight && everyMs < dayMs),
+    });
+  }
+  return found;
+}
+
+/** A line of a plot, a value for each step of its time; `null` where nothing is known. */
+interface Series {
+  /** The class that gives it colour and dashes, and tells it from the others without colour. */
+  readonly className: string;
+  readonly name: string;
+  readonly values: readonly (number | null)[];
+}
+
+/** The time that a plot covers, in steps, and whose clocks it is read by. */
+interface Axis extends StepSpan {
+  readonly zone: TimeZone;
+}
+
+interface Words {
+  readonly id: string;
+  readonly title: string;
+  /** What is to be seen, in a sentence, for who does not see it. */
+  readonly description: string;
+}
+
+// Units of the drawing; it is stretched to its box.
+const width = 1_000;
+const height = 100;
+
+/** Lines over time, from zero. */
+export function linePlot(
+  axis: Axis,
+  series: readonly Series[],
+  { unit, scale: scaleOf = countScale, ...words }: Words & {
+    /** A value of the scale as text. */
+    readonly unit: (value: number) => string;
+    /** For the greatest value; left out: of whole counts. */
+    readonly scale?: (greatest: number) => Scale;
+  },
+): Markup {
+  const { top, ticks } = scaleOf(
+    Math.max(0, ...series.flatMap(({ values }) => values.map((value) => value ?? 0))),
+  );
+  const y = (value: number) => round(height - (value / top) * height);
+  const keys = series.length > 1
+    ? series.map(({ className, name }) => key(name, markup`<path class="${className}" d="M0 6H32"/>`))
+    : [];
+  return figure(axis, keys, words, {
+    className: "lines",
+    scale: markup`<svg class="scale" aria-hidden="true">${
+      ticks.map((value) => markup`<text x="100%" y="${y(value)}%" dy=".35em">${unit(value)}</text>`)
+    }</svg>`,
+    grid: markup`${
+      ticks.map((value) => markup`<line class="grid" x1="0" x2="100%" y1="${y(value)}%" y2="${y(value)}%"/>`)
+    }`,
+    viewHeight: height,
+    drawing: markup`${
+      series.map(({ className, values }) =>
+        markup`<path class="${className}" d="${path(axis, values, top)}"/>`
+      )
+    }`,
+  });
+}
+
+/** A strip of states over time; `null` where nothing is known. */
+function stripPlot(
+  axis: Axis,
+  states: readonly (string | null)[],
+  { names, ...words }: Words & {
+    /** The states by class, for the key. */
+    readonly names: Readonly<Record<string, string>>;
+  },
+): Markup {
+  const wide = width / axis.steps;
+  const runs: { state: string; start: number; length: number }[] = [];
+  for (const [index, state] of states.entries()) {
+    const last = runs.at(-1);
+    if (last?.state === (state ?? "unknown")) last.length += 1;
+    else runs.push({ state: state ?? "unknown", start: index, length: 1 });
+  }
+  const keys = Object.entries(names).map(([className, name]) =>
+    key(name, markup`<rect class="${className}" width="32" height="12"/>`)
+  );
+  return figure(axis, keys, words, {
+    className: "strip",
+    scale: markup`<span></span>`,
+    grid: markup``,
+    viewHeight: 20,
+    drawing: markup`${
+      runs.map(({ state, start, length }) =>
+        // A bad state is drawn over the whole height, so that it is told from the good one without its colour.
+        markup`<rect class="${state}" x="${round(start * wide)}" y="${
+          state === "open" ? 0 : state === "unknown" ? 17 : 6
+        }" width="${round(length * wide)}" height="${state === "open" ? 20 : state === "unknown" ? 3 : 14}"/>`
+      )
+    }`,
+  });
+}
+
+interface Drawn {
+  readonly className: string;
+  readonly scale: Markup;
+  readonly grid: Markup;
+  readonly viewHeight: number;
+  readonly drawing: Markup;
+}
+
+/** The drawing inside stretches; what is placed in percent around it keeps its size, without a style of its own. */
+function figure(
+  axis: Axis,
+  keys: readonly Markup[],
+  { id, title, description }: Words,
+  drawn: Drawn,
+): Markup {
+  const { fromMs, stepMs, steps, zone } = axis;
+  const lengthMs = stepMs * steps;
+  const x = (atMs: number) => round(((atMs - fromMs) / lengthMs) * 100);
+  const ticks = timeTicks(fromMs, fromMs + lengthMs, zone);
+  const minor = (isMinor: boolean) => isMinor && markup` minor`;
+  return markup`<figure><figcaption>${title}${keys}</figcaption>
+<div class="plot ${drawn.className}">${drawn.scale}
+<svg role="img" aria-labelledby="${id}-t ${id}-d"><title
+ id="${id}-t">${title}</title><desc id="${id}-d">${description}</desc>
+${drawn.grid}${
+    ticks.map(({ atMs, isMinor }) =>
+      markup`<line class="grid${minor(isMinor)}" x1="${x(atMs)}%" x2="${x(atMs)}%" y1="0" y2="100%"/>`
+    )
+  }
+<svg width="100%" height="100%" viewBox="0 0 ${width} ${drawn.viewHeight}" preserveAspectRatio="none">${drawn.drawing}</svg></svg>
+<svg class="ticks" aria-hidden="true">${
+    // No text beside "now" that it would run into; on a phone that takes a sixth.
+    ticks.filter(({ atMs }) => x(atMs) < 92).map(({ atMs, text, isMinor }) =>
+      markup`<text${(isMinor || x(atMs) > 82) && markup` class="minor"`} x="${
+        x(atMs)
+      }%" y="1.3em">${text}</text>`
+    )}<text class="now" x="100%" y="1.3em">now</text></svg></div></figure>`;
+}
+
+function key(name: string, sample: Markup): Markup {
+  return markup`<span class="key"><svg viewBox="0 0 32 12" aria-hidden="true">${sample}</svg>${name}</span>`;
+}
+
+/** The path of a line: a step is drawn at its middle, and one alone between gaps as a dash. */
+function path({ steps }: StepSpan, values: readonly (number | null)[], top: number): string {
+  const wide = width / steps;
+  let text = "";
+  let isDown = false;
+  for (const [index, value] of values.entries()) {
+    if (value === null) {
+      isDown = false;
+      continue;
+    }
+    const y = round(height - (value / top) * height);
+    const isAlone = !isDown && (values[index + 1] ?? null) === null;
+    text += isAlone
+      ? `M${round(index * wide)} ${y}h${round(wide)}`
+      : `${isDown ? "L" : "M"}${round((index + 0.5) * wide)} ${y}`;
+    isDown = true;
+  }
+  return text;
+}
+
+function round(value: number): number {
+  return Math.round(value * 10) / 10;
+}
+
+/** A range of time that can be chosen, and the length of its steps. */
+interface Range {
+  readonly text: string;
+  readonly spanMs: number;
+  readonly stepMs: number;
+  /** The step in words. */
+  readonly stepText: string;
+}
+
+const hourMs = 60 * minuteMs;
+
+/** The ranges by their names in the address. */
+export const ranges = {
+  "1h": { text: "1 hour", spanMs: hourMs, stepMs: minuteMs, stepText: "minute" },
+  "24h": { text: "24 hours", spanMs: 24 * hourMs, stepMs: 10 * minuteMs, stepText: "10 minutes" },
+  "7d": { text: "7 days", spanMs: 7 * 24 * hourMs, stepMs: hourMs, stepText: "hour" },
+  "30d": { text: "30 days", spanMs: 30 * 24 * hourMs, stepMs: 6 * hourMs, stepText: "6 hours" },
+} as const satisfies Readonly<Record<string, Range>>;
+
+/** The name of a range. */
+export type RangeName = keyof typeof ranges;
 
 /** The plots of a range that ends now. */
 export async function history(

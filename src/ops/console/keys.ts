@@ -8,8 +8,7 @@ import { markup } from "../../http/markup.ts";
 import { type ListedKey, listKeys } from "../../store/operator/api_keys.ts";
 import type { Context } from "./context.ts";
 import { type ConsolePage, table, type TableRow } from "./layout.ts";
-import { parseQuery } from "./query.ts";
-import { chosenTenant, tenantFilter } from "./tenants.ts";
+import { chosenTenant, parseQuery, tenantFilter } from "./request.ts";
 import { count, counted, type PageClock, shown, time } from "./text.ts";
 
 const listedMax = 1_000;

@@ -10,15 +10,12 @@ import type { TimeZone } from "../../contract/time_zone.ts";
 import { type Markup, markup } from "../../http/markup.ts";
 import { readEvents, type StoredEvent } from "../../store/operator/events.ts";
 import { searchEvents, type SearchFilter } from "../../store/operator/search.ts";
-import { cursorBefore, readCursor } from "../cursor.ts";
-import { filterNames, readFilter } from "../leads.ts";
+import { cursorBefore, filterNames, readCursor, readFilter } from "../leads.ts";
 import { InvalidParameter, Parameters } from "../parameters.ts";
 import type { Context } from "./context.ts";
 import { type ConsolePage, RefusedPage, select, table } from "./layout.ts";
-import { idShape, parseQuery, type Query, queryOf } from "./query.ts";
-import { badge, badges } from "./state.ts";
-import { tenantSelect } from "./tenants.ts";
-import { count, dollars, type PageClock, shortened, shown, time } from "./text.ts";
+import { idShape, parseQuery, type Query, queryOf, tenantSelect } from "./request.ts";
+import { badge, badges, count, dollars, type PageClock, shortened, shown, time } from "./text.ts";
 
 const listedMax = 50;
 

@@ -12,14 +12,18 @@ import { readStanding } from "../../store/operator/report.ts";
 import { Unavailable } from "../../store/pool.ts";
 import { sourceRows } from "../report_rows.ts";
 import type { Context } from "./context.ts";
-import { history } from "./history.ts";
+import { history, type RangeName, ranges } from "./history.ts";
 import { type ConsolePage, table } from "./layout.ts";
-import { parseQuery, queryOf } from "./query.ts";
-import { type RangeName, ranges } from "./ranges.ts";
-import { badge, boundedText } from "./state.ts";
-import { count, counted, type PageClock, relative, time } from "./text.ts";
-import { type Problem, problemsOf, type ProcessFacts, type StoreFacts } from "./problems.ts";
-import { type ShownTier, tierTile } from "./tier.ts";
+import { parseQuery, queryOf } from "./request.ts";
+import { badge, boundedText, count, counted, type PageClock, relative, time } from "./text.ts";
+import {
+  type Problem,
+  problemsOf,
+  type ProcessFacts,
+  type ShownTier,
+  type StoreFacts,
+  tierTile,
+} from "./problems.ts";
 
 // Chosen: only when it is asked for, because a page that changes under its reader is for nobody's benefit but a wall's
 // (WCAG 2.2.1), and by a header, because the pages have no scripts.

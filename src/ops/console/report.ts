@@ -9,8 +9,7 @@ import { readReport } from "../../store/operator/report.ts";
 import { refusalText, refusedOf, type ReportRow, reportRows } from "../report_rows.ts";
 import type { Context } from "./context.ts";
 import { type ConsolePage, select, table } from "./layout.ts";
-import { parseQuery, queryOf } from "./query.ts";
-import { chosenTenant, tenantSelect } from "./tenants.ts";
+import { chosenTenant, parseQuery, queryOf, tenantSelect } from "./request.ts";
 import { count, dollars, duration, moment, type PageClock, shown } from "./text.ts";
 
 const hourMs = 3_600_000;

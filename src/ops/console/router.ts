@@ -8,11 +8,11 @@ import type { Exchange, Reply } from "../../http/exchange.ts";
 import { type Markup, markup } from "../../http/markup.ts";
 import type { Router } from "../../http/router.ts";
 import { Unavailable } from "../../store/pool.ts";
-import { seeOther } from "./action.ts";
+import { noteText, seeOther, Tokens } from "./request.ts";
 import { auditPage } from "./audit.ts";
 import { collisionPage, collisionsPage, settleAction } from "./collisions.ts";
 import type { ActionHandler, ConsoleParts, Context, PageHandler } from "./context.ts";
-import { sendAgainAction } from "./effects.ts";
+import { sendAgainAction, timelinePage } from "./timeline.ts";
 import { deadPage, replayAction, replayAllAction, replayAllPage } from "./dead.ts";
 import { formsPage } from "./forms.ts";
 import { heldPage, judgeAction } from "./held.ts";
@@ -20,11 +20,8 @@ import { keysPage } from "./keys.ts";
 import { reportPage } from "./report.ts";
 import { type Frame, RefusedPage, render, styleHandler } from "./layout.ts";
 import { leadsPage } from "./leads.ts";
-import { noteText } from "./notes.ts";
 import { overviewPage } from "./overview.ts";
-import { timelinePage } from "./timeline.ts";
 import { type PageClock, shown } from "./text.ts";
-import { Tokens } from "./token.ts";
 import { addTermAction, vocabularyPage } from "./vocabulary.ts";
 
 interface Handlers {

@@ -13,14 +13,19 @@ import {
   type Term,
   type UnknownTerm,
 } from "../../store/operator/vocabulary.ts";
-import { readForm, tokenField } from "./action.ts";
+import {
+  chosenTenant,
+  type NoteCode,
+  parseQuery,
+  readForm,
+  tenantFilter,
+  tokenField,
+  type Tokens,
+  withNote,
+} from "./request.ts";
 import type { Context } from "./context.ts";
 import { type ConsolePage, RefusedPage, table } from "./layout.ts";
-import { type NoteCode, withNote } from "./notes.ts";
-import { parseQuery } from "./query.ts";
-import { chosenTenant, tenantFilter } from "./tenants.ts";
 import { count, counted, type PageClock, shown, time } from "./text.ts";
-import type { Tokens } from "./token.ts";
 
 // Rows by tenant and spelling that are read, and groups of them that are shown.
 const readMax = 10_000;

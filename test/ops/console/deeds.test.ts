@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { deedOf } from "../../../src/ops/console/deeds.ts";
+import { deedOf } from "../../../src/ops/console/audit.ts";
 import { plain } from "../../support/console/plain.ts";
 
 const entry = (action: string, subject: string, detail: unknown = null, count = 1) => ({

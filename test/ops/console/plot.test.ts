@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { utc } from "../../../src/contract/time_zone.ts";
-import { linePlot } from "../../../src/ops/console/plot.ts";
+import { linePlot } from "../../../src/ops/console/history.ts";
 
 const axis = { fromMs: Date.parse("2026-11-21T01:00:00Z"), stepMs: 60_000, steps: 4, zone: utc };
 const words = { id: "p", title: "Title", description: "What is to be seen.", unit: String };

@@ -1,7 +1,11 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { problemsOf, type ProcessFacts, type StoreFacts } from "../../../src/ops/console/problems.ts";
-import type { SeenTier } from "../../../src/ops/console/tier.ts";
+import {
+  problemsOf,
+  type ProcessFacts,
+  type SeenTier,
+  type StoreFacts,
+} from "../../../src/ops/console/problems.ts";
 
 const nowMs = Date.parse("2026-11-21T02:00:00Z");
 const answering: SeenTier = {

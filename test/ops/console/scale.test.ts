@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { TimeZone } from "../../../src/contract/time_zone.ts";
-import { timeTicks } from "../../../src/ops/console/scale.ts";
+import { timeTicks } from "../../../src/ops/console/history.ts";
 
 const zone = (name: string) => TimeZone.of(name) as TimeZone;
 const ticks = (from: string, hours: number, name: string) => {

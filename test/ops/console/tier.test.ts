@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { failureCauses } from "../../../src/delivery/tier_failure.ts";
-import { failureText, type SeenTier, type ShownTier, tierTile } from "../../../src/ops/console/tier.ts";
+import { failureText, type SeenTier, type ShownTier, tierTile } from "../../../src/ops/console/problems.ts";
 
 const answering: SeenTier = {
   state: "closed",

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { Tokens } from "../../../src/ops/console/token.ts";
+import { Tokens } from "../../../src/ops/console/request.ts";
 
 const hourMs = 3_600_000;
 const secret = (byte: number) => new Uint8Array(32).fill(byte);

@@ -1,0 +1,379 @@
+/**
+ * What a page of the console reads of its request: the query, a form with its token, the tenant that it names; and the
+ * note that an action leaves for the next page.
+ *
+ * @module
+ */
+
+import { Buffer } from "node:buffer";
+import { createHmac, timingSafeEqual } from "node:crypto";
+import type { Exchange, Reply } from "../../http/exchange.ts";
+import { type Markup, markup } from "../../http/markup.ts";
+import { isSameOrigin } from "../../http/same_origin.ts";
+import { trimmed } from "../../lead/text.ts";
+import { pageHeaders, RefusedPage, select } from "./layout.ts";
+import { counted } from "./text.ts";
+import { findTenant, listTenants } from "../../store/operator/tenants.ts";
+import type { Pool } from "../../store/pool.ts";
+
+// An e-mail address or an Idempotency-Key and some more.
+const valueLengthMax = 1_000;
+const pairsMax = 1_000;
+
+/** What a form has sent, by name. */
+export class Query {
+  readonly #values: ReadonlyMap<string, readonly string[]>;
+
+  constructor(values: ReadonlyMap<string, readonly string[]>) {
+    this.#values = values;
+  }
+
+  /** The value of a name, without white space at its ends; `null` when it is missing or blank. */
+  text(name: string): string | null {
+    const values = this.#values.get(name) ?? [];
+    if (values.length > 1) throw malformed(markup`<code>${name}</code> is there more than once.`);
+    // As the envelope is trimmed: a byte-order mark is no white space there, and a term may begin with one.
+    const value = trimmed(values[0] ?? "");
+    return value === "" ? null : value;
+  }
+
+  /** All values of a name. */
+  all(name: string): readonly string[] {
+    return this.#values.get(name) ?? [];
+  }
+
+  /** The value of a name that must have this shape. */
+  shaped(name: string, shape: RegExp): string | null {
+    const value = this.text(name);
+    if (value !== null && !shape.test(value)) {
+      throw malformed(markup`The value of <code>${name}</code> does not have the shape that it needs.`);
+    }
+    return value;
+  }
+
+  /** The value of a name that must be one of these. */
+  oneOf<T extends string>(name: string, allowed: readonly T[]): T | null {
+    const value = this.text(name);
+    const found = allowed.find((one) => one === value) ?? null;
+    if (value !== null && found === null) {
+      throw malformed(markup`<code>${name}</code> must be one of ${allowed.join(", ")}.`);
+    }
+    return found;
+  }
+}
+
+/** The shape of an event's or a submission's id. */
+export const idShape = /^[0-9a-z]{8,64}$/;
+/** The shape of a tenant's slug. */
+const slugShape = /^[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?$/;
+/** The shape of a row's number. */
+export const numberShape = /^[1-9]\d{0,17}$/;
+
+/**
+ * Reads `application/x-www-form-urlencoded` text in which only the names in `allowed` may stand.
+ *
+ * @throws {RefusedPage} of status 400
+ */
+export function parseQuery(text: string, allowed: readonly string[]): Query {
+  const values = new Map<string, string[]>();
+  const pairs = text.split("&").filter((pair) => pair !== "");
+  if (pairs.length > pairsMax) throw malformed(markup`There are more than ${pairsMax} values.`);
+  for (const pair of pairs) {
+    const mark = pair.indexOf("=");
+    const name = decode(mark === -1 ? pair : pair.slice(0, mark));
+    const value = mark === -1 ? "" : decode(pair.slice(mark + 1));
+    if (!allowed.includes(name)) {
+      throw malformed(
+        allowed.length === 0
+          ? markup`This page takes no parameters.`
+          : markup`This page takes only these parameters: ${allowed.join(", ")}.`,
+      );
+    }
+    if (value.length > valueLengthMax || value.includes("\0")) {
+      throw malformed(
+        markup`The value of <code>${name}</code> is too long or has a character that cannot be.`,
+      );
+    }
+    values.set(name, [...(values.get(name) ?? []), value]);
+  }
+  return new Query(values);
+}
+
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text.replaceAll("+", " "));
+  } catch {
+    throw malformed(markup`It has a <code>%</code> that stands for no character.`);
+  }
+}
+
+function malformed(advice: ReturnType<typeof markup>): RefusedPage {
+  return new RefusedPage(400, "The request cannot be read", advice);
+}
+
+/** The part of an address behind its path, from the values that are not `null`. */
+export function queryOf(values: Readonly<Record<string, string | null>>): string {
+  const pairs = Object.entries(values).filter(([, value]) => value !== null);
+  if (pairs.length === 0) return "";
+  return `?${new URLSearchParams(pairs as [string, string][]).toString()}`;
+}
+
+/** What becomes of a token that is shown. */
+type TokenState = "good" | "expired" | "wrong";
+
+// A shift: a page that was open all night may still act, one from last week may not.
+const tokenMs = 8 * 3_600_000;
+// A reload later than this does not say again what was done.
+const noteMs = 60_000;
+
+/** Makes and checks both. Time and secret are passed in. */
+export class Tokens {
+  readonly #secret: Uint8Array;
+  readonly #nowMs: () => number;
+
+  /** `secret` has at least 32 random bytes, `nowMs` is a wall clock. */
+  constructor(secret: Uint8Array, nowMs: () => number) {
+    if (secret.byteLength < 32) throw new RangeError("The secret is too short");
+    this.#secret = secret;
+    this.#nowMs = nowMs;
+  }
+
+  /** A token for forms that post to a path. */
+  issue(path: string): string {
+    return this.#sealed(`token ${path}`, this.#nowMs() + tokenMs);
+  }
+
+  /** Checks a token that came with a post to a path. */
+  check(path: string, token: string): TokenState {
+    return this.#stateOf(`token ${path}`, token);
+  }
+
+  /** The note that something was done to so many. */
+  note(code: string, count: number): string {
+    const text = `${code}.${count}`;
+    return `${text}.${this.#sealed(`note ${text}`, this.#nowMs() + noteMs)}`;
+  }
+
+  /** Reads a note; `null` when it is not ours or is old. */
+  readNote(note: string): { readonly code: string; readonly count: number } | null {
+    const [code = "", number = "", ...seal] = note.split(".");
+    if (this.#stateOf(`note ${code}.${number}`, seal.join(".")) !== "good") return null;
+    return { code, count: Number(number) };
+  }
+
+  #sealed(text: string, untilMs: number): string {
+    const until = Math.ceil(untilMs).toString(36);
+    return `${until}.${this.#seal(text, until)}`;
+  }
+
+  #stateOf(text: string, sealed: string): TokenState {
+    const [until = "", seal = ""] = sealed.split(".");
+    const expected = Buffer.from(this.#seal(text, until));
+    const given = Buffer.from(seal);
+    if (given.length !== expected.length || !timingSafeEqual(given, expected)) return "wrong";
+    return Number.parseInt(until, 36) < this.#nowMs() ? "expired" : "good";
+  }
+
+  #seal(text: string, until: string): string {
+    return createHmac("sha256", this.#secret).update(`${text}\n${until}`).digest("base64url");
+  }
+}
+
+// Two hundred ids, or one term in escapes.
+const bodyBytesMax = 64 * 1024;
+
+/** Where a form posts to. */
+type ActionPath =
+  | "/dead/replay"
+  | "/dead/replay-all"
+  | "/leads/send-again"
+  | "/held/judge"
+  | "/collisions/settle"
+  | "/vocabulary/add";
+
+/** The hidden field by which the console knows its own form. */
+export function tokenField(tokens: Tokens, path: ActionPath): Markup {
+  return markup`<input type="hidden" name="token" value="${tokens.issue(path)}">`;
+}
+
+/**
+ * Reads a form that was posted to a path. Nothing has happened when it refuses.
+ *
+ * @throws {RefusedPage} when it is not ours: 400, 403, 413 or 415
+ */
+export async function readForm(
+  exchange: Exchange,
+  { tokens, path, names }: {
+    readonly tokens: Tokens;
+    readonly path: ActionPath;
+    /** The form's fields besides its token. */
+    readonly names: readonly string[];
+  },
+): Promise<Query> {
+  if (!isSameOrigin(exchange)) {
+    throw new RefusedPage(
+      403,
+      "The form was sent from another place",
+      markup`<p>Nothing was changed. Open the page on this address and use its own button.</p>`,
+    );
+  }
+  const type = exchange.header("content-type")?.split(";")[0]?.trim().toLowerCase();
+  if (type !== "application/x-www-form-urlencoded") {
+    throw new RefusedPage(415, "This is no form", markup`<p>Nothing was changed.</p>`);
+  }
+  const body = await exchange.readBody(bodyBytesMax);
+  if (body.kind !== "complete") {
+    throw new RefusedPage(
+      body.kind === "too_large" ? 413 : 400,
+      body.kind === "too_large" ? "The form is too large" : "The form did not arrive whole",
+      markup`<p>Nothing was changed. Choose fewer at once.</p>`,
+    );
+  }
+  const form = parseQuery(new TextDecoder().decode(body.bytes), ["token", ...names]);
+  const state = tokens.check(path, form.text("token") ?? "");
+  if (state !== "good") {
+    throw new RefusedPage(
+      403,
+      state === "expired" ? "The form is too old" : "The form is not from this process",
+      markup`<p>Nothing was changed. Go back, load the page again and press the button once more: a form is good for
+        eight hours, at the process that made it.</p>`,
+    );
+  }
+  return form;
+}
+
+/** Leads to a page, by GET. `location` has nothing in it that a caller chose freely. */
+export function seeOther(location: string): Reply {
+  return { status: 303, headers: { ...pageHeaders, Location: location }, body: "" };
+}
+
+interface Note {
+  readonly tone: "good" | "warn";
+  readonly text: (count: number) => string;
+}
+
+const notes = {
+  replayed: {
+    tone: "good",
+    text: (n) => `${counted(n, "dead letter")} put back to pending; delivery tries at once.`,
+  },
+  replayed_part: {
+    tone: "warn",
+    text: (n) => `${counted(n, "dead letter")} put back to pending. There are more: press the button again.`,
+  },
+  none_dead: { tone: "warn", text: () => "Nothing was changed: none of them is dead any more." },
+  none_chosen: { tone: "warn", text: () => "Nothing was changed: none was chosen." },
+  released: { tone: "good", text: (n) => `${counted(n, "submission")} released; delivery tries at once.` },
+  dismissed: {
+    tone: "good",
+    text: (n) => `${counted(n, "submission")} dismissed: held as before, and not on this list any more.`,
+  },
+  sent_again: { tone: "good", text: () => "It is sent once more, at once. What was not chosen stays done." },
+  again_waiting: {
+    tone: "warn",
+    text: () => "Nothing was changed: it is on its way already, or was not delivered yet.",
+  },
+  again_already: {
+    tone: "warn",
+    text: () =>
+      "Nothing was changed: it has been sent again since that page was made. This page has what came of it.",
+  },
+  again_dead: { tone: "warn", text: () => "Nothing was changed: it is a dead letter. Replay it instead." },
+  again_held: { tone: "warn", text: () => "Nothing was changed: it is held. Release it instead." },
+  again_erased: { tone: "warn", text: () => "Nothing was changed: its content is gone." },
+  again_sandbox: { tone: "warn", text: () => "Nothing was changed: a sandbox's lead reaches nobody." },
+  again_no_route: {
+    tone: "warn",
+    text: () => "Nothing was changed: no route of the tenant's takes it there any more.",
+  },
+  collision_accepted: {
+    tone: "good",
+    text: () => "Accepted as a lead of its own; delivery tries at once.",
+  },
+  collision_dismissed: {
+    tone: "good",
+    text: () => "Dismissed: it was not delivered, and wants nobody any more.",
+  },
+  collision_settled: {
+    tone: "warn",
+    text: () => "Nothing was changed: it is settled already, as this page says.",
+  },
+  collision_busy: {
+    tone: "warn",
+    text: () =>
+      "Nothing was changed: somebody is being erased at this moment, who may be this one, or the key is being revoked. Try again in a minute.",
+  },
+  none_held: { tone: "warn", text: () => "Nothing was changed: none of them is held any more." },
+  confirmed: { tone: "good", text: () => "The term is confirmed. Running servers know it within seconds." },
+  proposed: { tone: "good", text: () => "The term is proposed. Running servers know it within seconds." },
+  area_unchanged: { tone: "warn", text: () => "Nothing was changed: the vocabulary has the term already." },
+  area_changed_meanwhile: {
+    tone: "warn",
+    text: () => "Nothing was changed: somebody else has changed the term meanwhile. Look at it again.",
+  },
+  area_not_found: { tone: "warn", text: () => "Nothing was changed: nobody has sent that term." },
+} as const satisfies Readonly<Record<string, Note>>;
+
+/** What can be said. */
+export type NoteCode = keyof typeof notes;
+
+/** The address of a page, with the note of what was done to so many. */
+export function withNote(
+  path: string,
+  { tokens, code, count = 1, query = {} }: {
+    readonly tokens: Tokens;
+    readonly code: NoteCode;
+    readonly count?: number;
+    readonly query?: Readonly<Record<string, string | null>>;
+  },
+): string {
+  return `${path}${queryOf({ ...query, done: tokens.note(code, count) })}`;
+}
+
+/** The sentence of a note. */
+export function noteText({ code, count }: { readonly code: string; readonly count: number }): Markup | null {
+  const note: Note | undefined = (notes as Readonly<Record<string, Note>>)[code];
+  if (note === undefined) return null;
+  return markup`<p class="${note.tone} message" role="status">${note.text(count)}</p>`;
+}
+
+/** A chosen tenant; both are `null` when all are meant. */
+interface ChosenTenant {
+  readonly slug: string | null;
+  readonly id: number | null;
+}
+
+/**
+ * The tenant that a form names.
+ *
+ * @throws {RefusedPage} of status 404 when there is none of that name
+ */
+export async function chosenTenant(pool: Pool, query: Query): Promise<ChosenTenant> {
+  const slug = query.shaped("tenant", slugShape);
+  if (slug === null) return { slug: null, id: null };
+  const tenant = await findTenant(pool, slug);
+  if (tenant === null) {
+    throw new RefusedPage(
+      404,
+      "There is no such tenant",
+      markup`<p>Choose one from the list of the page.</p>`,
+    );
+  }
+  return { slug, id: tenant.id };
+}
+
+// A list longer than this is for a page's address or for ctl.
+const optionsMax = 1_000;
+
+/** A choice of tenants. */
+export async function tenantSelect(pool: Pool, chosen: string | null): Promise<Markup> {
+  const tenants = (await listTenants(pool)).slice(0, optionsMax);
+  const options = tenants.map(({ slug }) => [slug, slug] as const);
+  return select("tenant", [["", "all tenants"], ...options], { label: "Tenant", chosen });
+}
+
+/** The form that narrows a page to a tenant. */
+export async function tenantFilter(pool: Pool, path: string, chosen: string | null): Promise<Markup> {
+  return markup`<form class="filters" method="get" action="${path}">
+${await tenantSelect(pool, chosen)}<div><button>Show</button></div></form>`;
+}
