@@ -1,7 +1,5 @@
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
 import { type AddressInfo, createServer, type Socket } from "node:net";
-import process from "node:process";
 import { before, beforeEach, test } from "node:test";
 import { CheckedPost } from "../../src/actions/checked_post.ts";
 import { connectionsPerHostMax } from "../../src/actions/host_connections.ts";
@@ -9,7 +7,6 @@ import type { Outcome } from "../../src/actions/outcome.ts";
 import { createResolver, type Resolve } from "../../src/actions/resolve.ts";
 import { Networks, parseNetworks } from "../../src/http/addresses.ts";
 import { atEnd } from "../support/at_end.ts";
-import { until } from "../support/until.ts";
 import { Authority } from "../support/authority.ts";
 import { type CrmSink, startCrm, status } from "../support/actions/crm_sink.ts";
 import { type NameServer, startNameServer } from "../support/actions/name_server.ts";
@@ -65,33 +62,6 @@ async function attempt(options: Sending = {}) {
 
 const reasonOf = (outcome: Outcome) => outcome.kind === "failed" ? outcome.reason : outcome.kind;
 
-test("the body is posted once, as JSON, to the path and query of the address", async () => {
-  const { outcome, calls } = await attempt();
-  assert.deepEqual([outcome, calls], [{ kind: "done", status: 204, answer: "" }, 1]);
-  const { method, url, headers, body } = crm.calls.at(-1) ?? assert.fail();
-  assert.deepEqual([method, url, body], ["POST", "/leads?token=a%2Fb", '{"a":"ä"}']);
-  assert.equal(headers.host, `crm.test:${crm.port}`);
-  assert.equal(headers["content-type"], "application/json");
-  assert.equal(headers["content-length"], String(Buffer.byteLength(body)));
-  assert.equal(headers["x-own"], "1");
-});
-
-for (const code of [200, 201, 202, 204, 299]) {
-  test(`${code} is done`, async () => {
-    crm.answer = status(code);
-    assert.deepEqual(await send(), { kind: "done", status: code, answer: "" });
-  });
-}
-
-for (const code of [301, 302, 303, 307, 308]) {
-  test(`${code} is a failure, and the redirect is not followed`, async () => {
-    crm.answer = status(code, { Location: `https://crm.test:${crm.port}/elsewhere` });
-    const { outcome, calls, connections } = await attempt();
-    assert.equal(reasonOf(outcome), `http_${code}`);
-    assert.deepEqual([calls, connections], [1, 1]);
-  });
-}
-
 for (const code of [400, 401, 404, 409, 410, 422, 500, 502]) {
   test(`${code} is a failure that says so`, async () => {
     crm.answer = status(code);
@@ -143,41 +113,11 @@ test("a handshake that never ends does so as timeout_tls", async () => {
   assert.equal(reasonOf(await send({ url, timeoutMs: 300 })), "timeout_tls");
 });
 
-test("a connection that is never there ends so as timeout_connect", async () => {
-  // A listener that takes no connection: the kernel does for it, until its short queue is full.
-  const script =
-    `require("node:net").createServer().listen({ port: 0, host: "127.0.0.1", backlog: 1 }, function () {
-    console.log(this.address().port);
-  })`;
-  const child = spawn(process.execPath, ["-e", script], { stdio: ["ignore", "pipe", "inherit"] });
-  atEnd(() => child.kill("SIGKILL"));
-  const port = Number(String(await new Promise((settle) => child.stdout.once("data", settle))));
-  child.kill("SIGSTOP");
-  const url = `https://crm.test:${port}/`;
-  const outcomes = await Promise.all(Array.from({ length: 8 }, () => send({ url, timeoutMs: 1_000 })));
-  assert.deepEqual([...new Set(outcomes.map(reasonOf))].sort(), ["timeout_connect", "timeout_tls"]);
-});
-
 test("a name server that says nothing ends with the bound, as timeout_name", async () => {
   names.answer = () => null;
   const { outcome, connections } = await attempt({ url: "https://silent.test/", timeoutMs: 300 });
   assert.equal(reasonOf(outcome), "timeout_name");
   assert.equal(connections, 0);
-});
-
-test("a body without end changes nothing: the status decides, the rest is thrown away", async () => {
-  let closed = false;
-  crm.answer = (response) => {
-    response.writeHead(200);
-    response.on("close", () => closed = true);
-    const write = () => {
-      while (!response.destroyed && response.write("x".repeat(16 * 1024)));
-    };
-    response.on("drain", write);
-    write();
-  };
-  assert.deepEqual(await send({ timeoutMs: 5_000 }), { kind: "done", status: 200, answer: "x".repeat(200) });
-  await until(() => closed, { deadlineMs: 2_000 });
 });
 
 test("the outcome has the status and the beginning of the answer, refused or not", async () => {
@@ -190,15 +130,6 @@ test("the outcome has the status and the beginning of the answer, refused or not
     const outcome = await send();
     assert.deepEqual([outcome.status, outcome.answer], [code, '{"error":"no such list"}']);
   }
-});
-
-test("an answer whose body does not come is told without it, and the outcome hardly waits", async () => {
-  crm.answer = (response) => {
-    response.writeHead(200);
-    response.write("so far");
-  };
-  // Far beyond any wait for the body; the bound of the test would be met first.
-  assert.deepEqual(await send({ timeoutMs: 600_000 }), { kind: "done", status: 200, answer: "so far" });
 });
 
 test("answers whose bodies never end hold no place: many more than there are connections, and every one is done", async () => {
@@ -219,34 +150,12 @@ test("answers whose bodies never end hold no place: many more than there are con
   assert.ok(outcomes.every(({ kind }) => kind === "done"));
 });
 
-test("a connection that is cut before the answer is a failure", async () => {
-  crm.answer = (response) => response.destroy();
-  assert.equal(reasonOf(await send()), "connection_closed");
-});
-
-test("an answer that is no HTTP is a failure", async () => {
-  crm.answer = (response) => response.socket?.end("SSH-2.0-OpenSSH_9.2\r\n");
-  assert.equal(reasonOf(await send()), "bad_response");
-});
-
-test("a switch of protocols is a failure", async () => {
-  crm.answer = (response) =>
-    response.socket?.write("HTTP/1.1 101 Switching\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n");
-  assert.equal(reasonOf(await send()), "bad_response");
-});
-
 test("a certificate of nobody known, or for another name, is refused before anything is sent", async () => {
   const other = new Authority("unknown");
   const unknown = await attempt({ trust: other.pem });
   assert.deepEqual([reasonOf(unknown.outcome), unknown.calls], ["certificate_refused", 0]);
   const elsewhere = await attempt({ url: `https://other.test:${crm.port}/` });
   assert.deepEqual([reasonOf(elsewhere.outcome), elsewhere.calls], ["certificate_refused", 0]);
-});
-
-test("nothing listening is connection_refused, no such name is dns_not_found", async () => {
-  assert.equal(reasonOf(await send({ url: "https://crm.test:1/" })), "connection_refused");
-  names.answer = () => [];
-  assert.equal(reasonOf(await send()), "dns_not_found");
 });
 
 for (const url of ["http://crm.test/", "ftp://crm.test/", "https://user:pw@crm.test/", "crm.test", ""]) {
@@ -313,21 +222,6 @@ test("a name that changes its address between look-up and connection gains nothi
   assert.deepEqual([reasonOf(next.outcome), next.connections], ["address_refused", 0]);
 });
 
-test("of several addresses only those that may be called are", async () => {
-  const other = await startCrm(authority.issue({ name: "crm.test", use: "server" }), "127.0.0.9");
-  names.answer = () => ["127.0.0.9", "127.0.0.1"];
-  const url = `https://crm.test:${crm.port}/`;
-  const { outcome, calls } = await attempt({ url, allowed: "127.0.0.1/32" });
-  assert.deepEqual([reasonOf(outcome), calls], ["done", 1]);
-  assert.equal(other.connections, 0);
-});
-
-test("when one address does not answer, the next one is tried", async () => {
-  names.answer = () => ["127.0.0.77", "127.0.0.1"];
-  const { outcome, calls } = await attempt();
-  assert.deepEqual([reasonOf(outcome), calls], ["done", 1]);
-});
-
 test("an address that may not be called any more gets nothing, though a connection to it is kept", async () => {
   let isAllowed = true;
   const post = new CheckedPost({
@@ -346,24 +240,4 @@ test("an address that may not be called any more gets nothing, though a connecti
   const calls = crm.calls.length;
   assert.equal(reasonOf(await post.send(url, { tenant: "acme", body: "{}" })), "address_refused");
   assert.equal(crm.calls.length, calls);
-});
-
-test("a burst asks for the name once, and uses each connection many times", async () => {
-  const post = new CheckedPost({
-    allowedNetworks: parseNetworks("127.0.0.0/8"),
-    timeoutMs: 30_000,
-    resolve: createResolver({ servers: [names.address] }),
-    ca: authority.pem,
-  });
-  const asked = () => names.questions.filter((name) => name === "crm.test").length;
-  const [questions, calls, connections] = [asked(), crm.calls.length, crm.connections];
-  const url = `https://crm.test:${crm.port}/`;
-  const outcomes = await Promise.all(
-    Array.from({ length: 300 }, () => post.send(url, { tenant: "acme", body: "{}" })),
-  );
-  assert.deepEqual(new Set(outcomes.map(reasonOf)), new Set(["done"]));
-  assert.equal(crm.calls.length, calls + 300);
-  assert.ok(crm.connections - connections <= connectionsPerHostMax);
-  // One question for each family.
-  assert.equal(asked(), questions + 2);
 });

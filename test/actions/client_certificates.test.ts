@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { copyFileSync } from "node:fs";
 import { Agent, request as httpsRequest } from "node:https";
-import { connect as connectPlain } from "node:net";
 import { before, test } from "node:test";
 import { connect, type ConnectionOptions } from "node:tls";
 import { until } from "../support/until.ts";
@@ -104,21 +103,6 @@ for (const runtime of ["node", "deno"]) {
     }
   }
 
-  test(`${runtime}: TLS 1.1 and plain HTTP are refused`, async () => {
-    const old = { minVersion: "TLSv1.1", maxVersion: "TLSv1.1", ciphers: "ALL:@SECLEVEL=0" } as const;
-    assert.equal(await bytesFrom(portOf(runtime), { ...identity(stand.client), ...old }), "");
-    const plain = await new Promise<string>((settle) => {
-      let text = "";
-      const socket = connectPlain(portOf(runtime), "127.0.0.1", () => {
-        socket.write("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n");
-      });
-      socket.on("data", (chunk) => text += chunk.toString("latin1"));
-      socket.on("error", () => {});
-      socket.on("close", () => settle(text));
-    });
-    assert.doesNotMatch(plain, /HTTP|ok/);
-  });
-
   test(`${runtime}: a client of the CA without the required name gets no byte of HTTP`, async () => {
     const actions = await stand.start({
       runtime: runtime as "node",
@@ -142,13 +126,6 @@ for (const runtime of ["node", "deno"]) {
     await actions.stop();
     assert.equal(actions.logs.filter((line) => line.reason === "wrong_name").length, 2);
     assert.equal(actions.logs.filter((line) => line.event === "sandbox").length, 2);
-  });
-
-  test(`${runtime}: requests share a connection`, async () => {
-    const agent = keptAgent(stand.client);
-    const ports = [await healthPort(portOf(runtime), agent), await healthPort(portOf(runtime), agent)];
-    assert.equal(ports[0], ports[1]);
-    agent.destroy();
   });
 
   test(`${runtime}: a renewed server certificate is used without a restart, a broken one is reported and left`, async () => {

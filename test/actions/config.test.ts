@@ -101,47 +101,6 @@ for (const [what, env, message] of wrong) {
   });
 }
 
-test("a certificate and a key that do not belong together, and files that hold something else, are faults", () => {
-  const other = authority.issue({ name: "other", use: "server" });
-  assert.match(
-    faultsOf(environment({ ACTIONS_SERVER_KEY_FILE: other.keyFile })).join("\n"),
-    /do not belong together/,
-  );
-  assert.match(
-    faultsOf(environment({ ACTIONS_CLIENT_CA_FILE: server.keyFile })).join("\n"),
-    /^ACTIONS_CLIENT_CA_FILE does not hold/,
-  );
-});
-
-test("SMTP_URL and MAIL_FROM in their spellings", () => {
-  const read = (SMTP_URL: string, MAIL_FROM: string) =>
-    readActionsConfig(environment({ SMTP_URL, MAIL_FROM })).mail;
-  assert.deepEqual(read("smtps://us%40er:p%2Fw@mail.example", "Leads <a@b.example>"), {
-    host: "mail.example",
-    port: 465,
-    isSecure: true,
-    login: { user: "us@er", password: "p/w" },
-    from: { name: "Leads", address: "a@b.example" },
-  });
-  assert.deepEqual(read("smtp://[::1]:2525/", '"Leads, all" <a@b.example>'), {
-    host: "::1",
-    port: 2525,
-    isSecure: false,
-    login: null,
-    from: { name: "Leads, all", address: "a@b.example" },
-  });
-  assert.equal(read("smtp://localhost", "a@b.example")?.port, 587);
-});
-
 test("every variable has a default and a meaning", () => {
   for (const [name, { meaning }] of Object.entries(actionsVariables)) assert.ok(meaning.length > 10, name);
-});
-
-test("a misspelled setting stops the start and names the likely one; one of the service's does not", () => {
-  assert.deepEqual(
-    faultsOf(environment({ ACTIONS_ALOWED_NETWORKS: "10.0.0.0/8", INTAKE_LISTEN: "127.0.0.1:1" })),
-    [
-      "ACTIONS_ALOWED_NETWORKS is no setting; ACTIONS_ALLOWED_NETWORKS is one",
-    ],
-  );
 });

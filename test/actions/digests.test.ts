@@ -113,14 +113,6 @@ test("a digest comes at the tenant's own time, once a day from one of several pr
   assert.equal((await sent()).length, 0);
 });
 
-test("a day on which nothing came has a digest too", async () => {
-  await at("2026-11-20T12:00:00Z");
-  await sent();
-  await at("2026-11-20T15:00:00Z");
-  const [mail] = await sent();
-  assert.match(subjectOf(mail?.raw ?? "") ?? "", /: nothing came$/);
-});
-
 test("held submissions are no messages that came: they are counted beside them, and their source is silent", async () => {
   await at("2026-10-20T12:00:00Z");
   await sent();
@@ -193,97 +185,4 @@ test("what the mail server refuses is tried again later, with one Message-ID, an
   const mails = await sent();
   assert.equal(mails.length, 1);
   assert.match(textOf(mails[0]?.raw ?? ""), /^Leads: 3 /m);
-});
-
-test("by a clock that changes a digest comes once a day, one hour earlier or later", async () => {
-  const due = async (times: readonly string[]) => {
-    const counts: number[] = [];
-    for (const time of times) {
-      await at(time);
-      counts.push((await sent()).length);
-    }
-    return counts;
-  };
-  // Spring: from 2 to 3 on March 8. Autumn: from 2 back to 1 on November 1.
-  await at("2026-03-07T16:00:00Z");
-  await sent();
-  assert.deepEqual(await due(["2026-03-08T13:59:00Z", "2026-03-08T14:00:00Z", "2026-03-08T15:00:00Z"]), [
-    0,
-    1,
-    0,
-  ]);
-  await sql`delete from actions.digest`;
-  await sql`update tenant set digest_at = '02:30'`;
-  await at("2026-03-07T12:00:00Z");
-  await sent();
-  // Half past two is not on the clock: an hour after half past one it is half past three.
-  assert.deepEqual(await due(["2026-03-08T09:59:00Z", "2026-03-08T10:10:00Z", "2026-03-08T10:30:00Z"]), [
-    0,
-    0,
-    1,
-  ]);
-  assert.deepEqual(await due(["2026-03-09T09:29:00Z", "2026-03-09T09:30:00Z"]), [0, 1]);
-  await sql`delete from actions.digest`;
-  await sql`update tenant set digest_at = '01:30'`;
-  await at("2026-10-31T12:00:00Z");
-  await sent();
-  // Half past one comes twice: it is due at the second.
-  assert.deepEqual(await due(["2026-11-01T08:30:00Z", "2026-11-01T09:30:00Z", "2026-11-02T09:29:00Z"]), [
-    0,
-    1,
-    0,
-  ]);
-  await sql`update tenant set digest_at = '07:00'`;
-});
-
-test("what waits is told in numbers, and nothing of a lead", async () => {
-  await at("2026-11-20T12:00:00Z");
-  await sent();
-  await sql`
-    insert into event (event_id, kind, tenant_id, key_id, received_at, dedupe_space, flags, lead)
-    select event_id_at('2026-11-20T12:00:00Z') || lpad(i::text, 24, '0'), 'lead', 1, 1, '2026-11-20T12:00:00Z', 'c', '{}',
-      '{"first_name":"Zebulon"}' from generate_series(1, 4) as i`;
-  await sql`insert into outbox (event_id, tenant_id, due_at) select event_id, 1, now() from event order by 1 limit 2`;
-  await sql`insert into dead_letter (event_id, tenant_id, died_at) select max(event_id), 1, now() from event`;
-  await sql`insert into submission (event_id, tenant_id, form_id, verdict, score, reasons)
-    select event_id, 1, 1, 'spam', 9, '{}' from event`;
-  await sql`insert into collision (event_id, key_id, count, first_at, last_at, flags, other_person)
-    select event_id, 1, 1, now(), now(), '{}', i < 4 from event, generate_series(1, 1), (values (3), (4)) as v (i) limit 2`;
-  await at("2026-11-20T15:00:00Z");
-  const [mail] = await sent();
-  const text = textOf(mail?.raw ?? "");
-  assert.match(text, /^To be delivered: 2, the oldest for 3 hours$/m);
-  assert.match(text, /^Could not be delivered: 1, until/m);
-  assert.match(text, /^Held as spam: 4, until/m);
-  assert.match(text, /^Not accepted: 1, whose key/m);
-  assert.doesNotMatch(mail?.raw ?? "", /Zebulon/);
-});
-
-test("none comes to who has no time for it, is disabled, is a sandbox or has no mail of its own; a zone of nobody is UTC", async () => {
-  await at("2026-11-20T12:00:00Z");
-  await sent();
-  await at("2026-11-20T15:00:00Z");
-  await sql`update tenant set disabled_at = now()`;
-  assert.equal((await sent()).length, 0);
-  await sql`update tenant set disabled_at = null, digest_at = null`;
-  assert.equal((await sent()).length, 0);
-  await sql`update tenant set digest_at = '07:00', time_zone = 'Mars/Olympus'`;
-  await sql`insert into tenant (slug, name, sandbox, digest_at) values ('box', 'Box', true, '07:00'), ('bare', 'Bare', false, '07:00')`;
-  await at("2026-11-21T06:59:00Z");
-  assert.equal((await sent()).length, 0);
-  await at("2026-11-21T07:00:00Z");
-  assert.equal((await sent()).length, 1);
-  await sql`update tenant set time_zone = 'America/Los_Angeles'`;
-});
-
-test("it waits a quarter of an hour for the counts of the last hour, and then says that they are late", async () => {
-  await at("2026-11-20T12:00:00Z");
-  await sent();
-  await at("2026-11-20T15:00:00Z");
-  await sql`delete from hour_rolled where hour >= '2026-11-20T14:00:00Z'`;
-  assert.equal((await sent()).length, 0);
-  await at("2026-11-20T15:15:00Z");
-  await sql`delete from hour_rolled where hour >= '2026-11-20T14:00:00Z'`;
-  const [mail] = await sent();
-  assert.match(textOf(mail?.raw ?? ""), /The counting is late/);
 });

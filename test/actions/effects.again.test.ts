@@ -84,24 +84,6 @@ test("lead show has each effect by name, with the status and the answer of the o
   );
 });
 
-test("of a lead that waits it tells what is to be done, and what failed how often", async () => {
-  const eventId = await accepted({ waits: true });
-  assert.deepEqual(
-    (await effectsOf(eventId)).map(({ effect, state }: Record<string, string>) => [effect, state]),
-    [
-      ["crm", "waiting"],
-      ["email", "waiting"],
-    ],
-  );
-  stand.smtp.answers.set("RCPT", "451 4.7.1 later");
-  for (const attempt of [1, 2]) await stand.deliver({ eventId, attempt });
-  const [, email] = await effectsOf(eventId);
-  assert.deepEqual(
-    [email.state, email.status, email.reason, email.attempts],
-    ["failed", 451, "smtp_deferred_451", 2],
-  );
-});
-
 test("lead send-again puts a delivered lead back, marked as a repeat; the tier does every effect once more", async () => {
   const eventId = await delivered();
   const before = await waiting();
@@ -141,104 +123,6 @@ test("--effect has one kind done again; the others stay done, also those that we
   assert.deepEqual(answer.json.effects, { crm: "done", email: "done" });
   assert.deepEqual([callsOf(eventId).length, mailsOf(eventId)], [2, []]);
   assert.deepEqual((await effectsOf(eventId)).map(({ effect }: Record<string, string>) => effect), ["crm"]);
-});
-
-test("a route that was replaced since takes what is sent again", async () => {
-  await stand.addTenant("moved", { crm: stand.crmUrl("/old") });
-  await ctl(["key", "issue", "moved", "--label", "partner-x"], on);
-  const eventId = await accepted({ tenant: "moved" });
-  await stand.deliver({ eventId, tenant: "moved" });
-  await ctl(["tenant", "route", "moved", "--crm-url", "none"], on);
-  assert.match((await again(eventId)).stderr, /No route of its tenant takes .*; nothing was changed/);
-  await ctl(["tenant", "route", "moved", "--crm-url", stand.crmUrl("/new")], on);
-  assert.equal((await again(eventId, "--effect", "crm")).code, 0);
-  assert.equal((await stand.deliver({ eventId, tenant: "moved", attempt: 2 })).status, 200);
-  assert.deepEqual(callsOf(eventId).map(({ url }) => url), ["/old", "/new"]);
-});
-
-test("asked for twice at once it is sent once", async () => {
-  const eventId = await delivered();
-  const before = await waiting();
-  const sent = await Promise.all(
-    Array.from(
-      { length: 3 },
-      () => stand.sql`select send_again(${eventId}) as sent`.then(([row]) => row?.sent),
-    ),
-  );
-  assert.deepEqual(sent.sort(), ["sent", "waiting", "waiting"]);
-  assert.equal(await waiting(), before + 1);
-  await stand.sql`delete from outbox where event_id = ${eventId}`;
-});
-
-test("what is not delivered, dead, held, erased, a sandbox's or unknown is refused in words", async () => {
-  const dead = await accepted();
-  await stand.sql`
-    insert into dead_letter (event_id, tenant_id, died_at) select ${dead}, id, now() from tenant where slug = 'acme'`;
-  const held = await accepted();
-  await stand.sql`
-    insert into submission (event_id, tenant_id, form_id, verdict, score, reasons)
-    select ${held}, id, 1, 'spam', 9, '{}' from tenant where slug = 'acme'`;
-  const erased = await accepted();
-  await stand.sql`select erase_event(${erased}, null, null)`;
-  const rules: [string[], RegExp][] = [
-    [[await accepted({ waits: true })], /is on its way already, or was not delivered yet/],
-    [[dead], /is dead; ctl dead replay/],
-    [[held], /is held; ctl form release/],
-    [[erased], /The content of .* is gone/],
-    [[await accepted({ tenant: "box" })], /is a sandbox's, which reaches nobody/],
-    [[await delivered(), "--effect", "pager"], /No pager route of its tenant takes/],
-    [["nothing"], /There is no event nothing/],
-  ];
-  const rows = async () => [
-    ...await stand.sql`select event_id from outbox union all select digest::text from audit order by 1`,
-  ];
-  const before = await rows();
-  for (const [args, message] of rules) {
-    const { code, stdout, stderr } = await again(...args);
-    assert.deepEqual([code, stdout], [1, ""], stderr);
-    assert.match(stderr, message);
-    assert.match(stderr, /; nothing was changed/);
-  }
-  assert.deepEqual(await rows(), before);
-});
-
-test("what was done and not recorded before is not taken for the repeat", async () => {
-  const called = Promise.withResolvers<() => void>();
-  stand.crm.answer = (response) => called.resolve(() => response.writeHead(204).end());
-  const eventId = await accepted();
-  const first = stand.deliver({ eventId });
-  const answer = await called.promise;
-  // Its record fails: the process remembers that the CRM is done.
-  await stand.sql`alter function actions.settle_effect rename to settle_effect_away`;
-  answer();
-  assert.equal((await first).status, 503);
-  await stand.sql`alter function actions.settle_effect_away rename to settle_effect`;
-  stand.crm.answer = status(204);
-  // Another process does it meanwhile.
-  const former = stand.actions;
-  const other = await stand.start();
-  await stand.sql`update actions.effect set lease = null, lease_until = null where event_id = ${eventId}`;
-  assert.equal((await stand.deliverTo(other, { eventId, attempt: 2 })).status, 200);
-  assert.equal(callsOf(eventId).length, 2);
-  assert.equal((await again(eventId)).code, 0);
-  assert.equal((await stand.deliverTo(former, { eventId, attempt: 3 })).status, 200);
-  assert.equal(callsOf(eventId).length, 3);
-});
-
-test("of an effect that failed nobody is named when its route has changed since, and then whom it was tried for", async () => {
-  await stand.addTenant("renamed", { email: "old@renamed.example" });
-  await ctl(["key", "issue", "renamed", "--label", "partner-x"], on);
-  stand.smtp.answers.set("RCPT", "451 4.7.1 later");
-  const eventId = await accepted({ tenant: "renamed", waits: true });
-  const targets = async () => (await effectsOf(eventId)).map(({ target }: { target: string }) => target);
-  await stand.deliver({ eventId, tenant: "renamed" });
-  assert.deepEqual(await targets(), ["o…@renamed.example"]);
-  // Its one route goes on under another address.
-  await stand.sql`
-    update actions.route set address = 'new@renamed.example', changed_at = service_clock() where address = 'old@renamed.example'`;
-  assert.deepEqual(await targets(), [null]);
-  await stand.deliver({ eventId, tenant: "renamed", attempt: 2 });
-  assert.deepEqual(await targets(), ["n…@renamed.example"]);
 });
 
 test("an answer to an effect that was begun while its lead was being erased is not kept", async () => {

@@ -78,32 +78,6 @@ function thenAtLater(other: (response: ServerResponse) => void) {
   };
 }
 
-test("one request after the other goes over one connection", async () => {
-  const { words, opened } = await seen(async () => [await send(), await send(), await send()]);
-  assert.deepEqual([words, opened], [[200, 200, 200], 1]);
-});
-
-test("of a tenant that is alone half of a host's connections are used, its other requests wait in their order", async () => {
-  const held: ServerResponse[] = [];
-  crm.answer = (response) => held.push(response);
-  const count = shareAlone + 10;
-  const { words, ids, opened } = await seen(async () => {
-    const sent = Array.from({ length: count }, (_, at) => send({ id: String(at) }));
-    await until(() => held.length === shareAlone);
-    // Each that is answered lets one more come.
-    for (let at = 0; at < count; at += 1) {
-      const next = await until(() => held[at]);
-      next.end();
-    }
-    return await Promise.all(sent);
-  });
-  assert.deepEqual([words.length, new Set(words), opened], [count, new Set([200]), shareAlone]);
-  assert.deepEqual(
-    ids.slice(shareAlone).map(Number),
-    Array.from({ length: 10 }, (_, at) => count - 10 + at),
-  );
-});
-
 test("what waits for a connection until its time is over says so, and is not sent", async () => {
   crm.answer = () => {};
   const { words, ids } = await seen(async () => {
@@ -133,31 +107,6 @@ test("a tenant's hook that hangs holds up no other tenant's at the same host", a
   // Nothing of the first tenant's has moved in between.
   assert.ok(!ids.includes("hangs"));
   for (let at = 0; at < count; at += 1) (await until(() => held[at])).end();
-  await Promise.all(hanging);
-});
-
-test("however many tenants hang at a host, it has no more connections than it may", async () => {
-  const held: ServerResponse[] = [];
-  crm.answer = (response) => held.push(response);
-  const { words, opened } = await seen(async () => {
-    const first = Array.from({ length: connectionsPerHostMax }, (_, at) => send({ tenant: `tenant${at}` }));
-    await until(() => held.length === connectionsPerHostMax);
-    const next = await Promise.all(
-      Array.from({ length: 50 }, (_, at) => send({ tenant: `next${at}`, timeoutMs: 500 })),
-    );
-    for (const response of held) response.end();
-    return [...next, ...await Promise.all(first)];
-  });
-  assert.deepEqual(new Set(words.slice(0, 50)), new Set(["ETIMEDOUT at waiting"]));
-  assert.deepEqual(new Set(words.slice(50)), new Set([200]));
-  assert.equal(opened, connectionsPerHostMax);
-});
-
-test("a host that hangs holds up no other", async () => {
-  crm.answer = (response) => nameOf(response) === "other.test" && response.end();
-  const hanging = Array.from({ length: 2 * connectionsPerHostMax }, () => send({ timeoutMs: 2_000 }));
-  const { words } = await seen(() => send({ hostname: "other.test" }));
-  assert.deepEqual(words, [200]);
   await Promise.all(hanging);
 });
 
@@ -191,33 +140,10 @@ test("a connection that leads elsewhere than it was sent is cut before the hands
   assert.deepEqual([words, ids], [["EADDRESSREFUSED at handshake"], []]);
 });
 
-test("a server that closes what is idle loses nothing, and no request fails of it", async () => {
-  crm.answer = (response) => {
-    const { socket } = response;
-    response.end(() => socket?.end());
-  };
-  const { words, ids, opened } = await seen(async () => {
-    const answers: HostAnswer[] = [];
-    for (const id of ["1", "2", "3"]) {
-      answers.push(await send({ id }));
-      await until(() => crm.open === 0);
-    }
-    return answers;
-  });
-  assert.deepEqual([words, ids, opened], [[200, 200, 200], ["1", "2", "3"], 3]);
-});
-
 test("a request under which a kept connection is closed is sent once more at once, recognizable", async () => {
   crm.answer = thenAtLater((response) => response.socket?.destroy());
   const { words, ids, opened } = await seen(async () => [await send({ id: "1" }), await send({ id: "2" })]);
   assert.deepEqual([words, ids, opened], [[200, 200], ["1", "2", "2"], 2]);
-});
-
-test("it is sent once more and no oftener", async () => {
-  await send();
-  crm.answer = (response) => response.socket?.destroy();
-  const { words, ids } = await seen(() => send());
-  assert.deepEqual([words, ids.length], [["ECONNRESET at sent"], 2]);
 });
 
 test("a request on a new connection is not sent again, nor one of whose answer a byte has come", async () => {
@@ -228,44 +154,6 @@ test("a request on a new connection is not sent again, nor one of whose answer a
   await send();
   const heard = await seen(() => send());
   assert.deepEqual([heard.words, heard.ids.length], [["ECONNRESET at sent"], 1]);
-});
-
-test("one whose time is over is not sent again", async () => {
-  crm.answer = thenAtLater(() => {});
-  await send();
-  const { words, ids } = await seen(() => send({ timeoutMs: 500 }));
-  assert.deepEqual([words, ids.length], [["ETIMEDOUT at sent"], 1]);
-});
-
-test("an idle connection is closed a second before the server says that it would", async () => {
-  crm.answer = status(200, { "Keep-Alive": "timeout=2" });
-  await send();
-  assert.equal(crm.open, 1);
-  await until(() => crm.open === 0, { deadlineMs: 20_000 });
-});
-
-test("hosts together keep no more than 256 idle connections, the last that were used", async () => {
-  crm.answer = status(200, { "Keep-Alive": "timeout=60" });
-  for (let host = 0; host < 300; host += 1) await send({ hostname: `h${host}.many.test` });
-  await until(() => crm.open === 256);
-  const last = await seen(() => send({ hostname: "h299.many.test" }));
-  const first = await seen(() => send({ hostname: "h0.many.test" }));
-  assert.deepEqual([last.opened, first.opened], [0, 1]);
-});
-
-test("an answer without end is cut, also on a kept connection", async () => {
-  crm.answer = thenAtLater((response) => {
-    response.writeHead(200);
-    const write = () => {
-      while (!response.destroyed && response.write("x".repeat(16 * 1024)));
-    };
-    response.on("drain", write);
-    write();
-  });
-  await send();
-  const { words, ids } = await seen(() => send());
-  assert.deepEqual([words, ids.length], [["EMSGSIZE at sent"], 1]);
-  await until(() => crm.open === 0);
 });
 
 test("of several addresses the next is tried when one refuses, and the one that sented comes first then", async () => {

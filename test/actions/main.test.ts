@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
-import { createServer } from "node:net";
 import { join } from "node:path";
 import { before, test } from "node:test";
 import postgres from "postgres";
@@ -40,15 +39,6 @@ test("wrong settings end the start with all faults and exit code 2, and no secre
   assert.doesNotMatch(stderr, /hunter2|^ +at /m);
 });
 
-test("a database that is away ends the start with exit code 1", async () => {
-  const { code, stderr } = await runActionsToEnd(
-    env({ ACTIONS_DATABASE_URL: "postgres://x:hunter2@127.0.0.1:1/x" }),
-  );
-  assert.equal(code, 1);
-  assert.match(stderr, /^The database at 127\.0\.0\.1:1 cannot be reached .*ACTIONS_DATABASE_URL/);
-  assert.doesNotMatch(stderr, /hunter2|^ +at /m);
-});
-
 for (const runtime of ["node", "deno"] as const) {
   test(`on ${runtime} a secret may stand in a file, which is read with the narrow permissions`, async () => {
     const file = join(authority.folder, `${runtime}.secret`);
@@ -60,19 +50,6 @@ for (const runtime of ["node", "deno"] as const) {
     assert.doesNotMatch(stderr, /hunter2|^ +at /m);
   });
 }
-
-test("an address that is taken ends the start with exit code 1 and says what to do", async () => {
-  const taken = createServer();
-  await new Promise<void>((settle) => taken.listen(0, "127.0.0.1", settle));
-  const { port } = taken.address() as { port: number };
-  const { code, stderr } = await runActionsToEnd(env({ ACTIONS_LISTEN: `127.0.0.1:${port}` }));
-  taken.close();
-  assert.equal(code, 1);
-  assert.match(
-    stderr,
-    new RegExp(`^Cannot listen on 127\\.0\\.0\\.1:${port} \\(EADDRINUSE\\); .*ACTIONS_LISTEN`),
-  );
-});
 
 test("a role without the rights, and a database that is not migrated, end the start with exit code 2", async () => {
   const sql = postgres(databaseUrl, { max: 1, onnotice: () => {} });

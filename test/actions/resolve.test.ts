@@ -17,24 +17,10 @@ test("a name has all its addresses, IPv4 first", async () => {
   assert.deepEqual(await addressesOf("crm.test"), ["192.0.2.1", "192.0.2.2", "2606:4700::1"]);
 });
 
-test("a name with addresses of one family has those", async () => {
-  names.answer = () => ["192.0.2.1"];
-  assert.deepEqual(await addressesOf("crm.test"), ["192.0.2.1"]);
-  names.answer = () => ["2606:4700::1"];
-  assert.deepEqual(await addressesOf("crm.test"), ["2606:4700::1"]);
-});
-
 test("it says how long that holds, by the name server's word", async () => {
   names.answer = () => ["192.0.2.1", "2606:4700::1"];
   names.ttlSeconds = 30;
   assert.equal((await createResolver({ servers: [names.address] })("crm.test")).ttlMs, 30_000);
-});
-
-test("an address is its own, and nobody is asked", async () => {
-  const questions = names.questions.length;
-  assert.deepEqual(await addressesOf("192.0.2.7"), ["192.0.2.7"]);
-  assert.deepEqual(await addressesOf("::1"), ["::1"]);
-  assert.equal(names.questions.length, questions);
 });
 
 test("a name without addresses rejects with the resolver's code", async () => {

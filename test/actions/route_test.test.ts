@@ -77,30 +77,6 @@ test("--test sends a marked, invented lead to each recipient, prints what came b
   assert.doesNotMatch(JSON.stringify(stand.actions.logs), /noted|sales@|hook/);
 });
 
-test("it exits 1 when one of them failed, and shows the status and the answer", async () => {
-  stand.crm.answer = (response) => void response.writeHead(422).end('{"error":"no such list"}\u001b[2J');
-  const { code, stdout } = await tried(["acme"]);
-  assert.equal(code, 1);
-  assert.match(stdout, /^CRM localhost:\d+ +failed: http_422 +422 +\d+ ms +\{"error":"no such list"\}/m);
-  assert.match(stdout, /^Email sales@acme\.example +done /m);
-  // deno-lint-ignore no-control-regex
-  assert.doesNotMatch(stdout, /\u001b/);
-});
-
-test("--source and --form try the closest routes; a form's test is a submission", async () => {
-  await runCtl(["tenant", "route", "acme", "--form", "contact", "--crm-url", stand.crmUrl("/form")], {
-    databaseUrl: stand.database.url,
-  });
-  const { code, stdout, stderr } = await tried(["acme", "--form", "contact"]);
-  assert.equal(code, 0, stdout + stderr);
-  const call = stand.crm.calls.at(-1);
-  assert.equal(call?.url, "/form");
-  const { type, data } = JSON.parse(call?.body ?? "");
-  assert.deepEqual([type, data.submission.name, data.extra.form_key], ["route.test", "Test Lead", "contact"]);
-  assert.equal((await tried(["acme", "--source", "partner-x"])).code, 0);
-  assert.equal(stand.crm.calls.at(-1)?.url, "/hook");
-});
-
 test("a sandbox, a tenant without a route, and a process that is not there are refused in words; nothing is sent", async () => {
   const before = [stand.crm.calls.length, stand.smtp.messages.length];
   const rules: [ReturnType<typeof tried>, RegExp][] = [

@@ -43,12 +43,6 @@ test("ctl tenant route --slack-url has each lead posted there, as JSON with plai
   assert.deepEqual([line.crm, line.email, line.slack], ["none", "none", "done"]);
 });
 
-test("a tenant without a Slack route posts nothing there, and its answers do not name it", async () => {
-  const before = posts().length;
-  assert.deepEqual((await stand.deliver()).json.effects, { crm: "done", email: "done" });
-  assert.equal(posts().length, before);
-});
-
 test("CRM, mail and Slack are told at once, each once an event; a retry repeats only what failed", async () => {
   await stand.addTenant("all", {
     crm: stand.crmUrl(),
@@ -72,29 +66,6 @@ test("CRM, mail and Slack are told at once, each once an event; a retry repeats 
   );
 });
 
-test("429 passes Slack's Retry-After on; what Slack refuses fails with its status", async () => {
-  stand.crm.answer = status(429, { "Retry-After": "30" });
-  const limited = await toChat();
-  assert.deepEqual([limited.status, limited.headers["retry-after"]], [424, "30"]);
-  assert.equal(limited.json.effects.slack, "failed: http_429");
-  for (const code of [400, 403, 404, 410, 500]) {
-    stand.crm.answer = (response) => response.writeHead(code).end("no_service");
-    assert.equal((await toChat()).json.effects.slack, `failed: http_${code}`);
-  }
-});
-
-test("a redirect is not followed, and an address in a private network is not connected to", async () => {
-  stand.crm.answer = status(302, { Location: stand.crmUrl("/elsewhere") });
-  assert.equal((await toChat()).json.effects.slack, "failed: http_302");
-  assert.equal(stand.crm.calls.filter(({ url }) => url === "/elsewhere").length, 0);
-  const closed = await stand.start({ env: { ACTIONS_ALLOWED_NETWORKS: "" } });
-  const { connections } = stand.crm;
-  const { json } = await stand.deliverTo(closed, { tenant: "chat" });
-  assert.equal(json.effects.slack, "failed: address_refused");
-  assert.equal(stand.crm.connections, connections);
-  await stand.start();
-});
-
 test("the address is in no log, no answer of ctl, no note of the audit: only its host is shown", async () => {
   stand.crm.answer = status(404);
   await toChat();
@@ -113,21 +84,6 @@ test("the address is in no log, no answer of ctl, no note of the audit: only its
   assert.deepEqual([...new Set(places.map(({ column }) => column))], ["actions.route.address"]);
   const [, changed] = await ctl(["audit", "list", "--subject", "chat"], on);
   assert.deepEqual(changed.detail, { crm: "none", email: "none", slack: "changed", new_secret: false });
-});
-
-test("a sandbox tenant gets no Slack route, and its leads post nothing", async () => {
-  const refused = await runCtl(["tenant", "route", "box", "--slack-url", stand.crmUrl(path)], on);
-  assert.deepEqual([refused.code, refused.stdout], [1, ""]);
-  const before = posts().length;
-  assert.equal((await stand.deliver({ tenant: "box" })).json.sandbox, true);
-  assert.equal(posts().length, before);
-});
-
-test("--slack-url none takes the route away, and what comes then waits", async () => {
-  await stand.addTenant("leaves", { slack: stand.crmUrl(path) });
-  await ctl(["tenant", "route", "leaves", "--slack-url", "none"], on);
-  const { status: code, json } = await stand.deliver({ tenant: "leaves" });
-  assert.deepEqual([code, json], [409, { error: "no_route" }]);
 });
 
 test("a route to a destination that this process does not know fails, and the others are told", async () => {

@@ -39,9 +39,6 @@ const sendMany = (by: SendMail, tenant: string, count: number) =>
   Array.from({ length: count }, (_, number) => send(by, tenant, number));
 const reasonOf = (outcome: Outcome) => outcome.kind === "failed" ? outcome.reason : outcome.kind;
 const count = (words: readonly string[], word: string) => words.filter((one) => one === word).length;
-/** The mailboxes that the server was told, once for each connection that came so far. */
-const told = () => smtp.commands.filter((line) => line.startsWith("RCPT")).map((line) => line.slice(9, -1));
-
 test("of a burst beyond what a mail server takes at once every mail is done", async () => {
   // This one takes 50 connections; none of the burst's ends before all have come that come.
   const held = smtp.hold(/@acme\.example/);
@@ -59,28 +56,4 @@ test("a tenant that is alone has half of the connections; what waits for one is 
   const words = outcomes.map(reasonOf);
   assert.deepEqual([count(words, "timeout"), count(words, "timeout_queue")], [shareAlone, 50 - shareAlone]);
   assert.deepEqual([smtp.connections, written.length], [shareAlone, shareAlone]);
-});
-
-test("a tenant whose mails hang keeps no other tenant's waiting", async () => {
-  const by = open(60_000);
-  const held = smtp.hold(/@acme\.example/);
-  const hanging = sendMany(by, "acme", 100);
-  await until(() => held.length === shareAlone);
-  for (let number = 0; number < 20; number += 1) {
-    assert.equal(reasonOf(await send(by, "birch", number)), "done");
-  }
-  // Of the first tenant's nothing has moved in between.
-  assert.equal(told().filter((address) => address.endsWith("@acme.example")).length, shareAlone);
-  for (let at = 0; at < 100; at += 1) (await until(() => held[at]))();
-  assert.deepEqual(new Set((await Promise.all(hanging)).map(reasonOf)), new Set(["done"]));
-});
-
-test("however many tenants send, the mail server has no more connections than it may", async () => {
-  smtp.answers.set("RCPT", null);
-  const by = open(3_000);
-  const tenants = Array.from({ length: 3 * mailConnectionsMax }, (_, at) => `tenant${at}`);
-  const words = (await Promise.all(tenants.map((tenant) => send(by, tenant)))).map(reasonOf);
-  assert.deepEqual(new Set(words.slice(0, mailConnectionsMax)), new Set(["timeout"]));
-  assert.deepEqual(new Set(words.slice(mailConnectionsMax)), new Set(["timeout_queue"]));
-  assert.equal(smtp.connections, mailConnectionsMax);
 });

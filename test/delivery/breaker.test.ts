@@ -68,15 +68,6 @@ test("after such an opening one event at a time goes, until one is answered", ()
   assert.deepEqual(changes, ["open", "half_open", "open", "half_open", "closed"]);
 });
 
-test("a closed breaker has a connection tried only after a silence", () => {
-  const { breaker, delivered, probed } = makeBreaker();
-  assert.equal(breaker.probeAtMs, 10_000);
-  delivered(7_000);
-  assert.equal(breaker.probeAtMs, 17_000);
-  probed(17_000);
-  assert.equal(breaker.probeAtMs, 27_000);
-});
-
 test("the pause doubles up to its cap while probes fail, and begins small again after an answered delivery", () => {
   const { breaker, unsent, probed, delivered } = makeBreaker();
   let nowMs = 0;
@@ -98,15 +89,6 @@ test("the pause doubles up to its cap while probes fail, and begins small again 
   assert.equal(breaker.probeAtMs - nowMs, 1_000);
 });
 
-test("failures that were in flight when it opened do not put the probe off", () => {
-  const { breaker, news, unsent, unanswered } = makeBreaker();
-  unsent(0);
-  unsent(900);
-  unanswered(950);
-  assert.equal(breaker.probeAtMs, 1_000);
-  assert.deepEqual(news, ["refused"]);
-});
-
 test("after the tier's return the load rises answer by answer: no thundering herd", () => {
   const { breaker, news, unsent, probed, delivered } = makeBreaker();
   unsent(0);
@@ -119,39 +101,4 @@ test("after the tier's return the load rises answer by answer: no thundering her
   assert.deepEqual(allowed, Array.from({ length: 16 }, (_, answers) => answers + 1));
   assert.equal(breaker.allowed, 16);
   assert.deepEqual(news, ["refused", null]);
-});
-
-test("it is news when it opens, when the cause is another one, and when it closes, and not each failed probe", () => {
-  const { news, unsent, probed } = makeBreaker();
-  unsent(0);
-  probed(1_000, refused);
-  probed(3_000, refused);
-  probed(7_000, { cause: "handshake", code: "CERT_HAS_EXPIRED" });
-  probed(11_000, { cause: "handshake", code: "CERT_HAS_EXPIRED" });
-  probed(15_000);
-  assert.deepEqual(news, ["refused", "handshake", null]);
-});
-
-test("the tier's standing has its last answer, its last failure, and since when it is away", () => {
-  const { breaker, unsent, probed, delivered } = makeBreaker();
-  delivered(0);
-  assert.deepEqual(breaker.standing(500), {
-    state: "closed",
-    answeredAgoMs: 500,
-    reachedAgoMs: 500,
-    failure: null,
-    awayMs: null,
-  });
-  unsent(2_000);
-  probed(3_000, refused);
-  assert.deepEqual(breaker.standing(4_000), {
-    state: "open",
-    answeredAgoMs: 4_000,
-    reachedAgoMs: 4_000,
-    failure: { ...refused, agoMs: 1_000 },
-    awayMs: 2_000,
-  });
-  probed(5_000);
-  const { answeredAgoMs, reachedAgoMs, awayMs, failure } = breaker.standing(6_000);
-  assert.deepEqual([answeredAgoMs, reachedAgoMs, awayMs, failure?.agoMs], [6_000, 1_000, null, 3_000]);
 });

@@ -13,7 +13,6 @@ import { freshKey, type IssuedKey, lead, type Tenant, World } from "../support/w
 import { get } from "../support/client.ts";
 import { ctl, type RunningServer } from "../support/server.ts";
 import { until } from "../support/until.ts";
-import { Authority } from "../support/authority.ts";
 import { Sink } from "../support/delivery/sink.ts";
 
 let world: World;
@@ -122,17 +121,6 @@ test("An accepted lead arrives at PUT /v1/events/{event_id} exactly as accepted,
   ]);
 });
 
-test("A digit is never lost on the way: extra goes out as it was posted", async () => {
-  const key = await routed();
-  const answer = await world.intake({
-    key: key.text,
-    body: '{"first_name":"A","last_name":"B","phone":"5551234567","n":12345678901234567890,"p":1.10}',
-  });
-  const [request] = await sink.until(answer.json.event_id);
-  assert.ok(request?.text.includes('"n":12345678901234567890'), request?.text);
-  assert.ok(request?.text.includes('"p":1.10'), request?.text);
-});
-
 test("A refusal (424) spends an attempt, is retried, and never trips the breaker", async () => {
   const key = await routed();
   sink.react = (request) =>
@@ -147,19 +135,6 @@ test("A refusal (424) spends an attempt, is retried, and never trips the breaker
     ["delivered", 200, true],
   ]);
   assert.deepEqual(server.logs.filter((line) => line.event === "breaker" && line.state === "open"), []);
-});
-
-test("After its attempts a poison lead is dead with its payload, and holds up nobody", async () => {
-  const [poisoned, healthy] = [await routed(), await routed()];
-  sink.react = (request) => ({ status: request.body.tenant === poisoned.tenant.slug ? 424 : 200 });
-  const poison = await accept(poisoned, { project_details: "poison" });
-  const others = await Promise.all([accept(healthy), accept(healthy), accept(healthy)]);
-  for (const eventId of others) await untilState(eventId, "delivered");
-  const { attempts } = await untilState(poison, "dead");
-  assert.deepEqual(attempts.map(({ outcome }) => outcome), ["refused", "refused", "refused"]);
-  const shown = await ctl(["lead", "show", poison], { databaseUrl: world.database.url });
-  assert.equal(shown.lead.project_details, "poison");
-  await until(async () => (await world.send("/healthz")).json.dead === 1, { what: "healthz counts it" });
 });
 
 test("A replayed lead is sent at once; refused again it is dead again, and every attempt stays", async () => {
@@ -265,19 +240,6 @@ test("503 of the tier opens the breaker and spends no attempt, and is no refusal
   }
 });
 
-test("A lead that the tier cannot work on (503) for ever never dies, and the others are delivered", async () => {
-  const [odd, other] = [await routed(), await routed()];
-  sink.react = (request) => ({ status: request.body.tenant === odd.tenant.slug ? 503 : 200 });
-  const stuck = await accept(odd);
-  await sink.until(stuck, 2);
-  for (let index = 0; index < 5; index += 1) await untilState(await accept(other), "delivered");
-  const { state, attempts } = await story(stuck);
-  assert.ok(state === "pending" || state === "sending", state);
-  assert.ok(attempts.every(({ spent }) => !spent));
-  sink.react = () => ({ status: 200 });
-  await untilState(stuck, "delivered");
-});
-
 test("Sent and cut three times in a row opens the breaker and spends the attempts; one that is cut for ever dies as soon as another is answered", async () => {
   const [killing, healthy] = [await routed(), await routed()];
   await server.stop();
@@ -309,28 +271,6 @@ test("A tier that is away and comes back while nothing is due is noticed both ti
   });
 });
 
-test("A tier whose name is not resolved costs no lead an attempt", async () => {
-  const key = await routed();
-  const authority = new Authority();
-  const { certFile, keyFile } = authority.issue({ name: "client", use: "client" });
-  const files = {
-    ACTIONS_CA_FILE: authority.file,
-    ACTIONS_CLIENT_CERT_FILE: certFile,
-    ACTIONS_CLIENT_KEY_FILE: keyFile,
-  };
-  await onAnotherNode({ ACTIONS_URL: "https://nowhere.invalid", ...files }, async (node) => {
-    await server.stop();
-    const eventId = await accept(key, {}, node);
-    await until(() => breakerOf(node).length > 0);
-    // A name server may also take longer to say so than is waited for.
-    assert.match(breakerOf(node).join(), /^open (name|connect) /);
-    const { text } = await get(`${node.urls.ops}/`);
-    assert.match(text, /its name in ACTIONS_URL is not resolved|no connection to ACTIONS_URL/);
-    assert.deepEqual((await story(eventId)).attempts, []);
-  });
-  server = await world.start({ ...quick, ACTIONS_URL: sink.url });
-});
-
 test("A live tenant without a route waits, spends nothing and goes at once when it has one", async () => {
   const key = await world.issue();
   const eventId = await accept(key);
@@ -343,60 +283,6 @@ test("A live tenant without a route waits, spends nothing and goes at once when 
   await route(key.tenant);
   await sink.until(eventId);
   await untilState(eventId, "delivered");
-});
-
-test("A sandbox tenant's lead goes to the tier, which has nothing to do for it", async () => {
-  const tenant = await world.tenant({ sandbox: true });
-  const eventId = await accept(await world.issue({ tenant }));
-  await untilState(eventId, "delivered");
-});
-
-test("A tenant whose requests hang delays no other tenant", async () => {
-  const [hanging, healthy] = [await routed(), await routed()];
-  await server.stop();
-  // Longer than a slow machine takes for the 200: none is given up meanwhile, which would open the breaker.
-  const patient = { DELIVERY_SEND_TIMEOUT_MS: "25000", DELIVERY_LEASE_MS: "50000" };
-  server = await world.start({ ...quick, ...patient, ACTIONS_URL: sink.url });
-  sink.react = (request) => request.body.tenant === hanging.tenant.slug ? "hang" : { status: 200 };
-  await Promise.all(Array.from({ length: 200 }, () => accept(hanging)));
-  const eventId = await accept(healthy);
-  await sink.until(eventId);
-  const inFlight = [...sink.hanging.keys()].filter(({ body }) => body.tenant === hanging.tenant.slug).length;
-  assert.ok(inFlight >= 1 && inFlight < 128, `${inFlight} of the hanging tenant in flight`);
-  sink.react = () => ({ status: 200 });
-  for (const answer of sink.hanging.values()) answer();
-  await server.stop();
-  server = await world.start({ ...quick, ACTIONS_URL: sink.url });
-});
-
-test("What another node has accepted is delivered on its NOTIFY", async () => {
-  const key = await routed();
-  await onAnotherNode({ ACTIONS_URL: "" }, async (node) => {
-    const eventId = await accept(key, {}, node);
-    await sink.until(eventId);
-    await untilState(eventId, "delivered");
-  });
-});
-
-test("A process killed during a send loses the attempt, not the lead: after the lease another delivers it", async () => {
-  const key = await routed();
-  // Longer than a slow machine takes to kill it.
-  const patient = { DELIVERY_SEND_TIMEOUT_MS: "25000", DELIVERY_LEASE_MS: "50000" };
-  // Only the second node delivers this one.
-  await onAnotherNode({ ...patient, ACTIONS_URL: sink.url }, async (node) => {
-    sink.react = (request) => request.body.attempt === 1 ? "hang" : { status: 200 };
-    await server.stop();
-    const eventId = await accept(key, {}, node);
-    await sink.until(eventId);
-    await node.kill();
-    await world.sql`update outbox set lease_until = service_clock() where event_id = ${eventId}`;
-    server = await world.start({ ...quick, ACTIONS_URL: sink.url, DELIVERY_POLL_MS: "200" });
-    const { attempts } = await untilState(eventId, "delivered");
-    assert.deepEqual(attempts.map(({ number, outcome, spent }) => [number, outcome, spent]), [
-      [1, "lost", true],
-      [2, "delivered", true],
-    ]);
-  });
 });
 
 test("SIGTERM gives back what is claimed, and lets what is in flight finish", async () => {

@@ -69,38 +69,6 @@ function claimed(eventId: string): Claimed {
   };
 }
 
-test("what was sent is settled by its answer: delivered, dead, or waiting for a route", async () => {
-  const { loop, settled, observations, done } = makeLoop({
-    a: { kind: "delivered", status: 200 },
-    b: { kind: "refused", status: 424, reason: "crm failed: http_500", retryAfterMs: 0 },
-    c: { kind: "delivered", status: 204 },
-    d: { kind: "refused", status: 409, reason: "no_route", retryAfterMs: 0 },
-  });
-  loop.wake([1]);
-  await done;
-  await loop.close(0);
-  assert.equal(loop.inFlight, 0);
-  assert.deepEqual(observations, []);
-  const verdicts = settled.map(({ eventId, kind }) => [eventId, kind]).sort();
-  assert.deepEqual(verdicts, [["a", "delivered"], ["b", "dead"], ["c", "delivered"], ["d", "released"]]);
-  const waits = settled.find(({ eventId }) => eventId === "d");
-  assert.ok(waits?.isSpent === false && waits.retryMs >= 30_000 && waits.retryMs <= 3_600_000);
-  assert.equal(waits.reason, "no_route");
-});
-
-test("what the tier had no place to begin leaves no attempt, though it would be the last one, and waits", async () => {
-  const { loop, breaker, settled, done } = makeLoop({
-    a: { kind: "refused", status: 424, reason: "effects_not_begun", retryAfterMs: 0 },
-  }, { is_replay: true, spent: 99 });
-  loop.wake([1]);
-  await done;
-  await loop.close(0);
-  const [one] = settled;
-  assert.deepEqual([one?.kind, one?.isSpent, one?.reason], ["released", false, "effects_not_begun"]);
-  assert.ok((one?.retryMs ?? 0) > 0);
-  assert.equal(breaker.state, "closed");
-});
-
 const unreachable = (failure: TierFailure, isSent: boolean): SendOutcome => ({
   kind: "unreachable",
   status: null,
@@ -111,26 +79,6 @@ const unreachable = (failure: TierFailure, isSent: boolean): SendOutcome => ({
 
 for (const is_replay of [false, true]) {
   const who = is_replay ? "a replayed lead" : "a lead";
-  test(`of ${who} that was not sent no attempt is left, and none is spent, though it would be the last one`, async () => {
-    const failure: TierFailure = { cause: "not_let_in", code: "ECONNRESET" };
-    const { loop, breaker, settled, observations, done } = makeLoop({ a: unreachable(failure, false) }, {
-      is_replay,
-      spent: 99,
-    });
-    loop.wake([1]);
-    await done;
-    await loop.close(0);
-    assert.equal(breaker.state, "open");
-    assert.deepEqual(observations, ["tier_failure"]);
-    const [one] = settled;
-    assert.deepEqual([one?.kind, one?.isSpent, one?.retryMs, one?.reason], [
-      "released",
-      false,
-      0,
-      "tier_away",
-    ]);
-  });
-
   test(`503 spends nothing of ${who}, and has it wait, so that another comes first`, async () => {
     const failure: TierFailure = { cause: "unavailable", code: "503" };
     const { loop, breaker, settled, done } = makeLoop({ a: unreachable(failure, true) }, {
@@ -146,18 +94,6 @@ for (const is_replay of [false, true]) {
     assert.ok((one?.retryMs ?? 0) > 0);
   });
 }
-
-test("what was sent and got no answer spends an attempt, and the last one makes it dead; the breaker stays closed", async () => {
-  const failure: TierFailure = { cause: "cut", code: "ECONNRESET" };
-  const { loop, breaker, settled, done } = makeLoop({ a: unreachable(failure, true) });
-  loop.wake([1]);
-  await done;
-  await loop.close(0);
-  assert.equal(breaker.state, "closed");
-  assert.deepEqual(settled.map(({ kind, outcome, isSpent }) => [kind, outcome, isSpent]), [
-    ["dead", "unreachable", true],
-  ]);
-});
 
 test("of many tenants with work each gets its turn, though some before them hang", async () => {
   const [tenants, rowsEach, hanging] = [1_500, 3, 20];

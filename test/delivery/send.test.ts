@@ -147,101 +147,6 @@ test("Connections are kept, the last one used first, and never more of them than
   assert.equal(grown.length, 1, "one after the other, on one connection");
 });
 
-test("An answer is read in every framing, and says whether the connection is kept", async (t) => {
-  const { server, to } = await opened(t);
-  const chunked = `${
-    answer("HTTP/1.1 200 OK", "Transfer-Encoding: chunked")
-  }2;x=y\r\n{}\r\n0\r\nT: 1\r\n\r\n`;
-  const vectors: [text: string, isKept: boolean][] = [
-    [ok, true],
-    [chunked, true],
-    [answer("HTTP/1.1 100 Continue") + answer("HTTP/1.1 103 Early Hints") + ok, true],
-    [answer("HTTP/1.1 204 No Content"), true],
-    [`${answer("HTTP/1.0 200 OK", "Content-Length: 2", "Connection: keep-alive")}{}`, true],
-    [`${answer("HTTP/1.0 200 OK", "Content-Length: 2")}{}`, false],
-    [`${answer("HTTP/1.1 200 OK", "Content-Length: 2", "Connection: close")}{}`, false],
-    [`${answer("HTTP/1.1 200 OK", "Content-Length: 2", "Keep-Alive: timeout=1")}{}`, false],
-    [`${ok}surplus`, false],
-  ];
-  for (const [text, isKept] of vectors) {
-    server.react = (socket) => socket.write(text);
-    const connections = server.sockets.length;
-    assert.equal((await to.send("a", "{}")).kind, "delivered", text);
-    server.react = (socket) => socket.write(ok);
-    await to.send("b", "{}");
-    // The first one may open one; the second one does when the first one's is not kept.
-    assert.equal(server.sockets.length - connections, connections === 0 || !isKept ? 1 : 0, text);
-  }
-});
-
-test("A body that ends with its connection is whole then, and not before", async (t) => {
-  const { server, to } = await opened(t);
-  server.react = (socket) => socket.write(`${answer("HTTP/1.1 400 Bad")}{"error":`);
-  let isSettled = false;
-  const sent = to.send("a", "{}").finally(() => isSettled = true);
-  await until(() => server.requests.length === 1);
-  await new Promise<void>((resolve) => server.sockets[0]?.write(`"invalid_json"}`, () => resolve()));
-  assert.equal(isSettled, false);
-  server.sockets[0]?.end();
-  assert.deepEqual(await sent, { kind: "refused", status: 400, reason: "invalid_json", retryAfterMs: 0 });
-});
-
-test("Refusals have the tier's words and its Retry-After; 503 is the tier's trouble", async (t) => {
-  const { server, to } = await opened(t);
-  const say = (status: string, body: string, ...lines: string[]) => {
-    const length = `Content-Length: ${Buffer.byteLength(body)}`;
-    server.react = (socket) => socket.write(answer(`HTTP/1.1 ${status}`, length, ...lines) + body);
-    return to.send("a", "{}");
-  };
-  const effects = `{"error":"effects","effects":{"crm":"failed 400","email":"done"}}`;
-  assert.deepEqual(await say("424 Failed", effects, "Retry-After: 120"), {
-    kind: "refused",
-    status: 424,
-    reason: "crm failed 400",
-    retryAfterMs: 120_000,
-  });
-  assert.deepEqual(await say("500 Oh", "<html>", "Retry-After: Fri, 31 Dec 1999 23:59:59 GMT"), {
-    kind: "refused",
-    status: 500,
-    reason: null,
-    retryAfterMs: 0,
-  });
-  assert.deepEqual(await say("503 Busy", "{}"), unreachable("503", { status: 503, cause: "unavailable" }));
-  assert.equal(server.sockets.length, 1);
-});
-
-test("Nothing is delivered before the whole 2xx has arrived", async (t) => {
-  const { server, to } = await opened(t);
-  const chunked = `${answer("HTTP/1.1 200 OK", "Transfer-Encoding: chunked")}2\r\n{}\r\n0\r\n\r\n`;
-  for (const text of [ok, chunked]) {
-    const headBytes = text.indexOf("\r\n\r\n") + 4;
-    for (let bytes = 0; bytes < text.length; bytes += 1) {
-      server.react = (socket) => socket.end(text.slice(0, bytes));
-      assert.deepEqual(
-        await to.send("a", "{}"),
-        unreachable("ECONNRESET", { status: bytes < headBytes ? null : 200 }),
-      );
-    }
-  }
-  server.react = (socket) => socket.write(answer("HTTP/1.1 200 OK"), () => socket.resetAndDestroy());
-  assert.equal((await to.send("a", "{}")).kind, "unreachable");
-});
-
-test("What is no HTTP is EPROTO, and its connection is not used again", async (t) => {
-  const { server, to } = await opened(t);
-  const conflicting = answer("HTTP/1.1 200 OK", "Content-Length: 2", "Transfer-Encoding: chunked");
-  const long = answer("HTTP/1.1 200 OK", `X: ${"x".repeat(16 * 1024)}`, "Content-Length: 0");
-  for (const text of ["SSH-2.0-OpenSSH_9\r\n", conflicting, long, "HTTP/1.1 200 OK\nContent-Length: 0\n\n"]) {
-    server.react = (socket) => socket.write(text);
-    const connections = server.sockets.length;
-    assert.deepEqual(await to.send("a", "{}"), unreachable("EPROTO", { cause: "protocol" }));
-    assert.equal(server.sockets.length, connections + 1);
-    await until(() => server.sockets.at(-1)?.closed, { what: "the connection closes" });
-  }
-  server.react = (socket) => socket.write(answer("HTTP/1.1 200 OK", "Content-Length: 1048577"));
-  assert.deepEqual(await to.send("a", "{}"), unreachable("EMSGSIZE", { status: 200, cause: "protocol" }));
-});
-
 test("A request ends with ETIMEDOUT when its answer is not whole in time, also one that waits", async (t) => {
   const { server, to } = await opened(t, { timeoutMs: 150, connectionsMax: 1 });
   server.react = () => {};
@@ -260,23 +165,6 @@ test("A request ends with ETIMEDOUT when its answer is not whole in time, also o
   assert.deepEqual(await to.send("d", "{}"), delivered);
 });
 
-test("A connection that the server has closed while it was idle is not used, and nothing is sent twice", async (t) => {
-  const { server, to } = await opened(t);
-  for (const close of ["end", "destroy", "resetAndDestroy"] as const) {
-    await to.send("a", "{}");
-    const { length } = server.sockets;
-    const last = server.sockets[length - 1] as Socket;
-    const gone = once(last, "close");
-    last[close]();
-    await gone;
-    await clientHasSeen(t);
-    const requests = server.requests.length;
-    assert.deepEqual(await to.send("b", "{}"), delivered);
-    assert.equal(server.requests.length, requests + 1);
-    assert.equal(server.sockets.length, length + 1);
-  }
-});
-
 test("A request that a used connection lost is reported, not repeated", async (t) => {
   const { server, to } = await opened(t);
   await to.send("a", "{}");
@@ -284,29 +172,6 @@ test("A request that a used connection lost is reported, not repeated", async (t
   assert.deepEqual(await to.send("b", "{}"), unreachable("ECONNRESET"));
   assert.equal(server.requests.filter((request) => request.includes("/b ")).length, 1);
   assert.equal(server.sockets.length, 1);
-});
-
-test("What a server says to an idle connection answers nothing that is asked later", async (t) => {
-  const { server, to } = await opened(t);
-  await to.send("a", "{}");
-  const gone = once(server.sockets[0] as Socket, "close");
-  server.sockets[0]?.write(`${answer("HTTP/1.1 408 Timeout", "Content-Length: 2")}{}`);
-  await gone;
-  assert.deepEqual(await to.send("b", "{}"), delivered);
-});
-
-test("An early answer to a request that is still being sent is taken, and its connection is not kept", async (t) => {
-  const { server, to } = await opened(t);
-  server.accept = (socket) => {
-    socket.once("data", () => {
-      socket.pause();
-      socket.write(`${answer("HTTP/1.1 413 Too Large", "Content-Length: 0")}`);
-    });
-  };
-  assert.equal((await to.send("a", "x".repeat(16 * 1024 * 1024))).status, 413);
-  server.accept = () => {};
-  assert.deepEqual(await to.send("b", "{}"), delivered);
-  assert.equal(server.sockets.length, 2);
 });
 
 test("A server that is not there is unreachable with the connection's error, for each request that waits", async (t) => {
@@ -344,13 +209,6 @@ test("Closing ends what is under way and what waits, and every connection", asyn
   assert.equal((await to.send("c", "{}")).kind, "unreachable");
   await until(() => server.sockets.every((socket) => socket.closed), { what: "the connections close" });
   assert.equal(server.requests.length, 1);
-});
-
-test("The tier gets events and nothing else; the first one goes out with its connection", async (t) => {
-  const { server, to } = await opened(t);
-  for (const id of ["a", "b", "c"]) assert.deepEqual(await to.send(id, "{}"), delivered);
-  assert.deepEqual([server.requests.length, server.sockets.length], [3, 1]);
-  assert.ok(server.requests.every((request) => request.startsWith("PUT ")));
 });
 
 test("A probe is a connection and nothing on it, which the next event takes", async (t) => {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { copyFileSync, writeFileSync } from "node:fs";
 import https from "node:https";
-import net, { type AddressInfo } from "node:net";
+import { type AddressInfo } from "node:net";
 import { join } from "node:path";
 import test, { type TestContext } from "node:test";
 import tls from "node:tls";
@@ -144,22 +144,6 @@ test("A tier that another authority has signed, whose time is over, or with anot
   assert.equal(came.length, 0);
 });
 
-test("A client that the tier does not know sends nothing, however the tier refuses it", async (t) => {
-  const strangers = [
-    other.issue({ name: "stranger", use: "client" }),
-    authority.issue({ name: "late", use: "client", days: -1 }),
-    authority.issue({ name: "server", use: "server" }),
-  ];
-  for (const versions of [{}, { maxVersion: "TLSv1.2" }] as const) {
-    const { came, port } = await tier(t, {}, versions);
-    for (const as of strangers) {
-      const { cause } = unsent(await (await sender(t, port, { as, ...patient })).send("a", "{}"));
-      assert.match(cause, /^(not_let_in|handshake)$/);
-    }
-    assert.equal(came.length, 0);
-  }
-});
-
 test("A tier that cuts the connection when the handshake is over has let nobody in", async (t) => {
   const { came, port } = await tier(t, {}, {}, (socket) => socket.destroy());
   const { cause } = unsent(await (await sender(t, port, patient)).send("a", "{}"));
@@ -173,34 +157,6 @@ test("A tier below TLS 1.2 is sent nothing", async (t) => {
   assert.equal(cause, "handshake");
   assert.match(code, /^(ERR_SSL_|ECONNRESET)/);
   assert.equal(old.came.length, 0);
-});
-
-test("Nothing of HTTP goes to a server that does not speak TLS", async (t) => {
-  let text = "";
-  const server = net.createServer((socket) => {
-    socket.on("error", () => {});
-    socket.on("data", (chunk) => {
-      text += chunk.toString("latin1");
-      socket.end("HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n");
-    });
-  }).listen(0, "127.0.0.1");
-  await once(server, "listening");
-  t.after(() => server.close());
-  const { port } = server.address() as AddressInfo;
-  const { cause, code } = unsent(await (await sender(t, port)).send("abc", "{}"));
-  assert.equal(cause, "handshake");
-  assert.match(code, /^(ERR_SSL_|EPROTO)/);
-  assert.doesNotMatch(text, /abc|PUT/);
-});
-
-test("A handshake that hangs ends with ETIMEDOUT", async (t) => {
-  const server = net.createServer((socket) => socket.on("error", () => {}).resume()).listen(0, "127.0.0.1");
-  await once(server, "listening");
-  t.after(() => server.close());
-  const { port } = server.address() as AddressInfo;
-  // Longer than a busy machine takes to connect.
-  const outcome = await (await sender(t, port, { timeoutMs: 1_000 })).send("a", "{}");
-  assert.deepEqual(unsent(outcome), { cause: "timeout", code: "ETIMEDOUT" });
 });
 
 test("Renewed files are used for new connections, the old ones are let go, and a broken pair changes nothing and is told", async (t) => {

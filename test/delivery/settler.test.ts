@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { Pace } from "../../src/delivery/pace.ts";
 import { Settler } from "../../src/delivery/settler.ts";
 import type { Settlement } from "../../src/store/delivery/outbox.ts";
 import { until } from "../support/until.ts";
@@ -40,15 +39,6 @@ test("what waits goes with the next claim, and nothing of it alone", async () =>
   assert.deepEqual(store.alone, []);
 });
 
-test("without a claim it is written soon, together", async () => {
-  const { store, settler } = makeSettler();
-  settler.add(settlement("a"));
-  settler.add(settlement("b"));
-  await until(() => store.settled.length === 2, { what: "both are settled" });
-  assert.deepEqual(store.alone, [["a", "b"]]);
-  await settler.close();
-});
-
 test("what a failed claim has carried is settled by itself, and spoils no further claim", async () => {
   const { store, settler } = makeSettler();
   settler.add(settlement("a"));
@@ -58,29 +48,6 @@ test("what a failed claim has carried is settled by itself, and spoils no furthe
   await until(() => store.settled.length === 2, { what: "both are settled" });
   assert.deepEqual(store.alone, [["a", "b"]]);
   assert.equal(store.failures, 0, "the claim's failure is told by who has made it");
-  await settler.close();
-});
-
-test("what comes during a write that takes long is written soon after it, though its own time was over before", async () => {
-  const written: string[][] = [];
-  const slow = Promise.withResolvers<void>();
-  const settler = new Settler({
-    settle: async (batch) => {
-      written.push(batch.map(({ eventId }) => eventId));
-      if (written.length === 1) await slow.promise;
-    },
-    onSettled: () => {},
-    onFailure: () => {},
-  });
-  settler.add(settlement("a"));
-  await until(() => written.length === 1, { what: "the first is being written" });
-  settler.add(settlement("b"));
-  // It has waited as long as one that is written.
-  const sinceMs = performance.now();
-  await until(() => performance.now() - sinceMs > 200, { what: "its time is over" });
-  slow.resolve();
-  await until(() => written.length === 2, { what: "the second is written" });
-  assert.deepEqual(written, [["a"], ["b"]]);
   await settler.close();
 });
 
@@ -106,14 +73,4 @@ test("at the end all that waits is written at once, or given up at the first fai
   await broken.settler.close();
   assert.equal(broken.store.failures, 1);
   assert.deepEqual(broken.store.settled, []);
-});
-
-test("what is claimed ahead follows the deliveries that end", () => {
-  const pace = new Pace(0);
-  assert.equal(pace.expected(100, 0), 0);
-  for (let ended = 0; ended < 500; ended += 1) pace.ended();
-  assert.equal(pace.expected(100, 10), 0, "too soon to tell");
-  assert.equal(pace.expected(100, 100), 500);
-  assert.equal(pace.expected(100, 120), 500);
-  assert.equal(pace.expected(100, 1_000), 0, "nothing has ended since");
 });

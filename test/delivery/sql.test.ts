@@ -195,20 +195,6 @@ test("a claim takes what is due, in the order in which it is due, and no more th
   assert.deepEqual(await figures(), { pending: 3, dead: 0 });
 });
 
-test("a claim goes tenant by tenant, each with its own limit and floor", async () => {
-  const [busy, quiet, absent] = [await addTenant(), await addTenant(), await addTenant()];
-  const old = await post(quiet);
-  await moveClock(startMs + 60_000);
-  const ofBusy = await post(busy, 5);
-  const fresh = await post(quiet);
-  await post(absent, 2);
-  const rows = await sql<Claimed[]>`select * from claim_outbox(
-    ${randomUUID()}, ${leaseMs}, ${attemptsMax}, ${[busy.id, quiet.id]},
-    ${["-infinity", new Date(startMs + 30_000).toISOString()]}, ${[2, 100]})`;
-  assert.deepEqual(idsOf(rows).sort(), [...ofBusy.slice(0, 2), ...fresh].sort());
-  assert.deepEqual(idsOf(await claim(randomUUID(), [quiet])), old);
-});
-
 test("a claim leads to the end of its lease, which the database's clock decides", async () => {
   const tenant = await addTenant();
   const [id] = await post(tenant) as [string];
@@ -229,51 +215,6 @@ test("a claim leads to the end of its lease, which the database's clock decides"
   await moveClock(startMs + leaseMs);
   assert.deepEqual(await dueTenants(), [tenant.id]);
   assert.equal((await claim(randomUUID(), [tenant])).length, 1);
-});
-
-test("a clock that is set back makes nothing due and breaks no lease", async () => {
-  const tenant = await addTenant();
-  const [id] = await post(tenant) as [string];
-  await moveClock(startMs - 3_600_000);
-  assert.deepEqual(await claim(randomUUID(), [tenant]), []);
-  await moveClock(startMs);
-  const lease = randomUUID();
-  await claim(lease, [tenant]);
-  await moveClock(startMs - 3_600_000);
-  await settle(lease, [id], "retry", { retryMs: 5_000 });
-  assert.equal((await row(id))?.due_at_ms, startMs - 3_600_000 + 5_000);
-});
-
-test("two claimers at once never get the same row, and neither waits for the other", async () => {
-  const tenant = await addTenant();
-  const posted = await post(tenant, 6);
-  await other.unsafe("begin");
-  const held = await claim(randomUUID(), [tenant], { limit: 2, by: other });
-  await sql`set lock_timeout = '2s'`;
-  const rest = await claim(randomUUID(), [tenant]);
-  await sql`reset lock_timeout`;
-  await other.unsafe("commit");
-  assert.equal(held.length, 2);
-  assert.deepEqual([...idsOf(held), ...idsOf(rest)].sort(), posted);
-});
-
-test("six claimers drain 3,000 rows, each row once", async () => {
-  const tenant = await addTenant();
-  await postMany(tenant, 3_000);
-  const claimers = postgres(databaseUrl, { max: 6, onnotice: () => {} });
-  const claimed: string[] = [];
-  const drain = async () => {
-    for (let misses = 0; misses < 3;) {
-      const rows = await claim(randomUUID(), [tenant], { limit: 50, by: claimers });
-      claimed.push(...idsOf(rows));
-      // While others hold the last locks a claim may find nothing.
-      misses = rows.length === 0 ? misses + 1 : 0;
-    }
-  };
-  await Promise.all(Array.from({ length: 6 }, drain));
-  await claimers.end();
-  assert.equal(claimed.length, 3_000);
-  assert.equal(new Set(claimed).size, 3_000);
 });
 
 test("a lease that runs out leaves a lost attempt, spent, and the next claim is the next attempt", async () => {
@@ -311,59 +252,6 @@ test("the last lost attempt makes the event dead", async () => {
   assert.deepEqual(await figures(), { pending: 0, dead: 1 });
 });
 
-test("a lowered maximum of attempts makes nothing dead before it was sent once more", async () => {
-  const tenant = await addTenant();
-  const [id] = await post(tenant) as [string];
-  await sql`update outbox set made = 9, spent = 9 where event_id = ${id}`;
-  const [claimed] = await claim(randomUUID(), [tenant]);
-  assert.deepEqual([claimed?.number, claimed?.spent], [10, 10]);
-  assert.deepEqual(await figures(), { pending: 1, dead: 0 });
-});
-
-test("of a live tenant without a route nothing is claimed or due, and all of it once it has one", async () => {
-  const tenant = await addTenant("live");
-  const ids = await post(tenant, 2);
-  assert.deepEqual(await dueTenants(), []);
-  assert.deepEqual(await claim(randomUUID(), [tenant]), []);
-  assert.equal((await row(ids[0] as string))?.made, 0);
-  await sql`update tenant set has_route = true where id = ${tenant.id}`;
-  assert.deepEqual(await dueTenants(), [tenant.id]);
-  assert.deepEqual(idsOf(await claim(randomUUID(), [tenant])), ids);
-});
-
-test("due_tenants names each tenant once that has something due, and no other", async () => {
-  const [a, b, empty] = [await addTenant(), await addTenant(), await addTenant()];
-  await post(a, 3);
-  await moveClock(startMs + 1_000);
-  await post(b);
-  await moveClock(startMs + 999);
-  assert.deepEqual(await dueTenants(), [a.id]);
-  await moveClock(startMs + 1_000);
-  assert.deepEqual((await dueTenants()).sort(), [a.id, b.id].sort());
-  assert.ok(!(await dueTenants()).includes(empty.id));
-});
-
-test("delivered leaves the outbox, and the attempt stays", async () => {
-  const tenant = await addTenant();
-  const [id, rest] = await post(tenant, 2) as [string, string];
-  const lease = randomUUID();
-  await claim(lease, [tenant]);
-  await moveClock(startMs + 40);
-  await settle(lease, [id], "delivered", { durationMs: 30 });
-  assert.equal(await row(id), undefined);
-  assert.ok(await row(rest));
-  assert.deepEqual(await attempts(id), [{
-    number: 1,
-    outcome: "delivered",
-    status: 200,
-    reason: null,
-    duration_ms: 30,
-    spent: true,
-    at_ms: startMs + 10,
-  }]);
-  assert.deepEqual(await figures(), { pending: 1, dead: 0 });
-});
-
 test("retry keeps the row, due after the wait and not before, with what the tier said", async () => {
   const tenant = await addTenant();
   const [id] = await post(tenant) as [string];
@@ -389,42 +277,6 @@ test("retry keeps the row, due after the wait and not before, with what the tier
   assert.deepEqual(await figures(), { pending: 1, dead: 0 });
 });
 
-test("a retry that spends nothing gives the attempt back and still leaves its row", async () => {
-  const tenant = await addTenant();
-  const [id] = await post(tenant) as [string];
-  const lease = randomUUID();
-  const unreachable = { outcome: "unreachable", status: null, reason: "ECONNREFUSED", isSpent: false };
-  for (let number = 1; number <= attemptsMax + 2; number++) {
-    assert.equal((await claim(lease, [tenant])).length, 1);
-    await settle(lease, [id], "retry", { ...unreachable, number });
-  }
-  assert.deepEqual([(await row(id))?.made, (await row(id))?.spent], [attemptsMax + 2, 0]);
-  assert.deepEqual(new Set((await attempts(id)).map(({ spent }) => spent)), new Set([false]));
-  assert.equal((await attempts(id)).length, attemptsMax + 2);
-});
-
-test("dead moves the row to the dead letters", async () => {
-  const tenant = await addTenant();
-  const ids = await post(tenant, 3);
-  const lease = randomUUID();
-  await claim(lease, [tenant]);
-  await settle(lease, ids.slice(0, 2), "dead", { status: 400 });
-  assert.deepEqual(await figures(), { pending: 1, dead: 2 });
-  const dead = await sql`
-    select event_id, tenant_id, reason, (extract(epoch from died_at) * 1000)::float8 as died_at_ms
-    from dead_letter order by event_id`;
-  assert.deepEqual(
-    [...dead],
-    ids.slice(0, 2).map((id) => ({
-      event_id: id,
-      tenant_id: tenant.id,
-      reason: "400",
-      died_at_ms: startMs,
-    })),
-  );
-  assert.equal((await attempts(ids[0] as string)).length, 1);
-});
-
 test("released leaves no attempt, spends none, and is due at once", async () => {
   const tenant = await addTenant();
   const [id] = await post(tenant) as [string];
@@ -443,48 +295,6 @@ test("released leaves no attempt, spends none, and is due at once", async () => 
   });
   assert.deepEqual(await attempts(id), []);
   assert.deepEqual((await claim(lease, [tenant])).map(({ number }) => number), [1]);
-});
-
-test("verdicts of all kinds settle in one batch", async () => {
-  const tenant = await addTenant();
-  const ids = await post(tenant, 4);
-  const lease = randomUUID();
-  await claim(lease, [tenant]);
-  await sql`select settle_outbox(
-    ${ids.map(() => lease)}, ${[ids[1], ids[2], ids[3], ids[0]] as string[]}, ${[1, 1, 1, 1]}, ${[
-    "retry",
-    "dead",
-    "released",
-  ]}, ${["refused", "refused", "unreachable"]}, ${[500, 400, null, 200]}, ${[null, null, null]},
-    ${[1, 1, 0, 1]}, ${["t", "t", "f"]}, ${[1000, 0, 0]})`;
-  assert.deepEqual(await figures(), { pending: 2, dead: 1 });
-  const made = await sql`select event_id, made, spent from outbox order by event_id`;
-  assert.deepEqual([...made], [
-    { event_id: ids[1], made: 1, spent: 1 },
-    { event_id: ids[3], made: 0, spent: 0 },
-  ]);
-  assert.equal((await sql`select * from attempt`).length, 3);
-});
-
-test("a settlement whose words are missing settles nothing: it would be taken for delivered", async () => {
-  const tenant = await addTenant();
-  const ids = await post(tenant, 2);
-  const lease = randomUUID();
-  await claim(lease, [tenant]);
-  for (
-    const [kinds, outcomes] of [[["retry"], []], [[null], ["refused"]], [["dead"], [
-      "refused",
-      "refused",
-    ]]] as const
-  ) {
-    await assert.rejects(
-      sql`select settle_outbox(
-        ${ids.map(() => lease)}, ${ids}, ${[1, 1]}, ${[...kinds]}::text[], ${[...outcomes]}::text[],
-        ${[500, 500]}, ${[null]}::text[], ${[1, 1]}, ${["t"]}, ${[0]})`,
-      /are not of the same rows/,
-    );
-  }
-  assert.deepEqual(await figures(), { pending: 2, dead: 0 });
 });
 
 for (const verdict of ["retry", "dead", "released"] as const) {
@@ -510,45 +320,6 @@ for (const verdict of ["retry", "dead", "released"] as const) {
   });
 }
 
-test("delivered from a former holder of the lease leaves the present one's attempt on record, lost unless it is told", async () => {
-  const tenant = await addTenant();
-  const [id] = await post(tenant) as [string];
-  const [former, present] = [randomUUID(), randomUUID()];
-  await claim(former, [tenant]);
-  await moveClock(startMs + leaseMs);
-  await claim(present, [tenant]);
-  await settle(former, [id], "delivered", { durationMs: 31_000 });
-  assert.equal(await row(id), undefined);
-  const told = async () => (await attempts(id)).map(({ number, outcome }) => [number, outcome]);
-  assert.deepEqual(await told(), [[1, "delivered"], [2, "lost"]]);
-  await settle(present, [id], "retry", { number: 2, status: 500 });
-  assert.deepEqual(await told(), [[1, "delivered"], [2, "refused"]]);
-  assert.equal(await row(id), undefined);
-  assert.deepEqual(await figures(), { pending: 0, dead: 0 });
-});
-
-test("the same process with a second claim of a row is not disturbed by its own first", async () => {
-  const tenant = await addTenant();
-  const [id] = await post(tenant) as [string];
-  const lease = randomUUID();
-  await claim(lease, [tenant]);
-  await moveClock(startMs + leaseMs);
-  await claim(lease, [tenant]);
-  const held = await row(id);
-  await settle(lease, [id], "retry", { number: 1, retryMs: 1 });
-  assert.deepEqual(await row(id), held);
-});
-
-test("a lease that ran out and was claimed by nobody may still be settled", async () => {
-  const tenant = await addTenant();
-  const [id] = await post(tenant) as [string];
-  const lease = randomUUID();
-  await claim(lease, [tenant]);
-  await moveClock(startMs + leaseMs + 1);
-  await settle(lease, [id], "retry", { retryMs: 1_000 });
-  assert.deepEqual([(await row(id))?.lease, (await row(id))?.made], [null, 1]);
-});
-
 test("delivered is delivered, whoever holds the lease by then", async () => {
   const tenant = await addTenant();
   const [id] = await post(tenant) as [string];
@@ -566,21 +337,6 @@ test("delivered is delivered, whoever holds the lease by then", async () => {
   assert.deepEqual((await attempts(id)).map(({ outcome }) => outcome), ["delivered", "delivered"]);
 });
 
-test("delivered is delivered, even when the loss of it has made the event dead", async () => {
-  const tenant = await addTenant();
-  const [id, lost] = await post(tenant, 2) as [string, string];
-  await sql`update outbox set made = 2, spent = 2`;
-  const lease = randomUUID();
-  await claim(lease, [tenant]);
-  await moveClock(startMs + leaseMs);
-  await claim(randomUUID(), [tenant]);
-  assert.deepEqual(await figures(), { pending: 0, dead: 2 });
-  await settle(lease, [id], "delivered", { number: 3 });
-  assert.deepEqual(await figures(), { pending: 0, dead: 1 });
-  assert.deepEqual([...await sql`select event_id from dead_letter`], [{ event_id: lost }]);
-  assert.deepEqual((await attempts(id)).map(({ outcome }) => outcome), ["delivered"]);
-});
-
 test("a batch that is settled twice, and an attempt that is in it twice, count once", async () => {
   const tenant = await addTenant();
   const ids = await post(tenant, 2) as [string, string];
@@ -594,24 +350,6 @@ test("a batch that is settled twice, and an attempt that is in it twice, count o
   assert.deepEqual(await attempts(ids[0]), history);
   for (let times = 0; times < 2; times++) await settle(lease, [ids[1]], "dead");
   assert.deepEqual(await figures(), { pending: 1, dead: 1 });
-});
-
-test("an attempt that somebody has written already holds up no settlement", async () => {
-  const tenant = await addTenant();
-  const ids = await post(tenant, 3) as [string, string, string];
-  const lease = randomUUID();
-  await claim(lease, [tenant]);
-  await sql`insert into attempt (event_id, number, at, outcome, spent) values (${
-    ids[1]
-  }, 1, now(), 'lost', true)`;
-  await settle(lease, ids, "delivered");
-  for (const id of ids) {
-    assert.deepEqual((await attempts(id)).map(({ number, outcome }) => [number, outcome]), [[
-      1,
-      "delivered",
-    ]]);
-  }
-  assert.deepEqual(await figures(), { pending: 0, dead: 0 });
 });
 
 test("one statement settles and then claims what the settlement has made due", async () => {
@@ -656,97 +394,6 @@ test("replay puts dead letters back, due at once, with their history, and says w
   await settle(lease, [ids[0]], "dead", { number: 2, status: 400 });
   assert.deepEqual((await attempts(ids[0])).map(({ status }) => status), [500, 400]);
   assert.deepEqual(await figures(), { pending: 2, dead: 1 });
-});
-
-test("what is sent again is settled by its own attempts, and not by what was heard of those before", async () => {
-  const tenant = await addTenant("live");
-  await sql`
-    select actions.set_route(${tenant.id}::int, '', '', '[{"kind":"email","addresses":["a@acme.example"]}]', interval '1 day', 10)`;
-  const [id] = await post(tenant) as [string];
-  const [former, first, again] = [randomUUID(), randomUUID(), randomUUID()];
-  await claim(former, [tenant]);
-  await moveClock(startMs + leaseMs);
-  await claim(first, [tenant]);
-  await settle(first, [id], "delivered", { number: 2 });
-  assert.deepEqual([...await sql`select send_again(${id}) as sent`], [{ sent: "sent" }]);
-  // The batch comes once more, since its outcome was unknown, and an answer comes after its lease.
-  const late = async () => {
-    await settle(first, [id], "delivered", { number: 2 });
-    await settle(former, [id], "delivered", { number: 1 });
-  };
-  await late();
-  assert.deepEqual(await figures(), { pending: 1, dead: 0 });
-  const [claimed] = await claim(again, [tenant]);
-  assert.deepEqual([claimed?.event_id, claimed?.number], [id, 3]);
-  const held = await row(id);
-  await late();
-  assert.deepEqual(await row(id), held);
-  // Its own answer counts after the lease too.
-  await moveClock(startMs + 2 * leaseMs);
-  await claim(randomUUID(), [tenant]);
-  await settle(again, [id], "delivered", { number: 3 });
-  assert.equal(await row(id), undefined);
-  assert.deepEqual(await figures(), { pending: 0, dead: 0 });
-});
-
-test("what was sent again and is dead stays so, and waits when replayed, whatever is heard of the attempts before", async () => {
-  const tenant = await addTenant("live");
-  await sql`
-    select actions.set_route(${tenant.id}::int, '', '', '[{"kind":"email","addresses":["a@acme.example"]}]', interval '1 day', 10)`;
-  const [id, lost] = await post(tenant, 2) as [string, string];
-  const [first, again] = [randomUUID(), randomUUID()];
-  await claim(first, [tenant]);
-  await settle(first, [id, lost], "delivered");
-  for (const one of [id, lost]) await sql`select send_again(${one})`;
-  await sql`update outbox set spent = ${attemptsMax - 1}`;
-  await claim(again, [tenant]);
-  await settle(again, [id], "dead", { number: 2 });
-  await moveClock(startMs + leaseMs);
-  await claim(randomUUID(), [tenant]);
-  assert.deepEqual(await figures(), { pending: 0, dead: 2 });
-  await settle(first, [id, lost], "delivered");
-  assert.deepEqual(await figures(), { pending: 0, dead: 2 });
-  assert.deepEqual(await replay([id]), [id]);
-  await settle(first, [id], "delivered");
-  assert.deepEqual(await figures(), { pending: 1, dead: 1 });
-  // Its own late answer is believed, dead or not.
-  await settle(again, [id, lost], "delivered", { number: 2 });
-  assert.deepEqual(await figures(), { pending: 0, dead: 0 });
-});
-
-test("two replays at once put a dead letter back once", async () => {
-  const tenant = await addTenant();
-  const ids = await post(tenant, 20);
-  const lease = randomUUID();
-  await claim(lease, [tenant]);
-  await settle(lease, ids, "dead");
-  const [one, two] = await Promise.all([
-    replay(ids),
-    other`select event_id from replay_dead(${[...ids].reverse()})`,
-  ]);
-  assert.equal(one.length + two.length, 20);
-  assert.deepEqual(await figures(), { pending: 20, dead: 0 });
-});
-
-test("compacting the tally changes no figure, whatever is committed meanwhile", async () => {
-  const tenant = await addTenant();
-  const ids = await post(tenant, 8);
-  const lease = randomUUID();
-  await claim(lease, [tenant]);
-  await settle(lease, ids.slice(0, 3), "delivered");
-  await settle(lease, ids.slice(3, 5), "dead");
-  const told = await figures();
-  await other.unsafe("begin");
-  await other`insert into outbox_tally (state, delta) values ('pending', 0)`;
-  await sql`select compact_outbox_tally()`;
-  await other.unsafe("commit");
-  assert.deepEqual(await figures(), told);
-  await Promise.all([sql`select compact_outbox_tally()`, other`select compact_outbox_tally()`]);
-  assert.deepEqual(await figures(), told);
-  await sql`select compact_outbox_tally()`;
-  assert.equal((await sql`select * from outbox_tally`).length, 2);
-  assert.deepEqual(await replay(ids), ids.slice(3, 5));
-  assert.deepEqual(await figures(), { pending: 5, dead: 0 });
 });
 
 /** What statements have read since they were last asked for, of this session and all that have ended. */

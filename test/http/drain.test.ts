@@ -116,18 +116,6 @@ for (const tls of [false, true]) {
   });
 }
 
-test("a second close shortens the grace of the first", async () => {
-  const app = await startApp("node");
-  const wire = await Wire.open(app.port);
-  wire.send(get("/never", "X-Request-Id: gone"));
-  const upload = await Wire.open(app.port);
-  upload.send("POST /echo HTTP/1.1\r\nHost: one.test\r\nContent-Length: 9\r\nX-Request-Id: gone\r\n\r\n");
-  await begun(app);
-  const first = app.close(60_000);
-  await Promise.all([app.close(50), first]);
-  await Promise.all([wire.closed(), upload.closed()]);
-});
-
 test("an HTTP/2 session finishes its streams and takes no further one", async () => {
   const app = await startApp("node", { tls: files });
   const idle = connectHttp2(`https://127.0.0.1:${app.port}`, { rejectUnauthorized: false });
@@ -153,22 +141,5 @@ test("on Deno a client that was answered just now is answered once more and told
   await app.next((event): event is typeof event => event.event === "closing");
   kept.send(get("/name"));
   assert.equal((await kept.answer()).headers["connection"], "close");
-  await Promise.all([kept.closed(), closing]);
-});
-
-test("on Deno close answers what is in flight", async () => {
-  const app = await startApp("deno", { graceMs: 20_000 });
-  const wire = await Wire.open(app.port);
-  wire.send("POST /echo HTTP/1.1\r\nHost: one.test\r\nContent-Length: 3\r\nX-Request-Id: gone\r\n\r\nab");
-  await begun(app);
-  const kept = await Wire.open(app.port);
-  kept.send(get("/name"));
-  assert.equal((await kept.answer()).status, 200);
-  const closing = app.close();
-  await app.next((event): event is typeof event => event.event === "closing");
-  wire.send("c");
-  const answer = await wire.answer();
-  assert.equal(answer.body.toString(), "abc");
-  assert.equal(answer.headers["connection"], "close");
   await Promise.all([kept.closed(), closing]);
 });

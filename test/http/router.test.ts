@@ -37,24 +37,6 @@ const router = new Router(options)
   .get("/assets/*", named("assets"))
   .get("/assets/large/*", named("large"));
 
-test("get serves GET and HEAD; any other method answers 405 with Allow", async () => {
-  assert.equal(await answered(router, ask("GET", "/healthz")), "health");
-  assert.equal(await answered(router, ask("HEAD", "/healthz")), "health");
-  for (const method of ["POST", "PUT", "DELETE", "OPTIONS", "get", "BREW"]) {
-    const reply = await router.handle(ask(method, "/healthz"));
-    assert.equal(reply.status, 405);
-    assert.equal(reply.headers["Allow"], "GET, HEAD");
-    assert.equal(reply.headers["Cache-Control"], "no-store");
-  }
-  assert.equal((await router.handle(ask("PUT", "/things"))).headers["Allow"], "GET, HEAD, POST");
-});
-
-test("any passes every method to the handler", async () => {
-  for (const method of ["POST", "GET", "BREW"]) {
-    assert.equal(await answered(router, ask(method, "/v1/intake")), "intake");
-  }
-});
-
 test("a path matches as sent: no decoding, no normalizing, no trailing slash", async () => {
   const others = [
     "/Healthz",
@@ -90,21 +72,6 @@ test("exact beats template, and a longer prefix beats a shorter one", async () =
   assert.equal(await answered(router, ask("GET", "/assets/a/b.css")), "assets");
   assert.equal(await answered(router, ask("GET", "/assets/large/b.css")), "large");
   assert.equal(await answered(router, ask("GET", "/assets")), "not found");
-});
-
-test("the label of a request is the pattern, never the path", async () => {
-  const exchange = ask("GET", "/assets/someones-name");
-  await router.handle(exchange);
-  assert.equal(exchange.route, "/assets/*");
-});
-
-test("a route that is there already, or a pattern that is none, is refused", () => {
-  const twice = new Router(options).get("/a", named("a")).any("/b", named("b"));
-  assert.throws(() => twice.get("/a", named("a")), TypeError);
-  assert.throws(() => twice.any("/a", named("a")), TypeError);
-  assert.throws(() => twice.post("/b", named("b")), TypeError);
-  assert.throws(() => twice.get("a", named("a")), TypeError);
-  assert.throws(() => twice.get("/a/{b}c", named("a")), TypeError);
 });
 
 test("what is asked before reads stands before GET, HEAD, 404 and 405, and before nothing else", async () => {

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { connect as connectHttp2 } from "node:http2";
-import { connect } from "node:net";
 import { after, describe, test } from "node:test";
 import { every } from "../support/every.ts";
 import { ask, get, parse, places, post, startApp, Wire, within } from "../support/http/echo.ts";
@@ -119,25 +118,6 @@ for (const place of places) {
       wire.socket.resume();
       await within(closed, "end of the connection");
       await hasty.close();
-    });
-
-    test("hundreds of slow clients do not hold up others, and are shed", async (t) => {
-      // Enough for those who are not slow, on a machine that is.
-      const patient = await startApp(place, { bounds: { ...bounds, headersTimeoutMs: 2_000 } });
-      const slow = Array.from({ length: 500 }, () => {
-        const socket = connect(patient.port, "127.0.0.1");
-        socket.on("error", () => {});
-        socket.write("POST /echo HTTP/1.1\r\nHost: one.test\r\nX-A: ");
-        return socket;
-      });
-      const closed = slow.map((socket) => new Promise((resolve) => socket.once("close", resolve)));
-      slow.forEach((socket) => socket.resume());
-      every(t, 50, () => slow.forEach((socket) => socket.writable && socket.write("a")));
-      for (let index = 0; index < 20; index++) {
-        assert.equal((await ask(patient.port, get("/name"))).status, 200);
-      }
-      await within(Promise.all(closed), "end of the slow clients");
-      await patient.close();
     });
 
     test("one connection too many costs the one that has waited longest without a request", async () => {

@@ -3,13 +3,12 @@ import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { chainOf, doubtsOf, isExpired } from "../../src/http/tls_doubts.ts";
+import { chainOf, isExpired } from "../../src/http/tls_doubts.ts";
 import { TlsFiles, type TlsObservation } from "../../src/http/tls_files.ts";
 import { temporaryFolder } from "../support/folder.ts";
 import { until } from "../support/until.ts";
 
 const folder = temporaryFolder();
-const dayMs = 86_400_000;
 const path = (name: string) => join(folder, name);
 
 function openssl(...args: string[]): void {
@@ -33,40 +32,6 @@ function issue(name: string, options: { days: number; issuer?: string; extension
 }
 
 issue("root", { days: 3_650, extension: "basicConstraints=critical,CA:TRUE" });
-const between = issue("between", {
-  days: 1_000,
-  issuer: "root",
-  extension: "basicConstraints=critical,CA:TRUE",
-});
-const published = "authorityInfoAccess=caIssuers;URI:http://authority.example/between.der";
-const owner = issue("owner", { days: 90, issuer: "between", extension: published });
-const own = issue("own", { days: 90 });
-const short = issue("short", { days: 6 });
-
-const doubts = (pem: string, afterDays: number) =>
-  doubtsOf(chainOf(pem), Date.now() + afterDays * dayMs).map(({ doubt }) => doubt);
-
-test("a certificate that is over, not yet valid, or in its last fortnight or quarter is doubtful", () => {
-  assert.deepEqual([-1, 1, 75, 77, 91].map((days) => doubts(own, days)), [
-    ["not_yet_valid"],
-    [],
-    [],
-    ["expires_soon"],
-    ["expired"],
-  ]);
-  assert.deepEqual([4, 5].map((days) => doubts(short, days)), [[], ["expires_soon"]]);
-  assert.deepEqual([89, 91].map((days) => isExpired(chainOf(own), Date.now() + days * dayMs)), [false, true]);
-});
-
-test("a chain is doubtful that lacks the authority between, or has its certificates in another order", () => {
-  assert.deepEqual(doubts(owner, 1), ["chain_incomplete"]);
-  assert.deepEqual(doubts(owner + between, 1), []);
-  assert.deepEqual(doubts(owner + own, 1), ["chain_out_of_order"]);
-  assert.deepEqual(doubts(owner + readFileSync(path("root.pem"), "utf8") + between, 1), [
-    "chain_out_of_order",
-  ]);
-});
-
 test("what is doubtful is told when the files are taken up; a renewal that has expired is refused, and told once", async (t) => {
   const files = { certFile: path("served.pem"), keyFile: path("served.key") };
   const put = (name: string) => {

@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { X509Certificate } from "node:crypto";
 import { copyFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
@@ -23,12 +22,6 @@ test("files that cannot be read or used, or do not belong together, are refused 
   await assert.rejects(refused({ caFile: "/nowhere" }), { code: "ENOENT" });
   await assert.rejects(refused({ caFile: one.keyFile }));
 });
-
-/** Whole at once: half a file would be refused too. */
-function replace(file: string, text: string): void {
-  writeFileSync(`${file}.new`, text);
-  renameSync(`${file}.new`, file);
-}
 
 /** Copies that are watched; each change is waited for with `told`. */
 async function watched(t: TestContext) {
@@ -81,24 +74,4 @@ test("what cannot be used is told once for each change, and leaves in use what w
   }
   const both = ["certificate_refused", "certificate_renewed"];
   assert.deepEqual(kinds(), [...both, ...both]);
-});
-
-test("the end of the first certificate is told at once, after a renewal, and when what was refused is taken back", async (t) => {
-  const { paths, told, ends } = await watched(t);
-  assert.ok(one);
-  const endOf = ({ cert }: { readonly cert: string }) => Date.parse(new X509Certificate(cert).validTo);
-  // The authority has three days, the certificate two.
-  assert.deepEqual(ends, [endOf(one)]);
-  const short = authority.issue({ name: "short", use: "server", days: 1 });
-  // The issuer stands behind its certificate, and may end before it.
-  replace(paths.certFile, `${one.cert}${short.cert}`);
-  await until(() => told.at(-1)?.kind === "certificate_renewed");
-  assert.deepEqual(ends, [endOf(one), endOf(short)]);
-  replace(paths.certFile, "no certificate");
-  await until(() => told.at(-1)?.kind === "certificate_refused");
-  assert.equal(ends.length, 2);
-  replace(paths.certFile, `${one.cert}${short.cert}`);
-  await until(() => ends.length === 3);
-  assert.equal(ends.at(-1), endOf(short));
-  assert.equal(told.at(-1)?.kind, "certificate_refused", "nothing was renewed");
 });

@@ -3,9 +3,6 @@ import { test } from "node:test";
 import { isPlainAddress, reachOf } from "../../../src/actions/letter/contact.ts";
 
 const nobody = { phone: "", email: "", street: "", city: "", state: "", zip: "", country: "US" };
-const hrefs = (contact: Partial<typeof nobody>) =>
-  reachOf({ ...nobody, ...contact }).rows.flatMap(({ link }) => link === undefined ? [] : [link.href]);
-
 test("a button calls the number in E.164, and shows it as people of its country write it", () => {
   const call = (phone: string, country = "US") => reachOf({ ...nobody, phone, country }).buttons[0];
   assert.deepEqual(call("+15035550100"), {
@@ -105,37 +102,3 @@ for (
     assert.equal(reach.rows[0]?.link, undefined);
   });
 }
-
-test("an address of 254 characters is one still", () => {
-  const address = `${"a".repeat(60)}@${"b.".repeat(93)}example`;
-  assert.equal(address.length, 254);
-  assert.equal(isPlainAddress(address), true);
-  assert.equal(isPlainAddress(`a${address}`), false);
-});
-
-test("a street with a city or a postal code has a map, whose query is nothing but the place", () => {
-  const place = { street: "1 Main St #4", city: "Portland", state: "OR", zip: "97201" };
-  const base = "https://www.google.com/maps/search/?api=1&query=";
-  assert.deepEqual(hrefs(place), [`${base}1%20Main%20St%20%234%2C%20Portland%2C%20OR%2097201%2C%20US`]);
-  assert.deepEqual(hrefs({ ...place, city: "", state: "" }), [
-    `${base}1%20Main%20St%20%234%2C%2097201%2C%20US`,
-  ]);
-  assert.deepEqual(hrefs({ street: "1 Main St" }), []);
-  assert.deepEqual(hrefs({ city: "Portland", zip: "97201" }), []);
-  const evil = '1&q=x#y"><script>\r\nBcc: a\u202e\ud800';
-  const [href = ""] = hrefs({ ...place, street: evil });
-  assert.match(href, /^https:\/\/www\.google\.com\/maps\/search\/\?api=1&query=[A-Za-z0-9%.!~*'()_-]+$/);
-  assert.equal(new URL(href).searchParams.size, 2);
-  assert.deepEqual(hrefs({ ...place, street: "漢".repeat(200), city: "字".repeat(100) }), []);
-});
-
-test("the place is told as it is written, with the country where that is another one", () => {
-  const rows = (contact: Partial<typeof nobody>) => reachOf({ ...nobody, ...contact }).rows;
-  assert.deepEqual(rows({ city: "Portland", state: "OR", zip: "97201" }), [
-    { label: "Place", value: "Portland, OR 97201" },
-  ]);
-  assert.equal(rows({ street: "1 Main St", country: "CA" })[0]?.value, "1 Main St\nCanada");
-  assert.equal(rows({ country: "Freedonia" })[0]?.value, "Freedonia");
-  assert.equal(rows({ country: "ZZ" })[0]?.label, "Place");
-  assert.deepEqual(rows({}), []);
-});

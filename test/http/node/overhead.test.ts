@@ -3,7 +3,6 @@ import { Buffer } from "node:buffer";
 import type { Socket } from "node:net";
 import { describe, test } from "node:test";
 import { flood, frame, requests } from "../../support/http/http2_frames.ts";
-import { Overhead } from "#src/http/node/overhead.ts";
 import { FrameClient, windowUpdate } from "../../support/http/frames.ts";
 import { ask, get, parse, places, startApp, Wire } from "../../support/http/echo.ts";
 import { selfSigned } from "../../support/authority.ts";
@@ -12,33 +11,6 @@ import { temporaryFolder } from "../../support/folder.ts";
 const tls = selfSigned(temporaryFolder(), "overhead");
 /** Far beyond the bound, and what it may be late by. */
 const sentBytesMax = 512 * 1024 * 1024;
-
-test("bytes without a request are bounded; requests, bodies, answers and time make up for them", () => {
-  const kib = 1024;
-  const overhead = new Overhead(0);
-  assert.ok(!overhead.isTooMuch(256 * kib, 0));
-  assert.ok(overhead.isTooMuch(257 * kib, 0));
-  // 4 KiB a second.
-  assert.ok(!overhead.isTooMuch(258 * kib, 1_000));
-  overhead.received(100 * kib);
-  assert.ok(!overhead.isTooMuch(458 * kib, 1_000));
-  overhead.asked(100 * kib);
-  assert.ok(!overhead.isTooMuch(558 * kib, 1_000));
-  overhead.sent(160 * kib);
-  overhead.answered();
-  assert.ok(!overhead.isTooMuch(570 * kib, 1_000));
-  assert.ok(overhead.isTooMuch(600 * kib, 1_000));
-  // Nothing is saved for later.
-  assert.ok(!overhead.isTooMuch(600 * kib, 1_000_000));
-  assert.ok(overhead.isTooMuch(900 * kib, 1_000_000));
-});
-
-test("requests that are taken back are bounded too", () => {
-  const overhead = new Overhead(0);
-  let taken = 0;
-  while (!overhead.takenBack()) taken++;
-  assert.equal(taken, 256);
-});
 
 /** Sends one piece after the other until the other side closes the connection, or it was far too much. */
 async function pour(socket: Socket, next: (round: number) => Uint8Array): Promise<void> {
