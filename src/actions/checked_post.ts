@@ -4,17 +4,16 @@
  * @module
  */
 
-import type { Stage } from "../http/outbound/client_connection.ts";
-import type { Response } from "../http/outbound/response_parser.ts";
+import { isIP, type OnReadOpts } from "node:net";
+import tls from "node:tls";
 import type { Networks } from "../http/addresses.ts";
+import { addressRefused, type Failed, type Stage } from "../http/outbound/client_connection.ts";
+import { ConnectionPool, type OutboundRequest } from "../http/outbound/connection_pool.ts";
+import { mayStart } from "../http/outbound/fair_queue.ts";
+import type { Response } from "../http/outbound/response_parser.ts";
 import { mayCall } from "./addresses.ts";
-import { answerBytesMax, answerText } from "./answer.ts";
-import { addressRefused } from "./host_connection.ts";
-import type { HostRequest, NoAnswer } from "./host_connections.ts";
-import { KeptConnections, type Target } from "./kept_connections.ts";
-import { KnownNames } from "./known_names.ts";
-import { failed, failureWord, notBegun, type Outcome } from "./outcome.ts";
-import type { Resolve } from "./resolve.ts";
+import { DnsCache, type Resolve } from "./dns_cache.ts";
+import { answerBytesMax, answerText, failed, failureWord, notBegun, type Outcome } from "./outcome.ts";
 
 /** How requests are sent. */
 export interface CheckedPostOptions {
@@ -43,17 +42,64 @@ export interface Posting {
 const answerWaitMs = 300;
 const retryAfterSecondsMax = 86_400;
 
+/**
+ * Connections to one host name and port, and so requests in flight to it. Tenants share them as they share the deliveries
+ * at once: one that is alone at the host gets half, and what hangs of one keeps no other waiting that is at the same host.
+ *
+ * Chosen: as many as there are deliveries at once by default, so that what the deliveries' shares have let through does
+ * not wait here again.
+ */
+export const connectionsPerHostMax = 128;
+// Kept however busy it is: after this time the handshake is made again, with the certificate of that day.
+const connectionAgeMaxMs = 60_000;
+
+/** How webhooks' connections are made. */
+export interface WebhookPoolOptions {
+  /** Whether an address may be connected to; asked again when the connection is there. */
+  readonly mayCall: (address: string) => boolean;
+  /** Certificate authorities to trust; left out: the runtime's. */
+  readonly ca?: string;
+}
+
+/** The connections to the hosts of webhooks. A repeat is known there by its `webhook-id`. */
+export function openWebhookPool({ mayCall, ca }: WebhookPoolOptions): ConnectionPool {
+  // Reads the authorities once instead of for each connection.
+  const secureContext = tls.createSecureContext({
+    minVersion: "TLSv1.2",
+    ...(ca === undefined ? {} : { ca }),
+  });
+  return new ConnectionPool({
+    opened: "secureConnect",
+    mayCall,
+    ageMaxMs: connectionAgeMaxMs,
+    repeatsLost: true,
+    mayStart: (ofTenant, total) => mayStart(ofTenant, total, connectionsPerHostMax),
+    connect: ({ hostname, port }, address, onread) => {
+      const options: tls.ConnectionOptions & { onread: OnReadOpts } = {
+        // The address that was checked: no look-up, which could give another one.
+        ...{ host: address, port, onread, secureContext },
+        // The certificate is for the name; an address is no name to ask for, and verified all the same.
+        servername: isIP(hostname) === 0 ? hostname.replace(/\.$/, "") : "",
+        // Also where the environment says otherwise.
+        rejectUnauthorized: true,
+        ALPNProtocols: ["http/1.1"],
+      };
+      return tls.connect(options);
+    },
+  });
+}
+
 /** Sends JSON to addresses that tenants have given. */
 export class CheckedPost {
   readonly #options: CheckedPostOptions;
-  readonly #names: KnownNames;
-  readonly #connections: KeptConnections;
+  readonly #names: DnsCache;
+  readonly #connections: ConnectionPool;
 
   constructor(options: CheckedPostOptions) {
     const { resolve, allowedNetworks, ca } = options;
     this.#options = options;
-    this.#names = new KnownNames(resolve);
-    this.#connections = new KeptConnections({
+    this.#names = new DnsCache(resolve);
+    this.#connections = openWebhookPool({
       mayCall: (address) => mayCall(address, allowedNetworks),
       ...(ca === undefined ? {} : { ca }),
     });
@@ -61,7 +107,7 @@ export class CheckedPost {
 
   /**
    * Posts the body; never throws. Any 2xx is done, every other answer a failure with its status; nothing is followed. Once,
-   * except where {@linkcode HostConnections.send} says. When the time is over, the reason says what it went to:
+   * except where a kept connection was closed under it. When the time is over, the reason says what it went to:
    * `timeout_name`, `timeout_queue` (the tenant had its share of connections to the host, and nothing was begun),
    * `timeout_connect`, `timeout_tls` or `timeout_answer`.
    */
@@ -84,13 +130,10 @@ export class CheckedPost {
     if (addresses.length === 0) return failed("address_refused");
     const target = { hostname, port: url.port === "" ? 443 : Number(url.port), addresses };
     const timeoutMs = endsAtMs - performance.now();
-    return await this.#post(target, { tenant: posting.tenant, text: requestText(url, posting), timeoutMs });
+    return await this.#post({ target, tenant: posting.tenant, text: requestText(url, posting), timeoutMs });
   }
 
-  #post(
-    target: Target,
-    request: Omit<HostRequest, "onPart">,
-  ): Promise<Outcome> {
+  #post(request: OutboundRequest): Promise<Outcome> {
     return new Promise((settle) => {
       let heard: Response | null = null;
       let timer: ReturnType<typeof setTimeout> | undefined;
@@ -102,7 +145,7 @@ export class CheckedPost {
         timer ??= setTimeout(cut, answerWaitMs);
         if (soFar.body.length > answerBytesMax) tell();
       };
-      this.#connections.send(target, { ...request, onPart }).then((answer) => {
+      this.#connections.send({ ...request, onPart }, (answer) => {
         clearTimeout(timer);
         if (answer.kind === "answered") settle(outcomeOf(answer.response));
         else if (heard !== null) tell();
@@ -142,8 +185,8 @@ const lateWords = {
   sent: "timeout_answer",
 } as const satisfies Record<Stage, string>;
 
-function reasonOf({ reason, stage, isLate }: NoAnswer): string {
-  if (isLate || reason === "ETIMEDOUT") return lateWords[stage];
+function reasonOf({ reason, stage }: Failed): string {
+  if (reason === "ETIMEDOUT") return lateWords[stage];
   if (reason === addressRefused) return "address_refused";
   // Of the handshake the same code would mean something else.
   if (stage === "sent" && (reason === "EPROTO" || reason === "EMSGSIZE")) return "bad_response";

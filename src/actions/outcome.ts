@@ -1,5 +1,5 @@
 /**
- * What became of an effect.
+ * What became of an effect, and what of the other side's answer an operator gets to see.
  *
  * @module
  */
@@ -56,4 +56,21 @@ export function failureWord(error: unknown): string {
   if (typeof code !== "string") return "failed";
   return words.find(([pattern]) => pattern.test(code))?.[1] ??
     (/^[A-Z][A-Z0-9_]{1,40}$/.test(code) ? code.toLowerCase() : "failed");
+}
+
+/** How much of an answer's body is kept: enough to say what it did not like, too little to be a copy of the lead. */
+export const answerBytesMax = 200;
+
+/**
+ * The beginning of an answer as one line of text: its first 200 bytes as UTF-8, cut before a character that they do not
+ * hold whole. What is no UTF-8 is replaced, and so are control characters, so that the store takes it and no terminal
+ * obeys it.
+ *
+ * Source: DECISIONS, Decided since (Effects shown to the operator).
+ */
+export function answerText(body: Uint8Array): string {
+  const decoder = new TextDecoder();
+  // As a stream: a character whose rest is missing is left out instead of replaced.
+  const text = decoder.decode(body.subarray(0, answerBytesMax), { stream: body.length > answerBytesMax });
+  return text.replace(/[\p{Cc}\u2028\u2029]+/gu, " ").trim();
 }

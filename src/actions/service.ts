@@ -33,7 +33,7 @@ import { digests } from "./digests.ts";
 import { Effects } from "./effects.ts";
 import { actionsRouter, idleTimeoutMs, reply } from "./handle.ts";
 import { Pulse } from "./pulse.ts";
-import { createResolver } from "./resolve.ts";
+import { createResolver } from "./dns_cache.ts";
 import { testRoutes } from "./route_test.ts";
 import { openMail, type SendMail } from "./smtp.ts";
 

@@ -7,10 +7,9 @@
 
 import { createTransport } from "nodemailer";
 import { Buffer } from "node:buffer";
-import { FairQueue } from "../http/outbound/fair_queue.ts";
-import { answerText } from "./answer.ts";
+import { FairQueue, mayStart } from "../http/outbound/fair_queue.ts";
 import type { MailText } from "./letter/mail.ts";
-import { failed, failureWord, type Heard, notBegun, type Outcome } from "./outcome.ts";
+import { answerText, failed, failureWord, type Heard, notBegun, type Outcome } from "./outcome.ts";
 
 /**
  * One address, ASCII, with nothing that nodemailer could take for a second one: it splits recipients at commas, also
@@ -77,7 +76,10 @@ export function openMail(options: MailerOptions | null): SendMail {
   if (options === null) return () => Promise.resolve(failed("smtp_not_configured"));
   const { from, timeoutMs } = options;
   const transport = openTransport(options);
-  const turns = new FairQueue<Turn>({ allowed: mailConnectionsMax, start: (turn) => turn.begin() });
+  const turns = new FairQueue<Turn>({
+    mayStart: (ofTenant, total) => mayStart(ofTenant, total, mailConnectionsMax),
+    start: (turn) => turn.begin(),
+  });
   return async (message) => {
     if (!mailAddress.test(message.address)) return failed("address_refused");
     const queuedAtMs = performance.now();

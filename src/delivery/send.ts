@@ -7,7 +7,7 @@
 import net from "node:net";
 import tls from "node:tls";
 import type { Answer } from "../http/outbound/client_connection.ts";
-import { ConnectionPool } from "../http/outbound/connection_pool.ts";
+import { ConnectionPool, type Target } from "../http/outbound/connection_pool.ts";
 import type { TlsContext, TlsFiles, TlsObservation } from "../http/tls_files.ts";
 import { type TierFailure, tierFailure, unavailableStatus } from "./tier_failure.ts";
 
@@ -69,6 +69,8 @@ const filesCheckMs = 10_000;
  */
 export class Sender {
   readonly #pool: ConnectionPool;
+  readonly #target: Target;
+  readonly #timeoutMs: number;
   /** What stands before and after the event's id in the head. */
   readonly #head: readonly [string, string];
   readonly #isSecure: boolean;
@@ -86,28 +88,31 @@ export class Sender {
     ];
     const isPlain = url.protocol === "http:";
     this.#isSecure = !isPlain;
-    const address = {
-      host: url.hostname.replace(/^\[|\]$/g, ""),
-      port: Number(url.port) || (isPlain ? 80 : 443),
+    const host = url.hostname.replace(/^\[|\]$/g, "");
+    const port = Number(url.port) || (isPlain ? 80 : 443);
+    this.#target = { hostname: host, port, addresses: [host] };
+    this.#timeoutMs = timeoutMs;
+    const common = {
+      mayStart: (_: number, total: number) => total < connectionsMax,
+      readyMs,
+      ...(files === null ? {} : { settleMs }),
     };
-    const common = { connectionsMax, timeoutMs, readyMs, ...(files === null ? {} : { settleMs }) };
     if (isPlain) {
-      this.#pool = new ConnectionPool({
-        ...common,
-        connect: (onread) => net.connect({ ...address, onread }),
-        opened: "connect",
-      });
+      const connect = (_: Target, host: string, onread: net.OnReadOpts) =>
+        net.connect({ host, port, onread });
+      this.#pool = new ConnectionPool({ ...common, connect, opened: "connect" });
       return;
     }
-    let secure = secureOptions(address, files?.context ?? null);
-    const connect = (onread: net.OnReadOpts) => tls.connect(readingInto(onread, secure));
+    let secure = secureOptions({ host, port }, files?.context ?? null);
+    const connect = (_: Target, __: string, onread: net.OnReadOpts) =>
+      tls.connect(readingInto(onread, secure));
     this.#pool = new ConnectionPool({ ...common, connect, opened: "secureConnect" });
     if (files === null) return;
     this.#stopWatching = files.watch({
       everyMs: options.filesCheckMs ?? filesCheckMs,
       observe: (observation) => {
         if (observation.kind === "certificate_renewed") {
-          secure = secureOptions(address, files.context);
+          secure = secureOptions({ host, port }, files.context);
           // What was agreed on by the old files is not to outlive them.
           this.#pool.retire();
         }
@@ -124,8 +129,9 @@ export class Sender {
   send(eventId: string, body: string): Promise<SendOutcome> {
     const [before, after] = this.#head;
     const bytes = Buffer.byteLength(body);
-    const request = `${before}${encodeURIComponent(eventId)}${after}${bytes}\r\n\r\n${body}`;
+    const text = `${before}${encodeURIComponent(eventId)}${after}${bytes}\r\n\r\n${body}`;
     const isSecure = this.#isSecure;
+    const request = { target: this.#target, tenant: "", text, timeoutMs: this.#timeoutMs };
     return new Promise((resolve) => {
       this.#pool.send(request, (answer) => resolve(outcomeOf(answer, { isSecure })));
     });
@@ -133,7 +139,7 @@ export class Sender {
 
   /** Opens a connection, which the next event takes; `null`: it is open. Never throws. */
   async probe(timeoutMs: number): Promise<TierFailure | null> {
-    const failed = await this.#pool.open(timeoutMs);
+    const failed = await this.#pool.open(this.#target, timeoutMs);
     return failed === null ? null : tierFailure(failed, { isSecure: this.#isSecure });
   }
 

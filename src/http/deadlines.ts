@@ -36,16 +36,19 @@ export class Deadlines<T extends Timed> {
 
   /** Adds a member that is in no list, with the deadline `nowMs + boundMs`. */
   add(owner: T, nowMs: number): void {
-    const node: Deadline = {
-      owner,
-      list: this,
-      atMs: nowMs + this.boundMs,
-      previous: this.#tail,
-      next: null,
-    };
-    if (this.#tail === null) this.#head = node;
-    else this.#tail.next = node;
-    this.#tail = node;
+    this.addAt(owner, nowMs + this.boundMs);
+  }
+
+  /** Adds a member that is in no list, with a deadline of its own. It mostly is the latest, and found its place at once. */
+  addAt(owner: T, atMs: number): void {
+    let previous = this.#tail;
+    while (previous !== null && previous.atMs > atMs) previous = previous.previous;
+    const next = previous === null ? this.#head : previous.next;
+    const node: Deadline = { owner, list: this, atMs, previous, next };
+    if (previous === null) this.#head = node;
+    else previous.next = node;
+    if (next === null) this.#tail = node;
+    else next.previous = node;
     owner.deadline = node;
   }
 

@@ -1,10 +1,9 @@
 import assert from "node:assert/strict";
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { before, beforeEach, test } from "node:test";
-import { CheckedPost } from "../../src/actions/checked_post.ts";
-import { connectionsPerHostMax } from "../../src/actions/host_connections.ts";
+import { CheckedPost, connectionsPerHostMax } from "../../src/actions/checked_post.ts";
 import type { Outcome } from "../../src/actions/outcome.ts";
-import { createResolver, type Resolve } from "../../src/actions/resolve.ts";
+import { createResolver, type Resolve } from "../../src/actions/dns_cache.ts";
 import { Networks, parseNetworks } from "../../src/http/addresses.ts";
 import { atEnd } from "../support/at_end.ts";
 import { Authority } from "../support/authority.ts";

@@ -6,7 +6,7 @@ import { inherited } from "../support/environment.ts";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 /** Those that make connections and look names up, of which each runtime has its own. */
-const files = ["checked_post", "kept_connections", "known_names", "resolve", "smtp"];
+const files = ["checked_post", "dns_cache", "smtp", "webhook_pool"];
 
 test("on Deno too webhooks and mails go where they may, share their connections, and say what timed out", async () => {
   const paths = files.map((name) => `test/actions/${name}.test.ts`);

@@ -33,15 +33,7 @@ export type Stage = "waiting" | "connecting" | "handshake" | "settling" | "sent"
 /** A request that failed. */
 export type Failed = Extract<Answer, { readonly kind: "failed" }>;
 
-/** Whom a connection tells of its state; each is called before the exchange is settled. */
-export interface ConnectionHooks {
-  /** It can take the next request. */
-  readonly onIdle: (connection: ClientConnection) => void;
-  /** It is gone; called once. */
-  readonly onGone: (connection: ClientConnection) => void;
-}
-
-/** How a connection begins. */
+/** How a connection begins, and how long it is used. */
 export interface Beginning {
   /** The socket's event that says that it may be written to. */
   readonly opened: "connect" | "secureConnect";
@@ -52,7 +44,25 @@ export interface Beginning {
   readonly settleMs?: number;
   /** The connection is ready for its first request within this time, or it is cut. Left out: in the request's. */
   readonly readyMs?: number;
+  /** Asked of the address that the connection has in the end. Left out: any may be called. */
+  readonly mayCall?: (address: string) => boolean;
+  /** However busy it is, a connection that is older takes no further request. Left out: there is no such age. */
+  readonly ageMaxMs?: number;
 }
+
+/** What a connection needs of its pool; `onIdle` and `onGone` are called before the exchange is settled. */
+export interface ConnectionOptions extends Beginning {
+  readonly address: string;
+  /** For the handshake of TCP alone. Left out: as long as the request. */
+  readonly connectTimeoutMs?: number;
+  /** It can take the next request. */
+  readonly onIdle: (connection: ClientConnection) => void;
+  /** It is gone; called once. */
+  readonly onGone: (connection: ClientConnection) => void;
+}
+
+/** A connection to an address that may not be called, which the runtime made all the same. */
+export const addressRefused = "EADDRESSREFUSED";
 
 // Without a word of the server's: Node's own servers close after 5 s, others later.
 const idleMsDefault = 4_000;
@@ -70,9 +80,11 @@ const readRoom = new Uint8Array(16 * 1024);
 
 /** A connection, from its opening on. The first request may be given to it at once. */
 export class ClientConnection {
+  readonly address: string;
   readonly #socket: Socket;
-  readonly #hooks: ConnectionHooks;
+  readonly #options: ConnectionOptions;
   readonly #parser = new ResponseParser();
+  readonly #openedAtMs = performance.now();
   readonly #readyTimer: ReturnType<typeof setTimeout> | undefined;
   #settleTimer: ReturnType<typeof setTimeout> | undefined;
   #onReady: (() => void) | null = null;
@@ -80,13 +92,15 @@ export class ClientConnection {
   #settle: ((answer: Answer) => void) | null = null;
   #onPart: ((soFar: Response) => void) | null = null;
   #stage: Stage = "connecting";
+  #requests = 0;
+  #isHeard = false;
   #isReady = false;
   #isGone = false;
   #isRetired = false;
   #idleUntilMs = 0;
 
   /** `connect` makes a socket, which reads as it is told, or by its events; throws what `connect` throws. */
-  constructor(connect: (onread: OnReadOpts) => Socket, options: ConnectionHooks & Beginning) {
+  constructor(connect: (onread: OnReadOpts) => Socket, options: ConnectionOptions) {
     const socket = connect({
       buffer: readRoom,
       callback: (bytes, room) => {
@@ -94,15 +108,20 @@ export class ClientConnection {
         return true;
       },
     });
+    this.address = options.address;
     this.#socket = socket;
-    this.#hooks = options;
-    const { opened, settleMs, readyMs } = options;
-    this.#readyTimer = readyMs === undefined ? undefined : setTimeout(() => this.fail("ETIMEDOUT"), readyMs);
+    this.#options = options;
+    const { opened, settleMs, mayCall } = options;
+    this.#readyTimer = this.#cutAfter(options.readyMs);
+    const connectTimer = this.#cutAfter(options.connectTimeoutMs);
     socket.setNoDelay(true);
     let connectedAtMs = 0;
     socket.once("connect", () => {
+      clearTimeout(connectTimer);
       this.#stage = "handshake";
       connectedAtMs = performance.now();
+      // Whatever the runtime has made of the address: no byte of a request goes anywhere else.
+      if (mayCall !== undefined && !mayCall(socket.remoteAddress ?? "")) this.fail(addressRefused);
     });
     socket.once(opened, () => {
       if (settleMs === undefined) return this.#beReady();
@@ -113,20 +132,32 @@ export class ClientConnection {
     socket.on("data", (chunk: Buffer) => this.#read(chunk));
     socket.on("end", () => this.#end());
     socket.on("error", (error: Error) => this.fail(codeOf(error)));
-    socket.on("close", () => this.fail("ECONNRESET"));
+    socket.on("close", () => {
+      clearTimeout(connectTimer);
+      this.fail("ECONNRESET");
+    });
+  }
+
+  #cutAfter(ms: number | undefined): ReturnType<typeof setTimeout> | undefined {
+    return ms === undefined ? undefined : setTimeout(() => this.fail("ETIMEDOUT"), ms);
   }
 
   /**
    * Whether the next request may go out on it: nothing says that the server has closed it, and the server is not
    * about to.
    *
-   * Chosen: a request that fails on a connection that was used before is not sent again on another one, although
-   * it is idempotent, because nobody can tell whether the server has read it: an attempt is one request. So
-   * connections are left alone before the server closes them; what remains is the moment in which both happen
-   * at once, and it is an attempt like any other that got no answer.
+   * Chosen: connections are left alone before the server closes them, because nobody can tell whether it has read a
+   * request that fails on a connection that was used before. What remains is the moment in which both happen at once.
    */
   isUsable(nowMs: number): boolean {
-    return !this.#isGone && nowMs < this.#idleUntilMs && this.#socket.writable && !this.#socket.readableEnded;
+    return !this.#isGone && nowMs < this.#idleUntilMs && this.#socket.writable &&
+      !this.#socket.readableEnded &&
+      nowMs < this.#openedAtMs + (this.#options.ageMaxMs ?? Infinity);
+  }
+
+  /** It carried requests before the present one, to which not a byte has come. */
+  get isSilentAfterOthers(): boolean {
+    return this.#requests > 1 && !this.#isHeard;
   }
 
   /**
@@ -141,6 +172,8 @@ export class ClientConnection {
     this.#request = request;
     this.#settle = settle;
     this.#onPart = onPart;
+    this.#requests += 1;
+    this.#isHeard = false;
     if (this.#isReady) this.#write();
   }
 
@@ -191,6 +224,7 @@ export class ClientConnection {
     // An answer to nothing: the server closes, or is confused.
     if (this.#settle === null) return this.#destroy();
     if (!this.#isReady) return this.fail("EPROTO");
+    this.#isHeard = true;
     try {
       if (this.#parser.push(chunk)) return this.#finish();
       const { soFar } = this.#parser;
@@ -221,7 +255,7 @@ export class ClientConnection {
   #keep(keepAliveMs: number | null): void {
     const keptMs = keepAliveMs === null ? idleMsDefault : Math.max(0, keepAliveMs - idleMarginMs);
     this.#idleUntilMs = performance.now() + Math.min(keptMs, idleMsMax);
-    this.#hooks.onIdle(this);
+    this.#options.onIdle(this);
   }
 
   #destroy(): void {
@@ -230,7 +264,7 @@ export class ClientConnection {
     clearTimeout(this.#readyTimer);
     clearTimeout(this.#settleTimer);
     this.#socket.destroy();
-    this.#hooks.onGone(this);
+    this.#options.onGone(this);
   }
 }
 

@@ -2,15 +2,25 @@
  * Work of tenants that shares a number of places. What finds none waits: behind its own tenant's in its order, beside the
  * others' in turns.
  *
- * This module is browser compatible.
- *
  * @module
  */
 
+/**
+ * Whether a tenant with `inFlight` requests may start another, of `total` in flight and `allowed` at once: while it has
+ * fewer than what is left free. Alone it gets half of all, of two each gets a third, and something is always left for the
+ * tenant that comes next, however long the others' requests hang.
+ *
+ * Chosen: this dynamic threshold (Choudhury and Hahne, 1998) and not a fixed cap, because a fixed cap either slows a tenant
+ * that is alone or lets a few hanging ones take everything.
+ */
+export function mayStart(inFlight: number, total: number, allowed: number): boolean {
+  return total < allowed && (inFlight === 0 || inFlight < allowed - total);
+}
+
 /** What a queue needs. */
 export interface FairQueueOptions<Item> {
-  /** Items that are started at once, in all; see {@linkcode mayStart} for a tenant's share. */
-  readonly allowed: number;
+  /** Whether one more of a tenant may start, with so many of its own and in all: {@linkcode mayStart}, mostly. */
+  readonly mayStart: (ofTenant: number, total: number) => boolean;
   /** Called when an item has a place, within {@linkcode FairQueue.add} or later; must not throw. */
   readonly start: (item: Item) => void;
 }
@@ -19,18 +29,6 @@ export interface FairQueueOptions<Item> {
 interface Share<Item> {
   readonly waiting: Set<Item>;
   readonly started: Set<Item>;
-}
-
-/**
- * Whether a tenant with `inFlight` of the `total` items in flight may start another, of `allowed` at once: while it has
- * fewer than what is left free. Alone it gets half of all, of two each gets a third, and something is always left for the
- * tenant that comes next, however long the others' requests hang.
- *
- * Chosen: this dynamic threshold (Choudhury and Hahne, 1998) and not a fixed cap, because a fixed cap either slows a
- * tenant that is alone or lets a few hanging ones take everything.
- */
-export function mayStart(inFlight: number, total: number, allowed: number): boolean {
-  return total < allowed && (inFlight === 0 || inFlight < allowed - total);
 }
 
 /** Starts items as there are places. Those that wait are bounded by whoever adds them. */
@@ -74,7 +72,7 @@ export class FairQueue<Item extends { readonly tenant: string }> {
   #next(): Item | null {
     for (const [tenant, share] of this.#shares) {
       const [item] = share.waiting;
-      if (item === undefined || !mayStart(share.started.size, this.#started, this.#options.allowed)) continue;
+      if (item === undefined || !this.#options.mayStart(share.started.size, this.#started)) continue;
       // Its next turn comes after the others'.
       this.#shares.delete(tenant);
       this.#shares.set(tenant, share);

@@ -1,13 +1,44 @@
 import assert from "node:assert/strict";
-import { beforeEach, test } from "node:test";
-import { KnownNames } from "../../src/actions/known_names.ts";
-import type { Resolved } from "../../src/actions/resolve.ts";
+import { before, beforeEach, test } from "node:test";
+import { createResolver, DnsCache, type Resolved } from "../../src/actions/dns_cache.ts";
+import { type NameServer, startNameServer } from "../support/actions/name_server.ts";
+
+let server: NameServer;
+
+before(async () => {
+  server = await startNameServer();
+});
+
+const addressesOf = async (hostname: string) =>
+  (await createResolver({ servers: [server.address] })(hostname)).addresses;
+
+test("a name has all its addresses, IPv4 first", async () => {
+  server.answer = () => ["2606:4700::1", "192.0.2.1", "192.0.2.2"];
+  assert.deepEqual(await addressesOf("crm.test"), ["192.0.2.1", "192.0.2.2", "2606:4700::1"]);
+});
+
+test("it says how long that holds, by the name server's word", async () => {
+  server.answer = () => ["192.0.2.1", "2606:4700::1"];
+  server.ttlSeconds = 30;
+  assert.equal((await createResolver({ servers: [server.address] })("crm.test")).ttlMs, 30_000);
+});
+
+test("a name without addresses rejects with the resolver's code", async () => {
+  server.answer = () => [];
+  // The one says that there is no such record, the other that there is no such name.
+  await assert.rejects(addressesOf("none.test"), { code: /^(ENODATA|ENOTFOUND)$/ });
+});
+
+test("a name of the hosts file is found, though no name server knows it", async () => {
+  const { addresses } = await createResolver()("localhost");
+  assert.ok(addresses.some((address) => address === "127.0.0.1" || address === "::1"));
+});
 
 const second = 1_000;
 let nowMs: number;
 let asked: string[];
 let answer: (hostname: string) => Promise<Resolved>;
-let names: KnownNames;
+let names: DnsCache;
 
 const found = (address: string, ttlMs: number | null = 30 * second) => () =>
   Promise.resolve({ addresses: [address], ttlMs });
@@ -17,7 +48,7 @@ beforeEach(() => {
   nowMs = 0;
   asked = [];
   answer = found("192.0.2.1");
-  names = new KnownNames((hostname) => {
+  names = new DnsCache((hostname) => {
     asked.push(hostname);
     return answer(hostname);
   }, () => nowMs);

@@ -2,8 +2,9 @@ import assert from "node:assert/strict";
 import type { ServerResponse } from "node:http";
 import type { TLSSocket } from "node:tls";
 import { before, beforeEach, test } from "node:test";
-import { connectionsPerHostMax, type HostAnswer } from "../../src/actions/host_connections.ts";
-import { KeptConnections, type Target } from "../../src/actions/kept_connections.ts";
+import { connectionsPerHostMax, openWebhookPool } from "../../src/actions/checked_post.ts";
+import type { Answer } from "../../src/http/outbound/client_connection.ts";
+import type { ConnectionPool, Target } from "../../src/http/outbound/connection_pool.ts";
 import { Authority, type Issued } from "../support/authority.ts";
 import { type CrmSink, startCrm, status } from "../support/actions/crm_sink.ts";
 import { until } from "../support/until.ts";
@@ -11,7 +12,7 @@ import { until } from "../support/until.ts";
 let authority: Authority;
 let certificate: Issued;
 let crm: CrmSink;
-let connections: KeptConnections;
+let connections: ConnectionPool;
 
 before(() => {
   authority = new Authority();
@@ -24,7 +25,7 @@ before(() => {
 beforeEach(async () => {
   crm = await startCrm(certificate);
   crm.answer = status(200);
-  connections = new KeptConnections({ mayCall: () => true, ca: authority.pem });
+  connections = openWebhookPool({ mayCall: () => true, ca: authority.pem });
 });
 
 /** What one tenant gets that is alone at a host. */
@@ -38,21 +39,15 @@ interface Sending extends Partial<Target> {
 
 function send(
   { tenant = "acme", timeoutMs = 30_000, id = "1", ...target }: Sending = {},
-): Promise<HostAnswer> {
+): Promise<Answer> {
   const host = target.hostname ?? "crm.test";
-  return connections.send(
-    { hostname: host, port: crm.port, addresses: ["127.0.0.1"], ...target },
-    {
-      tenant,
-      text: `POST / HTTP/1.1\r\nHost: ${host}\r\nwebhook-id: ${id}\r\nContent-Length: 2\r\n\r\n{}`,
-      timeoutMs,
-      onPart: () => {},
-    },
-  );
+  const text = `POST / HTTP/1.1\r\nHost: ${host}\r\nwebhook-id: ${id}\r\nContent-Length: 2\r\n\r\n{}`;
+  const to = { hostname: host, port: crm.port, addresses: ["127.0.0.1"], ...target };
+  return new Promise((settle) => connections.send({ target: to, tenant, text, timeoutMs }, settle));
 }
 
 /** What requests came to, and what the CRM has seen of them. */
-async function seen(work: () => Promise<HostAnswer | HostAnswer[]>) {
+async function seen(work: () => Promise<Answer | Answer[]>) {
   const [calls, opened] = [crm.calls.length, crm.connections];
   const answers = [await work()].flat();
   return {
@@ -99,7 +94,7 @@ test("a tenant's hook that hangs holds up no other tenant's at the same host", a
   const hanging = Array.from({ length: count }, () => send({ id: "hangs", timeoutMs: 60_000 }));
   await until(() => held.length === shareAlone);
   const { words, ids, opened } = await seen(async () => {
-    const answers: HostAnswer[] = [];
+    const answers: Answer[] = [];
     for (let at = 0; at < 40; at += 1) answers.push(await send({ tenant: "birch", id: `birch${at}` }));
     return answers;
   });
@@ -135,7 +130,7 @@ test("a connection to an address that the name has no more carries nothing furth
 });
 
 test("a connection that leads elsewhere than it was sent is cut before the handshake", async () => {
-  connections = new KeptConnections({ mayCall: (address) => address !== "127.0.0.1", ca: authority.pem });
+  connections = openWebhookPool({ mayCall: (address) => address !== "127.0.0.1", ca: authority.pem });
   const { words, ids } = await seen(() => send());
   assert.deepEqual([words, ids], [["EADDRESSREFUSED at handshake"], []]);
 });
