@@ -1,5 +1,5 @@
 /**
- * Gathers what is told of the client kits into `src/contract/kits.json`, which is committed: from each kit's `kit.json`
+ * Gathers what is told of the client kits into `src/documents/kits.json`, which is committed: from each kit's `kit.json`
  * and from its tested example. With `--check` it only compares: exit code 1 when the file is not what the kits say.
  *
  * @module
@@ -9,7 +9,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { extname } from "node:path";
 
 const kitsFolder = new URL("../kits/", import.meta.url);
-const target = new URL("../src/contract/kits.json", import.meta.url);
+const target = new URL("../src/documents/kits.json", import.meta.url);
 const read = (path: string) => readFileSync(new URL(path, kitsFolder), "utf8");
 
 /** The names of languages, as blocks of code have them, by the ending of a file. */
@@ -40,7 +40,7 @@ function gathered(): string {
 
 if (process.argv.includes("--check")) {
   if (readFileSync(target, "utf8") !== gathered()) {
-    console.error("src/contract/kits.json is not what the kits say; run: npx node scripts/build_kits.ts");
+    console.error("src/documents/kits.json is not what the kits say; run: npx node scripts/build_kits.ts");
     process.exitCode = 1;
   }
 } else writeFileSync(target, gathered());

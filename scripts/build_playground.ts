@@ -1,6 +1,6 @@
 /**
  * Bundles the playground's script and style sheet into `src/playground/bundle.json`, and the script of the pages that have
- * no other into `src/http/copy_buttons.json`. Both are committed, so that production needs no build. With `--check` it
+ * no other into `src/documents/copy_buttons.json`. Both are committed, so that production needs no build. With `--check` it
  * only compares: exit code 1 when a file is not what the sources make.
  *
  * @module
@@ -20,10 +20,10 @@ const targets: Readonly<Record<string, () => Promise<string>>> = {
       entryPoints: ["src/playground/app.ts", "src/playground/style.css"],
       banner: { js: "/* With libphonenumber-js, MIT License. */" },
     }),
-  "src/http/copy_buttons.json": () =>
+  "src/documents/copy_buttons.json": () =>
     bundle({
       stdin: {
-        contents: 'import { addCopyButtons } from "./src/http/copy_buttons.ts"; addCopyButtons();',
+        contents: 'import { addCopyButtons } from "./src/documents/copy_buttons.ts"; addCopyButtons();',
         resolveDir: root,
       },
     }),

@@ -6,10 +6,10 @@
 
 import { webhookBody } from "../src/actions/crm_webhook.ts";
 import type { DeliveredEvent } from "../src/actions/event.ts";
-import { leadExamples, placeholders } from "../src/contract/examples.ts";
+import { leadExamples, placeholders } from "../src/documents/examples.ts";
 import { fields, flags } from "../src/contract/fields.ts";
 import { attributionNames, formExample, formPlaceholders } from "../src/contract/forms.ts";
-import { type Cells, code, table } from "../src/contract/markdown.ts";
+import { type Cells, code, table } from "../src/documents/markdown.ts";
 import { attributionOf } from "../src/forms/attribution.ts";
 import { readFields, submissionText } from "../src/forms/fields.ts";
 import { submissionFlags } from "../src/forms/handle.ts";

@@ -22,6 +22,8 @@ const floors: Readonly<Record<string, readonly string[]>> = {
   limiter: ["contract"],
   http: ["contract"],
   store: ["contract", "lead", "limiter"],
+  // What partners read.
+  documents: ["contract", "http"],
   // What is told, by whom and to whom.
   observe: ["contract", "limiter", "http", "store", "delivery", "plans"],
   // What was read.
@@ -29,13 +31,13 @@ const floors: Readonly<Record<string, readonly string[]>> = {
   // What stands before the key-gated posts and the public reads.
   gate: ["contract", "lead", "limiter", "http", "store"],
   // The surfaces: never one another.
-  intake: ["contract", "lead", "http", "store", "gate"],
-  forms: ["contract", "lead", "http", "store", "gate"],
+  intake: ["contract", "lead", "http", "store", "gate", "documents"],
+  forms: ["contract", "lead", "http", "store", "gate", "documents"],
   plans: ["contract", "lead", "http", "store", "gate"],
-  site: ["contract", "http", "store", "gate"],
+  site: ["contract", "http", "store", "gate", "documents"],
   // The search takes a number and a name as the envelope does.
   ops: ["contract", "lead", "http", "store", "observe"],
-  playground: ["contract", "lead", "http"],
+  playground: ["contract", "lead", "http", "documents"],
   delivery: ["contract", "lead", "limiter", "http", "store"],
   // The life of a process, which both programs share.
   process: ["contract", "lead", "limiter", "http", "store", "observe", "settings"],
@@ -48,6 +50,7 @@ const floors: Readonly<Record<string, readonly string[]>> = {
     "observe",
     "settings",
     "gate",
+    "documents",
     "intake",
     "forms",
     "plans",

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { likelyTimeZone, TimeZone } from "#src/contract/time_zone.ts";
+import { likelyTimeZone, timeZoneName } from "#src/settings/time_zone.ts";
 import { type Command, Refused, WrongUsage } from "./command.ts";
 import { dollars, record, shortTime, table } from "./terminal.ts";
 import { parseCount, parseLine, parseSlug } from "./values.ts";
@@ -172,7 +172,7 @@ function parseDigest(text: string): string | null {
 
 /** An IANA name, as it is spelled: an older name of a zone is good too. */
 function parseTimeZone(text: string): string {
-  if (TimeZone.of(text)?.name === text) return text;
+  if (timeZoneName(text) === text) return text;
   const likely = likelyTimeZone(text);
   throw new WrongUsage(
     `--time-zone must be a name such as America/Chicago: ${text}${

@@ -5,7 +5,7 @@
  * @module
  */
 
-import type { FormErrorCode } from "../contract/form_errors.ts";
+import type { FormErrorCode } from "../contract/errors.ts";
 import type { Flag } from "../contract/fields.ts";
 import { limits } from "../contract/limits.ts";
 import { bodyText, brokenOff, digest128 } from "../gate/content.ts";

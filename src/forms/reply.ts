@@ -4,7 +4,7 @@
  * @module
  */
 
-import { formErrors } from "../contract/form_errors.ts";
+import { formErrors } from "../contract/errors.ts";
 import { refuseBy } from "../gate/refusal.ts";
 import type { Reply } from "../http/exchange.ts";
 import { json } from "../http/reply.ts";

@@ -4,8 +4,8 @@
  * @module
  */
 
+import { type DocumentSource, routeDocuments } from "../documents/handlers.ts";
 import type { ReadBudget } from "../gate/rate.ts";
-import type { Handler } from "../http/exchange.ts";
 import { Router } from "../http/router.ts";
 import { formsHandler, type FormsParts } from "./handle.ts";
 import { healthHandler } from "./health.ts";
@@ -17,8 +17,7 @@ interface FormsRouterParts extends FormsParts {
   readonly isDraining: () => boolean;
   /** Spent by everything but the posts. */
   readonly reads: ReadBudget;
-  /** The published documents by path. */
-  readonly documents: Readonly<Record<string, Handler>>;
+  readonly documents: DocumentSource;
 }
 
 /** `POST /v1/forms/{tenant}/{form_key}`, `GET /healthz` and the documents. Source: SPEC, Endpoints. */
@@ -30,6 +29,5 @@ export function formsRouter(parts: FormsRouterParts): Router {
   })
     .any("/v1/forms/{tenant}/{form_key}", formsHandler(parts))
     .get("/healthz", healthHandler(parts.health, parts.isDraining));
-  for (const [path, handler] of Object.entries(parts.documents)) router.get(path, handler);
-  return router;
+  return routeDocuments(router, "forms", parts.documents);
 }

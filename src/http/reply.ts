@@ -11,6 +11,9 @@ import { Source } from "./source.ts";
 /** `Cache-Control` of what must be asked for again each time. */
 export const noStore = "no-store";
 
+/** Headers of the public reads: any site's scripts may read them. */
+export const publicRead: Readonly<Record<string, string>> = { "Access-Control-Allow-Origin": "*" };
+
 const jsonHeaders = Object.freeze({
   "Content-Type": "application/json",
   "Cache-Control": noStore,

@@ -5,8 +5,7 @@
  */
 
 import type { Handler } from "../http/exchange.ts";
-import { json } from "../http/reply.ts";
-import { publicRead } from "./reply.ts";
+import { json, publicRead } from "../http/reply.ts";
 
 /** What the answer is made of. */
 export interface Health {

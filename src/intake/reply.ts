@@ -34,6 +34,3 @@ export function acknowledge(
     flags: outcome.kind === "accepted" ? flags : outcome.flags,
   }, headers);
 }
-
-/** Headers of the public reads: any site's scripts may read them. */
-export const publicRead: Readonly<Record<string, string>> = { "Access-Control-Allow-Origin": "*" };

@@ -4,13 +4,14 @@
  * @module
  */
 
+import { type DocumentSource, routeDocuments } from "../documents/handlers.ts";
 import type { ReadBudget } from "../gate/rate.ts";
 import type { Handler, Reply } from "../http/exchange.ts";
-import { text } from "../http/reply.ts";
+import { publicRead, text } from "../http/reply.ts";
 import { Router } from "../http/router.ts";
 import { intakeHandler, type IntakeParts } from "./handle.ts";
 import { type Health, healthHandler } from "./health.ts";
-import { publicRead, refuse } from "./reply.ts";
+import { refuse } from "./reply.ts";
 import { vocabularyHandler } from "./vocabulary.ts";
 
 /** What the intake's routes work with, besides what the posts need. */
@@ -19,8 +20,7 @@ interface IntakeRouterParts extends IntakeParts {
   readonly isDraining: () => boolean;
   /** Spent by everything but the posts. */
   readonly reads: ReadBudget;
-  /** The published documents by path. */
-  readonly documents: Readonly<Record<string, Handler>>;
+  readonly documents: DocumentSource;
 }
 
 const toPlayground: Reply = text(302, "The playground is at /api\n", { "Location": "/api", ...publicRead });
@@ -46,6 +46,5 @@ export function intakeRouter(parts: IntakeRouterParts): Router {
     )
     .get("/v1/vocabulary", vocabularyHandler(parts.reference, parts.nowMs))
     .get("/healthz", healthHandler(parts.health, parts.isDraining));
-  for (const [path, handler] of Object.entries(parts.documents)) router.get(path, handler);
-  return router;
+  return routeDocuments(router, "intake", parts.documents);
 }

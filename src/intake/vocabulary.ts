@@ -8,8 +8,9 @@ import { projectServices, requiredFields } from "../contract/fields.ts";
 import { limits } from "../contract/limits.ts";
 import type { Handler } from "../http/exchange.ts";
 import { Prepared, type PreparedReplies } from "../http/prepared.ts";
+import { publicRead } from "../http/reply.ts";
 import type { Area, Reference } from "../store/serving/reference.ts";
-import { publicRead, refuse } from "./reply.ts";
+import { refuse } from "./reply.ts";
 
 /**
  * The handler: the vocabulary as the validator has it, while it is no older than five minutes; rendered when it

@@ -5,9 +5,8 @@
  * @module
  */
 
-import { errors } from "../contract/errors.ts";
+import { errors, formErrors } from "../contract/errors.ts";
 import { failureCauses } from "../delivery/tier_failure.ts";
-import { formErrors } from "../contract/form_errors.ts";
 import { acceptedMs } from "../contract/event_id.ts";
 import type { Access } from "../http/options.ts";
 import { HttpMeters } from "./http_meters.ts";

@@ -5,7 +5,7 @@
  * @module
  */
 
-import { type TimeZone, utc } from "../contract/time_zone.ts";
+import { type TimeZone, utc } from "./time_zone.ts";
 
 /** A parameter is wrong: 400. The message says what it takes. */
 export class InvalidParameter extends Error {

@@ -5,7 +5,7 @@
  */
 
 import { type ErrorCode, errors } from "../contract/errors.ts";
-import { placeholders } from "../contract/examples.ts";
+import { placeholders } from "../documents/examples.ts";
 import type { Flag, Reason } from "../contract/fields.ts";
 import { limits } from "../contract/limits.ts";
 import { firstBudgets } from "../contract/rate_headers.ts";

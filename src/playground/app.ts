@@ -7,12 +7,12 @@
 
 /// <reference lib="dom" />
 
-import { type Example, failureExamples, flagExamples, leadExamples } from "../contract/examples.ts";
+import { type Example, failureExamples, flagExamples, leadExamples } from "../documents/examples.ts";
 import { fieldNames } from "../contract/fields.ts";
-import { grouped } from "../contract/guidance.ts";
+import { grouped } from "../documents/guidance.ts";
 import { limits } from "../contract/limits.ts";
-import { curlPost } from "../contract/snippets.ts";
-import { addCopyButtons } from "../http/copy_buttons.ts";
+import { curlPost } from "../documents/snippets.ts";
+import { addCopyButtons } from "../documents/copy_buttons.ts";
 import { objectFault } from "../lead/body_fault.ts";
 import { parseObject } from "../lead/json.ts";
 import type { Areas } from "../lead/lead.ts";

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { type DocumentName, documents } from "../contract/documents.ts";
+import { type DocumentName, documents } from "../documents/published.ts";
 import { render } from "../http/markdown.ts";
 import { Markup, markup } from "../http/markup.ts";
 import { type AssetVersions, loaded } from "./page.ts";

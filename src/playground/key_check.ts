@@ -8,7 +8,7 @@
 /// <reference lib="dom" />
 
 import { keySurface } from "../contract/api_key.ts";
-import { keyCheck } from "../contract/guidance.ts";
+import { keyCheck } from "../documents/guidance.ts";
 import { limits } from "../contract/limits.ts";
 import { byId, fill, make, rich } from "./dom.ts";
 

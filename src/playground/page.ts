@@ -4,12 +4,12 @@
  * @module
  */
 
-import { documents } from "../contract/documents.ts";
-import { leadExamples, placeholders } from "../contract/examples.ts";
+import { documents } from "../documents/published.ts";
+import { leadExamples, placeholders } from "../documents/examples.ts";
 import { type FieldName, fieldNames, fields, projectServices } from "../contract/fields.ts";
-import { dollars, grouped, keyCheck } from "../contract/guidance.ts";
+import { dollars, grouped, keyCheck } from "../documents/guidance.ts";
 import { limits } from "../contract/limits.ts";
-import { shellSnippets } from "../contract/snippets.ts";
+import { shellSnippets } from "../documents/snippets.ts";
 import { type Markup, markup, rich } from "../http/markup.ts";
 import { exampleGroups, reference } from "./reference.ts";
 

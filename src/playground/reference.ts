@@ -4,16 +4,15 @@
  * @module
  */
 
-import { envelopeRows } from "../contract/brief.ts";
-import { documents } from "../contract/documents.ts";
+import { envelopeRows } from "../documents/brief.ts";
+import { documents } from "../documents/published.ts";
 import { type ErrorCode, errors } from "../contract/errors.ts";
-import { type Example, failureExamples, flagExamples, leadExamples } from "../contract/examples.ts";
+import { type Example, failureExamples, flagExamples, leadExamples } from "../documents/examples.ts";
 import { flagNames, flags } from "../contract/fields.ts";
-import { definitionOfDone, normalization, retryPolicy, rules } from "../contract/guidance.ts";
-import { kits, kitsStatus, kitsSummary, kitsVersion } from "../contract/kits.ts";
-import { limitRows } from "../contract/limit_rows.ts";
+import { definitionOfDone, limitRows, normalization, retryPolicy, rules } from "../documents/guidance.ts";
+import { kits, kitsStatus, kitsSummary, kitsVersion } from "../documents/kits.ts";
 import { limits } from "../contract/limits.ts";
-import { shellSnippets } from "../contract/snippets.ts";
+import { shellSnippets } from "../documents/snippets.ts";
 import { type Markup, markup, rich, type Value } from "../http/markup.ts";
 
 /** A table; on a narrow screen each row becomes a list of its own, with the heads as labels. */

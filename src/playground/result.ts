@@ -7,7 +7,7 @@
 /// <reference lib="dom" />
 
 import { type FieldName, fields, flags, type Reason } from "../contract/fields.ts";
-import { dollars, grouped } from "../contract/guidance.ts";
+import { dollars, grouped } from "../documents/guidance.ts";
 import { limits } from "../contract/limits.ts";
 import { type Answer, madeUp } from "./answer.ts";
 import { compare, type ComparedField } from "./compare.ts";

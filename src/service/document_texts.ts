@@ -5,13 +5,12 @@
  * @module
  */
 
-import { brief } from "../contract/brief.ts";
-import { type DocumentName, documents, surfaceOf } from "../contract/documents.ts";
-import { formsBrief } from "../contract/forms_brief.ts";
-import { openapi } from "../contract/openapi.ts";
-import type { BaseUrls } from "../contract/openapi/paths.ts";
+import { brief } from "../documents/brief.ts";
+import { type DocumentName, documents, surfaceOf } from "../documents/published.ts";
+import { formsBrief } from "../documents/forms_brief.ts";
+import { type BaseUrls, openapi } from "../documents/openapi.ts";
 import { versionOf } from "../http/prepared.ts";
-import copyButtons from "../http/copy_buttons.json" with { type: "json" };
+import copyButtons from "../documents/copy_buttons.json" with { type: "json" };
 import { briefPage } from "../playground/brief_page.ts";
 import bundle from "../playground/bundle.json" with { type: "json" };
 import { icon } from "../playground/icon.ts";

@@ -5,41 +5,19 @@
  * @module
  */
 
-import { type DocumentName, documents, surfaceOf } from "../contract/documents.ts";
-import type { BaseUrls } from "../contract/openapi/paths.ts";
-import type { Handler } from "../http/exchange.ts";
-import { documentHandler } from "../intake/docs.ts";
+import type { DocumentSource } from "../documents/handlers.ts";
+import type { BaseUrls } from "../documents/openapi.ts";
 import type { Config } from "../settings/config.ts";
 import { addressUrl } from "./listeners.ts";
 
 /** The listeners' own addresses by surface, once they are open. */
 type OpenUrls = () => ReadonlyMap<string, string>;
 
-/** The documents of a surface, by path. */
-export function documentHandlers(
-  surface: "intake" | "forms",
-  config: Config,
-  openUrls: OpenUrls,
-): Record<string, Handler> {
-  const named = () => ({ urls: baseUrls(config, openUrls()), contactEmail: config.contactEmail });
-  const load = async (name: DocumentName) => {
+/** The texts of the documents, with all that they are made of: loaded by the first request, because no lead needs them. */
+export function documentSource(config: Config, openUrls: OpenUrls): DocumentSource {
+  return async (name) => {
     const { documentText } = await import("./document_texts.ts");
-    return documentHandler(name, () => documentText(name, named()));
-  };
-  const names = (Object.keys(documents) as DocumentName[]).filter((name) => surfaceOf(name) === surface);
-  return Object.fromEntries(names.map((name) => [documents[name].path, onFirstUse(() => load(name))]));
-}
-
-/** A handler that is loaded by its first request, and once for all who ask meanwhile. */
-function onFirstUse(load: () => Promise<Handler>): Handler {
-  let loaded: Promise<Handler> | null = null;
-  const retry = (error: unknown) => {
-    loaded = null;
-    throw error;
-  };
-  return async (exchange) => {
-    const handler = await (loaded ??= load().catch(retry));
-    return await handler(exchange);
+    return documentText(name, { urls: baseUrls(config, openUrls()), contactEmail: config.contactEmail });
   };
 }
 

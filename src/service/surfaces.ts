@@ -23,12 +23,13 @@ import type { ConsoleParts } from "../ops/console/context.ts";
 import { consoleFault } from "../ops/console/router.ts";
 import { refuseOps } from "../ops/reply.ts";
 import { opsRouter } from "../ops/router.ts";
+import { TimeZone } from "../ops/time_zone.ts";
 import { plansRouter } from "../plans/router.ts";
 import { StripeClient } from "../plans/stripe_client.ts";
 import type { Config } from "../settings/config.ts";
 import type { PublicSurface, SurfaceName } from "../settings/surface_names.ts";
 import { siteRouter } from "../site/router.ts";
-import { documentHandlers } from "./documents.ts";
+import { documentSource } from "./documents.ts";
 import type { PlacedSurface } from "./listeners.ts";
 import { nowMs, type Store } from "./store.ts";
 
@@ -99,7 +100,7 @@ function intakeSurface(config: Config, { store, state, reads }: Parts): PlacedSu
     health: () => heartbeat,
     isDraining: () => state.isDraining,
     reads,
-    documents: documentHandlers("intake", config, () => state.urls),
+    documents: documentSource(config, () => state.urls),
   });
   return place(config, "intake", router, ({ requestId }) => refuse("not_accepting", { requestId }));
 }
@@ -119,7 +120,7 @@ function formsSurface(config: Config, { store, state, reads }: Parts): PlacedSur
     health: () => heartbeat,
     isDraining: () => state.isDraining,
     reads,
-    documents: documentHandlers("forms", config, () => state.urls),
+    documents: documentSource(config, () => state.urls),
   });
   return place(config, "forms", router, ({ requestId }) => refuseForm("not_accepting", { requestId }));
 }
@@ -194,7 +195,7 @@ function consoleParts({ surfaces, consoleTimeZone }: Config, { store, state }: P
     health: () => heartbeat,
     tier: () => delivery?.tier() ?? (deliversElsewhere ? "elsewhere" : null),
     isDraining: () => state.isDraining,
-    zone: consoleTimeZone,
+    zone: new TimeZone(consoleTimeZone),
     spamMeanings,
   };
 }

@@ -6,7 +6,6 @@
 
 import { isContact } from "../contract/contact.ts";
 import { type CheckoutConfig, readCheckoutConfig } from "./checkout.ts";
-import type { TimeZone } from "../contract/time_zone.ts";
 import type { Rate } from "../contract/limits.ts";
 import type { Networks } from "../http/addresses.ts";
 import type { TlsPaths } from "../http/tls_files.ts";
@@ -51,7 +50,7 @@ export interface Config {
   /** Whom partners write to about a key. */
   readonly contactEmail: string | null;
   /** In which the console shows and reads times. */
-  readonly consoleTimeZone: TimeZone;
+  readonly consoleTimeZone: string;
   readonly tls: TlsPaths | null;
   readonly trustedProxies: Networks;
   /** Of any client address; `null` for the default, which has exceptions. */

@@ -9,11 +9,11 @@ import { createPrivateKey, X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { isIP } from "node:net";
 import { createSecureContext } from "node:tls";
-import { likelyTimeZone, TimeZone, utc } from "../contract/time_zone.ts";
 import { type Networks, parseNetworks } from "../http/addresses.ts";
 import { addressFault, parseDatabaseUrl } from "../store/address.ts";
 import { type NamedSocket, socketName } from "./inherited.ts";
 import { readSecretFiles } from "./secret_files.ts";
+import { likelyTimeZone, timeZoneName } from "./time_zone.ts";
 
 /** An address to listen on; port 0 asks the system for a free one. */
 export interface ListenAddress {
@@ -133,10 +133,10 @@ export class SettingsReader<Name extends string> {
     }
   }
 
-  /** A time zone by its IANA name. */
-  timeZone(name: Name): TimeZone {
+  /** The IANA name of a time zone. */
+  timeZone(name: Name): string {
     const value = this.text(name) ?? this.#variables[name].default;
-    const zone = TimeZone.of(value);
+    const zone = timeZoneName(value);
     if (zone === null) {
       const likely = likelyTimeZone(value);
       this.faults.push(
@@ -145,7 +145,7 @@ export class SettingsReader<Name extends string> {
         }`,
       );
     }
-    return zone ?? utc;
+    return zone ?? "UTC";
   }
 
   /** A whole number from 1 to `max`. */

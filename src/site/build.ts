@@ -10,7 +10,7 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import copyButtons from "../http/copy_buttons.json" with { type: "json" };
+import copyButtons from "../documents/copy_buttons.json" with { type: "json" };
 import { type SiteDataRows, writeSiteData } from "./site_data.ts";
 import { categories } from "./categories.ts";
 import { packed } from "./compress.ts";

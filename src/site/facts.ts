@@ -5,28 +5,27 @@
  * @module
  */
 
-import { envelopeRows } from "../contract/brief.ts";
-import { clients } from "../contract/clients.ts";
+import { envelopeRows } from "../documents/brief.ts";
+import { clients } from "../documents/clients.ts";
 import { contactSentence } from "../contract/contact.ts";
-import { documents } from "../contract/documents.ts";
-import { type ErrorRule, errors } from "../contract/errors.ts";
-import { placeholders } from "../contract/examples.ts";
-import { formErrors } from "../contract/form_errors.ts";
+import { documents } from "../documents/published.ts";
+import { type ErrorRule, errors, formErrors } from "../contract/errors.ts";
+import { placeholders } from "../documents/examples.ts";
 import { flagNames, flags, projectServices, requiredFields } from "../contract/fields.ts";
 import {
   definitionOfDone,
   dollars,
   grouped,
   keyCheck,
+  limitRows,
   normalization,
   retryPolicy,
   rules,
-} from "../contract/guidance.ts";
-import { type Kit, kits, kitsStatus, kitsSummary, kitsVersion } from "../contract/kits.ts";
-import { limitRows } from "../contract/limit_rows.ts";
+} from "../documents/guidance.ts";
+import { type Kit, kits, kitsStatus, kitsSummary, kitsVersion } from "../documents/kits.ts";
 import { limits, type Rate } from "../contract/limits.ts";
-import { bullets, numbered, sentence } from "../contract/markdown.ts";
-import { shellSnippets } from "../contract/snippets.ts";
+import { bullets, numbered, sentence } from "../documents/markdown.ts";
+import { shellSnippets } from "../documents/snippets.ts";
 import { exampleQueries, siteDataSchema } from "./site_data.ts";
 import { categories } from "./categories.ts";
 import type { AreaPage, SiteContent } from "./content.ts";

@@ -4,11 +4,10 @@
  * @module
  */
 
-import { documents } from "../contract/documents.ts";
-import { type ErrorRule, errors } from "../contract/errors.ts";
-import { formErrors } from "../contract/form_errors.ts";
+import { documents } from "../documents/published.ts";
+import { type ErrorRule, errors, formErrors } from "../contract/errors.ts";
 import { fieldNames, fields, flagNames, flags } from "../contract/fields.ts";
-import { kits } from "../contract/kits.ts";
+import { kits } from "../documents/kits.ts";
 import type { Site, SitePage } from "./assemble.ts";
 import {
   type Builder,

@@ -4,8 +4,8 @@
  * @module
  */
 
-import { documents } from "../contract/documents.ts";
-import { kits, kitsStatus, kitsSummary, kitsVersion } from "../contract/kits.ts";
+import { documents } from "../documents/published.ts";
+import { kits, kitsStatus, kitsSummary, kitsVersion } from "../documents/kits.ts";
 import { markup } from "../http/markup.ts";
 import { exampleQueries } from "./site_data.ts";
 import { categories } from "./categories.ts";

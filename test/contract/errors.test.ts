@@ -1,24 +1,34 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { errors } from "../../src/contract/errors.ts";
+import { errors, formErrors } from "../../src/contract/errors.ts";
+
+const rules = (table: object) =>
+  Object.entries(table).map(([code, { status, retry }]) => `${status} ${code}: ${retry}`);
 
 test("each error code answers with the specification's status and retry rule", () => {
-  const rules = Object.entries(errors).map(([code, { status, retry }]) => [code, status, retry]);
-  assert.deepEqual(rules, [
-    ["invalid_json", 400, "never"],
-    ["unauthorized", 401, "never"],
-    ["not_found", 404, "never"],
-    ["method_not_allowed", 405, "never"],
-    ["body_too_large", 413, "never as-is"],
-    ["validation_failed", 422, "never as-is"],
-    ["rate_limited", 429, "after Retry-After"],
-    ["not_accepting", 503, "yes"],
+  assert.deepEqual(rules(errors), [
+    "400 invalid_json: never",
+    "401 unauthorized: never",
+    "404 not_found: never",
+    "405 method_not_allowed: never",
+    "413 body_too_large: never as-is",
+    "422 validation_failed: never as-is",
+    "429 rate_limited: after Retry-After",
+    "503 not_accepting: yes",
   ]);
 });
 
-test("every error says its condition and what the caller should do", () => {
-  for (const { condition, callerAction } of Object.values(errors)) {
-    assert.match(condition, /\w/);
-    assert.match(callerAction, /\w/);
-  }
+test("each error code of the forms answers with the status and retry rule that was decided", () => {
+  assert.deepEqual(rules(formErrors), [
+    "400 invalid_json: never",
+    "400 missing_required: never as-is",
+    "401 unauthorized: never",
+    "403 tenant_mismatch: never",
+    "404 form_not_found: never",
+    "404 not_found: never",
+    "405 method_not_allowed: never",
+    "413 body_too_large: never as-is",
+    "429 rate_limited: after Retry-After",
+    "503 not_accepting: yes",
+  ]);
 });

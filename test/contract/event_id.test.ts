@@ -3,7 +3,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import postgres from "postgres";
 import { acceptedMs, eventIdAt, eventIdLength } from "../../src/contract/event_id.ts";
-import { placeholders } from "../../src/contract/examples.ts";
+import { placeholders } from "../../src/documents/examples.ts";
 import { createDatabase } from "../support/database.ts";
 import { atEnd } from "../support/at_end.ts";
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type ClientLanguage, clients } from "../../src/contract/clients.ts";
-import { clientIdempotencyKey } from "../../src/contract/snippets.ts";
+import { type ClientLanguage, clients } from "../../src/documents/clients.ts";
+import { clientIdempotencyKey } from "../../src/documents/snippets.ts";
 import { openFront, runClient } from "../support/docs/clients.ts";
 import { isLeftOut } from "../../scripts/test_plan.ts";
 import { World } from "../support/world.ts";

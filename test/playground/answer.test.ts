@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { type Example, failureExamples, flagExamples, leadExamples } from "../../src/contract/examples.ts";
+import { type Example, failureExamples, flagExamples, leadExamples } from "../../src/documents/examples.ts";
 import { limits } from "../../src/contract/limits.ts";
 import { answerTo, bytesOf } from "../../src/playground/answer.ts";
 import { areas } from "../support/lead/areas.ts";

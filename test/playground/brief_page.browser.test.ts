@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { BrowserContextOptions, Page } from "playwright-core";
-import { documents } from "../../src/contract/documents.ts";
+import { documents } from "../../src/documents/published.ts";
 import { atEnd } from "../support/at_end.ts";
 import { faultsOfAccess } from "../support/browser/access.ts";
 import { startBrowser } from "../support/browser/browser.ts";

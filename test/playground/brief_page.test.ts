@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { brief } from "../../src/contract/brief.ts";
-import { formsBrief } from "../../src/contract/forms_brief.ts";
+import { brief } from "../../src/documents/brief.ts";
+import { formsBrief } from "../../src/documents/forms_brief.ts";
 import { briefPage } from "../../src/playground/brief_page.ts";
 import { readHtml, textsOf } from "../support/site/html.ts";
 

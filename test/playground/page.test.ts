@@ -1,11 +1,10 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { gzipSync } from "node:zlib";
-import { type Example, failureExamples, flagExamples, leadExamples } from "../../src/contract/examples.ts";
+import { type Example, failureExamples, flagExamples, leadExamples } from "../../src/documents/examples.ts";
 import { errors } from "../../src/contract/errors.ts";
 import { fieldNames, flagNames } from "../../src/contract/fields.ts";
-import { rules } from "../../src/contract/guidance.ts";
-import { limitRows } from "../../src/contract/limit_rows.ts";
+import { limitRows, rules } from "../../src/documents/guidance.ts";
 import bundle from "../../src/playground/bundle.json" with { type: "json" };
 import { icon } from "../../src/playground/icon.ts";
 import { rich } from "../../src/http/markup.ts";

@@ -17,7 +17,7 @@ const [small, large] = [150, 600];
 const ours: Readonly<Record<string, string>> = {
   "src/actions/config.ts": "the operator's settings",
   "src/settings/": "the operator's settings",
-  "src/contract/guidance.ts": "numbers of the contract",
+  "src/documents/guidance.ts": "numbers of the contract",
   "src/site/": "the pages of the repository",
   "src/http/markdown.ts": "the pages and the briefs of the repository",
   "src/store/schema/": "the statements of the repository",

@@ -6,8 +6,8 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { clients } from "../../src/contract/clients.ts";
-import { clientModule } from "../../src/contract/snippets.ts";
+import { clients } from "../../src/documents/clients.ts";
+import { clientModule } from "../../src/documents/snippets.ts";
 import { World } from "../support/world.ts";
 import { temporaryFolder } from "../support/folder.ts";
 

@@ -6,7 +6,7 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { test } from "node:test";
 import { formExample } from "../../src/contract/forms.ts";
-import { formFunction, formModule, formPhp } from "../../src/contract/forms_snippets.ts";
+import { formFunction, formModule, formPhp } from "../../src/documents/forms_brief.ts";
 import { isLeftOut } from "../../scripts/test_plan.ts";
 import { World } from "../support/world.ts";
 import { temporaryFolder } from "../support/folder.ts";

@@ -9,7 +9,7 @@ import assert from "node:assert/strict";
 import { createHash, getRandomValues, randomBytes } from "node:crypto";
 import postgres from "postgres";
 import { keyInText, type KeySurface, makeKey } from "../../src/contract/api_key.ts";
-import type { BaseUrls } from "../../src/contract/openapi/paths.ts";
+import type { BaseUrls } from "../../src/documents/openapi.ts";
 import { assertDocumented } from "./contract/contract.ts";
 import { type Answer, post, type RequestOptions, send } from "./client.ts";
 import { atEnd } from "./at_end.ts";

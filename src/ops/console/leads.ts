@@ -6,7 +6,7 @@
  */
 
 import { flagNames } from "../../contract/fields.ts";
-import type { TimeZone } from "../../contract/time_zone.ts";
+import type { TimeZone } from "../time_zone.ts";
 import { type Markup, markup } from "../../http/markup.ts";
 import { readEvents, type StoredEvent } from "../../store/operator/events.ts";
 import { searchEvents, type SearchFilter } from "../../store/operator/search.ts";

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { TimeZone } from "../../../src/contract/time_zone.ts";
+import { TimeZone } from "../../../src/ops/time_zone.ts";
 import { timeTicks } from "../../../src/ops/console/history.ts";
 
-const zone = (name: string) => TimeZone.of(name) as TimeZone;
+const zone = (name: string) => new TimeZone(name);
 const ticks = (from: string, hours: number, name: string) => {
   const fromMs = Date.parse(from);
   return timeTicks(fromMs, fromMs + hours * 3_600_000, zone(name));

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import fc from "fast-check";
-import { TimeZone } from "../../../src/contract/time_zone.ts";
+import { TimeZone } from "../../../src/ops/time_zone.ts";
 import { duration, shown, span, time } from "../../../src/ops/console/text.ts";
 
 test("what cannot be seen, or turns its neighbours around, stands there by its number", () => {
@@ -37,7 +37,7 @@ test("spans and durations are told in one unit", () => {
 });
 
 const nowMs = Date.parse("2026-11-21T02:00:00Z");
-const clockIn = (name: string) => ({ nowMs, zone: TimeZone.of(name) as TimeZone });
+const clockIn = (name: string) => ({ nowMs, zone: new TimeZone(name) });
 
 test("a time is shown in the operator's zone, and an hour that comes twice with its offset", () => {
   const shownIn = (zone: string, iso: string) => />([^<]*)<\/time>/.exec(time(iso, clockIn(zone)).text)?.[1];

@@ -7,9 +7,8 @@
 
 import assert from "node:assert/strict";
 import { unreadErrors } from "../../../src/contract/errors.ts";
-import { openapi } from "../../../src/contract/openapi.ts";
-import type { BaseUrls } from "../../../src/contract/openapi/paths.ts";
-import { unreadNames } from "../../../src/contract/openapi/responses.ts";
+import { type BaseUrls, openapi } from "../../../src/documents/openapi.ts";
+import { unreadNames } from "../../../src/documents/openapi/parts.ts";
 import { errorFindings } from "./error.ts";
 import { findings, resolve, type Schema } from "./schema.ts";
 

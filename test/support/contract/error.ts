@@ -5,10 +5,9 @@
  * @module
  */
 
-import { type ErrorRule, errors, unreadErrors } from "../../../src/contract/errors.ts";
+import { type ErrorRule, errors, formErrors, unreadErrors } from "../../../src/contract/errors.ts";
 import { type FieldName, fieldNames, fields as envelope } from "../../../src/contract/fields.ts";
-import { formErrors } from "../../../src/contract/form_errors.ts";
-import type { BaseUrls } from "../../../src/contract/openapi/paths.ts";
+import type { BaseUrls } from "../../../src/documents/openapi.ts";
 
 /** What an error came with. */
 interface Answered {

@@ -10,7 +10,7 @@ import { createServer, type IncomingHttpHeaders } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import process from "node:process";
-import { type ClientLanguage, clients } from "../../../src/contract/clients.ts";
+import { type ClientLanguage, clients } from "../../../src/documents/clients.ts";
 import { atEnd } from "../at_end.ts";
 import { temporaryFolder } from "../folder.ts";
 

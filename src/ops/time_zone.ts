@@ -1,0 +1,120 @@
+/**
+ * Time zones: what the clocks of a place show at a moment, and at which moments they show a time. The runtime knows the
+ * world's zones and their changes.
+ *
+ * @module
+ */
+
+/** What the clocks show. */
+export interface ShownTime {
+  /** `2026-11-21` */
+  readonly day: string;
+  /** `02:30:05` */
+  readonly clock: string;
+  /** `+01:00` */
+  readonly offset: string;
+  /** The clocks show this time twice, because they are put back: the offset tells which is meant. */
+  readonly isTwice: boolean;
+}
+
+const dayMs = 86_400_000;
+const minuteMs = 60_000;
+// Nowhere are clocks changed within less than this.
+const changeMs = 15 * minuteMs;
+// Of a page's moments, so that the same one is looked up once.
+const knownMax = 4_096;
+
+/** A place's time, by its name in the IANA database. */
+export class TimeZone {
+  readonly name: string;
+  #format: Intl.DateTimeFormat | null = null;
+  readonly #known = new Map<number, number>();
+
+  /** The zone of a name such as `Europe/Berlin` or `UTC` that the runtime knows. */
+  constructor(name: string) {
+    this.name = name;
+  }
+
+  /** How far its clocks are ahead of UTC at a moment, in milliseconds. */
+  offsetMs(atMs: number): number {
+    if (this.name === "UTC") return 0;
+    const start = Math.floor(atMs / changeMs) * changeMs;
+    let offset = this.#known.get(start);
+    if (offset === undefined) {
+      offset = wallMsOf(this.#shown(start)) - start;
+      if (this.#known.size >= knownMax) this.#known.clear();
+      this.#known.set(start, offset);
+    }
+    return offset;
+  }
+
+  /** What its clocks show at a moment. */
+  at(atMs: number): ShownTime {
+    const offsetMs = this.offsetMs(atMs);
+    const { year, month, day, hour, minute, second } = this.#shown(atMs);
+    return {
+      day: `${digits(year, 4)}-${digits(month)}-${digits(day)}`,
+      clock: `${digits(hour)}:${digits(minute)}:${digits(second)}`,
+      offset: offsetText(offsetMs),
+      isTwice: this.momentsOf(atMs + offsetMs).length > 1,
+    };
+  }
+
+  #shown(atMs: number): Parts {
+    this.#format ??= formatOf(this.name);
+    const parts = this.#format.formatToParts(atMs);
+    return Object.fromEntries(parts.map(({ type, value }) => [type, Number(value)])) as unknown as Parts;
+  }
+
+  /**
+   * The moments at which its clocks show a time, the earliest first; the time is given as the milliseconds that it would
+   * be in UTC. Two for an hour that comes twice; for one that is skipped the moment to which clocks that were not put
+   * forward would point.
+   */
+  momentsOf(wallMs: number): [number, ...number[]] {
+    const [before, after] = [this.offsetMs(wallMs - dayMs), this.offsetMs(wallMs + dayMs)];
+    const found = [...new Set([wallMs - before, wallMs - after])]
+      .filter((atMs) => atMs + this.offsetMs(atMs) === wallMs)
+      .sort((a, b) => a - b);
+    return [found[0] ?? wallMs - before, ...found.slice(1)];
+  }
+}
+
+interface Parts {
+  readonly year: number;
+  readonly month: number;
+  readonly day: number;
+  readonly hour: number;
+  readonly minute: number;
+  readonly second: number;
+}
+
+function formatOf(name: string): Intl.DateTimeFormat {
+  return new Intl.DateTimeFormat("en-US", {
+    timeZone: name,
+    hourCycle: "h23",
+    year: "numeric",
+    month: "numeric",
+    day: "numeric",
+    hour: "numeric",
+    minute: "numeric",
+    second: "numeric",
+  });
+}
+
+/** What clocks show, as the milliseconds that it would be in UTC. */
+function wallMsOf({ year, month, day, hour, minute, second }: Parts): number {
+  return Date.UTC(year, month - 1, day, hour, minute, second);
+}
+
+function digits(number: number, count = 2): string {
+  return String(number).padStart(count, "0");
+}
+
+function offsetText(offsetMs: number): string {
+  const minutes = Math.round(Math.abs(offsetMs) / minuteMs);
+  return `${offsetMs < 0 ? "-" : "+"}${digits(Math.floor(minutes / 60))}:${digits(minutes % 60)}`;
+}
+
+/** The zone of the service's own times. */
+export const utc = new TimeZone("UTC");

@@ -1,0 +1,66 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+import { brief, envelopeRows } from "../../src/documents/brief.ts";
+import { errors } from "../../src/contract/errors.ts";
+import { fieldNames, flagNames, projectServices, reasons } from "../../src/contract/fields.ts";
+import { definitionOfDone, keyCheck, limitRows, retryPolicy, rules } from "../../src/documents/guidance.ts";
+
+const text = brief("https://intake.acme.test");
+const tables = text.split("\n\n").filter((part) => part.startsWith("| "));
+
+test("the brief has its parts in order", () => {
+  const headings = [...text.matchAll(/^## \d+\. (.*)$/gm)].map(([, heading]) => heading);
+  assert.deepEqual(headings, [
+    "Check the key",
+    "Eight rules",
+    "Post a lead",
+    "The envelope",
+    "Answers",
+    "Flags",
+    "Limits",
+    "Retry policy",
+    "A client to copy",
+    "Client kits",
+    "Definition of done",
+  ]);
+});
+
+test("it has eight rules and the nine points of the definition of done, word for word", () => {
+  assert.equal(rules.length, 8);
+  assert.equal(definitionOfDone.length, 9);
+  for (const [index, rule] of rules.entries()) assert.ok(text.includes(`\n${index + 1}. ${rule}\n`), rule);
+  for (const point of definitionOfDone) assert.ok(text.includes(`\n- [ ] ${point}\n`), point);
+  for (const [index, line] of retryPolicy.entries()) {
+    assert.ok(text.includes(`\n${index + 1}. ${line}\n`), line);
+  }
+});
+
+test("it names every field, service, flag, reason, error, limit and answer to the key check", () => {
+  const named = [...fieldNames, "cost", ...projectServices, ...flagNames, ...reasons, ...Object.keys(errors)];
+  for (const name of named) assert.ok(text.includes(`\`${name}\``), name);
+  for (const { limit, value } of limitRows) assert.ok(text.includes(`| ${limit} | ${value} |`), limit);
+  for (const { answer, meaning } of keyCheck) assert.ok(text.includes(`| ${answer} | ${meaning} |`), answer);
+  for (const { status } of Object.values(errors)) assert.match(text, new RegExp(`\\| ${status} \\|`));
+});
+
+test("its tables are whole, and nothing in it is left open", () => {
+  assert.equal(tables.length, 9);
+  for (const table of tables) {
+    const cells = table.trimEnd().split("\n").map((line) => line.replaceAll("\\|", "").split("|").length);
+    assert.equal(new Set(cells).size, 1, table);
+  }
+  assert.doesNotMatch(text.replaceAll(/^```.*?^```$/gms, ""), /undefined|NaN|\[object/);
+  assert.equal(envelopeRows.length, fieldNames.length + 4);
+});
+
+test("every address in it is the one that was given", () => {
+  const addresses = [...text.matchAll(/https?:\/\/[^\s`"'>)]+/g)].map(([address]) => address);
+  assert.ok(addresses.length > 8);
+  for (const address of addresses) assert.match(address, /^https:\/\/intake\.acme\.test\/|^https?:\/\/$/);
+});
+
+test("the brief names whom to write to about a key, where there is somebody", () => {
+  const named = brief("https://intake.acme.test", "keys@acme.example");
+  assert.match(named, /answered with 401, write to \[keys@acme\.example\]\(mailto:keys@acme\.example\)/);
+  assert.doesNotMatch(text, /mailto:/);
+});

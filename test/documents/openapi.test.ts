@@ -1,0 +1,273 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+import { createConfig, lintFromString } from "@redocly/openapi-core";
+import { errors, formErrors } from "../../src/contract/errors.ts";
+import { type Example, failureExamples, flagExamples, leadExamples } from "../../src/documents/examples.ts";
+import {
+  fieldNames,
+  fields,
+  flagNames,
+  projectServices,
+  reasons,
+  requiredFields,
+  vocabularyStatuses,
+} from "../../src/contract/fields.ts";
+import { limits } from "../../src/contract/limits.ts";
+import { openapi } from "../../src/documents/openapi.ts";
+import { readerRows } from "../support/contract/specification.ts";
+import { findings, resolve, type Schema } from "../support/contract/schema.ts";
+
+const document = openapi({
+  intake: "https://intake.acme.test",
+  forms: "https://forms.acme.test",
+  subscription: "https://plans.acme.test",
+});
+// deno-lint-ignore no-explicit-any -- the assertions say what it must be
+const post = document.paths["/v1/intake"]?.post as any;
+const schemas = document.components.schemas as Readonly<Record<string, Schema>>;
+// deno-lint-ignore no-explicit-any -- as above
+const lead = schemas.Lead as any;
+
+// deno-lint-ignore no-explicit-any -- as above
+const operations: any[] = Object.values(document.paths).flatMap((item) =>
+  Object.entries(item).filter(([name]) => name !== "servers").map(([, operation]) => operation)
+);
+
+/** What the linter says, one line for each problem of any severity. */
+async function lint(text: string): Promise<string[]> {
+  const open = { severity: "error", allowAdditionalProperties: true } as const;
+  const config = await createConfig({
+    extends: ["recommended-strict"],
+    rules: {
+      "operation-operationId-unique": "error",
+      "operation-singular-tag": "error",
+      // A lead may have further members, and its schema does not say so, lest generators make a map of it.
+      "no-invalid-media-type-examples": open,
+      "no-invalid-schema-examples": open,
+      "no-invalid-parameter-examples": open,
+      "no-required-schema-properties-undefined": "error",
+      "no-schema-type-mismatch": "error",
+      "component-name-unique": "error",
+      "parameter-description": "error",
+      "tag-description": "error",
+      "no-http-verbs-in-paths": "error",
+      "path-not-include-query": "error",
+      "operation-description": "error",
+    },
+  });
+  const problems = await lintFromString({ source: text, absoluteRef: "openapi.json", config });
+  return problems.map(({ ruleId, message, location }) => `${ruleId}: ${message} ${location[0]?.pointer}`);
+}
+
+test("the document passes a strict linter without a warning", async () => {
+  assert.deepEqual(await lint(JSON.stringify(document)), []);
+});
+
+test("the linter would say so, if an example, a reference or a description were wrong", async () => {
+  const text = JSON.stringify(document);
+  for (
+    const [from, to] of [
+      ['"first_name":"Ada"', '"first_name":1'],
+      ["#/components/schemas/Health", "#/components/schemas/Wealth"],
+      ['"operationId":"getHealth",', ""],
+      ['"flags":["phone_unnormalized"]', '"flags":[1]'],
+    ] as const
+  ) {
+    assert.ok(text.includes(from), from);
+    assert.notDeepEqual(await lint(text.replace(from, to)), [], from);
+  }
+});
+
+test("each operation is on the host of its surface, under the surface's tag, and the links are the intake's", () => {
+  assert.equal(document.openapi, "3.0.3");
+  const hosts = Object.entries(document.paths).map(([path, item]) => {
+    const servers = (item.servers ?? document.servers) as { url: string }[];
+    const operations = Object.entries(item).filter(([method]) => method !== "servers");
+    // deno-lint-ignore no-explicit-any -- as above
+    const tags = operations.flatMap(([, { tags }]: any) => tags);
+    return [path, servers.map(({ url }) => new URL(url).hostname.split(".")[0]).join(), ...tags];
+  });
+  assert.deepEqual(hosts, [
+    ["/v1/intake", "intake", "Intake"],
+    ["/v1/vocabulary", "intake", "Intake"],
+    ["/v1/forms/{tenant}/{form_key}", "forms", "Forms"],
+    ["/api/plans", "plans", "Plans"],
+    ["/healthz", "intake,forms", "Health"],
+    ["/api/openapi.json", "intake", "Documents"],
+    ["/api/INTEGRATION.md", "intake", "Documents"],
+    ["/api/integration", "intake", "Documents"],
+    ["/api/forms-integration", "intake", "Documents"],
+    ["/api", "intake", "Documents"],
+    ["/api/playground.js", "intake", "Documents"],
+    ["/api/playground.css", "intake", "Documents"],
+    ["/api/copy.js", "intake", "Documents"],
+    ["/api/playground.svg", "intake", "Documents"],
+    ["/v1/forms/INTEGRATION.md", "forms", "Documents"],
+  ]);
+  assert.match(String(document.info.description), /https:\/\/intake\.acme\.test\/api\/INTEGRATION\.md/);
+  assert.match(String(document.info.description), /https:\/\/forms\.acme\.test\/v1\/forms\/INTEGRATION\.md/);
+});
+
+test("operation ids are good names of methods, which no client has to change", () => {
+  const ids = operations.map(({ operationId }) => operationId);
+  assert.equal(new Set(ids).size, ids.length);
+  for (const id of ids) assert.match(id, /^(get|post|submit)[A-Z][A-Za-z]+$/);
+});
+
+test("the envelope has every field with its cap, and null where it counts as left out", () => {
+  assert.deepEqual(Object.keys(lead.properties), [...fieldNames, "cost", "extra"]);
+  assert.deepEqual(lead.required, requiredFields);
+  for (const name of fieldNames) {
+    const schema = lead.properties[name];
+    assert.equal(schema.maxLength, fields[name].lengthMax, name);
+    assert.equal(schema.nullable ?? false, !fields[name].required, name);
+  }
+  const { cost } = lead.properties;
+  assert.deepEqual([cost.type, cost.minimum, cost.maximum], ["number", 0.01, 999.99]);
+});
+
+test("a required field says that blanks do not count, however much of a text a library matches", () => {
+  for (const name of requiredFields) {
+    const { pattern } = lead.properties[name];
+    for (
+      const [text, isFilled] of [["Ada", true], [" Ada\nLovelace ", true], ["", false], [
+        " \t\n",
+        false,
+      ]] as const
+    ) {
+      assert.equal(new RegExp(pattern, "u").test(text), isFilled);
+      assert.equal(new RegExp(pattern, "u").exec(text)?.[0] === text, isFilled, "the whole of it");
+    }
+  }
+});
+
+/** Every schema of the document, those inside of others too, with its place. */
+function* everySchema(part: unknown, at = ""): Generator<[at: string, schema: Schema]> {
+  if (typeof part !== "object" || part === null) return;
+  if (/(\/schemas\/\w+|\/properties\/[\w-]+|\/schema|\/items|\/additionalProperties)$/.test(at)) {
+    yield [at, part as Schema];
+  }
+  if (/\/examples?$/.test(at)) return;
+  for (const [name, inner] of Object.entries(part)) yield* everySchema(inner, `${at}/${name}`);
+}
+
+test("no schema has what generated clients break on: alternatives, sets, maps with members, defaults", () => {
+  const all = [...everySchema(document)];
+  assert.ok(all.length > 60);
+  for (const [at, schema] of all) {
+    for (const keyword of ["anyOf", "oneOf", "allOf", "not", "uniqueItems", "default", "discriminator"]) {
+      assert.equal(schema[keyword], undefined, `${at} has ${keyword}`);
+    }
+    // Native Java once made a map of it and sent {}. A plan is only read, and its further members are data.
+    const isMap = schema.properties !== undefined && schema.additionalProperties !== undefined;
+    if (isMap) assert.match(at, /\/Plan(Item)?$/, at);
+  }
+});
+
+test("both acknowledgements are of one schema, and so are all errors, so that no client has to tell them apart", () => {
+  for (const { responses } of operations) {
+    for (const [status, response] of Object.entries(responses)) {
+      // deno-lint-ignore no-explicit-any -- as above
+      const media = resolve<any>(document, response as Schema).content?.["application/json"];
+      if (media === undefined || status === "503" && media.schema.$ref.endsWith("/Health")) continue;
+      if (Number(status) >= 400) assert.equal(media.schema.$ref, "#/components/schemas/ErrorBody");
+    }
+  }
+  for (const status of [200, 202]) {
+    const { schema } = post.responses[status].content["application/json"];
+    assert.equal(schema.$ref, "#/components/schemas/Acknowledgement");
+  }
+});
+
+test("what is closed for good is an enum in answers; a list that may grow is not, and is the table's", () => {
+  const enums = [...everySchema(document.components.schemas)].filter(([, schema]) =>
+    schema.enum !== undefined
+  );
+  assert.deepEqual(enums.map(([at, schema]) => [at, schema.enum]), [
+    ["/Acknowledgement/properties/status", ["accepted", "duplicate"]],
+    ["/SubmissionAcknowledgement/properties/status", ["accepted", "duplicate"]],
+  ]);
+  const listed = (at: string) =>
+    // deno-lint-ignore no-explicit-any -- as above
+    at.split("/").reduce((part: any, name) => part[name], schemas)["x-extensible-enum"];
+  assert.deepEqual(listed("Acknowledgement/properties/flags/items"), flagNames);
+  assert.deepEqual(listed("Vocabulary/properties/project_service/items"), projectServices);
+  assert.deepEqual(listed("VocabularyTerm/properties/status"), Object.keys(vocabularyStatuses));
+  assert.deepEqual(listed("Plan/properties/interval"), ["day", "week", "month", "year"]);
+  assert.deepEqual(listed("ErrorBody/properties/fields/additionalProperties"), reasons);
+  const codes = listed("ErrorBody/properties/error");
+  for (const code of [...Object.keys(errors), ...Object.keys(formErrors)]) {
+    assert.ok(codes.includes(code), code);
+  }
+});
+
+test("detail is there for people, and never has to be", () => {
+  // deno-lint-ignore no-explicit-any -- as above
+  const { required, properties } = schemas.ErrorBody as any;
+  assert.deepEqual(required, ["error"]);
+  assert.equal(properties.detail.type, "string");
+});
+
+test("every error code is documented with its status, and every read has a 429", () => {
+  for (const { status } of Object.values(errors)) assert.ok(post.responses[status], String(status));
+  // deno-lint-ignore no-explicit-any -- as above
+  const form = document.paths["/v1/forms/{tenant}/{form_key}"]?.post as any;
+  for (const [code, { status }] of Object.entries(formErrors)) {
+    assert.ok(form.responses[status], code);
+  }
+  for (const { operationId, responses } of operations) assert.ok(responses[429], operationId);
+});
+
+test("POST /v1/intake documents its headers with their caps", () => {
+  const parameters = document.components.parameters as Readonly<Record<string, Schema>>;
+  const caps = Object.values(parameters).map(({ name, schema }) => [name, (schema as Schema).maxLength]);
+  assert.deepEqual(caps.filter(([, cap]) => cap !== undefined), [
+    ["Idempotency-Key", limits.idempotencyKeyLengthMax],
+    ["Idempotency-Key", limits.idempotencyKeyLengthMax],
+    ["X-Request-Id", limits.requestIdLengthMax],
+  ]);
+  assert.deepEqual(post.security, [{ apiKey: [] }]);
+  assert.ok(post.responses[429].headers["Retry-After"]);
+  assert.ok(post.responses[405].headers.Allow);
+});
+
+test("every request example has its answer under the same name, and refusals are examples of answers", () => {
+  const { examples } = post.requestBody.content["application/json"];
+  assert.deepEqual(Object.keys(examples), [...Object.keys(leadExamples), ...flagNames]);
+  const answers = post.responses[202].content["application/json"].examples;
+  const all: Readonly<Record<string, Example>> = { ...leadExamples, ...flagExamples };
+  for (const [name, { body, answer }] of Object.entries(all)) {
+    assert.deepEqual(examples[name].value, JSON.parse(body));
+    assert.deepEqual(answers[name].value.flags, answer.status === 202 && answer.flags, name);
+  }
+  const refusals = post.responses[422].content["application/json"].examples;
+  for (const [name, { answer }] of Object.entries(failureExamples)) {
+    if (answer.status === 422) assert.deepEqual(refusals[name].value.fields, answer.fields, name);
+  }
+});
+
+test("the examples are as their schemas say, in this project's stricter reading too", () => {
+  for (const { responses } of operations) {
+    // deno-lint-ignore no-explicit-any -- as above
+    for (const { content = {} } of Object.values(responses) as any[]) {
+      const media = content["application/json"];
+      if (media === undefined) continue;
+      const shown = Object.values(media.examples ?? {}) as { value: unknown }[];
+      const values = [media.example, ...shown.map(({ value }) => value)];
+      for (const value of values.filter((value) => value !== undefined)) {
+        assert.deepEqual(findings(document, media.schema, value), []);
+      }
+    }
+  }
+});
+
+test("the document has the rows of the specification that are for programs and for readers of plans", () => {
+  const text = JSON.stringify(openapi({
+    intake: "https://intake.example",
+    forms: "https://forms.example",
+    subscription: "https://plans.example",
+  }));
+  for (const [row, ...words] of readerRows) {
+    for (const word of words) assert.ok(text.includes(word), `${row}: ${word}`);
+  }
+});
