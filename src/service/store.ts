@@ -31,7 +31,6 @@ import { KeyStore } from "../store/serving/key_lookup.ts";
 import { PlanSnapshot } from "../store/serving/plan_snapshot.ts";
 import { readReference, ReferenceReader } from "../store/serving/reference.ts";
 import { Totals } from "../store/serving/totals.ts";
-import { Turns } from "../store/serving/turns.ts";
 import { handOver } from "./handover.ts";
 import { type Jobs, startJobs } from "./jobs.ts";
 import { connectEarly, connectionsMax, openPools, type Pools } from "./pools.ts";
@@ -123,7 +122,6 @@ async function openParts(
     deadlineMs: commitDeadlineMs,
     handOver: handOver({ heartbeat, totals, delivery }),
     observe,
-    turns: config.processes === 1 ? null : new Turns(config.processes),
   });
   const upkeep = new Upkeep(pools.upkeep);
   const standing = new StandingReader(pools.upkeep, async () => {

@@ -97,21 +97,6 @@ test("256 posts of one Idempotency-Key over two servers, their connections being
   assert.equal(history.count("refused", first), 0);
 });
 
-test("256 posts of one Idempotency-Key over two servers that nothing disturbs: one 202, 255 times 200, one event", async () => {
-  const first = history.entries.length;
-  const request = {
-    apiKey: apiKey.key,
-    idempotencyKey: "undisturbed",
-    body: '{"first_name":"A","last_name":"B","phone":"C"}',
-  };
-  await Promise.all(
-    Array.from({ length: 256 }, (_, index) => history.post(intakeUrls()[index % 2] ?? "", request)),
-  );
-  assert.equal(history.count("accepted", first), 1);
-  assert.equal(history.count("duplicate", first), 255);
-  await history.check(databaseUrl);
-});
-
 test("every 202 is in the store once after connections were cut again and again at any place, under load over two servers", async (t) => {
   const first = history.entries.length;
   const chance = chanceOf(t);

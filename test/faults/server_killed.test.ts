@@ -29,20 +29,3 @@ test("every 202 and 200 is in the store once, with the body as posted, after the
   assert.ok(history.count("no_answer") > 0, "some requests were under way when the server was killed");
   await history.check(databaseUrl);
 });
-
-test("every 202 and 200 is in the store once after one of two servers was killed with SIGKILL again and again, while the other goes on", async (t) => {
-  const chance = chanceOf(t);
-  const first = history.entries.length;
-  await startServer();
-  const load = new Load(t, { history, chance, apiKeys: [apiKey.key], intakeUrls, clients: 32 });
-  for (let round = 1; round <= rounds(3); round++) {
-    await load.accepted(1 + chance.below(200));
-    await chance.pick(servers).kill("SIGKILL");
-    // What the killed one held locked must not stop the other.
-    await load.accepted(100);
-    await startServer();
-  }
-  await load.stop();
-  t.diagnostic(history.summary(first));
-  await history.check(databaseUrl);
-});

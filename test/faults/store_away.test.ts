@@ -159,14 +159,6 @@ test("PostgreSQL stopped with SIGSTOP for longer than the commit's deadline: 503
   });
 });
 
-test("PostgreSQL stopped with SIGSTOP for a moment: what was under way is answered after it", async (t) => {
-  await survive(t, {
-    chance: chanceOf(t),
-    breakIt: () => postgres.freeze(),
-    healIt: () => postgres.thaw(),
-  });
-});
-
 test("the store made read-only: 503 at once, and accepting again within 2 s of its end", async (t) => {
   const set = (value: "on" | "off") =>
     withSql(databaseUrl, async (sql) => {

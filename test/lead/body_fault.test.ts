@@ -132,8 +132,3 @@ test("detail never has a value, however the body is broken, and never more of it
     { numRuns: 5 * runs.numRuns },
   );
 });
-
-test("where bytes stop being text is counted in characters, however many bytes each has", () => {
-  const bytes = Buffer.concat([Buffer.from('{"a":"é€😀'), Buffer.from([0xff]), Buffer.from('"}')]);
-  assert.equal(bytesFault(bytes).detail, `${guises.not_utf8}: line 1, column 10`);
-});

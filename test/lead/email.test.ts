@@ -15,21 +15,6 @@ test("a local part, one @ and two or more labels look like an address", () => {
   );
 });
 
-test("one character too many or a part too few does not look like an address", () => {
-  for (const good of ["a@b.c", "ada.lovelace@mail.example.com"]) {
-    assert.equal(looksLikeEmail(good), true);
-    for (let at = 0; at <= good.length; at++) {
-      for (const intruder of ["@", " ", "\u00a0", "\u0085", "\u3000", "\n"]) {
-        const bad = good.slice(0, at) + intruder + good.slice(at);
-        assert.equal(looksLikeEmail(bad), false, JSON.stringify(bad));
-      }
-    }
-  }
-  for (const bad of ["", "@", "a@", "@b.c", "a@b", "a@.b", "a@b.", "a@b..c", "a@.", "a.b@c", "a b"]) {
-    assert.equal(looksLikeEmail(bad), false, bad);
-  }
-});
-
 test("whatever looks like an address has one @, no white space and a dotted domain", () => {
   fc.assert(
     fc.property(messyText, messyText, (left, right) => {

@@ -63,21 +63,6 @@ test("what JSON.parse refuses, or what is no object, is null", () => {
   );
 });
 
-test("objects are told from arrays, null and the rest", () => {
-  assert.equal(isObject({}), true);
-  for (const value of [null, [], "", 0, true, undefined]) assert.equal(isObject(value), false);
-});
-
-test("the depth is counted outside strings, the object itself included", () => {
-  assert.deepEqual(parseObject('{"a":{}}', 2), { a: {} });
-  assert.equal(parseObject('{"a":{"b":[]}}', 2), null);
-  assert.deepEqual(parseObject('{"a":{},"b":[],"c":{}}', 2), { a: {}, b: [], c: {} });
-  assert.deepEqual(parseObject('{"[[[":"{{{\\"[[["}', 1), { "[[[": '{{{"[[[' });
-  assert.equal(parseObject('{"a":"[[[', 1), null, "an unclosed string");
-  assert.equal(parseObject(`{"a":${"[".repeat(30_000)}${"]".repeat(30_000)}}`, depthMax), null);
-  assert.equal(parseObject("[".repeat(65_000), depthMax), null);
-});
-
 test("members are listed as written, names decoded, duplicates and all", () => {
   const text = ' { "a" : 1.10 ,\n"\\u0061":[ 1, {"b":"]}"} ],"__proto__":{"x":"\\\\"},"\\ud800":"\\ud800" } ';
   assert.deepEqual(members(text), [

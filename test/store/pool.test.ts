@@ -24,11 +24,6 @@ const open = (options: Partial<PoolOptions> = {}) =>
 const one = (pool: Pool, deadlineMs = 5_000) =>
   pool.run(deadlineMs, (sql) => sql<{ n: number; pid: number }[]>`select 1 as n, pg_backend_pid() as pid`);
 
-test("a statement returns its rows", async () => {
-  const [row] = await one(open());
-  assert.equal(row?.n, 1);
-});
-
 test("the connection sets synchronous_commit, a statement timeout and its name", async () => {
   const [row] = await open({ name: "probe" }).run(5_000, (sql) =>
     sql`
@@ -104,11 +99,6 @@ test("what waits behind a statement that is given up is never sent", async () =>
   assert.equal((await admin`select from sent_late`).length, 0);
 });
 
-test("the server gives up a statement that is longer than the statement timeout", async () => {
-  const pool = open({ statementTimeoutMs: 100 });
-  await assert.rejects(pool.run(5_000, (sql) => sql`select pg_sleep(4)`), /57014/);
-});
-
 test("a killed connection is Unavailable, and the next statements find another one, again and again", async () => {
   const pool = open();
   for (let round = 0; round < 5; round += 1) {
@@ -130,13 +120,6 @@ test("a server that accepts and says nothing is Unavailable within the deadline"
   await assert.rejects(one(pool, 300), Unavailable);
   for (const socket of sockets) socket.destroy();
   silent.close();
-});
-
-test("nobody listening is Unavailable", async () => {
-  await assert.rejects(
-    one(open({ primary: new Primary("postgres://u:p@127.0.0.1:1/d") }), 2_000),
-    Unavailable,
-  );
 });
 
 const areas = { next: 0 };
@@ -257,13 +240,6 @@ test("a warning is told, and what it came with counts as no answer; a notice is 
   );
   assert.deepEqual(warnings, ["w"]);
   await pool.run(5_000, (sql) => sql.unsafe("do $$ begin raise notice 'n'; end $$"));
-});
-
-test("a closed pool is Unavailable at once", async () => {
-  const pool = open();
-  await one(pool);
-  await pool.close();
-  await assert.rejects(one(pool), Unavailable);
 });
 
 test("an error is described by its SQLSTATE and constraint, never by what it quotes", async () => {

@@ -1,7 +1,6 @@
 /**
  * Group commit: concurrent requests share a transaction. A batch goes at once when the committer is
- * idle; what arrives during a running commit forms the next batch. There is no timer, but for the turns that several committers
- * of one machine take (`turns.ts`).
+ * idle; what arrives during a running commit forms the next batch. There is no timer.
  *
  * It stands here and not with the intake, because the forms commit through the same one.
  *
@@ -12,7 +11,6 @@ import type { Decision, Entry, Outcome } from "./accept.ts";
 import type { StoreObservation } from "../observation.ts";
 import { Unavailable } from "../pool.ts";
 import { saysUnwritable } from "../unavailable.ts";
-import type { Turns } from "./turns.ts";
 
 /** How the committer is bounded. */
 export interface CommitterOptions {
@@ -29,8 +27,6 @@ export interface CommitterOptions {
   readonly deadlineMs: number;
   readonly handOver: HandOver;
   readonly observe: (observation: StoreObservation) => void;
-  /** Those of one of several committers on a machine; `null`: it is alone, and never waits. */
-  readonly turns: Turns | null;
 }
 
 /** Who goes on from the outcome of a commit. */
@@ -109,7 +105,6 @@ export class Committer {
       const deadlineAtMs = this.#options.nowMs() + this.#options.deadlineMs;
       this.#queue.push({ entry, bytes, deadlineAtMs, resolve, reject });
       this.#queueBytes += bytes;
-      this.#options.turns?.entered(this.#queue.length);
       this.#start();
     });
   }
@@ -138,15 +133,11 @@ export class Committer {
   }
 
   async #drain(): Promise<void> {
-    const { turns, nowMs } = this.#options;
     while (this.#queue.length > 0) {
-      if (turns !== null) await turns.come(() => this.#queue.length, nowMs());
       const batch = this.#takeBatch();
       if (batch.length === 0) continue;
       const trial: Trial = { isTaken: false, refusedAlone: 0, error: null };
-      const startedAtMs = nowMs();
       await this.#settle(batch, trial);
-      turns?.ended(nowMs() - startedAtMs, nowMs());
       if (!trial.isTaken && trial.error !== null && !saysUnwritable(trial.error)) {
         this.#options.handOver.failed(trial.error);
       }

@@ -1,16 +1,12 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import test, { before, beforeEach } from "node:test";
-import postgres from "postgres";
 import { Retention } from "../../../src/store/jobs/retention.ts";
 import { acceptPosts } from "../../support/accept.ts";
-import { createRole } from "../../support/actions/actions_process.ts";
-import { repeat } from "../../../src/service/repeat.ts";
 import type { Pool } from "../../../src/store/pool.ts";
 import { openPool } from "../../support/pool.ts";
 import { openStore } from "../../support/store.ts";
 import { rowsWith } from "../../support/every_value.ts";
-import { until } from "../../support/until.ts";
 
 const start = Date.UTC(2026, 0, 1);
 const dayMs = 86_400_000;
@@ -330,22 +326,4 @@ test("terms that nobody has sent since go too", async () => {
     await sql`select t.slug, u.count::int from unknown_area as u join tenant as t on t.id = u.tenant_id`;
   assert.deepEqual([...terms], [{ slug: "beta", count: 2 }]);
   await keep(null, "beta");
-});
-
-test("it goes on by itself, with no more rights than the service's role has", async () => {
-  const role = await createRole(databaseUrl, "lead_service");
-  await many(1_100, web);
-  await keep(1);
-  await setDay(2);
-  const own = openPool(role.url);
-  const running = repeat(open(own), { onFailure: (error) => assert.fail(String(error)) });
-  void running.soon();
-  await until(async () => await content(web) === 0, { what: "all content is removed" });
-  await until(() => told.length > 0, { what: "it is told once" });
-  assert.deepEqual(told.splice(0), [1_100]);
-  await running.stop();
-  await own.close();
-  const asService = postgres(role.url, { max: 1, onnotice: () => {} });
-  await assert.rejects(asService`select set_retention('acme', 1)`, { code: "42501" });
-  await asService.end();
 });

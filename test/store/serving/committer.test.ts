@@ -48,7 +48,6 @@ function world(options: Partial<CommitterOptions> = {}) {
   const clock = { nowMs: 0, writable: true };
   let wake: () => void = () => {};
   const committer = new Committer({
-    turns: null,
     accept: (entries, deadlineMs) =>
       new Promise((resolve, reject) => {
         const names = entries.map(({ raw }) => raw.trimEnd());
@@ -103,17 +102,6 @@ test("an idle committer begins at once, and what arrives meanwhile is the next b
   await committer.idle();
 });
 
-test("an answer comes only after its commit is confirmed", async () => {
-  const { commit, next } = world();
-  let isAnswered = false;
-  const answer = commit("a").then(() => isAnswered = true);
-  const begun = await next();
-  await Promise.resolve();
-  assert.equal(isAnswered, false);
-  begun.succeed();
-  await answer;
-});
-
 test("a batch has 512 entries at most", async () => {
   const { commit, next } = world();
   void commit("first");
@@ -157,13 +145,6 @@ test("a full queue refuses: 4096 entries, or 64 MiB", async () => {
   await other.next();
   names("n", 64).forEach((name) => void other.commit(name, 1024 * 1024));
   assert.ok(await other.commit("x", 1024 * 1024) instanceof Unavailable);
-});
-
-test("a store known not to take writes refuses at once, without a commit", async () => {
-  const { commit, commits, clock } = world();
-  clock.writable = false;
-  assert.ok(await commit("a") instanceof Unavailable);
-  assert.equal(commits.length, 0);
 });
 
 test("refuseWaiting fails what waits, not what is under way", async () => {
@@ -303,21 +284,6 @@ test("when the store goes away while a batch is halved, what is left is unknown,
   assert.deepEqual([a, b], ["n0", "n1"]);
   assert.ok(c instanceof Unavailable && d instanceof Unavailable);
   assert.deepEqual(refused, []);
-});
-
-test("every confirmed batch is told with its entries", async () => {
-  const told: string[][] = [];
-  const { commit, next, committer } = world({
-    handOver: { committed: (entries) => told.push(entries.map(({ raw }) => raw)), failed: () => {} },
-  });
-  void commit("a");
-  const begun = await next();
-  void commit("b");
-  void commit("c");
-  begun.succeed();
-  (await next()).succeed();
-  await committer.idle();
-  assert.deepEqual(told, [["a"], ["b", "c"]]);
 });
 
 test("a commit that is asked for in the turn of the last answer is not forgotten", async () => {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { FormStore } from "../../../src/store/serving/form_lookup.ts";
-import { Pool, Unavailable } from "../../../src/store/pool.ts";
+import { Pool } from "../../../src/store/pool.ts";
 import { openPool } from "../../support/pool.ts";
 import { openStore } from "../../support/store.ts";
 
@@ -43,49 +43,10 @@ test("a form is found by its tenant and key, in its own spelling", async () => {
   assert.equal((await find("contact", other))?.id, foreign);
 });
 
-test("a found form is known for 5 s of the clock; one that was not found is asked for again each time", async () => {
-  const { find, made } = openForms();
-  assert.equal(await find("later"), null);
-  const id = await add("later");
-  assert.equal((await find("later"))?.id, id);
-  assert.equal(made.queries, 2);
-  await admin`update form set removed_at = now() where id = ${id}`;
-  clock.nowMs += 5_000;
-  assert.equal((await find("later"))?.id, id);
-  clock.nowMs += 1;
-  assert.equal(await find("later"), null);
-  assert.equal(made.queries, 3);
-});
-
-test("lookups that wait share a query", async () => {
-  await add("shared");
-  await add("shared", other?.id);
-  const { find, made } = openForms();
-  const found = await Promise.all([
-    ...Array.from({ length: 20 }, () => find("shared")),
-    ...Array.from({ length: 20 }, () => find("shared", other)),
-    find("nowhere"),
-  ]);
-  assert.equal(new Set(found.map((form) => form?.id)).size, 3);
-  assert.ok(made.queries <= 2, `${made.queries}`);
-});
-
 test("what no form key can be costs no query", async () => {
   const { find, made } = openForms();
   for (const formKey of ["", "a b", "%63ontact", "a/b", "é", "a".repeat(65), ".", "-a", "a\u0000"]) {
     assert.equal(await find(formKey), null);
   }
   assert.equal(made.queries, 0);
-});
-
-test("find throws Unavailable while the store is away, and works again afterwards", async () => {
-  const id = await add("away");
-  let isAway = true;
-  const { find } = openForms({
-    run: (...args: Parameters<Pool["run"]>) =>
-      isAway ? Promise.reject(new Unavailable("away")) : pool.run(...args),
-  } as Pool);
-  await assert.rejects(find("away"), Unavailable);
-  isAway = false;
-  assert.equal((await find("away"))?.id, id);
 });
