@@ -5,9 +5,8 @@
  */
 
 import assert from "node:assert/strict";
-import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { test } from "node:test";
-import { fileURLToPath } from "node:url";
 import { errors, formErrors } from "../../src/contract/errors.ts";
 import { opsErrors } from "../../src/ops/reply.ts";
 import { planErrors } from "../../src/plans/reply.ts";
@@ -28,18 +27,6 @@ for (const block of pages.flatMap(blocksOf)) {
     assert.match(await reader.paste(text), /^HTTP\/1\.1 200 [^]*"status":"duplicate"/m);
   });
 }
-
-test("each command that runs node names one that runs TypeScript, or the check that says what an old one lacks", () => {
-  const bare = /(?<!npx )\bnode (?!--import \.\/scripts\/check_node\.js )(?:[^`\n]* )?[\w./-]+\.ts\b/g;
-  const kits = ["kits/README.md", "kits/conformance/README.md"].map((path) => ({
-    path,
-    text: readFileSync(new URL(`../../${path}`, import.meta.url), "utf8"),
-  }));
-  const found = [...pages, ...kits].flatMap(({ path, text }) =>
-    (text.match(bare) ?? []).map((command) => `${path}: ${command}`)
-  );
-  assert.deepEqual(found, []);
-});
 
 test("no command of the documents is left out without a reason", () => {
   const fences = pages.flatMap(({ path, text }) =>
@@ -69,11 +56,6 @@ test("every file and folder that the documents name is there", () => {
       .map(([, name]) => `${path}: ${name}`)
   );
   assert.deepEqual(gone, []);
-});
-
-test("no picture of the documents is over 150 KB", () => {
-  const folder = fileURLToPath(new URL("../../docs/pictures/", import.meta.url));
-  assert.deepEqual(readdirSync(folder).filter((name) => statSync(folder + name).size > 150_000), []);
 });
 
 for (const page of pages) {

@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { before, test } from "node:test";
-import { extractSchemaOrg } from "../../scripts/build_schema_org.ts";
 import vocabulary from "../vectors/site/schema_org.json" with { type: "json" };
 import {
   type BuiltSite,
@@ -53,10 +52,6 @@ function literalTypes(value: unknown): string[] {
     ...(/^-?\d+(\.\d+)?$/.test(text) ? ["Number"] : []),
   ];
 }
-
-test("the extract of schema.org is what schema-dts has", () => {
-  assert.deepEqual(vocabulary, extractSchemaOrg(vocabulary.used));
-});
 
 test("every node has a type of schema.org, and only properties that this type has, with values that they take", () => {
   const everything = new Map([...graphs.values()].flat().map((node) => [node["@id"], node]));
