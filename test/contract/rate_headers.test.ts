@@ -20,7 +20,3 @@ test("each further limit stands after those before it, in every header", () => {
   });
   assert.deepEqual(Object.keys(both), rateHeaderNames);
 });
-
-test("without a limit there is nothing to tell", () => {
-  assert.deepEqual(firstBudgets(), {});
-});

@@ -1,12 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { formErrors } from "../../src/contract/errors.ts";
-import {
-  formDefinitionOfDone,
-  formRetryPolicy,
-  formRules,
-  formsBrief,
-} from "../../src/documents/forms_brief.ts";
+import { formsBrief } from "../../src/documents/forms_brief.ts";
 import { startedAtNames } from "../../src/forms/spam/timing.ts";
 import { startedAtName } from "../../src/contract/forms.ts";
 import { formRows } from "../support/contract/specification.ts";
@@ -36,14 +31,6 @@ test("the forms' brief has its parts in order", () => {
     "For your web server",
     "Definition of done",
   ]);
-});
-
-test("it has the rules, the retry policy and the definition of done, word for word", () => {
-  assert.equal(formRules.length, 8);
-  for (const [index, rule] of [...formRules.entries(), ...formRetryPolicy.entries()]) {
-    assert.ok(text.includes(`\n${index + 1}. ${rule}\n`), rule);
-  }
-  for (const point of formDefinitionOfDone) assert.ok(text.includes(`\n- [ ] ${point}\n`), point);
 });
 
 test("it names every error with its status, and what the scorer reads the time of opening from", () => {

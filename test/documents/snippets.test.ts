@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import test from "node:test";
-import { clientModule, clientProgram, curlPost, shellQuoted } from "../../src/documents/snippets.ts";
+import { curlPost, shellQuoted } from "../../src/documents/snippets.ts";
 
 test("quoted text comes out of a shell as it went in", () => {
   for (const text of ["", "it's", "''", '$HOME `id` \\ " !', "a\nb\\n", "🏠", "-n", "@file"]) {
@@ -16,13 +16,4 @@ test("a curl line names the key's variable, never a key, and the Idempotency-Key
   assert.match(line, /-H "X-API-Key: \$LEAD_API_KEY"/);
   assert.ok(line.includes(`-H 'Idempotency-Key: it'\\''s:1'`));
   assert.doesNotMatch(curlPost("https://intake.acme.test", { body: "{}" }), /Idempotency-Key/);
-});
-
-test("the programs stand at the left edge and end with one line break", () => {
-  for (const text of [clientModule("https://intake.acme.test"), clientProgram]) {
-    assert.match(text, /^\/\/ \w+\.ts: /);
-    assert.match(text, /[^\n]\n$/);
-    assert.match(text, /\n {2}\S/);
-  }
-  assert.match(clientModule("https://intake.acme.test"), /"https:\/\/intake\.acme\.test\/v1\/intake"/);
 });

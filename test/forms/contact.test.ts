@@ -35,26 +35,10 @@ test("fields are known by the names that forms give them", () => {
   }
 });
 
-test("the last word of a whole name is the last name, when there is no field for it", () => {
-  assert.equal(contact({ name: "Ada King  Lovelace " }).lastName, "lovelace");
-  assert.equal(contact({ full_name: "Ada" }).lastName, "ada");
-  assert.equal(contact({ name: "Ada King", surname: "Lovelace" }).lastName, "lovelace");
-  assert.equal(contact({ name: "Ada King", surname: " " }).lastName, "king");
-});
-
-test("a blank or empty field gives way to the next name", () => {
-  assert.equal(contact({ phone: " ", mobile: null, cell: "555-123-4567" }).phone, "+15551234567");
-});
-
 test("a number is read digit by digit, a boolean is no contact", () => {
   assert.equal(contact('{"phone":5551234567,"email":true}').phone, "+15551234567");
   assert.equal(contact('{"phone":12345678901234567890}').phone, "12345678901234567890");
   assert.equal(contact('{"email":true}').email, null);
-});
-
-test("another country's number stays as sent", () => {
-  assert.equal(contact({ phone: "+52 55 1234 5678" }).phone, "+52 55 1234 5678");
-  assert.equal(contact({ phone: "55 1234 5678", country: "Mexico" }).phone, "55 1234 5678");
 });
 
 test("what is too long for an index is left out, and the rest is found all the same", () => {

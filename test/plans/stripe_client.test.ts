@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { afterEach, test } from "node:test";
 import { type StripeBounds, StripeClient, stripeVersion } from "../../src/plans/stripe_client.ts";
-import { openSession, sessionForm } from "../../src/plans/stripe_session.ts";
+import { openSession } from "../../src/plans/stripe_session.ts";
 import type { Sale } from "../../src/store/serving/checkout.ts";
 import { Authority } from "../support/authority.ts";
 import { type Fault, StripeServer } from "../support/plans/stripe_server.ts";
@@ -76,14 +76,6 @@ test("a session is asked for with the sale's price, form-encoded, with key, pinn
   assert.equal(call?.headers.authorization, `Bearer ${stripe.secretKey}`);
 });
 
-test("a free plan asks for a card only if one is needed", () => {
-  assert.equal(
-    sessionForm(sale({ amountCents: 0 }), "a@b.c", urls).get("payment_method_collection"),
-    "if_required",
-  );
-  assert.equal(sessionForm(sale(), "a@b.c", urls).get("payment_method_collection"), null);
-});
-
 const apiError = { type: "api_error", message: "Something went wrong" };
 const retried: readonly (readonly [string, readonly Fault[]])[] = [
   ["a reset before anything was done", [{ kind: "reset" }]],
@@ -126,13 +118,6 @@ for (const [what, faults] of retried) {
     }
   });
 }
-
-test("a call that hangs is given up after its time and made again", async () => {
-  stripe.fail({ kind: "hang" });
-  const outcome = await open(sale(), client({ bounds: { tryMs: 300 } }));
-  assert.equal(outcome.kind, "open");
-  assert.equal(stripe.calls.length, 2);
-});
 
 test("when every try hangs the call ends within its bound, and its outcome is unknown", async () => {
   stripe.fail(...Array.from({ length: 10 }, () => ({ kind: "hang" }) as const));
@@ -231,16 +216,6 @@ for (const [what, fault, kind, members] of refused) {
   });
 }
 
-test("a 500 that Stripe keeps under the key is replayed to every try, and final", async () => {
-  stripe.fail({ kind: "kept", status: 500, error: apiError });
-  const one = sale();
-  const outcome = await open(one);
-  assert.ok(outcome.kind === "not_now" && outcome.isFinal);
-  assert.equal(stripe.calls.length, 4);
-  // What a new id is for.
-  assert.equal((await open(sale())).kind, "open");
-});
-
 test("an address that Stripe does not take is told apart, by code or by parameter", async () => {
   for (const email of ["ä@example.com", "a@b_c.d"]) {
     const outcome = await openSession(client(), sale(), { email, urls });
@@ -254,23 +229,10 @@ test("an address that Stripe does not take is told apart, by code or by paramete
   assert.deepEqual(await open(sale()), { kind: "email_refused" });
 });
 
-test("a wrong key gets 401, and nothing of the key or of Stripe's text is in what may be logged", async () => {
-  const outcome = await open(sale(), client({ secretKey: "sk_test_wrongwrongwrong" }));
-  assert.ok(outcome.kind === "not_now" && outcome.isFinal);
-  assert.match(String(outcome.failure.stripeRequestId), /^req_/);
-  assert.doesNotMatch(JSON.stringify(outcome), /wrongwrong|Invalid API Key|p7dc/);
-});
-
 test("an answer that is too large is not held", async () => {
   stripe.fail({ kind: "answer", status: 200, text: " ".repeat(600_000) });
   assert.equal((await open(sale())).kind, "open");
   assert.equal(stripe.calls.length, 2);
-});
-
-test("with nobody listening the outcome is unknown after all tries", async () => {
-  const outcome = await open(sale(), client({ url: "http://127.0.0.1:1" }));
-  assert.ok(outcome.kind === "not_now" && !outcome.isFinal);
-  assert.deepEqual([outcome.failure.type, outcome.failure.tries], ["ECONNREFUSED", 4]);
 });
 
 test("over HTTPS the certificate is checked: by a stranger's authority nothing is sent", async () => {

@@ -193,14 +193,6 @@ async function testPage(): Promise<void> {
     );
   });
 
-  test("a repeat is shown as a duplicate", async () => {
-    await page.locator("#example").selectOption("minimal");
-    await page.locator("#repeat").check();
-    await settled();
-    assert.equal(await status.innerText(), "200 duplicate");
-    await page.locator("#repeat").uncheck();
-  });
-
   test("bad input gets the server's answer, and the page lives on", async () => {
     const bad: Readonly<Record<string, string>> = {
       "nothing": "",
@@ -227,17 +219,6 @@ async function testPage(): Promise<void> {
       assert.equal(shown, `${status} ${json.error ?? json.status}`, what);
     }
     assert.equal(await type(leadExamples.minimal.body), "202 accepted");
-  });
-
-  test("half a surrogate pair is judged as it would be sent", async () => {
-    await page.evaluate(() => {
-      const area = document.querySelector("#body") as HTMLTextAreaElement;
-      area.value = '{"first_name":"\ud800","last_name":"B","phone":"1"}';
-      area.dispatchEvent(new Event("input"));
-    });
-    await settled();
-    assert.equal(await status.innerText(), "202 accepted");
-    assert.ok((await page.locator("#compare").innerText()).includes("\ufffd"));
   });
 
   test("a finding leads to its place in the text, and what fails is underlined there", async () => {
@@ -282,17 +263,6 @@ async function testPage(): Promise<void> {
     );
   });
 
-  test("the form is closed while the JSON is broken, and open again when it is mended", async () => {
-    await type("{");
-    await page.locator('input[name="view"][value="form"]').check();
-    assert.ok(await page.locator("#form-broken").isVisible());
-    assert.ok(await page.locator("#field-phone").isDisabled());
-    await page.locator("#example").selectOption("complete");
-    assert.ok(await page.locator("#form-broken").isHidden());
-    assert.equal(await page.locator("#field-email").inputValue(), "Ada@Example.com");
-    await page.locator('input[name="view"][value="json"]').check();
-  });
-
   test("everything can be reached and used by keyboard", async () => {
     const own = await open();
     await own.keyboard.press("Tab");
@@ -333,14 +303,6 @@ async function testPage(): Promise<void> {
     await own.keyboard.type("bel");
     await own.waitForFunction(() => document.querySelector("#curl")?.textContent?.includes("Adabel"));
     await own.context().close();
-  });
-
-  test("an example of the reference is tried by its button", async () => {
-    await page.locator("#example-cost_zero summary").click();
-    await page.locator("#example-cost_zero [data-example]").click();
-    await settled();
-    assert.equal(await page.locator("#example").inputValue(), "cost_zero");
-    assert.equal(await status.innerText(), "422 validation_failed");
   });
 
   test("the key check posts {} with the key, says what the answer means, and keeps the key nowhere", async () => {
@@ -399,22 +361,6 @@ async function testPage(): Promise<void> {
       complaints.length,
       ...complaints.filter((text) => !/status of (429|50\d)/.test(text)),
     );
-    await own.context().close();
-  });
-
-  test("the text is tidied without a loss, and the command is copied whole", async () => {
-    const own = await open({ permissions: ["clipboard-read", "clipboard-write"] });
-    await own.locator("#body").fill('{"first_name":"A","last_name":"B","phone":"1","n":1.10}');
-    await own.locator("#tidy").click();
-    assert.equal(
-      await own.locator("#body").inputValue(),
-      '{\n  "first_name": "A",\n  "last_name": "B",\n  "phone": "1",\n  "n": 1.10\n}',
-    );
-    const button = own.getByRole("button", { name: "Copy The request as a curl command" });
-    await button.click();
-    await own.getByRole("button", { name: "Copied The request" }).waitFor();
-    const copied = await own.evaluate(() => navigator.clipboard.readText());
-    assert.equal(copied, await own.locator("#curl").textContent());
     await own.context().close();
   });
 

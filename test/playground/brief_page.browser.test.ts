@@ -57,15 +57,6 @@ async function testPages(): Promise<void> {
         });
       }
     }
-
-    test(`${path} is whole without a script, and has no button then`, async () => {
-      const page = await open(path, { javaScriptEnabled: false });
-      assert.equal(await page.locator("button").count(), 0);
-      assert.ok(await page.locator("pre").first().isVisible());
-      await page.getByText("PHP", { exact: true }).first().click();
-      assert.ok(await page.locator("pre.language-php").first().isVisible());
-      await page.context().close();
-    });
   }
 
   test("a block is copied by keyboard, without the line break at its end, and that is said to a screen reader", async () => {

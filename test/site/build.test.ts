@@ -1,15 +1,6 @@
 import assert from "node:assert/strict";
-import { execFileSync, spawn } from "node:child_process";
-import { once } from "node:events";
-import {
-  existsSync,
-  lstatSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  symlinkSync,
-  writeFileSync,
-} from "node:fs";
+import { execFileSync } from "node:child_process";
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { before, test } from "node:test";
 import { fileURLToPath } from "node:url";
@@ -55,13 +46,6 @@ test("two builds of the same content are the same bytes, whatever their folder a
     new Map([...shuffled].map(([path, bytes]) => [path, Buffer.from(bytes).toString("base64")])),
     contents(first),
   );
-});
-
-test("npm run site:build writes the same bytes in another time zone and another language, as another process", async () => {
-  const site = await world.build("zone");
-  const built = buildElsewhere("elsewhere", [process.execPath]);
-  assert.match(built.printed, /^Built \d+ files in /);
-  assert.deepEqual(contents(built.site), contents(site));
 });
 
 test("Deno builds every file but the packed ones, with the same bytes as Node", async () => {
@@ -144,31 +128,6 @@ test("a site replaces the one before it whole, and leaves nothing beside it", as
   assert.deepEqual(readdirSync(join(folder, "swap")), ["site"]);
 });
 
-test("builds of one folder at the same time all end well, and leave one whole site", async () => {
-  const dir = join(folder, "rivals", "site");
-  const root = fileURLToPath(new URL("../../", import.meta.url));
-  const env = { PATH: process.env.PATH, DATABASE_URL: world.url, SITE_DIR: dir, SITE_URL: urls.site };
-  const codes = await Promise.all([1, 2, 3].map(async () => {
-    const child = spawn(process.execPath, ["scripts/build_site.ts"], { cwd: root, env, stdio: "ignore" });
-    return (await once(child, "close"))[0];
-  }));
-  assert.deepEqual(codes, [0, 0, 0]);
-  assert.deepEqual(readdirSync(join(folder, "rivals")), ["site"]);
-  assert.ok(existsSync(join(dir, "llms.txt")));
-});
-
-test("a link to a folder stays a link", () => {
-  const files = new Map([["llms.txt", new Uint8Array(1)], ["assets/site.data", new Uint8Array(1)]]);
-  mkdirSync(join(folder, "linked"));
-  const real = join(folder, "linked", "real");
-  writeSite(real, files);
-  symlinkSync(real, join(folder, "linked", "site"));
-  writeSite(join(folder, "linked", "site"), new Map([...files, ["new.txt", new Uint8Array(1)]]));
-  assert.deepEqual(readdirSync(join(folder, "linked")).sort(), ["real", "site"]);
-  assert.ok(lstatSync(join(folder, "linked", "site")).isSymbolicLink());
-  assert.ok(existsSync(join(real, "new.txt")));
-});
-
 test("a folder that holds something else is not replaced", async () => {
   const dir = join(folder, "home");
   mkdirSync(dir);
@@ -210,17 +169,6 @@ test("an added area has a page that says that it is new, and a retired one is go
   database.close();
 });
 
-test("an area with a page of its own keeps it when the vocabulary spells it otherwise", async () => {
-  const areas = (await listAreasInForce(world.pool)).map(({ area, status }) => ({
-    area: area === "hvac" ? "HVAC" : area,
-    status,
-  }));
-  const files = buildSite({ sources: readPageSources(), areas, plans: [], urls });
-  const page = new TextDecoder().decode(files.get("areas/hvac/index.html"));
-  assert.match(page, /<code>HVAC<\/code>/);
-  assert.match(page, /The calendar writes these leads/);
-});
-
 test("where plans are sold each has a link to buy it, and a contact for keys is named; otherwise neither", async () => {
   const plans = await readPlans(world.pool);
   const textOf = (path: string, more: object) =>
@@ -238,11 +186,6 @@ test("where plans are sold each has a link to buy it, and a contact for keys is 
   assert.match(textOf("faq/index.html", { contact: "keys@acme.example" }), /href="mailto:keys@acme.example"/);
   assert.doesNotMatch(textOf("faq/index.html", {}), /mailto:/);
   assert.throws(() => siteSettings({ CONTACT_EMAIL: "keys" }), /CONTACT_EMAIL is not an address/);
-});
-
-test("without plans the page says that there is none", () => {
-  const files = buildSite({ sources: readPageSources(), areas: [], plans: [], urls });
-  assert.match(new TextDecoder().decode(files.get("plans/index.html")), /No plan is published/);
 });
 
 test("what an operator types is text everywhere: areas and plans with markup in them", async () => {

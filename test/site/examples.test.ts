@@ -35,25 +35,3 @@ test("no example has a number that could be somebody's: all are of the ranges ke
     }
   }
 });
-
-test("every area has a page, and what it lists as callers' words is not a term itself", () => {
-  const described = new Map(sources.flatMap((source) => source.area === null ? [] : [[source.area, source]]));
-  assert.deepEqual([...described.keys()].sort(), [...areas.values()].sort());
-  for (const [area, { synonyms }] of described) {
-    assert.ok(synonyms.length >= 3, area);
-    assert.deepEqual(synonyms.filter((one) => areas.has(one)), [], area);
-    assert.equal(new Set(synonyms).size, synonyms.length, area);
-  }
-});
-
-test("the pages of the areas are no template: no sentence of ten words stands in two of them", () => {
-  const seen = new Map<string, string>();
-  for (const { path, area, body } of sources) {
-    if (area === null) continue;
-    const prose = body.replaceAll(/^```[\s\S]*?^```$/gm, "").replaceAll(/\s+/g, " ");
-    for (const sentence of prose.split(/[.?!:] /).filter((one) => one.split(" ").length >= 10)) {
-      assert.equal(seen.get(sentence) ?? path, path, sentence);
-      seen.set(sentence, path);
-    }
-  }
-});

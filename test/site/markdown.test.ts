@@ -85,18 +85,3 @@ test("a part folds away under a name of our own, and whatever else looks like on
     ]
   ) assert.doesNotMatch(render(`${other}\n\na`).html, /<(?!\/?p>)/, other);
 });
-
-test("an item that is to be done has a box before it, which is text", () => {
-  assert.match(render("- [ ] This").html, /^<ul>\n<li>(<p>)?☐ This/);
-  assert.doesNotMatch(render("- [ ] This").html, /<input/);
-});
-
-test("headings have addresses of their own, in the order of the text", () => {
-  const { headings } = render("# Über `a`\n\n## The same\n\n## The same\n\n### ???");
-  assert.deepEqual(headings, [
-    { depth: 1, id: "uber-a", text: "Über a" },
-    { depth: 2, id: "the-same", text: "The same" },
-    { depth: 2, id: "the-same-2", text: "The same" },
-    { depth: 3, id: "section", text: "???" },
-  ]);
-});

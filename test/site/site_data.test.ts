@@ -56,38 +56,6 @@ test("the four tables are strict, and every foreign key has an index", () => {
   }
 });
 
-test("page has every page but that of a 404, with the text of its Markdown", () => {
-  const pages = rows("select * from page");
-  assert.deepEqual(
-    pages.map(({ path }) => path).sort(),
-    [...site.pages.keys()].filter((path) => path !== "/404.html").sort(),
-  );
-  for (const { path, url, markdown, text, parent, title } of pages) {
-    assert.equal(url, urls.site + path);
-    assert.ok(
-      site.text(`${String(path).slice(1)}index.html.md`).includes(String(markdown).trim()),
-      String(path),
-    );
-    assert.ok(!/\{\{[a-z]|<[a-z]+ class/.test(String(text)), String(path));
-    assert.equal(parent === null, path === "/", String(title));
-  }
-});
-
-test("category is a tree with one place for every page", () => {
-  assert.equal(value("select count(*) from category where parent is not null"), 9);
-  const depth = rows(`
-    with recursive tree (id, depth) as (
-      select id, 0 from category where parent is null
-      union all select category.id, depth + 1 from category join tree on category.parent = tree.id)
-    select count(*) as reached, max(depth) as depth from tree`)[0];
-  assert.equal(depth?.reached, value("select count(*) from category"));
-  assert.equal(depth?.depth, 2);
-  assert.equal(
-    value("select count(*) from page join category on category.id = page.category"),
-    value("select count(*) from page"),
-  );
-});
-
 test("a look-up reads an index, not a table", () => {
   for (
     const sql of [
@@ -148,15 +116,4 @@ test("the three queries of llms.txt answer what they say", () => {
   assert.ok(search.every(({ excerpt }) => /duplicate|idempoten/i.test(String(excerpt))));
   const names = roof.map(({ name }) => name);
   assert.ok(names.includes("gutters") && names.includes("replacement"), names.join());
-});
-
-test("the page about the file shows the tables and queries of llms.txt", () => {
-  const markdown = site.text("site-data/index.html.md");
-  const [schema = "", ...queries] = codeBlocks();
-  for (const query of queries) assert.ok(markdown.includes(query));
-  for (
-    const statement of schema.split(/;\n\n|;$/).filter((one) => one !== "" && !one.includes("'page_search_"))
-  ) {
-    assert.ok(markdown.includes(statement), statement);
-  }
 });

@@ -28,12 +28,6 @@ test("a source is taken apart, with defaults for what it leaves out", () => {
   );
 });
 
-test("the address of a page is the place of its file", () => {
-  const paths = ["index.md", "plans.md", "intake/index.md", "intake/limits.md", "404.md"]
-    .map((file) => parsePageSource(file, front(...required)).path);
-  assert.deepEqual(paths, ["/", "/plans/", "/intake/", "/intake/limits/", "/404.html"]);
-});
-
 test("front matter that is wrong is refused, with the name of the file", () => {
   const cases: readonly (readonly [string, RegExp])[] = [
     ["Text", /no front matter/],

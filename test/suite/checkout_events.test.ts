@@ -148,32 +148,6 @@ test("events in any order end in the same state", async () => {
   time += 300;
 });
 
-test("a session that expires is expired, not one that was paid; its key then begins anew", async () => {
-  const sale = await buy();
-  await tell(
-    "checkout.session.expired",
-    sale.session({ subscription: null, customer: null, payment_status: "unpaid" }),
-  );
-  assert.equal((await sale.state())?.state, "expired");
-  const next = await checkout(server, { headers: sale.headers });
-  assert.equal(next.status, 201);
-  assert.notEqual(next.json.session_id, sale.sessionId);
-  const paid = await buy();
-  await tell("checkout.session.completed", paid.session());
-  await tell("checkout.session.expired", paid.session());
-  assert.equal((await paid.state())?.state, "active");
-});
-
-test("a payment method that takes days: incomplete, then active or failed", async () => {
-  for (const [type, state] of [["succeeded", "active"], ["failed", "failed"]] as const) {
-    const sale = await buy();
-    await tell("checkout.session.completed", sale.session({ payment_status: "unpaid" }));
-    assert.equal((await sale.state())?.state, "incomplete");
-    await tell(`checkout.session.async_payment_${type}`, sale.session());
-    assert.equal((await sale.state())?.state, state);
-  }
-});
-
 test("an event is taken once, whichever node it reaches, and however often at once", async () => {
   const sale = await buy();
   const body = eventText("checkout.session.completed", sale.session(), { created: ++time });

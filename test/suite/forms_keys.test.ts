@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ctl, type RunningServer } from "../support/server.ts";
 import { until } from "../support/until.ts";
-import { freshKey, lead, visitor, World } from "../support/world.ts";
+import { freshKey, visitor, World } from "../support/world.ts";
 
 const world = await World.open();
 await world.start();
@@ -18,25 +18,6 @@ test("the probe {} answers 400 missing_required, stores nothing and consumes no 
     fields: { name: "required", email: "required" },
   });
   assert.equal((await world.submit(form, { key: key.text, body: visitor(), headers })).status, 202);
-});
-
-test("no key, nonsense, a mistyped key and a key of the intake answer 401 and store nothing", async () => {
-  const { form, key } = await world.formWithKey();
-  const intakeKey = await world.issue({ tenant: form.tenant });
-  const mistyped = key.text.slice(0, -1) + (key.text.endsWith("0") ? "1" : "0");
-  await world.leavesNothing(async () => {
-    for (const text of [undefined, "", "nonsense", mistyped, intakeKey.text, `${key.text}, ${key.text}`]) {
-      for (const body of [visitor(), {}, "[]"]) {
-        const answer = await world.submit(form, { ...(text === undefined ? {} : { key: text }), body });
-        assert.deepEqual([answer.status, answer.json.error], [401, "unauthorized"], text);
-      }
-    }
-  });
-  assert.equal(
-    (await world.intake({ key: key.text, body: lead() })).status,
-    401,
-    "nor does it open the intake",
-  );
 });
 
 test("a mistyped key and a key of the intake are 401, and an impossible form key 404, without a query", async () => {

@@ -1,10 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { limits } from "../../src/contract/limits.ts";
 import { type Answer, freshAddress } from "../support/client.ts";
 import { ctl } from "../support/server.ts";
 import { until } from "../support/until.ts";
-import { publishedLimits, visitor, World } from "../support/world.ts";
+import { publishedLimits, World } from "../support/world.ts";
 
 /** The two budgets, as published. */
 const world = await World.open();
@@ -85,26 +84,6 @@ test("a key with a raised limit has a budget of its own: beside the tenant's oth
     passed(1) >= 200 && passed(1) <= 200 + Math.ceil(20 * seconds),
     `other: ${passed(1)} in ${seconds} s`,
   );
-});
-
-test("RateLimit counts down on every answer, a success too", async () => {
-  const { form, key } = await world.formWithKey();
-  const localAddress = freshAddress();
-  const first = await world.submit(form, { key: key.text, body: visitor(), localAddress });
-  assert.equal(first.status, 202);
-  assert.equal(rateLimit(first).ip?.r, limits.formsIpRate.burst - 1);
-  assert.equal(rateLimit(first).tenant?.r, limits.formsTenantRate.burst - 1);
-  const second = await world.submit(form, { key: key.text, body: "[]", localAddress });
-  assert.ok((rateLimit(second).tenant?.r as number) <= limits.formsTenantRate.burst - 1);
-});
-
-test("the intake and the forms have budgets of their own", async () => {
-  const localAddress = freshAddress();
-  const intakeKey = await world.issue();
-  await flood(40, () => world.intake({ key: intakeKey.text, body: {}, localAddress }));
-  assert.equal((await world.intake({ key: intakeKey.text, body: {}, localAddress })).status, 429);
-  const { form, key } = await world.formWithKey({ tenant: intakeKey.tenant });
-  assert.equal((await world.submit(form, { key: key.text, body: {}, localAddress })).status, 400);
 });
 
 test("a raised limit of an address or a forms key counts here too, and lowers nothing", async () => {

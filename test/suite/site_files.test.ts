@@ -2,9 +2,8 @@ import assert from "node:assert/strict";
 import { renameSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { before, describe, test } from "node:test";
-import { makeFolder, patterned, put, read } from "../support/http/static_folder.ts";
+import { makeFolder, patterned, read } from "../support/http/static_folder.ts";
 import type { RunningServer } from "../support/server.ts";
-import { until } from "../support/until.ts";
 import { World } from "../support/world.ts";
 
 describe("the site's listener", () => {
@@ -74,17 +73,6 @@ describe("the site's listener", () => {
       assert.equal((await read(port, path)).status, 404, path);
     }
     assert.equal((await fetch(`${server.urls.site}/`, { method: "OPTIONS" })).status, 405);
-  });
-
-  test("a page that is built while the service runs is there, and is logged without its path", async () => {
-    put(folder, "new-page/index.html", "new");
-    const answer = await fetch(`${server.urls.site}/new-page/?secret=1`, {
-      headers: { "X-Request-Id": "the-new-page" },
-    });
-    assert.equal(await answer.text(), "new");
-    const line = await until(() => server.logs.find((line) => line.request_id === "the-new-page"));
-    assert.deepEqual([line.surface, line.route, line.status, line.bytes], ["site", "/*", 200, 3]);
-    assert.doesNotMatch(JSON.stringify(line), /secret|new-page\//);
   });
 
   test("SITE_DIR may be a link that is changed to another release", async () => {

@@ -1,20 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { encodeFilePath, parseFilePath } from "#src/http/static/file_path.ts";
+import { parseFilePath } from "#src/http/static/file_path.ts";
 
 const names = (path: string) => parseFilePath(path)?.names ?? null;
-
-test("a path is taken apart and decoded once", () => {
-  assert.deepEqual(parseFilePath("/"), { names: [], isFolder: true });
-  assert.deepEqual(parseFilePath("/a"), { names: ["a"], isFolder: false });
-  assert.deepEqual(parseFilePath("/a/b/"), { names: ["a", "b"], isFolder: true });
-  assert.deepEqual(names("/a%20b/%C3%A9.txt"), ["a b", "\u00e9.txt"]);
-  assert.deepEqual(names("/%252e%252e/%252f"), ["%2e%2e", "%2f"]);
-  assert.deepEqual(names("/a..b/c...d"), ["a..b", "c...d"]);
-  assert.deepEqual(names("/.well-known/security.txt"), [".well-known", "security.txt"]);
-  assert.deepEqual(names(`/${"a".repeat(255)}`), ["a".repeat(255)]);
-});
 
 test("what could lead anywhere else names nothing", () => {
   const nothing = [
@@ -93,10 +82,4 @@ test("no path has a name that is empty, begins with a dot or has a separator or 
       assert.doesNotMatch(name, /^$|^\.(?!well-known$)|[/\\\x00-\x1f\x7f]/);
     }
   }));
-});
-
-test("an encoded path is read as the same names", () => {
-  for (const path of ["/", "/a", "/a/b/", "/a%20b", "/%C3%A9/%25", "/a%26b"]) {
-    assert.equal(encodeFilePath(parseFilePath(path) as NonNullable<ReturnType<typeof parseFilePath>>), path);
-  }
 });

@@ -11,33 +11,6 @@ function range(header: string | undefined, size: number): [number, number] | "no
   return found === null ? "none" : [found.start, found.end];
 }
 
-test("a range is of the bytes there are", () => {
-  assert.deepEqual(range("bytes=0-0", 10), [0, 1]);
-  assert.deepEqual(range("bytes=0-9", 10), [0, 10]);
-  assert.deepEqual(range("bytes=5-", 10), [5, 10]);
-  assert.deepEqual(range("bytes=9-9", 10), [9, 10]);
-  assert.deepEqual(range("bytes=3-100", 10), [3, 10]);
-  assert.deepEqual(range("bytes=3-99999999999999999999999999", 10), [3, 10]);
-  assert.deepEqual(range("bytes=-3", 10), [7, 10]);
-  assert.deepEqual(range("bytes=-100", 10), [0, 10]);
-  assert.deepEqual(range("bytes=-99999999999999999999999999", 10), [0, 10]);
-});
-
-test("a range without a byte that is there cannot be satisfied", () => {
-  for (const header of ["bytes=10-", "bytes=10-20", "bytes=99999999999999999999-", "bytes=-0"]) {
-    assert.equal(range(header, 10), "none", header);
-  }
-  for (const header of ["bytes=0-", "bytes=0-0", "bytes=-1", "bytes=-0"]) {
-    assert.equal(range(header, 0), "none", header);
-  }
-});
-
-test("the unit is read in any case, and a list may have empty members and spaces", () => {
-  for (const header of ["Bytes=1-2", "BYTES=1-2", "bytes= 1-2", "bytes=1-2,", "bytes=,\t1-2 ,,"]) {
-    assert.deepEqual(range(header, 10), [1, 3], header);
-  }
-});
-
 test("what is malformed, of another unit or of several ranges is ignored", () => {
   const ignored = [
     undefined,

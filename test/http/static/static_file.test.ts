@@ -16,7 +16,7 @@ import process from "node:process";
 import { after, describe, test } from "node:test";
 import { gzipSync } from "node:zlib";
 import { until } from "../../support/until.ts";
-import { type Answer, ask, get, places, startApp } from "../../support/http/echo.ts";
+import { type Answer, places, startApp } from "../../support/http/echo.ts";
 import {
   Download,
   head,
@@ -87,12 +87,6 @@ for (const place of places) {
         const answer = await read(port, path);
         assert.deepEqual([answer.status, answer.headers["location"]], [308, location], path);
       }
-    });
-
-    test("a path is decoded once", async () => {
-      assert.equal(text(await read(port, "/a%20b/%C3%A9.txt")), "spaced");
-      assert.equal(text(await read(port, "/%252e%252e")), "named so");
-      assert.equal(text(await read(port, "/%6eotes.txt")), "0123456789");
     });
 
     test("what is not there is answered 404 with the folder's own page", async (t) => {
@@ -207,14 +201,6 @@ for (const place of places) {
         assert.equal((await read(port, `/${name}`)).status, 404, name);
       }
       server.close();
-    });
-
-    test("methods other than GET and HEAD answer 405, OPTIONS too", async () => {
-      for (const method of ["POST", "PUT", "DELETE", "OPTIONS", "PATCH"]) {
-        const request = get("/notes.txt", "Content-Length: 0").replace("GET", method);
-        const answer = await ask(port, request);
-        assert.deepEqual([answer.status, answer.headers["allow"]], [405, "GET, HEAD"], method);
-      }
     });
 
     test("an answer says what the file is, how long it keeps, and that anybody may read it", async () => {
@@ -494,20 +480,6 @@ for (const place of places) {
       assert.equal((await seen())[0], 404);
     });
 
-    test("the folder may be a link that is changed to another release", async (t) => {
-      const releases = dirname(makeFolder());
-      put(releases, "1/index.html", "first");
-      put(releases, "2/index.html", "second");
-      const current = join(releases, "current");
-      symlinkSync("1", current);
-      const linked = await startApp(place, { folder: current });
-      t.after(() => linked.close());
-      assert.equal(text(await read(linked.port, "/")), "first");
-      symlinkSync("2", `${current}.new`);
-      renameSync(`${current}.new`, current);
-      assert.equal(text(await read(linked.port, "/")), "second");
-    });
-
     test("a download goes on with the bytes it began with when its file is replaced or removed", async () => {
       const content = patterned(downloadBytes, 7);
       for (const change of ["replaced", "removed"]) {
@@ -518,16 +490,6 @@ for (const place of places) {
         else rmSync(path);
         assert.ok((await download.rest()).equals(content), change);
       }
-    });
-
-    test("downloads that wait for their clients at the same time do not mix their bytes", async () => {
-      const contents = Array.from({ length: 12 }, (_, seed) => patterned(downloadBytes, seed));
-      contents.forEach((content, index) => put(folder, `several${index}.bin`, content));
-      const begun = await Promise.all(
-        contents.map((_, index) => Download.begin(port, `/several${index}.bin`)),
-      );
-      const got = await Promise.all(begun.map((download) => download.rest()));
-      contents.forEach((content, index) => assert.ok(got[index]?.equals(content), String(index)));
     });
 
     test("a download whose file is rewritten or cut short is cut off, and mixes no bytes", async () => {
@@ -563,17 +525,6 @@ for (const place of places) {
     });
   });
 }
-
-test("a listener closes although a client has stopped reading", async () => {
-  for (const place of places) {
-    const folder = makeFolder({ "held.bin": patterned(downloadBytes) });
-    const app = await startApp(place, { folder });
-    const download = await Download.begin(app.port, "/held.bin");
-    assert.equal(await app.close(100), place === "deno" ? 0 : undefined);
-    assert.ok((await download.rest()).length < downloadBytes);
-    await until(() => openFiles(process.pid).every((path) => !path.endsWith("held.bin")));
-  }
-});
 
 test("a client that takes nothing of a file loses it, and the file is closed", async (t) => {
   for (const place of places) {

@@ -55,17 +55,6 @@ for (const place of places) {
       assert.ok(!isOpen("large.bin"));
     });
 
-    test("HEAD, a range and a tag work as over HTTP/1.1", async () => {
-      const head = await begin(http2, { ":path": "/large.bin", ":method": "HEAD" });
-      assert.equal(head.answer["content-length"], String(length));
-      assert.equal((await rest(head.stream)).length, 0);
-      const part = await begin(http2, { ":path": "/large.bin", range: "bytes=-1000000" });
-      assert.equal(part.answer[":status"], 206);
-      assert.ok((await rest(part.stream)).equals(content.subarray(length - 1_000_000)));
-      const same = await begin(http2, { ":path": "/large.bin", "if-none-match": String(head.answer.etag) });
-      assert.equal(same.answer[":status"], 304);
-    });
-
     test("a file is closed when its stream is cancelled, and the others go on", async () => {
       const cancelled = await begin(http2, { ":path": "/large.bin" });
       assert.ok(isOpen("large.bin"));
