@@ -16,11 +16,10 @@ import {
 } from "node:fs";
 import { createInterface } from "node:readline";
 import { type Command, Refused, type Reply, WrongUsage } from "./command.ts";
-import { JsonText, shortTime, table } from "./terminal.ts";
-import { limitOption, parseTime, readLimit } from "./values.ts";
+import { JsonText, shortTime } from "./terminal.ts";
+import { parseTime } from "./values.ts";
 import {
   AuditChain,
-  type AuditEntry,
   type AuditLink,
   type AuditRow,
   findAuditTime,
@@ -31,6 +30,7 @@ import {
   readAuditRows,
 } from "#src/store/operator/audit.ts";
 import type { Pool } from "#src/store/pool.ts";
+import { listCommand } from "./list.ts";
 
 // Longer than any row.
 const tailBytes = 65_536;
@@ -124,44 +124,22 @@ function opened(file: string, flags: string): number {
 
 const subjectLengthMax = 200;
 
-const list: Command = {
+const list = listCommand({
   words: "audit list",
-  positionals: [],
-  options: {
-    subject: { value: "ID", description: "only what was done to this event, key, term …" },
-    ...limitOption(),
-  },
+  options: { subject: { value: "ID", description: "only what was done to this event, key, term …" } },
+  limit: 50,
   summary: "List what operators did, the newest first",
   notes: `WHO is the way (ctl or console) and the role that had logged in to the database. SAYS is
 what whoever did it told of himself, and nobody has checked: the account of the machine, the
 address of the console's client.`,
-  prepare(input) {
-    const limit = readLimit(input);
+  prepare: (input) => (pool, { limit }) => {
     const subject = input.option("subject");
-    return async (pool) => {
-      const entries = subject === undefined
-        ? await listAudit(pool, { fromId: null, limit })
-        : await listAuditOf(pool, { subject: subject.slice(0, subjectLengthMax), limit });
-      return { json: entries.map(entryJson), text: entriesText(entries) };
-    };
+    return subject === undefined
+      ? listAudit(pool, { fromId: null, limit })
+      : listAuditOf(pool, { subject: subject.slice(0, subjectLengthMax), limit });
   },
-};
-
-function entryJson({ id, at, actor, claimed, action, subjects, count, detail }: AuditEntry) {
-  return {
-    id: Number(id),
-    at,
-    actor,
-    claimed,
-    action,
-    subjects,
-    count,
-    detail: detail === null ? null : new JsonText(detail),
-  };
-}
-
-function entriesText(entries: readonly AuditEntry[]): string {
-  return table(entries, "Nothing was done yet.", {
+  empty: "Nothing was done yet.",
+  columns: {
     "WHEN (UTC)": ({ at }) => shortTime(at),
     "WHO": ({ actor }) => actor,
     "SAYS": ({ claimed }) => claimed ?? "-",
@@ -171,8 +149,13 @@ function entriesText(entries: readonly AuditEntry[]): string {
         ? `${subjects.join(" ")} and ${count - subjects.length} more`
         : subjects.join(" "),
     "DETAIL": ({ detail }) => detail ?? "-",
-  });
-}
+  },
+  json: ({ id, detail, ...rest }) => ({
+    id: Number(id),
+    ...rest,
+    detail: detail === null ? null : new JsonText(detail),
+  }),
+});
 
 const exported: Command = {
   words: "audit export",

@@ -14,69 +14,40 @@ import {
 } from "#src/store/operator/collisions.ts";
 import { type Command, Refused } from "./command.ts";
 import { contentName, contentPairs, spliced } from "./lead.ts";
-import { optionalTenantId, tenantOption } from "./tenant.ts";
 import { block, record, shortTime, table } from "./terminal.ts";
-import { limitOption, newest, parseId, readLimit } from "./values.ts";
+import { parseId } from "./values.ts";
+import { listCommand } from "./list.ts";
+import { snakeCased } from "#src/store/operator/snake_case.ts";
 
-function heading(collision: ListedCollision) {
-  return {
-    id: collision.id,
-    event_id: collision.eventId,
-    tenant: collision.tenant,
-    source: collision.source,
-    idempotency_key: collision.idempotencyKey,
-    state: collision.state,
-    other_person: collision.isOtherPerson,
-    settled_at: collision.settledAt,
-    accepted_event_id: collision.acceptedEventId,
-    count: collision.count,
-    first_at: collision.firstAt,
-    last_at: collision.lastAt,
-  };
-}
-
-const list: Command = {
+const list = listCommand({
   words: "collision list",
-  positionals: [],
+  isOfTenant: true,
   options: {
-    ...tenantOption,
     open: { description: "only those that nobody has accepted or dismissed" },
     other: { description: "only those of another person: phone or email differ" },
-    ...limitOption(),
   },
+  limit: 50,
   summary: "List leads that came under an Idempotency-Key of another lead",
   notes: `Such a post was answered 200 duplicate and kept aside. One of another person is a lost lead:
 ctl collision accept delivers it, ctl collision dismiss takes it off the open ones. Tell the
 sender: its Idempotency-Keys need a namespace of their own.`,
-  prepare(input) {
-    const limit = readLimit(input);
-    return async (pool) => {
-      const tenantId = await optionalTenantId(pool, input.option("tenant"));
-      const collisions = await listCollisions(pool, {
-        tenantId,
-        isOpen: input.has("open"),
-        isOtherPerson: input.has("other"),
-        limit,
-      });
-      const rows = table(collisions, "No collisions.", {
-        ">ID": (collision) => collision.id,
-        "TENANT": (collision) => collision.tenant,
-        "SOURCE": (collision) => collision.source,
-        "STATE": (collision) => collision.state,
-        "PERSON": (collision) => collision.isOtherPerson ? "another" : "the same",
-        ">COUNT": (collision) => String(collision.count),
-        "FIRST (UTC)": (collision) => shortTime(collision.firstAt),
-        "LAST": (collision) => shortTime(collision.lastAt),
-        "FIRST EVENT": (collision) => collision.eventId,
-        "IDEMPOTENCY-KEY": (collision) => collision.idempotencyKey ?? "-",
-      });
-      return {
-        json: collisions.map(heading),
-        text: newest(rows, collisions.length, limit),
-      };
-    };
+  prepare: (input) => (pool, page) =>
+    listCollisions(pool, { ...page, isOpen: input.has("open"), otherPerson: input.has("other") }),
+  empty: "No collisions.",
+  columns: {
+    ">ID": (collision) => collision.id,
+    "TENANT": (collision) => collision.tenant,
+    "SOURCE": (collision) => collision.source,
+    "STATE": (collision) => collision.state,
+    "PERSON": (collision) => collision.otherPerson ? "another" : "the same",
+    ">COUNT": (collision) => String(collision.count),
+    "FIRST (UTC)": (collision) => shortTime(collision.firstAt),
+    "LAST": (collision) => shortTime(collision.lastAt),
+    "FIRST EVENT": (collision) => collision.eventId,
+    "IDEMPOTENCY-KEY": (collision) => collision.idempotencyKey ?? "-",
   },
-};
+  json: ({ kind: _, ...heading }) => snakeCased(heading),
+});
 
 const show: Command = {
   words: "collision show",
@@ -95,14 +66,13 @@ const show: Command = {
   },
 };
 
-function collisionJson(collision: StoredCollision) {
-  const name = contentName(collision.kind);
-  const { accepted } = collision;
+function collisionJson({ kind, lead, extra, raw, accepted, ...heading }: StoredCollision) {
+  const name = contentName(kind);
   return {
-    ...heading(collision),
-    [name]: spliced(collision.lead),
-    extra: spliced(collision.extra ?? "{}"),
-    raw: collision.raw,
+    ...snakeCased(heading),
+    [name]: spliced(lead),
+    extra: spliced(extra ?? "{}"),
+    raw,
     accepted: {
       source: accepted.source,
       received_at: accepted.receivedAt,
@@ -134,7 +104,7 @@ function collisionText(collision: StoredCollision): string {
       ["Idempotency-Key", collision.idempotencyKey ?? "-"],
       ["Posted", `${collision.count} × from ${collision.firstAt} to ${collision.lastAt}`],
       ["State", stateText(collision)],
-      ["Person", collision.isOtherPerson ? "another: phone or email differ" : "the same"],
+      ["Person", collision.otherPerson ? "another: phone or email differ" : "the same"],
       ["First event", `${collision.eventId} (source ${accepted.source}, ${accepted.receivedAt})`],
     ]),
     `Where they differ\n${

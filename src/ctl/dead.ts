@@ -4,67 +4,40 @@
  * @module
  */
 
-import {
-  listDeadLetters,
-  type ListedDeadLetter,
-  nextDeadIds,
-  replayDead,
-} from "#src/store/operator/dead_letters.ts";
+import { listDeadLetters, nextDeadIds, replayDead } from "#src/store/operator/dead_letters.ts";
 import { settleDeadAsDone } from "#src/store/operator/restored.ts";
-import { attemptsJson, headingJson, readEvents, type StoredEvent } from "#src/store/operator/events.ts";
+import { headingJson, readEvents, type StoredEvent } from "#src/store/operator/events.ts";
 import type { Pool } from "#src/store/pool.ts";
-import { effectsJson, readEffects } from "#src/store/operator/event_effects.ts";
+import { readEffects } from "#src/store/operator/event_effects.ts";
 import { type Command, Refused, type Reply, WrongUsage } from "./command.ts";
 import { contentJson, eventText } from "./lead.ts";
-import { optionalTenantId, tenantOption } from "./tenant.ts";
-import { shortTime, table } from "./terminal.ts";
-import { limitOption, newest, readLimit } from "./values.ts";
+import { listCommand, optionalTenantId } from "./list.ts";
+import { shortTime } from "./terminal.ts";
+import { snakeCased } from "#src/store/operator/snake_case.ts";
 
 // Bounds the rows that one statement locks, and the work that one failure loses.
 const replayBatch = 1_000;
 // Ids that a person is shown after a replay; --json has all.
 const idsShown = 20;
 
-const list: Command = {
+const list = listCommand({
   words: "dead list",
-  positionals: [],
-  options: { ...tenantOption, ...limitOption() },
+  isOfTenant: true,
+  limit: 50,
   summary: "List what was given up after its attempts, the newest first",
-  prepare(input) {
-    const limit = readLimit(input);
-    return async (pool) => {
-      const tenantId = await optionalTenantId(pool, input.option("tenant"));
-      const letters = await listDeadLetters(pool, { tenantId, limit });
-      const rows = table(letters, "No dead letters.", {
-        "DIED (UTC)": (letter) => shortTime(letter.diedAt),
-        "EVENT ID": (letter) => letter.eventId,
-        "KIND": (letter) => letter.kind,
-        "TENANT": (letter) => letter.tenant,
-        "SOURCE": (letter) => letter.source,
-        "RECEIVED (UTC)": (letter) => shortTime(letter.receivedAt),
-        ">ATTEMPTS": (letter) => String(letter.attempts),
-        "REASON": (letter) => letter.reason ?? "-",
-      });
-      return {
-        json: letters.map(listedJson),
-        text: newest(rows, letters.length, limit),
-      };
-    };
+  prepare: () => listDeadLetters,
+  empty: "No dead letters.",
+  columns: {
+    "DIED (UTC)": (letter) => shortTime(letter.diedAt),
+    "EVENT ID": (letter) => letter.eventId,
+    "KIND": (letter) => letter.kind,
+    "TENANT": (letter) => letter.tenant,
+    "SOURCE": (letter) => letter.source,
+    "RECEIVED (UTC)": (letter) => shortTime(letter.receivedAt),
+    ">ATTEMPTS": (letter) => String(letter.attemptsMade),
+    "REASON": (letter) => letter.reason ?? "-",
   },
-};
-
-function listedJson(letter: ListedDeadLetter) {
-  return {
-    event_id: letter.eventId,
-    kind: letter.kind,
-    tenant: letter.tenant,
-    source: letter.source,
-    received_at: letter.receivedAt,
-    died_at: letter.diedAt,
-    reason: letter.reason,
-    attempts_made: letter.attempts,
-  };
-}
+});
 
 const show: Command = {
   words: "dead show",
@@ -83,8 +56,8 @@ const show: Command = {
         died_at: diedAt,
         reason,
         ...contentJson(event),
-        attempts: attemptsJson(attempts),
-        effects: effectsJson(effects),
+        attempts: snakeCased(attempts),
+        effects: snakeCased(effects),
       },
       text: eventText(event, effects),
     };

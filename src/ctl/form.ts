@@ -14,17 +14,12 @@ import {
   removeForm,
 } from "#src/store/operator/form_definitions.ts";
 import { formKeyShape } from "#src/store/serving/form_lookup.ts";
-import {
-  dismissSubmission,
-  type HeldSubmission,
-  listHeld,
-  type Release,
-  releaseSubmission,
-} from "#src/store/operator/held.ts";
+import { dismissSubmission, listHeld, type Release, releaseSubmission } from "#src/store/operator/held.ts";
 import { type Command, type Input, Refused, WrongUsage } from "./command.ts";
-import { optionalTenantId, requireTenant, tenantOption } from "./tenant.ts";
-import { shortTime, table } from "./terminal.ts";
-import { limitOption, parseCount, readLimit } from "./values.ts";
+import { listCommand, requireTenant } from "./list.ts";
+import { shortTime } from "./terminal.ts";
+import { parseCount } from "./values.ts";
+import { snakeCased } from "#src/store/operator/snake_case.ts";
 
 const thresholdMax = 10_000;
 // Far above what any form has; bounds what each submission is compared with.
@@ -174,76 +169,46 @@ const remove: Command = {
   },
 };
 
-const list: Command = {
+const list = listCommand({
   words: "form list",
-  positionals: [],
-  options: tenantOption,
+  isOfTenant: true,
   summary: "List the forms",
-  prepare: (input) => async (pool) => {
-    const forms = await listForms(pool, await optionalTenantId(pool, input.option("tenant")));
-    return {
-      json: forms.map(({ tenant, formKey, createdAt, ...definition }) => ({
-        tenant,
-        form_key: formKey,
-        ...definitionJson(definition),
-        created_at: createdAt,
-      })),
-      text: table(forms, "No forms yet; ctl form add TENANT FORM_KEY --required NAMES adds one.", {
-        "TENANT": (form) => form.tenant,
-        "FORM": (form) => form.formKey,
-        "REQUIRED": (form) => form.required.join(", "),
-        "THRESHOLD": (form) => thresholdText(form.threshold),
-        "BLOCKED": (form) => form.blocked.join(", ") || "-",
-        "CREATED (UTC)": (form) => shortTime(form.createdAt),
-      }),
-    };
+  prepare: () => (pool, { tenantId }) => listForms(pool, tenantId),
+  empty: "No forms yet; ctl form add TENANT FORM_KEY --required NAMES adds one.",
+  columns: {
+    "TENANT": (form) => form.tenant,
+    "FORM": (form) => form.formKey,
+    "REQUIRED": (form) => form.required.join(", "),
+    "THRESHOLD": (form) => thresholdText(form.threshold),
+    "BLOCKED": (form) => form.blocked.join(", ") || "-",
+    "CREATED (UTC)": (form) => shortTime(form.createdAt),
   },
-};
+});
 
-const held: Command = {
+const held = listCommand({
   words: "form held",
-  positionals: [],
-  options: { ...tenantOption, ...limitOption() },
+  isOfTenant: true,
+  limit: 50,
+  order: "first",
   summary:
     "List submissions that are held as spam and wait for somebody to judge them, the lowest score first",
   notes: `Whoever posted one was answered as for any other. It is not delivered: ctl lead show
 SUBMISSION_ID shows what it says, ctl form release SUBMISSION_ID sends it, ctl form dismiss
 SUBMISSION_ID leaves it held and off this list. The score is what the content earned; honeypot_filled holds whatever that is.`,
-  prepare(input) {
-    const limit = readLimit(input);
-    return async (pool) => {
-      const tenantId = await optionalTenantId(pool, input.option("tenant"));
-      const submissions = await listHeld(pool, { tenantId, limit, after: null });
-      const rows = table(submissions, "Nothing is held.", {
-        "RECEIVED (UTC)": (submission) => shortTime(submission.receivedAt),
-        "SUBMISSION ID": (submission) => submission.submissionId,
-        "TENANT": (submission) => submission.tenant,
-        "FORM": (submission) => submission.formKey,
-        "SOURCE": (submission) => submission.source,
-        "VERDICT": (submission) => submission.verdict,
-        ">SCORE": (submission) => String(submission.score),
-        "REASONS": (submission) => submission.reasons.join(", ") || "-",
-      });
-      return {
-        json: submissions.map(heldJson),
-        text: submissions.length < limit ? rows : `${rows}\n\nThe first ${limit}; --limit N shows more.`,
-      };
-    };
+  prepare: () => (pool, page) => listHeld(pool, { ...page, after: null }),
+  empty: "Nothing is held.",
+  columns: {
+    "RECEIVED (UTC)": (submission) => shortTime(submission.receivedAt),
+    "SUBMISSION ID": (submission) => submission.submissionId,
+    "TENANT": (submission) => submission.tenant,
+    "FORM": (submission) => submission.formKey,
+    "SOURCE": (submission) => submission.source,
+    "VERDICT": (submission) => submission.verdict,
+    ">SCORE": (submission) => String(submission.score),
+    "REASONS": (submission) => submission.reasons.join(", ") || "-",
   },
-};
-
-function heldJson(submission: HeldSubmission) {
-  return {
-    submission_id: submission.submissionId,
-    tenant: submission.tenant,
-    form_key: submission.formKey,
-    source: submission.source,
-    received_at: submission.receivedAt,
-    verdict: submission.verdict,
-    score: submission.score,
-    reasons: submission.reasons,
-  };
-}
+  json: ({ excerpt: _, ...rest }) => snakeCased(rest),
+});
 
 const refusals: Readonly<Record<Exclude<Release, "released">, (id: string) => string>> = {
   already: (id) => `${id} has been released already; ctl lead show ${id} tells what became of it`,

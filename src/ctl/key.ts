@@ -9,8 +9,8 @@ import { isIP } from "node:net";
 import { type KeySurface, makeKey } from "#src/contract/api_key.ts";
 import { limits, type Rate } from "#src/contract/limits.ts";
 import { type Command, type Input, type OptionRule, Refused, WrongUsage } from "./command.ts";
-import { optionalTenantId, requireTenant, tenantOption } from "./tenant.ts";
-import { safe, shortTime, table } from "./terminal.ts";
+import { listCommand, requireTenant } from "./list.ts";
+import { safe, shortTime } from "./terminal.ts";
 import { parseCount, parseId, parseLine, parseTime } from "./values.ts";
 import {
   clearNetwork,
@@ -170,46 +170,25 @@ To replace one, issue a second, cut over, then revoke the first.`,
   },
 };
 
-function keyJson(key: ListedKey) {
-  return {
-    id: key.id,
-    tenant: key.tenant,
-    label: key.label,
-    surface: key.surface,
-    last4: key.last4,
-    campaign: key.campaign,
-    created_at: key.createdAt,
-    last_used_at: key.lastUsedAt,
-    revoked_at: key.revokedAt,
-    suspended_at: key.suspendedAt,
-    limit: limitJson(key.limit),
-  };
-}
-
-const list: Command = {
+const list = listCommand({
   words: "key list",
-  positionals: [],
-  options: tenantOption,
+  isOfTenant: true,
   summary: "List the keys, revoked ones too",
-  prepare: (input) => async (pool) => {
-    const keys = await listKeys(pool, await optionalTenantId(pool, input.option("tenant")));
-    return {
-      json: keys.map(keyJson),
-      text: table(keys, "No keys; ctl key issue SLUG --label LABEL issues one.", {
-        ">ID": (key) => key.id,
-        "TENANT": (key) => key.tenant,
-        "SOURCE": (key) => key.label,
-        "SURFACE": (key) => key.surface,
-        "KEY": (key) => `…${key.last4}`,
-        "CAMPAIGN": (key) => key.campaign ?? "-",
-        "CREATED (UTC)": (key) => shortTime(key.createdAt),
-        "LAST USED": (key) => shortTime(key.lastUsedAt),
-        "STATE": (key) => keyState(key),
-      }),
-      warning: twinWarning(keys),
-    };
+  prepare: () => (pool, { tenantId }) => listKeys(pool, tenantId),
+  empty: "No keys; ctl key issue SLUG --label LABEL issues one.",
+  columns: {
+    ">ID": (key) => key.id,
+    "TENANT": (key) => key.tenant,
+    "SOURCE": (key) => key.label,
+    "SURFACE": (key) => key.surface,
+    "KEY": (key) => `…${key.last4}`,
+    "CAMPAIGN": (key) => key.campaign ?? "-",
+    "CREATED (UTC)": (key) => shortTime(key.createdAt),
+    "LAST USED": (key) => shortTime(key.lastUsedAt),
+    "STATE": (key) => keyState(key),
   },
-};
+  warning: (keys) => twinWarning(keys),
+});
 
 function keyState(key: ListedKey): string {
   if (key.revokedAt !== null) return `revoked ${shortTime(key.revokedAt)}`;
@@ -317,24 +296,19 @@ backfill needs ctl key limit too.`,
   },
 };
 
-const listIps: Command = {
+const listIps = listCommand({
   words: "ip list",
-  positionals: [],
-  options: {},
   summary: "List the raised limits of networks that are in force",
-  prepare: () => async (pool) => {
-    const raised = await listIpLimits(pool);
-    return {
-      json: raised.map(({ network, limit }) => ({ network, ...limitJson(limit) })),
-      text: table(raised, "No raised limits; the published one holds for every address.", {
-        "NETWORK": ({ network }) => network,
-        ">PER MINUTE": ({ limit }) => String(limit.perMinute),
-        ">BURST": ({ limit }) => String(limit.burst),
-        "UNTIL (UTC)": ({ limit }) => shortTime(limit.until),
-      }),
-    };
+  prepare: () => (pool) => listIpLimits(pool),
+  empty: "No raised limits; the published one holds for every address.",
+  columns: {
+    "NETWORK": ({ network }) => network,
+    ">PER MINUTE": ({ limit }) => String(limit.perMinute),
+    ">BURST": ({ limit }) => String(limit.burst),
+    "UNTIL (UTC)": ({ limit }) => shortTime(limit.until),
   },
-};
+  json: ({ network, limit }) => ({ network, ...limitJson(limit) }),
+});
 
 /** The commands of this noun. */
 export const ipCommands: readonly Command[] = [limitIp, listIps];

@@ -5,13 +5,11 @@
  */
 
 import { type Command, Refused, WrongUsage } from "./command.ts";
-import { optionalTenantId, tenantOption } from "./tenant.ts";
-import { block, dollars, JsonText, record, safe, table } from "./terminal.ts";
-import { limitOption, newest, parseTime, readLimit } from "./values.ts";
+import { block, dollars, JsonText, record, safe } from "./terminal.ts";
+import { parseTime } from "./values.ts";
 import { decode, members } from "#src/lead/json.ts";
 import {
   effectName,
-  effectsJson,
   readEffects,
   sendAgain,
   type SentAgain,
@@ -20,7 +18,6 @@ import {
 import {
   acceptedJson,
   type Attempt,
-  deliveryJson,
   foundJson,
   goneWord,
   headingJson,
@@ -30,6 +27,8 @@ import {
   removedJson,
   type StoredEvent,
 } from "#src/store/operator/events.ts";
+import { listCommand } from "./list.ts";
+import { snakeCased } from "#src/store/operator/snake_case.ts";
 
 /** What it is, as names and values for a person to read; nothing of an event that was accepted as it came. */
 function acceptedPairs({ acceptedFrom, acceptedBeside }: StoredEvent): [string, string][] {
@@ -102,45 +101,35 @@ function next({ eventId, tenant, delivery }: StoredEvent): [string, string][] {
   }
 }
 
-const list: Command = {
+const list = listCommand({
   words: "lead list",
-  positionals: [],
+  isOfTenant: true,
   options: {
-    ...tenantOption,
     kind: { value: "lead|form", description: "only leads, or only form submissions" },
     since: { value: "TIME", description: "only those received since then" },
-    ...limitOption(),
   },
+  limit: 50,
   summary: "List accepted leads and form submissions, the newest first",
   prepare(input) {
     const kind = parseKind(input.option("kind"));
-    const sinceText = input.option("since");
-    const since = sinceText === undefined
+    const text = input.option("since");
+    const since = text === undefined
       ? null
-      : parseTime(sinceText, { name: "--since", direction: "past", nowMs: Date.now() });
-    const limit = readLimit(input);
-    return async (pool) => {
-      const tenantId = await optionalTenantId(pool, input.option("tenant"));
-      const leads = await listLeads(pool, { tenantId, kind, since, limit });
-      const rows = table(leads, "No leads.", {
-        "RECEIVED (UTC)": (lead) => lead.receivedAt.slice(0, 23).replace("T", " "),
-        "EVENT ID": (lead) => lead.eventId,
-        "KIND": (lead) => lead.kind,
-        "TENANT": (lead) => lead.tenant,
-        "SOURCE": (lead) => lead.source,
-        "DELIVERY": (lead) => lead.state,
-        "FLAGS": (lead) => lead.flags.join(", "),
-      });
-      return {
-        json: leads.map((lead) => ({
-          ...headingJson(lead),
-          delivery: { state: lead.state },
-        })),
-        text: newest(rows, leads.length, limit),
-      };
-    };
+      : parseTime(text, { name: "--since", direction: "past", nowMs: Date.now() });
+    return (pool, page) => listLeads(pool, { ...page, kind, since });
   },
-};
+  empty: "No leads.",
+  columns: {
+    "RECEIVED (UTC)": (lead) => lead.receivedAt.slice(0, 23).replace("T", " "),
+    "EVENT ID": (lead) => lead.eventId,
+    "KIND": (lead) => lead.kind,
+    "TENANT": (lead) => lead.tenant,
+    "SOURCE": (lead) => lead.source,
+    "DELIVERY": (lead) => lead.state,
+    "FLAGS": (lead) => lead.flags.join(", "),
+  },
+  json: (lead) => ({ ...headingJson(lead), delivery: { state: lead.state } }),
+});
 
 function parseKind(text: string | undefined): ListedEvent["kind"] | null {
   if (text === undefined || text === "lead" || text === "form") return text ?? null;
@@ -226,8 +215,8 @@ function eventJson(event: StoredEvent, effects: readonly ShownEffect[]) {
     ...foundJson(event),
     ...acceptedJson(event),
     ...contentJson(event),
-    delivery: deliveryJson(event.delivery),
-    effects: effectsJson(effects),
+    delivery: snakeCased(event.delivery),
+    effects: snakeCased(effects),
   };
 }
 

@@ -8,14 +8,15 @@ import { readFileSync } from "node:fs";
 import { limits } from "#src/contract/limits.ts";
 import { type Interval, intervals } from "#src/contract/plans.ts";
 import { type Command, Refused, WrongUsage } from "./command.ts";
-import { dollars, JsonText, safe, shortTime, table } from "./terminal.ts";
-import { limitOption, parseSlug, readLimit } from "./values.ts";
+import { dollars, JsonText, safe, shortTime } from "./terminal.ts";
+import { parseSlug } from "./values.ts";
 import { decode, isObject, type Member, members, mendEscapes, parseObject } from "#src/lead/json.ts";
 import { elements, withoutSpace } from "#src/lead/json_text.ts";
 import { type PlanChange, type PlanEntry, putPlans, removePlan } from "#src/store/operator/plan_changes.ts";
 import { listSubscriptions } from "#src/store/operator/subscriptions.ts";
 import { subscriptionStates } from "#src/store/serving/checkout.ts";
 import { readPlans } from "#src/store/serving/plans.ts";
+import { listCommand } from "./list.ts";
 
 /** What is wrong with a file, one sentence each. */
 class PlanFaults extends Error {
@@ -236,25 +237,20 @@ const put: Command = {
   },
 };
 
-const list: Command = {
+const list = listCommand({
   words: "plan list",
-  positionals: [],
-  options: {},
   summary: "List the plans in the order of the feed",
-  prepare: () => async (pool) => {
-    const plans = await readPlans(pool);
-    return {
-      json: plans.map(({ json }) => new JsonText(json)),
-      text: table(plans, "No plans; ctl plan put FILE.json adds them.", {
-        "CUSTOMER": (plan) => plan.customer,
-        "SLUG": (plan) => plan.slug,
-        "NAME": (plan) => plan.name,
-        ">PRICE": (plan) => dollars(plan.amountCents),
-        "INTERVAL": (plan) => plan.interval,
-      }),
-    };
+  prepare: () => (pool) => readPlans(pool),
+  empty: "No plans; ctl plan put FILE.json adds them.",
+  columns: {
+    "CUSTOMER": (plan) => plan.customer,
+    "SLUG": (plan) => plan.slug,
+    "NAME": (plan) => plan.name,
+    ">PRICE": (plan) => dollars(plan.amountCents),
+    "INTERVAL": (plan) => plan.interval,
   },
-};
+  json: ({ json }) => new JsonText(json),
+});
 
 const remove: Command = {
   words: "plan remove",
@@ -275,16 +271,13 @@ const remove: Command = {
 /** The commands of this noun. */
 export const planCommands: readonly Command[] = [put, list, remove];
 
-const listedByDefault = 100;
-
-const subscriptions: Command = {
+const subscriptions = listCommand({
   words: "subscription list",
-  positionals: [],
   options: {
     state: { value: "STATE", description: `only those in this state: ${subscriptionStates.join(", ")}` },
     plan: { value: "SLUG", description: "only those of this plan" },
-    ...limitOption(listedByDefault),
   },
+  limit: 100,
   summary: "List checkouts and what has become of them, the newest first",
   notes:
     "Prices are those of the checkout. Who the buyer is, the payment provider knows: look for the ids there.",
@@ -294,36 +287,19 @@ const subscriptions: Command = {
     if (given !== undefined && state === null) {
       throw new WrongUsage(`--state is none of ${subscriptionStates.join(", ")}: ${given}`);
     }
-    const limit = readLimit(input, listedByDefault);
-    return async (pool) => {
-      const found = await listSubscriptions(pool, { state, plan: input.option("plan") ?? null, limit });
-      return {
-        json: found.map((subscription) => ({
-          checkout: subscription.id,
-          plan: subscription.plan,
-          customer: subscription.customer,
-          amount_cents: subscription.amountCents,
-          interval: subscription.interval,
-          state: subscription.state,
-          session_id: subscription.sessionId,
-          subscription_id: subscription.subscriptionId,
-          customer_id: subscription.customerId,
-          created_at: subscription.createdAt,
-          updated_at: subscription.updatedAt,
-        })),
-        text: table(found, "No checkouts.", {
-          "CREATED (UTC)": (subscription) => shortTime(subscription.createdAt),
-          "PLAN": (subscription) => subscription.plan,
-          ">PRICE": (subscription) => dollars(subscription.amountCents),
-          "INTERVAL": (subscription) => subscription.interval,
-          "STATE": (subscription) => subscription.state,
-          "SUBSCRIPTION": (subscription) => subscription.subscriptionId ?? "-",
-          "CHECKOUT": (subscription) => subscription.id,
-        }),
-      };
-    };
+    return (pool, { limit }) => listSubscriptions(pool, { state, plan: input.option("plan") ?? null, limit });
   },
-};
+  empty: "No checkouts.",
+  columns: {
+    "CREATED (UTC)": (subscription) => shortTime(subscription.createdAt),
+    "PLAN": (subscription) => subscription.plan,
+    ">PRICE": (subscription) => dollars(subscription.amountCents),
+    "INTERVAL": (subscription) => subscription.interval,
+    "STATE": (subscription) => subscription.state,
+    "SUBSCRIPTION": (subscription) => subscription.subscriptionId ?? "-",
+    "CHECKOUT": (subscription) => subscription.checkout,
+  },
+});
 
 /** The commands of this noun. */
 export const subscriptionCommands: readonly Command[] = [subscriptions];

@@ -17,7 +17,7 @@ import {
   type Surroundings,
   WrongUsage,
 } from "./command.ts";
-import { requireTenant } from "./tenant.ts";
+import { requireTenant } from "./list.ts";
 import { record, safe, table } from "./terminal.ts";
 import { parseLine } from "./values.ts";
 import { namedKinds, type RouteScope } from "#src/store/delivery/effects.ts";

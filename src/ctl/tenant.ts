@@ -6,7 +6,7 @@
 
 import { likelyTimeZone, timeZoneName } from "#src/settings/time_zone.ts";
 import { type Command, Refused, WrongUsage } from "./command.ts";
-import { dollars, record, shortTime, table } from "./terminal.ts";
+import { dollars, record, shortTime } from "./terminal.ts";
 import { parseCount, parseLine, parseSlug } from "./values.ts";
 import { namedKinds } from "#src/store/delivery/effects.ts";
 import { listRouteKinds, readRoutes } from "#src/store/delivery/routes.ts";
@@ -15,7 +15,6 @@ import {
   addTenant,
   changeTenant,
   disableTenant,
-  findTenant,
   hasTimeZone,
   listCampaigns,
   listTenants,
@@ -24,6 +23,8 @@ import {
   type TenantStanding,
 } from "#src/store/operator/tenants.ts";
 import type { Pool } from "#src/store/pool.ts";
+import { listCommand, noSuchTenant, requireTenant } from "./list.ts";
+import { snakeCased } from "#src/store/operator/snake_case.ts";
 
 /** The longest name of a tenant, in characters. */
 const nameLengthMax = 200;
@@ -53,45 +54,28 @@ const add: Command = {
   },
 };
 
-const list: Command = {
+const list = listCommand({
   words: "tenant list",
-  positionals: [],
-  options: {},
   summary: "List the tenants, where their leads go and what they have set",
   notes: `ROUTES are the kinds of destinations; ctl tenant route SLUG shows the addresses.`,
   prepare: () => async (pool) => {
     const kinds = await listRouteKinds(pool);
-    const tenants = (await listTenants(pool)).map((tenant) => ({
-      ...tenant,
-      routes: kinds.get(tenant.id) ?? [],
-    }));
-    return {
-      json: tenants.map((tenant) => ({
-        tenant: tenant.slug,
-        name: tenant.name,
-        sandbox: tenant.sandbox,
-        disabled_at: tenant.disabledAt,
-        routes: tenant.routes,
-        time_zone: tenant.timeZone,
-        digest: tenant.digestAt,
-        retention_days: tenant.retentionDays,
-        created_at: tenant.createdAt,
-      })),
-      text: table(tenants, "No tenants yet; ctl tenant add SLUG adds one.", {
-        "TENANT": (tenant) => tenant.slug,
-        "NAME": (tenant) => tenant.name,
-        "KIND": (tenant) => tenant.sandbox ? "sandbox" : "live",
-        "STATE": (tenant) =>
-          tenant.disabledAt === null ? "active" : `disabled ${shortTime(tenant.disabledAt)}`,
-        "ROUTES": ({ routes, sandbox }) => routes.length > 0 ? routes.join(", ") : sandbox ? "-" : "none",
-        "TIME ZONE": (tenant) => tenant.timeZone,
-        "DIGEST": (tenant) => tenant.digestAt ?? "-",
-        "KEPT": (tenant) => tenant.retentionDays === null ? "-" : days(tenant.retentionDays),
-        "CREATED (UTC)": (tenant) => shortTime(tenant.createdAt),
-      }),
-    };
+    return (await listTenants(pool)).map((tenant) => ({ ...tenant, routes: kinds.get(tenant.id) ?? [] }));
   },
-};
+  empty: "No tenants yet; ctl tenant add SLUG adds one.",
+  columns: {
+    "TENANT": (tenant) => tenant.slug,
+    "NAME": (tenant) => tenant.name,
+    "KIND": (tenant) => tenant.sandbox ? "sandbox" : "live",
+    "STATE": (tenant) => tenant.disabledAt === null ? "active" : `disabled ${shortTime(tenant.disabledAt)}`,
+    "ROUTES": ({ routes, sandbox }) => routes.length > 0 ? routes.join(", ") : sandbox ? "-" : "none",
+    "TIME ZONE": (tenant) => tenant.timeZone,
+    "DIGEST": (tenant) => tenant.digestAt ?? "-",
+    "KEPT": (tenant) => tenant.retentionDays === null ? "-" : days(tenant.retentionDays),
+    "CREATED (UTC)": (tenant) => shortTime(tenant.createdAt),
+  },
+  json: ({ id: _, slug: tenant, digestAt: digest, ...rest }) => snakeCased({ tenant, digest, ...rest }),
+});
 
 const retention: Command = {
   words: "tenant retention",
@@ -133,33 +117,6 @@ function days(count: number): string {
 
 /** The commands of this noun. */
 export const tenantCommands: readonly Command[] = [add, list, retention];
-
-/** For a slug that no tenant has. */
-function noSuchTenant(slug: string): Refused {
-  return new Refused(`There is no tenant ${slug}; ctl tenant list shows those there are`);
-}
-
-/**
- * The tenant that an argument names.
- *
- * @throws {Refused} when there is none
- */
-export async function requireTenant(
-  pool: Pool,
-  slug: string,
-): Promise<{ readonly id: number; readonly sandbox: boolean; readonly isDisabled: boolean }> {
-  const tenant = await findTenant(pool, slug);
-  if (tenant === null) throw noSuchTenant(slug);
-  return tenant;
-}
-
-/** The option `--tenant` of a command that lists. */
-export const tenantOption = { tenant: { value: "SLUG", description: "only this tenant's" } } as const;
-
-/** The id of the tenant that `--tenant` names, or `null` when it is not given. */
-export async function optionalTenantId(pool: Pool, slug: string | undefined): Promise<number | null> {
-  return slug === undefined ? null : (await requireTenant(pool, slug)).id;
-}
 
 /** `HH:MM`, or `null` for off. */
 function parseDigest(text: string): string | null {
@@ -306,29 +263,19 @@ const addCampaignCommand: Command = {
   },
 };
 
-const listCampaignsCommand: Command = {
+const listCampaignsCommand = listCommand({
   words: "campaign list",
-  positionals: [],
-  options: tenantOption,
+  isOfTenant: true,
   summary: "List the campaigns and what they have spent",
-  prepare: (input) => async (pool) => {
-    const campaigns = await listCampaigns(pool, await optionalTenantId(pool, input.option("tenant")));
-    return {
-      json: campaigns.map(({ slug, tenant, spendCents, createdAt }) => ({
-        campaign: slug,
-        tenant,
-        spend_cents: spendCents,
-        created_at: createdAt,
-      })),
-      text: table(campaigns, "No campaigns; ctl campaign add SLUG --tenant SLUG adds one.", {
-        "TENANT": (campaign) => campaign.tenant,
-        "CAMPAIGN": (campaign) => campaign.slug,
-        ">SPENT": (campaign) => dollars(campaign.spendCents),
-        "CREATED (UTC)": (campaign) => shortTime(campaign.createdAt),
-      }),
-    };
+  prepare: () => (pool, { tenantId }) => listCampaigns(pool, tenantId),
+  empty: "No campaigns; ctl campaign add SLUG --tenant SLUG adds one.",
+  columns: {
+    "TENANT": (campaign) => campaign.tenant,
+    "CAMPAIGN": (campaign) => campaign.campaign,
+    ">SPENT": (campaign) => dollars(campaign.spendCents),
+    "CREATED (UTC)": (campaign) => shortTime(campaign.createdAt),
   },
-};
+});
 
 /** The commands of this noun. */
 export const campaignCommands: readonly Command[] = [addCampaignCommand, listCampaignsCommand];

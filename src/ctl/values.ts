@@ -5,7 +5,7 @@
  * @module
  */
 
-import { type Input, type OptionRule, WrongUsage } from "./command.ts";
+import { WrongUsage } from "./command.ts";
 
 const unitMs = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 } as const;
 const isoShape = /^(\d{4}-\d{2}-\d{2})(?:T(\d{2}:\d{2})(:\d{2}(?:\.\d{1,6})?)?(Z|[+-]\d{2}:?\d{2})?)?$/i;
@@ -66,23 +66,6 @@ export function parseCount(text: string, name: string, max: number): number {
     throw new WrongUsage(`${name} must be a whole number from 1 to ${max}: ${text}`);
   }
   return count;
-}
-
-const listedMax = 10_000;
-
-/** The option `--limit` of a command that lists the newest. */
-export function limitOption(byDefault = 50): { readonly limit: OptionRule } {
-  return { limit: { value: "N", description: `at most N; ${byDefault} when left out` } };
-}
-
-/** Its value. */
-export function readLimit(input: Input, byDefault = 50): number {
-  return parseCount(input.option("limit") ?? String(byDefault), "--limit", listedMax);
-}
-
-/** A table of the newest, with a word on how to see more when there may be more. */
-export function newest(text: string, shown: number, limit: number): string {
-  return shown < limit ? text : `${text}\n\nThe newest ${limit}; --limit N shows more.`;
 }
 
 /** The id of a key or a collision: decimal digits. */

@@ -16,12 +16,8 @@ import {
   type Term,
 } from "#src/store/operator/vocabulary.ts";
 import { type Command, Refused, WrongUsage } from "./command.ts";
-import { optionalTenantId } from "./tenant.ts";
-import { safe, shortTime, table } from "./terminal.ts";
-import { parseCount } from "./values.ts";
-
-const unknownByDefault = 100;
-const unknownMax = 10_000;
+import { safe, shortTime } from "./terminal.ts";
+import { listCommand } from "./list.ts";
 
 /** The term as a lead's would be normalized, or it could never match one. */
 function parseArea(text: string): string {
@@ -40,22 +36,16 @@ function changedMeanwhile(): Refused {
   return new Refused("Somebody else has changed the term meanwhile; run the command again");
 }
 
-const list: Command = {
+const list = listCommand({
   words: "vocabulary list",
-  positionals: [],
-  options: {},
   summary: "List the terms of project_area, retired ones too",
-  prepare: () => async (pool) => {
-    const areas = await listAreas(pool);
-    return {
-      json: areas,
-      text: table(areas, "No terms.", {
-        "AREA": ({ area }) => area,
-        "STATUS": ({ status }) => status,
-      }),
-    };
+  prepare: () => (pool) => listAreas(pool),
+  empty: "No terms.",
+  columns: {
+    "AREA": ({ area }) => area,
+    "STATUS": ({ status }) => status,
   },
-};
+});
 
 const add: Command = {
   words: "vocabulary add",
@@ -110,39 +100,23 @@ const statusCommand = (verb: string, status: AreaStatus, summary: string): Comma
 const confirm = statusCommand("confirm", "confirmed", "Ratify a proposed term");
 const retire = statusCommand("retire", "retired", "Retire a term: no longer listed, unknown in new leads");
 
-const unknown: Command = {
+const unknown = listCommand({
   words: "vocabulary unknown",
-  positionals: [],
-  options: {
-    tenant: { value: "SLUG", description: "only what this tenant's leads had" },
-    limit: { value: "N", description: `at most N terms; ${unknownByDefault} when left out` },
-  },
+  options: { tenant: { value: "SLUG", description: "only what this tenant's leads had" } },
+  isOfTenant: true,
+  limit: 100,
   summary: "List what callers sent that the vocabulary does not know",
   notes: "The most frequent first. A term that has been added since is no longer listed.",
-  prepare(input) {
-    const limit = parseCount(input.option("limit") ?? String(unknownByDefault), "--limit", unknownMax);
-    return async (pool) => {
-      const tenantId = await optionalTenantId(pool, input.option("tenant"));
-      const terms = await listUnknownAreas(pool, { tenantId, limit });
-      return {
-        json: terms.map(({ tenant, term, count, firstAt, lastAt }) => ({
-          tenant,
-          term,
-          count,
-          first_at: firstAt,
-          last_at: lastAt,
-        })),
-        text: table(terms, "No unknown terms.", {
-          "TENANT": (term) => term.tenant,
-          "TERM": (term) => term.term,
-          ">COUNT": (term) => String(term.count),
-          "FIRST SEEN (UTC)": (term) => shortTime(term.firstAt),
-          "LAST SEEN": (term) => shortTime(term.lastAt),
-        }),
-      };
-    };
+  prepare: () => (pool, page) => listUnknownAreas(pool, page),
+  empty: "No unknown terms.",
+  columns: {
+    "TENANT": (term) => term.tenant,
+    "TERM": (term) => term.term,
+    ">COUNT": (term) => String(term.count),
+    "FIRST SEEN (UTC)": (term) => shortTime(term.firstAt),
+    "LAST SEEN": (term) => shortTime(term.lastAt),
   },
-};
+});
 
 /** The commands of this noun. */
 export const vocabularyCommands: readonly Command[] = [list, add, confirm, retire, unknown];

@@ -15,13 +15,13 @@ import { InvalidParameter, Parameters, requireSpan } from "./parameters.ts";
 import { jsonText } from "./reply.ts";
 import {
   acceptedJson,
-  deliveryJson,
   foundJson,
   headingJson,
   readEvents,
   removedJson,
   type StoredEvent,
 } from "../store/operator/events.ts";
+import { snakeCased } from "../store/operator/snake_case.ts";
 import { searchEvents, type SearchFilter } from "../store/operator/search.ts";
 import type { Pool } from "../store/pool.ts";
 
@@ -155,9 +155,8 @@ function leadText(event: StoredEvent): string {
     state,
     ...foundJson(event),
     ...acceptedJson(event),
-    ...acceptedJson(event),
     ...removedJson(event),
-    delivery: deliveryJson(event.delivery),
+    delivery: snakeCased(event.delivery),
   }).map(([name, value]) => `${JSON.stringify(name)}:${JSON.stringify(value)}`);
   const content = event.kind === "lead" ? "lead" : "submission";
   members.push(`"${content}":${event.lead ?? "null"}`, `"extra":${event.extra ?? "{}"}`);

@@ -6,7 +6,8 @@
 
 import assert from "node:assert/strict";
 import test, { before, beforeEach } from "node:test";
-import { deliveryJson, readEvents } from "../../src/store/operator/events.ts";
+import { readEvents } from "../../src/store/operator/events.ts";
+import { snakeCased } from "../../src/store/operator/snake_case.ts";
 import type { Pool } from "../../src/store/pool.ts";
 import { openPool } from "../support/pool.ts";
 import { freshKey, type IssuedKey, lead, type Tenant, World } from "../support/world.ts";
@@ -76,7 +77,7 @@ interface Story {
 async function story(eventId: string): Promise<Story> {
   const [event] = await readEvents(pool, [eventId]);
   assert.ok(event);
-  return deliveryJson(event.delivery) as Story;
+  return snakeCased(event.delivery) as unknown as Story;
 }
 
 async function untilState(eventId: string, state: string): Promise<Story> {

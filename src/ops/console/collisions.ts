@@ -44,7 +44,7 @@ export async function collisionsPage({ parts, query, clock }: Context): Promise<
   const collisions = await listCollisions(parts.pool, {
     tenantId: tenant.id,
     isOpen: show !== null,
-    isOtherPerson: show === "lost",
+    otherPerson: show === "lost",
     limit: listedMax,
   });
   return {
@@ -71,7 +71,7 @@ ${
           "Event",
         ],
         collisions.map((one) => ({
-          className: one.state === "open" && one.isOtherPerson ? undefined : "off",
+          className: one.state === "open" && one.otherPerson ? undefined : "off",
           cells: [
             time(one.lastAt, clock),
             markup`<a href="/collisions/${one.id}">Compare ${one.id}</a>`,
@@ -95,10 +95,10 @@ ${
   };
 }
 
-function stateBadges({ state, isOtherPerson }: ListedCollision): Markup {
-  const tone = state === "open" && isOtherPerson ? " bad" : state === "accepted" ? " good" : "";
+function stateBadges({ state, otherPerson }: ListedCollision): Markup {
+  const tone = state === "open" && otherPerson ? " bad" : state === "accepted" ? " good" : "";
   return markup`<span class="badge${tone}">${state}</span> <span class="badge${tone}">${
-    isOtherPerson ? "another person" : "the same person"
+    otherPerson ? "another person" : "the same person"
   }</span>`;
 }
 
@@ -139,11 +139,11 @@ function settling(
   one: StoredCollision,
   { tokens, clock }: { readonly tokens: Tokens; readonly clock: PageClock },
 ): Markup {
-  const { state, isOtherPerson, settledAt, acceptedEventId } = one;
-  const tone = state === "open" && isOtherPerson ? "bad" : state === "accepted" ? "good" : "warn";
+  const { state, otherPerson, settledAt, acceptedEventId } = one;
+  const tone = state === "open" && otherPerson ? "bad" : state === "accepted" ? "good" : "warn";
   const settled = settledAt === null ? markup`` : markup` ${time(settledAt, clock)}`;
   const words = {
-    open: isOtherPerson
+    open: otherPerson
       ? markup`<strong>Another person's lead</strong>: phone or email differ. It was not delivered.`
       : markup`The same person, by phone and email: most often the same lead, changed.`,
     accepted:

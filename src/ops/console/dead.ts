@@ -91,7 +91,7 @@ function cells(letter: ListedDeadLetter, clock: PageClock): Markup[] {
       letter.kind === "lead" ? "lead" : "submission"
     }, received</span> ${time(letter.receivedAt, clock)}`,
     markup`${letter.tenant}<br><span class="quiet">${shown(letter.source)}</span>`,
-    markup`${count(letter.attempts)}`,
+    markup`${count(letter.attemptsMade)}`,
     markup`<button name="only" value="${eventId}" aria-label="Replay ${eventId}">Replay</button>`,
   ];
 }

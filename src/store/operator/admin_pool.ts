@@ -4,6 +4,7 @@
  * @module
  */
 
+import type postgres from "postgres";
 import { Pool } from "../pool.ts";
 import { Primary } from "../primary.ts";
 
@@ -45,3 +46,7 @@ export function bounded(count: number): Bounded {
 
 /** For `to_char(… at time zone 'UTC', …)`: ISO 8601 in UTC, to the millisecond. */
 export const isoTime = 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"';
+
+/** A time of a statement as ISO 8601 in UTC, to the millisecond. */
+export const isoOf = (sql: postgres.Sql, time: postgres.PendingQuery<postgres.Row[]>) =>
+  sql`to_char(${time} at time zone 'UTC', ${isoTime})`;

@@ -4,9 +4,9 @@
  * @module
  */
 
-import postgres from "postgres";
+import type postgres from "postgres";
 import type { KeySurface } from "../../contract/api_key.ts";
-import { adminDeadlineMs } from "./admin_pool.ts";
+import { adminDeadlineMs, isoOf } from "./admin_pool.ts";
 import type { Pool } from "../pool.ts";
 
 /** A raised limit that is in force. */
@@ -78,49 +78,21 @@ function noted(sql: postgres.Sql, action: string) {
 
 /** The keys of one tenant or, with `null`, of all, in the order in which they were issued. */
 export async function listKeys(pool: Pool, tenantId: number | null): Promise<ListedKey[]> {
-  const rows = await pool.run(adminDeadlineMs, (sql) =>
-    sql<
-      {
-        id: number;
-        tenant: string;
-        label: string;
-        surface: KeySurface;
-        last4: string;
-        campaign: string | null;
-        created_at: Date;
-        last_used_at: Date | null;
-        revoked_at: Date | null;
-        suspended_at: Date | null;
-        limit_per_minute: number;
-        limit_burst: number;
-        limit_until: Date | null;
-      }[]
-    >`
+  return await pool.run(adminDeadlineMs, (sql) =>
+    sql<ListedKey[]>`
       select
-        k.id, t.slug as tenant, k.label, k.surface, k.last4, c.slug as campaign, k.created_at, k.last_used_at,
-        k.revoked_at, case when k.revoked_at is null then k.suspended_at end as suspended_at, k.limit_per_minute,
-        k.limit_burst,
-        case when k.limit_until > service_clock() then k.limit_until end as limit_until
+        k.id::text as id, t.slug as tenant, k.label, k.surface, k.last4, c.slug as campaign,
+        ${isoOf(sql, sql`k.created_at`)} as "createdAt", ${isoOf(sql, sql`k.last_used_at`)} as "lastUsedAt",
+        ${isoOf(sql, sql`k.revoked_at`)} as "revokedAt",
+        case when k.revoked_at is null then ${isoOf(sql, sql`k.suspended_at`)} end as "suspendedAt",
+        case when k.limit_until > service_clock() then json_build_object(
+          'perMinute', k.limit_per_minute, 'burst', k.limit_burst, 'until', ${isoOf(sql, sql`k.limit_until`)}
+        ) end as limit
       from api_key as k
       join tenant as t on t.id = k.tenant_id
       left join campaign as c on c.id = k.campaign_id
       where ${tenantId}::int is null or k.tenant_id = ${tenantId}
       order by k.id`);
-  return rows.map((row) => ({
-    id: String(row.id),
-    tenant: row.tenant,
-    label: row.label,
-    surface: row.surface,
-    last4: row.last4,
-    campaign: row.campaign,
-    createdAt: row.created_at.toISOString(),
-    lastUsedAt: row.last_used_at?.toISOString() ?? null,
-    revokedAt: row.revoked_at?.toISOString() ?? null,
-    suspendedAt: row.suspended_at?.toISOString() ?? null,
-    limit: row.limit_until === null
-      ? null
-      : { perMinute: row.limit_per_minute, burst: row.limit_burst, until: row.limit_until.toISOString() },
-  }));
 }
 
 /** What became of a key that was to be revoked. */
@@ -228,15 +200,10 @@ export async function clearNetwork(pool: Pool, cidr: string): Promise<string | n
 
 /** The raised limits that are in force, by network. */
 export async function listIpLimits(pool: Pool): Promise<ListedIpLimit[]> {
-  const rows = await pool.run(
-    adminDeadlineMs,
-    (sql) =>
-      sql<{ network: string; per_minute: number; burst: number; until: Date }[]>`
-      select network::text as network, per_minute, burst, until from ip_limit
-      where until > service_clock() order by ip_limit.network`,
-  );
-  return rows.map((row) => ({
-    network: row.network,
-    limit: { perMinute: row.per_minute, burst: row.burst, until: row.until.toISOString() },
-  }));
+  return await pool.run(adminDeadlineMs, (sql) =>
+    sql<ListedIpLimit[]>`
+      select network::text as network, json_build_object(
+        'perMinute', per_minute, 'burst', burst, 'until', ${isoOf(sql, sql`until`)}
+      ) as limit
+      from ip_limit where until > service_clock() order by ip_limit.network`);
 }

@@ -4,8 +4,9 @@
  * @module
  */
 
+import type postgres from "postgres";
 import type { Pool } from "../pool.ts";
-import { adminDeadlineMs, countedMax, isoTime } from "./admin_pool.ts";
+import { adminDeadlineMs, countedMax, isoOf } from "./admin_pool.ts";
 
 /** What has become of a collision: `open` until somebody accepts or dismisses it, or its content goes. */
 export type CollisionState = "open" | "accepted" | "dismissed" | "erased";
@@ -15,7 +16,7 @@ export interface ListedCollision {
   readonly id: string;
   readonly state: CollisionState;
   /** Phone or email are others than the event's: somebody may be lost. */
-  readonly isOtherPerson: boolean;
+  readonly otherPerson: boolean;
   /** When it was accepted or dismissed, or its content went; `null` while it is open. */
   readonly settledAt: string | null;
   /** The event that it became; `null` unless accepted. */
@@ -47,44 +48,18 @@ export interface StoredCollision extends ListedCollision, StoredContent {
   readonly accepted: StoredContent & { readonly source: string; readonly receivedAt: string };
 }
 
-interface CollisionRow {
-  id: string;
-  event_id: string;
-  kind: "lead" | "form";
-  tenant: string;
-  source: string;
-  idempotency_key: string | null;
-  count: string;
-  first_at: Date;
-  last_at: Date;
-  other_person: boolean;
-  settled_at: Date | null;
-  accepted_event_id: string | null;
-  has_digest: boolean;
-}
-
-function stateOf(row: CollisionRow): CollisionState {
-  if (row.settled_at === null) return "open";
-  return !row.has_digest ? "erased" : row.accepted_event_id === null ? "dismissed" : "accepted";
-}
-
-function listedCollision(row: CollisionRow): ListedCollision {
-  return {
-    id: row.id,
-    state: stateOf(row),
-    isOtherPerson: row.other_person,
-    settledAt: row.settled_at?.toISOString() ?? null,
-    acceptedEventId: row.accepted_event_id,
-    eventId: row.event_id,
-    kind: row.kind,
-    tenant: row.tenant,
-    source: row.source,
-    idempotencyKey: row.idempotency_key,
-    count: Number(row.count),
-    firstAt: row.first_at.toISOString(),
-    lastAt: row.last_at.toISOString(),
-  };
-}
+// Of a collision c, its event e, the tenant t and the key k that posted it.
+const listed = (sql: postgres.Sql) =>
+  sql`c.id, c.event_id as "eventId", e.kind, t.slug as tenant, k.label as source,
+    e.idempotency_key as "idempotencyKey", c.count::float8 as count, c.other_person as "otherPerson",
+    c.accepted_event_id as "acceptedEventId", ${isoOf(sql, sql`c.first_at`)} as "firstAt",
+    ${isoOf(sql, sql`c.last_at`)} as "lastAt", ${isoOf(sql, sql`c.settled_at`)} as "settledAt",
+    case
+      when c.settled_at is null then 'open'
+      when c.content_digest is null then 'erased'
+      when c.accepted_event_id is null then 'dismissed'
+      else 'accepted'
+    end as state`;
 
 /** Which collisions to list. */
 interface CollisionFilter {
@@ -92,29 +67,26 @@ interface CollisionFilter {
   readonly tenantId: number | null;
   readonly isOpen: boolean;
   /** Only those of another person than the event's. */
-  readonly isOtherPerson: boolean;
+  readonly otherPerson: boolean;
   readonly limit: number;
 }
 
 /** Collisions, the newest first. */
 export async function listCollisions(
   pool: Pool,
-  { tenantId, isOpen, isOtherPerson, limit }: CollisionFilter,
+  { tenantId, isOpen, otherPerson, limit }: CollisionFilter,
 ): Promise<ListedCollision[]> {
-  const rows = await pool.run(adminDeadlineMs, (sql) =>
-    sql<CollisionRow[]>`
-      select
-        c.id, c.event_id, e.kind, t.slug as tenant, k.label as source, e.idempotency_key, c.count, c.first_at,
-        c.last_at, c.other_person, c.settled_at, c.accepted_event_id, c.content_digest is not null as has_digest
+  return await pool.run(adminDeadlineMs, (sql) =>
+    sql<ListedCollision[]>`
+      select ${listed(sql)}
       from collision as c
       join event as e on e.event_id = c.event_id
       join tenant as t on t.id = e.tenant_id
       join api_key as k on k.id = c.key_id
       where true ${tenantId === null ? sql`` : sql`and e.tenant_id = ${tenantId}`}
-        ${isOpen ? sql`and c.settled_at is null` : sql``} ${isOtherPerson ? sql`and c.other_person` : sql``}
+        ${isOpen ? sql`and c.settled_at is null` : sql``} ${otherPerson ? sql`and c.other_person` : sql``}
       order by c.id desc
       limit ${limit}`);
-  return rows.map(listedCollision);
 }
 
 /** Of whom a lead of another person's waits for an operator, how many, and the newest. */
@@ -193,24 +165,15 @@ export async function dismissCollision(
 /** The collision with this id, or `null`. */
 export async function readCollision(pool: Pool, id: string): Promise<StoredCollision | null> {
   const [row] = await pool.run(adminDeadlineMs, (sql) =>
-    sql<
-      (CollisionRow & {
-        lead: string | null;
-        extra: string | null;
-        raw: string | null;
-        accepted_lead: string | null;
-        accepted_extra: string | null;
-        accepted_source: string;
-        received_at: string;
-      })[]
-    >`
+    sql<StoredCollision[]>`
       select
-        c.id, c.event_id, e.kind, t.slug as tenant, k.label as source, e.idempotency_key, c.count, c.first_at,
-        c.last_at, c.other_person, c.settled_at, c.accepted_event_id, c.content_digest is not null as has_digest,
-        coalesce(c.lead, a.lead)::text as lead, coalesce(c.extra, a.extra) as extra, coalesce(c.raw, a.raw) as raw,
-        e.lead::text as accepted_lead,
-        e.extra as accepted_extra, f.label as accepted_source,
-        to_char(e.received_at at time zone 'UTC', ${isoTime}) as received_at
+        ${listed(sql)}, coalesce(c.lead, a.lead)::text as lead, coalesce(c.extra, a.extra) as extra,
+        coalesce(c.raw, a.raw) as raw,
+        json_build_object(
+          'source', f.label, 'receivedAt', ${
+      isoOf(sql, sql`e.received_at`)
+    }, 'lead', e.lead::text, 'extra', e.extra
+        ) as accepted
       from collision as c
       join event as e on e.event_id = c.event_id
       join tenant as t on t.id = e.tenant_id
@@ -218,17 +181,5 @@ export async function readCollision(pool: Pool, id: string): Promise<StoredColli
       join api_key as f on f.id = e.key_id
       left join event as a on a.event_id = c.accepted_event_id
       where c.id = ${id}::bigint`);
-  if (row === undefined) return null;
-  return {
-    ...listedCollision(row),
-    lead: row.lead,
-    extra: row.extra,
-    raw: row.raw,
-    accepted: {
-      source: row.accepted_source,
-      receivedAt: row.received_at,
-      lead: row.accepted_lead,
-      extra: row.accepted_extra,
-    },
-  };
+  return row ?? null;
 }

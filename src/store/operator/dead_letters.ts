@@ -5,7 +5,7 @@
  */
 
 import type { Pool } from "../pool.ts";
-import { adminDeadlineMs, type Bounded, bounded, countedMax, isoTime } from "./admin_pool.ts";
+import { adminDeadlineMs, type Bounded, bounded, countedMax, isoOf } from "./admin_pool.ts";
 
 /** What a list shows of a dead letter: no content. Times are ISO 8601, UTC. */
 export interface ListedDeadLetter {
@@ -18,7 +18,7 @@ export interface ListedDeadLetter {
   readonly diedAt: string;
   /** Why the last attempt failed, in a word. */
   readonly reason: string | null;
-  readonly attempts: number;
+  readonly attemptsMade: number;
 }
 
 /** Dead letters of one tenant or, with `null`, of all; those of the newest events first. */
@@ -26,25 +26,13 @@ export async function listDeadLetters(
   pool: Pool,
   filter: { readonly tenantId: number | null; readonly limit: number },
 ): Promise<ListedDeadLetter[]> {
-  const rows = await pool.run(adminDeadlineMs, (sql) => {
+  return await pool.run(adminDeadlineMs, (sql) => {
     const ofTenant = filter.tenantId === null ? sql`` : sql`where d.tenant_id = ${filter.tenantId}`;
-    return sql<
-      {
-        event_id: string;
-        kind: "lead" | "form";
-        tenant: string;
-        source: string;
-        received_at: string;
-        died_at: string;
-        reason: string | null;
-        attempts: number;
-      }[]
-    >`
+    return sql<ListedDeadLetter[]>`
       select
-        d.event_id, e.kind, t.slug as tenant, k.label as source, d.reason,
-        to_char(e.received_at at time zone 'UTC', ${isoTime}) as received_at,
-        to_char(d.died_at at time zone 'UTC', ${isoTime}) as died_at,
-        (select count(*)::int from attempt as a where a.event_id = d.event_id) as attempts
+        d.event_id as "eventId", e.kind, t.slug as tenant, k.label as source, d.reason,
+        ${isoOf(sql, sql`e.received_at`)} as "receivedAt", ${isoOf(sql, sql`d.died_at`)} as "diedAt",
+        (select count(*)::int from attempt as a where a.event_id = d.event_id) as "attemptsMade"
       from (
         select * from dead_letter as d ${ofTenant} order by d.event_id desc limit ${filter.limit}
       ) as d
@@ -53,16 +41,6 @@ export async function listDeadLetters(
       join api_key as k on k.id = e.key_id
       order by d.event_id desc`;
   });
-  return rows.map((row) => ({
-    eventId: row.event_id,
-    kind: row.kind,
-    tenant: row.tenant,
-    source: row.source,
-    receivedAt: row.received_at,
-    diedAt: row.died_at,
-    reason: row.reason,
-    attempts: row.attempts,
-  }));
 }
 
 /** The ids of dead letters in their order, at most `limit` of those that come after `afterId`. */

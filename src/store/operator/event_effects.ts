@@ -4,7 +4,7 @@
  * @module
  */
 
-import { adminDeadlineMs, isoTime } from "./admin_pool.ts";
+import { adminDeadlineMs, isoOf, isoTime } from "./admin_pool.ts";
 import type { Pool } from "../pool.ts";
 
 /** One effect; times are ISO 8601, UTC. */
@@ -50,15 +50,6 @@ export async function readEffects(pool: Pool, eventIds: readonly string[]): Prom
 /** The name of a kind of destination for people: `CRM`, `Email`. */
 export function effectName(kind: string): string {
   return kind.length <= 3 ? kind.toUpperCase() : `${kind[0]?.toUpperCase()}${kind.slice(1)}`;
-}
-
-/** The effects as JSON has them. */
-export function effectsJson(effects: readonly ShownEffect[]) {
-  return effects.map(({ busyUntil, settledAt, ...effect }) => ({
-    ...effect,
-    busy_until: busyUntil,
-    settled_at: settledAt,
-  }));
 }
 
 /** What became of a wish to send an event again; all but `sent` have changed nothing. */
@@ -122,23 +113,13 @@ const collisionsMax = 50;
 /** What lies beside an event, or `null` when there is no such event. */
 export async function readSurroundings(pool: Pool, eventId: string): Promise<EventSurroundings | null> {
   const [row] = await pool.run(adminDeadlineMs, (sql) =>
-    sql<
-      {
-        key_id: number;
-        last4: string;
-        revoked_at: string | null;
-        sandbox: boolean;
-        has_route: boolean;
-        dedupe_space: string;
-        removed_at: string | null;
-        removed_by: "erasure" | "retention" | null;
-        collisions: { id: string; firstAt: string; count: number }[];
-      }[]
-    >`
+    sql<EventSurroundings[]>`
       select
-        k.id as key_id, k.last4, t.sandbox, t.has_route, e.dedupe_space::text, e.removed_by,
-        to_char(e.removed_at at time zone 'UTC', ${isoTime}) as removed_at,
-        to_char(k.revoked_at at time zone 'UTC', ${isoTime}) as revoked_at,
+        k.id::text as "keyId", k.last4, t.sandbox, t.has_route as "hasRoute", e.dedupe_space::text as "dedupeSpace",
+        ${isoOf(sql, sql`k.revoked_at`)} as "keyRevokedAt",
+        case when e.removed_at is not null and e.removed_by is not null then json_build_object(
+          'at', ${isoOf(sql, sql`e.removed_at`)}, 'by', e.removed_by
+        ) end as removed,
         coalesce(
           (
             select json_agg(
@@ -157,17 +138,5 @@ export async function readSurroundings(pool: Pool, eventId: string): Promise<Eve
       join api_key as k on k.id = e.key_id
       join tenant as t on t.id = e.tenant_id
       where e.event_id = ${eventId}`);
-  if (row === undefined) return null;
-  return {
-    keyId: String(row.key_id),
-    last4: row.last4,
-    keyRevokedAt: row.revoked_at,
-    sandbox: row.sandbox,
-    hasRoute: row.has_route,
-    dedupeSpace: row.dedupe_space,
-    removed: row.removed_at === null || row.removed_by === null
-      ? null
-      : { at: row.removed_at, by: row.removed_by },
-    collisions: row.collisions,
-  };
+  return row ?? null;
 }

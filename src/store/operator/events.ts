@@ -4,10 +4,11 @@
  * @module
  */
 
-import postgres from "postgres";
+import type postgres from "postgres";
 import { adminDeadlineMs, isoTime } from "./admin_pool.ts";
 import type { Pool } from "../pool.ts";
 import type { SubmissionVerdict } from "../serving/accept.ts";
+import { snakeCased } from "./snake_case.ts";
 
 /**
  * Where an event stands. `sending`: claimed, under a lease that has not run out; `held`: a form submission that is not
@@ -42,21 +43,12 @@ type Delivery =
   );
 
 interface DeliveryRow {
-  event_id: string;
   state: DeliveryState;
-  due_at: string;
-  lease_until: string;
-  died_at: string;
+  dueAt: string;
+  leaseUntil: string;
+  diedAt: string;
   reason: string | null;
-  attempts: {
-    number: number;
-    at: string;
-    outcome: Attempt["outcome"];
-    status: number | null;
-    reason: string | null;
-    duration_ms: number | null;
-    spent: boolean;
-  }[];
+  attempts: Attempt[];
 }
 
 // Of the outbox row o, the dead letter d, the held submission s and the event r whose content is removed.
@@ -98,11 +90,10 @@ async function readDeliveries(pool: Pool, eventIds: readonly string[]): Promise<
   const rows = await pool.run(adminDeadlineMs, (sql) => {
     return sql<DeliveryRow[]>`
       select
-        i.event_id,
         ${stateOf(sql)} as state,
-        to_char(o.due_at at time zone 'UTC', ${isoTime}) as due_at,
-        to_char(o.lease_until at time zone 'UTC', ${isoTime}) as lease_until,
-        to_char(d.died_at at time zone 'UTC', ${isoTime}) as died_at,
+        to_char(o.due_at at time zone 'UTC', ${isoTime}) as "dueAt",
+        to_char(o.lease_until at time zone 'UTC', ${isoTime}) as "leaseUntil",
+        to_char(d.died_at at time zone 'UTC', ${isoTime}) as "diedAt",
         case
           when d.event_id is not null then d.reason
           when not t.sandbox and not t.has_route then 'no_route'
@@ -113,7 +104,7 @@ async function readDeliveries(pool: Pool, eventIds: readonly string[]): Promise<
             select json_agg(
               json_build_object(
                 'number', a.number, 'at', to_char(a.at at time zone 'UTC', ${isoTime}), 'outcome', a.outcome,
-                'status', a.status, 'reason', a.reason, 'duration_ms', a.duration_ms, 'spent', a.spent
+                'status', a.status, 'reason', a.reason, 'durationMs', a.duration_ms, 'spent', a.spent
               )
               order by a.number
             )
@@ -131,23 +122,16 @@ async function readDeliveries(pool: Pool, eventIds: readonly string[]): Promise<
   return rows.map(delivery);
 }
 
-function delivery(row: DeliveryRow): Delivery {
-  const attempts = row.attempts.map(({ duration_ms: durationMs, ...attempt }) => ({
-    ...attempt,
-    durationMs,
-  }));
-  const { state, reason } = row;
+function delivery({ state, dueAt, leaseUntil, diedAt, reason, attempts }: DeliveryRow): Delivery {
   switch (state) {
     case "pending":
-      return { state, dueAt: row.due_at, reason, attempts };
+      return { state, dueAt, reason, attempts };
     case "sending":
-      return { state, leaseUntil: row.lease_until, attempts };
-    case "held":
-    case "erased":
-    case "delivered":
-      return { state, attempts };
+      return { state, leaseUntil, attempts };
     case "dead":
-      return { state, diedAt: row.died_at, reason, attempts };
+      return { state, diedAt, reason, attempts };
+    default:
+      return { state, attempts };
   }
 }
 
@@ -205,28 +189,12 @@ export interface StoredEvent extends ListedEvent {
   readonly raw: string | null;
 }
 
-interface EventRow {
-  event_id: string;
-  kind: "lead" | "form";
-  tenant: string;
-  source: string;
-  received_at: string;
-  flags: string[];
-  idempotency_key: string | null;
-}
+type EventRow = Omit<ListedEvent, "state">;
 
-function listedEvent(row: EventRow, state: DeliveryState): ListedEvent {
-  return {
-    eventId: row.event_id,
-    kind: row.kind,
-    tenant: row.tenant,
-    source: row.source,
-    receivedAt: row.received_at,
-    flags: row.flags,
-    idempotencyKey: row.idempotency_key,
-    state,
-  };
-}
+// Of an event e, its tenant t and its key k.
+const listed = (sql: postgres.Sql) =>
+  sql`e.event_id as "eventId", e.kind, t.slug as tenant, k.label as source, e.flags,
+    e.idempotency_key as "idempotencyKey", to_char(e.received_at at time zone 'UTC', ${isoTime}) as "receivedAt"`;
 
 /** Which events to list; `null` leaves a choice open. */
 interface EventFilter {
@@ -246,9 +214,7 @@ export async function listLeads(pool: Pool, filter: EventFilter): Promise<Listed
       ? sql``
       : sql`and e.event_id >= event_id_at(${filter.since}::timestamptz)`;
     return sql<EventRow[]>`
-      select
-        e.event_id, e.kind, t.slug as tenant, k.label as source, e.flags, e.idempotency_key,
-        to_char(e.received_at at time zone 'UTC', ${isoTime}) as received_at
+      select ${listed(sql)}
       from (
         select * from event as e where true ${ofKind} ${ofTenant} ${since}
         order by e.event_id desc limit ${filter.limit}
@@ -257,47 +223,12 @@ export async function listLeads(pool: Pool, filter: EventFilter): Promise<Listed
       join api_key as k on k.id = e.key_id
       order by e.event_id desc`;
   });
-  const states = await readStates(pool, rows.map((row) => row.event_id));
-  return rows.map((row, index) => listedEvent(row, states[index] as DeliveryState));
+  const states = await readStates(pool, rows.map(({ eventId }) => eventId));
+  return rows.map((row, index) => ({ ...row, state: states[index] as DeliveryState }));
 }
 
 // An event has seldom one.
 const besideMax = 50;
-
-interface ContentRow {
-  lead: string | null;
-  extra: string | null;
-  raw: string | null;
-  removed_by: "erasure" | "retention" | null;
-  removed_at: Date | null;
-  accepted_from: AcceptedCollision | null;
-  accepted_beside: AcceptedCollision[];
-  /** This and what follows: null for a lead. */
-  form_key: string | null;
-  verdict: SubmissionVerdict;
-  score: number;
-  reasons: string[];
-  released_at: string | null;
-  dismissed_at: string | null;
-  phone_end: string | null;
-}
-
-function removal({ removed_by: by, removed_at: at }: ContentRow): StoredEvent["removed"] {
-  return by === null || at === null ? null : { by, at: at.toISOString() };
-}
-
-function foundSubmission(row: ContentRow): FoundSubmission | null {
-  if (row.form_key === null) return null;
-  return {
-    formKey: row.form_key,
-    verdict: row.verdict,
-    score: row.score,
-    reasons: row.reasons,
-    releasedAt: row.released_at,
-    dismissedAt: row.dismissed_at,
-    phoneEnd: row.phone_end,
-  };
-}
 
 /**
  * The events with these ids; `null` in the place of one that does not exist. Without the body as posted, `raw` is
@@ -311,17 +242,16 @@ export async function readEvents(
   const rows = await pool.run(
     adminDeadlineMs,
     (sql) =>
-      sql<(EventRow & ContentRow)[]>`
+      sql<Omit<StoredEvent, "state" | "delivery">[]>`
       select
-        e.event_id, e.kind, t.slug as tenant, k.label as source, e.flags, e.idempotency_key,
-        to_char(e.received_at at time zone 'UTC', ${isoTime}) as received_at,
-        e.lead::text as lead, e.extra, ${
-        withRaw ? sql`e.raw` : sql`null::text as raw`
-      }, e.removed_by, e.removed_at,
+        ${listed(sql)}, e.lead::text as lead, e.extra, ${withRaw ? sql`e.raw` : sql`null::text as raw`},
+        case when e.removed_by is not null and e.removed_at is not null then json_build_object(
+          'by', e.removed_by, 'at', to_char(e.removed_at at time zone 'UTC', ${isoTime})
+        ) end as removed,
         (
           select json_build_object('collision', c.id::text, 'eventId', c.event_id)
           from collision as c where c.accepted_event_id = e.event_id
-        ) as accepted_from,
+        ) as "acceptedFrom",
         (
           select coalesce(json_agg(
             json_build_object('collision', c.id::text, 'eventId', c.accepted_event_id) order by c.id
@@ -330,11 +260,14 @@ export async function readEvents(
             select * from collision as c where c.event_id = e.event_id and c.accepted_event_id is not null
             order by c.id limit ${besideMax}
           ) as c
-        ) as accepted_beside,
-        f.form_key, s.verdict, s.score, s.reasons,
-        to_char(s.released_at at time zone 'UTC', ${isoTime}) as released_at,
-        case when e.lead is not null then to_char(s.dismissed_at at time zone 'UTC', ${isoTime}) end as dismissed_at,
-        right(s.phone, 4) as phone_end
+        ) as "acceptedBeside",
+        case when f.form_key is not null then json_build_object(
+          'formKey', f.form_key, 'verdict', s.verdict, 'score', s.score, 'reasons', s.reasons,
+          'releasedAt', to_char(s.released_at at time zone 'UTC', ${isoTime}),
+          'dismissedAt',
+          case when e.lead is not null then to_char(s.dismissed_at at time zone 'UTC', ${isoTime}) end,
+          'phoneEnd', right(s.phone, 4)
+        ) end as found
       from event as e
       join tenant as t on t.id = e.tenant_id
       join api_key as k on k.id = e.key_id
@@ -342,60 +275,36 @@ export async function readEvents(
       left join form as f on f.id = s.form_id
       where e.event_id = any (${[...eventIds]}::text[])`,
   );
-  const deliveries = await readDeliveries(pool, rows.map((row) => row.event_id));
+  const deliveries = await readDeliveries(pool, rows.map(({ eventId }) => eventId));
   const events = new Map(
     rows.map((row, index) => {
       const delivery = deliveries[index] as Delivery;
-      const { lead, extra, raw } = row;
-      const found = foundSubmission(row);
-      const removed = removal(row);
-      return [
-        row.event_id,
-        {
-          ...listedEvent(row, delivery.state),
-          ...{ delivery, found, removed, lead, extra, raw },
-          acceptedFrom: row.accepted_from,
-          acceptedBeside: row.accepted_beside,
-        },
-      ];
+      return [row.eventId, { ...row, delivery, state: delivery.state }];
     }),
   );
   return eventIds.map((id) => events.get(id) ?? null);
 }
 
 /** The members of an event that hold no content. */
-export function headingJson(event: Omit<ListedEvent, "state">) {
-  return {
-    event_id: event.eventId,
-    kind: event.kind,
-    tenant: event.tenant,
-    source: event.source,
-    received_at: event.receivedAt,
-    flags: event.flags,
-    idempotency_key: event.idempotencyKey,
-  };
+export function headingJson(
+  { eventId, kind, tenant, source, receivedAt, flags, idempotencyKey }: Omit<ListedEvent, "state">,
+) {
+  return snakeCased({ eventId, kind, tenant, source, receivedAt, flags, idempotencyKey });
 }
 
 /** What was found of a form submission; nothing of a lead. */
 export function foundJson({ found }: StoredEvent) {
   if (found === null) return {};
-  return {
-    form_key: found.formKey,
-    verdict: found.verdict,
-    score: found.score,
-    reasons: found.reasons,
-    released_at: found.releasedAt,
-    dismissed_at: found.dismissedAt,
-  };
+  const { phoneEnd: _, ...rest } = found;
+  return snakeCased(rest);
 }
 
 /** The other event when a collision was accepted as an event of its own; nothing of all others. */
 export function acceptedJson({ acceptedFrom, acceptedBeside }: StoredEvent) {
-  const json = ({ collision, eventId }: AcceptedCollision) => ({ collision, event_id: eventId });
-  return {
-    ...(acceptedFrom === null ? {} : { accepted_from: json(acceptedFrom) }),
-    ...(acceptedBeside.length === 0 ? {} : { accepted_collisions: acceptedBeside.map(json) }),
-  };
+  return snakeCased({
+    ...(acceptedFrom === null ? {} : { acceptedFrom }),
+    ...(acceptedBeside.length === 0 ? {} : { acceptedCollisions: acceptedBeside }),
+  });
 }
 
 /** What has removed the content of an event, in a word. */
@@ -406,35 +315,4 @@ export function goneWord({ removed }: StoredEvent): "erased" | "expired" {
 /** What has removed the content, and when; nothing while it is there. */
 export function removedJson(event: StoredEvent) {
   return event.lead === null ? { content: goneWord(event), removed_at: event.removed?.at ?? null } : {};
-}
-
-/** The attempts as JSON has them. */
-export function attemptsJson(attempts: readonly Attempt[]) {
-  return attempts.map(({ number, at, outcome, status, reason, durationMs, spent }) => ({
-    number,
-    at,
-    outcome,
-    status,
-    reason,
-    duration_ms: durationMs,
-    spent,
-  }));
-}
-
-/** The member `delivery` of an event. */
-export function deliveryJson(delivery: Delivery) {
-  const { state } = delivery;
-  const attempts = attemptsJson(delivery.attempts);
-  switch (state) {
-    case "pending":
-      return { state, due_at: delivery.dueAt, reason: delivery.reason, attempts };
-    case "sending":
-      return { state, lease_until: delivery.leaseUntil, attempts };
-    case "held":
-    case "erased":
-    case "delivered":
-      return { state, attempts };
-    case "dead":
-      return { state, died_at: delivery.diedAt, reason: delivery.reason, attempts };
-  }
 }

@@ -5,7 +5,7 @@
  */
 
 import type { Pool } from "../pool.ts";
-import { adminDeadlineMs } from "./admin_pool.ts";
+import { adminDeadlineMs, isoOf } from "./admin_pool.ts";
 
 /** What a form is defined with. */
 export interface FormDefinition {
@@ -95,14 +95,11 @@ const noted = (sql: Parameters<Parameters<Pool["run"]>[1]>[0], action: string) =
 
 /** The forms of one tenant or, with `null`, of all, by tenant and form key; removed ones are left out. */
 export async function listForms(pool: Pool, tenantId: number | null): Promise<ListedForm[]> {
-  const rows = await pool.run(
-    adminDeadlineMs,
-    (sql) =>
-      sql<(ListedForm & { created_at: Date })[]>`
-      select t.slug as tenant, f.form_key as "formKey", f.required, f.threshold, f.blocked, f.created_at
+  return await pool.run(adminDeadlineMs, (sql) =>
+    sql<ListedForm[]>`
+      select t.slug as tenant, f.form_key as "formKey", f.required, f.threshold, f.blocked,
+        ${isoOf(sql, sql`f.created_at`)} as "createdAt"
       from form as f join tenant as t on t.id = f.tenant_id
       where f.removed_at is null and (${tenantId}::int is null or f.tenant_id = ${tenantId})
-      order by t.slug, f.form_key`,
-  );
-  return rows.map(({ created_at: createdAt, ...row }) => ({ ...row, createdAt: createdAt.toISOString() }));
+      order by t.slug, f.form_key`);
 }

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { adminDeadlineMs, type Bounded, bounded, countedMax, isoTime } from "./admin_pool.ts";
+import { adminDeadlineMs, type Bounded, bounded, countedMax, isoOf } from "./admin_pool.ts";
 import type { Pool } from "../pool.ts";
 
 /** What stands in a tenant's way. Times are ISO 8601, UTC. */
@@ -25,29 +25,21 @@ const tenantsMax = 200;
 
 /** The tenants that have something waiting or dead, and the live ones without a route; most dead first. */
 export async function readStandings(pool: Pool): Promise<TenantStanding[]> {
-  const rows = await pool.run(adminDeadlineMs, (sql) =>
-    sql<
-      {
-        tenant: string;
-        sandbox: boolean;
-        has_route: boolean;
-        waiting: number;
-        unrouted: number;
-        due_since: string | null;
-        dead: number;
-      }[]
-    >`
+  const rows = await pool.run(
+    adminDeadlineMs,
+    (sql) =>
+      sql<(Omit<TenantStanding, "waiting" | "dead"> & { readonly waiting: number; readonly dead: number })[]>`
       select
-        t.slug as tenant, t.sandbox, t.has_route, w.count as waiting, w.unrouted, d.count as dead,
-        to_char(w.due_at at time zone 'UTC', ${isoTime}) as due_since
+        t.slug as tenant, t.sandbox, t.has_route as "hasRoute", w.count as waiting, w.unrouted, d.count as dead,
+        ${isoOf(sql, sql`w.due_at`)} as "dueSince"
       from tenant as t
       cross join lateral (
         select count(*)::int, min(o.due_at) as due_at,
           count(*) filter (where o.reason = 'no_route')::int as unrouted
         from (
           select o.due_at, o.reason from outbox as o where o.tenant_id = t.id order by o.due_at limit ${
-      countedMax + 1
-    }
+        countedMax + 1
+      }
         ) as o
       ) as w
       cross join lateral (
@@ -57,16 +49,9 @@ export async function readStandings(pool: Pool): Promise<TenantStanding[]> {
       ) as d
       where w.count > 0 or d.count > 0 or not (t.sandbox or t.has_route)
       order by d.count desc, w.count desc, t.slug
-      limit ${tenantsMax}`);
-  return rows.map((row) => ({
-    tenant: row.tenant,
-    sandbox: row.sandbox,
-    hasRoute: row.has_route,
-    waiting: bounded(row.waiting),
-    unrouted: row.unrouted,
-    dueSince: row.due_since,
-    dead: bounded(row.dead),
-  }));
+      limit ${tenantsMax}`,
+  );
+  return rows.map((row) => ({ ...row, waiting: bounded(row.waiting), dead: bounded(row.dead) }));
 }
 
 /** What waits longest of the tenants that have somewhere to send to. */
@@ -83,19 +68,16 @@ export interface OldestWaiting {
  * ten thousand.
  */
 export async function readOldestWaiting(pool: Pool): Promise<OldestWaiting | null> {
-  const [row] = await pool.run(
-    adminDeadlineMs,
-    (sql) =>
-      sql<{ event_id: string; tenant: string; received_at: string; reason: string | null }[]>`
-      select o.event_id, t.slug as tenant, o.reason, to_char(e.received_at at time zone 'UTC', ${isoTime}) as received_at
+  const [row] = await pool.run(adminDeadlineMs, (sql) =>
+    sql<OldestWaiting[]>`
+      select
+        o.event_id as "eventId", t.slug as tenant, o.reason, ${isoOf(sql, sql`e.received_at`)} as "receivedAt"
       from (
         select o.event_id, o.tenant_id, o.reason from outbox as o order by o.event_id limit ${countedMax}
       ) as o
       join tenant as t on t.id = o.tenant_id and (t.sandbox or t.has_route)
       join event as e on e.event_id = o.event_id
       order by o.event_id
-      limit 1`,
-  );
-  if (row === undefined) return null;
-  return { eventId: row.event_id, tenant: row.tenant, receivedAt: row.received_at, reason: row.reason };
+      limit 1`);
+  return row ?? null;
 }

@@ -5,7 +5,7 @@
  */
 
 import type { Pool } from "../pool.ts";
-import { isoTime } from "./admin_pool.ts";
+import { isoOf } from "./admin_pool.ts";
 
 /** Which days, and whose. */
 interface ReportSpan {
@@ -107,8 +107,6 @@ type Part = ReturnType<Sql>;
 const touched = (sql: Sql, { since, until }: ReportSpan): Part =>
   sql`day >= (${since}::timestamptz at time zone 'UTC')::date
     and day < ${until}::timestamptz at time zone 'UTC'`;
-
-const isoOf = (sql: Sql, time: Part) => sql`to_char(${time} at time zone 'UTC', ${isoTime})`;
 
 const ofTenant = (sql: Sql, tenant: string | null): Part =>
   tenant === null

@@ -9,7 +9,7 @@
  * @module
  */
 
-import postgres from "postgres";
+import type postgres from "postgres";
 import { eventIdAt } from "../../contract/event_id.ts";
 import type { Flag } from "../../contract/fields.ts";
 import type { DeliveryState } from "./events.ts";

@@ -7,12 +7,12 @@
 import type { SubscriptionState } from "../serving/checkout.ts";
 import type { Interval } from "../../contract/plans.ts";
 import type { Pool } from "../pool.ts";
-import { adminDeadlineMs } from "./admin_pool.ts";
+import { adminDeadlineMs, isoOf } from "./admin_pool.ts";
 
 /** A checkout or what has come of it. Times are ISO 8601, UTC. */
 interface Subscription {
   /** Our reference at the payment provider. */
-  readonly id: string;
+  readonly checkout: string;
   readonly plan: string;
   /** Who owned the plan. */
   readonly customer: string;
@@ -33,41 +33,16 @@ export async function listSubscriptions(
   pool: Pool,
   filter: { readonly state: SubscriptionState | null; readonly plan: string | null; readonly limit: number },
 ): Promise<Subscription[]> {
-  const rows = await pool.run(
-    adminDeadlineMs,
-    (sql) =>
-      sql<
-        {
-          id: string;
-          plan_slug: string;
-          plan_customer: string;
-          amount_cents: number;
-          billing_interval: Interval;
-          state: SubscriptionState;
-          session_id: string | null;
-          provider_subscription_id: string | null;
-          provider_customer_id: string | null;
-          created_at: Date;
-          updated_at: Date;
-        }[]
-      >`
-      select * from subscription
+  return await pool.run(adminDeadlineMs, (sql) =>
+    sql<Subscription[]>`
+      select
+        id as checkout, plan_slug as plan, plan_customer as customer, amount_cents as "amountCents",
+        billing_interval as interval, state, session_id as "sessionId",
+        provider_subscription_id as "subscriptionId", provider_customer_id as "customerId",
+        ${isoOf(sql, sql`created_at`)} as "createdAt", ${isoOf(sql, sql`updated_at`)} as "updatedAt"
+      from subscription
       where (${filter.state}::text is null or state = ${filter.state})
         and (${filter.plan}::text is null or plan_slug = ${filter.plan})
       order by created_at desc, id
-      limit ${filter.limit}`,
-  );
-  return rows.map((row) => ({
-    id: row.id,
-    plan: row.plan_slug,
-    customer: row.plan_customer,
-    amountCents: row.amount_cents,
-    interval: row.billing_interval,
-    state: row.state,
-    sessionId: row.session_id,
-    subscriptionId: row.provider_subscription_id,
-    customerId: row.provider_customer_id,
-    createdAt: row.created_at.toISOString(),
-    updatedAt: row.updated_at.toISOString(),
-  }));
+      limit ${filter.limit}`);
 }

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { adminDeadlineMs, isoTime } from "./admin_pool.ts";
+import { adminDeadlineMs, isoOf, isoTime } from "./admin_pool.ts";
 import type { Pool } from "../pool.ts";
 
 /** A tenant. */
@@ -153,7 +153,7 @@ export async function findTenant(
 
 /** A campaign. */
 interface Campaign {
-  readonly slug: string;
+  readonly campaign: string;
   readonly tenant: string;
   readonly spendCents: number;
   /** ISO 8601, UTC. */
@@ -179,21 +179,13 @@ export async function addCampaign(
 
 /** The campaigns of one tenant or, with `null`, of all, by tenant and slug. */
 export async function listCampaigns(pool: Pool, tenantId: number | null): Promise<Campaign[]> {
-  const rows = await pool.run(
-    adminDeadlineMs,
-    (sql) =>
-      sql<{ slug: string; tenant: string; spend_cents: string; created_at: Date }[]>`
-      select c.slug, t.slug as tenant, s.spend_cents, c.created_at
+  return await pool.run(adminDeadlineMs, (sql) =>
+    sql<Campaign[]>`
+      select c.slug as campaign, t.slug as tenant, s.spend_cents::float8 as "spendCents",
+        ${isoOf(sql, sql`c.created_at`)} as "createdAt"
       from campaign as c join tenant as t on t.id = c.tenant_id join campaign_spend as s on s.campaign_id = c.id
       where ${tenantId}::int is null or c.tenant_id = ${tenantId}
-      order by t.slug, c.slug`,
-  );
-  return rows.map((row) => ({
-    slug: row.slug,
-    tenant: row.tenant,
-    spendCents: Number(row.spend_cents),
-    createdAt: row.created_at.toISOString(),
-  }));
+      order by t.slug, c.slug`);
 }
 
 /** The id of a tenant's campaign, or `null`. */

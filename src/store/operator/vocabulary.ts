@@ -7,9 +7,9 @@
  * @module
  */
 
-import postgres from "postgres";
+import type postgres from "postgres";
 import { foldArea } from "../../lead/place.ts";
-import { adminDeadlineMs } from "./admin_pool.ts";
+import { adminDeadlineMs, isoOf } from "./admin_pool.ts";
 import type { Pool } from "../pool.ts";
 
 /** Where a term stands. A retired one stays, unlisted and unknown to the validator. */
@@ -105,23 +105,15 @@ export async function listUnknownAreas(
   const known = new Set(
     (await listAreas(pool)).filter(({ status }) => status !== "retired").map(({ area }) => foldArea(area)),
   );
-  const rows = await pool.run(
-    adminDeadlineMs,
-    (sql) =>
-      sql<{ tenant: string; term: string; count: string; first_at: Date; last_at: Date }[]>`
-      select t.slug as tenant, u.term, u.count, u.first_at, u.last_at
+  const rows = await pool.run(adminDeadlineMs, (sql) =>
+    sql<UnknownArea[]>`
+      select t.slug as tenant, u.term, u.count::float8 as count, ${isoOf(sql, sql`u.first_at`)} as "firstAt",
+        ${isoOf(sql, sql`u.last_at`)} as "lastAt"
       from unknown_area as u join tenant as t on t.id = u.tenant_id
       where ${filter.tenantId}::int is null or u.tenant_id = ${filter.tenantId}
       order by u.count desc, u.last_at desc, u.term
-      limit ${unknownReadMax}`,
-  );
-  return rows.filter(({ term }) => !known.has(foldArea(term))).slice(0, filter.limit).map((row) => ({
-    tenant: row.tenant,
-    term: row.term,
-    count: Number(row.count),
-    firstAt: row.first_at.toISOString(),
-    lastAt: row.last_at.toISOString(),
-  }));
+      limit ${unknownReadMax}`);
+  return rows.filter(({ term }) => !known.has(foldArea(term))).slice(0, filter.limit);
 }
 
 /** What became of a term that was to come into the vocabulary. */
