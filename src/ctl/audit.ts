@@ -14,7 +14,6 @@ import {
   statSync,
   writeSync,
 } from "node:fs";
-import { createInterface } from "node:readline";
 import { type Command, Refused, type Reply, WrongUsage } from "./command.ts";
 import { JsonText, shortTime } from "./terminal.ts";
 import { parseTime } from "./values.ts";
@@ -52,6 +51,22 @@ function parseAuditRow(line: string, name: string): ShippedRow {
   }
   if (!isAuditRow(row)) throw new Refused(`${name} is no row of the audit`);
   return row;
+}
+
+/**
+ * The lines of a file, which a line feed ends, and nothing else: node:readline also ends them at U+2028 and U+2029, which
+ * stand in JSON as they are.
+ *
+ * @throws what the file system throws
+ */
+export async function* readLines(file: string): AsyncGenerator<string> {
+  let begun = "";
+  for await (const chunk of createReadStream(file, { encoding: "utf8" })) {
+    const lines = (begun + chunk).split("\n");
+    begun = lines.pop() ?? "";
+    yield* lines;
+  }
+  if (begun !== "") yield begun;
 }
 
 /** Whether a JSON value has the shape of a row that was shipped. */
@@ -287,9 +302,9 @@ async function verifyFile(file: string): Promise<Reply> {
   let chain: AuditChain | null = null;
   let lineNumber = 0;
   try {
-    for await (const line of createInterface({ input: createReadStream(file), crlfDelay: Infinity })) {
+    for await (const line of readLines(file)) {
       lineNumber += 1;
-      if (line === "") continue;
+      if (line.trim() === "") continue;
       const { before, ...row } = parseAuditRow(line, `Line ${lineNumber}`);
       // A file may begin anywhere, and rows before its first one are known by their digest alone.
       chain ??= new AuditChain({ id: row.id - 1, digest: before });

@@ -4,9 +4,7 @@
  * @module
  */
 
-import { createReadStream } from "node:fs";
-import { createInterface } from "node:readline";
-import { isAuditRow, type ShippedRow } from "./audit.ts";
+import { isAuditRow, readLines, type ShippedRow } from "./audit.ts";
 import { type Command, Refused, type Reply } from "./command.ts";
 import { JsonText, shortTime, table } from "./terminal.ts";
 import { parseTime } from "./values.ts";
@@ -78,7 +76,7 @@ async function readEvidence(files: readonly string[], point: string): Promise<Ev
   };
   for (const file of files) {
     try {
-      for await (const line of createInterface({ input: createReadStream(file), crlfDelay: Infinity })) {
+      for await (const line of readLines(file)) {
         take(evidence, parsed(line), Date.parse(point));
       }
     } catch (error) {

@@ -9,6 +9,7 @@ import postgres from "postgres";
 import { isLeftOut } from "../../scripts/test_plan.ts";
 import { openStore } from "../support/store.ts";
 import { ctl, runCtl } from "../support/server.ts";
+import { readLines } from "../../src/ctl/audit.ts";
 import { accept } from "../support/ctl/event.ts";
 import { temporaryFolder } from "../support/folder.ts";
 
@@ -272,6 +273,15 @@ test("the digest is the same in PostgreSQL and outside of it, whatever text an o
     }),
     { numRuns: 200 },
   );
+});
+
+test("a line of a file ends at a line feed alone, whatever separators its texts have", async () => {
+  const file = join(folder, "separators.jsonl");
+  const rows = ["one\u2028two", "three\u2029", "four\u0085\v\f"].map((subject) =>
+    JSON.stringify({ subject })
+  );
+  writeFileSync(file, `${rows.join("\n")}\n\nlast`);
+  assert.deepEqual(await Array.fromAsync(readLines(file)), [...rows, "", "last"]);
 });
 
 test("operators at work at the same time add to one chain, and what is taken back leaves no gap in it", async () => {

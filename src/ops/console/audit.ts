@@ -8,149 +8,59 @@ import { type Markup, markup, type Value } from "../../http/markup.ts";
 import type { Context } from "./context.ts";
 import { type ConsolePage, table } from "./layout.ts";
 import { idShape, numberShape, parseQuery } from "./request.ts";
-import { count, counted, dollars, shortened, shown, time } from "./text.ts";
+import { count, counted, shortened, shown, time } from "./text.ts";
 import { type AuditEntry, type AuditLink, listAudit, readAuditHead } from "../../store/operator/audit.ts";
 
-/** What an action was about and what is noted of it. */
-interface Deed {
-  /** Whom or what it was done to, ready to be read. */
-  readonly to: Value;
-  /** A member of the detail as text; empty when it is missing. */
-  readonly text: (name: string) => Value;
-  readonly detail: Readonly<Record<string, unknown>>;
-  readonly count: number;
-}
-
-const key = ({ to, text }: Deed) =>
-  markup`key ${to} (${text("label")}, ${text("surface")}) of tenant ${text("tenant")}`;
-const limit = ({ text }: Deed) =>
-  markup`${text("per_minute")} a minute, burst ${text("burst")}, until ${text("until")}`;
-const dead = (deed: Deed) =>
-  markup`${deed.count === 1 ? "dead letter" : `${count(deed.count)} dead letters:`} ${deed.to}`;
-const held = (deed: Deed) =>
-  markup`${deed.count === 1 ? "submission" : `${count(deed.count)} submissions:`} ${deed.to}`;
-
-const sentences: Readonly<Record<string, (deed: Deed) => Markup>> = {
-  "tenant.add": ({ to, detail }) => markup`Added ${detail.sandbox === true ? "sandbox " : ""}tenant ${to}`,
-  "tenant.set": ({ to, detail }) => markup`Set of tenant ${to}: ${memberList(Object.entries(detail))}`,
-  "tenant.disable": ({ to, text }) => markup`Disabled tenant ${to}; keys suspended: ${text("keys")}`,
-  "tenant.enable": ({ to, text }) => markup`Enabled tenant ${to}; keys in use again: ${text("keys")}`,
-  "tenant.route": routed,
-  "tenant.route_test": ({ to, detail: { sent, failed, ...scope } }) =>
-    markup`Tried the route of tenant ${to}: ${String(sent)} sent, ${String(failed)} failed${
-      members(Object.entries(scope))
-    }`,
-  "tenant.retention": ({ to, detail, text }) =>
-    typeof detail.days === "number"
-      ? markup`Set that content of tenant ${to} is kept for ${text("days")} days`
-      : markup`Set that content of tenant ${to} is kept without an end`,
-  "campaign.add": ({ to, text }) => markup`Added campaign ${to} of tenant ${text("tenant")}`,
-  "key.issue": (deed) => markup`Issued ${key(deed)}`,
-  "key.revoke": (deed) => markup`Revoked ${key(deed)}`,
-  "key.limit": (deed) => markup`Changed the limit of ${key(deed)}`,
-  "ip.limit": (deed) => markup`Raised the limit of the network ${deed.to} to ${limit(deed)}`,
-  "ip.clear": ({ to }) => markup`Ended the raised limit of the network ${to}`,
-  "form.add": ({ to }) => markup`Added form ${to}`,
-  "form.change": ({ to }) => markup`Changed form ${to}`,
-  "form.remove": ({ to }) => markup`Removed form ${to}`,
-  "area.confirm": (deed) => markup`Confirmed the term ${deed.to}${before(deed)}`,
-  "area.propose": (deed) => markup`Proposed the term ${deed.to}${before(deed)}`,
-  "area.retire": (deed) => markup`Retired the term ${deed.to}${before(deed)}`,
-  "plan.put": ({ to, detail, text }) =>
-    markup`${detail.change === "added" ? "Added" : "Changed"} plan ${to}${
-      typeof detail.amount_cents === "number" ? `, ${dollars(detail.amount_cents)}` : text("amount_cents")
-    }`,
-  "plan.remove": ({ to }) => markup`Removed plan ${to}`,
-  "event.erase": ({ to, detail }) => markup`Erased ${to}${members(Object.entries(detail))}`,
-  "collision.erase": ({ to }) => markup`Erased what was kept aside, number ${to}`,
-  "event.hold": ({ to, count: n }) =>
-    markup`Held until somebody decides, after a restore: ${n > 1 && `${count(n)} events: `}${to}`,
-  "dead.done": (deed) => markup`Said that the customer has ${dead(deed)}`,
-  "database.restore": ({ to, detail }) =>
-    markup`Restored the database to ${to}${members(Object.entries(detail))}`,
-  "dead.replay": (deed) => markup`Replayed ${dead(deed)}`,
-  "event.send_again": ({ to, detail }) => markup`Sent ${to} again${members(Object.entries(detail))}`,
-  "submission.release": (deed) => markup`Released ${held(deed)}`,
-  "submission.dismiss": (deed) => markup`Dismissed ${held(deed)}: it stays held and is counted no more`,
-  "collision.accept": ({ to, detail }) =>
-    markup`Accepted what was kept aside as a lead of its own: ${to}${members(Object.entries(detail))}`,
-  "collision.dismiss": ({ to, detail }) =>
-    markup`Dismissed what was kept aside under ${to}${members(Object.entries(detail))}`,
-  "person.erase_begin": ({ to }) => markup`Began to erase ${to}`,
-  "person.erase": ({ detail }) => {
-    const erased = Object.entries(detail).filter(([, n]) => typeof n === "number" && n > 0);
-    return markup`Erased a person: ${
-      erased.length === 0
-        ? "nothing was found"
-        : erased.map(([name, n], index) => markup`${index > 0 && ", "}${count(n as number)} ${words(name)}`)
-    }`;
-  },
+// What each action did, as the first words of its line; of others the action itself is told.
+const verbs: Readonly<Record<string, string>> = {
+  "tenant.add": "Added tenant",
+  "tenant.set": "Set of tenant",
+  "tenant.disable": "Disabled tenant",
+  "tenant.enable": "Enabled tenant",
+  "tenant.route": "Changed the route of tenant",
+  "tenant.route_test": "Tried the route of tenant",
+  "tenant.retention": "Set how long content is kept of tenant",
+  "campaign.add": "Added campaign",
+  "key.issue": "Issued key",
+  "key.revoke": "Revoked key",
+  "key.limit": "Changed the limit of key",
+  "ip.limit": "Raised the limit of the network",
+  "ip.clear": "Ended the raised limit of the network",
+  "form.add": "Added form",
+  "form.change": "Changed form",
+  "form.remove": "Removed form",
+  "area.confirm": "Confirmed the term",
+  "area.propose": "Proposed the term",
+  "area.retire": "Retired the term",
+  "plan.put": "Put plan",
+  "plan.remove": "Removed plan",
+  "event.erase": "Erased",
+  "event.hold": "Held after a restore, until somebody decides:",
+  "event.send_again": "Sent again",
+  "collision.erase": "Erased what was kept aside, number",
+  "collision.accept": "Accepted what was kept aside as a lead of its own:",
+  "collision.dismiss": "Dismissed what was kept aside under",
+  "dead.replay": "Replayed dead letter",
+  "dead.done": "Said that the customer has dead letter",
+  "database.restore": "Restored the database to",
+  "submission.release": "Released submission",
+  "submission.dismiss": "Dismissed submission",
+  "person.erase_begin": "Began to erase",
+  "person.erase": "Erased a person; events:",
 };
 
 /** What was done, in a sentence without its end; events are links. */
 export function deedOf(entry: AuditEntry): Markup {
   const { action, detail: json } = entry;
-  const detail = parsed(json);
-  const deed: Deed = {
-    to: subjects(entry),
-    text: (name) => detail[name] === undefined || detail[name] === null ? "" : valueText(detail[name]),
-    detail,
-    count: entry.count,
-  };
-  return sentences[action]?.(deed) ?? inItsOwnWords(action, deed);
-}
-
-function parsed(json: string | null): Readonly<Record<string, unknown>> {
-  const value: unknown = json === null ? null : JSON.parse(json);
-  return typeof value === "object" && value !== null && !Array.isArray(value)
-    ? value as Readonly<Record<string, unknown>>
-    : {};
-}
-
-const kinds: Readonly<Record<string, string>> = {
-  crm: "CRM address",
-  email: "mail address",
-  slack: "Slack address",
-};
-const changes: Readonly<Record<string, string>> = {
-  set: "gave it a",
-  changed: "gave it a new",
-  cleared: "took away its",
-  kept: "kept its",
-};
-
-/** "Changed the route of tenant acme: gave it a new CRM address and a new secret". */
-function routed({ to, detail }: Deed): Markup {
-  const done = Object.entries(detail).flatMap(([kind, change]) => {
-    const verb = changes[String(change)];
-    return verb === undefined ? [] : [`${verb} ${kinds[kind] ?? `${words(kind)} address`}`];
-  });
-  const rest = Object.entries(detail).filter(([name, change]) =>
-    name !== "new_secret" && change !== "none" && changes[String(change)] === undefined
-  );
-  const parts = [...done, ...(detail.new_secret === true ? ["made a new secret"] : [])];
-  return markup`Changed the route of tenant ${to}${parts.length > 0 && `: ${listed(parts)}`}${members(rest)}`;
-}
-
-function listed(parts: readonly string[]): string {
-  return parts.length < 2 ? parts.join("") : `${parts.slice(0, -1).join(", ")} and ${parts.at(-1)}`;
-}
-
-function before({ detail }: Deed): Value {
-  return typeof detail.before === "string" && markup` (it was ${shortened(detail.before, 40)})`;
-}
-
-function inItsOwnWords(action: string, { to, detail }: Deed): Markup {
-  const [noun = "", verb = ""] = action.split(".");
-  return markup`${words(noun)}: ${words(verb)} ${to}${members(Object.entries(detail))}`;
+  const detail: unknown = json === null ? null : JSON.parse(json);
+  const pairs = typeof detail === "object" && detail !== null ? Object.entries(detail) : [];
+  return markup`${verbs[action] ?? words(action.replace(".", ": "))} ${subjects(entry)}${
+    pairs.length > 0 && markup` (${memberList(pairs)})`
+  }`;
 }
 
 // Long enough for what we note; a detail is for the page of ctl, where it is whole.
 const membersMax = 12;
-
-function members(pairs: readonly (readonly [string, unknown])[]): Value {
-  return pairs.length > 0 && markup` (${memberList(pairs)})`;
-}
 
 function memberList(pairs: readonly (readonly [string, unknown])[]): Markup {
   return markup`${

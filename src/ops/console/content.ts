@@ -5,7 +5,7 @@
  */
 
 import { type Markup, markup } from "../../http/markup.ts";
-import { decode, members, spaceEnd, valueEnd } from "../../lead/json.ts";
+import { decode, members } from "../../lead/json.ts";
 import { dollars, shown } from "./text.ts";
 
 /** The members of a stored JSON object, ready to be read. */
@@ -24,56 +24,6 @@ export function facts(json: string | null): Markup {
   return markup`<dl class="facts">${
     pairs.map(([name, value]) => markup`<dt>${shown(name)}</dt><dd>${shown(value)}</dd>`)
   }</dl>`;
-}
-
-// Beyond these a page is no list any more; the JSON below has them all.
-const itemsMax = 200;
-
-/** A stored JSON object, whatever is in it, as lists within lists, and behind a disclosure as it came. */
-export function extras(json: string): Markup {
-  const left = { items: itemsMax, isCut: false };
-  const list = listOf(json, left);
-  return markup`${list}${
-    left.isCut && markup`<p class="quiet">There is more of it, in the JSON.</p>`
-  }<details><summary>As JSON</summary>${verbatim(json, "Extra")}</details>`;
-}
-
-function listOf(json: string, left: { items: number; isCut: boolean }): Markup {
-  const isList = json.startsWith("[");
-  const items = isList ? elements(json).map((value) => ({ name: null, value })) : members(json)
-    .map(({ name, valueText }) => ({ name, value: valueText }));
-  if (items.length === 0) return markup`<span class="quiet">${isList ? "an empty list" : "empty"}</span>`;
-  return markup`<ul class="extras">${
-    items.map(({ name, value }) => {
-      left.isCut ||= left.items === 0;
-      if (left.isCut) return null;
-      left.items -= 1;
-      return markup`<li>${name !== null && markup`<span class="name">${shown(name)}</span> `}${
-        /^[{[]/.test(value) ? listOf(value, left) : scalar(value)
-      }</li>`;
-    })
-  }</ul>`;
-}
-
-/** The elements of a valid JSON array as they were written. */
-function elements(json: string): string[] {
-  const found: string[] = [];
-  for (let at = spaceEnd(json, 1); at < json.length && json[at] !== "]";) {
-    const end = valueEnd(json, at);
-    found.push(json.slice(at, end));
-    at = spaceEnd(json, end);
-    if (json[at] === ",") at = spaceEnd(json, at + 1);
-  }
-  return found;
-}
-
-const words: Readonly<Record<string, string>> = { true: "yes", false: "no", null: "nothing" };
-
-function scalar(value: string): Markup {
-  if (value.startsWith('"')) {
-    return value === '""' ? markup`<span class="quiet">an empty text</span>` : shown(decode(value));
-  }
-  return shown(words[value] ?? value);
 }
 
 /** A text as it came, in a box of its own that the keyboard can scroll. */

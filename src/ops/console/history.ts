@@ -135,7 +135,7 @@ const height = 100;
 export function linePlot(
   axis: Axis,
   series: readonly Series[],
-  { unit, scale: scaleOf = countScale, ...words }: Words & {
+  { id, title, description, unit, scale: scaleOf = countScale }: Words & {
     /** A value of the scale as text. */
     readonly unit: (value: number) => string;
     /** For the greatest value; left out: of whole counts. */
@@ -146,102 +146,35 @@ export function linePlot(
     Math.max(0, ...series.flatMap(({ values }) => values.map((value) => value ?? 0))),
   );
   const y = (value: number) => round(height - (value / top) * height);
-  const keys = series.length > 1
-    ? series.map(({ className, name }) => key(name, markup`<path class="${className}" d="M0 6H32"/>`))
-    : [];
-  return figure(axis, keys, words, {
-    className: "lines",
-    scale: markup`<svg class="scale" aria-hidden="true">${
-      ticks.map((value) => markup`<text x="100%" y="${y(value)}%" dy=".35em">${unit(value)}</text>`)
-    }</svg>`,
-    grid: markup`${
-      ticks.map((value) => markup`<line class="grid" x1="0" x2="100%" y1="${y(value)}%" y2="${y(value)}%"/>`)
-    }`,
-    viewHeight: height,
-    drawing: markup`${
-      series.map(({ className, values }) =>
-        markup`<path class="${className}" d="${path(axis, values, top)}"/>`
-      )
-    }`,
-  });
-}
-
-/** A strip of states over time; `null` where nothing is known. */
-function stripPlot(
-  axis: Axis,
-  states: readonly (string | null)[],
-  { names, ...words }: Words & {
-    /** The states by class, for the key. */
-    readonly names: Readonly<Record<string, string>>;
-  },
-): Markup {
-  const wide = width / axis.steps;
-  const runs: { state: string; start: number; length: number }[] = [];
-  for (const [index, state] of states.entries()) {
-    const last = runs.at(-1);
-    if (last?.state === (state ?? "unknown")) last.length += 1;
-    else runs.push({ state: state ?? "unknown", start: index, length: 1 });
-  }
-  const keys = Object.entries(names).map(([className, name]) =>
-    key(name, markup`<rect class="${className}" width="32" height="12"/>`)
-  );
-  return figure(axis, keys, words, {
-    className: "strip",
-    scale: markup`<span></span>`,
-    grid: markup``,
-    viewHeight: 20,
-    drawing: markup`${
-      runs.map(({ state, start, length }) =>
-        // A bad state is drawn over the whole height, so that it is told from the good one without its colour.
-        markup`<rect class="${state}" x="${round(start * wide)}" y="${
-          state === "open" ? 0 : state === "unknown" ? 17 : 6
-        }" width="${round(length * wide)}" height="${state === "open" ? 20 : state === "unknown" ? 3 : 14}"/>`
-      )
-    }`,
-  });
-}
-
-interface Drawn {
-  readonly className: string;
-  readonly scale: Markup;
-  readonly grid: Markup;
-  readonly viewHeight: number;
-  readonly drawing: Markup;
-}
-
-/** The drawing inside stretches; what is placed in percent around it keeps its size, without a style of its own. */
-function figure(
-  axis: Axis,
-  keys: readonly Markup[],
-  { id, title, description }: Words,
-  drawn: Drawn,
-): Markup {
   const { fromMs, stepMs, steps, zone } = axis;
-  const lengthMs = stepMs * steps;
-  const x = (atMs: number) => round(((atMs - fromMs) / lengthMs) * 100);
-  const ticks = timeTicks(fromMs, fromMs + lengthMs, zone);
-  const minor = (isMinor: boolean) => isMinor && markup` minor`;
-  return markup`<figure><figcaption>${title}${keys}</figcaption>
-<div class="plot ${drawn.className}">${drawn.scale}
+  const x = (atMs: number) => round(((atMs - fromMs) / (stepMs * steps)) * 100);
+  const times = timeTicks(fromMs, fromMs + stepMs * steps, zone);
+  return markup`<figure><figcaption>${title}${
+    series.length > 1 &&
+    series.map(({ className, name }) =>
+      markup`<span class="key"><svg viewBox="0 0 32 12" aria-hidden="true"><path class="${className}" d="M0 6H32"/></svg>${name}</span>`
+    )
+  }</figcaption>
+<div class="plot lines"><svg class="scale" aria-hidden="true">${
+    ticks.map((value) => markup`<text x="100%" y="${y(value)}%" dy=".35em">${unit(value)}</text>`)
+  }</svg>
 <svg role="img" aria-labelledby="${id}-t ${id}-d"><title
  id="${id}-t">${title}</title><desc id="${id}-d">${description}</desc>
-${drawn.grid}${
-    ticks.map(({ atMs, isMinor }) =>
-      markup`<line class="grid${minor(isMinor)}" x1="${x(atMs)}%" x2="${x(atMs)}%" y1="0" y2="100%"/>`
+${ticks.map((value) => markup`<line class="grid" x1="0" x2="100%" y1="${y(value)}%" y2="${y(value)}%"/>`)}${
+    times.map(({ atMs, isMinor }) =>
+      markup`<line class="grid${isMinor && " minor"}" x1="${x(atMs)}%" x2="${x(atMs)}%" y1="0" y2="100%"/>`
     )
   }
-<svg width="100%" height="100%" viewBox="0 0 ${width} ${drawn.viewHeight}" preserveAspectRatio="none">${drawn.drawing}</svg></svg>
+<svg width="100%" height="100%" viewBox="0 0 ${width} ${height}" preserveAspectRatio="none">${
+    series.map(({ className, values }) => markup`<path class="${className}" d="${path(axis, values, top)}"/>`)
+  }</svg></svg>
 <svg class="ticks" aria-hidden="true">${
     // No text beside "now" that it would run into; on a phone that takes a sixth.
-    ticks.filter(({ atMs }) => x(atMs) < 92).map(({ atMs, text, isMinor }) =>
+    times.filter(({ atMs }) => x(atMs) < 92).map(({ atMs, text, isMinor }) =>
       markup`<text${(isMinor || x(atMs) > 82) && markup` class="minor"`} x="${
         x(atMs)
       }%" y="1.3em">${text}</text>`
     )}<text class="now" x="100%" y="1.3em">now</text></svg></div></figure>`;
-}
-
-function key(name: string, sample: Markup): Markup {
-  return markup`<span class="key"><svg viewBox="0 0 32 12" aria-hidden="true">${sample}</svg>${name}</span>`;
 }
 
 /** The path of a line: a step is drawn at its middle, and one alone between gaps as a dash. */
@@ -307,9 +240,9 @@ export async function history(
   if (found.every((step) => step === null)) {
     return markup`<p class="quiet">There are no figures of this time yet: each process leaves its own once a minute.</p>`;
   }
-  return markup`${flow(found, axis, range.stepText)}${refusals(found, axis, range.stepText)}${
-    deaths(found, axis, range.stepText)
-  }${oldest(found, axis)}${breaker(found, axis)}${figures(found, axis)}`;
+  return markup`${flow(found, axis, range.stepText)}${deaths(found, axis, range.stepText)}${
+    oldest(found, axis)
+  }${figures(found, axis)}`;
 }
 
 function flow(found: readonly (Sample | null)[], axis: Axis, step: string): Markup {
@@ -333,42 +266,6 @@ function flow(found: readonly (Sample | null)[], axis: Axis, step: string): Mark
 /** The last step has only begun: what it has so far would look like a fall. */
 function countsOf(found: readonly (Sample | null)[], of: (step: Sample) => number): (number | null)[] {
   return found.map((step, index) => step === null || index === found.length - 1 ? null : of(step));
-}
-
-// Lines that can be told from each other; the rest is one.
-const codesShown = 4;
-
-function refusals(found: readonly (Sample | null)[], axis: Axis, step: string): Markup {
-  const totals = new Map<string, number>();
-  for (const one of found) {
-    for (const [code, n] of Object.entries(one?.refusals ?? {})) {
-      totals.set(code, (totals.get(code) ?? 0) + n);
-    }
-  }
-  const codes = [...totals].filter(([, n]) => n > 0).sort((a, b) => b[1] - a[1]);
-  if (codes.length === 0) {
-    const all = found.reduce((sum, one) => sum + (one?.refused ?? 0), 0);
-    return all === 0 ? markup`<p class="quiet">Nothing was refused in this time.</p>` : markup``;
-  }
-  const named = codes.length > codesShown + 1 ? codes.slice(0, codesShown) : codes;
-  const others = codes.slice(named.length);
-  const total = others.reduce((sum, [, n]) => sum + n, 0);
-  const series = named.map(([code, n], index): Series => ({
-    className: `code${index + 1}`,
-    name: `${code} ${count(n)}`,
-    values: countsOf(found, (one) => one.refusals[code] ?? 0),
-  }));
-  const rest: Series = {
-    className: `code${codesShown + 1}`,
-    name: `${counted(others.length, "other reason")} ${count(total)}`,
-    values: countsOf(found, (one) => others.reduce((sum, [code]) => sum + (one.refusals[code] ?? 0), 0)),
-  };
-  return linePlot(axis, others.length === 0 ? series : [...series, rest], {
-    id: "refusals",
-    title: `Refused in each ${step}, by reason`,
-    description: `In all ${codes.map(([code, n]) => `${count(n)} ${code}`).join(", ")}.`,
-    unit: count,
-  });
 }
 
 function deaths(found: readonly (Sample | null)[], axis: Axis, step: string): Markup {
@@ -395,20 +292,6 @@ function oldest(found: readonly (Sample | null)[], axis: Axis): Markup {
     description: `At most ${span(top)}.`,
     unit: span,
     scale: spanScale,
-  });
-}
-
-function breaker(found: readonly (Sample | null)[], axis: Axis): Markup {
-  const states = found.map((step) => step === null || step.breaker === "none" ? null : step.breaker);
-  const open = states.filter((state) => state === "open").length;
-  return stripPlot(axis, states, {
-    id: "breaker",
-    title: "Breaker before the actions tier",
-    description: open === 0
-      // What was shorter lies between two samples.
-      ? "It was open at no full minute."
-      : `It was open in ${counted(open, "step")} of ${span(axis.stepMs / 1000)}.`,
-    names: { closed: "closed", half_open: "half open", open: "open", unknown: "not known" },
   });
 }
 

@@ -112,8 +112,6 @@ pre { margin: .5rem 0; padding: .6rem .75rem; background: var(--card); border: 1
 dl.facts { display: grid; grid-template-columns: fit-content(16rem) 1fr; gap: .15rem 1rem; margin: .5rem 0; }
 dl.facts dt { color: var(--soft); }
 dl.facts dd { margin: 0; min-width: 0; white-space: pre-wrap; }
-ul.extras { list-style: none; margin: .2rem 0; padding: 0 0 0 .75rem; border-left: 2px solid var(--line); }
-ul.extras .name { color: var(--soft); } ul.extras .name::after { content: ":"; }
 ol.story { list-style: none; margin: .5rem 0; padding: 0 0 0 1.1rem; border-left: 2px solid var(--line); }
 ol.story li { position: relative; margin: 0 0 .7rem; }
 ol.story li::before { content: ""; position: absolute; left: -1.52rem; top: .42rem; width: .75rem; height: .75rem;
@@ -126,7 +124,7 @@ figcaption { font-weight: 600; display: flex; flex-wrap: wrap; gap: .1rem 1rem; 
 .key svg { width: 1.6rem; height: .7rem; margin-right: .3rem; }
 .plot { display: grid; grid-template-columns: 3.2rem 1fr; gap: 0 .5rem; margin-top: .75rem; }
 .plot > svg { display: block; width: 100%; overflow: visible; }
-.plot.lines > svg { height: 9rem; } .plot.strip > svg { height: 1.6rem; }
+.plot.lines > svg { height: 9rem; }
 .plot > svg.ticks { grid-column: 2; height: 1.5rem; }
 .plot text { fill: var(--soft); color: var(--soft); font-size: .8rem; text-anchor: middle; font-variant-numeric: tabular-nums; }
 .plot .scale text, .plot text.now { text-anchor: end; }
@@ -134,12 +132,7 @@ svg path, svg line { fill: none; vector-effect: non-scaling-stroke; stroke-width
 svg .accepted { stroke: var(--accepted); } svg .refused { stroke: var(--refused); stroke-dasharray: 5 3; }
 svg .delivered { stroke: var(--delivered); stroke-dasharray: 1.5 3; stroke-linecap: round; stroke-width: 2.5; }
 svg .oldest { stroke: var(--accepted); } svg .died { stroke: var(--bad); }
-svg .code1 { stroke: var(--refused); } svg .code2 { stroke: var(--accepted); stroke-dasharray: 6 3; }
-svg .code3 { stroke: var(--delivered); stroke-dasharray: 1.5 3; stroke-linecap: round; }
-svg .code4 { stroke: var(--bad); stroke-dasharray: 9 3 2 3; } svg .code5 { stroke: var(--soft); stroke-dasharray: 3 6; }
- svg .grid { stroke: var(--line); stroke-width: 1; }
-svg rect.closed { fill: var(--delivered); } svg rect.half_open { fill: var(--warn); } svg rect.open { fill: var(--bad); }
-svg rect.unknown { fill: var(--empty); }
+svg .grid { stroke: var(--line); stroke-width: 1; }
 summary { cursor: pointer; color: var(--accent); padding: .2rem 0; }
 .sides { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(22rem, 100%), 1fr)); gap: 1rem; }
 .sides > * { min-width: 0; }

@@ -6,7 +6,7 @@
 
 import { type Markup, markup } from "../../http/markup.ts";
 import { deedOf } from "./audit.ts";
-import { erased, extras, facts, verbatim } from "./content.ts";
+import { erased, facts, verbatim } from "./content.ts";
 import type { ConsoleParts, Context } from "./context.ts";
 import { reasons } from "./held.ts";
 import { type ConsolePage, RefusedPage } from "./layout.ts";
@@ -150,26 +150,12 @@ function noted(entry: AuditEntry): Moment {
   return {
     at: entry.at,
     tone: null,
-    title: markup`${sentences[entry.action] ?? deedOf(entry)}`,
+    title: deedOf(entry),
     text: markup`By ${shown(entry.actor)}${
       entry.claimed !== null && markup` (says: ${shown(entry.claimed)})`
-    }${entry.detail !== null && sentences[entry.action] !== undefined && markup`: ${deedOf(entry)}`}`,
+    }`,
   };
 }
-
-const sentences: Readonly<Record<string, string>> = {
-  "dead.replay": "Replayed by an operator",
-  "dead.done": "Said to be with the customer already, by an operator",
-  "event.hold": "Held after a restore, until an operator decides",
-  "event.send_again": "Sent again by an operator",
-  "submission.release": "Released by an operator",
-  "submission.dismiss": "Dismissed by an operator: it stays held",
-  "collision.accept": "What was kept aside was accepted as a lead of its own, by an operator",
-  "collision.dismiss": "What was kept aside was dismissed by an operator",
-  "person.erase_begin": "An operator began to erase it",
-  "person.erase": "Erased by an operator",
-  "event.erase": "Erased by an operator",
-};
 
 /** A sandbox tenant's lead is delivered without an effect, so nothing else would say so. */
 function delivered(
@@ -330,7 +316,7 @@ ${story(momentsOf(event, { around, audit, clock }), clock)}
         ? markup`<p class="quiet">Nothing was sent outside the envelope.</p>`
         : event.extra === null
         ? erased
-        : extras(event.extra)
+        : facts(event.extra)
     }<h2>Body as posted</h2>${verbatim(event.raw, "Body as posted")}</section></div>`,
   };
 }

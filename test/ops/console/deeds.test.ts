@@ -16,39 +16,17 @@ const entry = (action: string, subject: string, detail: unknown = null, count = 
 const told = (...of: Parameters<typeof entry>) => plain(deedOf(entry(...of)));
 const id = "0660bd1782f0d200016cea739903366605de5c";
 
-test("what an operator did is a sentence", () => {
+test("what an operator did is its verb, whom it was done to, and what was noted of it", () => {
   assert.equal(
-    told("tenant.route", "acme", { crm: "changed", email: "none", new_secret: true }),
-    "Changed the route of tenant acme: gave it a new CRM address and made a new secret",
-  );
-  assert.equal(
-    told("tenant.route", "acme", { crm: "kept", slack: "cleared", new_secret: false }),
-    "Changed the route of tenant acme: kept its CRM address and took away its Slack address",
-  );
-  assert.equal(
-    told("tenant.route_test", "acme", { sent: 2, failed: 1, form: "contact" }),
-    "Tried the route of tenant acme: 2 sent, 1 failed (form contact)",
-  );
-  assert.equal(told("event.send_again", id, { effect: "crm" }), `Sent ${id} again (effect crm)`);
-  assert.equal(
-    told("tenant.retention", "acme", { days: 90 }),
-    "Set that content of tenant acme is kept for 90 days",
+    told("tenant.route", "acme", { crm: "changed", new_secret: true }),
+    "Changed the route of tenant acme (crm changed, new secret yes)",
   );
   assert.equal(
     told("key.issue", "7", { tenant: "acme", surface: "intake", label: "web" }),
-    "Issued key 7 (web, intake) of tenant acme",
+    "Issued key 7 (tenant acme, surface intake, label web)",
   );
-  assert.equal(
-    told("area.retire", "parlour", { before: "confirmed" }),
-    "Retired the term parlour (it was confirmed)",
-  );
-  assert.equal(
-    told("plan.put", "basic", { change: "changed", amount_cents: 4900 }),
-    "Changed plan basic, $49.00",
-  );
-  assert.equal(told("person.erase", "12", { events: 12, attempts: 0 }), "Erased a person: 12 events");
   assert.equal(told("dead.replay", id), `Replayed dead letter ${id}`);
-  assert.equal(told("dead.replay", id, null, 1_000), `Replayed 1,000 dead letters: ${id} and 999 more`);
+  assert.equal(told("dead.replay", id, null, 1_000), `Replayed dead letter ${id} and 999 more`);
 });
 
 test("an action that is not known is told by its own words, and nothing of it is left out", () => {

@@ -110,7 +110,7 @@ async function testConsole(): Promise<void> {
     await page.getByText("Given up").first().waitFor();
     await page.getByRole("button", { name: "Replay" }).click();
     await message.getByText("1 dead letter put back to pending").waitFor();
-    await page.getByText("Replayed by an operator").waitFor();
+    await page.getByText("Replayed dead letter").first().waitFor();
 
     await page.getByRole("link", { name: "Held" }).click();
     await page.getByLabel(`Choose ${held}`).check();
