@@ -38,7 +38,7 @@ export function readPair({ certFile, keyFile }: CertificateFiles): Pair | null {
 }
 
 /** A file to write whole. */
-export interface NewFile {
+interface NewFile {
   readonly file: string;
   readonly text: string;
   /** For a file that does not exist yet; an existing one keeps its owner and mode. */

@@ -38,7 +38,7 @@ export async function optionalTenantId(pool: Pool, slug: string | undefined): Pr
 }
 
 /** What is read of the command line of every list. */
-export interface ListPage {
+interface ListPage {
   /** Of `--tenant`; `null`: of all. */
   readonly tenantId: number | null;
   readonly limit: number;

@@ -48,7 +48,7 @@ const utf8 = new TextDecoder("utf-8", { fatal: true });
  *
  * @throws {PlanFaults}
  */
-export function readPlanFile(bytes: Uint8Array): PlanEntry[] {
+function readPlanFile(bytes: Uint8Array): PlanEntry[] {
   if (bytes.byteLength > bytesMax) throw new PlanFaults([`The file is larger than ${bytesMax} bytes`]);
   const text = decodeText(bytes);
   const value = parse(text);

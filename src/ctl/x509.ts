@@ -23,7 +23,7 @@ export interface Credentials {
 }
 
 /** What a certificate may be used for. */
-export type CertificateUse = "authority" | "server" | "client";
+type CertificateUse = "authority" | "server" | "client";
 
 /** What to issue. */
 export interface CertificateOptions {

@@ -60,7 +60,7 @@ export interface Database {
 }
 
 /** A value, and this machine's clock in the middle of the asking. */
-export interface Seen<Value> {
+interface Seen<Value> {
   readonly value: Value;
   readonly atMs: number;
   /** How long it took, in milliseconds. */

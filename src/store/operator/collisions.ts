@@ -9,7 +9,7 @@ import type { Pool } from "../pool.ts";
 import { adminDeadlineMs, countedMax, isoOf } from "./admin_pool.ts";
 
 /** What has become of a collision: `open` until somebody accepts or dismisses it, or its content goes. */
-export type CollisionState = "open" | "accepted" | "dismissed" | "erased";
+type CollisionState = "open" | "accepted" | "dismissed" | "erased";
 
 /** What a list shows of a collision. Times are ISO 8601, UTC. */
 export interface ListedCollision {
@@ -118,7 +118,7 @@ export async function readOpenCollisions(pool: Pool): Promise<OpenCollisions[]> 
  * What became of an acceptance. `already`: it is that event; `erased`: nothing is left of it; `busy`: somebody is being
  * erased at this moment, or its key revoked; `unknown`: there is no such collision.
  */
-export type CollisionAcceptance =
+type CollisionAcceptance =
   | { readonly kind: "accepted" | "already"; readonly eventId: string }
   | { readonly kind: "erased" | "busy" | "unknown" };
 
@@ -145,7 +145,7 @@ export async function acceptCollision(
 }
 
 /** What became of a dismissal; `already`: somebody has settled it, or its content is gone. */
-export type CollisionDismissal = "dismissed" | "already" | "unknown";
+type CollisionDismissal = "dismissed" | "already" | "unknown";
 
 /** Takes a collision off those that want a person, and notes it in the audit; `address` as in {@linkcode acceptCollision}. */
 export async function dismissCollision(

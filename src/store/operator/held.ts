@@ -101,7 +101,7 @@ export async function releaseSubmission(
 }
 
 /** What became of a dismissal; `already`: it was dismissed before, or released. */
-export type Dismissal = "dismissed" | Exclude<Release, "released">;
+type Dismissal = "dismissed" | Exclude<Release, "released">;
 
 /** Leaves a held submission held for good, and notes it as {@linkcode releaseSubmission} does. */
 export async function dismissSubmission(

@@ -68,7 +68,7 @@ export async function* readWaiting(pool: Pool): AsyncGenerator<WaitingEvent> {
 }
 
 /** A key by its id, for a deed that names it. */
-export interface NamedKey {
+interface NamedKey {
   readonly tenant: string;
   readonly label: string;
   readonly isRevoked: boolean;
