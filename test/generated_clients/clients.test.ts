@@ -10,7 +10,7 @@ import { until } from "../support/until.ts";
 import { World } from "../support/world.ts";
 import { type Made, makers } from "../support/generated_clients/make.ts";
 import { newFlag, startTomorrow, type Tomorrow } from "../support/generated_clients/tomorrow.ts";
-import { run } from "../support/generated_clients/toolchain.ts";
+import { mustRun } from "../support/tool.ts";
 import { temporaryFolder } from "../support/folder.ts";
 import { atEnd } from "../support/at_end.ts";
 
@@ -42,7 +42,7 @@ writeFileSync(document, (await get(`${urls.intake}/api/openapi.json`, { ca })).t
 
 /** What a client's program is told, and what it says. */
 async function report({ command, env }: Made, name: string, to: Readonly<Record<string, string>>) {
-  const said = await run(command, {
+  const said = await mustRun(command, {
     cwd: folder,
     env: {
       INTAKE_URL: to.intake as string,

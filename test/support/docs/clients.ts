@@ -4,7 +4,6 @@
  * @module
  */
 
-import { spawn } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { createServer, type IncomingHttpHeaders } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -13,6 +12,7 @@ import process from "node:process";
 import { type ClientLanguage, clients } from "../../../src/documents/clients.ts";
 import { atEnd } from "../at_end.ts";
 import { temporaryFolder } from "../folder.ts";
+import { type Ran, runTool } from "../tool.ts";
 
 /** What runs each; every complaint of a language's own is told, or fails. */
 const commands: Readonly<Record<ClientLanguage, string>> = {
@@ -22,13 +22,6 @@ const commands: Readonly<Record<ClientLanguage, string>> = {
   PHP: "php -d error_reporting=-1 -d display_errors=stderr send_lead.php",
   Ruby: "ruby -w send_lead.rb",
 };
-
-/** How a program ended. */
-export interface Ran {
-  readonly code: number | null;
-  readonly stdout: string;
-  readonly stderr: string;
-}
 
 /** Runs the client of a language, as a caller has it; `edit` may change its text before. */
 export function runClient(
@@ -41,16 +34,10 @@ export function runClient(
     const [name = ""] = /\w+\.\w+(?=: for|: run)/.exec(text) ?? [];
     writeFileSync(join(folder, name), edit(text));
   }
-  const child = spawn("sh", ["-c", commands[language]], {
+  return runTool(["sh", "-c", commands[language]], {
     cwd: folder,
-    env: { ...process.env, LEAD_API_KEY: key, NO_COLOR: "1", GOPROXY: "off" },
-    stdio: ["ignore", "pipe", "pipe"],
-    timeout: 5 * 60_000,
+    env: { LEAD_API_KEY: key, GOPROXY: "off" },
   });
-  let [stdout, stderr] = ["", ""];
-  child.stdout.setEncoding("utf8").on("data", (text: string) => stdout += text);
-  child.stderr.setEncoding("utf8").on("data", (text: string) => stderr += text);
-  return new Promise((settle) => child.once("close", (code) => settle({ code, stdout, stderr })));
 }
 
 /** An answer that is not the service's; `null` cuts the connection. */

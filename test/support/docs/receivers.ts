@@ -5,11 +5,11 @@
  * @module
  */
 
-import { spawn } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import process from "node:process";
 import { temporaryFolder } from "../folder.ts";
+import { runTool } from "../tool.ts";
 
 /** What a receiver is given; the body as bytes. */
 export interface Received {
@@ -152,21 +152,14 @@ export async function judge(
     mkdirSync(dirname(path), { recursive: true });
     writeFileSync(path, text);
   }
-  const child = spawn("sh", ["-e", "-c", command], {
-    cwd: folder,
-    env: { ...process.env, NO_COLOR: "1", GOPROXY: "off", GOFLAGS: "-mod=mod" },
-    stdio: ["pipe", "pipe", "pipe"],
-    timeout: 5 * 60_000,
-  });
-  let [stdout, stderr] = ["", ""];
-  child.stdout.setEncoding("utf8").on("data", (text: string) => stdout += text);
-  child.stderr.setEncoding("utf8").on("data", (text: string) => stderr += text);
-  const ended = new Promise((settle) => child.once("close", settle));
   const lines = requests.map(({ secret, id, timestamp, signatures, body }) =>
     [secret, id, timestamp, signatures, Buffer.from(body).toString("base64")].join("\t")
   );
-  child.stdin.end(`${lines.join("\n")}\n`);
-  const exit = await ended;
+  const { code: exit, stdout, stderr } = await runTool(["sh", "-e", "-c", command], {
+    cwd: folder,
+    env: { GOPROXY: "off", GOFLAGS: "-mod=mod" },
+    input: `${lines.join("\n")}\n`,
+  });
   const words = stdout.trim().split("\n");
   if (exit !== 0 || words.length !== requests.length || words.some((word) => !/^(true|false)$/.test(word))) {
     throw new Error(`${command}: ${exit}\n${stdout}${stderr}`);

@@ -7,7 +7,14 @@
 
 import { copyFileSync, cpSync, mkdirSync, readdirSync, symlinkSync } from "node:fs";
 import { delimiter, join } from "node:path";
-import { type Command, run, sources } from "./toolchain.ts";
+import { fileURLToPath } from "node:url";
+import { type Command, mustRun as run } from "../tool.ts";
+
+/** The folder with what the clients are made of. */
+const sources = fileURLToPath(new URL("../../generated_clients/", import.meta.url));
+
+// Nothing here runs for as long as the better compiler takes.
+const shortJava = { JAVA_TOOL_OPTIONS: "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC" };
 
 /** What a client is made of and where. */
 export interface Workshop {
@@ -86,14 +93,14 @@ async function downloadJars(folder: string): Promise<string> {
   const pom = join(sources, "java/pom.xml");
   await run(
     ["mvn", "-q", "-B", "-f", pom, "dependency:copy-dependencies", `-DoutputDirectory=${target}`],
-    { cwd: folder },
+    { cwd: folder, env: shortJava },
   );
   return target;
 }
 
 function java(options: readonly string[] = []) {
   return async ({ folder, document, caFile }: Workshop): Promise<Made> => {
-    const inFolder = { cwd: folder };
+    const inFolder = { cwd: folder, env: shortJava };
     const at = await (jars ??= downloadJars(folder));
     const names = readdirSync(at);
     const generator = names.find((name) => name.startsWith("openapi-generator-cli")) as string;
@@ -118,7 +125,7 @@ function java(options: readonly string[] = []) {
       .map(([name, value]) => `-Djavax.net.ssl.${name}=${value}`);
     return {
       command: ["java", ...trusting, "-cp", [join(folder, "classes"), classPath].join(delimiter), "Client"],
-      env: {},
+      env: shortJava,
     };
   };
 }

@@ -4,11 +4,11 @@
  * @module
  */
 
-import { spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { isLeftOut } from "../../../scripts/test_plan.ts";
 import { kitsFolder } from "../../../kits/conformance/suite.ts";
+import { mustRun } from "../tool.ts";
 
 /** What `kit.json` says; `kits/conformance/README.md` says what it means. */
 export interface KitManifest {
@@ -49,14 +49,7 @@ export const kits: readonly Kit[] = all.kits.map((id) => {
 export const testedKits: readonly Kit[] = kits.filter(({ name }) => !isLeftOut(`test/kits/: ${name}`));
 
 /** Node's own folder first: what calls `node` means the one that runs the tests. */
-const environment = {
-  ...process.env,
-  NO_COLOR: "1",
-  PATH: `${dirname(process.execPath)}:${process.env.PATH ?? ""}`,
-};
-
-// Compiling a kit's dependencies from nothing takes a minute or two, and most of ten on a slow machine.
-const checkTimeoutMs = 9 * 60_000;
+const path = `${dirname(process.execPath)}:${process.env.PATH ?? ""}`;
 
 /**
  * Runs a command in a kit's folder to its end and returns what it printed.
@@ -68,21 +61,5 @@ export function runIn(
   command: string,
   env: Readonly<Record<string, string>> = {},
 ): Promise<string> {
-  return new Promise((settle, reject) => {
-    const child = spawn("sh", ["-c", command], {
-      cwd: folder,
-      env: { ...environment, ...env },
-      stdio: ["ignore", "pipe", "pipe"],
-      timeout: checkTimeoutMs,
-    });
-    let said = "";
-    for (const stream of [child.stdout, child.stderr]) {
-      stream.setEncoding("utf8").on("data", (text: string) => said += text);
-    }
-    child.once("error", reject);
-    child.once("close", (code, signal) => {
-      if (code === 0) settle(said);
-      else reject(new Error(`${command}: ${code ?? signal}\n${said}`));
-    });
-  });
+  return mustRun(["sh", "-c", command], { cwd: folder, env: { PATH: path, ...env } });
 }
