@@ -110,7 +110,7 @@ export const needs: readonly Need[] = [
     "chromium",
     [
       ...["test/actions/letter/html.browser", "test/kits/js_in_a_page", "test/ops/console/router.browser"],
-      ...["test/ops/console/style.browser", "test/playground/app", "test/playground/brief_page.browser"],
+      ...["test/ops/console/style.browser", "test/playground/app", "test/playground/page.browser"],
       ...["test/scripts/caught: browser", "test/site/look"],
     ],
     ["chromium"],

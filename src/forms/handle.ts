@@ -5,17 +5,19 @@
  * @module
  */
 
-import type { FormErrorCode } from "../contract/errors.ts";
+import { type FormErrorCode, formErrors } from "../contract/errors.ts";
 import type { Flag } from "../contract/fields.ts";
 import { limits } from "../contract/limits.ts";
 import { bodyText, brokenOff, digest128 } from "../gate/content.ts";
 import { dedupe, readIdempotencyKey, type UsableIdempotencyKey } from "../gate/idempotency_key.ts";
 import { type GateParts, Post, type RefusalDetails } from "../gate/post.ts";
 import type { Holder, HolderBudget } from "../gate/rate.ts";
+import { refuseBy } from "../gate/refusal.ts";
 import type { Exchange, Handler, Reply } from "../http/exchange.ts";
+import { json } from "../http/reply.ts";
 import { looksLikeEmail } from "../lead/email.ts";
 import { formMisspelling } from "../lead/misspelling.ts";
-import type { Entry, SubmissionPart } from "../store/serving/accept.ts";
+import type { Entry, Outcome, SubmissionPart } from "../store/serving/accept.ts";
 import type { Form, FormStore } from "../store/serving/form_lookup.ts";
 import type { ApiKey } from "../store/serving/key_lookup.ts";
 import { attributionOf } from "./attribution.ts";
@@ -28,9 +30,8 @@ import {
   readFields,
   submissionText,
 } from "./fields.ts";
-import { acknowledge, refuse } from "./reply.ts";
-import { defaultThreshold, scoreSubmission } from "./spam/score.ts";
 import type { VerdictReasonName } from "./spam/reasons.ts";
+import { defaultThreshold, scoreSubmission } from "./spam/score.ts";
 
 /** What the handler works with. */
 export interface FormsParts extends GateParts {
@@ -170,4 +171,24 @@ export function examine(posted: Posted, form: Form, receivedAtMs: number): Submi
     reasons: posted.isTrapped ? ["honeypot_filled", ...names] : names,
     contact: contactOf(posted),
   };
+}
+
+/** An error reply with its status. Source: DECISIONS, Forms. */
+export const refuse = refuseBy(formErrors);
+
+/**
+ * 202 `accepted` or 200 `duplicate`.
+ *
+ * Source: DECISIONS, Forms. Chosen: a repeat is told as on the intake, with the id and the time of the first, because
+ * the `Idempotency-Key` works as there; whether the submission is held shows in neither.
+ */
+export function acknowledge(
+  { kind, eventId, receivedAt }: Exclude<Outcome, { kind: "revoked" }>,
+  headers: Readonly<Record<string, string>>,
+): Reply {
+  return json(
+    kind === "accepted" ? 202 : 200,
+    { status: kind, submission_id: eventId, received_at: receivedAt },
+    headers,
+  );
 }

@@ -6,10 +6,10 @@
 
 import { type DocumentSource, routeDocuments } from "../documents/handlers.ts";
 import type { ReadBudget } from "../gate/rate.ts";
+import type { Handler } from "../http/exchange.ts";
+import { text } from "../http/reply.ts";
 import { Router } from "../http/router.ts";
-import { formsHandler, type FormsParts } from "./handle.ts";
-import { healthHandler } from "./health.ts";
-import { refuse } from "./reply.ts";
+import { formsHandler, type FormsParts, refuse } from "./handle.ts";
 
 /** What the routes work with, besides what the posts need. */
 interface FormsRouterParts extends FormsParts {
@@ -30,4 +30,17 @@ export function formsRouter(parts: FormsRouterParts): Router {
     .any("/v1/forms/{tenant}/{form_key}", formsHandler(parts))
     .get("/healthz", healthHandler(parts.health, parts.isDraining));
   return routeDocuments(router, "forms", parts.documents);
+}
+
+/**
+ * The handler: 200 with the text `ok`, or 503 when the store takes no writes or the process is stopping.
+ *
+ * Source: SPEC, Forms health. Chosen: 503 with a text that is not `ok`, because a balancer looks at the status and a
+ * monitor at the word; no CORS header, because this surface has none.
+ */
+export function healthHandler(
+  health: () => { readonly writable: boolean },
+  isDraining: () => boolean,
+): Handler {
+  return () => health().writable && !isDraining() ? text(200, "ok") : text(503, "not accepting");
 }

@@ -7,7 +7,7 @@
 
 import type { DeliveryObservation } from "../delivery/observation.ts";
 import type { HttpObservation } from "../http/options.ts";
-import type { PlansObservation } from "../plans/observation.ts";
+import type { PlansObservation } from "../plans/reply.ts";
 import type { StoreObservation } from "../store/observation.ts";
 
 /** One thing that has happened. */

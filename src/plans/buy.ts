@@ -13,8 +13,7 @@ import type { Exchange, Handler, Reply } from "../http/exchange.ts";
 import { Markup, markup } from "../http/markup.ts";
 import { isSameOrigin } from "../http/same_origin.ts";
 import { Unavailable } from "../store/pool.ts";
-import { Checkout, type CheckoutParts } from "./checkout.ts";
-import { readOrder } from "./checkout_request.ts";
+import { Checkout, type CheckoutParts, readOrder } from "./checkout.ts";
 import type { Plans } from "./feed.ts";
 
 /** What the handler works with. */

@@ -5,20 +5,20 @@
  * @module
  */
 
+import { fields } from "../contract/fields.ts";
 import { limits } from "../contract/limits.ts";
+import { rateHeaderNames } from "../contract/rate_headers.ts";
 import { bodyText, digest128 } from "../gate/content.ts";
 import { readIdempotencyKey, type UsableIdempotencyKey } from "../gate/idempotency_key.ts";
 import type { IpBudget } from "../gate/rate.ts";
 import type { Exchange, Handler, Reply } from "../http/exchange.ts";
 import { empty, json } from "../http/reply.ts";
-import type { Begun, CheckoutStore, OpenSession, Sale } from "../store/serving/checkout.ts";
+import { looksLikeEmail } from "../lead/email.ts";
+import { parseObject } from "../lead/json.ts";
 import { Unavailable } from "../store/pool.ts";
-import { readCheckout } from "./checkout_request.ts";
-import type { PlansObservation } from "./observation.ts";
-import { corsOf, preflight, varyOrigin } from "./origin.ts";
-import { type FieldReason, type PlanErrorCode, refusePlan } from "./reply.ts";
-import type { StripeClient } from "./stripe_client.ts";
-import { openSession, type ReturnUrls, type SessionOutcome } from "./stripe_session.ts";
+import type { Begun, CheckoutStore, OpenSession, Sale } from "../store/serving/checkout.ts";
+import { type FieldReason, type PlanErrorCode, type PlansObservation, refusePlan } from "./reply.ts";
+import { openSession, type ReturnUrls, type SessionOutcome, type StripeClient } from "./stripe_client.ts";
 
 /** What the handler works with. */
 export interface CheckoutParts {
@@ -199,3 +199,72 @@ function digests(
     requestDigest: digest128(JSON.stringify([key.text, plan, email])),
   };
 }
+
+/** The outcome of {@linkcode readCheckout}. */
+type CheckoutRequest =
+  | { readonly kind: "valid"; readonly plan: string; readonly email: string }
+  | { readonly kind: "invalid_json" }
+  | { readonly kind: "validation_failed"; readonly fields: Readonly<Record<string, FieldReason>> };
+
+// Longer than any slug that can be put.
+const slugLengthMax = 100;
+
+/**
+ * Reads it. Chosen: other members are ignored, an amount and an interval too: the price is the plan's. `null` counts as
+ * left out, and the address is trimmed, both as on the intake; its case is the buyer's.
+ */
+export function readCheckout(text: string): CheckoutRequest {
+  const body = parseObject(text, limits.jsonDepthMax);
+  if (body === null) return { kind: "invalid_json" };
+  const { plan = null, email = null } = body;
+  return readOrder(plan, email);
+}
+
+/** The same of two values, `null` for one that was left out. */
+export function readOrder(sentPlan: unknown, sentEmail: unknown): CheckoutRequest {
+  for (const value of [sentPlan, sentEmail]) {
+    if (value !== null && typeof value !== "string") return { kind: "invalid_json" };
+  }
+  const plan = sentPlan as string | null ?? "";
+  const email = (sentEmail as string | null ?? "").trim();
+  const failing: Record<string, FieldReason> = {};
+  if (plan === "") failing.plan = "required";
+  else if (plan.length > slugLengthMax) failing.plan = "too_long";
+  if (email === "") failing.email = "required";
+  else if ([...email].length > fields.email.lengthMax) failing.email = "too_long";
+  else if (!looksLikeEmail(email) || /\p{Cc}/u.test(email) || !email.isWellFormed()) {
+    failing.email = "invalid";
+  }
+  return Object.keys(failing).length === 0
+    ? { kind: "valid", plan, email }
+    : { kind: "validation_failed", fields: failing };
+}
+
+/** Headers of every answer to an origin that is allowed. */
+type CorsHeaders = Readonly<Record<string, string>>;
+
+/** The answer depends on who asks, whoever asks. */
+export const varyOrigin: CorsHeaders = { "Vary": "Origin" };
+
+/**
+ * The headers for an origin of the list; `null` for any other, for none, and for `null`.
+ *
+ * Compared as the browser writes it, character by character: RFC 6454, section 6.2. Two `Origin` headers are joined by
+ * a comma and are no origin of the list.
+ */
+export function corsOf(origins: ReadonlySet<string>, origin: string | undefined): CorsHeaders | null {
+  if (origin === undefined || !origins.has(origin)) return null;
+  return {
+    ...varyOrigin,
+    "Access-Control-Allow-Origin": origin,
+    "Access-Control-Expose-Headers": ["Retry-After", ...rateHeaderNames, "X-Request-Id"].join(", "),
+  };
+}
+
+/** What a preflight learns besides. */
+export const preflight: CorsHeaders = {
+  "Access-Control-Allow-Methods": "POST",
+  "Access-Control-Allow-Headers": "Content-Type, Idempotency-Key, X-Request-Id",
+  // Chosen: as long as the feed is kept, so that an origin that was taken off the list notices soon.
+  "Access-Control-Max-Age": "300",
+};

@@ -1,11 +1,13 @@
 /**
- * The error replies of the plan feed and the checkout.
+ * The error replies of the plan feed and the checkout, and what the checkout reports.
  *
  * @module
  */
 
 import type { Reply } from "../http/exchange.ts";
 import { json } from "../http/reply.ts";
+import type { ProviderChange } from "../store/serving/checkout.ts";
+import type { StripeFailure } from "./stripe_client.ts";
 
 /**
  * The codes of this surface and their status. Where the intake has a code for it, it is that one.
@@ -52,3 +54,22 @@ export function refusePlan(code: PlanErrorCode, { requestId, fields, headers }: 
     ...(fields === undefined ? {} : { fields }),
   }, headers);
 }
+
+/** One thing that has happened. */
+export type PlansObservation =
+  /** The provider would open no session. */
+  | {
+    readonly kind: "checkout_failed";
+    readonly requestId: string;
+    readonly checkout: string;
+    readonly failure: StripeFailure;
+  }
+  /** What the provider said could not be noted; a repeat asks it again, under the same id. */
+  | { readonly kind: "checkout_not_noted"; readonly requestId: string; readonly checkout: string }
+  /** An event of the provider's, and what became of it. */
+  | {
+    readonly kind: "provider_event";
+    readonly requestId: string;
+    readonly change: ProviderChange;
+    readonly outcome: string;
+  };

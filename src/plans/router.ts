@@ -10,7 +10,7 @@ import { buyHandler } from "./buy.ts";
 import { checkoutHandler, type CheckoutParts } from "./checkout.ts";
 import { anyOrigin, planFeedHandler, type Plans } from "./feed.ts";
 import { refusePlan } from "./reply.ts";
-import { webhookHandler, type WebhookParts } from "./webhook.ts";
+import { webhookHandler, type WebhookParts } from "./stripe_webhook.ts";
 
 /** What the routes work with. */
 interface PlansParts extends CheckoutParts, WebhookParts {

@@ -1,5 +1,5 @@
 /**
- * A lead as typed beside the lead as stored.
+ * A lead as typed beside the lead as stored, with what differs character by character.
  *
  * @module
  */
@@ -7,8 +7,74 @@
 import { fieldNames } from "../contract/fields.ts";
 import { dollars } from "../documents/guidance.ts";
 import type { Validation } from "../lead/lead.ts";
-import { type Difference, difference } from "./difference.ts";
 import { placeOf, places } from "./edit_json.ts";
+
+/** A piece of text, and whether the other text lacks it. */
+export interface Piece {
+  readonly text: string;
+  readonly differs: boolean;
+}
+
+/** Both texts in pieces. */
+export interface Difference {
+  readonly before: readonly Piece[];
+  readonly after: readonly Piece[];
+}
+
+// The table of the comparison has this many cells at most: a blink on a phone.
+const cellsMax = 40_000;
+
+/**
+ * Compares two texts. What they share at both ends is set aside; of the rest the longest common subsequence is
+ * kept, unless it is too long for that: then all of it differs.
+ */
+export function difference(before: string, after: string): Difference {
+  const a = [...before];
+  const b = [...after];
+  let start = 0;
+  while (start < a.length && start < b.length && a[start] === b[start]) start++;
+  let end = 0;
+  while (end < a.length - start && end < b.length - start && a.at(-1 - end) === b.at(-1 - end)) end++;
+  const kept = common(a.slice(start, a.length - end), b.slice(start, b.length - end));
+  return {
+    before: pieces(a, (at) => at < start || at >= a.length - end || kept.before.has(at - start)),
+    after: pieces(b, (at) => at < start || at >= b.length - end || kept.after.has(at - start)),
+  };
+}
+
+/** The places of the longest common subsequence in both lists. */
+function common(a: readonly string[], b: readonly string[]): { before: Set<number>; after: Set<number> } {
+  const before = new Set<number>();
+  const after = new Set<number>();
+  if (a.length * b.length > cellsMax) return { before, after };
+  const width = b.length + 1;
+  const lengths = new Uint16Array((a.length + 1) * width);
+  const at = (i: number, j: number) => lengths[i * width + j] as number;
+  for (let i = a.length - 1; i >= 0; i--) {
+    for (let j = b.length - 1; j >= 0; j--) {
+      lengths[i * width + j] = a[i] === b[j] ? at(i + 1, j + 1) + 1 : Math.max(at(i + 1, j), at(i, j + 1));
+    }
+  }
+  for (let i = 0, j = 0; i < a.length && j < b.length;) {
+    if (a[i] === b[j]) {
+      before.add(i++);
+      after.add(j++);
+    } else if (at(i + 1, j) >= at(i, j + 1)) i++;
+    else j++;
+  }
+  return { before, after };
+}
+
+function pieces(text: readonly string[], isShared: (at: number) => boolean): Piece[] {
+  const found: { text: string; differs: boolean }[] = [];
+  for (const [at, char] of text.entries()) {
+    const differs = !isShared(at);
+    const last = found.at(-1);
+    if (last?.differs === differs) last.text += char;
+    else found.push({ text: char, differs });
+  }
+  return found;
+}
 
 /** One row: a field that was typed, or is stored, or both. */
 export interface ComparedField {

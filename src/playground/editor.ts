@@ -8,8 +8,7 @@
 /// <reference lib="dom" />
 
 import { byId, fill, make } from "./dom.ts";
-import type { Place } from "./edit_json.ts";
-import { tokenize } from "./tokens.ts";
+import { type Place, tokenize } from "./edit_json.ts";
 
 /** A stretch of the text that is to be seen. */
 export interface Stretch {

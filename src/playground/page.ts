@@ -1,16 +1,17 @@
 /**
- * The page of the playground. It is whole without JavaScript: then it is the contract's documentation.
+ * The pages of the playground and of the briefs. Each is whole without JavaScript: then it is the contract's documentation.
  *
  * @module
  */
 
-import { documents } from "../documents/published.ts";
-import { leadExamples, placeholders } from "../documents/examples.ts";
 import { type FieldName, fieldNames, fields, projectServices } from "../contract/fields.ts";
-import { dollars, grouped, keyCheck } from "../documents/guidance.ts";
 import { limits } from "../contract/limits.ts";
+import { leadExamples, placeholders } from "../documents/examples.ts";
+import { dollars, grouped, keyCheck } from "../documents/guidance.ts";
+import { type DocumentName, documents } from "../documents/published.ts";
 import { shellSnippets } from "../documents/snippets.ts";
-import { type Markup, markup, rich } from "../http/markup.ts";
+import { render } from "../http/markdown.ts";
+import { Markup, markup, rich } from "../http/markup.ts";
 import { exampleGroups, reference } from "./reference.ts";
 
 /** The versions of what the pages load, for their addresses. */
@@ -170,3 +171,47 @@ ${reference(baseUrl)}</div>
 </html>
 `.text;
 }
+
+/** The page of a brief; `markdownUrl` is where its Markdown is. */
+export function briefPage(
+  markdown: string,
+  options: { readonly versions: AssetVersions; readonly markdownUrl: string },
+): string {
+  const { versions, markdownUrl } = options;
+  const { html, headings } = render(markdown);
+  const [title] = headings;
+  const contents = headings.filter(({ depth }) => depth === 2)
+    .map(({ id, text }) => markup`<a href="#${id}">${text}</a> `);
+  const others =
+    ([["playground", "Playground"], ["briefPage", "Leads"], ["formsBriefPage", "Forms"]] as const)
+      .map(([name, text]: readonly [DocumentName, string]) =>
+        markup`<a href="${documents[name].path}">${text}</a> `
+      );
+  return markup`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<title>${title?.text ?? ""}</title>
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<link rel="alternate" type="text/markdown" href="${markdownUrl}">
+${loaded(versions, "copyScript")}
+</head>
+<body class="brief">
+<a class="skip" href="#main">Skip to the text</a>
+<header><nav aria-label="Documents">${others}<a href="${markdownUrl}">This page in Markdown</a></nav></header>
+<main id="main" tabindex="-1">
+<nav aria-label="Contents" class="contents">${contents}</nav>
+${new Markup(html)}</main>
+</body>
+</html>
+`.text;
+}
+
+/** A tray with an arrow into it; SVG. */
+export const icon = `\
+<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32">\
+<rect width="32" height="32" rx="7" fill="#2f5d50"/>\
+<path d="M16 6v11m-5-5 5 5 5-5M7 18v6h18v-6" fill="none" stroke="#fff" stroke-width="2.6" \
+stroke-linecap="round" stroke-linejoin="round"/></svg>
+`;

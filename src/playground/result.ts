@@ -10,8 +10,7 @@ import { type FieldName, fields, flags, type Reason } from "../contract/fields.t
 import { dollars, grouped } from "../documents/guidance.ts";
 import { limits } from "../contract/limits.ts";
 import { type Answer, madeUp } from "./answer.ts";
-import { compare, type ComparedField } from "./compare.ts";
-import type { Piece } from "./difference.ts";
+import { compare, type ComparedField, type Piece } from "./compare.ts";
 import { byId, fill, make, rich } from "./dom.ts";
 
 /** Something to be said about one field, or about the whole. */

@@ -11,10 +11,8 @@ import { formsBrief } from "../documents/forms_brief.ts";
 import { type BaseUrls, openapi } from "../documents/openapi.ts";
 import { versionOf } from "../http/prepared.ts";
 import copyButtons from "../documents/copy_buttons.json" with { type: "json" };
-import { briefPage } from "../playground/brief_page.ts";
+import { briefPage, icon, playgroundPage } from "../playground/page.ts";
 import bundle from "../playground/bundle.json" with { type: "json" };
-import { icon } from "../playground/icon.ts";
-import { playgroundPage } from "../playground/page.ts";
 
 /** What the documents name. */
 export interface Named {

@@ -6,7 +6,7 @@
 
 import { randomBytes } from "node:crypto";
 import { limits } from "../contract/limits.ts";
-import { refuse as refuseForm } from "../forms/reply.ts";
+import { refuse as refuseForm } from "../forms/handle.ts";
 import { formsRouter } from "../forms/router.ts";
 import { verdictReasons } from "../forms/spam/reasons.ts";
 import { HolderBudget, IpBudget, ReadBudget } from "../gate/rate.ts";

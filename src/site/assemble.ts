@@ -5,12 +5,11 @@
  * @module
  */
 
-import { otherAreas } from "./categories.ts";
-import type { AreaPage, SiteContent } from "./content.ts";
-import { factsOf } from "./facts.ts";
 import { render, type Rendered } from "../http/markdown.ts";
-import type { PageSource } from "./source.ts";
-import { freePath, undescribedPages } from "./undescribed.ts";
+import { otherAreas } from "./categories.ts";
+import { factsOf } from "./facts.ts";
+import type { AreaPage, PageSource, SiteContent } from "./source.ts";
+import { hash } from "node:crypto";
 
 /** A page, ready to be laid out. */
 export interface SitePage extends Omit<PageSource, "body" | "area"> {
@@ -98,4 +97,85 @@ function withoutLinksTo(paths: ReadonlySet<string>, markdown: string): string {
     /\[([^\]]*)\]\((\/areas\/[^)#]*)(?:#[^)]*)?\)/g,
     (link, text: string, path: string) => paths.has(path) ? text : link,
   );
+}
+
+const digest = (area: string) => hash("sha256", area, "hex").slice(0, 8);
+
+/** `/areas/wine-cellar/`; terms that would have one address, or none, are told apart by a digest. */
+export function freePath(area: string, taken: ReadonlySet<string>): string {
+  const slug = area.normalize("NFKD").toLowerCase().replace(/\p{M}+/gu, "").replace(/[^a-z0-9]+/g, "-")
+    .replace(/^-+|-+$/g, "").slice(0, 60).replace(/-+$/, "");
+  const path = `/areas/${slug}/`;
+  if (slug !== "" && !taken.has(path)) return path;
+  return slug === "" ? `/areas/${digest(area)}/` : `/areas/${slug}-${digest(area)}/`;
+}
+
+/** A source for each area. */
+export function undescribedPages(areas: readonly AreaPage[]): PageSource[] {
+  const names = areas.map(({ area }) => area.toWellFormed().replace(/[\p{Cc}\s]+/gu, " ").trim());
+  return areas.map(({ area, path }, n) => {
+    const name = names[n] as string;
+    // No two pages have one title.
+    const isPlain = name !== "" && names.indexOf(name) === names.lastIndexOf(name);
+    return undescribed(area, { path, name: isPlain ? name : `${name} (${digest(area)})`.trim() });
+  });
+}
+
+function undescribed(
+  area: string,
+  { path, name }: { readonly path: string; readonly name: string },
+): PageSource {
+  return {
+    path,
+    // As nobody calls a page that they write.
+    title: `Project area ${name}`,
+    nav: name,
+    description: `The project area “${name}”: a term of the vocabulary without a description of its own yet.`,
+    category: otherAreas,
+    updated: null,
+    order: 1_000,
+    kind: "area",
+    parent: null,
+    area,
+    service: null,
+    synonyms: [],
+    // The name is filled in as a fact: it may hold what looks like one.
+    body:
+      `The operator has added {{area code}} to the vocabulary. A lead that names it in \`project_area\` is taken as it
+is, without the flag \`project_area_unknown\`. Nobody has written yet what such a lead usually holds: it means what the
+person who filled in the form meant by it, and \`project_details\` says the rest.
+
+{{area term}}
+
+## What to send
+
+{{area example}}
+
+The other areas are listed under [project areas](/areas/), and what else a lead may hold under
+[the envelope](/intake/envelope/).`,
+  };
+}
+
+/**
+ * Checks the links of all pages, anchors included, their parents and their titles. `files` can be linked to beside the pages.
+ *
+ * @throws {Error} naming each page with a link or a parent that is nowhere, and each title that two pages have
+ */
+export function checkPages(site: Site, files: readonly string[]): void {
+  const pages = new Map(site.pages.map((page) => [page.path, page]));
+  const wrong = site.pages.flatMap((page) =>
+    page.rendered.links.filter((href) => href.startsWith("/") || href.startsWith("#")).filter((href) => {
+      const [path = "", anchor] = href.split("#");
+      const target = path === "" ? page : pages.get(path);
+      if (target === undefined) return !files.includes(path.slice(1));
+      return anchor !== undefined && !target.rendered.headings.some(({ id }) => id === anchor);
+    }).map((href) => `${page.path} links to ${href}, which is nowhere`)
+  );
+  const orphans = site.pages.filter(({ parent }) => parent !== null && !pages.has(parent))
+    .map(({ path, parent }) => `${path} is below ${parent}, which is nowhere`);
+  const titles = site.pages.map(({ title }) => title);
+  const twice = titles.filter((title, n) => titles.indexOf(title) !== n)
+    .map((title) => `Two pages are called ${title}`);
+  const faults = [...wrong, ...orphans, ...twice];
+  if (faults.length > 0) throw new Error(faults.join("\n"));
 }

@@ -28,10 +28,8 @@ import { bullets, numbered, sentence } from "../documents/markdown.ts";
 import { shellSnippets } from "../documents/snippets.ts";
 import { exampleQueries, siteDataSchema } from "./site_data.ts";
 import { categories } from "./categories.ts";
-import type { AreaPage, SiteContent } from "./content.ts";
-import { cell, codeBlock, codeSpan, literal, table } from "./markdown.ts";
-import { planBlocks } from "./plans.ts";
-import type { PageSource } from "./source.ts";
+import type { AreaPage, PageSource, SiteContent } from "./source.ts";
+import { cell, codeBlock, codeSpan, literal, planBlocks, table } from "./markdown.ts";
 
 type Facts = Readonly<Record<string, string>>;
 

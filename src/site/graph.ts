@@ -9,16 +9,16 @@
 import { Buffer } from "node:buffer";
 import type { EdgeRow, EntityRow } from "./site_data.ts";
 import type { Site, SitePage } from "./assemble.ts";
-import { mainNodes } from "./graph_kinds.ts";
 import {
   type GraphNode,
+  mainNodes,
   type PropertyValue,
   ref,
   type Reference,
   siteLanguage,
   siteName,
   termId,
-} from "./graph_node.ts";
+} from "./graph_nodes.ts";
 
 /** The nodes of one page, without those that every page has. */
 export interface PageGraph {

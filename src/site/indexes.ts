@@ -10,7 +10,7 @@ import { markup } from "../http/markup.ts";
 import { exampleQueries } from "./site_data.ts";
 import { categories } from "./categories.ts";
 import type { Site, SitePage } from "./assemble.ts";
-import { siteName } from "./graph_node.ts";
+import { siteName } from "./graph_nodes.ts";
 import { codeBlock, codeSpan, literal } from "./markdown.ts";
 import { markdownPath } from "./page_html.ts";
 

@@ -8,7 +8,7 @@ import { type Markup, Markup as Raw, markup } from "../http/markup.ts";
 import { categories } from "./categories.ts";
 import type { Site, SitePage } from "./assemble.ts";
 import { jsonLd, type PageGraph, trail } from "./graph.ts";
-import { siteLanguage, siteName } from "./graph_node.ts";
+import { siteLanguage, siteName } from "./graph_nodes.ts";
 
 /** The addresses of what the pages load. */
 export interface AssetPaths {

@@ -1,9 +1,12 @@
-import assert from "node:assert/strict";
-import test from "node:test";
-import { brief, envelopeRows } from "../../src/documents/brief.ts";
 import { errors } from "../../src/contract/errors.ts";
 import { fieldNames, flagNames, projectServices, reasons } from "../../src/contract/fields.ts";
+import { brief, envelopeRows, normalizedExamples } from "../../src/documents/brief.ts";
 import { keyCheck, limitRows } from "../../src/documents/guidance.ts";
+import { validate } from "../../src/lead/validate.ts";
+import { partnerRows } from "../support/contract/specification.ts";
+import { areas } from "../support/lead/areas.ts";
+import assert from "node:assert/strict";
+import test from "node:test";
 
 const text = brief("https://intake.acme.test");
 const tables = text.split("\n\n").filter((part) => part.startsWith("| "));
@@ -54,3 +57,35 @@ test("the brief names whom to write to about a key, where there is somebody", ()
   assert.match(named, /answered with 401, write to \[keys@acme\.example\]\(mailto:keys@acme\.example\)/);
   assert.doesNotMatch(text, /mailto:/);
 });
+
+const oneLine = brief("https://intake.example").replaceAll(/\s+/g, " ");
+
+for (const [heading, rows] of Object.entries(partnerRows)) {
+  for (const [row, ...words] of rows) {
+    test(`the brief has the specification's row: ${heading}, ${row}`, () => {
+      for (const word of words) assert.ok(oneLine.includes(word), word);
+    });
+  }
+}
+
+for (const { field, sent, stored, country, flag, about } of normalizedExamples) {
+  test(`${field} ${sent}${country === undefined ? "" : ` in ${country}`} is stored as ${stored}`, () => {
+    const value = field === "cost" ? Number(sent) : sent;
+    const body = {
+      first_name: "Ada",
+      last_name: "Lovelace",
+      phone: "+1 555 123 4567",
+      ...(country === undefined ? {} : { country }),
+      [field]: value,
+    };
+    const verdict = validate(JSON.stringify(body), areas);
+    assert.ok(verdict.kind === "valid");
+    const lead = verdict.lead as Readonly<Record<string, unknown>>;
+    assert.equal(
+      field === "cost" ? Number(lead.cost_cents) / 100 : lead[field],
+      field === "cost" ? Number(stored) : stored,
+    );
+    assert.deepEqual(verdict.flags, flag === undefined ? [] : [flag]);
+    assert.match(about, /^[A-Z].*\.$/);
+  });
+}

@@ -1,7 +1,11 @@
 import assert from "node:assert/strict";
 import { afterEach, test } from "node:test";
-import { type StripeBounds, StripeClient, stripeVersion } from "../../src/plans/stripe_client.ts";
-import { openSession } from "../../src/plans/stripe_session.ts";
+import {
+  openSession,
+  type StripeBounds,
+  StripeClient,
+  stripeVersion,
+} from "../../src/plans/stripe_client.ts";
 import type { Sale } from "../../src/store/serving/checkout.ts";
 import { Authority } from "../support/authority.ts";
 import { type Fault, StripeServer } from "../support/plans/stripe_server.ts";

@@ -1,7 +1,7 @@
+import { indented, places, setMember, tokenize } from "../../src/playground/edit_json.ts";
+import fc from "fast-check";
 import assert from "node:assert/strict";
 import test from "node:test";
-import fc from "fast-check";
-import { indented, places, setMember } from "../../src/playground/edit_json.ts";
 
 const name = fc.constantFrom("first_name", "last_name", "phone", "cost", 'a"b\\', "é", "__proto__", "zip");
 const object = fc.dictionary(name, fc.jsonValue({ maxDepth: 2 }), { maxKeys: 6 });
@@ -53,4 +53,29 @@ test("a text is indented as JSON.stringify would do it, whatever its white space
   fc.assert(fc.property(object, fc.constantFrom(0, 1, "\t"), (value, indent) => {
     assert.equal(indented(JSON.stringify(value, null, indent)), JSON.stringify(value, null, 2));
   }));
+});
+
+test("the parts of a JSON text are told apart", () => {
+  const kinds = tokenize('{"a" : "b\\"c", "n":-1.5e3,"t":true, "l":[null]}')
+    .filter(({ kind }) => kind !== "space" && kind !== "mark").map(({ kind, text }) => `${kind} ${text}`);
+  assert.deepEqual(kinds, [
+    'name "a"',
+    'string "b\\"c"',
+    'name "n"',
+    "number -1.5e3",
+    'name "t"',
+    "word true",
+    'name "l"',
+    "word null",
+  ]);
+});
+
+test("the parts of any text are the text, valid or not", () => {
+  const text = fc.string({
+    unit: fc.oneof(
+      fc.constantFrom(...'{}[]:,"\\ \n\t-1.eE+ntf'),
+      fc.string({ unit: "binary", maxLength: 1 }),
+    ),
+  });
+  fc.assert(fc.property(text, (sent) => assert.equal(tokenize(sent).map(({ text }) => text).join(""), sent)));
 });

@@ -19,9 +19,8 @@ import { readIdempotencyKey } from "../../src/gate/idempotency_key.ts";
 import { parseAcceptEncoding } from "../../src/http/accept_encoding.ts";
 import { forwardedClient, parseNetworks } from "../../src/http/addresses.ts";
 import { parseTags } from "../../src/http/etag.ts";
-import { parseFilePath } from "../../src/http/static/file_path.ts";
-import { parseHttpDate } from "../../src/http/static/http_date.ts";
-import { parseRange } from "../../src/http/static/range.ts";
+import { parseFilePath } from "../../src/http/static/file_name.ts";
+import { parseHttpDate, parseRange } from "../../src/http/static/conditional.ts";
 import { adoptRequestId } from "../../src/http/request_id.ts";
 import { parseTarget } from "../../src/http/target.ts";
 import { canonicalText } from "../../src/lead/fingerprint.ts";
@@ -29,8 +28,8 @@ import { bytesFault } from "../../src/lead/body_fault.ts";
 import { formMisspelling } from "../../src/lead/misspelling.ts";
 import { validate } from "../../src/lead/validate.ts";
 import { Parameters } from "../../src/ops/parameters.ts";
-import { readCheckout } from "../../src/plans/checkout_request.ts";
-import { isSigned } from "../../src/plans/stripe_signature.ts";
+import { readCheckout } from "../../src/plans/checkout.ts";
+import { isSigned } from "../../src/plans/stripe_webhook.ts";
 import {
   type Costly,
   flatObject,

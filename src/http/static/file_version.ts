@@ -1,15 +1,62 @@
 /**
- * One state of one file: what it was when it was looked at, and its bytes as long as it is that.
+ * One state of a file, and its bytes: read at once, or sent piece by piece as the client takes them.
  *
  * @module
  */
 
-import { createHash } from "node:crypto";
-import { constants, fstatSync } from "node:fs";
-import { type FileHandle, open } from "node:fs/promises";
-import type { BigIntStats } from "node:fs";
-import type { ByteRange } from "./range.ts";
 import { strongTag } from "../etag.ts";
+import { type Sink, Source } from "../source.ts";
+import type { ByteRange } from "./conditional.ts";
+import { createHash } from "node:crypto";
+import { type BigIntStats, constants, fstatSync, read } from "node:fs";
+import { type FileHandle, open } from "node:fs/promises";
+
+/**
+ * Buffers of two sizes. A download gets a large one as long as not too many are out, else a small one, so that all
+ * downloads together hold a bounded amount however many wait for their clients.
+ *
+ * Measured with 1,000 stalled clients on Node 24: a fresh buffer for every piece left 260 MiB of resident memory
+ * behind, most of it garbage that the allocator keeps.
+ */
+export class BufferPool {
+  readonly #largeMax: number;
+  readonly #large: Uint8Array[] = [];
+  readonly #small: Uint8Array[] = [];
+  #largeOut = 0;
+
+  /** At most `largeMax` large pieces are out at a time. */
+  constructor(options: { readonly largeMax: number }) {
+    this.#largeMax = options.largeMax;
+  }
+
+  /** How many large pieces are out. */
+  get largeOut(): number {
+    return this.#largeOut;
+  }
+
+  /** A piece for what is left of a download. */
+  take(bytesLeft: number): Uint8Array {
+    if (bytesLeft <= smallBytes || this.#largeOut >= this.#largeMax) {
+      return this.#small.pop() ?? new Uint8Array(smallBytes);
+    }
+    this.#largeOut++;
+    return this.#large.pop() ?? new Uint8Array(largeBytes);
+  }
+
+  /** Takes a piece back that nothing refers to any longer: its bytes are with the kernel, or their connection is closed. */
+  give(piece: Uint8Array): void {
+    if (piece.length === largeBytes) this.#largeOut--;
+    const free = piece.length === largeBytes ? this.#large : this.#small;
+    if (free.length < freeMax) free.push(piece);
+  }
+}
+
+// A client that takes less than a piece within the listener's bound for stalled readers loses its download: with
+// 20 s that is 3 KB/s for a large one and 0.8 KB/s for a small one.
+const largeBytes = 64 * 1024;
+const smallBytes = 16 * 1024;
+/** What is kept of the small ones when nobody needs them: 16 MiB at most. */
+const freeMax = 1_024;
 
 /** The file is not, or no longer, what it was when it was looked at. */
 export class FileChanged extends Error {
@@ -179,4 +226,91 @@ export class FileVersion {
       throw error;
     }
   }
+}
+
+/** 1,000 clients that stop reading hold 22 MiB together, each further one 16 KiB. */
+const pieces = new BufferPool({ largeMax: 128 });
+
+/**
+ * A range of a file. The version must have been acquired for it, and is released when the source ends, fails or is
+ * cancelled. It fails with {@linkcode FileChanged} rather than give bytes of another state of the file. Nothing
+ * is read ahead of the client.
+ */
+export class FileSource extends Source {
+  readonly #version: FileVersion;
+  readonly #end: number;
+  #at: number;
+  #piece: Uint8Array | null = null;
+  /** How much of the piece there is to read, and how much is read. */
+  #wanted = 0;
+  #filled = 0;
+  #sink: Sink | null = null;
+  #isOver = false;
+
+  constructor(version: FileVersion, { start, end }: ByteRange) {
+    super();
+    this.#version = version;
+    this.#at = start;
+    this.#end = end;
+  }
+
+  next(sink: Sink): void {
+    if (this.#isOver) return;
+    if (this.#piece !== null) pieces.give(this.#piece);
+    this.#piece = null;
+    const left = this.#end - this.#at;
+    if (left === 0) {
+      this.#close();
+      sink.end();
+      return;
+    }
+    this.#piece = pieces.take(left);
+    this.#wanted = Math.min(left, this.#piece.length);
+    this.#filled = 0;
+    this.#sink = sink;
+    this.#read();
+  }
+
+  cancel(): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    // The descriptor is not closed under a read, which sees to it when it is through.
+    if (this.#sink === null) this.#close();
+  }
+
+  #read(): void {
+    const piece = this.#piece as Uint8Array;
+    const { fd } = this.#version;
+    read(fd, piece, this.#filled, this.#wanted - this.#filled, this.#at + this.#filled, this.#arrived);
+  }
+
+  // One function for all pieces.
+  readonly #arrived = (error: unknown, bytesRead: number): void => {
+    if (this.#isOver) return this.#close();
+    this.#filled += bytesRead;
+    const failure = error ?? (bytesRead === 0 || !this.#version.isUnchanged() ? changed() : null);
+    const sink = this.#sink as Sink;
+    if (failure !== null) {
+      this.#close();
+      sink.fail(failure);
+    } else if (this.#filled < this.#wanted) {
+      this.#read();
+    } else {
+      this.#sink = null;
+      this.#at += this.#wanted;
+      sink.piece((this.#piece as Uint8Array).subarray(0, this.#wanted));
+    }
+  };
+
+  #close(): void {
+    this.#isOver = true;
+    this.#sink = null;
+    if (this.#piece !== null) pieces.give(this.#piece);
+    this.#piece = null;
+    this.#version.release();
+  }
+}
+
+function changed(): FileChanged {
+  return new FileChanged("The file has changed while it was sent");
 }

@@ -7,12 +7,9 @@
 import { parseAcceptEncoding, preferredCoding, weightOf } from "../accept_encoding.ts";
 import type { Exchange, Handler, Reply } from "../exchange.ts";
 import { FileFolder } from "./file_folder.ts";
-import { encodeFilePath, type FilePath, parseFilePath } from "./file_path.ts";
+import { encodeFilePath, type FilePath, mediaTypeOf, parseFilePath } from "./file_name.ts";
 import { FileChanged, type FileVersion } from "./file_version.ts";
-import { httpDate } from "./http_date.ts";
-import { mediaTypeOf } from "./media.ts";
-import { evaluate, rangeHolds } from "./precondition.ts";
-import { type ByteRange, parseRange, rangeWithin } from "./range.ts";
+import { type ByteRange, evaluate, httpDate, parseRange, rangeHolds, rangeWithin } from "./conditional.ts";
 import { empty, text, withHeader } from "../reply.ts";
 
 /** What is served, and how. */

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Coalescer } from "#src/http/static/coalescer.ts";
+import { Coalescer } from "#src/http/static/file_folder.ts";
 
 /** A job that is finished by hand, and counts how often it began. */
 function byHand() {

@@ -8,7 +8,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { buildSiteFrom } from "../../../scripts/build_site.ts";
-import type { SiteUrls } from "../../../src/site/content.ts";
+import type { SiteUrls } from "../../../src/site/source.ts";
 import { addArea, changeArea } from "../../../src/store/operator/vocabulary.ts";
 import { type PlanEntry, putPlans } from "../../../src/store/operator/plan_changes.ts";
 import { openAdminPool } from "../../../src/store/operator/admin_pool.ts";

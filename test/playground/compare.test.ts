@@ -1,7 +1,7 @@
+import { difference, type Piece } from "../../src/playground/compare.ts";
+import fc from "fast-check";
 import assert from "node:assert/strict";
 import test from "node:test";
-import fc from "fast-check";
-import { difference, type Piece } from "../../src/playground/difference.ts";
 
 const marked = (pieces: readonly Piece[]) =>
   pieces.map(({ text, differs }) => differs ? `[${text}]` : text).join("");
