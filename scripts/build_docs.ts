@@ -46,14 +46,14 @@ function variableTable(rows: Variables): string {
 }
 
 function serviceVariables(): string {
-  const { DATABASE_URL, DATABASE_LISTEN_URL, SURFACES, INTAKE_PROCESSES, ...rest } = variables;
+  const { DATABASE_URL, DATABASE_LISTEN_URL, SURFACES, ...rest } = variables;
   const grouped = Object.groupBy(
     Object.entries(rest),
     ([name]) => groups.find(([, names]) => names.test(name))?.[0] ?? "Others",
   );
   const headings = [...groups.map(([heading]) => heading).reverse(), "Others"];
   return [
-    variableTable({ DATABASE_URL, DATABASE_LISTEN_URL, SURFACES, INTAKE_PROCESSES }),
+    variableTable({ DATABASE_URL, DATABASE_LISTEN_URL, SURFACES }),
     ...headings.filter((heading) => grouped[heading] !== undefined).map((heading) =>
       `### ${heading}\n\n${variableTable(Object.fromEntries(grouped[heading] ?? []))}`
     ),

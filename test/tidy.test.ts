@@ -27,7 +27,7 @@ const floors: Readonly<Record<string, readonly string[]>> = {
   // What is told, by whom and to whom.
   observe: ["contract", "limiter", "http", "store", "delivery", "plans"],
   // What was read.
-  settings: ["contract", "http", "store"],
+  settings: ["contract", "http", "store", "delivery"],
   // What stands before the key-gated posts and the public reads.
   gate: ["contract", "lead", "limiter", "http", "store"],
   // The surfaces: never one another.

@@ -209,7 +209,7 @@ export const bugs: readonly Bug[] = [
     "SIGTERM drops requests",
     "a process that is told to stop does not finish what it is at",
     ["terminate"],
-    ["src/service/run.ts", "await Promise.all([running.close(graceMs), told]);", "await told;"],
+    ["src/process/run.ts", "await Promise.all([running.close(graceMs), told]);", "await told;"],
   ),
   bug("key in the log", "the access log has the key of a refused request", [], [
     "src/gate/post.ts",

@@ -5,7 +5,7 @@
  */
 
 import process from "node:process";
-import { run } from "../service/run.ts";
+import { run } from "../process/run.ts";
 import { takeCredentials } from "../settings/credentials.ts";
 import { inheritedSockets } from "../settings/inherited.ts";
 import { readActionsConfig } from "./config.ts";

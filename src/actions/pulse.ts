@@ -5,7 +5,7 @@
  */
 
 import type { Job } from "../service/repeat.ts";
-import type { Condition } from "../service/supervised.ts";
+import type { Condition } from "../process/supervise.ts";
 
 const pauseMs = 2_000;
 /** Longer than a question may take before it is given up; one that is not given up shows that nothing else would be. */

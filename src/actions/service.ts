@@ -19,7 +19,7 @@ import { metricsType } from "../observe/metrics_text.ts";
 import { addProcessMeters } from "../observe/process.ts";
 import { addressUrl } from "../service/listeners.ts";
 import { repeat } from "../service/repeat.ts";
-import type { Running } from "../service/run.ts";
+import type { Running } from "../process/run.ts";
 import { addressFault, openAt } from "../settings/places.ts";
 import { ConfigError } from "../settings/reader.ts";
 import { DigestStore } from "../store/delivery/digests.ts";

@@ -22,6 +22,7 @@ export interface DeliverySettings {
   /** Makes a UUID, which names a claim. */
   readonly newLease: () => string;
   readonly actionsUrl: string;
+  /** `null` for plain HTTP to this machine, as benchmarks use it. */
   readonly files: TlsPaths | null;
   readonly sendTimeoutMs: number;
   readonly backoffBaseMs: number;

@@ -161,11 +161,8 @@ export type HttpObservation =
 
 /** What {@linkcode listen} is told. */
 export interface ListenOptions {
-  /**
-   * Where it listens: an address, which with `reusePort` others of the same user may have too, or the descriptor of a TCP socket
-   * that listens already and that others may share.
-   */
-  readonly address: (BoundAddress | { readonly fd: number }) & { readonly reusePort?: boolean };
+  /** Where it listens: an address, or the descriptor of a TCP socket that listens already and that others may share. */
+  readonly address: BoundAddress | { readonly fd: number };
   /** Looks at the address before the first connection is taken; what it throws refuses it. */
   readonly requireAddress?: (address: BoundAddress) => void;
   /** At least one. */

@@ -4,8 +4,7 @@
  * @module
  */
 
-import { Buffer } from "node:buffer";
-import { fstatSync, write, writeSync } from "node:fs";
+import { write, writeSync } from "node:fs";
 
 /** What a line may hold besides time, level and event. */
 export type LogFields = Readonly<Record<string, string | number | boolean | null | undefined>>;
@@ -28,10 +27,8 @@ export interface LineWriter {
   push(line: string): void;
 }
 
-/** A log that stamps its lines with a clock; `always` stands in each of them. */
-export function createLog(writer: LineWriter, now: () => Date, always: LogFields = {}): Log {
-  const said = JSON.stringify(always).slice(1, -1);
-  const tail = said === "" ? "" : `,${said}`;
+/** A log that stamps its lines with a clock. */
+export function createLog(writer: LineWriter, now: () => Date): Log {
   // Many lines share a millisecond, and writing it out costs more than the rest of the line (measured: 1.9 µs a line
   // without this, 0.5 µs with it).
   let stampedMs = NaN;
@@ -46,7 +43,7 @@ export function createLog(writer: LineWriter, now: () => Date, always: LogFields
   };
   const line = (level: string, event: string, fields: LogFields | undefined) => {
     const members = fields === undefined ? "" : JSON.stringify(fields).slice(1, -1);
-    const head = `{"time":"${time()}","level":"${level}","event":${JSON.stringify(event)}${tail}`;
+    const head = `{"time":"${time()}","level":"${level}","event":${JSON.stringify(event)}`;
     writer.push(members === "" ? `${head}}` : `${head},${members}}`);
   };
   return {
@@ -62,22 +59,9 @@ const heldBytesMax = 8 * 1024 * 1024;
 const retryMs = 50;
 const drainPollMs = 5;
 
-/**
- * What one write to a file descriptor that other processes write to as well may have, so that nobody else's lines come in between: a
- * pipe takes so much whole or not at all, a socket of Unix one buffer of the kernel's, and a file what it is given.
- *
- * Source: pipe(7), `PIPE_BUF`. Chosen: 32 KiB for a socket, as journald has, because Linux makes a single buffer of them.
- */
-export function sharedWriteBytesMax(fd: number): number {
-  const stats = fstatSync(fd);
-  if (stats.isFile()) return Infinity;
-  return stats.isSocket() ? 32_768 : 4_096;
-}
-
 /** Collects lines and writes them to a file descriptor in the background. */
 export class BufferedLines implements LineWriter {
   readonly #fd: number;
-  readonly #writeBytesMax: number;
   #lines: string[] = [];
   #heldBytes = 0;
   #dropped = 0;
@@ -86,10 +70,8 @@ export class BufferedLines implements LineWriter {
   #writing = false;
   #scheduled = false;
 
-  /** `writeBytesMax` bounds a write to whole lines of so many bytes, or to one line that is longer. */
-  constructor(fd: number, { writeBytesMax = Infinity }: { readonly writeBytesMax?: number } = {}) {
+  constructor(fd: number) {
     this.#fd = fd;
-    this.#writeBytesMax = writeBytesMax;
   }
 
   push(line: string): void {
@@ -112,18 +94,8 @@ export class BufferedLines implements LineWriter {
       this.#lines.push(JSON.stringify({ level: "error", event: "log_lines_dropped", count: this.#dropped }));
       this.#dropped = 0;
     }
-    const lines = this.#lines.splice(0, this.#countOfWrite());
+    const lines = this.#lines.splice(0);
     return new TextEncoder().encode(lines.map((line) => `${line}\n`).join(""));
-  }
-
-  #countOfWrite(): number {
-    if (this.#writeBytesMax === Infinity) return this.#lines.length;
-    let count = 0;
-    for (let bytes = 0; count < this.#lines.length; count += 1) {
-      bytes += Buffer.byteLength(this.#lines[count] as string) + 1;
-      if (bytes > this.#writeBytesMax) break;
-    }
-    return Math.max(1, count);
   }
 
   #write(): void {
@@ -144,9 +116,7 @@ export class BufferedLines implements LineWriter {
       this.#rest = taken === bytes.length ? null : bytes.subarray(taken);
       if (this.#rest === null) this.#heldBytes = this.#lines.reduce((sum, line) => sum + line.length, 0);
       if (this.#rest !== null || this.#lines.length > 0) {
-        if (error !== null) this.#schedule(retryMs);
-        else if (this.#writeBytesMax === Infinity) this.#schedule(delayMs);
-        else this.#write();
+        this.#schedule(error === null ? delayMs : retryMs);
       } else this.#scheduled = false;
     });
   }

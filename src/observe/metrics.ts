@@ -13,8 +13,6 @@ export interface Metric {
   /** What one of it is, as a person reads it; a count of things names them. */
   readonly unit: string;
   readonly of: Teller;
-  /** What a gauge comes to over the processes of one service; the highest unless it is given. Counts are summed. */
-  readonly across?: "sum" | "lowest";
   /** In the order in which they are written. Their values come from lists of our own. */
   readonly labels?: readonly string[];
   /** A sentence for `# HELP`. */
@@ -45,7 +43,7 @@ export const metrics = {
     help: "Faults of ours that were caught at the edge of the server; the log has each with its stack.",
   },
   lead_certificate_expiry_timestamp_seconds: {
-    ...{ kind: "gauge", unit: "timestamp", of: "both", labels: ["files"], across: "lowest" },
+    ...{ kind: "gauge", unit: "timestamp", of: "both", labels: ["files"] },
     help:
       "When the first of the certificates in use ends, its issuers' included, in seconds since 1970, by what the files are for.",
   },
@@ -96,11 +94,11 @@ export const metrics = {
       "Warnings of the database's with a commit, such as a wait for a synchronous standby that was given up.",
   },
   lead_commit_waiting: {
-    ...{ kind: "gauge", unit: "posts", of: "service", across: "sum" },
+    ...{ kind: "gauge", unit: "posts", of: "service" },
     help: "Posts that wait for the next commit.",
   },
   lead_store_writable: {
-    ...{ kind: "gauge", unit: "yes or no", of: "service", across: "lowest" },
+    ...{ kind: "gauge", unit: "yes or no", of: "service" },
     help:
       "1 while the store takes writes, by the commits of posts and, between them, by this process's beats.",
   },
@@ -140,7 +138,7 @@ export const metrics = {
       "Sources that have sent nothing for one and a half times their longest pause of four weeks, a day at least.",
   },
   lead_delivery_in_flight: {
-    ...{ kind: "gauge", unit: "deliveries", of: "service", across: "sum" },
+    ...{ kind: "gauge", unit: "deliveries", of: "service" },
     help: "Deliveries that are being made by this process.",
   },
   lead_delivery_breaker_state: {
@@ -168,7 +166,7 @@ export const metrics = {
     help: "Times that the actions tier gave this process no answer, or 503, by cause; probes count too.",
   },
   lead_tier_last_answer_age_seconds: {
-    ...{ kind: "gauge", unit: "seconds", of: "service", across: "lowest" },
+    ...{ kind: "gauge", unit: "seconds", of: "service" },
     help:
       "Since the actions tier last answered a delivery of this process; +Inf: never. None where nothing is delivered.",
   },
@@ -255,7 +253,7 @@ export const metrics = {
     help: "Processor time of the process, user and system, in seconds.",
   },
   process_resident_memory_bytes: {
-    ...{ kind: "gauge", unit: "bytes", of: "both", across: "sum" },
+    ...{ kind: "gauge", unit: "bytes", of: "both" },
     help: "Resident memory in bytes.",
   },
   process_memory_limit_bytes: {
@@ -263,11 +261,11 @@ export const metrics = {
     help: "What the system lets the process have of memory; left out where there is no limit.",
   },
   process_heap_bytes: {
-    ...{ kind: "gauge", unit: "bytes", of: "both", across: "sum" },
+    ...{ kind: "gauge", unit: "bytes", of: "both" },
     help: "JavaScript heap in use, in bytes.",
   },
   process_heap_limit_bytes: {
-    ...{ kind: "gauge", unit: "bytes", of: "both", across: "sum" },
+    ...{ kind: "gauge", unit: "bytes", of: "both" },
     help: "The heap at which the runtime gives up, in bytes.",
   },
   process_gc_seconds_total: {
@@ -279,11 +277,11 @@ export const metrics = {
     help: "When the process started, in seconds since 1970.",
   },
   process_open_fds: {
-    ...{ kind: "gauge", unit: "files", of: "both", across: "sum" },
+    ...{ kind: "gauge", unit: "files", of: "both" },
     help: "Open file descriptors; left out where they cannot be read.",
   },
   process_max_fds: {
-    ...{ kind: "gauge", unit: "files", of: "both", across: "sum" },
+    ...{ kind: "gauge", unit: "files", of: "both" },
     help: "How many file descriptors the process may open; left out where it cannot be read.",
   },
   process_event_loop_lag_seconds: {

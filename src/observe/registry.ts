@@ -8,8 +8,7 @@
  * @module
  */
 
-import { type Figure, figuresText } from "./figures.ts";
-import { escapeLabel, type Labels, labelText, numberText } from "./metrics_text.ts";
+import { escapeHelp, escapeLabel, type Labels, labelText, numberText } from "./metrics_text.ts";
 
 /** What every family has. */
 interface Described {
@@ -19,9 +18,12 @@ interface Described {
   readonly labels?: readonly string[];
 }
 
+/** A suffix of the family's name, the labels as text, and the value. */
+type Sample = readonly [suffix: string, labels: string, value: number];
+
 interface Family extends Described {
   readonly type: "counter" | "gauge" | "histogram";
-  samples(): Iterable<Figure["samples"][number]>;
+  samples(): Iterable<Sample>;
   /** The same for a person or a program that knows no histograms. */
   json(): unknown;
 }
@@ -66,17 +68,17 @@ export class Registry {
     return this.#add(new Histogram(described, buckets));
   }
 
-  /** All of it as it is now, to be put together with that of other processes. */
-  figures(): Figure[] {
-    return this.#families.map((family) => {
-      const { name, help, type } = family;
-      return { name, help, type, samples: [...family.samples()] };
-    });
-  }
-
   /** All of it in Prometheus's text format, version 0.0.4. */
   text(): string {
-    return figuresText(this.figures());
+    const lines: string[] = [];
+    for (const family of this.#families) {
+      const { name, help, type } = family;
+      lines.push(`# HELP ${name} ${escapeHelp(help)}`, `# TYPE ${name} ${type}`);
+      for (const [suffix, labels, value] of family.samples()) {
+        lines.push(`${name}${suffix}${labels === "" ? "" : `{${labels}}`} ${numberText(value)}`);
+      }
+    }
+    return `${lines.join("\n")}\n`;
   }
 
   /** All of it by name: a number, or numbers by their labels; a histogram as its count and sum. */
@@ -141,7 +143,7 @@ export class Counter implements Family {
     return sums;
   }
 
-  *samples(): Iterable<readonly [string, string, number]> {
+  *samples(): Iterable<Sample> {
     for (const [labels, { value }] of this.#series) yield ["", labels, value];
   }
 
@@ -163,7 +165,7 @@ class InfoFamily implements Family {
     this.#labels = labels;
   }
 
-  *samples(): Iterable<readonly [string, string, number]> {
+  *samples(): Iterable<Sample> {
     yield ["", labelText(Object.keys(this.#labels), this.#labels), 1];
   }
 
@@ -191,7 +193,7 @@ class ReadFamily implements Family {
     this.#read = read;
   }
 
-  *samples(): Iterable<readonly [string, string, number]> {
+  *samples(): Iterable<Sample> {
     const value = this.#read();
     if (typeof value === "number") yield ["", "", value];
     else if (value !== null) {
@@ -258,7 +260,7 @@ export class Histogram implements Family {
     return series;
   }
 
-  *samples(): Iterable<readonly [string, string, number]> {
+  *samples(): Iterable<Sample> {
     for (const [labels, { counts, sum }] of this.#series) {
       const before = labels === "" ? "" : `${labels},`;
       let count = 0;

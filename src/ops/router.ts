@@ -6,7 +6,6 @@
 
 import type { Exchange, Handler, Reply } from "../http/exchange.ts";
 import { Router } from "../http/router.ts";
-import { type Figure, figuresText } from "../observe/figures.ts";
 import { metricsType } from "../observe/metrics_text.ts";
 import type { Registry } from "../observe/registry.ts";
 import type { ConsoleParts } from "./console/context.ts";
@@ -20,15 +19,13 @@ import { type Pool, Unavailable } from "../store/pool.ts";
 /** What the two are made of. */
 interface MetricsParts {
   readonly registry: Registry;
-  /** Of all processes of the service, where there are several. */
-  readonly figures: () => Promise<readonly Figure[]>;
   /** Expvar's own members. */
   readonly processVars: () => { readonly cmdline: readonly string[]; readonly memstats: object };
 }
 
 /** All metrics in Prometheus's text format. It asks nothing of the store, so it works while that is away. */
-function metricsHandler({ figures }: MetricsParts): Handler {
-  return async () => dataText(figuresText(await figures()), { "Content-Type": metricsType });
+function metricsHandler({ registry }: MetricsParts): Handler {
+  return () => dataText(registry.text(), { "Content-Type": metricsType });
 }
 
 /**

@@ -7,7 +7,7 @@
 import type { Config } from "../settings/config.ts";
 import type { Heartbeat } from "../store/serving/heartbeat.ts";
 import { nowMs } from "./store.ts";
-import type { Condition } from "./supervised.ts";
+import type { Condition } from "../process/supervise.ts";
 
 /**
  * Well before the watchdog's time, well after the longest beat: one that neither ends nor is given up shows that nothing

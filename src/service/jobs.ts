@@ -17,8 +17,8 @@ import type { ReferenceReader } from "../store/serving/reference.ts";
 import type { Totals } from "../store/serving/totals.ts";
 import { type Job, repeat, type Repeating } from "./repeat.ts";
 
-/** The jobs of each process, by name. */
-export interface OwnJobs {
+/** The jobs, by name. */
+export interface JobsByName {
   /** Finds out whether the store takes writes, twice a second. */
   readonly heartbeat: Heartbeat;
   /** Reads the plans, every second; `null` where they are not served. */
@@ -29,10 +29,6 @@ export interface OwnJobs {
   readonly totals: Totals;
   /** Writes what the console plots, every minute. */
   readonly sampler: Sampler;
-}
-
-/** Those that of several processes of a machine only the first one has, by name. */
-export interface MachineJobs {
   /** Folds the insert-only counts and clears away, every five seconds. */
   readonly upkeep: Upkeep;
   /** Reads how database and delivery stand, every fifteen seconds. */
@@ -46,7 +42,7 @@ export interface MachineJobs {
 }
 
 /** What the log calls the failure of a run. The first three tell of the store's in other ways, and know no other. */
-const failureEvents: Readonly<Record<keyof OwnJobs | keyof MachineJobs, string>> = {
+const failureEvents: Readonly<Record<keyof JobsByName, string>> = {
   heartbeat: "heartbeat_failed",
   reference: "reference_failed",
   plans: "plans_failed",
@@ -76,30 +72,24 @@ export interface Jobs {
 }
 
 /** Repeats them all; each begins with its pause. */
-export function startJobs(
-  own: OwnJobs,
-  { machine, observe }: { readonly machine: MachineJobs | null; readonly observe: Observe },
-): Jobs {
-  const start = <T>(name: keyof typeof failureEvents, job: Job<T>) => {
+export function startJobs(jobs: JobsByName, observe: Observe): Jobs {
+  const start = <T>(name: keyof JobsByName, job: Job<T>) => {
     const event = failureEvents[name];
     return repeat(job, { onFailure: (error) => observe({ kind: "job_failed", event, error }) });
   };
-  const heartbeat = start("heartbeat", own.heartbeat);
-  const plans = own.plans === null ? null : start("plans", own.plans);
-  const others = machine === null ? [] : [
-    start("upkeep", machine.upkeep),
-    start("standing", machine.standing),
-    start("rollup", machine.rollup),
-    start("filing", machine.filing),
-    start("retention", machine.retention),
-  ];
+  const heartbeat = start("heartbeat", jobs.heartbeat);
+  const plans = jobs.plans === null ? null : start("plans", jobs.plans);
   const all = [
     heartbeat,
     ...plans === null ? [] : [plans],
-    start("reference", own.reference),
-    start("totals", own.totals),
-    start("sampler", own.sampler),
-    ...others,
+    start("reference", jobs.reference),
+    start("totals", jobs.totals),
+    start("sampler", jobs.sampler),
+    start("upkeep", jobs.upkeep),
+    start("standing", jobs.standing),
+    start("rollup", jobs.rollup),
+    start("filing", jobs.filing),
+    start("retention", jobs.retention),
   ];
   let stopped: Promise<unknown> | null = null;
   return {

@@ -90,11 +90,7 @@ function openListener(
 ): Promise<Listener> {
   const [{ listen: place, isPrivate }] = group as [PlacedSurface];
   return listen({
-    // Each of several processes has a socket of its own, and the kernel spreads the connections over them.
-    address: {
-      ...openAt(place, config.sockets),
-      reusePort: config.seat !== null && !isPrivate && !("socket" in place),
-    },
+    address: openAt(place, config.sockets),
     requireAddress: (address) => {
       const rule = { isOperators: isPrivate, isSecure: config.tls !== null };
       const faults = group.flatMap(({ surface }) =>

@@ -11,24 +11,19 @@ import { logReader } from "../observe/log_reader.ts";
 import { Meters } from "../observe/meters.ts";
 import type { Observation } from "../observe/observation.ts";
 import { addProcessMeters } from "../observe/process.ts";
-import type { Channel } from "./channel.ts";
 import { conditionOf } from "./condition.ts";
 import { listenAll, type Listeners } from "./listeners.ts";
-import type { Running } from "./run.ts";
+import type { Running } from "../process/run.ts";
 import { nowMs, openStore } from "./store.ts";
 import { type State, surfacesOf } from "./surfaces.ts";
 
 /**
- * Starts the service and resolves when it accepts requests; one of several processes tells its parent, through `channel`.
+ * Starts the service and resolves when it accepts requests.
  *
  * @throws {DatabaseRefused} when the database is not migrated or not durable
  * @throws {Unavailable} when it cannot be reached
  */
-export async function startService(
-  config: Config,
-  log: Log,
-  channel: Channel | null = null,
-): Promise<Running> {
+export async function startService(config: Config, log: Log): Promise<Running> {
   const writeLog = logReader(log);
   const meters = new Meters(Date.now);
   const observe = (observation: Observation) => {
@@ -36,12 +31,10 @@ export async function startService(
     meters.observe(observation);
   };
   const store = needsStore(config.surfaces) ? await openStore(config, observe, meters) : null;
-  const ownFigures = () => meters.registry.figures();
-  const figures = () => channel?.figures() ?? Promise.resolve(ownFigures());
   const state: State = { isDraining: false, urls: new Map() };
   let listeners: Listeners;
   try {
-    listeners = await listenAll(surfacesOf(config, { store, state, observe, meters, figures }), {
+    listeners = await listenAll(surfacesOf(config, { store, state, observe, meters }), {
       config,
       observe,
     });
@@ -52,8 +45,6 @@ export async function startService(
   state.urls = listeners.urls;
   // Now, because a start that fails is tried again: it must leave nothing running.
   const stopMeters = addProcessMeters(meters.registry, { nowMs, lastFailure: config.lastFailure });
-  channel?.show(ownFigures);
-  channel?.started();
   return {
     condition: () => conditionOf(config, store?.heartbeat ?? null),
     async close(graceMs) {

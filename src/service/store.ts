@@ -131,7 +131,7 @@ async function openParts(
   const { backupMarksDir } = config;
   const gauged = { committer, heartbeat, upkeep, standing, delivery, backupMarksDir };
   addGauges(meters, gauged);
-  const own = {
+  const jobs = startJobs({
     heartbeat,
     plans: config.surfaces.has("subscription") ? plans : null,
     reference,
@@ -140,16 +140,12 @@ async function openParts(
       read: () => sampleOf(meters, gauged),
       write: (sample) => writeSample(pools.background, node, sample),
     }),
-  };
-  const machine = {
     upkeep,
     standing,
     rollup: new Rollup(pools.rollup),
     filing: new Filing(pools.upkeep),
     retention: new Retention(pools.retention, observe),
-  };
-  const isFirst = config.seat === null || config.seat.number === 1;
-  const jobs = startJobs(own, { machine: isFirst ? machine : null, observe });
+  }, observe);
   heartbeat.react(reactionOf({ heartbeat, pools, committer, jobs, observe }));
   await Promise.all([firstBeat(heartbeat, jobs), jobs.plans?.soon()]);
   return {

@@ -15,7 +15,6 @@ import { json, text } from "../http/reply.ts";
 import type { Router } from "../http/router.ts";
 import { refuse } from "../intake/reply.ts";
 import { intakeRouter } from "../intake/router.ts";
-import type { Figure } from "../observe/figures.ts";
 import type { Meters } from "../observe/meters.ts";
 import type { Observe } from "../observe/observation.ts";
 import { processVars } from "../observe/process.ts";
@@ -46,8 +45,6 @@ export interface SurfaceParts {
   readonly state: State;
   readonly observe: Observe;
   readonly meters: Meters;
-  /** Of all processes of the service, where there are several. */
-  readonly figures: () => Promise<readonly Figure[]>;
 }
 
 /** The surfaces that the settings name; without a store the site alone. */
@@ -165,7 +162,7 @@ function opsSurface(config: Config, parts: Parts): PlacedSurface {
     pool: pools.search,
     console: shown,
     report: { pool: pools.report, now: () => new Date() },
-    metrics: { registry: parts.meters.registry, figures: parts.figures, processVars },
+    metrics: { registry: parts.meters.registry, processVars },
   });
   return {
     surface: {

@@ -20,7 +20,6 @@ import {
   type SurfaceName,
   surfaceNames,
 } from "./surface_names.ts";
-import { atSeat, isServedByAll, processesMax, type Seat } from "./seat.ts";
 import { readLastFailure } from "./supervisor.ts";
 import { unknownSettings } from "./unknown.ts";
 import { variables } from "./variables.ts";
@@ -29,10 +28,6 @@ import { variables } from "./variables.ts";
 export interface Config {
   /** What this process serves. */
   readonly surfaces: ReadonlySet<SurfaceName>;
-  /** How many processes take posts; more than one are started by a parent that takes none. */
-  readonly processes: number;
-  /** The place of this one among them; `null` when it has no parent of its own kind. */
-  readonly seat: Seat | null;
   /** Empty when nothing of {@linkcode surfaces} needs a database. */
   readonly databaseUrl: string;
   /** Where to listen for notifications, when that is another address than {@linkcode databaseUrl}. */
@@ -79,14 +74,13 @@ export interface PublicListener {
 
 /**
  * Reads the settings of a process that was handed `sockets`; without them, of one that would be later. Throws
- * {@linkcode ConfigError} with every fault at once. One that has a seat gets its share of the surfaces and the sockets.
+ * {@linkcode ConfigError} with every fault at once.
  */
 export function readConfig(
   environment: Environment,
   sockets: InheritedSockets | null = null,
-  seat: Seat | null = null,
 ): Config {
-  const { config, faults } = examineConfig(environment, sockets, seat);
+  const { config, faults } = examineConfig(environment, sockets);
   if (faults.length > 0) throw new ConfigError(faults);
   return config;
 }
@@ -95,17 +89,12 @@ export function readConfig(
 export function examineConfig(
   environment: Environment,
   sockets: InheritedSockets | null = null,
-  seat: Seat | null = null,
 ): { readonly config: Config; readonly faults: readonly string[] } {
   const read = new SettingsReader(variables, environment);
   const surfaces = readSurfaces(read);
   const tls = readTls(read);
-  const processes = read.positiveInteger("INTAKE_PROCESSES", processesMax);
   const config: Config = {
     surfaces,
-    // The same file may have the settings of a process that takes no posts.
-    processes: surfaces.has("intake") || surfaces.has("forms") ? processes : 1,
-    seat,
     databaseUrl: needsStore(surfaces) ? read.databaseUrl("DATABASE_URL") : "",
     listenUrl: read.directDatabaseUrl("DATABASE_LISTEN_URL"),
     intake: readPublic(read, "INTAKE"),
@@ -130,9 +119,8 @@ export function examineConfig(
     delivery: surfaces.has("delivery") ? readDeliveryConfig(read) : null,
     checkout: surfaces.has("subscription") ? readCheckoutConfig(read) : null,
     backupMarksDir: read.text("OPS_BACKUP_MARKS_DIR"),
-    lastFailure: seat === null ? readLastFailure(environment) : seat.lastFailure,
+    lastFailure: readLastFailure(environment),
   };
-  if (seat !== null) return { config: atSeat(config, seat), faults: read.faults };
   read.faults.push(...placeFaults(placesOf(config), { isSecure: tls !== null, sockets }));
   read.faults.push(...unknownSettings(environment));
   return { config, faults: read.faults };
@@ -184,11 +172,7 @@ function readPublic(read: Reader, prefix: Uppercase<PublicSurface>): PublicListe
 
 /** The listeners of a process. */
 function placesOf(config: Config): Place[] {
-  const places: Place[] = servedOf(config).map((name) => ({
-    name,
-    ...config[name],
-    socketsMax: isServedByAll(config, name) ? config.processes : 1,
-  }));
+  const places: Place[] = servedOf(config).map((name) => ({ name, ...config[name] }));
   return config.surfaces.has("ops")
     ? [...places, { name: "ops", listen: config.opsListen, url: null }]
     : places;

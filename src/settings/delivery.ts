@@ -4,27 +4,16 @@
  * @module
  */
 
+import type { DeliverySettings } from "../delivery/delivery.ts";
 import { isLoopbackHostname } from "../http/addresses.ts";
-import type { TlsPaths } from "../http/tls_files.ts";
 import type { SettingsReader } from "./reader.ts";
 import type { variables } from "./variables.ts";
 
 type Name = keyof typeof variables;
 type Reader = SettingsReader<Name>;
 
-/** The settings of the delivery loop. */
-export interface DeliveryConfig {
-  readonly actionsUrl: string;
-  /** `null` for plain HTTP to this machine, as benchmarks use it. */
-  readonly files: TlsPaths | null;
-  readonly sendTimeoutMs: number;
-  readonly backoffBaseMs: number;
-  readonly backoffCapMs: number;
-  readonly attemptsMax: number;
-  readonly leaseMs: number;
-  readonly pollMs: number;
-  readonly concurrency: number;
-}
+/** What the settings say of the delivery. */
+export type DeliveryConfig = Omit<DeliverySettings, "node" | "newLease">;
 
 /** Reads them; `null` when no actions tier is named. */
 export function readDeliveryConfig(read: Reader): DeliveryConfig | null {

@@ -1,6 +1,6 @@
 /**
  * What the service and the actions process may do when they run on Deno: the narrowest flags that they work with. The
- * tests start the service with these, docs/operating.md has them, and a process that starts others like it gives them these.
+ * tests start the service with these, and docs/operating.md has them.
  *
  * @module
  */
@@ -16,29 +16,14 @@ type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
  * The flags of `deno run` for `src/main.ts`, started in the repository's folder: the network, its settings, and
- * the files that it reads: `sql/`, and what the environment names as a file or folder. With several processes, the one that
- * they start is their parent, which takes no connection: it may start them, by the program `deno`, with its environment.
+ * the files that it reads: `sql/`, and what the environment names as a file or folder.
  */
-export function denoFlags(environment: Environment = {}, deno = "deno"): string[] {
-  if (!(Number(environment.INTAKE_PROCESSES) > 1)) return flagsFor(environment, notifying(environment));
-  const may = [deno, ...environment.NOTIFY_SOCKET ? ["systemd-notify"] : []];
-  return [
-    ...flagsFor(environment, [`--allow-run=${may.join(",")}`]).filter((flag) => !/^--allow-env=/.test(flag)),
-    "--allow-env",
-  ];
-}
-
-/** The flags of one of several processes: what {@linkcode denoFlags} has for one that is alone, but that it tells nobody. */
-export function seatedDenoFlags(environment: Environment): string[] {
-  return flagsFor(environment, []);
-}
-
-function flagsFor(environment: Environment, running: readonly string[]): string[] {
+export function denoFlags(environment: Environment = {}): string[] {
   return [
     "--no-prompt",
     "--cached-only",
     "--allow-net",
-    ...running,
+    ...notifying(environment),
     `--allow-read=${["sql", ...filesOf(variables, environment)].join(",")}`,
     // postgres.js looks for PGSSL and the like when it opens a pool.
     `--allow-env=${[...settingNames(), "PG*", ...systemd].join(",")}`,

@@ -46,24 +46,19 @@ export function inheritedSockets(environment: Environment, pid: number): Inherit
 }
 
 /**
- * What is wrong with the sockets that settings name, one sentence each: one that was not handed over, a name of more than
- * `countMax`, and one that nobody would answer on.
+ * What is wrong with the sockets that settings name, one sentence each: one that was not handed over, a name that several have,
+ * and one that nobody would answer on.
  */
 export function socketFaults(
   named: readonly (readonly [variable: string, socket: string])[],
   sockets: InheritedSockets,
-  countMax: (socket: string) => number = () => 1,
 ): string[] {
   const faults = named.flatMap(([variable, socket]) => {
     const count = sockets.get(socket)?.length ?? 0;
-    const max = countMax(socket);
-    if (count >= 1 && count <= max) return [];
-    if (count > max) {
+    if (count === 1) return [];
+    if (count > 1) {
       return [
-        max === 1
-          ? `${variable}: ${count} sockets are called ${socket}; each needs a FileDescriptorName= of its own`
-          : `${variable}: ${count} sockets are called ${socket}, and INTAKE_PROCESSES is ${max}: ` +
-            "nobody would answer on the others",
+        `${variable}: ${count} sockets are called ${socket}; each needs a FileDescriptorName= of its own`,
       ];
     }
     const others = sockets.size === 0 ? "no socket" : `only ${[...sockets.keys()].join(", ")}`;

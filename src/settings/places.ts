@@ -16,8 +16,6 @@ export interface Place {
   readonly listen: ListenPlace;
   /** The public base address, or `null` for the listener's own. */
   readonly url: string | null;
-  /** How many sockets of one name it takes: one for each process that listens there; 1 unless it is given. */
-  readonly socketsMax?: number;
 }
 
 /** What is wrong with the listeners of a process, one sentence each; sockets are looked at when they are given. */
@@ -34,7 +32,9 @@ export function placeFaults(
     ...addressFaults,
     ...opsFaults(places),
     ...sharedFaults(places),
-    ...handedFaults(places, sockets),
+    ...sockets === null
+      ? []
+      : socketFaults(socketsOf(places.map(({ name, listen }) => [variableOf(name), listen])), sockets),
   ];
 }
 
@@ -90,18 +90,6 @@ function sharedFaults(places: readonly Place[]): string[] {
       ? []
       : [`${other.toUpperCase()}_URL and ${name.toUpperCase()}_URL name one host on one address`];
   });
-}
-
-function handedFaults(places: readonly Place[], sockets: InheritedSockets | null): string[] {
-  if (sockets === null) return [];
-  const maxima = new Map(
-    places.flatMap(({ listen, socketsMax }) => "socket" in listen ? [[listen.socket, socketsMax ?? 1]] : []),
-  );
-  return socketFaults(
-    socketsOf(places.map(({ name, listen }) => [variableOf(name), listen])),
-    sockets,
-    (socket) => maxima.get(socket) ?? 1,
-  );
 }
 
 /** The variables that name sockets, with these. */

@@ -6,7 +6,6 @@
 
 import { limits } from "../contract/limits.ts";
 import { connectionsPerAddress } from "../http/options.ts";
-import { processesMax } from "./seat.ts";
 
 /**
  * Every variable that {@linkcode readConfig} reads, with its default and its meaning: the tables of
@@ -25,10 +24,6 @@ export const variables = {
   SURFACES: {
     default: "all",
     meaning: "what this process serves, of intake, forms, subscription, site, ops and delivery",
-  },
-  INTAKE_PROCESSES: {
-    default: "1",
-    meaning: `processes that take leads and forms, of which each uses one processor; ${processesMax} at most`,
   },
   INTAKE_LISTEN: { default: "127.0.0.1:8080", meaning: "address:port of the intake" },
   INTAKE_URL: { default: "the listener's", meaning: "public base address of the intake" },

@@ -3,7 +3,7 @@ import { execFileSync } from "node:child_process";
 import { closeSync, constants, openSync, readFileSync, readSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { BufferedLines, createLog, sharedWriteBytesMax, stackFrames } from "../../src/observe/log.ts";
+import { BufferedLines, createLog, stackFrames } from "../../src/observe/log.ts";
 import { until } from "../support/until.ts";
 import { temporaryFolder } from "../support/folder.ts";
 
@@ -42,22 +42,6 @@ test("a line is one JSON object with time, level and event first", () => {
     '{"time":"2026-01-02T03:04:05.678Z","level":"info","event":"request","status":202,"key_id":null}',
     '{"time":"2026-01-02T03:04:05.678Z","level":"error","event":"fault","cause":"a \\"quoted\\"\\nline"}',
   ]);
-});
-
-test("the lines of several processes on one pipe stay whole, those beyond a write's room among them", async () => {
-  const { fd, read } = openPipe("shared");
-  const writers = [1, 2, 3].map(() => new BufferedLines(fd, { writeBytesMax: sharedWriteBytesMax(fd) }));
-  const long = "é".repeat(700);
-  const count = 200;
-  for (let n = 0; n < count; n += 1) {
-    for (const [number, writer] of writers.entries()) writer.push(JSON.stringify({ number, n, long }));
-  }
-  await until(() => read().split("\n").length > 3 * count);
-  const lines = read().trimEnd().split("\n").map((line) => JSON.parse(line));
-  for (const number of [0, 1, 2]) {
-    const own = lines.filter((line) => line.number === number);
-    assert.deepEqual(own.map(({ n }) => n), Array.from({ length: count }, (_, n) => n));
-  }
 });
 
 test("lines come out in order, in the background and by a flush", async () => {
@@ -147,12 +131,4 @@ test("of a stack, the frames alone are kept: no line of the message, however man
   assert.match(frames, /^ +at .*log\.test\.ts/);
   assert.doesNotMatch(frames, /Zlead|Ada Lov|Zhome|\+1555/);
   assert.equal(stackFrames("no error"), "");
-});
-
-test("what a process always says stands in each of its lines", () => {
-  const lines: string[] = [];
-  const log = createLog({ push: (line) => lines.push(line) }, () => new Date(0), { process: 2 });
-  log.info("started");
-  log.error("fault", { cause: "x" });
-  assert.deepEqual(lines.map((line) => JSON.parse(line).process), [2, 2]);
 });

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { conditionOf } from "../../src/service/condition.ts";
-import { noticeTo, Notifier } from "../../src/service/notifier.ts";
-import { supervise } from "../../src/service/supervised.ts";
+import { noticeTo, Notifier } from "../../src/process/supervise.ts";
+import { supervise } from "../../src/process/supervise.ts";
 import { Heartbeat } from "../../src/store/serving/heartbeat.ts";
 import { atEnd } from "../support/at_end.ts";
 import { openNotifySocket } from "../support/notify_socket.ts";

@@ -75,7 +75,7 @@ const anyPort = Object.fromEntries(listeners({}).map(({ variable }) => [variable
 function run(script: string, args: readonly string[], options: ProgramOptions) {
   const onDeno = (options.runtime ?? suiteRuntime) === "deno";
   const command = onDeno ? deno : process.execPath;
-  const prefix = onDeno ? ["run", ...denoFlags(options.env, deno)] : [];
+  const prefix = onDeno ? ["run", ...denoFlags(options.env)] : [];
   const { prefix: handing, descriptors } = handOver(options.sockets ?? []);
   const [program = command, ...line] = [
     ...inPlaceOfHosts(options.hostsFile),
@@ -154,8 +154,7 @@ export async function startServer(options: ProgramOptions): Promise<RunningServe
   try {
     await until(() => {
       if (exit !== undefined) return true;
-      // Several processes each say it for themselves, and their parent for all of them.
-      return logs.some((entry) => entry.event === "started" && entry.process === undefined);
+      return logs.some((entry) => entry.event === "started");
     }, {
       what: "the server listens",
       ...options.startTimeoutMs === undefined ? {} : { deadlineMs: options.startTimeoutMs },

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type Notice, Notifier } from "../../src/service/notifier.ts";
+import { type Notice, Notifier } from "../../src/process/supervise.ts";
 
 test("what could not be told is told with the next notice, which wins, and is tried once for each", async () => {
   const tried: Notice[] = [];

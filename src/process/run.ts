@@ -6,7 +6,7 @@
  */
 
 import process from "node:process";
-import { BufferedLines, createLog, type Log, sharedWriteBytesMax, stackFrames } from "../observe/log.ts";
+import { BufferedLines, createLog, type Log, stackFrames } from "../observe/log.ts";
 import { ConfigError, type Environment } from "../settings/reader.ts";
 import { readSupervisor } from "../settings/supervisor.ts";
 import { readSecretFiles } from "../settings/secret_files.ts";
@@ -14,29 +14,17 @@ import { DatabaseRefused } from "../store/schema/check.ts";
 import { certainStoreFailure, failureSentence } from "../store/failure.ts";
 import { describeError } from "../store/pool.ts";
 import { isDriversQuestion } from "../store/unavailable.ts";
-import { type Notice, noticeTo, Notifier, type SendNotice } from "./notifier.ts";
-import { StartRefused } from "./start_refused.ts";
-import { type Condition, supervise } from "./supervised.ts";
+import { noticeTo, Notifier } from "./supervise.ts";
+import { type Condition, supervise } from "./supervise.ts";
 
 /** What is run. */
 export interface Program {
-  /** Starts and resolves when requests are accepted; `notify` tells systemd something before. */
-  readonly start: (log: Log, notify: (notice: Notice) => void) => Promise<Running>;
+  /** Starts and resolves when requests are accepted. */
+  readonly start: (log: Log) => Promise<Running>;
   /** The settings that a message names when the database or the address cannot be had, and the role that it takes. */
   readonly settings: { readonly database: string; readonly listen: string; readonly group: string };
   /** What the settings were read from. */
   readonly environment: Environment;
-  /** What has started the process and watches over it, in the place of systemd; `null` where that does. */
-  readonly parent?: Parent | null;
-}
-
-/** The parent of several processes, as one of them sees it. */
-export interface Parent {
-  /** Stands in each line of the log. */
-  readonly process: number;
-  readonly notify: SendNotice;
-  /** Calls `stop` once when it wants the process to end, with the reason. */
-  onStop(stop: (why: string) => void): void;
 }
 
 /** What has been started. */
@@ -52,16 +40,13 @@ const graceMs = 20_000;
 // Between two tries to reach the database, of which each may take its time.
 const startRetryMs = 1_000;
 const extendStartUs = 60_000_000;
-// A sign of life a second for a parent, which looks as often.
-const parentWatchdogMs = 3_000;
 // A receiver that does not read must not keep the process.
 const logGraceMs = 1_000;
 
 /** Runs a program until it is told to stop; sets the exit code: 2 for what the operator has to mend, 1 for the rest. */
 export async function run(program: Program): Promise<void> {
-  const parent = program.parent ?? null;
-  const lines = new BufferedLines(1, parent === null ? {} : { writeBytesMax: sharedWriteBytesMax(1) });
-  const log = createLog(lines, () => new Date(), parent === null ? {} : { process: parent.process });
+  const lines = new BufferedLines(1);
+  const log = createLog(lines, () => new Date());
   const exit = (code: number): never => {
     lines.flush();
     process.exit(code);
@@ -77,13 +62,12 @@ export async function run(program: Program): Promise<void> {
   });
   const supervisor = readSupervisor(program.environment, process.pid);
   const notifier = new Notifier({
-    send: parent?.notify ?? (supervisor === null ? () => Promise.resolve() : noticeTo(supervisor.socket)),
-    // A parent that is gone does not hear; the process ends then.
-    onFailure: (error) => parent ?? log.error("notify_failed", { cause: describeError(error) }),
+    send: supervisor === null ? () => Promise.resolve() : noticeTo(supervisor.socket),
+    onFailure: (error) => log.error("notify_failed", { cause: describeError(error) }),
   });
   let running: Running | null = null;
   let stopWatching = () => {};
-  onFirstSignal(parent, async (signal) => {
+  onFirstSignal(async (signal) => {
     log.info("stopping", { signal });
     stopWatching();
     const told = notifier.tell({ STOPPING: "1", STATUS: "stopping: what is under way is finished" });
@@ -98,13 +82,12 @@ export async function run(program: Program): Promise<void> {
     log.info("started");
   } catch (error) {
     const { message, exitCode } = explain(error, program);
-    if (message !== "") process.stderr.write(`${message}\n`);
+    process.stderr.write(`${message}\n`);
     exit(exitCode);
   }
-  if ((supervisor === null && parent === null) || running === null) return;
-  const watchdogMs = parent === null ? supervisor?.watchdogMs ?? null : parentWatchdogMs;
-  const { condition } = running;
-  stopWatching = supervise(condition, { notifier, watchdogMs, nowMs: () => performance.now() });
+  if (supervisor === null || running === null) return;
+  const { watchdogMs } = supervisor;
+  stopWatching = supervise(running.condition, { notifier, watchdogMs, nowMs: () => performance.now() });
 }
 
 /**
@@ -117,7 +100,7 @@ async function startPatiently(
 ): Promise<Running> {
   for (let waited = false;; waited = true) {
     try {
-      return await program.start(log, (notice) => void notifier?.tell(notice));
+      return await program.start(log);
     } catch (error) {
       if (notifier === null || certainStoreFailure(error) === null) throw error;
       const { message, exitCode } = explain(error, program);
@@ -130,34 +113,21 @@ async function startPatiently(
   }
 }
 
-/**
- * Calls `stop` on the first SIGTERM or SIGINT; whoever sends a second does not want to wait. A terminal sends its SIGINT to
- * all processes of a group: one that has a parent leaves it to that.
- */
-function onFirstSignal(
-  parent: Parent | null,
-  stop: (signal: string) => Promise<void>,
-  stopAtOnce: () => void,
-): void {
+/** Calls `stop` on the first SIGTERM or SIGINT, and `stopAtOnce` on the second. */
+function onFirstSignal(stop: (signal: string) => Promise<void>, stopAtOnce: () => void): void {
   let isStopping = false;
-  const stopOnce = (why: string) => {
-    if (isStopping) return;
-    isStopping = true;
-    void stop(why);
-  };
-  process.on("SIGTERM", () => isStopping ? stopAtOnce() : stopOnce("SIGTERM"));
-  process.on("SIGINT", () => {
-    if (parent !== null) return;
-    if (isStopping) stopAtOnce();
-    else stopOnce("SIGINT");
-  });
-  parent?.onStop(stopOnce);
+  for (const signal of ["SIGTERM", "SIGINT"] as const) {
+    process.on(signal, () => {
+      if (isStopping) return stopAtOnce();
+      isStopping = true;
+      void stop(signal);
+    });
+  }
 }
 
 /** One readable message for the operator; a stack only for what nobody foresaw. */
 function explain(error: unknown, program: Program): { message: string; exitCode: number } {
   const { settings, environment } = program;
-  if (error instanceof StartRefused) return { message: "", exitCode: error.exitCode };
   if (error instanceof ConfigError) return { message: error.message, exitCode: 2 };
   if (error instanceof DatabaseRefused) {
     const faults = error.message.replaceAll("\n", "\n  ");
