@@ -28,7 +28,7 @@ interface Shown {
 const widths = [390, 768, 1280];
 const schemes = ["light", "dark"] as const;
 /** The pictures that the README shows, in this width. */
-const shownInReadme = ["console", "playground"];
+const shownInReadme = ["console"];
 const readmeWidth = 1280;
 
 const root = fileURLToPath(new URL("../", import.meta.url));

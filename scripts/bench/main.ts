@@ -10,15 +10,14 @@ import { loadavg } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { ensureDevCertificates } from "../dev_certificates.ts";
-import { makeBodies } from "./load/leads.ts";
-import { writeLoad } from "./load/wrk.ts";
+import { curve } from "./curve.ts";
+import { delivery } from "./delivery.ts";
+import { intake } from "./intake.ts";
+import { makeBodies } from "./leads.ts";
 import { type Bench, measure, type Options, type Suite } from "./measure.ts";
+import { writeLoad } from "./posting.ts";
 import { buildFolder, openTree, run, say, thisTree } from "./programs.ts";
-import { openStage } from "./stage.ts";
-import { curve } from "./suites/curve.ts";
-import { delivery } from "./suites/delivery.ts";
-import { intake } from "./suites/intake.ts";
+import { Stage } from "./stage.ts";
 
 const suites: Readonly<Record<string, Suite>> = { intake, delivery, curve };
 
@@ -54,21 +53,18 @@ async function installPeers(): Promise<void> {
 async function main(suite: Suite, options: Options, against: string | undefined): Promise<void> {
   mkdirSync(buildFolder, { recursive: true });
   const [load = 0] = loadavg();
-  if (load > 0.5) say(`The machine is busy (load ${load.toFixed(1)}): look at ratios and processor time.`);
+  if (load > 0.5) {
+    say(`The machine is busy (load ${load.toFixed(1)}): look at ratios and processor time.`);
+  }
   if (suite.hasPackages && against === undefined) await installPeers();
   const other = against === undefined ? undefined : await openTree(against);
-  const stage = await openStage();
+  const stage = await Stage.open();
   try {
     const bodies = makeBodies(bodyCount);
-    const bench: Bench = {
-      options,
-      stage,
-      tree: thisTree,
-      bodies,
-      load: writeLoad(bodies, stage.keys),
-      certificates: ensureDevCertificates(join(buildFolder, "certificates")),
-    };
-    for (const group of suite.groups(options)) console.log((await measure(group, bench, other)).join("\n"));
+    const bench: Bench = { options, stage, tree: thisTree, bodies, load: writeLoad(bodies, stage.keys) };
+    for (const group of suite.groups(options)) {
+      console.log((await measure(group, bench, other)).join("\n"));
+    }
     console.log(`\n${await stage.describe()}`);
   } finally {
     await stage.close();
@@ -97,7 +93,9 @@ function readCommand(): { suite: Suite; options: Options; against: string | unde
   }
   const list = (given: string) => given.split(",").map(Number).sort((a, b) => a - b);
   const { runtime, against } = values;
-  if (runtime !== "node" && runtime !== "deno") throw new Error("--runtime is node or deno");
+  if (runtime !== "node" && runtime !== "deno") {
+    throw new Error("--runtime is node or deno");
+  }
   const options: Options = {
     rounds: Number(values.rounds),
     seconds: Number(values.seconds),

@@ -5,8 +5,7 @@
  * @module
  */
 
-import type { DevCertificates } from "../dev_certificates.ts";
-import type { Load } from "./load/wrk.ts";
+import type { Load } from "./posting.ts";
 import { say, type Tree } from "./programs.ts";
 import type { Stage } from "./stage.ts";
 
@@ -35,7 +34,6 @@ export interface Bench {
   /** Leads as they are posted, and the files from which wrk and the other clients read them. */
   readonly bodies: readonly string[];
   readonly load: Load;
-  readonly certificates: DevCertificates;
 }
 
 /** The result of a round, by name and unit. */
@@ -79,7 +77,9 @@ export async function measure(group: Group, bench: Bench, other: Tree | undefine
   }
   const contenders = new Map<string, Contender>();
   try {
-    for (const { name, open, bench } of taking) contenders.set(name, await open(bench));
+    for (const { name, open, bench } of taking) {
+      contenders.set(name, await open(bench));
+    }
     const samples = await takeTurns(contenders, bench.options.rounds);
     const pairs = ours.flatMap((name) =>
       other === undefined
@@ -109,7 +109,9 @@ async function takeTurns(contenders: ReadonlyMap<string, Contender>, rounds: num
 }
 
 function tell(samples: Samples): string[] {
-  return [...samples].flatMap(([name, rounds]) => [
+  return [...samples].flatMap((
+    [name, rounds],
+  ) => [
     `\n${name}`,
     ...Object.keys(rounds[0] ?? {}).map((measure) =>
       `  ${measure}: ${withSpread(rounds.map((round) => round[measure] as number))}`
@@ -132,18 +134,11 @@ function compare(samples: Samples, mine: string, theirs: string): string[] {
   ];
 }
 
-/** The median of at least one sample. */
-export function median(samples: readonly number[]): number {
+function median(samples: readonly number[]): number {
   const sorted = samples.toSorted((a, b) => a - b);
   const middle = sorted.length >> 1;
   const upper = sorted[middle] as number;
   return sorted.length % 2 === 1 ? upper : (sorted[middle - 1] as number + upper) / 2;
-}
-
-/** A quantile of samples. */
-export function quantile(samples: readonly number[], q: number): number {
-  const sorted = Float64Array.from(samples).sort();
-  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * q))] ?? Number.NaN;
 }
 
 /** A number with three or more significant digits, thousands set apart. */

@@ -1,21 +1,19 @@
 /**
- * The PostgreSQL that everybody runs on: one server with one set of settings, and databases that all start as copies
- * of one migrated and seeded template.
+ * The PostgreSQL of every contender: one server with one set of settings, whose databases are copies of one migrated and
+ * seeded template.
  *
  * @module
  */
 
+import { createHash, getRandomValues } from "node:crypto";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import postgres from "postgres";
+import { makeKey } from "../../src/contract/api_key.ts";
 import { type EmbeddedPostgres, startPostgres } from "../embedded_postgres.ts";
-import { keyCount, makeApiKey, seed } from "./load/keys.ts";
 import { node, run, type Tree } from "./programs.ts";
 
-/**
- * What differs from PostgreSQL's defaults, or matters so much that it is said; the same for everybody.
- * `max_wal_size` and `checkpoint_timeout`: so that no checkpoint falls into one round and not into another.
- */
+/** `max_wal_size` and `checkpoint_timeout`: no checkpoint falls into one round and not into another. */
 const settings = {
   fsync: "on",
   full_page_writes: "on",
@@ -27,39 +25,57 @@ const settings = {
   max_connections: 200,
 } as const;
 
+/** API keys of the template, each bound to a campaign, so that no row of spend is what all wait for. */
+export const keyCount = 16;
+
 /** A copy of the template. */
 export interface Database {
   readonly name: string;
   readonly url: string;
   readonly sql: postgres.Sql;
-  /** Waits until nobody but us is connected: then the others' statistics are in. */
+  /** Waits until no other client is connected: then their statistics are in. */
   quiet(): Promise<void>;
   /** Ends our own connection; it can then be a template. */
   disconnect(): Promise<void>;
   drop(): Promise<void>;
 }
 
-/** Totals of the server since it started, those of the database `commits`. */
+/** Totals of the server since it started: flushes of the WAL to the disk, and its bytes. */
 export interface Counters {
-  /** Flushes of the WAL to the disk (`pg_stat_io`, object `wal`, context `normal`). */
   readonly syncs: number;
   readonly bytes: number;
-  /** Full page images in the WAL. */
-  readonly pages: number;
-  readonly commits: number;
 }
 
-/** Starts the server. */
-export async function openStage(): Promise<Stage> {
-  return new Stage(await startPostgres({ settings }));
+/** Adds a tenant with a route, a campaign and an intake key for each of these keys. */
+export async function addKeys(sql: postgres.Sql, keys: readonly string[]): Promise<void> {
+  const digests = keys.map((key) => createHash("sha256").update(key).digest("hex"));
+  await sql`
+    with given as (
+      select digest, 'tenant-' || substr(digest, 1, 20) as slug from unnest(${digests}::text[]) as d (digest)
+    ), t as (
+      insert into tenant (slug, name, has_route) select slug, slug, true from given returning id, slug
+    ), c as (
+      insert into campaign (tenant_id, slug) select id, slug from t returning id, tenant_id, slug
+    )
+    insert into api_key (tenant_id, campaign_id, surface, label, digest, last4)
+    select c.tenant_id, c.id, 'intake', slug, decode(digest, 'hex'), '0000' from given join c using (slug)`;
+  await sql`vacuum analyze`;
 }
+
+/** New API keys of the intake. */
+export const makeKeys = (count: number) =>
+  Array.from(
+    { length: count },
+    () => makeKey({ surface: "intake", sandbox: false }, (bytes) => getRandomValues(bytes)),
+  );
 
 /** The running server. */
 export class Stage {
+  /** API keys that work in every database. */
+  readonly keys = makeKeys(keyCount);
   readonly #server: EmbeddedPostgres;
   readonly #admin: postgres.Sql;
   readonly #templates = new Map<Tree, string>();
-  readonly #keys = Array.from({ length: keyCount }, () => makeApiKey("intake"));
   #databases = 0;
 
   constructor(server: EmbeddedPostgres) {
@@ -67,9 +83,9 @@ export class Stage {
     this.#admin = connect(server.url);
   }
 
-  /** API keys that work in every database. */
-  get keys(): string[] {
-    return this.#keys.map(({ key }) => key);
+  /** Starts the server. */
+  static async open(): Promise<Stage> {
+    return new Stage(await startPostgres({ settings }));
   }
 
   /** Where the server keeps its data. */
@@ -97,19 +113,16 @@ export class Stage {
       template = `template_${this.#templates.size}`;
       await this.#admin`create database ${this.#admin(template)}`;
       const url = this.#server.databaseUrl(template);
-      await run(node, [join(tree.folder, "scripts/migrate.ts")], {
-        env: { DATABASE_URL: url },
-        timeoutMs: 60_000,
-      });
+      const migrate = [join(tree.folder, "scripts/migrate.ts")];
+      await run(node, migrate, { env: { DATABASE_URL: url }, timeoutMs: 60_000 });
       const sql = connect(url);
-      await seed(sql, this.#keys.map(({ digest }) => digest)).finally(() => sql.end({ timeout: 5 }));
+      await addKeys(sql, this.keys).finally(() => sql.end({ timeout: 5 }));
       this.#templates.set(tree, template);
     }
-    return await this.copy(template);
+    return await this.#copy(template);
   }
 
-  /** A new database that is equal to another one, to which nobody may be connected. */
-  async copy(template: string): Promise<Database> {
+  async #copy(template: string): Promise<Database> {
     this.#databases += 1;
     const name = `bench_${this.#databases}`;
     // Copied through the WAL, which takes no checkpoint.
@@ -128,7 +141,7 @@ export class Stage {
           if (row?.n === 0) return;
           await delay(20);
         }
-        throw new Error(`Somebody stays connected to ${name}`);
+        throw new Error(`A client stays connected to ${name}`);
       },
       disconnect: () => sql.end({ timeout: 5 }),
       drop: async () => {
@@ -138,9 +151,9 @@ export class Stage {
     };
   }
 
-  /** Lends a database that a tree's service has not used, or a copy of another one, after a checkpoint. */
+  /** Lends a database that a tree's service has not used, or a copy of the named one, after a checkpoint. */
   async lend<T>(from: Tree | string, work: (database: Database) => Promise<T>): Promise<T> {
-    const database = await (typeof from === "string" ? this.copy(from) : this.createDatabase(from));
+    const database = await (typeof from === "string" ? this.#copy(from) : this.createDatabase(from));
     await this.checkpoint();
     try {
       return await work(database);
@@ -150,22 +163,15 @@ export class Stage {
   }
 
   /** The totals. Those of a connection are in once it is closed. */
-  async counters(database: Database): Promise<Counters> {
-    const [row] = await this.#admin<{ syncs: string; bytes: string; pages: string; commits: string }[]>`
+  async counters(): Promise<Counters> {
+    const [row] = await this.#admin<[Counters]>`
       select
-        (select sum(fsyncs) from pg_stat_io where object = 'wal' and context = 'normal') as syncs,
-        pg_current_wal_lsn() - '0/0'::pg_lsn as bytes,
-        (select wal_fpi from pg_stat_wal) as pages,
-        (select xact_commit from pg_stat_database where datname = ${database.name}) as commits`;
-    return {
-      syncs: Number(row?.syncs),
-      bytes: Number(row?.bytes),
-      pages: Number(row?.pages),
-      commits: Number(row?.commits),
-    };
+        (select sum(fsyncs)::float8 from pg_stat_io where object = 'wal' and context = 'normal') as syncs,
+        (pg_current_wal_lsn() - '0/0'::pg_lsn)::float8 as bytes`;
+    return row;
   }
 
-  /** Writes everything to its place, so that who comes next does not pay for who was before. */
+  /** Writes everything to its place, so that no contender pays for the one before it. */
   async checkpoint(): Promise<void> {
     await this.#admin`checkpoint`;
   }

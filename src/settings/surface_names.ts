@@ -16,7 +16,7 @@ export type PublicSurface = (typeof publicSurfaces)[number];
  * Chosen: a process for what must not keep the intake waiting, because the kernel then shares the processor out, whatever
  * a neighbour is asked for. Processor time of a turn of the intake's event loop, 99th percentile and longest, beside
  * 4,000 reads a second of the site: 4.5 and 6.8 ms in one process, 1.2 and 5.2 ms apart, 1.5 and 4.8 ms without them;
- * beside eight windows of the operator's pages: 9.1 and 16 ms, 1.3 and 6.0 ms, 1.7 and 3.7 ms (`npm run bench -- attacks`).
+ * beside eight windows of the operator's pages: 9.1 and 16 ms, 1.3 and 6.0 ms, 1.7 and 3.7 ms.
  * Rejected: a worker thread for the scorer, because a post's score is bounded by work (`src/forms/spam/score.ts`) and costs
  * less than the hand-over and the second heap would; admission by the loop's remaining time, because it would refuse
  * honest readers for what the operator's pages cost.

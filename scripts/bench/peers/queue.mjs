@@ -1,0 +1,45 @@
+/**
+ * What the job queues share: the backlog as jobs, and how they send an event. They are spared a time limit for each
+ * request.
+ *
+ * @module
+ */
+
+import { createReadStream } from "node:fs";
+import { createRequire } from "node:module";
+import process from "node:process";
+import { createInterface } from "node:readline";
+
+// Not by import: the type check of the repository would want this package's dependencies installed.
+const { Pool } = createRequire(import.meta.url)("undici");
+
+/** Jobs in chunks. The body is one string: parsing its members costs a peer more, for nothing. */
+export async function* readChunks(size) {
+  let chunk = [];
+  const input = createReadStream(process.env.BACKLOG_FILE ?? "");
+  for await (const line of createInterface({ input })) {
+    const space = line.indexOf(" ");
+    chunk.push({ id: line.slice(0, space), body: line.slice(space + 1) });
+    if (chunk.length < size) continue;
+    yield chunk;
+    chunk = [];
+  }
+  if (chunk.length > 0) yield chunk;
+}
+
+/** A function that sends one event, and rejects unless the answer is 200. */
+export function openPost() {
+  // One request at a time on a connection, as the service does.
+  const pool = new Pool(process.env.ACTIONS_URL, {
+    connections: Number(process.env.CONNECTIONS),
+    pipelining: 1,
+  });
+  return async ({ id, body }) => {
+    const headers = { "Content-Type": "application/json", "Content-Length": Buffer.byteLength(body) };
+    const answer = await pool.request({ method: "PUT", path: `/v1/events/${id}`, headers, body });
+    await answer.body.dump();
+    if (answer.statusCode !== 200) {
+      throw new Error(`status ${answer.statusCode}`);
+    }
+  };
+}

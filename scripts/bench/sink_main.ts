@@ -1,0 +1,56 @@
+/**
+ * The HTTP sink, a process of its own: it answers 200 to every delivery at once, and counts. It only splits the bytes, so
+ * that what is measured is the deliverer.
+ *
+ * @module
+ */
+
+import net, { type AddressInfo, type Socket } from "node:net";
+
+const respond = (body: string) =>
+  `HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
+const answer = Buffer.from(respond("{}"));
+
+const events = new Set<string>();
+let requests = 0;
+let firstNs = 0;
+let fault = "";
+
+/** Answers a request; `head` is all before the empty line. */
+function take(head: string, socket: Socket): void {
+  const id = /^PUT \/v1\/events\/(\w+) HTTP\/1\.1\r\n/.exec(head)?.[1];
+  if (id !== undefined) {
+    firstNs ||= Number(process.hrtime.bigint());
+    requests += 1;
+    events.add(id);
+    socket.write(answer);
+  } else if (head.startsWith("GET /arrived ")) {
+    socket.write(respond(JSON.stringify({ requests, distinct: events.size, firstNs, fault })));
+  } // What the delivery asks of each connection first, and now and then.
+  else if (head.startsWith("GET /healthz ")) socket.write(answer);
+  else fault ||= `Not a delivery: ${head.split("\r\n")[0]}`;
+}
+
+const server = net.createServer((socket) => {
+  let held: Buffer = Buffer.alloc(0);
+  socket.setNoDelay(true);
+  socket.on("data", (chunk: Buffer) => {
+    held = held.length === 0 ? chunk : Buffer.concat([held, chunk]);
+    while (held.length > 0) {
+      const headEnd = held.indexOf("\r\n\r\n");
+      if (headEnd === -1) break;
+      const head = held.toString("latin1", 0, headEnd);
+      const end = headEnd + 4 + Number(/\r\ncontent-length: *(\d+)/i.exec(head)?.[1] ?? 0);
+      if (held.length < end) break;
+      take(head, socket);
+      held = held.subarray(end);
+    }
+  });
+  // Whoever delivers may be killed.
+  socket.on("error", () => socket.destroy());
+});
+server.listen(0, "127.0.0.1", () => {
+  const { port } = server.address() as AddressInfo;
+  console.log(JSON.stringify({ event: "listening", surface: "sink", url: `http://127.0.0.1:${port}` }));
+  console.log('{"event":"started"}');
+});
