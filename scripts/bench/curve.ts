@@ -8,8 +8,8 @@
 import { statfsSync } from "node:fs";
 import { fill } from "./events.ts";
 import { bare, startOurs } from "./intake.ts";
-import type { Bench, Open, Suite } from "./measure.ts";
-import { type Load, onStore, writeLoad } from "./posting.ts";
+import type { Bench, Load, Open, Suite } from "./measure.ts";
+import { onStore, writeLoad } from "./posting.ts";
 import type { Tree } from "./programs.ts";
 import { addKeys, type Database, makeKeys } from "./stage.ts";
 

@@ -13,9 +13,10 @@ import type postgres from "postgres";
 import { payload } from "../../src/delivery/payload.ts";
 import type { Claimed } from "../../src/store/delivery/outbox.ts";
 import { fill } from "./events.ts";
-import type { Bench, Measures, Open, Suite } from "./measure.ts";
+import type { Bench, Open, Suite } from "./measure.ts";
 import {
   buildFolder,
+  type Measures,
   meter,
   node,
   type Program,

@@ -5,9 +5,14 @@
  * @module
  */
 
-import type { Load } from "./posting.ts";
-import { say, type Tree } from "./programs.ts";
+import { type Measures, say, type Tree } from "./programs.ts";
 import type { Stage } from "./stage.ts";
+
+/** The files with the leads and the keys, one a line. */
+export interface Load {
+  readonly bodiesFile: string;
+  readonly keysFile: string;
+}
 
 /** The settings of a run. */
 export interface Options {
@@ -35,9 +40,6 @@ export interface Bench {
   readonly bodies: readonly string[];
   readonly load: Load;
 }
-
-/** The result of a round, by name and unit. */
-export type Measures = Readonly<Record<string, number>>;
 
 /** One side of a comparison. */
 export interface Contender {

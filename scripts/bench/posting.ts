@@ -8,15 +8,9 @@ import { randomBytes } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import type { Bench, Measures } from "./measure.ts";
-import { buildFolder, memoryMiB, meter, type Program, run } from "./programs.ts";
+import type { Bench, Load } from "./measure.ts";
+import { buildFolder, type Measures, memoryMiB, meter, type Program, run } from "./programs.ts";
 import type { Database } from "./stage.ts";
-
-/** The files with the leads and the keys, one a line. */
-export interface Load {
-  readonly bodiesFile: string;
-  readonly keysFile: string;
-}
 
 /** Starts a server that stores in the database. */
 export type Start = (bench: Bench, database: Database) => Promise<Program>;

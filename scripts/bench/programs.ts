@@ -14,10 +14,12 @@ import { denoFlags } from "../../src/settings/deno_flags.ts";
 import { variables } from "../../src/settings/variables.ts";
 import { childrenOf } from "../processes.ts";
 import { postWatchdog } from "../watchdog.ts";
-import type { Measures } from "./measure.ts";
 
 /** The environment of a process, beside `PATH` and `HOME`. */
 type Environment = Readonly<Record<string, string | undefined>>;
+
+/** The result of a round, by name and unit. */
+export type Measures = Readonly<Record<string, number>>;
 
 /** A process that runs, and where it listens. */
 export interface Program {
