@@ -172,28 +172,20 @@ function settingsOf(place: Place, server: readonly string[], client: readonly st
 }
 
 function replyOf(place: Place, isRenewal: boolean): Reply {
-  const read = (file: string) => new X509Certificate(readFileSync(file));
-  const [ca, server, client] = [place.caFile, certFile(place, "server"), certFile(place, "client")].map(
-    read,
-  ) as [
-    X509Certificate,
-    X509Certificate,
-    X509Certificate,
-  ];
-  const iso = (certificate: X509Certificate) => new Date(certificate.validTo).toISOString();
-  const settings = settingsOf(place, namesOf(server), namesOf(client));
+  const read = (file: string) => {
+    const certificate = new X509Certificate(readFileSync(file));
+    return { file, names: namesOf(certificate), expires_at: new Date(certificate.validTo).toISOString() };
+  };
+  const ca = read(place.caFile);
+  const [server, client] = [read(certFile(place, "server")), read(certFile(place, "client"))] as const;
+  const settings = settingsOf(place, server.names, client.names);
   const lines = (values: Readonly<Record<string, string>>) =>
     Object.entries(values).map(([name, value]) => `${name}=${value}`).join("\n");
+  const until = ({ file, expires_at: at }: typeof ca) => `${file}, until ${shortTime(at)} UTC`;
   const made = record([
-    ["Authority", `${place.caFile}, until ${shortTime(iso(ca))} UTC`],
-    [
-      "Server",
-      `${certFile(place, "server")}, until ${shortTime(iso(server))} UTC, for ${namesOf(server).join(", ")}`,
-    ],
-    [
-      "Client",
-      `${certFile(place, "client")}, until ${shortTime(iso(client))} UTC, for ${namesOf(client).join(", ")}`,
-    ],
+    ["Authority", until(ca)],
+    ["Server", `${until(server)}, for ${server.names.join(", ")}`],
+    ["Client", `${until(client)}, for ${client.names.join(", ")}`],
   ]);
   const renewed =
     `Running processes take up the new files within seconds; their log says certificate_renewed.`;
@@ -213,9 +205,9 @@ Keep it off this machine; ctl certificates ${place.folder} --renew --ca-key FILE
     json: {
       folder: place.folder,
       renewed: isRenewal,
-      ca: { file: place.caFile, key_file: place.caKeyFile, expires_at: iso(ca) },
-      server: { file: certFile(place, "server"), names: namesOf(server), expires_at: iso(server) },
-      client: { file: certFile(place, "client"), names: namesOf(client), expires_at: iso(client) },
+      ca: { file: ca.file, key_file: place.caKeyFile, expires_at: ca.expires_at },
+      server,
+      client,
       settings,
     },
     text: `${made}\n\n${isRenewal ? renewed : madeNew}`,

@@ -12,13 +12,11 @@ import { readEffects } from "#src/store/operator/event_effects.ts";
 import { type Command, Refused, type Reply, WrongUsage } from "./command.ts";
 import { contentJson, eventText } from "./lead.ts";
 import { listCommand, optionalTenantId } from "./list.ts";
-import { shortTime } from "./terminal.ts";
+import { counted, firstOf, shortTime } from "./terminal.ts";
 import { snakeCased } from "#src/store/operator/snake_case.ts";
 
 // Bounds the rows that one statement locks, and the work that one failure loses.
 const replayBatch = 1_000;
-// Ids that a person is shown after a replay; --json has all.
-const idsShown = 20;
 
 const list = listCommand({
   words: "dead list",
@@ -110,9 +108,7 @@ effects done. When an id is not dead, nothing is changed and the message names i
       const settled = await settleDeadAsDone(pool, ids);
       return {
         json: { done: settled },
-        text: `Nothing more is sent of ${
-          settled.length === 1 ? "1 dead letter" : `${settled.length} dead letters`
-        }.`,
+        text: `Nothing more is sent of ${counted(settled.length, "dead letter")}.`,
       };
     };
   },
@@ -155,13 +151,11 @@ async function replayAll(pool: Pool, tenantId: number | null, isDryRun: boolean)
 }
 
 function replayReply(ids: readonly string[], isDryRun: boolean): Reply {
-  const what = ids.length === 1 ? "1 dead letter" : `${ids.length} dead letters`;
-  const shown = ids.slice(0, idsShown).map((id) => `  ${id}`);
-  if (ids.length > shown.length) shown.push(`  and ${ids.length - shown.length} more; --json names all`);
+  const what = counted(ids.length, "dead letter");
   const sentence = isDryRun ? `Would replay ${what}; nothing was changed.` : `Replayed ${what}.`;
   return {
     json: { replayed: ids, dry_run: isDryRun },
-    text: ids.length === 0 ? "There are no dead letters." : [sentence, ...shown].join("\n"),
+    text: ids.length === 0 ? "There are no dead letters." : [sentence, ...firstOf(ids)].join("\n"),
   };
 }
 

@@ -17,10 +17,9 @@ import {
   readCollisionsOf,
 } from "#src/store/operator/erasure.ts";
 import type { Pool } from "#src/store/pool.ts";
+import { counted, firstOf } from "./terminal.ts";
 import { type Command, type Input, Refused, type Reply, WrongUsage } from "./command.ts";
 
-// Ids that a person is shown of each kind; --json has all.
-const idsShown = 20;
 const idLengthMax = 100;
 // A collision that arrives between reading and erasing makes an event be judged again.
 const roundsMax = 100;
@@ -248,10 +247,10 @@ function reply(report: Report): Reply {
 
 function text({ isDryRun, erased, collisions, mentions, kept, endedAt }: Report): string {
   const lines = [
-    `${isDryRun ? "Would erase" : "Erased"} ${count(erased.length, "event")} and ${
-      count(collisions, "collision")
+    `${isDryRun ? "Would erase" : "Erased"} ${counted(erased.length, "event")} and ${
+      counted(collisions, "collision")
     }${isDryRun ? "; nothing was changed" : ""}.`,
-    ...shown(erased.map(({ eventId, state }) => `${eventId}  ${state}`)),
+    ...firstOf(erased.map(({ eventId, state }) => `${eventId}  ${state}`)),
   ];
   if (erased.some(({ state }) => state === "sending")) {
     lines.push("What is being sent at this moment may still arrive downstream, once.");
@@ -264,29 +263,19 @@ function text({ isDryRun, erased, collisions, mentions, kept, endedAt }: Report)
   if (mentions.size > 0) {
     lines.push(
       "Mentioned inside longer texts, and not erased; ctl lead show EVENT_ID, ctl erase --event EVENT_ID:",
-      ...shown([...mentions].sort()),
+      ...firstOf([...mentions].sort()),
     );
   }
   if (kept.length > 0) {
     lines.push(
       "Kept, as another person's under the same Idempotency-Key; ctl collision show ID:",
-      ...shown(kept),
+      ...firstOf(kept),
     );
   }
   if (endedAt !== null) {
     lines.push(`What had arrived by ${endedAt} goes as well; what arrives afterwards is a new lead.`);
   }
   return lines.join("\n");
-}
-
-function count(number: number, what: string): string {
-  return `${number} ${what}${number === 1 ? "" : "s"}`;
-}
-
-function shown(ids: readonly string[]): string[] {
-  const lines = ids.slice(0, idsShown).map((id) => `  ${id}`);
-  if (ids.length > lines.length) lines.push(`  and ${ids.length - lines.length} more; --json names all`);
-  return lines;
 }
 
 /** The command; it has no verb. */

@@ -6,7 +6,7 @@
 
 import { isAuditRow, readLines, type ShippedRow } from "./audit.ts";
 import { type Command, Refused, type Reply } from "./command.ts";
-import { JsonText, shortTime, table } from "./terminal.ts";
+import { counted, JsonText, shortTime, table } from "./terminal.ts";
 import { parseTime } from "./values.ts";
 import { revokeKey } from "#src/store/operator/api_keys.ts";
 import { readAuditDigest } from "#src/store/operator/audit.ts";
@@ -425,7 +425,7 @@ function text({ point, waiting, waitingDone, doubts, lost, deeds }: Found, appli
     }`,
     waitingText(waiting, waitingDone, applied !== null),
     doubts.length === 0 ? "No event may be repeated." : [
-      `${count(doubts.length, "event")} may be repeated${
+      `${counted(doubts.length, "event")} may be repeated${
         applied === null
           ? "; --apply holds them"
           : ", and held: ctl dead replay EVENT_ID delivers, ctl dead done EVENT_ID does not"
@@ -438,7 +438,7 @@ function text({ point, waiting, waitingDone, doubts, lost, deeds }: Found, appli
       }),
     ].join("\n"),
     posts === 0 ? "No answer 202 since then is in the log." : [
-      `${count(posts, "post")} since then ${posts === 1 ? "was" : "were"} answered 202 and ${
+      `${counted(posts, "post")} since then ${posts === 1 ? "was" : "were"} answered 202 and ${
         posts === 1 ? "is" : "are"
       } lost. Ask the senders to post again what they sent since ${shortTime(point)}:`,
       listed(lost, {
@@ -466,7 +466,7 @@ function text({ point, waiting, waitingDone, doubts, lost, deeds }: Found, appli
 
 function waitingText(waiting: number, done: number, isApplied: boolean): string {
   if (waiting === 0) return "Nothing waits to be delivered.";
-  const wait = `${count(waiting, "event")} ${waiting === 1 ? "waits" : "wait"} to be delivered`;
+  const wait = `${counted(waiting, "event")} ${waiting === 1 ? "waits" : "wait"} to be delivered`;
   if (done === 0) return `${wait}; by the log none had effects since.`;
   return `${wait}; by the log ${done} had effects since, which ${
     isApplied ? "are" : "--apply has"
@@ -491,10 +491,6 @@ function deedTable(deeds: readonly Deed[]): string {
 function listed<Row>(rows: readonly Row[], columns: Readonly<Record<string, (row: Row) => string>>): string {
   const lines = table(rows.slice(0, shownMax), "", columns);
   return rows.length > shownMax ? `${lines}\nand ${rows.length - shownMax} more; --json has all` : lines;
-}
-
-function count(number: number, what: string): string {
-  return `${number} ${what}${number === 1 ? "" : "s"}`;
 }
 
 /** The command; it has no verb. */

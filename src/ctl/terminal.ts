@@ -118,3 +118,18 @@ export function dollars(cents: number): string {
 export function shortTime(iso: string | null): string {
   return iso === null ? "-" : `${iso.slice(0, 10)} ${iso.slice(11, 19)}`;
 }
+
+/** A number and its noun: `1 event`, `2 events`. */
+export function counted(number: number, noun: string): string {
+  return `${number} ${noun}${number === 1 ? "" : "s"}`;
+}
+
+// Lines that a person is shown; --json has all.
+const linesShown = 20;
+
+/** The first of many lines, and how many more there are. */
+export function firstOf(lines: readonly string[]): string[] {
+  const shown = lines.slice(0, linesShown).map((line) => `  ${line}`);
+  if (lines.length > linesShown) shown.push(`  and ${lines.length - linesShown} more; --json names all`);
+  return shown;
+}
