@@ -169,16 +169,6 @@ test("what is no time zone is wrong usage, and the likely one is named", async (
   assert.deepEqual(await ctl(["tenant", "list"], on), before);
 });
 
-test("tenant list shows which kinds of routes a tenant has, and no address", async () => {
-  const route = ["tenant", "route", "acme", "--email", "leads@acme.example", "--slack-url"];
-  await ctl([...route, "https://hooks.slack.com/services/T0/B0/SECRET"], on);
-  const [acme, box] = await ctl(["tenant", "list"], on);
-  assert.deepEqual([acme.routes, box.routes], [["email", "slack"], []]);
-  const { stdout } = await runCtl(["tenant", "list"], on);
-  assert.match(stdout, /acme .* email, slack /);
-  assert.doesNotMatch(stdout, /SECRET|hooks|leads@/);
-});
-
 const stateOf = async (id: string) => {
   const keys = await ctl(["key", "list"], on);
   const key = keys.find((listed: { id: string }) => listed.id === id);

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { block, dollars, JsonText, record, renderJson, safe, table } from "../../src/ctl/terminal.ts";
+import { block, JsonText, record, renderJson, safe, table } from "../../src/ctl/terminal.ts";
 
 test("text for a person holds nothing that drives the terminal", () => {
   assert.equal(safe("a\x1b[2Jb\r\n\tc\x7f\x9b"), "a\\x1b[2Jb\\r\\n\\tc\\x7f\\x9b");
@@ -40,10 +40,4 @@ test("JSON is spliced as it is stored, and what could drive a terminal is escape
   assert.deepEqual(Object.keys(JSON.parse(text).extra), ["__proto__", "a", "b"]);
   assert.equal(JSON.parse(text).s, "\x7f\x1b\u202e");
   assert.equal(JSON.parse(text).extra.b, "\0\x9b\u2028");
-});
-
-test("cents show as dollars", () => {
-  assert.equal(dollars(0), "$0.00");
-  assert.equal(dollars(5), "$0.05");
-  assert.equal(dollars(123456), "$1234.56");
 });
