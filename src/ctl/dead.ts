@@ -4,7 +4,7 @@
  * @module
  */
 
-import { listDeadLetters, nextDeadIds, replayDead } from "#src/store/operator/dead_letters.ts";
+import { deadBatches, listDeadLetters, replayDead } from "#src/store/operator/dead_letters.ts";
 import { settleDeadAsDone } from "#src/store/operator/restored.ts";
 import { headingJson, readEvents, type StoredEvent } from "#src/store/operator/events.ts";
 import type { Pool } from "#src/store/pool.ts";
@@ -14,9 +14,6 @@ import { contentJson, eventText } from "./lead.ts";
 import { listCommand, optionalTenantId } from "./list.ts";
 import { counted, firstOf, shortTime } from "./terminal.ts";
 import { snakeCased } from "#src/store/operator/snake_case.ts";
-
-// Bounds the rows that one statement locks, and the work that one failure loses.
-const replayBatch = 1_000;
 
 const list = listCommand({
   words: "dead list",
@@ -140,14 +137,10 @@ async function replayThese(
 
 async function replayAll(pool: Pool, tenantId: number | null, isDryRun: boolean): Promise<string[]> {
   const done: string[] = [];
-  // By id, so that what dies again meanwhile is not met twice.
-  for (let afterId = "";;) {
-    const ids = await nextDeadIds(pool, { tenantId, afterId, limit: replayBatch });
-    const last = ids.at(-1);
-    if (last === undefined) return done;
-    afterId = last;
+  for await (const ids of deadBatches(pool, tenantId)) {
     done.push(...(isDryRun ? ids : await replayDead(pool, ids)));
   }
+  return done;
 }
 
 function replayReply(ids: readonly string[], isDryRun: boolean): Reply {

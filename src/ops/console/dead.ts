@@ -7,9 +7,9 @@
 import { type Markup, markup } from "../../http/markup.ts";
 import {
   countDead,
+  deadBatches,
   listDeadLetters,
   type ListedDeadLetter,
-  nextDeadIds,
   replayDead,
 } from "../../store/operator/dead_letters.ts";
 import {
@@ -27,8 +27,6 @@ import { choice, type ConsolePage, RefusedPage, table } from "./layout.ts";
 import { boundedText, count, type PageClock, shown, time } from "./text.ts";
 
 const listedMax = 200;
-// As ctl: bounds the rows that one statement locks.
-const replayBatch = 1_000;
 // A request has 20 s; what is left after this is for another press of the button.
 const replayAllMs = 10_000;
 
@@ -151,15 +149,12 @@ export async function replayAllAction({ parts, tokens, exchange }: Context): Pro
   const { clientAddress } = exchange;
   const untilMs = parts.now().getTime() + replayAllMs;
   let done = 0;
-  // By id, so that what dies again meanwhile is not met twice.
-  for (let afterId = "";;) {
-    const ids = await nextDeadIds(parts.pool, { tenantId: tenant.id, afterId, limit: replayBatch });
-    done += ids.length === 0 ? 0 : (await replayDead(parts.pool, ids, clientAddress)).length;
-    const isLast = ids.length < replayBatch;
-    if (isLast || parts.now().getTime() >= untilMs) {
-      const code = done === 0 ? "none_dead" : isLast ? "replayed" : "replayed_part";
-      return withNote("/dead", { tokens, code, count: done, query: { tenant: tenant.slug } });
-    }
-    afterId = ids.at(-1) ?? "";
+  let isCut = false;
+  for await (const ids of deadBatches(parts.pool, tenant.id)) {
+    isCut = parts.now().getTime() >= untilMs;
+    if (isCut) break;
+    done += (await replayDead(parts.pool, ids, clientAddress)).length;
   }
+  const code = done === 0 ? "none_dead" : isCut ? "replayed_part" : "replayed";
+  return withNote("/dead", { tokens, code, count: done, query: { tenant: tenant.slug } });
 }

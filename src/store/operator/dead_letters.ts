@@ -43,21 +43,6 @@ export async function listDeadLetters(
   });
 }
 
-/** The ids of dead letters in their order, at most `limit` of those that come after `afterId`. */
-export async function nextDeadIds(
-  pool: Pool,
-  page: { readonly tenantId: number | null; readonly afterId: string; readonly limit: number },
-): Promise<string[]> {
-  const rows = await pool.run(adminDeadlineMs, (sql) => {
-    const ofTenant = page.tenantId === null ? sql`` : sql`and d.tenant_id = ${page.tenantId}`;
-    return sql<{ event_id: string }[]>`
-      select d.event_id from dead_letter as d
-      where d.event_id > ${page.afterId} ${ofTenant}
-      order by d.event_id limit ${page.limit}`;
-  });
-  return rows.map((row) => row.event_id);
-}
-
 /**
  * Puts dead letters back to pending, due at once, and returns the ids of those that were dead, in their order; notes it
  * in the audit, in the same transaction. `address` is where the console was asked from, `null` for the command.
@@ -77,6 +62,29 @@ export async function replayDead(
     >`select r.event_id from ${replayed} as r order by r.event_id collate "C"`;
   });
   return rows.map((row) => row.event_id);
+}
+
+// Bounds the rows that one statement locks, and the work that one failure loses.
+const batchRows = 1_000;
+
+/**
+ * The dead letters of one tenant or, with `null`, of all, in batches of ids, each for the caller to replay before the next
+ * one is read. It goes by id, so that what dies again meanwhile is not met twice.
+ */
+export async function* deadBatches(pool: Pool, tenantId: number | null): AsyncGenerator<string[]> {
+  for (let afterId = "";;) {
+    const rows = await pool.run(adminDeadlineMs, (sql) =>
+      sql<{ event_id: string }[]>`
+        select d.event_id from dead_letter as d
+        where d.event_id > ${afterId} ${tenantId === null ? sql`` : sql`and d.tenant_id = ${tenantId}`}
+        order by d.event_id limit ${batchRows}`);
+    const ids = rows.map((row) => row.event_id);
+    const last = ids.at(-1);
+    if (last === undefined) return;
+    yield ids;
+    if (ids.length < batchRows) return;
+    afterId = last;
+  }
 }
 
 /** How many dead letters there are, of one tenant or of all, counted up to a bound. */
