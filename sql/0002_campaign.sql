@@ -13,7 +13,7 @@ create table campaign (
 create domain lead_cost_cents as int check (value between 1 and 99999);
 
 -- What contacts have cost, US cents: a campaign's spend is the sum. Inserted, never updated, so that no two commits
--- meet on a campaign's row; folded together now and then (compact_campaign_charge).
+-- meet on a campaign's row; folded together now and then (fold_counts).
 create table campaign_charge (
   campaign_id int not null,
   -- Nobody can turn an amount into a credit, whoever writes.

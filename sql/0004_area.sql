@@ -16,7 +16,7 @@ select unnest(array[
 ]), 'confirmed';
 
 -- What callers sent that the vocabulary does not know. Inserted, never updated, so that no commit waits for a row;
--- folded together now and then (compact_unknown_area).
+-- folded together now and then (fold_counts).
 create table unknown_area_seen (
   tenant_id int not null,
   term text not null,

@@ -25,7 +25,7 @@ create table outbox (
 create index outbox_due on outbox (tenant_id, due_at, event_id);
 
 -- Changes of the number of outbox rows by state: inserted, never updated, so that no two commits meet on a
--- counter's row; folded together now and then (compact_outbox_tally).
+-- counter's row; folded together now and then (fold_counts).
 create table outbox_tally (
   state text not null check (state in ('pending', 'dead')),
   delta bigint not null

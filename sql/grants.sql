@@ -116,7 +116,7 @@ grant execute on function
   service_clock, event_id_at, hour_figures, due_tenants, delivery_standing,
   accept, claim_outbox, settle_outbox, beat, trim_heartbeat,
   add_refusals, add_duplicates, add_minute_sample,
-  compact_outbox_tally, compact_campaign_charge, compact_unknown_area, roll_up_hours, expire_content, fill_lead_contact,
+  fold_counts, roll_up_hours, expire_content, fill_lead_contact,
   forget_tombstones,
   begin_checkout, open_checkout, fail_checkout, apply_provider_event, forget_checkouts,
   effects_of, console_send_again, console_replay_dead, console_release_submission, console_dismiss_submission,

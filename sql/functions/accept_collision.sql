@@ -25,24 +25,17 @@ declare
   v_kind text;
   v_one collision;
 begin
-  select k.* into v_key from collision as c join api_key as k on k.id = c.key_id where c.id = p_id;
-  if not found then
-    return query select 'unknown', null::text;
+  select c.* into v_one from collision as c where c.id = p_id for no key update;
+  if not found or v_one.lead is null then
+    return query
+    select case when not found then 'unknown' when v_one.accepted_event_id is null then 'erased' else 'already' end,
+      v_one.accepted_event_id;
     return;
   end if;
+  select k.* into v_key from api_key as k where k.id = v_one.key_id;
   -- The lock that batches hold: whoever lays a tombstone waits for it, and then reads the event (wait_for_batches).
   if not pg_try_advisory_xact_lock_shared(1, v_key.id) or exists (select from tombstone) then
-    return query
-    select case when c.lead is not null then 'busy' when c.accepted_event_id is null then 'erased' else 'already' end,
-      c.accepted_event_id
-    from collision as c where c.id = p_id;
-    return;
-  end if;
-
-  select c.* into v_one from collision as c where c.id = p_id for no key update;
-  if v_one.lead is null then
-    return query
-    select case when v_one.accepted_event_id is null then 'erased' else 'already' end, v_one.accepted_event_id;
+    return query select 'busy', null::text;
     return;
   end if;
 

@@ -83,7 +83,13 @@ begin
     select r from actions.route as r where r.tenant_id = p_tenant_id and r.source = p_source and r.form = p_form
   );
   select
-    jsonb_object_agg(kind, actions.change_of(b.addresses, a.addresses)),
+    jsonb_object_agg(kind, case
+      when b.addresses is null and a.addresses is null then 'none'
+      when b.addresses is null then 'set'
+      when a.addresses is null then 'cleared'
+      when b.addresses = a.addresses then 'kept'
+      else 'changed'
+    end),
     coalesce(bool_or(b.addresses is distinct from a.addresses), false),
     coalesce(array_agg(kind) filter (where a.secret is distinct from b.secret and a.secret is not null), '{}')
   into v_note, v_is_changed, v_renewed
@@ -104,17 +110,4 @@ begin
   end if;
   return v_renewed;
 end
-$$;
-
--- What became of a destination, in a word: none | set | changed | kept | cleared.
-create or replace function actions.change_of(p_before text[], p_after text[]) returns text
-language sql immutable
-as $$
-  select case
-    when p_before is null and p_after is null then 'none'
-    when p_before is null then 'set'
-    when p_after is null then 'cleared'
-    when p_before = p_after then 'kept'
-    else 'changed'
-  end;
 $$;

@@ -96,10 +96,6 @@ $$;
 -- Removes the content of those of the events that may go and that nobody else is at, and returns their ids.
 create or replace function expire_events(p_event_id text[]) returns text[]
 language plpgsql
-set enable_seqscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
-set jit = off
 as $$
 #variable_conflict use_column
 declare

@@ -1,7 +1,7 @@
 -- Counts an unknown term once less; the last lead that used it takes the term with it.
 --
 -- The rows are folded here and now, because a correction beside them would still name the term. A fold under way
--- elsewhere (compact_unknown_area) is waited for, and what it has written is found in the next turn: a turn that has
+-- elsewhere (fold_counts) is waited for, and what it has written is found in the next turn: a turn that has
 -- waited for it finds nothing itself.
 create or replace function forget_unknown_area(p_tenant_id int, p_term text) returns void
 language plpgsql

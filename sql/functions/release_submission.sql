@@ -5,8 +5,6 @@ create or replace function release_submission(
 ) returns text
 language plpgsql
 set enable_seqscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
 set jit = off
 as $$
 declare

@@ -3,10 +3,6 @@
 -- answered downstream, which may quote it.
 create or replace function remove_content(p_event_id text[], p_by text) returns void
 language plpgsql
-set enable_seqscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
-set jit = off
 as $$
 begin
   perform pg_advisory_xact_lock_shared(4, 0);

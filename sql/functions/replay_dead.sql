@@ -2,8 +2,6 @@
 create or replace function replay_dead(p_event_id text[]) returns table (event_id text)
 language plpgsql
 set enable_seqscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
 set jit = off
 as $$
 #variable_conflict use_column

@@ -195,7 +195,7 @@ test("a term that is being folded at the moment at which its last lead is erased
   const id = await accepted(key, { project_area: "Vexworth's den" });
   const holder = await sql.reserve();
   await holder`begin`;
-  await holder`select compact_unknown_area()`;
+  await holder`select fold_counts()`;
   const erasing = erase("--event", id);
   await world.untilWaiting();
   await holder`commit`;
@@ -258,7 +258,7 @@ test("erasures beside intake, retries, deliveries, replays and releases deadlock
   const replay = async () => {
     await sql`select replay_dead(array(select event_id from dead_letter))`;
     await sql`select release_submission(event_id) from event order by random() limit 5`;
-    await sql`select compact_unknown_area(), compact_outbox_tally()`;
+    await sql`select fold_counts()`;
   };
   const erasures: number[] = [];
   const workers = [

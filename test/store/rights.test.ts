@@ -69,7 +69,6 @@ const functionRights = `
 function                            lead_service   lead_actions   anybody
 actions.begin_digest                -              call           -
 actions.begin_effects               -              call           -
-actions.change_of                   -              -              -
 actions.digest_due                  -              -              -
 actions.note_route                  -              -              -
 actions.routes_for                  -              -              -
@@ -88,9 +87,6 @@ public.audit_digest                 -              -              -
 public.beat                         call           -              -
 public.begin_checkout               call           -              -
 public.claim_outbox                 call           -              -
-public.compact_campaign_charge      call           -              -
-public.compact_outbox_tally         call           -              -
-public.compact_unknown_area         call           -              -
 public.console_accept_collision     call           -              -
 public.console_confirm_area         call           -              -
 public.console_dismiss_collision    call           -              -
@@ -115,6 +111,7 @@ public.expire_content               call           -              -
 public.expire_events                -              -              -
 public.fail_checkout                call           -              -
 public.fill_lead_contact            call           -              -
+public.fold_counts                  call           -              -
 public.forget_checkouts             call           -              -
 public.forget_tombstones            call           -              -
 public.forget_unknown_area          -              -              -

@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { until } from "../support/until.ts";
 import { freshKey, lead, World } from "../support/world.ts";
 
 const world = await World.open();
@@ -105,61 +104,6 @@ test("the log has the SQLSTATE of a refused lead and none of its content", async
   const [line] = server.logs.filter(({ event }) => event === "entry_refused");
   assert.match(String(line?.cause), /^SQLSTATE P0001/);
   assert.doesNotMatch(server.output.stdout, /Poison/);
-});
-
-test("batches from two servers with the same Idempotency-Keys in opposite orders neither deadlock nor answer 503", async () => {
-  /** Deadlocks so far, once both servers' backends have told their figures: they do so together, now and then. */
-  const deadlocks = () =>
-    until(async () => {
-      await world.intake({ key: key.text, body: lead() });
-      await world.intake({ key: key.text, body: lead() }, second);
-      const [row] = await world.sql<{ count: number; told: boolean }[]>`
-        select deadlocks::int as count,
-          (select n_tup_ins from pg_stat_user_tables where relname = 'event') >= (select count(*) - 2 from event) as told
-        from pg_stat_database where datname = current_database()`;
-      return row?.told && row;
-    }, { what: "the figures of all commits", intervalMs: 100 });
-  const before = await deadlocks();
-  // Slow enough that the batches of the two meet.
-  await world.sql.unsafe(`
-    create function take_time() returns trigger language plpgsql as $$
-    begin perform pg_sleep(0.001); return new; end $$;
-    create trigger take_time before insert on event for each row execute function take_time()`);
-  const tenant = await world.tenant();
-  const campaigns = [await world.campaign(tenant), await world.campaign(tenant)];
-  const keys = [
-    await world.issue({ tenant, campaignId: campaigns[0] as number }),
-    await world.issue({ tenant, campaignId: campaigns[1] as number }),
-    await world.issue(),
-  ];
-  for (let round = 0; round < 4; round += 1) {
-    const byKey = round % 2 === 1;
-    const leads = Array.from({ length: 60 }, (_, n) => ({
-      key: (keys[n % 3] as typeof keys[0]).text,
-      body: lead({ cost: 1, project_area: `moat ${n % 5}` }),
-      headers: byKey ? { "Idempotency-Key": freshKey() } : {},
-    }));
-    const rivals = leads.map((options) => ({ ...options, body: { ...options.body, city: "elsewhere" } }));
-    const all = byKey ? [...leads, ...rivals] : leads;
-    // Both servers get all of it while their first commits wait, then their batches meet.
-    const release = await world.holdCommits();
-    const first = [world.intake({ key: key.text, body: lead() })];
-    first.push(world.intake({ key: key.text, body: lead() }, second));
-    await world.untilWaiting(2);
-    const sent = [
-      ...all.map((options) => world.intake(options)),
-      ...all.toReversed().map((options) => world.intake(options, second)),
-    ];
-    await world.intake({ key: key.text, body: {} });
-    await world.intake({ key: key.text, body: {} }, second);
-    await release();
-    const answers = await Promise.all(sent);
-    assert.equal(answers.filter(({ status }) => status === 202).length, leads.length);
-    assert.equal(answers.filter(({ status }) => status === 200).length, answers.length - leads.length);
-    for (const { status } of await Promise.all(first)) assert.equal(status, 202);
-  }
-  await world.sql`drop function take_time() cascade`;
-  assert.equal((await deadlocks()).count, before.count);
 });
 
 test("event ids sort by acceptance across two servers with alternating posts", async () => {

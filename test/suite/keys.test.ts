@@ -215,40 +215,6 @@ test("while a session sits on the lock of one key, posts of every other get thei
   assert.deepEqual(answers, [202, 202, 202]);
 });
 
-test("nothing of a key commits after ctl key revoke has returned, under load from many clients on two servers", async () => {
-  const second = await world.start();
-  const key = await world.issue();
-  const other = await world.issue({ tenant: key.tenant });
-  let isRevoked = false;
-  let accepted = 0;
-  const count = async () => {
-    const [row] = await world.sql<{ count: number }[]>`
-      select count(*)::int as count from event where key_id = ${key.id}`;
-    return row?.count ?? 0;
-  };
-  const client = async (server?: typeof second) => {
-    for (let late = 0; late < 5;) {
-      const startedAfter = isRevoked;
-      const { status } = await world.intake({ key: key.text, body: lead() }, server);
-      if (status === 202) accepted += 1;
-      else assert.equal(status, 401);
-      if (!startedAfter) continue;
-      assert.equal(status, 401);
-      late += 1;
-      assert.equal((await world.intake({ key: key.text, body: {} }, server)).status, 401);
-    }
-  };
-  const clients = Array.from({ length: 24 }, (_, index) => client(index % 2 === 0 ? undefined : second));
-  await ctl(["key", "revoke", String(key.id)], { databaseUrl: world.database.url });
-  isRevoked = true;
-  const committed = await count();
-  await Promise.all(clients);
-  assert.equal(await count(), committed);
-  assert.equal(accepted, committed, "every 202 is stored, and nothing else");
-  assert.ok(committed > 0, "the key was in use");
-  assert.equal((await world.intake({ key: other.text, body: lead() })).status, 202, "others go on");
-});
-
 test("the key is stored as its SHA-256 only", async () => {
   const key = await world.issue();
   assert.equal((await world.intake({ key: key.text, body: lead() })).status, 202);

@@ -41,8 +41,7 @@ export class Upkeep {
       deadlineMs,
       (sql) =>
         sql<{ event_id: string | null; open_collisions: number }[]>`
-        select compact_outbox_tally(), compact_campaign_charge(), compact_unknown_area(), trim_heartbeat(),
-          forget_tombstones(),
+        select fold_counts(), trim_heartbeat(), forget_tombstones(),
           (select event_id from outbox order by event_id limit 1) as event_id,
           (
             select count(*)::int from (

@@ -319,7 +319,7 @@ test("terms that nobody has sent since go too", async () => {
   await post({ by: others });
   await setDay(4);
   await post({ by: others });
-  await sql`select compact_unknown_area()`;
+  await sql`select fold_counts()`;
   await setDay(6);
   await retention.runOnce();
   const terms =

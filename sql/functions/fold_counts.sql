@@ -1,0 +1,33 @@
+-- Folds the insert-only counts: the changes of outbox_tally into one row a state, the charges into one a campaign, the
+-- sightings of terms into one a tenant and term; a term that nobody is left to have used (forget_unknown_area) goes. Rows that
+-- another node is folding are left to it.
+create or replace function fold_counts() returns void
+language sql volatile
+security definer
+set search_path = pg_catalog, public, pg_temp
+as $$
+  with folded as (
+    delete from outbox_tally
+    where ctid in (select ctid from outbox_tally for update skip locked)
+    returning state, delta
+  )
+  insert into outbox_tally (state, delta)
+  select state, sum(delta) from folded group by state;
+
+  with folded as (
+    delete from campaign_charge
+    where ctid in (select ctid from campaign_charge for update skip locked)
+    returning campaign_id, cents
+  )
+  insert into campaign_charge (campaign_id, cents)
+  select campaign_id, sum(cents) from folded group by campaign_id;
+
+  with folded as (
+    delete from unknown_area_seen
+    where ctid in (select ctid from unknown_area_seen for update skip locked)
+    returning *
+  )
+  insert into unknown_area_seen (tenant_id, term, count, first_at, last_at)
+  select tenant_id, term, sum(count), min(first_at), max(last_at) from folded group by tenant_id, term
+  having sum(count) > 0;
+$$;
