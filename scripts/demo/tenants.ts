@@ -8,7 +8,7 @@ import type { KeySurface } from "../../src/contract/api_key.ts";
 import { addCampaign, findCampaign } from "../../src/store/operator/tenants.ts";
 import { addForm } from "../../src/store/operator/form_definitions.ts";
 import type { Pool } from "../../src/store/pool.ts";
-import { type Form, FormStore } from "../../src/store/serving/form_lookup.ts";
+import { type Form, FormStore } from "../../src/store/serving/lookup.ts";
 import { ensureTenant, issueKey } from "../seed.ts";
 
 /** Where leads or forms come from. */

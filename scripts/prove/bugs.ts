@@ -187,7 +187,7 @@ export const bugs: readonly Bug[] = [
   bug("health always well", "health says that the store is writable whatever it does", [
     "postgres_freeze",
     "read_only",
-  ], ["src/intake/health.ts", "store_writable: writable }", "store_writable: true }"]),
+  ], ["src/intake/router.ts", "store_writable: writable }", "store_writable: true }"]),
   bug("gate stays closed", "after an outage the store counts as unwritable for good", ["read_only"], [
     "src/store/serving/heartbeat.ts",
     "if (startedAtMs >= this.#heldUntilMs) this.#change(true, null);",

@@ -1,5 +1,5 @@
 -- Lays the tombstones of an erasure, or moves those that it has laid: from now on, and for p_lease_ms, whatever has one of
--- the contacts (src/lead/contacts.ts) is erased as it is accepted. Called again while the erasure goes on, and at its end
+-- the contacts (src/lead/person.ts) is erased as it is accepted. Called again while the erasure goes on, and at its end
 -- with a lease of 0: then it is what arrived until that moment. An erasure that is cut short lets go when its lease ends.
 --
 -- By the real clock, not the service's: it is compared with how long ago a post arrived. Returns the moment.

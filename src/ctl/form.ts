@@ -13,7 +13,7 @@ import {
   listForms,
   removeForm,
 } from "#src/store/operator/form_definitions.ts";
-import { formKeyShape } from "#src/store/serving/form_lookup.ts";
+import { formKeyShape } from "#src/store/serving/lookup.ts";
 import { dismissSubmission, listHeld, type Release, releaseSubmission } from "#src/store/operator/held.ts";
 import { type Command, type Input, Refused, WrongUsage } from "./command.ts";
 import { listCommand, requireTenant } from "./list.ts";

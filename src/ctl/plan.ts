@@ -11,7 +11,7 @@ import { type Command, Refused, WrongUsage } from "./command.ts";
 import { dollars, JsonText, safe, shortTime } from "./terminal.ts";
 import { parseSlug } from "./values.ts";
 import { decode, isObject, type Member, members, mendEscapes, parseObject } from "#src/lead/json.ts";
-import { elements, withoutSpace } from "#src/lead/json_text.ts";
+import { elements, withoutSpace } from "#src/lead/json.ts";
 import { type PlanChange, type PlanEntry, putPlans, removePlan } from "#src/store/operator/plan_changes.ts";
 import { listSubscriptions } from "#src/store/operator/subscriptions.ts";
 import { subscriptionStates } from "#src/store/serving/checkout.ts";

@@ -7,10 +7,9 @@
 import { formKeyName, honeypotName } from "../contract/forms.ts";
 import { limits } from "../contract/limits.ts";
 import { canonicalWord } from "../lead/fingerprint.ts";
-import { type BodyFault, objectFault } from "../lead/body_fault.ts";
+import { type BodyFault, nestedFault, objectFault } from "../lead/body_fault.ts";
 import { mendEscapes, type ParsedMember, parseMembers, parseObject, withoutNul } from "../lead/json.ts";
 import { normalizeDetails } from "../lead/text.ts";
-import { nestedFault } from "../lead/wrong_member.ts";
 import type { FormValue } from "./spam/score.ts";
 
 /** One field. */

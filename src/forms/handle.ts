@@ -8,18 +8,23 @@
 import { type FormErrorCode, formErrors } from "../contract/errors.ts";
 import type { Flag } from "../contract/fields.ts";
 import { limits } from "../contract/limits.ts";
-import { bodyText, brokenOff, digest128 } from "../gate/content.ts";
+import {
+  bodyText,
+  brokenOff,
+  digest128,
+  type GateParts,
+  Post,
+  type RefusalDetails,
+  refuseBy,
+} from "../gate/post.ts";
 import { dedupe, readIdempotencyKey, type UsableIdempotencyKey } from "../gate/idempotency_key.ts";
-import { type GateParts, Post, type RefusalDetails } from "../gate/post.ts";
 import type { Holder, HolderBudget } from "../gate/rate.ts";
-import { refuseBy } from "../gate/refusal.ts";
 import type { Exchange, Handler, Reply } from "../http/exchange.ts";
 import { json } from "../http/reply.ts";
 import { looksLikeEmail } from "../lead/email.ts";
 import { formMisspelling } from "../lead/misspelling.ts";
 import type { Entry, Outcome, SubmissionPart } from "../store/serving/accept.ts";
-import type { Form, FormStore } from "../store/serving/form_lookup.ts";
-import type { ApiKey } from "../store/serving/key_lookup.ts";
+import type { ApiKey, Form, FormStore } from "../store/serving/lookup.ts";
 import { attributionOf } from "./attribution.ts";
 import { contactOf } from "./contact.ts";
 import {

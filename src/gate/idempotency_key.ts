@@ -9,7 +9,7 @@ import { limits } from "../contract/limits.ts";
 import { decodeUtf8 } from "../http/request_id.ts";
 import type { BodyFault } from "../lead/body_fault.ts";
 import type { Entry } from "../store/serving/accept.ts";
-import { digest128 } from "./content.ts";
+import { digest128 } from "./post.ts";
 
 /** What the header says. `bytes`, as text where they are ASCII, are compared, `text` is for people. */
 type IdempotencyKey =

@@ -1,5 +1,5 @@
 /**
- * A key-gated post on its way to the commit: what the guards of both handlers ask it, and the one way to refuse it.
+ * A key-gated post on its way to the commit: its body, what the guards of both handlers ask it, and the one way to refuse it.
  *
  * @module
  */
@@ -7,14 +7,80 @@
 import { hash } from "node:crypto";
 import { type KeySurface, keySurface } from "../contract/api_key.ts";
 import type { Exchange, Reply } from "../http/exchange.ts";
+import { json } from "../http/reply.ts";
+import { type BodyFault, bytesFault } from "../lead/body_fault.ts";
 import { Unavailable } from "../store/pool.ts";
 import type { Entry, Outcome } from "../store/serving/accept.ts";
 import type { Committer } from "../store/serving/committer.ts";
-import type { ApiKey, KeyStore } from "../store/serving/key_lookup.ts";
+import type { ApiKey, KeyStore } from "../store/serving/lookup.ts";
 import type { Reference } from "../store/serving/reference.ts";
 import type { Totals } from "../store/serving/totals.ts";
 import type { Holder, HolderBudget, IpBudget, Spent } from "./rate.ts";
-import type { Refusal, Refuse } from "./refusal.ts";
+
+const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
+const encoded: BodyFault = {
+  detail: "the body has a Content-Encoding; it is needed without one, uncompressed",
+  reason: "content_encoding",
+};
+
+/**
+ * The body's text, or what is wrong when it has a `Content-Encoding` or is not UTF-8. A byte order mark stays: the
+ * raw body is kept whole.
+ *
+ * Source: DECISIONS, The lead envelope and The intake endpoint.
+ */
+export function bodyText(exchange: Exchange, bytes: Uint8Array): string | BodyFault {
+  if (!isIdentity(exchange.header("content-encoding"))) return encoded;
+  try {
+    return utf8.decode(bytes);
+  } catch {
+    return bytesFault(bytes);
+  }
+}
+
+/** What is wrong with a body that the client did not send to its end. */
+export const brokenOff: BodyFault = {
+  detail: "the body did not arrive whole",
+  reason: "incomplete",
+};
+
+function isIdentity(contentEncoding: string | undefined): boolean {
+  return contentEncoding === undefined || contentEncoding === "" ||
+    contentEncoding.toLowerCase() === "identity";
+}
+
+/** The first 128 bits of a SHA-256. Chosen: half of it, because it fits PostgreSQL's `uuid` and halves the index. */
+export function digest128(data: string | Uint8Array): string {
+  return hash("sha256", data, "hex").slice(0, 32);
+}
+
+/** What an error body holds besides its code. */
+export interface Refusal {
+  /** `null` for the answers that are made before the handler: 413 and the per-IP 429. */
+  readonly requestId: string | null;
+  /** Failing fields with their reasons. */
+  readonly fields?: Readonly<Record<string, string>>;
+  /** What is wrong, in English and without any value: with 400 and 422 only. */
+  readonly detail?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** Makes an error reply with the status of its code. */
+export type Refuse<Code extends string> = (code: Code, refusal: Refusal) => Reply;
+
+/** The error replies of a table of codes. Source: SPEC, Error body; `detail` from DECISIONS, Decided since. */
+export function refuseBy<Code extends string>(
+  errors: Readonly<Record<Code, { readonly status: number }>>,
+): Refuse<Code> {
+  return (code, refusal) =>
+    json(errors[code].status, {
+      error: code,
+      ...(refusal.requestId === null ? {} : { request_id: refusal.requestId }),
+      ...(refusal.fields === undefined ? {} : { fields: refusal.fields }),
+      ...(refusal.detail === undefined ? {} : { detail: refusal.detail }),
+    }, refusal.headers);
+}
 
 /** What the gate works with. */
 export interface GateParts {

@@ -10,8 +10,7 @@ import type { Rate } from "../contract/limits.ts";
 import { type Budget, tellBudget } from "../contract/rate_headers.ts";
 import { limiterKey, type Networks, parseNetworks } from "../http/addresses.ts";
 import type { Exchange, Reply } from "../http/exchange.ts";
-import type { Seed } from "../limiter/keyed_hash.ts";
-import { type Allowance, TokenBucketLimiter } from "../limiter/token_bucket.ts";
+import { type Allowance, type Seed, TokenBucketLimiter } from "../limiter/token_bucket.ts";
 import type { IpLimit } from "../store/serving/reference.ts";
 
 /** One request's share of a budget: whether there was one, and what the answer tells of the rest. */

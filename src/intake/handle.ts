@@ -5,19 +5,51 @@
  * @module
  */
 
-import type { ErrorCode } from "../contract/errors.ts";
+import { type ErrorCode, errors } from "../contract/errors.ts";
 import { limits } from "../contract/limits.ts";
-import { bodyText, brokenOff, digest128 } from "../gate/content.ts";
 import { dedupe, readIdempotencyKey, type UsableIdempotencyKey } from "../gate/idempotency_key.ts";
-import { type GateParts, Post, type RefusalDetails } from "../gate/post.ts";
+import {
+  bodyText,
+  brokenOff,
+  digest128,
+  type GateParts,
+  Post,
+  type RefusalDetails,
+  refuseBy,
+} from "../gate/post.ts";
 import type { HolderBudget } from "../gate/rate.ts";
 import type { Exchange, Handler, Reply } from "../http/exchange.ts";
+import { json } from "../http/reply.ts";
 import { canonicalText } from "../lead/fingerprint.ts";
 import type { Areas, Validation } from "../lead/lead.ts";
 import { validate } from "../lead/validate.ts";
-import type { Entry } from "../store/serving/accept.ts";
-import type { ApiKey } from "../store/serving/key_lookup.ts";
-import { acknowledge, refuse } from "./reply.ts";
+import type { Entry, Outcome } from "../store/serving/accept.ts";
+import type { ApiKey } from "../store/serving/lookup.ts";
+
+/** An error reply with its status. Source: SPEC, Error body. */
+export const refuse = refuseBy(errors);
+
+/**
+ * 202 `accepted` or 200 `duplicate`. `flags` are those of the post: a duplicate tells the first one's.
+ *
+ * Source: SPEC, Lead acknowledgement.
+ */
+export function acknowledge(
+  outcome: Exclude<Outcome, { kind: "revoked" }>,
+  { source, flags, headers }: {
+    readonly source: string;
+    readonly flags: readonly string[];
+    readonly headers: Readonly<Record<string, string>>;
+  },
+): Reply {
+  return json(outcome.kind === "accepted" ? 202 : 200, {
+    event_id: outcome.eventId,
+    status: outcome.kind,
+    received_at: outcome.receivedAt,
+    source,
+    flags: outcome.kind === "accepted" ? flags : outcome.flags,
+  }, headers);
+}
 
 /** What the handler works with. */
 export interface IntakeParts extends GateParts {

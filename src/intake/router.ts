@@ -4,15 +4,71 @@
  * @module
  */
 
+import { projectServices, requiredFields } from "../contract/fields.ts";
+import { limits } from "../contract/limits.ts";
 import { type DocumentSource, routeDocuments } from "../documents/handlers.ts";
 import type { ReadBudget } from "../gate/rate.ts";
 import type { Handler, Reply } from "../http/exchange.ts";
-import { publicRead, text } from "../http/reply.ts";
+import { Prepared, type PreparedReplies } from "../http/prepared.ts";
+import { json, publicRead, text } from "../http/reply.ts";
 import { Router } from "../http/router.ts";
-import { intakeHandler, type IntakeParts } from "./handle.ts";
-import { type Health, healthHandler } from "./health.ts";
-import { refuse } from "./reply.ts";
-import { vocabularyHandler } from "./vocabulary.ts";
+import type { Area, Reference } from "../store/serving/reference.ts";
+import { intakeHandler, type IntakeParts, refuse } from "./handle.ts";
+
+/** What the answer is made of. */
+export interface Health {
+  readonly writable: boolean;
+  readonly pending: number;
+  readonly dead: number;
+}
+
+/**
+ * The handler of `GET /healthz`: 200 when the service takes leads, 503 when the store is not writable or the process is
+ * stopping.
+ *
+ * Source: SPEC, Intake health; DECISIONS, The intake endpoint.
+ */
+export function healthHandler(health: () => Health, isDraining: () => boolean): Handler {
+  return () => {
+    const { writable, pending, dead } = health();
+    const ok = writable && !isDraining();
+    return json(ok ? 200 : 503, { ok, pending, dead, store_writable: writable }, publicRead);
+  };
+}
+
+/**
+ * The handler of `GET /v1/vocabulary`: the vocabulary as the validator has it, while it is no older than five minutes; rendered when it
+ * changes, not for each who asks.
+ *
+ * Source: SPEC, Vocabulary; DECISIONS, The intake endpoint.
+ */
+export function vocabularyHandler(reference: () => Reference, nowMs: () => number): Handler {
+  let areasRead: readonly Area[] | null = null;
+  let text = "";
+  let replies: PreparedReplies | null = null;
+  return (exchange) => {
+    const { areas, readAtMs } = reference();
+    if (nowMs() - readAtMs > limits.vocabularyMaxAgeSeconds * 1000) {
+      return refuse("not_accepting", { requestId: exchange.requestId, headers: publicRead });
+    }
+    if (areasRead !== areas) {
+      areasRead = areas;
+      const now = JSON.stringify({
+        project_area: areas,
+        project_service: projectServices,
+        required: requiredFields,
+      });
+      // The snapshot is read again every second and seldom says anything else.
+      if (now !== text) [text, replies] = [now, new Prepared(now).replies(headers)];
+    }
+    return (replies as PreparedReplies).to(exchange);
+  };
+}
+
+const headers = {
+  all: { ...publicRead, "Cache-Control": `public, max-age=${limits.vocabularyMaxAgeSeconds}` },
+  content: { "Content-Type": "application/json" },
+};
 
 /** What the intake's routes work with, besides what the posts need. */
 interface IntakeRouterParts extends IntakeParts {

@@ -221,3 +221,31 @@ function hasMoreThan(text: string, countMax: number): boolean {
   }
   return false;
 }
+
+/** The texts of an array's elements, in their order. */
+export function elements(text: string): string[] {
+  const found: string[] = [];
+  let at = spaceEnd(text, text.indexOf("[") + 1);
+  while (at < text.length && text[at] !== "]") {
+    const end = valueEnd(text, at);
+    found.push(text.slice(at, end));
+    at = spaceEnd(text, end);
+    // Past the comma to the next element, or to the end of what stands behind the bracket.
+    at = text[at] === "," ? spaceEnd(text, at + 1) : text.length;
+  }
+  return found;
+}
+
+/** The text without the white space between its tokens. */
+export function withoutSpace(text: string): string {
+  let written = "";
+  for (let at = spaceEnd(text, 0); at < text.length; at = spaceEnd(text, at)) {
+    let end = at;
+    while (end < text.length && spaceEnd(text, end) === end) {
+      end = text[end] === '"' ? stringEnd(text, end) : end + 1;
+    }
+    written += text.slice(at, end);
+    at = end;
+  }
+  return written;
+}

@@ -1,25 +1,181 @@
 /**
- * Tells whether stored texts are of a person who is known by an email address or a phone number: what an erasure
- * looks for. This module is browser compatible.
+ * Whom stored texts name, by email address and phone number, and whether they are of a certain person: what an erasure looks
+ * for. This module is browser compatible.
  *
  * @module
  */
 
-import {
-  collectTexts,
-  comparable,
-  contactsOf,
-  digitsMin,
-  domainGoesOn,
-  emailShape,
-  foldEmail,
-  nameCharacter,
-  parseStored,
-  separator,
-  type StoredTexts,
-} from "./contacts.ts";
 import { plainNumber, toE164, withAsciiDigits } from "./phone.ts";
 import { normalizeLine } from "./text.ts";
+
+/** What is stored of one post. */
+export interface StoredTexts {
+  /** JSON text. */
+  readonly lead: string | null;
+  /** JSON text. */
+  readonly extra: string | null;
+  /** The body as posted: JSON text. */
+  readonly raw: string | null;
+  /** JSON text: `phone` and `email` of whom a form submission was found to be from. */
+  readonly contact: string | null;
+  readonly idempotencyKey: string | null;
+}
+
+/** One `@`, with something on both sides of it. */
+export const emailShape = /^[^@]+@[^@]+$/;
+/** A character class of what the name before an `@` may end with, so that a longer name is another one. */
+export const nameCharacter = "[\\p{L}\\p{N}._%+-]";
+/** With what a domain goes on, so that a longer one is another one. */
+export const domainGoesOn = "(?:[\\p{L}\\p{N}-]|\\.[\\p{L}\\p{N}])";
+/** What stands between the digits of a number: what `toE164` takes for formatting, a few at a time. */
+export const separator = "[\\p{White_Space}\\p{Pd}\\p{Cf}\\u2212.．()（）/／\\\\]{0,4}";
+/** Fewer digits are no phone number, and stand in every second text. */
+export const digitsMin = 7;
+/** More are none either: E.164 has 15 at most. */
+const digitsMax = 20;
+/** Bounds the work for one value, in UTF-16 units: an address has 254 characters at most, and a number 64. */
+const contactLengthMax = 1_000;
+/** Bounds the places at which an address may begin or end among other signs, such as `<` and `"`. */
+const edgesMax = 8;
+const endsAName = new RegExp(`^${nameCharacter}$`, "u");
+const goesOnAsDomain = new RegExp(`^${domainGoesOn}`, "u");
+const chainOfDigits = new RegExp(`[0-9]+(?:${separator.replace("{0,4}", "{1,4}")}[0-9]+)*`, "gu");
+
+/** A number in digits, as {@linkcode plainNumber} has it, without what does not tell numbers apart. */
+export function comparable(number: string): string {
+  const digits = number.replace(/^\+|^00/, "");
+  return digits.length > 10 ? digits : number;
+}
+
+/** An address as it is compared: in lower case, without white space around it. */
+export function foldEmail(text: string): string {
+  return normalizeLine(text).toLowerCase();
+}
+
+/**
+ * The contacts by which a post is somebody's: every whole value that may be an address or a number, and what stands
+ * in its fields `email` and `phone` with something around it. Each is one line.
+ */
+export function contactsOf(texts: StoredTexts): Set<string> {
+  const parsed = [texts.lead, texts.extra, texts.raw, texts.contact].map((text) =>
+    text === null ? null : parseStored(text)
+  );
+  const country = countryOf(parsed[0]);
+  const contacts = new Set<string>();
+  for (const value of collectTexts(parsed).values) {
+    for (const contact of wholeValue(value, country)) contacts.add(contact);
+  }
+  for (const value of ownFields(parsed)) {
+    for (const contact of [...emailsIn(value), ...numbersIn(value)]) contacts.add(contact);
+  }
+  return contacts;
+}
+
+/** What a whole value is taken for. What is longer is a text. */
+function wholeValue(value: string, country: string): string[] {
+  if (value.length > contactLengthMax) return [];
+  const email = foldEmail(value);
+  const found = emailShape.test(email) ? [`email ${email}`] : [];
+  if ((value.match(/\p{Nd}/gu) ?? []).length < digitsMin) return found;
+  const normal = toE164(value, country);
+  if (normal !== null) return [...found, `phone ${normal}`];
+  const plain = plainNumber(value);
+  return [...found, plain === null ? `text ${normalizeLine(value)}` : `number ${comparable(plain)}`];
+}
+
+/** The addresses in a value that has something around them: `Jane <jane@example.com>`. */
+function emailsIn(value: string): string[] {
+  const words = value.slice(0, contactLengthMax).toLowerCase().split(/\s/u);
+  return words.flatMap((word) => {
+    const parts = word.split("@").map((part) => [...part]);
+    return parts.slice(1).flatMap((domain, index) => {
+      const domains = endings(domain);
+      return beginnings(parts[index] as string[]).flatMap((name) =>
+        domains.map((domain) => `email ${name}@${domain}`)
+      );
+    });
+  });
+}
+
+/** What may be the name before an `@`: from a sign that no name has, and the whole. Those nearest to the `@`. */
+function beginnings(characters: readonly string[]): string[] {
+  return characters.flatMap((_, from) =>
+    from === 0 || !endsAName.test(characters[from - 1] as string) ? [characters.slice(from).join("")] : []
+  ).slice(-edgesMax);
+}
+
+/** What may be the domain behind it: up to where no domain goes on, and the whole. */
+function endings(characters: readonly string[]): string[] {
+  return characters.flatMap((_, last) =>
+    goesOnAsDomain.test(characters.slice(last + 1, last + 3).join(""))
+      ? []
+      : [characters.slice(0, last + 1).join("")]
+  ).slice(0, edgesMax);
+}
+
+/** The numbers in a value that has something around them: `415-867-5309 x12`. */
+function numbersIn(value: string): string[] {
+  if (plainNumber(value) !== null) return [];
+  const found: string[] = [];
+  const text = withAsciiDigits(value.slice(0, contactLengthMax));
+  for (const { 0: chain, index } of text.matchAll(chainOfDigits)) {
+    const groups = chain.split(/[^0-9]+/);
+    for (const first of groups.keys()) {
+      const isAbroad = first === 0 && text[index - 1] === "+";
+      let digits = "";
+      for (const group of groups.slice(first)) {
+        digits += group;
+        if (digits.length > digitsMax) break;
+        if (digits.length >= digitsMin) found.push(`digits ${digits}`);
+        if (digits.length === 10 && !isAbroad) found.push(`national ${digits}`);
+        if (digits.length === 11 && digits.startsWith("1")) found.push(`national ${digits.slice(1)}`);
+      }
+    }
+  }
+  return found;
+}
+
+/** What a text of JSON says; a text that is none is a value by itself. */
+export function parseStored(text: string): unknown {
+  try {
+    return JSON.parse(text.replace(/^\ufeff/, ""));
+  } catch {
+    return text;
+  }
+}
+
+function member(value: unknown, name: string): string[] {
+  if (value === null || typeof value !== "object") return [];
+  const found = (value as Record<string, unknown>)[name];
+  return typeof found === "string" ? [found] : [];
+}
+
+function countryOf(lead: unknown): string {
+  const [country = "US"] = member(lead, "country");
+  return country;
+}
+
+function ownFields(parsed: readonly unknown[]): string[] {
+  return parsed.flatMap((value) => [...member(value, "phone"), ...member(value, "email")]);
+}
+
+/** Every string and number in them, and every member's name. Bodies are nested 64 levels deep at most. */
+export function collectTexts(
+  parsed: readonly unknown[],
+): { readonly values: string[]; readonly names: string[] } {
+  const values: string[] = [];
+  const names: string[] = [];
+  const collect = (value: unknown) => {
+    if (typeof value === "string") values.push(value);
+    else if (typeof value === "number") values.push(String(value));
+    else if (value !== null && typeof value === "object") {
+      if (!Array.isArray(value)) names.push(...Object.keys(value));
+      for (const inner of Object.values(value)) collect(inner);
+    }
+  };
+  parsed.forEach(collect);
+  return { values, names };
+}
 
 /**
  * `theirs`: the address or number is a whole value somewhere in it. `mention`: it stands inside a longer text, such

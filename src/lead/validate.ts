@@ -17,8 +17,8 @@ import {
   requiredFields,
 } from "../contract/fields.ts";
 import { limits } from "../contract/limits.ts";
-import { type BodyFault, objectFault } from "./body_fault.ts";
-import { toCents } from "./cost.ts";
+import { type BodyFault, objectFault, typeFault } from "./body_fault.ts";
+import { toCents } from "./decimal.ts";
 import { looksLikeEmail } from "./email.ts";
 import { isObject, members, mendEscapes, parseObject, spaceEnd, wordEnd } from "./json.ts";
 import type { Areas, Lead, Validation } from "./lead.ts";
@@ -26,7 +26,6 @@ import { leadMisspelling } from "./misspelling.ts";
 import { toE164 } from "./phone.ts";
 import { foldArea, normalizeCountry, normalizeState, normalizeZip } from "./place.ts";
 import { asSent, isLongerThan, normalizeDetails, normalizeLine } from "./text.ts";
-import { typeFault } from "./wrong_member.ts";
 
 /** What a field's rule may look at beside its own value, and where it leaves its observations. */
 interface Scope {

@@ -8,7 +8,7 @@
 import { fields } from "../contract/fields.ts";
 import { limits } from "../contract/limits.ts";
 import { rateHeaderNames } from "../contract/rate_headers.ts";
-import { bodyText, digest128 } from "../gate/content.ts";
+import { bodyText, digest128 } from "../gate/post.ts";
 import { readIdempotencyKey, type UsableIdempotencyKey } from "../gate/idempotency_key.ts";
 import type { IpBudget } from "../gate/rate.ts";
 import type { Exchange, Handler, Reply } from "../http/exchange.ts";

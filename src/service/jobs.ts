@@ -12,7 +12,7 @@ import type { Rollup } from "../store/jobs/rollup.ts";
 import type { StandingReader } from "../store/jobs/standing.ts";
 import type { Upkeep } from "../store/jobs/upkeep.ts";
 import type { Heartbeat } from "../store/serving/heartbeat.ts";
-import type { PlanSnapshot } from "../store/serving/plan_snapshot.ts";
+import type { PlanSnapshot } from "../store/serving/plans.ts";
 import type { ReferenceReader } from "../store/serving/reference.ts";
 import type { Totals } from "../store/serving/totals.ts";
 import { type Job, repeat, type Repeating } from "./repeat.ts";

@@ -13,7 +13,7 @@ import { HolderBudget, IpBudget, ReadBudget } from "../gate/rate.ts";
 import type { Exchange, Reply } from "../http/exchange.ts";
 import { json, text } from "../http/reply.ts";
 import type { Router } from "../http/router.ts";
-import { refuse } from "../intake/reply.ts";
+import { refuse } from "../intake/handle.ts";
 import { intakeRouter } from "../intake/router.ts";
 import type { Meters } from "../observe/meters.ts";
 import type { Observe } from "../observe/observation.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Exchange } from "../../src/http/exchange.ts";
-import { healthHandler } from "../../src/intake/health.ts";
+import { healthHandler } from "../../src/intake/router.ts";
 
 async function answer(writable: boolean, isDraining: boolean, dead = 0) {
   const handler = healthHandler(() => ({ writable, pending: 7, dead }), () => isDraining);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Exchange } from "../../src/http/exchange.ts";
-import { vocabularyHandler } from "../../src/intake/vocabulary.ts";
+import { vocabularyHandler } from "../../src/intake/router.ts";
 
 const minute = 60_000;
 const areas = [{ area: "roof", status: "confirmed" }, { area: "moat", status: "proposed" }] as const;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { contactsOf, type StoredTexts } from "../../src/lead/contacts.ts";
+import { contactsOf, type StoredTexts } from "../../src/lead/person.ts";
 
 const nothing: StoredTexts = { lead: null, extra: null, raw: null, contact: null, idempotencyKey: null };
 const json = (value: unknown) => JSON.stringify(value);

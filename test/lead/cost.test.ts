@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import fc from "fast-check";
-import { toCents } from "../../src/lead/cost.ts";
+import { toCents } from "../../src/lead/decimal.ts";
 import { exactly, numberText, runs } from "../support/lead/properties.ts";
 
 test("a cost equals its definition: the exact decimal, rounded half away from zero, in range", () => {

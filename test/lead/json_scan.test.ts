@@ -2,8 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { limits } from "../../src/contract/limits.ts";
-import { jsonFaults } from "../../src/lead/json_fault.ts";
-import { findJsonFault } from "../../src/lead/json_scan.ts";
+import { findJsonFault, jsonFaults } from "../../src/lead/body_fault.ts";
 import { messyText, numberText, runs } from "../support/lead/properties.ts";
 import vectors from "../vectors/lead.json" with { type: "json" };
 

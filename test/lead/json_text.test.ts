@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { elements, withoutSpace } from "../../src/lead/json_text.ts";
+import { elements, withoutSpace } from "../../src/lead/json.ts";
 
 test("elements of an array are as they were written", () => {
   assert.deepEqual(elements("[]"), []);

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { StoredTexts } from "../../src/lead/contacts.ts";
-import { type Person, personByEmail, personByPhone } from "../../src/lead/person.ts";
+import { type Person, personByEmail, personByPhone, type StoredTexts } from "../../src/lead/person.ts";
 
 const nothing: StoredTexts = { lead: null, extra: null, raw: null, contact: null, idempotencyKey: null };
 const json = (value: unknown) => JSON.stringify(value);

@@ -3,8 +3,7 @@ import test from "node:test";
 import process from "node:process";
 import fc from "fast-check";
 import { limits, type Rate } from "../../src/contract/limits.ts";
-import { KeyedHash, type Seed } from "../../src/limiter/keyed_hash.ts";
-import { TokenBucketLimiter } from "../../src/limiter/token_bucket.ts";
+import { KeyedHash, type Seed, TokenBucketLimiter } from "../../src/limiter/token_bucket.ts";
 
 const runs = { numRuns: Number(process.env.FC_RUNS ?? 300) };
 const { keyRate, ipRate } = limits;

@@ -6,8 +6,7 @@
 
 import { statSync } from "node:fs";
 import type { ServerFacts } from "#src/store/operator/server_facts.ts";
-import { readRelease } from "#src/store/schema/release.ts";
-import { leftBehind, readStanding } from "#src/store/schema/standing.ts";
+import { leftBehind, readRelease, readStanding } from "#src/store/schema/release.ts";
 import { compareRights } from "#src/store/schema/rights.ts";
 import { failureSentence, storeFailure } from "#src/store/failure.ts";
 import { type Check, type Database, failure, type Finding, ok, type Situation, warning } from "./check.ts";

@@ -7,7 +7,7 @@
 
 import { randomUUID } from "node:crypto";
 import { limits } from "../../contract/limits.ts";
-import type { StoredTexts } from "../../lead/contacts.ts";
+import type { StoredTexts } from "../../lead/person.ts";
 import type { Pool } from "../pool.ts";
 import { adminDeadlineMs } from "./admin_pool.ts";
 

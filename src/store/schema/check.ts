@@ -4,8 +4,7 @@
  * @module
  */
 
-import { readRelease } from "./release.ts";
-import { leftBehind, readStanding } from "./standing.ts";
+import { leftBehind, readRelease, readStanding } from "./release.ts";
 import type { Pool } from "../pool.ts";
 
 /** The database cannot be used; the message has one sentence a line. */

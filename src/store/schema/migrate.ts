@@ -13,8 +13,17 @@
 import postgres from "postgres";
 import { connectTo } from "../connect.ts";
 import { Primary } from "../primary.ts";
-import { grantsFile, isNumbered, readRelease, type Release, type SqlFile } from "./release.ts";
-import { createNotes, leftBehind, noteRelease, readStanding } from "./standing.ts";
+import {
+  createNotes,
+  grantsFile,
+  isNumbered,
+  leftBehind,
+  noteRelease,
+  readRelease,
+  readStanding,
+  type Release,
+  type SqlFile,
+} from "./release.ts";
 
 // Arbitrary, but the same for every version: two migrations at once wait for each other.
 const migrationLock = 20_260_824;

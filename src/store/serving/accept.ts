@@ -8,7 +8,7 @@ import { randomBytes } from "node:crypto";
 import type postgres from "postgres";
 import { eventIdLength } from "../../contract/event_id.ts";
 import { limits } from "../../contract/limits.ts";
-import { contactsOf } from "../../lead/contacts.ts";
+import { contactsOf } from "../../lead/person.ts";
 import { type Pool, Unavailable } from "../pool.ts";
 
 /** What was found of a form submission. A verdict other than `clean` holds it: it is stored and not delivered. */

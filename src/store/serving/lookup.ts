@@ -4,6 +4,8 @@
  * @module
  */
 
+import type { Rate } from "../../contract/limits.ts";
+import type { Pool } from "../pool.ts";
 import { Unavailable } from "../unavailable.ts";
 
 interface Cached<Value> {
@@ -106,4 +108,151 @@ export class Lookup<Value> {
       if (oldest !== undefined) this.#cache.delete(oldest);
     }
   }
+}
+
+/** An active key: neither revoked, nor suspended with its tenant. */
+export interface ApiKey {
+  readonly id: number;
+  readonly tenantId: number;
+  /** The tenant's slug. */
+  readonly tenant: string;
+  /** The lead's source. */
+  readonly label: string;
+  /** A raised limit that is in force, or `null` for the published one. */
+  readonly raisedRate: Rate | null;
+}
+
+const lookupDeadlineMs = 5_000;
+
+/** Reads keys by their SHA-256 digest, given as 64 hex digits. */
+export class KeyStore {
+  readonly #lookup: Lookup<ApiKey>;
+
+  constructor(pool: Pool, nowMs: () => number) {
+    this.#lookup = new Lookup({ read: (digests) => readKeys(pool, digests), nowMs });
+  }
+
+  /**
+   * A key that was active not long ago, without a query; good enough to go on towards a commit, which
+   * checks again, but not to answer by. No negative answers are kept: a new key works at once.
+   */
+  cached(digest: string, maxAgeMs?: number): ApiKey | null {
+    return this.#lookup.cached(digest, maxAgeMs);
+  }
+
+  /**
+   * The active key with this digest as the store has it now, or `null`. Lookups that wait while one
+   * runs share the next query.
+   *
+   * @throws {Unavailable} when the store cannot be read
+   */
+  find(digest: string): Promise<ApiKey | null> {
+    return this.#lookup.find(digest);
+  }
+
+  /** Forgets a key that a commit has found revoked or suspended. */
+  forget(digest: string): void {
+    this.#lookup.forget(digest);
+  }
+}
+
+async function readKeys(pool: Pool, digests: readonly string[]): Promise<Map<string, ApiKey>> {
+  const rows = await pool.run(lookupDeadlineMs, (sql) =>
+    sql<
+      {
+        is_standby: boolean;
+        digest: string;
+        id: number;
+        tenant_id: number;
+        tenant: string;
+        label: string;
+        per_minute: number | null;
+        burst: number | null;
+      }[]
+    >`
+      select p.is_standby, encode(k.digest, 'hex') as digest, k.id, k.tenant_id, t.slug as tenant, k.label,
+        case when k.limit_until > service_clock() then k.limit_per_minute end as per_minute,
+        case when k.limit_until > service_clock() then k.limit_burst end as burst
+      from (select pg_is_in_recovery() as is_standby) as p
+      left join (
+        unnest(${[...digests]}::text[]) as d (digest)
+        join api_key as k
+          on k.digest = decode(d.digest, 'hex') and k.revoked_at is null and k.suspended_at is null
+        join tenant as t on t.id = k.tenant_id
+      ) on true`);
+  return new Map(
+    onPrimary(rows).map((row) => [row.digest, {
+      id: row.id,
+      tenantId: row.tenant_id,
+      tenant: row.tenant,
+      label: row.label,
+      raisedRate: row.per_minute === null || row.burst === null
+        ? null
+        : { perMinute: row.per_minute, burst: row.burst },
+    }]),
+  );
+}
+
+/** What an operator has defined of a form. */
+export interface Form {
+  readonly id: number;
+  readonly formKey: string;
+  /** Names of fields, at least one. */
+  readonly required: readonly string[];
+  /** Submissions with this score or more are held; `null` for the service's default. */
+  readonly threshold: number | null;
+  readonly blocked: readonly string[];
+}
+
+/**
+ * What a form key looks like.
+ *
+ * Chosen: letters and digits with `.`, `_` and `-` inside, any case, at most 64: it stands in the address as it is,
+ * and no client has to encode any of that.
+ */
+export const formKeyShape = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
+
+const deadlineMs = 5_000;
+
+/** Reads forms. A change is known within five seconds, a new form at once. */
+export class FormStore {
+  readonly #lookup: Lookup<Form>;
+
+  constructor(pool: Pool, nowMs: () => number) {
+    this.#lookup = new Lookup({ read: (ids) => readForms(pool, ids), nowMs });
+  }
+
+  /**
+   * The form as it was at most five seconds ago, or `null`. What no form key can be costs no query.
+   *
+   * @throws {Unavailable} when the store cannot be read
+   */
+  async find(tenantId: number, formKey: string): Promise<Form | null> {
+    if (!formKeyShape.test(formKey)) return null;
+    const id = `${tenantId} ${formKey}`;
+    return this.#lookup.cached(id) ?? await this.#lookup.find(id);
+  }
+}
+
+async function readForms(pool: Pool, ids: readonly string[]): Promise<Map<string, Form>> {
+  const wanted = ids.map((id) => id.split(" ") as [string, string]);
+  const rows = await pool.run(
+    deadlineMs,
+    (sql) =>
+      sql<(Omit<Form, "formKey"> & { is_standby: boolean; tenant_id: number; form_key: string })[]>`
+      select p.is_standby, f.id, f.tenant_id, f.form_key, f.required, f.threshold, f.blocked
+      from (select pg_is_in_recovery() as is_standby) as p
+      left join (
+        unnest(${wanted.map(([tenantId]) => Number(tenantId))}::int[], ${
+        wanted.map(([, formKey]) => formKey)
+      }::text[]) as w (tenant_id, form_key)
+        join form as f on f.tenant_id = w.tenant_id and f.form_key = w.form_key and f.removed_at is null
+      ) on true`,
+  );
+  return new Map(
+    onPrimary(rows).map(({ tenant_id, form_key: formKey, id, required, threshold, blocked }) => [
+      `${tenant_id} ${formKey}`,
+      { id, formKey, required, threshold, blocked },
+    ]),
+  );
 }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { FormStore } from "../../../src/store/serving/form_lookup.ts";
+import { FormStore } from "../../../src/store/serving/lookup.ts";
 import { Pool } from "../../../src/store/pool.ts";
 import { openPool } from "../../support/pool.ts";
 import { openStore } from "../../support/store.ts";

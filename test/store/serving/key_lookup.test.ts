@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { createHash, randomBytes } from "node:crypto";
 import { test } from "node:test";
-import { KeyStore } from "../../../src/store/serving/key_lookup.ts";
+import { KeyStore } from "../../../src/store/serving/lookup.ts";
 import { Pool, Unavailable } from "../../../src/store/pool.ts";
 import { openPool } from "../../support/pool.ts";
 import { openStore } from "../../support/store.ts";

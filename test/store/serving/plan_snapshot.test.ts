@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { PlanSnapshot } from "../../../src/store/serving/plan_snapshot.ts";
+import { PlanSnapshot } from "../../../src/store/serving/plans.ts";
 import { openPool } from "../../support/pool.ts";
 import { openStore } from "../../support/store.ts";
 
