@@ -12,111 +12,52 @@ interface Category {
   readonly description: string;
 }
 
-/** All of them: each after its parent, in the order in which they are listed. */
-export const categories: readonly Category[] = [
-  {
-    id: "platform",
-    parent: null,
-    name: "The platform",
-    description: "What the service does, and for whom.",
-  },
-  {
-    id: "intake",
-    parent: null,
-    name: "Intake API",
-    description: "How a lead provider sends a lead.",
-  },
-  {
-    id: "forms",
-    parent: null,
-    name: "Tenant forms",
-    description: "How a customer's own website sends what visitors fill in.",
-  },
-  {
-    id: "plans",
-    parent: null,
-    name: "Plans",
-    description: "Subscription plans, and the feed they are read from.",
-  },
-  {
-    id: "vocabulary",
-    parent: null,
-    name: "Vocabulary",
-    description: "The terms that a lead's project is described in.",
-  },
-  {
-    id: "areas",
-    parent: "vocabulary",
-    name: "Project areas",
-    description: "Which part of the home a lead is about.",
-  },
-  {
-    id: "areas-envelope",
-    parent: "areas",
-    name: "The outside of the house",
-    description: "What keeps the weather out.",
-  },
-  {
-    id: "areas-structure",
-    parent: "areas",
-    name: "Structure and hidden spaces",
-    description: "What carries the house, and the spaces that nobody lives in.",
-  },
-  {
-    id: "areas-rooms",
-    parent: "areas",
-    name: "Rooms",
-    description: "Where people live, cook, wash and work.",
-  },
-  {
-    id: "areas-finishes",
-    parent: "areas",
-    name: "Surfaces and fittings",
-    description: "Floors, walls, stairs and doors: what is inside and in more than one room.",
-  },
-  {
-    id: "areas-systems",
-    parent: "areas",
-    name: "Systems",
-    description: "Water, power, heat and air.",
-  },
-  {
-    id: "areas-grounds",
-    parent: "areas",
-    name: "Yard and grounds",
-    description: "What stands or grows around the house.",
-  },
-  {
-    id: "areas-other",
-    parent: "areas",
-    name: "Further areas",
-    description: "Terms of the vocabulary that have no description of their own yet.",
-  },
-  {
-    id: "services",
-    parent: "vocabulary",
-    name: "Project services",
-    description: "What is to be done: replacement, repair, remodel, maintain.",
-  },
-  {
-    id: "kits",
-    parent: null,
-    name: "Client kits",
-    description: "Ten wrappers of the one call, by language.",
-  },
-  {
-    id: "trust",
-    parent: null,
-    name: "Security and privacy",
-    description: "How keys, connections and personal data are handled.",
-  },
-  {
-    id: "reference",
-    parent: null,
-    name: "Reference",
-    description: "Questions and answers, the glossary, and this site as a database.",
-  },
+type Row = readonly [id: string, parent: string | null, name: string, description: string];
+
+const rows: readonly Row[] = [
+  ["platform", null, "The platform", "What the service does, and for whom."],
+  ["intake", null, "Intake API", "How a lead provider sends a lead."],
+  ["forms", null, "Tenant forms", "How a customer's own website sends what visitors fill in."],
+  ["plans", null, "Plans", "Subscription plans, and the feed they are read from."],
+  ["vocabulary", null, "Vocabulary", "The terms that a lead's project is described in."],
+  ["areas", "vocabulary", "Project areas", "Which part of the home a lead is about."],
+  ["areas-envelope", "areas", "The outside of the house", "What keeps the weather out."],
+  [
+    "areas-structure",
+    "areas",
+    "Structure and hidden spaces",
+    "What carries the house, and the spaces that nobody lives in.",
+  ],
+  ["areas-rooms", "areas", "Rooms", "Where people live, cook, wash and work."],
+  [
+    "areas-finishes",
+    "areas",
+    "Surfaces and fittings",
+    "Floors, walls, stairs and doors: what is inside and in more than one room.",
+  ],
+  ["areas-systems", "areas", "Systems", "Water, power, heat and air."],
+  ["areas-grounds", "areas", "Yard and grounds", "What stands or grows around the house."],
+  [
+    "areas-other",
+    "areas",
+    "Further areas",
+    "Terms of the vocabulary that have no description of their own yet.",
+  ],
+  [
+    "services",
+    "vocabulary",
+    "Project services",
+    "What is to be done: replacement, repair, remodel, maintain.",
+  ],
+  ["kits", null, "Client kits", "Ten wrappers of the one call, by language."],
+  ["trust", null, "Security and privacy", "How keys, connections and personal data are handled."],
+  ["reference", null, "Reference", "Questions and answers, the glossary, and this site as a database."],
 ];
+
+/** All of them: each after its parent, in the order in which they are listed. */
+export const categories: readonly Category[] = rows.map(([id, parent, name, description]) => (
+  { id, parent, name, description }
+));
 
 /** Where an area hangs that the vocabulary has and no source describes. */
 export const otherAreas = "areas-other";

@@ -151,25 +151,6 @@ const applicationId = 0x4c495344;
 /** Of the schema above: raise it with every change that a reader could notice. */
 const schemaVersion = 1;
 
-const columns = {
-  category: ["id", "parent", "position", "name", "description"],
-  page: [
-    "path",
-    "url",
-    "parent",
-    "category",
-    "position",
-    "title",
-    "description",
-    "lang",
-    "updated",
-    "markdown",
-    "text",
-  ],
-  entity: ["id", "type", "name", "description", "url", "page", "properties"],
-  edge: ["subject", "predicate", "object", "position"],
-} as const;
-
 /** Writes the file, which must not exist yet, and returns its schema: every statement that `sqlite_master` has. */
 export function writeSiteData(file: string, rows: SiteDataRows): string[] {
   let schema: string[];
@@ -201,18 +182,16 @@ export function writeSiteData(file: string, rows: SiteDataRows): string[] {
   return schema;
 }
 
-function insert<Name extends keyof typeof columns>(
-  database: DatabaseSync,
-  name: Name,
-  rows: SiteDataRows[Name],
-): void {
-  const names: readonly string[] = columns[name];
+/** Every row of a table has the same members, which are its columns. */
+function insert(database: DatabaseSync, table: keyof SiteDataRows, rows: readonly object[]): void {
+  const [first] = rows;
+  if (first === undefined) return;
+  const names = Object.keys(first);
+  const values = names.map((name) => `:${name}`);
   const statement = database.prepare(
-    `insert into ${name} (${names.join(", ")}) values (${names.map(() => "?").join(", ")})`,
+    `insert into ${table} (${names.join(", ")}) values (${values.join(", ")})`,
   );
-  for (const row of rows as readonly unknown[] as readonly Record<string, SQLInputValue>[]) {
-    statement.run(...names.map((column) => row[column] ?? null));
-  }
+  for (const row of rows) statement.run(row as Record<string, SQLInputValue>);
 }
 
 /** Bytes 96 to 99 of the header say which version of SQLite wrote last, for curiosity only; two versions write alike. */

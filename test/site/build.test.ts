@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { before, test } from "node:test";
@@ -125,6 +126,19 @@ test("a site replaces the one before it whole, and leaves nothing beside it", as
   await buildSiteFrom(world.url, { ...unsold, dir });
   assert.ok(!existsSync(join(dir, "areas/gone.html")));
   assert.deepEqual(readdirSync(join(folder, "swap")), ["site"]);
+});
+
+test("builds of one folder at the same time all end well, and leave one whole site", async () => {
+  const dir = join(folder, "rivals", "site");
+  const root = fileURLToPath(new URL("../../", import.meta.url));
+  const env = { PATH: process.env.PATH, DATABASE_URL: world.url, SITE_DIR: dir, SITE_URL: urls.site };
+  const codes = await Promise.all([1, 2, 3].map(async () => {
+    const child = spawn(process.execPath, ["scripts/build_site.ts"], { cwd: root, env, stdio: "ignore" });
+    return (await once(child, "close"))[0];
+  }));
+  assert.deepEqual(codes, [0, 0, 0]);
+  assert.deepEqual(readdirSync(join(folder, "rivals")), ["site"]);
+  assert.ok(existsSync(join(dir, "llms.txt")));
 });
 
 test("a folder that holds something else is not replaced", async () => {
