@@ -467,7 +467,7 @@ uninstall() {
     # Drop-ins stay, as settings do: the operator's, and ours with the addresses.
     rm -f "$units/$unit"
   done
-  systemctl daemon-reload 2>/dev/null || true
+  systemctl daemon-reload
   systemctl reset-failed 'lead-*' 2>/dev/null || true
   rm -f "$commands"/lead-ctl "$commands"/lead-upgrade "$commands"/lead-setup
   rm -rf "$home" "$var"
@@ -492,8 +492,7 @@ TEXT
 
 main() {
   read_options "$@"
-  # A package is removed in a tree too that nothing runs in.
-  if [ "$task" = uninstall ]; then require_root; else require_machine; fi
+  require_machine
   lock_installation
   case $task in
     uninstall) uninstall ;;

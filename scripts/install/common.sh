@@ -10,8 +10,6 @@ var=/var/lib/lead-intake
 credentials=$etc/credentials
 units=/etc/systemd/system
 commands=/usr/local/bin
-# Where the Debian package has its release.
-packaged=/usr/lib/lead-intake
 
 # For people: a step a line on standard output, what went wrong on standard error.
 say() { printf '%s\n' "$*"; }
@@ -117,8 +115,6 @@ unpack() {
     complain "$1 is no tarball of a release."
     return 1
   fi
-  # Of a package's files links are enough, which need no room: dpkg replaces files, and never writes into them.
-  if [ "$(cd "$1" && pwd)" = "$packaged" ] && cp -al "$1/." "$2" 2>/dev/null; then return; fi
   cp --recursive --no-dereference --preserve=mode,timestamps "$1/." "$2"
 }
 

@@ -1,5 +1,5 @@
 /**
- * `npm run package`, and with `--deb`: a release as a tarball and as a Debian package, into `build/`. The same
+ * `npm run package`: a release as a tarball, into `build/`. The same
  * sources give the same bytes: names are sorted, everything is root's, and times are those of the last commit, or of
  * `SOURCE_DATE_EPOCH`.
  *
@@ -13,14 +13,11 @@ import { join, resolve } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { packDeb } from "./deb.ts";
 import { makeRelease } from "./release.ts";
 
 const usage = `Usage: npm run package [-- --version VERSION] [-- --to DIR]
-       npm run package -- --deb [--tarball …]
 
-Makes build/lead-intake-VERSION.tar.gz, or build/lead-intake_VERSION_ARCH.deb, for this machine's processor; with --tarball
-both.
+Makes build/lead-intake-VERSION.tar.gz for this machine's processor.
 The version is that of package.json unless one is given.`;
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
@@ -28,8 +25,6 @@ const root = fileURLToPath(new URL("../../", import.meta.url));
 async function main(): Promise<void> {
   const { values } = parseArgs({
     options: {
-      deb: { type: "boolean" },
-      tarball: { type: "boolean" },
       version: { type: "string" },
       to: { type: "string" },
       help: { type: "boolean", short: "h" },
@@ -38,7 +33,6 @@ async function main(): Promise<void> {
   if (values.help) return console.log(usage);
   const version = values.version ??
     String(JSON.parse(readFileSync(join(root, "package.json"), "utf8")).version);
-  // What dpkg and a file name take alike.
   if (!/^\d[0-9A-Za-z.+~]{0,60}$/.test(version)) throw new Error(`${version} is no version such as 1.2.3`);
   const target = resolve(values.to ?? join(root, "build"));
   mkdirSync(target, { recursive: true });
@@ -51,15 +45,8 @@ async function main(): Promise<void> {
       epochSeconds: sourceEpoch(),
     };
     await makeRelease(made);
-    const wanted = [
-      ...(values.tarball || !values.deb ? [packTarball] : []),
-      // Last: it uses the folder up.
-      ...(values.deb ? [packDeb] : []),
-    ];
-    for (const pack of wanted) {
-      const file = pack(made);
-      console.log(`${file} (${(statSync(file).size / 1e6).toFixed(1)} MB)`);
-    }
+    const file = packTarball(made);
+    console.log(`${file} (${(statSync(file).size / 1e6).toFixed(1)} MB)`);
   } finally {
     rmSync(work, { recursive: true, force: true });
   }

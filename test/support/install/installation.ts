@@ -40,11 +40,13 @@ export class Installation {
     this.version = version;
   }
 
-  /** Makes the packages and boots the machine. Nothing is installed on it. */
+  /** Makes the release and boots the machine. Nothing is installed on it. */
   static async open(): Promise<Installation> {
     const folder = temporaryFolder("packages");
-    const both = ["scripts/package/main.ts", "--to", folder, "--tarball", "--deb"];
-    execFileSync(process.execPath, both, { cwd: root, stdio: ["ignore", "ignore", "pipe"] });
+    execFileSync(process.execPath, ["scripts/package/main.ts", "--to", folder], {
+      cwd: root,
+      stdio: ["ignore", "ignore", "pipe"],
+    });
     copyFileSync(new URL("load.ts", import.meta.url), join(folder, "load.ts"));
     copyFileSync(realpathSync(join(root, "node_modules/.bin/deno")), join(folder, "deno"));
     const made = issueCertificate({ name: domain, names: [domain], use: "server", days: 30 });
