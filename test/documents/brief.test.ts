@@ -3,7 +3,6 @@ import { fieldNames, flagNames, projectServices, reasons } from "../../src/contr
 import { brief, envelopeRows, normalizedExamples } from "../../src/documents/brief.ts";
 import { keyCheck, limitRows } from "../../src/documents/guidance.ts";
 import { validate } from "../../src/lead/validate.ts";
-import { partnerRows } from "../support/contract/specification.ts";
 import { areas } from "../support/lead/areas.ts";
 import assert from "node:assert/strict";
 import test from "node:test";
@@ -57,16 +56,6 @@ test("the brief names whom to write to about a key, where there is somebody", ()
   assert.match(named, /answered with 401, write to \[keys@acme\.example\]\(mailto:keys@acme\.example\)/);
   assert.doesNotMatch(text, /mailto:/);
 });
-
-const oneLine = brief("https://intake.example").replaceAll(/\s+/g, " ");
-
-for (const [heading, rows] of Object.entries(partnerRows)) {
-  for (const [row, ...words] of rows) {
-    test(`the brief has the specification's row: ${heading}, ${row}`, () => {
-      for (const word of words) assert.ok(oneLine.includes(word), word);
-    });
-  }
-}
 
 for (const { field, sent, stored, country, flag, about } of normalizedExamples) {
   test(`${field} ${sent}${country === undefined ? "" : ` in ${country}`} is stored as ${stored}`, () => {

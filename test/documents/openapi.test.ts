@@ -12,7 +12,6 @@ import {
 } from "../../src/contract/fields.ts";
 import { limits } from "../../src/contract/limits.ts";
 import { openapi } from "../../src/documents/openapi.ts";
-import { readerRows } from "../support/contract/specification.ts";
 import { resolve, type Schema } from "../support/contract/schema.ts";
 
 const document = openapi({
@@ -201,16 +200,5 @@ test("every request example has its answer under the same name, and refusals are
   const refusals = post.responses[422].content["application/json"].examples;
   for (const [name, { answer }] of Object.entries(failureExamples)) {
     if (answer.status === 422) assert.deepEqual(refusals[name].value.fields, answer.fields, name);
-  }
-});
-
-test("the document has the rows of the specification that are for programs and for readers of plans", () => {
-  const text = JSON.stringify(openapi({
-    intake: "https://intake.example",
-    forms: "https://forms.example",
-    subscription: "https://plans.example",
-  }));
-  for (const [row, ...words] of readerRows) {
-    for (const word of words) assert.ok(text.includes(word), `${row}: ${word}`);
   }
 });

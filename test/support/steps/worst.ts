@@ -6,7 +6,7 @@
  */
 
 import { chance } from "../faults/random.ts";
-import { countSteps } from "./meter.ts";
+import { countSteps, cpuMs } from "./meter.ts";
 
 /** Something that reads what a stranger wrote. */
 export interface Subject {
@@ -34,6 +34,8 @@ export interface Genome {
 export interface Costly {
   readonly genome: Genome;
   readonly steps: number;
+  /** Of the processor, milliseconds. */
+  readonly ms: number;
 }
 
 const fieldSizes = [Infinity, 400, 120, 40, 12, 6];
@@ -50,16 +52,19 @@ export interface Search {
   readonly from?: readonly Genome[];
 }
 
+/** A step is some nanoseconds; what the engine does besides shows in the time. */
+const weight = ({ steps, ms }: Costly) => steps + ms * 100_000;
+
 /** The costliest genomes found, the worst first. */
 export function searchWorst(subject: Subject, search: Search): readonly Costly[] {
   const { bytes, rounds, seed, most } = search;
   const luck = chance(seed);
-  const cost = (genome: Genome): Costly => ({ genome, steps: stepsFor(subject, genome, bytes) });
+  const cost = (genome: Genome): Costly => ({ genome, ...costOf(subject, genome, bytes) });
   const piece = () => luck.oneIn(3) ? "" : luck.pick(subject.pieces);
   const bare = { first: "", last: "", fieldBytes: Infinity, fieldName: "message" };
   let found: Costly[] = (search.from ?? subject.pieces.map((unit) => ({ ...bare, unit }))).map(cost);
   for (let round = 0; round < rounds; round++) {
-    found = found.toSorted((a, b) => b.steps - a.steps).slice(0, most);
+    found = found.toSorted((a, b) => weight(b) - weight(a)).slice(0, most);
     const { genome } = luck.pick(found);
     const unit = [
       () => genome.unit + luck.pick(subject.pieces),
@@ -75,14 +80,14 @@ export function searchWorst(subject: Subject, search: Search): readonly Costly[]
       fieldName: luck.oneIn(2) ? genome.fieldName : luck.pick(subject.pieces),
     }));
   }
-  return found.toSorted((a, b) => b.steps - a.steps).slice(0, most);
+  return found.toSorted((a, b) => weight(b) - weight(a)).slice(0, most);
 }
 
-/** The steps that an input of some size takes, the second time: the first one finds things yet to be made ready. */
-export function stepsFor({ build, read }: Subject, genome: Genome, bytes: number): number {
+/** What an input of some size takes, the second time: the first one finds things yet to be made ready. */
+function costOf({ build, read }: Subject, genome: Genome, bytes: number): Pick<Costly, "steps" | "ms"> {
   const input = build(genome, bytes);
   read(input);
-  return countSteps(() => read(input));
+  return { steps: countSteps(() => read(input)), ms: cpuMs(() => read(input)) };
 }
 
 /** A line of text: a header, an address. */
