@@ -105,7 +105,7 @@ async function createSamples(sql: postgres.Sql, bodies: readonly string[]): Prom
       (number int primary key, raw text, extra text, flags text[], lead text, content uuid)`;
   await sql`
     insert into bench_sample
-    select * from json_populate_recordset(null::bench_sample, ${sql.json(samples)})`;
+    select * from jsonb_populate_recordset(null::bench_sample, ${sql.json(samples)})`;
   await sql`
     create unlogged table bench_key as
     select (row_number() over (order by id))::int - 1 as number, count(*) over ()::int as count, id, tenant_id

@@ -4,6 +4,8 @@
  * @module
  */
 
+import { Luck } from "../demo/people.ts";
+
 const firstNames = ["Ada", "José", "Grace", "Linus", "Zoë", "Margaret", "Dennis", "Barbara", "Ken"];
 const lastNames = ["Lovelace", "García", "Hopper", "Van der Berg", "O'Neill", "Hamilton", "Nguyễn"];
 const streets = ["Maple Avenue", "Oak Street", "Old Mill Road", "5th Street NE", "Lakeview Drive"];
@@ -30,53 +32,41 @@ const sentences = [
 ];
 const phones = ["(512) 555-01##", "+1 208 555 01##", "416.555.01##", "801-555-01##", "16515550 1##"];
 
-/** Numbers between 0 and 1, the same sequence for the same seed (mulberry32). */
-function generator(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
-
 /**
  * Makes `count` request bodies. Half have a cost, a tenth fields of the provider's own, 3 % an area that the
  * vocabulary does not know and 2 % a phone number from elsewhere.
  */
 export function makeBodies(count: number): string[] {
-  const random = generator(20_260_824);
-  const pick = <T>(list: readonly T[]): T => list[Math.floor(random() * list.length)] as T;
+  const luck = new Luck(20_260_824);
   const makeBody = (index: number): string => {
-    const first = pick(firstNames);
-    const last = pick(lastNames);
-    const { city, state, zip } = pick(cities);
-    const digits = String(Math.floor(random() * 100)).padStart(2, "0");
-    let details = pick(sentences);
+    const first = luck.pick(firstNames);
+    const last = luck.pick(lastNames);
+    const { city, state, zip } = luck.pick(cities);
+    const digits = String(luck.below(100)).padStart(2, "0");
+    let details = luck.pick(sentences);
     const lead = {
       first_name: first,
       last_name: last,
-      phone: random() < 0.02 ? "+44 20 7946 0958" : pick(phones).replace("##", digits),
+      phone: luck.next() < 0.02 ? "+44 20 7946 0958" : luck.pick(phones).replace("##", digits),
       email: `${first}.${index}@Example-${digits}.com`.normalize("NFD").replaceAll(/[^\w.@-]/g, ""),
-      street_address: `${1 + Math.floor(random() * 9_000)} ${pick(streets)}`,
+      street_address: `${1 + luck.below(9_000)} ${luck.pick(streets)}`,
       city,
       state,
       zip,
       country: city === "Toronto" ? "Canada" : "US",
-      project_area: random() < 0.03 ? pick(unknownAreas) : pick(areas),
-      project_service: pick(services),
-      project_material: pick(materials),
+      project_area: luck.next() < 0.03 ? luck.pick(unknownAreas) : luck.pick(areas),
+      project_service: luck.pick(services),
+      project_material: luck.pick(materials),
       project_details: "",
       external_id: `prov-${(index * 7_919 + 1_000_003).toString(36)}-${digits}`,
-      ...(random() < 0.5 ? { cost: Math.round(500 + random() * 9_500) / 100 } : {}),
-      ...(random() < 0.1
-        ? { utm_source: "search", landing_page: `/quotes/${pick(areas)}`, score: 0.87 }
+      ...(luck.next() < 0.5 ? { cost: Math.round(500 + luck.next() * 9_500) / 100 } : {}),
+      ...(luck.next() < 0.1
+        ? { utm_source: "search", landing_page: `/quotes/${luck.pick(areas)}`, score: 0.87 }
         : {}),
     };
-    const sizeWanted = 500 + Math.floor(random() * 160);
+    const sizeWanted = 500 + luck.below(160);
     while (JSON.stringify(lead).length + details.length < sizeWanted) {
-      details += `${random() < 0.2 ? "\n" : " "}${pick(sentences)}`;
+      details += `${luck.next() < 0.2 ? "\n" : " "}${luck.pick(sentences)}`;
     }
     return JSON.stringify({ ...lead, project_details: details });
   };

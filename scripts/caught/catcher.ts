@@ -7,12 +7,11 @@
 
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
+import { signatureHeaders } from "../../src/actions/crm_webhook.ts";
 import type { ListenAddress } from "../../src/settings/reader.ts";
-import { caughtPage, htmlPage, listPage, type Page, styleSheet, textPage } from "./pages.ts";
-import { Shelf } from "./shelf.ts";
-import { checkSignature } from "./signature.ts";
+import { type Caught, caughtPage, htmlPage, listPage, type Page, styleSheet, textPage } from "./pages.ts";
 import { openSmtp } from "./smtp_server.ts";
-import { openSink } from "./webhook_sink.ts";
+import { openSink, type WebhookCall } from "./webhook_sink.ts";
 
 /** How to open one. */
 export interface CatcherOptions {
@@ -36,17 +35,47 @@ export interface Catcher {
   close(): void;
 }
 
+type Arrival =
+  | Omit<Extract<Caught, { kind: "mail" }>, "id" | "at">
+  | Omit<Extract<Caught, { kind: "webhook" }>, "id" | "at">;
+
+const countMax = 200;
+
+const genuine = "The signature fits the body, the timestamp and the secret.";
+// Standard Webhooks leaves the tolerance to the receiver; five minutes are usual.
+const toleranceMs = 300_000;
+
+/** Checks the signature as a receiver does, and returns a sentence for a person. */
+function checkSignature({ headers, body }: WebhookCall, secret: string): string {
+  const [id = "", timestamp = "", signatures = ""] = ["webhook-id", "webhook-timestamp", "webhook-signature"]
+    .map((name) => String(headers[name] ?? ""));
+  if (!id || !timestamp || !signatures) return "It is not signed.";
+  const sentMs = Number(timestamp) * 1000;
+  const expected = signatureHeaders(id, body, [secret], sentMs)["webhook-signature"];
+  if (!signatures.split(" ").includes(expected)) return "The signature does not fit the body and the secret.";
+  return Math.abs(Date.now() - sentMs) <= toleranceMs
+    ? genuine
+    : "The signature fits, but its timestamp is not of now: a receiver refuses it.";
+}
+
 /** Opens one. */
 export async function openCatcher({ listen, cert, key, secret }: CatcherOptions): Promise<Catcher> {
-  const shelf = new Shelf();
-  const pages = await openPages(listen, shelf);
-  const smtp = await openSmtp({ onMessage: (mail) => shelf.add({ kind: "mail", mail }) });
+  const all: Caught[] = [];
+  let last = 0;
+  const keep = (arrival: Arrival) => {
+    last += 1;
+    all.unshift({ ...arrival, id: last, at: new Date() } as Caught);
+    all.length = Math.min(all.length, countMax);
+  };
+  const pages = await openPages(listen, all);
+  const smtp = await openSmtp({ onMessage: (mail) => keep({ kind: "mail", mail }) });
   const sink = await openSink({
     cert,
     key,
     onCall: (call, response) => {
-      const { text, isGenuine } = checkSignature(call, { secret, nowMs: Date.now() });
-      shelf.add({ kind: "webhook", call, signature: text, isGenuine });
+      const signature = checkSignature(call, secret);
+      const isGenuine = signature === genuine;
+      keep({ kind: "webhook", call, signature, isGenuine });
       response.writeHead(isGenuine ? 204 : 401).end();
     },
   });
@@ -63,9 +92,9 @@ export async function openCatcher({ listen, cert, key, secret }: CatcherOptions)
   };
 }
 
-async function openPages({ host, port }: ListenAddress, shelf: Shelf): Promise<Server> {
+async function openPages({ host, port }: ListenAddress, all: readonly Caught[]): Promise<Server> {
   const server = createServer((request, response) => {
-    const { status, headers, body } = answer(shelf, request.method, request.headers.host, request.url ?? "/");
+    const { status, headers, body } = answer(all, request.method, request.headers.host, request.url ?? "/");
     response.writeHead(status, headers).end(request.method === "HEAD" ? undefined : body);
   });
   await new Promise<void>((settle, reject) => {
@@ -78,17 +107,17 @@ async function openPages({ host, port }: ListenAddress, shelf: Shelf): Promise<S
 // Another name would be a web site that has its name point here, to read along.
 const ownHost = /^(localhost|127\.0\.0\.1|\[::1\])(:\d+)?$/;
 
-function answer(shelf: Shelf, method = "GET", host = "", path: string): Page {
+function answer(all: readonly Caught[], method = "GET", host = "", path: string): Page {
   if (!ownHost.test(host)) return textPage(421, "Ask for 127.0.0.1 or localhost\n");
   if (!/^(GET|HEAD)$/.test(method)) return textPage(405, "There is nothing to change here\n");
-  if (path === "/") return listPage(shelf.all);
+  if (path === "/") return listPage(all);
   if (path === "/style.css") return styleSheet();
-  return pageOf(shelf, path) ?? textPage(404, "There is no such mail or webhook any more\n");
+  return pageOf(all, path) ?? textPage(404, "There is no such mail or webhook any more\n");
 }
 
-function pageOf(shelf: Shelf, path: string): Page | null {
+function pageOf(all: readonly Caught[], path: string): Page | null {
   const [, kind, number, part] = /^\/(mail|webhook)\/(\d{1,9})(?:\/(html|source))?$/.exec(path) ?? [];
-  const caught = shelf.find(Number(number));
+  const caught = all.find(({ id }) => id === Number(number));
   if (caught === undefined || caught.kind !== kind) return null;
   if (part === undefined) return caughtPage(caught);
   if (caught.kind !== "mail") return null;

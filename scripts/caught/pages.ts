@@ -7,7 +7,21 @@
 
 import { type Markup, markup } from "../../src/http/markup.ts";
 import { readMail } from "./mime.ts";
-import type { Caught } from "./shelf.ts";
+import type { Received } from "./smtp_server.ts";
+import type { WebhookCall } from "./webhook_sink.ts";
+
+/** A mail or a webhook. */
+export type Caught =
+  | { readonly kind: "mail"; readonly id: number; readonly at: Date; readonly mail: Received }
+  | {
+    readonly kind: "webhook";
+    readonly id: number;
+    readonly at: Date;
+    readonly call: WebhookCall;
+    /** What the check of the signature found. */
+    readonly signature: string;
+    readonly isGenuine: boolean;
+  };
 
 const style = `
 :root { color-scheme: light dark; --soft: #555e65; --line: #d9dad6; --good: #17683f; --bad: #a3261b; --link: #1f5673; }

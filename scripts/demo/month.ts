@@ -149,41 +149,19 @@ function settlementOf(luck: Luck, one: Claimed, isAway: boolean): Settlement {
   const { event_id: eventId, tenant_id: tenantId, lease, number } = one;
   const how = luck.next();
   const settled = { eventId, tenantId, lease, number, durationMs: 80 + luck.below(900), isRepeat: false };
+  const refused = { outcome: "refused", status: 424, isSpent: true } as const;
   if (isAway) {
-    const reason = "ECONNREFUSED";
-    return {
-      ...settled,
-      kind: "retry",
-      outcome: "unreachable",
-      status: null,
-      reason,
-      isSpent: false,
-      retryMs: 600_000,
-    };
+    const away = { outcome: "unreachable", status: null, reason: "ECONNREFUSED", isSpent: false } as const;
+    return { ...settled, ...away, kind: "retry", retryMs: 600_000 };
   }
   if (how < 0.006) {
     const reason = luck.pick(["crm failed: 401", "crm failed: 422", "email failed: 550"]);
-    return { ...settled, kind: "dead", outcome: "refused", status: 424, reason, isSpent: true, retryMs: 0 };
+    return { ...settled, ...refused, kind: "dead", reason, retryMs: 0 };
   }
   if (how < 0.03) {
     const reason = luck.pick(["crm failed: timeout", "crm failed: 503"]);
-    return {
-      ...settled,
-      kind: "retry",
-      outcome: "refused",
-      status: 424,
-      reason,
-      isSpent: true,
-      retryMs: 900_000,
-    };
+    return { ...settled, ...refused, kind: "retry", reason, retryMs: 900_000 };
   }
-  return {
-    ...settled,
-    kind: "delivered",
-    outcome: "delivered",
-    status: 200,
-    reason: null,
-    isSpent: true,
-    retryMs: 0,
-  };
+  const delivered = { outcome: "delivered", status: 200, reason: null, isSpent: true } as const;
+  return { ...settled, ...delivered, kind: "delivered", retryMs: 0 };
 }

@@ -7,7 +7,6 @@ import { before, test } from "node:test";
 import postgres from "postgres";
 import { type EmbeddedPostgres, startPostgres } from "../../scripts/embedded_postgres.ts";
 import { isAlive } from "../../scripts/processes.ts";
-import { ownPostgres } from "../support/database.ts";
 import { until } from "../support/until.ts";
 import { atEnd } from "../support/at_end.ts";
 
@@ -75,15 +74,6 @@ test("the server is UTF-8, durable, on loopback only, and wants the password", a
   });
 });
 
-test("data stay from one start to the next", async () => {
-  await withServer(async (server) => {
-    await ask(server.url, "create table kept as select 42 as answer");
-  });
-  await withServer(async (server) => {
-    assert.deepEqual(await ask(server.url, "select answer from kept"), { answer: 42 });
-  });
-});
-
 test("a killed server restarts on the same address with what was committed", async () => {
   await withServer(async (server) => {
     const { url, pid } = server;
@@ -140,43 +130,4 @@ test("an unfinished initdb is not taken for data", async () => {
   await server.stop();
   assert.ok(!existsSync(join(fresh, "postgres.unfinished")));
   rmSync(fresh, { recursive: true });
-});
-
-test("settings reach the server, and a wrong one is reported with the server's words", async () => {
-  const server = await startPostgres({ settings: { max_connections: 7 } });
-  assert.deepEqual(await ask(server.url, "show max_connections"), { max_connections: "7" });
-  await server.stop();
-  await assert.rejects(startPostgres({ settings: { max_connections: -1 } }), /max_connections/);
-});
-
-test("a temporary server goes with its folder: when it is stopped, and when its process is killed", async () => {
-  const server = await startPostgres();
-  const { dataFolder } = server;
-  assert.ok(existsSync(dataFolder));
-  await server.stop();
-  await server.stop();
-  assert.ok(!existsSync(dataFolder));
-
-  const left = await startElsewhere(undefined);
-  left.child.kill("SIGKILL");
-  await until(() => !isAlive(left.pid) && !existsSync(left.dataFolder), { deadlineMs: 30_000 });
-});
-
-test("a frozen server answers nothing until it is thawed", async () => {
-  const own = await ownPostgres();
-  const sql = postgres(own.url, { max: 1 });
-  await sql`select 1`;
-  own.freeze();
-  const answer = sql`select 2 as two`.execute();
-  // Neither a connection that is open nor a new one.
-  const stranger = postgres(own.url, { max: 1, connect_timeout: 1 });
-  await assert.rejects(stranger`select 3`, { code: "CONNECT_TIMEOUT" });
-  let answered = false;
-  answer.then(() => answered = true);
-  await new Promise((settle) => setImmediate(settle));
-  assert.ok(!answered);
-  own.thaw();
-  assert.deepEqual([...await answer], [{ two: 2 }]);
-  await Promise.all([sql.end(), stranger.end()]);
-  await own.stop();
 });

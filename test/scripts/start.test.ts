@@ -8,7 +8,7 @@ import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { randomInt } from "node:crypto";
 import { existsSync, readFileSync, statSync } from "node:fs";
-import { connect, createServer, type Server } from "node:net";
+import { createServer, type Server } from "node:net";
 import { join } from "node:path";
 import { before, test } from "node:test";
 import { listeners } from "../../scripts/listeners.ts";
@@ -215,36 +215,6 @@ test("wrong settings are all named, and nothing is started", async () => {
   copy.remove();
 });
 
-test("npm start goes on beside tenants that were disabled, and says how to enable them", async () => {
-  const first = start(checkout.folder);
-  await welcome(first);
-  const ctl = (...words: string[]) =>
-    spawnSync(process.execPath, ["scripts/ctl.ts", "tenant", ...words], {
-      cwd: checkout.folder,
-      env: { PATH: process.env.PATH },
-      encoding: "utf8",
-    });
-  for (const tenant of ["sandbox", "development"]) assert.equal(ctl("disable", tenant).status, 0);
-  first.child.kill("SIGINT");
-  assert.equal(await first.ended, 0);
-
-  const second = start(checkout.folder);
-  const { text } = await welcome(second);
-  assert.doesNotMatch(text, /lead_test_|lead_live_/);
-  for (const tenant of ["sandbox", "development"]) {
-    const [, words = ""] = new RegExp(`ctl -- tenant (enable ${tenant})`).exec(text) ?? [];
-    assert.equal(ctl(...words.split(" ")).status, 0, text);
-  }
-  second.child.kill("SIGINT");
-  assert.equal(await second.ended, 0);
-
-  const third = start(checkout.folder);
-  const { url, key = "" } = await welcome(third);
-  assert.equal(await checkKey(url, key), 422);
-  third.child.kill("SIGINT");
-  await third.ended;
-});
-
 test("a given DATABASE_URL is seeded while it has no tenant, and then left alone", async () => {
   const database = await createDatabase();
   const copy = copyCheckout();
@@ -300,30 +270,6 @@ test("when the service, the actions process or PostgreSQL dies, npm start says s
     await allEnd(pids);
   }
   assert.deepEqual(said.sort(), ["PostgreSQL", "The actions process", "The service"]);
-});
-
-test("a second Ctrl-C does not wait for a request under way", async () => {
-  const started = start(checkout.folder);
-  const { url } = await welcome(started);
-  const pids = processesOf(started);
-  const { hostname, port } = new URL(url);
-  const client = connect({ host: hostname, port: Number(port) });
-  client.on("error", () => {});
-  await new Promise((settle) => client.once("connect", settle));
-  client.write("POST /v1/intake HTTP/1.1\r\nHost: x\r\nX-API-Key: x\r\nContent-Length: 10\r\n\r\n{");
-
-  const firstMs = performance.now();
-  started.child.kill("SIGINT");
-  await until(() => {
-    // Nearer than half a second, npm has passed on the same Ctrl-C.
-    if (performance.now() - firstMs < 600) return false;
-    started.child.kill("SIGINT");
-    return true;
-  });
-  await started.ended;
-  assert.ok(performance.now() - firstMs < 20_000, "it did not wait for the request's 20 s");
-  client.destroy();
-  await allEnd(pids);
 });
 
 test("npm start works where the server's account cannot reach the checkout, and says where the data is", async () => {
