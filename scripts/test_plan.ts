@@ -109,7 +109,11 @@ export const needs: readonly Need[] = [
   tool(
     "chromium",
     [
-      ...["test/actions/letter/html.browser", "test/kits/js_in_a_page", "test/ops/console/router.browser"],
+      ...[
+        "test/actions/notification/html.browser",
+        "test/kits/js_in_a_page",
+        "test/ops/console/router.browser",
+      ],
       ...["test/ops/console/style.browser", "test/playground/app", "test/playground/page.browser"],
       ...["test/scripts/caught: browser", "test/site/look"],
     ],

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { webhookBody } from "../src/actions/crm_webhook.ts";
+import { webhookBody } from "../src/actions/destinations.ts";
 import type { DeliveredEvent } from "../src/actions/event.ts";
 import { leadExamples, placeholders } from "../src/documents/examples.ts";
 import { fields, flags } from "../src/contract/fields.ts";

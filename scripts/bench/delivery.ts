@@ -10,7 +10,7 @@ import { finished } from "node:stream/promises";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import type postgres from "postgres";
-import { payload } from "../../src/delivery/payload.ts";
+import { payload } from "../../src/delivery/send.ts";
 import type { Claimed } from "../../src/store/delivery/outbox.ts";
 import { fill } from "./events.ts";
 import type { Bench, Open, Suite } from "./measure.ts";

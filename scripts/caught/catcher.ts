@@ -7,7 +7,7 @@
 
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import { signatureHeaders } from "../../src/actions/crm_webhook.ts";
+import { signatureHeaders } from "../../src/actions/destinations.ts";
 import type { ListenAddress } from "../../src/settings/reader.ts";
 import { type Caught, caughtPage, htmlPage, listPage, type Page, styleSheet, textPage } from "./pages.ts";
 import { openSmtp } from "./smtp_server.ts";

@@ -305,7 +305,7 @@ export const bugs: readonly Bug[] = [
     "  forgetFloor(): void {",
   ]),
   bug("no look without a hint", "what nobody announces is not looked for", [], [
-    "src/delivery/poller.ts",
+    "src/delivery/loop.ts",
     "this.#schedule(this.#isHinted ? hintGapMs : this.#options.intervalMs);",
     "if (this.#isHinted) this.#schedule(hintGapMs);",
   ], ["src/store/delivery/listener.ts", "if (node !== this.#options.node) this.#options.onHint();", ""]),
@@ -348,7 +348,7 @@ export const bugs: readonly Bug[] = [
       or coalesce`,
   ]),
   bug("payload without extra", "the customer does not get the fields that the contract does not name", [], [
-    "src/delivery/payload.ts",
+    "src/delivery/send.ts",
     '"extra":${row.extra ?? "{}"},',
     '"extra":{},',
   ]),

@@ -1,5 +1,5 @@
 /**
- * What a destination is: a kind of place where events go.
+ * What a destination is told, and what it answers.
  *
  * @module
  */

@@ -1,18 +1,132 @@
 /**
- * Where events can go.
+ * Where events can go: a CRM by a signed webhook, an inbox, a channel of Slack.
  *
  * @module
  */
 
+import { createHmac } from "node:crypto";
 import { CheckedPost, type CheckedPostOptions } from "./checked_post.ts";
-import { crmWebhook } from "./crm_webhook.ts";
-import type { Destination } from "./destination.ts";
-import { mailer } from "./email.ts";
-import { slackWebhook } from "./slack.ts";
+import type { Destination, Sending } from "./destination.ts";
+import { contentName, type DeliveredEvent } from "./event.ts";
+import { eventNotification } from "./notification/event.ts";
+import { mailOf, plainText } from "./notification/mail.ts";
 import type { SendMail } from "./smtp.ts";
 
+/** Sends webhooks. */
+export function crmWebhook(post: CheckedPost): Destination {
+  return {
+    kind: "crm",
+    send({ event, route: { address, secrets }, nowMs, isTest }) {
+      const body = webhookBody(event, { isTest });
+      const headers = signatureHeaders(event.eventId, body, secrets, nowMs);
+      return post.send(address, { tenant: event.tenant, body, headers });
+    },
+  };
+}
+
+/**
+ * The body of the webhook. The same event has the same bytes at every attempt. That of a test says so twice: in its type,
+ * and with `"test":true` in its data, for whoever looks at that alone.
+ *
+ * Source: DECISIONS, Delivery (CRM route), and Decided since (Webhook test).
+ */
+export function webhookBody(event: DeliveredEvent, { isTest }: { readonly isTest: boolean }): string {
+  const type = isTest ? "route.test" : event.kind === "lead" ? "lead.accepted" : "form.submitted";
+  const text = (value: unknown) => JSON.stringify(value);
+  return `{"type":"${type}","timestamp":${text(event.receivedAt)},"data":{` +
+    `"event_id":${text(event.eventId)},"tenant":${text(event.tenant)},"source":${text(event.source)},` +
+    `"received_at":${text(event.receivedAt)},"${contentName(event.kind)}":${event.content},` +
+    `"extra":${event.extra},"flags":${text(event.flags)}${isTest ? ',"test":true' : ""}}}`;
+}
+
+/**
+ * The three headers of a signed webhook. There is a signature for each secret, so that a receiver that is between
+ * two of them verifies with either.
+ *
+ * Source: Standard Webhooks, Signature scheme.
+ */
+export function signatureHeaders(
+  id: string,
+  body: string,
+  secrets: readonly string[],
+  nowMs: number,
+): Readonly<Record<"webhook-id" | "webhook-timestamp" | "webhook-signature", string>> {
+  const timestamp = String(Math.floor(nowMs / 1000));
+  const signatures = secrets.map((secret) => {
+    const key = Buffer.from(secret.replace(/^whsec_/, ""), "base64");
+    return `v1,${createHmac("sha256", key).update(`${id}.${timestamp}.${body}`).digest("base64")}`;
+  });
+  return { "webhook-id": id, "webhook-timestamp": timestamp, "webhook-signature": signatures.join(" ") };
+}
+
+/**
+ * Sends mails. The same event has the same `Message-ID` at every attempt, and another one when it is sent again: mail
+ * programs drop what they have had.
+ */
+export function mailer(send: SendMail): Destination {
+  return {
+    kind: "email",
+    send(sending) {
+      const { event, route: { address }, repeat, nowMs } = sending;
+      const id = `${event.eventId}${repeat === 0 ? "" : `.${repeat}`}`;
+      return send({
+        tenant: event.tenant,
+        address,
+        mail: () => mailOf(eventNotification(sending)),
+        id,
+        nowMs,
+      });
+    },
+  };
+}
+
+/**
+ * Chosen: shorter than the 4,000 characters after which Slack makes several messages of one; it cuts at 40,000, which
+ * escaped text of this length does not reach.
+ */
+const textLengthMax = 3_500;
+
+/** Writes messages. The whole address is a secret: whoever has it can write to the channel. */
+function slackWebhook(post: CheckedPost): Destination {
+  return {
+    kind: "slack",
+    send(sending) {
+      const body = JSON.stringify({ text: slackText(sending), mrkdwn: false });
+      return post.send(sending.route.address, { tenant: sending.event.tenant, body });
+    },
+  };
+}
+
+/**
+ * The message: what the mail says, cut when it is too long.
+ *
+ * Chosen: sent as `text` alone, because Slack looks for names in it (@here, #general) only when it is told to; and without
+ * its markup, so that no asterisk or backtick of a stranger's formats the lines behind it.
+ */
+export function slackText(sending: Pick<Sending, "event" | "tenant" | "isTest">): string {
+  const text = plainText(eventNotification(sending));
+  if (text.length <= textLengthMax) return inert(text);
+  const start = text.slice(0, textLengthMax).toWellFormed();
+  return `${inert(start)}…\n\nThere is more than a message has room for. Event: ${sending.event.eventId}\n`;
+}
+
+/**
+ * Text that Slack makes no link and no mention of, but for a plain mail address, which whoever calls the lead back copies
+ * or taps. The three characters of markup are escaped; and a web address, of which Slack would make a link by itself, has
+ * a space without width at each joint.
+ *
+ * Source: Slack, Formatting message text (escaping; automatic parsing).
+ */
+function inert(text: string): string {
+  return text.replace(/\S+/g, (word) => mailAddress.test(word) ? word : word.replace(joints, "$&\u200b"))
+    .replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
+}
+
+const mailAddress = /^[\w.+-]+@[a-z\d-]+(?:\.[a-z\d-]+)+$/i;
+const joints = /(?<=\S)(?::\/\/|\.+)(?=\S)|@+/g;
+
 /** What the destinations need. */
-export interface DestinationsOptions extends CheckedPostOptions {
+interface DestinationsOptions extends CheckedPostOptions {
   readonly sendMail: SendMail;
 }
 

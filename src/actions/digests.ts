@@ -9,8 +9,8 @@ import type { ActionsObservation } from "../observe/actions_meters.ts";
 import type { Log } from "../observe/log.ts";
 import type { Job } from "../service/repeat.ts";
 import type { DigestStore } from "../store/delivery/digests.ts";
-import { digestLetter } from "./letter/digest.ts";
-import { mailOf } from "./letter/mail.ts";
+import { digestNotification } from "./notification/digest.ts";
+import { mailOf } from "./notification/mail.ts";
 import type { SendMail } from "./smtp.ts";
 
 /** What they need. */
@@ -42,7 +42,7 @@ export function digests(options: DigestsOptions): Job<boolean> {
       const { tenant, routeId, address, until } = digest;
       const outcome = await sendMail({
         ...{ tenant, address },
-        mail: () => mailOf(digestLetter(digest)),
+        mail: () => mailOf(digestNotification(digest)),
         // The same at every attempt at this one.
         id: `digest.${tenant}.${routeId}.${Date.parse(until)}`,
         nowMs: nowMs(),

@@ -10,32 +10,74 @@ import { namesOf } from "../http/node/admission.ts";
 import { listen } from "../http/node/listen.ts";
 import type { Listener } from "../http/options.ts";
 import { text } from "../http/reply.ts";
-import { Router } from "../http/router.ts";
 import { createRequestIds } from "../http/request_id.ts";
+import { Router } from "../http/router.ts";
 import { ActionsMeters, type ActionsObservation } from "../observe/actions_meters.ts";
 import type { Log } from "../observe/log.ts";
 import { logReader, ownerFields } from "../observe/log_reader.ts";
 import { metricsType } from "../observe/metrics_text.ts";
 import { addProcessMeters } from "../observe/process.ts";
 import { addressUrl } from "../service/listeners.ts";
-import { repeat } from "../service/repeat.ts";
+import { type Job, repeat } from "../service/repeat.ts";
 import type { Running } from "../process/run.ts";
+import type { Condition } from "../process/supervise.ts";
 import { addressFault, openAt } from "../settings/places.ts";
 import { ConfigError } from "../settings/reader.ts";
 import { DigestStore } from "../store/delivery/digests.ts";
 import { EffectStore } from "../store/delivery/effects.ts";
-import { readOwnerRole, requireUsableDatabase } from "../store/schema/check.ts";
 import { describeError, Pool } from "../store/pool.ts";
 import { Primary } from "../store/primary.ts";
+import { readOwnerRole, requireUsableDatabase } from "../store/schema/check.ts";
 import type { ActionsConfig } from "./config.ts";
 import { openDestinations } from "./destinations.ts";
 import { digests } from "./digests.ts";
+import { createResolver } from "./dns_cache.ts";
 import { Effects } from "./effects.ts";
 import { actionsRouter, idleTimeoutMs, reply } from "./handle.ts";
-import { Pulse } from "./pulse.ts";
-import { createResolver } from "./dns_cache.ts";
 import { testRoutes } from "./route_test.ts";
 import { openMail, type SendMail } from "./smtp.ts";
+
+const pauseMs = 2_000;
+/** Longer than a question may take before it is given up; one that is not given up shows that nothing else would be. */
+const wedgedAfterMs = 20_000;
+
+/** Whether the process's own loops go on, and whether the database answers them. */
+class DatabaseHealthCheck implements Job<void> {
+  readonly #ping: () => Promise<void>;
+  readonly #nowMs: () => number;
+  #answers = false;
+  #hasAnswered = false;
+  #endedAtMs: number;
+
+  constructor(ping: () => Promise<void>, nowMs: () => number) {
+    this.#ping = ping;
+    this.#nowMs = nowMs;
+    this.#endedAtMs = nowMs();
+  }
+
+  /** How it is now. */
+  get condition(): Condition {
+    return {
+      isReady: this.#hasAnswered,
+      isAlive: this.#nowMs() - this.#endedAtMs < wedgedAfterMs,
+      status: this.#answers ? "performing" : "not performing: the database does not answer",
+    };
+  }
+
+  pauseMs(): number {
+    return pauseMs;
+  }
+
+  async runOnce(): Promise<void> {
+    try {
+      await this.#ping();
+      this.#answers = this.#hasAnswered = true;
+    } catch {
+      this.#answers = false;
+    }
+    this.#endedAtMs = this.#nowMs();
+  }
+}
 
 // Three short statements an event; the server gives one up before we do (see the deadline of the store).
 const statementTimeoutMs = 4_500;
@@ -85,13 +127,13 @@ export async function startActions(config: ActionsConfig, log: Log): Promise<Run
     const host = listener.host.includes(":") ? `[${listener.host}]` : listener.host;
     log.info("listening", { surface: "actions", url: `https://${host}:${listener.port}` });
     if (figures !== null) log.info("listening", { surface: "ops", url: addressUrl(figures, false) });
-    const pulse = new Pulse(() => tools.store.ping(), () => performance.now());
-    const pulsing = repeat(pulse, { onFailure: () => {} });
-    void pulsing.soon();
+    const health = new DatabaseHealthCheck(() => tools.store.ping(), () => performance.now());
+    const checking = repeat(health, { onFailure: () => {} });
+    void checking.soon();
     return {
-      condition: () => pulse.condition,
+      condition: () => health.condition,
       async close(graceMs) {
-        void pulsing.stop();
+        void checking.stop();
         // A mail that is under way is given its bound, as are requests.
         await Promise.all([listener.close(graceMs), stopDigests()]);
         await figures?.close(0);

@@ -8,7 +8,7 @@
 import { createTransport } from "nodemailer";
 import { Buffer } from "node:buffer";
 import { FairQueue, mayStart } from "../http/outbound/fair_queue.ts";
-import type { MailText } from "./letter/mail.ts";
+import type { MailText } from "./notification/mail.ts";
 import { answerText, failed, failureWord, type Heard, notBegun, type Outcome } from "./outcome.ts";
 
 /**

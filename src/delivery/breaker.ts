@@ -15,13 +15,13 @@
  * @module
  */
 
-import type { TierFailure } from "./tier_failure.ts";
+import type { TierFailure } from "./send.ts";
 
 /** `closed`: all is sent; `open`: nothing; `half_open`: one event, whose answer closes it. */
-export type BreakerState = "closed" | "open" | "half_open";
+type BreakerState = "closed" | "open" | "half_open";
 
 /** When it opens and tries again. */
-export interface BreakerOptions {
+interface BreakerOptions {
   /** Events sent in a row that got no answer, or 503, which open it. */
   readonly failuresMax: number;
   /** The first pause before a connection is tried; it doubles up to the cap until a delivery is answered. */
@@ -157,5 +157,56 @@ export class Breaker {
         : { cause: failure.cause, code: failure.code, agoMs: nowMs - failure.atMs },
       awayMs: agoMs(this.#awaySinceMs),
     };
+  }
+}
+
+/** What the watch works with. */
+interface WatchOptions {
+  /** Tries once: `null` when a connection is there; never throws. */
+  readonly probe: () => Promise<TierFailure | null>;
+  readonly breaker: Breaker;
+  readonly nowMs: () => number;
+  readonly onFailure: (failure: TierFailure) => void;
+}
+
+/** Tries until it is closed, once at a time. */
+export class Watch {
+  readonly #options: WatchOptions;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #isProbing = false;
+  #isClosed = false;
+
+  constructor(options: WatchOptions) {
+    this.#options = options;
+  }
+
+  /** The breaker has changed, or the process begins. */
+  look(): void {
+    if (this.#isProbing || this.#isClosed) return;
+    const { breaker, nowMs } = this.#options;
+    clearTimeout(this.#timer);
+    const leftMs = breaker.probeAtMs - nowMs();
+    if (leftMs <= 0) void this.#probe();
+    else this.#timer = setTimeout(() => this.look(), Math.ceil(leftMs));
+  }
+
+  async #probe(): Promise<void> {
+    const { breaker, nowMs } = this.#options;
+    this.#isProbing = true;
+    const failure = await this.#options.probe();
+    this.#isProbing = false;
+    if (this.#isClosed) return;
+    if (failure === null) breaker.reached(nowMs());
+    else {
+      this.#options.onFailure(failure);
+      breaker.failed(failure, { nowMs: nowMs(), isSent: false, isProbe: true });
+    }
+    this.look();
+  }
+
+  /** Tries no more. */
+  close(): void {
+    this.#isClosed = true;
+    clearTimeout(this.#timer);
   }
 }

@@ -9,11 +9,9 @@ import { OutboxListener } from "../store/delivery/listener.ts";
 import { OutboxStore } from "../store/delivery/outbox.ts";
 import type { Pool } from "../store/pool.ts";
 import type { Primary } from "../store/primary.ts";
-import { Breaker, type TierStanding } from "./breaker.ts";
-import { DeliveryLoop } from "./loop.ts";
-import type { DeliveryObservation } from "./observation.ts";
+import { Breaker, type TierStanding, Watch } from "./breaker.ts";
+import { DeliveryLoop, type DeliveryObservation } from "./loop.ts";
 import { Sender } from "./send.ts";
-import { Watch } from "./watch.ts";
 
 /** What the delivery is told. */
 export interface DeliverySettings {

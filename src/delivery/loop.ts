@@ -13,21 +13,90 @@
  */
 
 import { mayStart } from "../http/outbound/fair_queue.ts";
+import type { TlsObservation } from "../http/tls_files.ts";
 import type { Claimed, ClaimRequest, Settlement } from "../store/delivery/outbox.ts";
-import type { BackoffOptions } from "./backoff.ts";
+import { type BackoffOptions, judge, release } from "./judge.ts";
 import type { Breaker } from "./breaker.ts";
-import { planClaim, type PlannedRequest } from "./claim_plan.ts";
-import { judge, release } from "./judge.ts";
-import type { DeliveryObservation } from "./observation.ts";
-import { Pace } from "./pace.ts";
-import { payload } from "./payload.ts";
-import { Poller } from "./poller.ts";
-import type { SendOutcome } from "./send.ts";
+import { payload, type SendOutcome, type TierFailure } from "./send.ts";
 import { Settler } from "./settler.ts";
-import { TenantQueue } from "./tenant_queue.ts";
+import { Pace, planClaim, type PlannedRequest, TenantQueue } from "./tenant_queue.ts";
+
+/** One thing that has happened. */
+export type DeliveryObservation =
+  /** The store has taken them. */
+  | { readonly kind: "settled"; readonly settlements: readonly Settlement[] }
+  /**
+   * The breaker has opened, or is open for another reason; without a failure it has closed. A probe that fails as the
+   * one before is no news.
+   */
+  | { readonly kind: "breaker"; readonly failure: TierFailure | null }
+  /** The tier could not be reached, gave no answer or said that it cannot work, each time. */
+  | { readonly kind: "tier_failure"; readonly failure: TierFailure }
+  /** A statement of the loop failed; the next look tries again. */
+  | {
+    readonly kind: "delivery_failure";
+    readonly what: "claim" | "settle" | "poll";
+    readonly error: unknown;
+  }
+  | TlsObservation;
+
+/** What the poller works with. */
+interface PollerOptions {
+  /** Looks once; never throws. */
+  readonly look: () => Promise<void>;
+  readonly nowMs: () => number;
+  /** Without a hint, the outbox is looked at this often. */
+  readonly intervalMs: number;
+}
+
+// Hints of a busy node are looked into at most this often.
+const hintGapMs = 20;
+
+/** Runs one look at a time. */
+class Poller {
+  readonly #options: PollerOptions;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #isLooking = false;
+  #isHinted = false;
+  #isClosed = false;
+  #lookedAtMs = Number.NEGATIVE_INFINITY;
+
+  constructor(options: PollerOptions) {
+    this.#options = options;
+  }
+
+  /** Looks soon: at once, unless a look runs or has just run. */
+  hint(): void {
+    this.#isHinted = true;
+    if (!this.#isLooking) this.#schedule(hintGapMs - (this.#options.nowMs() - this.#lookedAtMs));
+  }
+
+  #schedule(afterMs: number): void {
+    if (this.#isClosed) return;
+    clearTimeout(this.#timer);
+    if (afterMs <= 0) void this.#look();
+    else this.#timer = setTimeout(() => void this.#look(), afterMs);
+  }
+
+  async #look(): Promise<void> {
+    this.#isLooking = true;
+    this.#isHinted = false;
+    this.#lookedAtMs = this.#options.nowMs();
+    await this.#options.look();
+    this.#isLooking = false;
+    // What was hinted at meanwhile may have been committed after the look began.
+    this.#schedule(this.#isHinted ? hintGapMs : this.#options.intervalMs);
+  }
+
+  /** Looks no more. */
+  close(): void {
+    this.#isClosed = true;
+    clearTimeout(this.#timer);
+  }
+}
 
 /** What the loop works with; time and randomness are passed in. */
-export interface DeliveryParts {
+interface DeliveryParts {
   /** Settles first. */
   readonly claim: (
     requests: readonly ClaimRequest[],
@@ -43,7 +112,7 @@ export interface DeliveryParts {
 }
 
 /** The loop's bounds. */
-export interface DeliveryOptions extends BackoffOptions {
+interface DeliveryOptions extends BackoffOptions {
   readonly attemptsMax: number;
   readonly leaseMs: number;
   readonly sendTimeoutMs: number;

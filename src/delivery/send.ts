@@ -1,15 +1,90 @@
 /**
- * One delivery request over a kept-alive connection, and what the answer means.
+ * One delivery request to the actions tier, `PUT /v1/events/{event_id}`, over a kept-alive connection, and what the answer
+ * means.
  *
  * @module
  */
 
 import net from "node:net";
 import tls from "node:tls";
-import type { Answer } from "../http/outbound/client_connection.ts";
+import type { Answer, Failed } from "../http/outbound/client_connection.ts";
 import { ConnectionPool, type Target } from "../http/outbound/connection_pool.ts";
 import type { TlsContext, TlsFiles, TlsObservation } from "../http/tls_files.ts";
-import { type TierFailure, tierFailure, unavailableStatus } from "./tier_failure.ts";
+import type { Claimed } from "../store/delivery/outbox.ts";
+
+/** What can go wrong, by how far it came. */
+export const failureCauses = [
+  /** Its name was not resolved. */
+  "name",
+  /** Nobody listens at its address. */
+  "refused",
+  /** No connection for another reason, or none in time. */
+  "connect",
+  /** TLS was not agreed on: its certificate, or its version. */
+  "handshake",
+  /** It cut a connection that had just been made: most often it does not let our certificate in. */
+  "not_let_in",
+  /** It did not answer in time what it was asked. */
+  "timeout",
+  /** It cut a connection instead of answering. */
+  "cut",
+  /** It answered what is no HTTP. */
+  "protocol",
+  /** It answered 503: it cannot work. */
+  "unavailable",
+] as const;
+
+/** One of {@linkcode failureCauses}. */
+export type FailureCause = typeof failureCauses[number];
+
+/** A failure of the tier. */
+export interface TierFailure {
+  readonly cause: FailureCause;
+  /** The error's code, `503` where that was the answer. */
+  readonly code: string;
+}
+
+/** The answer with which the tier says that it cannot work, whatever it was asked. */
+const unavailableStatus = 503;
+
+const nameCodes = /^(ENOTFOUND|ENODATA|EAI_\w+)$/;
+const protocolCodes = /^(EPROTO|EMSGSIZE)$/;
+
+/** What an exchange failed of. `isSecure`: over TLS. */
+function tierFailure(
+  { stage, reason }: Pick<Failed, "stage" | "reason">,
+  { isSecure }: { readonly isSecure: boolean },
+): TierFailure {
+  return { cause: causeOf(stage, { code: reason, isSecure }), code: reason };
+}
+
+function causeOf(
+  stage: Failed["stage"],
+  { code, isSecure }: { readonly code: string; readonly isSecure: boolean },
+): FailureCause {
+  if (stage === "waiting") return "timeout";
+  if (stage === "connecting") {
+    return nameCodes.test(code) ? "name" : code === "ECONNREFUSED" ? "refused" : "connect";
+  }
+  if (code === "ETIMEDOUT") return "timeout";
+  if (stage === "handshake") return "handshake";
+  if (protocolCodes.test(code)) return "protocol";
+  return stage === "settling" && isSecure ? "not_let_in" : "cut";
+}
+
+/**
+ * The JSON body. Lead and extra go in as the text they are stored as, because parsing them would lose digits.
+ *
+ * Source: DECISIONS, Delivery.
+ */
+export function payload(row: Claimed): string {
+  const content = row.kind === "lead" ? "lead" : "submission";
+  return `{"event_id":${JSON.stringify(row.event_id)},"kind":${JSON.stringify(row.kind)},` +
+    `"tenant":${JSON.stringify(row.tenant)},"source":${JSON.stringify(row.source)},` +
+    `"received_at":${JSON.stringify(row.received_at)},"attempt":${row.number},` +
+    `"${content}":${row.lead ?? "null"},"extra":${row.extra ?? "{}"},` +
+    `"flags":${JSON.stringify(row.flags === "" ? [] : row.flags.split(","))}}`;
+}
 
 /** What became of a request. */
 export type SendOutcome =
@@ -26,7 +101,7 @@ export type SendOutcome =
   | Unreachable;
 
 /** The tier's trouble; that of the event too when it was sent and got no answer. */
-export interface Unreachable {
+interface Unreachable {
   readonly kind: "unreachable";
   readonly status: number | null;
   /** The failure's code. */
@@ -37,7 +112,7 @@ export interface Unreachable {
 }
 
 /** How the tier is reached. */
-export interface SendOptions {
+interface SendOptions {
   /** Base address, `https:`; `http:` serves benchmarks and tests. A path stands before the requests' own. */
   readonly url: string;
   /** Without them, `https:` trusts the system's authorities and shows no certificate. */

@@ -9,6 +9,7 @@ import type { PeerCertificate } from "node:tls";
 import type { Networks } from "./addresses.ts";
 import type { Exchange, Reply } from "./exchange.ts";
 import type { RequestIdRule } from "./request_id.ts";
+import type { Bounds } from "./node/defences/bounds.ts";
 import type { Router } from "./router.ts";
 import type { TlsObservation, TlsPaths } from "./tls_files.ts";
 
@@ -57,98 +58,6 @@ export interface Access {
   readonly aborted: boolean;
 }
 
-/** The bounds of a listener; each has a default. */
-export interface Bounds {
-  /** From a connection's start (over TLS the end of its handshake), or a request's first byte, to the end of its headers. */
-  readonly headersTimeoutMs: number;
-  /** From the end of a request's headers to the end of its body and to its answer. */
-  readonly requestTimeoutMs: number;
-  /** The longest pause in which a client takes nothing of a reply. */
-  readonly stallTimeoutMs: number;
-  /** How long a connection is kept without a request. */
-  readonly idleTimeoutMs: number;
-  /**
-   * How long a connection between two requests is kept when the listener closes: what its client sends by then is answered,
-   * with `Connection: close`.
-   */
-  readonly lingerTimeoutMs: number;
-  /** A TLS handshake, and the same again for the wait before it. */
-  readonly handshakeTimeoutMs: number;
-  /** After an early answer, how long the rest of a request is read and thrown away. */
-  readonly discardTimeoutMs: number;
-  /** After an early answer, how much of the rest of a request is read and thrown away. */
-  readonly discardBytesMax: number;
-  /** How often the bounds are looked at: each is late by this much at most. */
-  readonly sweepIntervalMs: number;
-  /** All header lines of a request together. */
-  readonly headerBytesMax: number;
-  /** Header lines of a request: each look-up of a header reads them all. */
-  readonly headerLinesMax: number;
-  /**
-   * How long a client may keep a slot waiting before it goes ahead of idle ones, when slots run short: a body that is a
-   * moment late is an honest one's.
-   */
-  readonly slotPatienceMs: number;
-  readonly connectionsMax: number;
-  /** Connections in a TLS handshake, or in line for one. */
-  readonly handshakesMax: number;
-  /** Requests at once on an HTTP/2 connection. */
-  readonly streamsMax: number;
-  /** HTTP/2 answers that wait for their clients. One too many ends the connection of the one that has waited longest. */
-  readonly untakenMax: number;
-  /** The same of one address, with the exceptions of {@linkcode ListenOptions.connectionsPerAddress}. */
-  readonly untakenOfAddressMax: number;
-  /**
-   * HTTP/1 requests that are kept behind the one that is being answered. A client that sends more ahead is answered
-   * that one, and closed.
-   */
-  readonly pipelinedMax: number;
-  /** How often renewed certificate files are looked for. */
-  readonly certificatePollMs: number;
-  /** How long the key lives that session tickets are made with; with it go the tickets. */
-  readonly ticketKeyMs: number;
-}
-
-/** The defaults of {@linkcode Bounds}. */
-export const defaultBounds: Bounds = {
-  headersTimeoutMs: 10_000,
-  requestTimeoutMs: 20_000,
-  stallTimeoutMs: 20_000,
-  // Longer than the 60 s for which common proxies keep a connection: the side that reuses it closes it.
-  idleTimeoutMs: 65_000,
-  // A client that keeps its connections busy asks again within it and is told to go; closed under its hands, one of its
-  // requests would be lost. As much for one that has long been idle: it is used when the others are not enough, in a
-  // moment that is as busy for its client.
-  lingerTimeoutMs: 1_000,
-  handshakeTimeoutMs: 5_000,
-  discardTimeoutMs: 5_000,
-  discardBytesMax: 16 * 1024 * 1024,
-  sweepIntervalMs: 500,
-  headerBytesMax: 16 * 1024,
-  // Browsers behind two proxies send forty.
-  headerLinesMax: 1_000,
-  slotPatienceMs: 2_000,
-  connectionsMax: 10_000,
-  // One costs some 100 KB once it has begun, and 2,000 are as many as one processor can finish in two seconds.
-  handshakesMax: 2_000,
-  // RFC 9113, section 6.5.2: clients take so many for granted until they are told, and not all ask again when refused.
-  streamsMax: 100,
-  // One costs 14 KB. Half of them may wait before those who leave them waiting get fewer streams.
-  untakenMax: 1_024,
-  untakenOfAddressMax: 256,
-  // Who sends requests ahead sends a few. node:http takes 3 KB for each.
-  pipelinedMax: 8,
-  certificatePollMs: 5_000,
-  // Who takes the key out of the process's memory reads what was sent in the hour of it, and no more.
-  ticketKeyMs: 3_600_000,
-};
-
-/**
- * How many connections a client's address may have, an IPv6 /64 for one. Chosen: 256, because an office or a carrier
- * behind one address has tens, and 40 addresses are needed to fill all slots.
- */
-export const connectionsPerAddress = 256;
-
 /** What a listener tells of its work. */
 export type HttpObservation =
   /** Once for each request, those that could not be read included. */
@@ -179,7 +88,7 @@ export interface ListenOptions {
   /** Peers whose `X-Forwarded-For` is believed. Default: none. */
   readonly trustedProxies?: Networks;
   /**
-   * How many connections any address may have. Default: {@linkcode connectionsPerAddress} for all but trusted proxies and
+   * How many connections any address may have. Default: `connectionsPerAddress` for all but trusted proxies and
    * this machine, which have no such bound; `Infinity` is none for anybody.
    */
   readonly connectionsPerAddress?: number | null;

@@ -6,7 +6,7 @@
  */
 
 import { errors, formErrors } from "../contract/errors.ts";
-import { failureCauses } from "../delivery/tier_failure.ts";
+import { failureCauses } from "../delivery/send.ts";
 import { acceptedMs } from "../contract/event_id.ts";
 import type { Access } from "../http/options.ts";
 import { HttpMeters } from "./http_meters.ts";

@@ -5,7 +5,7 @@
  * @module
  */
 
-import type { DeliveryObservation } from "../delivery/observation.ts";
+import type { DeliveryObservation } from "../delivery/loop.ts";
 import type { HttpObservation } from "../http/options.ts";
 import type { PlansObservation } from "../plans/reply.ts";
 import type { StoreObservation } from "../store/observation.ts";

@@ -79,8 +79,13 @@ export const pools = {
     failsFast: true,
     purpose: "the checkout and the payment provider's events",
   },
-  // Several statements of a page end within a request's 20 s, its page of the failure included.
-  console: { connectionsMax: 2, statementTimeoutMs: 8_000, failsFast: true, purpose: "the operator's pages" },
+  // Two pages and a report. A statement that fails does so within the 20 s of its request.
+  operator: {
+    connectionsMax: 3,
+    statementTimeoutMs: 15_000,
+    failsFast: true,
+    purpose: "the operator's pages and report: nobody else waits behind them",
+  },
   // It takes milliseconds; what takes this long is given up before the one who waits gives up.
   search: {
     connectionsMax: 2,
@@ -88,26 +93,13 @@ export const pools = {
     settings: searchSettings,
     purpose: "the operator's search, planned along the indexes",
   },
-  // Within the 20 s that a request has; nothing waits behind it.
-  report: { connectionsMax: 1, statementTimeoutMs: 15_000, purpose: "the operator's report" },
-  // Three, because one that is given up takes what runs beside it along, and a roll-up of an old database takes a minute.
-  upkeep: {
-    connectionsMax: 1,
-    statementTimeoutMs: 28_000,
-    isPatient: true,
-    purpose: "folds the insert-only counts, clears away, and files whom leads name",
-  },
-  rollup: {
-    connectionsMax: 1,
+  // Three, so that a roll-up of an old database, which takes a minute, keeps no other job waiting.
+  jobs: {
+    connectionsMax: 3,
     statementTimeoutMs: 58_000,
     isPatient: true,
-    purpose: "sums up the hours for the report",
-  },
-  retention: {
-    connectionsMax: 1,
-    statementTimeoutMs: 28_000,
-    isPatient: true,
-    purpose: "removes content that a tenant keeps no longer",
+    purpose:
+      "what repeats: folds the insert-only counts, sums up the hours, clears away, and files whom leads name",
   },
 } as const satisfies Readonly<Record<string, Purpose>>;
 

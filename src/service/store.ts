@@ -122,9 +122,9 @@ async function openParts(
     handOver: handOver({ heartbeat, totals, delivery }),
     observe,
   });
-  const upkeep = new Upkeep(pools.upkeep);
-  const standing = new StandingReader(pools.upkeep, async () => {
-    const sources = sourceRows(await readStanding(pools.upkeep));
+  const upkeep = new Upkeep(pools.jobs);
+  const standing = new StandingReader(pools.jobs, async () => {
+    const sources = sourceRows(await readStanding(pools.jobs));
     return sources.filter(({ silent }) => silent).length;
   });
   const { backupMarksDir } = config;
@@ -141,9 +141,9 @@ async function openParts(
     }),
     upkeep,
     standing,
-    rollup: new Rollup(pools.rollup),
-    filing: new Filing(pools.upkeep),
-    retention: new Retention(pools.retention, observe),
+    rollup: new Rollup(pools.jobs),
+    filing: new Filing(pools.jobs),
+    retention: new Retention(pools.jobs, observe),
   }, observe);
   heartbeat.react(reactionOf({ heartbeat, pools, committer, jobs, observe }));
   await Promise.all([firstBeat(heartbeat, jobs), jobs.plans?.soon()]);

@@ -5,7 +5,7 @@
  */
 
 import { limits } from "../contract/limits.ts";
-import { connectionsPerAddress } from "../http/options.ts";
+import { connectionsPerAddress } from "../http/node/defences/bounds.ts";
 
 /**
  * Every variable that {@linkcode readConfig} reads, with its default and its meaning: the tables of

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { mayCall } from "../../src/actions/addresses.ts";
+import { mayCall } from "../../src/actions/checked_post.ts";
 import { parseNetworks } from "../../src/http/addresses.ts";
 
 const none = parseNetworks("");

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
 import { before, test } from "node:test";
 import { CheckedPost } from "../../src/actions/checked_post.ts";
-import { crmWebhook, signatureHeaders, webhookBody } from "../../src/actions/crm_webhook.ts";
+import { crmWebhook, signatureHeaders, webhookBody } from "../../src/actions/destinations.ts";
 import type { DeliveredEvent } from "../../src/actions/event.ts";
 import type { Outcome } from "../../src/actions/outcome.ts";
 import { parseNetworks } from "../../src/http/addresses.ts";

@@ -45,6 +45,23 @@ test("--crm-url makes a secret and shows it this once", async () => {
   assert.doesNotMatch(stdout + stderr, /whsec_/);
 });
 
+test("the same address keeps its secret; --email leaves the CRM alone", async () => {
+  const { secret } = await stored();
+  assert.deepEqual(await route("acme", "--crm-url", "https://crm.example.com/leads?k=1"), {
+    tenant: "acme",
+    crm_url: "https://crm.example.com/leads?k=1",
+    email: [],
+    closer: [],
+  });
+  assert.deepEqual(await route("acme", "--email", " sales@acme.example "), {
+    tenant: "acme",
+    crm_url: "https://crm.example.com/leads?k=1",
+    email: ["sales@acme.example"],
+    closer: [],
+  });
+  assert.equal((await stored()).secret, secret);
+});
+
 test("--rotate-secret makes another one, and the one before signs a day longer", async () => {
   const { secret: before } = await stored();
   const { crm_secret } = await route("acme", "--rotate-secret");

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { before, beforeEach, test } from "node:test";
-import { mailer } from "../../src/actions/email.ts";
+import { mailer } from "../../src/actions/destinations.ts";
 import { type MailerOptions, openMail } from "../../src/actions/smtp.ts";
 import type { DeliveredEvent } from "../../src/actions/event.ts";
 import { event, type EventParts, sending } from "../support/actions/event.ts";

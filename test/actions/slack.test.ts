@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { before, beforeEach, test } from "node:test";
-import { slackText } from "../../src/actions/slack.ts";
+import { slackText } from "../../src/actions/destinations.ts";
 import { status } from "../support/actions/crm_sink.ts";
 import { event, sending } from "../support/actions/event.ts";
 import { openStand, type Stand } from "../support/actions/stand.ts";

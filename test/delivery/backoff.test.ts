@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { backoffMs } from "../../src/delivery/backoff.ts";
+import { backoffMs } from "../../src/delivery/judge.ts";
 
 const published = { baseMs: 5_000, capMs: 21_600_000 };
 

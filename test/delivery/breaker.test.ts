@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { Breaker } from "../../src/delivery/breaker.ts";
-import type { TierFailure } from "../../src/delivery/tier_failure.ts";
+import type { TierFailure } from "../../src/delivery/send.ts";
 
 const refused: TierFailure = { cause: "refused", code: "ECONNREFUSED" };
 const cut: TierFailure = { cause: "cut", code: "ECONNRESET" };

@@ -2,8 +2,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { Breaker } from "../../src/delivery/breaker.ts";
 import { DeliveryLoop } from "../../src/delivery/loop.ts";
-import type { SendOutcome } from "../../src/delivery/send.ts";
-import type { TierFailure } from "../../src/delivery/tier_failure.ts";
+import type { SendOutcome, TierFailure } from "../../src/delivery/send.ts";
 import type { Claimed, Settlement } from "../../src/store/delivery/outbox.ts";
 
 /** A loop over rows in memory; `outcomes` says what becomes of each event's send. */

@@ -2,8 +2,7 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import net, { type AddressInfo, type Socket } from "node:net";
 import test, { type TestContext } from "node:test";
-import { Sender } from "../../src/delivery/send.ts";
-import type { FailureCause } from "../../src/delivery/tier_failure.ts";
+import { type FailureCause, Sender } from "../../src/delivery/send.ts";
 import { until } from "../support/until.ts";
 
 /** A server below HTTP: it takes requests apart and writes what a test says. */

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { before, test } from "node:test";
-import { signatureHeaders } from "../../src/actions/crm_webhook.ts";
+import { signatureHeaders } from "../../src/actions/destinations.ts";
 import { openStand } from "../support/actions/stand.ts";
 import { blocksOf, readPages } from "../support/docs/pages.ts";
 import { isLeftOut } from "../../scripts/test_plan.ts";

@@ -3,8 +3,7 @@ import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { chainOf, isExpired } from "../../src/http/tls_doubts.ts";
-import { TlsFiles, type TlsObservation } from "../../src/http/tls_files.ts";
+import { chainOf, isExpired, TlsFiles, type TlsObservation } from "../../src/http/tls_files.ts";
 import { temporaryFolder } from "../support/folder.ts";
 import { until } from "../support/until.ts";
 
@@ -32,6 +31,14 @@ function issue(name: string, options: { days: number; issuer?: string; extension
 }
 
 issue("root", { days: 3_650, extension: "basicConstraints=critical,CA:TRUE" });
+issue("between", { days: 1_000, issuer: "root", extension: "basicConstraints=critical,CA:TRUE" });
+issue("owner", {
+  days: 90,
+  issuer: "between",
+  extension: "authorityInfoAccess=caIssuers;URI:http://authority.example/between.der",
+});
+issue("own", { days: 90 });
+
 test("what is doubtful is told when the files are taken up; a renewal that has expired is refused, and told once", async (t) => {
   const files = { certFile: path("served.pem"), keyFile: path("served.key") };
   const put = (name: string) => {

@@ -10,7 +10,7 @@ import { createServer } from "node:http";
 import { request as httpsRequest } from "node:https";
 import { type AddressInfo, connect } from "node:net";
 import { test } from "node:test";
-import { signatureHeaders } from "../../src/actions/crm_webhook.ts";
+import { signatureHeaders } from "../../src/actions/destinations.ts";
 import { isLeftOut } from "../../scripts/test_plan.ts";
 import { openCatcher } from "../../scripts/caught/catcher.ts";
 import { Authority } from "../support/authority.ts";

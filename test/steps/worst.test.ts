@@ -3,8 +3,8 @@
 import assert from "node:assert/strict";
 import process from "node:process";
 import test from "node:test";
-import { eventLetter } from "../../src/actions/letter/event.ts";
-import { mailOf } from "../../src/actions/letter/mail.ts";
+import { eventNotification } from "../../src/actions/notification/event.ts";
+import { mailOf } from "../../src/actions/notification/mail.ts";
 import { attributionOf } from "../../src/forms/attribution.ts";
 import { contactOf } from "../../src/forms/contact.ts";
 import {
@@ -130,7 +130,7 @@ const subjects: readonly (Subject & { readonly bodyStepsMax?: number })[] = [
     name: "a mail",
     pieces: [...words, ...wide, ...names, ...numbers],
     build: flatObject,
-    read: (content) => mailOf(eventLetter(sending(event({ kind: "form", content })))),
+    read: (content) => mailOf(eventNotification(sending(event({ kind: "form", content })))),
     bodyStepsMax,
   },
   {

@@ -7,6 +7,7 @@ import { lead, World } from "../support/world.ts";
 
 const own = await ownPostgres();
 const world = await World.open(own.url);
+world.expectLogged("totals_kept");
 const server = await world.start();
 const read = (path: string) => get(`${server.urls.ops}${path}`, { localAddress: "127.0.0.1" });
 

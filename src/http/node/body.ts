@@ -8,6 +8,7 @@ import type { IncomingMessage } from "node:http";
 import type { Buffer } from "node:buffer";
 import type { Body } from "../exchange.ts";
 import { Gathered } from "../gathered.ts";
+import { fixedBounds } from "./defences/bounds.ts";
 
 /** The body is over the cap. */
 export const tooLarge: Body = { kind: "too_large" };
@@ -15,10 +16,6 @@ export const tooLarge: Body = { kind: "too_large" };
 export const incomplete: Body = { kind: "incomplete" };
 /** There is no body. */
 export const emptyBody: Body = { kind: "complete", bytes: new Uint8Array(0) };
-
-/** A body that comes in ever smaller pieces is cut: each costs as much as one of 16 KiB. */
-const piecesMax = 4_096;
-const pieceBytesMin = 64;
 
 /** What a {@linkcode NodeBody} is told. */
 export interface NodeBodyOptions {
@@ -88,7 +85,7 @@ export class NodeBody {
     this.#options.onPiece(chunk.byteLength);
     this.#bytes += chunk.byteLength;
     this.#pieces++;
-    if (this.#pieces > piecesMax + this.#bytes / pieceBytesMin) {
+    if (this.#pieces > fixedBounds.bodyPiecesMax + this.#bytes / fixedBounds.bodyPieceBytesMin) {
       this.#options.onOverrun();
       return;
     }

@@ -7,13 +7,82 @@
 import type { ServerHttp2Session } from "node:http2";
 import type { Socket } from "node:net";
 import { Deadlines } from "../deadlines.ts";
+import { type Reputation, Slots, UnreadResponses } from "./defences/by_address.ts";
+import type { Turn } from "./defences/by_connection.ts";
 import type { Edge } from "./edge.ts";
-import type { Standing } from "./handshake_line.ts";
 import { type OpenExchange, ServerConnection } from "./server_connection.ts";
-import type { Turn } from "./turns.ts";
-import { Slots } from "./slots.ts";
-import { Untaken } from "./untaken.ts";
-import { afterReading, Waits } from "./waits.ts";
+
+/** What is done with those whose time is up. */
+interface Ends {
+  readonly end: (connection: ServerConnection) => void;
+  readonly destroy: (connection: ServerConnection) => void;
+}
+
+/** The connections of one listener that wait; each is in one list at most. */
+class Timeouts {
+  /** HTTP/1 connections that have not sent a request yet. */
+  readonly fresh: Deadlines<ServerConnection>;
+  /** HTTP/2 sessions that have not sent a request yet. */
+  readonly freshSessions: Deadlines<ServerConnection>;
+  /** Those between requests. */
+  readonly idle: Deadlines<ServerConnection>;
+  /** Those that may still be asked once while the listener is closing. */
+  readonly lingering: Deadlines<ServerConnection>;
+  /** Those that are being closed: a client that takes nothing must not keep them. */
+  readonly ending: Deadlines<ServerConnection>;
+
+  constructor({ bounds }: Edge) {
+    const { headersTimeoutMs, sweepIntervalMs } = bounds;
+    // Node ends these first: one that is silent, and with 408 one whose headers are slow, counted from their first byte.
+    this.fresh = new Deadlines(2 * (headersTimeoutMs + sweepIntervalMs));
+    this.freshSessions = new Deadlines(headersTimeoutMs);
+    this.idle = new Deadlines(bounds.idleTimeoutMs);
+    this.lingering = new Deadlines(bounds.lingerTimeoutMs);
+    this.ending = new Deadlines(bounds.discardTimeoutMs);
+  }
+
+  /** It has just been opened. */
+  opened(connection: ServerConnection, nowMs: number): void {
+    (connection.isHttp2 ? this.freshSessions : this.fresh).add(connection, nowMs);
+  }
+
+  /** It waits no more. */
+  remove(connection: ServerConnection): void {
+    this.fresh.remove(connection);
+    this.freshSessions.remove(connection);
+    this.idle.remove(connection);
+    this.lingering.remove(connection);
+    this.ending.remove(connection);
+  }
+
+  /** The listener closes: it is kept for one more request, unless it is on its way to its end. */
+  linger(connection: ServerConnection, nowMs: number): void {
+    const { list } = connection.deadline ?? {};
+    if (list !== this.fresh && list !== this.idle) return;
+    this.remove(connection);
+    this.lingering.add(connection, nowMs);
+  }
+
+  /** Ends those whose time is up, unless a request has come meanwhile that was not read yet. */
+  sweep(nowMs: number, { end, destroy }: Ends): void {
+    const endUnused = (connection: ServerConnection): void =>
+      afterReading(() => {
+        const { isQuiet, isClosed, deadline } = connection;
+        if (isQuiet && !isClosed && deadline === null) end(connection);
+      });
+    this.fresh.sweep(nowMs, destroy);
+    this.freshSessions.sweep(nowMs, destroy);
+    this.idle.sweep(nowMs, endUnused);
+    this.lingering.sweep(nowMs, endUnused);
+    this.ending.sweep(nowMs, destroy);
+  }
+}
+
+/** Calls it when all has been read that is here by now: a busy process finds requests late. */
+function afterReading(call: () => void): void {
+  // What is ready while one turn of the loop is at work is read in the next.
+  setImmediate(() => setImmediate(call));
+}
 
 /** An error closes the connection, which is what counts. */
 function ignore(): void {}
@@ -29,10 +98,10 @@ export class Connections {
   readonly stalls: Deadlines<OpenExchange>;
   /** Answered requests whose rest is being thrown away. */
   readonly discards: Deadlines<OpenExchange>;
-  readonly #waits: Waits;
+  readonly #timeouts: Timeouts;
   readonly #all = new Map<object, ServerConnection>();
   readonly #slots: Slots;
-  readonly #untaken: Untaken;
+  readonly #unread: UnreadResponses;
   readonly #sweeper: ReturnType<typeof setInterval>;
   #exchanges = 0;
   #emptied: (() => void) | null = null;
@@ -42,23 +111,23 @@ export class Connections {
     const { bounds } = edge;
     this.edge = edge;
     this.#slots = new Slots(edge);
-    this.#untaken = new Untaken(edge);
+    this.#unread = new UnreadResponses(edge);
     this.requests = new Deadlines(bounds.requestTimeoutMs);
     this.stalls = new Deadlines(bounds.stallTimeoutMs);
     this.discards = new Deadlines(bounds.discardTimeoutMs);
-    this.#waits = new Waits(edge);
+    this.#timeouts = new Timeouts(edge);
     this.#sweeper = setInterval(() => this.#sweep(), bounds.sweepIntervalMs);
     this.#sweeper.unref();
   }
 
   /** A socket was accepted: it takes a slot. Tells its address, and what that is known for. */
-  accepted(socket: Socket): { readonly key: string; readonly standing: Standing } {
+  accepted(socket: Socket): { readonly key: string; readonly reputation: Reputation } {
     // Node's own listener goes away with its parser: a reset after a CONNECT would end the process.
     socket.on("error", ignore);
-    const { key, standing } = this.#slots.take(socket);
+    const { key, reputation } = this.#slots.take(socket);
     // Behind the slots' own listener.
     socket.once("close", () => this.#settle());
-    return { key, standing };
+    return { key, reputation };
   }
 
   /** The TLS handshake of a socket begins. */
@@ -71,20 +140,20 @@ export class Connections {
     const connection = new ServerConnection(transport, this.edge.peer(socket.remoteAddress));
     this.#slots.opened(socket, connection);
     this.#all.set(transport, connection);
-    if (this.isDraining) this.#waits.lingering.add(connection, performance.now());
-    else this.#waits.opened(connection, performance.now());
+    if (this.isDraining) this.#timeouts.lingering.add(connection, performance.now());
+    else this.#timeouts.opened(connection, performance.now());
     transport.once("close", () => this.#closed(connection));
     transport.on("error", ignore);
     const { peer } = connection;
-    const streamsMax = this.#untaken.streamsMax(peer, this.#slots.sessionsOf(peer));
+    const streamsMax = this.#unread.streamsMax(peer, this.#slots.sessionsOf(peer));
     if (streamsMax < this.edge.bounds.streamsMax) connection.restrict(streamsMax);
     return connection;
   }
 
   /** A connection has ended because of what its client sent. */
-  wasWasteful(transport: object): void {
+  markAbusive(transport: object): void {
     const connection = this.find(transport);
-    if (connection !== undefined) this.#slots.wasWasteful(connection.peer);
+    if (connection !== undefined) this.#slots.markAbusive(connection.peer);
   }
 
   /** The connection of a socket or session. */
@@ -95,7 +164,7 @@ export class Connections {
   /** A request began. */
   began(exchange: OpenExchange): void {
     const { connection } = exchange;
-    if (connection.exchanges.size === 0) this.#waits.remove(connection);
+    if (connection.exchanges.size === 0) this.#timeouts.remove(connection);
     connection.exchanges.add(exchange);
     connection.hasAsked = true;
     this.#exchanges++;
@@ -111,15 +180,15 @@ export class Connections {
   /** An answer, or the next piece of it, is given to the connection. */
   given(exchange: OpenExchange): void {
     if (!exchange.connection.isHttp2) return;
-    const expelled = this.#untaken.given(exchange);
+    const expelled = this.#unread.given(exchange);
     if (expelled === null) return;
-    if (expelled.isWasteful) this.#expelWasteful(expelled.connection);
+    if (expelled.isAbusive) this.#expelAbusive(expelled.connection);
     else this.#expel(expelled.connection);
   }
 
   /** A client has taken its request back. */
   takenBack({ connection }: OpenExchange): void {
-    if (connection.overhead.takenBack()) this.#expelWasteful(connection);
+    if (connection.controlFrames.takenBack()) this.#expelAbusive(connection);
   }
 
   /** Nothing of an answer was taken for too long: it is cut, with its connection if that has taken nothing else either. */
@@ -135,7 +204,7 @@ export class Connections {
     const { connection } = exchange;
     this.stalls.remove(exchange);
     this.discards.remove(exchange);
-    this.#untaken.ended(exchange);
+    this.#unread.ended(exchange);
     connection.exchanges.delete(exchange);
     if (connection.exchanges.size > 0) return;
     if (connection.deadline !== null || connection.isClosed) return;
@@ -143,7 +212,7 @@ export class Connections {
     if (connection.waiting > 0) setImmediate(() => connection.turns?.next());
     else if (connection.isClosing || (this.isDraining && connection.knowsItsEnd)) this.#end(connection);
     else {
-      const { idle, lingering } = this.#waits;
+      const { idle, lingering } = this.#timeouts;
       // An answer that was begun before the drain has promised to keep the connection.
       (this.isDraining ? lingering : idle).add(connection, performance.now());
       connection.turns?.next();
@@ -159,8 +228,8 @@ export class Connections {
 
   /** A connection will be closed by the client, or when its time is up. */
   ending(connection: ServerConnection): void {
-    this.#waits.remove(connection);
-    this.#waits.ending.add(connection, performance.now());
+    this.#timeouts.remove(connection);
+    this.#timeouts.ending.add(connection, performance.now());
   }
 
   /** Ends what is idle, and the rest after the answers that are under way. */
@@ -193,7 +262,7 @@ export class Connections {
     const nowMs = performance.now();
     for (const connection of this.#all.values()) {
       if (!connection.isHttp2) {
-        if (connection.isQuiet) this.#waits.linger(connection, nowMs);
+        if (connection.isQuiet) this.#timeouts.linger(connection, nowMs);
       } else if (connection.isQuiet) this.#end(connection);
       // It takes no further stream and closes after its last one. What it has refused may be asked again.
       else connection.end();
@@ -218,8 +287,8 @@ export class Connections {
     this.#emptied();
   }
 
-  #expelWasteful(connection: ServerConnection): void {
-    this.#slots.wasWasteful(connection.peer);
+  #expelAbusive(connection: ServerConnection): void {
+    this.#slots.markAbusive(connection.peer);
     this.#expel(connection);
   }
 
@@ -233,7 +302,7 @@ export class Connections {
     if (connection.isClosed) return;
     connection.isClosed = true;
     connection.turns?.clear();
-    this.#waits.remove(connection);
+    this.#timeouts.remove(connection);
     this.#all.delete(connection.transport);
     // Node closes the responses first; Deno says nothing of those that wait behind another one.
     for (const exchange of connection.exchanges) exchange.closed();
@@ -250,12 +319,12 @@ export class Connections {
 
   #sweepAt(nowMs: number): void {
     for (const connection of this.#all.values()) {
-      if (connection.isWasteful(nowMs, this.edge.bounds.discardBytesMax)) this.#expelWasteful(connection);
+      if (connection.isAbusive(nowMs, this.edge.bounds.discardBytesMax)) this.#expelAbusive(connection);
     }
     this.requests.sweep(nowMs, (exchange) => exchange.expire());
     this.stalls.sweep(nowMs, (exchange) => this.stalled(exchange));
     this.discards.sweep(nowMs, (exchange) => exchange.destroy());
-    this.#waits.sweep(nowMs, {
+    this.#timeouts.sweep(nowMs, {
       end: (connection) => this.#end(connection),
       destroy: (connection) => connection.destroy(),
     });

@@ -10,18 +10,24 @@ import type { Body, Exchange, Reply } from "../exchange.ts";
 import { canonicalAddress, forwardedClient, isLoopback, limiterKey, Networks } from "../addresses.ts";
 import {
   type BoundAddress,
-  type Bounds,
-  connectionsPerAddress,
-  defaultBounds,
   type HttpObservation,
   type ListenOptions,
   type RefusalStatus,
   type Surface,
 } from "../options.ts";
+import { type Bounds, connectionsPerAddress, defaultBounds } from "./defences/bounds.ts";
 import { Admission } from "./admission.ts";
 import { adoptRequestId } from "../request_id.ts";
 import { Hosts } from "../target.ts";
-import { strictTransport } from "./tls_policy.ts";
+
+/**
+ * Browsers go to this name over HTTPS only, whatever link or typed address brings them (RFC 6797). On listeners that speak
+ * TLS to everybody: a plain one stands behind an edge, which knows whether it is reached over HTTPS.
+ *
+ * Chosen: two years, because scanners and browsers' lists ask for one at least and nothing here ever speaks plain HTTP;
+ * without `includeSubDomains`, because what is below the name is not ours to decide on.
+ */
+const strictTransport: readonly string[] = ["Strict-Transport-Security", "max-age=63072000"];
 
 /** What the access log calls by name: any other method is text of the caller's choice, a key perhaps. */
 const loggedMethods: ReadonlySet<string> = new Set([

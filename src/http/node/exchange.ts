@@ -8,17 +8,123 @@ import { Buffer } from "node:buffer";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { ServerHttp2Stream } from "node:http2";
 import type { Deadline } from "../deadlines.ts";
-import { EdgeExchange } from "./edge.ts";
 import type { Body, Reply } from "../exchange.ts";
-import { emptyBody, incomplete, NodeBody, tooLarge } from "./body.ts";
-import type { OpenExchange, ServerConnection } from "./server_connection.ts";
-import type { Connections } from "./connections.ts";
-import { headerLines, type NodeRequest, type NodeResponse, readHead } from "./headers.ts";
-import { isKept } from "./persistence.ts";
-import { Pump, sourceFor } from "./pump.ts";
 import type { RefusalStatus } from "../options.ts";
 import { dropBody, headersOf, isBodiless } from "../reply.ts";
-import type { Source } from "../source.ts";
+import { BytesSource, type Sink, type Source, sourceOf, WrongLength } from "../source.ts";
+import { emptyBody, incomplete, NodeBody, tooLarge } from "./body.ts";
+import type { Connections } from "./connections.ts";
+import { EdgeExchange } from "./edge.ts";
+import { headerLines, type NodeRequest, type NodeResponse, readHead } from "./headers.ts";
+import type { OpenExchange, ServerConnection } from "./server_connection.ts";
+import { fixedBounds } from "./defences/bounds.ts";
+
+/** What of a request has not arrived when it is answered. */
+interface Unread {
+  /** The client waits for a 100 before it sends the body. */
+  readonly awaitsContinue: boolean;
+  readonly isTooLarge: boolean;
+  /** `NaN` when no length was announced. */
+  readonly announcedBytes: number;
+}
+
+/** The request that is answered; `unread` is `null` when all of it has arrived. */
+interface Answered {
+  /** Refused before any surface saw it. */
+  readonly isRefused: boolean;
+  readonly hasUpgrade: boolean;
+  readonly unread: Unread | null;
+}
+
+/** Whether the next request on the connection can be believed, and is wanted. */
+export function isKept(
+  connection: Pick<ServerConnection, "isClosing" | "waiting">,
+  isDraining: boolean,
+  { isRefused, hasUpgrade, unread }: Answered,
+): boolean {
+  // Behind a request for another protocol node:http throws away what it has read, the beginning of the next request
+  // perhaps: what comes then may be the middle of one.
+  if (isRefused || hasUpgrade) return false;
+  // Those that wait for their turn are still answered.
+  if ((isDraining || connection.isClosing) && connection.waiting === 0) return false;
+  if (unread === null) return true;
+  return !unread.awaitsContinue && !unread.isTooLarge &&
+    unread.announcedBytes <= fixedBounds.keptDiscardBytesMax;
+}
+
+/** What HTTP/2 is given of a body at a time: a frame of the usual size at most. */
+const pieceBytesMax = 16 * 1024;
+const pieceBytesMin = 1024;
+
+const isDeno = "Deno" in globalThis;
+
+/**
+ * The source of a body that goes out piece by piece, `null` for one that goes as it is. Deno copies what is written to an
+ * HTTP/2 stream, for as long as the client likes: there a piece is no more than the window that the client gives each
+ * stream. Node holds on to the bytes as they are, and a document of 40 KB in pieces costs half as much again.
+ */
+export function sourceFor(body: Reply["body"], http2: ServerHttp2Stream | null): Source | null {
+  if (http2 === null || !isDeno || !(body instanceof Uint8Array)) return sourceOf(body);
+  const windowBytes = http2.session?.remoteSettings.initialWindowSize ?? 0;
+  const pieceBytes = Math.min(Math.max(windowBytes, pieceBytesMin), pieceBytesMax);
+  return body.byteLength > pieceBytes ? new BytesSource(body, pieceBytes) : null;
+}
+
+/** What a {@linkcode Pump} works with. */
+export interface PumpOptions {
+  readonly response: ServerResponse;
+  /** Announced; `null` when it is not. */
+  readonly length: number | null;
+  /** Told the length of each piece before it is written. */
+  readonly onPiece: (bytes: number) => void;
+  /**
+   * Told what the source fails with, and {@linkcode WrongLength} when it has not the announced length; the response
+   * is unfinished then.
+   */
+  readonly onFailure: (error: unknown) => void;
+}
+
+/** Begins to send, and goes on until the source ends or is cancelled. */
+export class Pump implements Sink {
+  readonly #source: Source;
+  readonly #options: PumpOptions;
+  #sent = 0;
+  // The kernel has the piece, or the response is closed: its source is cancelled then.
+  readonly #written = (error?: Error | null): void => {
+    if (!error && !this.#options.response.destroyed) this.#source.next(this);
+  };
+
+  constructor(source: Source, options: PumpOptions) {
+    this.#source = source;
+    this.#options = options;
+    source.next(this);
+  }
+
+  piece(bytes: Uint8Array): void {
+    const { response, length, onPiece } = this.#options;
+    if (response.destroyed) return;
+    this.#sent += bytes.byteLength;
+    // What is beyond the length would be taken for the next response.
+    if (length !== null && this.#sent > length) return this.#abandon("longer");
+    onPiece(bytes.byteLength);
+    response.write(bytes, this.#written);
+  }
+
+  end(): void {
+    const { response, length } = this.#options;
+    if (response.destroyed) return;
+    if (length !== null && this.#sent < length) this.#abandon("shorter");
+    else response.end();
+  }
+
+  fail(error: unknown): void {
+    this.#options.onFailure(error);
+  }
+
+  #abandon(how: "longer" | "shorter"): void {
+    this.#options.onFailure(new WrongLength(how));
+  }
+}
 
 // RFC 9113, section 7.
 const noError = 0x0;
@@ -82,14 +188,14 @@ export class NodeExchange extends EdgeExchange implements OpenExchange {
     this.refusal = refusal;
     this.#hasUpgrade = headers.hasUpgrade;
     this.adopt(headers.requestId);
-    this.connection.overhead.asked(headers.bytes + path.length + query.length);
+    this.connection.controlFrames.asked(headers.bytes + path.length + query.length);
     const hasBody = stream === null
       ? headers.transferEncoding !== undefined || headers.announcedBytes > 0
       : !stream.endAfterHeaders;
     this.#body = !hasBody ? null : new NodeBody(request, {
       announcedBytes: headers.announcedBytes,
       discardBytesMax: this.edge.bounds.discardBytesMax,
-      onPiece: (bytes) => this.connection.overhead.received(bytes),
+      onPiece: (bytes) => this.connection.controlFrames.received(bytes),
       onOverrun: () => this.destroy(),
     });
   }
@@ -215,7 +321,7 @@ export class NodeExchange extends EdgeExchange implements OpenExchange {
     }
     const bytes = body as string | Uint8Array | null;
     this.#bytes = bytes === null ? 0 : length as number;
-    this.connection.overhead.sent(this.#bytes);
+    this.connection.controlFrames.sent(this.#bytes);
     if (isUnread) this.#answerEarly(bytes);
     else if (bytes === null) this.#response.end();
     else this.#response.end(bytes, "latin1");
@@ -259,7 +365,7 @@ export class NodeExchange extends EdgeExchange implements OpenExchange {
       const nowMs = performance.now();
       if (this.#bytes > 0) this.connection.takenMs = nowMs;
       this.#bytes += bytes;
-      this.connection.overhead.sent(bytes);
+      this.connection.controlFrames.sent(bytes);
       stalls.remove(this);
       if (this.#isClosed) return;
       stalls.add(this, nowMs);

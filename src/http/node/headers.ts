@@ -6,7 +6,8 @@
 
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Http2ServerRequest, Http2ServerResponse } from "node:http2";
-import type { Bounds, RefusalStatus } from "../options.ts";
+import type { RefusalStatus } from "../options.ts";
+import type { Bounds } from "./defences/bounds.ts";
 import { isHost, parseTarget } from "../target.ts";
 
 /** Node's request, of either protocol. */

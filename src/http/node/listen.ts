@@ -19,9 +19,9 @@ import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { ServerHttp2Session } from "node:http2";
 import type { AddressInfo, Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
-import { deferEnds } from "./session.ts";
+import { contextFor, deferEnds, rotateTicketKeys, type SecureServer, serverFor } from "./server.ts";
 import { Edge } from "./edge.ts";
-import { HandshakeLine } from "./handshake_line.ts";
+import { HandshakeQueue } from "./defences/by_address.ts";
 import { Connections } from "./connections.ts";
 import { NodeExchange } from "./exchange.ts";
 import type { NodeRequest, NodeResponse } from "./headers.ts";
@@ -29,8 +29,6 @@ import { clientError, connectRequested, refuseUnmade } from "./refusal.ts";
 import type { Reply } from "../exchange.ts";
 import type { Listener, ListenOptions, RefusalStatus } from "../options.ts";
 import { TlsFiles } from "../tls_files.ts";
-import { type SecureServer, serverFor } from "./server.ts";
-import { contextFor, rotateTicketKeys } from "./tls_policy.ts";
 
 /** nghttp2's own bound for what it has to acknowledge, `NGHTTP2_ERR_FLOODED`. */
 const flooded = -904;
@@ -172,7 +170,7 @@ function attach(server: Server | SecureServer, connections: Connections): void {
     deferEnds(session);
     session.on("error", (error: NodeJS.ErrnoException) => {
       session.destroy();
-      if (error.errno === flooded) connections.wasWasteful(session);
+      if (error.errno === flooded) connections.markAbusive(session);
     });
     guard(edge, () => connections.opened(session, session.socket), session);
   });
@@ -186,12 +184,12 @@ function attach(server: Server | SecureServer, connections: Connections): void {
 }
 
 /** Has the handshakes of a server wait for their turn. */
-function lineFor(server: SecureServer, connections: Connections): HandshakeLine {
+function lineFor(server: SecureServer, connections: Connections): HandshakeQueue {
   const { edge } = connections;
   const [shakeHands, ...others] = server.listeners("connection");
   if (shakeHands === undefined || others.length > 0) throw new Error("The server has another listener");
   server.removeAllListeners("connection");
-  return new HandshakeLine({
+  return new HandshakeQueue({
     patienceMs: edge.bounds.handshakeTimeoutMs,
     begin: (socket) =>
       guard(edge, () => {

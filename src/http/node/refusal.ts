@@ -7,13 +7,27 @@
 
 import { type ServerResponse, STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
-import type { Edge } from "./edge.ts";
 import type { Reply } from "../exchange.ts";
-import type { ServerConnection } from "./server_connection.ts";
-import type { Connections } from "./connections.ts";
-import { leaveParser, leavesParser } from "./parser.ts";
 import type { RefusalStatus } from "../options.ts";
 import { headersOf } from "../reply.ts";
+import type { Connections } from "./connections.ts";
+import type { Edge } from "./edge.ts";
+import type { ServerConnection } from "./server_connection.ts";
+
+/**
+ * Has nothing more of a connection read by the HTTP parser that gave up on it. Deno 2.9.6 gives that parser to the next
+ * connection and goes on to hand it what the first one sends; Node keeps it until the connection is closed.
+ */
+function leaveParser(socket: Socket): void {
+  if (!leavesParser) return;
+  socket.removeAllListeners("data");
+  socket.removeAllListeners("end");
+  // Without a reader the end of the connection would not be seen.
+  socket.resume();
+}
+
+/** Whether a connection on which a request failed can read no further one. */
+const leavesParser = "Deno" in globalThis;
 
 /** The parser has given up on a connection, or Node's time bound for headers has passed. */
 export function clientError(connections: Connections, error: NodeJS.ErrnoException, socket: Socket): void {

@@ -9,8 +9,7 @@ import type { Socket } from "node:net";
 import type { Reply } from "../exchange.ts";
 import type { Deadline, Timed } from "../deadlines.ts";
 import type { Peer } from "./edge.ts";
-import { Turns } from "./turns.ts";
-import { Overhead } from "./overhead.ts";
+import { ControlFrameBudget, PipelineQueue } from "./defences/by_connection.ts";
 
 // RFC 9113, section 7.
 const enhanceYourCalm = 0xb;
@@ -42,13 +41,13 @@ export class ServerConnection implements Timed {
   /** Requests that are not over yet; one at a time on HTTP/1. */
   readonly exchanges = new Set<OpenExchange>();
   /** Of HTTP/1; the streams of an HTTP/2 session have no turns. */
-  readonly turns: Turns | null;
+  readonly turns: PipelineQueue | null;
   /** The parser has given up on it: what still comes is thrown away. */
   hasFailed = false;
   /** Bytes read when it failed. */
   failedAtBytes = 0;
   isClosed = false;
-  readonly overhead: Overhead = new Overhead(performance.now());
+  readonly controlFrames: ControlFrameBudget = new ControlFrameBudget(performance.now());
   /** When it last took an answer, or a piece of one. */
   takenMs: number = performance.now();
   /** It has sent a request. */
@@ -60,7 +59,7 @@ export class ServerConnection implements Timed {
   constructor(transport: Socket | ServerHttp2Session, peer: Peer) {
     this.transport = transport;
     this.peer = peer;
-    this.turns = "destroySoon" in transport ? new Turns(transport) : null;
+    this.turns = "destroySoon" in transport ? new PipelineQueue(transport) : null;
   }
 
   /** The HTTP/1 request that is being answered. */
@@ -118,7 +117,7 @@ export class ServerConnection implements Timed {
   /** Its client has taken an answer. */
   tookAnswer(): void {
     this.takenMs = performance.now();
-    this.overhead.answered();
+    this.controlFrames.answered();
   }
 
   /** How many bytes were read on it. */
@@ -128,9 +127,9 @@ export class ServerConnection implements Timed {
   }
 
   /** Whether it sends too much that is no request: of one that has failed, that is all it sends. */
-  isWasteful(nowMs: number, failedBytesMax: number): boolean {
+  isAbusive(nowMs: number, failedBytesMax: number): boolean {
     if (this.hasFailed) return this.readBytes - this.failedAtBytes > failedBytesMax;
-    return this.overhead.isTooMuch(this.readBytes, nowMs);
+    return this.controlFrames.isTooMuch(this.readBytes, nowMs);
   }
 
   /** It is told that an answer is the last: what follows is ignored. */

@@ -34,7 +34,7 @@ interface TierTile {
   readonly small: Markup;
 }
 
-// By the causes of src/delivery/tier_failure.ts.
+// By the causes of src/delivery/send.ts.
 const causes: Readonly<Record<string, string>> = {
   name: "its name in ACTIONS_URL is not resolved",
   refused: "nothing listens at ACTIONS_URL",

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { failureCauses } from "../../../src/delivery/tier_failure.ts";
+import { failureCauses } from "../../../src/delivery/send.ts";
 import { failureText, type SeenTier, type ShownTier, tierTile } from "../../../src/ops/console/problems.ts";
 
 const answering: SeenTier = {

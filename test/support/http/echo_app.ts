@@ -7,7 +7,8 @@
 
 import type { Exchange, Reply } from "#src/http/exchange.ts";
 import { parseNetworks } from "#src/http/addresses.ts";
-import type { Access, Bounds, HttpObservation, Listener, Surface } from "#src/http/options.ts";
+import type { Access, HttpObservation, Listener, Surface } from "#src/http/options.ts";
+import type { Bounds } from "#src/http/node/defences/bounds.ts";
 import { json, text } from "#src/http/reply.ts";
 import type { TlsPaths } from "#src/http/tls_files.ts";
 import { Router } from "#src/http/router.ts";

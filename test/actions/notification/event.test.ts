@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { eventLetter } from "../../../src/actions/letter/event.ts";
-import { mailOf } from "../../../src/actions/letter/mail.ts";
+import { eventNotification } from "../../../src/actions/notification/event.ts";
+import { mailOf } from "../../../src/actions/notification/mail.ts";
 import { flagNames } from "../../../src/contract/fields.ts";
 import { event, sending } from "../../support/actions/event.ts";
 
 /** The mail of an event. */
-const composeEmail = (what: ReturnType<typeof event>) => mailOf(eventLetter(sending(what)));
+const composeEmail = (what: ReturnType<typeof event>) => mailOf(eventNotification(sending(what)));
 
 const wholeLead = JSON.stringify({
   first_name: "Ada",
@@ -129,7 +129,7 @@ const submission = JSON.stringify({
 const submissionExtra =
   '{"form_key":"contact","attribution":{"utm_source":"ads","utm_campaign":"fall","gclid":"G1"}}';
 
-test("a form submission reads like a letter: who, how to answer, the message, the answers, where it came from", () => {
+test("a form submission reads like a notification: who, how to answer, the message, the answers, where it came from", () => {
   const { subject, text } = composeEmail(
     event({ kind: "form", content: submission, extra: submissionExtra, source: "acme-web" }),
   );

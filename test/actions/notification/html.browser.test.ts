@@ -3,14 +3,15 @@
 import assert from "node:assert/strict";
 import { before, test } from "node:test";
 import type { Browser } from "playwright-core";
-import { eventLetter } from "../../../src/actions/letter/event.ts";
-import { mailOf } from "../../../src/actions/letter/mail.ts";
+import { eventNotification } from "../../../src/actions/notification/event.ts";
+import { mailOf } from "../../../src/actions/notification/mail.ts";
 import { event, type EventParts, sending } from "../../support/actions/event.ts";
 import { atEnd } from "../../support/at_end.ts";
 import { startBrowser } from "../../support/browser/browser.ts";
 import { faintTexts } from "../../support/browser/contrast.ts";
 
-const mail = (parts: EventParts, isTest: boolean) => mailOf(eventLetter(sending(event(parts), { isTest })));
+const mail = (parts: EventParts, isTest: boolean) =>
+  mailOf(eventNotification(sending(event(parts), { isTest })));
 
 let browser: Browser;
 before(async () => {
@@ -40,7 +41,7 @@ const whole = mail({
 }, true);
 for (const colorScheme of ["light", "dark"] as const) {
   for (const width of [320, 390, 800]) {
-    test(`at ${width} px, ${colorScheme}, a letter fits, can be read and tapped, loads nothing, and has no links but ours`, async () => {
+    test(`at ${width} px, ${colorScheme}, a notification fits, can be read and tapped, loads nothing, and has no links but ours`, async () => {
       const context = await browser.newContext({ colorScheme, viewport: { width, height: 700 } });
       const page = await context.newPage();
       const asked: string[] = [];

@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { test } from "node:test";
-import { eventLetter } from "../../../src/actions/letter/event.ts";
-import { mailOf } from "../../../src/actions/letter/mail.ts";
+import { eventNotification } from "../../../src/actions/notification/event.ts";
+import { mailOf } from "../../../src/actions/notification/mail.ts";
 import { event, type EventParts, sending } from "../../support/actions/event.ts";
 
-const mail = (parts: EventParts, isTest = false) => mailOf(eventLetter(sending(event(parts), { isTest })));
+const mail = (parts: EventParts, isTest = false) =>
+  mailOf(eventNotification(sending(event(parts), { isTest })));
 
 /** What Gmail shows of a mail before it hides the rest. */
 const gmailBytes = 102 * 1024;

@@ -1,20 +1,20 @@
 /**
- * The letter of a day: what came and what waits, in numbers. Nothing of a lead.
+ * The notification of a day: what came and what waits, in numbers. Nothing of a lead.
  *
  * @module
  */
 
 import { type BegunDigest, countMax, type DigestFigures } from "../../store/delivery/digests.ts";
-import { bareLetter, type Letter } from "./letter.ts";
-import { localTime } from "./local_time.ts";
-import { inline, type Row } from "./rows.ts";
+import { bareNotification, inline, localTime, type Notification, type Row } from "./content.ts";
 
 /**
  * Writes it.
  *
  * Chosen: it comes on a day without a lead too, so that silence is told from a digest that is broken.
  */
-export function digestLetter({ name, timeZone, since, until, isBehind, figures }: BegunDigest): Letter {
+export function digestNotification(
+  { name, timeZone, since, until, isBehind, figures }: BegunDigest,
+): Notification {
   const { leads, messages, messages_held: held } = figures;
   const isQuiet = leads + messages === 0;
   const came = isQuiet
@@ -23,7 +23,7 @@ export function digestLetter({ name, timeZone, since, until, isBehind, figures }
   const wants = waitingRows(figures);
   const time = (at: string) => localTime(at, timeZone, "brief");
   return {
-    ...bareLetter,
+    ...bareNotification,
     subject: `${inline(name)}, ${localTime(until, timeZone, "day")}: ${came}`,
     preheader: wants.length === 0
       ? "Nothing waits."

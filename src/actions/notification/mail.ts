@@ -1,22 +1,109 @@
 /**
- * A letter as HTML that every mail program shows: one column of tables with inline styles, which phones shrink and dark
- * screens turn dark, and nothing that is loaded from anywhere.
- *
- * Chosen: what Gmail, Outlook and Apple Mail have in common (tables for the width and the buttons, since Outlook knows
- * no other; styles in the head only for what may be missing); no picture, no font, nothing that tells who has read it.
+ * A notification as a mail: its HTML, its plain text, its subject.
  *
  * @module
  */
 
 import { Buffer } from "node:buffer";
 import { escaped } from "../../http/markup.ts";
-import { inert } from "./inert.ts";
-import type { Button, Figure, Letter, Section } from "./letter.ts";
-import type { Row } from "./rows.ts";
-import { letterStyle } from "./style.ts";
+import type { Button, Figure, Notification, Row, Section } from "./content.ts";
 
-/** A letter as HTML. */
-export interface LetterHtml {
+/**
+ * Text as HTML. A `<wbr>` stands around what mail programs take for the joint of an address and would make a link of; it
+ * shows nothing and is not copied. A run of dots or at-signs is one joint: one by one, 64 KiB of dots took 50 ms.
+ */
+function inert(text: string): string {
+  // Marked before it is escaped, which makes it up to six times as long; no text has this character.
+  const marked = text.replaceAll("\0", "").replace(/(?<=\S)(:\/\/|[.。．｡@]+)(?=\S)/g, "\0$1\0");
+  return escaped(marked).replaceAll("\0", "<wbr>");
+}
+
+/**
+ * Text as plain text: a space behind the joints of addresses, where a name follows.
+ *
+ * Chosen: a space and not a sign without width, because that is what spammers hide words with, and filters know it.
+ */
+export function unlinked(text: string): string {
+  // Each run is looked at from its start alone.
+  return text.replace(
+    /(?<=[^\s.。．｡])[.。．｡]+(?=\p{L}{2})|(?<=\S):\/\/(?=\S)|(?<=[^\s@])@+(?=\S)/gu,
+    "$& ",
+  );
+}
+
+/** As an element `style` has it. Everything else stands inline. Outlook on the web turns the colours by itself. */
+const notificationStyle = `
+:root{color-scheme:light dark;supported-color-schemes:light dark}
+body{margin:0;padding:0;-webkit-text-size-adjust:100%;text-size-adjust:100%}
+a{text-decoration:none}
+@media (max-width:599px){
+.pad{padding-left:20px!important;padding-right:20px!important}
+.edge{padding:0!important}
+.card{border-radius:0!important;border-left:0!important;border-right:0!important}
+.half{display:block!important;max-width:none!important;margin-right:0!important}
+.l,.v{display:block!important;width:auto!important}
+.l{padding-bottom:0!important;border-bottom:0!important}
+.v{padding-top:2px!important}
+}
+@media (prefers-color-scheme:dark){
+.bg{background-color:#0f1317!important}
+.card{background-color:#1a2027!important;border-color:#2c343d!important}
+.ink,.v{color:#e9edf2!important}
+.dim,.l{color:#a7b1bd!important}
+.l,.v{border-color:#2c343d!important}
+.quote{background-color:#222a33!important;border-color:#4a90d9!important}
+.note{background-color:#3a2f12!important;border-color:#c79a2b!important}
+.warn{background-color:#7a1f1f!important}
+.link{color:#8ab8ff!important}
+}`.trim();
+
+/** How it is written. */
+interface PlainOptions {
+  /**
+   * Whether programs will make links of addresses: then those of a stranger's text are broken, and ours are shown.
+   * Left out: the text stays as it is, and has no addresses of ours.
+   */
+  readonly isLinked?: boolean;
+}
+
+/** All of it as lines of text. No line of a value can pose as another field: it is indented. */
+export function plainText(notification: Notification, { isLinked = false }: PlainOptions = {}): string {
+  const text = isLinked ? unlinked : (words: string) => words;
+  const lines = (rows: readonly Row[]) => rows.map((row) => rowLines(row, { text, isLinked })).join("\n");
+  const part = (heading: string, body: string) => body === "" ? [] : [`${text(heading)}:\n\n${body}`];
+  const { banner, title, subtitle, figures, quote, notes, sections, about } = notification;
+  const paragraphs = [
+    ...(banner === null ? [] : [`*** ${text(banner)} ***`]),
+    text([`${notification.opening}: ${title}`, subtitle].filter((line) => line !== "").join("\n")),
+    notification.buttons.map(({ label, detail }) => `${label}: ${detail}`).join("\n"),
+    ...figures.map(({ label, value, detail }) =>
+      text(`${label}: ${value}${detail === "" ? "" : ` (${detail})`}`)
+    ),
+    ...(quote === null ? [] : part(quote.heading, indented(text(quote.text)))),
+    ...part("Please note", notes.map((note) => `- ${text(note)}`).join("\n")),
+    ...sections.flatMap(({ heading, rows }) => part(heading, lines(rows))),
+    lines(about),
+  ];
+  return `${paragraphs.filter((paragraph) => paragraph !== "").join("\n\n")}\n`;
+}
+
+function rowLines(
+  { label, value, link }: Row,
+  { text, isLinked }: { readonly text: (words: string) => string; readonly isLinked: boolean },
+): string {
+  // A value that is a link of ours is an address that was checked.
+  const shown = link !== undefined && link.text === undefined ? value : text(value);
+  const name = text(label);
+  const line = shown.includes("\n") ? `${name}:\n${indented(shown)}` : `${name}: ${shown}`;
+  return isLinked && link?.text !== undefined ? `${line}\n${link.text}: ${link.href}` : line;
+}
+
+function indented(text: string): string {
+  return `    ${text.replaceAll("\n", "\n    ")}`;
+}
+
+/** A notification as HTML. */
+interface NotificationHtml {
   readonly html: string;
   /** Whether something had no room. The plain text has all of it. */
   readonly isCut: boolean;
@@ -39,9 +126,9 @@ const asWritten = "white-space:pre-wrap;overflow-wrap:anywhere;word-break:break-
 const table = `role="presentation" border="0" cellpadding="0" cellspacing="0"`;
 
 /** Writes it, below what Gmail shows whole. */
-export function letterHtml(letter: Letter): LetterHtml {
+function notificationHtml(notification: Notification): NotificationHtml {
   const room = new Room();
-  const body = bodyOf(letter, room);
+  const body = bodyOf(notification, room);
   const html = [
     `<!doctype html>`,
     `<html lang="en" dir="ltr"><head><meta charset="utf-8">`,
@@ -50,10 +137,10 @@ export function letterHtml(letter: Letter): LetterHtml {
     `<meta name="format-detection" content="telephone=no,date=no,address=no,email=no,url=no">`,
     `<meta name="x-apple-disable-message-reformatting">`,
     `<meta name="color-scheme" content="light dark"><meta name="supported-color-schemes" content="light dark">`,
-    `<title>${inert(letter.subject)}</title>`,
-    `<style>\n${letterStyle}\n</style></head>`,
+    `<title>${inert(notification.subject)}</title>`,
+    `<style>\n${notificationStyle}\n</style></head>`,
     `<body class="bg" style="margin:0;padding:0;background-color:#eef1f5">`,
-    preheader(letter.preheader),
+    preheader(notification.preheader),
     `<table ${table} width="100%" class="bg" bgcolor="#eef1f5" style="background-color:#eef1f5"><tr>`,
     `<td align="center" class="edge" style="padding:24px 12px">`,
     `<!--[if mso]><table ${table} width="600"><tr><td><![endif]-->`,
@@ -107,10 +194,10 @@ function preheader(text: string): string {
     `mso-hide:all">${inert(text)}${"&#847;&zwnj;&nbsp;".repeat(40)}</div>`;
 }
 
-function bodyOf(letter: Letter, room: Room): string {
-  const { banner, opening, title, subtitle, buttons, figures, quote, notes, sections } = letter;
+function bodyOf(notification: Notification, room: Room): string {
+  const { banner, opening, title, subtitle, buttons, figures, quote, notes, sections } = notification;
   // First, so that there is room for it.
-  const about = cell(aboutOf(letter.about, room), "22px 24px 26px");
+  const about = cell(aboutOf(notification.about, room), "22px 24px 26px");
   return [
     banner === null ? "" : cell(
       `<div class="warn" style="padding:12px 16px;border-radius:10px;background-color:#9b1c1c;color:#ffffff;` +
@@ -156,7 +243,7 @@ function cell(content: string, padding: string): string {
 
 function heading(text: string, room: Room): string {
   return `<h2 class="dim" style="margin:0 0 8px;color:#5a6675;font-size:13px;line-height:18px;font-weight:700;` +
-    `letter-spacing:.04em;text-transform:uppercase">${room.fit(text)}</h2>\n`;
+    `notification-spacing:.04em;text-transform:uppercase">${room.fit(text)}</h2>\n`;
 }
 
 /** Beside one another where there is room for both, by no rule that a program may not know. */
@@ -237,4 +324,27 @@ function aboutOf(rows: readonly Row[], room: Room): string {
   const lines = rows.map(({ label, value }) => `${room.fit(label)}: ${room.fit(value)}`);
   return `<div class="dim" style="color:#5a6675;font-size:13px;` +
     `line-height:20px;overflow-wrap:anywhere;word-break:break-word">${lines.join("<br>\n")}</div>`;
+}
+
+/** A mail without its addresses. */
+export interface MailText {
+  readonly subject: string;
+  readonly text: string;
+  readonly html: string;
+  /** One plain address, or `null` when an answer goes to the sender. */
+  readonly replyTo: string | null;
+  /** Whether the HTML lacks something, so that the text has to be attached: few programs show it beside HTML. */
+  readonly isCut: boolean;
+}
+
+/** Writes it. */
+export function mailOf(notification: Notification): MailText {
+  const { html, isCut } = notificationHtml(notification);
+  return {
+    subject: notification.subject,
+    text: plainText(notification, { isLinked: true }),
+    html,
+    replyTo: notification.replyTo,
+    isCut,
+  };
 }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { isPlainAddress, reachOf } from "../../../src/actions/letter/contact.ts";
+import { isPlainAddress, reachOf } from "../../../src/actions/notification/content.ts";
 
 const nobody = { phone: "", email: "", street: "", city: "", state: "", zip: "", country: "US" };
 test("a button calls the number in E.164, and shows it as people of its country write it", () => {

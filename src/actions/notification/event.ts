@@ -1,0 +1,289 @@
+/**
+ * The notification of an event: a lead, or what a form was filled in with.
+ *
+ * @module
+ */
+
+import { countryDefault } from "../../contract/fields.ts";
+import { isObject } from "../../lead/json.ts";
+import { foldName, knownNames } from "../../lead/known_names.ts";
+import { normalizeCountry } from "../../lead/place.ts";
+import { normalizeLine } from "../../lead/text.ts";
+import type { Sending } from "../destination.ts";
+import type { DeliveredEvent } from "../event.ts";
+import { unlinked } from "./mail.ts";
+import {
+  aboutRows,
+  bareNotification,
+  inline,
+  isBlank,
+  labelOf,
+  lastMembers,
+  notesOf,
+  type Notification,
+  type Part,
+  reachOf,
+  readable,
+  type Reader,
+  type Row,
+  rowOf,
+  townOf,
+  visible,
+} from "./content.ts";
+
+/** Chosen: a phone shows forty characters of a subject or so, and the name comes last. */
+const projectLengthMax = 60;
+const placeLengthMax = 40;
+const nameLengthMax = 80;
+
+/** `Kitchen remodel in Portland: Grace Hopper`; what is empty is left out. */
+function subjectOf(
+  { what, place, name }: { readonly what: string; readonly place: string; readonly name: string },
+): string {
+  const where = place === "" ? "" : ` in ${short(place, placeLengthMax)}`;
+  const who = name === "" ? "" : `: ${short(name, nameLengthMax)}`;
+  return short(what, projectLengthMax) + where + who;
+}
+
+/** Text of one line, cut at so many characters. */
+function short(text: string, lengthMax: number): string {
+  // No more is looked at than can be shown: white space collapses, and a character has a few units.
+  const start = unlinked(inline(text.slice(0, 8 * lengthMax)));
+  // Nor is anything an encoded word of a header, which mail programs would read as something else.
+  const line = start.replaceAll("=?", "= ?").replace(/\s+/g, " ").trim();
+  const characters = [...line];
+  return characters.length <= lengthMax ? line : `${characters.slice(0, lengthMax - 1).join("").trimEnd()}…`;
+}
+
+/** Chosen: what a list of mails shows of one at most. */
+const preheaderPartLengthMax = 120;
+
+/** What stands behind the subject in a list of mails. */
+function preheaderOf(parts: readonly string[]): string {
+  return parts.map((part) => short(part, preheaderPartLengthMax)).filter((part) => part !== "").join(" · ");
+}
+
+/** The fields that have a place of their own in the notification. */
+const placed = [
+  ...["first_name", "last_name", "phone", "email", "street_address", "city", "state", "zip", "country"],
+  ...["project_service", "project_area", "project_material", "project_details", "external_id", "cost_cents"],
+];
+
+/** What the services are called behind a part of the home. */
+const nouns: Readonly<Record<string, string>> = { maintain: "maintenance" };
+
+/**
+ * Writes it.
+ *
+ * Chosen: in the order in which the reader acts: buttons, what is wanted, how and where to reach whom; what the lead
+ * cost and where it came from last. In English, like everything that the service writes.
+ */
+function leadNotification(event: DeliveredEvent, reader: Reader): Notification {
+  const parts = lastMembers(event.content);
+  const values = new Map(parts.map(({ name, valueText }) => [name, valueText]));
+  const text = (name: string) => {
+    const valueText = values.get(name) ?? "null";
+    return isBlank(valueText) ? "" : readable(valueText);
+  };
+  const [city, state, zip] = [text("city"), text("state"), text("zip")];
+  const reach = reachOf({
+    ...{ phone: text("phone"), email: text("email"), street: text("street_address"), city, state, zip },
+    country: text("country") || countryDefault,
+  });
+  const name = inline(`${text("first_name")} ${text("last_name")}`).trim();
+  const project = projectOf(text("project_area"), text("project_service"));
+  const what = project || "New lead";
+  const town = townOf({ city, state });
+  const details = text("project_details");
+  return {
+    ...bareNotification,
+    subject: subjectOf({ what, place: city || zip || state, name }),
+    preheader: preheaderOf([reach.buttons[0]?.detail ?? "", details]),
+    opening: `New lead for ${inline(reader.name)}`,
+    title: name || what,
+    subtitle: [name === "" ? "" : project, town].filter((part) => part !== "").join(" in "),
+    buttons: reach.buttons,
+    quote: details === "" ? null : { heading: "What is wanted", text: details },
+    notes: notesOf(event, reach),
+    sections: [
+      {
+        heading: "Project",
+        rows: [
+          ...row("Service", capitalized(text("project_service"))),
+          ...row("Area", capitalized(areaWords(text("project_area")))),
+          ...row("Material", text("project_material")),
+        ],
+      },
+      { heading: "Contact", rows: [...row("Name", name), ...reach.rows] },
+      {
+        heading: "Also sent",
+        rows: [...parts.filter(({ name }) => !placed.includes(name)), ...lastMembers(event.extra)]
+          .filter(({ valueText }) => !isBlank(valueText)).map(rowOf),
+      },
+    ],
+    about: aboutRows(event, reader, [
+      ...row("Cost", dollars(text("cost_cents"))),
+      ...row("Reference", text("external_id")),
+    ]),
+    replyTo: reach.email,
+  };
+}
+
+function row(label: string, value: string): Row[] {
+  return value === "" ? [] : [{ label, value }];
+}
+
+/** `Kitchen remodel`, of which either word may be missing. */
+function projectOf(area: string, service: string): string {
+  const noun = Object.hasOwn(nouns, service) ? nouns[service] as string : service;
+  return capitalized(inline(`${areaWords(area)} ${noun}`).trim());
+}
+
+/** The one of the vocabulary that lower case does not do justice to. */
+function areaWords(area: string): string {
+  return area === "hvac" ? "HVAC" : area;
+}
+
+function capitalized(words: string): string {
+  return words.charAt(0).toUpperCase() + words.slice(1);
+}
+
+function dollars(centsText: string): string {
+  const cents = Number(centsText);
+  return centsText !== "" && Number.isSafeInteger(cents)
+    ? `$${(cents / 100).toFixed(2)}`
+    : visible(centsText);
+}
+
+/** Names of the campaign's parameters for people. */
+const campaignLabels: Readonly<Record<string, string>> = {
+  utm_source: "Campaign source",
+  utm_medium: "Campaign medium",
+  utm_campaign: "Campaign",
+  utm_term: "Campaign term",
+  utm_content: "Campaign content",
+  gclid: "Google click id",
+};
+
+const visitNames = ["page_url", "referrer"];
+
+/** So many fields are looked through for the contact. Chosen: as many as when the submission was taken. */
+const comparedFieldsMax = 500;
+const formNameLengthMax = 40;
+
+/**
+ * Writes it.
+ *
+ * Chosen: fields in the order of the form under readable labels; yes and no for booleans; what was left blank is left
+ * out, because a form sends every field and people read what was filled in; the addresses of the page and of the one
+ * before stand with the campaign, apart from what the visitor wrote. The contact is found as for the operator's search,
+ * and stands first; nothing of the place is told twice.
+ */
+function submissionNotification(event: DeliveredEvent, reader: Reader): Notification {
+  const fields = lastMembers(event.content).filter(({ valueText }) => !isBlank(valueText));
+  const { formKey, campaign, more } = readExtra(event.extra);
+  const found = contactIn(fields);
+  const reach = reachOf(found.contact);
+  const from = formKey === null ? inline(event.source) : `the ${formWords(formKey)} form`;
+  const what = `New message from ${from}`;
+  const visit = fields.filter(({ name }) => visitNames.includes(name));
+  return {
+    ...bareNotification,
+    subject: subjectOf({ what, place: "", name: found.name }),
+    preheader: preheaderOf([found.message]),
+    opening: `New message for ${inline(reader.name)}`,
+    title: found.name || "New message",
+    subtitle: `From ${from}`,
+    buttons: reach.buttons,
+    quote: found.message === "" ? null : { heading: found.messageLabel, text: found.message },
+    notes: notesOf(event, reach),
+    sections: [
+      { heading: "Contact", rows: reach.rows },
+      {
+        heading: "Answers",
+        rows: fields.filter((field) => !visit.includes(field) && !found.told.includes(field)).map(rowOf),
+      },
+      { heading: "Where it came from", rows: [...visit.map(rowOf), ...campaign] },
+      { heading: "Also sent", rows: more.map(rowOf) },
+    ],
+    about: aboutRows(event, reader, formKey === null ? [] : [{ label: "Form", value: inline(formKey) }]),
+    replyTo: reach.email,
+  };
+}
+
+function readExtra(extraText: string) {
+  const extra = lastMembers(extraText);
+  const form = extra.find(({ name, valueText }) => name === "form_key" && valueText.startsWith('"'));
+  const attribution = extra.find(({ name, valueText }) => name === "attribution" && isObjectText(valueText));
+  return {
+    formKey: form === undefined ? null : readable(form.valueText),
+    campaign: attribution === undefined ? [] : lastMembers(attribution.valueText).map(campaignRow),
+    more: extra.filter((part) => part !== form && part !== attribution && !isBlank(part.valueText)),
+  };
+}
+
+function isObjectText(valueText: string): boolean {
+  return isObject(JSON.parse(valueText));
+}
+
+function campaignRow({ name, valueText }: Part): Row {
+  const label = Object.hasOwn(campaignLabels, name) ? campaignLabels[name] as string : inline(name);
+  return { label, value: readable(valueText) };
+}
+
+/** `roof-quote` as "roof quote"; the word form follows by itself. */
+function formWords(formKey: string): string {
+  return short(labelOf(formKey).toLowerCase().replace(/(?: |^)form$/, "") || "form", formNameLengthMax);
+}
+
+/** Whom the fields tell of; `told` are those of them that need not be told again. */
+function contactIn(fields: readonly Part[]) {
+  const byName = new Map<string, Part>();
+  for (const field of fields.slice(0, comparedFieldsMax)) {
+    const folded = foldName(field.name);
+    if (folded !== "" && !byName.has(folded) && !/^(?:true|false)$/.test(field.valueText)) {
+      byName.set(folded, field);
+    }
+  }
+  const told: Part[] = [];
+  const text = (what: keyof typeof knownNames) => {
+    const part = knownNames[what].map((name) => byName.get(name)).find((part) => part !== undefined);
+    return { part, words: part === undefined ? "" : readable(part.valueText) };
+  };
+  const take = (what: keyof typeof knownNames) => {
+    const { part, words } = text(what);
+    if (part !== undefined) told.push(part);
+    return words;
+  };
+  const country = normalizeLine(take("country")) || countryDefault;
+  const contact = {
+    ...{ phone: take("phone").trim(), email: take("email").trim() },
+    ...{ street: take("street_address"), city: take("city"), state: take("state"), zip: take("zip") },
+    country: normalizeCountry(country) ?? country,
+  };
+  const isWhole = text("last_name").words === "" && text("name").words !== "";
+  const name = isWhole ? take("name") : `${take("first_name")} ${take("last_name")}`;
+  const messageLabel = text("project_details").part?.name ?? "";
+  return {
+    contact,
+    name: inline(name).trim(),
+    message: take("project_details"),
+    messageLabel: labelOf(messageLabel),
+    told,
+  };
+}
+
+/** Writes it for the tenant's people. Where a route is tried, it says so where nobody can miss it. */
+export function eventNotification(
+  { event, tenant, isTest }: Pick<Sending, "event" | "tenant" | "isTest">,
+): Notification {
+  const notification = event.kind === "lead"
+    ? leadNotification(event, tenant)
+    : submissionNotification(event, tenant);
+  if (!isTest) return notification;
+  return {
+    ...notification,
+    subject: `Test: ${notification.subject}`,
+    banner: "This is a test. What follows is invented: nobody is waiting for an answer.",
+  };
+}
