@@ -193,21 +193,6 @@ export class TokenBucketLimiter implements Limiter {
     };
   }
 
-  /** The tokens that `key` has taken and not earned back. */
-  owed(key: string, { perMinute }: Rate, nowMs: number): number {
-    const at = this.#find(key) * slotBytes / 8;
-    const earnedUnits = Math.max(0, nowMs - (this.#books[at + 2] as number)) * perMinute;
-    return Math.max(0, (this.#books[at + 1] as number) - earnedUnits) / unitsPerToken;
-  }
-
-  /** Lets `key` owe so many tokens, whatever it has taken here. */
-  owe(key: string, tokens: number, { perMinute }: Rate, nowMs: number): void {
-    const at = this.#find(key) * slotBytes / 8;
-    this.#books[at + 1] = tokens * unitsPerToken;
-    this.#books[at + 2] = nowMs;
-    this.#books[at + 3] = nowMs + tokens * unitsPerToken / perMinute;
-  }
-
   /** The key's slot, which may have been another's until now. */
   #find(key: string): number {
     this.#hash.update(key);

@@ -15,12 +15,16 @@ import { leadBody } from "../support/faults/load.ts";
 import { chanceOf } from "../support/faults/random.ts";
 
 const attemptsMax = 4;
-const effectTimeoutMs = 4_000;
+const effectTimeoutMs = 8_000;
 // Alone it takes some milliseconds; behind anything that hangs it would take an effect's timeout.
-const promptMs = 2_000;
+const promptMs = 6_000;
 
 const stand = await actionsStand({
-  env: { DELIVERY_ATTEMPTS_MAX: String(attemptsMax), DELIVERY_SEND_TIMEOUT_MS: "8500" },
+  env: {
+    DELIVERY_ATTEMPTS_MAX: String(attemptsMax),
+    DELIVERY_SEND_TIMEOUT_MS: "16500",
+    DELIVERY_LEASE_MS: "17000",
+  },
   actionsEnv: { ACTIONS_EFFECT_TIMEOUT_MS: String(effectTimeoutMs) },
 });
 const { crm, databaseUrl, deliveries, intake, smtp, tier } = stand;

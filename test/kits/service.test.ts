@@ -123,7 +123,8 @@ for (const kit of testedKits) {
       replies.forEach(({ result }, n) =>
         assert.equal(stored.get(String(result?.event_id)), `service:${n}`, "the event that was acknowledged")
       );
-      assert.ok(relay.most <= atOnce, `${relay.most} connections at once`);
+      // After the kill the relay may hear of a new connection before it hears that the one it replaces is closed.
+      assert.ok(relay.most <= 2 * atOnce, `${relay.most} connections at once`);
     });
 
     await t.test(`${kit.name}: a revoked key is not taken any more`, async () => {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { type Metric, metrics } from "../../src/observe/metrics.ts";
+import { actionsMetrics, type Metric, processMetrics, serviceMetrics } from "../../src/observe/metrics.ts";
 import { atEnd } from "../support/at_end.ts";
 import { get } from "../support/client.ts";
 import { actionsStand } from "../support/faults/delivery_stand.ts";
@@ -33,12 +33,12 @@ test("every metric of the table is told, by the process that it names, with its 
     /lead_effects_total\{kind="email",outcome="done"\} [1-9]/.test(await tell(actionsUrl))
   );
   await until(async () => /^lead_database_size_bytes/m.test(await tell(ops)));
-  for (const [teller, url] of [["service", ops], ["actions", actionsUrl]] as const) {
+  for (const [url, own] of [[ops, serviceMetrics], [actionsUrl, actionsMetrics]] as const) {
     const text = await tell(url);
-    const expected = Object.entries<Metric>(metrics).filter(([, { of }]) => of === "both" || of === teller);
+    const expected = Object.entries<Metric>({ ...processMetrics, ...own });
     const types = [...text.matchAll(/^# TYPE (\S+) (\S+)$/gm)].map(([, name, kind]) => `${name} ${kind}`);
-    assert.deepEqual(types.sort(), expected.map(([name, { kind }]) => `${name} ${kind}`).sort(), teller);
-    for (const [name, { labels = [], kind }] of expected) {
+    assert.deepEqual(types.sort(), expected.map(([name, { kind }]) => `${name} ${kind}`).sort());
+    for (const [name, { labels, kind }] of expected) {
       const suffix = kind === "histogram" ? "_sum" : "";
       for (const [, found = ""] of text.matchAll(new RegExp(`^${name}${suffix}(?:\\{(.*)\\})? `, "gm"))) {
         assert.deepEqual([...found.matchAll(/(\w+)="/g)].map(([, label]) => label), labels, name);

@@ -53,7 +53,7 @@ test("the alerts and the dashboard name only metrics that exist, with labels tha
   assert.ok(named.length > 100);
   assert.deepEqual(named.filter((name) => !told.has(name) && !told.has(base(name))), []);
   for (const [, name = "", matchers = ""] of expressions.matchAll(/\b((?:lead|http)_[a-z_]+)\{([^}]*)\}/g)) {
-    const { labels = [] }: Metric = metrics[(told.has(name) ? name : base(name)) as MetricName];
+    const { labels }: Metric = metrics[(told.has(name) ? name : base(name)) as MetricName];
     for (const [, label = ""] of matchers.matchAll(/(\w+)(?==~?"|!)/g)) {
       assert.ok([...labels, "job", "instance"].includes(label), `${name}: ${label}`);
     }
