@@ -123,14 +123,6 @@ for (const [what, faults] of retried) {
   });
 }
 
-test("when every try hangs the call ends within its bound, and its outcome is unknown", async () => {
-  stripe.fail(...Array.from({ length: 10 }, () => ({ kind: "hang" }) as const));
-  const outcome = await open(sale(), client({ bounds: { tryMs: 100, callMs: 400, triesMax: 9 } }));
-  assert.ok(outcome.kind === "not_now" && !outcome.isFinal);
-  assert.equal(outcome.failure.type, "ETIMEDOUT");
-  assert.ok(stripe.calls.length >= 2 && stripe.calls.length <= 4);
-});
-
 const refused: readonly (readonly [string, Fault, string, object])[] = [
   [
     "400 of a parameter",
@@ -250,4 +242,20 @@ test("over HTTPS the certificate is checked: by a stranger's authority nothing i
   );
   assert.equal(otherName.kind, "not_now");
   assert.equal(secure.calls.length, length);
+});
+
+test("a wrong key gets 401, and nothing of the key or of Stripe's text is in what may be logged", async () => {
+  const outcome = await open(sale(), client({ secretKey: "sk_test_wrongwrongwrong" }));
+  assert.ok(outcome.kind === "not_now" && outcome.isFinal);
+  assert.match(String(outcome.failure.stripeRequestId), /^req_/);
+  assert.doesNotMatch(JSON.stringify(outcome), /wrongwrong|Invalid API Key|p7dc/);
+});
+
+// Last: a try that was given up may still arrive, and would take the fault of the next test.
+test("when every try hangs the call ends within its bound, and its outcome is unknown", async () => {
+  stripe.fail(...Array.from({ length: 10 }, () => ({ kind: "hang" }) as const));
+  const outcome = await open(sale(), client({ bounds: { tryMs: 100, callMs: 400, triesMax: 9 } }));
+  assert.ok(outcome.kind === "not_now" && !outcome.isFinal);
+  assert.equal(outcome.failure.type, "ETIMEDOUT");
+  assert.ok(stripe.calls.length >= 2 && stripe.calls.length <= 4);
 });
