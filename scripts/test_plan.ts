@@ -14,7 +14,19 @@ import { promisify } from "node:util";
  * faults that back the promise.
  */
 export const core: readonly string[] = [
-  ...["contract/", "lead/", "limiter/", "gate/", "intake/", "settings/", "service/", "observe/", "store/"],
+  ...[
+    "contract/",
+    "documents/",
+    "lead/",
+    "limiter/",
+    "gate/",
+    "intake/",
+    "settings/",
+    "process/",
+    "service/",
+    "observe/",
+    "store/",
+  ],
   ...["forms/", "delivery/", "actions/", "pure", "tidy", "suite/acknowledgement", "suite/access_log"],
   ...["suite/content_window", "suite/forms", "suite/group_commit", "suite/https", "suite/idempotency"],
   ...["suite/keys", "suite/lifecycle", "suite/malformed", "suite/order", "suite/rates", "suite/refusals"],
@@ -100,7 +112,7 @@ export const needs: readonly Need[] = [
   tool("systemd-analyze", ["test/scripts/systemd"], ["systemd"]),
   tool(
     "systemd-notify",
-    ["test/service/condition", "test/suite/processes", "test/suite/supervised"],
+    ["test/service/condition", "test/suite/supervised"],
     ["systemd"],
   ),
   tool("zsh", ["test/ctl/completion: zsh"]),
