@@ -50,3 +50,5 @@ test("each further limit stands after those before it, in every header", () => {
   });
   assert.deepEqual(Object.keys(both), rateHeaderNames);
 });
+
+test("a client without limits is told none", () => assert.deepEqual(firstBudgets(), {}));

@@ -65,6 +65,8 @@ test("bytes that are not UTF-8 are called what they seem to be, or told where th
   const afterReplaced = Buffer.concat([Buffer.from("🏠\ufffd"), Buffer.from([0xff])]);
   assert.equal(bytesFault(afterReplaced).detail, `${guises.not_utf8}: line 1, column 3`);
   assert.match(bytesFault(Buffer.from([0x61, 0xef, 0xbf])).detail, /line 1, column 2$/);
+  const afterWide = Buffer.concat([Buffer.from('{"a":"é€😀\ufffd'), Buffer.from([0xff])]);
+  assert.match(bytesFault(afterWide).detail, /line 1, column 11$/);
 });
 
 test("a name is shown to 64 characters, with nothing in it that is not seen, and no key", () => {

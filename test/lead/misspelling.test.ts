@@ -112,3 +112,8 @@ test("however many names are sent, a hundred are looked at", () => {
     null,
   );
 });
+
+test("a required name without a Latin letter, and a sent one of other signs, stand for nothing", () => {
+  const required = ["電話", "phone"];
+  assert.equal(formMisspelling(["phoné☃", "電"], { required, missing: required }), null);
+});
