@@ -5,9 +5,7 @@
  */
 
 import { randomBytes } from "node:crypto";
-import { readFileSync } from "node:fs";
-import { request as httpRequest } from "node:http";
-import { request as httpsRequest } from "node:https";
+import { askActions } from "./actions_request.ts";
 import {
   type Command,
   type Input,
@@ -20,6 +18,7 @@ import {
 import { requireTenant } from "./list.ts";
 import { record, safe, table } from "./terminal.ts";
 import { parseLine } from "./values.ts";
+import type { Environment } from "#src/settings/reader.ts";
 import { namedKinds, type RouteScope } from "#src/store/delivery/effects.ts";
 import {
   changeRoute,
@@ -193,86 +192,19 @@ function ofScope(routes: readonly StoredRoute[], scope: RouteScope) {
   });
 }
 
-const settings = [
-  "ACTIONS_URL",
-  "ACTIONS_CA_FILE",
-  "ACTIONS_CLIENT_CERT_FILE",
-  "ACTIONS_CLIENT_KEY_FILE",
-] as const;
-
-/** The settings by which the service reaches the actions process. */
-type Access = Readonly<Record<typeof settings[number], string>>;
-
 /**
- * How it is reached: by the environment's settings, or else as the `npm start` that runs here does.
+ * The settings by which the service reaches the actions process: the environment's, or else those of the `npm start` that
+ * runs here.
  *
  * @throws {Refused} with what to do, when there is neither
  */
-function findActions({ environment, developmentSettings }: Surroundings): Access {
-  for (const from of [environment, developmentSettings()]) {
-    if (!from?.ACTIONS_URL?.trim()) continue;
-    return Object.fromEntries(settings.map((name) => [name, from[name]?.trim() ?? ""])) as Access;
-  }
+function findActions({ environment, developmentSettings }: Surroundings): Environment {
+  const found = [environment, developmentSettings()].find((from) => from?.ACTIONS_URL?.trim());
+  if (found) return found;
   throw new Refused(
     "ACTIONS_URL is not set, and no npm start with an actions process is running here. Set it, ACTIONS_CA_FILE, " +
       "ACTIONS_CLIENT_CERT_FILE and ACTIONS_CLIENT_KEY_FILE as the service has them",
   );
-}
-
-/**
- * Posts JSON to the actions process and returns what it answers.
- *
- * @throws {Refused} when there is no answer, or none of its own
- */
-async function postToActions(
-  access: Access,
-  { path, body, timeoutMs }: { readonly path: string; readonly body: unknown; readonly timeoutMs: number },
-  // deno-lint-ignore no-explicit-any
-): Promise<{ readonly status: number; readonly json: any }> {
-  const { ACTIONS_URL: given } = access;
-  if (!URL.canParse(given)) throw new Refused("ACTIONS_URL is no address such as https://127.0.0.1:9443");
-  const url = new URL(`${given.replace(/\/$/, "")}${path}`);
-  const text = JSON.stringify(body);
-  const { promise, resolve, reject } = Promise.withResolvers<{ status: number; text: string }>();
-  const send = url.protocol === "http:" ? httpRequest : httpsRequest;
-  try {
-    send(url, {
-      ...(url.protocol === "http:" ? {} : filesOf(access)),
-      method: "POST",
-      headers: { "Content-Type": "application/json", "Content-Length": Buffer.byteLength(text) },
-      agent: false,
-      signal: AbortSignal.timeout(timeoutMs),
-    }, (response) => {
-      let heard = "";
-      response.setEncoding("utf8").on("data", (chunk: string) => heard += chunk);
-      response.on("error", reject);
-      response.on("end", () => resolve({ status: response.statusCode ?? 0, text: heard }));
-    }).on("error", reject).end(text);
-    const answer = await promise;
-    return { status: answer.status, json: JSON.parse(answer.text) };
-  } catch (error) {
-    if (error instanceof Refused) throw error;
-    const { code, message } = error as { code?: string; message: string };
-    throw new Refused(
-      `The actions process at ${url.origin} does not answer (${code ?? message}); ctl doctor says why`,
-      { cause: error },
-    );
-  }
-}
-
-function filesOf(access: Access): { readonly ca: string; readonly cert: string; readonly key: string } {
-  const read = (name: Exclude<keyof Access, "ACTIONS_URL">) => {
-    try {
-      return readFileSync(access[name], "utf8");
-    } catch (error) {
-      throw new Refused(`${name} cannot be read: ${(error as Error).message}`, { cause: error });
-    }
-  };
-  return {
-    ca: read("ACTIONS_CA_FILE"),
-    cert: read("ACTIONS_CLIENT_CERT_FILE"),
-    key: read("ACTIONS_CLIENT_KEY_FILE"),
-  };
 }
 
 /** One recipient's, as the actions process tells it. */
@@ -289,6 +221,26 @@ interface Result {
 // More than the longest bound that an effect can be given, which the actions process keeps by itself.
 const timeoutMs = 130_000;
 
+/** @throws {Refused} when there is no answer, or none of its own */
+// deno-lint-ignore no-explicit-any
+async function post(
+  settings: Environment,
+  body: unknown,
+): Promise<{ readonly status: number; readonly json: any }> {
+  try {
+    const { status, text } = await askActions(settings, { path: "/v1/tests", body, timeoutMs });
+    return { status, json: JSON.parse(text) };
+  } catch (error) {
+    const { code, message } = error as { code?: string; message: string };
+    throw new Refused(
+      `The actions process at ${settings.ACTIONS_URL} does not answer (${
+        code ?? message
+      }); ctl doctor says why`,
+      { cause: error },
+    );
+  }
+}
+
 /**
  * Has the actions process try the routes of a scope, and notes it in the audit.
  *
@@ -304,12 +256,8 @@ async function testRoute(
     readonly whose: string;
   },
 ): Promise<Reply> {
-  const access = findActions(surroundings);
-  const { status, json } = await postToActions(access, {
-    path: "/v1/tests",
-    body: { tenant, ...scope },
-    timeoutMs,
-  });
+  const settings = findActions(surroundings);
+  const { status, json } = await post(settings, { tenant, ...scope });
   if (json?.error === "no_route") {
     throw new Refused(`Nothing to try: no route takes what comes from ${whose}`);
   }

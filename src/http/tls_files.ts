@@ -54,7 +54,8 @@ function timeDoubt({ validFrom, validTo }: X509Certificate, nowMs: number): TlsD
   return toMs - nowMs < Math.min(soonMs, (toMs - fromMs) / 4) ? "expires_soon" : null;
 }
 
-function chainDoubt(chain: readonly X509Certificate[]): TlsDoubt["doubt"] | null {
+/** Why clients may refuse a chain, whatever the time; `null`: for no such reason. */
+export function chainDoubt(chain: readonly X509Certificate[]): TlsDoubt["doubt"] | null {
   const isInOrder = chain.every((one, index) => {
     const next = chain[index + 1];
     return next === undefined || one.checkIssued(next);
