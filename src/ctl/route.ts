@@ -218,15 +218,21 @@ interface Result {
   readonly duration_ms: number;
 }
 
+/** What it answers to a test, or to one that it refuses. */
+interface TestAnswer {
+  readonly event_id?: string;
+  readonly results?: readonly Result[];
+  readonly error?: unknown;
+}
+
 // More than the longest bound that an effect can be given, which the actions process keeps by itself.
 const timeoutMs = 130_000;
 
 /** @throws {Refused} when there is no answer, or none of its own */
-// deno-lint-ignore no-explicit-any
 async function post(
   settings: Environment,
   body: unknown,
-): Promise<{ readonly status: number; readonly json: any }> {
+): Promise<{ readonly status: number; readonly json: TestAnswer | null }> {
   try {
     const { status, text } = await askActions(settings, { path: "/v1/tests", body, timeoutMs });
     return { status, json: JSON.parse(text) };
@@ -261,14 +267,14 @@ async function testRoute(
   if (json?.error === "no_route") {
     throw new Refused(`Nothing to try: no route takes what comes from ${whose}`);
   }
-  if (status !== 200 || !Array.isArray(json?.results)) {
+  if (status !== 200 || json?.results === undefined) {
     throw new Refused(
       `The actions process answered ${status}${
         typeof json?.error === "string" ? ` ${safe(json.error)}` : ""
       }; nothing was sent. Has it this version, and this database?`,
     );
   }
-  const results: Result[] = json.results;
+  const { results } = json;
   const failures = results.filter(({ outcome }) => outcome === "failed");
   await noteRouteTest(pool, tenant, { scope, sent: results.length, failed: failures.length });
   return {
