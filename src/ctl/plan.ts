@@ -9,96 +9,118 @@ import { limits } from "#src/contract/limits.ts";
 import { type Interval, intervals } from "#src/contract/plans.ts";
 import { type Command, Refused, WrongUsage } from "./command.ts";
 import { dollars, JsonText, safe, shortTime } from "./terminal.ts";
-import { parseSlug } from "./values.ts";
-import { decode, isObject, type Member, members, mendEscapes, parseObject } from "#src/lead/json.ts";
-import { elements, withoutSpace } from "#src/lead/json.ts";
-import { type PlanChange, type PlanEntry, putPlans, removePlan } from "#src/store/operator/plan_changes.ts";
-import { listSubscriptions } from "#src/store/operator/subscriptions.ts";
+import { isSlug, parseSlug } from "./values.ts";
+import {
+  decode,
+  elements,
+  isObject,
+  type Member,
+  members,
+  mendEscapes,
+  parseObject,
+  withoutSpace,
+} from "#src/lead/json.ts";
+import {
+  listSubscriptions,
+  type PlanChange,
+  type PlanEntry,
+  putPlans,
+  removePlan,
+} from "#src/store/operator/plans.ts";
 import { subscriptionStates } from "#src/store/serving/checkout.ts";
 import { readPlans } from "#src/store/serving/plans.ts";
 import { listCommand } from "./list.ts";
-
-/** What is wrong with a file, one sentence each. */
-class PlanFaults extends Error {
-  override readonly name = "PlanFaults";
-  readonly faults: readonly string[];
-
-  constructor(faults: readonly string[]) {
-    super(faults.join("\n"));
-    this.faults = faults;
-  }
-}
 
 // A list that a visitor chooses from, and that goes out whole with every request.
 const plansMax = 1_000;
 const bytesMax = 1024 * 1024;
 // What the payment provider takes: eight digits. Source: Stripe, Currencies (minimum and maximum charge amounts).
 const amountCentsMax = 99_999_999;
-const lineLengthMax = 200;
-const detailLengthMax = 2_000;
 
-const slugShape = /^[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?$/;
-const utf8 = new TextDecoder("utf-8", { fatal: true });
+/** What is wrong with a text, to be said behind its path; `null`: nothing. */
+type Rule = (text: string) => string | null;
 
-/**
- * The plans of a file.
- *
- * Chosen: a member of a plan or of an item that stands there twice is a fault, because of two prices one is a mistake;
- * deeper down, in what the service does not know, everything stays as it is.
- *
- * @throws {PlanFaults}
- */
-function readPlanFile(bytes: Uint8Array): PlanEntry[] {
-  if (bytes.byteLength > bytesMax) throw new PlanFaults([`The file is larger than ${bytesMax} bytes`]);
-  const text = decodeText(bytes);
-  const value = parse(text);
-  const isList = Array.isArray(value);
-  const texts = isList ? elements(text) : [text];
-  if (texts.length > plansMax) throw new PlanFaults([`The file has more than ${plansMax} plans`]);
-  const reader = new PlanReader();
-  const plans = texts.map((plan, index) => reader.read(plan, isList ? `[${index}]` : ""));
-  if (reader.faults.length > 0) throw new PlanFaults(reader.faults);
-  return plans;
-}
+const atMost = (lengthMax: number): Rule => (text) =>
+  [...text].length > lengthMax ? `is longer than ${lengthMax} characters` : null;
 
-function decodeText(bytes: Uint8Array): string {
-  try {
-    return utf8.decode(bytes);
-  } catch {
-    throw new PlanFaults(["The file is not UTF-8"]);
-  }
-}
+/** Text of one line that visitors read. */
+const line: Rule = (text) =>
+  text.trim() === ""
+    ? "is blank"
+    : /[\p{Cc}\p{Zl}\p{Zp}]/u.test(text)
+    ? "has control characters"
+    : atMost(200)(text);
 
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch (error) {
-    throw new PlanFaults([`The file is not JSON: ${(error as Error).message}`]);
-  }
-}
+const planRules: Readonly<Record<string, Rule>> = {
+  slug: (text) => isSlug(text) ? null : "is not 1 to 64 of a-z, 0-9 and -, with no - at either end",
+  name: line,
+  customer: line,
+  interval: (text) =>
+    (intervals as readonly string[]).includes(text) ? null : `is not one of ${intervals.join(", ")}`,
+};
+const itemRules: Readonly<Record<string, Rule>> = { title: line, detail: atMost(2_000) };
 
-/** Reads plan after plan and keeps what is wrong with them. */
+/** Reads the plans of a file, and keeps what is wrong with them, one sentence each. */
 class PlanReader {
   readonly faults: string[] = [];
   /** The path of each slug. */
   readonly #slugs = new Map<string, string>();
 
-  read(text: string, path: string): PlanEntry {
+  /**
+   * The plans of a file; what is returned counts for nothing when there are faults.
+   *
+   * Chosen: a member of a plan or of an item that stands there twice is a fault, because of two prices one is a mistake;
+   * deeper down, in what the service does not know, everything stays as it is.
+   */
+  readFile(bytes: Uint8Array): PlanEntry[] {
+    let text: string;
+    let value: unknown;
+    try {
+      text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+      value = JSON.parse(text);
+    } catch (error) {
+      const { name, message } = error as Error;
+      this.faults.push(name === "SyntaxError" ? `The file is not JSON: ${message}` : "The file is not UTF-8");
+      return [];
+    }
+    const isList = Array.isArray(value);
+    const texts = isList ? elements(text) : [text];
+    if (bytes.byteLength > bytesMax || texts.length > plansMax) {
+      this.faults.push(`The file has more than ${bytesMax} bytes or ${plansMax} plans`);
+      return [];
+    }
+    return texts.map((plan, index) => this.#plan(plan, isList ? `[${index}]` : ""));
+  }
+
+  #plan(text: string, path: string): PlanEntry {
     const plan = this.#object(text, path || "The file");
-    const name = (member: string) => path === "" ? member : `${path}.${member}`;
+    const at = (member: string) => path === "" ? member : `${path}.${member}`;
     if (mendEscapes(text) !== text) {
       this.faults.push(`${path || "The plan"} has half of a surrogate pair, which strict parsers refuse`);
     }
-    const entry = {
-      slug: this.#slug(plan, name("slug")),
-      name: this.#line(plan.get("name"), name("name")),
-      customer: this.#line(plan.get("customer"), name("customer")),
-      amountCents: this.#amount(plan.get("amount_cents"), name("amount_cents")),
-      interval: this.#interval(plan.get("interval"), name("interval")),
+    const { slug = "", name = "", customer = "", interval } = this.#texts(plan, planRules, at);
+    const other = this.#slugs.get(slug);
+    if (other !== undefined) this.faults.push(`${at("slug")} is the same as ${other}`);
+    if (slug !== "") this.#slugs.set(slug, at("slug"));
+    const amount = plan.get("amount_cents")?.valueText;
+    if (amount === undefined) this.faults.push(`${at("amount_cents")} is missing`);
+    else if (!/^\d{1,8}$/.test(amount)) {
+      this.faults.push(`${at("amount_cents")} is not a whole number of cents from 0 to ${amountCentsMax}`);
+    }
+    const items = plan.get("items")?.valueText;
+    if (items === undefined) this.faults.push(`${at("items")} is missing`);
+    else if (!items.startsWith("[")) this.faults.push(`${at("items")} is not an array`);
+    else {
+      for (const [index, item] of elements(items).entries()) {
+        const place = `${at("items")}[${index}]`;
+        const members = this.#object(item, place);
+        if (item.startsWith("{")) this.#texts(members, itemRules, (member) => `${place}.${member}`);
+      }
+    }
+    return {
+      ...{ slug, name, customer, amountCents: Number(amount), interval: interval as Interval },
       json: withoutSpace(text),
     };
-    this.#items(plan.get("items"), name("items"));
-    return entry;
   }
 
   /** The members by name; none when it is no object. */
@@ -119,74 +141,25 @@ class PlanReader {
     return found;
   }
 
-  #slug(plan: ReadonlyMap<string, Member>, path: string): string {
-    const slug = this.#string(plan.get("slug"), path);
-    if (slug === null) return "";
-    if (!slugShape.test(slug)) {
-      this.faults.push(`${path} is not 1 to 64 of a-z, 0-9 and -, with no - at either end`);
+  /** The strings of an object that rules name. */
+  #texts(
+    object: ReadonlyMap<string, Member>,
+    rules: Readonly<Record<string, Rule>>,
+    at: (member: string) => string,
+  ): Record<string, string> {
+    const texts: Record<string, string> = {};
+    for (const [name, rule] of Object.entries(rules)) {
+      const valueText = object.get(name)?.valueText;
+      const isText = valueText?.startsWith('"') === true;
+      if (isText) texts[name] = decode(valueText);
+      const fault = valueText === undefined
+        ? "is missing"
+        : isText
+        ? rule(texts[name] ?? "")
+        : "is not a string";
+      if (fault !== null) this.faults.push(`${at(name)} ${fault}`);
     }
-    const other = this.#slugs.get(slug);
-    if (other !== undefined) this.faults.push(`${path} is the same as ${other}`);
-    this.#slugs.set(slug, path);
-    return slug;
-  }
-
-  #string(member: Member | undefined, path: string): string | null {
-    if (member === undefined) {
-      this.faults.push(`${path} is missing`);
-    } else if (!member.valueText.startsWith('"')) {
-      this.faults.push(`${path} is not a string`);
-    } else {
-      return decode(member.valueText);
-    }
-    return null;
-  }
-
-  /** Text of one line that visitors read. */
-  #line(member: Member | undefined, path: string): string {
-    const line = this.#string(member, path);
-    if (line === null) return "";
-    if (line.trim() === "") this.faults.push(`${path} is blank`);
-    if (/[\p{Cc}\p{Zl}\p{Zp}]/u.test(line)) this.faults.push(`${path} has control characters`);
-    this.#checkLength(line, path, lineLengthMax);
-    return line;
-  }
-
-  #checkLength(text: string, path: string, lengthMax: number): void {
-    if ([...text].length > lengthMax) this.faults.push(`${path} is longer than ${lengthMax} characters`);
-  }
-
-  #amount(member: Member | undefined, path: string): number {
-    const text = member?.valueText ?? "";
-    if (member === undefined) this.faults.push(`${path} is missing`);
-    else if (!/^\d{1,8}$/.test(text)) {
-      this.faults.push(`${path} is not a whole number of cents from 0 to ${amountCentsMax}`);
-    }
-    return Number(text);
-  }
-
-  #interval(member: Member | undefined, path: string): Interval {
-    const interval = this.#string(member, path);
-    if (interval !== null && !(intervals as readonly string[]).includes(interval)) {
-      this.faults.push(`${path} is not one of ${intervals.join(", ")}`);
-    }
-    return interval as Interval;
-  }
-
-  #items(member: Member | undefined, path: string): void {
-    if (member === undefined) {
-      this.faults.push(`${path} is missing`);
-    } else if (!member.valueText.startsWith("[")) {
-      this.faults.push(`${path} is not an array`);
-    } else {
-      for (const [index, text] of elements(member.valueText).entries()) {
-        const item = this.#object(text, `${path}[${index}]`);
-        if (!text.startsWith("{")) continue;
-        this.#line(item.get("title"), `${path}[${index}].title`);
-        const detail = this.#string(item.get("detail"), `${path}[${index}].detail`);
-        if (detail !== null) this.#checkLength(detail, `${path}[${index}].detail`, detailLengthMax);
-      }
-    }
+    return texts;
   }
 }
 
@@ -218,12 +191,10 @@ const put: Command = {
     "them within seconds; subscriptions that were sold keep their price.",
   prepare(input) {
     const bytes = readBytes(input.first);
-    let plans: ReturnType<typeof readPlanFile>;
-    try {
-      plans = readPlanFile(bytes);
-    } catch (error) {
-      if (!(error instanceof PlanFaults)) throw error;
-      throw new WrongUsage(`${input.first}:\n${error.faults.map((fault) => `  ${fault}`).join("\n")}`);
+    const reader = new PlanReader();
+    const plans = reader.readFile(bytes);
+    if (reader.faults.length > 0) {
+      throw new WrongUsage(`${input.first}:\n${reader.faults.map((fault) => `  ${fault}`).join("\n")}`);
     }
     return async (pool) => {
       const changes = await putPlans(pool, plans);

@@ -75,9 +75,14 @@ export function parseId(text: string, listCommand: string): string {
   return String(BigInt(text));
 }
 
+/** The shape of a slug. */
+export function isSlug(text: string): boolean {
+  return /^[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?$/.test(text);
+}
+
 /** A slug that is to be created. */
 export function parseSlug(text: string): string {
-  if (!/^[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?$/.test(text)) {
+  if (!isSlug(text)) {
     throw new WrongUsage(
       `SLUG must be 1 to 64 of a-z, 0-9 and -, with no - at either end: ${text}`,
     );

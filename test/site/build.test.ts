@@ -8,7 +8,7 @@ import { fileURLToPath } from "node:url";
 import { buildSiteFrom, siteSettings } from "../../scripts/build_site.ts";
 import { buildSite, writeSite } from "../../src/site/build.ts";
 import { readPageSources } from "../../src/site/source.ts";
-import { removePlan } from "../../src/store/operator/plan_changes.ts";
+import { removePlan } from "../../src/store/operator/plans.ts";
 import { readPlans } from "../../src/store/serving/plans.ts";
 import { listAreasInForce } from "../../src/store/operator/vocabulary.ts";
 import { temporaryFolder } from "../support/folder.ts";

@@ -5,7 +5,7 @@
  */
 
 import postgres from "postgres";
-import { adminDeadlineMs } from "../operator/admin_pool.ts";
+import { ask } from "../operator/admin_pool.ts";
 import type { Pool } from "../pool.ts";
 import { namedKinds, type RouteScope } from "./effects.ts";
 
@@ -56,7 +56,7 @@ export const routesMax = 200;
 
 /** A tenant's routes: first what takes all its events, then by source and by form. */
 export async function readRoutes(pool: Pool, tenantId: number): Promise<readonly StoredRoute[]> {
-  return await pool.run(adminDeadlineMs, (sql) =>
+  return await ask(pool, (sql) =>
     sql<StoredRoute[]>`
       select kind, source, form, array_agg(address order by id) as addresses
       from actions.route where tenant_id = ${tenantId}
@@ -66,18 +66,15 @@ export async function readRoutes(pool: Pool, tenantId: number): Promise<readonly
 
 /** The kinds of destinations that each tenant has, by the tenant's id; never an address. */
 export async function listRouteKinds(pool: Pool): Promise<ReadonlyMap<number, readonly string[]>> {
-  const rows = await pool.run(
-    adminDeadlineMs,
-    (sql) =>
-      sql<{ id: number; kinds: string[] }[]>`
-      select tenant_id as id, array_agg(distinct kind order by kind) as kinds from actions.route group by tenant_id`,
-  );
+  const rows = await ask(pool, (sql) =>
+    sql<{ id: number; kinds: string[] }[]>`
+      select tenant_id as id, array_agg(distinct kind order by kind) as kinds from actions.route group by tenant_id`);
   return new Map(rows.map(({ id, kinds }) => [id, kinds]));
 }
 
 /** Whether there is such a key's label, or such a form, so that a misspelled one is noticed. */
 export async function hasScope(pool: Pool, tenantId: number, { source, form }: RouteScope): Promise<boolean> {
-  const [row] = await pool.run(adminDeadlineMs, (sql) =>
+  const [row] = await ask(pool, (sql) =>
     sql<{ found: boolean }[]>`
       select (
         ${source} = '' or exists (select from api_key where tenant_id = ${tenantId} and label = ${source})
@@ -96,15 +93,12 @@ export async function changeRoute(pool: Pool, tenantId: number, change: RouteCha
   const unchanged = namedKinds.filter((kind) => !changed.has(kind)).map((kind) => ({ kind }));
   const changes = JSON.stringify([...change.destinations, ...unchanged]);
   try {
-    const [row] = await pool.run(
-      adminDeadlineMs,
-      (sql) =>
-        sql<{ renewed: string[] | null }[]>`
+    const [row] = await ask(pool, (sql) =>
+      sql<{ renewed: string[] | null }[]>`
         select actions.set_route(
           ${tenantId}, ${source}, ${form}, ${changes}::text::json,
           make_interval(hours => ${change.overlapHours}::int), ${routesMax}
-        ) as renewed`,
-    );
+        ) as renewed`);
     return row?.renewed == null ? { kind: "no_tenant" } : { kind: "changed", renewed: row.renewed };
   } catch (error) {
     const kind = error instanceof postgres.PostgresError ? refusals[error.constraint_name ?? ""] : undefined;
@@ -126,10 +120,7 @@ export async function noteRouteTest(
     ...(source === "" ? {} : { source }),
     ...(form === "" ? {} : { form }),
   });
-  await pool.run(
-    adminDeadlineMs,
-    (sql) => sql`select note_audit('tenant.route_test', ${tenant}, ${detail}::text::json)`,
-  );
+  await ask(pool, (sql) => sql`select note_audit('tenant.route_test', ${tenant}, ${detail}::text::json)`);
 }
 
 const refusals: Readonly<Record<string, "sandbox" | "too_many">> = {

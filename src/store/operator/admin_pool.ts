@@ -12,8 +12,22 @@ import { Primary } from "../primary.ts";
 // longer, since the key's posts wait behind the revocation.
 const statementTimeoutMs = 15_000;
 
-/** Every statement of the operator gets this long. The server gives it up before that. */
-export const adminDeadlineMs = 20_000;
+// The server gives a statement up before that.
+const deadlineMs = 20_000;
+
+/** Runs a statement of the operator's. Throws what {@linkcode Pool.run} throws. */
+export function ask<T>(pool: Pool, work: (sql: postgres.Sql) => PromiseLike<T>): Promise<T> {
+  return pool.run(deadlineMs, work);
+}
+
+/** The only row that a statement of the operator's finds, or `null`. */
+export async function askOne<Row>(
+  pool: Pool,
+  work: (sql: postgres.Sql) => PromiseLike<readonly Row[]>,
+): Promise<Row | null> {
+  const [row] = await ask(pool, work);
+  return row ?? null;
+}
 
 /**
  * One connection, for a command that runs and ends. `claimed` stands in the audit as what whoever runs it says of
@@ -27,6 +41,19 @@ export function openAdminPool(databaseUrl: string, claimed = ""): Pool {
     statementTimeoutMs,
     settings: { "lead_intake.claimed": claimed },
   });
+}
+
+/**
+ * The call of a function of the database by which an operator acts; the console's own notes the address that it was asked
+ * from, and `null` is for `ctl`.
+ */
+export function acted(
+  sql: postgres.Sql,
+  address: string | null,
+  name: string,
+  args: postgres.PendingQuery<postgres.Row[]>,
+) {
+  return address === null ? sql`${sql(name)}(${args})` : sql`${sql(`console_${name}`)}(${args}, ${address})`;
 }
 
 /** A number that was counted up to a bound. */

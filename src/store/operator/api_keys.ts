@@ -6,7 +6,7 @@
 
 import type postgres from "postgres";
 import type { KeySurface } from "../../contract/api_key.ts";
-import { adminDeadlineMs, isoOf } from "./admin_pool.ts";
+import { ask, askOne, isoOf } from "./admin_pool.ts";
 import type { Pool } from "../pool.ts";
 
 /** A raised limit that is in force. */
@@ -50,7 +50,7 @@ export async function insertKey(
     readonly last4: string;
   },
 ): Promise<string | null> {
-  const [row] = await pool.run(adminDeadlineMs, (sql) =>
+  const row = await askOne(pool, (sql) =>
     sql<{ id: number }[]>`
       with enabled as (
         select t.id from tenant as t where t.id = ${key.tenantId} and t.disabled_at is null for share
@@ -63,7 +63,7 @@ export async function insertKey(
         returning id, tenant_id, surface, label
       )
       select c.id, ${noted(sql, "key.issue")} from issued as c`);
-  return row === undefined ? null : String(row.id);
+  return row === null ? null : String(row.id);
 }
 
 /** Notes the key c of a statement in the audit. */
@@ -78,7 +78,7 @@ function noted(sql: postgres.Sql, action: string) {
 
 /** The keys of one tenant or, with `null`, of all, in the order in which they were issued. */
 export async function listKeys(pool: Pool, tenantId: number | null): Promise<ListedKey[]> {
-  return await pool.run(adminDeadlineMs, (sql) =>
+  return await ask(pool, (sql) =>
     sql<ListedKey[]>`
       select
         k.id::text as id, t.slug as tenant, k.label, k.surface, k.last4, c.slug as campaign,
@@ -110,7 +110,7 @@ interface Revocation {
  * commit any more: the trigger in `sql/functions/wait_for_commits_of_key.sql` waits for the commits under way.
  */
 export async function revokeKey(pool: Pool, id: string): Promise<Revocation | null> {
-  const revoked = await pool.run(adminDeadlineMs, (sql) =>
+  const revoked = await ask(pool, (sql) =>
     sql`
       with revoked as (
         update api_key set revoked_at = service_clock()
@@ -118,15 +118,12 @@ export async function revokeKey(pool: Pool, id: string): Promise<Revocation | nu
         returning id, tenant_id, surface, label
       )
       select c.id, ${noted(sql, "key.revoke")} from revoked as c`);
-  const [row] = await pool.run(
-    adminDeadlineMs,
-    (sql) =>
-      sql<{ tenant: string; label: string; revoked_at: Date }[]>`
+  const row = await askOne(pool, (sql) =>
+    sql<{ tenant: string; label: string; revoked_at: Date }[]>`
       select t.slug as tenant, k.label, k.revoked_at
       from api_key as k join tenant as t on t.id = k.tenant_id
-      where k.id = ${id}::bigint`,
-  );
-  if (row === undefined) return null;
+      where k.id = ${id}::bigint`);
+  if (row === null) return null;
   return {
     tenant: row.tenant,
     label: row.label,
@@ -141,7 +138,7 @@ export async function limitKey(
   id: string,
   limit: RaisedLimit | null,
 ): Promise<"done" | "revoked" | "not_found"> {
-  const updated = await pool.run(adminDeadlineMs, (sql) =>
+  const updated = await ask(pool, (sql) =>
     sql`
       with changed as (
         update api_key set
@@ -152,7 +149,7 @@ export async function limitKey(
       )
       select c.id, ${noted(sql, "key.limit")} from changed as c`);
   if (updated.length > 0) return "done";
-  const found = await pool.run(adminDeadlineMs, (sql) => sql`select 1 from api_key where id = ${id}::bigint`);
+  const found = await ask(pool, (sql) => sql`select 1 from api_key where id = ${id}::bigint`);
   return found.length > 0 ? "revoked" : "not_found";
 }
 
@@ -169,7 +166,7 @@ interface ListedIpLimit {
  * Chosen: the audit names the network, which is an integrator's server; who raised a limit for whom is what is asked.
  */
 export async function limitNetwork(pool: Pool, cidr: string, limit: RaisedLimit): Promise<string> {
-  const [row] = await pool.run(adminDeadlineMs, (sql) =>
+  const row = await askOne(pool, (sql) =>
     sql<{ network: string }[]>`
       with raised as (
         insert into ip_limit (network, per_minute, burst, until)
@@ -190,7 +187,7 @@ export async function limitNetwork(pool: Pool, cidr: string, limit: RaisedLimit)
 
 /** Ends a network's raised limit, notes it, and returns the network, or `null` when there was none. */
 export async function clearNetwork(pool: Pool, cidr: string): Promise<string | null> {
-  const [row] = await pool.run(adminDeadlineMs, (sql) =>
+  const row = await askOne(pool, (sql) =>
     sql<{ network: string }[]>`
       with cleared as (delete from ip_limit where network = network(${cidr}::inet) returning network)
       select c.network::text as network, note_audit('ip.clear', c.network::text)
@@ -200,7 +197,7 @@ export async function clearNetwork(pool: Pool, cidr: string): Promise<string | n
 
 /** The raised limits that are in force, by network. */
 export async function listIpLimits(pool: Pool): Promise<ListedIpLimit[]> {
-  return await pool.run(adminDeadlineMs, (sql) =>
+  return await ask(pool, (sql) =>
     sql<ListedIpLimit[]>`
       select network::text as network, json_build_object(
         'perMinute', per_minute, 'burst', burst, 'until', ${isoOf(sql, sql`until`)}

@@ -5,7 +5,7 @@
  */
 
 import { hash } from "node:crypto";
-import { adminDeadlineMs, isoTime } from "./admin_pool.ts";
+import { ask, askOne, isoOf } from "./admin_pool.ts";
 import type { Pool } from "../pool.ts";
 
 /** What was done in one go: one row of the audit, or several of one actor, action and time. */
@@ -34,11 +34,11 @@ export async function listAudit(
   pool: Pool,
   page: { readonly fromId: string | null; readonly limit: number },
 ): Promise<AuditEntry[]> {
-  const rows = await pool.run(adminDeadlineMs, (sql) => {
+  const rows = await ask(pool, (sql) => {
     const from = page.fromId === null ? sql`` : sql`where a.id <= ${page.fromId}::bigint`;
     return sql<AuditEntry[]>`
       select
-        max(a.id)::text as id, to_char(a.at at time zone 'UTC', ${isoTime}) as at, a.actor, a.claimed, a.action,
+        max(a.id)::text as id, ${isoOf(sql, sql`a.at`)} as at, a.actor, a.claimed, a.action,
         (array_agg(a.subject order by a.id))[1:3] as subjects, count(*)::int as count,
         (array_agg(a.detail::text order by a.id desc))[1] as detail
       from (select * from audit as a ${from} order by a.id desc limit ${rowsMax}) as a
@@ -46,7 +46,7 @@ export async function listAudit(
       order by max(a.id) desc
       limit ${page.limit}`;
   });
-  return rows.map((row) => ({ ...row }));
+  return rows;
 }
 
 /** What was done to one event, submission or term; the newest first, at most `limit`. */
@@ -54,15 +54,15 @@ export async function listAuditOf(
   pool: Pool,
   { subject, limit }: { readonly subject: string; readonly limit: number },
 ): Promise<AuditEntry[]> {
-  const rows = await pool.run(adminDeadlineMs, (sql) =>
+  const rows = await ask(pool, (sql) =>
     sql<AuditEntry[]>`
       select
-        a.id::text as id, to_char(a.at at time zone 'UTC', ${isoTime}) as at, a.actor, a.claimed, a.action,
+        a.id::text as id, ${isoOf(sql, sql`a.at`)} as at, a.actor, a.claimed, a.action,
         array[a.subject] as subjects, 1 as count, a.detail::text as detail
       from audit as a where a.subject = ${subject}
       order by a.id desc
       limit ${limit}`);
-  return rows.map((row) => ({ ...row }));
+  return rows;
 }
 
 /** A row of the audit as it is shipped. */
@@ -141,7 +141,7 @@ const pageRows = 1_000;
 
 /** Where the chain ends, by what the database says of it. */
 export async function readAuditHead(pool: Pool): Promise<AuditLink> {
-  const [row] = await pool.run(adminDeadlineMs, (sql) =>
+  const row = await askOne(pool, (sql) =>
     sql<AuditLink[]>`
       select h.id::float8 as id, encode(h.digest, 'hex') as digest from audit_head as h`);
   return row ?? { id: 0, digest: "" };
@@ -149,7 +149,7 @@ export async function readAuditHead(pool: Pool): Promise<AuditLink> {
 
 /** The place before the first row that was noted at a time or later; the head when there is none. ISO 8601. */
 export async function findAuditTime(pool: Pool, since: string): Promise<number> {
-  const [row] = await pool.run(adminDeadlineMs, (sql) =>
+  const row = await askOne(pool, (sql) =>
     sql<{ id: number }[]>`
       select coalesce(
         (select min(a.id) - 1 from audit as a where a.at >= ${since}::timestamptz),
@@ -161,7 +161,7 @@ export async function findAuditTime(pool: Pool, since: string): Promise<number> 
 /** The digest of a row; empty before the first one, `null` when there is none of this number. */
 export async function readAuditDigest(pool: Pool, id: number): Promise<string | null> {
   if (id === 0) return "";
-  const [row] = await pool.run(adminDeadlineMs, (sql) =>
+  const row = await askOne(pool, (sql) =>
     sql<{ digest: string }[]>`
       select encode(a.digest, 'hex') as digest from audit as a where a.id = ${id}`);
   return row?.digest ?? null;
@@ -173,7 +173,7 @@ export async function* readAuditRows(
   { after, upTo }: { readonly after: number; readonly upTo: number },
 ): AsyncGenerator<AuditRow> {
   for (let last = after; last < upTo;) {
-    const rows = await pool.run(adminDeadlineMs, (sql) =>
+    const rows = await ask(pool, (sql) =>
       sql<AuditRow[]>`
         select
           a.id::float8 as id, to_char(a.at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as at, a.actor,

@@ -6,7 +6,7 @@
 
 import type postgres from "postgres";
 import type { Pool } from "../pool.ts";
-import { adminDeadlineMs, countedMax, isoOf } from "./admin_pool.ts";
+import { acted, ask, askOne, countedMax, isoOf } from "./admin_pool.ts";
 
 /** What has become of a collision: `open` until somebody accepts or dismisses it, or its content goes. */
 type CollisionState = "open" | "accepted" | "dismissed" | "erased";
@@ -76,7 +76,7 @@ export async function listCollisions(
   pool: Pool,
   { tenantId, isOpen, otherPerson, limit }: CollisionFilter,
 ): Promise<ListedCollision[]> {
-  return await pool.run(adminDeadlineMs, (sql) =>
+  return await ask(pool, (sql) =>
     sql<ListedCollision[]>`
       select ${listed(sql)}
       from collision as c
@@ -100,7 +100,7 @@ export interface OpenCollisions {
 
 /** The collisions that want a person, by tenant and source, most first; the newest ten thousand of them are counted. */
 export async function readOpenCollisions(pool: Pool): Promise<OpenCollisions[]> {
-  const rows = await pool.run(adminDeadlineMs, (sql) =>
+  const rows = await ask(pool, (sql) =>
     sql<OpenCollisions[]>`
       select t.slug as tenant, k.label as source, count(*)::int as count, max(c.id)::text as "newestId"
       from (
@@ -111,7 +111,7 @@ export async function readOpenCollisions(pool: Pool): Promise<OpenCollisions[]> 
       join tenant as t on t.id = k.tenant_id
       group by t.slug, k.label
       order by count(*) desc, t.slug, k.label`);
-  return rows.map((row) => ({ ...row }));
+  return rows;
 }
 
 /**
@@ -133,13 +133,11 @@ export async function acceptCollision(
   id: string,
   address: string | null,
 ): Promise<CollisionAcceptance> {
-  const [row] = await pool.run(adminDeadlineMs, (sql) => {
-    const accept = address === null
-      ? sql`accept_collision(${id}::bigint)`
-      : sql`console_accept_collision(${id}::bigint, ${address})`;
+  const row = await askOne(pool, (sql) => {
+    const accept = acted(sql, address, "accept_collision", sql`${id}::bigint`);
     return sql<{ outcome: CollisionAcceptance["kind"]; event_id: string | null }[]>`select * from ${accept}`;
   });
-  if (row === undefined) return { kind: "unknown" };
+  if (row === null) return { kind: "unknown" };
   const { outcome: kind, event_id: eventId } = row;
   return kind === "accepted" || kind === "already" ? { kind, eventId: eventId ?? "" } : { kind };
 }
@@ -153,10 +151,8 @@ export async function dismissCollision(
   id: string,
   address: string | null,
 ): Promise<CollisionDismissal> {
-  const [row] = await pool.run(adminDeadlineMs, (sql) => {
-    const dismiss = address === null
-      ? sql`dismiss_collision(${id}::bigint)`
-      : sql`console_dismiss_collision(${id}::bigint, ${address})`;
+  const row = await askOne(pool, (sql) => {
+    const dismiss = acted(sql, address, "dismiss_collision", sql`${id}::bigint`);
     return sql<{ dismissal: CollisionDismissal }[]>`select ${dismiss} as dismissal`;
   });
   return row?.dismissal ?? "unknown";
@@ -164,7 +160,7 @@ export async function dismissCollision(
 
 /** The collision with this id, or `null`. */
 export async function readCollision(pool: Pool, id: string): Promise<StoredCollision | null> {
-  const [row] = await pool.run(adminDeadlineMs, (sql) =>
+  const row = await askOne(pool, (sql) =>
     sql<StoredCollision[]>`
       select
         ${listed(sql)}, coalesce(c.lead, a.lead)::text as lead, coalesce(c.extra, a.extra) as extra,
@@ -181,5 +177,5 @@ export async function readCollision(pool: Pool, id: string): Promise<StoredColli
       join api_key as f on f.id = e.key_id
       left join event as a on a.event_id = c.accepted_event_id
       where c.id = ${id}::bigint`);
-  return row ?? null;
+  return row;
 }

@@ -5,7 +5,7 @@
  */
 
 import type { Pool } from "../pool.ts";
-import { adminDeadlineMs, type Bounded, bounded, countedMax, isoOf } from "./admin_pool.ts";
+import { ask, askOne, type Bounded, bounded, countedMax, isoOf } from "./admin_pool.ts";
 
 /** What a list shows of a dead letter: no content. Times are ISO 8601, UTC. */
 export interface ListedDeadLetter {
@@ -26,7 +26,7 @@ export async function listDeadLetters(
   pool: Pool,
   filter: { readonly tenantId: number | null; readonly limit: number },
 ): Promise<ListedDeadLetter[]> {
-  return await pool.run(adminDeadlineMs, (sql) => {
+  return await ask(pool, (sql) => {
     const ofTenant = filter.tenantId === null ? sql`` : sql`where d.tenant_id = ${filter.tenantId}`;
     return sql<ListedDeadLetter[]>`
       select
@@ -52,7 +52,7 @@ export async function replayDead(
   eventIds: readonly string[],
   address: string | null = null,
 ): Promise<string[]> {
-  const rows = await pool.run(adminDeadlineMs, (sql) => {
+  const rows = await ask(pool, (sql) => {
     const ids = [...eventIds];
     const replayed = address === null
       ? sql`replay_dead_as(${ids})`
@@ -73,7 +73,7 @@ const batchRows = 1_000;
  */
 export async function* deadBatches(pool: Pool, tenantId: number | null): AsyncGenerator<string[]> {
   for (let afterId = "";;) {
-    const rows = await pool.run(adminDeadlineMs, (sql) =>
+    const rows = await ask(pool, (sql) =>
       sql<{ event_id: string }[]>`
         select d.event_id from dead_letter as d
         where d.event_id > ${afterId} ${tenantId === null ? sql`` : sql`and d.tenant_id = ${tenantId}`}
@@ -89,7 +89,7 @@ export async function* deadBatches(pool: Pool, tenantId: number | null): AsyncGe
 
 /** How many dead letters there are, of one tenant or of all, counted up to a bound. */
 export async function countDead(pool: Pool, tenantId: number | null): Promise<Bounded> {
-  const [row] = await pool.run(adminDeadlineMs, (sql) => {
+  const row = await askOne(pool, (sql) => {
     const ofTenant = tenantId === null ? sql`` : sql`where d.tenant_id = ${tenantId}`;
     return sql<{ count: number }[]>`
       select count(*)::int from (select from dead_letter as d ${ofTenant} limit ${countedMax + 1}) as d`;

@@ -9,7 +9,7 @@ import { randomUUID } from "node:crypto";
 import { limits } from "../../contract/limits.ts";
 import type { StoredTexts } from "../../lead/person.ts";
 import type { Pool } from "../pool.ts";
-import { adminDeadlineMs } from "./admin_pool.ts";
+import { ask, askOne } from "./admin_pool.ts";
 
 /** What the delivery of an erased event was at. `held`: a submission that waits for its release. */
 export type ErasedState = "pending" | "sending" | "delivered" | "dead" | "held";
@@ -54,7 +54,7 @@ export async function findCandidates(
   pool: Pool,
   { after, pattern }: { readonly after: string; readonly pattern: string },
 ): Promise<Batch<Candidate>> {
-  const rows = await pool.run(adminDeadlineMs, (sql) =>
+  const rows = await ask(pool, (sql) =>
     sql<(TextsRow & { edge: string })[]>`
       select * from erase_candidates(${after}, ${pageRows}, ${pattern})`);
   return { edge: rows[0]?.edge ?? null, found: rows.filter((row) => row.event_id !== null).map(candidate) };
@@ -65,7 +65,7 @@ export async function findCollisionCandidates(
   pool: Pool,
   { after, pattern }: { readonly after: string; readonly pattern: string },
 ): Promise<Batch<CollisionCandidate>> {
-  const rows = await pool.run(adminDeadlineMs, (sql) =>
+  const rows = await ask(pool, (sql) =>
     sql<(TextsRow & { edge: string; id: string })[]>`
       select * from erase_candidate_collisions(${after}::bigint, ${pageRows}, ${pattern})`);
   return {
@@ -76,7 +76,7 @@ export async function findCollisionCandidates(
 
 /** What was kept aside under the Idempotency-Key of an event, and is still there. */
 export async function readCollisionsOf(pool: Pool, eventId: string): Promise<CollisionCandidate[]> {
-  const rows = await pool.run(adminDeadlineMs, (sql) =>
+  const rows = await ask(pool, (sql) =>
     sql<(TextsRow & { id: string })[]>`
       select c.id, c.event_id, c.lead::text as lead, c.extra, c.raw
       from collision as c where c.event_id = ${eventId} and c.content_digest is not null order by c.id`);
@@ -85,13 +85,10 @@ export async function readCollisionsOf(pool: Pool, eventId: string): Promise<Col
 
 /** Whether there is such an event, and whether its content is still there. */
 export async function findEvent(pool: Pool, eventId: string): Promise<"stored" | "removed" | null> {
-  const [row] = await pool.run(
-    adminDeadlineMs,
-    (sql) =>
-      sql<{ removed: boolean }[]>`
-      select e.removed_at is not null as removed from event as e where e.event_id = ${eventId}`,
-  );
-  if (row === undefined) return null;
+  const row = await askOne(pool, (sql) =>
+    sql<{ removed: boolean }[]>`
+      select e.removed_at is not null as removed from event as e where e.event_id = ${eventId}`);
+  if (row === null) return null;
   return row.removed ? "removed" : "stored";
 }
 
@@ -162,7 +159,7 @@ export class ErasureRun {
     pool: Pool,
     { subject, contacts }: { readonly subject: string | null; readonly contacts: readonly string[] },
   ): Promise<ErasureRun> {
-    const [row] = await pool.run(adminDeadlineMs, (sql) =>
+    const row = await askOne(pool, (sql) =>
       sql<{ begun_at: string; since: string }[]>`
         select event_id_at(service_clock()) as begun_at,
           event_id_at(service_clock() - make_interval(secs => ${batchMsMax / 1_000})) as since,
@@ -176,9 +173,9 @@ export class ErasureRun {
    */
   async watch(): Promise<string> {
     await this.#lay();
-    await this.#pool.run(adminDeadlineMs, (sql) => sql`select wait_for_batches()`);
-    const [row] = await this.#pool.run(
-      adminDeadlineMs,
+    await ask(this.#pool, (sql) => sql`select wait_for_batches()`);
+    const row = await askOne(
+      this.#pool,
       (sql) => sql<{ now: string }[]>`select event_id_at(service_clock()) as now`,
     );
     return row?.now ?? "";
@@ -191,8 +188,8 @@ export class ErasureRun {
 
   async #lay(): Promise<void> {
     this.#laidAtMs = performance.now();
-    await this.#pool.run(
-      adminDeadlineMs,
+    await ask(
+      this.#pool,
       (sql) => sql`select lay_tombstone(${this.#id}, ${[...this.#contacts]}, ${leaseMs}, ${aliveMs})`,
     );
   }
@@ -207,8 +204,8 @@ export class ErasureRun {
   ): Promise<Erased> {
     const seen = collisions.seen === null ? null : [...collisions.seen];
     const kept = collisions.kept.length === 0 ? null : JSON.stringify({ kept: collisions.kept });
-    const [row] = await this.#pool.run(
-      adminDeadlineMs,
+    const row = await askOne(
+      this.#pool,
       (sql) =>
         sql<{ outcome: Erased["kind"]; state: ErasedState; collisions: number }[]>`
         with erased as materialized (
@@ -221,7 +218,7 @@ export class ErasureRun {
           then note_audit('event.erase', ${eventId}, ${kept}::text::json) end
         from erased as e`,
     );
-    if (row === undefined) return { kind: "gone", collisions: 0 };
+    if (row === null) return { kind: "gone", collisions: 0 };
     const { outcome: kind, state } = row;
     if (kind === "changed") return { kind };
     this.#count("collisions", row.collisions);
@@ -233,13 +230,10 @@ export class ErasureRun {
 
   /** Erases what was kept aside, and leaves the event; `false` when its content went before. */
   async collision(id: string): Promise<boolean> {
-    const [row] = await this.#pool.run(
-      adminDeadlineMs,
-      (sql) =>
-        sql<{ erased: boolean }[]>`
+    const row = await askOne(this.#pool, (sql) =>
+      sql<{ erased: boolean }[]>`
         with one as materialized (select erase_collision(${id}::bigint) as erased)
-        select o.erased, case when o.erased then note_audit('collision.erase', ${id}) end from one as o`,
-    );
+        select o.erased, case when o.erased then note_audit('collision.erase', ${id}) end from one as o`);
     if (row?.erased !== true) return false;
     this.#count("collisions", 1);
     return true;
@@ -257,7 +251,7 @@ export class ErasureRun {
   async end(): Promise<string> {
     const counts = Object.fromEntries(this.#counts);
     const subject = this.#subject ?? String(counts.events);
-    const [row] = await this.#pool.run(adminDeadlineMs, (sql) =>
+    const row = await askOne(this.#pool, (sql) =>
       sql<{ ended_at: Date }[]>`
         select lay_tombstone(${this.#id}, ${[...this.#contacts]}, 0, ${aliveMs}) as ended_at,
           note_audit('person.erase', ${subject}, ${JSON.stringify(counts)}::text::json)`);

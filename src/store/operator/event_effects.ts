@@ -4,7 +4,7 @@
  * @module
  */
 
-import { adminDeadlineMs, isoOf, isoTime } from "./admin_pool.ts";
+import { acted, ask, askOne, isoOf } from "./admin_pool.ts";
 import type { Pool } from "../pool.ts";
 
 /** One effect; times are ISO 8601, UTC. */
@@ -32,16 +32,13 @@ export interface ShownEffect {
 
 /** The effects of events, in the order of the ids; none of an event for which nothing was begun. */
 export async function readEffects(pool: Pool, eventIds: readonly string[]): Promise<ShownEffect[][]> {
-  const rows = await pool.run(
-    adminDeadlineMs,
-    (sql) =>
-      sql<(ShownEffect & { place: number })[]>`
+  const rows = await ask(pool, (sql) =>
+    sql<(ShownEffect & { place: number })[]>`
       select i.place::int, f.effect, f.target, f.state, f.status, f.answer, f.reason, f.attempts,
-        to_char(f.busy_until at time zone 'UTC', ${isoTime}) as "busyUntil",
-        to_char(f.settled_at at time zone 'UTC', ${isoTime}) as "settledAt"
+        ${isoOf(sql, sql`f.busy_until`)} as "busyUntil",
+        ${isoOf(sql, sql`f.settled_at`)} as "settledAt"
       from unnest(${[...eventIds]}::text[]) with ordinality as i (event_id, place)
-      cross join lateral effects_of(i.event_id) as f`,
-  );
+      cross join lateral effects_of(i.event_id) as f`);
   return eventIds.map((_, index) =>
     rows.filter(({ place }) => place === index + 1).map(({ place: _, ...effect }) => effect)
   );
@@ -83,10 +80,8 @@ export async function sendAgain(
     readonly address: string | null;
   },
 ): Promise<SentAgain> {
-  const [row] = await pool.run(adminDeadlineMs, (sql) => {
-    const sent = address === null
-      ? sql`send_again(${eventId}, ${effect}, ${seen}::int)`
-      : sql`console_send_again(${eventId}, ${effect}, ${seen}::int, ${address})`;
+  const row = await askOne(pool, (sql) => {
+    const sent = acted(sql, address, "send_again", sql`${eventId}, ${effect}, ${seen}::int`);
     return sql<{ sent: SentAgain }[]>`select ${sent} as sent`;
   });
   return row?.sent ?? "unknown";
@@ -112,7 +107,7 @@ const collisionsMax = 50;
 
 /** What lies beside an event, or `null` when there is no such event. */
 export async function readSurroundings(pool: Pool, eventId: string): Promise<EventSurroundings | null> {
-  const [row] = await pool.run(adminDeadlineMs, (sql) =>
+  const row = await askOne(pool, (sql) =>
     sql<EventSurroundings[]>`
       select
         k.id::text as "keyId", k.last4, t.sandbox, t.has_route as "hasRoute", e.dedupe_space::text as "dedupeSpace",
@@ -124,7 +119,7 @@ export async function readSurroundings(pool: Pool, eventId: string): Promise<Eve
           (
             select json_agg(
               json_build_object(
-                'id', c.id::text, 'firstAt', to_char(c.first_at at time zone 'UTC', ${isoTime}), 'count', c.count
+                'id', c.id::text, 'firstAt', ${isoOf(sql, sql`c.first_at`)}, 'count', c.count
               )
               order by c.id desc
             )
@@ -138,5 +133,5 @@ export async function readSurroundings(pool: Pool, eventId: string): Promise<Eve
       join api_key as k on k.id = e.key_id
       join tenant as t on t.id = e.tenant_id
       where e.event_id = ${eventId}`);
-  return row ?? null;
+  return row;
 }

@@ -5,7 +5,7 @@
  */
 
 import type postgres from "postgres";
-import { adminDeadlineMs, isoTime } from "./admin_pool.ts";
+import { ask, isoOf } from "./admin_pool.ts";
 import type { Pool } from "../pool.ts";
 import type { SubmissionVerdict } from "../serving/accept.ts";
 import { snakeCased } from "./snake_case.ts";
@@ -74,7 +74,7 @@ const heldAndRemoved = (sql: postgres.Sql) =>
  * is delivered; so the ids must be those of events.
  */
 export async function readStates(pool: Pool, eventIds: readonly string[]): Promise<DeliveryState[]> {
-  const rows = await pool.run(adminDeadlineMs, (sql) =>
+  const rows = await ask(pool, (sql) =>
     sql<{ state: DeliveryState }[]>`
       select ${stateOf(sql)} as state
       from unnest(${[...eventIds]}::text[]) with ordinality as i (event_id, ord)
@@ -87,13 +87,13 @@ export async function readStates(pool: Pool, eventIds: readonly string[]): Promi
 
 /** The deliveries of events, in the order of the ids, which must be those of events. */
 async function readDeliveries(pool: Pool, eventIds: readonly string[]): Promise<Delivery[]> {
-  const rows = await pool.run(adminDeadlineMs, (sql) => {
+  const rows = await ask(pool, (sql) => {
     return sql<DeliveryRow[]>`
       select
         ${stateOf(sql)} as state,
-        to_char(o.due_at at time zone 'UTC', ${isoTime}) as "dueAt",
-        to_char(o.lease_until at time zone 'UTC', ${isoTime}) as "leaseUntil",
-        to_char(d.died_at at time zone 'UTC', ${isoTime}) as "diedAt",
+        ${isoOf(sql, sql`o.due_at`)} as "dueAt",
+        ${isoOf(sql, sql`o.lease_until`)} as "leaseUntil",
+        ${isoOf(sql, sql`d.died_at`)} as "diedAt",
         case
           when d.event_id is not null then d.reason
           when not t.sandbox and not t.has_route then 'no_route'
@@ -103,7 +103,7 @@ async function readDeliveries(pool: Pool, eventIds: readonly string[]): Promise<
           (
             select json_agg(
               json_build_object(
-                'number', a.number, 'at', to_char(a.at at time zone 'UTC', ${isoTime}), 'outcome', a.outcome,
+                'number', a.number, 'at', ${isoOf(sql, sql`a.at`)}, 'outcome', a.outcome,
                 'status', a.status, 'reason', a.reason, 'durationMs', a.duration_ms, 'spent', a.spent
               )
               order by a.number
@@ -194,7 +194,7 @@ type EventRow = Omit<ListedEvent, "state">;
 // Of an event e, its tenant t and its key k.
 const listed = (sql: postgres.Sql) =>
   sql`e.event_id as "eventId", e.kind, t.slug as tenant, k.label as source, e.flags,
-    e.idempotency_key as "idempotencyKey", to_char(e.received_at at time zone 'UTC', ${isoTime}) as "receivedAt"`;
+    e.idempotency_key as "idempotencyKey", ${isoOf(sql, sql`e.received_at`)} as "receivedAt"`;
 
 /** Which events to list; `null` leaves a choice open. */
 interface EventFilter {
@@ -207,7 +207,7 @@ interface EventFilter {
 
 /** Leads and form submissions, the newest first. It walks the primary key from its end: ids sort by acceptance. */
 export async function listLeads(pool: Pool, filter: EventFilter): Promise<ListedEvent[]> {
-  const rows = await pool.run(adminDeadlineMs, (sql) => {
+  const rows = await ask(pool, (sql) => {
     const ofTenant = filter.tenantId === null ? sql`` : sql`and e.tenant_id = ${filter.tenantId}`;
     const ofKind = filter.kind === null ? sql`` : sql`and e.kind = ${filter.kind}`;
     const since = filter.since === null
@@ -239,14 +239,12 @@ export async function readEvents(
   eventIds: readonly string[],
   { withRaw }: { readonly withRaw: boolean } = { withRaw: true },
 ): Promise<(StoredEvent | null)[]> {
-  const rows = await pool.run(
-    adminDeadlineMs,
-    (sql) =>
-      sql<Omit<StoredEvent, "state" | "delivery">[]>`
+  const rows = await ask(pool, (sql) =>
+    sql<Omit<StoredEvent, "state" | "delivery">[]>`
       select
         ${listed(sql)}, e.lead::text as lead, e.extra, ${withRaw ? sql`e.raw` : sql`null::text as raw`},
         case when e.removed_by is not null and e.removed_at is not null then json_build_object(
-          'by', e.removed_by, 'at', to_char(e.removed_at at time zone 'UTC', ${isoTime})
+          'by', e.removed_by, 'at', ${isoOf(sql, sql`e.removed_at`)}
         ) end as removed,
         (
           select json_build_object('collision', c.id::text, 'eventId', c.event_id)
@@ -263,9 +261,9 @@ export async function readEvents(
         ) as "acceptedBeside",
         case when f.form_key is not null then json_build_object(
           'formKey', f.form_key, 'verdict', s.verdict, 'score', s.score, 'reasons', s.reasons,
-          'releasedAt', to_char(s.released_at at time zone 'UTC', ${isoTime}),
+          'releasedAt', ${isoOf(sql, sql`s.released_at`)},
           'dismissedAt',
-          case when e.lead is not null then to_char(s.dismissed_at at time zone 'UTC', ${isoTime}) end,
+          case when e.lead is not null then ${isoOf(sql, sql`s.dismissed_at`)} end,
           'phoneEnd', right(s.phone, 4)
         ) end as found
       from event as e
@@ -273,8 +271,7 @@ export async function readEvents(
       join api_key as k on k.id = e.key_id
       left join submission as s on s.event_id = e.event_id
       left join form as f on f.id = s.form_id
-      where e.event_id = any (${[...eventIds]}::text[])`,
-  );
+      where e.event_id = any (${[...eventIds]}::text[])`);
   const deliveries = await readDeliveries(pool, rows.map(({ eventId }) => eventId));
   const events = new Map(
     rows.map((row, index) => {

@@ -5,7 +5,7 @@
  */
 
 import type { Pool } from "../pool.ts";
-import { adminDeadlineMs, isoOf } from "./admin_pool.ts";
+import { ask, askOne, isoOf } from "./admin_pool.ts";
 
 /** What a form is defined with. */
 export interface FormDefinition {
@@ -37,7 +37,7 @@ export async function addForm(
   definition: FormDefinition,
 ): Promise<boolean> {
   const { required, threshold, blocked } = definition;
-  const rows = await pool.run(adminDeadlineMs, (sql) =>
+  const rows = await ask(pool, (sql) =>
     sql`
       with added as (
         insert into form as f (tenant_id, form_key, required, threshold, blocked)
@@ -59,7 +59,7 @@ export async function changeForm(
   change: Partial<FormDefinition>,
 ): Promise<FormDefinition | null> {
   const { required, threshold, blocked } = change;
-  const [row] = await pool.run(adminDeadlineMs, (sql) =>
+  const row = await askOne(pool, (sql) =>
     sql<FormDefinition[]>`
       with changed as (
         update form set
@@ -70,14 +70,12 @@ export async function changeForm(
         returning tenant_id, form_key, required, threshold, blocked
       )
       ${noted(sql, "form.change")}, c.required, c.threshold, c.blocked from changed as c`);
-  return row === undefined
-    ? null
-    : { required: row.required, threshold: row.threshold, blocked: row.blocked };
+  return row === null ? null : { required: row.required, threshold: row.threshold, blocked: row.blocked };
 }
 
 /** Removes a form: it answers 404, its submissions stay. `false` when the tenant has no such form. */
 export async function removeForm(pool: Pool, { tenantId, formKey }: FormName): Promise<boolean> {
-  const rows = await pool.run(adminDeadlineMs, (sql) =>
+  const rows = await ask(pool, (sql) =>
     sql`
       with removed as (
         update form set removed_at = service_clock()
@@ -95,7 +93,7 @@ const noted = (sql: Parameters<Parameters<Pool["run"]>[1]>[0], action: string) =
 
 /** The forms of one tenant or, with `null`, of all, by tenant and form key; removed ones are left out. */
 export async function listForms(pool: Pool, tenantId: number | null): Promise<ListedForm[]> {
-  return await pool.run(adminDeadlineMs, (sql) =>
+  return await ask(pool, (sql) =>
     sql<ListedForm[]>`
       select t.slug as tenant, f.form_key as "formKey", f.required, f.threshold, f.blocked,
         ${isoOf(sql, sql`f.created_at`)} as "createdAt"

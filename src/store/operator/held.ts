@@ -5,7 +5,7 @@
  */
 
 import type { SubmissionVerdict } from "../serving/accept.ts";
-import { adminDeadlineMs, type Bounded, bounded, countedMax, isoTime } from "./admin_pool.ts";
+import { acted, ask, askOne, type Bounded, bounded, countedMax, isoOf } from "./admin_pool.ts";
 import type { Pool } from "../pool.ts";
 
 /** What a list shows of a held submission. */
@@ -48,7 +48,7 @@ export async function listHeld(
   pool: Pool,
   { tenantId, limit, after }: HeldFilter,
 ): Promise<HeldSubmission[]> {
-  const rows = await pool.run(adminDeadlineMs, (sql) => {
+  const rows = await ask(pool, (sql) => {
     const ofTenant = tenantId === null ? sql`` : sql`and s.tenant_id = ${tenantId}`;
     const behind = after === null
       ? sql``
@@ -60,7 +60,7 @@ export async function listHeld(
         coalesce((
           select left(v.value, ${excerptLength}) from json_each_text(e.lead) as v order by length(v.value) desc nulls last limit 1
         ), '') as excerpt,
-        to_char(e.received_at at time zone 'UTC', ${isoTime}) as "receivedAt"
+        ${isoOf(sql, sql`e.received_at`)} as "receivedAt"
       from (
         select s.* from submission as s
         where s.verdict <> 'clean' and s.released_at is null and s.dismissed_at is null ${ofTenant} ${behind}
@@ -72,7 +72,7 @@ export async function listHeld(
       join api_key as k on k.id = e.key_id
       order by s.score, s.event_id`;
   });
-  return rows.map((row) => ({ ...row }));
+  return rows;
 }
 
 /**
@@ -91,11 +91,10 @@ export async function releaseSubmission(
   submissionId: string,
   address: string | null,
 ): Promise<Release> {
-  const [row] = await pool.run(adminDeadlineMs, (sql) => {
-    const release = address === null
-      ? sql`release_submission(${submissionId})`
-      : sql`console_release_submission(${submissionId}, ${address})`;
-    return sql<{ release: Release }[]>`select ${release} as release`;
+  const row = await askOne(pool, (sql) => {
+    return sql<{ release: Release }[]>`select ${
+      acted(sql, address, "release_submission", sql`${submissionId}`)
+    } as release`;
   });
   return row?.release ?? "unknown";
 }
@@ -109,18 +108,17 @@ export async function dismissSubmission(
   submissionId: string,
   address: string | null,
 ): Promise<Dismissal> {
-  const [row] = await pool.run(adminDeadlineMs, (sql) => {
-    const dismissal = address === null
-      ? sql`dismiss_submission(${submissionId})`
-      : sql`console_dismiss_submission(${submissionId}, ${address})`;
-    return sql<{ dismissal: Dismissal }[]>`select ${dismissal} as dismissal`;
+  const row = await askOne(pool, (sql) => {
+    return sql<{ dismissal: Dismissal }[]>`select ${
+      acted(sql, address, "dismiss_submission", sql`${submissionId}`)
+    } as dismissal`;
   });
   return row?.dismissal ?? "unknown";
 }
 
 /** How many submissions wait for somebody to judge them, of one tenant or of all, counted up to a bound. */
 export async function countHeld(pool: Pool, tenantId: number | null): Promise<Bounded> {
-  const [row] = await pool.run(adminDeadlineMs, (sql) => {
+  const row = await askOne(pool, (sql) => {
     const ofTenant = tenantId === null ? sql`` : sql`and s.tenant_id = ${tenantId}`;
     return sql<{ count: number }[]>`
       select count(*)::int from (

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { adminDeadlineMs, type Bounded, bounded, countedMax, isoOf } from "./admin_pool.ts";
+import { ask, askOne, type Bounded, bounded, countedMax, isoOf } from "./admin_pool.ts";
 import type { Pool } from "../pool.ts";
 
 /** What stands in a tenant's way. Times are ISO 8601, UTC. */
@@ -25,8 +25,8 @@ const tenantsMax = 200;
 
 /** The tenants that have something waiting or dead, and the live ones without a route; most dead first. */
 export async function readStandings(pool: Pool): Promise<TenantStanding[]> {
-  const rows = await pool.run(
-    adminDeadlineMs,
+  const rows = await ask(
+    pool,
     (sql) =>
       sql<(Omit<TenantStanding, "waiting" | "dead"> & { readonly waiting: number; readonly dead: number })[]>`
       select
@@ -68,7 +68,7 @@ export interface OldestWaiting {
  * ten thousand.
  */
 export async function readOldestWaiting(pool: Pool): Promise<OldestWaiting | null> {
-  const [row] = await pool.run(adminDeadlineMs, (sql) =>
+  const row = await askOne(pool, (sql) =>
     sql<OldestWaiting[]>`
       select
         o.event_id as "eventId", t.slug as tenant, o.reason, ${isoOf(sql, sql`e.received_at`)} as "receivedAt"
@@ -79,5 +79,5 @@ export async function readOldestWaiting(pool: Pool): Promise<OldestWaiting | nul
       join event as e on e.event_id = o.event_id
       order by o.event_id
       limit 1`);
-  return row ?? null;
+  return row;
 }

@@ -6,7 +6,7 @@
  */
 
 import type { Pool } from "../pool.ts";
-import { adminDeadlineMs, isoTime } from "./admin_pool.ts";
+import { ask, askOne, isoOf } from "./admin_pool.ts";
 
 /** The database after a restore. Times are ISO 8601, UTC. */
 export interface RestoredFacts {
@@ -22,19 +22,19 @@ export interface RestoredFacts {
 
 /** Asks. */
 export async function readRestoredFacts(pool: Pool): Promise<RestoredFacts> {
-  const [row] = await pool.run(adminDeadlineMs, (sql) =>
+  const row = await askOne(pool, (sql) =>
     sql<RestoredFacts[]>`
       select
-        to_char(pg_last_xact_replay_timestamp() at time zone 'UTC', ${isoTime}) as point,
-        (select to_char(event_id_time(max(e.event_id)) at time zone 'UTC', ${isoTime}) from event as e)
+        ${isoOf(sql, sql`pg_last_xact_replay_timestamp()`)} as point,
+        (select ${isoOf(sql, sql`event_id_time(max(e.event_id))`)} from event as e)
           as "newestEventAt",
-        to_char(service_clock() at time zone 'UTC', ${isoTime}) as now,
+        ${isoOf(sql, sql`service_clock()`)} as now,
         (
           select count(*)::int from pg_stat_activity as a
           where a.datname = current_database() and a.application_name like 'lead-intake %'
             and a.application_name not in ('lead-intake ctl', 'lead-intake find')
         ) as processes`);
-  if (row === undefined) throw new Error("The server says nothing of itself");
+  if (row === null) throw new Error("The server says nothing of itself");
   return row;
 }
 
@@ -53,10 +53,10 @@ const pageRows = 1_000;
 /** Everything that waits to be delivered to somebody, in the order of the ids. */
 export async function* readWaiting(pool: Pool): AsyncGenerator<WaitingEvent> {
   for (let after = "";;) {
-    const rows = await pool.run(adminDeadlineMs, (sql) =>
+    const rows = await ask(pool, (sql) =>
       sql<WaitingEvent[]>`
         select o.event_id as "eventId", t.slug as tenant, o.made as attempts,
-          to_char(event_id_time(o.event_id) at time zone 'UTC', ${isoTime}) as "receivedAt"
+          ${isoOf(sql, sql`event_id_time(o.event_id)`)} as "receivedAt"
         from outbox as o join tenant as t on t.id = o.tenant_id
         where o.event_id > ${after} and not t.sandbox
         order by o.event_id limit ${pageRows}`);
@@ -76,11 +76,11 @@ interface NamedKey {
 
 /** Whose key it is; `null` when there is none. */
 export async function readKey(pool: Pool, id: string): Promise<NamedKey | null> {
-  const [row] = await pool.run(adminDeadlineMs, (sql) =>
+  const row = await askOne(pool, (sql) =>
     sql<NamedKey[]>`
       select t.slug as tenant, k.label, k.revoked_at is not null as "isRevoked"
       from api_key as k join tenant as t on t.id = k.tenant_id where k.id = ${id}::bigint`);
-  return row ?? null;
+  return row;
 }
 
 /** Notes effects as done, pairs of an event and a kind; returns how many events had one to note. */
@@ -91,7 +91,7 @@ export async function markEffectsDone(
   let count = 0;
   for (let from = 0; from < done.length; from += pageRows) {
     const page = done.slice(from, from + pageRows);
-    const rows = await pool.run(adminDeadlineMs, (sql) =>
+    const rows = await ask(pool, (sql) =>
       sql`select * from mark_effects_done(
         p_event_id => ${page.map(({ eventId }) => eventId)}, p_effect => ${
         page.map(({ effect }) => effect)
@@ -106,8 +106,8 @@ export async function holdEvents(pool: Pool, eventIds: readonly string[]): Promi
   const held: string[] = [];
   for (let from = 0; from < eventIds.length; from += pageRows) {
     const page = eventIds.slice(from, from + pageRows);
-    const rows = await pool.run(
-      adminDeadlineMs,
+    const rows = await ask(
+      pool,
       (sql) => sql<{ event_id: string }[]>`select h.event_id from hold_events(${page}) as h`,
     );
     held.push(...rows.map((row) => row.event_id));
@@ -117,7 +117,7 @@ export async function holdEvents(pool: Pool, eventIds: readonly string[]): Promi
 
 /** Says of dead letters that the customer has them; returns the ids of those that were dead, in their order. */
 export async function settleDeadAsDone(pool: Pool, eventIds: readonly string[]): Promise<string[]> {
-  const rows = await pool.run(adminDeadlineMs, (sql) =>
+  const rows = await ask(pool, (sql) =>
     sql<{ event_id: string }[]>`
       select d.event_id from settle_dead_as_done(${[...eventIds]}) as d order by d.event_id collate "C"`);
   return rows.map((row) => row.event_id);
@@ -128,8 +128,8 @@ export async function noteRestore(
   pool: Pool,
   { point, counts }: { readonly point: string; readonly counts: Readonly<Record<string, number>> },
 ): Promise<void> {
-  await pool.run(
-    adminDeadlineMs,
+  await ask(
+    pool,
     (sql) => sql`select note_audit('database.restore', ${point}, ${JSON.stringify(counts)}::text::json)`,
   );
 }

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { adminDeadlineMs, isoOf, isoTime } from "./admin_pool.ts";
+import { ask, askOne, isoOf } from "./admin_pool.ts";
 import type { Pool } from "../pool.ts";
 
 /** A tenant. */
@@ -30,7 +30,7 @@ export async function addTenant(
   pool: Pool,
   tenant: { readonly slug: string; readonly name: string; readonly sandbox: boolean },
 ): Promise<boolean> {
-  const rows = await pool.run(adminDeadlineMs, (sql) =>
+  const rows = await ask(pool, (sql) =>
     sql`
       with added as (
         insert into tenant (slug, name, sandbox) values (${tenant.slug}, ${tenant.name}, ${tenant.sandbox})
@@ -44,16 +44,13 @@ export async function addTenant(
 
 /** All tenants by slug. */
 export async function listTenants(pool: Pool): Promise<Tenant[]> {
-  return await pool.run(
-    adminDeadlineMs,
-    (sql) =>
-      sql<Tenant[]>`
+  return await ask(pool, (sql) =>
+    sql<Tenant[]>`
       select t.id, t.slug, t.name, t.sandbox, t.time_zone as "timeZone",
         to_char(t.digest_at, 'HH24:MI') as "digestAt", t.retention_days as "retentionDays",
-        to_char(t.disabled_at at time zone 'UTC', ${isoTime}) as "disabledAt",
-        to_char(t.created_at at time zone 'UTC', ${isoTime}) as "createdAt"
-      from tenant as t order by t.slug`,
-  );
+        ${isoOf(sql, sql`t.disabled_at`)} as "disabledAt",
+        ${isoOf(sql, sql`t.created_at`)} as "createdAt"
+      from tenant as t order by t.slug`);
 }
 
 /** What a tenant's people see of it. What is left out stays. */
@@ -67,12 +64,9 @@ export interface TenantChange {
 
 /** Whether the database knows a time zone by this name, as it is spelled. */
 export async function hasTimeZone(pool: Pool, name: string): Promise<boolean> {
-  const [row] = await pool.run(
-    adminDeadlineMs,
-    (sql) =>
-      sql<{ found: boolean }[]>`
-      select exists (select from pg_timezone_names as z where z.name = ${name}) as found`,
-  );
+  const row = await askOne(pool, (sql) =>
+    sql<{ found: boolean }[]>`
+      select exists (select from pg_timezone_names as z where z.name = ${name}) as found`);
   return row?.found ?? false;
 }
 
@@ -88,14 +82,11 @@ export async function changeTenant(
     time_zone: change.timeZone,
     digest_at: change.digestAt,
   });
-  const [row] = await pool.run(
-    adminDeadlineMs,
-    (sql) =>
-      sql<Required<TenantChange>[]>`
+  const row = await askOne(pool, (sql) =>
+    sql<Required<TenantChange>[]>`
       select c.name, c.time_zone as "timeZone", to_char(c.digest_at, 'HH24:MI') as "digestAt"
-      from set_tenant(${slug}, ${changes}::text::jsonb) as c`,
-  );
-  return row ?? null;
+      from set_tenant(${slug}, ${changes}::text::jsonb) as c`);
+  return row;
 }
 
 /** What became of a tenant that was to be disabled or enabled. */
@@ -117,21 +108,18 @@ export async function disableTenant(
   slug: string,
   isDisabled: boolean,
 ): Promise<TenantStanding | null> {
-  const [row] = await pool.run(
-    adminDeadlineMs,
-    (sql) =>
-      sql<TenantStanding[]>`
-      select to_char(d.disabled_at at time zone 'UTC', ${isoTime}) as "disabledAt", d.is_unchanged as "isUnchanged",
+  const row = await askOne(pool, (sql) =>
+    sql<TenantStanding[]>`
+      select ${isoOf(sql, sql`d.disabled_at`)} as "disabledAt", d.is_unchanged as "isUnchanged",
         d.keys
-      from disable_tenant(${slug}, ${isDisabled}) as d`,
-  );
-  return row ?? null;
+      from disable_tenant(${slug}, ${isDisabled}) as d`);
+  return row;
 }
 
 /** Keeps the content of a tenant's events so many days, or with `null` for ever; `false` when there is no such tenant. */
 export async function setRetention(pool: Pool, slug: string, days: number | null): Promise<boolean> {
-  const [row] = await pool.run(
-    adminDeadlineMs,
+  const row = await askOne(
+    pool,
     (sql) => sql<{ done: boolean }[]>`select set_retention(${slug}, ${days}) as done`,
   );
   return row?.done ?? false;
@@ -142,13 +130,10 @@ export async function findTenant(
   pool: Pool,
   slug: string,
 ): Promise<{ readonly id: number; readonly sandbox: boolean; readonly isDisabled: boolean } | null> {
-  const [row] = await pool.run(
-    adminDeadlineMs,
-    (sql) =>
-      sql<{ id: number; sandbox: boolean; isDisabled: boolean }[]>`
-      select id, sandbox, disabled_at is not null as "isDisabled" from tenant where slug = ${slug}`,
-  );
-  return row ?? null;
+  const row = await askOne(pool, (sql) =>
+    sql<{ id: number; sandbox: boolean; isDisabled: boolean }[]>`
+      select id, sandbox, disabled_at is not null as "isDisabled" from tenant where slug = ${slug}`);
+  return row;
 }
 
 /** A campaign. */
@@ -165,7 +150,7 @@ export async function addCampaign(
   pool: Pool,
   campaign: { readonly slug: string; readonly tenantId: number },
 ): Promise<boolean> {
-  const rows = await pool.run(adminDeadlineMs, (sql) =>
+  const rows = await ask(pool, (sql) =>
     sql`
       with added as (
         insert into campaign (tenant_id, slug) values (${campaign.tenantId}, ${campaign.slug})
@@ -179,7 +164,7 @@ export async function addCampaign(
 
 /** The campaigns of one tenant or, with `null`, of all, by tenant and slug. */
 export async function listCampaigns(pool: Pool, tenantId: number | null): Promise<Campaign[]> {
-  return await pool.run(adminDeadlineMs, (sql) =>
+  return await ask(pool, (sql) =>
     sql<Campaign[]>`
       select c.slug as campaign, t.slug as tenant, s.spend_cents::float8 as "spendCents",
         ${isoOf(sql, sql`c.created_at`)} as "createdAt"
@@ -193,7 +178,7 @@ export async function findCampaign(
   pool: Pool,
   campaign: { readonly slug: string; readonly tenantId: number },
 ): Promise<number | null> {
-  const [row] = await pool.run(adminDeadlineMs, (sql) =>
+  const row = await askOne(pool, (sql) =>
     sql<{ id: number }[]>`
       select id from campaign where tenant_id = ${campaign.tenantId} and slug = ${campaign.slug}`);
   return row?.id ?? null;

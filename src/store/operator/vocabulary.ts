@@ -9,7 +9,7 @@
 
 import type postgres from "postgres";
 import { foldArea } from "../../lead/place.ts";
-import { adminDeadlineMs, isoOf } from "./admin_pool.ts";
+import { ask, askOne, isoOf } from "./admin_pool.ts";
 import type { Pool } from "../pool.ts";
 
 /** Where a term stands. A retired one stays, unlisted and unknown to the validator. */
@@ -32,7 +32,7 @@ interface UnknownArea {
 
 /** Every term in alphabetical order, retired ones too. */
 export async function listAreas(pool: Pool): Promise<Term[]> {
-  const rows = await pool.run(adminDeadlineMs, (sql) =>
+  const rows = await ask(pool, (sql) =>
     sql<Term[]>`
     select area, status from area order by lower(area), area`);
   return rows.map(({ area, status }) => ({ area, status }));
@@ -56,7 +56,7 @@ export async function findArea(pool: Pool, text: string): Promise<Term | null> {
 
 /** Adds a term that no other equals when folded; `false` when a rival was quicker. */
 export async function addArea(pool: Pool, { area, status }: Term): Promise<boolean> {
-  const rows = await pool.run(adminDeadlineMs, (sql) =>
+  const rows = await ask(pool, (sql) =>
     sql`
       with added as (
         insert into area (area, status) values (${area}, ${status}) on conflict do nothing returning area, status
@@ -71,7 +71,7 @@ export async function changeArea(
   from: Term,
   to: { readonly status: AreaStatus; readonly spelling?: string },
 ): Promise<boolean> {
-  const rows = await pool.run(adminDeadlineMs, (sql) =>
+  const rows = await ask(pool, (sql) =>
     sql`
       with changed as (
         update area set area = ${to.spelling ?? from.area}, status = ${to.status}
@@ -105,7 +105,7 @@ export async function listUnknownAreas(
   const known = new Set(
     (await listAreas(pool)).filter(({ status }) => status !== "retired").map(({ area }) => foldArea(area)),
   );
-  const rows = await pool.run(adminDeadlineMs, (sql) =>
+  const rows = await ask(pool, (sql) =>
     sql<UnknownArea[]>`
       select t.slug as tenant, u.term, u.count::float8 as count, ${isoOf(sql, sql`u.first_at`)} as "firstAt",
         ${isoOf(sql, sql`u.last_at`)} as "lastAt"
@@ -129,12 +129,9 @@ export async function confirmAreaAs(
   to: { readonly area: string; readonly status: "confirmed" | "proposed" },
 ): Promise<AreaOutcome> {
   const known = await findArea(pool, to.area);
-  const [row] = await pool.run(
-    adminDeadlineMs,
-    (sql) =>
-      sql<{ outcome: AreaOutcome }[]>`
-      select console_confirm_area(${to.area}, ${to.status}, ${known?.area ?? null}, ${address}) as outcome`,
-  );
+  const row = await askOne(pool, (sql) =>
+    sql<{ outcome: AreaOutcome }[]>`
+      select console_confirm_area(${to.area}, ${to.status}, ${known?.area ?? null}, ${address}) as outcome`);
   return row?.outcome ?? "not_found";
 }
 

@@ -10,7 +10,7 @@ import { DatabaseSync } from "node:sqlite";
 import { buildSiteFrom } from "../../../scripts/build_site.ts";
 import type { SiteUrls } from "../../../src/site/source.ts";
 import { addArea, changeArea } from "../../../src/store/operator/vocabulary.ts";
-import { type PlanEntry, putPlans } from "../../../src/store/operator/plan_changes.ts";
+import { type PlanEntry, putPlans } from "../../../src/store/operator/plans.ts";
 import { openAdminPool } from "../../../src/store/operator/admin_pool.ts";
 import type { Pool } from "../../../src/store/pool.ts";
 import { atEnd } from "../at_end.ts";

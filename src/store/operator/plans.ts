@@ -1,0 +1,89 @@
+/**
+ * The subscription plans, as the operator tends them, and what was sold of them.
+ *
+ * @module
+ */
+
+import type { Interval } from "../../contract/plans.ts";
+import type { Pool } from "../pool.ts";
+import type { SubscriptionState } from "../serving/checkout.ts";
+import { ask, isoOf } from "./admin_pool.ts";
+
+/** A plan to be stored. */
+export interface PlanEntry {
+  readonly slug: string;
+  readonly name: string;
+  readonly customer: string;
+  readonly amountCents: number;
+  readonly interval: Interval;
+  /** The whole plan as JSON text. */
+  readonly json: string;
+}
+
+/** What became of a {@linkcode PlanEntry}. */
+export type PlanChange = "added" | "changed" | "unchanged";
+
+/**
+ * Adds plans or puts them in place of those of their slugs, all or none, and notes each change.
+ *
+ * The slugs must differ. Returns what became of each, in the order of `plans`.
+ */
+export async function putPlans(pool: Pool, plans: readonly PlanEntry[]): Promise<PlanChange[]> {
+  const column = <T>(pick: (plan: PlanEntry) => T): T[] => plans.map(pick);
+  const rows = await ask(pool, (sql) =>
+    sql<{ slug: string; change: PlanChange }[]>`
+      select slug, change from put_plans(
+        p_slug => ${column(({ slug }) => slug)}, p_name => ${column(({ name }) => name)},
+        p_customer => ${column(({ customer }) => customer)},
+        p_amount_cents => ${column(({ amountCents }) => amountCents)},
+        p_interval => ${column(({ interval }) => interval)}, p_body => ${column(({ json }) => json)})`);
+  const changes = new Map(rows.map(({ slug, change }) => [slug, change]));
+  return plans.map(({ slug }) => changes.get(slug) ?? "unchanged");
+}
+
+/** Removes a plan and notes it; `false` when there is none of that slug. What was sold of it stays sold. */
+export async function removePlan(pool: Pool, slug: string): Promise<boolean> {
+  const rows = await ask(pool, (sql) =>
+    sql`
+      with removed as (delete from plan where slug = ${slug} returning slug)
+      select note_audit('plan.remove', slug) from removed`);
+  return rows.length === 1;
+}
+
+/** A checkout or what has come of it. Times are ISO 8601, UTC. */
+interface Subscription {
+  /** Our reference at the payment provider. */
+  readonly checkout: string;
+  readonly plan: string;
+  /** Who owned the plan. */
+  readonly customer: string;
+  /** As it was at the checkout. */
+  readonly amountCents: number;
+  readonly interval: Interval;
+  readonly state: SubscriptionState;
+  /** The payment provider's ids, as far as they are known. */
+  readonly sessionId: string | null;
+  readonly subscriptionId: string | null;
+  readonly customerId: string | null;
+  readonly createdAt: string;
+  readonly updatedAt: string;
+}
+
+/** Those of a state and of a plan or, with `null`, of all; the newest first. */
+export async function listSubscriptions(
+  pool: Pool,
+  filter: { readonly state: SubscriptionState | null; readonly plan: string | null; readonly limit: number },
+): Promise<Subscription[]> {
+  return await ask(pool, (sql) =>
+    sql<Subscription[]>`
+      select
+        id as checkout, plan_slug as plan, plan_customer as customer, amount_cents as "amountCents",
+        billing_interval as interval, state, session_id as "sessionId",
+        provider_subscription_id as "subscriptionId", provider_customer_id as "customerId",
+        ${isoOf(sql, sql`created_at`)} as "createdAt", ${isoOf(sql, sql`updated_at`)} as "updatedAt"
+      from subscription
+      where (${filter.state}::text is null or state = ${filter.state})
+        and (${filter.plan}::text is null or plan_slug = ${filter.plan})
+      order by created_at desc, id
+      limit ${filter.limit}`);
+}
