@@ -36,7 +36,7 @@ export const pools = {
     connectionsMax: 1,
     statementTimeoutMs: 9_000,
     connectsFor: ["intake", "forms"],
-    purpose: "the commits of posts",
+    purpose: "commits posts, which wait for nothing else",
   },
   heartbeat: {
     connectionsMax: 1,
@@ -44,62 +44,45 @@ export const pools = {
     // The time of three beats.
     statementTimeoutMs: 1_500,
     isPatient: true,
-    purpose: "finds out whether the store takes writes",
+    purpose:
+      "finds out whether the store takes writes: behind a slow statement it would find that it does not",
   },
-  lookup: {
-    connectionsMax: 1,
+  reads: {
+    connectionsMax: 2,
     // Less than a lookup's deadline (src/store/serving/lookup.ts).
     statementTimeoutMs: 4_500,
     failsFast: true,
-    connectsFor: ["intake", "forms"],
-    purpose: "keys and forms that posts name",
+    connectsFor: ["intake", "forms", "subscription"],
+    purpose: "reads the keys and forms that posts name, and the plans: short reads that a request waits for",
   },
   delivery: {
     connectionsMax: 2,
     statementTimeoutMs: 10_000,
     isPatient: true,
-    purpose: "claims and settles deliveries, apart from commits",
+    purpose: "claims and settles deliveries, so that a burst of posts does not delay them",
   },
-  background: {
-    connectionsMax: 1,
-    statementTimeoutMs: 9_000,
-    purpose: "the vocabulary, the totals, the samples and the listener's beats: nobody waits for them",
-  },
-  plans: {
-    connectionsMax: 1,
-    statementTimeoutMs: 9_000,
-    failsFast: true,
-    connectsFor: ["subscription"],
-    purpose: "the plans: the feed is not to wait, or to go, because a checkout waits",
-  },
-  // Two: one that waits for a lock keeps no other checkout and no event of the provider waiting.
-  checkout: {
-    connectionsMax: 2,
-    statementTimeoutMs: 9_000,
-    failsFast: true,
-    purpose: "the checkout and the payment provider's events",
-  },
-  // Two pages and a report. A statement that fails does so within the 20 s of its request.
-  operator: {
-    connectionsMax: 3,
+  // Two pages and a report, and a checkout that waits for a lock. A statement that fails does so within the 20 s of its request.
+  pages: {
+    connectionsMax: 4,
     statementTimeoutMs: 15_000,
     failsFast: true,
-    purpose: "the operator's pages and report: nobody else waits behind them",
+    purpose:
+      "serves the operator's pages and report, and the checkout: slow statements that keep no lead waiting",
   },
   // It takes milliseconds; what takes this long is given up before the one who waits gives up.
   search: {
     connectionsMax: 2,
     statementTimeoutMs: 4_500,
     settings: searchSettings,
-    purpose: "the operator's search, planned along the indexes",
+    purpose: "serves the operator's search, whose connections plan along the indexes",
   },
-  // Three, so that a roll-up of an old database, which takes a minute, keeps no other job waiting.
+  // Four, so that a roll-up of an old database, which takes a minute, keeps no other job waiting.
   jobs: {
-    connectionsMax: 3,
+    connectionsMax: 4,
     statementTimeoutMs: 58_000,
     isPatient: true,
     purpose:
-      "what repeats: folds the insert-only counts, sums up the hours, clears away, and files whom leads name",
+      "runs what repeats: folds the counts, sums up the hours, clears away, files whom leads name, reads the vocabulary; nobody waits for it",
   },
 } as const satisfies Readonly<Record<string, Purpose>>;
 

@@ -73,13 +73,13 @@ export async function openStore(config: Config, observe: Observe, meters: Meters
     await Promise.all(Object.values(pools).map((pool) => pool.close()));
   };
   try {
-    const { background } = pools;
-    await requireUsableDatabase(background);
+    const { jobs } = pools;
+    await requireUsableDatabase(jobs);
     connectEarly(pools, config.surfaces);
-    const [owner, read] = await Promise.all([readOwnerRole(background), readReference(background, nowMs)]);
+    const [owner, read] = await Promise.all([readOwnerRole(jobs), readReference(jobs, nowMs)]);
     if (owner !== null) observe({ kind: "runs_as_owner", role: owner });
     observe({ kind: "connections", max: connectionsMax });
-    const reference = new ReferenceReader(background, nowMs, read);
+    const reference = new ReferenceReader(jobs, nowMs, read);
     const ground = { node, primary, pools, reference, heartbeat, closePools, observe, meters };
     return await openParts(config, ground);
   } catch (error) {
@@ -106,12 +106,12 @@ async function openParts(
   { node, primary, pools, reference, heartbeat, closePools, observe, meters }: Ground,
 ): Promise<Store> {
   const plans = new PlanSnapshot({
-    pool: pools.plans,
+    pool: pools.reads,
     nowMs,
     ageMaxMs: published.plansSnapshotAgeMaxMs,
     observe,
   });
-  const totals = new Totals(pools.background, observe);
+  const totals = new Totals(pools.jobs, observe);
   const delivery = await openDelivery(config, { node, primary, pools, observe });
   const accepts = new AcceptStore(pools.commit, { node, nowMs });
   const committer = new Committer({
@@ -137,7 +137,7 @@ async function openParts(
     totals,
     sampler: new Sampler({
       read: () => sampleOf(meters, gauged),
-      write: (sample) => writeSample(pools.background, node, sample),
+      write: (sample) => writeSample(pools.jobs, node, sample),
     }),
     upkeep,
     standing,
@@ -151,12 +151,12 @@ async function openParts(
     pools,
     reference,
     plans,
-    checkouts: new CheckoutStore(pools.checkout),
+    checkouts: new CheckoutStore(pools.pages),
     delivery,
     committer,
     heartbeat,
-    keys: new KeyStore(pools.lookup, nowMs),
-    forms: new FormStore(pools.lookup, nowMs),
+    keys: new KeyStore(pools.reads, nowMs),
+    forms: new FormStore(pools.reads, nowMs),
     totals,
     async close(graceMs) {
       jobs.stop();
@@ -184,7 +184,7 @@ function openDelivery(
   return startDelivery({ ...delivery, node, newLease: () => randomUUID() }, {
     pool: pools.delivery,
     listenOn: listenOn(primary, listenUrl),
-    listenerPool: pools.background,
+    listenerPool: pools.jobs,
     nowMs,
     random: Math.random,
     observe,

@@ -161,7 +161,7 @@ function opsSurface(config: Config, parts: Parts): PlacedSurface {
   const router = opsRouter({
     pool: pools.search,
     console: shown,
-    report: { pool: pools.operator, now: () => new Date() },
+    report: { pool: pools.pages, now: () => new Date() },
     metrics: { registry: parts.meters.registry, processVars },
   });
   return {
@@ -184,9 +184,9 @@ function consoleParts({ surfaces, consoleTimeZone }: Config, { store, state }: P
   const { pools, heartbeat, delivery } = store;
   const deliversElsewhere = !surfaces.has("delivery");
   return {
-    pool: pools.operator,
+    pool: pools.pages,
     searchPool: pools.search,
-    reportPool: pools.operator,
+    reportPool: pools.pages,
     now: () => new Date(),
     secret: randomBytes(32),
     health: () => heartbeat,

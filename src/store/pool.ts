@@ -161,9 +161,7 @@ export class Pool {
   leaveStuck(ageMs: number): void {
     const nowMs = performance.now();
     const stuck = this.#generation.running.some(({ startedAtMs }) => nowMs - startedAtMs >= ageMs);
-    if (!stuck) return;
-    this.#silent = true;
-    this.#leave(this.#generation);
+    if (stuck) this.#leave(this.#generation);
   }
 
   /** Closes the connections; statements under way fail. */

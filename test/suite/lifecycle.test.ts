@@ -81,12 +81,12 @@ test("SIGTERM with kept-alive connections and nothing under way ends it before t
 
 test("the first lead finds the connections that it needs, opened by the start", async () => {
   const world = await World.open();
-  const server = await world.start();
+  const server = await world.start({ SURFACES: "intake" });
   const key = await world.issue();
   const backends = async () => {
     const rows = await world.sql<{ name: string; pid: number }[]>`
       select application_name as name, pid from pg_stat_activity
-      where datname = current_database() and application_name in ('lead-intake commit', 'lead-intake lookup')
+      where datname = current_database() and application_name in ('lead-intake commit', 'lead-intake reads')
       order by name`;
     return rows.map(({ name, pid }) => `${name} ${pid}`);
   };
