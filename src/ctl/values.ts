@@ -5,11 +5,10 @@
  * @module
  */
 
+import { parseTime as parseIsoTime } from "#src/http/time_zone.ts";
 import { WrongUsage } from "./command.ts";
 
 const unitMs = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 } as const;
-const isoShape = /^(\d{4}-\d{2}-\d{2})(?:T(\d{2}:\d{2})(:\d{2}(?:\.\d{1,6})?)?(Z|[+-]\d{2}:?\d{2})?)?$/i;
-
 interface TimeOptions {
   readonly name: string;
   readonly direction: "past" | "future";
@@ -22,33 +21,16 @@ interface TimeOptions {
  * Chosen: a time without an offset is UTC, because every time that the service prints is.
  */
 export function parseTime(text: string, options: TimeOptions): string {
-  const span = /^(\d{1,6})([smhdw])$/.exec(text);
-  if (span !== null) {
-    const spanMs = Number(span[1]) * unitMs[span[2] as keyof typeof unitMs];
-    const timeMs = options.direction === "past" ? options.nowMs - spanMs : options.nowMs + spanMs;
-    return checkedTime(timeMs, text, options);
-  }
-  const iso = isoShape.exec(text);
-  if (iso === null) throw wrongTime(text, options);
-  const [, day, minutes = "00:00", seconds = ":00", offset = "Z"] = iso;
-  // The parser of Date takes 2026-02-30 for the second of March.
-  const midnight = new Date(`${day}T00:00:00Z`);
-  if (Number.isNaN(midnight.getTime()) || !midnight.toISOString().startsWith(`${day}`)) {
-    throw wrongTime(text, options);
-  }
-  const zone = offset.toUpperCase().replace(/^([+-]\d{2})(\d{2})$/, "$1:$2");
-  return checkedTime(Date.parse(`${day}T${minutes}${seconds}${zone}`), text, options);
-}
-
-function checkedTime(
-  timeMs: number,
-  text: string,
-  options: TimeOptions,
-): string {
-  if (!Number.isFinite(timeMs) || timeMs < 0 || timeMs > Date.UTC(9999, 0)) {
-    throw wrongTime(text, options);
-  }
-  if (options.direction === "future" && timeMs <= options.nowMs) {
+  const { direction, nowMs } = options;
+  const [, count, unit] = /^(\d{1,6})([smhdw])$/.exec(text) ?? [];
+  const spanMs = Number(count) * unitMs[unit as keyof typeof unitMs];
+  const timeMs = unit === undefined
+    ? Date.parse(parseIsoTime(text) ?? "")
+    : direction === "past"
+    ? nowMs - spanMs
+    : nowMs + spanMs;
+  if (!(timeMs >= 0 && timeMs <= Date.UTC(9999, 0))) throw wrongTime(text, options);
+  if (direction === "future" && timeMs <= nowMs) {
     throw new WrongUsage(`${options.name} must lie in the future: ${text}`);
   }
   return new Date(timeMs).toISOString();

@@ -5,7 +5,8 @@
  * @module
  */
 
-import { type TimeZone, utc } from "./time_zone.ts";
+import { parseTime, type TimeZone, utc } from "../http/time_zone.ts";
+import { trimmed } from "../lead/text.ts";
 
 /** A parameter is wrong: 400. The message says what it takes. */
 export class InvalidParameter extends Error {
@@ -21,33 +22,63 @@ export class InvalidParameter extends Error {
 // A name is told back so that it can be found; no longer than any there is.
 const nameLengthMax = 64;
 
-/** The parameters of a request, each at most once. */
+/** The parameters of a request, or the fields of a form. */
 export class Parameters {
-  readonly #values = new Map<string, string>();
+  readonly #values = new Map<string, string[]>();
   readonly #zone: TimeZone;
 
   /**
-   * Reads a query. A time without an offset is one of `zone`.
+   * Reads a query, in which each comes at most once and has a value. With `isForm` it is what a form has sent: a field may
+   * come several times, a blank one is none, and white space at the ends does not count. A time without an offset is one
+   * of `zone`.
    *
-   * @throws {InvalidParameter} for one that is not in `known`, comes twice or has no value
+   * @throws {InvalidParameter} for one that is not in `known`, or is not as it has to be
    */
-  constructor(query: string, known: readonly string[], zone = utc) {
+  constructor(query: string, known: readonly string[], { zone = utc, isForm = false } = {}) {
     this.#zone = zone;
     for (const [name, value] of pairs(query)) {
       const told = name.slice(0, nameLengthMax).toWellFormed();
       if (!known.includes(name)) {
-        throw new InvalidParameter(told, `There is no such parameter; there are ${known.join(", ")}`);
+        throw new InvalidParameter(
+          told,
+          `There is no such parameter; there are ${known.join(", ") || "none"}`,
+        );
       }
-      if (this.#values.has(name)) throw new InvalidParameter(told, "It is there twice");
       if (value.includes("\0")) throw new InvalidParameter(told, "It has a character that no text has");
-      if (value.trim() === "") throw new InvalidParameter(told, "It has no value");
-      this.#values.set(name, value);
+      const values = this.#values.get(name) ?? [];
+      if (isForm) {
+        // As the envelope is trimmed: a byte-order mark is no white space there, and a term may begin with one.
+        const text = trimmed(value);
+        if (text === "") continue;
+        values.push(text);
+      } else {
+        if (values.length > 0) throw new InvalidParameter(told, "It is there twice");
+        if (value.trim() === "") throw new InvalidParameter(told, "It has no value");
+        values.push(value);
+      }
+      this.#values.set(name, values);
     }
   }
 
-  /** As sent, or `null`. */
+  /** All values of a field, in their order. */
+  all(name: string): readonly string[] {
+    return this.#values.get(name) ?? [];
+  }
+
+  /** The value, or `null`. */
   text(name: string): string | null {
-    return this.#values.get(name) ?? null;
+    const [value = null, ...others] = this.all(name);
+    if (others.length > 0) throw new InvalidParameter(name, "It is there twice");
+    return value;
+  }
+
+  /** A value of this shape, or `null`. */
+  shaped(name: string, shape: RegExp): string | null {
+    const value = this.text(name);
+    if (value !== null && !shape.test(value)) {
+      throw new InvalidParameter(name, "It does not have the shape that it needs");
+    }
+    return value;
   }
 
   /** One of a few words, or `null`. */
@@ -91,36 +122,6 @@ export class Parameters {
  */
 function* pairs(query: string): Generator<[string, string]> {
   for (const part of query.split("&")) yield* new URLSearchParams(part);
-}
-
-const timeShape =
-  /^(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?)(Z| ?[+-]\d{2}:?\d{2}| \d{2}:?\d{2})?)?$/i;
-
-/**
- * Reads a day or a time, also as the console writes it. Chosen: a space for the plus sign of an offset is taken, because
- * that is what a query makes of it.
- */
-function parseTime(text: string, zone: TimeZone): string | null {
-  const parts = timeShape.exec(text.trim());
-  if (parts === null) return null;
-  const [, day = "", clock = "00:00", offset] = parts;
-  const midnight = new Date(`${day}T00:00:00Z`);
-  // February 30 would be March 2.
-  if (Number.isNaN(midnight.getTime()) || midnight.toISOString().slice(0, 10) !== day) return null;
-  const shown = Date.parse(`${day}T${clock}Z`);
-  if (Number.isNaN(shown)) return null;
-  const atMs = offset === undefined
-    ? zone.momentsOf(shown)[0]
-    : Date.parse(`${day}T${clock}${isoOffset(offset)}`);
-  return atMs >= 0 ? new Date(atMs).toISOString() : null;
-}
-
-function isoOffset(offset: string): string {
-  if (/^z$/i.test(offset)) return "Z";
-  return offset.replace(
-    /^ ?([+-]?)(\d{2}):?(\d{2})$/,
-    (_, sign, hours, minutes) => `${sign || "+"}${hours}:${minutes}`,
-  );
 }
 
 /** Refuses a span that holds nothing. */

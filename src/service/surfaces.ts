@@ -22,7 +22,7 @@ import type { ConsoleParts } from "../ops/console/context.ts";
 import { consoleFault } from "../ops/console/router.ts";
 import { refuseOps } from "../ops/reply.ts";
 import { opsRouter } from "../ops/router.ts";
-import { TimeZone } from "../ops/time_zone.ts";
+import { TimeZone } from "../http/time_zone.ts";
 import { plansRouter } from "../plans/router.ts";
 import { StripeClient } from "../plans/stripe_client.ts";
 import type { Config } from "../settings/config.ts";

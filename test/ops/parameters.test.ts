@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { TimeZone } from "../../src/ops/time_zone.ts";
+import { TimeZone } from "../../src/http/time_zone.ts";
 import { InvalidParameter, Parameters } from "../../src/ops/parameters.ts";
 
 const time = (value: string) => new Parameters(`t=${value}`, ["t"]).time("t");
@@ -23,7 +23,7 @@ test("a time is ISO 8601, in UTC unless it says otherwise; a day is its beginnin
 test("a time without an offset is one of the zone that was asked in, also as the console writes it", () => {
   const berlin = new TimeZone("Europe/Berlin");
   const read = (text: string) =>
-    new Parameters(new URLSearchParams({ t: text }).toString(), ["t"], berlin).time("t");
+    new Parameters(new URLSearchParams({ t: text }).toString(), ["t"], { zone: berlin }).time("t");
   assert.equal(read("2026-11-20"), "2026-11-19T23:00:00.000Z");
   assert.equal(read("2026-07-01T14:00"), "2026-07-01T12:00:00.000Z");
   assert.equal(read("2026-07-01 14:00:05"), "2026-07-01T12:00:05.000Z");

@@ -40,7 +40,7 @@ type Show = keyof typeof shows;
 export async function collisionsPage({ parts, query, clock }: Context): Promise<ConsolePage> {
   const form = parseQuery(query, ["tenant", "show"]);
   const tenant = await chosenTenant(parts.pool, form);
-  const show = form.oneOf("show", Object.keys(shows) as Show[]);
+  const show = form.word("show", Object.keys(shows) as Show[]);
   const collisions = await listCollisions(parts.pool, {
     tenantId: tenant.id,
     isOpen: show !== null,

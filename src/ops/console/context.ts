@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { TimeZone } from "../time_zone.ts";
+import type { TimeZone } from "../../http/time_zone.ts";
 import type { Exchange } from "../../http/exchange.ts";
 import type { Pool } from "../../store/pool.ts";
 import type { ConsolePage } from "./layout.ts";

@@ -107,7 +107,7 @@ export async function replayAction({ parts, tokens, exchange }: Context): Promis
     throw new RefusedPage(400, "These are no event ids", markup`<p>Nothing was changed.</p>`);
   }
   const tenant = await chosenTenant(parts.pool, form);
-  const isLead = form.oneOf("page", ["lead"]) !== null && only !== null;
+  const isLead = form.word("page", ["lead"]) !== null && only !== null;
   const back = isLead ? `/leads/${only}` : "/dead";
   const query = isLead ? {} : { tenant: tenant.slug };
   if (ids.length === 0) return withNote(back, { tokens, code: "none_chosen", query });

@@ -150,7 +150,7 @@ export async function judgeAction({ parts, tokens, exchange }: Context): Promise
     throw new RefusedPage(400, "These are no submission ids", markup`<p>Nothing was changed.</p>`);
   }
   const tenant = await chosenTenant(parts.pool, form);
-  const isLead = form.oneOf("page", ["lead"]) !== null && which !== "chosen";
+  const isLead = form.word("page", ["lead"]) !== null && which !== "chosen";
   const back = isLead ? `/leads/${which}` : "/held";
   const query = isLead ? {} : { tenant: tenant.slug };
   if (ids.length === 0) return withNote(back, { tokens, code: "none_chosen", query });

@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { TimeZone } from "../time_zone.ts";
+import type { TimeZone } from "../../http/time_zone.ts";
 import { type Markup, markup } from "../../http/markup.ts";
 import { table } from "./layout.ts";
 import { badge, count, counted, moment, type PageClock, span } from "./text.ts";

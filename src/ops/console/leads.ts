@@ -6,24 +6,24 @@
  */
 
 import { flagNames } from "../../contract/fields.ts";
-import type { TimeZone } from "../time_zone.ts";
+import type { TimeZone } from "../../http/time_zone.ts";
 import { type Markup, markup } from "../../http/markup.ts";
 import { readEvents, type StoredEvent } from "../../store/operator/events.ts";
 import { searchEvents, type SearchFilter } from "../../store/operator/search.ts";
 import { cursorBefore, filterNames, readCursor, readFilter } from "../leads.ts";
-import { InvalidParameter, Parameters } from "../parameters.ts";
+import { InvalidParameter, type Parameters } from "../parameters.ts";
 import type { Context } from "./context.ts";
 import { type ConsolePage, RefusedPage, select, table } from "./layout.ts";
-import { idShape, parseQuery, type Query, queryOf, tenantSelect } from "./request.ts";
+import { idShape, parseQuery, queryOf, tenantSelect } from "./request.ts";
 import { badge, badges, count, dollars, type PageClock, shortened, shown, time } from "./text.ts";
 
 const listedMax = 50;
 
 /** `/leads` */
 export async function leadsPage({ parts, query, clock }: Context): Promise<ConsolePage> {
-  const form = parseQuery(query, ["id", ...filterNames, "cursor"]);
+  const form = parseQuery(query, ["id", ...filterNames, "cursor"], clock.zone);
   const id = form.shaped("id", idShape);
-  const filter = filterOf(form, clock.zone);
+  const filter = filterOf(form);
   const tenants = await tenantSelect(parts.pool, form.text("tenant"));
   if (filter instanceof InvalidParameter) {
     return {
@@ -73,14 +73,10 @@ ${
   };
 }
 
-/** The filters, as `GET /v1/leads` reads them, or what is wrong with one; a field that was left blank is none. */
-function filterOf(form: Query, zone: TimeZone): SearchFilter | InvalidParameter {
-  const given = filterNames.flatMap((name) => {
-    const value = form.text(name);
-    return value === null ? [] : [[name, value] as [string, string]];
-  });
+/** The filters, as `GET /v1/leads` reads them, or what is wrong with one. */
+function filterOf(form: Parameters): SearchFilter | InvalidParameter {
   try {
-    return readFilter(new Parameters(new URLSearchParams(given).toString(), filterNames, zone));
+    return readFilter(form);
   } catch (error) {
     if (error instanceof InvalidParameter) return error;
     throw error;
@@ -149,7 +145,7 @@ const kinds = [["", "any kind"], ["lead", "leads"], ["form", "submissions"]] as 
 const states = ["pending", "sending", "delivered", "dead", "held"] as const;
 
 function filters(
-  form: Query,
+  form: Parameters,
   { tenants, zone, wrong }: {
     readonly tenants: Markup;
     readonly zone: TimeZone;

@@ -33,8 +33,8 @@ const refreshSeconds = 30;
 export async function overviewPage(context: Context): Promise<ConsolePage> {
   const { parts, query, clock } = context;
   const form = parseQuery(query, ["range", "refresh"]);
-  const range = form.oneOf("range", Object.keys(ranges) as RangeName[]) ?? "1h";
-  const refresh = form.oneOf("refresh", ["on"]);
+  const range = form.word("range", Object.keys(ranges) as RangeName[]) ?? "1h";
+  const refresh = form.word("refresh", ["on"]);
   const process: ProcessFacts = {
     ...pick(parts.health()),
     tier: parts.tier(),

@@ -27,7 +27,7 @@ const reasonsNamed = 3;
 /** `/report` */
 export async function reportPage({ parts, query, clock: { nowMs, zone } }: Context): Promise<ConsolePage> {
   const form = parseQuery(query, ["range", "tenant"]);
-  const range = form.oneOf("range", Object.keys(spans) as SpanName[]) ?? "7d";
+  const range = form.word("range", Object.keys(spans) as SpanName[]) ?? "7d";
   const tenant = await chosenTenant(parts.pool, form);
   const { sinceMs, untilMs } = daysOf(range, { nowMs, zone });
   const since = new Date(sinceMs).toISOString();

@@ -10,57 +10,12 @@ import { createHmac, timingSafeEqual } from "node:crypto";
 import type { Exchange, Reply } from "../../http/exchange.ts";
 import { type Markup, markup } from "../../http/markup.ts";
 import { isSameOrigin } from "../../http/same_origin.ts";
-import { trimmed } from "../../lead/text.ts";
+import { utc } from "../../http/time_zone.ts";
+import { Parameters } from "../parameters.ts";
 import { pageHeaders, RefusedPage, select } from "./layout.ts";
 import { counted } from "./text.ts";
 import { findTenant, listTenants } from "../../store/operator/tenants.ts";
 import type { Pool } from "../../store/pool.ts";
-
-// An e-mail address or an Idempotency-Key and some more.
-const valueLengthMax = 1_000;
-const pairsMax = 1_000;
-
-/** What a form has sent, by name. */
-export class Query {
-  readonly #values: ReadonlyMap<string, readonly string[]>;
-
-  constructor(values: ReadonlyMap<string, readonly string[]>) {
-    this.#values = values;
-  }
-
-  /** The value of a name, without white space at its ends; `null` when it is missing or blank. */
-  text(name: string): string | null {
-    const values = this.#values.get(name) ?? [];
-    if (values.length > 1) throw malformed(markup`<code>${name}</code> is there more than once.`);
-    // As the envelope is trimmed: a byte-order mark is no white space there, and a term may begin with one.
-    const value = trimmed(values[0] ?? "");
-    return value === "" ? null : value;
-  }
-
-  /** All values of a name. */
-  all(name: string): readonly string[] {
-    return this.#values.get(name) ?? [];
-  }
-
-  /** The value of a name that must have this shape. */
-  shaped(name: string, shape: RegExp): string | null {
-    const value = this.text(name);
-    if (value !== null && !shape.test(value)) {
-      throw malformed(markup`The value of <code>${name}</code> does not have the shape that it needs.`);
-    }
-    return value;
-  }
-
-  /** The value of a name that must be one of these. */
-  oneOf<T extends string>(name: string, allowed: readonly T[]): T | null {
-    const value = this.text(name);
-    const found = allowed.find((one) => one === value) ?? null;
-    if (value !== null && found === null) {
-      throw malformed(markup`<code>${name}</code> must be one of ${allowed.join(", ")}.`);
-    }
-    return found;
-  }
-}
 
 /** The shape of an event's or a submission's id. */
 export const idShape = /^[0-9a-z]{8,64}$/;
@@ -72,43 +27,10 @@ export const numberShape = /^[1-9]\d{0,17}$/;
 /**
  * Reads `application/x-www-form-urlencoded` text in which only the names in `allowed` may stand.
  *
- * @throws {RefusedPage} of status 400
+ * @throws {InvalidParameter}
  */
-export function parseQuery(text: string, allowed: readonly string[]): Query {
-  const values = new Map<string, string[]>();
-  const pairs = text.split("&").filter((pair) => pair !== "");
-  if (pairs.length > pairsMax) throw malformed(markup`There are more than ${pairsMax} values.`);
-  for (const pair of pairs) {
-    const mark = pair.indexOf("=");
-    const name = decode(mark === -1 ? pair : pair.slice(0, mark));
-    const value = mark === -1 ? "" : decode(pair.slice(mark + 1));
-    if (!allowed.includes(name)) {
-      throw malformed(
-        allowed.length === 0
-          ? markup`This page takes no parameters.`
-          : markup`This page takes only these parameters: ${allowed.join(", ")}.`,
-      );
-    }
-    if (value.length > valueLengthMax || value.includes("\0")) {
-      throw malformed(
-        markup`The value of <code>${name}</code> is too long or has a character that cannot be.`,
-      );
-    }
-    values.set(name, [...(values.get(name) ?? []), value]);
-  }
-  return new Query(values);
-}
-
-function decode(text: string): string {
-  try {
-    return decodeURIComponent(text.replaceAll("+", " "));
-  } catch {
-    throw malformed(markup`It has a <code>%</code> that stands for no character.`);
-  }
-}
-
-function malformed(advice: ReturnType<typeof markup>): RefusedPage {
-  return new RefusedPage(400, "The request cannot be read", advice);
+export function parseQuery(text: string, allowed: readonly string[], zone = utc): Parameters {
+  return new Parameters(text, allowed, { zone, isForm: true });
 }
 
 /** The part of an address behind its path, from the values that are not `null`. */
@@ -199,7 +121,7 @@ export function tokenField(tokens: Tokens, path: ActionPath): Markup {
 /**
  * Reads a form that was posted to a path. Nothing has happened when it refuses.
  *
- * @throws {RefusedPage} when it is not ours: 400, 403, 413 or 415
+ * @throws {RefusedPage} when it is not ours: 400, 403, 413 or 415; {InvalidParameter}
  */
 export async function readForm(
   exchange: Exchange,
@@ -209,7 +131,7 @@ export async function readForm(
     /** The form's fields besides its token. */
     readonly names: readonly string[];
   },
-): Promise<Query> {
+): Promise<Parameters> {
   if (!isSameOrigin(exchange)) {
     throw new RefusedPage(
       403,
@@ -322,7 +244,7 @@ interface ChosenTenant {
  *
  * @throws {RefusedPage} of status 404 when there is none of that name
  */
-export async function chosenTenant(pool: Pool, query: Query): Promise<ChosenTenant> {
+export async function chosenTenant(pool: Pool, query: Parameters): Promise<ChosenTenant> {
   const slug = query.shaped("tenant", slugShape);
   if (slug === null) return { slug: null, id: null };
   const tenant = await findTenant(pool, slug);

@@ -8,6 +8,7 @@ import type { Exchange, Reply } from "../../http/exchange.ts";
 import { type Markup, markup } from "../../http/markup.ts";
 import type { Router } from "../../http/router.ts";
 import { Unavailable } from "../../store/pool.ts";
+import { InvalidParameter } from "../parameters.ts";
 import { noteText, seeOther, Tokens } from "./request.ts";
 import { auditPage } from "./audit.ts";
 import { collisionPage, collisionsPage, settleAction } from "./collisions.ts";
@@ -149,6 +150,10 @@ function withoutNote(
 
 /** A page for what a handler threw; a bug is thrown on, to the edge that logs it. */
 function refusalPage(error: unknown, context: Context): Reply {
+  if (error instanceof InvalidParameter) {
+    const advice = markup`<p>${error.message}.</p>`;
+    return refusalPage(new RefusedPage(400, "The request cannot be read", advice), context);
+  }
   if (error instanceof RefusedPage) {
     return render({
       status: error.status,

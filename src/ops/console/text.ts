@@ -5,7 +5,7 @@
  * @module
  */
 
-import type { TimeZone } from "../time_zone.ts";
+import type { TimeZone } from "../../http/time_zone.ts";
 import { type Markup, markup } from "../../http/markup.ts";
 import type { Bounded } from "../../store/operator/admin_pool.ts";
 

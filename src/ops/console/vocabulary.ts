@@ -118,7 +118,7 @@ function ratify(area: string, tokens: Tokens): Markup {
 export async function addTermAction({ parts, tokens, exchange }: Context): Promise<string> {
   const form = await readForm(exchange, { tokens, path: "/vocabulary/add", names: ["area", "status"] });
   const area = form.text("area");
-  const status = form.oneOf("status", ["confirmed", "proposed"]);
+  const status = form.word("status", ["confirmed", "proposed"]);
   if (area === null || status === null) {
     throw new RefusedPage(400, "The form names no term", markup`<p>Nothing was changed.</p>`);
   }

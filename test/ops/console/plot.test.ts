@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { utc } from "../../../src/ops/time_zone.ts";
+import { utc } from "../../../src/http/time_zone.ts";
 import { linePlot } from "../../../src/ops/console/history.ts";
 
 const axis = { fromMs: Date.parse("2026-11-21T01:00:00Z"), stepMs: 60_000, steps: 4, zone: utc };

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { TimeZone } from "../../../src/ops/time_zone.ts";
+import { TimeZone } from "../../../src/http/time_zone.ts";
 import { timeTicks } from "../../../src/ops/console/history.ts";
 
 const zone = (name: string) => new TimeZone(name);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import fc from "fast-check";
-import { TimeZone } from "../../../src/ops/time_zone.ts";
+import { TimeZone } from "../../../src/http/time_zone.ts";
 import { duration, shown, span, time } from "../../../src/ops/console/text.ts";
 
 test("what cannot be seen, or turns its neighbours around, stands there by its number", () => {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { TimeZone } from "../../src/ops/time_zone.ts";
+import { TimeZone } from "../../src/http/time_zone.ts";
 
 const zone = (name: string) => new TimeZone(name);
 const at = (name: string, iso: string) => {

@@ -118,3 +118,34 @@ function offsetText(offsetMs: number): string {
 
 /** The zone of the service's own times. */
 export const utc = new TimeZone("UTC");
+
+const timeShape =
+  /^(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?)(Z| ?[+-]\d{2}:?\d{2}| \d{2}:?\d{2})?)?$/i;
+
+/**
+ * Reads a day or a time of ISO 8601, also with a space between the two, as ISO 8601 in UTC; `null` when it is none. What has
+ * no offset is a time of `zone`; an hour that comes twice there is the first. Chosen: a space for the plus sign of an offset is taken, because
+ * that is what a query makes of it.
+ */
+export function parseTime(text: string, zone: TimeZone = utc): string | null {
+  const parts = timeShape.exec(text.trim());
+  if (parts === null) return null;
+  const [, day = "", clock = "00:00", offset] = parts;
+  const midnight = new Date(`${day}T00:00:00Z`);
+  // February 30 would be March 2.
+  if (Number.isNaN(midnight.getTime()) || midnight.toISOString().slice(0, 10) !== day) return null;
+  const shown = Date.parse(`${day}T${clock}Z`);
+  if (Number.isNaN(shown)) return null;
+  const atMs = offset === undefined
+    ? zone.momentsOf(shown)[0]
+    : Date.parse(`${day}T${clock}${isoOffset(offset)}`);
+  return atMs >= 0 ? new Date(atMs).toISOString() : null;
+}
+
+function isoOffset(offset: string): string {
+  if (/^z$/i.test(offset)) return "Z";
+  return offset.replace(
+    /^ ?([+-]?)(\d{2}):?(\d{2})$/,
+    (_, sign, hours, minutes) => `${sign || "+"}${hours}:${minutes}`,
+  );
+}
