@@ -36,6 +36,9 @@ export class Parameters {
    */
   constructor(query: string, known: readonly string[], { zone = utc, isForm = false } = {}) {
     this.#zone = zone;
+    if (isForm && /%(?![0-9a-f]{2})/i.test(query)) {
+      throw new InvalidParameter("query", "It has a percent sign that stands for no character");
+    }
     for (const [name, value] of pairs(query)) {
       const told = name.slice(0, nameLengthMax).toWellFormed();
       if (!known.includes(name)) {

@@ -14,12 +14,12 @@ import {
   type StoredCollision,
 } from "../../store/operator/collisions.ts";
 import {
+  actionForm,
   chosenTenant,
   numberShape,
   parseQuery,
   readForm,
   tenantSelect,
-  tokenField,
   type Tokens,
   withNote,
 } from "./request.ts";
@@ -67,7 +67,7 @@ ${
           "Tenant",
           "Posted by",
           "Idempotency-Key",
-          { name: "Times", isNumber: true },
+          ">Times",
           "Event",
         ],
         collisions.map((one) => ({
@@ -154,11 +154,12 @@ function settling(
   const isAcceptable = state === "open" || state === "dismissed";
   return markup`<div class="${tone} message"><p>${words[state]}</p>${
     isAcceptable &&
-    markup`<form method="post" action="/collisions/settle">${
-      tokenField(tokens, "/collisions/settle")
-    }<button class="main" name="accept" value="${one.id}">Accept as a lead of its own</button>${
-      state === "open" && markup` <button name="dismiss" value="${one.id}">Dismiss</button>`
-    }</form>`
+    actionForm(
+      { tokens, path: "/collisions/settle" },
+      markup`<button class="main" name="accept" value="${one.id}">Accept as a lead of its own</button>${
+        state === "open" && markup` <button name="dismiss" value="${one.id}">Dismiss</button>`
+      }`,
+    )
   }</div>`;
 }
 

@@ -13,13 +13,14 @@ import {
   replayDead,
 } from "../../store/operator/dead_letters.ts";
 import {
+  actionForm,
+  backFrom,
   chosenTenant,
   idShape,
   parseQuery,
   queryOf,
   readForm,
   tenantFilter,
-  tokenField,
   withNote,
 } from "./request.ts";
 import type { Context } from "./context.ts";
@@ -43,39 +44,41 @@ export async function deadPage({ parts, tokens, query, clock }: Context): Promis
 <p>Leads and submissions that were given up after their attempts. They keep their whole content. Repair the cause, then
 replay: it is tried once more at once, and when it is refused again it is back here.</p>
 ${filter}
-<form method="post" action="/dead/replay">
-${tokenField(tokens, "/dead/replay")}
-${tenant.slug !== null && markup`<input type="hidden" name="tenant" value="${tenant.slug}">`}
 ${
-      table(
-        [
-          "Choose",
-          "Reason",
-          "Died",
-          "Event",
-          "Tenant and source",
-          { name: "Attempts", isNumber: true },
-          { name: "Replay", isAction: true },
-        ],
-        letters.map((letter) => ({ cells: cells(letter, clock) })),
-        {
-          label: "Dead letters",
-          empty: markup`There are no dead letters${
-            tenant.slug !== null && markup` of this tenant`
-          }: nothing to do.`,
-          caption: total.count > letters.length
-            ? `The newest ${count(letters.length)} of ${boundedText(total)}`
-            : undefined,
-        },
-      )
-    }
+      actionForm(
+        { tokens, path: "/dead/replay", hidden: { tenant: tenant.slug } },
+        markup`${
+          table(
+            [
+              "Choose",
+              "Reason",
+              "Died",
+              "Event",
+              "Tenant and source",
+              ">Attempts",
+              "!Replay",
+            ],
+            letters.map((letter) => ({ cells: cells(letter, clock) })),
+            {
+              label: "Dead letters",
+              empty: markup`There are no dead letters${
+                tenant.slug !== null && markup` of this tenant`
+              }: nothing to do.`,
+              caption: total.count > letters.length
+                ? `The newest ${count(letters.length)} of ${boundedText(total)}`
+                : undefined,
+            },
+          )
+        }
 ${
-      letters.length > 0 && markup`<div class="row"><button class="main">Replay the chosen ones</button>
+          letters.length > 0 && markup`<div class="row"><button class="main">Replay the chosen ones</button>
 <a class="button" href="/dead/replay-all${queryOf({ tenant: tenant.slug })}">Replay all ${
-        boundedText(total)
-      }${tenant.slug !== null && markup` of ${tenant.slug}`}…</a></div>`
-    }
-</form>`,
+            boundedText(total)
+          }${tenant.slug !== null && markup` of ${tenant.slug}`}…</a></div>`
+        }
+`,
+      )
+    }`,
   };
 }
 
@@ -106,14 +109,10 @@ export async function replayAction({ parts, tokens, exchange }: Context): Promis
   if (ids.length > listedMax || ids.some((id) => !idShape.test(id))) {
     throw new RefusedPage(400, "These are no event ids", markup`<p>Nothing was changed.</p>`);
   }
-  const tenant = await chosenTenant(parts.pool, form);
-  const isLead = form.word("page", ["lead"]) !== null && only !== null;
-  const back = isLead ? `/leads/${only}` : "/dead";
-  const query = isLead ? {} : { tenant: tenant.slug };
-  if (ids.length === 0) return withNote(back, { tokens, code: "none_chosen", query });
+  const back = await backFrom(parts.pool, form, { list: "/dead", only, tokens });
+  if (ids.length === 0) return back("none_chosen");
   const done = await replayDead(parts.pool, ids, exchange.clientAddress);
-  const code = done.length === 0 ? "none_dead" : "replayed";
-  return withNote(back, { tokens, code, count: done.length, query });
+  return back(done.length === 0 ? "none_dead" : "replayed", done.length);
 }
 
 /** `/dead/replay-all`: asks before it is done. */
@@ -133,12 +132,14 @@ export async function replayAllPage({ parts, tokens, query }: Context): Promise<
         boundedText(total)
       }</strong> of them. What is refused again is dead again after that one attempt. An effect that was done before is
 not done twice.</p>
-<form method="post" action="/dead/replay-all" class="row">
-${tokenField(tokens, "/dead/replay-all")}
-${tenant.slug !== null && markup`<input type="hidden" name="tenant" value="${tenant.slug}">`}
-<button class="main">Replay ${boundedText(total)}</button>
+${
+        actionForm(
+          { tokens, path: "/dead/replay-all", className: "row", hidden: { tenant: tenant.slug } },
+          markup`<button class="main">Replay ${boundedText(total)}</button>
 <a class="button" href="/dead${queryOf({ tenant: tenant.slug })}">Leave them</a>
-</form>`,
+`,
+        )
+      }`,
   };
 }
 

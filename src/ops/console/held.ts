@@ -14,6 +14,8 @@ import {
   releaseSubmission,
 } from "../../store/operator/held.ts";
 import {
+  actionForm,
+  backFrom,
   chosenTenant,
   idShape,
   type NoteCode,
@@ -21,8 +23,6 @@ import {
   queryOf,
   readForm,
   tenantFilter,
-  tokenField,
-  withNote,
 } from "./request.ts";
 import type { ConsoleParts, Context } from "./context.ts";
 import { choice, type ConsolePage, RefusedPage, table } from "./layout.ts";
@@ -49,40 +49,44 @@ The lowest scores stand first: few of them are spam by their words, but what fil
 whatever its score. <em>Release</em> one, and it is delivered as if it had never been held;
 <em>dismiss</em> it, and it stays held, is found by the search, and stands here no more.</p>
 ${await tenantFilter(pool, "/held", tenant.slug)}
-<form method="post" action="/held/judge">
-${tokenField(tokens, "/held/judge")}
-${tenant.slug !== null && markup`<input type="hidden" name="tenant" value="${tenant.slug}">`}
 ${
-      table(
-        [
-          "Choose",
-          { name: "Score", isNumber: true },
-          "Reasons and text",
-          "Submission",
-          "Tenant, form and source",
-          { name: "Judge", isAction: true },
-        ],
-        held.map((one) => ({ cells: cells(one, clock) })),
-        {
-          label: "Held submissions",
-          empty: markup`Nothing waits to be judged${
-            tenant.slug !== null && markup` of this tenant`
-          }: nothing to do.`,
-          caption: total.count > held.length ? `${count(held.length)} of ${boundedText(total)}` : undefined,
-        },
-      )
-    }
+      actionForm(
+        { tokens, path: "/held/judge", hidden: { tenant: tenant.slug } },
+        markup`${
+          table(
+            [
+              "Choose",
+              ">Score",
+              "Reasons and text",
+              "Submission",
+              "Tenant, form and source",
+              "!Judge",
+            ],
+            held.map((one) => ({ cells: cells(one, clock) })),
+            {
+              label: "Held submissions",
+              empty: markup`Nothing waits to be judged${
+                tenant.slug !== null && markup` of this tenant`
+              }: nothing to do.`,
+              caption: total.count > held.length
+                ? `${count(held.length)} of ${boundedText(total)}`
+                : undefined,
+            },
+          )
+        }
 ${
-      held.length > 0 &&
-      markup`<div class="row"><button class="main" name="release" value="chosen">Release the chosen ones</button><button
+          held.length > 0 &&
+          markup`<div class="row"><button class="main" name="release" value="chosen">Release the chosen ones</button><button
  name="dismiss" value="chosen">Dismiss the chosen ones</button>${
-        found.length > listedMax && last !== undefined &&
-        markup`<a class="button" href="/held${
-          queryOf({ tenant: tenant.slug, after: `${last.score}.${last.submissionId}` })
-        }">Higher scores</a>`
-      }</div>`
-    }
-</form>${legend(held, parts)}`,
+            found.length > listedMax && last !== undefined &&
+            markup`<a class="button" href="/held${
+              queryOf({ tenant: tenant.slug, after: `${last.score}.${last.submissionId}` })
+            }">Higher scores</a>`
+          }</div>`
+        }
+`,
+      )
+    }${legend(held, parts)}`,
   };
 }
 
@@ -149,16 +153,14 @@ export async function judgeAction({ parts, tokens, exchange }: Context): Promise
   if (ids.length > listedMax || ids.some((id) => !idShape.test(id))) {
     throw new RefusedPage(400, "These are no submission ids", markup`<p>Nothing was changed.</p>`);
   }
-  const tenant = await chosenTenant(parts.pool, form);
-  const isLead = form.word("page", ["lead"]) !== null && which !== "chosen";
-  const back = isLead ? `/leads/${which}` : "/held";
-  const query = isLead ? {} : { tenant: tenant.slug };
-  if (ids.length === 0) return withNote(back, { tokens, code: "none_chosen", query });
+  const only = which === "chosen" ? null : which;
+  const back = await backFrom(parts.pool, form, { list: "/held", only, tokens });
+  if (ids.length === 0) return back("none_chosen");
   const { judge, done } = judgements[verb];
   let judged = 0;
   for (const id of ids) {
     // Each with its audit row in a transaction of its own: what an outage cuts short is repeated without harm.
     if (await judge(parts.pool, id, exchange.clientAddress) === done) judged += 1;
   }
-  return withNote(back, { tokens, code: judged === 0 ? "none_held" : done, count: judged, query });
+  return back(judged === 0 ? "none_held" : done, judged);
 }

@@ -1,13 +1,12 @@
 /**
- * The past as plots, and as a table for who does not see them.
+ * The past as plots, each with its figures in a sentence.
  *
  * @module
  */
 
 import type { TimeZone } from "../../http/time_zone.ts";
 import { type Markup, markup } from "../../http/markup.ts";
-import { table } from "./layout.ts";
-import { badge, count, counted, moment, type PageClock, span } from "./text.ts";
+import { count, counted, type PageClock, span } from "./text.ts";
 import { readSteps, type Sample, type StepSpan } from "../../store/jobs/samples.ts";
 import type { Pool } from "../../store/pool.ts";
 
@@ -18,46 +17,20 @@ interface Scale {
 }
 
 const stepsMax = 4;
-
-/** The scale of whole counts: steps of 1, 2, 5, 10, 20, 25, 50, …, four of them at most. */
-function countScale(greatest: number): Scale {
-  const least = Math.max(greatest, 1) / stepsMax;
-  const power = 10 ** Math.max(0, Math.floor(Math.log10(least)));
-  const step = [1, 2, 2.5, 5, 10].map((factor) => factor * power)
-    .find((one) => one >= least && Number.isInteger(one)) ?? 10 * power;
-  return scaleOf(greatest, step);
-}
-
 const daySeconds = 86_400;
-// Seconds that clocks count by.
-const spans = [
-  15,
-  30,
-  60,
-  120,
-  300,
-  600,
-  900,
-  1_800,
-  3_600,
-  7_200,
-  10_800,
-  21_600,
-  43_200,
-  86_400,
-  172_800,
-  432_000,
+
+/** Distances between the values of a scale: of whole counts, and of times in seconds as clocks count them. */
+const countSteps = Array.from({ length: 12 }, (_, power) => [1, 2, 5].map((factor) => factor * 10 ** power))
+  .flat();
+const spanSteps = [
+  ...[15, 30],
+  ...[1, 2, 5, 10, 15, 30, 60, 120, 180, 360, 720].map((minutes) => minutes * 60),
+  ...countSteps.map((days) => days * daySeconds),
 ];
 
-/** The scale of times in seconds. */
-function spanScale(greatest: number): Scale {
-  const step = spans.find((one) => one * stepsMax >= greatest);
-  if (step !== undefined) return scaleOf(greatest, step);
-  const days = countScale(greatest / daySeconds);
-  return { top: days.top * daySeconds, ticks: days.ticks.map((day) => day * daySeconds) };
-}
-
-function scaleOf(greatest: number, step: number): Scale {
+/** The scale to a greatest value, in four steps at most. */
+function scaleTo(greatest: number, steps: readonly number[]): Scale {
+  const step = steps.find((one) => one * stepsMax >= greatest) ?? greatest;
   const count = Math.max(1, Math.ceil(greatest / step));
   return { top: count * step, ticks: Array.from({ length: count + 1 }, (_, index) => index * step) };
 }
@@ -71,37 +44,29 @@ interface TimeTick {
 }
 
 const minuteMs = 60_000;
-const dayMs = 24 * 60 * minuteMs;
+const hourMs = 60 * minuteMs;
+const dayMs = 24 * hourMs;
 const months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 
 /** The round moments between two: each ten minutes of an hour, three hours of a day, midnight of a week, Monday of a month. */
 export function timeTicks(fromMs: number, toMs: number, zone: TimeZone): TimeTick[] {
   const length = toMs - fromMs;
-  const everyMs = length <= 2 * 60 * minuteMs
-    ? 10 * minuteMs
-    : length <= 2 * dayMs
-    ? 3 * 60 * minuteMs
-    : dayMs;
   const isMonth = length > 10 * dayMs;
-  const found: TimeTick[] = [];
+  const everyMs = length <= 2 * hourMs ? 10 * minuteMs : length <= 2 * dayMs ? 3 * hourMs : dayMs;
   const stepMs = Math.min(everyMs, 15 * minuteMs);
+  const found: TimeTick[] = [];
   for (let atMs = Math.ceil(fromMs / stepMs) * stepMs; atMs < toMs; atMs += stepMs) {
     // What the clocks show, as if it were UTC.
     const wallMs = atMs + zone.offsetMs(atMs);
-    if (wallMs % everyMs !== 0) continue;
     const wall = new Date(wallMs);
-    if (isMonth && wall.getUTCDay() !== 1) continue;
+    if (wallMs % everyMs !== 0 || (isMonth && wall.getUTCDay() !== 1)) continue;
     const isMidnight = wallMs % dayMs === 0;
-    const day = `${wall.getUTCDate()} ${months[wall.getUTCMonth()]}`;
-    const isMinor = isMonth
-      ? false
-      : everyMs === dayMs
-      ? wall.getUTCDate() % 2 === 1
-      : wallMs % (2 * everyMs) !== 0;
     found.push({
       atMs,
-      text: isMidnight ? day : wall.toISOString().slice(11, 16),
-      isMinor: isMinor && !(isMidnight && everyMs < dayMs),
+      text: isMidnight
+        ? `${wall.getUTCDate()} ${months[wall.getUTCMonth()]}`
+        : wall.toISOString().slice(11, 16),
+      isMinor: !isMonth && wallMs % (2 * everyMs) !== 0 && !(isMidnight && everyMs < dayMs),
     });
   }
   return found;
@@ -135,16 +100,15 @@ const height = 100;
 export function linePlot(
   axis: Axis,
   series: readonly Series[],
-  { id, title, description, unit, scale: scaleOf = countScale }: Words & {
+  { id, title, description, unit, steps: scaleSteps = countSteps }: Words & {
     /** A value of the scale as text. */
     readonly unit: (value: number) => string;
-    /** For the greatest value; left out: of whole counts. */
-    readonly scale?: (greatest: number) => Scale;
+    /** Of the scale; left out: of whole counts. */
+    readonly steps?: readonly number[];
   },
 ): Markup {
-  const { top, ticks } = scaleOf(
-    Math.max(0, ...series.flatMap(({ values }) => values.map((value) => value ?? 0))),
-  );
+  const greatest = Math.max(0, ...series.flatMap(({ values }) => values.map((value) => value ?? 0)));
+  const { top, ticks } = scaleTo(greatest, scaleSteps);
   const y = (value: number) => round(height - (value / top) * height);
   const { fromMs, stepMs, steps, zone } = axis;
   const x = (atMs: number) => round(((atMs - fromMs) / (stepMs * steps)) * 100);
@@ -210,8 +174,6 @@ interface Range {
   readonly stepText: string;
 }
 
-const hourMs = 60 * minuteMs;
-
 /** The ranges by their names in the address. */
 export const ranges = {
   "1h": { text: "1 hour", spanMs: hourMs, stepMs: minuteMs, stepText: "minute" },
@@ -242,7 +204,7 @@ export async function history(
   }
   return markup`${flow(found, axis, range.stepText)}${deaths(found, axis, range.stepText)}${
     oldest(found, axis)
-  }${figures(found, axis)}`;
+  }`;
 }
 
 function flow(found: readonly (Sample | null)[], axis: Axis, step: string): Markup {
@@ -291,35 +253,6 @@ function oldest(found: readonly (Sample | null)[], axis: Axis): Markup {
     title: "How long the oldest event has waited",
     description: `At most ${span(top)}.`,
     unit: span,
-    scale: spanScale,
+    steps: spanSteps,
   });
-}
-
-function figures(found: readonly (Sample | null)[], { fromMs, stepMs, zone }: Axis): Markup {
-  const number = (name: string) => ({ name, isNumber: true });
-  const steps = found.flatMap((step, index) => step === null ? [] : [{ step, atMs: fromMs + index * stepMs }])
-    .reverse();
-  return markup`<details><summary>The same figures as a table</summary>${
-    table(
-      [
-        "From",
-        ...["Accepted", "Refused", "Delivered", "Given up", "Waiting", "Oldest", "Dead"].map(number),
-        "Breaker",
-      ],
-      steps.map(({ step, atMs }) => ({
-        cells: [
-          moment(atMs, zone),
-          count(step.accepted),
-          count(step.refused),
-          count(step.delivered),
-          count(step.died),
-          count(step.pending),
-          span(step.oldestPendingS),
-          count(step.dead),
-          step.breaker === "none" ? "–" : badge(step.breaker),
-        ],
-      })),
-      { label: "Figures over time", empty: markup`` },
-    )
-  }</details>`;
 }

@@ -132,15 +132,6 @@ export class RefusedPage extends Error {
   }
 }
 
-/** A column of a table. */
-interface Column {
-  readonly name: string;
-  /** Figures stand at the right. */
-  readonly isNumber?: boolean;
-  /** Buttons and choices, which say themselves what they do. */
-  readonly isAction?: boolean;
-}
-
 /** A row: its cells, and the class that makes it stand out. */
 export interface TableRow {
   readonly cells: readonly Value[];
@@ -148,29 +139,33 @@ export interface TableRow {
 }
 
 /**
- * A table; `empty` stands there instead when it has no rows. On a phone each row is a block of labels and values: the
+ * A table; `empty` stands there instead when it has no rows. A column whose name begins with `>` has figures, which stand
+ * at the right, and one with `!` buttons and choices, which say themselves what they do. On a phone each row is a block of labels and values: the
  * style sheet takes the labels from the cells, and the roles keep it a table for a screen reader, which would not know
  * it any more without them.
  */
 export function table(
-  columns: readonly (string | Column)[],
+  columns: readonly string[],
   rows: readonly TableRow[],
   options: { readonly label: string; readonly empty: Markup; readonly caption?: Value | undefined },
 ): Markup {
   if (rows.length === 0) return markup`<p class="quiet">${options.empty}</p>`;
-  const heads: readonly Column[] = columns.map((column) =>
-    typeof column === "string" ? { name: column } : column
-  );
+  const heads = columns.map((column) => ({
+    name: column.replace(/^[>!]/, ""),
+    classes: column.startsWith(">")
+      ? markup` class="number"`
+      : column.startsWith("!") && markup` class="act"`,
+  }));
   return markup`<div class="scroll" role="region" aria-label="${options.label}" tabindex="0"><table role="table">
 ${options.caption === undefined ? null : markup`<caption>${options.caption}</caption>`}
 <thead role="rowgroup"><tr role="row">${
-    heads.map((head) => markup`<th role="columnheader" scope="col"${classOf(head)}>${head.name}</th>`)
+    heads.map((head) => markup`<th role="columnheader" scope="col"${head.classes}>${head.name}</th>`)
   }</tr></thead>
 <tbody role="rowgroup">${
     rows.map(({ cells, className }) =>
       markup`<tr role="row"${className !== undefined && markup` class="${className}"`}>${
         cells.map((cell, index) =>
-          markup`<td role="cell"${classOf(heads[index])} data-label="${
+          markup`<td role="cell"${heads[index]?.classes ?? null} data-label="${
             heads[index]?.name ?? ""
           }">${cell}</td>`
         )
@@ -178,11 +173,6 @@ ${options.caption === undefined ? null : markup`<caption>${options.caption}</cap
 `
     )
   }</tbody></table></div>`;
-}
-
-function classOf(column: Column | undefined): Value {
-  if (column?.isAction === true) return markup` class="act"`;
-  return column?.isNumber === true && markup` class="number"`;
 }
 
 /** What a row is chosen with. `label` says to whoever does not see the row which one it is. */

@@ -164,9 +164,9 @@ ${
       [
         "Tenant",
         "Route",
-        { name: "Waiting", isNumber: true },
+        ">Waiting",
         "Due",
-        { name: "Dead", isNumber: true },
+        ">Dead",
         "See",
       ],
       standings.map((one) => ({

@@ -78,23 +78,21 @@ function daysOf(range: SpanName, { nowMs, zone }: PageClock): { sinceMs: number;
 
 const isUtcDay = (atMs: number) => atMs % dayMs === 0;
 
-const number = (name: string) => ({ name, isNumber: true });
-
 function bySource(rows: readonly ReportRow[]): Markup {
   const total = sumOf(rows);
   return table(
     [
       "Tenant and source",
-      number("Accepted"),
-      number("Delivered"),
-      number("Waiting"),
-      number("Dead"),
-      number("Held"),
-      number("Duplicates"),
-      number("Collisions"),
-      number("Refused"),
-      number("Spend"),
-      number("Median wait"),
+      ">Accepted",
+      ">Delivered",
+      ">Waiting",
+      ">Dead",
+      ">Held",
+      ">Duplicates",
+      ">Collisions",
+      ">Refused",
+      ">Spend",
+      ">Median wait",
     ],
     [
       ...rows.map((row) => ({ cells: [source(row), ...figures(row), median(row)] })),
@@ -137,7 +135,7 @@ function median({ seconds_to_delivery: seconds }: ReportRow): string {
 function byDay(rows: readonly ReportRow[]): Markup {
   const days = [...Map.groupBy(rows, ({ day }) => day)];
   return table(
-    ["Day", number("Accepted"), number("Delivered"), number("Dead"), number("Refused"), number("Spend")],
+    ["Day", ">Accepted", ">Delivered", ">Dead", ">Refused", ">Spend"],
     days.map(([day, ofDay]) => {
       const { accepted, delivered, dead, refused: reasons, spend_cents: cents } = sumOf(ofDay);
       return {

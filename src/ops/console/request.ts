@@ -113,9 +113,26 @@ type ActionPath =
   | "/collisions/settle"
   | "/vocabulary/add";
 
-/** The hidden field by which the console knows its own form. */
-export function tokenField(tokens: Tokens, path: ActionPath): Markup {
-  return markup`<input type="hidden" name="token" value="${tokens.issue(path)}">`;
+/** A form that posts to a path, with the hidden field by which the console knows its own, and others. */
+export function actionForm(
+  { tokens, path, className, hidden = {} }: {
+    readonly tokens: Tokens;
+    readonly path: ActionPath;
+    readonly className?: "row";
+    /** By name; `null` is left out. */
+    readonly hidden?: Readonly<Record<string, string | number | null>>;
+  },
+  body: Markup,
+): Markup {
+  const fields = Object.entries({ token: tokens.issue(path), ...hidden });
+  return markup`<form method="post" action="${path}"${
+    className !== undefined && markup` class="${className}"`
+  }>${
+    fields.map(([name, value]) =>
+      value !== null && markup`<input type="hidden" name="${name}" value="${value}">`
+    )
+  }
+${body}</form>`;
 }
 
 /**
@@ -211,7 +228,7 @@ export function withNote(
   { tokens, code, count = 1, query = {} }: {
     readonly tokens: Tokens;
     readonly code: NoteCode;
-    readonly count?: number;
+    readonly count?: number | undefined;
     readonly query?: Readonly<Record<string, string | null>>;
   },
 ): string {
@@ -231,6 +248,21 @@ export function noteText({ code, count }: { readonly code: string; readonly coun
   return text === null
     ? null
     : markup`<p class="${isDone ? "good" : "warn"} message" role="status">${text}</p>`;
+}
+
+/**
+ * Where an action leads that was asked for from a list, or with `page=lead` from the page of the one event that it is for;
+ * `done` is the note.
+ */
+export async function backFrom(
+  pool: Pool,
+  form: Parameters,
+  { list, only, tokens }: { readonly list: string; readonly only: string | null; readonly tokens: Tokens },
+): Promise<(code: NoteCode, count?: number) => string> {
+  const { slug } = await chosenTenant(pool, form);
+  const isLead = form.word("page", ["lead"]) !== null && only !== null;
+  const query = isLead ? {} : { tenant: slug };
+  return (code, count) => withNote(isLead ? `/leads/${only}` : list, { tokens, code, count, query });
 }
 
 /** A chosen tenant; both are `null` when all are meant. */

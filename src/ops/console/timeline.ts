@@ -11,12 +11,12 @@ import type { ConsoleParts, Context } from "./context.ts";
 import { reasons } from "./held.ts";
 import { type ConsolePage, RefusedPage } from "./layout.ts";
 import {
+  actionForm,
   idShape,
   type NoteCode,
   parseQuery,
   queryOf,
   readForm,
-  tokenField,
   type Tokens,
   withNote,
 } from "./request.ts";
@@ -224,15 +224,18 @@ function effectsSection(
   return markup`<h2>Effects</h2>
 <ul class="effects">${effects.map((effect) => markup`<li>${line(effect, clock)}</li>\n`)}</ul>
 ${
-    isDelivered && markup`<form method="post" action="${path}" class="row">
-${tokenField(tokens, path)}<input type="hidden" name="only" value="${event.eventId}"><input
- type="hidden" name="seen" value="${event.delivery.attempts.at(-1)?.number ?? 0}">
-<button name="effect" value="all">Send again</button>
+    isDelivered && actionForm(
+      {
+        ...{ tokens, path, className: "row" },
+        hidden: { only: event.eventId, seen: event.delivery.attempts.at(-1)?.number ?? 0 },
+      },
+      markup`<button name="effect" value="all">Send again</button>
 ${
-      kinds.length > 1 &&
-      kinds.map((kind) => markup`<button name="effect" value="${kind}">${effectName(kind)} alone</button> `)
-    }
-<span class="quiet">Under the same event id, by which a receiver can recognise the repeat.</span></form>`
+        kinds.length > 1 &&
+        kinds.map((kind) => markup`<button name="effect" value="${kind}">${effectName(kind)} alone</button> `)
+      }
+<span class="quiet">Under the same event id, by which a receiver can recognise the repeat.</span>`,
+    )
   }`;
 }
 
@@ -331,18 +334,20 @@ function standing(
   return markup`<div class="${tone} message"><p>${badge(state)} ${whatNext(event, { around, clock })}</p>
 ${
     state === "held" &&
-    markup`<form method="post" action="/held/judge">${
-      tokenField(tokens, "/held/judge")
-    }<input type="hidden" name="page" value="lead"><button class="main" name="release" value="${event.eventId}">Release</button>${
-      event.found?.dismissedAt === null &&
-      markup` <button name="dismiss" value="${event.eventId}">Dismiss</button>`
-    }</form>`
+    actionForm(
+      { tokens, path: "/held/judge", hidden: { page: "lead" } },
+      markup`<button class="main" name="release" value="${event.eventId}">Release</button>${
+        event.found?.dismissedAt === null &&
+        markup` <button name="dismiss" value="${event.eventId}">Dismiss</button>`
+      }`,
+    )
   }
 ${
     state === "dead" &&
-    markup`<form method="post" action="/dead/replay">${
-      tokenField(tokens, "/dead/replay")
-    }<input type="hidden" name="page" value="lead"><button class="main" name="only" value="${event.eventId}">Replay</button></form>`
+    actionForm(
+      { tokens, path: "/dead/replay", hidden: { page: "lead" } },
+      markup`<button class="main" name="only" value="${event.eventId}">Replay</button>`,
+    )
   }</div>`;
 }
 

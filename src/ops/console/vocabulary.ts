@@ -14,12 +14,12 @@ import {
   type UnknownTerm,
 } from "../../store/operator/vocabulary.ts";
 import {
+  actionForm,
   chosenTenant,
   type NoteCode,
   parseQuery,
   readForm,
   tenantFilter,
-  tokenField,
   type Tokens,
   withNote,
 } from "./request.ts";
@@ -48,10 +48,7 @@ to be ratified.</p>
 ${await tenantFilter(parts.pool, "/vocabulary", tenant.slug)}
 ${
       table(
-        ["Term", { name: "Leads", isNumber: true }, "Sent by", "Last", {
-          name: "Take into the vocabulary",
-          isAction: true,
-        }],
+        ["Term", ">Leads", "Sent by", "Last", "!Take into the vocabulary"],
         terms.slice(0, listedMax).map((term) => ({ cells: unknownCells(term, { tokens, clock }) })),
         {
           label: "Unknown terms",
@@ -76,7 +73,7 @@ ${termList(areas, "confirmed")}${termList(areas, "retired")}`,
 function proposed(areas: readonly Term[], tokens: Tokens): Markup {
   const rows = areas.filter(({ status }) => status === "proposed").slice(0, areasMax);
   return table(
-    ["Proposed", { name: "Ratify", isAction: true }],
+    ["Proposed", "!Ratify"],
     rows.map(({ area }) => ({ cells: [shown(area), ratify(area, tokens)] })),
     { label: "Proposed terms", empty: markup`No proposed term waits to be ratified.` },
   );
@@ -103,15 +100,20 @@ function unknownCells(
       )
     }${more > 0 && ` and ${count(more)} more`}`,
     time(lastAt, clock),
-    markup`<form method="post" action="/vocabulary/add">${tokenField(tokens, "/vocabulary/add")}<input
- type="hidden" name="area" value="${term}"><span class="row"><button name="status" value="confirmed">Confirm</button><button
- name="status" value="proposed">Propose</button></span></form>`,
+    actionForm(
+      { tokens, path: "/vocabulary/add", hidden: { area: term } },
+      markup`<span class="row"><button name="status" value="confirmed">Confirm</button><button
+ name="status" value="proposed">Propose</button></span>`,
+    ),
   ];
 }
 
 function ratify(area: string, tokens: Tokens): Markup {
-  return markup`<form method="post" action="/vocabulary/add">${tokenField(tokens, "/vocabulary/add")}<input
- type="hidden" name="area" value="${area}"><button name="status" value="confirmed">Confirm</button></form>`;
+  const hidden = { area };
+  return actionForm(
+    { tokens, path: "/vocabulary/add", hidden },
+    markup`<button name="status" value="confirmed">Confirm</button>`,
+  );
 }
 
 /** `POST /vocabulary/add` */
