@@ -30,19 +30,14 @@ import {
 import { listCommand } from "./list.ts";
 import { snakeCased } from "#src/store/operator/snake_case.ts";
 
-/** What it is, as names and values for a person to read; nothing of an event that was accepted as it came. */
-function acceptedPairs({ acceptedFrom, acceptedBeside }: StoredEvent): [string, string][] {
+/** The events beside it when a collision was accepted, as names and values for a person to read. */
+function acceptedPairs({ acceptedFrom: from, collisions }: StoredEvent): (readonly [string, string])[] {
+  const beside = collisions.filter(({ acceptedEventId }) => acceptedEventId !== null);
   return [
-    ...(acceptedFrom === null ? [] : [
-      ["Accepted from", `collision ${acceptedFrom.collision} of ${acceptedFrom.eventId}`] as [
-        string,
-        string,
-      ],
-    ]),
-    ...acceptedBeside.map(({ collision, eventId }): [string, string] => [
-      "Accepted beside",
-      `${eventId} (collision ${collision})`,
-    ]),
+    ...(from === null ? [] : [["Accepted from", `collision ${from.collision} of ${from.eventId}`] as const]),
+    ...beside.map(({ id, acceptedEventId }) =>
+      ["Accepted beside", `${acceptedEventId} (collision ${id})`] as const
+    ),
   ];
 }
 

@@ -7,29 +7,13 @@
 import { type Markup, markup } from "../../http/markup.ts";
 import { deedOf } from "./audit.ts";
 import { erased, facts, verbatim } from "./content.ts";
-import type { ConsoleParts, Context } from "./context.ts";
+import type { Context } from "./context.ts";
 import { reasons } from "./held.ts";
 import { type ConsolePage, RefusedPage } from "./layout.ts";
-import {
-  actionForm,
-  idShape,
-  type NoteCode,
-  parseQuery,
-  queryOf,
-  readForm,
-  type Tokens,
-  withNote,
-} from "./request.ts";
+import { actionForm, idShape, type NoteCode, parseQuery, queryOf, readForm, withNote } from "./request.ts";
 import { badge, badges, count, counted, duration, type PageClock, reasonText, shown, time } from "./text.ts";
 import { type AuditEntry, listAuditOf } from "../../store/operator/audit.ts";
-import {
-  effectName,
-  type EventSurroundings,
-  readEffects,
-  readSurroundings,
-  sendAgain,
-  type ShownEffect,
-} from "../../store/operator/event_effects.ts";
+import { effectName, readEffects, sendAgain, type ShownEffect } from "../../store/operator/event_effects.ts";
 import { type Attempt, readEvents, type StoredEvent } from "../../store/operator/events.ts";
 
 /** Something that has happened to an event. */
@@ -41,31 +25,24 @@ interface Moment {
   readonly text: Markup | null;
 }
 
-/** What is known beside the event. */
-interface Beside {
-  readonly around: EventSurroundings;
-  readonly audit: readonly AuditEntry[];
-  readonly clock: PageClock;
-}
-
 /** All that has happened to an event, the earliest first. */
-function momentsOf(event: StoredEvent, { around, audit, clock }: Beside): Moment[] {
+function momentsOf(event: StoredEvent, audit: readonly AuditEntry[], clock: PageClock): Moment[] {
   const { delivery } = event;
   const moments = [
-    received(event, around),
-    ...delivery.attempts.map((attempt) => attempted(attempt, { event, clock })),
-    ...around.collisions.map((one) => collided(one, event)),
+    received(event),
+    ...delivery.attempts.map((attempt) => attempted(attempt, event, clock)),
+    ...event.collisions.map(collided),
     ...audit.map(noted),
     ...(delivery.state === "dead" ? [died(delivery.diedAt, delivery.reason)] : []),
-    ...removed(around),
-    ...delivered(event, { around, clock }),
+    ...removed(event),
+    ...delivered(event),
   ];
   // What has one time stays in this order.
   return moments.sort((a, b) => Date.parse(a.at) - Date.parse(b.at));
 }
 
-function collided(one: EventSurroundings["collisions"][number], { acceptedBeside }: StoredEvent): Moment {
-  const accepted = acceptedBeside.find(({ collision }) => collision === one.id);
+function collided(one: StoredEvent["collisions"][number]): Moment {
+  const { acceptedEventId: own } = one;
   return {
     at: one.firstAt,
     tone: "warn",
@@ -73,19 +50,18 @@ function collided(one: EventSurroundings["collisions"][number], { acceptedBeside
     text: markup`It was kept aside${
       one.count > 1 && `, posted ${counted(one.count, "time")}`
     }: <a href="/collisions/${one.id}">compare the two</a>${
-      accepted !== undefined &&
-      markup`; it is an event of its own now, <a class="id" href="/leads/${accepted.eventId}">${accepted.eventId}</a>`
+      own !== null && markup`; it is an event of its own now, <a class="id" href="/leads/${own}">${own}</a>`
     }`,
   };
 }
 
-function received(event: StoredEvent, around: EventSurroundings): Moment {
+function received(event: StoredEvent): Moment {
   const { acceptedFrom, found } = event;
   return {
     at: event.receivedAt,
     tone: "good",
     title: markup`${acceptedFrom === null ? "Received and committed" : "Accepted by an operator"}`,
-    text: markup`From ${shown(event.source)} with key ${around.keyId}; ${
+    text: markup`From ${shown(event.source)} with key ${event.keyId}; ${
       acceptedFrom !== null
         ? markup`it was kept aside before as <a href="/collisions/${acceptedFrom.collision}">collision ${acceptedFrom.collision}</a>,
 under the Idempotency-Key of <a class="id" href="/leads/${acceptedFrom.eventId}">${acceptedFrom.eventId}</a>.`
@@ -105,10 +81,7 @@ const outcomes: Readonly<Record<Attempt["outcome"], { tone: Moment["tone"]; text
   lost: { tone: "warn", text: "the process that made it ended; found when its lease ran out" },
 };
 
-function attempted(
-  attempt: Attempt,
-  { event, clock }: { event: StoredEvent; clock: PageClock },
-): Moment {
+function attempted(attempt: Attempt, event: StoredEvent, clock: PageClock): Moment {
   const { tone, text } = outcomes[attempt.outcome];
   const isLast = attempt.number === event.delivery.attempts.at(-1)?.number;
   const { delivery } = event;
@@ -135,7 +108,7 @@ function died(at: string, reason: string | null): Moment {
   };
 }
 
-function removed({ removed: one }: EventSurroundings): Moment[] {
+function removed({ removed: one }: StoredEvent): Moment[] {
   if (one === null) return [];
   const isErasure = one.by === "erasure";
   return [{
@@ -158,30 +131,18 @@ function noted(entry: AuditEntry): Moment {
 }
 
 /** A sandbox tenant's lead is delivered without an effect, so nothing else would say so. */
-function delivered(
-  event: StoredEvent,
-  { around }: { around: EventSurroundings; clock: PageClock },
-): Moment[] {
-  if (event.delivery.state !== "delivered" || !around.sandbox) return [];
-  const at = event.delivery.attempts.at(-1)?.at ?? event.receivedAt;
-  return [{
-    at,
-    tone: "good",
-    title: markup`No effect, as for every lead of a sandbox tenant`,
-    text: null,
-  }];
+function delivered({ delivery, sandbox, receivedAt }: StoredEvent): Moment[] {
+  if (delivery.state !== "delivered" || !sandbox) return [];
+  const at = delivery.attempts.at(-1)?.at ?? receivedAt;
+  return [{ at, tone: "good", title: markup`No effect, as for every lead of a sandbox tenant`, text: null }];
 }
 
 /** What is to be expected, or done, now. */
-function whatNext(
-  event: StoredEvent,
-  { around, clock }: { around: EventSurroundings; clock: PageClock },
-): Markup {
-  const { delivery } = event;
+function whatNext({ delivery, tenant, sandbox, hasRoute }: StoredEvent, clock: PageClock): Markup {
   switch (delivery.state) {
     case "pending":
-      if (!around.sandbox && !around.hasRoute) {
-        return markup`It waits: the tenant has <strong>no route</strong>. Give it one with <code>ctl tenant route ${event.tenant} …</code>; it goes at once then.`;
+      if (!sandbox && !hasRoute) {
+        return markup`It waits: the tenant has <strong>no route</strong>. Give it one with <code>ctl tenant route ${tenant} …</code>; it goes at once then.`;
       }
       return markup`${Date.parse(delivery.dueAt) > clock.nowMs ? "Next try" : "Due since"} ${
         time(delivery.dueAt, clock)
@@ -212,11 +173,8 @@ const path = "/leads/send-again";
 /** The list, and below it the buttons for a delivered event; nothing where there is none. */
 function effectsSection(
   event: StoredEvent,
-  { effects, tokens, clock }: {
-    readonly effects: readonly ShownEffect[];
-    readonly tokens: Tokens;
-    readonly clock: PageClock;
-  },
+  effects: readonly ShownEffect[],
+  { tokens, clock }: Context,
 ): Markup {
   if (effects.length === 0) return markup``;
   const kinds = [...new Set(effects.map(({ effect }) => effect))];
@@ -289,12 +247,12 @@ export async function sendAgainAction({ parts, tokens, exchange }: Context): Pro
 const auditMax = 100;
 
 /** `/leads/{event_id}` */
-export async function timelinePage({ parts, tokens, exchange, query, clock }: Context): Promise<ConsolePage> {
+export async function timelinePage(context: Context): Promise<ConsolePage> {
+  const { parts, exchange, query, clock } = context;
   parseQuery(query, []);
   const id = exchange.params.event_id ?? "";
   const [event] = idShape.test(id) ? await readEvents(parts.pool, [id]) : [];
-  const around = event ? await readSurroundings(parts.pool, id) : null;
-  if (!event || around === null) {
+  if (!event) {
     throw new RefusedPage(
       404,
       "There is no such event",
@@ -308,11 +266,11 @@ caller's log.</p>`,
   return {
     title: `${name} ${event.eventId}`,
     body: markup`<h1>${name} <span class="id">${event.eventId}</span></h1>
-${standing(event, { around, tokens, clock })}
-${heading(event, { around, parts, clock })}
-${effectsSection(event, { effects, tokens, clock })}
+${standing(event, context)}
+${heading(event, context)}
+${effectsSection(event, effects, context)}
 <h2>From post to effect</h2>
-${story(momentsOf(event, { around, audit, clock }), clock)}
+${story(momentsOf(event, audit, clock), clock)}
 <div class="sides"><section><h2>${name}, normalized</h2>${facts(event.lead)}</section>
 <section><h2>Extra</h2>${
       event.lead !== null && event.extra === null
@@ -325,13 +283,10 @@ ${story(momentsOf(event, { around, audit, clock }), clock)}
 }
 
 /** Where it stands now, what comes next, and the button for it. */
-function standing(
-  event: StoredEvent,
-  { around, tokens, clock }: { around: EventSurroundings; tokens: Tokens; clock: PageClock },
-): Markup {
+function standing(event: StoredEvent, { tokens, clock }: Context): Markup {
   const { state } = event.delivery;
   const tone = state === "dead" ? "bad" : state === "delivered" ? "good" : "warn";
-  return markup`<div class="${tone} message"><p>${badge(state)} ${whatNext(event, { around, clock })}</p>
+  return markup`<div class="${tone} message"><p>${badge(state)} ${whatNext(event, clock)}</p>
 ${
     state === "held" &&
     actionForm(
@@ -351,23 +306,20 @@ ${
   }</div>`;
 }
 
-function heading(
-  event: StoredEvent,
-  { around, parts, clock }: { around: EventSurroundings; parts: ConsoleParts; clock: PageClock },
-): Markup {
+function heading(event: StoredEvent, { parts, clock }: Context): Markup {
   const { found } = event;
   return markup`<dl class="facts">
 <dt>Received</dt><dd>${time(event.receivedAt, clock)}</dd>
 <dt>Tenant</dt><dd><a href="/leads${queryOf({ tenant: event.tenant })}">${event.tenant}</a>${
-    around.sandbox && markup` <span class="badge">sandbox</span>`
-  }${!around.sandbox && !around.hasRoute && markup` <span class="badge bad">no route</span>`}</dd>
-<dt>Source</dt><dd>${shown(event.source)}, key ${around.keyId} (ends in <code>${around.last4}</code>)${
-    around.keyRevokedAt !== null && markup`, revoked ${time(around.keyRevokedAt, clock)}`
+    event.sandbox && markup` <span class="badge">sandbox</span>`
+  }${!event.sandbox && !event.hasRoute && markup` <span class="badge bad">no route</span>`}</dd>
+<dt>Source</dt><dd>${shown(event.source)}, key ${event.keyId} (ends in <code>${event.last4}</code>)${
+    event.keyRevokedAt !== null && markup`, revoked ${time(event.keyRevokedAt, clock)}`
   }</dd>
 <dt>Idempotency-Key</dt><dd>${
     event.idempotencyKey !== null
       ? shown(event.idempotencyKey)
-      : /k/i.test(around.dedupeSpace)
+      : /k/i.test(event.dedupeSpace)
       ? "erased; its digest is kept, so that a late retry is still a duplicate"
       : "none: told apart by its content"
   }</dd>

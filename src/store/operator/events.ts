@@ -64,28 +64,15 @@ const stateOf = (sql: postgres.Sql) =>
     else 'delivered'
   end`;
 
-const heldAndRemoved = (sql: postgres.Sql) =>
-  sql`left join submission as s
-    on s.event_id = i.event_id collate "C" and s.verdict <> 'clean' and s.released_at is null
-  left join event as r on r.event_id = i.event_id collate "C" and r.removed_at is not null`;
-
-/**
- * Where events stand, in the order of the ids. An event that is neither in the outbox nor dead nor held nor erased
- * is delivered; so the ids must be those of events.
- */
+/** Where events stand, in the order of the ids, which must be those of events. */
 export async function readStates(pool: Pool, eventIds: readonly string[]): Promise<DeliveryState[]> {
-  const rows = await ask(pool, (sql) =>
-    sql<{ state: DeliveryState }[]>`
-      select ${stateOf(sql)} as state
-      from unnest(${[...eventIds]}::text[]) with ordinality as i (event_id, ord)
-      left join outbox as o on o.event_id = i.event_id collate "C"
-      left join dead_letter as d on d.event_id = i.event_id collate "C"
-      ${heldAndRemoved(sql)}
-      order by i.ord`);
-  return rows.map((row) => row.state);
+  return (await readDeliveries(pool, eventIds)).map(({ state }) => state);
 }
 
-/** The deliveries of events, in the order of the ids, which must be those of events. */
+/**
+ * The deliveries of events, in the order of the ids. An event that is neither in the outbox nor dead nor held nor erased
+ * is delivered; so the ids must be those of events.
+ */
 async function readDeliveries(pool: Pool, eventIds: readonly string[]): Promise<Delivery[]> {
   const rows = await ask(pool, (sql) => {
     return sql<DeliveryRow[]>`
@@ -115,7 +102,9 @@ async function readDeliveries(pool: Pool, eventIds: readonly string[]): Promise<
       from unnest(${[...eventIds]}::text[]) with ordinality as i (event_id, ord)
       left join outbox as o on o.event_id = i.event_id collate "C"
       left join dead_letter as d on d.event_id = i.event_id collate "C"
-      ${heldAndRemoved(sql)}
+      left join submission as s
+        on s.event_id = i.event_id collate "C" and s.verdict <> 'clean' and s.released_at is null
+      left join event as r on r.event_id = i.event_id collate "C" and r.removed_at is not null
       left join tenant as t on t.id = o.tenant_id
       order by i.ord`;
   });
@@ -164,21 +153,30 @@ interface FoundSubmission {
   readonly phoneEnd: string | null;
 }
 
-/** A collision and the event at its other side. */
-interface AcceptedCollision {
-  readonly collision: string;
-  readonly eventId: string;
-}
-
 /** A whole event. The three texts are `null` once its content is removed. */
 export interface StoredEvent extends ListedEvent {
   /** By what and when (ISO 8601, UTC); `null` while the content is there. */
   readonly removed: { readonly by: "erasure" | "retention"; readonly at: string } | null;
   readonly delivery: Delivery;
-  /** What it was accepted from by an operator; `null`: it was accepted as it came. */
-  readonly acceptedFrom: AcceptedCollision | null;
-  /** What came under its Idempotency-Key and was accepted as events of their own, the earliest first. */
-  readonly acceptedBeside: readonly AcceptedCollision[];
+  /** Of the key that posted it. */
+  readonly keyId: string;
+  readonly last4: string;
+  readonly keyRevokedAt: string | null;
+  readonly sandbox: boolean;
+  /** Its tenant has one. */
+  readonly hasRoute: boolean;
+  /** `k`, `K`: a repeat is known by its Idempotency-Key; `c`, `C`: by its content. */
+  readonly dedupeSpace: string;
+  /** The collision that it was accepted from by an operator, and its event; `null`: it was accepted as it came. */
+  readonly acceptedFrom: { readonly collision: string; readonly eventId: string } | null;
+  /** What came under its Idempotency-Key and was kept aside, the earliest first. */
+  readonly collisions: readonly {
+    readonly id: string;
+    readonly firstAt: string;
+    readonly count: number;
+    /** The event that it became, when an operator has accepted it. */
+    readonly acceptedEventId: string | null;
+  }[];
   /** `null` for a lead. */
   readonly found: FoundSubmission | null;
   /** The text of the normalized lead's JSON. */
@@ -228,7 +226,7 @@ export async function listLeads(pool: Pool, filter: EventFilter): Promise<Listed
 }
 
 // An event has seldom one.
-const besideMax = 50;
+const collisionsMax = 50;
 
 /**
  * The events with these ids; `null` in the place of one that does not exist. Without the body as posted, `raw` is
@@ -242,7 +240,12 @@ export async function readEvents(
   const rows = await ask(pool, (sql) =>
     sql<Omit<StoredEvent, "state" | "delivery">[]>`
       select
-        ${listed(sql)}, e.lead::text as lead, e.extra, ${withRaw ? sql`e.raw` : sql`null::text as raw`},
+        ${listed(sql)}, k.id::text as "keyId", k.last4, ${
+      isoOf(sql, sql`k.revoked_at`)
+    } as "keyRevokedAt", t.sandbox,
+        t.has_route as "hasRoute", e.dedupe_space::text as "dedupeSpace", e.lead::text as lead, e.extra, ${
+      withRaw ? sql`e.raw` : sql`null::text as raw`
+    },
         case when e.removed_by is not null and e.removed_at is not null then json_build_object(
           'by', e.removed_by, 'at', ${isoOf(sql, sql`e.removed_at`)}
         ) end as removed,
@@ -252,13 +255,15 @@ export async function readEvents(
         ) as "acceptedFrom",
         (
           select coalesce(json_agg(
-            json_build_object('collision', c.id::text, 'eventId', c.accepted_event_id) order by c.id
+            json_build_object(
+              'id', c.id::text, 'firstAt', ${isoOf(sql, sql`c.first_at`)}, 'count', c.count,
+              'acceptedEventId', c.accepted_event_id
+            ) order by c.id
           ), '[]')
           from (
-            select * from collision as c where c.event_id = e.event_id and c.accepted_event_id is not null
-            order by c.id limit ${besideMax}
+            select * from collision as c where c.event_id = e.event_id order by c.id limit ${collisionsMax}
           ) as c
-        ) as "acceptedBeside",
+        ) as collisions,
         case when f.form_key is not null then json_build_object(
           'formKey', f.form_key, 'verdict', s.verdict, 'score', s.score, 'reasons', s.reasons,
           'releasedAt', ${isoOf(sql, sql`s.released_at`)},
@@ -297,10 +302,16 @@ export function foundJson({ found }: StoredEvent) {
 }
 
 /** The other event when a collision was accepted as an event of its own; nothing of all others. */
-export function acceptedJson({ acceptedFrom, acceptedBeside }: StoredEvent) {
+export function acceptedJson({ acceptedFrom, collisions }: StoredEvent) {
+  const accepted = collisions.filter(({ acceptedEventId }) => acceptedEventId !== null);
   return snakeCased({
     ...(acceptedFrom === null ? {} : { acceptedFrom }),
-    ...(acceptedBeside.length === 0 ? {} : { acceptedCollisions: acceptedBeside }),
+    ...(accepted.length === 0 ? {} : {
+      acceptedCollisions: accepted.map(({ id, acceptedEventId }) => ({
+        collision: id,
+        eventId: acceptedEventId,
+      })),
+    }),
   });
 }
 
