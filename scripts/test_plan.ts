@@ -136,7 +136,7 @@ export const needs: readonly Need[] = [
     "Python",
     [
       ...[...documented("Python"), generated("Python"), kit("python")],
-      ...["test/ctl/audit: Python", "test/suite/forms_docs: Python"],
+      "test/suite/forms_docs: Python",
     ],
     ["python3-venv"],
     "python3 -c 'import ensurepip, ssl, venv'",

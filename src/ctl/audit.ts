@@ -14,43 +14,46 @@ import {
   statSync,
   writeSync,
 } from "node:fs";
-import { type Command, Refused, type Reply, WrongUsage } from "./command.ts";
-import { JsonText, shortTime } from "./terminal.ts";
-import { parseTime } from "./values.ts";
 import {
-  AuditChain,
   type AuditLink,
   type AuditRow,
-  findAuditTime,
+  chainFault,
   listAudit,
-  listAuditOf,
   readAuditDigest,
   readAuditHead,
   readAuditRows,
 } from "#src/store/operator/audit.ts";
 import type { Pool } from "#src/store/pool.ts";
+import { type Command, Refused, type Reply, WrongUsage } from "./command.ts";
 import { listCommand } from "./list.ts";
-
-// Longer than any row.
-const tailBytes = 65_536;
+import { counted, JsonText, shortTime } from "./terminal.ts";
 
 /** A row as it was shipped, with the digest of the row before. */
 export type ShippedRow = AuditRow & { readonly before: string };
 
+/** Whether a JSON value has the shape of a row that was shipped. */
+export function isAuditRow(value: unknown): value is ShippedRow {
+  if (value === null || typeof value !== "object") return false;
+  const row = value as Record<string, unknown>;
+  const isText = (name: string) => typeof row[name] === "string";
+  return Number.isSafeInteger(row.id) &&
+    ["at", "actor", "action", "subject", "before", "digest"].every(isText) &&
+    ["claimed", "detail"].every((name) => row[name] === null || isText(name));
+}
+
 /**
- * A line that `ctl audit export` has printed. `name` is what a message calls it.
+ * A line of a file of shipped rows. `name` is what a message calls it.
  *
  * @throws {Refused} for any other
  */
 function parseAuditRow(line: string, name: string): ShippedRow {
-  let row: unknown;
   try {
-    row = JSON.parse(line);
+    const row: unknown = JSON.parse(line);
+    if (isAuditRow(row)) return row;
   } catch {
-    throw new Refused(`${name} is no JSON`);
+    // As any other line that is none.
   }
-  if (!isAuditRow(row)) throw new Refused(`${name} is no row of the audit`);
-  return row;
+  throw new Refused(`${name} is no row of the audit`);
 }
 
 /**
@@ -69,72 +72,23 @@ export async function* readLines(file: string): AsyncGenerator<string> {
   if (begun !== "") yield begun;
 }
 
-/** Whether a JSON value has the shape of a row that was shipped. */
-export function isAuditRow(value: unknown): value is ShippedRow {
-  if (value === null || typeof value !== "object") return false;
-  const row = value as Record<string, unknown>;
-  const isText = (name: string) => typeof row[name] === "string";
-  const isTextOrNull = (name: string) => row[name] === null || isText(name);
-  return Number.isSafeInteger(row.id) &&
-    ["at", "actor", "action", "subject", "before", "digest"].every(isText) &&
-    ["claimed", "detail"].every(isTextOrNull);
-}
+// Longer than any row.
+const tailBytes = 65_536;
 
 /**
- * The last row of a file, and the place before the first one where there is none; a line that a crash has cut short is
- * taken away.
+ * The last row of an open file, and the place before the first one where there is none; a line that a crash has cut short
+ * is taken away.
  *
- * @throws {Refused} when it cannot be read, or ends with something else
+ * @throws {Refused} when it ends with something else
  */
-function lastAuditRow(file: string): AuditLink {
-  return withFile(file, "r+", (handle, size) => {
-    const from = Math.max(0, size - tailBytes);
-    const bytes = new Uint8Array(size - from);
-    readSync(handle, bytes, 0, bytes.length, from);
-    const whole = bytes.lastIndexOf(10) + 1;
-    if (whole < bytes.length) ftruncateSync(handle, from + whole);
-    const line = new TextDecoder().decode(bytes.subarray(0, whole)).trimEnd().split("\n").at(-1) ?? "";
-    return line === "" ? { id: 0, digest: "" } : parseAuditRow(line, "The last line of the file");
-  }) ?? { id: 0, digest: "" };
-}
-
-/**
- * Adds lines to a file, which is made when it is missing; they are on the disk when it returns how many.
- *
- * @throws {Refused} when it cannot be written
- */
-async function appendLines(file: string, lines: AsyncIterable<string>): Promise<number> {
-  let added = 0;
-  const handle = opened(file, "a");
-  try {
-    for await (const line of lines) {
-      writeSync(handle, `${line}\n`);
-      added += 1;
-    }
-    fsyncSync(handle);
-  } finally {
-    closeSync(handle);
-  }
-  return added;
-}
-
-function withFile<T>(file: string, flags: string, work: (handle: number, size: number) => T): T | null {
-  const size = statSync(file, { throwIfNoEntry: false })?.size ?? 0;
-  if (size === 0) return null;
-  const handle = opened(file, flags);
-  try {
-    return work(handle, size);
-  } finally {
-    closeSync(handle);
-  }
-}
-
-function opened(file: string, flags: string): number {
-  try {
-    return openSync(file, flags, 0o600);
-  } catch (error) {
-    throw new Refused(`The file cannot be written: ${(error as NodeJS.ErrnoException).code}`);
-  }
+function lastAuditRow(handle: number, size: number): AuditLink {
+  const from = Math.max(0, size - tailBytes);
+  const bytes = new Uint8Array(size - from);
+  readSync(handle, bytes, 0, bytes.length, from);
+  const whole = bytes.lastIndexOf(10) + 1;
+  if (whole < bytes.length) ftruncateSync(handle, from + whole);
+  const line = new TextDecoder().decode(bytes.subarray(0, whole)).trimEnd().split("\n").at(-1) ?? "";
+  return line === "" ? { id: 0, digest: "" } : parseAuditRow(line, "The last line of the file");
 }
 
 const subjectLengthMax = 200;
@@ -147,12 +101,8 @@ const list = listCommand({
   notes: `WHO is the way (ctl or console) and the role that had logged in to the database. SAYS is
 what whoever did it told of himself, and nobody has checked: the account of the machine, the
 address of the console's client.`,
-  prepare: (input) => (pool, { limit }) => {
-    const subject = input.option("subject");
-    return subject === undefined
-      ? listAudit(pool, { fromId: null, limit })
-      : listAuditOf(pool, { subject: subject.slice(0, subjectLengthMax), limit });
-  },
+  prepare: (input) => (pool, { limit }) =>
+    listAudit(pool, { subject: input.option("subject")?.slice(0, subjectLengthMax) ?? null, limit }),
   empty: "Nothing was done yet.",
   columns: {
     "WHEN (UTC)": ({ at }) => shortTime(at),
@@ -160,9 +110,7 @@ address of the console's client.`,
     "SAYS": ({ claimed }) => claimed ?? "-",
     "WHAT": ({ action }) => action,
     "TO": ({ subjects, count }) =>
-      count > subjects.length
-        ? `${subjects.join(" ")} and ${count - subjects.length} more`
-        : subjects.join(" "),
+      subjects.join(" ") + (count > subjects.length ? ` and ${count - subjects.length} more` : ""),
     "DETAIL": ({ detail }) => detail ?? "-",
   },
   json: ({ id, detail, ...rest }) => ({
@@ -174,81 +122,61 @@ address of the console's client.`,
 
 const exported: Command = {
   words: "audit export",
-  positionals: [],
   options: {
-    since: {
-      value: "ID|TIME",
-      description: "the rows after this number, or from this time on; all when left out",
-    },
     append: {
       value: "FILE",
-      description: "add to this file what came after its last row, instead of printing",
+      required: true,
+      description: "what came after the last row of this file is added to it; it is made when it is missing",
     },
   },
-  summary: "Print the rows of the audit with their digests, a JSON object a line",
-  notes: `Ship it where the owner of the database cannot write, once a minute: --append FILE, or with the
-number of the last row that is there, --since 1200 >> audit.jsonl. Exit 1: this row is gone, or is
-another one, so the audit was cut off, or the database is an older copy (ctl restored). No row has
-personal data of a lead. The check needs no database: ctl audit verify --file audit.jsonl.
+  summary: "Add the new rows of the audit to a file, with their digests, a JSON object a line",
+  notes:
+    `Ship it where the owner of the database cannot write, once a minute. What is added is on the disk when
+the command ends. Exit 1: the file's last row is gone, or is another one, so the audit was cut off, or
+the database is an older copy (ctl restored). No row has personal data of a lead. The check needs no
+database: ctl audit verify --file audit.jsonl.
 
 A row's digest is the SHA-256, in hex, of the digest before it and the JSON array of id, at,
 actor, claimed, action, subject and detail, as Python writes it:
   sha256((before + json.dumps([row[k] for k in keys], ensure_ascii=False)).encode())`,
-  prepare(input) {
-    const file = input.option("append");
-    if (file !== undefined) {
-      if (input.option("since") !== undefined) throw new WrongUsage("--append goes without --since");
-      return (pool) => appendTo(pool, file);
-    }
-    const since = parseSince(input.option("since"));
-    return async (pool) => {
-      const after = typeof since === "number" ? since : await findAuditTime(pool, since);
-      const { id: upTo } = await readAuditHead(pool);
-      const before = await readAuditDigest(pool, after);
-      // Whoever names a row has it from an earlier export: an end that was cut off must not look like nothing new.
-      if (before === null && after > upTo) {
-        refuseBroken(`it ends at row ${upTo}; row ${after} is gone, or never was`);
-      }
-      if (before === null) refuseBroken(`row ${after} is missing; see ctl audit verify`);
-      return { json: null, text: "", lines: exportLines(pool, { id: after, digest: before ?? "" }, upTo) };
-    };
-  },
+  prepare: (input) => (pool) => appendTo(pool, input.required("append")),
 };
 
-/** Adds what is new to a file of ours and has it on disk before it says so. */
 async function appendTo(pool: Pool, file: string): Promise<Reply> {
-  const last = lastAuditRow(file);
-  const { id: upTo } = await readAuditHead(pool);
-  if (last.id > upTo || await readAuditDigest(pool, last.id) !== last.digest) {
-    refuseBroken(
-      `row ${last.id} of the file is not in the database: its end was cut off, or it is an older copy; see ctl restored`,
-    );
+  let handle: number;
+  try {
+    const isThere = statSync(file, { throwIfNoEntry: false }) !== undefined;
+    handle = openSync(file, isThere ? "r+" : "w+", 0o600);
+  } catch (error) {
+    throw new Refused(`The file cannot be written: ${(error as NodeJS.ErrnoException).code}`);
   }
-  const added = await appendLines(file, exportLines(pool, last, upTo));
-  return { json: { added, last: upTo }, text: `Added ${added === 1 ? "1 row" : `${added} rows`}.` };
-}
-
-function parseSince(text: string | undefined): number | string {
-  if (text === undefined) return 0;
-  if (/^\d{1,15}$/.test(text)) return Number(text);
-  return parseTime(text, { name: "--since", direction: "past", nowMs: Date.now() });
-}
-
-async function* exportLines(pool: Pool, from: AuditLink, upTo: number): AsyncGenerator<string> {
-  let before = from.digest;
-  for await (const row of readAuditRows(pool, { after: from.id, upTo })) {
-    const { digest, ...content } = row;
-    yield JSON.stringify({ ...content, before, digest });
-    before = digest;
+  try {
+    let last = lastAuditRow(handle, statSync(file).size);
+    let place = statSync(file).size;
+    const { id: upTo } = await readAuditHead(pool);
+    if (last.id > upTo || await readAuditDigest(pool, last.id) !== last.digest) {
+      refuseBroken(
+        `row ${last.id} of the file is not in the database: its end was cut off, or it is an older copy; see ctl restored`,
+      );
+    }
+    let added = 0;
+    for await (const { digest, ...content } of readAuditRows(pool, { after: last.id, upTo })) {
+      place += writeSync(handle, `${JSON.stringify({ ...content, before: last.digest, digest })}\n`, place);
+      last = { id: content.id, digest };
+      added += 1;
+    }
+    fsyncSync(handle);
+    return { json: { added, last: upTo }, text: `Added ${counted(added, "row")}.` };
+  } finally {
+    closeSync(handle);
   }
 }
 
 const verify: Command = {
   words: "audit verify",
-  positionals: [],
   options: {
     head: { value: "ID:DIGEST", description: "a head that was written down: this row must still be there" },
-    file: { value: "FILE", description: "check what ctl audit export has printed, without a database" },
+    file: { value: "FILE", description: "check what ctl audit export has written, without a database" },
   },
   summary: "Check that no row of the audit was changed, removed or added behind the service's back",
   notes: `Exit 0: it is whole; 1: the first row that is wrong is named. It finds every row that was
@@ -278,28 +206,36 @@ function parseHead(text: string | undefined): AuditLink | null {
   return { id: Number(shape[1]), digest: shape[2] as string };
 }
 
+/** Follows a chain from row to row; `at` is the last one. */
+interface Followed {
+  readonly at: AuditLink;
+  readonly count: number;
+}
+
+function follow({ at, count }: Followed, row: AuditRow): Followed {
+  refuseBroken(chainFault(at, row));
+  return { at: row, count: count + 1 };
+}
+
 async function verifyStore(pool: Pool, known: AuditLink | null): Promise<Reply> {
   const head = await readAuditHead(pool);
-  const chain = new AuditChain({ id: 0, digest: "" });
+  let chain: Followed = { at: { id: 0, digest: "" }, count: 0 };
   let isKnownThere = known === null;
   for await (const row of readAuditRows(pool, { after: 0, upTo: head.id })) {
-    refuseBroken(chain.add(row));
+    chain = follow(chain, row);
     isKnownThere ||= row.id === known?.id && row.digest === known.digest;
   }
-  if (chain.last.id !== head.id) {
-    refuseBroken(
-      `row ${chain.last.id + 1} is missing: the last one there is ${chain.last.id}, and it was ${head.id}`,
-    );
+  const { id, digest } = chain.at;
+  if (id !== head.id) {
+    refuseBroken(`row ${id + 1} is missing: the last one there is ${id}, and it was ${head.id}`);
   }
-  if (chain.last.digest !== head.digest) {
-    refuseBroken(`row ${head.id} was changed: its digest is not that of the head`);
-  }
+  if (digest !== head.digest) refuseBroken(`row ${id} was changed: its digest is not that of the head`);
   if (!isKnownThere) refuseBroken(`row ${known?.id} is not the one that was written down, or is gone`);
   return whole(chain, "The audit");
 }
 
 async function verifyFile(file: string): Promise<Reply> {
-  let chain: AuditChain | null = null;
+  let chain: Followed | null = null;
   let lineNumber = 0;
   try {
     for await (const line of readLines(file)) {
@@ -307,31 +243,29 @@ async function verifyFile(file: string): Promise<Reply> {
       if (line.trim() === "") continue;
       const { before, ...row } = parseAuditRow(line, `Line ${lineNumber}`);
       // A file may begin anywhere, and rows before its first one are known by their digest alone.
-      chain ??= new AuditChain({ id: row.id - 1, digest: before });
-      if (before !== chain.last.digest || (row.id === 1 && before !== "")) {
-        refuseBroken(`row ${row.id} does not follow row ${chain.last.id}`);
+      chain ??= { at: { id: row.id - 1, digest: before }, count: 0 };
+      if (before !== chain.at.digest || (row.id === 1 && before !== "")) {
+        refuseBroken(`row ${row.id} does not follow row ${chain.at.id}`);
       }
-      refuseBroken(chain.add(row));
+      chain = follow(chain, row);
     }
   } catch (error) {
     const code = (error as { code?: unknown }).code;
     if (error instanceof Refused || typeof code !== "string") throw error;
     throw new Refused(`The file cannot be read: ${code}`);
   }
-  return whole(chain ?? new AuditChain({ id: 0, digest: "" }), "The file");
+  return whole(chain ?? { at: { id: 0, digest: "" }, count: 0 }, "The file");
 }
 
 function refuseBroken(fault: string | null): void {
   if (fault !== null) throw new Refused(`The audit is broken: ${fault}`);
 }
 
-function whole(chain: AuditChain, what: string): Reply {
-  const { id, digest } = chain.last;
-  const head = chain.count === 0 ? null : `${id}:${digest}`;
-  const rows = `${chain.count} ${chain.count === 1 ? "row" : "rows"}`;
+function whole({ at, count }: Followed, what: string): Reply {
+  const head = count === 0 ? null : `${at.id}:${at.digest}`;
   return {
-    json: { ok: true, rows: chain.count, head },
-    text: `${what} is whole: ${rows}.${head === null ? "" : `\nIts head: ${head}`}`,
+    json: { ok: true, rows: count, head },
+    text: `${what} is whole: ${counted(count, "row")}.${head === null ? "" : `\nIts head: ${head}`}`,
   };
 }
 

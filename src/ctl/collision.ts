@@ -52,7 +52,6 @@ sender: its Idempotency-Keys need a namespace of their own.`,
 const show: Command = {
   words: "collision show",
   positionals: ["ID"],
-  options: {},
   summary: "Show what was kept aside beside the lead that was accepted",
   prepare(input) {
     const id = parseId(input.first, "ctl collision list");
@@ -123,7 +122,6 @@ const none = (id: string) => `There is no collision ${id}; ctl collision list sh
 const accept: Command = {
   words: "collision accept",
   positionals: ["ID"],
-  options: {},
   summary: "Accept what was kept aside as a lead of its own",
   notes: `It gets an event of its own, received now, with the tenant, key and source of its post and without
 an Idempotency-Key, and is delivered as any other. Its cost is charged. Who accepted it is noted
@@ -158,7 +156,6 @@ in the audit; ctl collision show and ctl lead show name both events.`,
 const dismiss: Command = {
   words: "collision dismiss",
   positionals: ["ID…"],
-  options: {},
   summary: "Leave collisions where they are, and off the list of the open ones",
   notes: `Each can still be shown and accepted. Who dismissed it is noted in the audit. One that is settled
 already stays as it is.`,

@@ -29,8 +29,6 @@ export interface Reply {
   readonly warning?: string | undefined;
   /** What was asked for was found out, and is not well: exit 1. */
   readonly isBad?: boolean;
-  /** Printed instead of both, line by line as they come: more than the memory should hold. */
-  readonly lines?: AsyncIterable<string>;
 }
 
 /** One option of a command. */
@@ -48,8 +46,8 @@ export interface Command {
   /** The two words that name it, such as `key issue`, or the one of a command without a verb. */
   readonly words: string;
   /** Names of what stands without an option; a last one with `…` may be repeated, one in brackets left out. */
-  readonly positionals: readonly string[];
-  readonly options: Readonly<Record<string, OptionRule>>;
+  readonly positionals?: readonly string[];
+  readonly options?: Readonly<Record<string, OptionRule>>;
   /** One line, for the overview. */
   readonly summary: string;
   /** What else the help of the command says. */
@@ -138,8 +136,9 @@ export class Input {
  * @throws {WrongUsage} for an unknown or repeated option, a missing or surplus argument
  */
 export function parseInput(command: Command, argv: readonly string[]): Input {
+  const { positionals: names = [], options: rules = {} } = command;
   const options: Record<string, ParsedOption> = { json: { type: "boolean" } };
-  for (const [name, rule] of Object.entries(command.options)) {
+  for (const [name, rule] of Object.entries(rules)) {
     options[name] = {
       type: rule.value === undefined ? "boolean" : "string",
       multiple: rule.several === true,
@@ -153,7 +152,6 @@ export function parseInput(command: Command, argv: readonly string[]): Input {
     if (seen.has(token.name)) throw new WrongUsage(`--${token.name} is given twice`);
     seen.add(token.name);
   }
-  const names = command.positionals;
   const missing = names[positionals.length];
   if (missing !== undefined && !missing.startsWith("[")) {
     throw new WrongUsage(`${missing.replace("…", "")} is missing`);
@@ -161,7 +159,7 @@ export function parseInput(command: Command, argv: readonly string[]): Input {
   if (positionals.length > names.length && names.at(-1)?.includes("…") !== true) {
     throw new WrongUsage(`Surplus argument: ${positionals[names.length]}`);
   }
-  const absent = Object.entries(command.options)
+  const absent = Object.entries(rules)
     .filter(([name, rule]) => rule.required === true && values[name] === undefined)
     .map(([name]) => `--${name}`);
   if (absent.length > 0) throw new WrongUsage(`Missing: ${absent.join(", ")}`);

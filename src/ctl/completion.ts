@@ -41,16 +41,16 @@ function candidates(commands: readonly Command[], line: readonly string[]): read
       .filter((words) => names.every((name, index) => words[index] === name));
     return [...new Set(next.flatMap((words) => words[names.length] ?? []))];
   }
-  const valueOf = (word = "") => word.startsWith("--") ? command.options[word.slice(2)]?.value : undefined;
+  const valueOf = (word = "") => word.startsWith("--") ? command.options?.[word.slice(2)]?.value : undefined;
   const option = before.at(-1) ?? "";
   const value = valueOf(option);
   if (value !== undefined) return option === "--tenant" ? "tenants" : listed(value);
   if (line.at(-1)?.startsWith("-")) {
-    return [...Object.keys(command.options), "json", "help"].map((name) => `--${name}`);
+    return [...Object.keys(command.options ?? {}), "json", "help"].map((name) => `--${name}`);
   }
   const values = before.filter((word, index) => !word.startsWith("-") && valueOf(before[index - 1]));
   const at = names.length - values.length - command.words.split(" ").length;
-  const argument = command.positionals[at] ?? "";
+  const argument = command.positionals?.[at] ?? "";
   return isTenant(command, argument) ? "tenants" : listed(argument);
 }
 
@@ -75,7 +75,6 @@ export function completionCommands(commands: () => readonly Command[]): readonly
   return [{
     words: "completion",
     positionals: ["bash|zsh", "[WORD…]"],
-    options: {},
     summary: "Print what lets a shell complete commands, options and tenants with the tab key",
     notes: `For this terminal:
   source <(npm run -s ctl -- completion bash)

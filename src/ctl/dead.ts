@@ -37,7 +37,6 @@ const list = listCommand({
 const show: Command = {
   words: "dead show",
   positionals: ["EVENT_ID"],
-  options: {},
   summary: "Show what was given up: all that was accepted, and every attempt",
   prepare: (input) => async (pool) => {
     const id = input.first;
@@ -93,7 +92,6 @@ batches; stopped half-way, run it again: what is replayed is no longer dead.
 const done: Command = {
   words: "dead done",
   positionals: ["EVENT_ID…"],
-  options: {},
   summary: "Say that the customer has it already: it counts as delivered, and nothing is sent",
   notes: `For a lead that was brought to the customer by hand, or that ctl restored holds and that the
 customer has found with its event id. It is due at once: the actions process finds all of its

@@ -206,7 +206,6 @@ function render(lines: readonly Line[], isColored: boolean): string {
 /** The command. */
 export const doctorCommands = (surroundings: Surroundings): readonly Command[] => [{
   words: "doctor",
-  positionals: [],
   options: {
     // Not --env-file: Node reads an option of that name itself, wherever it stands, and fails when the file is not there.
     settings: {

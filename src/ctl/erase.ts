@@ -41,7 +41,6 @@ interface Report {
 
 const erase: Command = {
   words: "erase",
-  positionals: [],
   options: {
     email: { value: "E", description: "everything of the person with this address, in any case" },
     phone: { value: "P", description: "everything of the person with this number, in any format" },

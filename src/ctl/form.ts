@@ -155,7 +155,6 @@ servers know it within five seconds. What is held or delivered already stays so.
 const remove: Command = {
   words: "form remove",
   positionals: ["TENANT", "FORM_KEY"],
-  options: {},
   summary: "Remove a form: posts to it answer 404, what it has received stays",
   notes: "Running servers know it within five seconds. ctl form add brings it back.",
   prepare(input) {
@@ -220,7 +219,6 @@ const refusals: Readonly<Record<Exclude<Release, "released">, (id: string) => st
 const release: Command = {
   words: "form release",
   positionals: ["SUBMISSION_ID"],
-  options: {},
   summary: "Deliver a held submission",
   notes: "It is due at once, and goes as any other. Who released it is noted in the audit.",
   prepare(input) {
@@ -236,7 +234,6 @@ const release: Command = {
 const dismiss: Command = {
   words: "form dismiss",
   positionals: ["SUBMISSION_ID…"],
-  options: {},
   summary: "Leave held submissions held, and off the list of those to judge",
   notes: `Each can still be found, shown and released. Who dismissed it is noted in the audit. One that is
 judged already stays as it is.`,

@@ -199,7 +199,6 @@ function keyState(key: ListedKey): string {
 const revoke: Command = {
   words: "key revoke",
   positionals: ["ID"],
-  options: {},
   summary: "Revoke a key at once and for good",
   notes: `When the command has returned, no event of the key can commit any more; it waits
 for the commits under way. Revoking a revoked key changes nothing and exits 0.`,

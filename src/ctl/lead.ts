@@ -134,7 +134,6 @@ function parseKind(text: string | undefined): ListedEvent["kind"] | null {
 const show: Command = {
   words: "lead show",
   positionals: ["EVENT_ID…"],
-  options: {},
   summary: "Show leads and submissions: normalized, as posted, flags, the story of their delivery",
   notes: `Of a form submission it also shows the verdict, its score and the reasons: a held one has
 the state held, and ctl form release sends it. The delivery is pending (due_at tells since or until when, reason why), sending,

@@ -69,7 +69,6 @@ export function listCommand<Row extends object>(list: List<Row>): Command {
   const { words, summary, notes, isOfTenant, limit: byDefault, order = "newest" } = list;
   return {
     words,
-    positionals: [],
     options: {
       ...(isOfTenant === true ? { tenant: { value: "SLUG", description: "only this tenant's" } } : {}),
       ...list.options,

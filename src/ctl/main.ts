@@ -8,7 +8,6 @@
  * @module
  */
 
-import { once } from "node:events";
 import { hostname, userInfo } from "node:os";
 import process from "node:process";
 import { auditCommands } from "./audit.ts";
@@ -54,11 +53,11 @@ The database is DATABASE_URL, or else that of the npm start running here.`;
 
 /** One line: the command's words and what it takes. */
 function usageLine(command: Command): string {
-  const options = Object.entries(command.options).map(([name, rule]) => {
+  const options = Object.entries(command.options ?? {}).map(([name, rule]) => {
     const option = rule.value === undefined ? `--${name}` : `--${name} ${rule.value}`;
     return rule.required === true ? option : `[${option}]${rule.several === true ? "…" : ""}`;
   });
-  const positionals = command.positionals.map((name) =>
+  const positionals = (command.positionals ?? []).map((name) =>
     name.endsWith("…") ? `${name.slice(0, -1)} [${name.slice(0, -1)}…]` : name
   );
   return ["ctl", command.words, ...positionals, ...options].join(" ");
@@ -72,7 +71,7 @@ function usage(command: Command): string {
 /** `ctl key issue --help` */
 function commandHelp(command: Command): string {
   const options = [
-    ...Object.entries(command.options).map(([name, rule]) =>
+    ...Object.entries(command.options ?? {}).map(([name, rule]) =>
       [rule.value === undefined ? `--${name}` : `--${name} ${rule.value}`, rule.description] as const
     ),
     ...everywhere,
@@ -83,7 +82,7 @@ function commandHelp(command: Command): string {
     `Options:\n${columns(options)}`,
   ];
   if (command.notes !== undefined) paragraphs.push(command.notes);
-  const takesTime = Object.values(command.options).some((rule) => rule.value === "TIME");
+  const takesTime = Object.values(command.options ?? {}).some((rule) => rule.value === "TIME");
   if (takesTime) paragraphs.push(outro.split("\n").slice(1, 3).join("\n"));
   return paragraphs.join("\n\n");
 }
@@ -184,8 +183,8 @@ async function runCommand(
     const alone = command.prepareAlone?.(input) ?? null;
     const withPool = alone === null ? command.prepare(input) : null;
     work = withPool === null
-      ? async () => await show(await (alone as () => Promise<Reply>)())
-      : () => withStore(surroundings, async (pool) => await show(await withPool(pool)));
+      ? async () => show(await (alone as () => Promise<Reply>)())
+      : () => withStore(surroundings, async (pool) => show(await withPool(pool)));
   } catch (error) {
     if (!(error instanceof WrongUsage)) throw error;
     return { status: 2, stderr: `${safe(error.message)}\n${usage(command)}` };
@@ -198,16 +197,9 @@ async function runCommand(
   }
 }
 
-async function outcomeOf(reply: Reply, { json }: Input): Promise<Outcome> {
-  const { warning: stderr } = reply;
-  const status = reply.isBad === true ? 1 : 0;
-  if (reply.lines === undefined) {
-    return { status, stdout: json ? renderJson(reply.json) : reply.text, stderr };
-  }
-  for await (const line of reply.lines) {
-    if (!process.stdout.write(`${line}\n`)) await once(process.stdout, "drain");
-  }
-  return { status, stderr };
+function outcomeOf(reply: Reply, { json }: Input): Outcome {
+  const stdout = json ? renderJson(reply.json) : reply.text;
+  return { status: reply.isBad === true ? 1 : 0, stdout, stderr: reply.warning };
 }
 
 /**

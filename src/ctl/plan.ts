@@ -182,7 +182,6 @@ const words: Readonly<Record<PlanChange, string>> = {
 const put: Command = {
   words: "plan put",
   positionals: ["FILE.json"],
-  options: {},
   summary: "Add plans, or put them in place of those of their slugs",
   notes:
     "FILE.json holds one plan or an array of them; - is standard input. A plan has slug, name, customer, amount_cents\n" +
@@ -226,7 +225,6 @@ const list = listCommand({
 const remove: Command = {
   words: "plan remove",
   positionals: ["SLUG"],
-  options: {},
   summary: "Remove a plan from the feed and the checkout; what was sold of it stays sold",
   prepare(input) {
     const slug = parseSlug(input.first);

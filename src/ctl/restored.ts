@@ -330,7 +330,6 @@ const shownMax = 20;
 
 const restored: Command = {
   words: "restored",
-  positionals: [],
   options: {
     journal: {
       value: "FILE",

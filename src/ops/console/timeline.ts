@@ -12,7 +12,7 @@ import { reasons } from "./held.ts";
 import { type ConsolePage, RefusedPage } from "./layout.ts";
 import { actionForm, idShape, type NoteCode, parseQuery, queryOf, readForm, withNote } from "./request.ts";
 import { badge, badges, count, counted, duration, type PageClock, reasonText, shown, time } from "./text.ts";
-import { type AuditEntry, listAuditOf } from "../../store/operator/audit.ts";
+import { type AuditEntry, listAudit } from "../../store/operator/audit.ts";
 import { effectName, readEffects, sendAgain, type ShownEffect } from "../../store/operator/event_effects.ts";
 import { type Attempt, readEvents, type StoredEvent } from "../../store/operator/events.ts";
 
@@ -260,7 +260,7 @@ export async function timelinePage(context: Context): Promise<ConsolePage> {
 caller's log.</p>`,
     );
   }
-  const audit = await listAuditOf(parts.pool, { subject: id, limit: auditMax });
+  const audit = await listAudit(parts.pool, { subject: id, limit: auditMax });
   const [effects = []] = await readEffects(parts.pool, [id]);
   const name = event.kind === "lead" ? "Lead" : "Submission";
   return {

@@ -29,40 +29,31 @@ export interface AuditEntry {
 // A replay of all in one go is a thousand rows: bounds what a page reads for its entries.
 const rowsMax = 20_000;
 
-/** What was done, the newest first: at most `limit` entries, from the row `fromId` on or, with `null`, from the newest. */
+/**
+ * What was done, the newest first, at most `limit` entries: all from the row `fromId` on or, with `null`, from the newest;
+ * with `subject` only what was done to that event, submission or term.
+ */
 export async function listAudit(
   pool: Pool,
-  page: { readonly fromId: string | null; readonly limit: number },
+  { fromId = null, subject = null, limit }: {
+    readonly fromId?: string | null;
+    readonly subject?: string | null;
+    readonly limit: number;
+  },
 ): Promise<AuditEntry[]> {
-  const rows = await ask(pool, (sql) => {
-    const from = page.fromId === null ? sql`` : sql`where a.id <= ${page.fromId}::bigint`;
+  return await ask(pool, (sql) => {
+    const from = fromId === null ? sql`true` : sql`a.id <= ${fromId}::bigint`;
+    const of = subject === null ? sql`` : sql`and a.subject = ${subject}`;
     return sql<AuditEntry[]>`
       select
         max(a.id)::text as id, ${isoOf(sql, sql`a.at`)} as at, a.actor, a.claimed, a.action,
         (array_agg(a.subject order by a.id))[1:3] as subjects, count(*)::int as count,
         (array_agg(a.detail::text order by a.id desc))[1] as detail
-      from (select * from audit as a ${from} order by a.id desc limit ${rowsMax}) as a
+      from (select * from audit as a where ${from} ${of} order by a.id desc limit ${rowsMax}) as a
       group by a.at, a.actor, a.claimed, a.action
       order by max(a.id) desc
-      limit ${page.limit}`;
+      limit ${limit}`;
   });
-  return rows;
-}
-
-/** What was done to one event, submission or term; the newest first, at most `limit`. */
-export async function listAuditOf(
-  pool: Pool,
-  { subject, limit }: { readonly subject: string; readonly limit: number },
-): Promise<AuditEntry[]> {
-  const rows = await ask(pool, (sql) =>
-    sql<AuditEntry[]>`
-      select
-        a.id::text as id, ${isoOf(sql, sql`a.at`)} as at, a.actor, a.claimed, a.action,
-        array[a.subject] as subjects, 1 as count, a.detail::text as detail
-      from audit as a where a.subject = ${subject}
-      order by a.id desc
-      limit ${limit}`);
-  return rows;
 }
 
 /** A row of the audit as it is shipped. */
@@ -99,41 +90,17 @@ function auditDigest(before: string, row: Omit<AuditRow, "digest">): string {
   return hash("sha256", `${before}[${members.join(", ")}]`, "hex");
 }
 
-/** Follows a chain from row to row. */
-export class AuditChain {
-  #last: AuditLink;
-  #count = 0;
-
-  /** `from` is the place after which the rows begin. */
-  constructor(from: AuditLink) {
-    this.#last = from;
+/** What is wrong with a row that is to follow a place in the chain, in a sentence; `null`: nothing. */
+export function chainFault({ id, digest }: AuditLink, row: AuditRow): string | null {
+  if (row.id > id + 1) {
+    return `row ${id + 1} is missing: ${
+      id === 0 ? "the first one" : `row ${id} is followed by`
+    } is ${row.id}`;
   }
-
-  /** The row that was added last, or where the chain began. */
-  get last(): AuditLink {
-    return this.#last;
-  }
-
-  /** How many rows were added. */
-  get count(): number {
-    return this.#count;
-  }
-
-  /** Adds the next row; returns what is wrong with it in a sentence, or `null`. */
-  add(row: AuditRow): string | null {
-    const { id, digest } = this.#last;
-    if (row.id !== id + 1) {
-      return row.id > id
-        ? `row ${id + 1} is missing: ${id === 0 ? "the first one" : `row ${id} is followed by`} is ${row.id}`
-        : `row ${row.id} stands after row ${id}`;
-    }
-    if (auditDigest(digest, row) !== row.digest) {
-      return `row ${row.id} was changed, or what stood before it: its digest is not that of its content`;
-    }
-    this.#last = { id: row.id, digest: row.digest };
-    this.#count += 1;
-    return null;
-  }
+  if (row.id <= id) return `row ${row.id} stands after row ${id}`;
+  return auditDigest(digest, row) === row.digest
+    ? null
+    : `row ${row.id} was changed, or what stood before it: its digest is not that of its content`;
 }
 
 // Bounds the memory: a row is some hundred bytes.
@@ -145,17 +112,6 @@ export async function readAuditHead(pool: Pool): Promise<AuditLink> {
     sql<AuditLink[]>`
       select h.id::float8 as id, encode(h.digest, 'hex') as digest from audit_head as h`);
   return row ?? { id: 0, digest: "" };
-}
-
-/** The place before the first row that was noted at a time or later; the head when there is none. ISO 8601. */
-export async function findAuditTime(pool: Pool, since: string): Promise<number> {
-  const row = await askOne(pool, (sql) =>
-    sql<{ id: number }[]>`
-      select coalesce(
-        (select min(a.id) - 1 from audit as a where a.at >= ${since}::timestamptz),
-        (select h.id from audit_head as h)
-      )::float8 as id`);
-  return row?.id ?? 0;
 }
 
 /** The digest of a row; empty before the first one, `null` when there is none of this number. */
