@@ -32,7 +32,7 @@ test("what an operator did is its verb, whom it was done to, and what was noted 
 test("an action that is not known is told by its own words, and nothing of it is left out", () => {
   assert.equal(
     told("moon.paint_green", "x", { how_often: 2, by_hand: true, layers: [1, "<b>"], who: null, made: {} }),
-    "moon: paint green x (how often 2, by hand yes, layers [1," < b > "], who none, made {})",
+    'moon: paint green x (how often 2, by hand yes, layers [1,"<b>"], who none, made {})',
   );
   assert.equal(told("moon.paint", "<script>"), "moon: paint <script>");
   assert.doesNotMatch(deedOf(entry("moon.paint", "<script>", { "<i>": "<b>" })).text, /<(script|i|b)>/);
