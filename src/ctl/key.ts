@@ -76,30 +76,6 @@ function limitText(limit: RaisedLimit): string {
   return `${limit.perMinute}/min, burst ${limit.burst} until ${shortTime(limit.until)} UTC`;
 }
 
-/** A sentence for each label that several active keys have, or `undefined`; with `id` only for that key's. */
-function twinWarning(keys: readonly ListedKey[], id?: string): string | undefined {
-  const active = keys.filter(({ revokedAt }) => revokedAt === null);
-  const groups = Map.groupBy(
-    active,
-    ({ tenant, surface, label }) => JSON.stringify([tenant, surface, label]),
-  );
-  const lines = [...groups.values()]
-    .filter((group) => group.length > 1 && (id === undefined || group.some((key) => key.id === id)))
-    .map(sentence);
-  return lines.length === 0 ? undefined : lines.join("\n");
-}
-
-function sentence(group: readonly ListedKey[]): string {
-  const [{ tenant, surface, label } = { tenant: "", surface: "", label: "" }] = group;
-  const each = group.map((key) => {
-    const used = key.lastUsedAt === null ? "never used" : `last used ${shortTime(key.lastUsedAt)}`;
-    return `${key.id} (…${key.last4}, ${used})`;
-  });
-  return `Warning: ${group.length} active keys of ${tenant} have the ${surface} source "${safe(label)}": ${
-    each.join(", ")
-  }. Once the sender has changed over: ctl key revoke ID`;
-}
-
 const labelLengthMax = 100;
 
 function parseSurface(input: Input): KeySurface {
@@ -164,7 +140,6 @@ To replace one, issue a second, cut over, then revoke the first.`,
           `  ${key}`,
           "Store it now: it is not shown again, only its hash is kept.",
         ].join("\n\n"),
-        warning: twinWarning(await listKeys(pool, tenantId), id),
       };
     };
   },
@@ -187,7 +162,6 @@ const list = listCommand({
     "LAST USED": (key) => shortTime(key.lastUsedAt),
     "STATE": (key) => keyState(key),
   },
-  warning: (keys) => twinWarning(keys),
 });
 
 function keyState(key: ListedKey): string {

@@ -61,7 +61,6 @@ interface List<Row extends object> extends Pick<Command, "words" | "summary" | "
   readonly columns: Columns<Row>;
   /** A row as JSON has it; left out: all of its members. */
   readonly json?: (row: Row) => unknown;
-  readonly warning?: (rows: readonly Row[]) => string | undefined;
 }
 
 /** The command of a list. */
@@ -89,7 +88,6 @@ export function listCommand<Row extends object>(list: List<Row>): Command {
           json: rows.map((row) => list.json === undefined ? snakeCased(row) : list.json(row)),
           text: table(rows, list.empty, list.columns) +
             (isCut ? `\n\nThe ${order} ${limit}; --limit N shows more.` : ""),
-          warning: list.warning?.(rows),
         };
       };
     },

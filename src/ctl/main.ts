@@ -141,33 +141,22 @@ interface Outcome {
 
 async function runCommandLine(argv: readonly string[], surroundings: Surroundings): Promise<Outcome> {
   const commands = commandsIn(surroundings);
-  // `ctl --json key list` is as good as `ctl key list --json`.
-  const start = argv.findIndex((argument) => !argument.startsWith("-"));
-  const leading = start === -1 ? argv : argv.slice(0, start);
-  const [noun, verb, ...rest] = start === -1 ? [] : argv.slice(start);
   const options = argv.includes("--") ? argv.slice(0, argv.indexOf("--")) : argv;
   const wantsHelp = options.some((argument) => argument === "--help" || argument === "-h");
-
-  if (noun === undefined) {
-    if (wantsHelp) return { status: 0, stdout: overview(commands) };
-    return { status: 2, stderr: overview(commands) };
+  // `ctl --json key list` is as good as `ctl key list --json`.
+  const start = argv.findIndex((argument) => !argument.startsWith("-"));
+  const [noun, verb] = start === -1 ? [] : argv.slice(start);
+  const command = commands.find(({ words }) => words === noun || words === `${noun} ${verb}`);
+  if (command !== undefined) {
+    if (wantsHelp) return { status: 0, stdout: commandHelp(command) };
+    const count = command.words.split(" ").length;
+    return await runCommand(command, argv.toSpliced(start, count), surroundings);
   }
-  if (noun === "help") return { status: 0, stdout: overview(commands) };
-  const only = commands.find(({ words }) => words === noun);
-  if (only !== undefined) {
-    if (wantsHelp) return { status: 0, stdout: commandHelp(only) };
-    return await runCommand(only, [...leading, ...argv.slice(start + 1)], surroundings);
-  }
-  const known = commands.some((command) => command.words.startsWith(`${noun} `));
-  if (!known) return { status: 2, stderr: `Unknown command: ${safe(noun)}\n\n${overview(commands)}` };
-  const command = commands.find(({ words }) => words === `${noun} ${verb}`);
-  if (command === undefined) {
-    if (wantsHelp) return { status: 0, stdout: overview(commands, noun) };
-    const complaint = verb === undefined ? "" : `Unknown command: ${safe(`${noun} ${verb}`)}\n\n`;
-    return { status: 2, stderr: complaint + overview(commands, noun) };
-  }
-  if (wantsHelp) return { status: 0, stdout: commandHelp(command) };
-  return await runCommand(command, [...leading, ...rest], surroundings);
+  const isNoun = commands.some(({ words }) => words.startsWith(`${noun} `));
+  const help = overview(commands, isNoun ? noun : undefined);
+  if (noun === "help" || (wantsHelp && (noun === undefined || isNoun))) return { status: 0, stdout: help };
+  const unknown = isNoun ? verb === undefined ? null : `${noun} ${verb}` : noun ?? null;
+  return { status: 2, stderr: unknown === null ? help : `Unknown command: ${safe(unknown)}\n\n${help}` };
 }
 
 async function runCommand(
@@ -175,25 +164,15 @@ async function runCommand(
   argv: readonly string[],
   surroundings: Surroundings,
 ): Promise<Outcome> {
-  let input: Input;
-  let work: () => Promise<Outcome>;
   try {
-    input = parseInput(command, argv);
-    const show = (reply: Reply) => outcomeOf(reply, input);
+    const input = parseInput(command, argv);
     const alone = command.prepareAlone?.(input) ?? null;
-    const withPool = alone === null ? command.prepare(input) : null;
-    work = withPool === null
-      ? async () => show(await (alone as () => Promise<Reply>)())
-      : () => withStore(surroundings, async (pool) => show(await withPool(pool)));
+    const work = alone ?? withStore(surroundings, command.prepare(input));
+    return outcomeOf(await work(), input);
   } catch (error) {
+    if (error instanceof Refused) return { status: 1, stderr: safe(error.message) };
     if (!(error instanceof WrongUsage)) throw error;
     return { status: 2, stderr: `${safe(error.message)}\n${usage(command)}` };
-  }
-  try {
-    return await work();
-  } catch (error) {
-    if (!(error instanceof Refused)) throw error;
-    return { status: 1, stderr: safe(error.message) };
   }
 }
 
@@ -203,24 +182,23 @@ function outcomeOf(reply: Reply, { json }: Input): Outcome {
 }
 
 /**
- * Runs a command's work on a connection of its own.
+ * A command's work on a connection of its own.
  *
- * @throws {Refused} for a failure of the store, in the operator's words
+ * It throws {@linkcode Refused} for a failure of the store, in the operator's words.
  */
-async function withStore(
-  surroundings: Surroundings,
-  work: (pool: Pool) => Promise<Outcome>,
-): Promise<Outcome> {
-  const databaseUrl = databaseAddress(surroundings);
-  const pool = openAdminPool(databaseUrl, accountName());
-  try {
-    return await work(pool);
-  } catch (error) {
-    const explanation = explainFailure(error, databaseUrl);
-    throw explanation === null ? error : new Refused(explanation, { cause: error });
-  } finally {
-    await pool.close();
-  }
+function withStore(surroundings: Surroundings, work: (pool: Pool) => Promise<Reply>): () => Promise<Reply> {
+  return async () => {
+    const databaseUrl = databaseAddress(surroundings);
+    const pool = openAdminPool(databaseUrl, accountName());
+    try {
+      return await work(pool);
+    } catch (error) {
+      const explanation = explainFailure(error, databaseUrl);
+      throw explanation === null ? error : new Refused(explanation, { cause: error });
+    } finally {
+      await pool.close();
+    }
+  };
 }
 
 /** The account of this machine, for the audit; several people may share the database's role. */
@@ -234,19 +212,17 @@ function accountName(): string {
 }
 
 function databaseAddress({ findDatabaseUrl }: Surroundings): string {
-  let databaseUrl: string;
   try {
-    databaseUrl = findDatabaseUrl();
+    const databaseUrl = findDatabaseUrl();
+    // An unreadable one would be printed, password and all, by what fails on it.
+    const fault = addressFault(databaseUrl);
+    if (fault === null) return databaseUrl;
+    throw new Refused(`DATABASE_URL ${fault}`);
   } catch (error) {
     const { message } = error as Error;
-    throw new Refused(
-      message.startsWith("DATABASE_URL_FILE") ? message : `${message}; set DATABASE_URL, or run npm start`,
-    );
+    const isSaid = error instanceof Refused || message.startsWith("DATABASE_URL_FILE");
+    throw new Refused(isSaid ? message : `${message}; set DATABASE_URL, or run npm start`);
   }
-  // An unreadable one would be printed, password and all, by what fails on it.
-  const fault = addressFault(databaseUrl);
-  if (fault !== null) throw new Refused(`DATABASE_URL ${fault}`);
-  return databaseUrl;
 }
 
 /** A key that was pasted where another argument belongs is not repeated on stderr. */

@@ -8,8 +8,7 @@ import { likelyTimeZone, timeZoneName } from "#src/settings/time_zone.ts";
 import { type Command, Refused, WrongUsage } from "./command.ts";
 import { dollars, record, shortTime } from "./terminal.ts";
 import { parseCount, parseLine, parseSlug } from "./values.ts";
-import { namedKinds } from "#src/store/delivery/effects.ts";
-import { listRouteKinds, readRoutes } from "#src/store/delivery/routes.ts";
+import { listRouteKinds } from "#src/store/delivery/routes.ts";
 import {
   addCampaign,
   addTenant,
@@ -22,7 +21,6 @@ import {
   type TenantChange,
   type TenantStanding,
 } from "#src/store/operator/tenants.ts";
-import type { Pool } from "#src/store/pool.ts";
 import { listCommand, noSuchTenant, requireTenant } from "./list.ts";
 import { snakeCased } from "#src/store/operator/snake_case.ts";
 
@@ -170,7 +168,6 @@ const set: Command = {
       const now = await changeTenant(pool, slug, change);
       if (now === null) throw noSuchTenant(slug);
       return {
-        warning: change.digestAt == null ? undefined : await digestWarning(pool, slug),
         json: { tenant: slug, name: now.name, time_zone: now.timeZone, digest: now.digestAt },
         text: record([
           ["Tenant", slug],
@@ -182,22 +179,6 @@ const set: Command = {
     };
   },
 };
-
-/** Why the tenant gets no digest, or `undefined` when it does. */
-async function digestWarning(pool: Pool, slug: string): Promise<string | undefined> {
-  const { id, sandbox, isDisabled } = await requireTenant(pool, slug);
-  if (sandbox) return `${slug} is a sandbox, so no digest is sent.`;
-  if (isDisabled) {
-    return `${slug} is disabled, so no digest is sent until ctl tenant enable ${slug} enables it.`;
-  }
-  const [, mail] = namedKinds;
-  const routes = await readRoutes(pool, id);
-  if (routes.some(({ kind, source, form }) => kind === mail && source === "" && form === "")) {
-    return undefined;
-  }
-  return `${slug} has no mail address of its own, so no digest is sent until ` +
-    `ctl tenant route ${slug} --email ADDRESS names one.`;
-}
 
 function prepareStanding(isDisabled: boolean): Command["prepare"] {
   return ({ first: slug }) => async (pool) => {

@@ -60,33 +60,6 @@ test("a key is printed once: the store has its SHA-256 and last 4 characters, an
   assert.ok(!listed.stdout.includes(digest));
 });
 
-test("key issue and key list warn of two active keys of one tenant and surface with one label, until one is revoked", async () => {
-  await ctl(["tenant", "add", "twins"], on);
-  const issue = ["key", "issue", "twins", "--label", "partner-x"];
-  const first = await runCtl([...issue, "--json"], on);
-  assert.equal(first.stderr, "");
-  assert.equal(
-    (await runCtl([...issue, "--surface", "forms"], on)).stderr,
-    "",
-    "another surface is another door",
-  );
-  const second = await runCtl([...issue, "--json"], on);
-  assert.equal(second.code, 0);
-  const [one, two] = [first, second].map(({ stdout }) => JSON.parse(stdout));
-  const warning = `Warning: 2 active keys of twins have the intake source "partner-x": ${one.id} (…${
-    one.key.slice(-4)
-  }, never used), ${two.id} (…${
-    two.key.slice(-4)
-  }, never used). Once the sender has changed over: ctl key revoke ID\n`;
-  assert.equal(second.stderr, warning);
-  assert.doesNotMatch(second.stderr, /lead_live_/);
-  const list = ["key", "list", "--tenant", "twins"];
-  assert.equal((await runCtl(list, on)).stderr, warning);
-  assert.equal((await ctl(list, on)).length, 3);
-  await ctl(["key", "revoke", one.id], on);
-  assert.equal((await runCtl(list, on)).stderr, "");
-});
-
 test("key revoke returns when the commits of the key have ended, and none follows", async () => {
   const { id } = await ctl(["key", "issue", "acme", "--label", "revoked"], on);
   let ended = false;

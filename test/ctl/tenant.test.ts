@@ -135,22 +135,6 @@ test("tenant set changes name, time zone and digest, each alone or together; ten
   ]);
 });
 
-test("tenant set --digest warns where no digest will be sent: a sandbox, a disabled tenant, one without mail of its own", async () => {
-  const warned = async (slug: string, digest = "07:00") =>
-    (await runCtl(["tenant", "set", slug, "--digest", digest], on)).stderr;
-  await ctl(["tenant", "add", "told"], on);
-  assert.match(await warned("box"), /box is a sandbox, so no digest is sent/);
-  await ctl(["tenant", "route", "told", "--email", "web@told.example", "--form", "contact"], on);
-  assert.match(await warned("told"), /no mail address of its own.*ctl tenant route told --email ADDRESS/);
-  await ctl(["tenant", "route", "told", "--email", "boss@told.example"], on);
-  assert.equal(await warned("told"), "");
-  await ctl(["tenant", "disable", "told"], on);
-  assert.match(await warned("told"), /ctl tenant enable told/);
-  assert.equal(await warned("told", "off"), "");
-  await sql`delete from actions.route`;
-  await sql`delete from tenant where slug = 'told'`;
-});
-
 test("what is no time zone is wrong usage, and the likely one is named", async () => {
   const before = await ctl(["tenant", "list"], on);
   const cases: [string, RegExp][] = [
