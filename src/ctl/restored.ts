@@ -33,23 +33,15 @@ interface DeliveryTrace {
   isUnclear: boolean;
 }
 
-/** A post that was answered 202. */
-interface Acknowledged {
-  readonly at: string;
-  readonly keyId: string;
-  readonly requestId: string;
-}
-
-/** All of it. Times are ISO 8601, UTC. */
+/** What the files tell. Times are ISO 8601, UTC. */
 interface Evidence {
-  /** Lines of our processes' logs. */
-  logLines: number;
-  /** The first of them. */
+  /** The first line of our processes' logs; `null`: there is none. */
   logSince: string | null;
   /** Lines were lost after the moment of the restore. */
   isLogCut: boolean;
   readonly deliveries: Map<string, DeliveryTrace>;
-  readonly acknowledged: Acknowledged[];
+  /** Posts that were answered 202: the key's id and the request's. */
+  readonly acknowledged: { readonly keyId: string; readonly requestId: string }[];
   /** Rows of the audit, in their order. */
   readonly deeds: ShippedRow[];
 }
@@ -67,18 +59,11 @@ const deedMs = 60_000;
  */
 async function readEvidence(files: readonly string[], point: string): Promise<Evidence> {
   const evidence: Evidence = {
-    logLines: 0,
-    logSince: null,
-    isLogCut: false,
-    deliveries: new Map(),
-    acknowledged: [],
-    deeds: [],
+    ...{ logSince: null, isLogCut: false, deliveries: new Map(), acknowledged: [], deeds: [] },
   };
   for (const file of files) {
     try {
-      for await (const line of readLines(file)) {
-        take(evidence, parsed(line), Date.parse(point));
-      }
+      for await (const line of readLines(file)) take(evidence, parsed(line), Date.parse(point));
     } catch (error) {
       const { code } = error as { code?: string };
       if (code === undefined) throw error;
@@ -105,47 +90,35 @@ function take(evidence: Evidence, value: unknown, pointMs: number): void {
   }
   if (value === null || typeof value !== "object") return;
   const line = value as Readonly<Record<string, unknown>>;
-  if (typeof line.event !== "string") return;
   // This one has no time: it stands where the lines are missing.
   if (line.event === "log_lines_dropped") evidence.isLogCut = true;
-  if (typeof line.time !== "string") return;
-  evidence.logLines += 1;
+  if (typeof line.event !== "string" || typeof line.time !== "string") return;
   if (evidence.logSince === null || line.time < evidence.logSince) evidence.logSince = line.time;
   const atMs = Date.parse(line.time);
   if (!(atMs > pointMs - skewMs)) return;
   if (line.event === "request" && line.status === 202 && atMs > pointMs) {
-    evidence.acknowledged.push({
-      at: line.time,
-      keyId: String(line.key_id),
-      requestId: String(line.request_id),
-    });
+    evidence.acknowledged.push({ keyId: String(line.key_id), requestId: String(line.request_id) });
   }
   if (typeof line.event_id !== "string") return;
-  if (line.event === "delivery") takeDelivery(traceOf(evidence, line.event_id), line);
-  if (line.event === "cannot_work" || line.event === "fault") {
-    traceOf(evidence, line.event_id).isUnclear = true;
-  }
-}
-
-function traceOf({ deliveries }: Evidence, eventId: string): DeliveryTrace {
-  const trace = deliveries.get(eventId) ?? { done: new Set(), open: new Map(), isUnclear: false };
-  deliveries.set(eventId, trace);
-  return trace;
+  const isUnclear = line.event === "cannot_work" || line.event === "fault";
+  if (!isUnclear && line.event !== "delivery") return;
+  const trace = evidence.deliveries.get(line.event_id) ??
+    { done: new Set(), open: new Map(), isUnclear };
+  evidence.deliveries.set(line.event_id, trace);
+  trace.isUnclear = isUnclear;
+  if (!isUnclear) takeDelivery(trace, line);
 }
 
 // The members of the line `delivery` that are no effects; the kinds of these are single words (sql/0009_actions.sql).
 const others = ["time", "level", "event", "tenant", "kind", "attempt", "status"];
 
 function takeDelivery(trace: DeliveryTrace, line: Readonly<Record<string, unknown>>): void {
-  trace.isUnclear = false;
   for (const [effect, word] of Object.entries(line)) {
     if (others.includes(effect) || !/^[a-z]{1,20}$/.test(effect) || typeof word !== "string") continue;
     if (word === "done") {
       trace.done.add(effect);
       trace.open.delete(effect);
-    } else if (word.startsWith("failed: ")) {
-      trace.open.set(effect, word.slice("failed: ".length));
-    }
+    } else if (word.startsWith("failed: ")) trace.open.set(effect, word.slice("failed: ".length));
   }
 }
 
@@ -154,23 +127,24 @@ interface Doubt extends WaitingEvent {
   readonly reason: string;
 }
 
-/** What an operator did after the moment of the restore. */
+/** What an operator did after the moment of the restore, and what of it the command does again. */
 interface Deed extends ShippedRow {
   readonly again: Again | null;
 }
 
-/** What is done again by the command. */
-type Again =
-  | { readonly kind: "revoke"; readonly keyId: string }
-  | { readonly kind: "erase"; readonly eventId: string; readonly kept: readonly string[] }
-  | { readonly kind: "erase_collision"; readonly id: string };
+/** To be done again to a key, an event or a collision; `kept` are collisions of the event that stay. */
+interface Again {
+  readonly kind: "revoke" | "erase" | "erase_collision";
+  readonly id: string;
+  readonly kept: readonly string[];
+}
 
-/** The senders whose acknowledged leads are lost. */
+/** The sender whose acknowledged leads are lost, as JSON has it. */
 interface Lost {
-  readonly keyId: string;
+  readonly key_id: string;
   readonly tenant: string | null;
-  readonly label: string | null;
-  readonly requestIds: readonly string[];
+  readonly source: string | null;
+  readonly request_ids: readonly string[];
 }
 
 /** What is found out after a restore. */
@@ -187,18 +161,10 @@ interface Found {
 }
 
 /** Finds out what is lost, undone or may be repeated; changes nothing. */
-async function examine(
-  pool: Pool,
-  { facts, point, evidence }: {
-    readonly facts: RestoredFacts;
-    readonly point: string;
-    readonly evidence: Evidence;
-  },
-): Promise<Found> {
+async function examine(pool: Pool, facts: RestoredFacts, point: string, evidence: Evidence): Promise<Found> {
   const gap = gapOf(evidence, point);
   const doubts: Doubt[] = [];
-  let waiting = 0;
-  let waitingDone = 0;
+  let [waiting, waitingDone] = [0, 0];
   for await (const event of readWaiting(pool)) {
     waiting += 1;
     const trace = evidence.deliveries.get(event.eventId);
@@ -209,18 +175,16 @@ async function examine(
   const done = [...evidence.deliveries].flatMap(([eventId, trace]) =>
     [...trace.done].map((effect) => ({ eventId, effect }))
   );
-  const warnings: string[] = [];
-  if (gap !== null) warnings.push(`The log does not tell what was delivered since: ${gap}.`);
-  if (evidence.deeds.length === 0) {
-    warnings.push(
+  const { newestEventAt, now } = facts;
+  const warnings = [
+    ...(gap === null ? [] : [`The log does not tell what was delivered since: ${gap}.`]),
+    ...(evidence.deeds.length > 0 ? [] : [
       "No row of the audit after that moment was given: what operators did since, such as revoking keys or erasing people, is known only from the file of ctl audit export.",
-    );
-  }
-  if (facts.newestEventAt !== null && facts.newestEventAt > facts.now) {
-    warnings.push(
-      `The server's clock says ${facts.now}, and the newest event is of ${facts.newestEventAt}: set the clock before you start anything.`,
-    );
-  }
+    ]),
+    ...(newestEventAt === null || newestEventAt <= now ? [] : [
+      `The server's clock says ${now}, and the newest event is of ${newestEventAt}: set the clock before you start anything.`,
+    ]),
+  ];
   return {
     ...{ point, waiting, waitingDone, done, doubts, warnings },
     lost: await lostOf(pool, evidence),
@@ -229,8 +193,8 @@ async function examine(
 }
 
 /** Why the log does not tell all that was delivered; `null` when it does. */
-function gapOf({ logLines, logSince, isLogCut }: Evidence, point: string): string | null {
-  if (logLines === 0 || logSince === null) return "no log was given";
+function gapOf({ logSince, isLogCut }: Evidence, point: string): string | null {
+  if (logSince === null) return "no log was given";
   if (logSince > point) return `it begins at ${logSince}`;
   return isLogCut ? "lines were dropped (log_lines_dropped)" : null;
 }
@@ -250,10 +214,8 @@ async function lostOf(pool: Pool, { acknowledged }: Evidence): Promise<Lost[]> {
   return await Promise.all([...byKey].map(async ([keyId, posts]) => {
     const key = /^\d{1,18}$/.test(keyId) ? await readKey(pool, keyId) : null;
     return {
-      keyId,
-      tenant: key?.tenant ?? null,
-      label: key?.label ?? null,
-      requestIds: posts.map(({ requestId }) => requestId),
+      ...{ key_id: keyId, tenant: key?.tenant ?? null, source: key?.label ?? null },
+      request_ids: posts.map(({ requestId }) => requestId),
     };
   }));
 }
@@ -267,22 +229,24 @@ async function undoneDeeds(pool: Pool, rows: readonly ShippedRow[]): Promise<Dee
   return deeds;
 }
 
-async function againOf(pool: Pool, { action, subject, detail }: ShippedRow): Promise<Again | null> {
+async function againOf(pool: Pool, { action, subject: id, detail }: ShippedRow): Promise<Again | null> {
   const said = (detail === null ? null : JSON.parse(detail)) as Readonly<Record<string, unknown>> | null;
-  if (action === "key.revoke" && /^\d{1,18}$/.test(subject)) {
-    const key = await readKey(pool, subject);
+  const isNumber = /^\d{1,18}$/.test(id);
+  if (action === "key.revoke" && isNumber) {
+    const key = await readKey(pool, id);
     // One that was issued since is not there, and its number may be another's one day.
     if (key === null || key.tenant !== said?.tenant || key.label !== said?.label) return null;
-    return { kind: "revoke", keyId: subject };
+    return { kind: "revoke", id, kept: [] };
   }
-  if (action === "collision.erase" && /^\d{1,18}$/.test(subject)) {
-    return { kind: "erase_collision", id: subject };
-  }
+  if (action === "collision.erase" && isNumber) return { kind: "erase_collision", id, kept: [] };
   // Of a person the rows event.erase have the ids; of one event the run's own rows do.
-  const isErasure = action === "event.erase" || action === "person.erase_begin" || action === "person.erase";
-  if (!isErasure || !/^[0-9a-f]{20,}$/.test(subject)) return null;
-  const kept = Array.isArray(said?.kept) ? said.kept.map(String) : [];
-  return { kind: "erase", eventId: subject, kept };
+  if (!isOfErasure(action) || !/^[0-9a-f]{20,}$/.test(id)) return null;
+  return { kind: "erase", id, kept: Array.isArray(said?.kept) ? said.kept.map(String) : [] };
+}
+
+/** What an erasure notes: its beginning, each event, its end. */
+function isOfErasure(action: string): boolean {
+  return ["event.erase", "person.erase_begin", "person.erase"].includes(action);
 }
 
 /** What was put right. */
@@ -301,28 +265,31 @@ async function apply(pool: Pool, found: Found): Promise<Applied> {
   const revoked: string[] = [];
   let erased = 0;
   for (const { again } of found.deeds) {
-    if (again === null) continue;
-    if (again.kind === "revoke") {
-      const revocation = await revokeKey(pool, again.keyId);
-      if (revocation !== null && !revocation.before) revoked.push(again.keyId);
-    } else if (await eraseAgain(pool, again)) erased += 1;
+    if (again?.kind === "revoke") {
+      const revocation = await revokeKey(pool, again.id);
+      if (revocation !== null && !revocation.before) revoked.push(again.id);
+    } else if (again !== null && await eraseAgain(pool, again)) erased += 1;
   }
   const counts = {
     ...{ waiting: found.waiting, noted, held: held.length, revoked: revoked.length, erased },
-    lost: found.lost.reduce((sum, { requestIds }) => sum + requestIds.length, 0),
+    lost: postsOf(found.lost),
   };
   await noteRestore(pool, { point: found.point, counts });
   return { noted, held, revoked, erased };
 }
 
-async function eraseAgain(pool: Pool, again: Exclude<Again, { kind: "revoke" }>): Promise<boolean> {
-  const subject = again.kind === "erase" ? again.eventId : `collision ${again.id}`;
-  const run = await ErasureRun.begin(pool, { subject, contacts: [] });
-  const isErased = again.kind === "erase"
-    ? (await run.event(again.eventId, { seen: null, kept: again.kept })).kind === "erased"
-    : await run.collision(again.id);
+async function eraseAgain(pool: Pool, { kind, id, kept }: Again): Promise<boolean> {
+  const isEvent = kind === "erase";
+  const run = await ErasureRun.begin(pool, { subject: isEvent ? id : `collision ${id}`, contacts: [] });
+  const isErased = isEvent
+    ? (await run.event(id, { seen: null, kept })).kind === "erased"
+    : await run.collision(id);
   await run.end();
   return isErased;
+}
+
+function postsOf(lost: readonly Lost[]): number {
+  return lost.reduce((sum, { request_ids: ids }) => sum + ids.length, 0);
 }
 
 // Lines that a person is shown of each kind; --json has all.
@@ -379,7 +346,7 @@ senders believe it delivered: the list has keys and request ids.`,
         );
       }
       const evidence = await readEvidence(files, at);
-      const found = await examine(pool, { facts, point: at, evidence });
+      const found = await examine(pool, facts, at, evidence);
       return reply(found, isApplied ? await apply(pool, found) : null);
     };
   },
@@ -397,16 +364,13 @@ function reply(found: Found, applied: Applied | null): Reply {
       may_repeat: doubts.map(({ eventId, tenant, receivedAt, attempts, reason }) => ({
         ...{ event_id: eventId, tenant, received_at: receivedAt, attempts_made: attempts, reason },
       })),
-      lost: lost.map(({ keyId, tenant, label, requestIds }) => ({
-        ...{ key_id: keyId, tenant, source: label, request_ids: requestIds },
-      })),
+      lost,
       deeds: deeds.map(({ at, actor, action, subject, detail, again }) => ({
         ...{ at, actor, action, subject },
         detail: detail === null ? null : new JsonText(detail),
         again: again?.kind ?? null,
       })),
-      ...(applied === null ? {} : { noted: applied.noted, held: applied.held, revoked: applied.revoked }),
-      ...(applied === null ? {} : { erased: applied.erased }),
+      ...applied,
       warnings,
     },
     text: text(found, applied),
@@ -416,8 +380,9 @@ function reply(found: Found, applied: Applied | null): Reply {
 
 function text({ point, waiting, waitingDone, doubts, lost, deeds }: Found, applied: Applied | null): string {
   const again = deeds.filter((deed) => deed.again !== null);
-  const byHand = deeds.filter((deed) => deed.again === null && !isPart(deed));
-  const posts = lost.reduce((sum, { requestIds }) => sum + requestIds.length, 0);
+  // The beginning and the end of an erasure say nothing that its events do not.
+  const byHand = deeds.filter((deed) => deed.again === null && !isOfErasure(deed.action));
+  const posts = postsOf(lost);
   const parts = [
     `Restored to ${point}. ${
       applied === null ? "Nothing was changed; --apply puts right what can be." : "What can be put right, is."
@@ -441,12 +406,11 @@ function text({ point, waiting, waitingDone, doubts, lost, deeds }: Found, appli
         posts === 1 ? "is" : "are"
       } lost. Ask the senders to post again what they sent since ${shortTime(point)}:`,
       listed(lost, {
-        "KEY": ({ keyId }) => keyId,
+        "KEY": ({ key_id: keyId }) => keyId,
         "TENANT": ({ tenant }) => tenant ?? "issued since, and gone",
-        "SOURCE": ({ label }) => label ?? "-",
-        ">POSTS": ({ requestIds }) => String(requestIds.length),
-        "REQUEST IDS": ({ requestIds }) =>
-          requestIds.slice(0, 3).join(" ") + (requestIds.length > 3 ? " …" : ""),
+        "SOURCE": ({ source }) => source ?? "-",
+        ">POSTS": ({ request_ids: ids }) => String(ids.length),
+        "REQUEST IDS": ({ request_ids: ids }) => ids.slice(0, 3).join(" ") + (ids.length > 3 ? " …" : ""),
       }),
     ].join("\n"),
   ];
@@ -470,11 +434,6 @@ function waitingText(waiting: number, done: number, isApplied: boolean): string 
   return `${wait}; by the log ${done} had effects since, which ${
     isApplied ? "are" : "--apply has"
   } noted as done and not repeated.`;
-}
-
-/** The beginning and the end of an erasure say nothing that its events do not. */
-function isPart({ action }: Deed): boolean {
-  return action === "person.erase_begin" || action === "person.erase";
 }
 
 function deedTable(deeds: readonly Deed[]): string {
