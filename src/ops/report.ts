@@ -107,32 +107,31 @@ function readDays(parameters: Parameters, now: Date): Days {
 
 const dayOf = (ms: number) => Math.floor(ms / dayMs) * dayMs;
 
-const header = [
-  "day",
-  "tenant",
-  "source",
-  "kind",
-  "accepted",
-  "duplicates",
-  "collisions",
-  "refused",
-  "refused_by_field_and_reason",
-  ...flagNames,
-  "spend_cents",
-  "delivered",
-  "pending",
-  "dead",
-  "held",
-  "median_seconds_to_delivery",
-  "p95_seconds_to_delivery",
-  "unknown_areas",
-  "last_accepted_at",
-  "silent",
-];
+type Names = Pick<SourceRow, "tenant" | "source" | "kind">;
+
+/** The columns; a source without a row of its own has only its names, and the last two. */
+const columns: Readonly<Record<string, (row: ReportRow) => Cell>> = {
+  accepted: (row) => row.accepted,
+  duplicates: (row) => row.duplicates,
+  collisions: (row) => row.collisions,
+  refused: refusedOf,
+  refused_by_field_and_reason: ({ refused }) =>
+    refused.map((one) => `${refusalText(one)}: ${one.count}`).join("; "),
+  ...Object.fromEntries(flagNames.map((flag) => [flag, ({ flags }: ReportRow) => flags[flag] ?? 0])),
+  spend_cents: (row) => row.spend_cents,
+  delivered: (row) => row.delivered,
+  pending: (row) => row.pending,
+  dead: (row) => row.dead,
+  held: (row) => row.held,
+  median_seconds_to_delivery: ({ seconds_to_delivery: seconds }) => seconds?.median ?? null,
+  p95_seconds_to_delivery: ({ seconds_to_delivery: seconds }) => seconds?.p95 ?? null,
+  unknown_areas: (row) => row.unknown_areas.map(({ term, count }) => `${term}: ${count}`).join("; "),
+};
 
 function csvReply(report: Report, { since, until }: Days) {
   const last = new Date(Date.parse(until) - dayMs).toISOString();
   const name = `report-${since.slice(0, 10)}-${last.slice(0, 10)}.csv`;
+  const header = ["day", "tenant", "source", "kind", ...Object.keys(columns), "last_accepted_at", "silent"];
   return dataText(csvText([header, ...csvRows(report)]), {
     "Content-Type": "text/csv; charset=utf-8; header=present",
     "Content-Disposition": `attachment; filename="${name}"`,
@@ -141,44 +140,18 @@ function csvReply(report: Report, { since, until }: Days) {
 
 /** The rows; a silent source without one has a row without a day. */
 function csvRows({ rows, sources }: Report): Cell[][] {
-  const nameOf = ({ tenant, source, kind }: Pick<SourceRow, "tenant" | "source" | "kind">) =>
-    JSON.stringify([tenant, source, kind]);
+  const nameOf = ({ tenant, source, kind }: Names) => JSON.stringify([tenant, source, kind]);
   const byName = new Map(sources.map((source) => [nameOf(source), source]));
   const withRow = new Set(rows.map(nameOf));
-  const silent = sources.filter((source) => source.silent && !withRow.has(nameOf(source)));
+  const line = (day: string, names: Names, cells: readonly Cell[]) => {
+    const source = byName.get(nameOf(names));
+    const standing = [source?.last_accepted_at ?? null, source?.silent ? "silent" : null];
+    return [day, names.tenant, names.source, names.kind, ...cells, ...standing];
+  };
+  const fill = Object.values(columns);
   return [
-    ...rows.map((row) => [...csvRow(row), ...standing(byName.get(nameOf(row)))]),
-    ...silent.map((source) => {
-      const { tenant, kind } = source;
-      const empty = header.slice(4, -2).map(() => null);
-      return ["", tenant, source.source, kind, ...empty, ...standing(source)];
-    }),
-  ];
-}
-
-function standing(source: SourceRow | undefined): Cell[] {
-  return [source?.last_accepted_at ?? null, source?.silent ? "silent" : null];
-}
-
-function csvRow(row: ReportRow): Cell[] {
-  return [
-    row.day,
-    row.tenant,
-    row.source,
-    row.kind,
-    row.accepted,
-    row.duplicates,
-    row.collisions,
-    refusedOf(row),
-    row.refused.map((one) => `${refusalText(one)}: ${one.count}`).join("; "),
-    ...flagNames.map((flag) => row.flags[flag] ?? 0),
-    row.spend_cents,
-    row.delivered,
-    row.pending,
-    row.dead,
-    row.held,
-    row.seconds_to_delivery?.median ?? null,
-    row.seconds_to_delivery?.p95 ?? null,
-    row.unknown_areas.map(({ term, count }) => `${term}: ${count}`).join("; "),
+    ...rows.map((row) => line(row.day, row, fill.map((cell) => cell(row)))),
+    ...sources.filter((source) => source.silent && !withRow.has(nameOf(source)))
+      .map((source) => line("", source, fill.map(() => null))),
   ];
 }

@@ -78,14 +78,15 @@ export function reportRows(data: ReportData, periodOf: (day: string) => string =
     const found = of(figures);
     if (found !== null) addFigures(found, figures);
   }
-  for (const one of data.duplicates) addTo(of(one)?.row, "duplicates", one.count);
-  for (const one of data.collisions) addTo(of(one)?.row, "collisions", one.count);
+  for (const name of ["duplicates", "collisions"] as const) {
+    for (const one of data[name]) {
+      const row = of(one)?.row;
+      if (row !== undefined) row[name] += one.count;
+    }
+  }
   for (const { field, reason, count, ...one } of data.refusals) {
-    addCount(
-      of(one)?.row.refused,
-      { field, reason, count },
-      (known) => known.field === field && known.reason === reason,
-    );
+    const isSame = (known: ReportRow["refused"][number]) => known.field === field && known.reason === reason;
+    addCount(of(one)?.row.refused, { field, reason, count }, isSame);
   }
   for (const { term, count, ...one } of data.unknownAreas) {
     addCount(of(one)?.row.unknown_areas, { term, count }, (known) => known.term === term);
@@ -98,39 +99,21 @@ export function reportRows(data: ReportData, periodOf: (day: string) => string =
   };
 }
 
-const nameOf = ({ tenant, source, kind }: Pick<ReportSource, "tenant" | "source" | "kind">) =>
-  JSON.stringify([tenant, source, kind]);
+type Named = Pick<ReportSource, "tenant" | "source" | "kind">;
+
+const nameOf = ({ tenant, source, kind }: Named) => JSON.stringify([tenant, source, kind]);
 
 const compare = (one: string, other: string) => one < other ? -1 : one > other ? 1 : 0;
-
-type Named = Pick<ReportRow, "tenant" | "source" | "kind">;
 
 const byName = (a: Named, b: Named) =>
   compare(a.tenant, b.tenant) || compare(a.source, b.source) || compare(a.kind, b.kind);
 
 function emptyRow({ tenant, source, kind }: ReportSource, day: string): ReportRow {
   return {
-    tenant,
-    source,
-    kind,
-    day,
-    accepted: 0,
-    duplicates: 0,
-    collisions: 0,
-    refused: [],
-    flags: {},
-    spend_cents: 0,
-    delivered: 0,
-    pending: 0,
-    dead: 0,
-    held: 0,
-    seconds_to_delivery: null,
-    unknown_areas: [],
+    ...{ tenant, source, kind, day, accepted: 0, duplicates: 0, collisions: 0, refused: [], flags: {} },
+    ...{ spend_cents: 0, delivered: 0, pending: 0, dead: 0, held: 0 },
+    ...{ seconds_to_delivery: null, unknown_areas: [] },
   };
-}
-
-function addTo(row: ReportRow | undefined, name: "duplicates" | "collisions", count: number): void {
-  if (row !== undefined) row[name] += count;
 }
 
 function addCount<T extends { count: number }>(
@@ -147,12 +130,10 @@ function addFigures(
   { row, seconds }: { readonly row: ReportRow; readonly seconds: Map<number, number> },
   figures: DayFigures,
 ): void {
-  row.accepted += figures.accepted;
   row.spend_cents += figures.spendCents;
-  row.delivered += figures.delivered;
-  row.pending += figures.pending;
-  row.dead += figures.dead;
-  row.held += figures.held;
+  for (const name of ["accepted", "delivered", "pending", "dead", "held"] as const) {
+    row[name] += figures[name];
+  }
   for (const [flag, count] of Object.entries(figures.flags)) row.flags[flag] = (row.flags[flag] ?? 0) + count;
   for (const [bucket, count] of Object.entries(figures.seconds)) {
     seconds.set(Number(bucket), (seconds.get(Number(bucket)) ?? 0) + count);
@@ -195,9 +176,7 @@ export function sourceRows({ sources, now }: Pick<ReportData, "now" | "sources">
       : Math.max(silentHoursMin, Math.ceil(gapFactor * Math.max(...gaps)));
     const silentMs = last === null ? 0 : Date.parse(now) - Date.parse(last);
     return {
-      tenant,
-      source,
-      kind,
+      ...{ tenant, source, kind },
       last_accepted_at: last,
       silent_after_hours: afterHours,
       silent: afterHours !== null && silentMs > afterHours * hourMs,

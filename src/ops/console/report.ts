@@ -14,13 +14,12 @@ import { count, dollars, duration, moment, type PageClock, shown } from "./text.
 
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
-const spans = { "today": 1, "7d": 7, "30d": 30 } as const;
+const spans = {
+  "today": { days: 1, text: "today" },
+  "7d": { days: 7, text: "the last 7 days" },
+  "30d": { days: 30, text: "the last 30 days" },
+} as const;
 type SpanName = keyof typeof spans;
-const spanTexts: Readonly<Record<SpanName, string>> = {
-  "today": "today",
-  "7d": "the last 7 days",
-  "30d": "the last 30 days",
-};
 // Beside a count; the CSV has them all.
 const reasonsNamed = 3;
 
@@ -43,7 +42,7 @@ export async function reportPage({ parts, query, clock: { nowMs, zone } }: Conte
   return {
     title: "Report",
     body: markup`<h1>Report</h1>
-<p>What was accepted ${spanTexts[range]}, and what has become of it until now. ${
+<p>What was accepted ${spans[range].text}, and what has become of it until now. ${
       isUtcDay(sinceMs)
         ? "Days are days of UTC."
         : `Today began at ${
@@ -52,12 +51,17 @@ export async function reportPage({ parts, query, clock: { nowMs, zone } }: Conte
 here since ${since.slice(0, 10)}, and so is all of the CSV.`
     }</p>
 <form class="filters" method="get" action="/report">
-${select("range", Object.entries(spanTexts), { label: "Days", chosen: range })}
+${
+      select("range", Object.entries(spans).map(([name, { text }]) => [name, text] as const), {
+        label: "Days",
+        chosen: range,
+      })
+    }
 ${await tenantSelect(parts.pool, tenant.slug)}<div><button class="main">Show</button></div></form>
 <h2>By source</h2>
 ${bySource(rows)}
 <p><a class="button" href="/v1/report${csv}">As CSV, by day</a></p>
-${spans[range] > 1 && rows.length > 0 && markup`<h2>By day</h2>${byDay(reportRows(data).rows)}`}`,
+${spans[range].days > 1 && rows.length > 0 && markup`<h2>By day</h2>${byDay(reportRows(data).rows)}`}`,
   };
 }
 
@@ -73,7 +77,7 @@ function daysOf(range: SpanName, { nowMs, zone }: PageClock): { sinceMs: number;
     return { sinceMs: Math.floor(sinceMs / hourMs) * hourMs, untilMs };
   }
   const untilMs = Math.floor(nowMs / dayMs) * dayMs + dayMs;
-  return { sinceMs: untilMs - spans[range] * dayMs, untilMs };
+  return { sinceMs: untilMs - spans[range].days * dayMs, untilMs };
 }
 
 const isUtcDay = (atMs: number) => atMs % dayMs === 0;
