@@ -124,7 +124,6 @@ export const needs: readonly Need[] = [
       ...[
         "test/actions/notification/html.browser",
         "test/kits/js_in_a_page",
-        "test/ops/console/router.browser",
       ],
       ...["test/ops/console/style.browser", "test/playground/app", "test/playground/page.browser"],
       ...["test/scripts/caught: browser", "test/site/look"],

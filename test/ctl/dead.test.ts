@@ -185,15 +185,6 @@ test("dead show keeps the payload whole, to the last digit, with every attempt",
   assert.match(text, /first_name +Ada/);
 });
 
-test("dead show of what is not dead tells what it is, exit 1", async () => {
-  const { event_id } = await accept(sql, acme);
-  const pending = await runCtl(["dead", "show", event_id, "--json"], on);
-  assert.deepEqual([pending.code, pending.stdout], [1, ""]);
-  assert.equal(pending.stderr, `Not dead: ${event_id} (pending); ctl dead list shows what is\n`);
-  const absent = await runCtl(["dead", "show", "nope"], on);
-  assert.match(absent.stderr, /^Not dead: nope \(there is no such event\)/);
-});
-
 test("dead replay makes them pending again, prints their ids in order, and their history goes on", async () => {
   const [a, b] = [await dead(acme), await dead(box)];
   assert.deepEqual(await ctl(["dead", "replay", b, a, b, "--dry-run"], on), {
@@ -216,17 +207,6 @@ test("dead replay makes them pending again, prints their ids in order, and their
   );
   const [figures] = await sql`select pending::int, dead::int from beat(0)`;
   assert.deepEqual({ ...figures }, { pending: 0, dead: 0 });
-});
-
-test("what is replayed and refused again is dead again, with every attempt, and can be replayed again", async () => {
-  const id = await dead(acme);
-  for (let times = 2; times <= 4; times++) {
-    await ctl(["dead", "replay", id], on);
-    await attempt(crmRefuses);
-    const { state, attempts } = await show(id);
-    assert.equal(state, "dead");
-    assert.equal(attempts.length, times);
-  }
 });
 
 test("dead replay with an id that is not dead replays none, and names it, exit 1", async () => {

@@ -339,22 +339,6 @@ test("erase --event takes one event with all that was kept aside under its Idemp
   assert.deepEqual([code, stderr], [1, "There is no event 0123; ctl lead list shows those there are\n"]);
 });
 
-test("erase --event takes what an erasure of the event has kept as another person's", async () => {
-  const name = "erase:kept";
-  const id = await accepted({ email: "kept.case@example.net" }, name, waiting);
-  await post(lead({ first_name: "Grace", last_name: "Elsewhere", phone: "5550008888" }), name, waiting);
-  const first = await ctl(["erase", "--email", "kept.case@example.net"], on);
-  assert.deepEqual([first.events, first.collisions, first.kept_collisions.length], [1, 0, 1]);
-  const told = async (...options: string[]) => {
-    const { events, collisions } = await ctl(["erase", "--event", id, ...options], on);
-    return [events, collisions];
-  };
-  assert.deepEqual([await told("--dry-run"), await told(), await told()], [[0, 1], [0, 1], [0, 0]]);
-  const [aside] = await world
-    .sql`select lead, extra, raw, content_digest from collision where event_id = ${id}`;
-  assert.deepEqual({ ...aside }, { lead: null, extra: null, raw: null, content_digest: null });
-});
-
 test("after an erasure the same lead without an Idempotency-Key is a new one", async () => {
   const body = lead({ email: "later@example.org" });
   const first = (await world.intake({ key: waiting.text, body })).json;

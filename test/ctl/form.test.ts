@@ -106,18 +106,6 @@ test("form remove takes a form out of the list, and form add brings it back with
   assert.deepEqual(back.blocked, []);
 });
 
-test("what operators do to forms is in the audit, with the role that did it", async () => {
-  const formKey = await freshForm();
-  await ctl(["form", "change", "acme", formKey, "--threshold", "9"], on);
-  await ctl(["form", "remove", "acme", formKey], on);
-  const [{ role } = { role: "" }] = await sql<{ role: string }[]>`select current_user as role`;
-  assert.deepEqual(
-    (await sql`select actor, action from audit where subject = ${`acme/${formKey}`} order by id`)
-      .map((row) => [row.actor, row.action]),
-    [[`ctl ${role}`, "form.add"], [`ctl ${role}`, "form.change"], [`ctl ${role}`, "form.remove"]],
-  );
-});
-
 test("wrong usage never reaches the store", async () => {
   const cases: [string[], RegExp][] = [
     [["form", "add", "acme", "contact"], /Missing: --required/],
@@ -176,34 +164,6 @@ test("form held lists what waits to be judged, the lowest score first and withou
     code: 1,
     stderr: `${clean} is not held: it went to the delivery when it came`,
   });
-});
-
-test("form release puts a submission into the outbox, due at once, with an audit row in the same transaction", async () => {
-  const id = await store("honeypot", { formKey: await freshForm() });
-  const pending = async () => {
-    const [row] =
-      await sql`select coalesce(sum(delta), 0)::int as n from outbox_tally where state = 'pending'`;
-    return row?.n;
-  };
-  const before = await pending();
-  assert.deepEqual(await ctl(["form", "release", id], on), { submission_id: id, released: true });
-  const [row] = await sql`
-    select o.due_at <= clock_timestamp() as due, o.reason, s.released_at is not null as released, a.actor,
-      o.xmin::text = a.xmin::text and s.xmin::text = a.xmin::text as together
-    from outbox as o
-    join submission as s on s.event_id = o.event_id
-    join audit as a on a.action = 'submission.release' and a.subject = o.event_id
-    where o.event_id = ${id}`;
-  const [{ role } = { role: "" }] = await sql<{ role: string }[]>`select current_user as role`;
-  assert.deepEqual({ ...row }, {
-    ...{ due: true, reason: "released", released: true, actor: `ctl ${role}`, together: true },
-  });
-  assert.equal(await pending(), before + 1);
-  const shown = await ctl(["lead", "show", id], on);
-  assert.deepEqual([shown.delivery.state, shown.verdict], ["pending", "honeypot"]);
-  assert.ok(shown.released_at);
-  const held = await ctl(["form", "held"], on);
-  assert.ok(!held.some((one: { submission_id: string }) => one.submission_id === id));
 });
 
 test("form release of what is released, was never held, is erased or does not exist exits 1 and says so", async () => {

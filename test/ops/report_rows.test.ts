@@ -82,18 +82,6 @@ test("keys of one label are one source, so that a rotated key changes no row", (
   });
 });
 
-test("a day with refusals or duplicates alone has a row too; the newest day is first", () => {
-  const { rows } = reportRows({
-    ...data,
-    duplicates: [{ day: "2026-03-11", keyId: 1, count: 1 }],
-    refusals: [{ day: "2026-03-09", keyId: 1, field: "", reason: "invalid_json", count: 1 }],
-  });
-  assert.deepEqual(rows.map(({ day, accepted }) => [day, accepted]), [["2026-03-11", 0], ["2026-03-10", 10], [
-    "2026-03-09",
-    0,
-  ]]);
-});
-
 test("median and 95th percentile are of the nearest rank, within 2.5 %", () => {
   const bucket = (seconds: number) => Math.ceil(Math.log(seconds / 0.001) / Math.log(1.05));
   const of = (...seconds: number[]) => {

@@ -91,10 +91,6 @@ test("a live tenant without a route is told when something of it waits", () => {
   );
 });
 
-test("without the store, what the process knows is told all the same", () => {
-  assert.deepEqual(told({ isDraining: true }, null).length, 1);
-});
-
 test("sources that have gone silent are told with how long, and the first of many by name", () => {
   const source = (name: string, silent: boolean) => ({
     tenant: "acme",

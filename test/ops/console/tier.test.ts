@@ -29,20 +29,6 @@ test("the tile has the last answer's age, and the last failure in words", () => 
   );
 });
 
-test("the tile never says that a tier answers which has not", () => {
-  assert.equal(tile({ ...answering, ...unheard }), "null: not tried yet: no answer since this process began");
-  assert.equal(
-    tile({ ...answering, answeredAgoMs: null }),
-    "null: can be reached: no answer since this process began; reached 3 s ago",
-  );
-  assert.equal(
-    tile({ ...answering, answeredAgoMs: 7_200_000 }),
-    "null: can be reached: last answer 2 h ago; reached 3 s ago",
-  );
-  assert.equal(tile("elsewhere"), "null: elsewhere: other processes deliver; see the plot below");
-  assert.equal(tile(null), "warn: none: ACTIONS_URL is not set");
-});
-
 test("every cause has words of its own, and a certificate's fault more than its cause", () => {
   const words = failureCauses.map((cause) => failureText({ cause, code: "E" }).text);
   assert.equal(new Set(words).size, failureCauses.length);

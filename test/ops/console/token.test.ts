@@ -19,16 +19,6 @@ test("a token is good for its own path and process, for eight hours", () => {
   assert.equal(tokens.check("/dead/replay", token), "expired");
 });
 
-test("a token whose time was changed is wrong, and so is everything that is none", () => {
-  const tokens = new Tokens(secret(1), () => 1_000_000);
-  const [, seal] = tokens.issue("/dead/replay").split(".");
-  for (
-    const token of [`zzzzzzzz.${seal}`, `.${seal}`, seal, "", ".", "a.b", `é.${"x".repeat(1_000)}`, "NaN."]
-  ) {
-    assert.equal(tokens.check("/dead/replay", token as string), "wrong");
-  }
-});
-
 test("a note says what was done for a minute, and none can be made up", () => {
   let nowMs = 1_000_000;
   const tokens = new Tokens(secret(1), () => nowMs);

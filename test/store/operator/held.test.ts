@@ -1,12 +1,7 @@
 import assert from "node:assert/strict";
 
 import { before, test } from "node:test";
-import {
-  countHeld,
-  dismissSubmission,
-  listHeld,
-  releaseSubmission,
-} from "../../../src/store/operator/held.ts";
+import { listHeld, releaseSubmission } from "../../../src/store/operator/held.ts";
 import type { Pool } from "../../../src/store/pool.ts";
 import { createRole, type TestRole } from "../../support/actions/actions_process.ts";
 import { openPool } from "../../support/pool.ts";
@@ -67,28 +62,6 @@ test("held submissions come in pages, the lowest score first, each once, of one 
   const tenantId = forms.acme?.tenantId as number;
   for (const limit of [1, 2, 3]) assert.deepEqual(await paged(tenantId, limit), [b, a, d, c]);
   assert.deepEqual(await paged(null, 2), [b, a, d, foreign, c]);
-});
-
-test("one that is dismissed stays held, is listed and counted no more, and can be released", async () => {
-  const tenantId = forms.other?.tenantId as number;
-  const [before, { count }] = [await paged(tenantId, 10), await countHeld(pool, tenantId)];
-  const id = await store("honeypot", { slug: "other", score: 5 });
-  assert.deepEqual(
-    await Promise.all(Array.from({ length: 4 }, () => dismissSubmission(pool, id, "10.0.0.1"))).then((all) =>
-      all.sort()
-    ),
-    ["already", "already", "already", "dismissed"],
-  );
-  assert.deepEqual([await paged(tenantId, 10), (await countHeld(pool, tenantId)).count], [before, count]);
-  const [row] = await admin`
-    select s.released_at, (select count(*)::int from outbox as o where o.event_id = s.event_id) as queued,
-      (select array_agg(action) from audit where subject = s.event_id) as noted
-    from submission as s where event_id = ${id}`;
-  assert.deepEqual({ ...row }, { released_at: null, queued: 0, noted: ["submission.dismiss"] });
-  assert.equal(await releaseSubmission(pool, id, "10.0.0.1"), "released");
-  assert.equal(await dismissSubmission(pool, id, "10.0.0.1"), "already");
-  assert.equal(await dismissSubmission(pool, await store("clean"), "10.0.0.1"), "clean");
-  assert.equal(await dismissSubmission(pool, "nothing", "10.0.0.1"), "unknown");
 });
 
 test("of many releases at once one releases; the outbox has one row, the audit too, and listeners are told", async () => {
