@@ -43,8 +43,7 @@ declare -A public=([intake]=0.0.0.0:443 [forms]=0.0.0.0:8443 [subscription]=0.0.
 # Where the socket units listen by themselves.
 declare -A private=([intake]=127.0.0.1:8080 [forms]=127.0.0.1:8081 [subscription]=127.0.0.1:8082 [site]=127.0.0.1:8083)
 # The target starts the services; sockets are systemd's at boot.
-enabled=(lead-intake.target lead-{intake,public,actions}.service)
-enabled+=(lead-{intake,forms,subscription,site,actions}.socket lead-{intake,public,actions}-ops.socket)
+sockets=(lead-{intake,forms,subscription,site,console,actions}.socket)
 read_options() {
   while [ $# -gt 0 ]; do
     case $1 in
@@ -149,7 +148,7 @@ addresses() {
     return
   fi
   if [ -n "$domain" ]; then say "${public[@]}"; else say "${private[@]}"; fi
-  say 127.0.0.1:9443 "${ops[@]}"
+  say 127.0.0.1:9443 127.0.0.1:90{90,91,92} 127.0.0.1:919{1,2}
 }
 
 # --- PostgreSQL ---------------------------------------------------------------------------------------------------
@@ -253,8 +252,8 @@ set_default() {
 
 write_settings() {
   local intake=$etc/intake.env actions=$etc/actions.env folder=$etc/actions-tls scheme=http surface
-  write_once "$intake" "# Settings of the service, a line each: docs/configuration.md. Yours stay. After a change: systemctl restart lead-intake lead-public"
-  write_once "$actions" "# Settings of the actions process, a line each: docs/configuration.md. Yours stay. After a change: systemctl restart lead-actions"
+  write_once "$intake" "# Settings of the service, a line each: docs/configuration.md. Yours stay. After a change: systemctl restart 'lead-intake@*' 'lead-public@*'"
+  write_once "$actions" "# Settings of the actions process, a line each: docs/configuration.md. Yours stay. After a change: systemctl restart 'lead-actions@*'"
   write_once "$etc/owner_database_url" "$owner_url"
   chmod 600 "$intake" "$actions" "$etc/owner_database_url"
   install -d -m 700 "$credentials" "$credentials/intake" "$credentials/actions"
@@ -336,7 +335,7 @@ write_listeners() {
   local surface
   # A socket changes its address only while what it serves is stopped. Before, so that the next run starts what this one,
   # broken off, has not.
-  if [ "$renamed" = yes ]; then systemctl stop "${enabled[@]}"; fi
+  if [ "$renamed" = yes ]; then systemctl stop lead-intake.target "${sockets[@]}"; fi
   for surface in "${!public[@]}"; do listen_on "lead-$surface.socket" "${public[$surface]}"; done
   systemctl daemon-reload
 }
@@ -353,27 +352,20 @@ listen_on() {
 }
 
 start_service() {
-  local unit began
+  local instance began
+  instance=$(instance_of_current)
   began=$(date +%s)
-  systemctl is-enabled --quiet lead-intake.target 2>/dev/null || systemctl enable --quiet "${enabled[@]}"
-  is_started && return
-  forget_failures 'lead-*'
+  systemctl is-enabled --quiet lead-intake.target 2>/dev/null || systemctl enable --quiet lead-intake.target "${sockets[@]}"
+  enable_instance "$instance"
+  all_well "$instance" "$version" 5 && return
   timeout --foreground "$start_s" systemctl start lead-intake.target 9>&- || true
-  for unit in "${parts[@]}"; do
-    is_well "$unit" "$version" 0 30 && continue
-    journalctl --unit "lead-$unit" --since "@$began" --lines 50 --no-pager --output cat |
+  if ! start_instance "$instance" || ! all_well "$instance" "$version" 30; then
+    journalctl --unit 'lead-*' --since "@$began" --lines 50 --no-pager --output cat |
       grep -v '"event":"request"' | tail -n 5 >&2 || true
-    complain "lead-$unit.service does not get well; its last words stand above. Mend it, and run the same command again."
+    complain "lead-intake does not get well; its last words stand above. Mend it, and run the same command again."
     exit 1
-  done
+  fi
   say "Started lead-intake.target"
-}
-
-is_started() {
-  local part
-  for part in "${parts[@]}"; do
-    systemctl is-active --quiet "lead-$part.service" && is_well "$part" "$version" 0 5 || return 1
-  done
 }
 
 # A sandbox to post to, with a key that is shown this once.
@@ -447,7 +439,10 @@ install_everything() {
   migrate_database
   make_actions_certificates
   build_site
-  point "$home/current" "releases/$version"
+  if ! is_installed; then
+    point "$home/a" "releases/$version"
+    point "$home/current" a
+  fi
   install_units "$release"
   write_listeners
   start_service
@@ -459,14 +454,17 @@ uninstall() {
   local unit
   local names=() timers=()
   for unit in "$units"/lead-*.{target,service,socket,timer}; do [ ! -e "$unit" ] || names+=("$(basename "$unit")"); done
+  stop_instance a
+  stop_instance b
   for unit in "${names[@]}"; do
     if [[ $unit = *.timer ]] && systemctl is-enabled --quiet "$unit" 2>/dev/null; then timers+=("$unit"); fi
   done
-  if [ ${#names[@]} -gt 0 ]; then systemctl disable --now --quiet "${names[@]}" || true; fi
+  for unit in "${names[@]}"; do [[ $unit = *@.* ]] || systemctl disable --now --quiet "$unit" || true; done
   for unit in "${names[@]}"; do
     # Drop-ins stay, as settings do: the operator's, and ours with the addresses.
     rm -f "$units/$unit"
   done
+  rm -rf "${units:?}/${sandbox%/*}"
   systemctl daemon-reload
   systemctl reset-failed 'lead-*' 2>/dev/null || true
   rm -f "$commands"/lead-ctl "$commands"/lead-upgrade "$commands"/lead-setup

@@ -2,10 +2,10 @@
 # Goes to another release without refusing a connection, and back by itself when the new one does not get well.
 # docs/install.md tells it in words.
 #
-#   old serves ──▶ new beside it, on the same sockets ──▶ link and units exchanged ──▶ the unit restarts as new,
-#                  well by its own answer                 one step                      the one beside it ends
+#   instance a serves ──▶ instance b starts as the new release ──▶ current ─▶ b   ──▶ a answers what it was asked,
+#                         on the same sockets, and reports well    in one step        and ends
 #
-# Whatever ends it in the middle, one release serves; the next run of this script puts the rest in order.
+# Whatever ends it in the middle, one instance serves; the next run of this script puts the rest in order.
 set -euo pipefail
 umask 022
 source_folder=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -53,70 +53,19 @@ read_arguments() {
   [ -n "$given" ] || refuse "$(usage)"
 }
 
-# What another run has left. The ones beside go when the units themselves are well, so that somebody always serves.
+# Stops what an upgrade that was broken off has left beside the instance that serves, and starts that one if it does not run.
 heal() {
+  local code=0
   rm -f "$home"/*.new
-  if are_active "${parts[@]/#/lead-}"; then
-    local code=0
-    all_well "$old" 0 1 || code=$?
-    # No release gets well without it, and a restart would only end what waits for it.
-    [ "$code" -ne 3 ] || refuse "The database takes no writes, so nothing was done, and $old goes on: lead-ctl doctor says more."
-    if [ "$code" -eq 0 ]; then
-      drop_next
-      return
-    fi
+  all_well "$serving" "$old" 1 || code=$?
+  # No release gets well without it, and a restart would only end what waits for it.
+  [ "$code" -ne 3 ] || refuse "The database takes no writes, so nothing was done, and $old goes on: lead-ctl doctor says more."
+  if [ "$code" -ne 0 ]; then
+    say "Not all of lead-intake runs as $old; starting it"
+    install_units "$home/current" && start_instance "$serving" && all_well "$serving" "$old" || return 1
   fi
-  say "Not all of lead-intake runs as $old; starting it"
-  if ! { install_units "$home/current" && serve_as "$old"; }; then
-    # What an upgrade that was broken off has put here may never have been well. Anything else has, and is not to blame.
-    [ "$(linked_version "$home/next")" = "$old" ] || return 1
-    local before
-    before=$(linked_version "$home/previous") || return 1
-    say "$old does not get well; going back to $before"
-    old=$before
-    point "$home/current" "releases/$old" && install_units "$home/current" && serve_as "$old" || return 1
-  fi
-  drop_next
-}
-
-are_active() {
-  local unit
-  for unit in "$@"; do systemctl is-active --quiet "$unit.service" || return 1; done
-}
-
-# Whether every part answers as that version, from a process that is no older than that, within so many seconds each. The
-# exit code is is_well's.
-all_well() {
-  local part code=0
-  for part in "${parts[@]}"; do
-    is_well "$part" "$1" "$2" "${3:-20}" || code=$?
-    if [ "$code" -ne 0 ]; then
-      [ "${3:-20}" -lt 20 ] || complain "lead-$part.service gives no good answer as $1."
-      return "$code"
-    fi
-  done
-}
-
-# Restarts the units that stay, and returns when they are well by their own answer. systemctl waits until the old
-# processes have finished and the new ones are ready.
-serve_as() {
-  local since
-  since=$(date +%s.%N)
-  restart "${parts[@]/#/lead-}" && all_well "$1" "$since"
-}
-
-# A process that waits for its database asks systemd for more time again and again.
-restart() {
-  forget_failures "${@/%/.service}"
-  timeout --foreground "$start_s" systemctl restart "${@/%/.service}" 9>&-
-}
-
-next_units=(lead-{intake,public,actions}-next)
-
-drop_next() {
-  systemctl stop "${next_units[@]/%/.service}" 2>/dev/null || true
-  systemctl reset-failed "${next_units[@]/%/.service}" 2>/dev/null || true
-  rm -f "$home/next"
+  enable_instance "$serving"
+  stop_instance "$free"
 }
 
 # --- The steps ----------------------------------------------------------------------------------------------------
@@ -132,26 +81,21 @@ migrate_database() {
 }
 
 start_beside() {
-  local unit
-  point "$home/next" "releases/$version" || return 1
-  for unit in "${next_units[@]}"; do
-    copy_if_changed "$release/scripts/systemd/$unit.service" "$units/$unit.service" 644 || return 1
-  done
-  systemctl daemon-reload || return 1
-  # They start as ready once the store has taken a write.
-  restart "${next_units[@]}" && are_active "${next_units[@]}" || return 1
+  point "$home/$free" "releases/$version" && install_units "$release" && start_instance "$free" || return 1
+  # The console has one address for both. A service that has started has written to the store.
+  is_well intake "$free" "$version" && is_well actions "$free" "$version" || return 1
   say "$version runs beside $old, and is well"
 }
 
-# The units that stay start as the new release, while the ones beside them serve.
+# From here on the new release is the one that runs, at the next boot as well.
 take_over() {
-  point "$home/previous" "releases/$old" && point "$home/current" "releases/$version" || return 1
-  install_units "$release" && serve_as "$version" || return 1
+  enable_instance "$free" && point "$home/current" "$free" || return 1
+  stop_instance "$serving"
+  all_well "$free" "$version" || return 1
   say "$old has answered what it was asked, and has ended; $version serves"
 }
 
 finish() {
-  drop_next
   as_owner "$release" build_site.ts >/dev/null || complain "The site stays as it was; lead-ctl doctor may say why."
   prune
 }
@@ -166,18 +110,17 @@ prune() {
   done
 }
 
-# Back to what ran before: the old release never stopped serving, or serves again before the new one ends.
+# Back to what ran before, which has not stopped unless the new one had taken over.
 roll_back() {
   trap '' INT TERM HUP
   complain "$1 Going back to $old."
   show_last_words
-  if [ "$(linked_version "$home/current")" != "$old" ]; then
-    if ! { point "$home/current" "releases/$old" && install_units "$releases/$old" && serve_as "$old"; }; then
-      complain "$old does not get well either. Look at: journalctl -u 'lead-*' -e, and lead-ctl doctor."
-      exit 3
-    fi
+  if ! { install_units "$releases/$old" && start_instance "$serving" && enable_instance "$serving" &&
+    point "$home/current" "$serving"; }; then
+    complain "$old does not get well either. Look at: journalctl -u 'lead-*' -e, and lead-ctl doctor."
+    exit 3
   fi
-  drop_next
+  stop_instance "$free"
   complain "$old runs, as before. $version stays in $release for a look, and is not used."
   exit 1
 }
@@ -194,6 +137,8 @@ main() {
   lock_installation
   began=$(date +%s)
   old=$(version_of "$home/current")
+  serving=$(instance_of_current)
+  free=$(other_instance "$serving")
   place_release "$given" || exit 2
   release=$releases/$version
   heal || {

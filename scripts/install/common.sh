@@ -41,19 +41,51 @@ version_of() { cat "$1/VERSION"; }
 # The version that a link names, or nothing.
 linked_version() { [ -e "$1" ] && version_of "$1"; }
 
-# The services, and where each tells how it is unless its socket was moved.
+# The services of an instance, a or b. An upgrade starts the one that is free; `current` links to the one that runs.
 parts=(intake public actions)
-declare -A ops=([intake]=127.0.0.1:9091 [public]=127.0.0.1:9090 [actions]=127.0.0.1:9092)
+instance_of_current() { readlink "$home/current"; }
+other_instance() { if [ "$1" = a ]; then say b; else say a; fi; }
+# The units of an instance: services_of a.
+services_of() { say "lead-intake@$1.service lead-public@$1.service lead-actions@$1.service"; }
 
-# Whether the part answers as that version, from a process that has started since then (seconds of the epoch), and is well.
-# Exit code 3: it would be, with a store that takes writes.
+# Whether a part of an instance answers as that version and is well, within so many seconds. Exit code 3: it would be, with
+# a store that takes writes.
 is_well() {
-  local part=$1 release=$releases/$2
-  "$release/runtime/node" "$release/scripts/install/is_well.ts" "$(ops_address "$part")" "$2" "$3" "${4:-20}" 9>&-
+  local release=$releases/$3
+  "$release/runtime/node" "$release/scripts/install/is_well.ts" "$(ops_address "$1" "$2")" "$3" "${4:-20}" 9>&-
 }
 
-# How long a start may take: what runs has 25 s to end, and the new process 90 s to find its database.
-# shellcheck disable=SC2034 # The scripts that read this use it.
+# Whether every part of an instance is active and well.
+all_well() {
+  local part code=0
+  for part in "${parts[@]}"; do
+    systemctl is-active --quiet "lead-$part@$1.service" && is_well "$part" "$1" "$2" "${3:-20}" || code=$?
+    [ "$code" -eq 0 ] || return "$code"
+  done
+}
+
+# Starts the services of an instance. A process that waits for its database asks systemd for more time again and again.
+start_instance() {
+  local services
+  read -ra services <<<"$(services_of "$1")"
+  forget_failures "${services[@]}"
+  timeout --foreground "$start_s" systemctl start "${services[@]}" 9>&-
+}
+
+stop_instance() {
+  local services
+  read -ra services <<<"$(services_of "$1")"
+  systemctl disable --now --quiet "${services[@]}" 2>/dev/null || true
+  systemctl reset-failed "${services[@]}" 2>/dev/null || true
+}
+
+enable_instance() {
+  local services
+  read -ra services <<<"$(services_of "$1")"
+  systemctl enable --quiet "${services[@]}"
+}
+
+# How long a start may take: a new process has 90 s to find its database.
 start_s=120
 
 # What has failed before is of no account to the units that start now: systemd's count, and backoff.sh's.
@@ -62,11 +94,12 @@ forget_failures() {
   rm -f /run/lead-*/failures
 }
 
-# Where a part tells how it is: the address of its socket unit, which may have been moved.
+# Where a part of an instance tells how it is: the address of its socket unit, which may have been moved. Both instances
+# have the console's.
 ops_address() {
-  local found
-  found=$(systemctl show "lead-$1-ops.socket" --property Listen --value 2>/dev/null | sed -n 's/ (Stream).*//p' | tail -n 1)
-  say "${found:-${ops[$1]}}"
+  local unit=lead-$1-ops@$2.socket
+  [ "$1" != public ] || unit=lead-console.socket
+  systemctl show "$unit" --property Listen --value | sed -n 's/ (Stream).*//p' | tail -n 1
 }
 
 # Whether every file of a release is there as it was made.
@@ -147,13 +180,16 @@ point() {
 install_units() {
   local release=$1 unit
   for unit in "$release"/scripts/systemd/lead-*; do
-    copy_if_changed "$unit" "$units/$(basename "$unit")" 644 || return 1
+    [ -d "$unit" ] || copy_if_changed "$unit" "$units/$(basename "$unit")" 644 || return 1
   done
+  copy_if_changed "$release/scripts/systemd/$sandbox" "$units/$sandbox" 644 || return 1
   for unit in "$release"/scripts/install/lead-*; do
     copy_if_changed "$unit" "$commands/$(basename "$unit")" 755 || return 1
   done
   systemctl daemon-reload
 }
+# The sandbox that all services share.
+sandbox=lead-.service.d/10-sandbox.conf
 
 # Half a file never takes a place: every step asks for the one before it, since bash ends nothing by itself in a function
 # that is called before || or &&.

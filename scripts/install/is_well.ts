@@ -1,8 +1,8 @@
 /**
- * Whether a process is well, by its own answer: `is_well.ts ADDRESS VERSION SINCE SECONDS` asks the operator's listener at the
- * address until an answer comes from a process of that version, started since then, that has a store to write to. Each
- * question is a connection of its own, since another process may have the address by then. Exit status 1 when there is none
- * in time, 3 when the last one lacks nothing but the store.
+ * Whether a process is well, by its own answer: `is_well.ts ADDRESS VERSION SECONDS` asks the operator's listener at the
+ * address until an answer comes from a process of that version that has a store to write to. Each question is a connection
+ * of its own, since two processes may share the address. Exit status 1 when there is none in time, 3 when the last one lacks
+ * nothing but the store.
  *
  * @module
  */
@@ -11,7 +11,7 @@ import { get } from "node:http";
 import process from "node:process";
 import { text } from "node:stream/consumers";
 
-const [address, version, since, seconds] = process.argv.slice(2);
+const [address, version, seconds] = process.argv.slice(2);
 const deadlineMs = Date.now() + Number(seconds) * 1_000;
 const pauseMs = 250;
 const answerMs = 2_000;
@@ -33,10 +33,9 @@ async function status(): Promise<0 | 1 | 3> {
   try {
     const answer = await ask();
     const build = /^lead_build_info\{(?:.*,)?version="([^"]*)"/m.exec(answer)?.[1];
-    const startedAt = Number(/^process_start_time_seconds (\S+)/m.exec(answer)?.[1]);
     // The actions process has none: it is well when it answers.
     const isWritable = /^lead_store_writable (\S+)/m.exec(answer)?.[1] ?? "1";
-    if (build !== version || !(startedAt >= Number(since))) return 1;
+    if (build !== version) return 1;
     return isWritable === "1" ? 0 : 3;
   } catch {
     return 1;

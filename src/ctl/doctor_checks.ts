@@ -446,7 +446,7 @@ async function actionsTier({ environment, actionsAnswer }: Situation): Promise<F
       status === 503
         ? failure(
           `${url} answers, and cannot reach its database`,
-          "ACTIONS_DATABASE_URL; journalctl -u lead-actions",
+          "ACTIONS_DATABASE_URL; journalctl -u 'lead-actions@*'",
         )
         : failure(`${url} answers ${status}; that is no actions process`, "check ACTIONS_URL"),
     ];
@@ -456,7 +456,7 @@ async function actionsTier({ environment, actionsAnswer }: Situation): Promise<F
 }
 
 function tierFix(code: string): string {
-  if (code === "ECONNREFUSED") return "systemctl start lead-actions; or check ACTIONS_URL";
+  if (code === "ECONNREFUSED") return "systemctl start lead-intake.target; or check ACTIONS_URL";
   if (code === "ERR_TLS_CERT_ALTNAME_INVALID") {
     return "ctl certificates DIR --renew --server-name NAME, of ACTIONS_URL";
   }

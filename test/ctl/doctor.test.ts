@@ -202,7 +202,7 @@ test("where the database and the tier are away, that is said, and all else is lo
       /The database at 127\.0\.0\.1:1 cannot be reached \(ECONNREFUSED\)/,
     );
   }
-  assert.match(of("Actions tier")[0]?.mend ?? "", /systemctl start lead-actions/);
+  assert.match(of("Actions tier")[0]?.mend ?? "", /systemctl start lead-intake\.target/);
   for (const check of ["Durability", "Migrations", "Grants", "Backup", "Clock"]) {
     assert.deepEqual(states(of(check)), [`${check}: warning`]);
   }

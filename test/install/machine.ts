@@ -120,7 +120,7 @@ if (missing !== null) {
     assert.equal(code, 2, stderr);
     assert.match(stderr, /^This PostgreSQL has actions_login, intake_login, lead_owner already, .*\.\n$/);
     assert.equal(await files(), before);
-    await machine.shell("systemctl restart lead-intake lead-actions");
+    await machine.shell("systemctl restart 'lead-intake@*' 'lead-actions@*'");
     assert.equal((await site.post(key, "install:lead:1")).status, 200);
   });
 
@@ -143,7 +143,7 @@ if (missing !== null) {
   test("a run that was broken off is finished by the next one", async () => {
     await machine.shell(
       `systemctl stop lead-intake.target; rm /opt/lead-intake/current /etc/lead-intake/actions-tls/client.pem
-      rm /etc/systemd/system/lead-public.service
+      rm /etc/systemd/system/lead-public@.service
       cd / && runuser -u postgres -- psql -qc "alter role intake_login password 'another'"`,
     );
     const output = await site.install(...options);
@@ -200,14 +200,16 @@ if (missing !== null) {
     await machine.shell("lead-upgrade 99.0.1");
     assert.equal(await runs(), "99.0.1");
     assert.equal(
-      await machine.shell("systemctl is-active 'lead-*-next.service' | grep -c '^active' || true"),
+      await machine.shell(
+        "systemctl is-active lead-{intake,public,actions}@a.service | grep -c '^active' || true",
+      ),
       "0\n",
     );
     await machine.shell(`lead-upgrade ${version}`);
   });
 
   test("an upgrade while the database is away is refused, and the release that runs goes on", async () => {
-    const processes = () => machine.shell("systemctl show lead-{intake,public,actions} --property MainPID");
+    const processes = () => machine.shell("systemctl show lead-{intake,public,actions}@a --property MainPID");
     const before = await processes();
     await machine.shell("systemctl stop postgresql");
     await until(async () => /^lead_store_writable 0/m.test(await figures()));

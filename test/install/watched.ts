@@ -12,7 +12,7 @@ import { domain, Installation } from "../support/install/installation.ts";
 import { until } from "../support/until.ts";
 
 const missing = missingForContainers();
-const unit = "lead-intake.service";
+const unit = "lead-intake@a.service";
 const release = "/opt/lead-intake/current";
 const dataFolder = "/var/lib/postgresql/15/main";
 const perSecond = 25;
@@ -29,7 +29,7 @@ if (missing !== null) {
   const property = async (name: string, of = unit) =>
     (await machine.shell(`systemctl show ${of} --property ${name} --value`)).trim();
   const failures = async () =>
-    Number(await machine.shell("cat /run/lead-intake/failures 2>/dev/null | wc -l"));
+    Number(await machine.shell("cat /run/lead-intake@a/failures 2>/dev/null | wc -l"));
   /** What Prometheus is told. */
   const figures = async () =>
     (await machine.run("/opt/lead-intake/current/runtime/node", [
@@ -109,7 +109,7 @@ if (missing !== null) {
   test("a socket of systemd's at port 80 of every address is refused as the setting is", async () => {
     // A stop of the target alone does not wait for its parts.
     await machine.shell(
-      "systemctl stop lead-intake.target 'lead-*.socket' lead-{intake,public,actions}.service",
+      "systemctl stop lead-intake.target 'lead-*.socket' lead-sockets.service lead-{intake,public,actions}@a.service",
     );
     await dropIn("lead-intake.socket", "[Socket]\nListenStream=\nListenStream=0.0.0.0:80\n");
     await machine.shell(`systemctl start lead-intake.socket && ! systemctl start ${unit}`);

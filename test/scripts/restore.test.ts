@@ -132,14 +132,14 @@ test("a destroyed database is restored to a second before: what was delivered si
 
   const machine = {
     units: new Map([
-      ["lead-actions.service", stand.actions.pid],
+      ["lead-actions@a.service", stand.actions.pid],
       ["lead-audit.timer", null],
-      ["lead-intake.service", server.pid],
+      ["lead-intake@a.service", server.pid],
       ["lead-intake.socket", null],
     ]),
-    enabled: ["lead-actions.service", "lead-intake.service", "lead-public.service"],
+    enabled: ["lead-actions@a.service", "lead-intake@a.service", "lead-intake.target"],
     get journal() {
-      return `${server.output.stdout}${stand.actions.output.stdout}Stopping lead-intake.service\n`;
+      return `${server.output.stdout}${stand.actions.output.stdout}Stopping lead-intake@a.service\n`;
     },
     env: { DATABASE_URL: databaseUrl },
   };
@@ -184,7 +184,7 @@ test("a destroyed database is restored to a second before: what was delivered si
   assert.equal(stuck.code, 1);
   assert.match(
     stuck.stderr,
-    /as it was\. Go on .*: sudo systemctl start postgresql@15-main\.service lead-actions\.service/,
+    /as it was\. Go on .*: sudo systemctl start postgresql@15-main\.service lead-actions@a\.service/,
   );
   assert.deepEqual(readdirSync(dirname(cluster.dataFolder)), ["main"]);
 
@@ -194,12 +194,12 @@ test("a destroyed database is restored to a second before: what was delivered si
   assert.equal(done.code, 0, done.stdout + done.stderr);
   t.diagnostic(done.stdout);
   assert.deepEqual(done.asked.map((line) => line.split(" ").slice(0, 2).join(" ")), [
-    "stop lead-actions.service",
+    "stop lead-actions@a.service",
     "start postgresql@15-main.service",
-    "reset-failed lead-actions.service",
-    "start lead-actions.service",
+    "reset-failed lead-actions@a.service",
+    "start lead-actions@a.service",
   ]);
-  assert.match(done.asked.at(-1) ?? "", /lead-intake\.service .*lead-public\.service/);
+  assert.match(done.asked.at(-1) ?? "", /lead-intake\.target lead-intake@a\.service/);
   assert.equal(await server.ended, 0, "the service was stopped in order");
   const aside = readdirSync(dirname(cluster.dataFolder)).filter((name) => name.startsWith("main.before-"));
   assert.equal(aside.length, 1, "the old folder is put aside");

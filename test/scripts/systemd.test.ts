@@ -1,15 +1,16 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from "node:fs";
+import { cpSync, readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { temporaryFolder } from "../support/folder.ts";
 
 const folder = fileURLToPath(new URL("../../scripts/systemd/", import.meta.url));
+/** What every service shares. */
+const sandbox = "lead-.service.d";
 const units = readdirSync(folder).filter((name) => /\.(service|socket|target|timer)$/.test(name)).sort();
 const services = units.filter((name) => name.endsWith(".service"));
-const next = services.filter((name) => name.endsWith("-next.service"));
 const text = (name: string) => readFileSync(folder + name, "utf8");
 
 /** The values of a unit's settings by name; a name may come several times. */
@@ -30,6 +31,7 @@ function copies(): string {
       text(name).replace(/^(Exec\w+=[-+!@:]*)\/\S+/gm, `$1${process.execPath}`),
     );
   }
+  cpSync(join(folder, sandbox), join(copied, sandbox), { recursive: true });
   return copied;
 }
 
@@ -54,36 +56,21 @@ test("every service exposes 1.5 at most", () => {
   }
 });
 
-for (const name of next) {
-  test(`${name} is the unit that it follows, with the next release and without its figures, and is never enabled`, () => {
-    const followed = name.replace("-next", "");
-    const body = (unit: string) => unit.slice(unit.indexOf("[Unit]")).replace(/^#.*\n/gm, "");
-    const expected = body(text(followed)).replace(/ lead-\w+-ops\.socket|,ops$| \w*OPS_LISTEN=fd:ops/gm, "")
-      .replaceAll("/opt/lead-intake/current", "/opt/lead-intake/next")
-      .replace(/^(Description=.*)$/m, "$1, the next release").replace(/\n\[Install\][^]*/, "");
-    assert.equal(body(text(name)), expected);
-  });
-}
-
 test("each service has the sockets that its listeners name, and a descriptor's name is one socket's in each", () => {
   for (const name of services) {
     const settings = settingsOf(name);
-    const sockets = (settings.get("Sockets") ?? []).flatMap((value) => value.split(" "));
+    const sockets = (settings.get("Sockets") ?? []).flatMap((value) => value.replace("%i", "b").split(" "));
     const handed = sockets.map((socket) => settingsOf(socket).get("FileDescriptorName")?.[0]).sort();
     const named = (settings.get("Environment") ?? []).join(" ").matchAll(/_LISTEN=fd:(\w+)/g);
     assert.deepEqual([...named].map(([, socket]) => socket).sort(), handed, name);
-    for (const socket of sockets) {
-      assert.equal(settingsOf(socket).get("Service")?.[0], name.replace("-next", ""), socket);
-    }
   }
 });
 
-test("a socket waits for what its service waits for, so that no connection is a failed start", () => {
+test("a connection starts no process: the processes share the sockets, and each has one for its figures alone", () => {
   for (const name of units.filter((unit) => unit.endsWith(".socket"))) {
-    const [service = ""] = settingsOf(name).get("Service") ?? [];
-    const awaited = settingsOf(service).get("ConditionPathExists");
-    assert.ok(awaited !== undefined, service);
-    assert.deepEqual(settingsOf(name).get("ConditionPathExists"), awaited, name);
+    const [, service, instance] = /^(lead-\w+)-ops@(\w)\.socket$/.exec(name) ?? [];
+    const expected = service === undefined ? "lead-sockets.service" : `${service}@${instance}.service`;
+    assert.deepEqual(settingsOf(name).get("Service"), [expected], name);
   }
 });
 

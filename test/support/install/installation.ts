@@ -109,7 +109,7 @@ export class Installation {
   async liftLimits(): Promise<void> {
     const lines = limits.map((name) => `${name}=900000000`).join("\\n");
     await this.machine.shell(
-      `printf '${lines}\\n' >> /etc/lead-intake/intake.env && systemctl restart lead-intake`,
+      `printf '${lines}\\n' >> /etc/lead-intake/intake.env && systemctl restart 'lead-intake@*'`,
     );
   }
 
@@ -119,7 +119,7 @@ export class Installation {
     const [service = "", actions = ""] = [...page.matchAll(/^```ini\n([^`]*ExecStart=[^`]*)^```$/gm)]
       .map(([, unit = ""]) => unit);
     for (const [part, unit] of [["intake", service], ["public", service], ["actions", actions]]) {
-      const folder = `/etc/systemd/system/lead-${part}.service.d`;
+      const folder = `/etc/systemd/system/lead-${part}@.service.d`;
       await this.machine.run("bash", ["-c", `mkdir -p ${folder} && cat > ${folder}/deno.conf`], unit);
     }
     await this.machine.shell("cp /mnt/deno /usr/local/bin/deno && systemctl daemon-reload");
