@@ -164,32 +164,6 @@ const breakerOf = (node: RunningServer) =>
     [state, cause, code].filter((word) => word !== undefined).join(" ")
   );
 
-test("While the tier is away no attempt is made or spent, though a lead would have few, and all go when it is back", async () => {
-  const key = await routed();
-  await onAnotherNode({ ACTIONS_URL: "" }, async (accepting) => {
-    await server.stop();
-    await sink.down();
-    server = await world.start({ ...quick, DELIVERY_ATTEMPTS_MAX: "1", ACTIONS_URL: sink.url });
-    const ids = await Promise.all(Array.from({ length: 30 }, () => accept(key, {}, accepting)));
-    await until(() => breakerOf(server).length > 0, { what: "the breaker opens" });
-    ids.push(await accept(key));
-    // What was claimed before the breaker opened is given back as if nothing had been.
-    await until(async () => {
-      const [row] = await world.sql<{ made: number }[]>`
-        select coalesce(max(made), 0)::int as made from outbox where event_id = any(${ids})`;
-      return row?.made === 0;
-    }, { what: "nothing counts as an attempt" });
-    await sink.listen();
-    for (const eventId of ids) {
-      const { attempts } = await untilState(eventId, "delivered");
-      assert.deepEqual(attempts.map(({ outcome }) => outcome), ["delivered"]);
-    }
-    // What the log says comes after what it tells of.
-    await until(() => breakerOf(server).length > 1, { what: "the log tells that it has closed" });
-    assert.deepEqual(breakerOf(server), ["open refused ECONNREFUSED", "closed"]);
-  });
-});
-
 test("With one lead and a tier that is stopped, the breaker is open within a second, and the console says why", async () => {
   const key = await routed();
   await server.stop();

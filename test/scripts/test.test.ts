@@ -5,16 +5,8 @@
  */
 
 import assert from "node:assert/strict";
-import { spawn, spawnSync } from "node:child_process";
-import {
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from "node:fs";
+import { spawnSync } from "node:child_process";
+import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { before, test } from "node:test";
 import { isAlive } from "../../scripts/processes.ts";
@@ -58,10 +50,6 @@ before(() => {
       const { pid } = spawn("sh", ["-c", "trap : TERM; while :; do sleep 1; done"], { stdio: "inherit" });
       writeFileSync("endless.json", JSON.stringify([process.pid, pid])); await new Promise(() => {}); });`,
   );
-  write(
-    "hook",
-    `import { after, test } from "node:test"; after(() => { throw new Error("left"); }); test("hook", () => {});`,
-  );
 });
 
 atEnd(() => checkout.remove());
@@ -87,14 +75,6 @@ function endless(): number[] {
   return JSON.parse(readFileSync(join(checkout.folder, "endless.json"), "utf8"));
 }
 
-test("npm test with a path runs the files that have it, and ends with the counts", () => {
-  const { status, stdout } = run("good");
-  assert.equal(status, 0, stdout);
-  assert.match(stdout, /✔ tests .* 2 tests\n/);
-  assert.match(stdout, /The slowest files:\n\s+\d+\.\d s\s+test\/lead\/good\.test\.ts\n/);
-  assert.match(stdout, /ℹ files 1\nℹ tests 2\nℹ suites 0\nℹ pass 2\nℹ fail 0\n/);
-});
-
 test("a failing test fails the run, and what it said stands at the end once more", () => {
   const { status, stdout } = run("good", "bad");
   assert.equal(status, 1);
@@ -104,12 +84,6 @@ test("a failing test fails the run, and what it said stands at the end once more
   );
   assert.match(stdout, /✖ tests .* test\/lead\/bad\.test\.ts: 1 failed\n/);
   assert.match(stdout, /ℹ pass 2\nℹ fail 1\n/);
-});
-
-test("a hook that fails after all tests fails the run", () => {
-  const { status, stdout } = run("hook");
-  assert.equal(status, 1);
-  assert.match(stdout, /✖ tests .* test\/lead\/hook\.test\.ts: a hook failed\n/);
 });
 
 test("a file that never ends is ended with its child and named, and the others run", async () => {
@@ -127,12 +101,6 @@ test("a test file in which no test ran fails the run", () => {
   const { status, stdout } = run("good", "empty");
   assert.equal(status, 1);
   assert.match(stdout, /test\/lead\/empty\.test\.ts: no test ran/);
-});
-
-test("a name that nothing has is wrong usage", () => {
-  const { status, stderr } = run("nosuchfile");
-  assert.equal(status, 2);
-  assert.match(stderr, /nosuchfile/);
 });
 
 test("without a tool, what needs it does not run and is listed with its package; all else runs", () => {
@@ -153,16 +121,6 @@ test("in CI, a missing tool that has a package fails the run; one that nothing c
   assert.equal(runBare({ CI: "true" }, "good").status, 0);
 });
 
-test("--packages prints the Debian packages that are missing, and nothing else", () => {
-  const { status, stdout } = runBare({}, "--packages");
-  assert.equal(status, 0);
-  const packages = stdout.trimEnd().split(" ");
-  for (const name of ["sslscan", "zsh", "pgbouncer", "prometheus", "chromium", "golang-go"]) {
-    assert.ok(packages.includes(name), stdout);
-  }
-  assert.equal(new Set(packages).size, packages.length);
-});
-
 test("each path of the core and of the table of tools is that of a test file; the faults of the promise are core", () => {
   const files = (readdirSync("test", { recursive: true, encoding: "utf8" }))
     .filter((path) => path.endsWith(".test.ts")).map((path) => `test/${path}`);
@@ -170,18 +128,4 @@ test("each path of the core and of the table of tools is that of a test file; th
   assert.deepEqual(paths.filter((path) => !files.some((file) => file.startsWith(path))), []);
   assert.ok(isCore("test/faults/server_killed.test.ts"));
   assert.ok(existsSync("test/faults/pooler.test.ts") && !isCore("test/faults/pooler.test.ts"));
-});
-
-test("Ctrl-C ends the tests under way, and what they have started", async () => {
-  rmSync(join(checkout.folder, "endless.json"), { force: true });
-  const child = spawn(process.execPath, ["scripts/test.ts", "endless"], {
-    cwd: checkout.folder,
-    env,
-    stdio: "ignore",
-  });
-  const ended = new Promise((settle) => child.once("close", settle));
-  await until(endless);
-  child.kill("SIGINT");
-  assert.equal(await ended, 130);
-  await until(() => endless().every((pid) => !isAlive(pid)));
 });

@@ -4,7 +4,7 @@ import { connect as connectHttp2 } from "node:http2";
 import { test } from "node:test";
 import { selfSigned } from "../support/authority.ts";
 import { get, send } from "../support/client.ts";
-import { type RunningServer, runToEnd } from "../support/server.ts";
+import { type RunningServer } from "../support/server.ts";
 import { exchangeRaw } from "../support/http/raw_connection.ts";
 import { lead, World } from "../support/world.ts";
 import { temporaryFolder } from "../support/folder.ts";
@@ -191,16 +191,5 @@ test("what others serve is not served here: no post is taken and no document giv
   assert.equal(posted.status, 404);
   for (const path of ["/v1/vocabulary", "/api/openapi.json", "/api/plans"]) {
     assert.equal((await get(`${ops}${path}`, { localAddress })).status, 404, path);
-  }
-});
-
-test("a public address for the operator's listener stops the start and is named", async () => {
-  for (const address of ["0.0.0.0:0", "[::]:0", "203.0.113.7:9090"]) {
-    const { code, stderr } = await runToEnd("src/main.ts", [], {
-      databaseUrl: world.database.url,
-      env: { OPS_LISTEN: address, TLS_CERT_FILE: certFile, TLS_KEY_FILE: keyFile },
-    });
-    assert.equal(code, 2, address);
-    assert.match(stderr, /OPS_LISTEN is a public address/);
   }
 });

@@ -59,12 +59,6 @@ test("wrong settings stop the start with one message that lists all faults, with
   assert.doesNotMatch(stderr, /\bat .*:\d+:\d+/);
 });
 
-test("without DATABASE_URL it says so and exits 2", async () => {
-  const { code, stderr } = await runToEnd("src/main.ts", [], {});
-  assert.equal(code, 2);
-  assert.match(stderr, /DATABASE_URL is not set/);
-});
-
 for (const address of ["0.0.0.0:0", "[::]:0", "203.0.113.5:443"]) {
   test(`a public address without a certificate (${address}) is refused: exit 2, nothing listens`, async () => {
     const { code, stdout, stderr } = await start({ INTAKE_LISTEN: address });
@@ -73,12 +67,6 @@ for (const address of ["0.0.0.0:0", "[::]:0", "203.0.113.5:443"]) {
     assert.match(stderr, /INTAKE_LISTEN is a public address .*TLS_CERT_FILE/);
   });
 }
-
-test("a certificate without its key is a fault", async () => {
-  const { code, stderr } = await start({ TLS_CERT_FILE: "package.json" });
-  assert.equal(code, 2);
-  assert.match(stderr, /TLS_KEY_FILE is not set/);
-});
 
 test("a database that is not migrated stops the start, names the command and exits 2", async () => {
   const empty = await otherDatabase("encoding 'UTF8'");

@@ -5,7 +5,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { send } from "../support/client.ts";
-import { type RunningServer, runToEnd, startServer } from "../support/server.ts";
+import { type RunningServer, startServer } from "../support/server.ts";
 import { until } from "../support/until.ts";
 import { lead, World } from "../support/world.ts";
 import { temporaryFolder } from "../support/folder.ts";
@@ -83,22 +83,4 @@ test("delivery runs where the intake runs, and wherever SURFACES names it", asyn
     tier.close();
     tier.closeAllConnections();
   }
-});
-
-test("a process that is to deliver and is not told where to stops at the start", async () => {
-  const { code, stderr } = await runToEnd("src/main.ts", [], {
-    databaseUrl: world.database.url,
-    env: { SURFACES: "forms,delivery" },
-  });
-  assert.equal(code, 2);
-  assert.match(stderr, /ACTIONS_URL is not set, and SURFACES names delivery/);
-});
-
-test("a surface that is not known stops the start, and the message names those that there are", async () => {
-  const { code, stderr } = await runToEnd("src/main.ts", [], {
-    databaseUrl: world.database.url,
-    env: { SURFACES: "intake,from" },
-  });
-  assert.equal(code, 2);
-  assert.match(stderr, /SURFACES is not a list of intake, forms, subscription, site, ops, delivery/);
 });
