@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { eventIdAt } from "../../src/contract/event_id.ts";
 import { Meters } from "../../src/observe/meters.ts";
-import type { Entry, Outcome } from "../../src/store/serving/accept.ts";
 import type { Settlement } from "../../src/store/delivery/outbox.ts";
 
 const acceptedMs = Date.parse("2026-03-01T00:00:00Z");
@@ -67,27 +66,4 @@ test("what an operator has sent again is an attempt, and neither a delivery more
   assert.ok(text.includes("lead_time_to_delivery_seconds_count 0"));
   const { delivered, failed } = meters.totals();
   assert.deepEqual([delivered, failed], [0, 1]);
-});
-
-test("a commit is counted by what became of each entry, submissions by their verdict too", () => {
-  const meters = new Meters(() => 0);
-  const entry = { kind: "lead", submission: null } as unknown as Entry;
-  const submission = { kind: "form", submission: { verdict: "spam" } } as unknown as Entry;
-  const decisions = ["accepted", "duplicate", "revoked", "accepted"].map((kind) => ({ kind }) as Outcome);
-  const entries = [entry, entry, entry, submission];
-  meters.observe({ kind: "batch_committed", entries, decisions, durationMs: 4 });
-  meters.observe({ kind: "batch_failed", error: new Error("away") });
-  const text = lines(meters);
-  for (
-    const line of [
-      'lead_accepted_total{kind="lead"} 1',
-      'lead_accepted_total{kind="form"} 1',
-      'lead_duplicates_total{kind="lead"} 1',
-      'lead_submissions_total{verdict="spam"} 1',
-      'lead_submissions_total{verdict="clean"} 0',
-      "lead_commit_batch_entries_sum 4",
-      'lead_commit_duration_seconds_bucket{le="0.005"} 1',
-      "lead_commit_failures_total 1",
-    ]
-  ) assert.ok(text.includes(line), line);
 });

@@ -6,14 +6,6 @@ import { runToEnd } from "../support/server.ts";
 const migrate = (databaseUrl: string, args: readonly string[] = []) =>
   runToEnd("scripts/migrate.ts", [...args], { databaseUrl, runtime: "node" });
 
-test("npm run migrate says that a database is current", async () => {
-  const database = await createDatabase();
-  const { code, stdout } = await migrate(database.url);
-  assert.equal(code, 0);
-  assert.equal(stdout, "The database is current\n");
-  await database.drop();
-});
-
 test("npm run migrate applies sql/ to an empty database and names the files", async () => {
   const database = await createDatabase({ migrated: false });
   const { code, stdout } = await migrate(database.url);

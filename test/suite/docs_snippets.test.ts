@@ -1,13 +1,10 @@
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { readFileSync, symlinkSync, writeFileSync } from "node:fs";
-import { createServer, type IncomingHttpHeaders } from "node:http";
-import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { clients } from "../../src/documents/clients.ts";
-import { clientModule } from "../../src/documents/snippets.ts";
 import { World } from "../support/world.ts";
 import { temporaryFolder } from "../support/folder.ts";
 
@@ -165,45 +162,4 @@ test("TypeScript: the client compiles strictly, checks its key, and sends a lead
   assert.match(sent.stdout, /^accepted [0-9a-z]+ \[\]\n$/, sent.stderr);
   const repeated = await run("node", ["send.ts"]);
   assert.equal(repeated.stdout, sent.stdout.replace("accepted", "duplicate"));
-});
-
-test("TypeScript: a key that does not work is told from a lead that does not", async () => {
-  const { code, stderr } = await run("node", ["send.ts"], { LEAD_API_KEY: "mistyped" });
-  assert.equal(code, 1);
-  assert.match(stderr, /The key is not accepted/);
-});
-
-/** One scripted answer; `null` cuts the connection. */
-type Scripted = { status: number; headers?: Record<string, string>; body?: unknown } | null;
-
-/** Answers as scripted and remembers what was asked. */
-async function scripted(answers: readonly Scripted[]) {
-  const seen: { headers: IncomingHttpHeaders; body: string; atMs: number }[] = [];
-  const server = createServer(async (request, response) => {
-    let body = "";
-    for await (const chunk of request) body += chunk;
-    const answer = answers[seen.length] ?? null;
-    seen.push({ headers: request.headers, body, atMs: performance.now() });
-    if (answer === null) return request.socket.destroy();
-    response.writeHead(answer.status, { "X-Request-Id": "scripted", ...answer.headers });
-    response.end(typeof answer.body === "string" ? answer.body : JSON.stringify(answer.body ?? {}));
-  });
-  await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
-  const module = join(folder, `client_${(server.address() as AddressInfo).port}.ts`);
-  writeFileSync(module, clientModule(`http://127.0.0.1:${(server.address() as AddressInfo).port}`));
-  const client = await import(module);
-  return { seen, client, close: () => server.close() };
-}
-
-test("TypeScript: the key check is one request with the body {}, and only 422 and 401 tell", async () => {
-  const { seen, client, close } = await scripted([{ status: 422 }, { status: 401 }, { status: 429 }]);
-  try {
-    assert.equal(await client.checkKey("key"), true);
-    assert.equal(await client.checkKey("key"), false);
-    await assert.rejects(client.checkKey("key"), { status: 429 });
-    assert.deepEqual(seen.map(({ body }) => body), ["{}", "{}", "{}"]);
-    assert.equal(seen[0]?.headers["idempotency-key"], undefined);
-  } finally {
-    close();
-  }
 });
