@@ -6,18 +6,16 @@
 
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { randomInt } from "node:crypto";
 import { existsSync, readFileSync, statSync } from "node:fs";
-import { createServer, type Server } from "node:net";
+import { createServer } from "node:net";
 import { join } from "node:path";
 import { before, test } from "node:test";
-import { listeners } from "../../scripts/listeners.ts";
-import { childrenOf, findProcess, type ProcessEntry } from "../../scripts/processes.ts";
+import { childrenOf } from "../../scripts/processes.ts";
 import { type Checkout, copyCheckout } from "../support/scripts/checkout.ts";
 import { get, post } from "../support/client.ts";
 import { createDatabase } from "../support/database.ts";
 import { until } from "../support/until.ts";
-import { allEnd, killAll, onDeno, processesOf, start, welcome } from "../support/scripts/npm_start.ts";
+import { allEnd, killAll, processesOf, start, welcome } from "../support/scripts/npm_start.ts";
 import { atEnd } from "../support/at_end.ts";
 
 let checkout: Checkout;
@@ -118,17 +116,6 @@ test("a second npm start keeps the data and revokes the key of the first", async
   assert.ok(!existsSync(file), "no address of a database that is gone");
 });
 
-test("deno task start does the same, with the service on Deno", async () => {
-  const started = start(checkout.folder, {}, onDeno);
-  const { text, url, key = "" } = await welcome(started);
-  assert.equal(await checkKey(url, key), 422);
-  assertSite(text);
-  const pids = processesOf(started);
-  started.child.kill("SIGINT");
-  assert.equal(await started.ended, 0);
-  await allEnd(pids);
-});
-
 test("a taken address is named, with the setting that chooses another, before anything is started", async () => {
   const holder = createServer().listen({ port: 0, host: "127.0.0.1" });
   await new Promise((settle) => holder.once("listening", settle));
@@ -143,52 +130,6 @@ test("a taken address is named, with the setting that chooses another, before an
   assert.ok(!existsSync(join(copy.folder, ".data")));
   copy.remove();
 });
-
-test("when every address is taken, the command line that it proposes works word for word, and TERM to npm alone ends all of it", async () => {
-  const holders = await Promise.all(
-    listeners({}).map(async ({ variable }) => {
-      const holder = await holdSomePort();
-      atEnd(() => holder.close());
-      return { variable, holder, address: `127.0.0.1:${(holder.address() as { port: number }).port}` };
-    }),
-  );
-  const copy = copyCheckout();
-  const taken = Object.fromEntries(holders.map(({ variable, address }) => [variable, address]));
-  const refused = start(copy.folder, taken);
-  assert.equal(await refused.ended, 1);
-  const line = /^ {2}(\S.* npm start)$/m.exec(refused.output())?.[1] ?? "";
-  for (const { variable } of holders) assert.ok(line.includes(`${variable}=`), refused.output());
-
-  const started = start(copy.folder, {}, ["/bin/sh", "-c", line]);
-  const { url, key = "" } = await welcome(started);
-  assert.equal(await checkKey(url, key), 422);
-  const { pid } = JSON.parse(readFileSync(join(copy.folder, ".data/running.json"), "utf8"));
-  const pids = [pid, ...childrenOf(pid).map((child) => child.pid)];
-  const npm = ancestorsOf(pid).find((ancestor) => ancestor.command.startsWith("npm"));
-  process.kill(npm?.pid ?? 0, "SIGTERM");
-  await allEnd(pids);
-  await started.ended;
-  for (const { holder } of holders) holder.close();
-  copy.remove();
-});
-
-/** Below the ports that the system gives to others, one of whom might have the next one a moment later. */
-async function holdSomePort(): Promise<Server> {
-  while (true) {
-    const holder = createServer();
-    const isHeld = await new Promise((settle) => {
-      holder.once("error", () => settle(false));
-      holder.listen({ port: randomInt(15_000, 32_000), host: "127.0.0.1" }, () => settle(true));
-    });
-    if (isHeld) return holder;
-  }
-}
-
-/** From the parent on, up to the test. */
-function ancestorsOf(pid: number): ProcessEntry[] {
-  const parent = findProcess(findProcess(pid)?.parentPid ?? 0);
-  return parent === undefined || parent.pid === process.pid ? [] : [parent, ...ancestorsOf(parent.pid)];
-}
 
 test("a second npm start beside a first says where that one runs, starts nothing and exits 0", async () => {
   const first = start(checkout.folder);

@@ -9,25 +9,15 @@ import { spawnSync } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { createServer as createHttpServer } from "node:http";
-import { createServer } from "node:net";
 import { join } from "node:path";
 import { before, test } from "node:test";
 import postgres from "postgres";
 import { createRole } from "../support/actions/actions_process.ts";
-import { startSmtp } from "../support/actions/smtp_listener.ts";
 import { type Checkout, copyCheckout } from "../support/scripts/checkout.ts";
 import { post } from "../support/client.ts";
 import { createDatabase } from "../support/database.ts";
 import { until } from "../support/until.ts";
-import {
-  allEnd,
-  killAll,
-  onDeno,
-  onNode,
-  processesOf,
-  start,
-  welcome,
-} from "../support/scripts/npm_start.ts";
+import { killAll, onDeno, onNode, start, welcome } from "../support/scripts/npm_start.ts";
 import { atEnd } from "../support/at_end.ts";
 
 let checkout: Checkout;
@@ -70,24 +60,6 @@ async function delivered(eventId: string, env: Readonly<Record<string, string>> 
 }
 
 for (const [runtime, command] of [["Node", onNode], ["Deno", onDeno]] as const) {
-  test(`on ${runtime}, a sandbox lead is delivered a moment later; one of a live tenant without a route waits`, async () => {
-    const started = start(checkout.folder, {}, command);
-    const { url, key = "", text } = await welcome(started);
-    assert.match(text, /^npm run -s ctl -- lead show EVENT_ID$/m);
-    const slug = `live-${runtime.toLowerCase()}`;
-    ctl(["tenant", "add", slug]);
-    const live = await accepted(url, ctl(["key", "issue", slug, "--label", "live"]).key);
-    await delivered(await accepted(url, key));
-    assert.equal(stateOf(live), "pending");
-
-    const pids = processesOf(started);
-    started.child.kill("SIGINT");
-    assert.equal(await started.ended, 0);
-    await allEnd(pids);
-  });
-}
-
-for (const [runtime, command] of [["Node", onNode], ["Deno", onDeno]] as const) {
   test(`on ${runtime}, a lead of the development tenant becomes a mail and a signed webhook, which the page shows`, async () => {
     const started = start(checkout.folder, {}, command);
     const { url, text } = await welcome(started);
@@ -107,20 +79,6 @@ for (const [runtime, command] of [["Node", onNode], ["Deno", onDeno]] as const) 
     assert.equal(await started.ended, 0);
   });
 }
-
-test("mails go to the mail server that SMTP_URL names, and then the development tenant gets none", async () => {
-  const smtp = await startSmtp();
-  const env = { SMTP_URL: `smtp://127.0.0.1:${smtp.port}`, MAIL_FROM: "Leads <a@b.example>" };
-  const started = start(checkout.folder, env);
-  const { url, text } = await welcome(started);
-  await delivered(await accepted(url, /^ {2}development key +(\S+)$/m.exec(text)?.[1] ?? ""));
-  const list = await (await fetch(/^ {2}mails and webhooks +(\S+)$/m.exec(text)?.[1] ?? "")).text();
-  assert.match(list, /Webhook/);
-  assert.doesNotMatch(list, /\/mail\//);
-  assert.deepEqual(smtp.messages, []);
-  started.child.kill("SIGINT");
-  assert.equal(await started.ended, 0);
-});
 
 test("both processes work on the embedded database as roles of their own, without rights of its owner", async () => {
   const started = start(checkout.folder);
@@ -182,19 +140,4 @@ test("with a DATABASE_URL, leads wait until ACTIONS_DATABASE_URL names the role 
   await delivered(eventId, env);
   delivering.child.kill("SIGINT");
   assert.equal(await delivering.ended, 0);
-});
-
-test("a taken ACTIONS_LISTEN is named, and so is one that is not on this machine", async () => {
-  const holder = createServer().listen({ port: 0, host: "127.0.0.1" });
-  await new Promise((settle) => holder.once("listening", settle));
-  const taken = `127.0.0.1:${(holder.address() as { port: number }).port}`;
-  const started = start(checkout.folder, { ACTIONS_LISTEN: taken });
-  assert.equal(await started.ended, 1);
-  holder.close();
-  assert.ok(started.output().includes(`${taken}  (ACTIONS_LISTEN)`), started.output());
-
-  const elsewhere = start(checkout.folder, { ACTIONS_LISTEN: "0.0.0.0:9443", SMTP_URL: "nowhere" });
-  assert.equal(await elsewhere.ended, 2);
-  assert.match(elsewhere.output(), /ACTIONS_LISTEN is not on this machine/);
-  assert.match(elsewhere.output(), /MAIL_FROM is not set/);
 });

@@ -94,13 +94,6 @@ test("Retry-After tells the truth when the rate is slower than its floor", async
   assert.ok(seconds > 50 && seconds <= 60, `${seconds}`);
 });
 
-test("public reads have no limit and no RateLimit header", async () => {
-  const localAddress = freshAddress();
-  const { allowed, answers } = await flood(50, () => world.send("/v1/vocabulary", { localAddress }));
-  assert.equal(allowed, 50);
-  assert.equal(answers[0]?.headers.ratelimit, undefined);
-});
-
 test("ctl key limit raises a key's limit for a window, within 5 s and without a restart", async () => {
   const key = await slowly.issue();
   const options = { databaseUrl: slowly.database.url };
