@@ -13,9 +13,6 @@ import type { Environment } from "#src/settings/reader.ts";
 export interface ActionsAnswer {
   readonly status: number;
   readonly text: string;
-  /** By its clock, to the second; `NaN`: it does not say. */
-  readonly dateMs: number;
-  readonly tookMs: number;
 }
 
 /**
@@ -34,7 +31,6 @@ export async function askActions(
   const isPlain = url.protocol === "http:";
   const text = body === undefined ? "" : JSON.stringify(body);
   const { promise, resolve, reject } = Promise.withResolvers<ActionsAnswer>();
-  const startMs = performance.now();
   (isPlain ? httpRequest : httpsRequest)(url, {
     ...(isPlain ? {} : {
       ca: read(settings, "ACTIONS_CA_FILE"),
@@ -50,13 +46,7 @@ export async function askActions(
   }, (response) => {
     let heard = "";
     response.setEncoding("utf8").on("data", (chunk: string) => heard += chunk).on("error", reject);
-    response.on("end", () =>
-      resolve({
-        status: response.statusCode ?? 0,
-        text: heard,
-        dateMs: Date.parse(response.headers.date ?? ""),
-        tookMs: performance.now() - startMs,
-      }));
+    response.on("end", () => resolve({ status: response.statusCode ?? 0, text: heard }));
   }).on("error", reject).end(text);
   return await promise;
 }

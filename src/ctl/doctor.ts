@@ -14,7 +14,6 @@ import { variables } from "#src/settings/variables.ts";
 import { addressFault } from "#src/store/address.ts";
 import { openAdminPool } from "#src/store/operator/admin_pool.ts";
 import { readServerFacts } from "#src/store/operator/server_facts.ts";
-import { askActions } from "./actions_request.ts";
 import { type Command, type Input, needsNoStore, Refused, type Surroundings } from "./command.ts";
 import {
   type Check,
@@ -110,18 +109,8 @@ function openDatabase(environment: Environment, name: string): Database | null {
   const url = environment[name]?.trim() ?? "";
   if (addressFault(url) !== null) return null;
   const pool = openAdminPool(url);
-  const ask = async () => {
-    const [sentAtMs, startMs] = [Date.now(), performance.now()];
-    const facts = await readServerFacts(pool);
-    const tookMs = performance.now() - startMs;
-    return { ...facts, atMs: sentAtMs + tookMs / 2, tookMs };
-  };
-  return { url, name, pool, facts: once(ask) };
-}
-
-function once<T>(ask: () => Promise<T>): () => Promise<T> {
-  let asked: Promise<T> | undefined;
-  return () => asked ??= ask();
+  let asked: ReturnType<typeof readServerFacts> | undefined;
+  return { url, name, pool, facts: () => asked ??= readServerFacts(pool) };
 }
 
 /** One line of the answer. */
@@ -131,7 +120,6 @@ interface Line extends Finding {
 
 // Longer than each part of a check may take, so that what hangs is named.
 const checkTimeoutMs = 10_000;
-const actionsTimeoutMs = 8_000;
 
 async function runCheck({ name, run }: Check, situation: Situation): Promise<Line[]> {
   const late = Promise.withResolvers<readonly Finding[]>();
@@ -167,7 +155,6 @@ async function examine(input: Input, surroundings: Surroundings): Promise<Line[]
     actions: actions?.config ?? null,
     database: own ?? actionsDatabase,
     actionsDatabase: own === null ? null : actionsDatabase,
-    actionsAnswer: once(() => askActions(environment, { path: "/healthz", timeoutMs: actionsTimeoutMs })),
     backupStamp: input.option("backup-stamp") ?? null,
     nowMs: Date.now(),
   };
@@ -219,10 +206,9 @@ export const doctorCommands = (surroundings: Surroundings): readonly Command[] =
     },
   },
   summary: "Look at everything that the service needs, and say how to fix what is wrong",
-  notes: `Settings, certificates, database, durability, migrations, grants, backup, name
-resolution, clock, actions tier, mail server and disk; side by side, each 10 seconds at most.
-Nothing is changed, no mail is sent, and no password is shown. The clock is compared with
-the database's and the actions tier's. Exit status 0: nothing failed, there may be warnings.
+  notes: `Settings, certificates, database, durability, migrations, grants, backup, actions tier,
+mail server and disk; side by side, each 10 seconds at most. Nothing is changed, no mail is sent, and
+no password is shown. Exit status 0: nothing failed, there may be warnings.
 
 ctl doctor --settings /etc/lead-intake/intake.env --settings /etc/lead-intake/actions.env`,
   prepare: needsNoStore,

@@ -4,10 +4,8 @@
  * @module
  */
 
-import { lookup } from "node:dns/promises";
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { statfs } from "node:fs/promises";
-import { isIP } from "node:net";
 import { dirname, resolve } from "node:path";
 import type { ActionsConfig } from "#src/actions/config.ts";
 import { greetMailServer } from "#src/actions/smtp.ts";
@@ -16,13 +14,12 @@ import { chainDoubt, chainOf } from "#src/http/tls_files.ts";
 import type { Config } from "#src/settings/config.ts";
 import type { Environment } from "#src/settings/reader.ts";
 import { publicSurfaces } from "#src/settings/surface_names.ts";
-import { addressFault, parseDatabaseUrl } from "#src/store/address.ts";
 import { failureSentence, storeFailure } from "#src/store/failure.ts";
 import type { ServerFacts } from "#src/store/operator/server_facts.ts";
 import type { Pool } from "#src/store/pool.ts";
 import { leftBehind, readRelease, readStanding } from "#src/store/schema/release.ts";
 import { compareRights } from "#src/store/schema/rights.ts";
-import type { ActionsAnswer } from "./actions_request.ts";
+import { askActions } from "./actions_request.ts";
 import { counted } from "./terminal.ts";
 
 /** One line of the answer. */
@@ -47,8 +44,6 @@ export interface Situation {
   readonly database: Database | null;
   /** By the login of the actions process, when the service's is {@linkcode Situation.database}. */
   readonly actionsDatabase: Database | null;
-  /** Asked once, for all; rejects without an answer. */
-  readonly actionsAnswer: () => Promise<ActionsAnswer>;
   /** A file that a backup touches when it is done. */
   readonly backupStamp: string | null;
   readonly nowMs: number;
@@ -60,8 +55,8 @@ export interface Database {
   /** The variable that names it. */
   readonly name: string;
   readonly pool: Pool;
-  /** Asked once, for all; rejects when it cannot be reached. `atMs` is this machine's clock in the middle of the asking. */
-  readonly facts: () => Promise<ServerFacts & { readonly atMs: number; readonly tookMs: number }>;
+  /** Asked once, for all; rejects when it cannot be reached. */
+  readonly facts: () => Promise<ServerFacts>;
 }
 
 /** A check. It may throw: then that is what was found. */
@@ -194,7 +189,7 @@ async function reach(database: Database, isOfProcess: boolean): Promise<Finding[
     ];
     if (found.length > 0) return found;
     const version = `${Math.floor(facts.version / 10_000)}.${facts.version % 10_000}`;
-    return [ok(`PostgreSQL ${version} answers ${facts.role} in ${Math.ceil(facts.tookMs)} ms`)];
+    return [ok(`PostgreSQL ${version} answers ${facts.role}`)];
   } catch (error) {
     const failed = storeFailure(error);
     const text = failed === null
@@ -352,84 +347,10 @@ function backup(facts: ServerFacts, _: Pool, { backupStamp, nowMs }: Situation):
   ];
 }
 
-/** The variables that name a host, and whether something fails when it is not found from here. */
-const hosts: readonly (readonly [string, boolean])[] = [
-  ...[
-    "DATABASE_URL",
-    "DATABASE_LISTEN_URL",
-    "ACTIONS_DATABASE_URL",
-    "ACTIONS_URL",
-    "SMTP_URL",
-    "STRIPE_API_URL",
-  ]
-    .map((name) => [name, true] as const),
-  // Others call these, and may see another address than we do.
-  ...publicSurfaces.map((surface) => [`${surface.toUpperCase()}_URL`, false] as const),
-];
+// The whole check has two seconds more.
+const answerTimeoutMs = 8_000;
 
-/** The host names of an address; those of this machine, and addresses, need no resolution. */
-function hostNames(text: string): string[] {
-  const found = /^postgres/.test(text)
-    ? addressFault(text) === null ? parseDatabaseUrl(text).servers.map(({ host }) => host) : []
-    : URL.canParse(text)
-    ? [new URL(text).hostname.replace(/^\[(.*)\]$/, "$1")]
-    : [];
-  return found.filter((host) => isIP(host) === 0 && !/^$|^localhost$|^\//.test(host));
-}
-
-async function names({ environment }: Situation): Promise<Finding[]> {
-  const asked = hosts.flatMap(([variable, isNeeded]) =>
-    hostNames(environment[variable]?.trim() ?? "").map(async (host) => {
-      try {
-        const addresses = await lookup(host, { all: true });
-        return ok(`${host} is ${addresses.slice(0, 3).map(({ address }) => address).join(", ")}`);
-      } catch (error) {
-        const say = isNeeded ? failure : warning;
-        const fix = `check the name in ${variable}; getent hosts ${host}`;
-        return say(`${host} is not found (${codeOf(error)})`, fix);
-      }
-    })
-  );
-  return asked.length === 0
-    ? [ok("the settings name no host, only addresses and this machine")]
-    : await Promise.all(asked);
-}
-
-// Receivers of webhooks take five minutes; what is off by a minute is off for a reason.
-const skewFailureMs = 60_000;
-const skewWarningMs = 2_000;
-// An HTTP date has whole seconds.
-const dateGrainMs = 1_000;
-
-async function clock({ database, actionsAnswer }: Situation): Promise<Finding[]> {
-  const facts = await database?.facts().catch(() => null) ?? null;
-  const startMs = Date.now();
-  const answer = await actionsAnswer().catch(() => null);
-  const offsets = [
-    ...(facts === null ? [] : [["the database's", facts.atMs - facts.nowMs, facts.tookMs / 2] as const]),
-    ...(answer === null || Number.isNaN(answer.dateMs) ? [] : [
-      [
-        "the actions tier's",
-        startMs + answer.tookMs / 2 - (answer.dateMs + dateGrainMs / 2),
-        (answer.tookMs + dateGrainMs) / 2,
-      ] as const,
-    ]),
-  ];
-  if (offsets.length === 0) {
-    return [warning("there is nothing to compare it with: neither database nor actions tier answers")];
-  }
-  return offsets.map(([whose, offMs, slackMs]) => {
-    const sizeMs = Math.max(0, Math.abs(offMs) - slackMs);
-    if (sizeMs < skewWarningMs) {
-      return ok(`this machine's and ${whose} agree, within ${Math.ceil(slackMs)} ms`);
-    }
-    const direction = offMs > 0 ? "ahead of" : "behind";
-    const text = `this machine's is ${(sizeMs / 1_000).toFixed(1)} s ${direction} ${whose}`;
-    return (sizeMs < skewFailureMs ? warning : failure)(text, "timedatectl set-ntp true, on both");
-  });
-}
-
-async function actionsTier({ environment, actionsAnswer }: Situation): Promise<Finding[]> {
+async function actionsTier({ environment }: Situation): Promise<Finding[]> {
   const url = environment.ACTIONS_URL?.trim() ?? "";
   if (url === "") {
     return [
@@ -440,8 +361,8 @@ async function actionsTier({ environment, actionsAnswer }: Situation): Promise<F
     ];
   }
   try {
-    const { status, tookMs } = await actionsAnswer();
-    if (status === 200) return [ok(`${url} answers in ${Math.ceil(tookMs)} ms, over mutual TLS`)];
+    const { status } = await askActions(environment, { path: "/healthz", timeoutMs: answerTimeoutMs });
+    if (status === 200) return [ok(`${url} answers, over mutual TLS`)];
     return [
       status === 503
         ? failure(
@@ -467,9 +388,6 @@ function tierFix(code: string): string {
   return "check ACTIONS_URL, and the network between";
 }
 
-// Of the longest wait for an answer; the whole check has two seconds more.
-const mailTimeoutMs = 8_000;
-
 async function mailServer({ actions, environment }: Situation): Promise<Finding[]> {
   if (actions === null) return [warning("not known without the settings of the actions process")];
   const { mail } = actions;
@@ -480,7 +398,7 @@ async function mailServer({ actions, environment }: Situation): Promise<Finding[
   }
   const where = `${mail.host}:${mail.port}`;
   try {
-    await greetMailServer({ ...mail, timeoutMs: mailTimeoutMs });
+    await greetMailServer({ ...mail, timeoutMs: answerTimeoutMs });
     return [ok(`${where} answers${mail.login === null ? "" : ", and takes the login"}; no mail was sent`)];
   } catch (error) {
     const code = codeOf(error);
@@ -565,8 +483,6 @@ export const checks: readonly Check[] = [
   { name: "Migrations", run: whenThere(migrations) },
   { name: "Grants", run: whenThere(grants) },
   { name: "Backup", run: whenThere(backup) },
-  { name: "Names", run: names },
-  { name: "Clock", run: clock },
   { name: "Actions tier", run: actionsTier },
   { name: "Mail server", run: mailServer },
   { name: "Disk", run: disk },

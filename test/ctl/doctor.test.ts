@@ -96,9 +96,6 @@ test("ctl doctor on a stand that is well finds every check ok but the backup, ex
     "Migrations: ok",
     "Grants: ok",
     "Backup: warning",
-    "Names: ok",
-    "Clock: ok",
-    "Clock: ok",
     "Actions tier: ok",
     "Mail server: ok",
     "Disk: ok",
@@ -175,7 +172,6 @@ test("whatever is wrong is named with what mends it, and no failure hides anothe
     /granted beyond sql\/grants\.sql: delete on public\.event to lead_service/,
     /npm run migrate/,
   );
-  has("Names", /intake\.invalid is not found/, /check the name in INTAKE_URL/, "warning");
   has("Actions tier", /does not answer \(.*(ERR_|key values mismatch)/, /./);
   has("Mail server", /cannot be used \(EAUTH\)/, /user and password in SMTP_URL/);
   has("Disk", /SITE_DIR, .*no-such-folder, is not there/, /npm run site:build/, "warning");
@@ -203,7 +199,7 @@ test("where the database and the tier are away, that is said, and all else is lo
     );
   }
   assert.match(of("Actions tier")[0]?.mend ?? "", /systemctl start lead-intake\.target/);
-  for (const check of ["Durability", "Migrations", "Grants", "Backup", "Clock"]) {
+  for (const check of ["Durability", "Migrations", "Grants", "Backup"]) {
     assert.deepEqual(states(of(check)), [`${check}: warning`]);
   }
   assert.deepEqual(states(of("Mail server")), ["Mail server: ok"]);

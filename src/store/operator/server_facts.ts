@@ -37,8 +37,6 @@ export interface ServerFacts {
   /** ISO 8601, or `null`. */
   readonly lastArchivedAt: string | null;
   readonly lastFailedAt: string | null;
-  /** Milliseconds since 1970 by its clock. */
-  readonly nowMs: number;
 }
 
 // A healthy server needs milliseconds; the caller bounds the whole.
@@ -81,8 +79,7 @@ export async function readServerFacts(pool: Pool): Promise<ServerFacts> {
         (select to_char(a.last_archived_time at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') from pg_stat_archiver as a)
           as "lastArchivedAt",
         (select to_char(a.last_failed_time at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') from pg_stat_archiver as a)
-          as "lastFailedAt",
-        (extract(epoch from clock_timestamp()) * 1000)::float8 as "nowMs"`);
+          as "lastFailedAt"`);
   if (row === undefined) throw new Error("The server says nothing of itself");
   return row;
 }
