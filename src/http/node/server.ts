@@ -148,5 +148,11 @@ export function deferEnds(session: ServerHttp2Session): void {
   const close = session.close.bind(session);
   const destroy = session.destroy.bind(session);
   session.close = (callback) => void setImmediate(close, callback);
-  session.destroy = (error, code) => void setImmediate(destroy, error, code);
+  session.destroy = (error, code) => {
+    // Once: nghttp2 reports each frame that it refuses, and of what has come already there may be thousands.
+    session.destroy = () => {};
+    // Without a socket when that has closed.
+    session.socket?.removeAllListeners("data");
+    setImmediate(destroy, error, code);
+  };
 }

@@ -43,6 +43,9 @@ export type AppEvent =
 /** As long as the published documents are, and one for all who ask. */
 const document = new Uint8Array(40_000).fill(120);
 
+/** The longest turn of the event loop of a process of its own, in processor time, since it was last asked for. */
+let longestTurnMs = 0;
+
 /** Starts it on a free port of 127.0.0.1. */
 export function startEcho(settings: Settings, report: (event: AppEvent) => void): Promise<Listener> {
   const { folder } = settings;
@@ -117,6 +120,11 @@ function routes(settings: Settings, report: (event: AppEvent) => void): Router {
   let release: () => void = () => {};
   return router()
     .get("/name", () => text(200, "one"))
+    .get("/turn", () => {
+      const turn = text(200, String(longestTurnMs));
+      longestTurnMs = 0;
+      return turn;
+    })
     .get("/seen", (exchange) => json(200, seen(exchange)))
     .get("/items/{item}", (exchange) => json(200, exchange.params))
     .get("/files/*", (exchange) => text(200, exchange.path))
@@ -201,6 +209,12 @@ if (import.meta.main) {
   const settings = JSON.parse(process.argv[2] ?? "{}") as Settings;
   const listener = await startEcho(settings, print);
   print({ event: "listening", port: listener.port });
+  let used = process.cpuUsage();
+  setInterval(() => {
+    const { user, system } = process.cpuUsage(used);
+    longestTurnMs = Math.max(longestTurnMs, (user + system) / 1_000);
+    used = process.cpuUsage();
+  }, 10);
   process.on("SIGTERM", async () => {
     const closed = listener.close(settings.graceMs ?? 1_000);
     print({ event: "closing" });
