@@ -38,6 +38,18 @@ for (const place of places) {
       await client.closed();
     });
 
+    test("cost it the connection although it opens every window and reads nothing, and hold up no end", async () => {
+      const hasty = await startApp(place, { tls, bounds: stalling, graceMs: 120_000 });
+      const client = await FrameClient.open(hasty.port, { windowBytes: 2 ** 30 });
+      client.open(0, 2 ** 30);
+      client.socket.pause();
+      client.ask("/stream?1000");
+      await hasty.access();
+      // Longer than the test waits.
+      await hasty.close(120_000);
+      client.destroy();
+    });
+
     test("are reset one by one when it goes on taking others", async (t) => {
       // Taking is to be seen often enough on a busy machine too.
       const patient = await startApp(place, { tls, bounds: { ...stalling, stallTimeoutMs: 3_000 } });

@@ -318,6 +318,8 @@ export class Connections {
   }
 
   #sweepAt(nowMs: number): void {
+    // First: what is ended below may still say so to its client.
+    this.#slots.sweep();
     for (const connection of this.#all.values()) {
       if (connection.isAbusive(nowMs, this.edge.bounds.discardBytesMax)) this.#expelAbusive(connection);
     }

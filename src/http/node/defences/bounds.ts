@@ -100,6 +100,8 @@ export const connectionsPerAddress = 256;
 export const fixedBounds = {
   /** Slots that are looked at for one that can go: of the address with the most connections, those there longest. */
   slotCandidatesMax: 64,
+  /** Slots whose sockets are looked at in a sweep, each of which costs a few microseconds: all within ten seconds. */
+  slotLooks: 500,
   /** Partners keep a few connections open; who has more lets others go first. */
   fewConnectionsMax: 8,
   /** How long an address is known for a connection that was ended, and of how many that is known. */

@@ -231,6 +231,16 @@ class Slot {
     return connection.isQuiet ? 1 : null;
   }
 
+  /**
+   * Whether nothing more can come of it, and its socket is open all the same. A write that fails, as after a reset, or that
+   * the client does not take, is never over for Node's HTTP/2: the session stops reading, misses the connection's end (on
+   * Node before 26), and stays open when it is destroyed (https://github.com/nodejs/node/issues/55804). The kernel knows.
+   */
+  get isOver(): boolean {
+    const { _handle } = this.socket as { _handle?: { getpeername?: (into: object) => number } | null };
+    return this.connection?.transport.destroyed === true || (_handle?.getpeername?.({}) ?? 0) !== 0;
+  }
+
   /** Closes it at once. */
   destroy(): void {
     this.connection?.destroy();
@@ -243,6 +253,7 @@ export class Slots {
   readonly #edge: Edge;
   /** By the client's end; a TLS socket or HTTP/2 session has the same as the socket below it. */
   readonly #taken = new Map<string, Slot>();
+  #walk = this.#taken.values();
   /** Those that have not been told to go. */
   readonly #byAddress = new ByAddress<Slot>();
   readonly #handshakes = new ByAddress<Slot>();
@@ -267,6 +278,8 @@ export class Slots {
     const isInLine = Boolean(this.#edge.options.tls);
     const end = endOf(socket);
     const slot = new Slot(socket, { peer, isInLine });
+    // Whoever had the same end before is gone.
+    this.#taken.get(end)?.destroy();
     this.#taken.set(end, slot);
     this.#byAddress.add(peer.key, slot);
     if (isInLine) this.#handshakes.add(peer.key, slot);
@@ -291,6 +304,18 @@ export class Slots {
     if (slot === undefined) return;
     slot.isInLine = false;
     slot.sinceMs = performance.now();
+  }
+
+  /** Closes the sockets of connections that are over. Looks at some of them, and at the next ones when it is called again. */
+  sweep(): void {
+    for (let looks = 0; looks < fixedBounds.slotLooks; looks++) {
+      const { value: slot } = this.#walk.next();
+      if (slot === undefined) {
+        this.#walk = this.#taken.values();
+        return;
+      }
+      if (slot.isOver) slot.destroy();
+    }
   }
 
   /** Closes what waits for its TLS handshake to begin. */
