@@ -108,6 +108,17 @@ for (const place of places) {
       }
     });
 
+    test("blanks at the ends of a header's value are no part of it, as over HTTP/1.1", async () => {
+      const http2 = session(app.port);
+      const stream = http2.request({ ":path": "/seen", "x-twice": "\t a  b \t", "x-request-id": " id " });
+      let text = "";
+      stream.setEncoding("utf8").on("data", (piece) => text += piece);
+      await within(new Promise((resolve) => stream.once("end", resolve)), "answer over HTTP/2");
+      const { twice, requestId } = JSON.parse(text);
+      assert.deepEqual([twice, requestId], ["a  b", "id"]);
+      http2.close();
+    });
+
     test("odd pseudo-headers and a strange Expect are refused, and hurt nobody", async () => {
       const odd: OutgoingHttpHeaders[] = [
         { ":path": "/name", ":authority": "" },

@@ -34,8 +34,8 @@ export interface ScannedHeaders {
   hasUpgrade: boolean;
 }
 
-/** Finds them in one pass over Node's flat list of names and values. */
-function scanHeaders(rawHeaders: readonly string[]): ScannedHeaders {
+/** Finds them in one pass over Node's flat list of names and values, whose ends HTTP/1's parser has trimmed already. */
+function scanHeaders(rawHeaders: string[]): ScannedHeaders {
   const found: ScannedHeaders = {
     host: undefined,
     authority: undefined,
@@ -48,7 +48,7 @@ function scanHeaders(rawHeaders: readonly string[]): ScannedHeaders {
   };
   for (let index = 0; index < rawHeaders.length; index += 2) {
     const name = rawHeaders[index] as string;
-    const value = rawHeaders[index + 1] as string;
+    const value = rawHeaders[index + 1] = trimmed(rawHeaders[index + 1] as string);
     found.bytes += name.length + value.length + 4;
     // The lengths tell most headers apart without a comparison of text.
     switch (name.length) {
@@ -147,6 +147,16 @@ export function headerLines(rawHeaders: readonly string[], name: string): string
   }
   return lines;
 }
+
+/** A value without the blanks at its ends; `trim` would take a byte of UTF-8 for one, and a pattern reads long runs twice. */
+function trimmed(value: string): string {
+  let [start, end] = [0, value.length];
+  while (isBlank(value.charCodeAt(start))) start++;
+  while (end > start && isBlank(value.charCodeAt(end - 1))) end--;
+  return value.slice(start, end);
+}
+
+const isBlank = (code: number): boolean => code === 0x20 || code === 0x9;
 
 function joined(values: string | undefined, next: string): string {
   return values === undefined ? next : `${values}, ${next}`;

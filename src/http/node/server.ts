@@ -115,6 +115,8 @@ function makeServer(edge: Edge, context: TlsContext | null): Server | SecureServ
       // bytes at least and counting for 32 more (RFC 9113, section 6.5.2).
       settings: { maxConcurrentStreams: bounds.streamsMax, maxHeaderListSize: 8 * bounds.headerBytesMax },
       maxHeaderListPairs: bounds.headerBytesMax / 4,
+      // A header with a blank at an end of its value would vanish without a word, an Idempotency-Key perhaps.
+      strictFieldWhitespaceValidation: false,
     } as Parameters<typeof createSecureServer>[0],
   );
 }
