@@ -3,6 +3,7 @@ import { after, describe, test } from "node:test";
 import { every } from "../support/every.ts";
 import { FrameClient } from "../support/http/frames.ts";
 import { places, startApp } from "../support/http/echo.ts";
+import { requests } from "../support/http/http2_frames.ts";
 import { selfSigned } from "../support/authority.ts";
 import { temporaryFolder } from "../support/folder.ts";
 
@@ -36,6 +37,17 @@ for (const place of places) {
       every(t, 20, () => [1, 3, 5, 7, 9].forEach((stream) => client.open(stream, 1)));
       assert.equal(await client.goaway(), enhanceYourCalm);
       await client.closed();
+    });
+
+    test("cost it the connection, and it is no fault that a body was awaited then", async () => {
+      const client = await FrameClient.open(app.port, { windowBytes: 0 });
+      client.ask("/name");
+      client.send(requests("one.test", "/echo", { count: 1, first: 1, isOpenPost: true }));
+      assert.equal(await client.goaway(), enhanceYourCalm);
+      for (const route of ["/name", "/echo"]) {
+        assert.equal((await app.access((access) => access.route === route)).aborted, true);
+      }
+      assert.deepEqual(app.events.filter(({ event }) => event === "fault"), []);
     });
 
     test("cost it the connection although it opens every window and reads nothing, and hold up no end", async () => {

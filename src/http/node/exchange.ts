@@ -277,6 +277,11 @@ export class NodeExchange extends EdgeExchange implements OpenExchange {
     if (this.#isClosed) return;
     this.#isClosed = true;
     this.#connections.ended(this);
+    if (this.#body?.isAwaited) {
+      // The handler has waited for the client until now: its own time begins.
+      this.#connections.requests.remove(this);
+      this.#connections.requests.add(this, performance.now());
+    }
     this.#body?.cut();
     this.#source?.cancel();
     // Deno says of an answer that it is finished when it is written, not when it has gone.

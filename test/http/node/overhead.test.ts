@@ -39,23 +39,14 @@ const useless: Readonly<Record<string, { readonly first?: Uint8Array; readonly b
     bytes: repeated(windowUpdate(1, 1)),
   },
   "DATA without bytes": {
-    first: openPost(),
+    first: requests("one.test", "/echo", { count: 1, isOpenPost: true }),
     bytes: repeated(frame("data", { stream: 1 })),
   },
   "DATA of a byte": {
-    first: openPost(),
+    first: requests("one.test", "/echo", { count: 1, isOpenPost: true }),
     bytes: repeated(frame("data", { stream: 1, payload: Buffer.from("x") })),
   },
 };
-
-/** A POST whose body is to come. */
-function openPost(): Uint8Array {
-  const bytes = requests("one.test", "/echo", { count: 1 });
-  // Its flags without END_STREAM, its method from the static table.
-  bytes[4] = 0x4;
-  bytes[9] = 0x83;
-  return bytes;
-}
 
 for (const place of places) {
   describe(`on ${place}`, () => {

@@ -59,19 +59,32 @@ export function preface(windowBytes: number): Buffer {
 const literal = (index: number, value: string) =>
   Buffer.concat([Buffer.from([index, value.length]), Buffer.from(value, "latin1")]);
 
-/** `count` GETs of one path on streams of their own, from the `first` on; each is reset at once if it is so wanted. */
+/**
+ * `count` GETs of one path on streams of their own, from the `first` on; each is reset at once if it is so wanted, or is a
+ * POST whose body is to come.
+ */
 export function requests(
   authority: string,
   path: string,
-  { count, first = 0, isReset = false }: { count: number; first?: number; isReset?: boolean },
+  { count, first = 0, isReset = false, isOpenPost = false }: {
+    count: number;
+    first?: number;
+    isReset?: boolean;
+    isOpenPost?: boolean;
+  },
 ): Buffer {
-  // :method GET and :scheme https are whole in the static table; :authority is its entry 1, :path its entry 4.
-  const payload = Buffer.concat([Buffer.from([0x82, 0x87]), literal(1, authority), literal(4, path)]);
+  // The methods and :scheme https are whole in the static table; :authority is its entry 1, :path its entry 4.
+  const method = isOpenPost ? 0x83 : 0x82;
+  const payload = Buffer.concat([Buffer.from([method, 0x87]), literal(1, authority), literal(4, path)]);
   const cancel = Buffer.from([0, 0, 0, 8]);
   return Buffer.concat(
     Array.from({ length: count }, (_, index) => {
       const stream = 2 * (first + index) + 1;
-      const headers = frame("headers", { flags: endStream | endHeaders, stream, payload });
+      const headers = frame("headers", {
+        flags: isOpenPost ? endHeaders : endStream | endHeaders,
+        stream,
+        payload,
+      });
       return isReset ? Buffer.concat([headers, frame("rst_stream", { stream, payload: cancel })]) : headers;
     }),
   );
