@@ -209,6 +209,7 @@ function smtpWord(error: unknown): string {
   if (typeof responseCode === "number" && responseCode >= 400 && responseCode < 600) {
     return `smtp_${responseCode < 500 ? "deferred" : "rejected"}_${responseCode}`;
   }
+  if (code === "EPROTOCOL") return "bad_response";
   if (code === "ECONNECTION" || code === "ESOCKET") return "smtp_connection";
   return failureWord(error);
 }
