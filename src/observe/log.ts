@@ -42,7 +42,7 @@ export function createLog(writer: LineWriter, now: () => Date): Log {
     return stamp;
   };
   const line = (level: string, event: string, fields: LogFields | undefined) => {
-    const members = fields === undefined ? "" : JSON.stringify(fields).slice(1, -1);
+    const members = fields === undefined ? "" : escapeUnseen(JSON.stringify(fields).slice(1, -1));
     const head = `{"time":"${time()}","level":"${level}","event":${JSON.stringify(event)}`;
     writer.push(members === "" ? `${head}}` : `${head},${members}}`);
   };
@@ -50,6 +50,12 @@ export function createLog(writer: LineWriter, now: () => Date): Log {
     info: (event, fields) => line("info", event, fields),
     error: (event, fields) => line("error", event, fields),
   };
+}
+
+/** JSON leaves characters as they are that turn text around on a terminal, hide in it, or break its line. */
+function escapeUnseen(json: string): string {
+  const escape = (unit: string): string => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
+  return json.replace(/[\p{Cf}\p{Zl}\p{Zp}]/gu, (character) => character.split("").map(escape).join(""));
 }
 
 // A line stays in memory this long at most; one write a line would cost more than the lead itself.

@@ -44,6 +44,15 @@ test("a line is one JSON object with time, level and event first", () => {
   ]);
 });
 
+test("what a terminal obeys or does not show is escaped, and read back as it was", () => {
+  const lines: string[] = [];
+  const request_id = "a\u202eb\u2028c\u2029\u200d\u{e0041}é";
+  createLog({ push: (line) => lines.push(line) }, () => new Date(0)).info("request", { request_id });
+  const [line = ""] = lines;
+  assert.ok(line.endsWith('"a\\u202eb\\u2028c\\u2029\\u200d\\udb40\\udc41é"}'), line);
+  assert.equal(JSON.parse(line).request_id, request_id);
+});
+
 test("lines come out in order, in the background and by a flush", async () => {
   const path = join(folder, "lines.log");
   const fd = openSync(path, "w");
