@@ -171,6 +171,13 @@ for (const place of places) {
       }
     });
 
+    test("a version other than 1.0 and 1.1 answers 400", async () => {
+      for (const version of ["0.9", "1.2", "2.0", "3.0"]) {
+        const answer = await ask(app.port, get("/name").replace("HTTP/1.1", `HTTP/${version}`));
+        assert.deepEqual([version, answer.status, answer.headers["connection"]], [version, 400, "close"]);
+      }
+    });
+
     test("no header line vanishes: a thousand are read, one more answers 431", async () => {
       const seen = (lines: number) =>
         ask(app.port, `GET /seen HTTP/1.1\r\nHost: a\r\n${"a:\r\n".repeat(lines - 2)}X-Twice: last\r\n\r\n`);

@@ -133,7 +133,10 @@ export function readHead(request: IncomingMessage, bounds: Bounds): Head {
   const headers = scanHeaders(request.rawHeaders);
   const isHttp10 = request.httpVersion === "1.0";
   const host = requestHost(headers, { target: authority, isHttp10 });
-  return { path, query, host, headers, refusal: refusalOf(headers, { bounds, host, isHttp10 }) };
+  // HTTP/1's parser takes 0.9 and 2.0 too.
+  const isOther = request.httpVersionMajor !== 1 && !("stream" in request);
+  const refusal = isOther ? 400 : refusalOf(headers, { bounds, host, isHttp10 });
+  return { path, query, host, headers, refusal };
 }
 
 /** A header's values by lower-case name, one for each of its lines. */
