@@ -9,6 +9,7 @@ import { readdirSync } from "node:fs";
 import { connect, type Socket } from "node:net";
 import { test } from "node:test";
 import { connect as connectTls, type TLSSocket } from "node:tls";
+import { rounds } from "../support/faults/random.ts";
 import { get, startApp, within } from "../support/http/echo.ts";
 import { preface, requests } from "../support/http/http2_frames.ts";
 import { selfSigned } from "../support/authority.ts";
@@ -16,8 +17,8 @@ import { temporaryFolder } from "../support/folder.ts";
 import { until } from "../support/until.ts";
 
 const tls = selfSigned(temporaryFolder(), "resets");
-/** Of each kind; an attack would make 20,000 in a minute. */
-const resets = Number(process.env.RESETS ?? 100);
+/** Of each kind; an attack makes 20,000 in a minute. */
+const resets = 100 * rounds(1);
 const atOnce = 20;
 
 /** A handshake with this protocol, and what is sent behind it, by what is reset. */
