@@ -73,6 +73,8 @@ export function sourceFor(body: Reply["body"], http2: ServerHttp2Stream | null):
 /** What a {@linkcode Pump} works with. */
 export interface PumpOptions {
   readonly response: ServerResponse;
+  /** Of the response; `null` over HTTP/1. */
+  readonly http2: ServerHttp2Stream | null;
   /** Announced; `null` when it is not. */
   readonly length: number | null;
   /** Told the length of each piece before it is written. */
@@ -91,7 +93,13 @@ export class Pump implements Sink {
   #sent = 0;
   // The kernel has the piece, or the response is closed: its source is cancelled then.
   readonly #written = (error?: Error | null): void => {
-    if (!error && !this.#options.response.destroyed) this.#source.next(this);
+    const { response, http2 } = this.#options;
+    if (error || response.destroyed) return;
+    // Deno takes all that is written over HTTP/2 for sent, also when the client has stopped reading.
+    const socket = isDeno ? http2?.session?.socket : undefined;
+    if (socket !== undefined && socket.writableLength > fixedBounds.heldBytesMax) {
+      socket.once("drain", this.#written);
+    } else this.#source.next(this);
   };
 
   constructor(source: Source, options: PumpOptions) {
@@ -380,7 +388,7 @@ export class NodeExchange extends EdgeExchange implements OpenExchange {
       this.edge.report(error, this);
       this.destroy();
     };
-    new Pump(source, { response: this.#response, length, onPiece, onFailure });
+    new Pump(source, { response: this.#response, http2: this.#http2, length, onPiece, onFailure });
   }
 
   /** A reply could not be written: the surface's fault reply goes out, if that still can. */

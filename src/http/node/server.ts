@@ -147,6 +147,8 @@ function setTimeouts(server: Server | SecureServer, edge: Edge): void {
  */
 export function deferEnds(session: ServerHttp2Session): void {
   if (!("Deno" in globalThis)) return;
+  // One for each answer that waits until the socket has taken others.
+  session.socket.setMaxListeners(0);
   const close = session.close.bind(session);
   const destroy = session.destroy.bind(session);
   session.close = (callback) => void setImmediate(close, callback);

@@ -147,6 +147,8 @@ export const fixedBounds = {
   /** A body that comes in ever smaller pieces is cut: each costs as much as one of 16 KiB. */
   bodyPiecesMax: 4_096,
   bodyPieceBytesMin: 64,
+  /** What a socket may hold of answers over HTTP/2 before more of them is read. Chosen: less slows down who takes much. */
+  heldBytesMax: 256 * 1024,
   /** A body up to this length, announced, is thrown away so that the connection can be kept. */
   keptDiscardBytesMax: 256 * 1024,
 } as const;
