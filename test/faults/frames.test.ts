@@ -1,5 +1,5 @@
 /**
- * HTTP/2 clients that send what nobody asked for, and frames made by chance.
+ * HTTP/2 clients that send what nobody asked for, and random frames.
  *
  * @module
  */
@@ -40,7 +40,7 @@ for (const place of ["node process", "deno"] as const) {
       assert.deepEqual(app.events.filter(({ event }) => event === "fault"), []);
     }
 
-    test("acknowledgements of PINGs that nobody sent end the connection, and cost little", async (t) => {
+    test("acknowledgements of PINGs that were never sent end the connection and cost little", async (t) => {
       const acknowledgement = frame("ping", { flags: 0x1, payload: Buffer.alloc(8) });
       const bytes = Buffer.concat(Array.from({ length: 250_000 }, () => acknowledgement));
       const clients = await openClients(app, () => 65_535);
@@ -49,7 +49,7 @@ for (const place of ["node process", "deno"] as const) {
       await assertCheap(t);
     });
 
-    test("frames made by chance hurt nobody, and cost little", async (t) => {
+    test("random frames harm no other client and cost little", async (t) => {
       const chance = chanceOf(t);
       for (let round = 0; round < rounds(20); round++) {
         const clients = await openClients(app, () => chance.pick([0, 1, 65_535]));

@@ -63,7 +63,7 @@ for (const place of ["node process", "deno"] as const) {
     }
   });
 
-  test(`connections that were reset do not hold up the end of a process on ${place}`, async () => {
+  test(`connections that were reset do not delay the shutdown of a process on ${place}`, async () => {
     // Longer than the test waits.
     const app = await startApp(place, { tls, graceMs: 120_000 });
     await resetAll(app.port, Object.keys(behindHandshake), atOnce);

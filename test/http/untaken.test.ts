@@ -39,7 +39,7 @@ for (const place of places) {
       await client.closed();
     });
 
-    test("cost it the connection, and it is no fault that a body was awaited then", async () => {
+    test("cost it the connection; a body that was awaited on it is no fault", async () => {
       const client = await FrameClient.open(app.port, { windowBytes: 0 });
       client.ask("/name");
       client.send(requests("one.test", "/echo", { count: 1, first: 1, isOpenPost: true }));
@@ -50,7 +50,7 @@ for (const place of places) {
       assert.deepEqual(app.events.filter(({ event }) => event === "fault"), []);
     });
 
-    test("cost it the connection although it opens every window and reads nothing, and hold up no end", async () => {
+    test("cost it the connection when it opens every window and reads nothing; shutdown does not wait for it", async () => {
       const hasty = await startApp(place, { tls, bounds: stalling, graceMs: 120_000 });
       const client = await FrameClient.open(hasty.port, { windowBytes: 2 ** 30 });
       client.open(0, 2 ** 30);
