@@ -21,7 +21,8 @@ import { shortTime } from "./terminal.ts";
 import { parseCount } from "./values.ts";
 import { snakeCased } from "#src/store/operator/snake_case.ts";
 
-const thresholdMax = 10_000;
+// A probability: more would hold nothing.
+const thresholdMax = 100;
 // Far above what any form has; bounds what each submission is compared with.
 const namesMax = 100;
 const wordsMax = 500;
@@ -89,7 +90,8 @@ function noSuchForm(tenant: string, formKey: string): Refused {
 const settings = {
   threshold: {
     value: "N",
-    description: `hold submissions with this score or more; ${defaultThreshold}, or default, when left out`,
+    description:
+      `hold submissions that are spam with this probability or more, from 1 to 100; ${defaultThreshold}, or default, when left out`,
   },
   blocked: {
     value: "WORDS",

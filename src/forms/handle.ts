@@ -35,7 +35,6 @@ import {
   readFields,
   submissionText,
 } from "./fields.ts";
-import type { VerdictReasonName } from "./spam/reasons.ts";
 import { defaultThreshold, scoreSubmission } from "./spam/score.ts";
 
 /** What the handler works with. */
@@ -167,13 +166,12 @@ function flagsOf({ contact }: SubmissionPart): Flag[] {
  */
 export function examine(posted: Posted, form: Form, receivedAtMs: number): SubmissionPart {
   const { score, reasons } = scoreSubmission(posted.fields, { blocked: form.blocked, receivedAtMs });
-  const names: VerdictReasonName[] = reasons.map(({ name }) => name);
   const isSpam = score >= (form.threshold ?? defaultThreshold);
   return {
     formId: form.id,
     verdict: posted.isTrapped ? "honeypot" : isSpam ? "spam" : "clean",
     score,
-    reasons: posted.isTrapped ? ["honeypot_filled", ...names] : names,
+    reasons: posted.isTrapped ? ["honeypot_filled", ...reasons] : reasons,
     contact: contactOf(posted),
   };
 }

@@ -4,55 +4,56 @@
  * @module
  */
 
-import { foldText, wordsOf } from "./fold.ts";
-import type { Reading } from "./reading.ts";
-import type { SpamReason } from "./reasons.ts";
+import { foldInto } from "./fold.ts";
+import { readWords } from "./words.ts";
 
-/** One blocked word is enough for the usual threshold. */
-const blockedPoints = 50;
 /** Written without spaces between words. */
 const unspaced =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u;
 
-/** A form's blocked words, to be looked up by each word of a text. */
+/** Blocked words, to be looked up by each word of a text. */
 interface Blocked {
-  readonly byFirst: ReadonlyMap<
-    string,
-    readonly { readonly text: string; readonly words: readonly string[] }[]
-  >;
+  /** The hashes of a phrase's words, by the first. */
+  readonly byFirst: ReadonlyMap<number, readonly (readonly number[])[]>;
+  /** Folded, and matched anywhere. */
   readonly anywhere: readonly string[];
 }
 
 /** Forms are read anew every few seconds, and hold up to five hundred words. */
 const indexes = new WeakMap<readonly string[], Blocked>();
 
-/** Scores the blocked words: {@linkcode blockedPoints} for each different one that occurs. */
-export function scoreBlockedWords(reading: Reading, blocked: readonly string[]): readonly SpamReason[] {
-  const { byFirst, anywhere } = indexBlocked(blocked);
-  const found = new Set(anywhere.filter((phrase) => reading.some(({ folded }) => folded.includes(phrase))));
-  for (const { words } of byFirst.size === 0 ? [] : reading) {
-    for (const [at, word] of words.entries()) {
-      for (const phrase of byFirst.get(word) ?? []) {
-        if (phrase.words.every((one, offset) => one === words[at + offset])) found.add(phrase.text);
-      }
-    }
+/** Tells whether a text, as sent and folded, has one of the blocked words or phrases. */
+export function hasBlocked(blocked: readonly string[], text: string, folded: Uint16Array): boolean {
+  const { byFirst, anywhere } = indexOf(blocked);
+  const words = byFirst.size === 0 ? [] : hashesOf(folded);
+  for (let at = 0; at < words.length; at++) {
+    const phrases = byFirst.get(words[at] as number);
+    if (phrases?.some((phrase) => phrase.every((one, offset) => one === words[at + offset]))) return true;
   }
-  return [{ name: "blocked_words", points: found.size * blockedPoints }];
+  const lower = anywhere.length === 0 ? "" : text.toLowerCase();
+  return anywhere.some((phrase) => lower.includes(phrase));
 }
 
-function indexBlocked(blocked: readonly string[]): Blocked {
+function indexOf(blocked: readonly string[]): Blocked {
   const known = indexes.get(blocked);
   if (known !== undefined) return known;
-  const byFirst = new Map<string, { text: string; words: readonly string[] }[]>();
+  const byFirst = new Map<number, number[][]>();
   const anywhere: string[] = [];
-  for (const phrase of new Set(blocked.map((one) => foldText(one.toWellFormed()).trim()))) {
-    const words = wordsOf(phrase);
-    const [first] = words;
+  for (const phrase of blocked) {
+    const codes = new Uint16Array(phrase.length);
+    const hashes = hashesOf(codes.subarray(0, foldInto(codes, phrase.toWellFormed())));
+    const [first] = hashes;
     if (first !== undefined && !unspaced.test(phrase)) {
-      byFirst.set(first, [...byFirst.get(first) ?? [], { text: words.join(" "), words }]);
-    } else if (phrase !== "") anywhere.push(phrase);
+      byFirst.set(first, [...byFirst.get(first) ?? [], hashes]);
+    } else if (phrase.trim() !== "") anywhere.push(phrase.trim().toLowerCase());
   }
   const index = { byFirst, anywhere };
   indexes.set(blocked, index);
   return index;
+}
+
+function hashesOf(folded: Uint16Array): number[] {
+  const hashes: number[] = [];
+  readWords(folded, folded.length, { word: (_hash, exact) => void hashes.push(exact) });
+  return hashes;
 }

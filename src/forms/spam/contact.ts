@@ -4,50 +4,47 @@
  * @module
  */
 
-import { fields } from "../../contract/fields.ts";
-import { disposableDomains } from "./data/disposable_domains.ts";
 import { isGibberish } from "./gibberish.ts";
-import { isListed } from "./find_links.ts";
-import type { Reading } from "./reading.ts";
-import type { SpamReason } from "./reasons.ts";
+import { fieldsOf, type Reading } from "./reading.ts";
+import type { Sign } from "./reasons.ts";
 
 /** A local part of 64 characters, `@` and the longest host there is. */
-const addressLengthMax = 320;
+const addressMax = 320;
+const disposable =
+  /@(.*\.)?(10minutemail|discard|dispostable|fakeinbox|getnada|guerrillamail|mailcatch|maildrop|mailinator|mailnesia|moakt|mohmal|mytemp|sharklasers|temp-?mail|tempr|throwaway|trashmail|yopmail)\./;
 
-/** Scores the ways in which a sender may be reached. */
-export function scoreContact(reading: Reading): readonly SpamReason[] {
-  const addresses = reading.filter(({ role }) => role === "email").map(({ text }) =>
-    text.slice(0, addressLengthMax).toLowerCase()
-  );
-  const phones = reading.filter(({ role }) => role === "phone");
-  const isDisposable = addresses.some((address) =>
-    isListed(disposableDomains, address.slice(address.lastIndexOf("@") + 1))
-  );
-  const mail = Math.max(0, ...addresses.map(addressPoints));
-  const phone = Math.max(
-    0,
-    ...phones.map(({ text, words }) => words.some((word) => isGibberish(word)) ? 15 : phonePoints(text)),
-  );
+/** How the sender may be reached. */
+export function contactSigns(reading: Reading): readonly Sign[] {
+  const addresses = fieldsOf(reading, "email").map(({ text }) => text.slice(0, addressMax).toLowerCase());
+  const names = fieldsOf(reading, "name").flatMap(({ words }) => words);
   return [
-    { name: "gibberish_contact", points: mail + phone },
-    { name: "disposable_mail", points: isDisposable ? 36 : 0 },
+    [
+      "gibberish_contact",
+      addresses.some(isMadeUp) || fieldsOf(reading, "phone").some(({ text }) => isNobodys(text)),
+    ],
+    ["disposable_mail", addresses.some((address) => disposable.test(address))],
+    [
+      "mail_unlike_name",
+      names.length > 0 && addresses.length > 0 && !addresses.some((one) => isOf(one, names)),
+    ],
   ];
 }
 
 /** Dots strewn over a Gmail address make any number of it; random letters are an account made by a program. */
-function addressPoints(address: string): number {
-  const at = address.lastIndexOf("@");
-  const local = at < 0 ? address : address.slice(0, at);
-  const domain = address.slice(at + 1);
+function isMadeUp(address: string): boolean {
+  const [local = "", domain] = address.split("@");
   const dots = local.split(".").length - 1;
-  if (dots >= 4 && domain === "gmail.com") return 25;
-  if (dots === 3 && domain === "gmail.com" && /\d/.test(local)) return 12;
-  return isGibberish(local.replaceAll(/[^a-z]/g, "")) ? 10 : 0;
+  return domain === "gmail.com" && dots >= 4 || isGibberish(local.replaceAll(/[^a-z]/g, ""));
 }
 
 /** A number nobody has, or one in the form that a well-known mass-posting program makes up. */
-function phonePoints(text: string): number {
-  const digits = text.slice(0, fields.phone.lengthMax).replaceAll(/\D/g, "");
-  if (/^(\d)\1{6,}$/.test(digits) || digits === "1234567890" || digits === "0123456789") return 8;
-  return digits.length === 11 && digits.startsWith("8") && !text.includes("+") ? 14 : 0;
+function isNobodys(text: string): boolean {
+  const digits = text.slice(0, 40).replaceAll(/\D/g, "");
+  return /^(\d)\1{6,}$/.test(digits) || digits === "1234567890" || digits === "0123456789" ||
+    digits.length === 11 && digits.startsWith("8") && !text.includes("+");
+}
+
+/** Whether an address has a part of the name, or its initial. */
+function isOf(address: string, names: readonly string[]): boolean {
+  return names.some((name) => address.includes(name.slice(0, 4)) || address.startsWith(name.charAt(0)));
 }

@@ -1,83 +1,68 @@
 /**
- * Text without its disguises, so that words are found however they are spelled. Linear in the text. This module
- * is browser compatible.
+ * Text without its disguises, as a row of character codes: without case, accents, full-width and decorative forms,
+ * look-alikes of other alphabets and invisible characters. One look-up a character. This module is browser compatible.
  *
  * @module
  */
 
-import { locales } from "./locale/locales.ts";
+/** A code that stands between words. */
+export const gap = 32;
+const dot = 46;
+const at = 64;
 
-const marks = /\p{M}+/gu;
-/** Invisible, and no part of any word: zero-width characters, soft hyphen, direction and variation marks. */
-const invisible = /[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff]/g;
-const word = /[\p{L}\p{N}]+/gu;
-const mixed = /[\p{Script=Cyrillic}\p{Script=Greek}]/u;
-const latin = /[a-z]/;
-const special: ReadonlyMap<string, string> = new Map(
-  Object.entries({ ł: "l", đ: "d", ø: "o", ı: "i", æ: "ae", œ: "oe", ß: "ss", ð: "d", þ: "th", ħ: "h" }),
-);
-const specials = /[łđøıæœßðþħ]/g;
+/** Letters of other alphabets that look like Latin ones, each before its twin. */
+const lookAlikes = "аaеeоoрpсcуyхxіiјjѕsԁdԛqԝwһhкkмmтtαaοoρpνvυuιiκkτtχxłlđdøoıiæaœoßsðdþtħh";
+/** No part of any word, wherever they stand: soft hyphen, zero-width characters, direction and variation marks, apostrophes. */
+const invisible =
+  /[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff'’‘ʼ`´]|\p{M}/u;
 
-/** Letters of other alphabets that look like Latin ones, lower case. */
-const lookAlikes: ReadonlyMap<string, string> = new Map([
-  ...pairs("аaеeоoрpсcуyхxіiјjѕsԁdԛqԝwһhьbкkмmтtнhвbгrпnиuзe"),
-  ...pairs("αaοoρpνvυuιiκkτtηnεeχxγyωwμu"),
-]);
+/** By UTF-16 unit: the folded code, {@linkcode gap}, or 0 for what vanishes. */
+let table: Uint16Array | undefined;
 
-/** Folds case, accents, compatibility forms (full-width, decorative), look-alikes and invisible characters. */
-export function foldText(text: string): string {
-  if (isPlain(text)) return text.toLowerCase();
-  // Marks first: ordering a long run of them is quadratic in Unicode's normalization.
-  return text.replace(marks, "").normalize("NFKD").replace(marks, "").replace(invisible, "").toLowerCase()
-    .replace(marks, "").replace(specials, (letter) => special.get(letter) ?? letter)
-    .replace(word, (found) => mixed.test(found) && latin.test(found) ? unmask(found) : found);
-}
-
-/** No word that was spaced out begins with these: "I" and "a" in a row, "I'm a". */
-const loneLetters = new Set(locales.flatMap((locale) => locale.loneLetters));
-
-/** The words of a folded text: runs of letters and digits, with letters that were spaced out put together. */
-export function wordsOf(folded: string): readonly string[] {
-  const found = folded.match(word) ?? [];
-  const words: string[] = [];
-  for (let at = 0; at < found.length;) {
-    let end = at;
-    while (end < found.length && (found[end] as string).length === 1) end++;
-    // C A S I N O and s.e.o; two letters in a row are "I" and "a", or a pair of initials.
-    if (end - at >= 3 && !loneLetters.has(found[at] as string)) words.push(found.slice(at, end).join(""));
-    else {
-      end = Math.max(end, at + 1);
-      for (let one = at; one < end; one++) words.push(plainDigits(found[one] as string));
+/**
+ * Folds a text into `into`, which is as long at least, and returns how many codes it has. Letters and digits are their
+ * lower case, `.` and `@` stay, everything else is a {@linkcode gap}.
+ */
+export function foldInto(into: Uint16Array, text: string): number {
+  const folded = table ??= foldTable();
+  let length = 0;
+  for (let index = 0; index < text.length; index++) {
+    const unit = text.charCodeAt(index);
+    if (unit === 0xd835) {
+      into[length++] = styled(0x10000 + (unit - 0xd800 << 10) + text.charCodeAt(++index) - 0xdc00);
+      continue;
     }
-    at = end;
+    const code = folded[unit] as number;
+    if (code !== 0) into[length++] = code;
   }
-  return words;
+  return length;
 }
 
-/** `v1agra` is `viagra`; `24x36` and `2nd` are left alone. */
-function plainDigits(found: string): string {
-  if (!/^[a-z]+[0134][a-z]{2,}/.test(found)) return found;
-  return found.replaceAll("0", "o").replaceAll("1", "i").replaceAll("3", "e").replaceAll("4", "a");
+/** Mathematical alphanumerics: alphabets of 52 letters, and digits. */
+function styled(point: number): number {
+  if (point >= 0x1d7ce && point <= 0x1d7ff) return 48 + (point - 0x1d7ce) % 10;
+  return point >= 0x1d400 && point < 0x1d6a4 ? 97 + (point - 0x1d400) % 26 : gap;
 }
 
-/** Tells whether every letter of another alphabet in a folded word has a Latin twin, so that it may be a disguise. */
-export function isLookAlike(letter: string): boolean {
-  return lookAlikes.has(letter);
+function foldTable(): Uint16Array {
+  const made = new Uint16Array(0x10000).fill(gap);
+  for (let unit = 0; unit < 0x10000; unit++) {
+    // Han, Hangul and the alphabets between, which have neither case nor twins.
+    if (unit >= 0x3400 && unit < 0xd800) made[unit] = unit;
+    else if (unit < 0x3400 || unit >= 0xf900) made[unit] = foldUnit(String.fromCharCode(unit));
+  }
+  for (let index = 0; index < lookAlikes.length; index += 2) {
+    const twin = lookAlikes.charCodeAt(index + 1);
+    made[lookAlikes.charCodeAt(index)] = twin;
+    made[lookAlikes.charAt(index).toUpperCase().charCodeAt(0)] = twin;
+  }
+  made[dot] = dot;
+  made[at] = at;
+  return made;
 }
 
-function unmask(found: string): string {
-  return [...found].map((letter) => lookAlikes.get(letter) ?? letter).join("");
-}
-
-/** Tells whether a text has ASCII characters only, so that it has no disguises. */
-export function isPlain(text: string): boolean {
-  for (let at = 0; at < text.length; at++) if (text.charCodeAt(at) > 0x7e) return false;
-  return true;
-}
-
-function pairs(text: string): [string, string][] {
-  const letters = [...text];
-  return letters.flatMap((letter, at): [string, string][] =>
-    at % 2 === 0 ? [[letter, letters[at + 1] as string]] : []
-  );
+function foldUnit(letter: string): number {
+  if (invisible.test(letter)) return 0;
+  const plain = letter.normalize("NFKD").toLowerCase();
+  return /[\p{L}\p{N}]/u.test(plain.charAt(0)) ? plain.charCodeAt(0) : gap;
 }

@@ -5,9 +5,8 @@
  * @module
  */
 
-import { foldText } from "./fold.ts";
-import type { ReadField, Reading } from "./reading.ts";
-import type { SpamReason } from "./reasons.ts";
+import { fieldsOf, type ReadField, type Reading } from "./reading.ts";
+import type { Sign } from "./reasons.ts";
 
 /**
  * The letters that follow each letter in English and Spanish words, and in names of the people who live in the
@@ -56,36 +55,28 @@ const comparedNamesMax = 8;
 /** Longer words are judged by their beginning. */
 const judgedLettersMax = 40;
 
-/** Scores random letters in names, answers and messages. */
-export function scoreGibberish(reading: Reading): readonly SpamReason[] {
-  const names = reading.filter(({ role }) => role === "name");
-  const texts = reading.filter(({ role }) =>
-    role === "message" || role === "answer" || role === "company" || role === "place"
-  );
-  const inNames = names.filter(({ words }) => words.some((word) => isGibberish(word))).length;
+/** Random letters in names, answers and messages, and in the mail address and phone number. */
+export function gibberishSigns(reading: Reading): readonly Sign[] {
+  const names = fieldsOf(reading, "name");
   const few = names.slice(0, comparedNamesMax);
-  const grown = few.some(({ text }) => few.some((other) => isGrown(other.text, text)));
-  const inTexts = texts.reduce((sum, field) => sum + textPoints(field), 0);
-  const inCase =
-    reading.filter((field) => field.role !== "email" && field.role !== "link" && hasRandomCase(field)).length;
+  const isGrown = few.some(({ text }) => few.some((other) => grows(other.text, text)));
+  const texts = fieldsOf(reading, "message", "answer", "company", "place");
   return [
-    { name: "gibberish_name", points: inNames >= 2 ? 40 : inNames === 1 || grown ? 28 : 0 },
-    { name: "gibberish_text", points: Math.min(45, inTexts) },
-    { name: "random_case", points: inCase === 0 ? 0 : inCase === 1 ? 35 : 60 },
+    ["gibberish_name", isGrown || names.some(({ words }) => words.some((word) => isGibberish(word)))],
+    ["gibberish_text", texts.filter(isRandom).length],
+    ["random_case", reading.fields.some((field) => !/email|link/.test(field.role) && hasRandomCase(field))],
   ];
 }
 
 /** `Davidzem` and `DavidzemCQ`: how a well-known mass-posting program fills in first and last names. */
-function isGrown(name: string, from: string): boolean {
+function grows(name: string, from: string): boolean {
   return name.length > from.length && name.startsWith(from) && /^[A-Z]{1,3}$/.test(name.slice(from.length));
 }
 
-/** A message of nothing else counts full; a strange word among others is a brand or a typing mistake. */
-function textPoints({ role, words }: ReadField): number {
-  const isShort = words.length <= 3;
-  const found = words.filter((word) => isGibberish(word, { alone: isShort })).length;
-  if (found * 2 < words.length || found === 0) return 0;
-  return role === "message" ? 38 : 15;
+/** Half of the words at least; a strange one among others is a brand or a typing mistake. */
+function isRandom({ words }: ReadField): boolean {
+  const found = words.filter((word) => isGibberish(word, { alone: words.length <= 3 })).length;
+  return found > 0 && found * 2 >= words.length;
 }
 
 /**
@@ -110,9 +101,9 @@ export function isGibberish(word: string, options: { readonly alone?: boolean } 
 }
 
 /** Tells whether a field has a token such as `RGYSKbmUNdDqrHzm`; `JoAnnMcDonald` and `HomeAdvisor` are none. */
-function hasRandomCase({ text }: ReadField): boolean {
-  if (!hump.test(text)) return false;
-  return text.split(/\s+/).some((part) =>
+function hasRandomCase({ shown }: ReadField): boolean {
+  if (!hump.test(shown)) return false;
+  return shown.split(/\s+/).some((part) =>
     // The path of a link is random by right.
     part.length >= 8 && hump.test(part) && !part.includes("/") &&
     [...part.matchAll(latinToken)].some(([token]) => isRandomCase(token))
@@ -125,7 +116,7 @@ function isRandomCase(token: string): boolean {
   if (humps.length < 3) return false;
   const neat =
     humps.filter((hump) =>
-      /^[A-Za-z][a-z]+$/.test(hump) && vowel.test(foldText(hump)) || /^(Mc|St)$/.test(hump)
+      /^[A-Za-z][a-z]+$/.test(hump) && vowel.test(hump.toLowerCase()) || /^(Mc|St)$/.test(hump)
     ).length;
   return humps.length - neat >= 2 || humps.length >= 5 && humps.length - neat >= 1 || humps.length >= 6;
 }

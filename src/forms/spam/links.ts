@@ -1,70 +1,175 @@
 /**
- * What links say about a submission. This module is browser compatible.
+ * Web links in a text, and what they say about it. Linear in the text: split by characters, never by a pattern that
+ * backtracks. This module is browser compatible.
  *
  * @module
  */
 
-import type { Reading } from "./reading.ts";
-import type { SpamReason } from "./reasons.ts";
-import { groupOf } from "./terms.ts";
+import { fieldsOf, type ReadField, type Reading } from "./reading.ts";
+import type { Sign } from "./reasons.ts";
 
-/** Points by the number of unfamiliar links; more are as the last. */
-const linkPoints = [0, 16, 26, 36, 48];
-/** So many listings and photos are nothing. */
-const familiarFree = 4;
-/** A longer message is more than its link. */
-const linkOnlyLengthMax = 4000;
-/** `<a href`, `[url=…]`, `[link=…]`, and Markdown's `](http`. */
-const markup = /<\s?a\s[^<>]{0,200}href|\[url[\]=]|\[link[\]=]|\]\(https?:|<\/a>/i;
-const dot = groupOf(({ dots }) => [...dots, "\\."]);
-/** An address that is spelled so that filters miss it. */
-export const disguised = new RegExp(
-  `[[({]\\s?${dot}\\s?[\\])}]\\s?(com|net|org|info|biz|io|ru|xyz|example)\\b|hxxps?:`,
-  "i",
+const set = (words: string): ReadonlySet<string> => new Set(words.split(" "));
+/** Where customers keep listings, plans and photos, and mail addresses. */
+const familiarHosts = set(
+  "airbnb.com amazon.com box.com craigslist.org dropbox.com facebook.com flickr.com gmail.com google.com goo.gl homedepot.com hotmail.com " +
+    "houzz.com ibb.co icloud.com ikea.com imgur.com instagram.com kijiji.ca lowes.com nextdoor.com outlook.com pinterest.com realtor.ca " +
+    "realtor.com redfin.com thumbtack.com trulia.com vrbo.com yahoo.com yelp.com youtu.be youtube.com zillow.com",
+);
+/** Services that hide where a link goes. */
+const shorteners = set(
+  "bit.ly bl.ink buff.ly clck.ru cutt.ly goo.su is.gd linktr.ee ow.ly rb.gy rebrand.ly s.id short.io shorturl.at t.co t.ly tiny.cc " +
+    "tinyurl.com u.to v.gd vk.cc",
+);
+/** Where a link opens a chat. */
+const chatHosts = set("api.whatsapp.com chat.whatsapp.com t.me telegram.me wa.link wa.me");
+/** They make a bare `name.tld` a link; those that are words are missing on purpose. */
+const bareDomains = set(
+  "agency app biz buzz ca click club cn co com de dev digital es example fr icu info invalid io link live marketing mx net online org " +
+    "page pro ru shop site store tech test top uk us vip website xyz",
+);
+/** Sold for cents or given away. */
+const cheapDomains = set(
+  "bid buzz cf cfd click cyou ga gq icu loan lol ml pw quest rest review ru sbs su tk top vip win work xyz",
 );
 
-/** Scores the links of a submission. */
-export function scoreLinks(reading: Reading): readonly SpamReason[] {
-  const reasons: SpamReason[] = [];
-  const texts = reading.filter(({ role }) => role === "message" || role === "answer" || role === "company");
-  const links = texts.flatMap((field) => field.links);
-  const unfamiliar = links.filter((link) => !link.familiar && !link.chat && !link.shortener);
-  const familiarOver = Math.max(0, links.length - unfamiliar.length - familiarFree);
-  const count = unfamiliar.length + familiarOver;
-  reasons.push({ name: "links", points: linkPoints[Math.min(count, linkPoints.length - 1)] as number });
+/** A link that stands in a text. */
+export interface Link {
+  /** Lower case, without `www.`. */
+  readonly host: string;
+  /** It has a scheme or `www.`; else it is a bare `name.com`. */
+  readonly explicit: boolean;
+  readonly familiar: boolean;
+  readonly shortener: boolean;
+  readonly odd: boolean;
+  readonly cheap: boolean;
+  readonly chat: boolean;
+  readonly disguised: boolean;
+}
 
-  const isLinkOnly = texts.some((field) =>
-    field.role === "message" && field.links.some((link) => !link.familiar) && wordsBesides(field.text) <= 3
+const chunks = /[^\s<>"'()\[\]{}|\\^`,;*]+/g;
+const schemes = ["https://", "http://", "hxxps://", "hxxp://", "ftp://", "//"];
+
+/** Finds the links of a text, in their order. */
+export function findLinks(text: string): readonly Link[] {
+  if (!text.includes(".") && !text.includes("://")) return [];
+  const links: Link[] = [];
+  for (const [chunk] of text.matchAll(chunks)) {
+    if (!chunk.includes(".") && !chunk.includes("//")) continue;
+    for (const part of splitSchemes(chunk.toLowerCase())) {
+      const link = readLink(part);
+      if (link !== undefined) links.push(link);
+    }
+  }
+  return links;
+}
+
+/** Addresses that were run together: `http://a.comhttp://b.com`. */
+function splitSchemes(chunk: string): readonly string[] {
+  const parts: string[] = [];
+  let from = 0;
+  for (let at = chunk.indexOf("://"); at >= 0; at = chunk.indexOf("://", at + 3)) {
+    let start = at;
+    while (start > from && at - start < 5 && /[a-z]/.test(chunk.charAt(start - 1))) start--;
+    if (start > from) parts.push(chunk.slice(from, start));
+    from = start;
+  }
+  parts.push(chunk.slice(from));
+  return parts;
+}
+
+function readLink(part: string): Link | undefined {
+  const scheme = schemes.find((one) => part.startsWith(one));
+  const rest = part.slice(scheme?.length ?? 0);
+  const end = rest.search(/[/?#]/);
+  const authority = end < 0 ? rest : rest.slice(0, end);
+  if (authority.length > 253) return undefined;
+  const at = authority.lastIndexOf("@");
+  // Without a scheme it is a mail address.
+  if (at >= 0 && scheme === undefined) return undefined;
+  const [named = "", port] = authority.slice(at + 1).split(":");
+  const isWww = named.startsWith("www.");
+  const host = withoutMarks((isWww ? named.slice(4) : named).replace(/^[^a-z0-9]+/, ""));
+  const explicit = scheme !== undefined && scheme !== "//" || isWww;
+  const isAddress = /^\d{1,3}(\.\d{1,3}){3}$/.test(host) || /^(0x[0-9a-f]+|\d{8,10})$/.test(host) && explicit;
+  if (!isAddress && !isDomain(host, explicit, end >= 0)) return undefined;
+  if (isAddress && !explicit && end < 0) return undefined;
+  const top = host.slice(host.lastIndexOf(".") + 1);
+  return {
+    host,
+    explicit,
+    familiar: isListed(familiarHosts, host) || /\.(jpe?g|png|heic|webp|gif|pdf|mp4|mov)$/.test(rest),
+    shortener: isListed(shorteners, host),
+    odd: isAddress || host.includes("xn--") || at >= 0 || port !== undefined && !/^(80|443)?$/.test(port) ||
+      host.split(".").length > 5,
+    cheap: cheapDomains.has(top) && !isAddress,
+    chat: isListed(chatHosts, host),
+    disguised: scheme?.startsWith("hxxp") ?? false,
+  };
+}
+
+/** Without the marks that end a sentence. */
+function withoutMarks(text: string): string {
+  let end = text.length;
+  while (end > 0 && ".!?…".includes(text.charAt(end - 1))) end--;
+  return text.slice(0, end);
+}
+
+function isDomain(host: string, explicit: boolean, hasPath: boolean): boolean {
+  const labels = host.split(".");
+  if (labels.length < 2 || labels.some((label) => label === "" || label.length > 63)) return false;
+  const top = labels.at(-1) as string;
+  if (!/^(xn--[a-z0-9-]+|\p{L}{2,24})$/u.test(top)) return false;
+  if (explicit) return true;
+  if (!labels.every((label) => /^[\p{L}\p{N}_-]+$/u.test(label))) return false;
+  // "gotta go.To the roof" and "etc.and/or" are typing mistakes.
+  return bareDomains.has(top) && (labels.at(-2) as string).length > 1 ||
+    hasPath && (isListed(shorteners, host) || isListed(chatHosts, host) || isListed(familiarHosts, host));
+}
+
+/** Tells whether a host, or a domain above it, is in a list. */
+function isListed(list: ReadonlySet<string>, host: string): boolean {
+  let rest = host;
+  for (let depth = 0; depth < 8; depth++) {
+    if (list.has(rest)) return true;
+    const dot = rest.indexOf(".");
+    if (dot < 0) return false;
+    rest = rest.slice(dot + 1);
+  }
+  return false;
+}
+
+/** `<a href`, `[url=…]`, `[link=…]`, and Markdown's `](http`. */
+const markup = /<\s?a\s[^<>]{0,200}href|\[url[\]=]|\[link[\]=]|\]\(https?:|<\/a>/i;
+/** An address that is spelled so that filters miss it. */
+const disguised =
+  /[[({]\s?(dot|punto|point|\.)\s?[\])}]\s?(com|net|org|info|biz|io|ru|xyz|example)\b|\w (dot|punto|point) (com|net|org|example)\b|hxxps?:/i;
+
+/** What the links of a submission say. A person who says which page of the form's own site they mean does not advertise it. */
+export function linkSigns(reading: Reading): readonly Sign[] {
+  const ownHost = findLinks(reading.pageUrl)[0]?.host;
+  const linksOf = (fields: readonly ReadField[]) =>
+    fields.flatMap(({ shown }) => findLinks(shown)).filter(({ host }) => host !== ownHost);
+  const texts = fieldsOf(reading, "message", "answer", "company");
+  const links = linksOf(texts);
+  const misplaced = linksOf(fieldsOf(reading, "name", "phone", "place"));
+  const all = [...links, ...misplaced, ...linksOf(fieldsOf(reading, "link"))];
+  const isOnly = fieldsOf(reading, "message").some((field) =>
+    linksOf([field]).some((link) => !link.familiar) && wordsBesides(field.shown) <= 3
   );
-  if (isLinkOnly) reasons.push({ name: "link_only", points: 25 });
-
-  const personal = reading.filter(({ role }) => role === "name" || role === "phone" || role === "place");
-  const misplaced = personal.flatMap((field) => field.links);
-  if (misplaced.length > 0) {
-    reasons.push({
-      name: "link_in_name",
-      points: misplaced.some((link) => link.explicit || link.shortener) ? 50 : 35,
-    });
-  }
-
-  const all = [
-    ...links,
-    ...misplaced,
-    ...reading.filter(({ role }) => role === "link").flatMap((field) => field.links),
+  const isDisguised = all.some((link) => link.disguised) || texts.some(({ shown }) => disguised.test(shown));
+  return [
+    ["links", links.filter((link) => !link.familiar && !link.chat && !link.shortener).length],
+    ["link_only", isOnly],
+    ["link_in_name", misplaced.length],
+    ["link_shortener", all.some((link) => link.shortener)],
+    ["link_odd_host", all.some((link) => link.odd || link.cheap)],
+    ["chat_link", all.some((link) => link.chat)],
+    ["link_disguised", isDisguised],
+    ["link_markup", reading.fields.some(({ shown }) => markup.test(shown))],
   ];
-  if (all.some((link) => link.shortener)) reasons.push({ name: "link_shortener", points: 25 });
-  if (all.some((link) => link.odd)) reasons.push({ name: "link_odd_host", points: 30 });
-  if (all.some((link) => link.cheap)) reasons.push({ name: "link_cheap_domain", points: 18 });
-  if (all.some((link) => link.chat)) reasons.push({ name: "chat_link", points: 26 });
-  if (all.some((link) => link.disguised) || texts.some(({ text }) => disguised.test(text))) {
-    reasons.push({ name: "link_disguised", points: 30 });
-  }
-  if (reading.some(({ text }) => markup.test(text))) reasons.push({ name: "link_markup", points: 45 });
-  return reasons;
 }
 
 /** The number of words of a text that are no link. */
 function wordsBesides(text: string): number {
-  if (text.length > linkOnlyLengthMax) return Infinity;
   return text.split(/\s+/).filter((part) => !/[.][a-z]{2}|:\/\//i.test(part)).length;
 }

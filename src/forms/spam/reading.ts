@@ -1,16 +1,12 @@
 /**
- * A submission as the score reads it: which field holds what, and its text without disguises. This module is
- * browser compatible.
+ * A submission as the score reads it: what each field holds, its text, and the beginning and end of the text for the signs
+ * that are looked for letter by letter. This module is browser compatible.
  *
  * @module
  */
 
-import { technicalFields } from "./data/technical_fields.ts";
-import { findLinks, type Link } from "./find_links.ts";
-import { foldText, wordsOf } from "./fold.ts";
-import type { Locale } from "./locale/locale.ts";
-import { wordIn } from "./terms.ts";
-import { endsWithin, judgedStepsMax, stepsOf } from "./work.ts";
+import { fieldWords, technicalFields } from "./field_names.ts";
+import { foldInto, gap } from "./fold.ts";
 
 /** A value of the flat JSON object that a form posts. */
 export type FormValue = string | number | boolean | null;
@@ -19,135 +15,111 @@ export type FormValue = string | number | boolean | null;
 export type Submission = ReadonlyMap<string, { readonly value: FormValue }>;
 
 /** What a field holds, by its name; `answer` is anything else that a form asks. */
-type FieldRole = keyof Locale["fieldNames"] | "answer";
+export type FieldRole = keyof typeof fieldWords | "answer";
 
 /** One field that a person may have filled in. */
 export interface ReadField {
   readonly role: FieldRole;
   /** As sent, well-formed. */
   readonly text: string;
-  /** Without case, accents, full-width and decorative forms, look-alikes and invisible characters. */
+  /** The beginning and the end of it; all of a text of {@linkcode shownMax} characters or fewer. */
+  readonly shown: string;
+  /** `shown` as {@linkcode foldInto} has it. */
   readonly folded: string;
   /** The words of `folded`. */
   readonly words: readonly string[];
-  /** The links in `text`, but for those to the site that the form is on. */
-  readonly links: readonly Link[];
 }
 
-/** A submission's fields that are not blank, in the order of their names. */
-export type Reading = readonly ReadField[];
+/** A submission's fields that are not blank: messages first, then names, addresses and the rest. */
+export interface Reading {
+  readonly fields: readonly ReadField[];
+  /** The beginning of the address of the page that the form is on; empty when none was sent. */
+  readonly pageUrl: string;
+  /** There are more fields, or longer names, than are judged. */
+  readonly isTooMuch: boolean;
+}
 
-/** By words of a field's name; the first that has one decides. */
-const roles: readonly (readonly [FieldRole, (word: string) => boolean])[] =
-  (["message", "email", "phone", "link", "company", "place", "name"] as const)
-    .map((role) => [role, wordIn(({ fieldNames }) => fieldNames[role])]);
-
-/** A scheme and the longest host there is, with room to spare. */
-const pageHostLengthMax = 300;
-
-/** Longer values are free text, whatever the field is called. */
-const answerLengthMax = 80;
-
-/** So many fields of a submission are judged. Chosen: no form has as many, and each costs time. */
+/** Fields that are judged. Chosen: no form has as many, and each costs time. */
 export const judgedFieldsMax = 200;
+/** Characters of a field's name that are judged. Chosen: no form plug-in makes longer ones. */
+export const judgedNameMax = 120;
+/** Characters of a field that are searched for signs letter by letter. */
+export const shownMax = 3_000;
+/** Characters of all fields together. */
+const shownAllMax = 6_000;
+/** Longer values are free text, whatever the field is called. */
+const answerMax = 80;
+const order = [...Object.keys(fieldWords), "answer"];
+const codes = new Uint16Array(shownMax + 1);
 
-/** What a field costs besides its name and its value. */
-const fieldSteps = 10;
-/** A longer name is judged by its beginning. */
-const nameStepsMax = 150;
-/** Names may have so much of all the steps: two hundred honest ones do with it. */
-const namesShare = 1 / 4;
-
-/**
- * Reads a submission, as far as it is judged: {@linkcode judgedFieldsMax} fields and {@linkcode judgedStepsMax} steps of
- * names and values, shared evenly, so that a long value leaves the short ones whole.
- */
+/** Reads a submission. */
 export function readSubmission(submission: Submission): Reading {
-  let left = judgedStepsMax;
-  const typed: { role: FieldRole; text: string; steps: number }[] = [];
-  for (const { name, text } of judgedFields(submission)) {
-    const shown = endsWithin(name, nameStepsMax);
-    const steps = fieldSteps + stepsOf(shown, nameStepsMax);
-    if (left - steps < judgedStepsMax * (1 - namesShare)) break;
-    left -= steps;
-    const role = roleOf(shown, text);
-    if (role !== undefined) typed.push({ role, text, steps: stepsOf(text, judgedStepsMax) });
-  }
-  const share = sharedSteps(left, typed.map(({ steps }) => steps));
-  const ownHost = hostOfPage(submission);
-  return typed.map(({ role, text: whole }) => {
-    const text = endsWithin(whole, share);
-    const folded = foldText(text);
-    const links = findLinks(text).filter((link) => ownHost === undefined || link.host !== ownHost);
-    return { role, text, folded, words: wordsOf(folded), links };
-  });
-}
-
-/**
- * The fields that are not blank, the most telling first. Chosen: of more than {@linkcode judgedFieldsMax} those with the
- * longest values, and of equally long ones those that come first.
- */
-function judgedFields(submission: Submission): readonly { name: string; text: string }[] {
-  const filled: { name: string; text: string }[] = [];
-  for (const [name, { value }] of submission.size <= judgedFieldsMax ? submission : longest(submission)) {
+  const typed: { role: FieldRole; name: string; text: string }[] = [];
+  let isTooMuch = false;
+  for (const [name, { value }] of submission) {
     if (value === null || typeof value === "boolean") continue;
     const text = typeof value === "number" ? String(value) : value.toWellFormed().trim();
-    if (text !== "") filled.push({ name, text });
+    if (text === "") continue;
+    isTooMuch ||= name.length > judgedNameMax;
+    if (typed.length === judgedFieldsMax) {
+      isTooMuch = true;
+      break;
+    }
+    const role = roleOf(name.slice(0, judgedNameMax), text);
+    if (role !== null) typed.push({ role, name, text });
   }
-  return filled.sort((a, b) => a.name < b.name ? -1 : a.name > b.name ? 1 : 0);
-}
-
-/** Neither sorted nor read, which for thousands of fields took longer than everything else there is to do with them. */
-function longest(submission: Submission): [string, { readonly value: FormValue }][] {
-  const lengthOf = ({ value }: { readonly value: FormValue }) =>
-    typeof value === "string" ? value.length : value === null || typeof value === "boolean" ? 0 : 1;
-  const lengths = Uint32Array.from(submission.values(), lengthOf).sort();
-  const least = lengths[lengths.length - judgedFieldsMax] as number;
-  let alike = judgedFieldsMax - lengths.filter((length) => length > least).length;
-  const found: [string, { readonly value: FormValue }][] = [];
-  for (const field of submission) {
-    const length = lengthOf(field[1]);
-    if (length > least || length === least && alike-- > 0) found.push(field);
-  }
-  return found;
-}
-
-/** The most steps that each text may have, so that together they have no more than there are. */
-function sharedSteps(all: number, steps: readonly number[]): number {
-  let left = all;
-  const ascending = steps.toSorted((a, b) => a - b);
-  for (const [at, one] of ascending.entries()) {
-    const share = Math.floor(left / (ascending.length - at));
-    if (one > share) return share;
-    left -= one;
-  }
-  return judgedStepsMax;
-}
-
-/** A person who says which page of the site they mean is not advertising it. */
-function hostOfPage(submission: Submission): string | undefined {
+  typed.sort((a, b) =>
+    order.indexOf(a.role) - order.indexOf(b.role) || (a.name < b.name ? -1 : a.name > b.name ? 1 : 0)
+  );
+  let left = shownAllMax;
+  const fields = typed.map(({ role, text }) => {
+    const shown = endsOf(text, Math.min(left, shownMax));
+    left -= shown.length;
+    const folded = foldText(shown);
+    return {
+      role,
+      text,
+      shown,
+      folded,
+      words: folded.split(/[ .@]+/).filter((word) => word !== ""),
+    };
+  });
   const page = submission.get("page_url")?.value;
-  return typeof page === "string" ? findLinks(page.slice(0, pageHostLengthMax))[0]?.host : undefined;
+  return { fields, pageUrl: typeof page === "string" ? page.slice(0, 300) : "", isTooMuch };
 }
 
-/** What a field holds; nothing when it is a technical one. */
-function roleOf(name: string, text: string): FieldRole | undefined {
-  const words = nameWords(name);
-  const joined = words.join("_");
-  if (technicalFields.has(joined) || joined.startsWith("utm_") || name.startsWith("_")) {
+/** The fields of some roles. */
+export function fieldsOf(reading: Reading, ...roles: readonly FieldRole[]): readonly ReadField[] {
+  return reading.fields.filter(({ role }) => roles.includes(role));
+}
+
+/** A text's beginning and end, of `max` characters together, where a pitch has its opening and its address. */
+function endsOf(text: string, max: number): string {
+  if (text.length <= max) return text;
+  const tail = Math.floor(max / 4);
+  return `${text.slice(0, max - tail)} ${text.slice(text.length - tail)}`.slice(0, max).toWellFormed();
+}
+
+function foldText(text: string): string {
+  return String.fromCharCode(...codes.subarray(0, foldInto(codes, text)));
+}
+
+/** What a field holds; `null` for what a program fills in. */
+function roleOf(name: string, text: string): FieldRole | null {
+  // `firstName`, `first-name` and `fields[First Name]` are all `first`, `name`.
+  const words = foldText(name.replaceAll(/([a-z])([A-Z])/g, "$1 $2").replaceAll(/[@.]/g, " ")).split(
+    String.fromCharCode(gap),
+  ).filter((word) => word !== "" && word !== "fields");
+  const isFree = text.length > answerMax;
+  if (technicalFields.has(words.join("_")) || words[0] === "utm" || name.startsWith("_")) {
     // A name of a leading underscore is technical by custom; free text is not.
-    return text.length > answerLengthMax && name.startsWith("_") ? "message" : undefined;
+    return isFree && name.startsWith("_") ? "message" : null;
   }
-  for (const [role, isKnown] of roles) {
-    if (!words.some(isKnown)) continue;
-    const isFree = (role === "company" || role === "name") && text.length > answerLengthMax;
-    return isFree ? "message" : role;
+  for (
+    const [role, known] of Object.entries(fieldWords) as [keyof typeof fieldWords, ReadonlySet<string>][]
+  ) {
+    if (!words.some((word) => known.has(word))) continue;
+    return isFree && (role === "company" || role === "name") ? "message" : role;
   }
-  return text.length > answerLengthMax ? "message" : "answer";
-}
-
-/** `firstName`, `first-name` and `fields[First Name]` are all `first`, `name`. */
-function nameWords(name: string): readonly string[] {
-  const spaced = name.replaceAll(/([a-z])([A-Z])/g, "$1 $2");
-  return wordsOf(foldText(spaced)).filter((word) => word !== "fields" && !/^\d+$/.test(word));
+  return isFree ? "message" : "answer";
 }

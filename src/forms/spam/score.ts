@@ -1,39 +1,36 @@
 /**
- * The spam score of a form submission: a pure function of its fields, with named reasons. What it may cost is told
- * before it is done, in steps (`work.ts`), and every part of it is linear in them. This module is browser
- * compatible.
+ * The spam score of a form submission: a pure function of its fields, the probability that it is spam, with named reasons.
+ * Linear in the text. This module is browser compatible.
  *
  * @module
  */
 
-import { scoreBlockedWords } from "./blocked.ts";
-import { scoreContact } from "./contact.ts";
-import { scoreGibberish } from "./gibberish.ts";
-import { scoreLinks } from "./links.ts";
-import { scorePitch } from "./pitch.ts";
-import { readSubmission, type Submission } from "./reading.ts";
-import { type SpamReason, spamReasons } from "./reasons.ts";
-import { scoreRepeats } from "./repeats.ts";
-import { scoreScripts } from "./scripts.ts";
-import { scoreShape } from "./shape.ts";
-import { scoreFillTime } from "./timing.ts";
+import { hasBlocked } from "./blocked.ts";
+import { contactSigns } from "./contact.ts";
+import { gibberishSigns } from "./gibberish.ts";
+import { linkSigns } from "./links.ts";
+import { foldedCodes, model, percentOf, strengthOf, weightOfSign, weighWords } from "./model.ts";
+import { type Reading, readSubmission, type Submission } from "./reading.ts";
+import { type Sign, type SpamReasonName, spamReasons } from "./reasons.ts";
+import { repeatSigns } from "./repeats.ts";
+import { shapeSigns } from "./shape.ts";
+import { timingSigns } from "./timing.ts";
 
 export { type FormValue, type Submission } from "./reading.ts";
 
 /** What {@linkcode scoreSubmission} found. */
 export interface Scored {
-  /** A whole number, 0 or more: the sum of the reasons' points. */
+  /** The probability that it is spam, a whole number from 0 to 100. */
   readonly score: number;
-  /** Each name at most once, in the order of {@linkcode spamReasons}; empty when nothing was found. */
-  readonly reasons: readonly SpamReason[];
+  /** What speaks for spam, each once, in the order of {@linkcode spamReasons}; empty when nothing does. */
+  readonly reasons: readonly SpamReasonName[];
 }
 
 /** What a score depends on besides the fields. */
 export interface ScoreOptions {
   /**
-   * The form's blocked words and phrases, matched as whole words without regard to case, accents and
-   * full-width forms, in every field but the technical ones. One in a script without spaces, or without any
-   * letter, matches anywhere.
+   * The form's blocked words and phrases, matched as whole words without regard to case, accents and full-width forms, in
+   * every field but the technical ones. One in a script without spaces, or without any letter, matches anywhere.
    */
   readonly blocked: readonly string[];
   /** When the submission arrived, in milliseconds of the server's clock, for the too-fast fill. */
@@ -43,47 +40,41 @@ export interface ScoreOptions {
 /**
  * A submission with this score or more is held, unless the form says another threshold.
  *
- * Chosen: 50, with points such that no single weak sign reaches it (one link, a strange name, capitals, a fast
- * fill, a foreign script), but one blocked word does, because the operator asked for it.
+ * Source: DECISIONS, section 10 (Spam).
  */
 export const defaultThreshold = 50;
 
-const parts = [
-  scoreLinks,
-  scoreRepeats,
-  scoreScripts,
-  scoreGibberish,
-  scoreContact,
-  scorePitch,
-  scoreShape,
-] as const;
-
 const order = Object.keys(spamReasons);
 
+/** What a submission shows besides its words. */
+export function signsOf(reading: Reading, submission: Submission, receivedAtMs: number): readonly Sign[] {
+  return [linkSigns, repeatSigns, gibberishSigns, contactSigns, shapeSigns].flatMap((signs) => signs(reading))
+    .concat(timingSigns(submission, receivedAtMs));
+}
+
 /**
- * Scores a submission. The same fields give the same score in any order, as long as they are no more than are judged.
- * Never throws, whatever the names and the text.
+ * Scores a submission. The same fields give the same score in any order. Never throws, whatever the names and the text.
  *
- * Source: SPEC, Tenant forms ("content is also scored server-side"); DECISIONS, Forms.
+ * Source: SPEC, Tenant forms ("content is also scored server-side"); DECISIONS, section 10 (Spam).
  *
- * Chosen: fields are judged by what their names say they hold (a link belongs in `listing_url` and not in
- * `first_name`); where a page was opened from (`page_url`, `referrer`, `utm_*`) and the like is not judged.
+ * Chosen: a blocked word, and what is too much to be judged, are certain: 100, which every threshold holds.
  */
-export function scoreSubmission(
-  submission: Submission,
-  options: ScoreOptions,
-): Scored {
+export function scoreSubmission(submission: Submission, options: ScoreOptions): Scored {
+  const { blocked, receivedAtMs } = options;
   const reading = readSubmission(submission);
-  const found = [
-    ...parts.flatMap((part) => part(reading)),
-    ...scoreBlockedWords(reading, options.blocked),
-    ...scoreFillTime(submission, options.receivedAtMs),
-  ];
-  const points = new Map<string, SpamReason>();
-  for (const reason of found) {
-    const sum = (points.get(reason.name)?.points ?? 0) + reason.points;
-    if (sum > 0) points.set(reason.name, { name: reason.name, points: sum });
-  }
-  const reasons = [...points.values()].sort((a, b) => order.indexOf(a.name) - order.indexOf(b.name));
-  return { score: reasons.reduce((sum, reason) => sum + reason.points, 0), reasons };
+  const isBlocked = blocked.length > 0 &&
+    reading.fields.some(({ text }) => hasBlocked(blocked, text, foldedCodes(text)));
+  const wording = model.bias + weighWords(reading);
+  const weighed = signsOf(reading, submission, receivedAtMs).map((sign) =>
+    [sign[0], weightOfSign(sign) * strengthOf(sign[1])] as const
+  );
+  const logOdds = weighed.reduce((sum, [, odds]) => sum + odds, wording);
+  const found = new Set<string>(weighed.filter(([, odds]) => odds > 0).map(([name]) => name));
+  if (isBlocked) found.add("blocked_words");
+  if (reading.isTooMuch) found.add("unjudged");
+  if (wording > 0) found.add("wording");
+  return {
+    score: isBlocked || reading.isTooMuch ? 100 : percentOf(logOdds),
+    reasons: order.filter((name) => found.has(name)) as SpamReasonName[],
+  };
 }

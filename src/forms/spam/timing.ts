@@ -5,7 +5,7 @@
  */
 
 import type { FormValue, Submission } from "./reading.ts";
-import type { SpamReason } from "./reasons.ts";
+import type { Sign } from "./reasons.ts";
 
 /**
  * Names of the field in which a form may say when it was opened, in order of preference: ISO 8601 with a zone,
@@ -19,21 +19,18 @@ const digits = /^\d{10}(\d{3})?(\.\d{1,6})?$/;
 const openMsMax = 24 * 60 * 60 * 1000;
 
 /**
- * Scores a fill that was too fast. A missing, unreadable, future or absurd time is no sign.
+ * Whether the fill was too fast. A missing, unreadable, future or absurd time is no sign.
  *
  * Chosen: never enough to hold by itself, because a site may set the field when it sends, and a visitor's clock
  * may be seconds off.
  */
-export function scoreFillTime(
-  submission: Submission,
-  receivedAtMs: number,
-): readonly SpamReason[] {
+export function timingSigns(submission: Submission, receivedAtMs: number): readonly Sign[] {
   const name = startedAtNames.find((one) => submission.has(one));
   const startedAtMs = name === undefined ? undefined : readTime(submission.get(name)?.value ?? null);
   if (startedAtMs === undefined) return [];
   const openMs = receivedAtMs - startedAtMs;
   if (!(openMs >= 0 && openMs <= openMsMax)) return [];
-  return [{ name: "too_fast", points: openMs < 2000 ? 30 : openMs < 4000 ? 15 : 0 }];
+  return [["too_fast", openMs < 2000 ? 2 : openMs < 4000 ? 1 : 0]];
 }
 
 function readTime(value: FormValue): number | undefined {

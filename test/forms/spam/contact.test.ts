@@ -5,6 +5,7 @@ import { reasonNames } from "../../support/forms/score.ts";
 test("a disposable mail domain counts under any of its subdomains, and one that only ends alike does not", () => {
   assert.ok(reasonNames({ email: "a@mailinator.com" }).includes("disposable_mail"));
   assert.ok(reasonNames({ email: "a@in.mx.MAILINATOR.com" }).includes("disposable_mail"));
-  assert.deepEqual(reasonNames({ email: "a@notmailinator.com" }), []);
-  assert.deepEqual(reasonNames({ email: "a@mailinator.com.example" }), []);
+  for (const email of ["a@notmailinator.com", "mailinator.com@example.com"]) {
+    assert.ok(!reasonNames({ email }).includes("disposable_mail"), email);
+  }
 });

@@ -11,7 +11,8 @@ test("names of many languages are no gibberish", () => {
     "JoAnnMcDonald;VanDerBerg;O'Shaughnessy;Strzelczyk;Przybylski;Tchoupitoulas;Kjærsgaard;Hjördís;Bjørn;Csikszentmihalyi;" +
     "Dvořák;Srinivasan Krishnamurthy;Mkhize;Tlaxcalteca;Pfeiffer;Schwartzkopf;Knightly;Hdz;Ymlkn";
   for (const name of people.split(";")) {
-    assert.deepEqual(reasonNames({ name, message: "Estimate for my roof please" }), [], name);
+    const names = reasonNames({ name, message: "Estimate for my roof please" });
+    assert.deepEqual(names.filter((one) => /gibberish|random/.test(one)), [], name);
   }
 });
 

@@ -1,47 +1,33 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { judgedFieldsMax, readSubmission } from "../../../src/forms/spam/reading.ts";
-import { judgedStepsMax, stepsOf } from "../../../src/forms/spam/work.ts";
-import { message, submissionOf } from "../../support/forms/score.ts";
+import { judgedFieldsMax, judgedNameMax, readSubmission } from "../../../src/forms/spam/reading.ts";
+import { defaultThreshold } from "../../../src/forms/spam/score.ts";
+import { message, score, submissionOf } from "../../support/forms/score.ts";
 
-test("of a submission 200 fields and 24,000 steps are judged, shared evenly: what is short stays whole", () => {
-  const ends = "x".repeat(30_000);
-  const long = readSubmission(submissionOf({ ...message(`${ends} middle ${ends}`), notes: "short" }));
-  assert.deepEqual(long.filter(({ text }) => text.length < 100).length, 4);
+const roof = message("We need a new roof. When could somebody look at it?");
 
-  const fields = Object.fromEntries(Array.from({ length: 5_000 }, (_, at) => [`f${at}`, "x"]));
-  const many = readSubmission(submissionOf({ ...fields, ...message("We need a new roof.") }));
-  assert.equal(many.length, judgedFieldsMax);
-  assert.ok(many.some(({ role, text }) => role === "message" && text === "We need a new roof."));
-
-  const units = ["x", "ab ", "a.b/ ", "é", "요", "мы ", "\ufdfa", "㌖", "⒇", "𝒜", "💰", "http://a.b/ "];
-  for (const unit of units) {
-    for (const parts of [1, 7, 300]) {
-      const part = unit.repeat(Math.ceil(64_000 / parts / unit.length));
-      const names = Array.from({ length: parts }, (_, at) => [`${part.slice(0, at % 100)}${at}`, part]);
-      const reading = readSubmission(submissionOf(Object.fromEntries(names)));
-      const steps = reading.reduce((sum, { text }) => sum + stepsOf(text, Infinity), 0);
-      assert.ok(steps <= judgedStepsMax, `${parts} of ${unit}: ${steps}`);
-      const folded = reading.reduce((sum, one) => sum + one.folded.length, 0);
-      assert.ok(folded <= judgedStepsMax, `${parts} of ${unit}: ${folded} characters`);
-    }
+test("what is too much to be judged is held: over 200 fields, or a name of over 120 characters", () => {
+  const fields = (count: number) =>
+    Object.fromEntries(Array.from({ length: count }, (_, at) => [`f${at}`, "x"]));
+  const most = judgedFieldsMax - Object.keys(roof).length;
+  assert.ok(score({ ...fields(most), ...roof }).score < defaultThreshold);
+  for (
+    const posted of [{ ...roof, ...fields(most + 1) }, { ...roof, ["n".repeat(judgedNameMax + 1)]: "x" }]
+  ) {
+    assert.deepEqual([score(posted).score, score(posted).reasons.includes("unjudged")], [100, true]);
   }
 });
 
-test("eight thousand characters of a customer's prose, and four thousand of another script, are judged whole", () => {
-  const letters = [
-    "We had water at the chimney when it rained last spring, and somebody should look at the roof (1998). ",
-    "El techo gotea desde la última tormenta; también quisiéramos un presupuesto para la cocina, ¿sí? ",
-  ];
-  const others = [
-    "Здравствуйте, нужно заменить крышу на доме. ",
-    "我想装修厨房和两个浴室,请问可以免费估价吗?",
-  ];
-  for (const [texts, length] of [[letters, 8_000], [others, 4_000]] as const) {
-    for (const text of texts) {
-      const whole = text.repeat(Math.floor(length / text.length));
-      const [judged] = readSubmission(submissionOf({ message: whole }));
-      assert.ok(judged?.text === whole.trim(), `${length} of ${text}`);
-    }
-  }
+test("blank fields, false and null are none of the fields that are counted", () => {
+  const blank = Object.fromEntries(
+    Array.from({ length: 500 }, (_, at) => [`f${at}`, [null, false, " "][at % 3] ?? null]),
+  );
+  assert.equal(score({ ...blank, ...roof }).score, score(roof).score);
+});
+
+test("the message is read first, whatever the names of the other fields, and names and places say nothing by their words", () => {
+  const { fields } = readSubmission(submissionOf({ a_b: "first", ...roof, zip: "97201" }));
+  assert.equal(fields[0]?.role, "message");
+  const named = (name: string, city: string) => score({ ...roof, name, city }).score;
+  assert.equal(named("Ada Brook", "Portland"), named("Ann Seo", "Casino"));
 });

@@ -36,7 +36,7 @@ export function score(fields: Fields, blocked: readonly string[] = []): Scored {
 
 /** The names of its reasons. */
 export function reasonNames(fields: Fields, blocked: readonly string[] = []): readonly SpamReasonName[] {
-  return score(fields, blocked).reasons.map(({ name }) => name);
+  return score(fields, blocked).reasons;
 }
 
 /** A message with nothing else that could be a sign. */

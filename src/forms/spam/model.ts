@@ -1,0 +1,114 @@
+/**
+ * The learned model: a weight for each feature of a text and for each sign, trained by `scripts/train_spam.ts`. This module is
+ * browser compatible.
+ *
+ * @module
+ */
+
+import { families, places, readFeatures } from "./features.ts";
+import { foldInto } from "./fold.ts";
+import { fieldsOf, type Reading } from "./reading.ts";
+import type { Sign } from "./reasons.ts";
+import { model } from "./weights.ts";
+
+/** Of a longer text the part that looks most like spam counts, so that padding hides nothing. */
+const windowWords = 120;
+/** A shorter rest is judged with what came before it. */
+const restWords = 40;
+/** Answers of more characters are judged apart from the message. */
+const answersMax = 400;
+
+const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+let weights: Float32Array | undefined;
+
+/** The weights by place, from a character each: 31 is none, and they grow with the square of the distance to it. */
+export function tableOf(text: string): Float32Array {
+  const byCode = new Float32Array(128);
+  for (let index = 0; index < 63; index++) {
+    const step = (index - 31) / 31;
+    byCode[alphabet.charCodeAt(index)] = model.weightMax * step * Math.abs(step);
+  }
+  return Float32Array.from({ length: places }, (_, place) => byCode[text.charCodeAt(place)] as number);
+}
+
+/** The weight of the place that a feature has. */
+export const weightAt = (place: number): number => (weights ??= tableOf(model.table))[place] as number;
+
+/** How many times a sign counts. */
+export const strengthOf = (times: number | boolean): number => Math.min(2, Math.log2(1 + Number(times)));
+
+let codes = new Uint16Array(1 << 12);
+
+/** Folds a text; what is returned is overwritten by the next call. */
+export function foldedCodes(text: string): Uint16Array {
+  while (codes.length < text.length) codes = new Uint16Array(2 * codes.length);
+  return codes.subarray(0, foldInto(codes, text));
+}
+
+/** The texts of a submission whose words count: messages, and short answers with them. Names and places do not. */
+export function textsOf(reading: Reading): { readonly messages: string[]; readonly answers: string[] } {
+  const messages = fieldsOf(reading, "message").map(({ text }) => text);
+  const answers = fieldsOf(reading, "company", "answer").map(({ text }) => text);
+  return { messages, answers };
+}
+
+/** Sums of weights over a stretch of text. */
+class Stretch {
+  readonly sums = new Float64Array(families);
+  readonly counts = new Float64Array(families);
+  words = 0;
+
+  add({ sums, counts, words }: Stretch): void {
+    for (let family = 0; family < families; family++) {
+      this.sums[family] = (this.sums[family] as number) + (sums[family] as number);
+      this.counts[family] = (this.counts[family] as number) + (counts[family] as number);
+    }
+    this.words += words;
+  }
+
+  get logOdds(): number {
+    let sum = 0;
+    for (let family = 0; family < families; family++) {
+      const count = Math.max(1, this.counts[family] as number);
+      sum += (this.sums[family] as number) / Math.sqrt(count);
+    }
+    return sum;
+  }
+}
+
+/** What the words of a submission say, in log-odds. */
+export function weighWords(reading: Reading): number {
+  const found: Stretch[] = [];
+  const { messages, answers } = textsOf(reading);
+  const isApart = answers.reduce((sum, text) => sum + text.length, 0) > answersMax;
+  for (const texts of isApart ? [messages, answers] : [[...messages, ...answers]]) {
+    let stretch = new Stretch();
+    const begin = found.length;
+    for (const text of texts) {
+      const folded = foldedCodes(text);
+      readFeatures(folded, folded.length, {
+        feature(place, family) {
+          stretch.sums[family] = (stretch.sums[family] as number) + weightAt(place);
+          stretch.counts[family] = (stretch.counts[family] as number) + 1;
+        },
+        word() {
+          if (++stretch.words < windowWords) return;
+          found.push(stretch);
+          stretch = new Stretch();
+        },
+      });
+    }
+    const last = found.at(-1);
+    if (stretch.words >= restWords || found.length === begin || last === undefined) found.push(stretch);
+    else last.add(stretch);
+  }
+  return Math.max(...found.map((one) => one.logOdds));
+}
+
+/** The weight of a sign, in log-odds for each time that it counts. */
+export const weightOfSign = ([name]: Sign): number => model.signs[name] ?? 0;
+
+/** A probability from 0 to 100, as a whole number, from log-odds. */
+export const percentOf = (logOdds: number): number => Math.round(100 / (1 + Math.exp(-logOdds)));
+
+export { model };
