@@ -11,7 +11,7 @@
 
 import { readFileSync, writeFileSync } from "node:fs";
 import { type Family, places, readFeatures } from "../src/forms/spam/features.ts";
-import { foldedCodes, strengthOf, textsOf } from "../src/forms/spam/model.ts";
+import { foldedCodes, leastCounts, strengthOf, textsOf } from "../src/forms/spam/model.ts";
 import { readSubmission } from "../src/forms/spam/reading.ts";
 import { type FormValue, signsOf } from "../src/forms/spam/score.ts";
 
@@ -72,7 +72,9 @@ function exampleOf({ author, label, fields, receivedAtMs = 0 }: Labelled): Examp
       word() {},
     });
   }
-  const totals = [0, 1].map((family) => found.filter(([, one]) => one === family).length);
+  const totals = leastCounts.map((least, family) =>
+    Math.max(least, found.filter(([, one]) => one === family).length)
+  );
   const strengths = new Map<number, number>();
   for (const [place, family] of found) {
     strengths.set(place, (strengths.get(place) ?? 0) + 1 / Math.sqrt(totals[family] as number));

@@ -18,6 +18,8 @@ const restWords = 40;
 /** Answers of more characters are judged apart from the message. */
 const answersMax = 400;
 
+/** A text of fewer features counts as one of so many: a word alone says little. */
+export const leastCounts = [30, 80] as const;
 const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 let weights: Float32Array | undefined;
 
@@ -69,7 +71,7 @@ class Stretch {
   get logOdds(): number {
     let sum = 0;
     for (let family = 0; family < families; family++) {
-      const count = Math.max(1, this.counts[family] as number);
+      const count = Math.max(leastCounts[family] as number, this.counts[family] as number);
       sum += (this.sums[family] as number) / Math.sqrt(count);
     }
     return sum;

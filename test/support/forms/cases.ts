@@ -11,6 +11,8 @@ import type { FormValue } from "../../../src/forms/spam/score.ts";
 /** One labelled submission; `test/vectors/forms/README.md` describes the files. */
 export interface FormCase {
   readonly id: string;
+  /** Who wrote it. */
+  readonly author: string;
   readonly label: "ham" | "spam";
   /** ISO 639-1, or `xx` for text of no language. */
   readonly language: string;
