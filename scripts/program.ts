@@ -21,6 +21,8 @@ export interface ProgramOptions {
   readonly denoFlags: readonly string[];
   /** Starts it again when a source file changes. */
   readonly watch: boolean;
+  /** Takes the log, in whole lines, because two programs share it. */
+  readonly log: (text: string) => void;
   /** Told when it has ended, whoever ended it. */
   readonly onEnd: (end: { readonly code: number; readonly message: string }) => void;
 }
@@ -60,11 +62,10 @@ export function startProgram(options: ProgramOptions): Program {
   child.on("error", (error) => options.onEnd({ code: 1, message: error.message }));
   child.on("exit", (code, signal) => {
     const how = signal ?? `exit code ${code}`;
-    // What it had to say stands above.
     options.onEnd({ code: code || 1, message: `${options.name} has ended (${how}).` });
   });
   return {
-    started: passOn(child),
+    started: passOn(child, options.log),
     stop: () => stop(child, options.watch),
     kill: () => void child.kill("SIGKILL"),
   };
@@ -79,22 +80,22 @@ function commandOf({ main, denoFlags, watch }: ProgramOptions): string[] {
   return [...command, createRequire(import.meta.url).resolve("tsx/cli"), "watch", main];
 }
 
-/** Prints the log in whole lines, because two programs share our output, and listens for `started`. */
-function passOn(child: ChildProcess): Promise<ReadonlyMap<string, string>> {
+/** Passes the log on, and listens for `started`. */
+function passOn(child: ChildProcess, log: ProgramOptions["log"]): Promise<ReadonlyMap<string, string>> {
   const addresses = new Map<string, string>();
   const started = Promise.withResolvers<ReadonlyMap<string, string>>();
   let rest = "";
   child.stdout?.setEncoding("utf8").on("data", (text: string) => {
     const lines = (rest + text).split("\n");
     rest = lines.pop() ?? "";
-    if (lines.length > 0) process.stdout.write(`${lines.join("\n")}\n`);
+    if (lines.length > 0) log(`${lines.join("\n")}\n`);
     for (const line of lines) {
       const entry = readLogLine(line);
       if (entry.event === "listening") addresses.set(String(entry.surface), String(entry.url));
       // After a change in watch mode it comes again.
       if (entry.event === "started") started.resolve(addresses);
     }
-  }).on("end", () => process.stdout.write(rest));
+  }).on("end", () => log(rest));
   return started.promise;
 }
 

@@ -7,6 +7,7 @@
  */
 
 import { createHash, getRandomValues } from "node:crypto";
+import { chmodSync, readFileSync, writeFileSync } from "node:fs";
 import { type KeySurface, makeKey } from "../src/contract/api_key.ts";
 import { namedKinds } from "../src/store/delivery/effects.ts";
 import { changeRoute } from "../src/store/delivery/routes.ts";
@@ -21,8 +22,8 @@ const formKey = "contact";
 
 /** How a database is seeded. */
 export interface SeedOptions {
-  /** Leave a database alone that has a tenant: it is somebody's. */
-  readonly onlyWhenEmpty: boolean;
+  /** The file that keeps the keys; `null` for somebody's database, which is left alone once it has a tenant. */
+  readonly keysFile: string | null;
 }
 
 /** What a first lead and a first form are posted with. */
@@ -50,14 +51,14 @@ export interface SeedTenant {
 }
 
 /**
- * Sees to it that there are the tenant `sandbox` and its form `contact`, and issues it keys labelled `npm-start`.
+ * Sees to it that there are the tenant `sandbox`, its form `contact` and its keys labelled `npm-start`.
  * Returns `undefined` when the database was left alone.
  */
-export async function seed(databaseUrl: string, options: SeedOptions): Promise<SeedOutcome | undefined> {
+export async function seed(databaseUrl: string, { keysFile }: SeedOptions): Promise<SeedOutcome | undefined> {
   const pool = openAdminPool(databaseUrl);
   try {
-    if (options.onlyWhenEmpty && (await listTenants(pool)).length > 0) return undefined;
-    return await seedTenant(pool, { slug: "sandbox", name: "Sandbox", sandbox: true });
+    if (keysFile === null && (await listTenants(pool)).length > 0) return undefined;
+    return await seedTenant(pool, { slug: "sandbox", name: "Sandbox", sandbox: true }, keysFile);
   } finally {
     await pool.close();
   }
@@ -70,6 +71,7 @@ export interface CaughtAt {
   readonly secret: string;
   /** `null`: mails go to a mail server of somebody's, so there are none. */
   readonly mailTo: string | null;
+  readonly keysFile: string;
 }
 
 /** The same for the tenant `development`, which is not a sandbox: its leads are sent to what catches them. */
@@ -77,7 +79,7 @@ export async function seedDevelopment(databaseUrl: string, at: CaughtAt): Promis
   const pool = openAdminPool(databaseUrl);
   try {
     const tenant = { slug: "development", name: "Example Home Services", sandbox: false };
-    const seeded = await seedTenant(pool, tenant);
+    const seeded = await seedTenant(pool, tenant, at.keysFile);
     const { id } = await requireTenant(pool, tenant.slug);
     const [webhook, mail] = namedKinds;
     await changeRoute(pool, id, {
@@ -95,10 +97,10 @@ export async function seedDevelopment(databaseUrl: string, at: CaughtAt): Promis
 }
 
 /**
- * Sees to a tenant with a form and fresh keys. Earlier ones of this label are revoked: only their hashes are kept, so
- * nobody can be told them again. A disabled tenant is left as it is.
+ * Sees to a tenant with a form and a key of each surface: the saved one while it works, or a new one. Other keys of the
+ * label are revoked, because nobody has their text. A disabled tenant is left as it is.
  */
-async function seedTenant(pool: Pool, wanted: SeedTenant): Promise<SeedOutcome> {
+async function seedTenant(pool: Pool, wanted: SeedTenant, keysFile: string | null): Promise<SeedOutcome> {
   const tenant = await ensureTenant(pool, wanted);
   if (tenant.isDisabled) return { disabled: wanted.slug };
   // One that is there stays as somebody may have changed it.
@@ -107,16 +109,37 @@ async function seedTenant(pool: Pool, wanted: SeedTenant): Promise<SeedOutcome> 
     threshold: null,
     blocked: [],
   });
-  const earlier = (await listKeys(pool, tenant.id)).filter((key) =>
+  const saved = keysFile === null ? {} : readKeys(keysFile);
+  const { intake, forms } = saved[wanted.slug] ?? {};
+  const live = (await listKeys(pool, tenant.id)).filter((key) =>
     key.label === label && key.revokedAt === null
   );
-  for (const key of earlier) await revokeKey(pool, key.id);
-  const issue = (surface: KeySurface) => issueKey(pool, { tenant, surface, label, campaignId: null });
-  return {
-    key: (await issue("intake")).text,
-    formsKey: (await issue("forms")).text,
-    formPath: `/v1/forms/${wanted.slug}/${formKey}`,
+  const keep = async (surface: KeySurface, text = "") => {
+    const kept = live.find((key) => key.surface === surface && key.last4 === text.slice(-4));
+    for (const key of live) if (key.surface === surface && key !== kept) await revokeKey(pool, key.id);
+    if (kept !== undefined) return text;
+    return (await issueKey(pool, { tenant, surface, label, campaignId: null })).text;
   };
+  const keys = { intake: await keep("intake", intake), forms: await keep("forms", forms) };
+  if (keysFile !== null) writeKeys(keysFile, { ...saved, [wanted.slug]: keys });
+  return { key: keys.intake, formsKey: keys.forms, formPath: `/v1/forms/${wanted.slug}/${formKey}` };
+}
+
+/** The texts of keys, by tenant. */
+type SavedKeys = Readonly<Record<string, { readonly intake: string; readonly forms: string }>>;
+
+function readKeys(file: string): SavedKeys {
+  try {
+    return JSON.parse(readFileSync(file, "utf8"));
+  } catch {
+    // Not there yet, or cut short: new keys replace it.
+    return {};
+  }
+}
+
+function writeKeys(file: string, keys: SavedKeys): void {
+  writeFileSync(file, `${JSON.stringify(keys, null, 2)}\n`, { mode: 0o600 });
+  chmodSync(file, 0o600);
 }
 
 /** A tenant as the keys need it. */

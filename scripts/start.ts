@@ -2,13 +2,14 @@
  * `npm start`: the whole service on this machine, with a PostgreSQL of its own under `.data/` unless `DATABASE_URL`
  * names one, an actions process behind mutual TLS, and sandbox keys to post a first lead and a first form with.
  *
- * With `--watch` both processes restart when a source file changes.
+ * With `--watch` both processes restart when a source file changes; `--new-keys` replaces the keys that the last start left.
  *
  * @module
  */
 
 import { randomBytes } from "node:crypto";
-import { readFileSync } from "node:fs";
+import { appendFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import postgres from "postgres";
 import { ConfigError } from "../src/settings/reader.ts";
 import { takeSecrets } from "../src/settings/secret_files.ts";
@@ -38,13 +39,16 @@ import {
   noDestination,
   serviceSettings,
 } from "./start_delivery.ts";
-import { alreadyRunning, type Development, welcome } from "./welcome.ts";
+import { alreadyRunning, type Development, stopped, welcome } from "./welcome.ts";
 
 const secretFaults = takeSecrets(process.env);
 const destination = destinationOf(process.env);
 const watch = process.argv.includes("--watch");
+const newKeys = process.argv.includes("--new-keys");
+const keysFile = join(dataFolder, "keys");
+const logFile = process.env.LOG === "json" ? undefined : join(dataFolder, "log");
 
-/** Why everything ends. `code` is for the shell. */
+/** Why everything ends; without a message somebody asked for it. `code` is for the shell. */
 interface End {
   readonly code: number;
   readonly message?: string;
@@ -96,6 +100,7 @@ start().catch((error) => finish({ code: error instanceof ConfigError ? 2 : 1, me
 const { code, message } = await end.promise;
 if (message !== undefined) (code === 0 ? console.log : console.error)(`\n${message}`);
 await stop();
+if (message === undefined) console.log(`\n${stopped(server?.dataFolder)}`);
 process.exit(code);
 
 async function start(): Promise<void> {
@@ -103,12 +108,20 @@ async function start(): Promise<void> {
   const given = process.env.DATABASE_URL?.trim() || undefined;
   const running = given === undefined ? findRunning() : null;
   if (running !== null) return finish({ code: 0, message: alreadyRunning(running) });
-  await refuseTakenAddresses();
+  if (newKeys && given !== undefined) {
+    throw new Error("--new-keys replaces keys in the database of npm start, and DATABASE_URL names another");
+  }
+  await avoidTakenAddresses();
+  if (logFile !== undefined) {
+    mkdirSync(dataFolder, { recursive: true });
+    writeFileSync(logFile, "");
+  }
   const listen = await actionsListen({ watch });
   const databaseUrl = given ?? await startDatabase();
   if (ending) return;
 
-  const seeded = await prepare(databaseUrl, { onlyWhenEmpty: given !== undefined });
+  if (newKeys) rmSync(keysFile, { force: true });
+  const seeded = await prepare(databaseUrl, { keysFile: given === undefined ? keysFile : null });
   if (ending) return;
   // A given role is the operator's choice; on the server of our own nothing runs as its superuser.
   const { serviceUrl, actionsUrl } = given === undefined
@@ -137,7 +150,7 @@ async function start(): Promise<void> {
   if (server !== undefined) {
     publishRunning([...addresses, ...(catcher === undefined ? [] : [["caught", catcher.url] as const])]);
   }
-  console.log(welcome({ addresses, dataFolder: server?.dataFolder, seeded, development, delivery }));
+  console.log(welcome({ addresses, dataFolder: server?.dataFolder, logFile, seeded, development, delivery }));
 }
 
 /** Catches what the development tenant's leads become. */
@@ -151,7 +164,7 @@ async function catchEverything(files: DevCertificates, databaseUrl: string): Pro
   });
   const mailTo = hasOwnMail(process.env) ? null : "leads@customer.example";
   const { webhookUrl, url } = catcher;
-  return { url, seeded: await seedDevelopment(databaseUrl, { webhookUrl, secret, mailTo }) };
+  return { url, seeded: await seedDevelopment(databaseUrl, { webhookUrl, secret, mailTo, keysFile }) };
 }
 
 async function prepare(databaseUrl: string, options: SeedOptions): Promise<SeedOutcome | undefined> {
@@ -173,12 +186,20 @@ async function publishSite(databaseUrl: string, addresses: ReadonlyMap<string, s
   }
 }
 
-async function refuseTakenAddresses(): Promise<void> {
+/** Takes a free port where another program has the default; one that was asked for is an error. */
+async function avoidTakenAddresses(): Promise<void> {
   const own = destination === "own" ? {} : { ACTIONS_LISTEN: undefined };
   const wanted = listeners({ ...process.env, ...own })
     .filter(({ variable }) => variable !== "CAUGHT_LISTEN" || hasCatcher(process.env));
-  const taken = await takenListeners(wanted);
-  if (taken.length === 0) return;
+  const all = await takenListeners(wanted);
+  const taken = all.filter(({ variable }) => process.env[variable]);
+  if (taken.length === 0) {
+    for (const { address, instead, surface, variable } of all) {
+      console.log(`Another program listens on ${address}: ${surface} takes ${instead}.`);
+      process.env[variable] = instead;
+    }
+    return;
+  }
   const lines = taken.map(({ address, variable }) => `  ${address}  (${variable})`);
   const others = taken.map(({ variable, instead }) => `${variable}=${instead}`);
   throw new Error(
@@ -216,7 +237,8 @@ async function startActions(files: DevCertificates, databaseUrl: string, listen:
     environment,
     denoFlags: actionsDenoFlags(environment),
     watch,
-    onEnd: finish,
+    log,
+    onEnd: onProgramEnd,
   });
   return (await actions.started).get("actions") ?? "";
 }
@@ -228,9 +250,19 @@ async function startService(environment: Record<string, string>): Promise<Readon
     environment,
     denoFlags: denoFlags(environment),
     watch,
-    onEnd: finish,
+    log,
+    onEnd: onProgramEnd,
   });
   return await service.started;
+}
+
+function log(text: string): void {
+  if (logFile === undefined) process.stdout.write(text);
+  else appendFileSync(logFile, text);
+}
+
+function onProgramEnd({ code, message }: { readonly code: number; readonly message: string }): void {
+  finish({ code, message: logFile === undefined ? message : `${message} The log is in .data/log.` });
 }
 
 async function stop(): Promise<void> {

@@ -5,7 +5,7 @@
  */
 
 import { randomUUID } from "node:crypto";
-import { relative } from "node:path";
+import { dirname, relative } from "node:path";
 import type { RunningStart } from "./running.ts";
 import type { Disabled, Seeded, SeedOutcome } from "./seed.ts";
 
@@ -22,6 +22,8 @@ export interface Started {
   readonly addresses: ReadonlyMap<string, string>;
   /** Of the embedded PostgreSQL. */
   readonly dataFolder: string | undefined;
+  /** `undefined` when the log is printed. */
+  readonly logFile: string | undefined;
   /** `undefined` when the database was somebody's. */
   readonly seeded: SeedOutcome | undefined;
   /** `undefined` where nothing is caught. */
@@ -68,21 +70,31 @@ In a browser:
 
 ${tableOf(pagesOf(where))}
 
-Its keys stand where it was started. To end it: Ctrl-C there, or kill ${pid}
+Its keys are in .data/keys. To end it: Ctrl-C there, or kill ${pid}
 `;
 }
 
+/** What Ctrl-C leaves. `dataFolder` is that of the embedded PostgreSQL. */
+export function stopped(dataFolder: string | undefined): string {
+  return `Stopped.${dataFolder === undefined ? "" : ` Your data is in ${shortPath(dirname(dataFolder))}`}`;
+}
+
+/** A path as somebody in this folder would type it. */
+function shortPath(path: string): string {
+  const below = relative(process.cwd(), path);
+  return below.startsWith("..") ? path : below;
+}
+
 /** The whole text. */
-export function welcome({ addresses, dataFolder, seeded: found, development, delivery }: Started): string {
+export function welcome(
+  { addresses, dataFolder, logFile, seeded: found, development, delivery }: Started,
+): string {
   const seeded = found !== undefined && "key" in found ? found : undefined;
   const rows: Row[] = [
     ...addresses,
     ...(development === undefined ? [] : [["caught", development.url] as const]),
   ];
-  if (dataFolder !== undefined) {
-    const below = relative(process.cwd(), dataFolder);
-    rows.push(["database", below.startsWith("..") ? dataFolder : below]);
-  }
+  if (dataFolder !== undefined) rows.push(["database", shortPath(dataFolder)]);
   if (seeded !== undefined) rows.push(["sandbox key", seeded.key], ["forms key", seeded.formsKey]);
   const missing = found !== undefined && "disabled" in found
     ? disabledText(found)
@@ -108,7 +120,11 @@ ${leadLine(addresses.get("intake") ?? "", seeded?.key ?? "<API_KEY>")}
 ${seeded === undefined ? "" : `\nOr a website's form:\n\n${formLine(addresses.get("forms") ?? "", seeded)}\n`}
 ${deliveryText(delivery)}
 ${developmentText(addresses, development)}
-Ctrl-C ends it all.
+${
+    logFile === undefined
+      ? ""
+      : `The log is in ${shortPath(logFile)}; LOG=json prints it here instead.\n`
+  }Ctrl-C ends it all.
 `;
 }
 

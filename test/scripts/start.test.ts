@@ -15,7 +15,16 @@ import { type Checkout, copyCheckout } from "../support/scripts/checkout.ts";
 import { get, post } from "../support/client.ts";
 import { createDatabase } from "../support/database.ts";
 import { until } from "../support/until.ts";
-import { allEnd, killAll, processesOf, start, welcome } from "../support/scripts/npm_start.ts";
+import {
+  allEnd,
+  killAll,
+  onDeno,
+  onNode,
+  processesOf,
+  type Start,
+  start,
+  welcome,
+} from "../support/scripts/npm_start.ts";
 import { atEnd } from "../support/at_end.ts";
 
 let checkout: Checkout;
@@ -57,6 +66,8 @@ test("npm start prints curl lines for a lead and a form that answer 202, and the
   assert.match(key ?? "", /^lead_test_/);
   assert.match(formsKey ?? "", /^form_test_/);
   assert.match(text, /^ {2}database +\.data\/postgres$/m);
+  assert.match(text, /^The log is in \.data\/log; LOG=json prints it here instead\.$/m);
+  assert.doesNotMatch(text, /"event":/);
 
   for (const line of [curl, formCurl]) {
     const [first, second] = [1, 2].map(() => spawnSync("/bin/sh", ["-c", line], { encoding: "utf8" }));
@@ -72,19 +83,51 @@ test("npm start prints curl lines for a lead and a form that answer 202, and the
   started.child.kill("SIGINT");
   assert.equal(await started.ended, 0);
   await allEnd(pids);
+  assert.ok(started.output().endsWith("\nStopped. Your data is in .data\n"), started.output());
+  const log = readFileSync(join(checkout.folder, ".data/log"), "utf8").trimEnd().split("\n");
+  const events = log.map((line) => JSON.parse(line).event);
+  assert.equal(events.filter((event) => event === "started").length, 2, "both processes log there");
 });
 
-test("a second npm start keeps the data and revokes the key of the first", async () => {
-  const first = start(checkout.folder);
-  const { key: earlier = "" } = await welcome(first);
-  first.child.kill("SIGINT");
-  await first.ended;
+test("LOG=json prints the log and keeps none", async () => {
+  const copy = copyCheckout();
+  const started = start(copy.folder, { LOG: "json" });
+  const { text } = await welcome(started);
+  assert.match(text, /^\{.*"event":"started"/m);
+  assert.doesNotMatch(text, /The log is in/);
+  started.child.kill("SIGINT");
+  assert.equal(await started.ended, 0);
+  assert.ok(!existsSync(join(copy.folder, ".data/log")));
+  copy.remove();
+});
 
-  const second = start(checkout.folder);
-  const { url, key: later = "" } = await welcome(second);
-  assert.notEqual(later, earlier);
-  assert.equal(await checkKey(url, earlier), 401);
-  assert.equal(await checkKey(url, later), 422);
+test("a second npm start keeps the data and the keys, and --new-keys revokes and replaces them", async () => {
+  const keysFile = join(checkout.folder, ".data/keys");
+  /** Starts it, and ends it unless it is the last. */
+  const keysOf = async (command = onNode) => {
+    const started = start(checkout.folder, {}, command);
+    const { text, url } = await welcome(started);
+    return { started, url, keys: text.match(/(?<=^ {2}.*key +)(lead|form)_\S+$/gm) ?? [] };
+  };
+  const end = async ({ started }: { readonly started: Start }) => {
+    started.child.kill("SIGINT");
+    assert.equal(await started.ended, 0);
+  };
+  const first = await keysOf();
+  assert.equal(first.keys.length, 4, "of two tenants, one of each surface");
+  assert.equal(statSync(keysFile).mode & 0o777, 0o600);
+  await end(first);
+
+  const again = await keysOf(onDeno);
+  assert.deepEqual(again.keys, first.keys);
+  const [sandboxKey = "", , developmentKey = ""] = again.keys;
+  await end(again);
+
+  const { started: second, url, keys } = await keysOf([...onNode, "--new-keys"]);
+  assert.equal(new Set([...first.keys, ...keys]).size, 8);
+  assert.equal(await checkKey(url, sandboxKey), 401);
+  assert.equal(await checkKey(url, developmentKey), 401);
+  assert.equal(await checkKey(url, keys[0] ?? ""), 422);
 
   // Beside it, the operator's command finds the database by itself.
   const file = join(checkout.folder, ".data", "database_url");
@@ -103,20 +146,31 @@ test("a second npm start keeps the data and revokes the key of the first", async
   assert.equal(doctor.status, 0, doctor.stdout);
   assert.equal(checks.find(({ check }) => check === "Actions tier")?.state, "ok");
 
-  const keys = JSON.parse(list.stdout) as { label: string; revoked_at: string | null }[];
-  assert.ok(keys.length >= 2 && keys.every(({ label }) => label === "npm-start"), list.stdout);
-  assert.equal(
-    keys.filter(({ revoked_at }) => revoked_at === null).length,
-    4,
-    "of two tenants, one of each surface",
-  );
+  const listed = JSON.parse(list.stdout) as { label: string; revoked_at: string | null }[];
+  assert.ok(listed.every(({ label }) => label === "npm-start"), list.stdout);
+  assert.equal(listed.filter(({ revoked_at }) => revoked_at === null).length, 4);
 
   second.child.kill("SIGTERM");
   assert.equal(await second.ended, 0);
   assert.ok(!existsSync(file), "no address of a database that is gone");
 });
 
-test("a taken address is named, with the setting that chooses another, before anything is started", async () => {
+test("where another program has a default address, npm start takes a free one and says so", async () => {
+  // Whoever has it, it is taken.
+  const holder = createServer().on("error", () => {}).listen({ port: 8080, host: "127.0.0.1" });
+  const started = start(checkout.folder, { INTAKE_LISTEN: "" });
+  const { text, url, key = "" } = await welcome(started);
+  const instead = /^Another program listens on 127\.0\.0\.1:8080: intake takes (127\.0\.0\.1:\d+)\.$/m.exec(
+    text,
+  );
+  assert.equal(url, `http://${instead?.[1]}`, text);
+  assert.equal(await checkKey(url, key), 422);
+  started.child.kill("SIGINT");
+  assert.equal(await started.ended, 0);
+  holder.close();
+});
+
+test("a taken address that was asked for is named, with the setting that chooses another, before anything is started", async () => {
   const holder = createServer().listen({ port: 0, host: "127.0.0.1" });
   await new Promise((settle) => holder.once("listening", settle));
   const { port } = holder.address() as { port: number };
@@ -172,7 +226,8 @@ test("a given DATABASE_URL is seeded while it has no tenant, and then left alone
   assert.equal(await checkKey(again.url, key), 422, "the key of the first run still works");
   second.child.kill("SIGINT");
   assert.equal(await second.ended, 0);
-  assert.ok(!existsSync(join(copy.folder, ".data")), "no database of its own");
+  assert.ok(!existsSync(join(copy.folder, ".data/postgres")), "no database of its own");
+  assert.ok(!existsSync(join(copy.folder, ".data/keys")), "nor keys of somebody's");
   copy.remove();
   await database.drop();
 });

@@ -108,7 +108,8 @@ test("with ACTIONS_URL in the environment it starts no actions process, and deli
   const started = start(checkout.folder, { ACTIONS_URL: address });
   const { text, url, key = "" } = await welcome(started);
   assert.ok(text.includes(`delivered to ${address}`), text);
-  assert.doesNotMatch(text, /"surface":"actions"/);
+  const log = readFileSync(join(checkout.folder, ".data/log"), "utf8");
+  assert.doesNotMatch(log, /"surface":"actions"/);
   await delivered(await accepted(url, key));
   assert.ok(seen.length > 0);
   started.child.kill("SIGINT");

@@ -89,6 +89,7 @@ export class Reader {
       env: {
         ...anyPort,
         ACTIONS_LISTEN: "127.0.0.1:0",
+        LOG: "json",
         ...this.#certificates(),
         PATH: [bin, join(folder, "node_modules/.bin"), process.env.PATH].join(delimiter),
         HOME: folder,
