@@ -192,11 +192,15 @@ const held = listCommand({
   limit: 50,
   order: "first",
   summary:
-    "List submissions that are held as spam and wait for somebody to judge them, the lowest score first",
+    "List submissions that are held as spam and wait for somebody to judge them, the likeliest to be a person's first",
   notes: `Whoever posted one was answered as for any other. It is not delivered: ctl lead show
 SUBMISSION_ID shows what it says, ctl form release SUBMISSION_ID sends it, ctl form dismiss
-SUBMISSION_ID leaves it held and off this list. The score is what the content earned; honeypot_filled holds whatever that is.`,
-  prepare: () => (pool, page) => listHeld(pool, { ...page, after: null }),
+SUBMISSION_ID leaves it held and off this list. The lowest score stands first, and what filled in the hidden field last.`,
+  prepare: () => async (pool, page) => {
+    const spam = await listHeld(pool, { ...page, verdict: "spam", after: null });
+    const trapped = await listHeld(pool, { ...page, verdict: "honeypot", after: null });
+    return [...spam, ...trapped].slice(0, page.limit);
+  },
   empty: "Nothing is held.",
   columns: {
     "RECEIVED (UTC)": (submission) => shortTime(submission.receivedAt),
@@ -208,7 +212,7 @@ SUBMISSION_ID leaves it held and off this list. The score is what the content ea
     ">SCORE": (submission) => String(submission.score),
     "REASONS": (submission) => submission.reasons.join(", ") || "-",
   },
-  json: ({ excerpt: _, ...rest }) => snakeCased(rest),
+  json: ({ fields: _, ...rest }) => snakeCased(rest),
 });
 
 const refusals: Readonly<Record<Exclude<Release, "released">, (id: string) => string>> = {

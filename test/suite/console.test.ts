@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import postgres from "postgres";
+import type { Markup } from "../../src/http/markup.ts";
 import { navigation } from "../../src/ops/console/router.ts";
 import { hostile } from "../support/console/crowd.ts";
+import { plain } from "../support/console/plain.ts";
 import { ConsoleStage } from "../support/console/stage.ts";
 import { send } from "../support/client.ts";
 import { until } from "../support/until.ts";
@@ -416,6 +418,47 @@ test("dismissing held submissions empties the list and delivers nothing, with an
     new RegExp(`/leads/${one}`),
     "the search finds it",
   );
+});
+
+test("the held list has people first, with sender and text, folds the hidden field under one line, and chooses all", async () => {
+  const judged = await world.issue({});
+  const form = await stage.form(judged.tenant);
+  const words = "Our roof leaks above the porch ".repeat(8);
+  const of = (score: number, fields: Record<string, string> = {}, reasons = ["wording"]) =>
+    stage.held(judged, form, reasons, { score, fields });
+  const likely = await of(90);
+  const person = await of(55, { email: "grace@example.com", project_details: words }, ["wording", "links"]);
+  const trapped = [await of(3, {}, ["honeypot_filled"]), await of(99, {}, ["honeypot_filled", "links"])];
+  const page = async (more = "") => (await stage.get(`/held?tenant=${judged.tenant.slug}${more}`)).text;
+  const listed = (text: string) =>
+    [...text.matchAll(/name="submission_id" value="(\w+)"/g)].map(([, id]) => id);
+
+  const all = await page();
+  assert.deepEqual(listed(all), [person, likely]);
+  const row = all.slice(all.indexOf(`value="${person}"`), all.indexOf(`value="${likely}"`));
+  const text = plain({ text: row } as Markup);
+  assert.match(text, /Ada Lovelace, grace@example.com Our roof leaks above the porch/);
+  const [shown = ""] = /Our roof[^…]*…/.exec(text) ?? [];
+  assert.ok([...shown].length > 190 && [...shown].length <= 200, shown);
+  assert.ok(words.startsWith(`${shown.slice(0, -1)} `), "it is cut between words");
+  assert.match(all, /2 filled in the hidden field/);
+
+  assert.deepEqual(listed(await page("&reason=links")), [person]);
+  assert.deepEqual(listed(await page("&reason=honeypot_filled")), trapped);
+  assert.doesNotMatch(all, / checked/);
+  const chosen = await page("&reason=honeypot_filled&choose=all");
+  assert.equal(chosen.split(" checked ").length, 3);
+  const fields = [["tenant", judged.tenant.slug], ["reason", "honeypot_filled"]] as [string, string][];
+  const ids = trapped.map((id) => ["submission_id", id] as [string, string]);
+  const after = await act("/held", "/held/judge", [["dismiss", "chosen"], ...ids, ...fields]);
+  assert.match(after.text, /2 submissions dismissed/);
+  assert.match(after.text, /<option value="honeypot_filled" selected>/, "the list is narrowed as before");
+  assert.deepEqual(listed(await page()), [person, likely]);
+  assert.doesNotMatch(await page(), /filled in the hidden field<\/a>/);
+  await act("/held", "/held/judge", [["dismiss", "chosen"], ["submission_id", likely], [
+    "submission_id",
+    person,
+  ]]);
 });
 
 test("the report counts what came by source and by day, and leads to the CSV of the same days", async () => {

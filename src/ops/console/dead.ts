@@ -85,7 +85,7 @@ ${
 function cells(letter: ListedDeadLetter, clock: PageClock): Markup[] {
   const { eventId } = letter;
   return [
-    choice("event_id", eventId, `Choose ${eventId}`),
+    choice("event_id", eventId, { label: `Choose ${eventId}` }),
     markup`<span class="badge bad">${shown(letter.reason ?? "unknown")}</span>`,
     time(letter.diedAt, clock),
     markup`<a class="id" href="/leads/${eventId}">${eventId}</a><br><span class="quiet">${

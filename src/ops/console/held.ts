@@ -4,7 +4,10 @@
  * @module
  */
 
+import { attributionSources, formKeyName, honeypotName, startedAtName } from "../../contract/forms.ts";
 import { type Markup, markup } from "../../http/markup.ts";
+import { foldName, knownNames } from "../../lead/known_names.ts";
+import { normalizeLine } from "../../lead/text.ts";
 import {
   countHeld,
   dismissSubmission,
@@ -22,95 +25,145 @@ import {
   parseQuery,
   queryOf,
   readForm,
-  tenantFilter,
+  tenantSelect,
 } from "./request.ts";
 import type { ConsoleParts, Context } from "./context.ts";
-import { choice, type ConsolePage, RefusedPage, table } from "./layout.ts";
+import { choice, type ConsolePage, RefusedPage, select, table } from "./layout.ts";
 import { badges, boundedText, count, type PageClock, shortened, shown, time } from "./text.ts";
 
-const listedMax = 100;
+const listedMax = 50;
+const textLengthMax = 200;
 const placeShape = /^(-?\d{1,9})\.([0-9a-z]{8,64})$/;
+/** The reason of everything that filled in the hidden field. */
+const honeypot = "honeypot_filled";
 
 /** `/held` */
 export async function heldPage({ parts, tokens, query, clock }: Context): Promise<ConsolePage> {
   const { pool } = parts;
-  const form = parseQuery(query, ["tenant", "after"]);
+  const form = parseQuery(query, ["tenant", "reason", "choose", "after"]);
   const after = placeOf(form.shaped("after", placeShape));
   const tenant = await chosenTenant(pool, form);
-  const found = await listHeld(pool, { tenantId: tenant.id, limit: listedMax + 1, after });
+  const names = Object.keys(parts.spamMeanings);
+  const reason = form.word("reason", names);
+  const isChosen = form.word("choose", ["all"]) !== null;
+  const filter = { tenantId: tenant.id, verdict: verdictOf(reason), reason };
+  const [found, total, trapped] = await Promise.all([
+    listHeld(pool, { ...filter, limit: listedMax + 1, after }),
+    countHeld(pool, filter),
+    countHeld(pool, { tenantId: tenant.id, verdict: "honeypot" }),
+  ]);
   const held = found.slice(0, listedMax);
   const last = held.at(-1);
-  const total = await countHeld(pool, tenant.id);
+  const narrowed = { tenant: tenant.slug, reason };
   return {
     title: "Held submissions",
     body: markup`<h1>Held submissions</h1>
-<p>What was taken for spam, or filled in the hidden field: stored, not delivered, and its sender was told nothing of it.
-The lowest scores stand first: few of them are spam by their words, but what filled the hidden field was a program,
-whatever its score. <em>Release</em> one, and it is delivered as if it had never been held;
-<em>dismiss</em> it, and it stays held, is found by the search, and stands here no more.</p>
-${await tenantFilter(pool, "/held", tenant.slug)}
+<p>Stored and not delivered; the senders were not told. The likeliest to be a person's stands first.
+<em>Release</em> delivers a submission as if it had never been held. <em>Dismiss</em> takes it off this list: it stays held,
+and the search still finds it.</p>
+<form class="filters" method="get" action="/held">
+${await tenantSelect(pool, tenant.slug)}${
+      select("reason", [["", "any but the hidden field"], ...names.map((name) => [name, name] as const)], {
+        label: "Reason",
+        chosen: reason,
+      })
+    }<div><button>Show</button></div></form>
 ${
       actionForm(
-        { tokens, path: "/held/judge", hidden: { tenant: tenant.slug } },
+        { tokens, path: "/held/judge", hidden: narrowed },
         markup`${
           table(
             [
               "Choose",
-              ">Score",
-              "Reasons and text",
-              "Submission",
+              "Sender and text",
+              ">Spam",
+              "Reasons",
+              "Received",
               "Tenant, form and source",
               "!Judge",
             ],
-            held.map((one) => ({ cells: cells(one, clock) })),
+            held.map((one) => ({ cells: cells(one, { clock, isChosen }) })),
             {
               label: "Held submissions",
-              empty: markup`Nothing waits to be judged${
-                tenant.slug !== null && markup` of this tenant`
+              empty: markup`Nothing waits to be judged${tenant.slug !== null && markup` of this tenant`}${
+                reason !== null && markup` with this reason`
               }: nothing to do.`,
               caption: total.count > held.length
                 ? `${count(held.length)} of ${boundedText(total)}`
                 : undefined,
+              isCompact: true,
             },
           )
         }
 ${
           held.length > 0 &&
-          markup`<div class="row"><button class="main" name="release" value="chosen">Release the chosen ones</button><button
- name="dismiss" value="chosen">Dismiss the chosen ones</button>${
+          markup`<div class="row bar"><button class="main" name="release" value="chosen">Release chosen</button><button
+ name="dismiss" value="chosen">Dismiss chosen</button><a class="button" href="/held${
+            queryOf({ ...narrowed, choose: isChosen ? null : "all", after: form.text("after") })
+          }">${isChosen ? "Choose none" : "Choose all"}</a>${
             found.length > listedMax && last !== undefined &&
             markup`<a class="button" href="/held${
-              queryOf({ tenant: tenant.slug, after: `${last.score}.${last.submissionId}` })
-            }">Higher scores</a>`
+              queryOf({ ...narrowed, after: `${last.score}.${last.submissionId}` })
+            }">Likelier spam</a>`
           }</div>`
         }
 `,
       )
+    }${
+      reason !== honeypot && trapped.count > 0 &&
+      markup`<p><a href="/held${queryOf({ tenant: tenant.slug, reason: honeypot })}">${
+        boundedText(trapped)
+      } filled in the hidden field</a> <span class="quiet">which no person sees</span></p>`
     }${legend(held, parts)}`,
   };
 }
+
+const verdictOf = (reason: string | null) => reason === honeypot ? "honeypot" as const : "spam" as const;
 
 function placeOf(text: string | null): HeldPlace | null {
   const [, score, submissionId] = placeShape.exec(text ?? "") ?? [];
   return submissionId === undefined ? null : { score: Number(score), submissionId };
 }
 
-function cells(one: HeldSubmission, clock: PageClock): Markup[] {
+function cells(
+  one: HeldSubmission,
+  { clock, isChosen }: { readonly clock: PageClock; readonly isChosen: boolean },
+): Markup[] {
   const { submissionId } = one;
+  const { name, contact, text } = readFields(one.fields);
+  const sender = [name, contact].filter((part) => part !== "").join(", ");
   return [
-    choice("submission_id", submissionId, `Choose ${submissionId}`),
-    markup`${count(one.score)}`,
-    markup`${badges(one.reasons)}${
-      one.excerpt.trim() !== "" &&
-      markup`<details><summary>Text</summary>${shortened(one.excerpt, 80)}</details>`
+    choice("submission_id", submissionId, { label: `Choose ${submissionId}`, isChosen }),
+    markup`<a href="/leads/${submissionId}">${sender === "" ? submissionId : shortened(sender)}</a>${
+      text !== "" && markup`<div class="value">${shortened(text, textLengthMax)}</div>`
     }`,
-    markup`<a class="id" href="/leads/${submissionId}">${submissionId}</a><br><span class="quiet">received</span> ${
-      time(one.receivedAt, clock)
-    }`,
+    markup`${count(one.score)} %`,
+    badges(one.reasons),
+    time(one.receivedAt, clock),
     markup`${one.tenant}, ${shown(one.formKey)}<br><span class="quiet">${shown(one.source)}</span>`,
     markup`<div class="row"><button name="release" value="${submissionId}" aria-label="Release ${submissionId}">Release</button><button
  name="dismiss" value="${submissionId}" aria-label="Dismiss ${submissionId}">Dismiss</button></div>`,
   ];
+}
+
+const technical: readonly string[] = [honeypotName, formKeyName, startedAtName, ...attributionSources];
+
+/** Who sent a submission, and the longest of its other answers. */
+function readFields(fields: HeldSubmission["fields"]) {
+  const left = new Map(
+    Object.entries(fields).filter(([name]) => !technical.includes(name)).map(([name, value]) =>
+      [foldName(name), normalizeLine(value)] as const
+    ),
+  );
+  const take = (what: keyof typeof knownNames) => {
+    const known = knownNames[what].find((name) => left.get(name));
+    const value = left.get(known ?? "") ?? "";
+    if (known !== undefined) left.delete(known);
+    return value;
+  };
+  const name = take("name") || `${take("first_name")} ${take("last_name")}`.trim();
+  const contact = [take("email"), take("phone")].find((value) => value !== "") ?? "";
+  return { name, contact, text: [...left.values()].reduce((a, b) => b.length > a.length ? b : a, "") };
 }
 
 /** What the reasons on a page mean, each once. */
@@ -118,7 +171,6 @@ function legend(held: readonly HeldSubmission[], parts: ConsoleParts): Markup {
   const names = [...new Set(held.flatMap((one) => one.reasons))].sort();
   if (names.length === 0) return markup``;
   return markup`<h2>What the reasons mean</h2>
-<p class="quiet">The score is what the content earned, also where the hidden field decided (honeypot filled).</p>
 ${reasons(names, parts)}`;
 }
 
@@ -145,7 +197,7 @@ export async function judgeAction({ parts, tokens, exchange }: Context): Promise
   const form = await readForm(exchange, {
     tokens,
     path: "/held/judge",
-    names: ["submission_id", "release", "dismiss", "tenant", "page"],
+    names: ["submission_id", "release", "dismiss", "tenant", "reason", "page"],
   });
   const verb = form.text("release") === null ? "dismiss" : "release";
   const which = form.text(verb);
@@ -154,7 +206,8 @@ export async function judgeAction({ parts, tokens, exchange }: Context): Promise
     throw new RefusedPage(400, "These are no submission ids", markup`<p>Nothing was changed.</p>`);
   }
   const only = which === "chosen" ? null : which;
-  const back = await backFrom(parts.pool, form, { list: "/held", only, tokens });
+  const kept = { reason: form.word("reason", Object.keys(parts.spamMeanings)) };
+  const back = await backFrom(parts.pool, form, { list: "/held", only, tokens, kept });
   if (ids.length === 0) return back("none_chosen");
   const { judge, done } = judgements[verb];
   let judged = 0;

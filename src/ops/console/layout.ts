@@ -142,12 +142,18 @@ export interface TableRow {
  * A table; `empty` stands there instead when it has no rows. A column whose name begins with `>` has figures, which stand
  * at the right, and one with `!` buttons and choices, which say themselves what they do. On a phone each row is a block of labels and values: the
  * style sheet takes the labels from the cells, and the roles keep it a table for a screen reader, which would not know
- * it any more without them.
+ * it any more without them. With `isCompact` a row on a phone is a box to choose it, its main cell, and the rest in lines
+ * of text below.
  */
 export function table(
   columns: readonly string[],
   rows: readonly TableRow[],
-  options: { readonly label: string; readonly empty: Markup; readonly caption?: Value | undefined },
+  options: {
+    readonly label: string;
+    readonly empty: Markup;
+    readonly caption?: Value | undefined;
+    readonly isCompact?: boolean;
+  },
 ): Markup {
   if (rows.length === 0) return markup`<p class="quiet">${options.empty}</p>`;
   const heads = columns.map((column) => ({
@@ -156,7 +162,9 @@ export function table(
       ? markup` class="number"`
       : column.startsWith("!") && markup` class="act"`,
   }));
-  return markup`<div class="scroll" role="region" aria-label="${options.label}" tabindex="0"><table role="table">
+  return markup`<div class="scroll${
+    options.isCompact === true && " compact"
+  }" role="region" aria-label="${options.label}" tabindex="0"><table role="table">
 ${options.caption === undefined ? null : markup`<caption>${options.caption}</caption>`}
 <thead role="rowgroup"><tr role="row">${
     heads.map((head) => markup`<th role="columnheader" scope="col"${head.classes}>${head.name}</th>`)
@@ -176,8 +184,14 @@ ${options.caption === undefined ? null : markup`<caption>${options.caption}</cap
 }
 
 /** What a row is chosen with. `label` says to whoever does not see the row which one it is. */
-export function choice(name: string, value: string, label: string): Markup {
-  return markup`<label class="pick"><input type="checkbox" name="${name}" value="${value}" aria-label="${label}"></label>`;
+export function choice(
+  name: string,
+  value: string,
+  { label, isChosen = false }: { readonly label: string; readonly isChosen?: boolean },
+): Markup {
+  return markup`<label class="pick"><input type="checkbox" name="${name}" value="${value}"${
+    isChosen && markup` checked`
+  } aria-label="${label}"></label>`;
 }
 
 /** A `<select>` of a filter form, with its label. */

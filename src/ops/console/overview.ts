@@ -77,7 +77,7 @@ async function readAll(
     const [standings, oldest, held, collisions, standing, past] = await Promise.all([
       readStandings(pool),
       readOldestWaiting(pool),
-      countHeld(pool, null),
+      countHeld(pool, { tenantId: null, verdict: "spam" }),
       readOpenCollisions(pool),
       readStanding(pool),
       history(pool, { range: ranges[range], clock }),

@@ -252,16 +252,21 @@ export function noteText({ code, count }: { readonly code: string; readonly coun
 
 /**
  * Where an action leads that was asked for from a list, or with `page=lead` from the page of the one event that it is for;
- * `done` is the note.
+ * `done` is the note, `kept` the fields that go on to narrow the list beside `tenant`.
  */
 export async function backFrom(
   pool: Pool,
   form: Parameters,
-  { list, only, tokens }: { readonly list: string; readonly only: string | null; readonly tokens: Tokens },
+  { list, only, tokens, kept = {} }: {
+    readonly list: string;
+    readonly only: string | null;
+    readonly tokens: Tokens;
+    readonly kept?: Readonly<Record<string, string | null>>;
+  },
 ): Promise<(code: NoteCode, count?: number) => string> {
   const { slug } = await chosenTenant(pool, form);
   const isLead = form.word("page", ["lead"]) !== null && only !== null;
-  const query = isLead ? {} : { tenant: slug };
+  const query = isLead ? {} : { tenant: slug, ...kept };
   return (code, count) => withNote(isLead ? `/leads/${only}` : list, { tokens, code, count, query });
 }
 

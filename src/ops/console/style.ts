@@ -143,6 +143,8 @@ summary { cursor: pointer; color: var(--accent); padding: .2rem 0; }
     nav details::details-content { content-visibility: visible; }
   }
 }
+.bar { position: sticky; bottom: 0; padding-block: .5rem; background: var(--paper); }
+.compact .value { min-width: 14rem; color: var(--soft); }
 /* A row is a block of labels and values, where it would be squeezed or hidden otherwise. */
 @media (max-width: 899.98px) {
   .scroll { position: relative; overflow: visible; border: 0; background: none; }
@@ -163,6 +165,11 @@ summary { cursor: pointer; color: var(--accent); padding: .2rem 0; }
   td.act::before { content: none; }
   td.act .row { flex-wrap: wrap; } td.act button { flex: 1; min-width: 100%; }
   td.act .row { gap: .75rem; } td.act .row button { min-width: 6rem; }
+  .compact tr { position: relative; padding-left: 3.5rem; }
+  .compact td { display: inline; padding: 0; } .compact td::before { content: none; }
+  .compact td:first-child { position: absolute; left: .5rem; top: .4rem; } .compact td:nth-child(2) { display: block; }
+  .compact td.act { display: block; margin-top: .4rem; } .compact br { display: none; }
+  .compact .value { min-width: 0; }
 }
 @media (max-width: 599.98px) {
   /* Smaller, and a phone zooms into every field that is tapped. */

@@ -20,11 +20,16 @@ export function shown(text: string): Markup {
   return markup`<bdi>${pieces(text)}</bdi>`;
 }
 
-/** A caller's text, at most `lengthMax` characters of it, on one line of a table. */
+/**
+ * A caller's text, at most `lengthMax` characters of it, on one line of a table. It is cut between two words, unless the
+ * last word takes more than half of it.
+ */
 export function shortened(text: string, lengthMax = 60): Markup {
   const runes = [...text.slice(0, 2 * lengthMax + 2)];
   if (runes.length <= lengthMax) return shown(text);
-  return markup`${shown(runes.slice(0, lengthMax - 1).join(""))}…`;
+  const cut = runes.slice(0, lengthMax).join("");
+  const words = cut.replace(/\s+\S*$/u, "");
+  return markup`${shown(2 * words.length > cut.length ? words : runes.slice(0, lengthMax - 1).join(""))}…`;
 }
 
 function pieces(text: string): Markup[] {

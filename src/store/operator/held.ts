@@ -4,6 +4,7 @@
  * @module
  */
 
+import type postgres from "postgres";
 import type { SubmissionVerdict } from "../serving/accept.ts";
 import { acted, ask, askOne, type Bounded, bounded, countedMax, isoOf } from "./admin_pool.ts";
 import type { Pool } from "../pool.ts";
@@ -22,8 +23,8 @@ export interface HeldSubmission {
   readonly score: number;
   /** Names only. */
   readonly reasons: readonly string[];
-  /** The beginning of its longest answer. */
-  readonly excerpt: string;
+  /** The beginnings of its first answers, by the name of the field. */
+  readonly fields: Readonly<Record<string, string>>;
 }
 
 /** A place in the list. */
@@ -32,24 +33,38 @@ export interface HeldPlace {
   readonly submissionId: string;
 }
 
-/** Which held submissions to list. */
+/** Which held submissions are meant. */
 interface HeldFilter {
   /** Of one tenant or, with `null`, of all. */
   readonly tenantId: number | null;
+  /** `honeypot`: a program filled in the hidden field; `spam`: the content decided, and it may be a person's. */
+  readonly verdict: HeldSubmission["verdict"];
+  /** Only those with this reason; left out: whatever the reasons are. */
+  readonly reason?: string | null;
+}
+
+/** Which of them to list. */
+interface HeldPage extends HeldFilter {
   readonly limit: number;
   /** Only those behind this place; `null` begins with the first. */
   readonly after: HeldPlace | null;
 }
 
-const excerptLength = 80;
+// More than a list shows of one.
+const fieldsMax = 40;
+const valueLengthMax = 800;
+
+const chosen = (sql: postgres.Sql, { tenantId, verdict, reason = null }: HeldFilter) =>
+  sql`s.verdict = ${verdict} and s.verdict <> 'clean' and s.released_at is null and s.dismissed_at is null
+    ${tenantId === null ? sql`` : sql`and s.tenant_id = ${tenantId}`}
+    ${reason === null ? sql`` : sql`and ${reason} = any (s.reasons)`}`;
 
 /** The held submissions that nobody has judged, the lowest score first. Throws what {@linkcode Pool.run} throws. */
 export async function listHeld(
   pool: Pool,
-  { tenantId, limit, after }: HeldFilter,
+  { limit, after, ...filter }: HeldPage,
 ): Promise<HeldSubmission[]> {
   const rows = await ask(pool, (sql) => {
-    const ofTenant = tenantId === null ? sql`` : sql`and s.tenant_id = ${tenantId}`;
     const behind = after === null
       ? sql``
       : sql`and (s.score, s.event_id) > (${after.score}::int, ${after.submissionId} collate "C")`;
@@ -58,12 +73,13 @@ export async function listHeld(
         s.event_id as "submissionId", t.slug as tenant, f.form_key as "formKey", k.label as source, s.verdict,
         s.score, s.reasons,
         coalesce((
-          select left(v.value, ${excerptLength}) from json_each_text(e.lead) as v order by length(v.value) desc nulls last limit 1
-        ), '') as excerpt,
+          select json_object_agg(v.key, left(v.value, ${valueLengthMax}))
+          from (select * from json_each_text(e.lead) as v where v.value is not null limit ${fieldsMax}) as v
+        ), '{}') as fields,
         ${isoOf(sql, sql`e.received_at`)} as "receivedAt"
       from (
         select s.* from submission as s
-        where s.verdict <> 'clean' and s.released_at is null and s.dismissed_at is null ${ofTenant} ${behind}
+        where ${chosen(sql, filter)} ${behind}
         order by s.score, s.event_id limit ${limit}
       ) as s
       join event as e on e.event_id = s.event_id
@@ -116,16 +132,12 @@ export async function dismissSubmission(
   return row?.dismissal ?? "unknown";
 }
 
-/** How many submissions wait for somebody to judge them, of one tenant or of all, counted up to a bound. */
-export async function countHeld(pool: Pool, tenantId: number | null): Promise<Bounded> {
-  const row = await askOne(pool, (sql) => {
-    const ofTenant = tenantId === null ? sql`` : sql`and s.tenant_id = ${tenantId}`;
-    return sql<{ count: number }[]>`
+/** How many submissions wait for somebody to judge them, counted up to a bound. */
+export async function countHeld(pool: Pool, filter: HeldFilter): Promise<Bounded> {
+  const row = await askOne(pool, (sql) =>
+    sql<{ count: number }[]>`
       select count(*)::int from (
-        select from submission as s
-        where s.verdict <> 'clean' and s.released_at is null and s.dismissed_at is null ${ofTenant}
-        limit ${countedMax + 1}
-      ) as s`;
-  });
+        select from submission as s where ${chosen(sql, filter)} limit ${countedMax + 1}
+      ) as s`);
   return bounded(row?.count ?? 0);
 }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 
 import { before, test } from "node:test";
-import { listHeld, releaseSubmission } from "../../../src/store/operator/held.ts";
+import { countHeld, listHeld, releaseSubmission } from "../../../src/store/operator/held.ts";
 import type { Pool } from "../../../src/store/pool.ts";
 import { createRole, type TestRole } from "../../support/actions/actions_process.ts";
 import { openPool } from "../../support/pool.ts";
@@ -40,28 +40,36 @@ async function store(
 }
 
 /** Their ids, all of them, page by page. */
-async function paged(tenantId: number | null, limit: number): Promise<string[]> {
+async function paged(filter: Parameters<typeof countHeld>[1], limit: number): Promise<string[]> {
   const ids: string[] = [];
   for (let after: Parameters<typeof listHeld>[1]["after"] = null;;) {
-    const page = await listHeld(pool, { tenantId, limit, after });
+    const page = await listHeld(pool, { ...filter, limit, after });
     ids.push(...page.map(({ submissionId }) => submissionId));
     after = page.at(-1) ?? null;
     if (after === null) return ids;
   }
 }
 
-test("held submissions come in pages, the lowest score first, each once, of one tenant or of all", async () => {
+test("held submissions come in pages, the lowest score first, each once, of one tenant or of all, by verdict and reason", async () => {
   const [a, , b, c, d] = [
     await store("spam", { score: 60 }),
     await store("clean", { score: 0 }),
     await store("honeypot", { score: 0 }),
-    await store("spam", { score: 300 }),
+    await store("spam", { score: 90 }),
     await store("spam", { score: 60 }),
   ];
   const foreign = await store("spam", { slug: "other", score: 70 });
   const tenantId = forms.acme?.tenantId as number;
-  for (const limit of [1, 2, 3]) assert.deepEqual(await paged(tenantId, limit), [b, a, d, c]);
-  assert.deepEqual(await paged(null, 2), [b, a, d, foreign, c]);
+  for (const limit of [1, 2, 3]) {
+    assert.deepEqual(await paged({ tenantId, verdict: "spam" }, limit), [a, d, c]);
+  }
+  assert.deepEqual(await paged({ tenantId: null, verdict: "spam" }, 2), [a, d, foreign, c]);
+  assert.deepEqual(await paged({ tenantId: null, verdict: "honeypot" }, 2), [b]);
+  for (const [reason, number] of [["links", 3], ["wording", 0]] as const) {
+    const filter = { tenantId, verdict: "spam", reason } as const;
+    assert.equal((await paged(filter, 10)).length, number);
+    assert.deepEqual(await countHeld(pool, filter), { count: number, isMore: false });
+  }
 });
 
 test("of many releases at once one releases; the outbox has one row, the audit too, and listeners are told", async () => {

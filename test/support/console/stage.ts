@@ -126,20 +126,23 @@ export class ConsoleStage {
       from actions.route where tenant_id = ${tenant.id}`;
   }
 
-  /** Accepts a submission of a form and holds it as spam; returns its id. */
+  /** Accepts a submission of a form and holds it for these reasons; returns its id. */
   async held(
     key: IssuedKey,
     formId: number,
     reasons: readonly string[] = ["links", "too_fast"],
+    { score = 9, fields = {} }: { score?: number; fields?: Readonly<Record<string, string>> } = {},
   ): Promise<string> {
     const { sql } = this.world;
-    const id = await this.accepted(key);
+    const id = await this.accepted(key, fields);
     await sql`update event set kind = 'form' where event_id = ${id}`;
     await sql`delete from outbox where event_id = ${id}`;
     await sql`insert into outbox_tally values ('pending', -1)`;
     await sql`
       insert into submission (event_id, tenant_id, form_id, verdict, score, reasons)
-      values (${id}, ${key.tenant.id}, ${formId}, 'spam', 9, ${[...reasons]})`;
+      values (${id}, ${key.tenant.id}, ${formId}, ${
+      reasons.includes("honeypot_filled") ? "honeypot" : "spam"
+    }, ${score}, ${[...reasons]})`;
     return id;
   }
 
