@@ -129,7 +129,7 @@ test("wrong usage never reaches the store", async () => {
   }
 });
 
-test("form held lists what waits to be judged, the lowest score first and without content", async () => {
+test("form held lists what waits to be judged, people first and without content", async () => {
   const formKey = await freshForm();
   const [honeypot, clean, spam] = [
     await store("honeypot", { formKey }),
@@ -141,9 +141,9 @@ test("form held lists what waits to be judged, the lowest score first and withou
   const held = (await ctl(["form", "held", "--tenant", "acme", "--limit", "500"], on))
     .filter((one: { form_key: string }) => one.form_key === formKey);
   const ids = held.map((one: { submission_id: string }) => one.submission_id);
-  assert.deepEqual(ids, [honeypot, spam]);
+  assert.deepEqual(ids, [spam, honeypot]);
   assert.ok(!held.some((one: { submission_id: string }) => one.submission_id === clean));
-  const { received_at, ...rest } = held[1];
+  const { received_at, ...rest } = held[0];
   assert.match(received_at, /Z$/);
   assert.deepEqual(rest, {
     ...{ submission_id: spam, tenant: "acme", form_key: formKey, source: "acme-web", verdict: "spam" },
