@@ -9,7 +9,7 @@ import { CheckedPost, type CheckedPostOptions } from "./checked_post.ts";
 import type { Destination, Sending } from "./destination.ts";
 import { contentName, type DeliveredEvent } from "./event.ts";
 import { eventNotification } from "./notification/event.ts";
-import { mailOf, plainText } from "./notification/mail.ts";
+import { mailOf } from "./notification/mail.ts";
 import type { SendMail } from "./smtp.ts";
 
 /** Sends webhooks. */
@@ -80,12 +80,6 @@ export function mailer(send: SendMail): Destination {
   };
 }
 
-/**
- * Chosen: shorter than the 4,000 characters after which Slack makes several messages of one; it cuts at 40,000, which
- * escaped text of this length does not reach.
- */
-const textLengthMax = 3_500;
-
 /** Writes messages. The whole address is a secret: whoever has it can write to the channel. */
 function slackWebhook(post: CheckedPost): Destination {
   return {
@@ -97,33 +91,43 @@ function slackWebhook(post: CheckedPost): Destination {
   };
 }
 
+/** Of each line, in UTF-16 units. */
+const lineLengthMax = 200;
+
 /**
- * The message: what the mail says, cut when it is too long.
+ * The message: who, what, where, and links to call and to write. What cannot be a link of these is text.
  *
  * Chosen: sent as `text` alone, because Slack looks for names in it (@here, #general) only when it is told to; and without
- * its markup, so that no asterisk or backtick of a stranger's formats the lines behind it.
+ * its markup, so that no asterisk or backtick of a stranger's formats the lines behind it. Links in `<>` work all the same.
  */
 export function slackText(sending: Pick<Sending, "event" | "tenant" | "isTest">): string {
-  const text = plainText(eventNotification(sending));
-  if (text.length <= textLengthMax) return inert(text);
-  const start = text.slice(0, textLengthMax).toWellFormed();
-  return `${inert(start)}…\n\nThere is more than a message has room for. Event: ${sending.event.eventId}\n`;
+  const { banner, opening, title, subtitle, quote, buttons, sections } = eventNotification(sending);
+  const contact = sections.find(({ heading }) => heading === "Contact")?.rows ?? [];
+  const unlinked = contact.filter(({ label, link }) => /^(?:Phone|Email)$/.test(label) && link === undefined);
+  const lines = [banner ?? "", `${opening}: ${title}`, subtitle, quote?.text ?? ""];
+  return [
+    ...[...lines, ...unlinked.map(({ label, value }) => `${label}: ${value}`)].map(line),
+    // Made by us, of what was checked: nothing in it ends a link.
+    buttons.map(({ label, detail, href }) => `<${href}|${label} ${detail}>`).join(" · "),
+    `Event: ${sending.event.eventId}`,
+  ].filter((text) => text !== "").join("\n");
+}
+
+function line(text: string): string {
+  const start = text.slice(0, lineLengthMax).toWellFormed().replace(/\s+/g, " ");
+  return inert(start) + (text.length > lineLengthMax ? "…" : "");
 }
 
 /**
- * Text that Slack makes no link and no mention of, but for a plain mail address, which whoever calls the lead back copies
- * or taps. The three characters of markup are escaped; and a web address, of which Slack would make a link by itself, has
- * a space without width at each joint.
+ * Text that Slack makes no link and no mention of. The three characters of markup are escaped; and an address, of which
+ * Slack would make a link by itself, has a space without width at each joint.
  *
  * Source: Slack, Formatting message text (escaping; automatic parsing).
  */
 function inert(text: string): string {
-  return text.replace(/\S+/g, (word) => mailAddress.test(word) ? word : word.replace(joints, "$&\u200b"))
+  return text.replace(/(?<=\S)(?::\/\/|\.+)(?=\S)|@+/g, "$&\u200b")
     .replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 }
-
-const mailAddress = /^[\w.+-]+@[a-z\d-]+(?:\.[a-z\d-]+)+$/i;
-const joints = /(?<=\S)(?::\/\/|\.+)(?=\S)|@+/g;
 
 /** What the destinations need. */
 interface DestinationsOptions extends CheckedPostOptions {

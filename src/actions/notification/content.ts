@@ -248,15 +248,14 @@ export function reachOf(contact: Contact): Reach {
   const { phone, email } = contact;
   const number = phone === "" ? null : dialable(phone, contact.country);
   const address = isPlainAddress(email) ? email : null;
-  const tel = number && `tel:${number.e164}`;
   const mailto = address && mailtoOf(address);
   return {
     buttons: [
-      ...(number && tel ? [{ label: "Call", detail: number.shown, href: tel }] : []),
+      ...(number ? [{ label: "Call", detail: number.shown, href: number.uri }] : []),
       ...(address && mailto ? [{ label: "Mail", detail: address, href: mailto }] : []),
     ],
     rows: [
-      ...contactRow("Phone", number?.shown ?? phone, tel),
+      ...contactRow("Phone", number?.shown ?? phone, number && number.uri),
       ...contactRow("Email", email, mailto),
       ...placeRows(contact),
     ],

@@ -31,6 +31,15 @@ export function unlinked(text: string): string {
   );
 }
 
+/** An `http:` or `https:` address of ASCII that leads where it says: without a user's name, which can pose as a host. */
+const plainUrl =
+  /^["'([<]*https?:\/\/(?:[a-z\d](?:[a-z\d-]*[a-z\d])?\.)+[a-z]{2,63}(?::\d{1,5})?(?:[/?#][!-~]*|["')\]>.,;:!?]*)$/i;
+
+/** What somebody wrote as plain text: as {@linkcode unlinked}, but for plain web addresses, so that they can be copied. */
+function asSent(text: string): string {
+  return text.replace(/\S+/g, (word) => plainUrl.test(word) ? word : unlinked(word));
+}
+
 /** As an element `style` has it. Everything else stands inline. Outlook on the web turns the colours by itself. */
 const notificationStyle = `
 :root{color-scheme:light dark;supported-color-schemes:light dark}
@@ -57,45 +66,32 @@ a{text-decoration:none}
 .link{color:#8ab8ff!important}
 }`.trim();
 
-/** How it is written. */
-interface PlainOptions {
-  /**
-   * Whether programs will make links of addresses: then those of a stranger's text are broken, and ours are shown.
-   * Left out: the text stays as it is, and has no addresses of ours.
-   */
-  readonly isLinked?: boolean;
-}
-
 /** All of it as lines of text. No line of a value can pose as another field: it is indented. */
-export function plainText(notification: Notification, { isLinked = false }: PlainOptions = {}): string {
-  const text = isLinked ? unlinked : (words: string) => words;
-  const lines = (rows: readonly Row[]) => rows.map((row) => rowLines(row, { text, isLinked })).join("\n");
-  const part = (heading: string, body: string) => body === "" ? [] : [`${text(heading)}:\n\n${body}`];
+function plainText(notification: Notification): string {
+  const lines = (rows: readonly Row[]) => rows.map(rowLines).join("\n");
+  const part = (heading: string, body: string) => body === "" ? [] : [`${unlinked(heading)}:\n\n${body}`];
   const { banner, title, subtitle, figures, quote, notes, sections, about } = notification;
   const paragraphs = [
-    ...(banner === null ? [] : [`*** ${text(banner)} ***`]),
-    text([`${notification.opening}: ${title}`, subtitle].filter((line) => line !== "").join("\n")),
+    ...(banner === null ? [] : [`*** ${unlinked(banner)} ***`]),
+    unlinked([`${notification.opening}: ${title}`, subtitle].filter((line) => line !== "").join("\n")),
     notification.buttons.map(({ label, detail }) => `${label}: ${detail}`).join("\n"),
     ...figures.map(({ label, value, detail }) =>
-      text(`${label}: ${value}${detail === "" ? "" : ` (${detail})`}`)
+      unlinked(`${label}: ${value}${detail === "" ? "" : ` (${detail})`}`)
     ),
-    ...(quote === null ? [] : part(quote.heading, indented(text(quote.text)))),
-    ...part("Please note", notes.map((note) => `- ${text(note)}`).join("\n")),
+    ...(quote === null ? [] : part(quote.heading, indented(asSent(quote.text)))),
+    ...part("Please note", notes.map((note) => `- ${unlinked(note)}`).join("\n")),
     ...sections.flatMap(({ heading, rows }) => part(heading, lines(rows))),
     lines(about),
   ];
   return `${paragraphs.filter((paragraph) => paragraph !== "").join("\n\n")}\n`;
 }
 
-function rowLines(
-  { label, value, link }: Row,
-  { text, isLinked }: { readonly text: (words: string) => string; readonly isLinked: boolean },
-): string {
+function rowLines({ label, value, link }: Row): string {
   // A value that is a link of ours is an address that was checked.
-  const shown = link !== undefined && link.text === undefined ? value : text(value);
-  const name = text(label);
+  const shown = link !== undefined && link.text === undefined ? value : asSent(value);
+  const name = unlinked(label);
   const line = shown.includes("\n") ? `${name}:\n${indented(shown)}` : `${name}: ${shown}`;
-  return isLinked && link?.text !== undefined ? `${line}\n${link.text}: ${link.href}` : line;
+  return link?.text === undefined ? line : `${line}\n${link.text}: ${link.href}`;
 }
 
 function indented(text: string): string {
@@ -342,7 +338,7 @@ export function mailOf(notification: Notification): MailText {
   const { html, isCut } = notificationHtml(notification);
   return {
     subject: notification.subject,
-    text: plainText(notification, { isLinked: true }),
+    text: plainText(notification),
     html,
     replyTo: notification.replyTo,
     isCut,

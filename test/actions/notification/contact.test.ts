@@ -18,15 +18,19 @@ test("a button calls the number in E.164, and shows it as people of its country 
     href: "tel:+41446681800",
   });
   assert.equal(call("+41 44 668 18 00")?.detail, "+41 44 668 18 00");
+  assert.deepEqual(call("(503) 555-0100 x12"), {
+    label: "Call",
+    detail: "(503) 555-0100 ext. 12",
+    href: "tel:+15035550100;ext=12",
+  });
 });
 
 for (
   const phone of [
     ...[
       "call me",
-      "555 123 4567 x89",
       "1-800-FLOWERS",
-      "5551234567;ext=1",
+      "5551234567;ext=1;isub=2",
       "tel:+1",
       "*67 503 555 0100",
       "911",

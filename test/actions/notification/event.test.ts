@@ -161,8 +161,8 @@ Size: 1.5
 
 Where it came from:
 
-Page URL: https:// acme. example/roof?utm_source=ads
-Referrer: https:// search. example/
+Page URL: https://acme.example/roof?utm_source=ads
+Referrer: https://search.example/
 Campaign source: ads
 Campaign: fall
 Google click id: G1
@@ -228,8 +228,8 @@ test("nothing of an event is markup", () => {
   assert.ok(seen(html).includes(evil));
 });
 
-test("nothing of a lead is a link, and nothing that mail programs make one of", () => {
-  const { html, text } = composeEmail(
+test("nothing of a lead is a link in the HTML, and nothing that mail programs make one of", () => {
+  const { html } = composeEmail(
     event({
       content: JSON.stringify({
         project_details: "see http://evil.example/x or www.evil.example, a@b.example",
@@ -238,6 +238,29 @@ test("nothing of a lead is a link, and nothing that mail programs make one of", 
   );
   const shown = html.slice(html.indexOf("<body"));
   assert.doesNotMatch(shown, /:\/\/[^\s<]|www\.[^\s<]|\w\.[a-z]+\/|\w@\w|<a\b|href/);
-  assert.doesNotMatch(text, /:\/\/\w|\w\.[a-z]|\w@\w/);
   assert.ok(seen(html).includes("see http://evil.example/x or www.evil.example, a@b.example"));
 });
+
+for (
+  const [sent, shown] of [
+    ["https://www.example.com", "https://www.example.com"],
+    ["See (http://www.example.com/a?b=c#d).", "See (http://www.example.com/a?b=c#d)."],
+    ["HTTPS://example.com:8443, or", "HTTPS://example.com:8443, or"],
+    // Whatever is not plainly that stays text that cannot be followed.
+    ["www.evil.example a@b.example", "www. evil. example a@ b. example"],
+    ["https://bank.example@evil.example/", "https:// bank. example@ evil. example/"],
+    ["https://bank.example:80@evil.example", "https:// bank. example:80@ evil. example"],
+    ["https://bank.example\\@evil.example", "https:// bank. example\\@ evil. example"],
+    ["https://b\u0430nk.example/", "https:// b\u0430nk. example/"],
+    ["slack://user javascript://x.example", "slack:// user javascript:// x. example"],
+    ["http://localhost/ https://127.0.0.1/", "http:// localhost/ https:// 127.0.0.1/"],
+  ] as const
+) {
+  test(`${JSON.stringify(sent)} in a lead is ${JSON.stringify(shown)} in the text`, () => {
+    const { text } = composeEmail(
+      event({ content: JSON.stringify({ project_details: sent }), extra: JSON.stringify({ site: sent }) }),
+    );
+    assert.ok(text.includes(`What is wanted:\n\n    ${shown}\n`), text);
+    assert.ok(text.includes(`Site: ${shown}\n`), text);
+  });
+}
