@@ -27,6 +27,10 @@ const closeness = 3;
 /** Words of fewer messages are noise. */
 const messagesMin = 2;
 const folds = 10;
+/** Weights that are not learned, because the messages are without times, and each was posted once. */
+const chosenSigns = { repeated_post: 0.8, too_fast: 1 };
+/** What this share of the ham has is too common to be learned from an operator's judgement. */
+const commonShare = 0.005;
 /** The score is a probability where this share of the submissions is spam. Chosen: so that 1 % of the ham is held at 50. */
 const spamShare = 0.2;
 // For test/tidy.test.ts, which reads it in modules: this one is none of them.
@@ -48,6 +52,8 @@ interface Example {
   readonly author: string;
   readonly isSpam: boolean;
   readonly features: Int32Array;
+  /** Of words and pairs alone. */
+  readonly wordPlaces: ReadonlySet<number>;
   readonly strengths: Float64Array;
   readonly signs: ReadonlyMap<string, number>;
 }
@@ -79,12 +85,13 @@ function exampleOf({ author, label, fields, receivedAtMs = 0 }: Labelled): Examp
   for (const [place, family] of found) {
     strengths.set(place, (strengths.get(place) ?? 0) + 1 / Math.sqrt(totals[family] as number));
   }
-  const signs = signsOf(reading, submission, receivedAtMs).filter(([, times]) => Number(times) > 0);
+  const signs = signsOf(reading, submission, { receivedAtMs }).filter(([, times]) => Number(times) > 0);
   return {
     author,
     isSpam: label === "spam",
     features: Int32Array.from(strengths.keys()),
     strengths: Float64Array.from(strengths.values()),
+    wordPlaces: new Set(found.flatMap(([place, family]) => family === 0 ? [place] : [])),
     signs: new Map(signs.map(([name, times]) => [name, strengthOf(times)])),
   };
 }
@@ -221,6 +228,18 @@ function textOf(weights: Float64Array, weightMax: number): string {
   }).join("");
 }
 
+/** Places of words and pairs that occur in much of the ham, as text: three characters of six bits each. */
+function commonPlaces(examples: readonly Example[]): string {
+  const ham = examples.filter(({ isSpam }) => !isSpam);
+  const counts = new Map<number, number>();
+  for (const place of ham.flatMap(({ wordPlaces }) => [...wordPlaces])) {
+    counts.set(place, (counts.get(place) ?? 0) + 1);
+  }
+  return [...counts].filter(([, count]) => count >= commonShare * ham.length).map(([place]) => place)
+    .sort((a, b) => a - b)
+    .map((place) => [12, 6, 0].map((shift) => alphabet.charAt(place >> shift & 63)).join("")).join("");
+}
+
 const labelled = readFileSync(corpus, "utf8").trimEnd().split("\n").map((line) =>
   JSON.parse(line) as Labelled
 );
@@ -258,9 +277,11 @@ for (const [name, logOdds] of Object.entries({ author: byAuthor, tenth: byTenth 
 const fitted = fit(examples);
 const weights = fitted.weights.map((weight) => weight * slope);
 const weightMax = Number(weights.reduce((most, weight) => Math.max(most, Math.abs(weight)), 0).toFixed(4));
-const signs = [...fitted.signs].sort().map(([name, weight]) =>
-  `    ${name}: ${Number((weight * slope).toFixed(3))},`
+const learnedSigns = [...fitted.signs].map(([name, weight]) =>
+  [name, Number((weight * slope).toFixed(3))] as const
 );
+const signs = Object.entries({ ...Object.fromEntries(learnedSigns), ...chosenSigns }).sort()
+  .map(([name, weight]) => `    ${name}: ${weight},`);
 writeFileSync(
   weightsFile,
   `/**
@@ -269,13 +290,15 @@ writeFileSync(
  * @module
  */
 
-/** \`table\` has a character for each place; \`src/forms/spam/model.ts\` reads it. */
+/** \`table\` has a character for each place, \`common\` three for each common one; \`src/forms/spam/model.ts\` reads them. */
 export const model = {
   bias: ${(fitted.bias * slope + shift).toFixed(4)},
   weightMax: ${weightMax},
   signs: {
 ${signs.join("\n")}
   } as Readonly<Record<string, number>>,
+  common:
+    "${commonPlaces(examples)}",
   table:
     "${textOf(weights, weightMax)}",
 };

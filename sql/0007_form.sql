@@ -30,13 +30,17 @@ create table submission (
   -- Nobody needs to judge it any more: an operator has left it held, and it can still be released, or its content has
   -- gone.
   dismissed_at timestamptz,
+  -- The operator's judgement, from which the spam score learns; null again when the content goes.
+  label text check (label in ('ham', 'spam')),
+  labelled_at timestamptz,
   -- For the operator's search, from the fields whose names say that they hold them; null after an erasure. Their
   -- lengths are bounded, because an index entry's is.
   phone text,
   email text,
   -- Lower case, and compared by bytes, so that the start of a name is found by the index.
   last_name text collate "C",
-  check (verdict <> 'clean' or (released_at is null and dismissed_at is null))
+  check (verdict <> 'clean' or (released_at is null and dismissed_at is null)),
+  check ((label is null) = (labelled_at is null))
 );
 create index submission_phone on submission (phone, event_id) where phone is not null;
 create index submission_email on submission (email, event_id) where email is not null;
@@ -50,3 +54,16 @@ create index submission_to_judge on submission (score, event_id)
   where verdict <> 'clean' and released_at is null and dismissed_at is null;
 create index submission_to_judge_tenant on submission (tenant_id, score, event_id)
   where verdict <> 'clean' and released_at is null and dismissed_at is null;
+-- What the spam score learns from, the latest first.
+create index submission_labelled on submission (labelled_at desc, event_id) where label is not null;
+
+-- What it has learned, in one row: in how many labelled submissions the words of each place of its table occur.
+create table spam_lessons (
+  id boolean primary key default true check (id),
+  -- A digest of the labels that it was learned from.
+  learned_from text not null default '',
+  places int[] not null default '{}',
+  ham int[] not null default '{}',
+  spam int[] not null default '{}'
+);
+insert into spam_lessons default values;

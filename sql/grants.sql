@@ -101,7 +101,7 @@ grant usage on schema actions to lead_actions;
 
 -- What the service looks up, and what the operator's pages show.
 grant select on
-  event, lead_contact, lead_contact_todo, collision, submission, outbox, attempt, dead_letter, area, unknown_area, form, plan, ip_limit, audit, audit_head,
+  event, lead_contact, lead_contact_todo, collision, submission, spam_lessons, outbox, attempt, dead_letter, area, unknown_area, form, plan, ip_limit, audit, audit_head,
   hour_total, hour_rolled, duplicate_total, refusal_total, minute_sample, schema_file, schema_release
 to lead_service;
 grant select (id, slug, name, sandbox, has_route, retention_days, time_zone, digest_at, disabled_at, created_at) on tenant to lead_service;
@@ -120,6 +120,7 @@ grant execute on function
   forget_tombstones,
   begin_checkout, open_checkout, fail_checkout, apply_provider_event, forget_checkouts,
   effects_of, console_send_again, console_replay_dead, console_release_submission, console_dismiss_submission,
+  console_mark_spam, learn_spam,
   console_confirm_area, console_accept_collision, console_dismiss_collision
 to lead_service;
 

@@ -5,6 +5,7 @@
  */
 
 import { randomUUID } from "node:crypto";
+import { RecentTexts } from "#src/forms/recent_texts.ts";
 import { examine, toEntry as formEntry } from "../../src/forms/handle.ts";
 import { readFields } from "../../src/forms/fields.ts";
 import { readIdempotencyKey, type UsableIdempotencyKey } from "../../src/gate/idempotency_key.ts";
@@ -105,7 +106,7 @@ function invent(
     const raw = JSON.stringify(inventForm(luck));
     const posted = readFields(raw);
     if (posted === null) return null;
-    const submission = examine(posted, tenant.form, date.getTime());
+    const submission = examine(posted, tenant.form, { ...untaught, wallMs: () => date.getTime() });
     return formEntry(key, tenant.form, {
       ...{ kind: "valid", posted, raw, idempotencyKey: noKey, submission, arrivedAtMs },
     });
@@ -118,6 +119,9 @@ function invent(
   const idempotencyKey = readIdempotencyKey([text]) as UsableIdempotencyKey;
   return leadEntry(key, { ...validation, raw, idempotencyKey }, arrivedAtMs);
 }
+
+/** The spam score as it is on the first day. */
+const untaught = { lessons: () => new Map(), recentTexts: new RecentTexts() };
 
 function refuse(luck: Luck, totals: Totals, { keyId, surface }: DemoSource, part: number): void {
   if (surface === "forms") return;

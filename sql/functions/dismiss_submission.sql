@@ -9,7 +9,7 @@ set enable_seqscan = off
 set jit = off
 as $$
 begin
-  update submission as s set dismissed_at = service_clock()
+  update submission as s set dismissed_at = service_clock(), label = 'spam', labelled_at = service_clock()
   where s.event_id = p_event_id and s.verdict <> 'clean' and s.released_at is null and s.dismissed_at is null;
   if found then
     perform append_audit(p_way, p_claimed, 'submission.dismiss', array[p_event_id], null);

@@ -13,7 +13,7 @@ begin
   -- Locked, so that no erasure comes between this look at the content and the outbox row.
   perform from event as e where e.event_id = p_event_id and e.lead is not null for no key update;
   if found then
-    update submission as s set released_at = service_clock()
+    update submission as s set released_at = service_clock(), label = 'ham', labelled_at = service_clock()
     where s.event_id = p_event_id and s.verdict <> 'clean' and s.released_at is null
     returning s.tenant_id into v_tenant_id;
   end if;

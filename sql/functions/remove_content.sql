@@ -18,6 +18,9 @@ begin
   update submission as s set dismissed_at = service_clock()
   where s.event_id = any (p_event_id) and s.verdict <> 'clean' and s.released_at is null and s.dismissed_at is null;
 
+  update submission as s set label = null, labelled_at = null
+  where s.event_id = any (p_event_id) and s.label is not null;
+
   -- Every row of theirs, whatever stands in it: one that is being settled at this moment is waited for.
   update actions.effect as f set reason = null, status = null, answer = null where f.event_id = any (p_event_id);
 end

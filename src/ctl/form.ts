@@ -14,7 +14,15 @@ import {
   removeForm,
 } from "#src/store/operator/form_definitions.ts";
 import { formKeyShape } from "#src/store/serving/lookup.ts";
-import { dismissSubmission, listHeld, type Release, releaseSubmission } from "#src/store/operator/held.ts";
+import {
+  dismissSubmission,
+  forgetSpamLearning,
+  listHeld,
+  markSpam,
+  type Release,
+  releaseSubmission,
+  type SpamMark,
+} from "#src/store/operator/held.ts";
 import { type Command, type Input, Refused, WrongUsage } from "./command.ts";
 import { listCommand, requireTenant } from "./list.ts";
 import { shortTime } from "./terminal.ts";
@@ -253,5 +261,54 @@ judged already stays as it is.`,
   },
 };
 
+const marks: Readonly<Record<Exclude<SpamMark, "marked">, (id: string) => string>> = {
+  already: (id) => `${id} is labelled like that already`,
+  held: (id) => `${id} is held, not delivered; ctl form dismiss ${id} leaves it held`,
+  erased: (id) => `${id} has been erased; there is nothing left to learn from`,
+  unknown: (id) => `There is no submission ${id}`,
+};
+
+const spam: Command = {
+  words: "form spam",
+  positionals: ["SUBMISSION_ID"],
+  options: { undo: { description: "take the report back" } },
+  summary: "Report a delivered submission as spam",
+  notes: `The spam score learns from it, as it does from what you release and dismiss. Nothing of its
+delivery changes. FORMS_SPAM_LEARN=off turns learning off.`,
+  prepare(input) {
+    const id = input.first;
+    const isSpam = !input.has("undo");
+    return async (pool) => {
+      const mark = await markSpam(pool, id, { isSpam, address: null });
+      if (mark !== "marked") throw new Refused(marks[mark](id));
+      return {
+        json: { submission_id: id, spam: isSpam },
+        text: isSpam ? `Reported ${id} as spam.` : `Took back that ${id} is spam.`,
+      };
+    };
+  },
+};
+
+const forgetLearning: Command = {
+  words: "form forget-learning",
+  summary: "Forget what the spam score has learned from you",
+  notes: `Within seconds every running server scores as on the first day. What you release, dismiss or
+report from now on is learned anew.`,
+  prepare: () => async (pool) => {
+    const labels = await forgetSpamLearning(pool);
+    return { json: { forgotten: labels }, text: `Forgot what was learned from ${labels} submissions.` };
+  },
+};
+
 /** The commands of this noun. */
-export const formCommands: readonly Command[] = [add, change, remove, list, held, release, dismiss];
+export const formCommands: readonly Command[] = [
+  add,
+  change,
+  remove,
+  list,
+  held,
+  release,
+  dismiss,
+  spam,
+  forgetLearning,
+];

@@ -27,6 +27,10 @@ import {
   removedJson,
   type StoredEvent,
 } from "#src/store/operator/events.ts";
+import { explainStored } from "#src/forms/learning.ts";
+import { weighLessons } from "#src/forms/spam/lessons.ts";
+import type { Lessons } from "#src/forms/spam/model.ts";
+import { readLessons } from "#src/store/jobs/spam_learning.ts";
 import { listCommand } from "./list.ts";
 import { snakeCased } from "#src/store/operator/snake_case.ts";
 
@@ -152,10 +156,13 @@ the message names it.`,
       );
     }
     const effects = await readEffects(pool, ids);
+    const lessons = found.some((event) => event.kind === "form")
+      ? weighLessons(await readLessons(pool))
+      : new Map();
     const documents = found.map((event, index) => eventJson(event, effects[index] ?? []));
     return {
       json: ids.length === 1 ? documents[0] : documents,
-      text: found.map((event, index) => eventText(event, effects[index] ?? []))
+      text: found.map((event, index) => eventText(event, effects[index] ?? [], lessons))
         .join(`\n\n${"-".repeat(72)}\n\n`),
     };
   },
@@ -235,7 +242,11 @@ export function contentName(kind: ListedEvent["kind"]): "lead" | "submission" {
 }
 
 /** A whole event for a person to read. */
-export function eventText(event: StoredEvent, effects: readonly ShownEffect[]): string {
+export function eventText(
+  event: StoredEvent,
+  effects: readonly ShownEffect[],
+  lessons: Lessons = new Map(),
+): string {
   const title = event.kind === "lead" ? "Lead" : "Submission";
   const gone = `  ${goneWord(event)}${event.removed === null ? "" : ` ${spaced(event.removed.at)}`}`;
   return [
@@ -247,7 +258,7 @@ export function eventText(event: StoredEvent, effects: readonly ShownEffect[]): 
       ["Idempotency-Key", event.idempotencyKey ?? "-"],
       ["Flags", event.flags.join(", ") || "-"],
       ...acceptedPairs(event),
-      ...foundPairs(event),
+      ...foundPairs(event, lessons),
       ["Delivery", event.delivery.state],
     ]),
     `What became of it\n${deliveryText(event)}`,
@@ -277,14 +288,19 @@ function effectsText(effects: readonly ShownEffect[]): string {
   );
 }
 
-function foundPairs({ found }: StoredEvent): [string, string][] {
+function foundPairs({ found, lead, receivedAt }: StoredEvent, lessons: Lessons): [string, string][] {
   if (found === null) return [];
+  const shares = lead === null || found.score === 0 ? [] : explainStored({ lead, receivedAt }, lessons);
   const released = found.releasedAt === null ? "" : `, released ${found.releasedAt}`;
   return [
     ["Form", found.formKey],
     ["Verdict", `${found.verdict}${released}`],
     ["Score", String(found.score)],
     ["Reasons", found.reasons.join(", ") || "-"],
+    ...shares.map((share, index): [string, string] => [
+      index === 0 ? "Weighed most" : "",
+      `${String(share.percent).padStart(2)} % ${"words" in share ? `"${share.words}"` : share.reason}`,
+    ]),
   ];
 }
 

@@ -35,6 +35,8 @@ import {
   readFields,
   submissionText,
 } from "./fields.ts";
+import type { RecentTexts } from "./recent_texts.ts";
+import type { Lessons } from "./spam/model.ts";
 import { defaultThreshold, scoreSubmission } from "./spam/score.ts";
 
 /** What the handler works with. */
@@ -43,6 +45,9 @@ export interface FormsParts extends GateParts {
   readonly tenantBudget: HolderBudget;
   /** The wall clock in milliseconds, for fills that were too fast. */
   readonly wallMs: () => number;
+  /** What the spam score has learned from the operators. */
+  readonly lessons: () => Lessons;
+  readonly recentTexts: RecentTexts;
 }
 
 /** The handler of the path, for every method. Source: SPEC, Tenant forms; DECISIONS, Forms. */
@@ -74,7 +79,7 @@ async function answer(exchange: Exchange, post: Post<FormErrorCode>, parts: Form
   const read = readSubmission(exchange, body.bytes, form);
   if (read.kind !== "valid") return post.refuse(read.kind, read);
 
-  const submission = examine(read.posted, form, parts.wallMs());
+  const submission = examine(read.posted, form, parts);
   const outcome = await post.commit(
     toEntry(key, form, { ...read, submission, arrivedAtMs: post.arrivedAtMs }),
   );
@@ -164,15 +169,27 @@ function flagsOf({ contact }: SubmissionPart): Flag[] {
  * Whether a submission is wanted. Does the same work for every one, so that a bot cannot tell by the time that it was
  * found out.
  */
-export function examine(posted: Posted, form: Form, receivedAtMs: number): SubmissionPart {
-  const { score, reasons } = scoreSubmission(posted.fields, { blocked: form.blocked, receivedAtMs });
+export function examine(
+  posted: Posted,
+  form: Form,
+  { wallMs, lessons, recentTexts }: Pick<FormsParts, "wallMs" | "lessons" | "recentTexts">,
+): SubmissionPart {
+  const contact = contactOf(posted);
+  const receivedAtMs = wallMs();
+  const sender = contact.email ?? contact.phone ?? "";
+  const { score, reasons } = scoreSubmission(posted.fields, {
+    blocked: form.blocked,
+    receivedAtMs,
+    lessons: lessons(),
+    otherSenders: (text) => recentTexts.countOthers(text, sender, receivedAtMs),
+  });
   const isSpam = score >= (form.threshold ?? defaultThreshold);
   return {
     formId: form.id,
     verdict: posted.isTrapped ? "honeypot" : isSpam ? "spam" : "clean",
     score,
     reasons: posted.isTrapped ? ["honeypot_filled", ...reasons] : reasons,
-    contact: contactOf(posted),
+    contact,
   };
 }
 

@@ -9,6 +9,7 @@ import type { Sampler } from "../observe/sampler.ts";
 import type { Filing } from "../store/jobs/filing.ts";
 import type { Retention } from "../store/jobs/retention.ts";
 import type { Rollup } from "../store/jobs/rollup.ts";
+import type { SpamLearning } from "../store/jobs/spam_learning.ts";
 import type { StandingReader } from "../store/jobs/standing.ts";
 import type { Upkeep } from "../store/jobs/upkeep.ts";
 import type { Heartbeat } from "../store/serving/heartbeat.ts";
@@ -39,6 +40,8 @@ export interface JobsByName {
   readonly filing: Filing;
   /** Removes content that a tenant keeps no longer, every minute. */
   readonly retention: Retention;
+  /** Learns from what the operators say of submissions, every five seconds; `null` where nothing is scored, or by choice. */
+  readonly learning: SpamLearning<unknown> | null;
 }
 
 /** What the log calls the failure of a run. The first three tell of the store's in other ways, and know no other. */
@@ -53,6 +56,7 @@ const failureEvents: Readonly<Record<keyof JobsByName, string>> = {
   rollup: "rollup_failed",
   filing: "filing_failed",
   retention: "retention_failed",
+  learning: "spam_learning_failed",
 };
 
 // For what is under way when the process stops. Longer than the statements that write what has been counted may take
@@ -90,6 +94,7 @@ export function startJobs(jobs: JobsByName, observe: Observe): Jobs {
     start("rollup", jobs.rollup),
     start("filing", jobs.filing),
     start("retention", jobs.retention),
+    ...jobs.learning === null ? [] : [start("learning", jobs.learning)],
   ];
   let stopped: Promise<unknown> | null = null;
   return {

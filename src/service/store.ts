@@ -10,6 +10,8 @@ import { type Delivery, startDelivery } from "../delivery/delivery.ts";
 import { addGauges, sampleOf } from "../observe/gauges.ts";
 import type { Meters } from "../observe/meters.ts";
 import type { Observe } from "../observe/observation.ts";
+import { learner } from "../forms/learning.ts";
+import type { Lessons } from "../forms/spam/model.ts";
 import { Sampler } from "../observe/sampler.ts";
 import { sourceRows } from "../ops/report_rows.ts";
 import type { Config } from "../settings/config.ts";
@@ -17,6 +19,7 @@ import { Filing } from "../store/jobs/filing.ts";
 import { Retention } from "../store/jobs/retention.ts";
 import { Rollup } from "../store/jobs/rollup.ts";
 import { writeSample } from "../store/jobs/samples.ts";
+import { SpamLearning } from "../store/jobs/spam_learning.ts";
 import { StandingReader } from "../store/jobs/standing.ts";
 import { Upkeep } from "../store/jobs/upkeep.ts";
 import { readStanding } from "../store/operator/report.ts";
@@ -50,6 +53,7 @@ export interface Store {
   readonly keys: KeyStore;
   readonly forms: FormStore;
   readonly totals: Totals;
+  readonly learning: SpamLearning<Lessons>;
   readonly plans: PlanSnapshot;
   readonly checkouts: CheckoutStore;
   /** `null` without an actions tier. */
@@ -123,6 +127,8 @@ async function openParts(
     observe,
   });
   const upkeep = new Upkeep(pools.jobs);
+  const learning = new SpamLearning(pools.jobs, learner);
+  const usesLessons = config.formsSpamLearn && (config.surfaces.has("forms") || config.surfaces.has("ops"));
   const standing = new StandingReader(pools.jobs, async () => {
     const sources = sourceRows(await readStanding(pools.jobs));
     return sources.filter(({ silent }) => silent).length;
@@ -144,6 +150,7 @@ async function openParts(
     rollup: new Rollup(pools.jobs),
     filing: new Filing(pools.jobs),
     retention: new Retention(pools.jobs, observe),
+    learning: usesLessons ? learning : null,
   }, observe);
   heartbeat.react(reactionOf({ heartbeat, pools, committer, jobs, observe }));
   await Promise.all([firstBeat(heartbeat, jobs), jobs.plans?.soon()]);
@@ -158,6 +165,7 @@ async function openParts(
     keys: new KeyStore(pools.reads, nowMs),
     forms: new FormStore(pools.reads, nowMs),
     totals,
+    learning,
     async close(graceMs) {
       jobs.stop();
       await committer.idle();

@@ -8,6 +8,8 @@ import { randomBytes } from "node:crypto";
 import { limits } from "../contract/limits.ts";
 import { refuse as refuseForm } from "../forms/handle.ts";
 import { formsRouter } from "../forms/router.ts";
+import { explainStored } from "../forms/learning.ts";
+import { RecentTexts } from "../forms/recent_texts.ts";
 import { verdictReasons } from "../forms/spam/reasons.ts";
 import { HolderBudget, IpBudget, ReadBudget } from "../gate/rate.ts";
 import type { Exchange, Reply } from "../http/exchange.ts";
@@ -103,10 +105,12 @@ function intakeSurface(config: Config, { store, state, reads }: Parts): PlacedSu
 }
 
 function formsSurface(config: Config, { store, state, reads }: Parts): PlacedSurface {
-  const { keys, forms, committer, totals, reference, heartbeat } = store;
+  const { keys, forms, committer, totals, reference, heartbeat, learning } = store;
   const router = formsRouter({
     keys,
     forms,
+    lessons: () => learning.current,
+    recentTexts: new RecentTexts(),
     committer,
     totals,
     reference: () => reference.current,
@@ -181,7 +185,7 @@ function opsSurface(config: Config, parts: Parts): PlacedSurface {
 }
 
 function consoleParts({ surfaces, consoleTimeZone }: Config, { store, state }: Parts): ConsoleParts {
-  const { pools, heartbeat, delivery } = store;
+  const { pools, heartbeat, delivery, learning } = store;
   const deliversElsewhere = !surfaces.has("delivery");
   return {
     pool: pools.pages,
@@ -194,6 +198,7 @@ function consoleParts({ surfaces, consoleTimeZone }: Config, { store, state }: P
     isDraining: () => state.isDraining,
     zone: new TimeZone(consoleTimeZone),
     spamMeanings,
+    explainSpam: (stored) => explainStored(stored, learning.current),
   };
 }
 

@@ -54,6 +54,8 @@ export interface Config {
   readonly intakeKeyRate: Rate;
   readonly formsIpRate: Rate;
   readonly formsTenantRate: Rate;
+  /** The spam score learns from the operators. */
+  readonly formsSpamLearn: boolean;
   readonly publicReadRate: Rate;
   /** Where accepted events go, or `null`: then they are accepted and wait. */
   readonly delivery: DeliveryConfig | null;
@@ -115,6 +117,7 @@ export function examineConfig(
     intakeKeyRate: readRate(read, "INTAKE_KEY"),
     formsIpRate: readRate(read, "FORMS_IP"),
     formsTenantRate: readRate(read, "FORMS_TENANT"),
+    formsSpamLearn: readSwitch(read, "FORMS_SPAM_LEARN"),
     publicReadRate: readRate(read, "PUBLIC_IP"),
     delivery: surfaces.has("delivery") ? readDeliveryConfig(read) : null,
     checkout: surfaces.has("subscription") ? readCheckoutConfig(read) : null,
@@ -187,6 +190,12 @@ function readTls(read: Reader): Config["tls"] {
     "the certificate and its key go together",
   );
   return certFile === null || keyFile === null ? null : { certFile, keyFile };
+}
+
+function readSwitch(read: Reader, name: "FORMS_SPAM_LEARN"): boolean {
+  const text = read.text(name) ?? "on";
+  if (text !== "on" && text !== "off") read.faults.push(`${name} is neither on nor off`);
+  return text === "on";
 }
 
 function readRate(

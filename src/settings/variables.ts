@@ -93,6 +93,10 @@ export const variables = {
     default: String(limits.formsTenantRate.burst),
     meaning: "form posts at once per tenant",
   },
+  FORMS_SPAM_LEARN: {
+    default: "on",
+    meaning: "`off`: the spam score ignores what operators have released, dismissed and reported",
+  },
   PUBLIC_IP_PER_MINUTE: {
     default: String(limits.publicRead.perMinute),
     meaning: "public reads a minute per client address",

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { formErrors } from "../../src/contract/errors.ts";
 import { formsBrief } from "../../src/documents/forms_brief.ts";
-import { startedAtNames } from "../../src/forms/spam/timing.ts";
+import { startedAtNames } from "../../src/forms/spam/signs.ts";
 import { startedAtName } from "../../src/contract/forms.ts";
 
 const text = formsBrief({ forms: "https://forms.example", intake: "https://intake.example" });

@@ -48,29 +48,17 @@ const letters = /^[a-z]+$/;
 const vowel = /[aeiouy]/;
 const vowels = /[aeiouy]/g;
 const consonantRun = /[bcdfghjklmnpqrstvwxz]{6,}/;
-const hump = /[a-z][A-Z]/;
-const latinToken = /[A-Za-z]{8,64}/g;
-/** A form asks for two or three; every pair is compared. */
-const comparedNamesMax = 8;
 /** Longer words are judged by their beginning. */
 const judgedLettersMax = 40;
 
 /** Random letters in names, answers and messages, and in the mail address and phone number. */
 export function gibberishSigns(reading: Reading): readonly Sign[] {
   const names = fieldsOf(reading, "name");
-  const few = names.slice(0, comparedNamesMax);
-  const isGrown = few.some(({ text }) => few.some((other) => grows(other.text, text)));
   const texts = fieldsOf(reading, "message", "answer", "company", "place");
   return [
-    ["gibberish_name", isGrown || names.some(({ words }) => words.some((word) => isGibberish(word)))],
+    ["gibberish_name", names.some(({ words }) => words.some((word) => isGibberish(word)))],
     ["gibberish_text", texts.filter(isRandom).length],
-    ["random_case", reading.fields.some((field) => !/email|link/.test(field.role) && hasRandomCase(field))],
   ];
-}
-
-/** `Davidzem` and `DavidzemCQ`: how a well-known mass-posting program fills in first and last names. */
-function grows(name: string, from: string): boolean {
-  return name.length > from.length && name.startsWith(from) && /^[A-Z]{1,3}$/.test(name.slice(from.length));
 }
 
 /** Half of the words at least; a strange one among others is a brand or a typing mistake. */
@@ -98,25 +86,4 @@ export function isGibberish(word: string, options: { readonly alone?: boolean } 
   if (judged.length >= 7 && !vowel.test(judged)) return true;
   const vowelShare = (judged.match(vowels)?.length ?? 0) / judged.length;
   return judged.length >= 8 && rare >= 1 && (vowelShare < 0.15 || consonantRun.test(judged));
-}
-
-/** Tells whether a field has a token such as `RGYSKbmUNdDqrHzm`; `JoAnnMcDonald` and `HomeAdvisor` are none. */
-function hasRandomCase({ shown }: ReadField): boolean {
-  if (!hump.test(shown)) return false;
-  return shown.split(/\s+/).some((part) =>
-    // The path of a link is random by right.
-    part.length >= 8 && hump.test(part) && !part.includes("/") &&
-    [...part.matchAll(latinToken)].some(([token]) => isRandomCase(token))
-  );
-}
-
-function isRandomCase(token: string): boolean {
-  if (!hump.test(token)) return false;
-  const humps = token.split(/(?<=[a-z])(?=[A-Z])/);
-  if (humps.length < 3) return false;
-  const neat =
-    humps.filter((hump) =>
-      /^[A-Za-z][a-z]+$/.test(hump) && vowel.test(hump.toLowerCase()) || /^(Mc|St)$/.test(hump)
-    ).length;
-  return humps.length - neat >= 2 || humps.length >= 5 && humps.length - neat >= 1 || humps.length >= 6;
 }

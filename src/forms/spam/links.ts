@@ -27,11 +27,6 @@ const bareDomains = set(
   "agency app biz buzz ca click club cn co com de dev digital es example fr icu info invalid io link live marketing mx net online org " +
     "page pro ru shop site store tech test top uk us vip website xyz",
 );
-/** Sold for cents or given away. */
-const cheapDomains = set(
-  "bid buzz cf cfd click cyou ga gq icu loan lol ml pw quest rest review ru sbs su tk top vip win work xyz",
-);
-
 /** A link that stands in a text. */
 export interface Link {
   /** Lower case, without `www.`. */
@@ -41,7 +36,6 @@ export interface Link {
   readonly familiar: boolean;
   readonly shortener: boolean;
   readonly odd: boolean;
-  readonly cheap: boolean;
   readonly chat: boolean;
   readonly disguised: boolean;
 }
@@ -55,26 +49,10 @@ export function findLinks(text: string): readonly Link[] {
   const links: Link[] = [];
   for (const [chunk] of text.matchAll(chunks)) {
     if (!chunk.includes(".") && !chunk.includes("//")) continue;
-    for (const part of splitSchemes(chunk.toLowerCase())) {
-      const link = readLink(part);
-      if (link !== undefined) links.push(link);
-    }
+    const link = readLink(chunk.toLowerCase());
+    if (link !== undefined) links.push(link);
   }
   return links;
-}
-
-/** Addresses that were run together: `http://a.comhttp://b.com`. */
-function splitSchemes(chunk: string): readonly string[] {
-  const parts: string[] = [];
-  let from = 0;
-  for (let at = chunk.indexOf("://"); at >= 0; at = chunk.indexOf("://", at + 3)) {
-    let start = at;
-    while (start > from && at - start < 5 && /[a-z]/.test(chunk.charAt(start - 1))) start--;
-    if (start > from) parts.push(chunk.slice(from, start));
-    from = start;
-  }
-  parts.push(chunk.slice(from));
-  return parts;
 }
 
 function readLink(part: string): Link | undefined {
@@ -93,7 +71,6 @@ function readLink(part: string): Link | undefined {
   const isAddress = /^\d{1,3}(\.\d{1,3}){3}$/.test(host) || /^(0x[0-9a-f]+|\d{8,10})$/.test(host) && explicit;
   if (!isAddress && !isDomain(host, explicit, end >= 0)) return undefined;
   if (isAddress && !explicit && end < 0) return undefined;
-  const top = host.slice(host.lastIndexOf(".") + 1);
   return {
     host,
     explicit,
@@ -101,7 +78,6 @@ function readLink(part: string): Link | undefined {
     shortener: isListed(shorteners, host),
     odd: isAddress || host.includes("xn--") || at >= 0 || port !== undefined && !/^(80|443)?$/.test(port) ||
       host.split(".").length > 5,
-    cheap: cheapDomains.has(top) && !isAddress,
     chat: isListed(chatHosts, host),
     disguised: scheme?.startsWith("hxxp") ?? false,
   };
@@ -162,7 +138,7 @@ export function linkSigns(reading: Reading): readonly Sign[] {
     ["link_only", isOnly],
     ["link_in_name", misplaced.length],
     ["link_shortener", all.some((link) => link.shortener)],
-    ["link_odd_host", all.some((link) => link.odd || link.cheap)],
+    ["link_odd_host", all.some((link) => link.odd)],
     ["chat_link", all.some((link) => link.chat)],
     ["link_disguised", isDisguised],
     ["link_markup", reading.fields.some(({ shown }) => markup.test(shown))],

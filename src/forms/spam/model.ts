@@ -21,7 +21,19 @@ const answersMax = 400;
 /** A text of fewer features counts as one of so many: a word alone says little. */
 export const leastCounts = [30, 80] as const;
 const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+/** What an operator has taught moves a score by no more, in log-odds: from 5 % to 95 %. */
+const taughtMax = 6;
 let weights: Float32Array | undefined;
+
+/** What the operators of an installation have taught: weights in log-odds by the places of words and pairs. */
+export type Lessons = ReadonlyMap<number, number>;
+
+/** Places of words and pairs that occur in much of the ham: nothing is learned of them. */
+export const commonPlaces: ReadonlySet<number> = new Set(
+  (model.common.match(/.../g) ?? []).map((three) =>
+    [...three].reduce((place, letter) => 64 * place + alphabet.indexOf(letter), 0)
+  ),
+);
 
 /** The weights by place, from a character each: 31 is none, and they grow with the square of the distance to it. */
 export function tableOf(text: string): Float32Array {
@@ -58,28 +70,32 @@ export function textsOf(reading: Reading): { readonly messages: string[]; readon
 class Stretch {
   readonly sums = new Float64Array(families);
   readonly counts = new Float64Array(families);
+  taught = 0;
   words = 0;
 
-  add({ sums, counts, words }: Stretch): void {
+  add({ sums, counts, taught, words }: Stretch): void {
     for (let family = 0; family < families; family++) {
       this.sums[family] = (this.sums[family] as number) + (sums[family] as number);
       this.counts[family] = (this.counts[family] as number) + (counts[family] as number);
     }
+    this.taught += taught;
     this.words += words;
   }
 
   get logOdds(): number {
-    let sum = 0;
-    for (let family = 0; family < families; family++) {
-      const count = Math.max(leastCounts[family] as number, this.counts[family] as number);
-      sum += (this.sums[family] as number) / Math.sqrt(count);
-    }
-    return sum;
+    const strengths = leastCounts.map((least, family) =>
+      1 / Math.sqrt(Math.max(least, this.counts[family] as number))
+    );
+    const taught = this.taught * (strengths[0] as number);
+    return strengths.reduce(
+      (sum, strength, family) => sum + (this.sums[family] as number) * strength,
+      Math.max(-taughtMax, Math.min(taughtMax, taught)),
+    );
   }
 }
 
 /** What the words of a submission say, in log-odds. */
-export function weighWords(reading: Reading): number {
+export function weighWords(reading: Reading, lessons: Lessons): number {
   const found: Stretch[] = [];
   const { messages, answers } = textsOf(reading);
   const isApart = answers.reduce((sum, text) => sum + text.length, 0) > answersMax;
@@ -92,6 +108,7 @@ export function weighWords(reading: Reading): number {
         feature(place, family) {
           stretch.sums[family] = (stretch.sums[family] as number) + weightAt(place);
           stretch.counts[family] = (stretch.counts[family] as number) + 1;
+          if (family === 0 && lessons.size > 0) stretch.taught += lessons.get(place) ?? 0;
         },
         word() {
           if (++stretch.words < windowWords) return;

@@ -5,16 +5,21 @@
  * @module
  */
 
-import { hasBlocked } from "./blocked.ts";
-import { contactSigns } from "./contact.ts";
+import { hasBlocked } from "../blocked_words.ts";
 import { gibberishSigns } from "./gibberish.ts";
 import { linkSigns } from "./links.ts";
-import { foldedCodes, model, percentOf, strengthOf, weightOfSign, weighWords } from "./model.ts";
-import { type Reading, readSubmission, type Submission } from "./reading.ts";
+import {
+  foldedCodes,
+  type Lessons,
+  model,
+  percentOf,
+  strengthOf,
+  weightOfSign,
+  weighWords,
+} from "./model.ts";
+import { fieldsOf, type Reading, readSubmission, type Submission } from "./reading.ts";
 import { type Sign, type SpamReasonName, spamReasons } from "./reasons.ts";
-import { repeatSigns } from "./repeats.ts";
-import { shapeSigns } from "./shape.ts";
-import { timingSigns } from "./timing.ts";
+import { contactSigns, shapeSigns, timingSigns } from "./signs.ts";
 
 export { type FormValue, type Submission } from "./reading.ts";
 
@@ -35,6 +40,10 @@ export interface ScoreOptions {
   readonly blocked: readonly string[];
   /** When the submission arrived, in milliseconds of the server's clock, for the too-fast fill. */
   readonly receivedAtMs: number;
+  /** What the operators of this installation have taught; nothing when left out. */
+  readonly lessons?: Lessons;
+  /** How many others have sent this folded text lately; none when left out. */
+  readonly otherSenders?: (text: string) => number;
 }
 
 /**
@@ -45,11 +54,17 @@ export interface ScoreOptions {
 export const defaultThreshold = 50;
 
 const order = Object.keys(spamReasons);
+const nothing: Lessons = new Map();
 
 /** What a submission shows besides its words. */
-export function signsOf(reading: Reading, submission: Submission, receivedAtMs: number): readonly Sign[] {
-  return [linkSigns, repeatSigns, gibberishSigns, contactSigns, shapeSigns].flatMap((signs) => signs(reading))
-    .concat(timingSigns(submission, receivedAtMs));
+export function signsOf(
+  reading: Reading,
+  submission: Submission,
+  { receivedAtMs, otherSenders }: Pick<ScoreOptions, "receivedAtMs" | "otherSenders">,
+): readonly Sign[] {
+  const message = fieldsOf(reading, "message").map(({ folded }) => folded).join(" ");
+  return [linkSigns, gibberishSigns, contactSigns, shapeSigns].flatMap((signs) => signs(reading))
+    .concat(timingSigns(submission, receivedAtMs), [["repeated_post", otherSenders?.(message) ?? 0]]);
 }
 
 /**
@@ -60,12 +75,12 @@ export function signsOf(reading: Reading, submission: Submission, receivedAtMs: 
  * Chosen: a blocked word, and what is too much to be judged, are certain: 100, which every threshold holds.
  */
 export function scoreSubmission(submission: Submission, options: ScoreOptions): Scored {
-  const { blocked, receivedAtMs } = options;
+  const { blocked, lessons = nothing } = options;
   const reading = readSubmission(submission);
   const isBlocked = blocked.length > 0 &&
     reading.fields.some(({ text }) => hasBlocked(blocked, text, foldedCodes(text)));
-  const wording = model.bias + weighWords(reading);
-  const weighed = signsOf(reading, submission, receivedAtMs).map((sign) =>
+  const wording = model.bias + weighWords(reading, lessons);
+  const weighed = signsOf(reading, submission, options).map((sign) =>
     [sign[0], weightOfSign(sign) * strengthOf(sign[1])] as const
   );
   const logOdds = weighed.reduce((sum, [, odds]) => sum + odds, wording);

@@ -45,6 +45,9 @@ const verbs: Readonly<Record<string, string>> = {
   "database.restore": "Restored the database to",
   "submission.release": "Released submission",
   "submission.dismiss": "Dismissed submission",
+  "submission.spam": "Reported as spam:",
+  "submission.not_spam": "Took back that this is spam:",
+  "spam.forget": "Forgot what the spam score had learned; labels:",
   "person.erase_begin": "Began to erase",
   "person.erase": "Erased a person; events:",
 };

@@ -32,7 +32,16 @@ export interface ConsoleParts {
   readonly zone: TimeZone;
   /** What the reasons of a spam verdict mean, by name. */
   readonly spamMeanings: Readonly<Record<string, string>>;
+  /** What weighs most in the score of a stored submission, heaviest first, in percent. */
+  readonly explainSpam: (
+    stored: { readonly lead: string; readonly receivedAt: string },
+  ) => readonly SpamShare[];
 }
+
+/** A reason by its name, or words of the text, with its share of all that speaks for spam. */
+export type SpamShare =
+  & { readonly percent: number }
+  & ({ readonly reason: string } | { readonly words: string });
 
 /** One request for a page. */
 export interface Context {

@@ -9,6 +9,7 @@ import { type Markup, markup } from "../../http/markup.ts";
 import { foldName, knownNames } from "../../lead/known_names.ts";
 import { normalizeLine } from "../../lead/text.ts";
 import {
+  countCorrections,
   countHeld,
   dismissSubmission,
   type HeldPlace,
@@ -29,7 +30,7 @@ import {
 } from "./request.ts";
 import type { ConsoleParts, Context } from "./context.ts";
 import { choice, type ConsolePage, RefusedPage, select, table } from "./layout.ts";
-import { badges, boundedText, count, type PageClock, shortened, shown, time } from "./text.ts";
+import { badges, boundedText, count, counted, type PageClock, shortened, shown, time } from "./text.ts";
 
 const listedMax = 50;
 const textLengthMax = 200;
@@ -47,10 +48,11 @@ export async function heldPage({ parts, tokens, query, clock }: Context): Promis
   const reason = form.word("reason", names);
   const isChosen = form.word("choose", ["all"]) !== null;
   const filter = { tenantId: tenant.id, verdict: verdictOf(reason), reason };
-  const [found, total, trapped] = await Promise.all([
+  const [found, total, trapped, corrected] = await Promise.all([
     listHeld(pool, { ...filter, limit: listedMax + 1, after }),
     countHeld(pool, filter),
     countHeld(pool, { tenantId: tenant.id, verdict: "honeypot" }),
+    countCorrections(pool, tenant.id),
   ]);
   const held = found.slice(0, listedMax);
   const last = held.at(-1);
@@ -60,7 +62,10 @@ export async function heldPage({ parts, tokens, query, clock }: Context): Promis
     body: markup`<h1>Held submissions</h1>
 <p>Stored and not delivered; the senders were not told. The likeliest to be a person's stands first.
 <em>Release</em> delivers a submission as if it had never been held. <em>Dismiss</em> takes it off this list: it stays held,
-and the search still finds it.</p>
+and the search still finds it. The spam score learns from both.</p>
+<p>Corrected in the last 30 days: ${counted(corrected.released, "held submission")} released, ${
+      counted(corrected.reported, "delivered one", "delivered ones")
+    } reported as spam.</p>
 <form class="filters" method="get" action="/held">
 ${await tenantSelect(pool, tenant.slug)}${
       select("reason", [["", "any but the hidden field"], ...names.map((name) => [name, name] as const)], {

@@ -109,6 +109,7 @@ type ActionPath =
   | "/dead/replay"
   | "/dead/replay-all"
   | "/leads/send-again"
+  | "/leads/mark-spam"
   | "/held/judge"
   | "/collisions/settle"
   | "/vocabulary/add";
@@ -192,6 +193,7 @@ const done = {
   released: (n: number) => `${counted(n, "submission")} released; delivery tries at once.`,
   dismissed: (n: number) =>
     `${counted(n, "submission")} dismissed: held as before, and not on this list any more.`,
+  spam_marked: () => "Noted. The spam score learns from it within seconds.",
   sent_again: () => "It is sent once more, at once. What was not chosen stays done.",
   collision_accepted: () => "Accepted as a lead of its own; delivery tries at once.",
   collision_dismissed: () => "Dismissed: it was not delivered, and wants nobody any more.",

@@ -13,7 +13,7 @@ import { noteText, seeOther, Tokens } from "./request.ts";
 import { auditPage } from "./audit.ts";
 import { collisionPage, collisionsPage, settleAction } from "./collisions.ts";
 import type { ActionHandler, ConsoleParts, Context, PageHandler } from "./context.ts";
-import { sendAgainAction, timelinePage } from "./timeline.ts";
+import { markSpamAction, sendAgainAction, timelinePage } from "./timeline.ts";
 import { deadPage, replayAction, replayAllAction, replayAllPage } from "./dead.ts";
 import { formsPage } from "./forms.ts";
 import { heldPage, judgeAction } from "./held.ts";
@@ -36,6 +36,7 @@ const routes: Readonly<Record<string, Handlers>> = {
   "/": { name: "Overview", get: overviewPage },
   "/leads": { name: "Leads", get: leadsPage },
   "/leads/send-again": { post: sendAgainAction },
+  "/leads/mark-spam": { post: markSpamAction },
   "/leads/{event_id}": { get: timelinePage },
   "/report": { name: "Report", get: reportPage },
   "/dead": { name: "Dead", get: deadPage },

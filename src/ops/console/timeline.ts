@@ -7,13 +7,25 @@
 import { type Markup, markup } from "../../http/markup.ts";
 import { deedOf } from "./audit.ts";
 import { erased, facts, verbatim } from "./content.ts";
-import type { Context } from "./context.ts";
+import type { ConsoleParts, Context } from "./context.ts";
 import { reasons } from "./held.ts";
 import { type ConsolePage, RefusedPage } from "./layout.ts";
 import { actionForm, idShape, type NoteCode, parseQuery, queryOf, readForm, withNote } from "./request.ts";
-import { badge, badges, count, counted, duration, type PageClock, reasonText, shown, time } from "./text.ts";
+import {
+  badge,
+  badges,
+  count,
+  counted,
+  duration,
+  type PageClock,
+  reasonText,
+  shortened,
+  shown,
+  time,
+} from "./text.ts";
 import { type AuditEntry, listAudit } from "../../store/operator/audit.ts";
 import { effectName, readEffects, sendAgain, type ShownEffect } from "../../store/operator/event_effects.ts";
+import { markSpam, type SpamMark } from "../../store/operator/held.ts";
 import { type Attempt, readEvents, type StoredEvent } from "../../store/operator/events.ts";
 
 /** Something that has happened to an event. */
@@ -244,6 +256,31 @@ export async function sendAgainAction({ parts, tokens, exchange }: Context): Pro
   return withNote(`/leads/${eventId}`, { tokens, code: noteCodes[sent] });
 }
 
+const spamPath = "/leads/mark-spam";
+
+const markNotes: Readonly<Record<SpamMark, NoteCode>> = {
+  marked: "spam_marked",
+  already: "spam_marked",
+  held: "again_held",
+  erased: "again_erased",
+  unknown: "again_erased",
+};
+
+/** `POST /leads/mark-spam`: reports a delivered submission as spam, or takes that back. */
+export async function markSpamAction({ parts, tokens, exchange }: Context): Promise<string> {
+  const form = await readForm(exchange, { tokens, path: spamPath, names: ["only", "is_spam"] });
+  const eventId = form.shaped("only", idShape);
+  const isSpam = form.word("is_spam", ["yes", "no"]);
+  if (eventId === null || isSpam === null) {
+    throw new RefusedPage(400, "This is no event", markup`<p>Nothing was changed.</p>`);
+  }
+  const mark = await markSpam(parts.pool, eventId, {
+    isSpam: isSpam === "yes",
+    address: exchange.clientAddress,
+  });
+  return withNote(`/leads/${eventId}`, { tokens, code: markNotes[mark] });
+}
+
 const auditMax = 100;
 
 /** `/leads/{event_id}` */
@@ -298,6 +335,15 @@ ${
     )
   }
 ${
+    state !== "held" && event.found !== null && event.lead !== null &&
+    actionForm(
+      { tokens, path: spamPath, hidden: { only: event.eventId } },
+      event.found.label === "spam"
+        ? markup`You reported it as spam. <button name="is_spam" value="no">It is not spam</button>`
+        : markup`<button name="is_spam" value="yes">This was spam</button>`,
+    )
+  }
+${
     state === "dead" &&
     actionForm(
       { tokens, path: "/dead/replay", hidden: { page: "lead" } },
@@ -329,9 +375,28 @@ ${
       : markup`<dt>Form</dt><dd>${shown(found.formKey)}</dd>
 ${event.flags.length > 0 && markup`<dt>Flags</dt><dd>${badges(event.flags)}</dd>`}
 <dt>Verdict</dt><dd>${badge(found.verdict)} score ${count(found.score)}</dd>
-<dt>Reasons</dt><dd>${reasons(found.reasons, parts)}</dd>`
+<dt>Reasons</dt><dd>${reasons(found.reasons, parts)}</dd>
+${event.lead !== null && found.score > 0 && weighedMost({ ...event, lead: event.lead }, parts)}`
   }
 </dl>`;
+}
+
+/** What speaks for spam in the text as it is stored, by today's filter. */
+function weighedMost(
+  stored: { readonly lead: string; readonly receivedAt: string },
+  parts: ConsoleParts,
+): Markup {
+  const shares = parts.explainSpam(stored);
+  if (shares.length === 0) return markup``;
+  return markup`<dt>Weighed most</dt><dd><ul class="reasons">${
+    shares.map((share) =>
+      markup`<li>${
+        "words" in share
+          ? markup`“${shortened(share.words, 80)}”`
+          : parts.spamMeanings[share.reason] ?? shown(share.reason)
+      } <span class="quiet">${share.percent} %</span></li>`
+    )
+  }</ul></dd>`;
 }
 
 function story(moments: readonly Moment[], clock: PageClock): Markup {

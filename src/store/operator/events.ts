@@ -149,6 +149,8 @@ interface FoundSubmission {
   readonly releasedAt: string | null;
   /** When an operator has left it held for good, ISO 8601, UTC. */
   readonly dismissedAt: string | null;
+  /** What an operator has said that it is. */
+  readonly label: "ham" | "spam" | null;
   /** The last four digits of the number that its fields hold. */
   readonly phoneEnd: string | null;
 }
@@ -269,7 +271,7 @@ export async function readEvents(
           'releasedAt', ${isoOf(sql, sql`s.released_at`)},
           'dismissedAt',
           case when e.lead is not null then ${isoOf(sql, sql`s.dismissed_at`)} end,
-          'phoneEnd', right(s.phone, 4)
+          'label', s.label, 'phoneEnd', right(s.phone, 4)
         ) end as found
       from event as e
       join tenant as t on t.id = e.tenant_id
@@ -297,7 +299,7 @@ export function headingJson(
 /** What was found of a form submission; nothing of a lead. */
 export function foundJson({ found }: StoredEvent) {
   if (found === null) return {};
-  const { phoneEnd: _, ...rest } = found;
+  const { phoneEnd: _, label: __, ...rest } = found;
   return snakeCased(rest);
 }
 

@@ -132,6 +132,50 @@ export async function dismissSubmission(
   return row?.dismissal ?? "unknown";
 }
 
+/** What became of a label; `held`: it was not delivered, so it is dismissed instead. */
+export type SpamMark = "marked" | "already" | "held" | "erased" | "unknown";
+
+/** Says that a delivered submission was spam, or takes that back, and notes it as {@linkcode releaseSubmission} does. */
+export async function markSpam(
+  pool: Pool,
+  submissionId: string,
+  { isSpam, address }: { readonly isSpam: boolean; readonly address: string | null },
+): Promise<SpamMark> {
+  const row = await askOne(pool, (sql) => {
+    return sql<{ mark: SpamMark }[]>`select ${
+      acted(sql, address, "mark_spam", sql`${submissionId}, ${isSpam}`)
+    } as mark`;
+  });
+  return row?.mark ?? "unknown";
+}
+
+/** Forgets all that the spam score has learned, and returns from how many submissions it was. */
+export async function forgetSpamLearning(pool: Pool): Promise<number> {
+  const row = await askOne(pool, (sql) => sql<{ count: number }[]>`select forget_spam_learning() as count`);
+  return row?.count ?? 0;
+}
+
+/** How often an operator corrected the spam score in the last 30 days. */
+export interface SpamCorrections {
+  /** Held submissions that were released. */
+  readonly released: number;
+  /** Delivered submissions that were reported as spam. */
+  readonly reported: number;
+}
+
+/** Counts them, of one tenant or of all. Throws what {@linkcode Pool.run} throws. */
+export async function countCorrections(pool: Pool, tenantId: number | null): Promise<SpamCorrections> {
+  const row = await askOne(pool, (sql) =>
+    sql<SpamCorrections[]>`
+      select
+        count(*) filter (where s.label = 'ham')::int as released,
+        count(*) filter (where s.label = 'spam' and (s.verdict = 'clean' or s.released_at is not null))::int as reported
+      from submission as s
+      where s.label is not null and s.labelled_at > service_clock() - interval '30 days'
+        ${tenantId === null ? sql`` : sql`and s.tenant_id = ${tenantId}`}`);
+  return row ?? { released: 0, reported: 0 };
+}
+
 /** How many submissions wait for somebody to judge them, counted up to a bound. */
 export async function countHeld(pool: Pool, filter: HeldFilter): Promise<Bounded> {
   const row = await askOne(pool, (sql) =>

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { type Fields, message, reasonNames, score } from "../../support/forms/score.ts";
+import { type Fields, message, reasonNames, score } from "../support/forms/score.ts";
 
 test("blocked words match without regard to case, accents, full-width forms and look-alikes, as whole words", () => {
   const blocked = (text: string, word: string) =>

@@ -4,8 +4,8 @@
  * @module
  */
 
-import { foldInto } from "./fold.ts";
-import { readWords } from "./words.ts";
+import { foldInto } from "./spam/fold.ts";
+import { readWords } from "./spam/words.ts";
 
 /** Written without spaces between words. */
 const unspaced =

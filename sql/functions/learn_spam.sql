@@ -1,0 +1,24 @@
+-- Replaces what the spam score has learned from the labels. The service's role can only teach it, not label.
+create or replace function learn_spam(p_learned_from text, p_places int[], p_ham int[], p_spam int[]) returns void
+language sql volatile
+security definer
+set search_path = pg_catalog, public, pg_temp
+as $$
+  update spam_lessons set learned_from = p_learned_from, places = p_places, ham = p_ham, spam = p_spam
+$$;
+
+-- Takes every label back, so that all that was learned is forgotten at the next run, and notes who did it. Returns how many.
+create or replace function forget_spam_learning() returns int
+language plpgsql
+as $$
+declare
+  v_count int;
+begin
+  update submission as s set label = null, labelled_at = null where s.label is not null;
+  get diagnostics v_count = row_count;
+  perform append_audit(
+    'ctl', current_setting('lead_intake.claimed', true), 'spam.forget', array[v_count::text], null
+  );
+  return v_count;
+end
+$$;
