@@ -57,12 +57,12 @@ create index submission_to_judge_tenant on submission (tenant_id, score, event_i
 -- What the spam score learns from, the latest first.
 create index submission_labelled on submission (labelled_at desc, event_id) where label is not null;
 
--- What it has learned, in one row: in how many labelled submissions the words of each place of its table occur.
+-- What it has learned, in one row: of each word, by its hash, how wrong the score was about the submissions that have it.
 create table spam_lessons (
   id boolean primary key default true check (id),
   -- A digest of the labels that it was learned from.
   learned_from text not null default '',
-  places int[] not null default '{}',
+  hashes int[] not null default '{}',
   ham int[] not null default '{}',
   spam int[] not null default '{}'
 );

@@ -1,10 +1,10 @@
 -- Replaces what the spam score has learned from the labels. The service's role can only teach it, not label.
-create or replace function learn_spam(p_learned_from text, p_places int[], p_ham int[], p_spam int[]) returns void
+create or replace function learn_spam(p_learned_from text, p_hashes int[], p_ham int[], p_spam int[]) returns void
 language sql volatile
 security definer
 set search_path = pg_catalog, public, pg_temp
 as $$
-  update spam_lessons set learned_from = p_learned_from, places = p_places, ham = p_ham, spam = p_spam
+  update spam_lessons set learned_from = p_learned_from, hashes = p_hashes, ham = p_ham, spam = p_spam
 $$;
 
 -- Takes every label back, so that all that was learned is forgotten at the next run, and notes who did it. Returns how many.

@@ -45,6 +45,7 @@ public.plan               select         -              -
 public.refusal_total      select         -              -
 public.schema_file        select         select         -
 public.schema_release     select         select         -
+public.spam_lessons       select         -              -
 public.submission         select         -              -
 public.tenant             select         -              -
 public.unknown_area       select         -              -
@@ -70,6 +71,7 @@ public.console_accept_collision     call           -              -
 public.console_confirm_area         call           -              -
 public.console_dismiss_collision    call           -              -
 public.console_dismiss_submission   call           -              -
+public.console_mark_spam            call           -              -
 public.console_release_submission   call           -              -
 public.console_replay_dead          call           -              -
 public.console_send_again           call           -              -
@@ -84,6 +86,7 @@ public.fold_counts                  call           -              -
 public.forget_checkouts             call           -              -
 public.forget_tombstones            call           -              -
 public.hour_figures                 call           -              -
+public.learn_spam                   call           -              -
 public.open_checkout                call           -              -
 public.roll_up_hours                call           -              -
 public.service_clock                call           -              -

@@ -62,9 +62,9 @@ function phrasesOf(text: string, lessons: Lessons): Phrase[] {
   const weights: { word: { weight: number }; weight: number; family: Family }[] = [];
   let current = { from: 0, to: 0, weight: 0 };
   readFeatures(codes, codes.length, {
-    feature(place, family, from, to) {
+    feature(place, family, from, to, hash) {
       if (to !== current.to) words.push(current = { from, to, weight: 0 });
-      const taught = family === 0 ? lessons.get(place) ?? 0 : 0;
+      const taught = family === 0 ? lessons.get(hash) ?? 0 : 0;
       weights.push({ word: current, weight: weightAt(place) + taught, family });
     },
     word() {},

@@ -24,11 +24,11 @@ const pieceLettersMax = 24;
 const placeOf = (hash: number): number => (hash ^ hash >>> 17 ^ hash >>> 9) & places - 1;
 
 /**
- * Tells the features of folded text: the place, its family, and the letters that it stands for. `word` is called after the
+ * Tells the features of folded text: the place, its family, the letters that it stands for, and the hash of 32 bits that the place is made of. `word` is called after the
  * features of each word.
  */
 export interface FeatureSink {
-  feature(place: number, family: Family, from: number, to: number): void;
+  feature(place: number, family: Family, from: number, to: number, hash: number): void;
   word(): void;
 }
 
@@ -40,8 +40,11 @@ export function readFeatures(codes: Uint16Array, length: number, sink: FeatureSi
     word(hash, _exact, from, to, isHost) {
       // Which domain it is says little, and would be learned by heart.
       if (isHost) return;
-      sink.feature(placeOf(hash), 0, from, to);
-      if (before !== 0) sink.feature(placeOf(mix(mix(pairSeed, before), hash)), 0, beforeFrom, to);
+      sink.feature(placeOf(hash), 0, from, to, hash);
+      if (before !== 0) {
+        const pair = mix(mix(pairSeed, before), hash);
+        sink.feature(placeOf(pair), 0, beforeFrom, to, pair);
+      }
       before = hash;
       beforeFrom = from;
       readPieces(codes, from, to, sink);
@@ -61,7 +64,7 @@ function readPieces(codes: Uint16Array, from: number, end: number, sink: Feature
       const code = index < from || index >= to ? 32 : codes[index] as number;
       hash = mix(hash, code >= 48 && code <= 57 ? 48 : code);
     }
-    sink.feature(placeOf(hash), 1, from, end);
+    sink.feature(placeOf(hash), 1, from, end, hash);
     if (to - from < size - 1) break;
   }
 }

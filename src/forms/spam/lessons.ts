@@ -8,6 +8,7 @@
 import { readFeatures } from "./features.ts";
 import { commonPlaces, foldedCodes, type Lessons, textsOf } from "./model.ts";
 import { readSubmission, type Submission } from "./reading.ts";
+import { scoreSubmission } from "./score.ts";
 
 /** A submission that an operator has judged. */
 export interface Judged {
@@ -17,63 +18,68 @@ export interface Judged {
   readonly sender: string;
 }
 
-/** In how many judged submissions a word or pair occurs, by its place in the table of weights. */
+/**
+ * How wrong the model was about the judged submissions in which a word or pair occurs, by its hash: the
+ * sum of the points by which each score missed.
+ */
 export interface Lesson {
-  readonly place: number;
+  readonly hash: number;
   readonly ham: number;
   readonly spam: number;
 }
 
 /** Chosen: 3 senders, so that a single click moves nothing, and what is kept cannot be traced to anybody. */
 const sendersMin = 3;
-/** A weight moves half of the way after this many submissions. */
-const half = 8;
-const weightMax = 4;
+/** A weight has moved half of the way when the scores missed by 100 points this often. */
+const half = 4;
+const weightMax = 8;
 /** Of a longer text the beginning teaches. */
 const taughtTextMax = 4_000;
 
-/** Counts judged submissions by the places of their words. */
+/** Counts judged submissions by the hashes of their words. */
 export class LessonCounts {
   readonly #senders = new Set<string>();
-  readonly #counts = new Map<number, { ham: number; spam: number }>();
+  readonly #counts = new Map<number, { ham: number; spam: number; senders: number }>();
 
   add({ submission, isSpam, sender }: Judged): void {
     const once = `${isSpam} ${sender}`;
     if (this.#senders.has(once)) return;
     this.#senders.add(once);
-    for (const place of placesOf(submission)) {
-      const count = this.#counts.get(place) ?? { ham: 0, spam: 0 };
-      this.#counts.set(place, count);
-      if (isSpam) count.spam++;
-      else count.ham++;
+    const { score } = scoreSubmission(submission, { blocked: [], receivedAtMs: 0 });
+    for (const hash of hashesOf(submission)) {
+      const count = this.#counts.get(hash) ?? { ham: 0, spam: 0, senders: 0 };
+      this.#counts.set(hash, count);
+      count.senders++;
+      if (isSpam) count.spam += 100 - score;
+      else count.ham += score;
     }
   }
 
   /** What enough senders have used. */
   get lessons(): Lesson[] {
-    return [...this.#counts].map(([place, count]) => ({ place, ...count }))
-      .filter(({ ham, spam }) => ham + spam >= sendersMin);
+    return [...this.#counts].filter(([, { senders }]) => senders >= sendersMin)
+      .map(([hash, { ham, spam }]) => ({ hash, ham, spam }));
   }
 }
 
-function placesOf(submission: Submission): ReadonlySet<number> {
-  const places = new Set<number>();
+function hashesOf(submission: Submission): ReadonlySet<number> {
+  const hashes = new Set<number>();
   const { messages, answers } = textsOf(readSubmission(submission));
   for (const text of [...messages, ...answers]) {
     const folded = foldedCodes(text.slice(0, taughtTextMax));
     readFeatures(folded, folded.length, {
-      feature(place, family) {
-        if (family === 0 && !commonPlaces.has(place)) places.add(place);
+      feature(place, family, _from, _to, hash) {
+        if (family === 0 && !commonPlaces.has(place)) hashes.add(hash);
       },
       word() {},
     });
   }
-  return places;
+  return hashes;
 }
 
 /** The weights of lessons, in log-odds: under 0 for the words of what was released. */
 export function weighLessons(lessons: readonly Lesson[]): Lessons {
   return new Map(
-    lessons.map(({ place, ham, spam }) => [place, weightMax * (spam - ham) / (ham + spam + half)]),
+    lessons.map(({ hash, ham, spam }) => [hash, weightMax * (spam - ham) / (ham + spam + 100 * half)]),
   );
 }

@@ -25,7 +25,7 @@ const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789
 const taughtMax = 6;
 let weights: Float32Array | undefined;
 
-/** What the operators of an installation have taught: weights in log-odds by the places of words and pairs. */
+/** What the operators of an installation have taught: weights in log-odds by the hashes of words and pairs. */
 export type Lessons = ReadonlyMap<number, number>;
 
 /** Places of words and pairs that occur in much of the ham: nothing is learned of them. */
@@ -105,10 +105,10 @@ export function weighWords(reading: Reading, lessons: Lessons): number {
     for (const text of texts) {
       const folded = foldedCodes(text);
       readFeatures(folded, folded.length, {
-        feature(place, family) {
+        feature(place, family, _from, _to, hash) {
           stretch.sums[family] = (stretch.sums[family] as number) + weightAt(place);
           stretch.counts[family] = (stretch.counts[family] as number) + 1;
-          if (family === 0 && lessons.size > 0) stretch.taught += lessons.get(place) ?? 0;
+          if (family === 0 && lessons.size > 0) stretch.taught += lessons.get(hash) ?? 0;
         },
         word() {
           if (++stretch.words < windowWords) return;

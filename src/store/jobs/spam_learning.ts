@@ -17,9 +17,9 @@ export interface Labelled {
   readonly sender: string;
 }
 
-/** In how many submissions with each label a feature of the score occurs. */
+/** How wrong the score was about submissions with each label in which a word occurs, by its hash. */
 export interface Lesson {
-  readonly place: number;
+  readonly hash: number;
   readonly ham: number;
   readonly spam: number;
 }
@@ -96,7 +96,7 @@ export class SpamLearning<Lessons> {
     const { lessons } = count;
     await this.#pool.run(deadlineMs, (sql) =>
       sql`select learn_spam(
-        ${wanted}, ${lessons.map(({ place }) => place)}::int[], ${lessons.map(({ ham }) => ham)}::int[],
+        ${wanted}, ${lessons.map(({ hash }) => hash)}::int[], ${lessons.map(({ ham }) => ham)}::int[],
         ${lessons.map(({ spam }) => spam)}::int[])`);
   }
 }
@@ -105,6 +105,6 @@ export class SpamLearning<Lessons> {
 export async function readLessons(pool: Pool): Promise<Lesson[]> {
   return await pool.run(deadlineMs, (sql) =>
     sql<Lesson[]>`
-      select l.place, l.ham, l.spam
-      from spam_lessons as s, unnest(s.places, s.ham, s.spam) as l (place, ham, spam)`);
+      select l.hash, l.ham, l.spam
+      from spam_lessons as s, unnest(s.hashes, s.ham, s.spam) as l (hash, ham, spam)`);
 }
