@@ -391,6 +391,31 @@ test("releasing a held submission hands it to the delivery, with an audit row, o
   );
 });
 
+test("a delivered submission is reported as spam, and that is taken back, each with an audit row and a count of corrections", async () => {
+  const reported = async () =>
+    /(\d+) delivered ones? reported as spam/.exec((await stage.get("/held")).text)?.[1];
+  const before = Number(await reported());
+  const press = (isSpam: string) =>
+    act(`/leads/${heldId}`, "/leads/mark-spam", [["only", heldId], ["is_spam", isSpam]]);
+  assert.match((await press("yes")).text, /Noted\. .*It is not spam/s);
+  assert.equal(Number(await reported()), before + 1);
+  assert.match((await press("no")).text, /This was spam/);
+  assert.equal(Number(await reported()), before);
+  const noted = (await stage.audit()).slice(-2).map(({ action, subject }) => [action, subject]);
+  assert.deepEqual(noted, [["submission.spam", heldId], ["submission.not_spam", heldId]]);
+});
+
+test("the page of a held submission names the words that weigh most, with their shares", async () => {
+  const fields = {
+    project_details: "We offer SEO services to rank your website on the first page of Google",
+  };
+  const { text } = await stage.get(
+    `/leads/${await stage.held(key, formId, ["wording"], { score: 99, fields })}`,
+  );
+  assert.match(text, /Weighed most/);
+  assert.match(text, /<li>“[^<]+” <span class="quiet">\d+ %<\/span>/);
+});
+
 test("dismissing held submissions empties the list and delivers nothing, with an audit row for each", async () => {
   const ids = [await stage.held(key, formId), await stage.held(key, formId)];
   const page = (await stage.get("/held")).text;
