@@ -405,17 +405,6 @@ test("a delivered submission is reported as spam, and that is taken back, each w
   assert.deepEqual(noted, [["submission.spam", heldId], ["submission.not_spam", heldId]]);
 });
 
-test("the page of a held submission names the words that weigh most, with their shares", async () => {
-  const fields = {
-    project_details: "We offer SEO services to rank your website on the first page of Google",
-  };
-  const { text } = await stage.get(
-    `/leads/${await stage.held(key, formId, ["wording"], { score: 99, fields })}`,
-  );
-  assert.match(text, /Weighed most/);
-  assert.match(text, /<li>“[^<]+” <span class="quiet">\d+ %<\/span>/);
-});
-
 test("dismissing held submissions empties the list and delivers nothing, with an audit row for each", async () => {
   const ids = [await stage.held(key, formId), await stage.held(key, formId)];
   const page = (await stage.get("/held")).text;
@@ -443,6 +432,17 @@ test("dismissing held submissions empties the list and delivers nothing, with an
     new RegExp(`/leads/${one}`),
     "the search finds it",
   );
+});
+
+test("the page of a held submission names the words that weigh most, with their shares", async () => {
+  const fields = {
+    project_details: "We offer SEO services to rank your website on the first page of Google",
+  };
+  const { text } = await stage.get(
+    `/leads/${await stage.held(key, formId, ["wording"], { score: 99, fields })}`,
+  );
+  assert.match(text, /Weighed most/);
+  assert.match(text, /<li>“<bdi>We offer SEO services[^<]*<\/bdi>” <span class="quiet">\d+ %<\/span>/);
 });
 
 test("the held list has people first, with sender and text, folds the hidden field under one line, and chooses all", async () => {
