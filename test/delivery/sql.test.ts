@@ -195,47 +195,6 @@ test("a claim takes what is due, in the order in which it is due, and no more th
   assert.deepEqual(await figures(), { pending: 3, dead: 0 });
 });
 
-test("a claim leads to the end of its lease, which the database's clock decides", async () => {
-  const tenant = await addTenant();
-  const [id] = await post(tenant) as [string];
-  const lease = randomUUID();
-  await claim(lease, [tenant]);
-  assert.deepEqual(await row(id), {
-    made: 1,
-    spent: 1,
-    lease,
-    reason: null,
-    is_replay: false,
-    due_at_ms: startMs,
-    lease_until_ms: startMs + leaseMs,
-  });
-  await moveClock(startMs + leaseMs - 1);
-  assert.deepEqual(await claim(randomUUID(), [tenant]), []);
-  assert.deepEqual(await dueTenants(), []);
-  await moveClock(startMs + leaseMs);
-  assert.deepEqual(await dueTenants(), [tenant.id]);
-  assert.equal((await claim(randomUUID(), [tenant])).length, 1);
-});
-
-test("a lease that runs out leaves a lost attempt, spent, and the next claim is the next attempt", async () => {
-  const tenant = await addTenant();
-  const [id] = await post(tenant) as [string];
-  await claim(randomUUID(), [tenant]);
-  await moveClock(startMs + leaseMs);
-  const [again] = await claim(randomUUID(), [tenant]);
-  assert.deepEqual([again?.number, again?.spent], [2, 2]);
-  assert.deepEqual(await attempts(id), [{
-    number: 1,
-    outcome: "lost",
-    status: null,
-    reason: null,
-    duration_ms: null,
-    spent: true,
-    at_ms: startMs + leaseMs,
-  }]);
-  assert.deepEqual(await figures(), { pending: 1, dead: 0 });
-});
-
 test("the last lost attempt makes the event dead", async () => {
   const tenant = await addTenant();
   const [id] = await post(tenant) as [string];
@@ -250,51 +209,6 @@ test("the last lost attempt makes the event dead", async () => {
     { event_id: id, tenant_id: tenant.id, reason: "lost" },
   ]);
   assert.deepEqual(await figures(), { pending: 0, dead: 1 });
-});
-
-test("retry keeps the row, due after the wait and not before, with what the tier said", async () => {
-  const tenant = await addTenant();
-  const [id] = await post(tenant) as [string];
-  const lease = randomUUID();
-  await claim(lease, [tenant]);
-  await settle(lease, [id], "retry", { status: 424, reason: "crm failed", retryMs: 5_000 });
-  assert.deepEqual(await row(id), {
-    made: 1,
-    spent: 1,
-    lease: null,
-    reason: "crm failed",
-    is_replay: false,
-    due_at_ms: startMs + 5_000,
-    lease_until_ms: null,
-  });
-  await moveClock(startMs + 4_999);
-  assert.deepEqual(await claim(lease, [tenant]), []);
-  await moveClock(startMs + 5_000);
-  assert.deepEqual((await claim(lease, [tenant])).map(({ number, spent }) => [number, spent]), [[2, 2]]);
-  await settle(lease, [id], "retry", { number: 2, status: 500 });
-  assert.equal((await row(id))?.reason, "500");
-  assert.deepEqual((await attempts(id)).map(({ number, status }) => [number, status]), [[1, 424], [2, 500]]);
-  assert.deepEqual(await figures(), { pending: 1, dead: 0 });
-});
-
-test("released leaves no attempt, spends none, and is due at once", async () => {
-  const tenant = await addTenant();
-  const [id] = await post(tenant) as [string];
-  await sql`update outbox set reason = 'replayed'`;
-  const lease = randomUUID();
-  await claim(lease, [tenant]);
-  await settle(lease, [id], "released", { isSpent: false, status: null });
-  assert.deepEqual(await row(id), {
-    made: 0,
-    spent: 0,
-    lease: null,
-    reason: "replayed",
-    is_replay: false,
-    due_at_ms: startMs,
-    lease_until_ms: null,
-  });
-  assert.deepEqual(await attempts(id), []);
-  assert.deepEqual((await claim(lease, [tenant])).map(({ number }) => number), [1]);
 });
 
 for (const verdict of ["retry", "dead", "released"] as const) {
@@ -368,32 +282,6 @@ test("one statement settles and then claims what the settlement has made due", a
   assert.notEqual(again[0]?.lease, rows[0]?.lease);
   assert.deepEqual((await attempts(ids[0])).map(({ outcome }) => outcome), ["delivered"]);
   assert.deepEqual(await attempts(ids[1]), []);
-});
-
-test("replay puts dead letters back, due at once, with their history, and says which they were", async () => {
-  const tenant = await addTenant();
-  const ids = await post(tenant, 3) as [string, string, string];
-  const lease = randomUUID();
-  await claim(lease, [tenant]);
-  await settle(lease, ids.slice(0, 2), "dead");
-  await moveClock(startMs + 60_000);
-  assert.deepEqual(await replay([ids[1], "nonsense", ids[2], ids[0], ids[0]]), [ids[0], ids[1]]);
-  assert.deepEqual(await row(ids[0]), {
-    made: 1,
-    spent: 0,
-    lease: null,
-    reason: "replayed",
-    is_replay: true,
-    due_at_ms: startMs + 60_000,
-    lease_until_ms: null,
-  });
-  assert.deepEqual(await figures(), { pending: 3, dead: 0 });
-  assert.deepEqual(await replay([ids[0]]), []);
-  const again = (await claim(lease, [tenant])).find(({ event_id }) => event_id === ids[0]);
-  assert.deepEqual([again?.number, again?.spent, again?.is_replay], [2, 1, true]);
-  await settle(lease, [ids[0]], "dead", { number: 2, status: 400 });
-  assert.deepEqual((await attempts(ids[0])).map(({ status }) => status), [500, 400]);
-  assert.deepEqual(await figures(), { pending: 2, dead: 1 });
 });
 
 /** What statements have read since they were last asked for, of this session and all that have ended. */

@@ -8,7 +8,6 @@ import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
-import { createServer as createHttpServer } from "node:http";
 import { join } from "node:path";
 import { before, test } from "node:test";
 import postgres from "postgres";
@@ -95,27 +94,6 @@ test("both processes work on the embedded database as roles of their own, withou
   await sql.end();
   started.child.kill("SIGINT");
   assert.equal(await started.ended, 0);
-});
-
-test("with ACTIONS_URL in the environment it starts no actions process, and delivers there", async () => {
-  const seen: string[] = [];
-  const tier = createHttpServer((request, response) => {
-    seen.push(request.url ?? "");
-    request.resume().on("end", () => response.writeHead(200).end("{}"));
-  }).listen({ port: 0, host: "127.0.0.1" }).unref();
-  await new Promise((settle) => tier.once("listening", settle));
-  const address = `http://127.0.0.1:${(tier.address() as { port: number }).port}`;
-  const started = start(checkout.folder, { ACTIONS_URL: address });
-  const { text, url, key = "" } = await welcome(started);
-  assert.ok(text.includes(`delivered to ${address}`), text);
-  const log = readFileSync(join(checkout.folder, ".data/log"), "utf8");
-  assert.doesNotMatch(log, /"surface":"actions"/);
-  await delivered(await accepted(url, key));
-  assert.ok(seen.length > 0);
-  started.child.kill("SIGINT");
-  assert.equal(await started.ended, 0);
-  tier.closeAllConnections();
-  tier.close();
 });
 
 test("with a DATABASE_URL, leads wait until ACTIONS_DATABASE_URL names the role of the actions process", async () => {

@@ -1,22 +1,14 @@
 import assert from "node:assert/strict";
-import { createServer, type Socket } from "node:net";
 import { test } from "node:test";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import postgres from "postgres";
-import {
-  describeError,
-  type Pool,
-  type PoolOptions,
-  readOnlyStayMs,
-  Unavailable,
-} from "../../src/store/pool.ts";
-import { Primary } from "../../src/store/primary.ts";
+import { describeError, type Pool, type PoolOptions, Unavailable } from "../../src/store/pool.ts";
 import { openPool } from "../support/pool.ts";
 import { openStore } from "../support/store.ts";
 import { until } from "../support/until.ts";
 
-const { database, databaseUrl, sql: admin } = await openStore();
+const { databaseUrl, sql: admin } = await openStore();
 
 const open = (options: Partial<PoolOptions> = {}) =>
   openPool(databaseUrl, { statementTimeoutMs: 5_000, ...options });
@@ -97,68 +89,6 @@ test("what waits behind a statement that is given up is never sent", async () =>
     return busy.length === 0;
   });
   assert.equal((await admin`select from sent_late`).length, 0);
-});
-
-test("a killed connection is Unavailable, and the next statements find another one, again and again", async () => {
-  const pool = open();
-  for (let round = 0; round < 5; round += 1) {
-    const [row] = await until(() => one(pool));
-    const slow = pool.run(5_000, (sql) => sql`select pg_sleep(4)`);
-    const failed = assert.rejects(slow, Unavailable);
-    await admin`select pg_terminate_backend(${row?.pid as number})`;
-    await failed;
-  }
-  assert.equal((await until(() => one(pool)))[0]?.n, 1);
-});
-
-test("a server that accepts and says nothing is Unavailable within the deadline", async () => {
-  const sockets: Socket[] = [];
-  const silent = createServer((socket) => sockets.push(socket));
-  await new Promise<void>((settle) => silent.listen(0, "127.0.0.1", settle));
-  const { port } = silent.address() as { port: number };
-  const pool = open({ primary: new Primary(`postgres://u:p@127.0.0.1:${port}/d`) });
-  await assert.rejects(one(pool, 300), Unavailable);
-  for (const socket of sockets) socket.destroy();
-  silent.close();
-});
-
-const areas = { next: 0 };
-const write = (pool: Pool) =>
-  pool.run(5_000, (sql) => {
-    areas.next += 1;
-    return sql<{ pid: number }[]>`
-      insert into area (area, status) values (${`area ${areas.next}`}, 'proposed') returning pg_backend_pid() as pid`;
-  });
-
-test("read-only is Unavailable, and the connection is left for another within a second, not for one after the other", async (t) => {
-  const readOnly = (yes: boolean) =>
-    admin.unsafe(
-      yes
-        ? `alter database "${database.name}" set default_transaction_read_only = on`
-        : `alter database "${database.name}" reset default_transaction_read_only`,
-    );
-  const backends = new Set<number>();
-  t.after(async () => {
-    await admin`set default_transaction_read_only = off`;
-    await readOnly(false);
-  });
-  await readOnly(true);
-  const pool = open();
-  const startMs = performance.now();
-  await until(async () => {
-    await assert.rejects(
-      write(pool),
-      (error: unknown) => error instanceof Unavailable && /25006/.test(error.message),
-    );
-    const [row] = await one(pool);
-    backends.add(row?.pid as number);
-    return backends.size >= 3;
-  }, { what: "it was left twice", intervalMs: 1 });
-  const elapsedMs = performance.now() - startMs;
-  assert.ok(backends.size <= 2 + elapsedMs / readOnlyStayMs, `${backends.size} in ${elapsedMs} ms`);
-  // The connections that were opened meanwhile stay as they are for their lifetime.
-  await readOnly(false);
-  await until(() => write(pool), { what: "it writes" });
 });
 
 test("what is given up is cancelled: it neither holds its locks on nor commits later", async () => {

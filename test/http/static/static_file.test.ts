@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { execFileSync, spawn } from "node:child_process";
+import { spawn } from "node:child_process";
 import { once } from "node:events";
 import {
   appendFileSync,
@@ -10,7 +10,6 @@ import {
   utimesSync,
   writeFileSync,
 } from "node:fs";
-import { createServer } from "node:net";
 import { dirname, join } from "node:path";
 import process from "node:process";
 import { after, describe, test } from "node:test";
@@ -192,17 +191,6 @@ for (const place of places) {
       assert.ok(!seen.has("outside"));
     });
 
-    test("what is no regular file is not there, and nobody waits for it", async () => {
-      execFileSync("mkfifo", [join(folder, "fifo.txt")]);
-      symlinkSync("/dev/zero", join(folder, "zero.bin"));
-      const server = createServer();
-      await new Promise<void>((resolve) => server.listen(join(folder, "socket"), resolve));
-      for (const name of ["fifo.txt", "zero.bin", "socket"]) {
-        assert.equal((await read(port, `/${name}`)).status, 404, name);
-      }
-      server.close();
-    });
-
     test("an answer says what the file is, how long it keeps, and that anybody may read it", async () => {
       const { status, headers } = await read(port, "/notes.txt");
       assert.equal(status, 200);
@@ -219,15 +207,6 @@ for (const place of places) {
       const hashed = await read(port, "/style.3f2a9c1b.css");
       assert.equal(hashed.headers["cache-control"], "public, max-age=31536000, immutable");
       assert.equal((await read(port, "/empty.txt")).headers["content-length"], "0");
-    });
-
-    test("the tag is of the bytes alone", async () => {
-      put(folder, "one.txt", "same");
-      put(folder, "two.md", "same");
-      put(folder, "three.txt", "other");
-      const tag = async (path: string) => (await read(port, path)).headers["etag"];
-      assert.equal(await tag("/one.txt"), await tag("/two.md"));
-      assert.notEqual(await tag("/one.txt"), await tag("/three.txt"));
     });
 
     test("HEAD answers as GET does, without the body", async () => {
@@ -413,45 +392,6 @@ for (const place of places) {
       assert.equal(await chosen("*"), "br");
       assert.equal(await chosen("identity, gzip;q=0.9"), "identity");
       assert.equal(await chosen("gzip;q=0, deflate"), "identity");
-    });
-
-    test("a client that takes none of the variants gets 406, and one that refuses only the plain a packed one", async () => {
-      put(folder, "choice.txt", "plain");
-      put(folder, "choice.txt.gz", gzipSync("plain"));
-      const refused = await read(port, "/choice.txt", "Accept-Encoding: identity;q=0, br");
-      assert.deepEqual([refused.status, refused.headers["vary"]], [406, "Accept-Encoding"]);
-      assert.equal((await read(port, "/choice.txt", "Accept-Encoding: *;q=0")).status, 406);
-      const packed = await read(
-        port,
-        "/choice.txt",
-        "Accept-Encoding: identity;q=0, gzip",
-        "Range: bytes=0-0",
-      );
-      assert.deepEqual([packed.status, packed.headers["content-encoding"]], [200, "gzip"]);
-    });
-
-    test("a range is one of the plain file, whatever packing is accepted", async () => {
-      put(folder, "ranged.txt", "0123456789");
-      put(folder, "ranged.txt.gz", gzipSync("0123456789"));
-      const part = await read(port, "/ranged.txt", "Accept-Encoding: gzip", "Range: bytes=1-2");
-      assert.deepEqual([part.status, text(part), part.headers["content-encoding"]], [206, "12", undefined]);
-      const tag = (await read(port, "/ranged.txt")).headers["etag"];
-      assert.equal(part.headers["etag"], tag);
-      const lines = ["Accept-Encoding: gzip", "Range: bytes=1-2", `If-Range: ${tag}`];
-      assert.equal((await read(port, "/ranged.txt", ...lines)).status, 206);
-    });
-
-    test("a variant older than its file is not used, and by its own name it is a file like any other", async () => {
-      const packed = put(folder, "old.txt.gz", gzipSync("old"));
-      utimesSync(packed, longAgo, longAgo);
-      put(folder, "old.txt", "new");
-      const answer = await read(port, "/old.txt", "Accept-Encoding: gzip");
-      assert.deepEqual([text(answer), answer.headers["content-encoding"]], ["new", undefined]);
-      const direct = await read(port, "/old.txt.gz", "Accept-Encoding: gzip");
-      assert.equal(direct.headers["content-type"], "application/gzip");
-      assert.equal(direct.headers["content-encoding"], undefined);
-      rmSync(join(folder, "old.txt"));
-      assert.equal((await read(port, "/old.txt", "Accept-Encoding: gzip")).status, 404);
     });
 
     test("a file that is replaced, rewritten or removed is so for the next request", async () => {

@@ -179,72 +179,6 @@ test("a held submission goes with its contacts and cannot be released; a collisi
   told.splice(0);
 });
 
-test("fewer days take more, more days take nothing back, and without days nothing goes", async () => {
-  const ids: string[] = [];
-  for (let day = 0; day < 5; day++) ids.push(await delivered(day));
-  await setDay(10.5);
-  const after = async (days: number | null) => {
-    await keep(days);
-    await retention.runOnce();
-    return (await kept(ids)).map((is) => is ? "+" : "-").join("");
-  };
-  assert.equal(await after(null), "+++++");
-  assert.equal(await after(10), "-++++");
-  assert.equal(await after(8), "---++");
-  assert.equal(await after(20), "---++");
-  assert.equal(await after(null), "---++");
-  assert.equal(await after(7), "----+");
-  assert.equal(await after(6), "-----");
-  told.splice(0);
-});
-
-test("an event that was left waits for the days that are now agreed", async () => {
-  await keep(1);
-  await setDay(0);
-  const { event_id } = await post();
-  await setDay(2);
-  await retention.runOnce();
-  await sql`delete from outbox`;
-  await keep(30);
-  await setDay(3);
-  assert.deepEqual(await retention.runOnce(), { examined: 1, removed: 0 });
-  await keep(null);
-  await setDay(40);
-  assert.deepEqual(await retention.runOnce(), { examined: 1, removed: 0 });
-  await keep(30);
-  await setDay(41);
-  assert.deepEqual(await retention.runOnce(), { examined: 1, removed: 1 });
-  assert.deepEqual(await kept([event_id]), [false]);
-  told.splice(0);
-});
-
-test("another person's collision that an erasure kept aside goes with the days of the tenant, too", async () => {
-  await keep(30);
-  const digest = randomUUID();
-  const event = await delivered(0, { digest });
-  await post({ digest, note: "other" });
-  const aside = async () => {
-    const [row] = await sql`select id, lead is not null as has_lead, raw, content_digest from collision`;
-    return row;
-  };
-  const before = await aside();
-  assert.equal(before?.has_lead, true);
-  await sql`select erase_event(${event}, ${[before?.id]}::bigint[], ${[before?.id]}::bigint[])`;
-  assert.deepEqual(await aside(), before);
-
-  await setDay(29);
-  await retention.runOnce();
-  assert.deepEqual(await aside(), before);
-  await setDay(31);
-  await retention.runOnce();
-  assert.deepEqual({ ...await aside() }, {
-    id: before?.id,
-    has_lead: false,
-    raw: null,
-    content_digest: null,
-  });
-});
-
 /** So many delivered events of a key at the start, one microsecond after the other. */
 async function many(count: number, by: number, prefix = "0"): Promise<void> {
   await sql`
@@ -309,21 +243,4 @@ test("two processes do not work at once, and an event that somebody holds is lef
   assert.deepEqual(await retention.runOnce(), { examined: 1, removed: 1 });
   assert.equal(await content(web), 0);
   told.splice(0);
-});
-
-test("terms that nobody has sent since go too", async () => {
-  await keep(5);
-  await keep(5, "beta");
-  await setDay(0);
-  await post();
-  await post({ by: others });
-  await setDay(4);
-  await post({ by: others });
-  await sql`select fold_counts()`;
-  await setDay(6);
-  await retention.runOnce();
-  const terms =
-    await sql`select t.slug, u.count::int from unknown_area as u join tenant as t on t.id = u.tenant_id`;
-  assert.deepEqual([...terms], [{ slug: "beta", count: 2 }]);
-  await keep(null, "beta");
 });

@@ -36,16 +36,6 @@ test("counts that were inserted one by one are folded, and their sums stay", asy
   ]);
 });
 
-test("the oldest event that waits is told by the time in its id, and nothing when nothing waits", async () => {
-  await upkeep.runOnce();
-  assert.equal(upkeep.oldestPendingAt, null);
-  await sql`insert into outbox (event_id, tenant_id, due_at) values
-    ('0660bd1782f0d200016cea739903366605de5c', 1, now() + interval '1 day'),
-    ('0660bd1782f0d300016cea739903366605de5c', 1, now())`;
-  await upkeep.runOnce();
-  assert.equal(upkeep.oldestPendingAt, "2026-11-20T22:51:59.806Z");
-});
-
 test("a fold that waits for a lock does not make the store look unwritable", async () => {
   const changes: boolean[] = [];
   const beats = openPool(databaseUrl);

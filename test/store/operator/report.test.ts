@@ -7,7 +7,7 @@
 import assert from "node:assert/strict";
 import { before, test } from "node:test";
 import postgres from "postgres";
-import { readReport, readStanding } from "../../../src/store/operator/report.ts";
+import { readReport } from "../../../src/store/operator/report.ts";
 import type { Pool } from "../../../src/store/pool.ts";
 import { atEnd } from "../../support/at_end.ts";
 import { openPool } from "../../support/pool.ts";
@@ -106,27 +106,6 @@ test("a report touches rows in proportion to events and keys, also when the plan
       assert.ok(touched > events && touched < 100 * (events + keys), `${touched} rows`);
     }
   }
-});
-
-test("which sources are silent costs a few rows each, however many hours of theirs there are", async () => {
-  const { pool, rows } = watchedPool();
-  await readStanding(pool);
-  const few = rows();
-  await admin`
-    insert into hour_total (hour, key_id, accepted, spend_cents, flags, seconds)
-    select h, k, 1, 0, '{}', '{}'
-    from generate_series(1, 100) as k,
-      generate_series(date_trunc('hour', now()) - interval '27 days', now(), interval '1 hour') as h
-    on conflict do nothing`;
-  const { sources } = await readStanding(pool);
-  assert.equal(sources.length, keys);
-  const many = rows();
-  assert.ok(many > keys && many < few + keys, `${few} rows, then ${many}`);
-});
-
-test("no statement is compiled: for a report that took twenty times as long as to run it", async () => {
-  const [row] = await openPool(databaseUrl).run(5_000, (sql) => sql`show jit`);
-  assert.deepEqual({ ...row }, { jit: "off" });
 });
 
 test("what was sent again counts once: as delivered, whatever becomes of the repeat", async () => {

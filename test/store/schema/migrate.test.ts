@@ -78,15 +78,6 @@ test("a changed function is applied again, over the one that is there", async ()
   await sql.end();
 });
 
-test("files that only the database knows are a newer program's and do no harm", async () => {
-  const { url, sql } = await emptyDatabase();
-  await migrate(url);
-  await sql`insert into schema_file (name, digest) values ('9999_future.sql', 'x')`;
-  assert.deepEqual(await missingFiles(sql), []);
-  assert.deepEqual(await migrate(url), []);
-  await sql.end();
-});
-
 /** A migrated database that lacks a file again, which makes indexes, and somebody who is at their table. */
 async function missingIndexes() {
   const { url, sql } = await emptyDatabase();

@@ -85,23 +85,6 @@ function world(options: Partial<CommitterOptions> = {}) {
 
 const names = (prefix: string, count: number) => Array.from({ length: count }, (_, n) => `${prefix}${n}`);
 
-test("an idle committer begins at once, and what arrives meanwhile is the next batch", async () => {
-  const { commit, next, commits, committer } = world();
-  const first = commit("a");
-  const begun = await next();
-  assert.deepEqual(begun.names, ["a"]);
-  const later = names("b", 3).map((name) => commit(name));
-  assert.equal(committer.waiting, 3);
-  assert.equal(commits.length, 0, "one commit at a time");
-  begun.succeed();
-  assert.equal(await first, "a");
-  const second = await next();
-  assert.deepEqual(second.names, ["b0", "b1", "b2"]);
-  second.succeed();
-  assert.deepEqual(await Promise.all(later), ["b0", "b1", "b2"]);
-  await committer.idle();
-});
-
 test("a batch has 512 entries at most", async () => {
   const { commit, next } = world();
   void commit("first");
@@ -190,47 +173,6 @@ test("a commit's deadline is its oldest entry's", async () => {
   void commit("c");
   begun.succeed();
   assert.equal((await next()).deadlineMs, 7_000);
-});
-
-test("an unknown outcome fails the whole batch and is not tried again", async () => {
-  const { commit, next, commits, refused } = world();
-  void commit("first");
-  const begun = await next();
-  const answers = names("n", 4).map((name) => commit(name));
-  begun.succeed();
-  (await next()).fail(new Unavailable("lost"));
-  for (const answer of await Promise.all(answers)) assert.ok(answer instanceof Unavailable);
-  assert.equal(commits.length, 0);
-  assert.deepEqual(refused, []);
-});
-
-test("a refused batch is halved until the entry that is refused stands alone", async () => {
-  const { commit, next, refused } = world();
-  void commit("first");
-  const begun = await next();
-  const sent = [...names("n", 10), "poison", ...names("m", 6)];
-  const answers = sent.map((name) => commit(name));
-  begun.succeed();
-  const refusal = new Error("no poison");
-  let commits = 0;
-  for (let settled = 0; settled < sent.length;) {
-    const { names, succeed, fail } = await next();
-    commits += 1;
-    if (!names.includes("poison")) {
-      settled += names.length;
-      succeed();
-    } else {
-      if (names.length === 1) settled += 1;
-      fail(refusal);
-    }
-  }
-  const outcomes = await Promise.all(answers);
-  for (const [index, name] of sent.entries()) {
-    if (name !== "poison") assert.equal(outcomes[index], name);
-    else assert.ok(outcomes[index] instanceof Unavailable);
-  }
-  assert.deepEqual(refused, [refusal], "told once");
-  assert.ok(commits <= 2 * Math.ceil(Math.log2(sent.length)) + 1, `${commits} commits`);
 });
 
 test("a batch of which the store took a part has not failed, and one that it refused whole has failed once", async () => {
@@ -334,20 +276,4 @@ test("what belongs to a busy key is refused at its deadline, and at once when th
   committer.refuseWaiting();
   assert.ok(await waiting instanceof Unavailable);
   await committer.idle();
-});
-
-test("idle resolves when nothing waits and nothing runs", async () => {
-  const { commit, next, committer } = world();
-  await committer.idle();
-  void commit("a");
-  const begun = await next();
-  void commit("b");
-  let isIdle = false;
-  const idle = committer.idle().then(() => isIdle = true);
-  begun.succeed();
-  const second = await next();
-  assert.equal(isIdle, false);
-  second.succeed();
-  await idle;
-  assert.equal(committer.waiting, 0);
 });

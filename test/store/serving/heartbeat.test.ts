@@ -79,22 +79,6 @@ test("every beat needs a page of its own on the disk", async () => {
   }
 });
 
-test("the beats' table is cleared away, also while a transaction is held open", async () => {
-  const pool = openPool(own.url);
-  const upkeep = new Upkeep(pool);
-  const holder = await sql.reserve();
-  await holder.unsafe("begin isolation level repeatable read; select count(*) from event");
-  for (let round = 0; round < 3; round += 1) {
-    await beatTimes(2 * mebibyte / 8192);
-    assert.ok(await tableBytes() >= 2 * mebibyte);
-    await upkeep.runOnce();
-    assert.equal(await tableBytes(), 0);
-  }
-  await holder`rollback`;
-  holder.release();
-  await pool.close();
-});
-
 test("while somebody reads the beats' table it grows to 16 MiB and no further, and beats are commits all the same", async () => {
   const pool = openPool(own.url);
   const upkeep = new Upkeep(pool);
