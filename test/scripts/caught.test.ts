@@ -7,6 +7,7 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createServer } from "node:http";
+import { type AddressInfo, connect } from "node:net";
 import { test } from "node:test";
 import { isLeftOut } from "../../scripts/test_plan.ts";
 import { openCatcher } from "../../scripts/caught/catcher.ts";
@@ -14,6 +15,7 @@ import { Authority } from "../support/authority.ts";
 import { atEnd } from "../support/at_end.ts";
 import { startBrowser } from "../support/browser/browser.ts";
 import { send } from "../support/client.ts";
+import { until } from "../support/until.ts";
 
 const authority = new Authority();
 const { cert, key } = authority.issue({ name: "caught", use: "server" });
@@ -29,9 +31,71 @@ const stranger = createServer((request, response) => {
 }).listen(0, "127.0.0.1");
 await once(stranger, "listening");
 atEnd(() => stranger.close());
+const strangerUrl = `http://127.0.0.1:${(stranger.address() as AddressInfo).port}`;
 
 const get = (path: string, headers: Record<string, string> = {}) =>
   send(`${catcher.url}${path}`, { headers });
+
+/** Says it to the mail server, line by line, and waits for the answer to each. */
+async function mail(raw: string): Promise<void> {
+  const { port } = new URL(catcher.smtpUrl);
+  const socket = connect({ host: "127.0.0.1", port: Number(port) });
+  let heard = "";
+  socket.setEncoding("utf8").on("data", (text: string) => heard += text);
+  const lines = ["EHLO me", "MAIL FROM:<a@b.example>", "RCPT TO:<c@d.example>", "DATA", `${raw}\r\n.`];
+  for (const [index, line] of lines.entries()) {
+    await until(() => heard.split("\r\n").filter((one) => /^\d{3} /.test(one)).length > index);
+    socket.write(`${line}\r\n`);
+  }
+  await until(() => heard.includes("queued"));
+  socket.end("QUIT\r\n");
+}
+
+const hostile = [
+  "Subject: =?utf-8?Q?Caf=C3=A9_<script>alert(1)</script>?=",
+  "X-Evil: <img src=x onerror=alert(1)>",
+  'Content-Type: multipart/alternative; boundary="x"',
+  "",
+  "--x",
+  "Content-Type: text/plain; charset=utf-8",
+  "Content-Transfer-Encoding: base64",
+  "",
+  Buffer.from("Grüße </pre><script>alert(1)</script>").toString("base64"),
+  "--x",
+  "Content-Type: text/html; charset=utf-8",
+  "Content-Transfer-Encoding: quoted-printable",
+  "",
+  '<p id=3D"caf=C3=A9">caf=C3=A9=',
+  "</p><b>one =",
+  "two</b><script>parent.document.title =3D 'taken'; document.title =3D 'taken'</script>",
+  `<img src=3D"${strangerUrl}/seen"><style>p { color: red }</style>`,
+  '<form action=3D"http://127.0.0.1:1/"><button>Go</button></form>',
+  "--x--",
+].join("\r\n");
+
+test("a mail is shown with its headers, its plain text, its HTML in a frame that may do nothing, and its source", async () => {
+  await mail(hostile);
+  const list = await get("/");
+  const path = /href="(\/mail\/\d+)">Café/.exec(list.text)?.[1] ?? "";
+  for (const page of [list, await get(path)]) {
+    assert.match(
+      String(page.headers["content-security-policy"]),
+      /^default-src 'none'; style-src 'self'; frame-src 'self'/,
+    );
+    assert.equal(page.headers["x-content-type-options"], "nosniff");
+    assert.doesNotMatch(page.text, /<script|<img/);
+  }
+  const shown = (await get(path)).text;
+  assert.match(shown, /Grüße &lt;\/pre&gt;&lt;script&gt;/);
+  assert.match(shown, /<dt>X-Evil<\/dt><dd>&lt;img src=x/);
+  assert.match(shown, /<iframe sandbox="" /);
+  const html = await get(`${path}/html`);
+  assert.match(html.text, /<p id="café">café<\/p><b>one two<\/b>/, "a blank before a soft line break stays");
+  assert.match(String(html.headers["content-security-policy"]), /^sandbox; default-src 'none'/);
+  const source = await get(`${path}/source`);
+  assert.equal(source.headers["content-type"], "text/plain; charset=utf-8");
+  assert.equal(source.text, hostile);
+});
 
 test("another name that points here reads nothing, and nothing can be changed", async () => {
   const answer = await get("/", { Host: "evil.example" });
