@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { before, test } from "node:test";
 import { readActionsConfig } from "../../src/actions/config.ts";
-import { actionsVariables } from "../../src/settings/actions_variables.ts";
 import { ConfigError } from "../../src/settings/reader.ts";
 import { Authority, type Issued } from "../support/authority.ts";
 
@@ -32,16 +31,6 @@ function faultsOf(env: Readonly<Record<string, string>>): readonly string[] {
   }
   return [];
 }
-
-test("the defaults: loopback, any client of the CA, public addresses only, 10 s, no mail", () => {
-  const config = readActionsConfig(environment());
-  assert.deepEqual(config.listen, { host: "127.0.0.1", port: 9443 });
-  assert.equal(config.clientName, null);
-  assert.equal(config.allowedNetworks.isEmpty, true);
-  assert.equal(config.effectTimeoutMs, 10_000);
-  assert.equal(config.mail, null);
-  assert.equal(config.opsListen, null);
-});
 
 test("an empty environment names everything that is missing, at once", () => {
   const faults = faultsOf({}).join("\n");
@@ -100,7 +89,3 @@ for (const [what, env, message] of wrong) {
     assert.doesNotMatch(faults.join("\n"), /hunter2/);
   });
 }
-
-test("every variable has a default and a meaning", () => {
-  for (const [name, { meaning }] of Object.entries(actionsVariables)) assert.ok(meaning.length > 10, name);
-});

@@ -9,26 +9,6 @@ before(async () => {
   server = await startNameServer();
 });
 
-const addressesOf = async (hostname: string) =>
-  (await createResolver({ servers: [server.address] })(hostname)).addresses;
-
-test("a name has all its addresses, IPv4 first", async () => {
-  server.answer = () => ["2606:4700::1", "192.0.2.1", "192.0.2.2"];
-  assert.deepEqual(await addressesOf("crm.test"), ["192.0.2.1", "192.0.2.2", "2606:4700::1"]);
-});
-
-test("it says how long that holds, by the name server's word", async () => {
-  server.answer = () => ["192.0.2.1", "2606:4700::1"];
-  server.ttlSeconds = 30;
-  assert.equal((await createResolver({ servers: [server.address] })("crm.test")).ttlMs, 30_000);
-});
-
-test("a name without addresses rejects with the resolver's code", async () => {
-  server.answer = () => [];
-  // The one says that there is no such record, the other that there is no such name.
-  await assert.rejects(addressesOf("none.test"), { code: /^(ENODATA|ENOTFOUND)$/ });
-});
-
 test("a name of the hosts file is found, though no name server knows it", async () => {
   const { addresses } = await createResolver()("localhost");
   assert.ok(addresses.some((address) => address === "127.0.0.1" || address === "::1"));
@@ -83,12 +63,6 @@ for (
     assert.equal(asked.length, 2);
   });
 }
-
-test("those who want a name at the same time share one question", async () => {
-  await Promise.all(Array.from({ length: 50 }, () => names.find("crm.test")));
-  await Promise.all([names.find("crm.test"), names.find("other.test")]);
-  assert.deepEqual(asked, ["crm.test", "other.test"]);
-});
 
 for (const code of ["ETIMEOUT", "ESERVFAIL", "ECONNREFUSED"]) {
   test(`while name servers say ${code}, what they said last stands in, for an hour and no longer`, async () => {

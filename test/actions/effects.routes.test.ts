@@ -23,12 +23,6 @@ async function stored() {
   return row as Record<string, unknown>;
 }
 
-test("tenant route shows a tenant without a route, and says that its leads wait", async () => {
-  assert.deepEqual(await route("acme"), { tenant: "acme", crm_url: null, email: [], closer: [] });
-  assert.match((await runCtl(["tenant", "route", "acme"], on)).stdout, /has no route; its leads wait/);
-  assert.equal((await stored()).has_route, false);
-});
-
 test("--crm-url makes a secret and shows it this once", async () => {
   const { crm_secret, ...rest } = await route("acme", "--crm-url", "HTTPS://CRM.Example.com/leads?k=1");
   assert.deepEqual(rest, {
@@ -77,25 +71,6 @@ test("--rotate-secret makes another one, and the one before signs a day longer",
   const [late] =
     await sql`select * from actions.begin_effects('e1', 'acme', 'partner', '', gen_random_uuid(), 1)`;
   assert.deepEqual([late?.secret, late?.secret_before], [crm_secret, null]);
-});
-
-test("--clear takes one part away, the last part the whole route", async () => {
-  assert.deepEqual(await route("acme", "--clear", "crm"), {
-    tenant: "acme",
-    crm_url: null,
-    email: ["sales@acme.example"],
-    closer: [],
-  });
-  const row = await stored();
-  assert.deepEqual([row.secret, row.secret_before, row.has_route], [null, null, true]);
-  assert.deepEqual(await route("acme", "--clear", "email"), {
-    tenant: "acme",
-    crm_url: null,
-    email: [],
-    closer: [],
-  });
-  assert.equal((await stored()).has_route, false);
-  assert.equal((await sql`select from actions.route`).length, 0);
 });
 
 test("the database itself refuses it: by direct SQL, by function, and for a tenant that becomes a sandbox", async () => {

@@ -1,13 +1,10 @@
 import assert from "node:assert/strict";
-import { hash } from "node:crypto";
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import fc from "fast-check";
 import postgres from "postgres";
 import { openStore } from "../support/store.ts";
 import { ctl, runCtl } from "../support/server.ts";
-import { readLines } from "../../src/ctl/audit.ts";
 import { accept } from "../support/ctl/event.ts";
 import { temporaryFolder } from "../support/folder.ts";
 
@@ -218,35 +215,6 @@ test("what ctl audit export ships is checked without a database", async () => {
   const none = await runCtl(["audit", "verify", "--file", join(folder, "none")], {});
   assert.deepEqual([none.code, none.stderr], [1, "The file cannot be read: ENOENT\n"]);
   assert.doesNotMatch(readFileSync(join(folder, "audit.jsonl"), "utf8"), /grace|hopper|t0ken|whsec/i);
-});
-
-test("the digest is the same in PostgreSQL and outside of it, whatever text an operator has written", async () => {
-  // PostgreSQL keeps no U+0000 and no half of a surrogate pair.
-  const text = fc.string({ unit: "binary", maxLength: 40 }).map((value) =>
-    value.toWellFormed().replaceAll("\0", "")
-  );
-  const content = fc.tuple(text, fc.option(text), text, text, fc.option(fc.json()));
-  await fc.assert(
-    fc.asyncProperty(content, async ([actor, claimed, action, subject, detail]) => {
-      const at = "2026-11-22T04:05:06.000789Z";
-      const [row] = await sql`
-        select encode(audit_digest(
-          sha256('x'), 7, ${at}::text::timestamptz, ${actor}, ${claimed}, ${action}, ${subject}, ${detail}::text::json), 'hex') as digest`;
-      const members = [7, at, actor, claimed, action, subject, detail].map((value) => JSON.stringify(value));
-      const text = `${hash("sha256", "x")}[${members.join(", ")}]`;
-      assert.equal(row?.digest, hash("sha256", text));
-    }),
-    { numRuns: 200 },
-  );
-});
-
-test("a line of a file ends at a line feed alone, whatever separators its texts have", async () => {
-  const file = join(folder, "separators.jsonl");
-  const rows = ["one\u2028two", "three\u2029", "four\u0085\v\f"].map((subject) =>
-    JSON.stringify({ subject })
-  );
-  writeFileSync(file, `${rows.join("\n")}\n\nlast`);
-  assert.deepEqual(await Array.fromAsync(readLines(file)), [...rows, "", "last"]);
 });
 
 test("operators at work at the same time add to one chain, and what is taken back leaves no gap in it", async () => {

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { chmodSync, utimesSync, writeFileSync } from "node:fs";
+import { utimesSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { before, test } from "node:test";
@@ -112,17 +112,6 @@ test("ctl doctor on a stand that is well finds every check ok but the backup, ex
   assert.ok(smtp.commands.every((command) => !/^(MAIL|RCPT|DATA)/i.test(command)));
 });
 
-test("for a person each line says its state in a word, with what mends it below", async () => {
-  const { code, stdout } = await runCtl(["doctor", "--settings", settingsFile(intake)], {});
-  assert.equal(code, 0);
-  assert.match(stdout, /^ok {7}Settings, service +7 set in /m);
-  assert.match(stdout, /^warning {2}Settings, actions +none .*\n {9}→ ctl doctor --settings \/etc/m);
-  assert.match(stdout, /^warning {2}Backup +no backup is known\n {9}→ pg_dump .*--backup-stamp STAMP/m);
-  assert.match(stdout, /\n\n0 failed, \d+ to be seen to, \d+ ok\n$/);
-  // deno-lint-ignore no-control-regex
-  assert.doesNotMatch(stdout, /\x1b/);
-});
-
 test("whatever is wrong is named with what mends it, and no failure hides another", async () => {
   const expired = authority.issue({ name: "lead-intake", use: "client", days: -1 });
   smtp.answers.set("EHLO", "250-mail.test\r\n250 AUTH PLAIN").set("AUTH", "535 5.7.8 who are you");
@@ -180,33 +169,6 @@ test("whatever is wrong is named with what mends it, and no failure hides anothe
   assert.doesNotMatch(stdout, /secret-of-mail/);
 });
 
-test("where the database and the tier are away, that is said, and all else is looked at", async () => {
-  const away = {
-    ...intake,
-    DATABASE_URL: "postgres://intake:of-the-database@127.0.0.1:1/lead_intake",
-    ACTIONS_URL: "https://127.0.0.1:1",
-  };
-  const { code, stdout, of, lines } = await diagnose([away, {
-    ...actions,
-    ACTIONS_DATABASE_URL: away.DATABASE_URL,
-  }]);
-  assert.equal(code, 1);
-  for (const check of ["Database", "Database, actions"]) {
-    assert.equal(of(check)[0]?.state, "failure");
-    assert.match(
-      of(check)[0]?.text ?? "",
-      /The database at 127\.0\.0\.1:1 cannot be reached \(ECONNREFUSED\)/,
-    );
-  }
-  assert.match(of("Actions tier")[0]?.mend ?? "", /systemctl start lead-intake\.target/);
-  for (const check of ["Durability", "Migrations", "Grants", "Backup"]) {
-    assert.deepEqual(states(of(check)), [`${check}: warning`]);
-  }
-  assert.deepEqual(states(of("Mail server")), ["Mail server: ok"]);
-  assert.equal(lines.filter(({ state }) => state === "failure").length, 3);
-  assert.doesNotMatch(stdout, /of-the-database/);
-});
-
 test("what takes a connection and never says a word is named, and holds nothing else up", async () => {
   const silent = createServer((socket) => socket.on("error", () => {}));
   await new Promise<void>((settle) => silent.listen(0, "127.0.0.1", settle));
@@ -248,21 +210,6 @@ test("a server that could lose a commit fails, one without checksums or with a d
     text: "the last backup is 27 h old",
     mend: two.of("Backup")[0]?.mend,
   });
-});
-
-test("a settings file that everybody may read is told of; one that cannot be read is refused", async () => {
-  const file = settingsFile(intake);
-  chmodSync(file, 0o644);
-  const { stdout } = await runCtl(["doctor", "--json", "--settings", file], {});
-  const [line] = JSON.parse(stdout).checks as Line[];
-  assert.deepEqual([line?.check, line?.state, line?.mend], [
-    "Settings files",
-    "warning",
-    `chmod 600 ${file}`,
-  ]);
-  const gone = await runCtl(["doctor", "--settings", join(folder, "gone.env")], {});
-  assert.deepEqual([gone.code, gone.stdout], [1, ""]);
-  assert.match(gone.stderr, /gone\.env cannot be read \(ENOENT\)/);
 });
 
 test("a public certificate is checked for its names, its age and the order of its chain", async () => {

@@ -1,9 +1,7 @@
 import assert from "node:assert/strict";
-import { spawnSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { fileURLToPath } from "node:url";
 import { readPlans } from "../../src/store/serving/plans.ts";
 import { openAdminPool } from "../../src/store/operator/admin_pool.ts";
 import { openStore } from "../support/store.ts";
@@ -108,17 +106,6 @@ test("plan put tells every fault of a file with its path, exits 2 and stores not
     ]
   ) assert.ok(stderr.includes(`  ${fault}`.trimStart()), `${fault}\n${stderr}`);
   assert.deepEqual(await ctl(["plan", "list"], on), before);
-});
-
-test("plan put - reads standard input", () => {
-  const { status, stdout } = spawnSync(process.execPath, ["scripts/ctl.ts", "plan", "put", "-", "--json"], {
-    cwd: fileURLToPath(new URL("../../", import.meta.url)),
-    env: { PATH: process.env.PATH, DATABASE_URL: databaseUrl },
-    input: JSON.stringify(plan({ slug: "piped" })),
-    encoding: "utf8",
-  });
-  assert.equal(status, 0);
-  assert.deepEqual(JSON.parse(stdout), [{ slug: "piped", change: "added" }]);
 });
 
 test("plan put refuses what is no JSON, no UTF-8, too deep or not there, with exit 2", async () => {

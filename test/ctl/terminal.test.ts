@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { block, JsonText, record, renderJson, safe, table } from "../../src/ctl/terminal.ts";
+import { JsonText, record, renderJson, safe } from "../../src/ctl/terminal.ts";
 
 test("text for a person holds nothing that drives the terminal", () => {
   assert.equal(safe("a\x1b[2Jb\r\n\tc\x7f\x9b"), "a\\x1b[2Jb\\r\\n\\tc\\x7f\\x9b");
@@ -11,20 +11,6 @@ test("text for a person holds nothing that drives the terminal", () => {
 
 test("text in any script, and joined emoji, stay as they are", () => {
   for (const text of ["Zoë O’Brien", "山田太郎", "می‌خواهم", "👩‍👧", "\\n"]) assert.equal(safe(text), text);
-});
-
-test("columns align whatever the width of their characters", () => {
-  const rows = [["山田", "1", "a"], ["Zoë", "1000", ""], ["e\u0301", "20", "b\n"]] as const;
-  assert.equal(
-    table(rows, "none", { "NAME": ([name]) => name, ">N": ([, n]) => n, "X": ([, , x]) => x }),
-    "NAME     N  X\n山田     1  a\nZoë   1000\ne\u0301       20  b\\n",
-  );
-  assert.equal(table([], "none", { "NAME": String }), "none");
-});
-
-test("a value of several lines is indented, and each line is escaped", () => {
-  assert.equal(record([["a", "1"], ["long", "x\ny\x1b"]], "  "), "  a     1\n  long  x\n        y\\x1b");
-  assert.equal(block("{\r\n\x1b}"), "  {\n  \\x1b}");
 });
 
 test("a name cannot drive the terminal, pose as another line or push the others away", () => {

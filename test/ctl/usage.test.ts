@@ -5,30 +5,11 @@ import { runCtl } from "../support/server.ts";
 // Nothing listens there: a command that asked the store would say so.
 const nowhere = { databaseUrl: "postgres://127.0.0.1:1/nowhere" };
 
-test("ctl --help lists every command on stdout and exits 0", async () => {
-  for (const args of [["--help"], ["-h"], ["help"]]) {
-    const { code, stdout, stderr } = await runCtl(args, nowhere);
-    assert.equal(code, 0);
-    assert.equal(stderr, "");
-    assert.equal(stdout.match(/^ {2}ctl \S/gm)?.length, 50);
-    assert.match(stdout, /^ {2}ctl key issue +Issue an API key/m);
-    assert.doesNotMatch(stdout, /undefined/);
-  }
-});
-
 test("ctl without a command prints its usage on stderr and exits 2", async () => {
   const { code, stdout, stderr } = await runCtl([], nowhere);
   assert.equal(code, 2);
   assert.equal(stdout, "");
   assert.match(stderr, /^Usage: ctl NOUN VERB/);
-});
-
-test("ctl NOUN --help lists the commands of the noun alone", async () => {
-  const { code, stdout } = await runCtl(["key", "--help"], nowhere);
-  assert.equal(code, 0);
-  assert.match(stdout, /^Usage: ctl key VERB/);
-  assert.match(stdout, /ctl key issue /);
-  assert.doesNotMatch(stdout, /ctl tenant add/);
 });
 
 test("ctl NOUN VERB --help tells arguments and options, even beside wrong ones, and exits 0", async () => {

@@ -10,7 +10,6 @@ import {
   requiredFields,
   vocabularyStatuses,
 } from "../../src/contract/fields.ts";
-import { limits } from "../../src/contract/limits.ts";
 import { openapi } from "../../src/documents/openapi.ts";
 import { resolve, type Schema } from "../support/contract/schema.ts";
 
@@ -58,36 +57,6 @@ async function lint(text: string): Promise<string[]> {
 
 test("the document passes a strict linter without a warning", async () => {
   assert.deepEqual(await lint(JSON.stringify(document)), []);
-});
-
-test("each operation is on the host of its surface, under the surface's tag, and the links are the intake's", () => {
-  assert.equal(document.openapi, "3.0.3");
-  const hosts = Object.entries(document.paths).map(([path, item]) => {
-    const servers = (item.servers ?? document.servers) as { url: string }[];
-    const operations = Object.entries(item).filter(([method]) => method !== "servers");
-    // deno-lint-ignore no-explicit-any -- as above
-    const tags = operations.flatMap(([, { tags }]: any) => tags);
-    return [path, servers.map(({ url }) => new URL(url).hostname.split(".")[0]).join(), ...tags];
-  });
-  assert.deepEqual(hosts, [
-    ["/v1/intake", "intake", "Intake"],
-    ["/v1/vocabulary", "intake", "Intake"],
-    ["/v1/forms/{tenant}/{form_key}", "forms", "Forms"],
-    ["/api/plans", "plans", "Plans"],
-    ["/healthz", "intake,forms", "Health"],
-    ["/api/openapi.json", "intake", "Documents"],
-    ["/api/INTEGRATION.md", "intake", "Documents"],
-    ["/api/integration", "intake", "Documents"],
-    ["/api/forms-integration", "intake", "Documents"],
-    ["/api", "intake", "Documents"],
-    ["/api/playground.js", "intake", "Documents"],
-    ["/api/playground.css", "intake", "Documents"],
-    ["/api/copy.js", "intake", "Documents"],
-    ["/api/playground.svg", "intake", "Documents"],
-    ["/v1/forms/INTEGRATION.md", "forms", "Documents"],
-  ]);
-  assert.match(String(document.info.description), /https:\/\/intake\.acme\.test\/api\/INTEGRATION\.md/);
-  assert.match(String(document.info.description), /https:\/\/forms\.acme\.test\/v1\/forms\/INTEGRATION\.md/);
 });
 
 test("a required field says that blanks do not count, however much of a text a library matches", () => {
@@ -173,19 +142,6 @@ test("every error code is documented with its status, and every read has a 429",
     assert.ok(form.responses[status], code);
   }
   for (const { operationId, responses } of operations) assert.ok(responses[429], operationId);
-});
-
-test("POST /v1/intake documents its headers with their caps", () => {
-  const parameters = document.components.parameters as Readonly<Record<string, Schema>>;
-  const caps = Object.values(parameters).map(({ name, schema }) => [name, (schema as Schema).maxLength]);
-  assert.deepEqual(caps.filter(([, cap]) => cap !== undefined), [
-    ["Idempotency-Key", limits.idempotencyKeyLengthMax],
-    ["Idempotency-Key", limits.idempotencyKeyLengthMax],
-    ["X-Request-Id", limits.requestIdLengthMax],
-  ]);
-  assert.deepEqual(post.security, [{ apiKey: [] }]);
-  assert.ok(post.responses[429].headers["Retry-After"]);
-  assert.ok(post.responses[405].headers.Allow);
 });
 
 test("every request example has its answer under the same name, and refusals are examples of answers", () => {

@@ -31,13 +31,6 @@ test("without any setting there is no checkout, and empty ones are none", () => 
   assert.equal(read({ CHECKOUT_ORIGINS: "", STRIPE_SECRET_KEY: " " }), null);
 });
 
-test("origins alone are taken; the provider is not there yet", () => {
-  assert.deepEqual(read({ CHECKOUT_ORIGINS: "https://shop.example" }), {
-    origins: new Set(["https://shop.example"]),
-    provider: null,
-  });
-});
-
 test("all settings together", () => {
   assert.deepEqual(read(whole), {
     origins: new Set(["https://shop.example", "http://localhost:3000"]),

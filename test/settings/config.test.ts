@@ -5,7 +5,6 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { examineActionsConfig } from "../../src/actions/config.ts";
 import { readConfig } from "../../src/settings/config.ts";
-import { variables } from "../../src/settings/variables.ts";
 import { ConfigError } from "../../src/settings/reader.ts";
 import { limits } from "../../src/contract/limits.ts";
 import { Authority } from "../support/authority.ts";
@@ -50,23 +49,6 @@ test("DATABASE_URL alone is enough; everything else has the published default", 
   assert.deepEqual(config.intakeKeyRate, limits.keyRate);
 });
 
-test("an empty or blank variable counts as unset, and white space around a value is left out", () => {
-  const blank = Object.fromEntries(Object.keys(variables).map((name) => [name, "  "]));
-  assert.deepEqual(
-    { ...readConfig({ ...blank, ...minimal }), trustedProxies: null },
-    { ...readConfig(minimal), trustedProxies: null },
-  );
-  assert.equal(readConfig({ DATABASE_URL: ` ${databaseUrl}\n` }).databaseUrl, databaseUrl);
-});
-
-test("connections per client address can be set, for all of them", () => {
-  assert.equal(
-    readConfig({ ...minimal, CONNECTIONS_PER_ADDRESS: "1000" }).connectionsPerAddress,
-    1_000,
-  );
-  assert.match(fault({ CONNECTIONS_PER_ADDRESS: "0" }), /^CONNECTIONS_PER_ADDRESS is not a whole number/);
-});
-
 test("the console's time zone is one of the world's, and a misspelled one is refused with the likely name", () => {
   assert.equal(readConfig(minimal).consoleTimeZone, "UTC");
   assert.equal(
@@ -78,21 +60,6 @@ test("the console's time zone is one of the world's, and a misspelled one is ref
     /^CONSOLE_TIME_ZONE is no time zone such as .*; the likely one is Europe\/Berlin$/,
   );
   assert.match(fault({ CONSOLE_TIME_ZONE: "+02:00" }), /^CONSOLE_TIME_ZONE is no time zone such as /);
-});
-
-test("every published number can be set", () => {
-  const config = readConfig({
-    ...minimal,
-    INTAKE_IP_PER_MINUTE: "1",
-    INTAKE_IP_BURST: "2",
-    INTAKE_KEY_PER_MINUTE: "3",
-    INTAKE_KEY_BURST: "999999999",
-  });
-  assert.deepEqual(config.intakeIpRate, { perMinute: 1, burst: 2 });
-  assert.deepEqual(config.intakeKeyRate, { perMinute: 3, burst: 999_999_999 });
-  for (const value of ["0", "-1", "1.5", "1e3", "many", "9999999999", "0x10", "١"]) {
-    assert.match(fault({ INTAKE_KEY_BURST: value }), /^INTAKE_KEY_BURST is not a whole number/);
-  }
 });
 
 test("addresses to listen on: IPv4, IPv6 in brackets, localhost, a port up to 65535", () => {
@@ -147,16 +114,6 @@ test("with a certificate neither a public IPv6 address nor port 80 of a public a
   }
 });
 
-test("certificate and key go together and can be read", () => {
-  assert.match(fault({ TLS_CERT_FILE: server.certFile }), /^TLS_KEY_FILE is not set/);
-  assert.match(fault({ TLS_KEY_FILE: server.keyFile }), /^TLS_CERT_FILE is not set/);
-  const missing = faults({ TLS_CERT_FILE: "missing.pem", TLS_KEY_FILE: "src" });
-  assert.deepEqual(missing, [
-    "TLS_CERT_FILE cannot be read (ENOENT)",
-    "TLS_KEY_FILE cannot be read (EISDIR)",
-  ]);
-});
-
 test("a certificate and a key that are no pair, and files that hold something else, are faults", () => {
   assert.equal(
     fault({ TLS_CERT_FILE: server.certFile, TLS_KEY_FILE: other.keyFile }),
@@ -168,16 +125,6 @@ test("a certificate and a key that are no pair, and files that hold something el
       "TLS_KEY_FILE does not hold what it should, in PEM and without a passphrase",
     ]);
   }
-});
-
-test("a certificate that TLS cannot use is a fault", () => {
-  const broken = join(authority.folder, "broken.pem");
-  const chain = `${server.cert}-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n`;
-  writeFileSync(broken, chain);
-  assert.match(
-    fault({ TLS_CERT_FILE: broken, TLS_KEY_FILE: server.keyFile }),
-    /^TLS_CERT_FILE and TLS_KEY_FILE cannot be used for TLS \(ERR_/,
-  );
 });
 
 const actions = {
@@ -278,19 +225,6 @@ test("a database address that is none is not repeated", () => {
   assert.match(fault({ DATABASE_URL: "" }), /^DATABASE_URL is not set/);
 });
 
-test("all faults are told together", () => {
-  const all = faults({
-    DATABASE_URL: "",
-    INTAKE_LISTEN: "x",
-    INTAKE_URL: "x",
-    TRUSTED_PROXIES: "x",
-    INTAKE_IP_BURST: "x",
-    INTAKE_IP_PER_MINUTE: "x",
-    TLS_CERT_FILE: "x",
-  });
-  assert.equal(all.length, 8, "the certificate cannot be read, and its key is not set");
-});
-
 test("OPS_LISTEN takes a loopback or private address only, also with a certificate, and never a public listener's", () => {
   for (const value of ["0.0.0.0:9090", "203.0.113.7:9090", "[::]:9090", "[2001:db8::1]:9090"]) {
     assert.match(
@@ -319,12 +253,6 @@ test("surfaces on one address need a URL each, with hosts that differ", () => {
   assert.deepEqual(faults({ ...intake, FORMS_URL: "https://forms.example.com" }), []);
 });
 
-test("every public surface needs a certificate on a public address", () => {
-  for (const name of ["FORMS", "SUBSCRIPTION", "SITE"]) {
-    assert.match(fault({ [`${name}_LISTEN`]: "203.0.113.7:443" }), new RegExp(`^${name}_LISTEN is a public`));
-  }
-});
-
 test("SURFACES lists what a process serves: all by default, delivery wherever the intake is", () => {
   const served = (value?: string, more = {}) => [
     ...readConfig({ ...minimal, ...(value === undefined ? {} : { SURFACES: value }), ...more }).surfaces,
@@ -337,16 +265,6 @@ test("SURFACES lists what a process serves: all by default, delivery wherever th
   for (const value of ["everything", "intake,plans", "Intake", ","]) {
     assert.match(fault({ SURFACES: value }), /^SURFACES is not a list of intake, forms, .*delivery$/);
   }
-});
-
-test("who names delivery needs ACTIONS_URL, and the intake, which brings it along, does not", () => {
-  const missing = "ACTIONS_URL is not set, and SURFACES names delivery";
-  for (const SURFACES of ["delivery", "intake,forms,delivery,ops", "delivery,ops"]) {
-    assert.deepEqual(faults({ SURFACES }), [missing]);
-    assert.deepEqual(faults({ SURFACES, ACTIONS_URL: "http://127.0.0.1:8443" }), []);
-  }
-  for (const SURFACES of ["intake", "intake,forms,ops", "ops"]) assert.deepEqual(faults({ SURFACES }), []);
-  assert.deepEqual(faults({}), []);
 });
 
 test("what a process does not serve needs no settings and cannot make them wrong", () => {

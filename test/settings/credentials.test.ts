@@ -26,25 +26,10 @@ test("a credential is named after its setting: a secret's text, or a file of TLS
   assert.ok(!Object.keys(environment).includes("another"));
 });
 
-test("what is set already stays", () => {
-  const files = { lead_DATABASE_URL: "postgres://127.0.0.1/other" };
-  const DATABASE_URL = "postgres://127.0.0.1/leads";
-  const { environment } = environmentWith(files, { DATABASE_URL });
-  assert.equal(environment.DATABASE_URL_FILE, undefined);
-  assert.equal(readConfig(environment).databaseUrl, DATABASE_URL);
-});
-
 test("a credential that is named after nothing stops the start with the likely name", () => {
   const { environment } = environmentWith({
     lead_DATABASE_URL: "postgres://127.0.0.1/a",
     lead_TLS_KEY_FIEL: "x",
   });
   assert.throws(() => readConfig(environment), /TLS_KEY_FIEL is no setting; TLS_KEY_FILE is one/);
-});
-
-test("without credentials, or without their folder, nothing is taken", () => {
-  const environment = { CREDENTIALS_DIRECTORY: "/nowhere" };
-  takeCredentials(environment);
-  takeCredentials({});
-  assert.deepEqual(environment, { CREDENTIALS_DIRECTORY: "/nowhere" });
 });

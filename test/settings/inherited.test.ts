@@ -39,10 +39,6 @@ test("sockets that were handed to another process are none of ours", () => {
   assert.deepEqual([...inheritedSockets({ ...handed, LISTEN_FDS: "-1" }, 42)], []);
 });
 
-test("sockets without names are called unknown, as by sd_listen_fds", () => {
-  assert.deepEqual([...inheritedSockets({ LISTEN_PID: "42", LISTEN_FDS: "2" }, 42)], [["unknown", [3, 4]]]);
-});
-
 test("a socket that was not handed over, two of one name, and one that nobody would answer on are faults, all at once", () => {
   const sockets = inheritedSockets(
     { ...handed, LISTEN_FDS: "3", LISTEN_FDNAMES: "intake:intake:site" },
@@ -57,18 +53,6 @@ test("a socket that was not handed over, two of one name, and one that nobody wo
   assert.match(unused ?? "", /^No setting listens on the socket site .*fd:site/);
   assert.deepEqual(more, []);
   assert.match(faultsOf(placed, new Map())[0] ?? "", /handed over no socket/);
-});
-
-test("a socket of a surface that this process does not serve is one that nobody would answer on", () => {
-  const [fault] = faultsOf({ ...placed, SURFACES: "intake" }, inheritedSockets(handed, 42));
-  assert.match(fault ?? "", /^No setting listens on the socket forms/);
-});
-
-test("whoever only looks at the settings is not asked for sockets, and the URLs are needed beside them", () => {
-  assert.deepEqual(faultsOf(placed, null), []);
-  assert.deepEqual(faultsOf({ ...placed, FORMS_URL: "" }, null), [
-    "FORMS_URL is not set; FORMS_LISTEN is a socket, whose address only its holder knows",
-  ]);
 });
 
 test("two surfaces on one socket need different hosts, and the operator's is its own", () => {

@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
-import { execFileSync, spawn } from "node:child_process";
-import { once } from "node:events";
+import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { before, test } from "node:test";
@@ -128,19 +127,6 @@ test("a site replaces the one before it whole, and leaves nothing beside it", as
   assert.deepEqual(readdirSync(join(folder, "swap")), ["site"]);
 });
 
-test("builds of one folder at the same time all end well, and leave one whole site", async () => {
-  const dir = join(folder, "rivals", "site");
-  const root = fileURLToPath(new URL("../../", import.meta.url));
-  const env = { PATH: process.env.PATH, DATABASE_URL: world.url, SITE_DIR: dir, SITE_URL: urls.site };
-  const codes = await Promise.all([1, 2, 3].map(async () => {
-    const child = spawn(process.execPath, ["scripts/build_site.ts"], { cwd: root, env, stdio: "ignore" });
-    return (await once(child, "close"))[0];
-  }));
-  assert.deepEqual(codes, [0, 0, 0]);
-  assert.deepEqual(readdirSync(join(folder, "rivals")), ["site"]);
-  assert.ok(existsSync(join(dir, "llms.txt")));
-});
-
 test("a folder that holds something else is not replaced", async () => {
   const dir = join(folder, "home");
   mkdirSync(dir);
@@ -150,15 +136,6 @@ test("a folder that holds something else is not replaced", async () => {
   mkdirSync(join(folder, "empty"));
   writeSite(join(folder, "empty"), new Map([["llms.txt", new Uint8Array(1)]]));
   assert.deepEqual(readdirSync(join(folder, "empty")), ["llms.txt"]);
-});
-
-test("a build that fails on the way leaves the old site, and nothing beside it", async () => {
-  const dir = join(folder, "failing", "site");
-  await buildSiteFrom(world.url, { ...unsold, dir });
-  const files = new Map([["a.txt", new Uint8Array(1)], ["a.txt/b.txt", new Uint8Array(1)]]);
-  assert.throws(() => writeSite(dir, files));
-  assert.ok(existsSync(join(dir, "llms.txt")));
-  assert.deepEqual(readdirSync(join(folder, "failing")), ["site"]);
 });
 
 test("an added area has a page that says that it is new, and a retired one is gone from pages, lists, links and rows", async () => {
@@ -267,38 +244,4 @@ test("what an operator types is text everywhere: areas and plans with markup in 
   assert.deepEqual(database.prepare("pragma foreign_key_check").all(), []);
   database.close();
   for (const [n] of hostile.entries()) await removePlan(world.pool, `hostile-${n}`);
-});
-
-test("the addresses are those of the settings, those of the listeners, or those that will be listened on", () => {
-  assert.deepEqual(siteSettings({}), {
-    dir: "build/site",
-    contact: null,
-    isSold: false,
-    urls: {
-      site: "http://127.0.0.1:8083",
-      intake: "http://127.0.0.1:8080",
-      forms: "http://127.0.0.1:8081",
-      subscription: "http://127.0.0.1:8082",
-    },
-  });
-  const { dir, urls: read } = siteSettings(
-    {
-      SITE_DIR: "elsewhere",
-      SITE_URL: "https://www.example.com/",
-      FORMS_LISTEN: "127.0.0.1:9",
-      TLS_CERT_FILE: "x",
-    },
-    new Map([["intake", "http://127.0.0.1:4711"]]),
-  );
-  assert.equal(dir, "elsewhere");
-  assert.deepEqual(read, {
-    site: "https://www.example.com",
-    intake: "http://127.0.0.1:4711",
-    forms: "https://127.0.0.1:9",
-    subscription: "https://127.0.0.1:8082",
-  });
-  assert.throws(
-    () => siteSettings({ SITE_URL: "ftp://x", INTAKE_URL: "https://x/y" }),
-    /SITE_URL[\s\S]*INTAKE_URL/,
-  );
 });

@@ -1,14 +1,7 @@
 import assert from "node:assert/strict";
 import { before, test } from "node:test";
 import vocabulary from "../vectors/site/schema_org.json" with { type: "json" };
-import {
-  type BuiltSite,
-  gutterCare,
-  type JsonLdNode,
-  jsonLdOf,
-  SiteWorld,
-  urls,
-} from "../support/site/site.ts";
+import { type BuiltSite, gutterCare, type JsonLdNode, jsonLdOf, SiteWorld } from "../support/site/site.ts";
 
 let world: SiteWorld;
 let site: BuiltSite;
@@ -70,29 +63,6 @@ test("every node has a type of schema.org, and only properties that this type ha
     });
   });
   assert.deepEqual(wrong, []);
-});
-
-test("a node is the same wherever it stands, and belongs to one page beside those that every page has", () => {
-  const shared = [`${urls.site}/#organization`, `${urls.site}/#website`];
-  const seen = new Map<string, string>();
-  for (const [path, nodes] of graphs) {
-    assert.deepEqual(nodes.slice(0, 2).map((node) => node["@id"]), shared, path);
-    assert.equal(new Set(nodes.map((node) => node["@id"])).size, nodes.length, path);
-    for (const node of nodes) {
-      const text = JSON.stringify(node);
-      assert.equal(seen.get(node["@id"]) ?? text, text);
-      if (!shared.includes(node["@id"])) assert.ok(!seen.has(node["@id"]), `${node["@id"]} on ${path}`);
-      seen.set(node["@id"], text);
-    }
-  }
-});
-
-test("every reference names a node of the site", () => {
-  const ids = new Set([...graphs.values()].flat().map((node) => node["@id"]));
-  const dangling = [...graphs.values()].flat().flatMap((node) =>
-    Object.values(node).flat().filter(isReference).filter((value) => !ids.has(value["@id"]))
-  );
-  assert.deepEqual(dangling, []);
 });
 
 test("the JSON-LD of every page can be made from the rows of entity and edge, and there is nothing else in them", () => {

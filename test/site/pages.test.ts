@@ -1,9 +1,6 @@
 import assert from "node:assert/strict";
 import { before, test } from "node:test";
 import { brotliDecompressSync, gunzipSync } from "node:zlib";
-import { projectServices } from "../../src/contract/fields.ts";
-import { readPageSources } from "../../src/site/source.ts";
-import areaTerms from "../vectors/areas.json" with { type: "json" };
 import { readHtml } from "../support/site/html.ts";
 import { type BuiltSite, gutterCare, SiteWorld, urls } from "../support/site/site.ts";
 
@@ -16,14 +13,6 @@ before(async () => {
   await world.put(gutterCare);
   site = await world.build("site");
   pages = site.pages;
-});
-
-test("there is a page for every source, every area and every service", () => {
-  assert.deepEqual([...pages.keys()].sort(), readPageSources().map(({ path }) => path).sort());
-  const slugs = areaTerms.map((area) => `/areas/${area.replaceAll(" ", "-")}/`);
-  for (const path of [...slugs, ...projectServices.map((name) => `/services/${name}/`)]) {
-    assert.ok(pages.has(path), path);
-  }
 });
 
 test("every page is well-formed, with one h1, and headings that leave no level out", () => {
@@ -88,13 +77,4 @@ test("every text has variants that are packed, smaller, and the same when unpack
     }
   }
   assert.ok(!site.paths.some((path) => /^assets\/site\.data\./.test(path)), "ranges need the file as it is");
-});
-
-test("every page is there in Markdown too, and nothing is left to be filled in", () => {
-  for (const [path, html] of pages) {
-    if (path === "/404.html") continue;
-    const markdown = site.text(`${path.slice(1)}index.html.md`);
-    assert.ok(markdown.startsWith("# "), path);
-    for (const text of [html, markdown]) assert.doesNotMatch(text, /\{\{[a-z]|>undefined<|\[object/, path);
-  }
 });

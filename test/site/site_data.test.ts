@@ -56,23 +56,6 @@ test("the four tables are strict, and every foreign key has an index", () => {
   }
 });
 
-test("a look-up reads an index, not a table", () => {
-  for (
-    const sql of [
-      "select * from page where path = '/areas/roof/'",
-      "select * from entity where id = 'x'",
-      "select * from entity where type = 'Offer'",
-      "select * from entity where page = '/'",
-      "select * from edge where subject = 'x' and predicate = 'about'",
-      "select * from edge where object = 'x'",
-      "select * from page where category = 'areas'",
-    ]
-  ) {
-    const plan = rows(`explain query plan ${sql}`).map(({ detail }) => String(detail)).join("; ");
-    assert.match(plan, /^SEARCH/, `${sql}: ${plan}`);
-  }
-});
-
 /** The code blocks of `llms.txt`. */
 const codeBlocks = () =>
   [...site.text("llms.txt").matchAll(/^```sql\n([\s\S]*?)\n```$/gm)].map(([, text]) => text as string);

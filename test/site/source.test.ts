@@ -7,27 +7,6 @@ import { urls } from "../support/site/site.ts";
 const front = (...lines: string[]) => `---\n${lines.join("\n")}\n---\n\nText.\n`;
 const required = ["title: A page", "description: About it", "category: reference"];
 
-test("a source is taken apart, with defaults for what it leaves out", () => {
-  assert.deepEqual(
-    parsePageSource("areas/roof.md", front(...required, 'nav: "It: \\"short\\""', "synonyms: a b, c,")),
-    {
-      path: "/areas/roof/",
-      title: "A page",
-      nav: 'It: "short"',
-      description: "About it",
-      category: "reference",
-      updated: null,
-      order: 1_000,
-      kind: "article",
-      parent: null,
-      area: null,
-      service: null,
-      synonyms: ["a b", "c"],
-      body: "Text.",
-    },
-  );
-});
-
 test("front matter that is wrong is refused, with the name of the file", () => {
   const cases: readonly (readonly [string, RegExp])[] = [
     ["Text", /no front matter/],

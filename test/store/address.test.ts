@@ -28,14 +28,6 @@ test("a Unix socket is a folder in the query, or encoded in the server's place",
   assert.equal(socketPath({ host: "db", port: 5432 }), null);
 });
 
-test("what is ours is not passed on to the driver, anything else is", () => {
-  const { rest, caFile, tlsMode, isPooled } = parseDatabaseUrl(
-    "postgres://u:p%25@one,two/d?target_session_attrs=read-write&sslmode=verify-full&sslrootcert=/ca.pem&pooler=transaction&connect_timeout=90&options=-c%20geqo%3Doff",
-  );
-  assert.equal(rest, "postgres://u:p%25@localhost/d?options=-c+geqo%3Doff");
-  assert.deepEqual([caFile, tlsMode, isPooled], ["/ca.pem", "verify-full", true]);
-});
-
 test("what cannot be meant is refused in a sentence that quotes nothing of it", () => {
   const cases = {
     "mysql://u:s3cret@h/d": /^is no address such as/,

@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
-import postgres from "postgres";
 import { describeError, type Pool, type PoolOptions, Unavailable } from "../../src/store/pool.ts";
 import { openPool } from "../support/pool.ts";
 import { openStore } from "../support/store.ts";
@@ -22,15 +21,6 @@ test("the connection sets synchronous_commit, a statement timeout and its name",
     select current_setting('synchronous_commit') as commit, current_setting('statement_timeout') as timeout,
       current_setting('application_name') as name`);
   assert.deepEqual({ ...row }, { commit: "on", timeout: "5s", name: "lead-intake probe" });
-});
-
-test("what the server refuses is a PostgresError, and the pool goes on", async () => {
-  const pool = open();
-  await assert.rejects(
-    pool.run(5_000, (sql) => sql`select 1 / 0`),
-    (error: unknown) => error instanceof postgres.PostgresError && error.code === "22012",
-  );
-  assert.equal((await one(pool))[0]?.n, 1);
 });
 
 test("the rows of a statement are let go with it, however long its connection lives", async () => {

@@ -1,8 +1,6 @@
 import assert from "node:assert/strict";
 import { createServer, type Socket } from "node:net";
 import { test } from "node:test";
-import postgres from "postgres";
-import { nameOf } from "../../src/store/address.ts";
 import type { Pool } from "../../src/store/pool.ts";
 import { Primary } from "../../src/store/primary.ts";
 import { NoPrimary } from "../../src/store/unavailable.ts";
@@ -72,14 +70,6 @@ test("when no server takes writes it says of each what is the matter, without th
   });
 });
 
-test("a login that is refused is told as that", async () => {
-  const primary = new Primary(list(standbyAt, primaryAt).replace(/:[^:@]+@/, ":wrong@"));
-  await untilFailure(primary, (error) => {
-    assert.ok(error instanceof postgres.PostgresError);
-    assert.equal(error.code, "28P01");
-  });
-});
-
 test("a login that one server refuses does not hide what the others say", async () => {
   const fields = ["SFATAL", "C28P01", "Mno", ""].map((field) => `${field}\0`).join("");
   const length = Buffer.alloc(4);
@@ -98,11 +88,6 @@ test("a login that one server refuses does not hide what the others say", async 
       `${refusingAt} refuses (SQLSTATE 28P01: no routine), ${nobodyAt} does not answer (ECONNREFUSED), ${standbyAt} is a standby`,
     );
   });
-});
-
-test("one server is not asked who it is", async () => {
-  const primary = new Primary(list(nobodyAt));
-  assert.equal(nameOf(await primary.find()), nobodyAt);
 });
 
 // The last: nothing is a standby any more.

@@ -143,14 +143,6 @@ test("a wrong password ends the start with one sentence, and no password", async
   assert.doesNotMatch(stderr, /\bat .*:\d+:\d+/);
 });
 
-test("a database that does not exist is named", async () => {
-  const url = new URL(database.url);
-  url.pathname = "/no_such";
-  const { code, stderr } = await start({}, url.href);
-  assert.equal(code, 1);
-  assert.match(stderr, /^There is no database no_such at .*DATABASE_URL.*npm run migrate\n$/);
-});
-
 test("files that TLS cannot use stop the start before the database is asked, exit 2", async () => {
   const { code, stdout, stderr } = await start({
     TLS_CERT_FILE: "package.json",

@@ -41,12 +41,6 @@ test("a process that stands still gives no sign of life", async () => {
   await until(() => beats() > stopped, { what: "signs of life again" });
 });
 
-test("nobody is told anything where nobody wants to be", async () => {
-  const server = await world.start();
-  assert.equal(await server.stop(), 0);
-  assert.ok(!server.logs.some(({ event }) => event === "notify_failed"));
-});
-
 test("the figures say how the process before failed, in systemd's word and no other, and when backups left their marks", async () => {
   const folder = temporaryFolder("runtime");
   const env = { RUNTIME_DIRECTORY: folder, OPS_BACKUP_MARKS_DIR: folder };

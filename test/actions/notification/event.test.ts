@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { eventNotification } from "../../../src/actions/notification/event.ts";
 import { mailOf } from "../../../src/actions/notification/mail.ts";
-import { flagNames } from "../../../src/contract/fields.ts";
 import { event, sending } from "../../support/actions/event.ts";
 
 /** The mail of an event. */
@@ -71,21 +70,6 @@ Source: partner-x
 Event: ${/Event: (\w+)/.exec(text)?.[1]}
 `,
   );
-});
-
-test("every flag that a customer can do something with is explained in his words, and no other", () => {
-  const content = '{"phone":"call me","email":"me at home","country":"Freedonia"}';
-  const { text, html } = composeEmail(event({ content, flags: flagNames }));
-  const notes = /Please note:\n\n((?:- .*\n)+)/.exec(text)?.[1]?.split("\n").filter((note) => note !== "");
-  assert.deepEqual(notes, [
-    "- The phone number could not be checked. It is shown as it was sent.",
-    "- The part of the home is named in the sender's own words.",
-    "- The kind of work is named in the sender's own words.",
-    "- The email address does not look like one. It may be mistyped.",
-    "- The country was not recognized. It is shown as it was sent.",
-  ]);
-  for (const note of notes ?? []) assert.ok(seen(html).includes(note.slice(2)), note);
-  assert.doesNotMatch(text + html, /phone_unnormalized|vocabulary|normalized|extra_fields/);
 });
 
 test("what lay outside the envelope stands under readable labels, with its digits, lists and members", () => {
@@ -173,29 +157,6 @@ Source: acme-web
 Event: ${/Event: (\w+)/.exec(text)?.[1]}
 `.replace("leaks. ", "leaks."),
   );
-});
-
-test("the subject has service, area, city and name, whichever of them there are", () => {
-  const subject = (lead: object) => composeEmail(event({ content: JSON.stringify(lead) })).subject;
-  const grace = { first_name: "Grace", last_name: "Hopper" };
-  const all = {
-    ...grace,
-    project_area: "kitchen",
-    project_service: "remodel",
-    city: "Portland",
-    zip: "97201",
-  };
-  assert.equal(subject(all), "Kitchen remodel in Portland: Grace Hopper");
-  assert.equal(subject({ ...all, city: "" }), "Kitchen remodel in 97201: Grace Hopper");
-  assert.equal(
-    subject({ ...all, project_service: "maintain", project_area: "hvac" }),
-    "HVAC maintenance in Portland: Grace Hopper",
-  );
-  assert.equal(subject({ ...all, project_area: null }), "Remodel in Portland: Grace Hopper");
-  assert.equal(subject({ ...grace, project_area: "whole home" }), "Whole home: Grace Hopper");
-  assert.equal(subject({ ...grace, state: "OR" }), "New lead in OR: Grace Hopper");
-  assert.equal(subject(grace), "New lead: Grace Hopper");
-  assert.equal(subject({}), "New lead");
 });
 
 test("nothing of a lead makes the subject long, adds a header, turns it around or is an address in it", () => {

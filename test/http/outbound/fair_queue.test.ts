@@ -8,58 +8,6 @@ interface Work {
   readonly number: number;
 }
 
-/** A queue with eight places, and what it has started. */
-function open() {
-  const started: Work[] = [];
-  const queue = new FairQueue<Work>({
-    mayStart: (own, total) => mayStart(own, total, 8),
-    start: (work) => void started.push(work),
-  });
-  const add = (tenant: string, count = 1) =>
-    Array.from({ length: count }, (_, number) => {
-      const work = { tenant, number };
-      queue.add(work);
-      return work;
-    });
-  return { queue, started, add, tenants: () => started.map(({ tenant }) => tenant).join("") };
-}
-
-test("The next tenant starts at once, however much of another's is started and waits", () => {
-  const { add, tenants } = open();
-  add("a", 100);
-  add("b", 100);
-  add("c");
-  assert.equal(tenants(), "aaaabbc");
-});
-
-test("Tenants that wait take turns", () => {
-  const { queue, started, add, tenants } = open();
-  add("a", 100);
-  add("b", 100);
-  add("c", 100);
-  for (let at = 0; at < 30; at += 1) queue.remove(started[at] as Work);
-  const later = tenants().slice(15, 33);
-  assert.deepEqual(["a", "b", "c"].map((tenant) => later.split(tenant).length - 1), [6, 6, 6]);
-});
-
-test("Items that end while they are started let all others come, however many wait", () => {
-  const ended: number[] = [];
-  const queue = new FairQueue<Work>({
-    mayStart: (own, total) => mayStart(own, total, 2),
-    start: (work) => {
-      if (work.number === 0) return;
-      queue.remove(work);
-      ended.push(work.number);
-    },
-  });
-  const first = { tenant: "a", number: 0 };
-  queue.add(first);
-  for (let number = 1; number <= 20_000; number += 1) queue.add({ tenant: "a", number });
-  assert.deepEqual(ended, []);
-  queue.remove(first);
-  assert.equal(ended.length, 20_000);
-});
-
 test("Whatever comes and ends: no more than is allowed, every tenant in its order, and all of it in the end", () => {
   const steps = fc.array(fc.record({ tenant: fc.constantFrom("a", "b", "c"), ends: fc.nat(3) }), {
     maxLength: 60,

@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import fc from "fast-check";
 import { ResponseParser } from "../../../src/http/outbound/response_parser.ts";
 import { countSteps } from "../../support/steps/meter.ts";
 
@@ -121,32 +120,6 @@ test("A response means the same wherever its bytes are cut in two, and byte by b
   }
 });
 
-const body = fc.uint8Array({ maxLength: 300 }).map((bytes) => Buffer.from(bytes));
-const framed = fc.tuple(body, fc.constantFrom("length", "chunked", "close"), fc.nat({ max: 40 })).map(
-  ([content, kind, size]) => {
-    if (kind === "length") {
-      const start = head("HTTP/1.1 207 Many", `Content-Length: ${content.length}`);
-      return { kind, content, bytes: Buffer.concat([Buffer.from(start), content]) };
-    }
-    if (kind === "close") {
-      return { kind, content, bytes: Buffer.concat([Buffer.from(head("HTTP/1.1 207 Many")), content]) };
-    }
-    const parts = [Buffer.from(head("HTTP/1.1 207 Many", "Transfer-Encoding: Chunked"))];
-    for (let at = 0; at < content.length; at += size + 1) {
-      const part = content.subarray(at, at + size + 1);
-      parts.push(Buffer.from(`${part.length.toString(16)};n=${at}\r\n`), part, Buffer.from("\r\n"));
-    }
-    return { kind, content, bytes: Buffer.concat([...parts, Buffer.from("0\r\nT: 1\r\n\r\n")]) };
-  },
-);
-
-test("A response is never whole before its last byte", () => {
-  fc.assert(fc.property(framed, fc.nat(), ({ kind, bytes }, at) => {
-    fc.pre(kind !== "close");
-    assert.match(parse([bytes.subarray(0, at % bytes.length)]), /^cut/);
-  }));
-});
-
 test("Heads of 16 KiB are read and longer ones are not, interim responses and trailers included", () => {
   const padded = (bytes: number) => {
     const frame = head("HTTP/1.1 204 X", "A: ");
@@ -207,17 +180,4 @@ test("The work does not grow with the number of pieces a byte comes in: 16 KiB i
     const steps = countSteps(() => parse(pieces)) / pieces.length;
     assert.ok(steps <= stepsPerByteMax, `${index}: ${steps.toFixed(1)} a byte`);
   }
-});
-
-test("Keep-Alive and Retry-After are read as they are sent", () => {
-  const read = (...lines: string[]) => {
-    const parser = new ResponseParser();
-    assert.ok(parser.push(Buffer.from(head("HTTP/1.1 204 X", ...lines))));
-    const { keepAliveMs, retryAfter } = parser.response.head;
-    return [keepAliveMs, retryAfter];
-  };
-  assert.deepEqual(read("Keep-Alive: timeout=5", "Retry-After: 120"), [5_000, "120"]);
-  assert.deepEqual(read("Keep-Alive: max=100, Timeout=7"), [7_000, null]);
-  assert.deepEqual(read("Keep-Alive: timeout=soon", "Retry-After:"), [null, ""]);
-  assert.deepEqual(read("Keep-Alive: xtimeout=5"), [null, null]);
 });

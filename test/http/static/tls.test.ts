@@ -3,7 +3,6 @@ import { Buffer } from "node:buffer";
 import { renameSync, truncateSync, writeFileSync } from "node:fs";
 import { type ClientHttp2Session, type ClientHttp2Stream, connect } from "node:http2";
 import { after, describe, test } from "node:test";
-import { until } from "../../support/until.ts";
 import { makeFolder, openFiles, patterned, put } from "../../support/http/static_folder.ts";
 import { places, startApp, within } from "../../support/http/echo.ts";
 import { selfSigned } from "../../support/authority.ts";
@@ -53,15 +52,6 @@ for (const place of places) {
         assert.ok((await rest(stream)).equals(expected));
       }
       assert.ok(!isOpen("large.bin"));
-    });
-
-    test("a file is closed when its stream is cancelled, and the others go on", async () => {
-      const cancelled = await begin(http2, { ":path": "/large.bin" });
-      assert.ok(isOpen("large.bin"));
-      cancelled.stream.close(8);
-      await until(() => !isOpen("large.bin"));
-      const small = await begin(http2, { ":path": "/small.txt" });
-      assert.equal((await rest(small.stream)).toString(), "small");
     });
 
     test("a file replaced goes on as it was, one rewritten is cut off, and no bytes are mixed", async () => {

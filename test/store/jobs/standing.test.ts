@@ -19,23 +19,6 @@ const pass = (seconds: number) =>
   sql.unsafe(`create or replace function service_clock() returns timestamptz
     language sql volatile parallel safe as $$ select clock_timestamp() + interval '${seconds} seconds' $$`);
 
-test("of an empty database nothing is overdue, unrouted or held, and the server says what it has", async () => {
-  const found = await standing();
-  const { overdueS, unroutedTenants, held, silentSources, replayLagBytes, archivedAtS, archiveFailedAtS } =
-    found;
-  assert.deepEqual(
-    { overdueS, unroutedTenants, held, silentSources, replayLagBytes, archivedAtS, archiveFailedAtS },
-    {
-      ...{ overdueS: 0, unroutedTenants: 0, held: 0, silentSources: 3 },
-      ...{ replayLagBytes: null, archivedAtS: null, archiveFailedAtS: null },
-    },
-  );
-  assert.ok(found.connections >= 1 && found.connections < found.connectionsMax);
-  assert.ok(found.sizeBytes > 1_000_000);
-  assert.ok(Math.abs(found.clockOffsetS) < 60, "one machine has one clock");
-  assert.equal(found.disk, null, "the service's role may not know the folder");
-});
-
 test("a delivery is overdue from the time that it is due; what waits for a retry or a route is not", async () => {
   await sql`insert into tenant (slug, name, sandbox, has_route) values
     ('routed', '', false, true), ('box', '', true, false), ('lost', '', false, false), ('idle', '', false, false)`;
@@ -62,20 +45,4 @@ test("with the right to read all settings, the disk of a database on this machin
   await all.runOnce();
   const { disk } = all.current ?? {};
   assert.ok(disk && disk.availableBytes > 0 && disk.availableBytes < disk.sizeBytes);
-});
-
-test("while the database cannot be read nothing is known of it, and silent sources are counted every two minutes", async () => {
-  let counts = 0;
-  const gone = new StandingReader(openPool(databaseUrl), () => Promise.resolve(counts += 1));
-  assert.equal(gone.pauseMs(null), 0, "the first look is at once");
-  for (let runs = 0; runs < 9; runs += 1) await gone.runOnce();
-  assert.equal(counts, 2);
-  assert.equal(gone.current?.silentSources, 2);
-  await sql`alter function delivery_standing() rename to delivery_standing_away`;
-  await assert.rejects(gone.runOnce());
-  assert.equal(gone.current, null);
-  assert.equal(gone.pauseMs(null), 15_000);
-  await sql`alter function delivery_standing_away() rename to delivery_standing`;
-  await gone.runOnce();
-  assert.ok(gone.current as unknown);
 });

@@ -1,15 +1,8 @@
 import assert from "node:assert/strict";
 import { before, test } from "node:test";
-import postgres from "postgres";
 import { eventIdAt } from "../../../src/contract/event_id.ts";
 import { flagNames } from "../../../src/contract/fields.ts";
-import {
-  type Fragment,
-  searchEvents,
-  type SearchFilter,
-  searchSettings,
-  waysOf,
-} from "../../../src/store/operator/search.ts";
+import { searchEvents, type SearchFilter, searchSettings } from "../../../src/store/operator/search.ts";
 import { openPool } from "../../support/pool.ts";
 import { openStore } from "../../support/store.ts";
 
@@ -270,22 +263,6 @@ test("a person's few leads among hundreds of thousands are found by looking at h
     );
     assert.ok(count < 1_000, `${count} entries for ${JSON.stringify(filter)}`);
   }
-});
-
-test("a source's events are asked for in the order of its own index, so that no other can serve", async () => {
-  const [way] = waysOf({ ...anyEvent, tenantId: 1, keyIds: [1] }, 10);
-  const plan = await admin.begin(async (sql) => {
-    await sql.unsafe("set local enable_indexscan = off; set local enable_indexonlyscan = off");
-    const entries = way?.entries(sql as unknown as postgres.Sql, {
-      span: { from: "", to: "g" },
-      perStream: 5,
-    });
-    return await sql<{ "QUERY PLAN": string }[]>`explain ${entries as Fragment}`;
-  });
-  assert.match(
-    plan.map((line) => line["QUERY PLAN"]).join("\n"),
-    /Sort Key: e\.key_id DESC, e\.event_id .*DESC/,
-  );
 });
 
 test("pages do not overlap and leave nothing out, whatever their size", async () => {
