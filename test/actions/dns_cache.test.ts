@@ -1,13 +1,6 @@
 import assert from "node:assert/strict";
-import { before, beforeEach, test } from "node:test";
+import { beforeEach, test } from "node:test";
 import { createResolver, DnsCache, type Resolved } from "../../src/actions/dns_cache.ts";
-import { type NameServer, startNameServer } from "../support/actions/name_server.ts";
-
-let server: NameServer;
-
-before(async () => {
-  server = await startNameServer();
-});
 
 test("a name of the hosts file is found, though no name server knows it", async () => {
   const { addresses } = await createResolver()("localhost");
