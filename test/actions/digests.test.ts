@@ -113,44 +113,6 @@ test("a digest comes at the tenant's own time, once a day from one of several pr
   assert.equal((await sent()).length, 0);
 });
 
-test("held submissions are no messages that came: they are counted beside them, and their source is silent", async () => {
-  await at("2026-10-20T12:00:00Z");
-  await sent();
-  // The fourth counts as any other, since an operator has released it.
-  const submissions = [
-    ["2026-10-20T13:01:00Z", "clean"],
-    ["2026-10-20T13:02:00Z", "spam"],
-    ["2026-10-20T13:03:00Z", "honeypot"],
-    ["2026-10-20T13:04:00Z", "released"],
-    ["2026-10-20T18:00:00Z", "honeypot"],
-  ] as const;
-  for (const [time, verdict] of submissions) {
-    const id = `${Date.parse(time)}`.padStart(24, "0");
-    await sql`
-      insert into event (event_id, kind, tenant_id, key_id, received_at, dedupe_space, flags)
-      values (event_id_at(${time}) || ${id}, 'form', 1, 2, ${time}, 'C', '{}')`;
-    await sql`
-      insert into submission (event_id, tenant_id, form_id, verdict, score, reasons, released_at)
-      values (event_id_at(${time}) || ${id}, 1, 1, ${verdict === "released" ? "spam" : verdict}, 9, '{}',
-        ${verdict === "released" ? time : null})`;
-  }
-  await accepted("2026-10-20T13:00:00Z", 2, 4);
-  await accepted("2026-10-20T18:00:00Z", 2, 1);
-  await at("2026-10-20T14:00:00Z");
-  const [first] = await sent();
-  const text = textOf(first?.raw ?? "");
-  assert.match(subjectOf(first?.raw ?? "") ?? "", /: 2 messages$/);
-  assert.match(text, /^Messages: 2 \(0 before, 2 held as spam\)$/m);
-  assert.match(text, /^acme-web: 2 messages, 0 before, 2 held as spam$/m);
-  await at("2026-10-21T14:00:00Z");
-  const [second] = await sent();
-  assert.match(subjectOf(second?.raw ?? "") ?? "", /: nothing came, 1 held as spam$/);
-  assert.match(textOf(second?.raw ?? ""), /^acme-web: nothing, 2 before, 1 held as spam$/m);
-  assert.match(textOf(second?.raw ?? ""), /^Gone silent:\n\nacme-web: nothing since Oct 20, 6:00 AM PDT$/m);
-  await sql`delete from submission`;
-  await sql`delete from event`;
-});
-
 test("digests that were missed are sent late, as one that tells of all the days", async () => {
   await at("2026-11-20T12:00:00Z");
   await sent();

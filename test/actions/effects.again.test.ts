@@ -1,7 +1,6 @@
 /** A delivered event that an operator has sent once more, and what is shown of its effects. */
 
 import assert from "node:assert/strict";
-import { randomUUID } from "node:crypto";
 import { before, beforeEach, test } from "node:test";
 import { status } from "../support/actions/crm_sink.ts";
 import { newEventId } from "../support/actions/event.ts";
@@ -123,34 +122,6 @@ test("--effect has one kind done again; the others stay done, also those that we
   assert.deepEqual(answer.json.effects, { crm: "done", email: "done" });
   assert.deepEqual([callsOf(eventId).length, mailsOf(eventId)], [2, []]);
   assert.deepEqual((await effectsOf(eventId)).map(({ effect }: Record<string, string>) => effect), ["crm"]);
-});
-
-test("an answer to an effect that was begun while its lead was being erased is not kept", async () => {
-  const eventId = await accepted();
-  const lease = randomUUID();
-  const erasing = await stand.sql.reserve();
-  await erasing`begin`;
-  await erasing`select erase_event(${eventId}, null, null)`;
-  const [begun] = await stand.sql`
-    select * from actions.begin_effects(${eventId}, 'acme', 'partner-x', '', ${lease}::uuid, 60000) where effect = 'crm'`;
-  let isSettled = false;
-  const settled = stand.sql`
-    select actions.settle_effect(
-      ${eventId}, ${begun?.route_id}::int, ${begun?.round}::int, ${lease}::uuid, null, 200, 'Lovelace is in')`
-    .then(() => isSettled = true);
-  const isWaiting = async () =>
-    (await stand.sql`
-      select from pg_stat_activity
-      where datname = current_database() and wait_event_type = 'Lock' and query like '%settle_effect%'`)
-      .length > 0;
-  await until(async () => isSettled || await isWaiting());
-  await erasing`commit`;
-  erasing.release();
-  await settled;
-  assert.deepEqual([
-    ...await stand
-      .sql`select is_done, answer from actions.effect where event_id = ${eventId} and effect = 'crm'`,
-  ], [{ is_done: true, answer: null }]);
 });
 
 test("an erased lead keeps that its effects were done, and nothing of what was answered", async () => {

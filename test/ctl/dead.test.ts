@@ -62,69 +62,6 @@ async function show(id: string) {
   return (await ctl(["lead", "show", id], on)).delivery;
 }
 
-test("lead show tells the whole story in order: unreachable, refused, delivered", async () => {
-  const { event_id, received_at } = await accept(sql, acme);
-  assert.deepEqual(await show(event_id), {
-    state: "pending",
-    due_at: received_at,
-    reason: null,
-    attempts: [],
-  });
-  await attempt({ verdict: "retry", outcome: "unreachable", reason: "ECONNREFUSED", isSpent: false });
-  await attempt({ verdict: "retry", outcome: "refused", status: 500 });
-  const waiting = await show(event_id);
-  assert.match(waiting.due_at, isoMs);
-  assert.match(waiting.attempts[0].at, isoMs);
-  const first = {
-    number: 1,
-    at: waiting.attempts[0].at,
-    outcome: "unreachable",
-    status: null,
-    reason: "ECONNREFUSED",
-    duration_ms: 7,
-    spent: false,
-  };
-  const second = {
-    ...first,
-    number: 2,
-    at: waiting.attempts[1].at,
-    outcome: "refused",
-    status: 500,
-    reason: null,
-    spent: true,
-  };
-  assert.deepEqual(waiting, {
-    state: "pending",
-    due_at: waiting.due_at,
-    reason: "500",
-    attempts: [first, second],
-  });
-  await attempt({ verdict: "delivered", outcome: "delivered", status: 200 });
-  const { state, attempts, ...others } = await show(event_id);
-  assert.deepEqual(others, {});
-  assert.equal(state, "delivered");
-  assert.deepEqual(attempts.map((one: { outcome: string }) => one.outcome), [
-    "unreachable",
-    "refused",
-    "delivered",
-  ]);
-
-  const { stdout } = await runCtl(["lead", "show", event_id], on);
-  const time = String.raw`\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3}`;
-  assert.match(
-    stdout,
-    new RegExp([
-      "What became of it",
-      `  ${time}  accepted`,
-      `  ${time}  attempt 1: unreachable, ECONNREFUSED, 7 ms, does not count`,
-      `  ${time}  attempt 2: refused, status 500, 7 ms`,
-      `  ${time}  attempt 3: delivered, status 200, 7 ms`,
-      "",
-      "Lead",
-    ].join("\n")),
-  );
-});
-
 test("dead list names what was given up, the newest first, of all tenants or of one", async () => {
   const older = await dead(acme);
   const newer = await dead(box, { kind: "form", lead: '{"message":"hi"}' });

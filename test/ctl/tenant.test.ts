@@ -1,7 +1,5 @@
 import assert from "node:assert/strict";
-import { randomUUID } from "node:crypto";
 import { test } from "node:test";
-import { accept } from "../support/ctl/event.ts";
 import { openStore } from "../support/store.ts";
 import { ctl, runCtl } from "../support/server.ts";
 import { until } from "../support/until.ts";
@@ -132,70 +130,6 @@ test("tenant set changes name, time zone and digest, each alone or together; ten
     ["acme", { name: "changed", time_zone: "America/Chicago", digest_at: "07:00" }],
     ["acme", { digest_at: "18:30" }],
     ["acme", { time_zone: "UTC", digest_at: null }],
-  ]);
-});
-
-const stateOf = async (id: string) => {
-  const keys = await ctl(["key", "list"], on);
-  const key = keys.find((listed: { id: string }) => listed.id === id);
-  return [key.revoked_at !== null, key.suspended_at !== null];
-};
-
-test("tenant disable returns when the commits of its keys have ended, and none follows until tenant enable", async () => {
-  await ctl(["tenant", "add", "paused"], on);
-  const issue = async (...args: string[]) =>
-    (await ctl(["key", "issue", "paused", "--label", "x", ...args], on)).id as string;
-  const [lead, form, gone] = [await issue(), await issue("--surface", "forms"), await issue()];
-  await ctl(["key", "revoke", gone], on);
-  let ended = false;
-  let disabling: ReturnType<typeof runCtl> | undefined;
-  const before = await sql.begin(async (transaction) => {
-    // A commit in progress: it holds the key's lock until the transaction ends.
-    const accepted = await accept(transaction, form, { kind: "form", digest: randomUUID() });
-    disabling = runCtl(["tenant", "disable", "paused", "--json"], on).finally(() => ended = true);
-    await until(async () => {
-      const rows = await sql`
-        select 1 from pg_locks where locktype = 'advisory' and not granted and objid = ${Number(form)}`;
-      return rows.length > 0;
-    }, { what: "the command waits for the key's lock" });
-    assert.equal(ended, false);
-    return accepted;
-  });
-  const { code, stdout } = await (disabling as ReturnType<typeof runCtl>);
-  assert.equal(code, 0);
-  const { disabled_at, ...disabled } = JSON.parse(stdout);
-  assert.match(disabled_at, isoMs);
-  assert.deepEqual(disabled, { tenant: "paused", keys: 2, unchanged: false });
-  for (const id of [lead, form]) {
-    assert.deepEqual(await stateOf(id), [false, true]);
-    assert.equal((await accept(sql, id)).outcome, "revoked");
-  }
-  assert.deepEqual(await stateOf(gone), [true, false]);
-  const [waiting] = await sql`select count(*)::int as n from outbox where event_id = ${before.event_id}`;
-  assert.equal(waiting?.n, 1, "what was accepted before is delivered");
-  assert.match((await runCtl(["tenant", "list"], on)).stdout, /paused +paused +live +disabled 20/);
-  assert.match((await runCtl(["tenant", "disable", "paused"], on)).stdout, /was disabled already/);
-
-  const refused = await runCtl(["key", "issue", "paused", "--label", "new"], on);
-  assert.deepEqual([refused.code, refused.stderr], [
-    1,
-    "Tenant paused is disabled; ctl tenant enable paused ends that\n",
-  ]);
-
-  assert.deepEqual(await ctl(["tenant", "enable", "paused"], on), {
-    tenant: "paused",
-    disabled_at: null,
-    keys: 2,
-    unchanged: false,
-  });
-  for (const id of [lead, form]) assert.equal((await accept(sql, id)).outcome, "accepted");
-  assert.equal((await accept(sql, gone)).outcome, "revoked", "revoked keys stay revoked");
-  assert.match((await runCtl(["tenant", "enable", "paused"], on)).stdout, /is not disabled/);
-  const noted = await sql`
-    select action, detail from audit where subject = 'paused' and action ~ 'able$' order by id`;
-  assert.deepEqual(noted.map(({ action, detail }) => [action, detail]), [
-    ["tenant.disable", { keys: 2 }],
-    ["tenant.enable", { keys: 2 }],
   ]);
 });
 

@@ -1,11 +1,6 @@
 import assert from "node:assert/strict";
 import { afterEach, test } from "node:test";
-import {
-  openSession,
-  type StripeBounds,
-  StripeClient,
-  stripeVersion,
-} from "../../src/plans/stripe_client.ts";
+import { openSession, type StripeBounds, StripeClient } from "../../src/plans/stripe_client.ts";
 import type { Sale } from "../../src/store/serving/checkout.ts";
 import { Authority } from "../support/authority.ts";
 import { type Fault, StripeServer } from "../support/plans/stripe_server.ts";
@@ -50,35 +45,6 @@ const urls = {
 };
 const buyer = { email: "ada+test@example.com", urls };
 const open = (one: Sale, made = client()) => openSession(made, one, buyer);
-
-test("a session is asked for with the sale's price, form-encoded, with key, pinned version and Idempotency-Key", async () => {
-  const one = sale();
-  const outcome = await open(one);
-  assert.ok(outcome.kind === "open");
-  const session = stripe.sessions.get(outcome.session.sessionId);
-  assert.equal(outcome.session.url, session?.url);
-  assert.equal(Date.parse(String(outcome.session.expiresAt)) / 1000, session?.expires_at);
-  const [call] = stripe.calls;
-  assert.deepEqual(call?.form, {
-    "mode": "subscription",
-    "line_items[0][quantity]": "1",
-    "line_items[0][price_data][currency]": "usd",
-    "line_items[0][price_data][unit_amount]": "2900",
-    "line_items[0][price_data][recurring][interval]": "month",
-    "line_items[0][price_data][product_data][name]": "Básico & more = 100%",
-    "customer_email": "ada+test@example.com",
-    "client_reference_id": one.id,
-    "success_url": urls.successUrl,
-    "cancel_url": urls.cancelUrl,
-    "metadata[plan]": "basic",
-    "metadata[checkout]": one.id,
-    "subscription_data[metadata][plan]": "basic",
-    "subscription_data[metadata][checkout]": one.id,
-  });
-  assert.equal(call?.headers["idempotency-key"], one.id);
-  assert.equal(call?.headers["stripe-version"], stripeVersion);
-  assert.equal(call?.headers.authorization, `Bearer ${stripe.secretKey}`);
-});
 
 const apiError = { type: "api_error", message: "Something went wrong" };
 const retried: readonly (readonly [string, readonly Fault[]])[] = [

@@ -7,7 +7,6 @@ import fc from "fast-check";
 import type { Browser, BrowserContextOptions, Page, Request } from "playwright-core";
 import { documents } from "../../src/documents/published.ts";
 import { type Example, failureExamples, flagExamples, leadExamples } from "../../src/documents/examples.ts";
-import { flags } from "../../src/contract/fields.ts";
 import { keyCheck } from "../../src/documents/guidance.ts";
 import type { Answer } from "../../src/playground/answer.ts";
 import { freshKey, World } from "../support/world.ts";
@@ -119,23 +118,6 @@ async function testPage(): Promise<void> {
     }
     return { status, lead: validation.lead, extra: validation.extra, flags: body.flags };
   }
-
-  test("each example is shown with its answer, flags in words, and every failing field", async () => {
-    for (const [name, { answer, body: text }] of Object.entries(examples)) {
-      await page.locator("#example").selectOption(name);
-      await settled();
-      assert.equal(await body.inputValue(), text.replaceAll("\r\n", "\n"), name);
-      assert.ok((await status.innerText()).startsWith(String(answer.status)), name);
-      const findings = await page.locator("#findings").innerText();
-      if (answer.status === 202) {
-        for (const flag of answer.flags) assert.ok(findings.includes(flags[flag].replaceAll("`", "")), name);
-      } else if (answer.status === 422) {
-        for (const field of Object.keys(answer.fields)) assert.ok(findings.includes(field), name);
-      }
-      // One that tells of a field begins with its name, which stands by itself.
-      if ("detail" in answer) assert.ok(findings.includes(answer.detail), name);
-    }
-  });
 
   test("the answer that is shown is the server's: status, headers, body", async () => {
     for (const [name, { body: text, idempotencyKey }] of Object.entries(examples)) {
@@ -261,48 +243,6 @@ async function testPage(): Promise<void> {
       '{\n  "first_name": "Ada",\n  "last_name": "Lovelace",\n  "phone": "415 555 0123",\n' +
         '  "project_area": "Moat",\n  "cost": 12.50,\n  "n": 1.10\n}',
     );
-  });
-
-  test("everything can be reached and used by keyboard", async () => {
-    const own = await open();
-    await own.keyboard.press("Tab");
-    assert.equal(await own.evaluate(() => document.activeElement?.className), "skip");
-    await own.keyboard.press("Enter");
-    await own.keyboard.press("Tab");
-    const reached: string[] = [];
-    await own.locator("#example").focus();
-    for (let n = 0; n < 60; n++) {
-      reached.push(
-        await own.evaluate(() => {
-          const { id, tagName, textContent } = document.activeElement as HTMLElement;
-          return id === "" ? `${tagName} ${textContent?.trim().slice(0, 19)}` : id;
-        }),
-      );
-      await own.keyboard.press("Tab");
-    }
-    for (
-      const id of [
-        "example",
-        "body",
-        "tidy",
-        "idempotency-key",
-        "repeat",
-        "response",
-        "BUTTON Copy The request as",
-        "curl",
-        "key",
-        "probe",
-      ]
-    ) {
-      assert.ok(reached.includes(id), `${id} among ${reached}`);
-    }
-    await own.locator('input[value="json"]').focus();
-    await own.keyboard.press("ArrowRight");
-    assert.ok(await own.locator("#field-first_name").isVisible());
-    await own.locator("#field-first_name").focus();
-    await own.keyboard.type("bel");
-    await own.waitForFunction(() => document.querySelector("#curl")?.textContent?.includes("Adabel"));
-    await own.context().close();
   });
 
   test("the key check posts {} with the key, says what the answer means, and keeps the key nowhere", async () => {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { cpSync, readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from "node:fs";
+import { cpSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
@@ -71,47 +71,5 @@ test("a connection starts no process: the processes share the sockets, and each 
     const [, service, instance] = /^(lead-\w+)-ops@(\w)\.socket$/.exec(name) ?? [];
     const expected = service === undefined ? "lead-sockets.service" : `${service}@${instance}.service`;
     assert.deepEqual(settingsOf(name).get("Service"), [expected], name);
-  }
-});
-
-test("the pause before a start grows with the failures, however the unit is started, and not after newer settings", () => {
-  const run = temporaryFolder();
-  const [settings, failures] = [join(run, "intake.env"), join(run, "failures")];
-  writeFileSync(settings, "");
-  utimesSync(settings, 0, 0);
-  // Says how long it was to sleep.
-  writeFileSync(join(run, "sleep"), "#!/bin/sh\necho $1\n", { mode: 0o755 });
-  let code = "exited";
-  const backoff = (result: string, ...args: readonly string[]) => {
-    const { status, stdout } = spawnSync("/bin/sh", [`${folder}backoff.sh`, ...args], {
-      encoding: "utf8",
-      env: { PATH: `${run}:/usr/bin:/bin`, RUNTIME_DIRECTORY: run, SERVICE_RESULT: result, EXIT_CODE: code },
-    });
-    assert.equal(status, 0);
-    return stdout.trim();
-  };
-  const pauses = Array.from({ length: 7 }, () => {
-    const pause = backoff("", "wait", settings);
-    backoff("exit-code", "note");
-    return pause;
-  });
-  assert.deepEqual(pauses, ["", "1", "2", "4", "8", "16", "30"]);
-  assert.equal(backoff("", "wait", settings), "30");
-  utimesSync(settings, new Date(), new Date(statSync(failures).mtimeMs + 2_000));
-  assert.equal(backoff("", "wait", settings), "");
-  code = "";
-  backoff("signal", "note");
-  assert.equal(backoff("", "wait", settings), "", "it was stopped during the pause, and is started again");
-  code = "exited";
-  backoff("exit-code", "note");
-  utimesSync(settings, 0, 0);
-  assert.equal(backoff("", "wait", settings), "30", "the mended settings were wrong too");
-  backoff("success", "note");
-  assert.equal(backoff("", "wait", settings), "");
-  for (const name of services.filter((unit) => settingsOf(unit).has("RuntimeDirectory"))) {
-    const kept = settingsOf(name);
-    assert.deepEqual(kept.get("RuntimeDirectoryPreserve"), ["yes"], name);
-    const [file] = kept.get("EnvironmentFile") ?? [];
-    assert.deepEqual(kept.get("ExecStartPre"), [`/bin/sh scripts/systemd/backoff.sh wait ${file}`], name);
   }
 });

@@ -10,7 +10,6 @@ import postgres from "postgres";
 import { limits } from "../../src/contract/limits.ts";
 import { migrate } from "../../src/store/schema/migrate.ts";
 import { createRole, type TestRole } from "../support/actions/actions_process.ts";
-import { describeCatalog } from "../support/catalog.ts";
 import { createDatabase } from "../support/database.ts";
 import { acceptPosts } from "../support/accept.ts";
 import { openStore } from "../support/store.ts";
@@ -299,35 +298,6 @@ test("a table or function that comes later is the owner's alone until it is gran
     }
   }
   await owner.unsafe("drop table later; drop function later_f()");
-});
-
-test("what a hand has granted to everybody or to a group is gone after the next migration, and what a role of its own was given stays", async () => {
-  await migrate(database.url);
-  const given = await describeCatalog(owner);
-  const reporter = `test_${randomBytes(6).toString("hex")}`;
-  await owner.unsafe(`create role ${reporter}; grant select on hour_total to ${reporter}`);
-  const before = await describeCatalog(owner);
-  assert.notDeepEqual(before, given);
-  for (const role of ["public", "lead_service", "lead_actions"]) {
-    const regrant = role === "public" ? "" : "with grant option";
-    await owner.unsafe(`
-      grant all on database ${database.name} to ${role}; grant all on schema public, actions to ${role};
-      grant all on all tables in schema public, actions to ${role} ${regrant};
-      grant select (id), update (name) on tenant to ${role};
-      grant all on all sequences in schema public, actions to ${role};
-      grant all on all routines in schema public, actions to ${role}; grant usage on domain lead_cost_cents to ${role};
-      ${
-      ["tables", "sequences", "routines", "types"].map((kind) => `
-        alter default privileges grant all on ${kind} to ${role};
-        alter default privileges in schema public grant all on ${kind} to ${role};
-        alter default privileges in schema actions grant all on ${kind} to ${role}`).join(";")
-    }`);
-  }
-  // Passed on by whom it was given to.
-  await asService.unsafe(`grant delete on event to ${reporter}`);
-  await migrate(database.url);
-  assert.deepEqual(await describeCatalog(owner), before);
-  await owner.unsafe(`drop owned by ${reporter}; drop role ${reporter}`);
 });
 
 test("after a migration a stranger does not even come in, and nobody but the owner makes temporary tables", async () => {

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { flagNames } from "../../src/contract/fields.ts";
-import { ctl, runCtl } from "../support/server.ts";
 import { freshKey, lead, World } from "../support/world.ts";
 
 const world = await World.open();
@@ -125,46 +124,3 @@ for (const type of ["text/plain", "application/x-www-form-urlencoded", "applicat
     assert.equal((await world.event(answer.json.event_id)).lead.city, "Zürich");
   });
 }
-
-test("ctl issues a working key, lead show --json prints the lead that was posted, lead list finds it", async () => {
-  const options = { databaseUrl: world.database.url };
-  await ctl(["tenant", "add", "acme"], options);
-  const issued = await ctl(["key", "issue", "acme", "--label", "acme web"], options);
-  const body = lead({ phone: "212.555.0100", cost: 1.005, zip: "123456789", email: "A@B.example" });
-  const idempotencyKey = freshKey();
-  const answer = await world.intake({
-    key: issued.key,
-    body,
-    headers: { "Idempotency-Key": idempotencyKey },
-  });
-  assert.equal(answer.status, 202);
-  const { event_id } = answer.json;
-  const shown = await ctl(["lead", "show", event_id], options);
-  assert.deepEqual(shown, {
-    event_id,
-    kind: "lead",
-    tenant: "acme",
-    source: "acme web",
-    received_at: answer.json.received_at,
-    flags: [],
-    idempotency_key: idempotencyKey,
-    lead: {
-      first_name: body.first_name,
-      last_name: body.last_name,
-      phone: "+12125550100",
-      email: "a@b.example",
-      zip: "12345-6789",
-      country: "US",
-      cost_cents: 101,
-    },
-    extra: {},
-    raw: JSON.stringify(body),
-    delivery: { state: "pending", due_at: shown.received_at, reason: "no_route", attempts: [] },
-    effects: [],
-  });
-  const listed = await ctl(["lead", "list", "--tenant", "acme"], options);
-  assert.deepEqual(listed.map((row: { event_id: string }) => row.event_id), [event_id]);
-  const both = await ctl(["lead", "show", event_id, event_id], options);
-  assert.deepEqual(both, [shown, shown]);
-  assert.equal((await runCtl(["lead", "show", "0000"], options)).code, 1);
-});

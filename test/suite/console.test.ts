@@ -296,44 +296,6 @@ test("a delivered lead shows each effect by name, and sends one of them again, o
   assert.equal((await stage.audit()).length, rows);
 });
 
-test("one page's Send again sends once, however often it is pressed and however soon the first has been delivered", async () => {
-  const id = await stage.accepted(key);
-  await stage.deliver(tenant, id);
-  const press = async () => {
-    const { text } = await stage.get(`/leads/${id}`);
-    const form = /<form[^>]*\/leads\/send-again"[\s\S]*?<\/form>/.exec(text)?.[0] ?? "";
-    const hidden = [...form.matchAll(/name="(\w+)" value="([^"]*)"/g)].map((
-      [, name, value],
-    ) => [name, value]);
-    const fields = [...hidden.filter(([name]) => name !== "effect"), ["effect", "all"]] as [string, string][];
-    return async () => {
-      const { headers } = await stage.post("/leads/send-again", fields);
-      return (await stage.get(headers.location as string)).text;
-    };
-  };
-  /** The tier takes what waits, as the delivery settles it. */
-  const settled = async (number: number) => {
-    const left = await world.sql`delete from outbox where event_id = ${id} returning made`;
-    await world.sql`
-      insert into attempt (event_id, number, at, outcome, status, duration_ms, spent)
-      select ${id}, ${number}, now(), 'delivered', 200, 12, true from generate_series(1, ${left.length})`;
-    await world.sql`insert into outbox_tally values ('pending', ${-left.length})`;
-    return left.length;
-  };
-  const rows = (await stage.audit()).length;
-  const former = await press();
-  assert.match(await former(), /It is sent once more, at once/);
-  assert.equal(await settled(2), 1);
-  for (let times = 0; times < 2; times++) {
-    assert.match(await former(), /Nothing was changed: it has been sent again since/);
-    assert.equal(await settled(3), 0);
-  }
-  assert.equal((await stage.audit()).length, rows + 1);
-  // Who looks again and wants it may.
-  assert.match(await (await press())(), /It is sent once more, at once/);
-  assert.equal(await settled(3), 1);
-});
-
 test("replaying those that are chosen leaves the others, and an audit row for each", async () => {
   const ids = [await stage.accepted(key), await stage.accepted(key), await stage.accepted(key)].sort();
   await stage.kill(tenant, ids);

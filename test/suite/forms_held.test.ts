@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Answer } from "../support/client.ts";
 import { ctl } from "../support/server.ts";
-import { freshKey, lead, visitor, World } from "../support/world.ts";
+import { freshKey, visitor, World } from "../support/world.ts";
 
 /** What is held is answered like a success, and goes nowhere until an operator releases it. */
 const world = await World.open();
@@ -88,41 +88,4 @@ test("a repeat of a held submission is no second one, and of a released one neit
     assert.deepEqual(again.json, { ...first.json, status: "duplicate" });
   });
   assert.equal((await world.submission(first.json.submission_id)).queued, 1);
-});
-
-test("clean and held submissions and leads share a commit, and each is stored as what it is", async () => {
-  const intakeKey = await world.issue({ tenant: form.tenant });
-  const release = await world.holdCommits();
-  const first = post(visitor());
-  await world.untilWaiting();
-  const before = await world.stored();
-  const posts = [
-    ...[() => post(visitor()), () => post(trapped()), () => post(spam())],
-    ...[() => world.intake({ key: intakeKey.text, body: lead({ cost: 2 }) }), () => post(trapped())],
-  ].map((begin) => begin());
-  await world.untilQueued(5);
-  await release();
-  assert.equal((await first).status, 202);
-  const answers = await Promise.all(posts);
-  assert.deepEqual(answers.map(({ status }) => status), Array(5).fill(202));
-  const ids = answers.map(({ json }) => json.submission_id ?? json.event_id);
-  const transactions = await Promise.all(ids.map(async (id) => (await world.event(id)).transaction));
-  assert.equal(new Set(transactions).size, 1, "one commit");
-  const rows = await world.sql`
-    select e.kind, s.verdict, o.event_id is not null as queued
-    from unnest(${ids}::text[]) with ordinality as i (id, ord)
-    join event as e on e.event_id = i.id
-    left join submission as s on s.event_id = i.id
-    left join outbox as o on o.event_id = i.id
-    order by i.ord`;
-  assert.deepEqual(rows.map(({ kind, verdict, queued }) => [kind, verdict, queued]), [
-    ["form", "clean", true],
-    ["form", "honeypot", false],
-    ["form", "spam", false],
-    ["lead", null, true],
-    ["form", "honeypot", false],
-  ]);
-  const later = await world.stored();
-  assert.equal(later.pending, before.pending + 3, "with the first one");
-  assert.equal(later.outbox, before.outbox + 3);
 });

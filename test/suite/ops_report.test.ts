@@ -156,56 +156,6 @@ test("an erasure takes nothing from the counts, nor from the spend", async () =>
   assert.deepEqual([after.accepted, after.spend_cents, after.delivered, after.pending], [1, 300, 0, 0]);
 });
 
-test("what was erased before its delivery counts as accepted, and never as delivered", async () => {
-  const tenant = await world.tenant();
-  const web = await world.issue({ tenant, label: "web" });
-  const site = await world.issue({ tenant, label: "site", surface: "forms" });
-  await storedAt(web, [3.1, 3.2, 3.3].map((hours) => hoursAgo(24 * 2 + hours)));
-  await storedAt(site, [3.1, 3.2].map((hours) => hoursAgo(24 * 2 + hours)));
-  await world.sql`update event set kind = 'form' where key_id = ${site.id}`;
-  await world.sql`
-    insert into submission (event_id, tenant_id, form_id, verdict, score, reasons)
-    select event_id, tenant_id, 1, 'spam', 9, '{}' from event where key_id = ${site.id}`;
-  await world.sql`
-    insert into outbox (event_id, tenant_id, due_at)
-    select event_id, tenant_id, now() + interval '1 day' from event where key_id = ${web.id}`;
-  await rollUp();
-  const [lost, spam] = await Promise.all([web, site].map(async ({ id }) => {
-    const [row] = await world.sql<
-      { id: string }[]
-    >`select min(event_id) as id from event where key_id = ${id}`;
-    return row?.id as string;
-  }));
-  const figures = async () => {
-    const { json } = await reportOf(`?tenant=${tenant.slug}`);
-    return ["web", "site"].map((name) =>
-      json.rows.filter(({ source }: { source: string }) => source === name)
-        .reduce(
-          (sum: number[], row: Record<string, number>) =>
-            ["accepted", "delivered", "pending", "held"].map((one, at) => (sum[at] ?? 0) + (row[one] ?? 0)),
-          [0, 0, 0, 0],
-        )
-    );
-  };
-  assert.deepEqual(await figures(), [[3, 0, 3, 0], [2, 0, 0, 2]]);
-  for (const id of [lost, spam]) await world.sql`select erase_event(${id as string}, null, '{}')`;
-  const expected = [[3, 0, 2, 0], [2, 0, 0, 1]];
-  assert.deepEqual(await figures(), expected, "of an hour that was rolled up before");
-  await world.sql`update hour_rolled set rolled_at = rolled_at - interval '10 days'`;
-  await rollUp();
-  assert.deepEqual(await figures(), expected, "rolled up again");
-  // Nothing can be released of an hour whose held ones have no content: it is final.
-  await world
-    .sql`select erase_event(event_id, null, '{}') from event where tenant_id = ${tenant.id}`;
-  await world.sql`update hour_rolled set rolled_at = rolled_at - interval '10 days' where not is_final`;
-  await rollUp();
-  const [row] = await world.sql<{ final: boolean }[]>`
-    select bool_and(r.is_final) as final from hour_rolled as r join hour_total as t using (hour)
-    where t.key_id in (${web.id}, ${site.id})`;
-  assert.equal(row?.final, true);
-  assert.deepEqual(await figures(), [[3, 0, 0, 0], [2, 0, 0, 0]]);
-});
-
 test("a source that has gone silent is marked, with or without a row; one that never spoke or is revoked is not", async () => {
   const tenant = await world.tenant();
   const issue = (label: string) => world.issue({ tenant, label });
@@ -272,33 +222,4 @@ test("parameters that a report does not take, or too many days, are 400 and name
     [],
     [],
   ]);
-});
-
-test("today on the console's report is the day of CONSOLE_TIME_ZONE, and the page says what is counted by days of UTC", async () => {
-  const zoned = await world.start({ CONSOLE_TIME_ZONE: "Pacific/Kiritimati" });
-  const key = await world.issue();
-  const hourMs = 3_600_000;
-  const midnight = Math.floor((Date.now() + 14 * hourMs) / (24 * hourMs)) * 24 * hourMs - 14 * hourMs;
-  await storedAt(key, [midnight - 1_000, midnight].map((ms) => new Date(ms).toISOString()));
-  // Another test may have rolled their hours up before.
-  await world.sql`delete from hour_rolled`;
-  const page = async (range: string) =>
-    (await get(`${zoned.urls.ops}/report?range=${range}&tenant=${key.tenant.slug}`, { localAddress })).text;
-  const accepted = (text: string) => /<td[^>]*class="number"[^>]*>\s*(\d+)/.exec(text)?.[1];
-  const today = await page("today");
-  assert.equal(accepted(today), "1");
-  const began = new Date(midnight + 14 * hourMs).toISOString().slice(0, 10);
-  assert.match(today, new RegExp(`Today began at ${began} 00:00:00 in Pacific/Kiritimati`));
-  assert.match(
-    today,
-    new RegExp(`days of UTC,\\s+here since ${new Date(midnight).toISOString().slice(0, 10)}`),
-  );
-  const csv = /href="(\/v1\/report[^"]*)"/.exec(today)?.[1]?.replaceAll("&amp;", "&") ?? "";
-  assert.match(
-    (await get(zoned.urls.ops + csv, { localAddress })).text,
-    new RegExp(`${key.tenant.slug},.*,lead,2,`),
-  );
-  const week = await page("7d");
-  assert.equal(accepted(week), "2");
-  assert.match(week, /Days are days of UTC\./);
 });

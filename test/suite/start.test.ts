@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
-import { once } from "node:events";
-import { type AddressInfo, connect, createServer } from "node:net";
+import { createServer } from "node:net";
 import { join } from "node:path";
 import { test } from "node:test";
 import postgres from "postgres";
@@ -177,42 +176,3 @@ test("a process that runs as the owner of the tables starts, and the log says wh
   assert.equal(service.logs.find(({ event }) => event === "runs_as_owner"), undefined);
   await service.stop();
 });
-
-test("a database that restarts while the first connection is being opened ends the start with a sentence, and as no fault", async () => {
-  const target = new URL(database.url);
-  let state: "up" | "restarting" | "up again" = "up";
-  const front = createServer((near) => {
-    const far = connect(Number(target.port), target.hostname);
-    for (const socket of [near, far]) socket.on("error", () => {});
-    near.on("close", () => far.destroy());
-    far.pipe(near);
-    near.on("data", (bytes) => {
-      // The driver's own question on a new connection: nobody waits for its answer.
-      if (state === "up" && bytes.includes("pg_catalog.pg_type")) {
-        state = "restarting";
-        near.destroy();
-      } else if (state === "restarting") {
-        state = "up again";
-        near.end(startingUp());
-      } else far.write(bytes);
-    });
-  }).listen(0, "127.0.0.1");
-  await once(front, "listening");
-  const through = new URL(database.url);
-  through.host = `127.0.0.1:${(front.address() as AddressInfo).port}`;
-  const { code, stdout, stderr } = await start({}, through.href);
-  front.close();
-  assert.equal(state, "up again");
-  assert.equal(code, 1);
-  assert.doesNotMatch(stdout, /"uncaught"/);
-  assert.match(stderr, /^The database at \S+ cannot be reached \(SQLSTATE 57P03/);
-});
-
-/** What PostgreSQL answers to a connection while it starts. */
-function startingUp(): Uint8Array {
-  const fields = ["SFATAL", "VFATAL", "C57P03", "Mthe database system is starting up", ""];
-  const text = Buffer.from(fields.join("\0") + "\0", "utf8");
-  const head = Buffer.from("E\0\0\0\0", "latin1");
-  head.writeInt32BE(4 + text.length, 1);
-  return Buffer.concat([head, text]);
-}

@@ -1,12 +1,9 @@
 import assert from "node:assert/strict";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { send } from "../support/client.ts";
-import { type RunningServer, startServer } from "../support/server.ts";
-import { until } from "../support/until.ts";
+import { startServer } from "../support/server.ts";
 import { lead, World } from "../support/world.ts";
 import { temporaryFolder } from "../support/folder.ts";
 
@@ -15,8 +12,6 @@ const siteDir = temporaryFolder("site");
 writeFileSync(join(siteDir, "llms.txt"), "the site\n");
 const intake = await world.start({ SURFACES: "intake" });
 const key = await world.issue();
-const sandbox = await world.tenant({ sandbox: true });
-const sandboxKey = await world.issue({ tenant: sandbox });
 
 test("SURFACES=intake opens the intake's listener and no other, and takes leads", async () => {
   assert.deepEqual(Object.keys(intake.urls), ["intake"]);
@@ -58,29 +53,4 @@ test("the operator's pages in a process of their own say that others deliver", a
   assert.equal(page.status, 200);
   assert.match(page.text, /other processes deliver/);
   assert.doesNotMatch(page.text, /ACTIONS_URL is not set|There is no actions tier/);
-});
-
-test("delivery runs where the intake runs, and wherever SURFACES names it", async () => {
-  const delivered: string[] = [];
-  const tier = createServer((request, response) => {
-    delivered.push(String(request.url?.split("/").at(-1)));
-    request.resume();
-    response.writeHead(204).end();
-  });
-  await new Promise<void>((listens) => tier.listen(0, "127.0.0.1", listens));
-  const ACTIONS_URL = `http://127.0.0.1:${(tier.address() as AddressInfo).port}`;
-  const arrives = async (server: RunningServer) => {
-    const { event_id } = (await world.intake({ key: sandboxKey.text, body: lead() }, server)).json;
-    await until(() => delivered.includes(event_id), { what: "the lead is delivered" });
-  };
-  try {
-    const worker = await world.start({ SURFACES: "delivery", ACTIONS_URL });
-    assert.deepEqual(Object.keys(worker.urls), []);
-    await arrives(intake);
-    await worker.stop();
-    await arrives(await world.start({ SURFACES: "intake", ACTIONS_URL }));
-  } finally {
-    tier.close();
-    tier.closeAllConnections();
-  }
 });

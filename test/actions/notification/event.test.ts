@@ -72,31 +72,6 @@ Event: ${/Event: (\w+)/.exec(text)?.[1]}
   );
 });
 
-test("what lay outside the envelope stands under readable labels, with its digits, lists and members", () => {
-  const extra =
-    '{"n":12345678901234567890,"price_usd":1.10,"list":["a", 2],"s":"two\\nlines","__proto__":"x",' +
-    '"ok":true,"none":null,"blank":" ","e":[],"deep":{"best_time":{"from":"5 pm"},"rooms":[{"name":"den"},{"sqft":1}]}}';
-  const { text } = composeEmail(event({ extra }));
-  assert.ok(
-    text.includes(`Also sent:
-
-N: 12345678901234567890
-Price usd: 1.10
-List: a, 2
-S:
-    two
-    lines
-Proto: x
-Ok: yes
-E: 
-Deep:
-    Best time: From: 5 pm
-    Rooms: Name: den, Sqft: 1
-`),
-    text,
-  );
-});
-
 const submission = JSON.stringify({
   first_name: "Ada",
   "your-email": "ada@example.com",

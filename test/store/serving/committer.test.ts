@@ -175,44 +175,6 @@ test("a commit's deadline is its oldest entry's", async () => {
   assert.equal((await next()).deadlineMs, 7_000);
 });
 
-test("a batch of which the store took a part has not failed, and one that it refused whole has failed once", async () => {
-  const failed: unknown[] = [];
-  const { commit, next, commits, committer } = world({
-    handOver: { committed: () => {}, failed: (error) => failed.push(error) },
-  });
-  const refusal = new Error("no");
-  /** Sends a batch and plays a store that refuses some of it; returns how often it was asked. */
-  const batch = async (sent: readonly string[], refuses: (name: string) => boolean) => {
-    void commit("first");
-    const begun = await next();
-    const answers = Promise.all(sent.map((name) => commit(name)));
-    begun.succeed();
-    let isSettled = false;
-    const settled = answers.then(() => isSettled = true);
-    let asked = 0;
-    while (!isSettled) {
-      await new Promise(setImmediate);
-      const begun = commits.shift();
-      if (begun === undefined) continue;
-      asked += 1;
-      if (begun.names.some(refuses)) begun.fail(refusal);
-      else begun.succeed();
-    }
-    await settled;
-    await committer.idle();
-    return asked;
-  };
-  for (let n = 0; n < 3; n += 1) {
-    await batch(["poison", ...names("n", 6)], (name) => name === "poison");
-    assert.deepEqual(failed, []);
-  }
-  for (let n = 1; n <= 3; n += 1) {
-    const asked = await batch(names("n", 512), () => true);
-    assert.ok(asked <= 30, `${asked} tries of what is refused whole`);
-    assert.deepEqual(failed, Array(n).fill(refusal));
-  }
-});
-
 test("when the store goes away while a batch is halved, what is left is unknown, not refused", async () => {
   const { commit, next, refused } = world();
   void commit("first");
