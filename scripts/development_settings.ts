@@ -19,11 +19,16 @@ export function developmentSettings(): Environment | null {
   } catch {
     return null;
   }
-  const url = findRunning()?.addresses.find(([name]) => name === "actions")?.[1];
+  const addresses = new Map(findRunning()?.addresses);
+  const [url, smtpUrl] = [addresses.get("actions"), addresses.get("smtp")];
   if (url === undefined) return { ...process.env, DATABASE_URL: databaseUrl };
   const files = devCertificatesIn(join(dataFolder, "certificates"));
   return {
-    ...actionsSettings(files, { databaseUrl, listen: new URL(url).host, catcher: undefined }),
+    ...actionsSettings(files, {
+      databaseUrl,
+      listen: new URL(url).host,
+      catcher: smtpUrl === undefined ? undefined : { smtpUrl },
+    }),
     ...serviceSettings(databaseUrl, { url, files }),
     ACTIONS_DATABASE_URL: databaseUrl,
   };

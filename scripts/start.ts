@@ -148,7 +148,12 @@ async function start(): Promise<void> {
     ? { kind: "none", reason: files } as const
     : { kind: "own" } as const;
   if (server !== undefined) {
-    publishRunning([...addresses, ...(catcher === undefined ? [] : [["caught", catcher.url] as const])]);
+    publishRunning([
+      ...addresses,
+      ...(catcher === undefined
+        ? []
+        : [["caught", catcher.url] as const, ["smtp", catcher.smtpUrl] as const]),
+    ]);
   }
   console.log(welcome({ addresses, dataFolder: server?.dataFolder, logFile, seeded, development, delivery }));
 }

@@ -50,7 +50,8 @@ export function checkSettings(environment: Environment, found: readonly string[]
   const faults = faultsOf(() => readConfig({ ...environment, ...database, ...url }));
   if (own) faults.push(...actionsFaults(environment, database.DATABASE_URL));
   if (hasCatcher(environment)) faults.push(...faultsOf(() => caughtListen(environment)));
-  if (faults.length > 0) throw new ConfigError(faults);
+  // Both processes find the same misspelled setting.
+  if (faults.length > 0) throw new ConfigError([...new Set(faults)]);
 }
 
 function actionsFaults(environment: Environment, databaseUrl: string): string[] {
@@ -128,7 +129,7 @@ export function actionsSettings(
   { databaseUrl, listen, catcher }: {
     readonly databaseUrl: string;
     readonly listen: string;
-    readonly catcher: Catcher | undefined;
+    readonly catcher: Pick<Catcher, "smtpUrl"> | undefined;
   },
 ): Settings {
   const { DATABASE_URL: _, ...rest } = defined(process.env);
@@ -144,7 +145,7 @@ export function actionsSettings(
   };
 }
 
-function catcherSettings({ smtpUrl }: Catcher, { caFile }: DevCertificates): Settings {
+function catcherSettings({ smtpUrl }: Pick<Catcher, "smtpUrl">, { caFile }: DevCertificates): Settings {
   const { ACTIONS_ALLOWED_NETWORKS: networks, NODE_EXTRA_CA_CERTS: trusted } = process.env;
   return {
     ACTIONS_ALLOWED_NETWORKS: [...(isSet(networks) ? [networks] : []), "127.0.0.0/8"].join(","),

@@ -33,8 +33,11 @@ begin
     return;
   end if;
   select k.* into v_key from api_key as k where k.id = v_one.key_id;
-  -- The lock that batches hold: whoever lays a tombstone waits for it, and then reads the event (wait_for_batches).
-  if not pg_try_advisory_xact_lock_shared(1, v_key.id) or exists (select from tombstone) then
+  -- The lock that batches hold: whoever lays a tombstone waits for it, and then reads the event (wait_for_batches). An
+  -- erasure that has ended has looked at what was kept aside: its tombstones are for posts on their way.
+  if not pg_try_advisory_xact_lock_shared(1, v_key.id)
+    or exists (select from tombstone as t where t.posted_until > clock_timestamp())
+  then
     return query select 'busy', null::text;
     return;
   end if;

@@ -9,9 +9,15 @@ import { parseArgs } from "node:util";
 import type { Environment } from "#src/settings/reader.ts";
 import type { Pool } from "#src/store/pool.ts";
 
-/** The command line is wrong: the message and the command's usage go to stderr, exit 2. */
+/** The command line is wrong: the message, what is wrong in detail and the command's usage go to stderr, exit 2. */
 export class WrongUsage extends Error {
   override readonly name = "WrongUsage";
+  readonly details: readonly string[];
+
+  constructor(message: string, details: readonly string[] = []) {
+    super(message);
+    this.details = details;
+  }
 }
 
 /** The store says no, or has no such thing: the message says what and what to do, exit 1. */

@@ -80,9 +80,11 @@ function readSource(files: readonly string[], surroundings: Surroundings): Sourc
 /** What the reader of a process's settings says of them. */
 function settingsCheck(
   process: "service" | "actions",
-  { faults, names, source }: {
+  { faults, told = [], names, source }: {
     /** `null`: none of them is set. */
     readonly faults: readonly string[] | null;
+    /** What the other process's check says already: both readers find the same misspelled setting. */
+    readonly told?: readonly string[];
     readonly names: readonly string[];
     readonly source: Source;
   },
@@ -99,7 +101,9 @@ function settingsCheck(
       ),
     ]
     : faults.length > 0
-    ? faults.map((fault) => failure(fault, `fix it in ${source.name}; docs/configuration.md`))
+    ? faults.filter((fault) => !told.includes(fault)).map((fault) =>
+      failure(fault, `fix it in ${source.name}; docs/configuration.md`)
+    )
     : [ok(`${count} set in ${source.name}, the others at their defaults; ${whose} can start with them`)];
   return { name: `Settings, ${process}`, run: () => found };
 }
@@ -162,6 +166,7 @@ async function examine(input: Input, surroundings: Surroundings): Promise<Line[]
     settingsCheck("service", { faults: service?.faults ?? null, names: Object.keys(variables), source }),
     settingsCheck("actions", {
       faults: actions?.faults ?? null,
+      told: service?.faults ?? [],
       names: Object.keys(actionsVariables),
       source,
     }),

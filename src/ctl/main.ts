@@ -172,7 +172,8 @@ async function runCommand(
   } catch (error) {
     if (error instanceof Refused) return { status: 1, stderr: safe(error.message) };
     if (!(error instanceof WrongUsage)) throw error;
-    return { status: 2, stderr: `${safe(error.message)}\n${usage(command)}` };
+    const lines = [error.message, ...error.details.map((detail) => `  ${detail}`)];
+    return { status: 2, stderr: [...lines.map(safe), usage(command)].join("\n") };
   }
 }
 

@@ -193,7 +193,7 @@ const put: Command = {
     const reader = new PlanReader();
     const plans = reader.readFile(bytes);
     if (reader.faults.length > 0) {
-      throw new WrongUsage(`${input.first}:\n${reader.faults.map((fault) => `  ${fault}`).join("\n")}`);
+      throw new WrongUsage(`${input.first}:`, reader.faults);
     }
     return async (pool) => {
       const changes = await putPlans(pool, plans);

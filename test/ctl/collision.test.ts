@@ -231,13 +231,20 @@ test("an erased person's collision cannot be accepted, what was accepted is eras
   assert.deepEqual(await personal(taken.id), []);
   assert.equal((await ctl(["lead", "show", own], on)).content, "erased");
 
-  const busy = await runCtl(["collision", "accept", another.id], on);
+  assert.ok((await world.sql`select from tombstone`).length > 0, "for posts on their way");
+  assert.equal((await runCtl(["collision", "accept", another.id], on)).code, 0, "an erasure that has ended");
+  const waiting = await collide(ada, grace);
+  const run = "7b1b2f0c-6f9b-4a53-9a3e-1f6d0c2a4711";
+  const lease = (ms: number) =>
+    world.sql`select lay_tombstone(${run}, '{email nobody@example.com}', ${ms}, 60000)`;
+  await lease(30_000);
+  const busy = await runCtl(["collision", "accept", waiting.id], on);
   assert.deepEqual(
     [busy.code, /being erased at this moment/.test(busy.stderr)],
     [1, true],
-    "tombstones are laid",
+    "one is under way",
   );
-  assert.ok((await openIds()).includes(another.id), "nothing was done");
-  await world.sql`delete from tombstone`;
-  assert.equal((await runCtl(["collision", "accept", another.id], on)).code, 0);
+  assert.ok((await openIds()).includes(waiting.id), "nothing was done");
+  await lease(0);
+  assert.equal((await runCtl(["collision", "accept", waiting.id], on)).code, 0);
 });

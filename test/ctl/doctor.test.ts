@@ -148,6 +148,7 @@ test("whatever is wrong is named with what mends it, and no failure hides anothe
     assert.equal(found?.state, state, `${check}: ${text}\n${JSON.stringify(of(check), null, 2)}`);
   };
   has("Settings, service", /INTAKE_LISTN is no setting; INTAKE_LISTEN is one/, /docs\/configuration\.md/);
+  assert.equal(stdout.split("INTAKE_LISTN is no setting").length, 2, "both processes read it");
   has(
     "Settings, service",
     /ACTIONS_CLIENT_CERT_FILE and ACTIONS_CLIENT_KEY_FILE do not belong/,

@@ -104,7 +104,7 @@ test("plan put tells every fault of a file with its path, exits 2 and stores not
       "[2].slug is the same as [1].slug",
       "[3] is not an object",
     ]
-  ) assert.ok(stderr.includes(`  ${fault}`.trimStart()), `${fault}\n${stderr}`);
+  ) assert.ok(stderr.split("\n").includes(`  ${fault}`), `${fault}\n${stderr}`);
   assert.deepEqual(await ctl(["plan", "list"], on), before);
 });
 
