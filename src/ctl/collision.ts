@@ -35,16 +35,15 @@ sender: its Idempotency-Keys need a namespace of their own.`,
     listCollisions(pool, { ...page, isOpen: input.has("open"), otherPerson: input.has("other") }),
   empty: "No collisions.",
   columns: {
+    "LAST (UTC)": (collision) => shortTime(collision.lastAt),
     ">ID": (collision) => collision.id,
-    "TENANT": (collision) => collision.tenant,
-    "SOURCE": (collision) => collision.source,
     "STATE": (collision) => collision.state,
     "PERSON": (collision) => collision.otherPerson ? "another" : "the same",
-    ">COUNT": (collision) => String(collision.count),
-    "FIRST (UTC)": (collision) => shortTime(collision.firstAt),
-    "LAST": (collision) => shortTime(collision.lastAt),
-    "FIRST EVENT": (collision) => collision.eventId,
+    "TENANT": (collision) => collision.tenant,
+    "SOURCE": (collision) => collision.source,
     "IDEMPOTENCY-KEY": (collision) => collision.idempotencyKey ?? "-",
+    ">COUNT": (collision) => String(collision.count),
+    "EVENT": (collision) => collision.eventId,
   },
   json: ({ kind: _, ...heading }) => snakeCased(heading),
 });
@@ -109,8 +108,8 @@ function collisionText(collision: StoredCollision): string {
     `Where they differ\n${
       table(differing, "  nowhere, or erased", {
         "  FIELD": (name) => `  ${name}`,
-        "KEPT ASIDE": (name) => aside.get(name) ?? "-",
         "ACCEPTED": (name) => stored.get(name) ?? "-",
+        "KEPT ASIDE": (name) => aside.get(name) ?? "-",
       })
     }`,
     `Kept aside, as posted\n${collision.raw === null ? "  erased" : block(collision.raw)}`,

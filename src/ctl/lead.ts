@@ -31,6 +31,8 @@ import { explainStored } from "#src/forms/learning.ts";
 import { weighLessons } from "#src/forms/spam/lessons.ts";
 import type { Lessons } from "#src/forms/spam/model.ts";
 import { readLessons } from "#src/store/jobs/spam_learning.ts";
+import { type AuditEntry, listAudit } from "#src/store/operator/audit.ts";
+import type { Pool } from "#src/store/pool.ts";
 import { listCommand } from "./list.ts";
 import { snakeCased } from "#src/store/operator/snake_case.ts";
 
@@ -46,13 +48,24 @@ function acceptedPairs({ acceptedFrom: from, collisions }: StoredEvent): (readon
 }
 
 /** The story in order: accepted, each attempt, and what is next. */
-function deliveryText(event: StoredEvent): string {
-  const { delivery } = event;
+function deliveryText(event: StoredEvent, repeats: readonly AuditEntry[]): string {
+  const happened = [
+    ...event.delivery.attempts.map((attempt) => [spaced(attempt.at), attemptText(attempt)] as const),
+    ...repeats.map(({ at, actor }) => [spaced(at), `sent again by an operator (${actor})`] as const),
+  ];
   return record([
     [spaced(event.receivedAt), "accepted"],
-    ...delivery.attempts.map((attempt) => [spaced(attempt.at), attemptText(attempt)] as const),
+    ...happened.sort(([a], [b]) => a < b ? -1 : a > b ? 1 : 0),
     ...next(event),
   ], "  ");
+}
+
+const auditMax = 100;
+
+/** When operators have sent an event again, the newest first. */
+async function readRepeats(pool: Pool, eventId: string): Promise<AuditEntry[]> {
+  const entries = await listAudit(pool, { subject: eventId, limit: auditMax });
+  return entries.filter(({ action }) => action === "event.send_again");
 }
 
 /** A time to the millisecond, as the story has it. */
@@ -159,10 +172,13 @@ the message names it.`,
     const lessons = found.some((event) => event.kind === "form")
       ? weighLessons(await readLessons(pool))
       : new Map();
+    const repeats = await Promise.all(ids.map((id) => readRepeats(pool, id)));
     const documents = found.map((event, index) => eventJson(event, effects[index] ?? []));
     return {
       json: ids.length === 1 ? documents[0] : documents,
-      text: found.map((event, index) => eventText(event, effects[index] ?? [], lessons))
+      text: found.map((event, index) =>
+        eventText(event, effects[index] ?? [], { lessons, repeats: repeats[index] })
+      )
         .join(`\n\n${"-".repeat(72)}\n\n`),
     };
   },
@@ -245,7 +261,10 @@ export function contentName(kind: ListedEvent["kind"]): "lead" | "submission" {
 export function eventText(
   event: StoredEvent,
   effects: readonly ShownEffect[],
-  lessons: Lessons = new Map(),
+  { lessons = new Map(), repeats = [] }: {
+    readonly lessons?: Lessons;
+    readonly repeats?: readonly AuditEntry[] | undefined;
+  } = {},
 ): string {
   const title = event.kind === "lead" ? "Lead" : "Submission";
   const gone = `  ${goneWord(event)}${event.removed === null ? "" : ` ${spaced(event.removed.at)}`}`;
@@ -261,7 +280,7 @@ export function eventText(
       ...foundPairs(event, lessons),
       ["Delivery", event.delivery.state],
     ]),
-    `What became of it\n${deliveryText(event)}`,
+    `What became of it\n${deliveryText(event, repeats)}`,
     ...(effects.length === 0 ? [] : [`Effects\n${effectsText(effects)}`]),
     `${title}\n${event.lead === null ? gone : record(contentPairs(event.kind, event.lead), "  ")}`,
     ...(event.extra === null ? [] : [`Extra\n${block(event.extra)}`]),

@@ -5,10 +5,9 @@
  * @module
  */
 
-import { parseTime as parseIsoTime } from "#src/http/time_zone.ts";
+import { parseSpanMs, parseTime as parseIsoTime } from "#src/http/time_zone.ts";
 import { WrongUsage } from "./command.ts";
 
-const unitMs = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 } as const;
 interface TimeOptions {
   readonly name: string;
   readonly direction: "past" | "future";
@@ -22,9 +21,8 @@ interface TimeOptions {
  */
 export function parseTime(text: string, options: TimeOptions): string {
   const { direction, nowMs } = options;
-  const [, count, unit] = /^(\d{1,6})([smhdw])$/.exec(text) ?? [];
-  const spanMs = Number(count) * unitMs[unit as keyof typeof unitMs];
-  const timeMs = unit === undefined
+  const spanMs = parseSpanMs(text);
+  const timeMs = spanMs === null
     ? Date.parse(parseIsoTime(text) ?? "")
     : direction === "past"
     ? nowMs - spanMs

@@ -142,6 +142,14 @@ export function parseTime(text: string, zone: TimeZone = utc): string | null {
   return atMs >= 0 ? new Date(atMs).toISOString() : null;
 }
 
+const unitMs = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 } as const;
+
+/** The milliseconds of a span such as `90s`, `2h`, `7d` or `2w`; `null` when it is none. */
+export function parseSpanMs(text: string): number | null {
+  const [, count, unit] = /^(\d{1,6})([smhdw])$/.exec(text) ?? [];
+  return unit === undefined ? null : Number(count) * unitMs[unit as keyof typeof unitMs];
+}
+
 function isoOffset(offset: string): string {
   if (/^z$/i.test(offset)) return "Z";
   return offset.replace(

@@ -77,7 +77,7 @@ export function leadsHandler(pool: Pool): Handler {
     const parameters = new Parameters(query, [...filterNames, "limit", "cursor"]);
     const filter = readFilter(parameters);
     const limit = parameters.count("limit", { most: limitMax, otherwise: limitDefault });
-    const question = JSON.stringify(filter);
+    const question = questionOf(filter, parameters);
     const cursor = parameters.text("cursor");
     const before = cursor === null ? null : readCursor(cursor, question);
     if (cursor !== null && before === null) {
@@ -89,6 +89,11 @@ export function leadsHandler(pool: Pool): Handler {
     const next = found.before === null ? null : cursorBefore(found.before, question);
     return jsonText(200, `{"leads":[${leads.join(",")}],"next_cursor":${JSON.stringify(next)}}`);
   };
+}
+
+/** The question in canonical text: times as they were asked for, because a span ends at another moment each time. */
+export function questionOf(filter: SearchFilter, parameters: Parameters): string {
+  return JSON.stringify({ ...filter, since: parameters.text("since"), until: parameters.text("until") });
 }
 
 /**

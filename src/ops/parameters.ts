@@ -5,7 +5,7 @@
  * @module
  */
 
-import { parseTime, type TimeZone, utc } from "../http/time_zone.ts";
+import { parseSpanMs, parseTime, type TimeZone, utc } from "../http/time_zone.ts";
 import { trimmed } from "../lead/text.ts";
 
 /** A parameter is wrong: 400. The message says what it takes. */
@@ -26,16 +26,22 @@ const nameLengthMax = 64;
 export class Parameters {
   readonly #values = new Map<string, string[]>();
   readonly #zone: TimeZone;
+  readonly #nowMs: number;
 
   /**
    * Reads a query, in which each comes at most once and has a value. With `isForm` it is what a form has sent: a field may
    * come several times, a blank one is none, and white space at the ends does not count. A time without an offset is one
-   * of `zone`.
+   * of `zone`, a span such as `7d` counts back from `nowMs`.
    *
    * @throws {InvalidParameter} for one that is not in `known`, or is not as it has to be
    */
-  constructor(query: string, known: readonly string[], { zone = utc, isForm = false } = {}) {
+  constructor(
+    query: string,
+    known: readonly string[],
+    { zone = utc, nowMs = Date.now(), isForm = false } = {},
+  ) {
     this.#zone = zone;
+    this.#nowMs = nowMs;
     if (isForm && /%(?![0-9a-f]{2})/i.test(query)) {
       throw new InvalidParameter("query", "It has a percent sign that stands for no character");
     }
@@ -102,15 +108,21 @@ export class Parameters {
     return count;
   }
 
-  /** A time as ISO 8601 in UTC, or `null`. A day alone is its beginning; an hour that comes twice is the first. */
+  /**
+   * A time as ISO 8601 in UTC, or `null`. A day alone is its beginning; an hour that comes twice is the first. A span such as
+   * `7d` is that long ago.
+   */
   time(name: string): string | null {
     const value = this.text(name);
     if (value === null) return null;
-    const time = parseTime(value, this.#zone);
+    const spanMs = parseSpanMs(value);
+    const time = spanMs === null
+      ? parseTime(value, this.#zone)
+      : new Date(Math.max(0, this.#nowMs - spanMs)).toISOString();
     if (time === null) {
       throw new InvalidParameter(
         name,
-        "It is a day or a time of ISO 8601, such as 2026-11-20 or 2026-11-20T14:00:00Z",
+        "It is a day or a time of ISO 8601, such as 2026-11-20 or 2026-11-20T14:00:00Z, or a span back from now, such as 7d",
       );
     }
     return time;

@@ -25,7 +25,7 @@ import {
 } from "./request.ts";
 import type { Context } from "./context.ts";
 import { choice, type ConsolePage, RefusedPage, table } from "./layout.ts";
-import { boundedText, count, type PageClock, shown, time } from "./text.ts";
+import { boundedText, count, type PageClock, reasonBadge, shown, time } from "./text.ts";
 
 const listedMax = 200;
 // A request has 20 s; what is left after this is for another press of the button.
@@ -86,7 +86,7 @@ function cells(letter: ListedDeadLetter, clock: PageClock): Markup[] {
   const { eventId } = letter;
   return [
     choice("event_id", eventId, { label: `Choose ${eventId}` }),
-    markup`<span class="badge bad">${shown(letter.reason ?? "unknown")}</span>`,
+    reasonBadge(letter.reason ?? "unknown", "bad"),
     time(letter.diedAt, clock),
     markup`<a class="id" href="/leads/${eventId}">${eventId}</a><br><span class="quiet">${
       letter.kind === "lead" ? "lead" : "submission"

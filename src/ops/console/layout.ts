@@ -8,7 +8,7 @@ import { hash } from "node:crypto";
 import type { Handler, Reply } from "../../http/exchange.ts";
 import { type Markup, markup, type Value } from "../../http/markup.ts";
 import { style } from "./style.ts";
-import { count, moment, type PageClock } from "./text.ts";
+import { moment, type PageClock } from "./text.ts";
 
 /** A page that stands in the navigation. */
 interface Section {
@@ -33,8 +33,8 @@ export interface Frame {
   /** The path in the navigation under which the page is; `null` for a refusal that belongs nowhere. */
   readonly section: string | null;
   readonly clock: PageClock;
-  /** Dead letters, as last known. */
-  readonly dead: number;
+  /** How many of a section want somebody, by its path; none of a section without any, or when the store is away. */
+  readonly wanting: ReadonlyMap<string, string>;
   /** What an action has just done. */
   readonly message: Markup | null;
 }
@@ -58,7 +58,7 @@ export const pageHeaders: Readonly<Record<string, string>> = Object.freeze({
 });
 
 /** Puts a page into its frame. */
-export function render(page: ConsolePage, { navigation, section, clock, dead, message }: Frame): Reply {
+export function render(page: ConsolePage, { navigation, section, clock, wanting, message }: Frame): Reply {
   const { status = 200, title, body, refreshSeconds = null } = page;
   const here = navigation.find(({ path }) => path === section);
   const text = markup`<!DOCTYPE html>
@@ -75,11 +75,11 @@ export function render(page: ConsolePage, { navigation, section, clock, dead, me
 <header>
 <p>Lead intake</p>
 <nav aria-label="Console"><details><summary>Menu${here !== undefined && markup`: ${here.name}`}${
-    deadBadge(dead)
+    wantingBadge(wanting, "/dead")
   }</summary><ul>${
     navigation.map(({ path, name }) =>
       markup`<li><a href="${path}"${path === section && markup` aria-current="page"`}>${name}${
-        path === "/dead" && deadBadge(dead)
+        wantingBadge(wanting, path)
       }</a></li>`
     )
   }</ul></details></nav>
@@ -95,8 +95,9 @@ ${message}${body}
   return { status, headers: { ...pageHeaders, ...refresh }, body: text };
 }
 
-function deadBadge(dead: number): Value {
-  return dead > 0 && markup` <span class="badge bad">${count(dead)}</span>`;
+function wantingBadge(wanting: Frame["wanting"], path: string): Value {
+  const number = wanting.get(path);
+  return number !== undefined && markup` <span class="badge${path !== "/held" && " bad"}">${number}</span>`;
 }
 
 function madeAt({ nowMs, zone }: PageClock): Markup {

@@ -10,7 +10,7 @@ import type { TimeZone } from "../../http/time_zone.ts";
 import { type Markup, markup } from "../../http/markup.ts";
 import { readEvents, type StoredEvent } from "../../store/operator/events.ts";
 import { searchEvents, type SearchFilter } from "../../store/operator/search.ts";
-import { cursorBefore, filterNames, readCursor, readFilter } from "../leads.ts";
+import { cursorBefore, filterNames, questionOf, readCursor, readFilter } from "../leads.ts";
 import { InvalidParameter, type Parameters } from "../parameters.ts";
 import type { Context } from "./context.ts";
 import { type ConsolePage, RefusedPage, select, table } from "./layout.ts";
@@ -21,7 +21,7 @@ const listedMax = 50;
 
 /** `/leads` */
 export async function leadsPage({ parts, query, clock }: Context): Promise<ConsolePage> {
-  const form = parseQuery(query, ["id", ...filterNames, "cursor"], clock.zone);
+  const form = parseQuery(query, ["id", ...filterNames, "cursor"], clock);
   const id = form.shaped("id", idShape);
   const filter = filterOf(form);
   const tenants = await tenantSelect(parts.pool, form.text("tenant"));
@@ -34,7 +34,7 @@ export async function leadsPage({ parts, query, clock }: Context): Promise<Conso
 ${filters(form, { tenants, zone: clock.zone, wrong: filter.parameter })}`,
     };
   }
-  const question = JSON.stringify(filter);
+  const question = questionOf(filter, form);
   const cursor = form.text("cursor");
   const before = cursor === null ? null : readCursor(cursor, question);
   if (cursor !== null && before === null) {
@@ -141,6 +141,10 @@ function stateOf({ delivery }: StoredEvent): Markup {
   }`;
 }
 
+const spans = [["", "any time"], ["24h", "the last 24 hours"], ["7d", "the last 7 days"], [
+  "30d",
+  "the last 30 days",
+]] as const;
 const kinds = [["", "any kind"], ["lead", "leads"], ["form", "submissions"]] as const;
 const states = ["pending", "sending", "delivered", "dead", "held"] as const;
 
@@ -152,14 +156,17 @@ function filters(
     readonly wrong: string | null;
   },
 ): Markup {
+  // Of two that have a name, a list of spans and a day, each shows its own.
+  const span = form.all("since").find((one) => spans.some(([name]) => name === one)) ?? null;
   const field = (name: string, label: string, more: Markup) => {
-    const value = form.text(name);
+    const value = form.all(name).find((one) => one !== span) ?? null;
     return markup`<div><label for="${name}">${label}</label><input id="${name}" name="${name}"${
       value !== null && markup` value="${value}"`
     } autocomplete="off" spellcheck="false"${
       name === wrong && markup` aria-invalid="true" aria-describedby="wrong" autofocus`
     }${more}></div>`;
   };
+  const isMoment = (text: string) => text !== span && !/^\d{4}-\d\d-\d\d$/.test(text);
   const plain = markup``;
   return markup`<form class="filters" method="get" action="/leads" role="search">
 ${field("id", "Event or submission id", plain)}${
@@ -179,8 +186,14 @@ ${
       chosen: form.text("flag"),
     })
   }
-${field("since", `Received since (${zone.name})`, markup` placeholder="2026-11-20 or 2026-11-20T14:00"`)}${
-    field("until", `Received before (${zone.name})`, markup` placeholder="2026-11-21"`)
+${select("since", spans, { label: "Received in", chosen: span })}${
+    ([["since", "or since"], ["until", "Received before"]] as const).map(([name, label]) =>
+      field(
+        name,
+        `${label} (${zone.name})`,
+        markup` type="${form.all(name).some(isMoment) ? "text" : "date"}"`,
+      )
+    )
   }
 <div class="row"><button class="main">Search</button><a href="/leads">Clear</a></div>
 </form>`;

@@ -10,7 +10,7 @@ import { createHmac, timingSafeEqual } from "node:crypto";
 import type { Exchange, Reply } from "../../http/exchange.ts";
 import { type Markup, markup } from "../../http/markup.ts";
 import { isSameOrigin } from "../../http/same_origin.ts";
-import { utc } from "../../http/time_zone.ts";
+import type { TimeZone } from "../../http/time_zone.ts";
 import { Parameters } from "../parameters.ts";
 import { pageHeaders, RefusedPage, select } from "./layout.ts";
 import { counted } from "./text.ts";
@@ -29,8 +29,12 @@ export const numberShape = /^[1-9]\d{0,17}$/;
  *
  * @throws {InvalidParameter}
  */
-export function parseQuery(text: string, allowed: readonly string[], zone = utc): Parameters {
-  return new Parameters(text, allowed, { zone, isForm: true });
+export function parseQuery(
+  text: string,
+  allowed: readonly string[],
+  clock: { readonly zone?: TimeZone; readonly nowMs?: number } = {},
+): Parameters {
+  return new Parameters(text, allowed, { ...clock, isForm: true });
 }
 
 /** The part of an address behind its path, from the values that are not `null`. */

@@ -7,6 +7,8 @@
 import type { Exchange, Reply } from "../../http/exchange.ts";
 import { type Markup, markup } from "../../http/markup.ts";
 import type { Router } from "../../http/router.ts";
+import { readOpenCollisions } from "../../store/operator/collisions.ts";
+import { countHeld } from "../../store/operator/held.ts";
 import { Unavailable } from "../../store/pool.ts";
 import { InvalidParameter } from "../parameters.ts";
 import { noteText, seeOther, Tokens } from "./request.ts";
@@ -22,7 +24,7 @@ import { reportPage } from "./report.ts";
 import { type Frame, RefusedPage, render, styleHandler } from "./layout.ts";
 import { leadsPage } from "./leads.ts";
 import { overviewPage } from "./overview.ts";
-import { type PageClock, shown } from "./text.ts";
+import { boundedText, count, type PageClock, shown } from "./text.ts";
 import { addTermAction, vocabularyPage } from "./vocabulary.ts";
 
 interface Handlers {
@@ -59,7 +61,7 @@ export const navigation = Object.entries(routes).flatMap(([path, { name }]) =>
   name === undefined ? [] : [{ path, name }]
 );
 
-const noSection = { navigation, section: null, message: null };
+const noSection = { navigation, section: null, message: null, wanting: new Map<string, string>() };
 
 /** Adds the console's routes to those of the operator's surface. */
 export function addConsole(router: Router, parts: ConsoleParts): void {
@@ -84,7 +86,7 @@ export function consoleNotFound(exchange: Exchange, parts: ConsoleParts): Reply 
 <p>The address may be mistyped. What there is stands above; an event is found by its id under
 <a href="/leads">Leads</a>.</p>
 <p><a href="/">To the overview</a></p>`,
-  }, { ...noSection, clock: clockOf(parts), dead: parts.health().dead });
+  }, { ...noSection, clock: clockOf(parts), wanting: deadOf(parts) });
 }
 
 function clockOf({ now, zone }: Pick<ConsoleParts, "now" | "zone">): PageClock {
@@ -106,7 +108,7 @@ export function consoleFault(exchange: Exchange, parts: Pick<ConsoleParts, "now"
     }</code>. Whether an action
 that was just asked for has been done is not known: look again, and repeat it then; that does no harm.</p>
 <p><a href="/">To the overview</a></p>`,
-  }, { ...noSection, clock: clockOf(parts), dead: 0 });
+  }, { ...noSection, clock: clockOf(parts) });
 }
 
 async function answer(
@@ -120,7 +122,8 @@ async function answer(
   try {
     if (get !== undefined && (method === "GET" || method === "HEAD")) {
       const section = `/${request.exchange.route.split("/")[1]}`;
-      return render(await get(context), { ...frame(context), section, message });
+      const [page, wanting] = await Promise.all([get(context), readWanting(context.parts)]);
+      return render(page, { ...frame(context), section, message, wanting });
     }
     if (post !== undefined && method === "POST") return seeOther(await post(context));
     throw new RefusedPage(405, "This address does not do that", markup`<p>It takes ${allow.join(", ")}.</p>`);
@@ -133,7 +136,30 @@ async function answer(
 }
 
 function frame({ clock, parts }: Context): Frame {
-  return { ...noSection, clock, dead: parts.health().dead };
+  return { ...noSection, clock, wanting: deadOf(parts) };
+}
+
+/** The dead letters, as last known. */
+function deadOf({ health }: ConsoleParts): Frame["wanting"] {
+  const { dead } = health();
+  return new Map(dead === 0 ? [] : [["/dead", count(dead)]]);
+}
+
+/** What the navigation says: the dead, and as the overview counts them the held and the open collisions. */
+async function readWanting(parts: ConsoleParts): Promise<Frame["wanting"]> {
+  const wanting = new Map(deadOf(parts));
+  try {
+    const [held, collisions] = await Promise.all([
+      countHeld(parts.pool, { tenantId: null, verdict: "spam" }),
+      readOpenCollisions(parts.pool),
+    ]);
+    const open = collisions.reduce((sum, one) => sum + one.count, 0);
+    if (held.count > 0) wanting.set("/held", boundedText(held));
+    if (open > 0) wanting.set("/collisions", count(open));
+  } catch (error) {
+    if (!(error instanceof Unavailable)) throw error;
+  }
+  return wanting;
 }
 
 /** Takes the note of an action that was just done from the query: the pages know nothing of it. */

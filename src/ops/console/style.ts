@@ -67,7 +67,8 @@ tr.stale td, tr.stale th { background: var(--warn-paper); }
 tr.off td, tr.off th { color: var(--soft); }
 tr.differs td { background: var(--mark); }
 .badge { display: inline-block; padding: 0 .5em; border-radius: 1em; font-size: .87rem; font-weight: 600;
-  background: var(--quiet-paper); color: var(--ink); }
+  background: var(--quiet-paper); color: var(--ink); overflow-wrap: break-word; }
+.badge.long { overflow-wrap: anywhere; }
 .badge.good { background: var(--good-paper); color: var(--good); }
 .badge.warn { background: var(--warn-paper); color: var(--warn); }
 .badge.bad { background: var(--bad-paper); color: var(--bad); }
@@ -134,6 +135,7 @@ svg .delivered { stroke: var(--delivered); stroke-dasharray: 1.5 3; stroke-linec
 svg .oldest { stroke: var(--accepted); } svg .died { stroke: var(--bad); }
 svg .grid { stroke: var(--line); stroke-width: 1; }
 summary { cursor: pointer; color: var(--accent); padding: .2rem 0; }
+details.ask > summary { font-weight: 600; }
 .sides { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(22rem, 100%), 1fr)); gap: 1rem; }
 .sides > * { min-width: 0; }
 /* Where there is room, the menu stands open; a browser that cannot be told so keeps it as on a phone. */

@@ -133,7 +133,12 @@ export function badge(word: string): Markup {
 /** Badges of words, or a dash. */
 export function badges(words: readonly string[]): Markup {
   if (words.length === 0) return markup`<span class="quiet">–</span>`;
-  return markup`${words.map((word) => markup`<span class="badge">${shown(word)}</span> `)}`;
+  return markup`${words.map((word) => reasonBadge(word))}`;
+}
+
+/** A badge of a word that may be anybody's: only a long one breaks within. */
+export function reasonBadge(word: string, tone: "" | "bad" = ""): Markup {
+  return markup`<span class="badge ${tone}${word.length > 30 && " long"}">${shown(word)}</span> `;
 }
 
 // Source: DECISIONS, Delivery, and the functions of sql/ that write these words.

@@ -194,18 +194,27 @@ function effectsSection(
   return markup`<h2>Effects</h2>
 <ul class="effects">${effects.map((effect) => markup`<li>${line(effect, clock)}</li>\n`)}</ul>
 ${
-    isDelivered && actionForm(
-      {
-        ...{ tokens, path, className: "row" },
-        hidden: { only: event.eventId, seen: event.delivery.attempts.at(-1)?.number ?? 0 },
-      },
-      markup`<button name="effect" value="all">Send again</button>
+    isDelivered && markup`<details class="ask"><summary>Send again…</summary>
+<p>Send it once more to ${
+      effects.map(({ effect, target }, index) =>
+        markup`${index > 0 && ", "}${effectName(effect)}${target !== null && markup` ${shown(target)}`}`
+      )
+    }? The customer gets it twice, under the same event id.</p>
 ${
-        kinds.length > 1 &&
-        kinds.map((kind) => markup`<button name="effect" value="${kind}">${effectName(kind)} alone</button> `)
-      }
-<span class="quiet">Under the same event id, by which a receiver can recognise the repeat.</span>`,
-    )
+      actionForm(
+        {
+          ...{ tokens, path, className: "row" },
+          hidden: { only: event.eventId, seen: event.delivery.attempts.at(-1)?.number ?? 0 },
+        },
+        markup`<button name="effect" value="all">Yes, send it to all</button>
+${
+          kinds.length > 1 &&
+          kinds.map((kind) =>
+            markup`<button name="effect" value="${kind}">To ${effectName(kind)} alone</button> `
+          )
+        }`,
+      )
+    }</details>`
   }`;
 }
 
