@@ -25,7 +25,7 @@ const indexes = new WeakMap<readonly string[], Blocked>();
 /** Tells whether a text, as sent and folded, has one of the blocked words or phrases. */
 export function hasBlocked(blocked: readonly string[], text: string, folded: Uint16Array): boolean {
   const { byFirst, anywhere } = indexOf(blocked);
-  const words = byFirst.size === 0 ? [] : hashesOf(folded);
+  const words = byFirst.size === 0 ? new Int32Array() : hashesOf(folded);
   for (let at = 0; at < words.length; at++) {
     const phrases = byFirst.get(words[at] as number);
     if (phrases?.some((phrase) => phrase.every((one, offset) => one === words[at + offset]))) return true;
@@ -41,10 +41,10 @@ function indexOf(blocked: readonly string[]): Blocked {
   const anywhere: string[] = [];
   for (const phrase of blocked) {
     const codes = new Uint16Array(phrase.length);
-    const hashes = hashesOf(codes.subarray(0, foldInto(codes, phrase.toWellFormed())));
-    const [first] = hashes;
+    const words = [...hashesOf(codes.subarray(0, foldInto(codes, phrase.toWellFormed())))];
+    const [first] = words;
     if (first !== undefined && !unspaced.test(phrase)) {
-      byFirst.set(first, [...byFirst.get(first) ?? [], hashes]);
+      byFirst.set(first, [...byFirst.get(first) ?? [], words]);
     } else if (phrase.trim() !== "") anywhere.push(phrase.trim().toLowerCase());
   }
   const index = { byFirst, anywhere };
@@ -52,8 +52,13 @@ function indexOf(blocked: readonly string[]): Blocked {
   return index;
 }
 
-function hashesOf(folded: Uint16Array): number[] {
-  const hashes: number[] = [];
-  readWords(folded, folded.length, { word: (_hash, exact) => void hashes.push(exact) });
-  return hashes;
+/** Of each word; overwritten by the next call. An array that grows takes ten times as long. */
+let hashes = new Int32Array(1 << 12);
+
+function hashesOf(folded: Uint16Array): Int32Array {
+  // A word has a letter of its own at least; three that stand alone are one more.
+  while (hashes.length < 2 * folded.length) hashes = new Int32Array(2 * hashes.length);
+  let count = 0;
+  readWords(folded, folded.length, { word: (_hash, exact) => void (hashes[count++] = exact) });
+  return hashes.subarray(0, count);
 }
