@@ -1,5 +1,5 @@
 /**
- * What the page for receivers of webhooks takes from the source: fields, examples, and the schedule of the retries.
+ * Generates the parts of docs/webhooks.md that come from the source: fields, examples and the retry schedule.
  *
  * @module
  */
@@ -25,7 +25,7 @@ const common = {
   attempt: 1,
 } as const;
 
-/** The complete lead of the documents, with a member of its sender's own. */
+/** The complete example lead, with an unknown member. */
 function leadEvent(): DeliveredEvent {
   const body = leadExamples.complete.body.replace(/\n\}$/, ',\n  "call_id": 12345678901234567890\n}');
   const found = validate(body, new Map([[foldArea("kitchen"), "kitchen"]]));
@@ -60,7 +60,7 @@ function formEvent(): DeliveredEvent {
   };
 }
 
-/** Indented for people; numbers as they are in the body, however long. */
+/** Indented; numbers keep all digits of the body. */
 function shown(event: DeliveredEvent, isTest = false): string {
   const { rawJSON } = JSON as unknown as { rawJSON: (text: string) => unknown };
   const body = JSON.parse(
@@ -73,25 +73,25 @@ function shown(event: DeliveredEvent, isTest = false): string {
 }
 
 const dataRows: readonly Cells[] = [
-  ["`event_id`", "the id of the event, and the value of `webhook-id`: the same whenever it comes again"],
-  ["`tenant`", "the customer whose lead it is, as the operator names him"],
-  ["`source`", "who sent it: the label of his key"],
+  ["`event_id`", "the event id, equal to `webhook-id`, the same in every repeat"],
+  ["`tenant`", "the customer, by the operator's name for it"],
+  ["`source`", "the sender: the label of its key"],
   ["`received_at`", "when it was accepted: ISO 8601, UTC, milliseconds"],
   ["`lead`", "the lead, in `lead.accepted` and `route.test`"],
-  ["`submission`", "the fields of the form, in `form.submitted`: names and values as they were sent"],
+  ["`submission`", "the form's fields, in `form.submitted`: names and values as sent"],
   [
     "`extra`",
-    `of a lead, what its sender has posted beside the fields below, as it was sent; of a form, \`form_key\`, and in \`attribution\` what is known of ${
+    `for a lead, the fields that are not listed below, as sent; for a form, \`form_key\`, and in \`attribution\` any of ${
       attributionNames.map((name) => `\`${name}\``).join(", ")
     }`,
   ],
   [
     "`flags`",
-    `observations, see below; new ones may be added; of a form only ${
+    `observations, listed below; more may be added; for a form, only ${
       submissionFlags.map((flag) => `\`${flag}\``).join(", ")
     }`,
   ],
-  ["`test`", "`true` in `route.test`, and nowhere else"],
+  ["`test`", "`true`, only in `route.test`"],
 ];
 
 const leadRows: readonly Cells[] = [
@@ -100,23 +100,23 @@ const leadRows: readonly Cells[] = [
     required || name === "country" ? "always" : "",
     description,
   ]),
-  ["`cost_cents`", "", "The sender's `cost`, what the lead costs, in whole cents."],
+  ["`cost_cents`", "", "The sender's `cost` for the lead, in whole cents."],
 ];
 
-/** Waits in words, until the longest. */
+/** The waits up to the longest, in words. */
 function schedule(): string {
   const number = (name: "DELIVERY_BACKOFF_BASE_MS" | "DELIVERY_BACKOFF_CAP_MS" | "DELIVERY_ATTEMPTS_MAX") =>
     Number(variables[name].default);
   const [baseMs, capMs] = [number("DELIVERY_BACKOFF_BASE_MS"), number("DELIVERY_BACKOFF_CAP_MS")];
   const waits: string[] = [];
   for (let waitMs = baseMs; waitMs < capMs; waitMs *= 3) waits.push(duration(waitMs));
-  return `It comes again after ${waits.join(", ")}, and then every ${
+  return `A failed event is sent again after ${waits.join(", ")}, and then every ${
     duration(capMs)
-  }, each wait shortened by up to half by chance; ${
+  }. Each wait is shortened by up to half at random. There are ${
     number("DELIVERY_ATTEMPTS_MAX")
-  } times in all, over about three days. You have ${
+  } attempts, over about three days. You have ${
     duration(Number(actionsVariables.ACTIONS_EFFECT_TIMEOUT_MS.default))
-  } to answer, the connection included.`;
+  } to answer, including the connection.`;
 }
 
 function duration(ms: number): string {

@@ -5,8 +5,8 @@
  */
 
 /**
- * Every variable that `readActionsConfig` reads, with its default and its meaning. They stand here
- * because both processes are often given one file of settings, and each has to know the names of the other.
+ * Every variable that `readActionsConfig` reads. The table is here because both processes often share one settings file, so each
+ * must know the other's names.
  */
 export const actionsVariables = {
   ACTIONS_LISTEN: { default: "127.0.0.1:9443", meaning: "address:port of the actions process" },
@@ -16,13 +16,13 @@ export const actionsVariables = {
   },
   ACTIONS_DATABASE_URL: {
     default: "–",
-    meaning: "PostgreSQL, with a role of its own that is a member of `lead_actions`",
+    meaning: "PostgreSQL, with a separate role that is a member of `lead_actions`",
   },
   ACTIONS_SERVER_CERT_FILE: { default: "–", meaning: "PEM certificate chain of the actions process" },
   ACTIONS_SERVER_KEY_FILE: { default: "–", meaning: "PEM private key of that certificate" },
   ACTIONS_CLIENT_CA_FILE: {
     default: "–",
-    meaning: "PEM certificates of the CA that has signed its clients' certificates",
+    meaning: "PEM certificates of the CA that signs its clients' certificates",
   },
   ACTIONS_CLIENT_NAME: {
     default: "any",
@@ -30,11 +30,11 @@ export const actionsVariables = {
   },
   ACTIONS_ALLOWED_NETWORKS: {
     default: "none",
-    meaning: "CIDR list of private networks that may be called all the same",
+    meaning: "CIDR list of private networks that webhooks may call",
   },
   ACTIONS_EFFECT_TIMEOUT_MS: {
     default: "10000",
-    meaning: "how long one call or mail may take; at most half of `DELIVERY_SEND_TIMEOUT_MS`",
+    meaning: "time limit of one call or mail; at most half of `DELIVERY_SEND_TIMEOUT_MS`",
   },
   SMTP_URL: { default: "–", meaning: "mail server, `smtp://user:password@host:port` or `smtps://…`" },
   MAIL_FROM: { default: "–", meaning: "sender of the mails, `leads@example.com` or `Leads <…>`" },

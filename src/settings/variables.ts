@@ -8,8 +8,8 @@ import { limits } from "../contract/limits.ts";
 import { connectionsPerAddress } from "../http/node/defences/bounds.ts";
 
 /**
- * Every variable that {@linkcode readConfig} reads, with its default and its meaning: the tables of
- * docs/configuration.md and the Deno permission list are made from it.
+ * Every variable that {@linkcode readConfig} reads. The tables of docs/configuration.md and the Deno permissions are
+ * generated from it.
  */
 export const variables = {
   DATABASE_URL: {
@@ -19,11 +19,11 @@ export const variables = {
   },
   DATABASE_LISTEN_URL: {
     default: "`DATABASE_URL`",
-    meaning: "PostgreSQL past the pooler, to hear at once of what other processes commit",
+    meaning: "PostgreSQL address that bypasses the pooler, for notifications of other processes' commits",
   },
   SURFACES: {
     default: "all",
-    meaning: "what this process serves, of intake, forms, subscription, site, ops and delivery",
+    meaning: "what this process serves: a list of intake, forms, subscription, site, ops and delivery",
   },
   INTAKE_LISTEN: { default: "127.0.0.1:8080", meaning: "address:port of the intake" },
   INTAKE_URL: { default: "the listener's", meaning: "public base address of the intake" },
@@ -39,33 +39,32 @@ export const variables = {
   SITE_DIR: { default: "build/site", meaning: "the folder that the site's listener serves" },
   OPS_LISTEN: {
     default: "127.0.0.1:9090",
-    meaning: "address:port of the operator's pages and figures; loopback or private only",
+    meaning: "address:port of the console and the metrics; loopback or private only",
   },
   OPS_BACKUP_MARKS_DIR: {
     default: "–",
-    meaning: "the folder in which backups leave their marks; with it the figures say how old they are",
+    meaning: "the folder with the time stamps of backups; enables the metrics of their age",
   },
   CONTACT_EMAIL: {
     default: "–",
-    meaning: "whom partners write to about a key; the brief, the playground and the site name it",
+    meaning: "address for partners' questions about keys, shown in the brief, the playground and the site",
   },
   CONSOLE_TIME_ZONE: {
     default: "UTC",
-    meaning: "in which the console shows and reads times, by its IANA name, such as `Europe/Berlin`",
+    meaning: "IANA time zone of the console, such as `Europe/Berlin`",
   },
   TLS_CERT_FILE: {
     default: "–",
-    meaning: "PEM certificate chain; with it the public listeners speak HTTPS",
+    meaning: "PEM certificate chain; turns on HTTPS on the public listeners",
   },
   TLS_KEY_FILE: { default: "–", meaning: "PEM private key of the certificate" },
   TRUSTED_PROXIES: {
     default: "none",
-    meaning: "CIDR list of the proxies whose `X-Forwarded-For` is believed",
+    meaning: "CIDR list of the proxies whose `X-Forwarded-For` is trusted",
   },
   CONNECTIONS_PER_ADDRESS: {
     default: String(connectionsPerAddress),
-    meaning:
-      "connections per client address; trusted proxies and this machine have no limit unless it is set",
+    meaning: "connections per client address; unless set, trusted proxies and this machine have no limit",
   },
   INTAKE_IP_PER_MINUTE: {
     default: String(limits.ipRate.perMinute),
@@ -95,7 +94,7 @@ export const variables = {
   },
   FORMS_SPAM_LEARN: {
     default: "on",
-    meaning: "`off`: the spam score ignores what operators have released, dismissed and reported",
+    meaning: "`off`: the spam score does not learn from what operators release, dismiss and report",
   },
   PUBLIC_IP_PER_MINUTE: {
     default: String(limits.publicRead.perMinute),
@@ -106,32 +105,32 @@ export const variables = {
     meaning: "public reads at once per client address",
   },
   CHECKOUT_ORIGINS: { default: "none", meaning: "browser origins that may open a checkout, comma-separated" },
-  CHECKOUT_SUCCESS_URL: { default: "–", meaning: "where the payment provider sends the buyer afterwards" },
-  CHECKOUT_CANCEL_URL: { default: "–", meaning: "where it sends a buyer who gives up" },
-  STRIPE_SECRET_KEY: { default: "–", meaning: "the provider's API key; without it there is no checkout" },
+  CHECKOUT_SUCCESS_URL: { default: "–", meaning: "page to which the payment provider returns the buyer" },
+  CHECKOUT_CANCEL_URL: { default: "–", meaning: "page to which it returns a buyer who cancels" },
+  STRIPE_SECRET_KEY: { default: "–", meaning: "the provider's API key; without it, the checkout is off" },
   STRIPE_WEBHOOK_SECRET: { default: "–", meaning: "checks the signature of the provider's events" },
   STRIPE_API_URL: { default: "https://api.stripe.com", meaning: "base address of the provider's API" },
-  ACTIONS_URL: { default: "–", meaning: "base address of the actions tier; without it leads wait" },
+  ACTIONS_URL: { default: "–", meaning: "base address of the actions tier; without it, leads wait" },
   ACTIONS_CA_FILE: { default: "–", meaning: "PEM certificate of the CA that signed the tier's certificate" },
   ACTIONS_CLIENT_CERT_FILE: {
     default: "–",
-    meaning: "PEM certificate by which the tier recognizes the service",
+    meaning: "PEM certificate that the service presents to the tier",
   },
   ACTIONS_CLIENT_KEY_FILE: { default: "–", meaning: "PEM private key of that certificate" },
   DELIVERY_SEND_TIMEOUT_MS: {
     default: "25000",
-    meaning: "how long a delivery waits for its answer; shorter than the lease",
+    meaning: "longest wait for a delivery's answer; shorter than the lease",
   },
   DELIVERY_BACKOFF_BASE_MS: {
     default: "5000",
-    meaning: "wait after the first failed attempt; each further one waits three times as long",
+    meaning: "wait after the first failed attempt; triples with each further one",
   },
   DELIVERY_BACKOFF_CAP_MS: { default: "21600000", meaning: "the longest wait between attempts" },
-  DELIVERY_ATTEMPTS_MAX: { default: "24", meaning: "attempts after which an event is dead" },
-  DELIVERY_LEASE_MS: { default: "35000", meaning: "how long a claimed event stays with its process" },
+  DELIVERY_ATTEMPTS_MAX: { default: "24", meaning: "number of attempts before an event is dead" },
+  DELIVERY_LEASE_MS: { default: "35000", meaning: "how long a process holds a claimed event" },
   DELIVERY_POLL_MS: {
     default: "5000",
-    meaning: "how often the outbox is looked through, whether something was announced or not",
+    meaning: "interval of the outbox poll, which runs regardless of notifications",
   },
-  DELIVERY_CONCURRENCY: { default: "128", meaning: "deliveries at once" },
+  DELIVERY_CONCURRENCY: { default: "128", meaning: "concurrent deliveries" },
 } as const;
