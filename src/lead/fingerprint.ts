@@ -32,8 +32,9 @@ export function canonicalText(lead: Lead, extra: string | null, text: string = J
   const area = lead.project_area === undefined ? undefined : foldArea(lead.project_area);
   const told = area === lead.project_area ? text : JSON.stringify({ ...lead, project_area: area });
   if (extra === null) return told;
-  // JSON.stringify emits no raw line break, so the two parts cannot run into each other.
-  return `${told}\n${extra.length <= canonicalExtraMax ? canonicalJson(extra) : extra}`;
+  // JSON.stringify emits no raw line break, so the two parts cannot run into each other. The verbatim form is marked: it
+  // may spell what the canonical form of another `extra` is.
+  return `${told}\n${extra.length <= canonicalExtraMax ? canonicalJson(extra) : `verbatim ${extra}`}`;
 }
 
 /** The canonical form of a valid JSON text: equal for equal values, however they were written. */

@@ -183,6 +183,23 @@ test("an extra of up to 16 KiB is compared as data, a longer one as it was writt
   assertDifferent(`{${many}}`, `{${many.toReversed()}}`);
 });
 
+test("an extra compared as data and one compared as it was written are never one text", () => {
+  const long = (word: string) => `{"a":[${new Array(4_200).fill(word)}]}`;
+  assertDifferent(long("1"), long("1e1"));
+  // The worst that a caller can write: the canonical form itself, as the text shows it.
+  const words = fc.array(fc.oneof(numberText, literalOf("a")), { minLength: 1, maxLength: 4 });
+  fc.assert(
+    fc.property(words, (some) => {
+      const once = `${some},`;
+      const short = `{"a":[${once.repeat(Math.floor(16_300 / once.length))}1]}`;
+      const canonical = canonicalText(ada, short).split("\n")[1] as string;
+      fc.pre(canonical.length > 16_384);
+      assertDifferent(short, canonical);
+    }),
+    { numRuns: Math.ceil(runs.numRuns / 10) },
+  );
+});
+
 test("a lead is the same before and after the vocabulary learns its area, in whatever spelling", () => {
   const asSent: Lead = { ...ada, project_area: "Sauna" };
   const asKnown: Lead = { ...ada, project_area: "sauna" };
