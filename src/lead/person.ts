@@ -5,7 +5,7 @@
  * @module
  */
 
-import { plainNumber, toE164, withAsciiDigits } from "./phone.ts";
+import { contactLengthMax, plainNumber, toE164, withAsciiDigits } from "./phone.ts";
 import { normalizeLine } from "./text.ts";
 
 /** What is stored of one post. */
@@ -33,8 +33,6 @@ export const separator = "[\\p{White_Space}\\p{Pd}\\p{Cf}\\u2212.．()（）/／
 export const digitsMin = 7;
 /** More are none either: E.164 has 15 at most. */
 const digitsMax = 20;
-/** Bounds the work for one value, in UTF-16 units: an address has 254 characters at most, and a number 64. */
-const contactLengthMax = 1_000;
 /** Bounds the places at which an address may begin or end among other signs, such as `<` and `"`. */
 const edgesMax = 8;
 const endsAName = new RegExp(`^${nameCharacter}$`, "u");
@@ -62,10 +60,11 @@ export function contactsOf(texts: StoredTexts): Set<string> {
   );
   const country = countryOf(parsed[0]);
   const contacts = new Set<string>();
-  for (const value of collectTexts(parsed).values) {
+  // A member of `extra` is in the raw body, too.
+  for (const value of new Set(collectTexts(parsed).values)) {
     for (const contact of wholeValue(value, country)) contacts.add(contact);
   }
-  for (const value of ownFields(parsed)) {
+  for (const value of new Set(ownFields(parsed))) {
     for (const contact of [...emailsIn(value), ...numbersIn(value)]) contacts.add(contact);
   }
   return contacts;
@@ -99,18 +98,22 @@ function emailsIn(value: string): string[] {
 
 /** What may be the name before an `@`: from a sign that no name has, and the whole. Those nearest to the `@`. */
 function beginnings(characters: readonly string[]): string[] {
-  return characters.flatMap((_, from) =>
-    from === 0 || !endsAName.test(characters[from - 1] as string) ? [characters.slice(from).join("")] : []
-  ).slice(-edgesMax);
+  const found: string[] = [];
+  for (let from = characters.length - 1; from >= 0 && found.length < edgesMax; from--) {
+    if (from > 0 && endsAName.test(characters[from - 1] as string)) continue;
+    found.push(characters.slice(from).join(""));
+  }
+  return found;
 }
 
 /** What may be the domain behind it: up to where no domain goes on, and the whole. */
 function endings(characters: readonly string[]): string[] {
-  return characters.flatMap((_, last) =>
-    goesOnAsDomain.test(characters.slice(last + 1, last + 3).join(""))
-      ? []
-      : [characters.slice(0, last + 1).join("")]
-  ).slice(0, edgesMax);
+  const found: string[] = [];
+  for (let end = 1; end <= characters.length && found.length < edgesMax; end++) {
+    if (goesOnAsDomain.test(characters.slice(end, end + 2).join(""))) continue;
+    found.push(characters.slice(0, end).join(""));
+  }
+  return found;
 }
 
 /** The numbers in a value that has something around them: `415-867-5309 x12`. */
@@ -251,8 +254,13 @@ function person(
       const bodies = [lead, extra, raw, contact].filter((text) => text !== null);
       const { values, names } = collectTexts(bodies.map(parseStored));
       // The texts as they are, too: of a member that came twice, JSON.parse knows the last.
-      const texted = [...values, ...names, ...bodies, ...(idempotencyKey === null ? [] : [idempotencyKey])];
-      return texted.some((text) => isIn(text) || isIn(unescapedUrl(text))) ? "mention" : "none";
+      const texted = new Set([
+        ...values,
+        ...names,
+        ...bodies,
+        ...(idempotencyKey === null ? [] : [idempotencyKey]),
+      ]);
+      return [...texted].some((text) => isIn(text) || isIn(unescapedUrl(text))) ? "mention" : "none";
     },
   };
 }

@@ -19,6 +19,8 @@ const plusSign = /^[+＋]$/u;
 const formatting = /^[\p{White_Space}\p{Pd}\p{Cf}\u2212.．()（）/／]$/u;
 /** What is longer is no number, whatever stands around its digits: twice what the envelope takes. */
 const writtenLengthMax = 128;
+/** Bounds what is compared as one address or number, in UTF-16 units: far above the 254 of an address. */
+export const contactLengthMax = 1_000;
 /** The country code and a number of ten digits. */
 const digitsMax = 11;
 
@@ -54,9 +56,11 @@ export function toE164(sent: string, country: string): string | null {
 
 /**
  * The digits of a number in any formatting, in ASCII, with a `+` in front where one was: what two spellings of a
- * number that is not North American have in common. `null` when the text holds anything else.
+ * number that is not North American have in common. `null` when the text holds anything else, or is longer than
+ * {@linkcode contactLengthMax}.
  */
 export function plainNumber(sent: string): string | null {
+  if (sent.length > contactLengthMax) return null;
   let number = "";
   for (const char of sent.replace(scheme, "")) {
     if (decimalDigit.test(char)) number += decimalValue(char);
@@ -88,13 +92,21 @@ function mayBeNorthAmerican(country: string): boolean {
   return isSupportedCountry(country) && getCountryCallingCode(country) === "1";
 }
 
+/** By digit. Filled as digits arrive, because each takes up to 50 regular expressions; Unicode has some hundreds. */
+const digitValues = new Map<string, number>();
+
 /**
  * The value of a decimal digit of any script. Unicode encodes them in runs of whole sets of ten that
  * start with a zero, so the distance to the run's start tells it without a table.
  */
 function decimalValue(digit: string): number {
-  const code = digit.codePointAt(0)!;
-  let zero = code;
-  while (decimalDigit.test(String.fromCodePoint(zero - 1))) zero--;
-  return (code - zero) % 10;
+  let value = digitValues.get(digit);
+  if (value === undefined) {
+    const code = digit.codePointAt(0)!;
+    let zero = code;
+    while (decimalDigit.test(String.fromCodePoint(zero - 1))) zero--;
+    value = (code - zero) % 10;
+    digitValues.set(digit, value);
+  }
+  return value;
 }

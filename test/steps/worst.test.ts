@@ -26,6 +26,7 @@ import { parseTarget } from "../../src/http/target.ts";
 import { canonicalText } from "../../src/lead/fingerprint.ts";
 import { bytesFault } from "../../src/lead/body_fault.ts";
 import { formMisspelling } from "../../src/lead/misspelling.ts";
+import { contactsOf, personByEmail, personByPhone, type StoredTexts } from "../../src/lead/person.ts";
 import { validate } from "../../src/lead/validate.ts";
 import { Parameters } from "../../src/ops/parameters.ts";
 import { readCheckout } from "../../src/plans/checkout.ts";
@@ -54,7 +55,9 @@ const [bodyBytes, headerBytes] = [65_536, 16_384];
 const stepsPerByteMax = 120;
 
 /** Steps of the largest body. Chosen: twice what the costliest takes. */
-const bodyStepsMax = 1_700_000;
+const bodyStepsMax = 5_000_000;
+/** The same while a person is erased. Chosen: twice what the costliest takes. */
+const erasureStepsMax = 600_000;
 /** Of the largest header line. Chosen: twice what the costliest takes. */
 const headerStepsMax = 60_000;
 /** Of the processor, for the largest. Chosen: fifteen times what the costliest takes; a square takes seconds. */
@@ -79,6 +82,8 @@ const requiredNames = Array.from(
   { length: 25 },
   (_, at) => `required field ${"abcdefgh".repeat(1 + at % 4)} ${at}`,
 );
+
+const erased = [personByEmail("jane@example.com"), personByPhone("+1 415 555 0123")];
 
 const trusted = parseNetworks("10.0.0.0/8, ::1");
 
@@ -110,6 +115,20 @@ const subjects: readonly (Subject & { readonly bodyStepsMax?: number })[] = [
     build: flatObject,
     read: refusedPost,
     bodyStepsMax,
+  },
+  {
+    name: "a post while a person is erased",
+    pieces: [...words, ...wide, ...names, ...numbers, "jane@example.com", "4155550123", "1 ", "@!a!a"],
+    build: flatObject,
+    read: (raw) => contactsOf(stored(raw)),
+    bodyStepsMax: erasureStepsMax,
+  },
+  {
+    name: "a stored post that an erasure judges",
+    pieces: [...words, ...wide, ...names, ...numbers, "jane@example.com", "4155550123", "1 ", "%2540"],
+    build: flatObject,
+    read: (raw) => erased.map((person) => person?.relation(stored(raw))),
+    bodyStepsMax: erasureStepsMax,
   },
   {
     name: "bytes that are not UTF-8",
@@ -209,6 +228,10 @@ const subjects: readonly (Subject & { readonly bodyStepsMax?: number })[] = [
   }),
 ];
 
+function stored(raw: string): StoredTexts {
+  return { lead: null, extra: raw, raw, contact: null, idempotencyKey: null };
+}
+
 function header(name: string, pieces: readonly string[], read: (text: string) => unknown): Subject {
   return { name, pieces, build: line, read };
 }
@@ -264,7 +287,7 @@ for (const subject of subjects) {
     // What costs most of little is not what costs most of much: there are bounds in between.
     const genomes = worst.map(({ genome }) => genome);
     const many = [Infinity, 120, 6].flatMap((fieldBytes) =>
-      ["1", "\ufdfa"].map((unit) => ({ first: "", last: "", unit, fieldBytes, fieldName: "a" }))
+      ["1", "\ufdfa", "\u{1d7ff}"].map((unit) => ({ first: "", last: "x", unit, fieldBytes, fieldName: "phone" }))
     );
     const from = subject.bodyStepsMax === undefined ? genomes.slice(0, 1) : [...genomes.slice(0, 2), ...many];
     const size = subject.bodyStepsMax === undefined ? headerBytes : bodyBytes;
