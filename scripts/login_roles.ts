@@ -7,6 +7,7 @@
 
 import { randomBytes } from "node:crypto";
 import postgres from "postgres";
+import { connectionLimits } from "#src/store/schema/rights.ts";
 
 /** The database as each process knows it. */
 export interface Logins {
@@ -42,7 +43,8 @@ async function createLogin(
   const password = randomBytes(24).toString("hex");
   const [found] = await sql`select 1 from pg_roles where rolname = ${name}`;
   await sql.unsafe(
-    `${found === undefined ? "create" : "alter"} role ${name} with login password '${password}'`,
+    `${found === undefined ? "create" : "alter"} role ${name} with login password '${password}'
+      connection limit ${connectionLimits[group]}`,
   );
   await sql.unsafe(`grant ${group} to ${name}`);
   const url = new URL(databaseUrl);

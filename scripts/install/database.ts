@@ -8,12 +8,14 @@
  * @module
  */
 
+import { readFileSync } from "node:fs";
 import process from "node:process";
 import { text } from "node:stream/consumers";
 import postgres from "postgres";
 import { AddressFault, parseDatabaseUrl } from "#src/store/address.ts";
 import { connectTo } from "#src/store/connect.ts";
 import { Primary } from "#src/store/primary.ts";
+import { builtinsFile, connectionLimits } from "#src/store/schema/rights.ts";
 import { NoPrimary } from "#src/store/unavailable.ts";
 import { verifierOf } from "./scram.ts";
 
@@ -164,6 +166,7 @@ async function prepare(admin: postgres.Sql, { admin: place, logins }: Wanted): P
     const [schema] =
       await inside`select nspowner::regrole::text as owner from pg_namespace where nspname = 'public'`;
     if (schema?.owner !== owner) await inside.unsafe(`alter schema public owner to ${quoted(owner)}`);
+    await inside.unsafe(readFileSync(builtinsFile, "utf8"));
   } finally {
     await inside.end({ timeout: 5 });
   }
@@ -180,9 +183,9 @@ async function prepareLogin(
 ): Promise<void> {
   const name = userOf(url);
   const password = passwordOf(url);
-  const group = { owner: "", service: "lead_service", actions: "lead_actions" }[kind];
+  const group = ({ owner: null, service: "lead_service", actions: "lead_actions" } as const)[kind];
   const isNew = await unlessThere(admin, name, async () => {
-    const member = group === "" ? "" : ` in role ${group}`;
+    const member = group === null ? "" : ` connection limit ${connectionLimits[group]} in role ${group}`;
     await admin.unsafe(`create role ${quoted(name)} login password '${verifierOf(password)}'${member}`);
   });
   if (isNew) return;

@@ -222,7 +222,7 @@ begin
     end if;
 
     -- A hint to other nodes, once per batch: it takes a database-wide lock at commit.
-    perform pg_notify('outbox', p_node);
+    perform notify_outbox(p_node);
   end if;
 
   if v_erased <> '{}' then

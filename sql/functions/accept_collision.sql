@@ -74,7 +74,7 @@ begin
   set settled_at = v_now, accepted_event_id = v_id, lead = null, extra = null, raw = null, phone = null, email = null,
     last_name = null
   where c.id = p_id;
-  perform pg_notify('outbox', '');
+  perform notify_outbox('');
   perform append_audit(
     p_way, p_claimed, 'collision.accept', array[v_id, v_one.event_id], json_build_object('collision', p_id)
   );

@@ -19,7 +19,7 @@ begin
       for update skip locked
     ) as w
     where o.event_id = w.event_id;
-    perform pg_notify('outbox', '');
+    perform notify_outbox('');
   end if;
   return null;
 end

@@ -27,7 +27,7 @@ begin
   insert into outbox (event_id, tenant_id, due_at, reason)
   values (p_event_id, v_tenant_id, service_clock(), 'released');
   insert into outbox_tally (state, delta) values ('pending', 1);
-  perform pg_notify('outbox', '');
+  perform notify_outbox('');
   perform append_audit(p_way, p_claimed, 'submission.release', array[p_event_id], null);
   return 'released';
 end

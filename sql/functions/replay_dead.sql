@@ -24,7 +24,7 @@ begin
   if cardinality(v_replayed) > 0 then
     insert into outbox_tally (state, delta)
     values ('pending', cardinality(v_replayed)), ('dead', -cardinality(v_replayed));
-    perform pg_notify('outbox', '');
+    perform notify_outbox('');
   end if;
   return query select unnest(v_replayed);
 end

@@ -81,7 +81,7 @@ begin
   insert into outbox (event_id, tenant_id, due_at, made, sent_before, is_replay, reason)
   values (p_event_id, v_event.tenant_id, service_clock(), v_made, v_made, true, 'sent_again');
   insert into outbox_tally (state, delta) values ('pending', 1);
-  perform pg_notify('outbox', '');
+  perform notify_outbox('');
   perform append_audit(
     p_way, p_claimed, 'event.send_again', array[p_event_id],
     case when p_effect is not null then json_build_object('effect', p_effect) end

@@ -293,12 +293,18 @@ async function grants(_: ServerFacts, pool: Pool): Promise<Finding[]> {
   const release = await readRelease();
   const { kind } = await pool.run(statementDeadlineMs, (sql) => readStanding(sql, release));
   if (kind === "served" || kind === "left_behind") return [ok("the grants are a newer release's")];
-  const { missing, surplus } = await compareRights(pool);
+  const { missing, surplus, builtins } = await compareRights(pool);
   const found = [
     ...(missing.length === 0 ? [] : [failure(`not granted: ${named(missing, "; ")}`, migration)]),
     ...(surplus.length === 0
       ? []
       : [failure(`granted beyond sql/grants.sql: ${named(surplus, "; ")}`, migration)]),
+    ...(builtins.length === 0 ? [] : [
+      warning(
+        `lead_service and lead_actions may call ${named(builtins)}, with which either can stop the intake`,
+        "as a superuser, in this database: psql -f sql/builtins.sql",
+      ),
+    ]),
   ];
   return found.length > 0
     ? found

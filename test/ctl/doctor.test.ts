@@ -130,6 +130,7 @@ test("whatever is wrong is named with what mends it, and no failure hides anothe
   const sql = postgres(database.url, { max: 1, onnotice: () => {} });
   await sql`grant delete on event to lead_service`;
   await sql`revoke execute on function actions.settle_effect from lead_actions`;
+  await sql`grant execute on function pg_advisory_lock(bigint) to public`;
   const [changed] = await sql`
     update schema_file set digest = 'other' where name = 'functions/accept.sql' returning name`;
   assert.ok(changed);
@@ -139,6 +140,7 @@ test("whatever is wrong is named with what mends it, and no failure hides anothe
   ]);
   await sql`revoke delete on event from lead_service`;
   await sql`grant execute on function actions.settle_effect to lead_actions`;
+  await sql`revoke execute on function pg_advisory_lock(bigint) from public`;
   await sql.end();
   smtp.answers.clear();
 
@@ -161,6 +163,12 @@ test("whatever is wrong is named with what mends it, and no failure hides anothe
     "Grants",
     /granted beyond sql\/grants\.sql: delete on public\.event to lead_service/,
     /npm run migrate/,
+  );
+  has(
+    "Grants",
+    /lead_service and lead_actions may call pg_advisory_lock, with which/,
+    /as a superuser, .*sql\/builtins\.sql/,
+    "warning",
   );
   has("Actions tier", /does not answer \(.*(ERR_|key values mismatch)/, /./);
   has("Mail server", /cannot be used \(EAUTH\)/, /user and password in SMTP_URL/);

@@ -5,13 +5,16 @@
 
 import assert from "node:assert/strict";
 import { randomBytes, randomUUID } from "node:crypto";
+import { readFile } from "node:fs/promises";
 import { after, before, test } from "node:test";
 import postgres from "postgres";
 import { limits } from "../../src/contract/limits.ts";
 import { migrate } from "../../src/store/schema/migrate.ts";
+import { builtinsFile, compareRights } from "../../src/store/schema/rights.ts";
 import { createRole, type TestRole } from "../support/actions/actions_process.ts";
 import { createDatabase } from "../support/database.ts";
 import { acceptPosts } from "../support/accept.ts";
+import { openPool } from "../support/pool.ts";
 import { openStore } from "../support/store.ts";
 import { ctl, runCtl } from "../support/server.ts";
 import { atEnd } from "../support/at_end.ts";
@@ -286,6 +289,26 @@ test("no role but the owner uses a sequence, makes anything in a schema, or beco
   for (const sql of connections) {
     for (const statement of statements) assert.equal(await isLet(sql, statement), false, statement);
   }
+});
+
+test("neither group calls what of PostgreSQL's own could stop the intake, and the owner's functions still do", async () => {
+  const calls = [
+    ...["lock", "lock_shared", "xact_lock"].map((name) => `pg_advisory_${name}(1, 1)`),
+    ...["pg_try_advisory_lock(1)", "pg_advisory_unlock_all()", "lo_creat(-1)", "lo_create(0)"],
+    ...["lo_from_bytea(0, '')", "lo_put(1, 1, '')", "pg_logical_emit_message(true, 'a', 'b')"],
+  ];
+  for (const sql of connections) {
+    for (const call of calls) assert.equal(await isLet(sql, `select ${call}`), false, call);
+  }
+  const open = await owner`
+    select p.oid::regprocedure::text from pg_proc as p
+    where p.pronamespace = 'pg_catalog'::regnamespace and p.proname ~ 'advisory|^lo_|^lo(read|write)|emit_message'
+      and (has_function_privilege('lead_service', p.oid, 'execute') or has_function_privilege('lead_actions', p.oid, 'execute'))`;
+  assert.deepEqual([...open], []);
+  // Each post takes an advisory lock; and a duplicate writes a message.
+  const post = { keyId: 1, idempotencyKey: randomUUID(), digest: randomBytes(16).toString("hex") };
+  const outcomes = async () => (await acceptPosts(asService, [post])).map(({ outcome }) => outcome);
+  assert.deepEqual([await outcomes(), await outcomes()], [["accepted"], ["duplicate"]]);
 });
 
 test("a table or function that comes later is the owner's alone until it is granted", async () => {
@@ -568,6 +591,14 @@ test("a database in which everybody may create objects is not migrated by who ca
     new RegExp(`as a superuser.*alter schema public owner to ${name};`),
   );
   await superuser.unsafe(`alter schema public owner to ${name}`);
+  await migrate(url.href);
+  const pool = openPool(url.href);
+  const { builtins } = await compareRights(pool);
+  assert.ok(builtins.includes("pg_advisory_lock") && builtins.includes("lo_create"));
+  await superuser.unsafe(await readFile(builtinsFile, "utf8"));
+  assert.deepEqual(await compareRights(pool), { missing: [], surplus: [], builtins: [] });
+  await pool.close();
+  // With what is the owner's alone.
   await migrate(url.href);
   const [row] = await superuser`
     select has_schema_privilege('lead_service', 'public', 'create') as creates, nspowner::regrole::text as owner

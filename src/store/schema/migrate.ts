@@ -15,7 +15,7 @@ import { connectTo } from "../connect.ts";
 import { Primary } from "../primary.ts";
 import {
   createNotes,
-  grantsFile,
+  grantsFiles,
   isNumbered,
   leftBehind,
   noteRelease,
@@ -155,7 +155,7 @@ Use that version, or another database. The database of npm start is made anew wh
     note: null as Release | null,
   }));
   const replaced = files.filter((file) =>
-    file.name === grantsFile || !isNumbered(file.name) && missing.includes(file)
+    grantsFiles.includes(file.name) || !isNumbered(file.name) && missing.includes(file)
   );
   for (const { name, files, note } of [...parts, { name: "functions/", files: replaced, note: release }]) {
     const what = `sql/${name} needs a table that other sessions do not let go of`;

@@ -3,7 +3,7 @@
  * on a database that has them.
  *
  * `sql/` holds numbered files for tables, each applied once; `sql/functions/` the current text of every function;
- * `sql/grants.sql` who may do what; and `sql/serves.txt` the older releases, a line each.
+ * `sql/grants.sql` who may do what, `sql/builtins.sql` what of PostgreSQL's own; and `sql/serves.txt` the older releases, a line each.
  *
  * @module
  */
@@ -36,8 +36,8 @@ export interface Release extends ReleaseName {
   readonly serves: readonly ReleaseName[];
 }
 
-/** Says who may do what. A restored database has lost some of it. */
-export const grantsFile = "grants.sql";
+/** Say who may do what. A restored database has lost some of it. */
+export const grantsFiles: readonly string[] = ["builtins.sql", "grants.sql"];
 
 const ownFolder = fileURLToPath(new URL("../../../sql/", import.meta.url));
 
@@ -58,7 +58,7 @@ async function readFiles(folder: string): Promise<SqlFile[]> {
   const names = [
     ...top.filter(isNumbered).sort(),
     ...functions.filter((name) => name.endsWith(".sql")).sort().map((name) => `functions/${name}`),
-    grantsFile,
+    ...grantsFiles,
   ];
   return Promise.all(names.map(async (name) => {
     const text = await readFile(folder + name, "utf8");

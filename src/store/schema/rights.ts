@@ -9,8 +9,16 @@ import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import type { Pool } from "../pool.ts";
 
+/** Where the file stands that a superuser runs in a database. */
+export const builtinsFile = fileURLToPath(new URL("../../../sql/builtins.sql", import.meta.url));
 const grantsFile = fileURLToPath(new URL("../../../sql/grants.sql", import.meta.url));
 const deadlineMs = 6_000;
+
+/**
+ * The connections that a login of each group gets at most. Chosen: both instances of a machine's services during an upgrade,
+ * and of three actions processes, out of PostgreSQL's 100; the rest is the owner's.
+ */
+export const connectionLimits = { lead_service: 72, lead_actions: 24 } as const;
 
 /** What differs, a line each, such as `select on public.event to lead_service`; sorted. */
 export interface RightsDifference {
@@ -18,6 +26,8 @@ export interface RightsDifference {
   readonly missing: readonly string[];
   /** With it somebody who has taken a process over can do more. */
   readonly surplus: readonly string[];
+  /** The same of PostgreSQL's own functions, by name: only a superuser may take them back (`sql/builtins.sql`). */
+  readonly builtins: readonly string[];
 }
 
 /**
@@ -26,12 +36,27 @@ export interface RightsDifference {
  * @throws {Unavailable} when the database cannot be reached
  */
 export async function compareRights(pool: Pool): Promise<RightsDifference> {
-  const [given, granted] = await Promise.all([readGiven(), readGranted(pool)]);
+  const [given, granted, builtins] = await Promise.all([readGiven(), readGranted(pool), readBuiltins(pool)]);
   const isIn = (lines: ReadonlySet<string>) => (line: string) => lines.has(line);
   return {
     missing: [...given].filter((line) => !isIn(granted)(line)).sort(),
     surplus: [...granted].filter((line) => !isIn(given)(line)).sort(),
+    builtins,
   };
+}
+
+/** Those of the file's functions that a group may call. */
+async function readBuiltins(pool: Pool): Promise<string[]> {
+  const [, functions = ""] = /for v_function in\n(.*)\n\s*loop/s.exec(await readFile(builtinsFile, "utf8")) ?? [];
+  const rows = await pool.run(
+    deadlineMs,
+    (sql) =>
+      sql<{ name: string }[]>`
+      select distinct p.proname as name
+      from (${sql.unsafe(functions)}) as f (id) join pg_proc as p on p.oid = f.id, unnest(array['lead_service', 'lead_actions']) as r (name)
+      where has_function_privilege(r.name, p.oid, 'execute') order by name`,
+  );
+  return rows.map(({ name }) => name);
 }
 
 /** What stands under "The list." of the file. */

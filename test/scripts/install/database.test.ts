@@ -49,6 +49,13 @@ test("roles and database are made on the one of several servers that takes write
   assert.deepEqual([made.code, made.stderr], [0, ""]);
   assert.match(made.stdout, /^Made the role lead_owner$[^]*^Made the database lead_intake$/m);
   for (const kind of every) assert.ok(await opens(first[kind]), kind);
+  const asOwner = first.owner?.replace("127.0.0.1:1,", "") ?? "";
+  const [given] = await withSql(asOwner, (sql) =>
+    sql`
+      select has_function_privilege('lead_service', 'pg_advisory_lock(bigint)', 'execute') as service,
+        has_function_privilege('pg_advisory_lock(bigint)', 'execute') as owner,
+        (select array_agg(rolconnlimit order by rolname) from pg_roles where rolname like '%\\_login') as limits`);
+  assert.deepEqual({ ...given }, { service: false, owner: true, limits: [24, 72] });
   assert.deepEqual(await run({ made: [], logins: first }), { code: 0, stdout: "", stderr: "" });
 
   // Another machine, which has not brought the files of this one.

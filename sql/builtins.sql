@@ -1,0 +1,24 @@
+-- Takes back what PostgreSQL lets everybody call and what a process that was taken over could stop the intake with: the
+-- advisory locks that posts take, large objects and WAL records without a bound. The owner of the tables keeps it; its functions
+-- need the locks.
+--
+-- These functions are the superuser's. As another role this file does nothing, and ctl doctor says so; as a superuser, in this
+-- database: psql -f sql/builtins.sql
+do $$
+declare
+  v_owner oid := (select n.nspowner from pg_namespace as n where n.nspname = 'public');
+  v_function regprocedure;
+begin
+  if not (select r.rolsuper from pg_roles as r where r.rolname = current_user) then
+    return;
+  end if;
+  for v_function in
+    select p.oid::regprocedure from pg_proc as p
+    where p.pronamespace = 'pg_catalog'::regnamespace
+      and (p.proname ~ '^(pg_(try_)?advisory|lo)_' or p.proname in ('loread', 'lowrite', 'pg_logical_emit_message'))
+  loop
+    execute format('revoke all on function %s from public cascade', v_function);
+    execute format('grant execute on function %s to pg_database_owner, %s', v_function, v_owner::regrole);
+  end loop;
+end
+$$;
