@@ -287,7 +287,13 @@ for (const subject of subjects) {
     // What costs most of little is not what costs most of much: there are bounds in between.
     const genomes = worst.map(({ genome }) => genome);
     const many = [Infinity, 120, 6].flatMap((fieldBytes) =>
-      ["1", "\ufdfa", "\u{1d7ff}"].map((unit) => ({ first: "", last: "x", unit, fieldBytes, fieldName: "phone" }))
+      ["1", "\ufdfa", "\u{1d7ff}"].map((unit) => ({
+        first: "",
+        last: "x",
+        unit,
+        fieldBytes,
+        fieldName: "phone",
+      }))
     );
     const from = subject.bodyStepsMax === undefined ? genomes.slice(0, 1) : [...genomes.slice(0, 2), ...many];
     const size = subject.bodyStepsMax === undefined ? headerBytes : bodyBytes;

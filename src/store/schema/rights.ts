@@ -47,13 +47,16 @@ export async function compareRights(pool: Pool): Promise<RightsDifference> {
 
 /** Those of the file's functions that a group may call. */
 async function readBuiltins(pool: Pool): Promise<string[]> {
-  const [, functions = ""] = /for v_function in\n(.*)\n\s*loop/s.exec(await readFile(builtinsFile, "utf8")) ?? [];
+  const [, functions = ""] = /for v_function in\n(.*)\n\s*loop/s.exec(await readFile(builtinsFile, "utf8")) ??
+    [];
   const rows = await pool.run(
     deadlineMs,
     (sql) =>
       sql<{ name: string }[]>`
       select distinct p.proname as name
-      from (${sql.unsafe(functions)}) as f (id) join pg_proc as p on p.oid = f.id, unnest(array['lead_service', 'lead_actions']) as r (name)
+      from (${
+        sql.unsafe(functions)
+      }) as f (id) join pg_proc as p on p.oid = f.id, unnest(array['lead_service', 'lead_actions']) as r (name)
       where has_function_privilege(r.name, p.oid, 'execute') order by name`,
   );
   return rows.map(({ name }) => name);

@@ -14,6 +14,8 @@ for (const [index, part] of (await text(process.stdin)).split(/^\\connect /m).en
   if (database !== "") url.pathname = `/${database}`;
   const sql = postgres(url.href, { max: 1, onnotice: () => {} });
   // One by one: create database takes no company.
-  for (const statement of statements.split(/;\n(?![^]*\$\$;$)/m)) if (statement.trim() !== "") await sql.unsafe(statement);
+  for (const statement of statements.split(/;\n(?![^]*\$\$;$)/m)) {
+    if (statement.trim() !== "") await sql.unsafe(statement);
+  }
   await sql.end();
 }
