@@ -301,7 +301,9 @@ async function grants(_: ServerFacts, pool: Pool): Promise<Finding[]> {
       : [failure(`granted beyond sql/grants.sql: ${named(surplus, "; ")}`, migration)]),
     ...(builtins.length === 0 ? [] : [
       warning(
-        `lead_service and lead_actions may call ${named(builtins, ", ")}, with which either can stop the intake`,
+        `lead_service and lead_actions may call ${
+          named(builtins, ", ")
+        }, with which either can stop the intake`,
         "as a superuser, in this database: psql -f sql/builtins.sql",
       ),
     ]),
