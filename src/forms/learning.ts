@@ -16,7 +16,7 @@ export const learner: Learner<Lessons> = {
   count() {
     const counts = new LessonCounts();
     return {
-      add: ({ lead, isSpam, sender }) => counts.add({ submission: submissionOf(lead), isSpam, sender }),
+      add: ({ lead, isSpam, sender }) => counts.add(submissionOf(lead), { isSpam, sender }),
       get lessons() {
         return counts.lessons;
       },

@@ -26,6 +26,7 @@ export type Share =
 
 const sharesMax = 6;
 const phraseWordsMax = 5;
+const phraseLengthMax = 100;
 /** Of a longer text the beginning is explained. */
 const explainedMax = 8_000;
 
@@ -37,52 +38,59 @@ export function explainScore(
 ): readonly Share[] {
   const reading = readSubmission(submission);
   const { messages, answers } = textsOf(reading);
+  const texts = [...messages, ...answers].map((text) => text.slice(0, explainedMax));
   const found = [
-    ...signsOf(reading, submission, { receivedAtMs }).map((sign) => ({
-      weight: weightOfSign(sign) * strengthOf(sign[1]),
-      what: { reason: sign[0] },
-    })),
-    ...[...messages, ...answers].flatMap((text) => phrasesOf(text.slice(0, explainedMax), lessons)),
+    ...signsOf(reading, submission, { receivedAtMs })
+      .map((sign) => ({ weight: weightOfSign(sign) * strengthOf(sign[1]), share: { reason: sign[0] } })),
+    ...texts.flatMap((text) => phrasesOf(foldedCodes(text), lessons)),
   ].filter(({ weight }) => weight > 0);
   const all = found.reduce((sum, { weight }) => sum + weight, 0);
   return found.sort((a, b) => b.weight - a.weight).slice(0, sharesMax)
-    .map(({ weight, what }) => ({ percent: Math.round(100 * weight / all), ...what }))
+    .map(({ weight, share }) => ({
+      percent: Math.round(100 * weight / all),
+      ...("words" in share ? { words: spelledAs(share.words, texts) } : share),
+    }))
     .filter(({ percent }) => percent > 0);
 }
 
-interface Phrase {
-  readonly weight: number;
-  readonly what: { readonly words: string };
-}
-
-/** The runs of words that speak for spam, spelled as in the text where it is spelled plainly. */
-function phrasesOf(text: string, lessons: Lessons): Phrase[] {
-  const codes = foldedCodes(text).slice();
+/** The runs of words that speak for spam, folded. */
+function phrasesOf(codes: Uint16Array, lessons: Lessons) {
   const words: { readonly from: number; readonly to: number; weight: number }[] = [];
-  const weights: { word: { weight: number }; weight: number; family: Family }[] = [];
-  let current = { from: 0, to: 0, weight: 0 };
+  const weights: { readonly word: number; readonly weight: number; readonly family: Family }[] = [];
   readFeatures(codes, codes.length, {
     feature(place, family, from, to, hash) {
-      if (to !== current.to) words.push(current = { from, to, weight: 0 });
+      if (to !== words.at(-1)?.to) words.push({ from, to, weight: 0 });
       const taught = family === 0 ? lessons.get(hash) ?? 0 : 0;
-      weights.push({ word: current, weight: weightAt(place) + taught, family });
+      weights.push({ word: words.length - 1, weight: weightAt(place) + taught, family });
     },
     word() {},
   });
   const strengths = leastCounts.map((least, family) =>
     1 / Math.sqrt(Math.max(least, weights.filter((one) => one.family === family).length))
   );
-  for (const { word, weight, family } of weights) word.weight += weight * (strengths[family] as number);
-  const phrases: Phrase[] = [];
-  for (let start = 0; start < words.length;) {
-    const stop = words.findIndex(({ weight }, at) => at >= start && weight <= 0);
-    const run = words.slice(start, Math.min(start + phraseWordsMax, stop < 0 ? words.length : stop));
-    start += Math.max(1, run.length);
-    const [first, last] = [run[0], run.at(-1)];
-    if (first === undefined || last === undefined) continue;
-    const spoken = String.fromCharCode(...codes.subarray(first.from, last.to)).split(/[ .@]+/);
-    const [plain = spoken.join(" ")] = new RegExp(spoken.join("[^\\p{L}\\p{N}]+"), "iu").exec(text) ?? [];
-    phrases.push({ weight: run.reduce((sum, { weight }) => sum + weight, 0), what: { words: plain } });
+  for (const { word, weight, family } of weights) {
+    (words[word] as { weight: number }).weight += weight * (strengths[family] as number);
+  }
+  const phrases: { weight: number; readonly share: { words: string } }[] = [];
+  let length = 0;
+  for (const { from, to, weight } of words) {
+    length = weight > 0 ? length % phraseWordsMax + 1 : 0;
+    if (length === 1) phrases.push({ weight: 0, share: { words: "" } });
+    const phrase = phrases.at(-1);
+    if (length === 0 || phrase === undefined) continue;
+    phrase.weight += weight;
+    phrase.share.words += String.fromCharCode(
+      ...codes.subarray(from, Math.min(to, from + phraseLengthMax)),
+      32,
+    );
   }
   return phrases;
+}
+
+/** A folded phrase as one of the texts spells it, or as it is. */
+function spelledAs(phrase: string, texts: readonly string[]): string {
+  const words = phrase.trim().split(/[ .@]+/);
+  const spelling = new RegExp(words.join("[^\\p{L}\\p{N}]+"), "iu");
+  return texts.map((text) => spelling.exec(text)?.[0]).find((found) => found !== undefined) ??
+    words.join(" ");
 }

@@ -10,18 +10,7 @@ import { commonPlaces, foldedCodes, type Lessons, textsOf } from "./model.ts";
 import { readSubmission, type Submission } from "./reading.ts";
 import { scoreSubmission } from "./score.ts";
 
-/** A submission that an operator has judged. */
-export interface Judged {
-  readonly submission: Submission;
-  readonly isSpam: boolean;
-  /** Submissions of one sender with the same verdict count once. */
-  readonly sender: string;
-}
-
-/**
- * How wrong the model was about the judged submissions in which a word or pair occurs, by its hash: the
- * sum of the points by which each score missed.
- */
+/** By how many points the scores of the judged submissions with a word or pair missed, in all; by its hash. */
 export interface Lesson {
   readonly hash: number;
   readonly ham: number;
@@ -41,7 +30,8 @@ export class LessonCounts {
   readonly #senders = new Set<string>();
   readonly #counts = new Map<number, { ham: number; spam: number; senders: number }>();
 
-  add({ submission, isSpam, sender }: Judged): void {
+  /** Submissions of one sender with the same verdict count once. */
+  add(submission: Submission, { isSpam, sender }: { isSpam: boolean; sender: string }): void {
     const once = `${isSpam} ${sender}`;
     if (this.#senders.has(once)) return;
     this.#senders.add(once);

@@ -31,13 +31,10 @@ const bareDomains = set(
 export interface Link {
   /** Lower case, without `www.`. */
   readonly host: string;
-  /** It has a scheme or `www.`; else it is a bare `name.com`. */
-  readonly explicit: boolean;
   readonly familiar: boolean;
   readonly shortener: boolean;
   readonly odd: boolean;
   readonly chat: boolean;
-  readonly disguised: boolean;
 }
 
 const chunks = /[^\s<>"'()\[\]{}|\\^`,;*]+/g;
@@ -73,13 +70,11 @@ function readLink(part: string): Link | undefined {
   if (isAddress && !explicit && end < 0) return undefined;
   return {
     host,
-    explicit,
     familiar: isListed(familiarHosts, host) || /\.(jpe?g|png|heic|webp|gif|pdf|mp4|mov)$/.test(rest),
     shortener: isListed(shorteners, host),
     odd: isAddress || host.includes("xn--") || at >= 0 || port !== undefined && !/^(80|443)?$/.test(port) ||
       host.split(".").length > 5,
     chat: isListed(chatHosts, host),
-    disguised: scheme?.startsWith("hxxp") ?? false,
   };
 }
 
@@ -132,7 +127,6 @@ export function linkSigns(reading: Reading): readonly Sign[] {
   const isOnly = fieldsOf(reading, "message").some((field) =>
     linksOf([field]).some((link) => !link.familiar) && wordsBesides(field.shown) <= 3
   );
-  const isDisguised = all.some((link) => link.disguised) || texts.some(({ shown }) => disguised.test(shown));
   return [
     ["links", links.filter((link) => !link.familiar && !link.chat && !link.shortener).length],
     ["link_only", isOnly],
@@ -140,7 +134,7 @@ export function linkSigns(reading: Reading): readonly Sign[] {
     ["link_shortener", all.some((link) => link.shortener)],
     ["link_odd_host", all.some((link) => link.odd)],
     ["chat_link", all.some((link) => link.chat)],
-    ["link_disguised", isDisguised],
+    ["link_disguised", texts.some(({ shown }) => disguised.test(shown))],
     ["link_markup", reading.fields.some(({ shown }) => markup.test(shown))],
   ];
 }

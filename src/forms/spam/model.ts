@@ -129,5 +129,3 @@ export const weightOfSign = ([name]: Sign): number => model.signs[name] ?? 0;
 
 /** A probability from 0 to 100, as a whole number, from log-odds. */
 export const percentOf = (logOdds: number): number => Math.round(100 / (1 + Math.exp(-logOdds)));
-
-export { model };

@@ -46,9 +46,6 @@ export const verdictReasons = {
   ...spamReasons,
 } as const;
 
-/** The name of a reason of a verdict. */
-export type VerdictReasonName = keyof typeof verdictReasons;
-
 /** The name of a reason of a score. */
 export type SpamReasonName = keyof typeof spamReasons;
 

@@ -8,18 +8,11 @@
 import { hasBlocked } from "../blocked_words.ts";
 import { gibberishSigns } from "./gibberish.ts";
 import { linkSigns } from "./links.ts";
-import {
-  foldedCodes,
-  type Lessons,
-  model,
-  percentOf,
-  strengthOf,
-  weightOfSign,
-  weighWords,
-} from "./model.ts";
+import { foldedCodes, type Lessons, percentOf, strengthOf, weightOfSign, weighWords } from "./model.ts";
 import { fieldsOf, type Reading, readSubmission, type Submission } from "./reading.ts";
 import { type Sign, type SpamReasonName, spamReasons } from "./reasons.ts";
 import { contactSigns, shapeSigns, timingSigns } from "./signs.ts";
+import { model } from "./weights.ts";
 
 export { type FormValue, type Submission } from "./reading.ts";
 

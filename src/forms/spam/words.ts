@@ -19,6 +19,8 @@ export interface WordSink {
 
 const dot = 46;
 const at = 64;
+/** 0, 1, 3 and 4 as the letters that they stand for. */
+const twins: ReadonlyMap<number, number> = new Map([[48, 111], [49, 105], [51, 101], [52, 97]]);
 const isDigit = (code: number): boolean => code >= 48 && code <= 57;
 const isLatin = (code: number): boolean => code >= 97 && code <= 122;
 
@@ -85,12 +87,7 @@ function withoutDigits(codes: Uint16Array, from: number, to: number): number {
 function undoDigits(codes: Uint16Array, from: number, to: number): void {
   if (!isLatin(codes[from] as number) || !isLatin(codes[to - 1] as number)) return;
   for (let index = from + 1; index < to - 1; index++) {
-    const letter = twinOf(codes[index] as number);
-    if (letter !== 0) codes[index] = letter;
+    const letter = twins.get(codes[index] as number);
+    if (letter !== undefined) codes[index] = letter;
   }
-}
-
-/** 0, 1, 3 and 4 as the letters that they stand for. */
-function twinOf(code: number): number {
-  return code === 48 ? 111 : code === 49 ? 105 : code === 51 ? 101 : code === 52 ? 97 : 0;
 }

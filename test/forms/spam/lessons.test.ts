@@ -20,7 +20,7 @@ function taught(
 ): Lessons {
   const counts = new LessonCounts();
   for (const [at, text] of texts.entries()) {
-    counts.add({ submission: submissionOf(message(text)), isSpam, sender: senderOf(at) });
+    counts.add(submissionOf(message(text)), { isSpam, sender: senderOf(at) });
   }
   return weighLessons(counts.lessons);
 }
@@ -60,7 +60,7 @@ test("dismissing what is held raises no score of what people write", () => {
   const counts = new LessonCounts();
   for (const one of cases.filter(({ author }) => author === "j" || author === "k")) {
     if (one.label === "spam" && isHeld(one)) {
-      counts.add({ submission: submissionOf(one.fields), isSpam: true, sender: one.id });
+      counts.add(submissionOf(one.fields), { isSpam: true, sender: one.id });
     }
   }
   const lessons = weighLessons(counts.lessons);
