@@ -1,6 +1,6 @@
 /**
- * The text of an API key: a prefix that names surface and kind, 32 random base62 characters, and a
- * checksum that tells a mistyped key without a query. This module is browser compatible.
+ * The text of an API key: a prefix for surface and kind, 32 random base62 characters, and a checksum that rejects
+ * typing errors without a query. This module is browser compatible.
  *
  * @module
  */
@@ -13,7 +13,7 @@ const randomLength = 32;
 const checksumLength = 6;
 const shape = /^(lead|form)_(live|test)_[0-9A-Za-z]{38}$/;
 
-/** Finds what looks like a key, or like the beginning of one, inside other text, where a key must never be. */
+/** Finds a key, or the start of one, in text that must not contain any. */
 export const keyInText = /(?:lead|form)_(?:live|test)_[0-9A-Za-z]{8}/;
 
 const crcTable = Uint32Array.from({ length: 256 }, (_, byte) => {
@@ -22,7 +22,7 @@ const crcTable = Uint32Array.from({ length: 256 }, (_, byte) => {
   return crc;
 });
 
-/** The CRC-32 (IEEE) of ASCII text, as 6 base62 digits. */
+/** The CRC-32 (IEEE) of ASCII text as 6 base62 digits. */
 function checksum(text: string): string {
   let crc = 0xffffffff;
   for (let index = 0; index < text.length; index += 1) {
@@ -38,8 +38,8 @@ function checksum(text: string): string {
 }
 
 /**
- * Makes a key's text from random bytes. `fillRandom` fills an array from a CSPRNG and may be called
- * several times: bytes that would favour some characters are passed over.
+ * Makes a key. `fillRandom` fills an array from a CSPRNG and may be called several times, because biased bytes are
+ * skipped.
  *
  * Source: DECISIONS, Keys and tenants.
  */
@@ -59,7 +59,7 @@ export function makeKey(
   return prefix + random + checksum(prefix + random);
 }
 
-/** The surface that a key is for, or `null` for text that no key can be: wrong shape or checksum. */
+/** The surface of a key, or `null` when shape or checksum is wrong. */
 export function keySurface(text: string): KeySurface | null {
   if (!shape.test(text)) return null;
   const split = text.length - checksumLength;

@@ -1,23 +1,22 @@
 /**
- * The body of a tenant form as data: the members that mean something to the service. The handler, the documents and
- * the tests work with these tables. This module is browser compatible.
+ * The form body's members that mean something to the service. This module is browser compatible.
  *
  * @module
  */
 
-/** The field that people do not see; whatever is in it marks a bot. Source: SPEC, Tenant forms. */
+/** The honeypot field, hidden from people. Source: SPEC, Tenant forms. */
 export const honeypotName = "website";
 
-/** Ignored in the body: the address says which form it is. Source: DECISIONS, Forms. */
+/** Ignored in the body: the path names the form. Source: DECISIONS, Forms. */
 export const formKeyName = "form_key";
 
-/** In which a form may say when it was opened. */
+/** The field with the time at which the form was opened. */
 export const startedAtName = "form_started_at";
 
-/** Where the campaign is read from, the first one first. Source: SPEC, Tenant forms. */
+/** Fields that the campaign is read from, in order. Source: SPEC, Tenant forms. */
 export const attributionSources = ["page_url", "referrer"] as const;
 
-/** The parameters of a campaign, in the order in which they are kept. Source: DECISIONS, Forms. */
+/** Campaign parameters, in the order in which they are stored. Source: DECISIONS, Forms. */
 export const attributionNames = [
   "gclid",
   "utm_source",
@@ -27,7 +26,7 @@ export const attributionNames = [
   "utm_content",
 ] as const;
 
-/** What a form may post; the documents show it, and tests post it. */
+/** An example submission for documents and tests. */
 export const formExample = {
   name: "Grace Hopper",
   email: "grace@example.com",
@@ -37,7 +36,7 @@ export const formExample = {
   referrer: "https://acme.example/",
 } as const;
 
-/** Whose form it is, in examples. */
+/** Placeholders of the examples. */
 export const formPlaceholders = {
   tenant: "acme",
   formKey: "contact",

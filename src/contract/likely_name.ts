@@ -1,10 +1,10 @@
 /**
- * Which name somebody meant who has misspelled it. This module is browser compatible.
+ * Suggests the name that a misspelled one probably means. This module is browser compatible.
  *
  * @module
  */
 
-/** How many letters have to be put in, taken out or changed to make one text of the other. */
+/** The Levenshtein distance. */
 function editsBetween(one: string, other: string): number {
   let row = Array.from({ length: other.length + 1 }, (_, index) => index);
   for (const [index, letter] of [...one].entries()) {
@@ -18,19 +18,17 @@ function editsBetween(one: string, other: string): number {
   return row[other.length] as number;
 }
 
-/** Case and what stands between words tell no names apart here. */
+/** Ignores case and word separators. */
 function bare(name: string): string {
   return name.toLowerCase().replace(/[\s_.-]+/g, "");
 }
 
-// Longer than any name of ours: bounds the work.
+// Longer than every known name; bounds the work.
 const lengthMax = 100;
 
 /**
- * The one of `names` that `text` is likely to mean: `firstName` means `first_name`, `INTAKE_LISTN` means
- * `INTAKE_LISTEN`. `null` when none is near.
- *
- * Chosen: at most a third of the letters may differ, because more is another word.
+ * The likeliest of `names` for `text` (`firstName`: `first_name`), or `null`. At most a third of the letters may
+ * differ.
  */
 export function likelyName(text: string, names: readonly string[]): string | null {
   if (text.length > lengthMax) return null;
@@ -39,7 +37,6 @@ export function likelyName(text: string, names: readonly string[]): string | nul
   let editsMin = Math.floor(meant.length / 3) + 1;
   for (const name of names) {
     const other = bare(name);
-    // No fewer edits than the lengths differ.
     if (Math.abs(other.length - meant.length) >= editsMin) continue;
     const edits = editsBetween(meant, other);
     if (edits >= editsMin) continue;

@@ -4,13 +4,13 @@
  * @module
  */
 
-/** How often a plan may be paid. Source: DECISIONS, Plans, checkout, site. */
+/** Billing intervals. Source: DECISIONS, Plans, checkout, site. */
 export const intervals = ["day", "week", "month", "year"] as const;
 
 /** One of {@linkcode intervals}. */
 export type Interval = (typeof intervals)[number];
 
-/** A plan as the feed has it, with a member of the customer's own. */
+/** An example plan, with a member of the customer's own. */
 export const planExample = {
   slug: "starter",
   name: "Starter",

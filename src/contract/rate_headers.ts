@@ -1,35 +1,33 @@
 /**
- * The headers that tell of the rate limits: one table, of which the answers, the documents and what the playground shows
- * are made. This module is browser compatible.
+ * The RateLimit headers: one table for responses, documents and playground. This module is browser compatible.
  *
  * @module
  */
 
 import type { Rate } from "./limits.ts";
 
-/** A limit and what is left of it. */
+/** A limit and its remaining budget. */
 export interface Budget {
   readonly name: "ip" | "key" | "tenant";
   readonly rate: Rate;
-  /** Requests that would be allowed at once. */
+  /** Requests allowed at once. */
   readonly remaining: number;
-  /** Until all of them would be again. */
+  /** Seconds until the budget is full. */
   readonly resetSeconds: number;
 }
 
-/** A header of an item for each limit; what it says of one is a list of parameters. */
+/** A header with one item per limit. */
 interface RateHeader {
   readonly description: string;
   parameters(budget: Budget): string;
-  /** Of the parameters. */
+  /** Regular expression of the parameters. */
   readonly pattern: string;
 }
 
 /**
  * The headers by name. Source: DECISIONS, The intake endpoint (extra response headers).
  *
- * Chosen: the draft's `q` and `w` carry the sustained rate, because a bucket's burst has no parameter there; `r` counts
- * what may be sent at once and can therefore exceed neither burst nor rate for long.
+ * Chosen: `q` and `w` carry the sustained rate, because the draft has no parameter for a bucket's burst.
  */
 export const rateHeaders: Readonly<Record<string, RateHeader>> = {
   "RateLimit-Policy": {
@@ -46,10 +44,10 @@ export const rateHeaders: Readonly<Record<string, RateHeader>> = {
   },
 };
 
-/** Their names. */
+/** The header names. */
 export const rateHeaderNames: readonly string[] = Object.keys(rateHeaders);
 
-/** The headers after one more limit was looked at; `before` are those of the limit before it. */
+/** Adds a limit to the headers; `before` are those of the limits before it. */
 export function tellBudget(
   budget: Budget,
   before: Readonly<Record<string, string>> | null,
@@ -62,7 +60,7 @@ export function tellBudget(
   return headers;
 }
 
-/** The headers of the first request of a client whose limits are untouched. */
+/** The headers of a client's first request. */
 export function firstBudgets(...limits: readonly Pick<Budget, "name" | "rate">[]): Record<string, string> {
   return limits.reduce<Record<string, string> | null>(
     (before, limit) => tellBudget({ ...limit, remaining: limit.rate.burst - 1, resetSeconds: 1 }, before),

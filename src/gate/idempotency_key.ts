@@ -1,5 +1,5 @@
 /**
- * The `Idempotency-Key` request header, and what makes a post a duplicate.
+ * The `Idempotency-Key` request header and the deduplication key of a post.
  *
  * @module
  */
@@ -11,24 +11,23 @@ import type { BodyFault } from "../lead/body_fault.ts";
 import type { Entry } from "../store/serving/accept.ts";
 import { digest128 } from "./post.ts";
 
-/** What the header says. `bytes`, as text where they are ASCII, are compared, `text` is for people. */
+/** The parsed header: `bytes` are compared (a string when ASCII), `text` is for display. */
 type IdempotencyKey =
   | { readonly kind: "absent" }
   | { readonly kind: "too_long" }
   | { readonly kind: "repeated" } & BodyFault
   | { readonly kind: "present"; readonly bytes: Uint8Array | string; readonly text: string };
 
-/** A key that a post can be committed with. */
+/** A key that can be committed. */
 export type UsableIdempotencyKey = Extract<IdempotencyKey, { kind: "absent" | "present" }>;
 
 const printable = /^[\x20-\x7e]*$/;
-// deno-lint-ignore no-control-regex -- header values may not hold them, but a runtime might let them pass
+// deno-lint-ignore no-control-regex -- HTTP forbids control characters, but a runtime may let them pass
 const controls = /[\u0000-\u001f\u007f-\u009f]/;
 
 /**
- * Reads the header's lines, one character per byte as sent. A blank value counts as absent. The length is counted in
- * code points where the bytes are UTF-8, in bytes otherwise. Of several lines none is believed, be they alike: which
- * of them the caller will repeat is not to be known.
+ * Reads the header's lines, one character per byte. A blank value counts as absent; repeated lines are refused, even
+ * when equal. The length is in code points for UTF-8, otherwise in bytes.
  *
  * Source: SPEC, Limits; DECISIONS, The intake endpoint and Decided since.
  */
@@ -41,7 +40,7 @@ export function readIdempotencyKey([value = "", ...further]: readonly string[]):
     };
   }
   if (value.trim() === "") return { kind: "absent" };
-  // Of ASCII alone, as nearly all are, the text is the bytes: decoding and counting it costs ten times as much.
+  // Nearly all keys are ASCII; decoding and counting costs ten times as much.
   if (value.length <= limits.idempotencyKeyLengthMax && printable.test(value)) {
     return { kind: "present", bytes: value, text: value };
   }
@@ -51,10 +50,7 @@ export function readIdempotencyKey([value = "", ...further]: readonly string[]):
   return { kind: "present", bytes, text };
 }
 
-/**
- * What makes a later post a duplicate: its Idempotency-Key, or without one its content. Each is a space of its own;
- * leads and form submissions have theirs apart.
- */
+/** The deduplication key of a post: its Idempotency-Key, or else its content. Leads and forms have separate spaces. */
 export function dedupe(
   kind: Entry["kind"],
   key: UsableIdempotencyKey,

@@ -1,5 +1,5 @@
 /**
- * A key-gated post on its way to the commit: its body, what the guards of both handlers ask it, and the one way to refuse it.
+ * A key-gated post: body, authentication, rate limits, commit, and every refusal.
  *
  * @module
  */
@@ -25,8 +25,8 @@ const encoded: BodyFault = {
 };
 
 /**
- * The body's text, or what is wrong when it has a `Content-Encoding` or is not UTF-8. A byte order mark stays: the
- * raw body is kept whole.
+ * The body's text, or the fault when it has a `Content-Encoding` or is not UTF-8. A byte order mark stays, because the
+ * raw body is stored unchanged.
  *
  * Source: DECISIONS, The lead envelope and The intake endpoint.
  */
@@ -39,7 +39,7 @@ export function bodyText(exchange: Exchange, bytes: Uint8Array): string | BodyFa
   }
 }
 
-/** What is wrong with a body that the client did not send to its end. */
+/** The fault of a body that the client did not finish. */
 export const brokenOff: BodyFault = {
   detail: "the body did not arrive whole",
   reason: "incomplete",
@@ -50,26 +50,26 @@ function isIdentity(contentEncoding: string | undefined): boolean {
     contentEncoding.toLowerCase() === "identity";
 }
 
-/** The first 128 bits of a SHA-256. Chosen: half of it, because it fits PostgreSQL's `uuid` and halves the index. */
+/** The first 128 bits of a SHA-256 in hex: fits PostgreSQL's `uuid` and halves the index. */
 export function digest128(data: string | Uint8Array): string {
   return hash("sha256", data, "hex").slice(0, 32);
 }
 
-/** What an error body holds besides its code. */
+/** The contents of an error body besides its code. */
 export interface Refusal {
-  /** `null` for the answers that are made before the handler: 413 and the per-IP 429. */
+  /** `null` for responses made before the handler: 413 and the per-IP 429. */
   readonly requestId: string | null;
-  /** Failing fields with their reasons. */
+  /** Failing fields and their reasons. */
   readonly fields?: Readonly<Record<string, string>>;
-  /** What is wrong, in English and without any value: with 400 and 422 only. */
+  /** The fault in English, without any value; only with 400 and 422. */
   readonly detail?: string;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** Makes an error reply with the status of its code. */
+/** Renders an error reply with the status of its code. */
 export type Refuse<Code extends string> = (code: Code, refusal: Refusal) => Reply;
 
-/** The error replies of a table of codes. Source: SPEC, Error body; `detail` from DECISIONS, Decided since. */
+/** Renders the error replies of a table of codes. Source: SPEC, Error body; `detail` from DECISIONS, Decided since. */
 export function refuseBy<Code extends string>(
   errors: Readonly<Record<Code, { readonly status: number }>>,
 ): Refuse<Code> {
@@ -82,7 +82,7 @@ export function refuseBy<Code extends string>(
     }, refusal.headers);
 }
 
-/** What the gate works with. */
+/** The dependencies of the gate. */
 export interface GateParts {
   readonly ipBudget: IpBudget;
   readonly keys: KeyStore;
@@ -93,26 +93,24 @@ export interface GateParts {
   readonly nowMs: () => number;
 }
 
-/** What a guard has found wrong, besides the code. */
+/** The details of a refusal, besides the code. */
 export interface RefusalDetails extends Pick<Refusal, "fields" | "detail" | "headers"> {
-  /** What is wrong, for the log: without anything of the caller's. */
+  /** The fault for the log, without the caller's data. */
   readonly reason?: string;
-  /** The body says nothing: this is the key check, which adds to no total. */
+  /** The body is empty: a key check, which no total counts. */
   readonly empty?: boolean;
 }
 
-/** The codes that the gate answers with itself. */
 type GateCode = "unauthorized" | "not_accepting";
 
-// A 429 is an answer to a key holder too, but it must stay cheap under a flood: a key that was active this
-// recently is not looked up again for it.
+// A 429 must stay cheap under a flood: a key that was active this recently is not looked up again for it.
 const limitedKeyAgeMaxMs = 1_000;
 
 const unspent: Spent = { allowed: true, headers: {} };
 
-/** One post. It learns from the guards that it passes what is left of the budgets and who has sent it. */
+/** One post; collects the budgets and the key holder as it passes the guards. */
 export class Post<Code extends string> {
-  /** When the request arrived, on the clock of {@linkcode GateParts}. */
+  /** Arrival time, on the clock of {@linkcode GateParts}. */
   readonly arrivedAtMs: number;
   readonly #exchange: Exchange;
   readonly #parts: GateParts;
@@ -121,7 +119,6 @@ export class Post<Code extends string> {
   #spent = unspent;
   #holder: { readonly key: ApiKey; readonly digest: string; readonly isCached: boolean } | null = null;
 
-  /** `refuse` makes the surface's error replies. */
   constructor(exchange: Exchange, parts: GateParts, refuse: Refuse<Code | GateCode>) {
     this.#exchange = exchange;
     this.#parts = parts;
@@ -129,12 +126,11 @@ export class Post<Code extends string> {
     this.arrivedAtMs = parts.nowMs();
   }
 
-  /** What an answer tells of the budgets that have been spent so far. */
+  /** Headers that report the budgets charged so far. */
   get headers(): Spent["headers"] {
     return this.#spent.headers;
   }
 
-  /** Spends one request of the client address's budget. */
   allowAddress(): boolean {
     const { ipBudget, reference } = this.#parts;
     this.#ofAddress = ipBudget.spend(
@@ -147,8 +143,8 @@ export class Post<Code extends string> {
   }
 
   /**
-   * The active key that `X-API-Key` shows, or `null`. A wrong checksum costs no query, and neither does a key of the
-   * other surface. The access log learns the key's id.
+   * The active key in `X-API-Key`, or `null`. A wrong checksum or the other surface's key costs no query. Sets the
+   * key's id for the access log.
    *
    * @throws {Unavailable} when the store cannot be read
    */
@@ -168,13 +164,12 @@ export class Post<Code extends string> {
     return key;
   }
 
-  /** Spends one request of the budget that the key holder has. */
   allowHolder(budget: HolderBudget, holder: Holder): boolean {
     this.#spent = budget.spend(holder, this.#ofAddress, this.#parts.nowMs());
     return this.#spent.allowed;
   }
 
-  /** Commits what was posted; `revoked` when the key is no longer active. */
+  /** Commits the entry; `revoked` when the key is no longer active. */
   commit(entry: Entry): Promise<Outcome> {
     const { committer, keys, totals } = this.#parts;
     return committer.commit(entry).then((outcome) => {
@@ -185,9 +180,7 @@ export class Post<Code extends string> {
   }
 
   /**
-   * Every refusal. A key from the cache may only lead to a commit, which looks at it again: before any other answer to
-   * a key holder the store is asked, and a key that it no longer has gets 401. What a key holder is refused for is
-   * counted.
+   * Renders a refusal and counts it. A cached key is looked up again first: if it has been revoked, the answer is 401.
    *
    * Source: DECISIONS, The intake endpoint (key check, what a refused request leaves).
    *
@@ -208,7 +201,7 @@ export class Post<Code extends string> {
     return this.#reply(code, fault);
   }
 
-  /** 503 for {@linkcode Unavailable}: nothing was promised. Throws whatever else a guard has thrown. */
+  /** Renders 503 for {@linkcode Unavailable}, and rethrows any other error. */
   refuseUnavailable(error: unknown): Reply {
     if (!(error instanceof Unavailable)) throw error;
     this.#spent = this.#ofAddress;
@@ -224,7 +217,7 @@ export class Post<Code extends string> {
   }
 
   #reply(code: Code | GateCode, { fields, detail, headers }: RefusalDetails = {}): Reply {
-    // Source: SPEC, Error body: 413 and the per-IP 429 are produced before the handler.
+    // Produced before the handler. Source: SPEC, Error body.
     const isEarly = code === "body_too_large" || code === "rate_limited" && this.#holder === null;
     return this.#refuse(code, {
       requestId: isEarly ? null : this.#exchange.requestId,
@@ -235,7 +228,7 @@ export class Post<Code extends string> {
   }
 }
 
-/** The fields that fail, and what else is wrong: names of ours and of the operator's alone. */
+/** The failing fields and other reasons, in names of the service or the operator only. */
 function reasonOf({ fields = {}, reason }: RefusalDetails): string | null {
   const failing = Object.entries(fields).map(([name, why]) => `${name} ${why}`);
   return [...failing, ...(reason === undefined ? [] : [reason])].join(", ") || null;

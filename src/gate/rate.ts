@@ -1,6 +1,6 @@
 /**
- * The two budgets of a key-gated post, one before the key by client address, one after it, and the headers that
- * tell a caller what is left of them; and the budget of the public reads.
+ * Rate limits before the key (per address) and after it (per key or tenant), their headers, and the limit on public
+ * reads.
  *
  * @module
  */
@@ -13,19 +13,19 @@ import type { Exchange, Reply } from "../http/exchange.ts";
 import { type Allowance, type Seed, TokenBucketLimiter } from "../limiter/token_bucket.ts";
 import type { IpLimit } from "../store/serving/reference.ts";
 
-/** One request's share of a budget: whether there was one, and what the answer tells of the rest. */
+/** The result of charging one request: the decision, and the headers that report the rest of the budget. */
 export interface Spent {
   readonly allowed: boolean;
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** A limiter of 4 MiB. It counts what comes to this process. */
+/** Takes 4 MiB; counts the requests of this process. */
 function newLimiter(): TokenBucketLimiter {
   const [low, high] = getRandomValues(new Uint32Array(2)) as unknown as Seed;
   return new TokenBucketLimiter({ keysMax: 100_000, seed: [low, high] });
 }
 
-/** Counts by client address, before authentication. IPv6 clients are counted by their /64. */
+/** Counts by client address before authentication; IPv6 by /64. */
 export class IpBudget {
   readonly #limiter = newLimiter();
   readonly #rate: Rate;
@@ -36,7 +36,7 @@ export class IpBudget {
     this.#rate = rate;
   }
 
-  /** Spends one request of an address's budget; `raised` are the limits agreed for some networks. */
+  /** Charges one request to an address; `raised` are limits agreed for certain networks. */
   spend(address: string, raised: readonly IpLimit[], nowMs: number): Spent {
     const rate = this.#rateOf(address, raised);
     return spentOf({ name: "ip", rate }, this.#limiter.allow(limiterKey(address), rate, nowMs), null);
@@ -54,8 +54,8 @@ export class IpBudget {
 }
 
 /**
- * Counts the public reads by client address. Chosen: an allowed read does not tell what is left of the budget, because
- * its answer may be kept by a cache and given to others.
+ * Counts public reads by client address. An allowed read has no RateLimit headers, because caches may share the
+ * response.
  */
 export class ReadBudget {
   readonly #limiter = newLimiter();
@@ -68,8 +68,7 @@ export class ReadBudget {
   }
 
   /**
-   * What a surface's router asks before it answers a read: spends one of the address's budget, and refuses what is over
-   * it. `refuse` gets the headers of the 429.
+   * Returns a router's guard: charges the address, and refuses over the limit; `refuse` gets the headers of the 429.
    */
   refuseBy(
     refuse: (headers: Readonly<Record<string, string>>) => Reply,
@@ -83,33 +82,32 @@ export class ReadBudget {
   }
 }
 
-/** Who holds a key, as the budget counts: the intake's by key, the forms' by tenant. */
+/** The party that a budget counts: an intake key, or a tenant on the forms surface. */
 export interface Holder {
   readonly id: number | string;
-  /** A raised limit that is in force, or `null` for the published one. */
+  /** The raised limit in force, or `null` for the published one. */
   readonly raisedRate: Rate | null;
 }
 
-/** Counts by who holds the key, after authentication. */
+/** Counts by key or tenant, after authentication. */
 export class HolderBudget {
   readonly #limiter = newLimiter();
   readonly #name: "key" | "tenant";
   readonly #rate: Rate;
 
-  /** `name` is what the headers call it. */
   constructor(name: "key" | "tenant", rate: Rate) {
     this.#name = name;
     this.#rate = rate;
   }
 
-  /** Spends one request of a holder's budget; the headers tell of both budgets. */
+  /** Charges one request to a holder; the headers report both budgets. */
   spend({ id, raisedRate }: Holder, ip: Spent, nowMs: number): Spent {
     const rate = raisedRate === null ? this.#rate : higher(raisedRate, this.#rate);
     return spentOf({ name: this.#name, rate }, this.#limiter.allow(String(id), rate, nowMs), ip);
   }
 }
 
-/** A raised limit is agreed for one surface and holds on both; where the other allows more anyway, it lowers nothing. */
+/** A limit raised for one surface applies to both, and lowers neither. */
 function higher(raised: Rate, published: Rate): Rate {
   return {
     perMinute: Math.max(raised.perMinute, published.perMinute),

@@ -1,6 +1,5 @@
 /**
- * JSON numbers as the decimals they were written as, without a double in between, and a cost in integer cents. This
- * module is browser compatible.
+ * Exact decimals of JSON numbers, and a cost in integer cents. This module is browser compatible.
  *
  * @module
  */
@@ -10,21 +9,18 @@ import { limits } from "../contract/limits.ts";
 /** The exact value `±0.DIGITS × 10^point`. Zero has no digits, no sign and the point 0. */
 interface Decimal {
   readonly negative: boolean;
-  /** Neither starts nor ends with a zero. */
+  /** Without leading or trailing zeros. */
   readonly digits: string;
-  /** A text when the exponent has more digits than a double holds exactly: that exponent, and what the digits add to it. */
+  /** A string when the exponent exceeds 15 digits. */
   readonly point: number | string;
 }
 
 const zero: Decimal = { negative: false, digits: "", point: 0 };
-/** 10^15 is safe to add a text's length to. */
 const exponentDigitsMax = 15;
 
 /**
- * Reads the text of a valid JSON number. Linear in its length.
- *
- * Chosen: `-0` is `0`, because as decimals they are the same number. An exponent of more than 15 digits is not added up:
- * the conversion costs the square of its digits, nobody sends one, and two spellings of such a number may well differ.
+ * Reads a valid JSON number, in time linear in its length; `-0` is `0`. Longer exponents are not added up, because
+ * converting them is quadratic.
  */
 export function readDecimal(text: string): Decimal {
   const negative = text.startsWith("-");
@@ -56,20 +52,19 @@ function plus(point: number, exponent: string): number | string {
   return `${sign}${digits}${point < 0 ? "" : "+"}${point}`;
 }
 
-/** Cents of five digits are dollars of three. */
 const pointMax = String(limits.costCentsMax).length - 2;
-/** 0.005, which is 0.5 × 10^-2, is the least that rounds to a cent. */
+/** 0.005 is the least that rounds to a cent. */
 const pointMin = -2;
 
 /**
- * Rounds a cost, the text of a valid JSON number in US dollars, to cents, half away from zero on the
- * decimal digits as written; `null` when the rounded value is out of range.
+ * Rounds a cost, a valid JSON number in US dollars, to cents, half away from zero; `null` when the result is out of
+ * range.
  *
  * Source: SPEC, Lead envelope; DECISIONS, The lead envelope.
  */
 export function toCents(text: string): number | null {
   const { negative, digits, point } = readDecimal(text);
-  // Before arithmetic on the point: an exponent may be of any size.
+  // Checked before arithmetic: an exponent may be huge.
   if (negative || typeof point === "string" || point < pointMin || point > pointMax) return null;
   const wholeDigits = point + 2;
   const whole = Number(digits.slice(0, wholeDigits).padEnd(wholeDigits, "0"));

@@ -1,5 +1,5 @@
 /**
- * A phone number as it is dialled and as people write it. This module is browser compatible.
+ * Phone numbers to dial and to display. This module is browser compatible.
  *
  * @module
  */
@@ -13,28 +13,25 @@ import {
 } from "libphonenumber-js/min";
 import { plainNumber, toE164 } from "./phone.ts";
 
-/** A number that can be dialled. */
+/** A number that you can dial. */
 export interface Dialable {
-  /** `tel:`, `+` and digits, and `;ext=` with the extension's digits where there is one. Source: RFC 3966, section 3. */
+  /** `+` and digits only. */
   readonly uri: string;
-  /** For people: `(503) 555-0100 ext. 12`, or `+41 44 668 18 00` where the lead is in another country than the number. */
+  /** For display: national format in the lead's country, otherwise international. */
   readonly shown: string;
 }
 
-/** What is longer is no number: twice what the envelope takes. */
+/** Twice the envelope's cap. */
 const writtenLengthMax = 128;
 
 /** A number and what stands behind it: `x12`, `ext. 12`, `extension 12`, `#12`, `;ext=12`, and Canada's `poste 12`. */
 const withExtension = /^(.*[\d)])[\s,;-]*(?:ext(?:n|ension)?|x|#|poste)[\s.:=]*(\d{1,7})$/i;
 
 /**
- * Reads a number, as it was normalized or as it was sent; `country` is the normalized one of the lead's place. `null`
- * for what cannot be dialled without a doubt.
+ * Reads a number as normalized or as sent; `country` is the lead's normalized one. `null` if it is ambiguous or not a
+ * number.
  *
- * Chosen: besides what the envelope normalizes, numbers of other countries, because a customer abroad has nothing else
- * to call; from digits and formatting alone, because the library would make a number of letters too. With a `+` or the
- * country's own prefix for calls abroad, it is enough that the library finds the length possible; otherwise the number
- * has to be valid and written as at home, because ten bare digits are a number in many countries.
+ * Foreign numbers count if the library knows them as valid and they have a `+` or are written as at home.
  */
 export function dialable(sent: string, country: string): Dialable | null {
   if (sent.length > writtenLengthMax) return null;
@@ -44,7 +41,7 @@ export function dialable(sent: string, country: string): Dialable | null {
   if (plain === null) return null;
   const home = isSupportedCountry(country) ? country : undefined;
   const number = parsePhoneNumberFromString(plain, home as CountryCode);
-  // A number that the envelope has normalized is dialled, whether or not it exists.
+  // A normalized number is dialed even if it is not assigned.
   if (number === undefined || normal === null && !isCertain(number, plain)) return null;
   if (extension !== undefined) number.setExt(extension);
   const isNear = home !== undefined && getCountryCallingCode(home) === number.countryCallingCode;

@@ -1,5 +1,5 @@
 /**
- * The shape of an email address. This module is browser compatible.
+ * Email address shapes. This module is browser compatible.
  *
  * @module
  */
@@ -7,13 +7,10 @@
 const whiteSpace = /\p{White_Space}/u;
 
 /**
- * Tells whether a text looks like an address: one `@` with something before it, no white space, a
- * dotted domain without an empty label. Not RFC 5322, and nothing asks whether mail would arrive.
+ * Whether a text looks like an address: one `@` after at least one character, no white space, a dotted domain without
+ * an empty label. The part before the `@` may hold anything else, because such addresses receive mail.
  *
  * Source: SPEC, Lead envelope; DECISIONS, The lead envelope.
- *
- * Chosen: the part before the `@` may hold anything, dots in a row too, because addresses like that
- * receive mail; only a domain has labels.
  */
 export function looksLikeEmail(text: string): boolean {
   const at = text.indexOf("@");

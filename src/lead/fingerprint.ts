@@ -1,5 +1,5 @@
 /**
- * One text for each lead, however it was spelled. This module is browser compatible.
+ * The canonical text of a lead, for its content hash. This module is browser compatible.
  *
  * @module
  */
@@ -10,41 +10,34 @@ import type { Lead } from "./lead.ts";
 import { foldArea } from "./place.ts";
 
 /**
- * An `extra` of more UTF-16 units is compared as it was written. Chosen: 16 KiB, many times what partners send, because
- * sorting the eight thousand members that a body has room for takes as long as all else that is done with them.
+ * A longer `extra` (in UTF-16 units) is compared verbatim: sorting 8,000 members would cost as much as all other work.
  */
 const canonicalExtraMax = 16_384;
 
 /**
- * The canonical form of a normalized lead, `extra` (as the validator gives it) included: equal for the
- * same lead spelled otherwise (order of members, escapes, white space, 1.10 for 1.1), different for
- * different leads; an `extra` of over {@linkcode canonicalExtraMax} as it was written. The caller hashes it, and may
- * pass the lead's `text` as `JSON.stringify` writes it, whose members are in the envelope's order.
+ * The canonical text of a normalized lead: equal for any spelling of the same lead, different for different leads.
+ * `text` is the lead as `JSON.stringify` writes it.
  *
- * Source: DECISIONS, The lead envelope, content hash.
- *
- * Chosen: numbers compare as exact decimals, so 1.10 is 1.1 and 1e2 is 100, but neighbours that a
- * double cannot tell apart stay different, because a lost lead costs more than one sent twice; the
- * number 1 and the string "1" differ. The order of an array's elements counts.
+ * Numbers compare as exact decimals (1.10 is 1.1); the number 1 and the string "1" differ. Source: DECISIONS, The lead
+ * envelope, content hash.
  */
 export function canonicalText(lead: Lead, extra: string | null, text: string = JSON.stringify(lead)): string {
-  // Folded: the vocabulary may have learnt or dropped the term between a lead and its repeat.
+  // Folded, because the vocabulary may change between a lead and its repeat.
   const area = lead.project_area === undefined ? undefined : foldArea(lead.project_area);
   const told = area === lead.project_area ? text : JSON.stringify({ ...lead, project_area: area });
   if (extra === null) return told;
-  // JSON.stringify emits no raw line break, so the two parts cannot run into each other. The verbatim form is marked: it
-  // may spell what the canonical form of another `extra` is.
+  // JSON.stringify emits no line break, so the parts stay separate. The mark keeps a verbatim form from equaling the
+  // canonical form of another `extra`.
   return `${told}\n${extra.length <= canonicalExtraMax ? canonicalJson(extra) : `verbatim ${extra}`}`;
 }
 
-/** The canonical form of a valid JSON text: equal for equal values, however they were written. */
 function canonicalJson(text: string): string {
   return new Canonical(text).value();
 }
 
 /**
- * Rewrites a valid JSON text in one pass. It recurses as deep as the text nests, which the validator
- * bounds. Rejected: `JSON.parse` with a reviver's `source`, because browsers of last year lack it.
+ * Rewrites a valid JSON text in one pass; recursion is bounded by the validator. Rejected: a `JSON.parse` reviver's
+ * `source`, which older browsers lack.
  */
 class Canonical {
   readonly #text: string;
@@ -68,7 +61,7 @@ class Canonical {
     }
   }
 
-  /** Members by name, of duplicates the last. */
+  /** Sorted by name; of duplicates the last. */
   #object(): string {
     const found = new Map<string, string>();
     this.#at++;
@@ -87,7 +80,7 @@ class Canonical {
     return `[${found}]`;
   }
 
-  /** Steps over a comma to what follows it, or over the closing bracket. */
+  /** Skips a comma, or the closing bracket. */
   #more(closing: string): boolean {
     this.#at = spaceEnd(this.#text, this.#at);
     if (this.#text[this.#at] === ",") this.#at = spaceEnd(this.#text, this.#at + 1);
@@ -96,7 +89,7 @@ class Canonical {
     return false;
   }
 
-  /** A literal without escapes is the only one of its text that has none. */
+  /** A literal without escapes is canonical. */
   #string(): string {
     const literal = this.#take(stringEnd(this.#text, this.#at));
     return literal.includes("\\") ? JSON.stringify(decode(literal)) : literal;
@@ -109,7 +102,7 @@ class Canonical {
   }
 }
 
-/** The canonical form of a number, which becomes digits and exponent, or of `true`, `false` and `null`, which stay. */
+/** A number as digits and exponent; `true`, `false` and `null` unchanged. */
 export function canonicalWord(word: string): string {
   if (word >= "a") return word;
   const { negative, digits, point } = readDecimal(word);

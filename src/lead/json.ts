@@ -1,14 +1,13 @@
 /**
- * JSON without loss: `JSON.parse` decides what is valid, and a scan of the same text finds the members
- * of an object as they were written, so that 1.10, 12345678901234567890, `\u0000` and `__proto__`
- * survive. Nothing recurses and nothing is quadratic. This module is browser compatible.
+ * Lossless JSON: `JSON.parse` validates, and a scan finds members as written, so that 1.10, `\u0000` and `__proto__`
+ * survive. No recursion, nothing quadratic. This module is browser compatible.
  *
  * @module
  */
 
-/** One member of an object, as it was written. */
+/** One member of an object, as written. */
 export interface Member {
-  /** The name it stands for: escapes decoded, lone surrogates replaced by U+FFFD. */
+  /** The decoded name; lone surrogates become U+FFFD. */
   readonly name: string;
   /** The name as written, with its quotes. */
   readonly nameText: string;
@@ -16,18 +15,18 @@ export interface Member {
   readonly valueText: string;
 }
 
-/** A whole surrogate pair in escapes, half of one, or escaped backslashes; so `\\ud800` is none. */
+/** A surrogate pair in escapes, a lone surrogate (captured), or escaped backslashes. */
 const escapes =
   /\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(\\u[dD][89a-fA-F][0-9a-fA-F]{2})|(?:\\\\)+/g;
-/** Most texts have none, and the replacement stops at every escape of theirs. */
+/** Fast path: most texts have none. */
 const surrogateEscape = /\\u[dD][89a-fA-F]/;
 
 /**
- * Parses a text that must be one JSON object nested no deeper than `depthMax`, itself counted; `null`
- * when it is not. Of duplicate members the last one wins; `__proto__` is a member like any other.
+ * Parses one JSON object nested at most `depthMax` levels, itself included; otherwise `null`. Of duplicates the last
+ * wins; `__proto__` is an ordinary member.
  */
 export function parseObject(text: string, depthMax: number): Readonly<Record<string, unknown>> | null {
-  // Before JSON.parse: not every engine's parser is safe from deep nesting.
+  // Checked first: some engines' parsers overflow on deep nesting.
   if (isDeeperThan(text, depthMax)) return null;
   let value: unknown;
   try {
@@ -38,15 +37,14 @@ export function parseObject(text: string, depthMax: number): Readonly<Record<str
   return isObject(value) ? value : null;
 }
 
-/** One member of an object with what it stands for. */
+/** One member with its parsed value. */
 export interface ParsedMember extends Member {
   readonly value: unknown;
 }
 
 /**
- * What {@linkcode parseObject} and {@linkcode members} tell of a text together, `null` for the same texts, names and
- * values as they were parsed: for thousands of members at a third of their cost, because no object is built, whose
- * names the engine would have to know all its life.
+ * {@linkcode parseObject} and {@linkcode members} in one pass, at a third of the cost for thousands of members, because
+ * no object with unique names is built.
  */
 export function parseMembers(text: string, depthMax: number): ParsedMember[] | null {
   if (isDeeperThan(text, depthMax)) return null;
@@ -64,7 +62,7 @@ export function parseMembers(text: string, depthMax: number): ParsedMember[] | n
   return found;
 }
 
-/** As `JSON.parse`, which is asked where a string is more than its letters. */
+/** Avoids `JSON.parse` for plain strings and numbers. */
 function parseToken(token: string): unknown {
   const first = token.charCodeAt(0);
   if (first === quote && plainString.test(token)) return token.slice(1, -1);
@@ -72,7 +70,7 @@ function parseToken(token: string): unknown {
   return JSON.parse(token);
 }
 
-/** The names and values of an object in turn, as they were written; `null` for what is not put together as one. */
+/** Names and values in turn, as written; `null` for a malformed object. */
 function memberTokens(text: string): string[] | null {
   const tokens: string[] = [];
   let at = spaceEnd(text, 0);
@@ -95,12 +93,12 @@ function memberTokens(text: string): string[] | null {
   return null;
 }
 
-/** Tells a JSON object from the other JSON values. */
+/** Whether a JSON value is an object. */
 export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** Lists the members of a valid JSON object in the order of the text, duplicates and all. */
+/** The members of a valid JSON object in text order, duplicates included. */
 export function members(text: string): Member[] {
   const found: Member[] = [];
   let at = spaceEnd(text, text.indexOf("{") + 1);
@@ -111,51 +109,48 @@ export function members(text: string): Member[] {
     at = valueEnd(text, valueStart);
     found.push({ name: decode(nameText), nameText, valueText: text.slice(valueStart, at) });
     at = spaceEnd(text, at);
-    // Past the comma to the next name, or past the closing brace to no quote.
+    // Skips the comma, or the closing brace.
     at = spaceEnd(text, at + 1);
   }
   return found;
 }
 
-/**
- * Replaces each escape of a lone surrogate in a JSON text by `\ufffd`; everything else stays as
- * written. Strict parsers, PostgreSQL's among them, refuse such escapes.
- */
+/** Replaces escapes of lone surrogates by `\ufffd`: PostgreSQL and other strict parsers refuse them. */
 export function mendEscapes(text: string): string {
   if (!surrogateEscape.test(text)) return text;
   return text.replace(escapes, (escape, lone) => lone === undefined ? escape : "\\ufffd");
 }
 
-/** Takes every escape of U+0000 out of a JSON text; a text without them comes back as it is. */
+/** Removes every escape of U+0000 from a JSON text. */
 export function withoutNul(text: string): string {
   if (!text.includes("\\u0000")) return text;
   return text.replace(/\\u0000|((?:\\\\)+)/g, "$1");
 }
 
-/** The text that a JSON string literal, given with its quotes, stands for; lone surrogates mended. */
+/** Decodes a JSON string literal; lone surrogates become U+FFFD. */
 export function decode(literal: string): string {
   return literal.includes("\\") ? JSON.parse(literal).toWellFormed() : literal.slice(1, -1);
 }
 
-/** The index after the JSON white space that starts at `at`, if any does. */
+/** The index after JSON white space at `at`. */
 export function spaceEnd(text: string, at: number): number {
   let code = text.charCodeAt(at);
   while (code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09) code = text.charCodeAt(++at);
   return at;
 }
 
-/** The index after the string literal whose opening quote is at `at`; the text's length if it never closes. */
+/** The index after the string literal at `at`; the text's length if it is unterminated. */
 export function stringEnd(text: string, at: number): number {
   for (let end = text.indexOf('"', at + 1); end >= 0; end = text.indexOf('"', end + 1)) {
     let backslashes = 0;
-    // Each run of backslashes is counted once, by the quote behind it.
+    // Each run of backslashes is counted once.
     while (text.charCodeAt(end - 1 - backslashes) === backslash) backslashes++;
     if (backslashes % 2 === 0) return end + 1;
   }
   return text.length;
 }
 
-/** The index after the number, `true`, `false` or `null` that starts at `at`. */
+/** The index after the number or word at `at`. */
 export function wordEnd(text: string, at: number): number {
   while (isWordPart(text.charCodeAt(at))) at++;
   return at;
@@ -178,7 +173,7 @@ function isWordPart(code: number): boolean {
   return code >= 0x61 && code <= 0x7a || code >= 0x2d && code <= 0x39 || code === 0x2b || code === 0x45;
 }
 
-/** The index after the JSON value of any kind that starts at `at`; in an invalid text the end of it at most. */
+/** The index after the JSON value at `at`; at most the text's length. */
 export function valueEnd(text: string, at: number): number {
   const first = text.charCodeAt(at);
   if (first === quote) return stringEnd(text, at);
@@ -192,13 +187,13 @@ export function valueEnd(text: string, at: number): number {
   return at;
 }
 
-/** How an opening or closing bracket, or any other character, changes the depth. */
+/** The change of depth at a character. */
 function step(code: number): number {
   if (code === openBrace || code === openBracket) return 1;
   return code === closeBrace || code === closeBracket ? -1 : 0;
 }
 
-/** Right for valid texts; of an invalid one it may say either. */
+/** Exact for valid texts only. */
 function isDeeperThan(text: string, depthMax: number): boolean {
   if (!hasMoreThan(text, depthMax)) return false;
   let depth = 0;
@@ -210,7 +205,7 @@ function isDeeperThan(text: string, depthMax: number): boolean {
   return depth > depthMax;
 }
 
-/** Tells whether there are more than `countMax` opening brackets; `indexOf` is far faster than a loop. */
+/** Whether there are more than `countMax` opening brackets; `indexOf` beats a loop. */
 function hasMoreThan(text: string, countMax: number): boolean {
   let count = 0;
   for (const bracket of ["[", "{"]) {
@@ -222,7 +217,7 @@ function hasMoreThan(text: string, countMax: number): boolean {
   return false;
 }
 
-/** The texts of an array's elements, in their order. */
+/** The texts of an array's elements. */
 export function elements(text: string): string[] {
   const found: string[] = [];
   let at = spaceEnd(text, text.indexOf("[") + 1);
@@ -230,13 +225,13 @@ export function elements(text: string): string[] {
     const end = valueEnd(text, at);
     found.push(text.slice(at, end));
     at = spaceEnd(text, end);
-    // Past the comma to the next element, or to the end of what stands behind the bracket.
+    // Skips the comma, or ends.
     at = text[at] === "," ? spaceEnd(text, at + 1) : text.length;
   }
   return found;
 }
 
-/** The text without the white space between its tokens. */
+/** The text without white space between tokens. */
 export function withoutSpace(text: string): string {
   let written = "";
   for (let at = spaceEnd(text, 0); at < text.length; at = spaceEnd(text, at)) {

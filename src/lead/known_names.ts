@@ -1,5 +1,5 @@
 /**
- * What people call the fields of a lead, and of a form. This module is browser compatible.
+ * Common names of lead and form fields. This module is browser compatible.
  *
  * @module
  */
@@ -7,10 +7,10 @@
 import type { FieldName } from "../contract/fields.ts";
 
 const nameLengthMax = 100;
-/** Latin letters with accents, full-width ones, marks: of no other character normalization makes a known name, and of some it makes a sentence. */
+/** Latin letters with accents, full-width letters and marks: nothing else normalizes to a known name. */
 const nameCharacters = /^[\x20-\u024f\u0300-\u036f\u1e00-\u1eff\uff00-\uffef]+$/;
 
-/** Folded names of each field, the surest first; `name` is a person's whole one. */
+/** Folded names by field, the surest first; `name` is a full name. */
 export const knownNames: Readonly<Record<FieldName | "cost" | "name", readonly string[]>> = {
   first_name: words("firstname fname givenname forename first"),
   last_name: words("lastname lname surname familyname last apellido apellidos"),
@@ -40,14 +40,14 @@ function words(...lists: string[]): readonly string[] {
 }
 
 /**
- * A name without case, accents, punctuation and what is not seen, and without a leading `your`, `my`, `contact`, `customer` or `form`:
- * `E-Mail`, `your-email`, `Teléfono`; `""` for one that has no Latin letter or is longer than any known one.
+ * Folds a field name: removes case, accents, punctuation, invisible characters and a leading `your`, `my`, `contact`,
+ * `customer` or `form`. Returns `""` without a Latin letter or if too long.
  */
 export function foldName(name: string): string {
-  // No known name comes near; Unicode's normalization is quadratic in a run of combining marks.
+  // Unicode normalization is quadratic in a run of combining marks.
   if (name.length > nameLengthMax || !/[a-z\uff00-\uffef]/i.test(name)) return "";
   if (/^[a-z]+$/.test(name)) return withoutOwner(name);
-  // A byte order mark before the first column's name of a file, a joiner that was copied along.
+  // A byte order mark, or a copied joiner.
   const seen = name.replace(/\p{Cf}+/gu, "");
   if (!nameCharacters.test(seen)) return "";
   return withoutOwner(seen.normalize("NFKD").toLowerCase().replace(/[^a-z0-9]/g, ""));

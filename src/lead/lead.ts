@@ -1,5 +1,5 @@
 /**
- * The shape of a normalized lead and of what the validator finds. This module is browser compatible.
+ * The types of a normalized lead and of a validation result. This module is browser compatible.
  *
  * @module
  */
@@ -7,36 +7,30 @@
 import type { FieldName, Flag, Reason } from "../contract/fields.ts";
 import type { BodyFault } from "./body_fault.ts";
 
-/**
- * A lead after normalization: absent fields are left out, `cost` is integer cents, `country` is
- * always there. Members stand in envelope order.
- */
+/** A normalized lead: absent fields are left out, `country` is always set, members are in envelope order. */
 export type Lead =
   & { readonly [name in "first_name" | "last_name" | "phone" | "country"]: string }
   & { readonly [name in FieldName]?: string }
   & { readonly cost_cents?: number };
 
-/** What {@linkcode validate} says of a body. */
+/** The result of {@linkcode validate}. */
 export type Validation =
   | {
     readonly kind: "valid";
     readonly lead: Lead;
-    /** The text of a JSON object with what lay outside the envelope, lossless; `null` when nothing did. */
+    /** JSON text of the members outside the envelope, lossless; `null` for none. */
     readonly extra: string | null;
     readonly flags: readonly Flag[];
   }
   | { readonly kind: "invalid_json" } & BodyFault
-  // With what was sent in the stead of missing fields, when something comes near.
+  // Suggests the fields that the caller probably meant.
   | Partial<BodyFault> & {
     readonly kind: "validation_failed";
-    /** Every failing field with its reason. */
+    /** Every failing field and its reason. */
     readonly fields: Readonly<Record<string, Reason>>;
-    /** The body was `{}`: the key check. */
+    /** The body is `{}`: the key check. */
     readonly empty: boolean;
   };
 
-/**
- * The terms of `project_area` that are accepted: from the folded spelling (see `foldArea` in
- * `place.ts`) to the vocabulary's own.
- */
+/** Accepted terms of `project_area` by their folded spelling (`foldArea`). */
 export type Areas = ReadonlyMap<string, string>;

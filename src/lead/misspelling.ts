@@ -1,5 +1,5 @@
 /**
- * Which field was meant by a name that is none. This module is browser compatible.
+ * Suggests the field that an unknown name probably means. This module is browser compatible.
  *
  * Source: DECISIONS, Decided since (422).
  *
@@ -11,22 +11,19 @@ import { type BodyFault, shownName } from "./body_fault.ts";
 import { isObject } from "./json.ts";
 import { foldName, knownNames } from "./known_names.ts";
 
-/**
- * So many of the names that were sent are compared, with so many that are wanted. Chosen: more than a lead or a form has,
- * because a body has room for eight thousand, and each comparison costs a microsecond.
- */
+/** Bounds on compared names: a body has room for 8,000, and each comparison costs 1 µs. */
 const [sentMax, wantedMax] = [100, 25];
-/** So many misspellings are told. */
+/** Maximum number of suggestions. */
 const toldMax = 6;
-/** Names shorter than this are near to too many words. */
+/** Shorter names resemble too many words. */
 const nearLengthMin = 5;
 
-/** Names that were sent, folded. */
+/** Folded names by sent name. */
 type Sent = Map<string, string>;
 
 const isKnown: ReadonlySet<string> = new Set([...fieldNames, "cost", "extra"]);
 
-/** What a lead that lacks the fields `missing` has in their stead; `null` when nothing comes near. */
+/** Suggests names for the fields `missing` of a lead; `null` for none. */
 export function leadMisspelling(
   envelope: Readonly<Record<string, unknown>>,
   missing: readonly string[],
@@ -50,7 +47,7 @@ export function leadMisspelling(
     envelope[name] === undefined && !missing.includes(name)
   );
   for (const wanted of missing) take(sent, wanted, found, { near: true });
-  // Only what is surely meant: a lead may have names of its own.
+  // Exact matches only: a lead may have names of its own.
   for (const wanted of others) take(sent, wanted, found, { near: false });
   return tell(
     found,
@@ -58,10 +55,7 @@ export function leadMisspelling(
   );
 }
 
-/**
- * What a form that lacks the fields `missing` of those that it requires has in their stead, of the names that were
- * posted; `null` when nothing comes near.
- */
+/** Suggests names for a form's `missing` required fields; `null` for none. */
 export function formMisspelling(
   posted: Iterable<string>,
   { required, missing }: { readonly required: readonly string[]; readonly missing: readonly string[] },
@@ -82,7 +76,7 @@ function holdsLead(value: unknown): boolean {
   return isObject(inside) && requiredFields.some((name) => Object.hasOwn(inside, name));
 }
 
-/** Takes the name that stands for a wanted one from what was sent to what was found. */
+/** Moves the match for a wanted name from `sent` to `found`. */
 function take(sent: Sent, wanted: string, found: Map<string, string[]>, { near }: { near: boolean }): void {
   const folded = foldName(wanted);
   if (folded === "") return;
@@ -93,7 +87,7 @@ function take(sent: Sent, wanted: string, found: Map<string, string[]>, { near }
   found.set(name, [wanted]);
 }
 
-/** The sent name that is one of these when folded, the surest first. */
+/** The best-ranked sent name that folds to one of `names`. */
 function known(sent: Sent, names: readonly string[]): string | undefined {
   let [best, rank] = [undefined as string | undefined, names.length];
   for (const [name, folded] of sent) {
@@ -103,17 +97,14 @@ function known(sent: Sent, names: readonly string[]): string | undefined {
   return best;
 }
 
-/** The first sent name that is a slip or two of the fingers away. */
+/** The first sent name within one or two edits. */
 function nearest(sent: Sent, wanted: string): string | undefined {
   if (wanted.length < nearLengthMin) return undefined;
   const most = wanted.length === nearLengthMin ? 1 : 2;
   return [...sent].find(([, folded]) => isWithin(folded, wanted, most))?.[0];
 }
 
-/**
- * Whether `most` letters added, left out, replaced or swapped with their neighbour make one text of the other. Only the
- * band of the table is computed that can hold so few.
- */
+/** Whether the edit distance, with swaps, is at most `most`; computes only the necessary band. */
 function isWithin(left: string, right: string, most: number): boolean {
   if (Math.abs(left.length - right.length) > most) return false;
   let before: number[] = [];

@@ -1,6 +1,5 @@
 /**
- * Whom stored texts name, by email address and phone number, and whether they are of a certain person: what an erasure looks
- * for. This module is browser compatible.
+ * Matches stored texts with a person's email address or phone number, for erasures. This module is browser compatible.
  *
  * @module
  */
@@ -8,51 +7,50 @@
 import { contactLengthMax, plainNumber, toE164, withAsciiDigits } from "./phone.ts";
 import { normalizeLine } from "./text.ts";
 
-/** What is stored of one post. */
+/** The stored texts of one post. */
 export interface StoredTexts {
   /** JSON text. */
   readonly lead: string | null;
   /** JSON text. */
   readonly extra: string | null;
-  /** The body as posted: JSON text. */
+  /** The posted body: JSON text. */
   readonly raw: string | null;
-  /** JSON text: `phone` and `email` of whom a form submission was found to be from. */
+  /** JSON text: `phone` and `email` found in a form submission. */
   readonly contact: string | null;
   readonly idempotencyKey: string | null;
 }
 
-/** One `@`, with something on both sides of it. */
 export const emailShape = /^[^@]+@[^@]+$/;
-/** A character class of what the name before an `@` may end with, so that a longer name is another one. */
+/** Character class for the part before an `@`; a longer name is another address. */
 export const nameCharacter = "[\\p{L}\\p{N}._%+-]";
-/** With what a domain goes on, so that a longer one is another one. */
+/** Continues a domain; a longer domain is another address. */
 export const domainGoesOn = "(?:[\\p{L}\\p{N}-]|\\.[\\p{L}\\p{N}])";
-/** What stands between the digits of a number: what `toE164` takes for formatting, a few at a time. */
+/** Separators between digits, a few at a time; the same as `toE164` accepts. */
 export const separator = "[\\p{White_Space}\\p{Pd}\\p{Cf}\\u2212.．()（）/／\\\\]{0,4}";
-/** Fewer digits are no phone number, and stand in every second text. */
+/** Fewer digits are not a phone number. */
 export const digitsMin = 7;
-/** More are none either: E.164 has 15 at most. */
+/** E.164 has at most 15. */
 const digitsMax = 20;
-/** Bounds the places at which an address may begin or end among other signs, such as `<` and `"`. */
+/** Maximum number of edges at which an address may begin or end among characters such as `<`. */
 const edgesMax = 8;
 const endsAName = new RegExp(`^${nameCharacter}$`, "u");
 const goesOnAsDomain = new RegExp(`^${domainGoesOn}`, "u");
 const chainOfDigits = new RegExp(`[0-9]+(?:${separator.replace("{0,4}", "{1,4}")}[0-9]+)*`, "gu");
 
-/** A number in digits, as {@linkcode plainNumber} has it, without what does not tell numbers apart. */
+/** Reduces the result of {@linkcode plainNumber} to the digits that distinguish numbers. */
 export function comparable(number: string): string {
   const digits = number.replace(/^\+|^00/, "");
   return digits.length > 10 ? digits : number;
 }
 
-/** An address as it is compared: in lower case, without white space around it. */
+/** Folds an address for comparison. */
 export function foldEmail(text: string): string {
   return normalizeLine(text).toLowerCase();
 }
 
 /**
- * The contacts by which a post is somebody's: every whole value that may be an address or a number, and what stands
- * in its fields `email` and `phone` with something around it. Each is one line.
+ * The contacts of a post, one line each: every whole value that may be an address or a number, and those embedded in
+ * its fields `email` and `phone`.
  */
 export function contactsOf(texts: StoredTexts): Set<string> {
   const parsed = [texts.lead, texts.extra, texts.raw, texts.contact].map((text) =>
@@ -60,7 +58,7 @@ export function contactsOf(texts: StoredTexts): Set<string> {
   );
   const country = countryOf(parsed[0]);
   const contacts = new Set<string>();
-  // A member of `extra` is in the raw body, too.
+  // The raw body repeats the members of `extra`.
   for (const value of new Set(collectTexts(parsed).values)) {
     for (const contact of wholeValue(value, country)) contacts.add(contact);
   }
@@ -70,7 +68,7 @@ export function contactsOf(texts: StoredTexts): Set<string> {
   return contacts;
 }
 
-/** What a whole value is taken for. What is longer is a text. */
+/** The contacts that a whole value may be. */
 function wholeValue(value: string, country: string): string[] {
   if (value.length > contactLengthMax) return [];
   const email = foldEmail(value);
@@ -82,7 +80,7 @@ function wholeValue(value: string, country: string): string[] {
   return [...found, plain === null ? `text ${normalizeLine(value)}` : `number ${comparable(plain)}`];
 }
 
-/** The addresses in a value that has something around them: `Jane <jane@example.com>`. */
+/** Addresses embedded in a value: `Jane <jane@example.com>`. */
 function emailsIn(value: string): string[] {
   const words = value.slice(0, contactLengthMax).toLowerCase().split(/\s/u);
   return words.flatMap((word) => {
@@ -96,7 +94,7 @@ function emailsIn(value: string): string[] {
   });
 }
 
-/** What may be the name before an `@`: from a sign that no name has, and the whole. Those nearest to the `@`. */
+/** Candidates for the part before an `@`, nearest to it first. */
 function beginnings(characters: readonly string[]): string[] {
   const found: string[] = [];
   for (let from = characters.length - 1; from >= 0 && found.length < edgesMax; from--) {
@@ -106,7 +104,7 @@ function beginnings(characters: readonly string[]): string[] {
   return found;
 }
 
-/** What may be the domain behind it: up to where no domain goes on, and the whole. */
+/** Candidates for the domain. */
 function endings(characters: readonly string[]): string[] {
   const found: string[] = [];
   for (let end = 1; end <= characters.length && found.length < edgesMax; end++) {
@@ -116,7 +114,7 @@ function endings(characters: readonly string[]): string[] {
   return found;
 }
 
-/** The numbers in a value that has something around them: `415-867-5309 x12`. */
+/** Numbers embedded in a value: `415-867-5309 x12`. */
 function numbersIn(value: string): string[] {
   if (plainNumber(value) !== null) return [];
   const found: string[] = [];
@@ -138,7 +136,7 @@ function numbersIn(value: string): string[] {
   return found;
 }
 
-/** What a text of JSON says; a text that is none is a value by itself. */
+/** Parses JSON; other text is a value by itself. */
 export function parseStored(text: string): unknown {
   try {
     return JSON.parse(text.replace(/^\ufeff/, ""));
@@ -162,7 +160,7 @@ function ownFields(parsed: readonly unknown[]): string[] {
   return parsed.flatMap((value) => [...member(value, "phone"), ...member(value, "email")]);
 }
 
-/** Every string and number in them, and every member's name. Bodies are nested 64 levels deep at most. */
+/** Collects every string, number and member name. Bodies nest at most 64 levels. */
 export function collectTexts(
   parsed: readonly unknown[],
 ): { readonly values: string[]; readonly names: string[] } {
@@ -180,34 +178,26 @@ export function collectTexts(
   return { values, names };
 }
 
-/**
- * `theirs`: the address or number is a whole value somewhere in it. `mention`: it stands inside a longer text, such
- * as the details of a lead that may well be somebody else's.
- */
+/** `theirs`: a whole value is the address or number. `mention`: a longer text contains it. */
 type Relation = "theirs" | "mention" | "none";
 
-/** Somebody who is to be found. */
+/** A person to erase. */
 export interface Person {
-  /**
-   * Finds every text that may be about the person, and some more: a regular expression in what JavaScript's (with the
-   * flag `u`) and PostgreSQL's have in common.
-   */
+  /** A superset filter: a regular expression in the common syntax of JavaScript (flag `u`) and PostgreSQL. */
   readonly pattern: string;
-  /** Any of these among the contacts of a post ({@linkcode contactsOf}) makes it the person's. */
+  /** A post with any of these contacts ({@linkcode contactsOf}) is the person's. */
   readonly contacts: readonly string[];
-  /** What stored texts have to do with the person. */
   readonly relation: (texts: StoredTexts) => Relation;
 }
 
 /**
- * Somebody's email address, in any case and with white space around it; `null` for what holds no `@`.
- *
- * Chosen: no more is asked of its shape, because what looks like no address is stored, too.
+ * A person by email address, in any case; `null` without one `@`. The shape is not checked further, because suspect
+ * addresses are stored too.
  */
 export function personByEmail(text: string): Person | null {
   const email = foldEmail(text);
   if (!emailShape.test(email)) return null;
-  // Not as the end of a longer name, nor as the start of a longer domain.
+  // Not within a longer name or domain.
   const inText = new RegExp(`(?<!${nameCharacter})${escaped(email)}(?!${domainGoesOn})`, "u");
   return person(emailPattern(email), {
     contacts: [`email ${email}`],
@@ -216,10 +206,10 @@ export function personByEmail(text: string): Person | null {
 }
 
 /**
- * Somebody's phone number in any format; `null` for what has fewer than seven digits.
+ * A person by phone number in any format; `null` for fewer than seven digits.
  *
- * Chosen: a number that is stored as sent, because it is no North American one, is compared by its digits; a `+` or
- * `00` in front counts only for short ones, where a country's code cannot be told from an area's.
+ * A number stored as sent is compared by digits; a leading `+` or `00` counts only for short ones, where country and
+ * area codes are ambiguous.
  */
 export function personByPhone(text: string): Person | null {
   const e164 = toE164(text, "US");
@@ -253,7 +243,7 @@ function person(
       const { lead, extra, raw, contact, idempotencyKey } = texts;
       const bodies = [lead, extra, raw, contact].filter((text) => text !== null);
       const { values, names } = collectTexts(bodies.map(parseStored));
-      // The texts as they are, too: of a member that came twice, JSON.parse knows the last.
+      // Raw texts too: of duplicate members JSON.parse keeps only the last.
       const texted = new Set([
         ...values,
         ...names,
@@ -265,10 +255,7 @@ function person(
   };
 }
 
-/**
- * With the characters of ASCII that an address of the web has escaped, also twice: a form's `page_url` may hold
- * `?email=jane%40example.com`.
- */
+/** Decodes percent-encoded ASCII, also twice: `page_url` may hold `?email=jane%40example.com`. */
 function unescapedUrl(text: string): string {
   return text.replace(
     /%(?:25)*([2-7][0-9a-f])/gi,
@@ -280,16 +267,15 @@ function escaped(text: string): string {
   return text.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&");
 }
 
-/** What JSON text may hold in place of a character: an escape of anything, or of what is in ASCII. */
+/** JSON escapes of any character, and of ASCII. */
 const anyEscape = "\\\\u[0-9a-fA-F]{4}";
 const asciiEscape = "\\\\u00[2-7]|\\\\u212[aA]|\\\\u0130";
 
-// No flags: PostgreSQL's own idea of upper and lower case depends on the locale.
+// No flags: PostgreSQL's case folding depends on the locale.
 function emailPattern(email: string): string {
   const letters = [...email].map((char) => {
     if (/[a-z]/.test(char)) return `[${char}${char.toUpperCase()}${foldingTo(char)}]`;
     if (/[0-9]/.test(char)) return char;
-    // Lower and upper case may have other lengths.
     if (!/[!-~]/.test(char)) return "[^!-~]*";
     const hex = [...char.charCodeAt(0).toString(16)].map((digit) => `[${digit}${digit.toUpperCase()}]`).join(
       "",
@@ -300,7 +286,7 @@ function emailPattern(email: string): string {
   return `${letters.join("")}|${escape}`;
 }
 
-/** What is not in ASCII and becomes this letter in lower case: the Kelvin sign, and the dotted capital I. */
+/** Non-ASCII characters that lower-case to this letter: the Kelvin sign, the dotted capital I. */
 function foldingTo(letter: string): string {
   if (letter === "k") return "\u212a";
   return letter === "i" ? "\u0130" : "";
@@ -313,13 +299,13 @@ function phonePattern(digits: string): string {
 
 let foreign: string | null = null;
 
-/** The decimal digits outside ASCII as ranges of a character class. */
+/** Character ranges of the decimal digits outside ASCII. */
 function foreignDigits(): string {
   if (foreign !== null) return foreign;
   const ranges: string[] = [];
   for (let code = 0x80; code <= 0x1ffff; code++) {
     if (!/\p{Nd}/u.test(String.fromCodePoint(code))) continue;
-    // Unicode encodes them in sets of ten.
+    // Unicode encodes digits in sets of ten.
     ranges.push(`${String.fromCodePoint(code)}-${String.fromCodePoint(code + 9)}`);
     code += 9;
   }

@@ -1,6 +1,5 @@
 /**
- * Phone numbers: what can be read as a US or Canadian number becomes E.164, by digits alone. This
- * module is browser compatible.
+ * Phone numbers: US and Canadian ones become E.164, by digits alone. This module is browser compatible.
  *
  * @module
  */
@@ -11,31 +10,24 @@ const scheme = /^tel:/i;
 const decimalDigit = /^\p{Nd}$/u;
 const plusSign = /^[+＋]$/u;
 /**
- * Spaces, dashes (Pd, and the minus sign), dots, parentheses and slashes, full-width ones too.
- *
- * Chosen: invisible format characters (Cf) count as formatting, because numbers pasted from address
- * books come wrapped in U+202A … U+202C or with U+200E, and nobody sees why theirs was not read.
+ * Spaces, dashes, dots, parentheses and slashes, full-width ones too; and format characters (Cf), which address books
+ * add when you copy a number.
  */
 const formatting = /^[\p{White_Space}\p{Pd}\p{Cf}\u2212.．()（）/／]$/u;
-/** What is longer is no number, whatever stands around its digits: twice what the envelope takes. */
+/** Twice the envelope's cap. */
 const writtenLengthMax = 128;
-/** Bounds what is compared as one address or number, in UTF-16 units: far above the 254 of an address. */
+/** Maximum length of a text compared as an address or a number, in UTF-16 units. */
 export const contactLengthMax = 1_000;
-/** The country code and a number of ten digits. */
+/** Country code and ten digits. */
 const digitsMax = 11;
 
 /**
- * Reduces a phone number to `+1` and ten digits, or answers `null` for what must be stored as sent.
+ * Reduces a phone number to `+1` and ten digits; `null` for one that is stored as sent.
  *
- * Ten digits, or 1 or +1 and ten digits, whose area code starts with 2–9, in any formatting. Ten bare
- * digits are not taken for US/CA when `country`, normalized, is a two-letter code with another calling
- * code than 1. Nothing checks that the number exists.
+ * Accepts ten digits, or 1 or +1 and ten digits, with an area code from 2–9, in any formatting. Ten bare digits are
+ * refused when `country` (normalized) has another calling code. A `+` must precede the digits.
  *
  * Source: SPEC, Lead envelope; DECISIONS, The lead envelope.
- *
- * Chosen: `1` and ten digits are read whatever the country, because only bare ten are in doubt; a `+`
- * may stand behind an opening parenthesis, `(+1) 415…`, but not behind a digit, and not before ten
- * digits, because `+41…` is Switzerland.
  */
 export function toE164(sent: string, country: string): string | null {
   if (sent.length > writtenLengthMax) return null;
@@ -55,9 +47,8 @@ export function toE164(sent: string, country: string): string | null {
 }
 
 /**
- * The digits of a number in any formatting, in ASCII, with a `+` in front where one was: what two spellings of a
- * number that is not North American have in common. `null` when the text holds anything else, or is longer than
- * {@linkcode contactLengthMax}.
+ * The ASCII digits of a number in any formatting, with a leading `+` if it has one; `null` for any other text, or more
+ * than {@linkcode contactLengthMax} units.
  */
 export function plainNumber(sent: string): string | null {
   if (sent.length > contactLengthMax) return null;
@@ -70,35 +61,28 @@ export function plainNumber(sent: string): string | null {
   return number === "" || number === "+" ? null : number;
 }
 
-/** The text with the decimal digits of every script as ASCII digits. */
+/** Converts the decimal digits of every script to ASCII. */
 export function withAsciiDigits(text: string): string {
   return text.replace(/[^\P{Nd}0-9]/gu, (digit) => String(decimalValue(digit)));
 }
 
-/** The ten digits, whatever they start with, or `null`. */
 function nationalNumber(digits: string, plus: boolean, country: string): string | null {
   if (digits.length === 11 && digits.startsWith("1")) return digits.slice(1);
   return digits.length === 10 && !plus && mayBeNorthAmerican(country) ? digits : null;
 }
 
 /**
- * Tells whether ten bare digits may be a number of calling code 1.
- *
- * Chosen: a two-letter code that no calling code is known for (`ZZ`) is not 1, because the rule asks
- * for 1; a country that is no two-letter code says nothing, so the digits are read.
+ * Whether ten bare digits may have calling code 1. An unknown two-letter code is not 1; any other text says nothing.
  */
 function mayBeNorthAmerican(country: string): boolean {
   if (country === "US" || !/^[A-Z]{2}$/.test(country)) return true;
   return isSupportedCountry(country) && getCountryCallingCode(country) === "1";
 }
 
-/** By digit. Filled as digits arrive, because each takes up to 50 regular expressions; Unicode has some hundreds. */
+/** Cache by digit, because computing one takes up to 50 regular expressions; Unicode has some hundreds of digits. */
 const digitValues = new Map<string, number>();
 
-/**
- * The value of a decimal digit of any script. Unicode encodes them in runs of whole sets of ten that
- * start with a zero, so the distance to the run's start tells it without a table.
- */
+/** The value of a decimal digit of any script: Unicode encodes them in runs of ten that start with a zero. */
 function decimalValue(digit: string): number {
   let value = digitValues.get(digit);
   if (value === undefined) {

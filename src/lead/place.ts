@@ -1,6 +1,6 @@
 /**
- * Where the job is: country, state, postal code, and the part of the home. The functions take text
- * that `normalizeLine` has been over. This module is browser compatible.
+ * Country, state, postal code and project area. The functions take text from `normalizeLine`. This module is browser
+ * compatible.
  *
  * @module
  */
@@ -8,26 +8,23 @@
 import { countrySynonyms } from "../contract/fields.ts";
 import { isLongerThan, normalizeLine } from "./text.ts";
 
-/** Names of countries that are mapped, in lower case. */
+/** Country codes by name, in lower case. */
 const countryNames: ReadonlyMap<string, string> = new Map(
   Object.entries(countrySynonyms).flatMap(([code, names]) =>
     names.map((name) => [name.toLowerCase(), code] as const)
   ),
 );
 
-/** Cheaper than counting runes, and most countries are two ASCII letters. */
+/** Most countries; cheaper than counting runes. */
 const twoLetters = /^[A-Za-z]{2}$/;
 const canadianCode = /^([A-Za-z]\d[A-Za-z])[ -]?(\d[A-Za-z]\d)$/;
 const nineDigits = /^\d{9}$/;
 
 /**
- * Normalizes a country: a name of the specification's becomes its code, two characters are
- * upper-cased; `null` for anything else, which is kept as sent and flagged.
+ * Maps a country's name to its code and upper-cases two characters; `null` for anything else, which is flagged. Two
+ * characters stay unchanged if their upper case is longer (`ß1`).
  *
  * Source: SPEC, Lead envelope; DECISIONS, The lead envelope.
- *
- * Chosen: two characters whose upper case has another length (`ß1`) stay as they are, because the
- * stored value must be two characters still, and normal a second time.
  */
 export function normalizeCountry(text: string): string | null {
   if (twoLetters.test(text)) return text.toUpperCase();
@@ -38,14 +35,13 @@ export function normalizeCountry(text: string): string | null {
   return isTwoRunes(upper) ? upper : text;
 }
 
-/** Upper-cases a state of exactly two ASCII letters; anything else is left alone. Source: SPEC, Lead envelope. */
+/** Upper-cases a state of two ASCII letters. Source: SPEC, Lead envelope. */
 export function normalizeState(text: string): string {
   return twoLetters.test(text) ? text.toUpperCase() : text;
 }
 
 /**
- * Spells a postal code: nine bare digits in the US become `NNNNN-NNNN`; a Canadian code becomes
- * `ANA NAN`, whatever the country; anything else is left alone. `country` is the normalized one.
+ * Formats nine bare digits in the US as `NNNNN-NNNN` and a Canadian code as `ANA NAN`; `country` is normalized.
  *
  * Source: SPEC, Lead envelope; DECISIONS, The lead envelope.
  */
@@ -55,10 +51,7 @@ export function normalizeZip(text: string, country: string): string {
   return canadian === null ? text : `${canadian[1]} ${canadian[2]}`.toUpperCase();
 }
 
-/**
- * Folds a term of `project_area` to the key it is looked up by, so that case and surrounding space do
- * not matter. Whoever fills an `Areas` map uses this function for its keys.
- */
+/** Folds a `project_area` term to its lookup key, so that case and outer space do not matter. */
 export function foldArea(text: string): string {
   return normalizeLine(text).toLowerCase();
 }

@@ -1,6 +1,5 @@
 /**
- * The validator: one request body in, what it comes to out. It runs as it is in the server and in the
- * playground. This module is browser compatible.
+ * The validator, which runs in the server and in the playground. This module is browser compatible.
  *
  * @module
  */
@@ -27,9 +26,9 @@ import { toE164 } from "./phone.ts";
 import { foldArea, normalizeCountry, normalizeState, normalizeZip } from "./place.ts";
 import { asSent, isLongerThan, normalizeDetails, normalizeLine } from "./text.ts";
 
-/** What a field's rule may look at beside its own value, and where it leaves its observations. */
+/** The context of a field's rule. */
 interface Scope {
-  /** Normalized; the default when the lead names none. */
+  /** Normalized, or the default. */
   readonly country: string;
   readonly areas: Areas;
   readonly flags: Flag[];
@@ -37,20 +36,14 @@ interface Scope {
 
 type Rule = (text: string, scope: Scope) => string;
 
-/** Fields that have no rule of their own are lines of free text. */
 const freeText: Rule = (text) => text;
 
-/**
- * The rule of each field, applied to text that is trimmed, free of what the field may not hold, and
- * not blank.
- *
- * Source: SPEC, Lead envelope.
- */
+/** The rule of each field, applied to normalized text that is not blank. Source: SPEC, Lead envelope. */
 const rules: Readonly<Record<FieldName, Rule>> = {
   first_name: freeText,
   last_name: freeText,
   phone: (text, { country, flags }) => toE164(text, country) ?? flagged(text, "phone_unnormalized", flags),
-  // Chosen: a suspect value is lower-cased too, because global normalization knows no exception.
+  // Suspect values are lower-cased too: global normalization has no exception.
   email: (text, { flags }) => {
     const email = text.toLowerCase();
     return looksLikeEmail(email) ? email : flagged(email, "email_shape_suspect", flags);
@@ -71,7 +64,7 @@ const rules: Readonly<Record<FieldName, Rule>> = {
   external_id: freeText,
 };
 
-/** What is done with each field, in envelope order; one list, because looking each up by its name costs more than most. */
+/** The fields in envelope order; one list, because lookups by name cost more than most rules. */
 const columns = fieldNames.map((name) => ({
   name,
   ...fields[name],
@@ -81,22 +74,17 @@ const columns = fieldNames.map((name) => ({
 
 const services: ReadonlySet<string> = new Set(projectServices);
 
-/** The top-level names that do not land in `extra`. */
+/** Top-level names outside `extra`. */
 const envelopeNames: ReadonlySet<string> = new Set([...fieldNames, "cost", "extra"]);
 
-/** A mark that some encoders put before UTF-8. */
 const byteOrderMark = "\ufeff";
 
 /**
  * Validates and normalizes a request body, decoded from UTF-8.
  *
- * Source: SPEC, Lead envelope and Global normalization; DECISIONS, The lead envelope.
- *
- * Chosen: a wrong JSON type answers `invalid_json` whatever else is wrong, because then the body as a
- * whole is not a lead. Caps count the normalized value (`phone`: as sent), so padding never makes a
- * field too long. Of duplicate members only the last has to have the right type. Half a surrogate pair
- * that stands in the body itself, which cannot happen over the wire, reads as U+FFFD, because that is
- * what a browser would have sent.
+ * A wrong JSON type is `invalid_json`, whatever else is wrong. Caps count the normalized value (`phone`: as sent). Only
+ * the last of duplicate members needs the right type. Source: SPEC, Lead envelope and Global normalization; DECISIONS,
+ * The lead envelope.
  */
 export function validate(body: string, areas: Areas): Validation {
   const text = (body.startsWith(byteOrderMark) ? body.slice(1) : body).toWellFormed();
@@ -195,15 +183,13 @@ function findCost(text: string): string | null {
 const costName = '"cost"';
 
 /**
- * Collects the digits of `cost` and what lies outside the envelope, if there is any of that, from a valid body.
+ * Extracts the text of `cost` and the members outside the envelope from a valid body.
  *
- * Chosen: the members of `extra` come first and unknown top-level members after them, each where its
- * name first stood; a clash leaves one member, with the name and value written last at the top level.
- * Inside a value nothing is touched, duplicates neither. Lone surrogate escapes become `\ufffd`, in
- * names before they are compared, so that no two members end up with one name.
+ * Members of `extra` come first; a clash keeps the last top-level name and value. Values stay verbatim. Lone surrogate
+ * escapes become `\ufffd` before names are compared, so that names stay unique.
  */
 function readWritten(text: string, hasMore: boolean): Written {
-  // The scan of everything costs as much as JSON.parse, and most leads have no use for it.
+  // A full scan costs as much as JSON.parse, and most leads do not need it.
   const found = hasMore ? null : findCost(text);
   if (found !== null) return { cost: found, extra: null };
   let cost = "";

@@ -1,5 +1,5 @@
 /**
- * Token buckets by key, in bounded memory. Time is passed in. This module is browser compatible.
+ * Token buckets by key, in bounded memory. This module is browser compatible.
  *
  * @module
  */
@@ -12,8 +12,7 @@ export type Seed = readonly [number, number];
 /**
  * HalfSipHash-2-4 with 64 bits of result, over the text's UTF-16 units, two to a word.
  *
- * Chosen: of the SipHash family the one made for 32-bit words, because JavaScript has no faster integers. Rejected:
- * a hash without a key, because a stranger who picks IPv6 networks would choose whose bucket is forgotten.
+ * Rejected: a hash without a key, because an attacker who picks IPv6 networks could choose which bucket is evicted.
  */
 export class KeyedHash {
   /** The low and the high half of the last result, unsigned. */
@@ -29,14 +28,13 @@ export class KeyedHash {
     this.#seed = seed;
   }
 
-  /** Hashes a text into `low` and `high`. */
   update(text: string): void {
     const [k0, k1] = this.#seed;
     this.#v0 = k0;
     this.#v1 = k1 ^ 0xee;
     this.#v2 = k0 ^ 0x6c796765;
     this.#v3 = k1 ^ 0x74656462;
-    // `charCodeAt` gives NaN beyond the end, which is 0 to the bitwise operators; the length tells it from a zero.
+    // Beyond the end `charCodeAt` returns NaN, which is 0 to bitwise operators; the length distinguishes it.
     for (let at = 0; at < text.length; at += 2) {
       this.#absorb(text.charCodeAt(at) | text.charCodeAt(at + 1) << 16);
     }
@@ -81,65 +79,52 @@ export class KeyedHash {
 
 /** Limits requests by key. */
 export interface Limiter {
-  /** Asks for one request of `key` at `nowMs`, milliseconds of a monotonic clock. */
+  /** Requests one token for `key`; `nowMs` is in milliseconds of a monotonic clock. */
   allow(key: string, rate: Rate, nowMs: number): Allowance;
 }
 
-/** What the limiter says of one request. */
+/** The decision on one request. */
 export interface Allowance {
   readonly allowed: boolean;
-  /** Requests that would be allowed right after this one. */
+  /** Requests allowed right after this one. */
   readonly remaining: number;
-  /** Whole seconds until the next request would be allowed, no less than `limits.retryAfterSeconds`. */
+  /** Whole seconds until the next request is allowed; at least `limits.retryAfterSeconds`. */
   readonly retryAfterSeconds: number;
   /** Whole seconds until the bucket is full again. */
   readonly resetSeconds: number;
 }
 
-/**
- * One token in the unit of the books: at one request a minute a millisecond earns one unit. With whole
- * milliseconds and whole rates the arithmetic is exact, so that the hundredth refill is not late by a
- * rounding error.
- */
+/** One token in debt units: at 1 request a minute, 1 ms earns 1 unit, so integer arithmetic is exact. */
 export const unitsPerToken = 60_000;
 
-/** Bounds every wait that is told, so that a rate of zero does not render as `Infinity`. */
+/** Caps reported waits: a rate of zero must not render as `Infinity`. */
 const waitSecondsMax = 3600;
 
-/** The slots that one key may be in. */
+/** Slots a key can be in. */
 const waysMax = 8;
 
 /**
- * A slot: the two halves of the key's hash, then what has been taken and not been earned back, in units (zero when the
- * bucket is full, whatever its size: kept instead of the tokens left, so that a raised burst counts at once), when
- * that was reckoned, and when the bucket is full again. All zero while nobody has had it.
+ * One slot: two 32-bit hash halves, then three doubles: debt in units, time of the last update, time when the bucket is
+ * full again. It stores debt rather than tokens left, so that a raised burst applies at once. All zero while free.
  */
 const slotBytes = 32;
 
-/** Construction options of {@linkcode TokenBucketLimiter}. */
 interface TokenBucketOptions {
-  /** Slots for keys, rounded up to a power of two and to eight; each takes 32 bytes. */
+  /** Slots, rounded up to a power of two of at least 8; each takes 32 bytes. */
   readonly keysMax: number;
-  /** Random and secret: whoever knows it can choose keys that push out a certain one. */
+  /** Random and secret: an attacker who knows it can choose keys that evict a given key. */
   readonly seed: Seed;
 }
 
 /**
- * Limits requests by key: a bucket starts full with `burst` tokens, each allowed request takes one, and
- * `perMinute / 60` a second come back. A refused request takes none.
+ * Limits requests by key: a bucket starts full with `burst` tokens, each allowed request takes one, and `perMinute /
+ * 60` a second return. A refused request takes none.
  *
- * The memory is taken once and never grows: 32 bytes a slot, 4 MiB for 100,000 keys, however many come. A key has
- * eight slots that it may be in; when all are taken, the one whose bucket is full again first is forgotten and starts
- * full when it comes back. So a flood of new keys pushes out those that have lost least by it, themselves among them:
- * whoever has drained a bucket keeps it drained, and nobody is refused for what others did. A bucket that is full loses
- * nothing; of the others nine must meet, and nobody can choose where a key goes: with as many as a quarter of the slots
- * under way at a time it happens in one of 4,000 places.
+ * Memory is allocated once: 32 bytes a slot, 4 MiB for 100,000 keys. A key has eight possible slots; when all are
+ * taken, the bucket that would be full first is evicted, so a flood of new keys cannot reset a drained bucket.
  *
- * Source: SPEC, Limits.
- *
- * Chosen: a table of numbers. Rejected: a `Map` of objects in a ring by use, which took 285 MB of resident memory when a
- * million addresses had come (100,000 remembered), and forgot by the order of use, so that a flood decided who is
- * forgotten. Also rejected: one number a key (GCRA), because the rate may change from call to call.
+ * Rejected: a `Map` in LRU order (285 MB for a million addresses, and a flood decides what is evicted); GCRA, because
+ * the rate may change between calls. Source: SPEC, Limits.
  */
 export class TokenBucketLimiter implements Limiter {
   readonly #hash: KeyedHash;
@@ -147,7 +132,7 @@ export class TokenBucketLimiter implements Limiter {
   readonly #books: Float64Array;
   readonly #setMask: number;
 
-  /** Throws a `RangeError` when there would be no room for a key. */
+  /** Throws a `RangeError` when `keysMax` is below 1. */
   constructor({ keysMax, seed }: TokenBucketOptions) {
     if (!(keysMax >= 1)) throw new RangeError("The limiter needs room for at least one key");
     const slots = Math.max(waysMax, 2 ** Math.ceil(Math.log2(keysMax)));
@@ -158,18 +143,15 @@ export class TokenBucketLimiter implements Limiter {
     this.#setMask = slots / waysMax - 1;
   }
 
-  /** The memory of the table in bytes. */
   get bytes(): number {
     return this.#books.byteLength;
   }
 
   /**
-   * Asks for one request of `key` at `nowMs`, milliseconds of any clock.
+   * Requests one token for `key`; `nowMs` is in milliseconds of any clock, which may step back.
    *
-   * The rate may differ from call to call. Chosen: what was taken stays taken and the time since then
-   * earns at the rate of this call, but no one owes more than a burst, because a window of raised limits
-   * must work at once and leave no punishment when it ends. When the clock steps back nothing is earned
-   * and time runs on from there; when it leaps ahead no bucket gets more than full.
+   * The rate may change between calls: debt stays, is repaid at the current rate, and never exceeds one burst, so that
+   * a raised limit applies at once and leaves no penalty when it ends.
    */
   allow(key: string, rate: Rate, nowMs: number): Allowance {
     const slot = this.#find(key);
@@ -193,11 +175,11 @@ export class TokenBucketLimiter implements Limiter {
     };
   }
 
-  /** The key's slot, which may have been another's until now. */
+  /** The key's slot; takes over another key's when none is free. */
   #find(key: string): number {
     this.#hash.update(key);
     const { low } = this.#hash;
-    // Zero is nobody's: one of the 64 bits says that the slot is taken.
+    // Zero marks a free slot.
     const high = (this.#hash.high | 1) >>> 0;
     const first = (low & this.#setMask) * waysMax;
     let least = first;
@@ -213,14 +195,13 @@ export class TokenBucketLimiter implements Limiter {
     return least;
   }
 
-  /** When the slot's bucket is full again; one that nobody has had always was. */
   #fullAtMs(slot: number): number {
     const isFree = this.#hashes[slot * slotBytes / 4 + 1] === 0;
     return isFree ? -Infinity : this.#books[slot * slotBytes / 8 + 3] as number;
   }
 }
 
-/** Whole seconds until so many units are earned, bounded. Chosen: rounded up, because a client that comes back early is refused again. */
+/** Whole seconds until the units are earned, rounded up so that a client does not return too early, and capped. */
 export function secondsToEarn(units: number, { perMinute }: Rate): number {
   return units <= 0 ? 0 : Math.min(waitSecondsMax, Math.ceil(units / perMinute / 1000));
 }
