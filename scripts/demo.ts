@@ -50,11 +50,11 @@ async function run(): Promise<void> {
     console.log("Filling a month …");
     await past.at(startedAtMs - 31 * 86_400_000);
     const tenants = await addDemoTenants(past.pool);
-    const { leads, forms } = await fillMonth(past, { tenants, nowMs: startedAtMs });
+    const { leads, forms, refusals } = await fillMonth(past, { tenants, nowMs: startedAtMs });
     await past.at(startedAtMs);
     const rollup = new Rollup(past.pool);
     while (await rollup.runOnce() > 0);
-    await fillSamples(past.pool, tenants.map(({ id }) => id));
+    await fillSamples(past.pool, { tenantIds: tenants.map(({ id }) => id), refusals });
     done = `${leads} leads and ${forms} forms of ${tenants.length} sandbox tenants are there now.`;
   });
   console.log(`${done}\n\n${whatToLookAt()}`);

@@ -11,7 +11,9 @@ import { readFields } from "../../src/forms/fields.ts";
 import { readIdempotencyKey, type UsableIdempotencyKey } from "../../src/gate/idempotency_key.ts";
 import { toEntry as leadEntry } from "../../src/intake/handle.ts";
 import { validate } from "../../src/lead/validate.ts";
-import { type Claimed, OutboxStore, type Settlement } from "../../src/store/delivery/outbox.ts";
+import { judge } from "../../src/delivery/judge.ts";
+import type { SendOutcome } from "../../src/delivery/send.ts";
+import { type Claimed, OutboxStore } from "../../src/store/delivery/outbox.ts";
 import { AcceptStore, type Entry } from "../../src/store/serving/accept.ts";
 import { readReference, type Reference } from "../../src/store/serving/reference.ts";
 import { Totals } from "../../src/store/serving/totals.ts";
@@ -23,7 +25,19 @@ import type { DemoSource, DemoTenant } from "./tenants.ts";
 export interface Counts {
   readonly leads: number;
   readonly forms: number;
+  /** What was refused. */
+  readonly refusals: readonly Refusal[];
 }
+
+/** A refused post. */
+export interface Refusal {
+  /** ISO 8601. */
+  readonly at: string;
+  readonly code: string;
+}
+
+/** Why events will be given up, by their id. */
+type Dying = Map<string, string>;
 
 const hourMs = 3_600_000;
 const days = 30;
@@ -47,6 +61,8 @@ export async function fillMonth(
   const totals = new Totals(pool, () => {});
   const sources = tenants.flatMap((tenant) => tenant.sources.map((source) => ({ tenant, source })));
   const counts = { leads: 0, forms: 0 };
+  const refusals: Refusal[] = [];
+  const dying: Dying = new Map();
   const ordinals = new Ordinals();
   const outageMs = Math.floor(nowMs / hourMs) * hourMs - outageDaysAgo * 24 * hourMs;
 
@@ -69,11 +85,15 @@ export async function fillMonth(
       counts.leads += entries.filter(({ kind }) => kind === "lead").length;
       counts.forms += entries.filter(({ kind }) => kind === "form").length;
     }
-    for (const { source } of sources) refuse(luck, totals, source, part);
+    const refused = sources.map(({ tenant, source }) =>
+      refuse(luck, totals, { tenant, source, reference, part })
+    )
+      .filter((code) => code !== null);
+    refusals.push(...refused.map((code) => ({ at: date.toISOString(), code })));
     await totals.runOnce();
-    await deliver(luck, outbox, { tenants, at, moment, isAway: Math.abs(moment - outageMs) < hourMs });
+    await deliver(luck, outbox, { tenants, at, moment, dying, isAway: Math.abs(moment - outageMs) < hourMs });
   }
-  return counts;
+  return { ...counts, refusals };
 }
 
 /** Counts what each source has sent, from 1. */
@@ -123,22 +143,41 @@ function invent(
 /** The spam score as it is on the first day. */
 const untaught = { lessons: () => new Map(), recentTexts: new RecentTexts() };
 
-function refuse(luck: Luck, totals: Totals, { keyId, surface }: DemoSource, part: number): void {
-  if (surface === "forms") return;
-  if (luck.next() < part * 0.15) totals.refused(keyId, "required", luck.pick(["last_name", "phone"]));
-  if (luck.next() < part * 0.05) totals.refused(keyId, "out_of_range", "cost");
-  if (luck.next() < part * 0.04) totals.refused(keyId, "invalid_json", "");
+/** Posts of a source that are no leads, at most one at a time, and repeats; the code of what was refused. */
+function refuse(
+  luck: Luck,
+  totals: Totals,
+  { tenant, source: { keyId, surface }, reference, part }: {
+    readonly tenant: DemoTenant;
+    readonly source: DemoSource;
+    readonly reference: Reference;
+    readonly part: number;
+  },
+): string | null {
+  if (surface === "forms") return null;
   if (luck.next() < part * 0.2) totals.duplicate(keyId, 1 + luck.below(2));
+  if (luck.next() >= part * 0.24) return null;
+  const lead = inventLead(luck, tenant.areas);
+  const wrong = luck.pick([{ last_name: "" }, { last_name: " ", phone: undefined }, { cost: 0 }, {
+    cost: "free",
+  }]);
+  const { kind: code, ...found } = validate(JSON.stringify({ ...lead, ...wrong }), reference.areaIndex);
+  totals.refused(keyId, code, "fields" in found ? found.fields : undefined);
+  return code;
 }
 
-/** Settles what is due as the loop would, some of it later, and some of it never. */
+// As the defaults of DELIVERY_BACKOFF_BASE_MS, DELIVERY_BACKOFF_CAP_MS and DELIVERY_ATTEMPTS_MAX.
+const bounds = { baseMs: 5_000, capMs: 21_600_000, attemptsMax: 24 };
+
+/** Settles what is due as the loop does, some of it later, and some of it never. */
 async function deliver(
   luck: Luck,
   outbox: OutboxStore,
-  { tenants, at, moment, isAway }: {
+  { tenants, at, moment, dying, isAway }: {
     readonly tenants: readonly DemoTenant[];
     readonly at: Past["at"];
     readonly moment: number;
+    readonly dying: Dying;
     readonly isAway: boolean;
   },
 ): Promise<void> {
@@ -146,26 +185,32 @@ async function deliver(
   const claimed = await outbox.claim(requests);
   if (claimed.length === 0) return;
   await at(moment + 400 + luck.below(2_500));
-  await outbox.settle(claimed.map((one) => settlementOf(luck, one, isAway)));
+  await outbox.settle(claimed.map((one) => {
+    const attempt = { durationMs: 80 + luck.below(900), isProbe: isAway, random: luck.next() };
+    return judge(one, outcomeOf(luck, one, { dying, isAway }), attempt, bounds);
+  }));
 }
 
-function settlementOf(luck: Luck, one: Claimed, isAway: boolean): Settlement {
-  const { event_id: eventId, tenant_id: tenantId, lease, number } = one;
-  const how = luck.next();
-  const settled = { eventId, tenantId, lease, number, durationMs: 80 + luck.below(900), isRepeat: false };
-  const refused = { outcome: "refused", status: 424, isSpent: true } as const;
+function outcomeOf(
+  luck: Luck,
+  { event_id: id, number }: Claimed,
+  { dying, isAway }: { readonly dying: Dying; readonly isAway: boolean },
+): SendOutcome {
   if (isAway) {
-    const away = { outcome: "unreachable", status: null, reason: "ECONNREFUSED", isSpent: false } as const;
-    return { ...settled, ...away, kind: "retry", retryMs: 600_000 };
+    const failure = { cause: "refused", code: "ECONNREFUSED" } as const;
+    return { kind: "unreachable", status: null, reason: failure.code, failure, isSent: true };
   }
-  if (how < 0.006) {
-    const reason = luck.pick(["crm failed: 401", "crm failed: 422", "email failed: 550"]);
-    return { ...settled, ...refused, kind: "dead", reason, retryMs: 0 };
+  const refused = { kind: "refused", status: 424, retryAfterMs: 0 } as const;
+  const how = luck.next();
+  if (number === 1 && how < 0.006) {
+    dying.set(
+      id,
+      luck.pick(["crm failed: http_401", "crm failed: http_422", "email failed: smtp_rejected_550"]),
+    );
   }
-  if (how < 0.03) {
-    const reason = luck.pick(["crm failed: timeout", "crm failed: 503"]);
-    return { ...settled, ...refused, kind: "retry", reason, retryMs: 900_000 };
-  }
-  const delivered = { outcome: "delivered", status: 200, reason: null, isSpent: true } as const;
-  return { ...settled, ...delivered, kind: "delivered", retryMs: 0 };
+  const reason = dying.get(id);
+  if (reason !== undefined) return { ...refused, reason };
+  return how < 0.03
+    ? { ...refused, reason: luck.pick(["crm failed: timeout_answer", "crm failed: http_503"]) }
+    : { kind: "delivered", status: 200 };
 }

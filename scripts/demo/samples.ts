@@ -4,12 +4,16 @@
  * @module
  */
 
+import type { Refusal } from "./month.ts";
 import type { Pool } from "../../src/store/pool.ts";
 
 const deadlineMs = 60_000;
 
-/** Makes them of what the demonstration's events say. Minutes in which a process has left one stay as they are. */
-export async function fillSamples(pool: Pool, tenantIds: readonly number[]): Promise<void> {
+/** Makes them of the demonstration's events and refusals. Minutes in which a process has left one stay as they are. */
+export async function fillSamples(
+  pool: Pool,
+  { tenantIds, refusals }: { readonly tenantIds: readonly number[]; readonly refusals: readonly Refusal[] },
+): Promise<void> {
   await pool.run(deadlineMs, (sql) =>
     sql`
       with e as (
@@ -22,11 +26,21 @@ export async function fillSamples(pool: Pool, tenantIds: readonly number[]): Pro
           bool_or(a.outcome = 'unreachable') as away
         from attempt as a join event as e on e.event_id = a.event_id
         where e.tenant_id = any (${[...tenantIds]}) group by 1
+      ),
+      r as (
+        select c.at, sum(c.count)::int as count, json_object_agg(c.code, c.count) as codes
+        from (
+          select date_trunc('minute', u.at::timestamptz) as at, u.code, count(*)::int as count
+          from unnest(${refusals.map(({ at }) => at)}::text[], ${
+      refusals.map(({ code }) => code)
+    }::text[]) as u (at, code)
+          group by 1, 2
+        ) as c
+        group by 1
       )
       insert into minute_sample
         (at, node, accepted, refused, refusals, delivered, failed, died, pending, dead, oldest_pending_s, breaker)
-      select m.at, 'demo', coalesce(e.count, 0), r.count,
-        case when r.count = 0 then '{}'::json else json_build_object('validation_failed', r.count) end,
+      select m.at, 'demo', coalesce(e.count, 0), coalesce(r.count, 0), coalesce(r.codes, '{}'),
         coalesce(a.delivered, 0), coalesce(a.failed, 0),
         (select count(*) from dead_letter as d where d.tenant_id = any (${[
       ...tenantIds,
@@ -38,9 +52,6 @@ export async function fillSamples(pool: Pool, tenantIds: readonly number[]): Pro
       from generate_series(
         date_trunc('minute', now() - interval '30 days'), date_trunc('minute', now()), interval '1 minute'
       ) as m (at)
-      left join e on e.at = m.at left join a on a.at = m.at
-      cross join lateral (
-        select case when e.count > 2 and hashtext(m.at::text) % 3 = 0 then 1 else 0 end as count
-      ) as r
+      left join e on e.at = m.at left join a on a.at = m.at left join r on r.at = m.at
       on conflict (at, node) do nothing`);
 }

@@ -194,10 +194,7 @@ export class Post<Code extends string> {
       this.#exchange.reason = null;
       return this.#reply("unauthorized");
     }
-    if (!fault.empty) {
-      const refused = Object.entries(fault.fields ?? { "": code });
-      for (const [field, reason] of refused) this.#parts.totals.refused(holder.key.id, reason, field);
-    }
+    if (!fault.empty) this.#parts.totals.refused(holder.key.id, code, fault.fields);
     return this.#reply(code, fault);
   }
 

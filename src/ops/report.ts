@@ -9,12 +9,14 @@ import type { Handler } from "../http/exchange.ts";
 import { InvalidParameter, Parameters, requireSpan } from "./parameters.ts";
 import { dataText, jsonText } from "./reply.ts";
 import {
+  fieldFaults,
   refusalText,
-  refusedOf,
+  refusedPosts,
   type Report,
   type ReportRow,
   reportRows,
   type SourceRow,
+  sumOf,
 } from "./report_rows.ts";
 import { readReport } from "../store/operator/report.ts";
 import type { Pool } from "../store/pool.ts";
@@ -114,7 +116,8 @@ const columns: Readonly<Record<string, (row: ReportRow) => Cell>> = {
   accepted: (row) => row.accepted,
   duplicates: (row) => row.duplicates,
   collisions: (row) => row.collisions,
-  refused: refusedOf,
+  refused: (row) => sumOf(refusedPosts(row)),
+  field_faults: (row) => sumOf(fieldFaults(row)),
   refused_by_field_and_reason: ({ refused }) =>
     refused.map((one) => `${refusalText(one)}: ${one.count}`).join("; "),
   ...Object.fromEntries(flagNames.map((flag) => [flag, ({ flags }: ReportRow) => flags[flag] ?? 0])),

@@ -17,7 +17,7 @@ export interface ReportRow {
   accepted: number;
   duplicates: number;
   collisions: number;
-  /** By field and reason; `field` is `""` where a reason concerns none. */
+  /** Posts by their code, where `field` is `""`, and beside them the faulty fields by field and reason. */
   readonly refused: { field: string; reason: string; count: number }[];
   readonly flags: Record<string, number>;
   spend_cents: number;
@@ -30,9 +30,17 @@ export interface ReportRow {
   readonly unknown_areas: { term: string; count: number }[];
 }
 
-/** How many posts were refused. */
-export function refusedOf({ refused }: Pick<ReportRow, "refused">): number {
-  return refused.reduce((sum, { count }) => sum + count, 0);
+type Refused = Pick<ReportRow, "refused">;
+
+/** The refused posts, by their code. */
+export const refusedPosts = ({ refused }: Refused) => refused.filter(({ field }) => field === "");
+
+/** The faulty fields, of which a refused post may have several. */
+export const fieldFaults = ({ refused }: Refused) => refused.filter(({ field }) => field !== "");
+
+/** How many these are. */
+export function sumOf(counted: ReportRow["refused"]): number {
+  return counted.reduce((sum, { count }) => sum + count, 0);
 }
 
 /** What was refused, in words: the field and the reason, or the reason alone where it concerns none. */

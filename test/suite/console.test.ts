@@ -466,13 +466,47 @@ test("the report counts what came by source and by day, and leads to the CSV of 
     const cells = [...text.matchAll(/<td[^>]*class="number"[^>]*>(.*?)<\/td>/gs)].map(([, cell = ""]) =>
       cell.replaceAll(/<[^>]*>/g, " ").trim().split(" ")[0]
     );
-    // Accepted, delivered, waiting, dead, held, duplicates, collisions, refused, spend, median.
-    assert.deepEqual(cells.slice(0, 10), ["3", "0", "2", "1", "0", "0", "0", "2", "$42.50", "–"], range);
+    // Accepted, delivered, waiting, dead, held, duplicates, collisions, refused posts, faulty fields, spend, median.
+    assert.deepEqual(
+      cells.slice(0, 11),
+      ["3", "0", "2", "1", "0", "0", "0", "1", "2", "$42.50", "–"],
+      range,
+    );
     const csv = /href="(\/v1\/report[^"]*)"/.exec(text)?.[1]?.replaceAll("&amp;", "&") as string;
     const file = await stage.get(csv);
     assert.equal(file.status, 200);
     assert.match(file.headers["content-type"] ?? "", /^text\/csv/);
     assert.match(file.text, new RegExp(`${reported.tenant.slug},reported,lead,3,`));
+  }
+});
+
+test("the navigation has badges for what is dead, held for a person to judge, and an open collision of another person", async () => {
+  const badge = async (path: string) =>
+    new RegExp(`<a href="${path}"[^>]*>\\w+ <span class="badge[^"]*">([\\d,]+)<`).exec(
+      (await stage.get("/keys")).text,
+    )?.[1];
+  const { tenant } = await world.issue();
+  const from = await world.issue({ tenant });
+  await stage.held(from, await stage.form(tenant));
+  await stage.held(from, await stage.form(tenant, "quote"), ["honeypot_filled"]);
+  const text = (await stage.get(`/held`)).text;
+  assert.equal(await badge("/held"), String(text.split('name="submission_id"').length - 1));
+  await world.sql`update collision set other_person = true, settled_at = null where id = ${collision
+    ?.id as string}`;
+  assert.equal(await badge("/collisions"), "1");
+  await stage.kill(tenant, [await stage.accepted(from)]);
+  await until(async () => await badge("/dead") !== undefined, { what: "the heartbeat counts it" });
+});
+
+test("the overview has the totals of the report of its time: accepted, delivered, refused posts, faulty fields", async () => {
+  for (const range of ["7d", "30d"]) {
+    const [, all = ""] = (await stage.get(`/report?range=${range}`)).text.split("<strong>All</strong>");
+    const cells = [...all.matchAll(/<td[^>]*class="number"[^>]*>([\d,]+)/g)].map(([, cell]) => cell);
+    const text = plain({ text: (await stage.get(`/?range=${range}`)).text } as Markup);
+    const told = /: (\S+) accepted, (\S+) delivered, (\S+) posts? refused(?: \((\S+) faulty fields?\))?/.exec(
+      text,
+    );
+    assert.deepEqual(told?.slice(1), [cells[0], cells[1], cells[7], cells[8]]);
   }
 });
 

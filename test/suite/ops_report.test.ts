@@ -75,6 +75,7 @@ test("GET /v1/report says of each source's day what came in, what became of it a
       { field: "", reason: "invalid_json", count: 1 },
       { field: "last_name", reason: "required", count: 1 },
       { field: "phone", reason: "required", count: 1 },
+      { field: "", reason: "validation_failed", count: 1 },
     ],
     flags: { phone_unnormalized: 1, project_area_unknown: 4 },
     spend_cents: 1_550,
@@ -95,7 +96,7 @@ test("GET /v1/report says of each source's day what came in, what became of it a
   const [head, line, end] = csv.text.split("\r\n");
   assert.equal(end, "");
   assert.match(String(head), /^day,tenant,source,kind,accepted,/);
-  assert.ok(line?.startsWith(`${today()},${key.tenant.slug},'=web,lead,5,2,1,3,`), line);
+  assert.ok(line?.startsWith(`${today()},${key.tenant.slug},'=web,lead,5,2,1,2,2,`), line);
   assert.ok(line?.includes("moat: 3; '=tower: 1"), line);
   assert.equal((await reportOf(`?tenant=${key.tenant.slug}`, { Accept: "text/csv;q=0.9" })).text, csv.text);
   assert.equal(

@@ -25,7 +25,7 @@ async function totalsOf(
   return rows.map((row) => [row.key_id, row.reason, row.field, row.count]);
 }
 
-test("refusals are counted by key, reason and field, and written when the server stops", async () => {
+test("refused posts are counted by key and code, and beside them each faulty field, and written when the server stops", async () => {
   const key = await world.issue();
   const other = await world.issue();
   const totals = await totalsOf(async (post) => {
@@ -43,7 +43,9 @@ test("refusals are counted by key, reason and field, and written when the server
     [key.id, "required", "phone", 2],
     [key.id, "too_long", "Idempotency-Key", 1],
     [key.id, "too_long", "last_name", 1],
+    [key.id, "validation_failed", "", 3],
     [other.id, "out_of_range", "cost", 1],
+    [other.id, "validation_failed", "", 1],
   ]);
 });
 

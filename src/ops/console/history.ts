@@ -214,13 +214,13 @@ function flow(found: readonly (Sample | null)[], axis: Axis, step: string): Mark
     name,
     values: countsOf(found, (step) => step[name]),
   }));
-  const totals = names.map((name) =>
-    `${count(found.reduce((sum, step) => sum + (step?.[name] ?? 0), 0))} ${name}`
-  );
   return linePlot(axis, series, {
     id: "flow",
     title: `Posts and deliveries in each ${step}`,
-    description: `In all ${totals.join(", ")}.`,
+    description: `At most ${
+      series.map(({ name, values }) => `${count(Math.max(0, ...values.map((value) => value ?? 0)))} ${name}`)
+        .join(", ")
+    } in one.`,
     unit: count,
   });
 }

@@ -14,6 +14,7 @@ import { sourceRows } from "../report_rows.ts";
 import type { Context } from "./context.ts";
 import { history, type RangeName, ranges } from "./history.ts";
 import { type ConsolePage, table } from "./layout.ts";
+import { totals } from "./report.ts";
 import { parseQuery, queryOf } from "./request.ts";
 import { badge, boundedText, count, counted, type PageClock, relative, time } from "./text.ts";
 import {
@@ -70,19 +71,24 @@ function pick({ writable, pending, dead }: Omit<ProcessFacts, "tier" | "isDraini
 
 /** What the store says; `null` when it does not answer: this page is for just that moment. */
 async function readAll(
-  { parts: { pool }, clock }: Context,
+  { parts, clock }: Context,
   range: RangeName,
 ): Promise<{ readonly store: StoreFacts; readonly history: Markup } | null> {
+  const { pool } = parts;
   try {
-    const [standings, oldest, held, collisions, standing, past] = await Promise.all([
+    const [standings, oldest, held, collisions, standing, past, sums] = await Promise.all([
       readStandings(pool),
       readOldestWaiting(pool),
       countHeld(pool, { tenantId: null, verdict: "spam" }),
       readOpenCollisions(pool),
       readStanding(pool),
       history(pool, { range: ranges[range], clock }),
+      totals({ parts, clock }, range === "7d" || range === "30d" ? range : "today"),
     ]);
-    return { store: { standings, oldest, held, collisions, sources: sourceRows(standing) }, history: past };
+    return {
+      store: { standings, oldest, held, collisions, sources: sourceRows(standing) },
+      history: markup`${sums !== null && markup`<p>${sums}</p>`}${past}`,
+    };
   } catch (error) {
     if (error instanceof Unavailable) return null;
     throw error;

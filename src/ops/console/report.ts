@@ -6,11 +6,12 @@
 
 import { type Markup, markup } from "../../http/markup.ts";
 import { readReport } from "../../store/operator/report.ts";
-import { refusalText, refusedOf, type ReportRow, reportRows } from "../report_rows.ts";
+import { Unavailable } from "../../store/pool.ts";
+import { fieldFaults, refusalText, refusedPosts, type ReportRow, reportRows, sumOf } from "../report_rows.ts";
 import type { Context } from "./context.ts";
 import { type ConsolePage, select, table } from "./layout.ts";
 import { chosenTenant, parseQuery, queryOf, tenantSelect } from "./request.ts";
-import { count, dollars, duration, moment, type PageClock, shown } from "./text.ts";
+import { count, counted, dollars, duration, moment, type PageClock, shown } from "./text.ts";
 
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
@@ -19,7 +20,8 @@ const spans = {
   "7d": { days: 7, text: "the last 7 days" },
   "30d": { days: 30, text: "the last 30 days" },
 } as const;
-type SpanName = keyof typeof spans;
+/** The name of a span of days. */
+export type SpanName = keyof typeof spans;
 // Beside a count; the CSV has them all.
 const reasonsNamed = 3;
 
@@ -30,8 +32,9 @@ export async function reportPage({ parts, query, clock: { nowMs, zone } }: Conte
   const tenant = await chosenTenant(parts.pool, form);
   const { sinceMs, untilMs } = daysOf(range, { nowMs, zone });
   const since = new Date(sinceMs).toISOString();
-  const until = new Date(untilMs).toISOString();
-  const data = await readReport(parts.reportPool, { since, until, tenant: tenant.slug });
+  const data = await readReport(parts.reportPool, {
+    ...{ since, until: new Date(untilMs).toISOString(), tenant: tenant.slug },
+  });
   const rows = reportRows(data, () => "").rows;
   const csv = queryOf({
     since: since.slice(0, 10),
@@ -65,6 +68,31 @@ ${spans[range].days > 1 && rows.length > 0 && markup`<h2>By day</h2>${byDay(repo
   };
 }
 
+// The overview does not wait for a report of millions.
+const briefMs = 3_000;
+
+/** The totals of the report, for a page that leads to it; `null` when they are not to be had at once. */
+export async function totals(
+  { parts, clock }: Pick<Context, "parts" | "clock">,
+  range: SpanName,
+): Promise<Markup | null> {
+  const { sinceMs, untilMs } = daysOf(range, clock);
+  const [since, until] = [new Date(sinceMs).toISOString(), new Date(untilMs).toISOString()];
+  try {
+    const data = await readReport(parts.reportPool, { since, until, tenant: null, deadlineMs: briefMs });
+    const all = addedUp(reportRows(data, () => "").rows);
+    const posts = refusedPosts(all);
+    return markup`In the report of <a href="/report?range=${range}">${spans[range].text}</a>: ${
+      count(all.accepted)
+    } accepted, ${count(all.delivered)} delivered, ${counted(sumOf(posts), "post")} refused${
+      all.refused.length > posts.length && markup` (${counted(sumOf(fieldFaults(all)), "faulty field")})`
+    }. The plot also has what was refused without a key that is known.`;
+  } catch (error) {
+    if (error instanceof Unavailable) return null;
+    throw error;
+  }
+}
+
 /**
  * Today is the day that the operator's clocks show, from the hour of UTC in which it began; more days are days of UTC,
  * as in the CSV.
@@ -83,7 +111,7 @@ function daysOf(range: SpanName, { nowMs, zone }: PageClock): { sinceMs: number;
 const isUtcDay = (atMs: number) => atMs % dayMs === 0;
 
 function bySource(rows: readonly ReportRow[]): Markup {
-  const total = sumOf(rows);
+  const total = addedUp(rows);
   return table(
     [
       "Tenant and source",
@@ -94,7 +122,8 @@ function bySource(rows: readonly ReportRow[]): Markup {
       ">Held",
       ">Duplicates",
       ">Collisions",
-      ">Refused",
+      ">Refused posts",
+      ">Faulty fields",
       ">Spend",
       ">Median wait",
     ],
@@ -120,16 +149,17 @@ function figures(row: Figures): (string | Markup)[] {
     held === 0 ? "0" : markup`<a href="/held">${count(held)}</a>`,
     count(duplicates),
     collisions === 0 ? "0" : markup`<a href="/collisions">${count(collisions)}</a>`,
-    refused(row),
+    refusals(refusedPosts(row)),
+    refusals(fieldFaults(row)),
     dollars(row.spend_cents),
   ];
 }
 
-function refused(row: Figures): Markup {
-  const named = row.refused.toSorted((a, b) => b.count - a.count).slice(0, reasonsNamed);
-  return markup`${count(refusedOf(row))}${
+function refusals(all: ReportRow["refused"]): Markup {
+  const named = all.toSorted((a, b) => b.count - a.count).slice(0, reasonsNamed);
+  return markup`${count(sumOf(all))}${
     named.map((one) => markup`<br><span class="quiet">${refusalText(one)}: ${count(one.count)}</span>`)
-  }${row.refused.length > named.length && markup`<br><span class="quiet">and others</span>`}`;
+  }${all.length > named.length && markup`<br><span class="quiet">and others</span>`}`;
 }
 
 function median({ seconds_to_delivery: seconds }: ReportRow): string {
@@ -139,13 +169,14 @@ function median({ seconds_to_delivery: seconds }: ReportRow): string {
 function byDay(rows: readonly ReportRow[]): Markup {
   const days = [...Map.groupBy(rows, ({ day }) => day)];
   return table(
-    ["Day", ">Accepted", ">Delivered", ">Dead", ">Refused", ">Spend"],
+    ["Day", ">Accepted", ">Delivered", ">Dead", ">Refused posts", ">Spend"],
     days.map(([day, ofDay]) => {
-      const { accepted, delivered, dead, refused: reasons, spend_cents: cents } = sumOf(ofDay);
+      const all = addedUp(ofDay);
+      const { accepted, delivered, dead, spend_cents: cents } = all;
       return {
         cells: [
           day,
-          ...[accepted, delivered, dead, refusedOf({ refused: reasons })].map(count),
+          ...[accepted, delivered, dead, sumOf(refusedPosts(all))].map(count),
           dollars(cents),
         ],
       };
@@ -167,7 +198,7 @@ const counts = [
 
 type Figures = Readonly<Record<typeof counts[number], number>> & Pick<ReportRow, "refused">;
 
-function sumOf(rows: readonly ReportRow[]): Figures {
+function addedUp(rows: readonly ReportRow[]): Figures {
   const reasons = Map.groupBy(rows.flatMap(({ refused }) => refused), refusalText);
   return {
     ...Object.fromEntries(

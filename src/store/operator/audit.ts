@@ -22,7 +22,7 @@ export interface AuditEntry {
   /** The first few. */
   readonly subjects: readonly string[];
   readonly count: number;
-  /** JSON text of the newest row, or `null`. */
+  /** JSON text of each of the rows, or `null`. */
   readonly detail: string | null;
 }
 
@@ -47,10 +47,9 @@ export async function listAudit(
     return sql<AuditEntry[]>`
       select
         max(a.id)::text as id, ${isoOf(sql, sql`a.at`)} as at, a.actor, a.claimed, a.action,
-        (array_agg(a.subject order by a.id))[1:3] as subjects, count(*)::int as count,
-        (array_agg(a.detail::text order by a.id desc))[1] as detail
+        (array_agg(a.subject order by a.id))[1:3] as subjects, count(*)::int as count, a.detail::text as detail
       from (select * from audit as a where ${from} ${of} order by a.id desc limit ${rowsMax}) as a
-      group by a.at, a.actor, a.claimed, a.action
+      group by a.at, a.actor, a.claimed, a.action, a.detail::text
       order by max(a.id) desc
       limit ${limit}`;
   });

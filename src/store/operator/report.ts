@@ -15,6 +15,8 @@ interface ReportSpan {
   readonly until: string;
   /** A tenant's slug, or `null` for all. */
   readonly tenant: string | null;
+  /** For all statements together; left out: as long as whoever asked may wait. */
+  readonly deadlineMs?: number;
 }
 
 /** A source: the label of a tenant's keys on one surface. */
@@ -68,7 +70,7 @@ export interface ReportData {
 }
 
 // All statements together: a report that takes longer is refused while the one who waits is still there.
-const deadlineMs = 16_000;
+const reportMs = 16_000;
 // Terms of a key's day; what else was sent is in `ctl vocabulary unknown`.
 const termsMax = 20;
 
@@ -78,9 +80,10 @@ const termsMax = 20;
  * @throws {Unavailable} when the store is away or takes too long
  */
 export async function readReport(pool: Pool, span: ReportSpan): Promise<ReportData> {
+  const { deadlineMs = reportMs } = span;
   const [clock, sources, figures, duplicates, collisions, refusals, unknownAreas] = await Promise.all([
-    readClock(pool),
-    readSources(pool, span.tenant),
+    readClock(pool, deadlineMs),
+    readSources(pool, span.tenant, { deadlineMs }),
     readFigures(pool, span),
     pool.run(deadlineMs, (sql) =>
       sql<DayCount[]>`
@@ -121,11 +124,14 @@ const ofTenant = (sql: Sql, tenant: string | null): Part =>
  * @throws {Unavailable} when the store is away or takes too long
  */
 export async function readStanding(pool: Pool): Promise<Pick<ReportData, "now" | "sources">> {
-  const [now, sources] = await Promise.all([readClock(pool), readSources(pool, null, { isBrief: true })]);
+  const [now, sources] = await Promise.all([
+    readClock(pool, reportMs),
+    readSources(pool, null, { isBrief: true }),
+  ]);
   return { now, sources };
 }
 
-async function readClock(pool: Pool): Promise<string> {
+async function readClock(pool: Pool, deadlineMs: number): Promise<string> {
   const [row] = await pool.run(
     deadlineMs,
     (sql) => sql<{ now: string }[]>`select ${isoOf(sql, sql`service_clock()`)} as now`,
@@ -136,7 +142,7 @@ async function readClock(pool: Pool): Promise<string> {
 async function readSources(
   pool: Pool,
   tenant: string | null,
-  { isBrief = false } = {},
+  { isBrief = false, deadlineMs = reportMs } = {},
 ): Promise<ReportSource[]> {
   return await pool.run(deadlineMs, (sql) =>
     sql<ReportSource[]>`
@@ -165,7 +171,10 @@ async function readSources(
       order by t.slug, k.label, k.id`);
 }
 
-async function readFigures(pool: Pool, { since, until, tenant }: ReportSpan): Promise<DayFigures[]> {
+async function readFigures(
+  pool: Pool,
+  { since, until, tenant, deadlineMs = reportMs }: ReportSpan,
+): Promise<DayFigures[]> {
   return await pool.run(deadlineMs, (sql) => {
     // What is not delivered, by the hour of its acceptance: few rows, unless something is wrong.
     const waiting = (state: string, table: Part, condition: Part) =>
@@ -263,7 +272,7 @@ async function readFigures(pool: Pool, { since, until, tenant }: ReportSpan): Pr
 
 async function readUnknownAreas(
   pool: Pool,
-  { since, until, tenant }: ReportSpan,
+  { since, until, tenant, deadlineMs = reportMs }: ReportSpan,
 ): Promise<ReportData["unknownAreas"]> {
   return await pool.run(deadlineMs, (sql) => {
     const idAt = (time: string) => sql`event_id_at(${time}::timestamptz)`;

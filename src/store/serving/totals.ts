@@ -32,13 +32,14 @@ export class Totals {
     this.#observe = observe;
   }
 
-  /** Counts a refusal; `field` is `""` when the reason concerns no field. */
-  refused(keyId: number, reason: string, field: string): void {
-    this.#observe({ kind: "post_refused", reason });
-    const id = `${keyId} ${reason} ${field}`;
-    const entry = this.#refusals.get(id);
-    if (entry === undefined) this.#refusals.set(id, { keyId, reason, field, count: 1 });
-    else entry.count += 1;
+  /** Counts a refused post by its code, under the field `""`, and beside it the reason of each field that is faulty. */
+  refused(keyId: number, code: string, fields: Readonly<Record<string, string>> = {}): void {
+    this.#count({ keyId, reason: code, field: "", count: 1 });
+    const faults = Object.entries(fields);
+    for (const [field, reason] of faults) this.#count({ keyId, reason, field, count: 1 });
+    for (const reason of faults.length === 0 ? [code] : faults.map(([, reason]) => reason)) {
+      this.#observe({ kind: "post_refused", reason });
+    }
   }
 
   /** Counts an answer with the event of an earlier post. */
@@ -83,7 +84,7 @@ export class Totals {
         })`);
     } catch (error) {
       // There are never more entries than keys, reasons and fields.
-      for (const entry of refusals) this.#addBack(entry);
+      for (const entry of refusals) this.#count(entry);
       for (const [keyId, count] of duplicates) this.duplicate(keyId, count);
       for (const [keyId, at] of used) if (!this.#used.has(keyId)) this.#used.set(keyId, at);
       throw error;
@@ -95,10 +96,10 @@ export class Totals {
     return this.runOnce();
   }
 
-  #addBack(entry: Refusals): void {
-    const id = `${entry.keyId} ${entry.reason} ${entry.field}`;
-    const newer = this.#refusals.get(id);
-    if (newer === undefined) this.#refusals.set(id, entry);
-    else newer.count += entry.count;
+  #count(more: Refusals): void {
+    const id = `${more.keyId} ${more.reason} ${more.field}`;
+    const entry = this.#refusals.get(id);
+    if (entry === undefined) this.#refusals.set(id, more);
+    else entry.count += more.count;
   }
 }
