@@ -501,7 +501,9 @@ test("the navigation has badges for what is dead, held for a person to judge, an
 test("the overview has the totals of the report of its time: accepted, delivered, refused posts, faulty fields", async () => {
   for (const range of ["7d", "30d"]) {
     const [, all = ""] = (await stage.get(`/report?range=${range}`)).text.split("<strong>All</strong>");
-    const cells = [...all.matchAll(/<td[^>]*class="number"[^>]*>([\d,]+)/g)].map(([, cell]) => cell);
+    const cells = [...all.matchAll(/<td[^>]*class="number"[^>]*>(?:<a[^>]*>)?([\d,]+)/g)].map(([, cell]) =>
+      cell
+    );
     const text = plain({ text: (await stage.get(`/?range=${range}`)).text } as Markup);
     const told = /: (\S+) accepted, (\S+) delivered, (\S+) posts? refused(?: \((\S+) faulty fields?\))?/.exec(
       text,

@@ -73,9 +73,9 @@ test("GET /v1/report says of each source's day what came in, what became of it a
     collisions: 1,
     refused: [
       { field: "", reason: "invalid_json", count: 1 },
+      { field: "", reason: "validation_failed", count: 1 },
       { field: "last_name", reason: "required", count: 1 },
       { field: "phone", reason: "required", count: 1 },
-      { field: "", reason: "validation_failed", count: 1 },
     ],
     flags: { phone_unnormalized: 1, project_area_unknown: 4 },
     spend_cents: 1_550,
