@@ -112,6 +112,7 @@ async function start(): Promise<void> {
     throw new Error("--new-keys replaces keys in the database of npm start, and DATABASE_URL names another");
   }
   await avoidTakenAddresses();
+  process.env.FORMS_LINK_SECRET ||= randomBytes(32).toString("base64url");
   if (logFile !== undefined) {
     mkdirSync(dataFolder, { recursive: true });
     writeFileSync(logFile, "");

@@ -9,6 +9,7 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { readActionsConfig } from "../src/actions/config.ts";
 import { readConfig } from "../src/settings/config.ts";
+import { variables } from "../src/settings/variables.ts";
 import { ConfigError, type Environment, type ListenAddress, SettingsReader } from "../src/settings/reader.ts";
 import type { Catcher } from "./caught/catcher.ts";
 import { dataFolder } from "./database_url.ts";
@@ -142,6 +143,7 @@ export function actionsSettings(
     ACTIONS_SERVER_KEY_FILE: files.serverKeyFile,
     ACTIONS_CLIENT_CA_FILE: files.caFile,
     ACTIONS_CLIENT_NAME: devClientName,
+    FORMS_URL: rest.FORMS_URL || `http://${rest.FORMS_LISTEN || variables.FORMS_LISTEN.default}`,
   };
 }
 

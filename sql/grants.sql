@@ -121,7 +121,7 @@ grant execute on function
   begin_checkout, open_checkout, fail_checkout, apply_provider_event, forget_checkouts,
   effects_of, console_send_again, console_replay_dead, console_release_submission, console_dismiss_submission,
   console_mark_spam, learn_spam,
-  console_confirm_area, console_accept_collision, console_dismiss_collision
+  console_confirm_area, console_accept_collision, console_dismiss_collision, held_link, release_held_link
 to lead_service;
 
 grant select on schema_file, schema_release to lead_actions;

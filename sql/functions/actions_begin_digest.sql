@@ -1,5 +1,5 @@
 -- Claims one recipient's daily digest that is due, and counts what it tells; no row when none is due. Numbers and the
--- labels of sources, nothing of a lead.
+-- labels of sources, nothing of a lead; only of a tenant with digest_actions what digest_held tells of each held submission.
 --
 -- Due are those of tenants with a time for it that are not disabled, at each of the tenant's own mail recipients; the
 -- first is due at that time after the recipient was first seen here. One that was missed, because the process or the mail
@@ -44,7 +44,7 @@ begin
     and not exists (select from actions.digest as d where d.tenant_id = t.id and d.route_id = r.id)
   on conflict do nothing;
 
-  select d.*, x.due_at as now_due_at, t.slug, t.name, t.time_zone, r.address,
+  select d.*, x.due_at as now_due_at, t.slug, t.name, t.time_zone, t.digest_actions, r.address,
     exists (select from hour_rolled as h where h.hour = date_trunc('hour', x.due_at, 'UTC') - interval '1 hour') as is_rolled
   into v
   from actions.digest as d
@@ -150,6 +150,7 @@ begin
           limit 10001
         ) as s
       ),
+      'to_judge', case when v.digest_actions then actions.digest_held(v.tenant_id, v_since, v_until) end,
       'collisions', (
         select count(*) from (
           select from collision as c join api_key as k on k.id = c.key_id

@@ -1,4 +1,4 @@
--- Changes what a tenant's people see of it: name, time_zone and digest_at, of which p_changes has those that change
+-- Changes what a tenant's people see of it: name, time_zone, digest_at and digest_actions, of which p_changes has those that change
 -- ("digest_at": null ends the digest). It notes what was changed, and never the name, which may be a person's. Returns
 -- nothing when there is no such tenant. That the time zone exists is for the caller to have looked up.
 create or replace function set_tenant(p_slug text, p_changes jsonb)
@@ -11,6 +11,7 @@ begin
   update tenant as t set
     name = coalesce(p_changes ->> 'name', t.name),
     time_zone = coalesce(p_changes ->> 'time_zone', t.time_zone),
+    digest_actions = coalesce((p_changes ->> 'digest_actions')::boolean, t.digest_actions),
     digest_at = case when p_changes ? 'digest_at' then (p_changes ->> 'digest_at')::time else t.digest_at end
   where t.slug = p_slug
   returning t.name, t.time_zone, t.digest_at;

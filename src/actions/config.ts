@@ -8,6 +8,7 @@ import type { Networks } from "../http/addresses.ts";
 import type { TlsPaths } from "../http/tls_files.ts";
 import { actionsVariables } from "../settings/actions_variables.ts";
 import { type InheritedSockets, socketFaults } from "../settings/inherited.ts";
+import { readLinkSecrets } from "../settings/link_secrets.ts";
 import { addressFault, socketsOf } from "../settings/places.ts";
 import { ConfigError, type Environment, type ListenPlace, SettingsReader } from "../settings/reader.ts";
 import { readLastFailure } from "../settings/supervisor.ts";
@@ -31,6 +32,8 @@ export interface ActionsConfig {
   readonly effectTimeoutMs: number;
   /** `null`: there is no way to send mail, and email effects fail. */
   readonly mail: MailConfig | null;
+  /** Of digests, which release what is held; `null`: there are none. */
+  readonly heldLinks: { readonly formsUrl: string; readonly secret: string } | null;
   /** How the process before this one failed, if it did. */
   readonly lastFailure: string | null;
 }
@@ -70,6 +73,7 @@ export function examineActionsConfig(
     allowedNetworks: read.networks("ACTIONS_ALLOWED_NETWORKS"),
     effectTimeoutMs: read.positiveInteger("ACTIONS_EFFECT_TIMEOUT_MS", effectTimeoutMsMax),
     mail: readMail(read),
+    heldLinks: readHeldLinks(read),
     lastFailure: readLastFailure(environment),
   };
   const named = [["ACTIONS_LISTEN", config.listen], ["ACTIONS_OPS_LISTEN", config.opsListen]] as const;
@@ -97,6 +101,16 @@ function readFiles(read: Reader): TlsPaths {
   read.checkTlsFiles(names, "without certificates nobody could be told from anybody");
   const file = (name: Name) => read.text(name) ?? "";
   return { certFile: file(names.cert), keyFile: file(names.key), caFile: file(names.ca) };
+}
+
+function readHeldLinks(read: Reader): ActionsConfig["heldLinks"] {
+  const [secret] = readLinkSecrets(read);
+  const formsUrl = read.baseUrl("FORMS_URL", "https://forms.example.com");
+  if (secret === undefined) return null;
+  if (formsUrl === null) {
+    read.faults.push("FORMS_URL is not set; the links that FORMS_LINK_SECRET signs lead there");
+  }
+  return formsUrl === null ? null : { formsUrl, secret };
 }
 
 function readMail(read: Reader): MailConfig | null {

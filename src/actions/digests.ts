@@ -9,6 +9,7 @@ import type { ActionsObservation } from "../observe/actions_meters.ts";
 import type { Log } from "../observe/log.ts";
 import type { Job } from "../service/repeat.ts";
 import type { DigestStore } from "../store/delivery/digests.ts";
+import { heldLinkPath, heldLinkToken } from "../store/serving/held_links.ts";
 import { digestNotification } from "./notification/digest.ts";
 import { mailOf } from "./notification/mail.ts";
 import type { SendMail } from "./smtp.ts";
@@ -17,6 +18,8 @@ import type { SendMail } from "./smtp.ts";
 export interface DigestsOptions {
   readonly store: Pick<DigestStore, "begin" | "settle">;
   readonly sendMail: SendMail;
+  /** Makes the links that release what is held; `null`: there are none. */
+  readonly heldLinks: { readonly formsUrl: string; readonly secret: string } | null;
   /** The bound that a mail keeps. */
   readonly timeoutMs: number;
   readonly log: Log;
@@ -31,18 +34,26 @@ const pauseMs = 60_000;
 /** After the start, and when the database is away. */
 const soonMs = 5_000;
 
+/** Source: DECISIONS, Decided since (Digest actions). */
+const linkLifeS = 7 * 24 * 60 * 60;
+
 /** The job; a run claims one digest and sends it, and says whether there was one. */
 export function digests(options: DigestsOptions): Job<boolean> {
-  const { store, sendMail, timeoutMs, log, nowMs, observe } = options;
+  const { store, sendMail, heldLinks, timeoutMs, log, nowMs, observe } = options;
   return {
     async runOnce() {
       const lease = randomUUID();
       const digest = await store.begin({ id: lease, ms: timeoutMs + leaseMarginMs });
       if (digest === null) return false;
       const { tenant, routeId, address, until } = digest;
+      if (digest.figures.to_judge !== null && heldLinks === null) log.error("digest_links_unset", { tenant });
+      const expiresS = Math.floor(nowMs() / 1000) + linkLifeS;
+      const releaseLink = heldLinks && ((submissionId: string) =>
+        heldLinks.formsUrl + heldLinkPath +
+        heldLinkToken({ submissionId, routeId, expiresS }, heldLinks.secret));
       const outcome = await sendMail({
         ...{ tenant, address },
-        mail: () => mailOf(digestNotification(digest)),
+        mail: () => mailOf(digestNotification(digest, releaseLink)),
         // The same at every attempt at this one.
         id: `digest.${tenant}.${routeId}.${Date.parse(until)}`,
         nowMs: nowMs(),

@@ -161,14 +161,14 @@ interface Tools {
 }
 
 function startDigests(
-  { effectTimeoutMs }: ActionsConfig,
+  { effectTimeoutMs, heldLinks }: ActionsConfig,
   { pool, sendMail, told }: Tools,
   log: Log,
 ): () => Promise<void> {
   const nowMs = () => Date.now();
   const { observe } = told;
   const store = new DigestStore(pool);
-  const job = digests({ store, sendMail, timeoutMs: effectTimeoutMs, log, nowMs, observe });
+  const job = digests({ store, sendMail, heldLinks, timeoutMs: effectTimeoutMs, log, nowMs, observe });
   const repeating = repeat(job, {
     onFailure: (error) => log.error("digests_failed", { cause: describeError(error) }),
   });

@@ -147,9 +147,12 @@ async function examine(input: Input, surroundings: Surroundings): Promise<Line[]
   const environment = { ...source.environment };
   // What is wrong with their files the readers say.
   takeSecrets(environment);
-  const isAny = (names: object) => Object.keys(names).some((name) => environment[name]?.trim());
-  const service = isAny(variables) ? examineConfig(environment) : null;
-  const actions = isAny(actionsVariables) ? examineActionsConfig(environment) : null;
+  const isAny = (names: readonly string[]) => names.some((name) => environment[name]?.trim());
+  const service = isAny(Object.keys(variables)) ? examineConfig(environment) : null;
+  // Some of the actions process's settings are the service's too.
+  const actions = isAny(Object.keys(actionsVariables).filter((name) => !(name in variables)))
+    ? examineActionsConfig(environment)
+    : null;
   const own = openDatabase(environment, "DATABASE_URL");
   const actionsDatabase = openDatabase(environment, "ACTIONS_DATABASE_URL");
   const situation: Situation = {

@@ -147,19 +147,33 @@ const set: Command = {
     name: { value: "TEXT", description: "the customer's name, as its mails have it" },
     "time-zone": { value: "ZONE", description: "whose clock its mails show, such as America/Chicago" },
     digest: { value: "HH:MM|off", description: "when its daily mail is sent, by that clock" },
+    "digest-actions": {
+      value: "on|off",
+      description: "links in that mail that release what is held as spam",
+    },
   },
   summary: "Set a tenant's name, its time zone and its daily digest",
-  notes:
-    `What is left out stays. The digest goes to the tenant's addresses of ctl tenant route SLUG --email.`,
+  notes: `What is left out stays. The digest goes to the tenant's addresses of ctl tenant route SLUG --email.
+
+With --digest-actions on, it has the sender and the beginning of each message that is held, and a link
+that releases it, for seven days, to whoever has the mail. FORMS_LINK_SECRET signs the links; set it and
+FORMS_URL for the actions process too. With off, the links of mails sent before no longer work.`,
   prepare(input) {
     const slug = input.first;
     const [name, zone, digest] = ["name", "time-zone", "digest"].map((option) => input.option(option));
+    const actions = input.option("digest-actions");
+    if (actions !== undefined && actions !== "on" && actions !== "off") {
+      throw new WrongUsage(`--digest-actions must be on or off: ${actions}`);
+    }
     const change: TenantChange = {
       ...(name === undefined ? {} : { name: parseLine(name, "--name", nameLengthMax) }),
       ...(zone === undefined ? {} : { timeZone: parseTimeZone(zone) }),
       ...(digest === undefined ? {} : { digestAt: parseDigest(digest) }),
+      ...(actions === undefined ? {} : { digestActions: actions === "on" }),
     };
-    if (Object.keys(change).length === 0) throw new WrongUsage("--name, --time-zone or --digest is missing");
+    if (Object.keys(change).length === 0) {
+      throw new WrongUsage("--name, --time-zone, --digest or --digest-actions is missing");
+    }
     return async (pool) => {
       const { timeZone } = change;
       if (timeZone !== undefined && !await hasTimeZone(pool, timeZone)) {
@@ -168,12 +182,16 @@ const set: Command = {
       const now = await changeTenant(pool, slug, change);
       if (now === null) throw noSuchTenant(slug);
       return {
-        json: { tenant: slug, name: now.name, time_zone: now.timeZone, digest: now.digestAt },
+        json: {
+          ...{ tenant: slug, name: now.name, time_zone: now.timeZone, digest: now.digestAt },
+          digest_actions: now.digestActions,
+        },
         text: record([
           ["Tenant", slug],
           ["Name", now.name],
           ["Time zone", `${now.timeZone}, where it is ${clockOf(now.timeZone, Date.now())}`],
           ["Digest", now.digestAt === null ? "off" : `daily at ${now.digestAt}`],
+          ["Digest links", now.digestActions ? "on" : "off"],
         ]),
       };
     };

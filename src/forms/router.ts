@@ -9,7 +9,9 @@ import type { ReadBudget } from "../gate/rate.ts";
 import type { Handler } from "../http/exchange.ts";
 import { text } from "../http/reply.ts";
 import { Router } from "../http/router.ts";
+import { heldLinkPath } from "../store/serving/held_links.ts";
 import { formsHandler, type FormsParts, refuse } from "./handle.ts";
+import { heldPageHandler, type HeldPageParts } from "./held_page.ts";
 
 /** What the routes work with, besides what the posts need. */
 interface FormsRouterParts extends FormsParts {
@@ -18,9 +20,14 @@ interface FormsRouterParts extends FormsParts {
   /** Spent by everything but the posts. */
   readonly reads: ReadBudget;
   readonly documents: DocumentSource;
+  /** `null`: no digest has links. */
+  readonly held: Omit<HeldPageParts, "reads"> | null;
 }
 
-/** `POST /v1/forms/{tenant}/{form_key}`, `GET /healthz` and the documents. Source: SPEC, Endpoints. */
+/**
+ * `POST /v1/forms/{tenant}/{form_key}`, `GET /healthz`, the documents, and the page of a digest's links. Source: SPEC,
+ * Endpoints; DECISIONS, Decided since (Digest actions).
+ */
 export function formsRouter(parts: FormsRouterParts): Router {
   const router = new Router({
     beforeReads: parts.reads.refuseBy((headers) => refuse("rate_limited", { requestId: null, headers })),
@@ -29,6 +36,9 @@ export function formsRouter(parts: FormsRouterParts): Router {
   })
     .any("/v1/forms/{tenant}/{form_key}", formsHandler(parts))
     .get("/healthz", healthHandler(parts.health, parts.isDraining));
+  if (parts.held !== null) {
+    router.any(`${heldLinkPath}{token}`, heldPageHandler({ ...parts.held, reads: parts.reads }));
+  }
   return routeDocuments(router, "forms", parts.documents);
 }
 

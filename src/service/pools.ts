@@ -67,7 +67,7 @@ export const pools = {
     statementTimeoutMs: 15_000,
     failsFast: true,
     purpose:
-      "serves the operator's pages and report, and the checkout: slow statements that keep no lead waiting",
+      "serves the operator's pages and report, the checkout, and the links of digests: slow statements that keep no lead waiting",
   },
   // It takes milliseconds; what takes this long is given up before the one who waits gives up.
   search: {

@@ -28,6 +28,7 @@ import { Primary } from "../store/primary.ts";
 import { AcceptStore } from "../store/serving/accept.ts";
 import { CheckoutStore } from "../store/serving/checkout.ts";
 import { Committer } from "../store/serving/committer.ts";
+import { HeldLinkStore } from "../store/serving/held_links.ts";
 import { FormStore, KeyStore } from "../store/serving/lookup.ts";
 import { Heartbeat } from "../store/serving/heartbeat.ts";
 import { PlanSnapshot } from "../store/serving/plans.ts";
@@ -52,6 +53,7 @@ export interface Store {
   readonly heartbeat: Heartbeat;
   readonly keys: KeyStore;
   readonly forms: FormStore;
+  readonly heldLinks: HeldLinkStore;
   readonly totals: Totals;
   readonly learning: SpamLearning<Lessons>;
   readonly plans: PlanSnapshot;
@@ -164,6 +166,7 @@ async function openParts(
     heartbeat,
     keys: new KeyStore(pools.reads, nowMs),
     forms: new FormStore(pools.reads, nowMs),
+    heldLinks: new HeldLinkStore(pools.pages),
     totals,
     learning,
     async close(graceMs) {

@@ -122,6 +122,7 @@ function formsSurface(config: Config, { store, state, reads }: Parts): PlacedSur
     isDraining: () => state.isDraining,
     reads,
     documents: documentSource(config, () => state.urls),
+    held: config.linkSecrets.length === 0 ? null : { links: store.heldLinks, secrets: config.linkSecrets },
   });
   return place(config, "forms", router, ({ requestId }) => refuseForm("not_accepting", { requestId }));
 }

@@ -37,5 +37,10 @@ export const actionsVariables = {
     meaning: "time limit of one call or mail; at most half of `DELIVERY_SEND_TIMEOUT_MS`",
   },
   SMTP_URL: { default: "–", meaning: "mail server, `smtp://user:password@host:port` or `smtps://…`" },
+  FORMS_LINK_SECRET: {
+    default: "–",
+    meaning: "signs the links of digests that release what is held; the service has the same",
+  },
+  FORMS_URL: { default: "–", meaning: "public base address of the forms, to which these links lead" },
   MAIL_FROM: { default: "–", meaning: "sender of the mails, `leads@example.com` or `Leads <…>`" },
 } as const;

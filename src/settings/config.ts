@@ -11,6 +11,7 @@ import type { Networks } from "../http/addresses.ts";
 import type { TlsPaths } from "../http/tls_files.ts";
 import { type DeliveryConfig, readDeliveryConfig } from "./delivery.ts";
 import type { InheritedSockets } from "./inherited.ts";
+import { readLinkSecrets } from "./link_secrets.ts";
 import { type Place, placeFaults } from "./places.ts";
 import { ConfigError, type Environment, type ListenPlace, SettingsReader } from "./reader.ts";
 import {
@@ -57,6 +58,8 @@ export interface Config {
   /** The spam score learns from the operators. */
   readonly formsSpamLearn: boolean;
   readonly publicReadRate: Rate;
+  /** Those that may have signed a digest's link; empty: there are no such links. */
+  readonly linkSecrets: readonly string[];
   /** Where accepted events go, or `null`: then they are accepted and wait. */
   readonly delivery: DeliveryConfig | null;
   /** Who may buy a plan, or `null`: nobody. */
@@ -119,6 +122,7 @@ export function examineConfig(
     formsTenantRate: readRate(read, "FORMS_TENANT"),
     formsSpamLearn: readSwitch(read, "FORMS_SPAM_LEARN"),
     publicReadRate: readRate(read, "PUBLIC_IP"),
+    linkSecrets: readLinkSecrets(read),
     delivery: surfaces.has("delivery") ? readDeliveryConfig(read) : null,
     checkout: surfaces.has("subscription") ? readCheckoutConfig(read) : null,
     backupMarksDir: read.text("OPS_BACKUP_MARKS_DIR"),

@@ -18,6 +18,7 @@ export const secretNames = [
   "STRIPE_SECRET_KEY",
   "STRIPE_WEBHOOK_SECRET",
   "SMTP_URL",
+  "FORMS_LINK_SECRET",
 ] as const;
 
 /** What stood in files, by the name of the setting, and what is wrong, one sentence each. */

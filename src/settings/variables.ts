@@ -29,6 +29,11 @@ export const variables = {
   INTAKE_URL: { default: "the listener's", meaning: "public base address of the intake" },
   FORMS_LISTEN: { default: "127.0.0.1:8081", meaning: "address:port of the tenant forms" },
   FORMS_URL: { default: "the listener's", meaning: "public base address of the forms" },
+  FORMS_LINK_SECRET: {
+    default: "–",
+    meaning:
+      "signs the links of digests that release what is held, 32 characters or more; the actions process needs the same",
+  },
   SUBSCRIPTION_LISTEN: {
     default: "127.0.0.1:8082",
     meaning: "address:port of the plan feed and the checkout",

@@ -27,7 +27,7 @@ before(async () => {
   jobs = [1, 2].map(() =>
     digests({
       store: new DigestStore(openPool(role.url)),
-      ...{ sendMail, timeoutMs: 5_000, nowMs: () => Date.now(), observe: () => {} },
+      ...{ sendMail, heldLinks: null, timeoutMs: 5_000, nowMs: () => Date.now(), observe: () => {} },
       log: createLog({ push: (line) => void lines.push(line) }, () => new Date()),
     })
   );

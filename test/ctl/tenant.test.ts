@@ -30,6 +30,7 @@ test("tenant add prints the tenant, and tenant list has it", async () => {
     routes: [],
     time_zone: "UTC",
     digest: null,
+    digest_actions: false,
     retention_days: null,
     created_at: "",
   });
@@ -110,25 +111,39 @@ test("tenant retention says how long a tenant is kept, tenant list shows it, and
   ]);
 });
 
-test("tenant set changes name, time zone and digest, each alone or together; tenant list has them, and the audit no name", async () => {
+test("tenant set changes name, time zone, digest and its links, each alone or together; tenant list has them, and the audit no name", async () => {
   assert.deepEqual(
     await ctl(
       ["tenant", "set", "acme", "--name", "Acme Inc.", "--time-zone", "America/Chicago", "--digest", "07:00"],
       on,
     ),
-    { tenant: "acme", name: "Acme Inc.", time_zone: "America/Chicago", digest: "07:00" },
+    {
+      tenant: "acme",
+      name: "Acme Inc.",
+      time_zone: "America/Chicago",
+      digest: "07:00",
+      digest_actions: false,
+    },
   );
   assert.match(
     (await runCtl(["tenant", "set", "acme", "--digest", "18:30"], on)).stdout,
     /Acme Inc\.\nTime zone +America\/Chicago, where it is \d\d:\d\d\nDigest +daily at 18:30/,
   );
   assert.match((await runCtl(["tenant", "list"], on)).stdout, /acme .* America\/Chicago +18:30 /);
+  for (const state of ["off", "on"]) {
+    const { digest_actions } = await ctl(["tenant", "set", "acme", "--digest-actions", state], on);
+    assert.equal(digest_actions, state === "on");
+  }
+  assert.equal((await runCtl(["tenant", "set", "acme", "--digest-actions", "yes"], on)).code, 2);
   const off = await ctl(["tenant", "set", "acme", "--digest", "off", "--time-zone", "UTC"], on);
+  assert.equal(off.digest_actions, true);
   assert.deepEqual([off.name, off.time_zone, off.digest], ["Acme Inc.", "UTC", null]);
   const noted = await sql`select subject, detail from audit where action = 'tenant.set' order by id`;
   assert.deepEqual(noted.map(({ subject, detail }) => [subject, detail]), [
     ["acme", { name: "changed", time_zone: "America/Chicago", digest_at: "07:00" }],
     ["acme", { digest_at: "18:30" }],
+    ["acme", { digest_actions: false }],
+    ["acme", { digest_actions: true }],
     ["acme", { time_zone: "UTC", digest_at: null }],
   ]);
 });

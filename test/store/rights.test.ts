@@ -87,9 +87,11 @@ public.fill_lead_contact            call           -              -
 public.fold_counts                  call           -              -
 public.forget_checkouts             call           -              -
 public.forget_tombstones            call           -              -
+public.held_link                    call           -              -
 public.hour_figures                 call           -              -
 public.learn_spam                   call           -              -
 public.open_checkout                call           -              -
+public.release_held_link            call           -              -
 public.roll_up_hours                call           -              -
 public.service_clock                call           -              -
 public.settle_outbox                call           -              -

@@ -5,15 +5,16 @@
  */
 
 import { type BegunDigest, countMax, type DigestFigures } from "../../store/delivery/digests.ts";
-import { bareNotification, inline, localTime, type Notification, type Row } from "./content.ts";
+import { bareNotification, inline, localTime, type Notification, type Row, visible } from "./content.ts";
 
 /**
- * Writes it.
+ * Writes it; `releaseLink` makes the address that releases a held submission, and `null` is for no such addresses.
  *
  * Chosen: it comes on a day without a lead too, so that silence is told from a digest that is broken.
  */
 export function digestNotification(
   { name, timeZone, since, until, isBehind, figures }: BegunDigest,
+  releaseLink: ((submissionId: string) => string) | null = null,
 ): Notification {
   const { leads, messages, messages_held: held } = figures;
   const isQuiet = leads + messages === 0;
@@ -53,6 +54,10 @@ export function digestNotification(
         rows: sourceRows(figures),
       },
       {
+        heading: "Held as spam: is one of them from a person?",
+        rows: releaseLink === null ? [] : heldRows(figures, releaseLink),
+      },
+      {
         heading: "Gone silent",
         rows: figures.silent.map(({ source, last_hour: at }) => ({
           label: inline(source),
@@ -77,6 +82,18 @@ function sourceRows({ sources, more_sources: more }: DigestFigures): Row[] {
       } before${heldText(held)}`,
     })),
     ...(more === 0 ? [] : [{ label: "Others", value: `${plain(more)} more sources` }]),
+  ];
+}
+
+function heldRows({ to_judge: held }: DigestFigures, releaseLink: (submissionId: string) => string): Row[] {
+  if (held === null) return [];
+  return [
+    ...held.listed.map(({ id, form, sender, excerpt }) => ({
+      label: inline(sender) || "No address",
+      value: `${visible(excerpt)}\nForm: ${inline(form)}`,
+      link: { href: releaseLink(id), text: "Release this message" },
+    })),
+    ...(held.more === 0 ? [] : [{ label: "Others", value: `${plain(held.more)} more, without links` }]),
   ];
 }
 

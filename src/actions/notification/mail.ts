@@ -87,8 +87,8 @@ function plainText(notification: Notification): string {
 }
 
 function rowLines({ label, value, link }: Row): string {
-  // A value that is a link of ours is an address that was checked.
-  const shown = link !== undefined && link.text === undefined ? value : asSent(value);
+  // A value that is a link of ours is an address that was checked; beside a link of ours stands no other.
+  const shown = link === undefined ? asSent(value) : link.text === undefined ? value : unlinked(value);
   const name = unlinked(label);
   const line = shown.includes("\n") ? `${name}:\n${indented(shown)}` : `${name}: ${shown}`;
   return link?.text === undefined ? line : `${line}\n${link.text}: ${link.href}`;

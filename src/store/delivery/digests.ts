@@ -33,6 +33,17 @@ export interface DigestFigures {
   /** Those that nobody has judged, of whatever time. */
   readonly held: number;
   readonly collisions: number;
+  /** Those of the span that nobody has judged, some of them and how many more; `null` unless the tenant may release them. */
+  readonly to_judge: {
+    readonly listed: readonly {
+      readonly id: string;
+      readonly form: string;
+      /** An address or a number, or empty. */
+      readonly sender: string;
+      readonly excerpt: string;
+    }[];
+    readonly more: number;
+  } | null;
 }
 
 /** So many are counted. */

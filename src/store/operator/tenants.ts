@@ -17,6 +17,8 @@ interface Tenant {
   readonly timeZone: string;
   /** `HH:MM` by its own clock; `null`: it gets no digest. */
   readonly digestAt: string | null;
+  /** Whether its digest has links that release what is held. */
+  readonly digestActions: boolean;
   /** How many days the content of its events is kept; `null`: for ever. */
   readonly retentionDays: number | null;
   /** Since when its keys take nothing; `null`: it is enabled. */
@@ -47,7 +49,7 @@ export async function listTenants(pool: Pool): Promise<Tenant[]> {
   return await ask(pool, (sql) =>
     sql<Tenant[]>`
       select t.id, t.slug, t.name, t.sandbox, t.time_zone as "timeZone",
-        to_char(t.digest_at, 'HH24:MI') as "digestAt", t.retention_days as "retentionDays",
+        to_char(t.digest_at, 'HH24:MI') as "digestAt", t.digest_actions as "digestActions", t.retention_days as "retentionDays",
         ${isoOf(sql, sql`t.disabled_at`)} as "disabledAt",
         ${isoOf(sql, sql`t.created_at`)} as "createdAt"
       from tenant as t order by t.slug`);
@@ -60,6 +62,8 @@ export interface TenantChange {
   readonly timeZone?: string;
   /** `HH:MM` by its own clock, or `null` for no digest. */
   readonly digestAt?: string | null;
+  /** Whether its digest has links that release what is held. */
+  readonly digestActions?: boolean;
 }
 
 /** Whether the database knows a time zone by this name, as it is spelled. */
@@ -81,11 +85,16 @@ export async function changeTenant(
     name: change.name,
     time_zone: change.timeZone,
     digest_at: change.digestAt,
+    digest_actions: change.digestActions,
   });
   const row = await askOne(pool, (sql) =>
     sql<Required<TenantChange>[]>`
-      select c.name, c.time_zone as "timeZone", to_char(c.digest_at, 'HH24:MI') as "digestAt"
-      from set_tenant(${slug}, ${changes}::text::jsonb) as c`);
+      select c.name, c.time_zone as "timeZone", to_char(c.digest_at, 'HH24:MI') as "digestAt",
+        -- The statement sees the row as it was before.
+        coalesce((p.changes ->> 'digest_actions')::boolean, t.digest_actions) as "digestActions"
+      from (select ${changes}::text::jsonb as changes) as p
+      cross join lateral set_tenant(${slug}, p.changes) as c
+      join tenant as t on t.slug = ${slug}`);
   return row;
 }
 

@@ -1,0 +1,142 @@
+/**
+ * `/held/{token}`: the page that a digest's link opens. It shows what the mail has shown of a held submission, and
+ * releases it at the press of a button: mail scanners open links, and press nothing.
+ *
+ * @module
+ */
+
+import { hash } from "node:crypto";
+import type { ReadBudget } from "../gate/rate.ts";
+import type { Handler, Reply } from "../http/exchange.ts";
+import { Markup, markup } from "../http/markup.ts";
+import { noStore, withHeader } from "../http/reply.ts";
+import { Unavailable } from "../store/pool.ts";
+import { type FoundHeld, type HeldLinkStore, readHeldLink } from "../store/serving/held_links.ts";
+
+/** What the handler works with. */
+export interface HeldPageParts {
+  readonly links: Pick<HeldLinkStore, "find" | "release">;
+  /** Those that may have signed a link. */
+  readonly secrets: readonly string[];
+  /** Spent by every request. */
+  readonly reads: ReadBudget;
+}
+
+const style = `
+:root { color-scheme: light dark; --ink: #16202b; --dim: #5a6675; --page: #eef1f5; --card: #fff; --edge: #dfe4ea; --quote: #f1f6fc; }
+@media (prefers-color-scheme: dark) {
+:root { --ink: #e9edf2; --dim: #a7b1bd; --page: #0f1317; --card: #1a2027; --edge: #2c343d; --quote: #222a33; }
+}
+body { font: 1.0625rem/1.5 system-ui, sans-serif; margin: 0; padding: 1.5rem .75rem; background: var(--page); color: var(--ink); overflow-wrap: anywhere; }
+main { max-width: 34rem; margin: 0 auto; padding: 1.5rem; box-sizing: border-box; background: var(--card); border: 1px solid var(--edge); border-radius: .875rem; }
+h1 { font-size: 1.5rem; line-height: 1.25; margin: 0 0 .75rem; } p { margin: .75rem 0; } .dim { color: var(--dim); }
+blockquote { margin: 1rem 0; padding: .75rem 1rem; background: var(--quote); border-left: .25rem solid #1f6fd0; }
+button { font: inherit; font-weight: 700; width: 100%; min-height: 3rem; border: 0; border-radius: .625rem; background: #0b7a4b; color: #fff; cursor: pointer; }
+`;
+
+/** The link is in the page's address, so the address goes nowhere, and no search engine keeps it. */
+const headers = {
+  "Content-Type": "text/html; charset=utf-8",
+  "Cache-Control": noStore,
+  "Content-Security-Policy": `default-src 'none'; style-src 'sha256-${
+    hash("sha256", style, "base64")
+  }'; img-src data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'`,
+  "Referrer-Policy": "no-referrer",
+  "X-Content-Type-Options": "nosniff",
+  "X-Robots-Tag": "noindex, nofollow",
+} as const;
+
+/**
+ * The handler, for every method.
+ *
+ * Chosen: whoever has the link may act, as the mail says; no other page has it, so a post needs no further proof. What is
+ * pressed twice is released once, and both answers say so. A judgement of the operator's is not undone from here.
+ */
+export function heldPageHandler({ links, secrets, reads }: HeldPageParts): Handler {
+  const overBudget = reads.refuseBy((told) => {
+    const refused = page(429, "Too many tries", "Wait a minute, and open the link again.");
+    return { ...refused, headers: { ...refused.headers, ...told } };
+  });
+  return async (exchange) => {
+    const refusal = overBudget(exchange);
+    if (refusal !== null) return refusal;
+    const { method, clientAddress, params } = exchange;
+    if (!/^(?:GET|HEAD|POST)$/.test(method)) {
+      return withHeader(page(405, "This page does not do that", ""), "Allow", "GET, HEAD, POST");
+    }
+    const link = readHeldLink(params.token as string, secrets);
+    if (link === null) return nowhere();
+    try {
+      if (method !== "POST") return shown(await links.find(link));
+      const state = await links.release(link, clientAddress);
+      return state === null ? nowhere() : settled(state === "held" ? "released" : state);
+    } catch (error) {
+      if (!(error instanceof Unavailable)) throw error;
+      return page(503, "Not just now", "Nothing was changed. Open the link again in a few minutes.");
+    }
+  };
+}
+
+function nowhere(): Reply {
+  return page(
+    404,
+    "This link no longer works",
+    "It works for seven days, for whoever gets the digest. Whoever runs the forms can still release a message.",
+  );
+}
+
+function shown(found: FoundHeld | null): Reply {
+  if (found === null) return nowhere();
+  if (found.state !== "held") return settled(found.state);
+  const { tenant, formKey, sender, excerpt } = found;
+  return page(
+    200,
+    "Release this message?",
+    markup`It was held as spam, and ${tenant} has not received it.</p>
+<blockquote>${
+      sender !== "" && markup`<strong>${sender}</strong><br>`
+    }${excerpt}<br><span class="dim">Form: ${formKey}</span></blockquote>
+<form method="post"><button>Release it</button></form>
+<p class="dim">It is then delivered like any other message. If it is spam, close this page: nothing happens.`,
+  );
+}
+
+function settled(state: Exclude<FoundHeld["state"], "held">): Reply {
+  if (state === "released") {
+    return page(
+      200,
+      "This message is released",
+      "It is delivered like any other message. Nothing is left to do.",
+    );
+  }
+  return state === "dismissed"
+    ? page(
+      200,
+      "This message stays held",
+      "Somebody has judged it to be spam. Whoever runs the forms can still release it.",
+    )
+    : page(200, "This message is gone", "Its content was erased, or was older than it is kept.");
+}
+
+function page(status: number, title: string, body: Markup | string): Reply {
+  const { text } = markup`<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="robots" content="noindex, nofollow">
+<meta name="referrer" content="no-referrer">
+<title>${title}</title>
+<link rel="icon" href="data:,">
+<style>${new Markup(style)}</style>
+</head>
+<body>
+<main>
+<h1>${title}</h1>
+<p>${body}</p>
+</main>
+</body>
+</html>
+`;
+  return { status, headers, body: text };
+}

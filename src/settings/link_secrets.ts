@@ -1,0 +1,23 @@
+/**
+ * The setting that signs links in mails: the actions process makes them, and the forms' listener takes them.
+ *
+ * @module
+ */
+
+import type { SettingsReader } from "./reader.ts";
+
+/** What is shorter can be guessed. */
+const lengthMin = 32;
+
+/** The secrets, the one that signs first; empty when there are none. */
+export function readLinkSecrets(read: SettingsReader<"FORMS_LINK_SECRET">): readonly string[] {
+  const text = read.text("FORMS_LINK_SECRET");
+  if (text === null) return [];
+  const secrets = text.split(",").map((secret) => secret.trim());
+  if (secrets.some(({ length }) => length < lengthMin)) {
+    read.faults.push(
+      `FORMS_LINK_SECRET is not ${lengthMin} characters or more, or two such texts with a comma between them`,
+    );
+  }
+  return secrets;
+}
