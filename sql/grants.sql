@@ -104,7 +104,7 @@ grant select on
   event, lead_contact, lead_contact_todo, collision, submission, spam_lessons, outbox, attempt, dead_letter, area, unknown_area, form, plan, ip_limit, audit, audit_head,
   hour_total, hour_rolled, duplicate_total, refusal_total, minute_sample, schema_file, schema_release
 to lead_service;
-grant select (id, slug, name, sandbox, has_route, retention_days, time_zone, digest_at, disabled_at, created_at) on tenant to lead_service;
+grant select (id, slug, name, sandbox, has_route, retention_days, time_zone, digest_at, digest_actions, disabled_at, created_at) on tenant to lead_service;
 grant select (id, slug) on campaign to lead_service;
 grant select (
   id, tenant_id, campaign_id, surface, label, digest, last4, created_at, last_used_at, revoked_at, suspended_at,
