@@ -14,6 +14,8 @@ create table tenant (
   time_zone text not null default 'UTC',
   -- When its daily digest is sent, by its own clock; null: none.
   digest_at time,
+  -- Whether that digest names what is held as spam, and has links that release it (functions/held_link.sql).
+  digest_actions boolean not null default false,
   -- Its keys and forms take nothing since then; what was accepted is still delivered.
   disabled_at timestamptz,
   created_at timestamptz not null default now(),

@@ -1,0 +1,208 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { digests } from "../../src/actions/digests.ts";
+import type { MailText } from "../../src/actions/notification/mail.ts";
+import { createLog } from "../../src/observe/log.ts";
+import { DigestStore } from "../../src/store/delivery/digests.ts";
+import { createRole } from "../support/actions/actions_process.ts";
+import { type RequestOptions, send } from "../support/client.ts";
+import { openPool } from "../support/pool.ts";
+import { ctl } from "../support/server.ts";
+import { visitor, World } from "../support/world.ts";
+
+/** A customer releases what is held by the link of the digest. */
+const world = await World.open();
+const [oldSecret, newSecret] = ["old-".padEnd(40, "o"), "new-".padEnd(40, "n")];
+const server = await world.start({ FORMS_LINK_SECRET: `${newSecret},${oldSecret}` });
+const on = { databaseUrl: world.database.url };
+const { form, key } = await world.formWithKey({ blocked: ["miracle cure"] });
+const { slug, id: tenantId } = form.tenant;
+await ctl(
+  ["tenant", "set", slug, "--name", "Acme & Sons", "--digest", "07:00", "--digest-actions", "on"],
+  on,
+);
+await world
+  .sql`insert into actions.route (tenant_id, kind, address) values (${tenantId}, 'email', 'boss@acme.example')`;
+const role = await createRole(world.database.url, "lead_actions");
+const store = new DigestStore(openPool(role.url));
+
+const submitted = "2026-11-20T10:30:00Z";
+const due = "2026-11-21T07:20:00Z";
+
+/** Held submissions of the day before the digest. */
+async function hold(message: string, members = {}): Promise<string> {
+  await world.setClock(submitted);
+  const body = visitor({ message: `miracle cure ${message}`, ...members });
+  const { json } = await world.submit(form, { key: key.text, body });
+  await world.setClock(due);
+  return json.submission_id;
+}
+
+/** The digest, as a mail; its links are those of `secret`. */
+async function digest(secret: string | null = newSecret) {
+  await world.sql`delete from actions.digest`;
+  await world.sql`
+    insert into actions.digest (tenant_id, route_id, due_at, told_until)
+    select r.tenant_id, r.id, '2026-11-20T07:00:00Z', '2026-11-20T07:00:00Z' from actions.route as r`;
+  const lines: string[] = [];
+  const mails: MailText[] = [];
+  const job = digests({
+    store,
+    sendMail: ({ mail }) => {
+      mails.push(mail());
+      return Promise.resolve({ kind: "done" });
+    },
+    heldLinks: secret === null ? null : { formsUrl: server.urls.forms as string, secret },
+    ...{ timeoutMs: 5_000, nowMs: () => Date.parse(due), observe: () => {} },
+    log: createLog({ push: (line) => void lines.push(line) }, () => new Date()),
+  });
+  assert.equal(await job.runOnce(), true);
+  const [{ text, html } = { text: "", html: "" }] = mails;
+  const links = [...text.matchAll(/^Release this message: (\S+)$/gm)].map(([, url]) => url as string);
+  return { text, html, links, lines };
+}
+
+/** The link of a submission. */
+async function linkOf(id: string, secret?: string): Promise<string> {
+  const { links } = await digest(secret);
+  return links.find((link) => link.includes(id)) as string;
+}
+
+async function open(url: string, options: RequestOptions = {}) {
+  const { status, headers, text } = await send(url, options);
+  assert.equal(headers["cache-control"], "no-store");
+  assert.equal(headers["referrer-policy"], "no-referrer");
+  assert.equal(headers["x-robots-tag"], "noindex, nofollow");
+  return { status, title: /<h1>(.*)<\/h1>/.exec(text)?.[1], text };
+}
+
+const press = (url: string, options: RequestOptions = {}) => open(url, { method: "POST", ...options });
+const releases = (id: string) =>
+  world.sql`select actor, claimed from audit where action = 'submission.release' and subject = ${id}`;
+
+test("the digest has sender, beginning and link of each held submission, a person's before a program's, and no link of theirs", async () => {
+  const bot = await hold("from a program", { website: "x" });
+  const id = await hold(`see https://evil.example/x ${"word ".repeat(60)}`, { email: "grace@example.com" });
+  const { text, html, links } = await digest();
+  assert.deepEqual(links.map((link) => new URL(link).pathname.split(/[/.]/)[2]), [id, bot]);
+  assert.match(
+    text,
+    /^Held as spam: is one of them from a person\?:\n\ngrace@ example\. com:\n {4}miracle cure see https:\/\/ evil\. example\/x (word )*word…\n {4}Form: contact$/m,
+  );
+  for (const link of links) assert.ok(html.includes(`href="${link}"`));
+  assert.equal(html.match(/href=/g)?.length, 2);
+});
+
+test("opening the link shows what the mail showed and changes nothing; pressing the button releases it, once, and the audit says so", async () => {
+  const id = await hold("<b>our roof</b>", { secret: "not in the mail" });
+  const link = await linkOf(id);
+  for (const method of ["GET", "HEAD", "GET"]) {
+    const { status, title, text } = await open(link, { method });
+    assert.equal(status, 200);
+    if (method === "HEAD") continue;
+    assert.equal(title, "Release this message?");
+    assert.match(text, /Acme &amp; Sons.*grace@example\.com<\/strong><br>miracle cure &lt;b&gt;our roof/s);
+    assert.doesNotMatch(text, /not in the mail|Zmarker|<script/);
+  }
+  assert.equal((await world.submission(id)).released_at, null);
+  const pressed = await Promise.all([1, 2, 3, 4].map(() => press(link, { localAddress: "127.3.3.3" })));
+  for (const { status, title } of [...pressed, await open(link), await press(link)]) {
+    assert.deepEqual([status, title], [200, "This message is released"]);
+  }
+  assert.equal((await world.submission(id)).queued, 1);
+  const noted = await releases(id);
+  assert.deepEqual(noted.map(({ claimed }) => claimed), ["127.3.3.3"]);
+  assert.match(noted[0]?.actor, /^digest /);
+});
+
+test("what was released, dismissed or erased meanwhile stays so, and is not shown", async () => {
+  for (
+    const [command, title] of [
+      [["form", "release"], "This message is released"],
+      [["form", "dismiss"], "This message stays held"],
+      [["erase", "--event"], "This message is gone"],
+    ] as const
+  ) {
+    const id = await hold(command.join(" "));
+    const link = await linkOf(id);
+    await ctl([...command, id], on);
+    const before = await world.submission(id);
+    for (const found of [await open(link), await press(link)]) {
+      assert.deepEqual([found.status, found.title], [200, title]);
+      assert.doesNotMatch(found.text, /miracle|grace/);
+    }
+    assert.deepEqual(await world.submission(id), before);
+  }
+});
+
+test("an altered link, one of another secret, one after seven days, of a recipient who is gone, or of a tenant without links leads nowhere", async () => {
+  const id = await hold("a person's");
+  const link = await linkOf(id);
+  const other = await hold("another person's");
+  const nowhere = async (url: string) => {
+    for (const { status, title, text } of [await open(url), await press(url)]) {
+      assert.deepEqual([status, title], [404, "This link no longer works"]);
+      assert.doesNotMatch(text, /miracle/);
+    }
+  };
+  const [, token = ""] = link.split("/held/");
+  const [, route, expires, mark = ""] = token.split(".");
+  const withToken = (changed: string) => link.replace(token, changed);
+  await nowhere(withToken(`${other}.${route}.${expires}.${mark}`));
+  await nowhere(withToken(`${id}.${route}.${Number(expires) + 1}.${mark}`));
+  await nowhere(withToken(`${id}.0${route}.${expires}.${mark}`));
+  await nowhere(withToken(`${id}.${route}.${expires}.${mark.slice(1)}`));
+  await nowhere(withToken(`${id}.${route}.${expires}.`));
+  await nowhere(withToken("x"));
+  await nowhere(await linkOf(id, "unknown".padEnd(40, "u")));
+
+  await world.setClock("2026-11-28T07:20:00Z");
+  await nowhere(link);
+  await world.setClock("2026-11-28T07:19:59Z");
+  assert.equal((await open(link)).status, 200);
+  await world.setClock(due);
+
+  for (
+    const [end, begin] of [
+      ["update tenant set digest_actions = false", "update tenant set digest_actions = true"],
+      ["update tenant set disabled_at = now()", "update tenant set disabled_at = null"],
+      ["update actions.route set kind = 'slack', address = 'https://x.example/'", "select"],
+    ] as const
+  ) {
+    await world.sql.unsafe(end);
+    await nowhere(link);
+    await world.sql.unsafe(begin);
+  }
+  await world.sql`update actions.route set kind = 'email', address = 'boss@acme.example'`;
+  assert.equal((await world.submission(id)).released_at, null);
+  // The secret before this one still signs while the links of its mails live.
+  assert.equal((await press(await linkOf(id, oldSecret))).status, 200);
+  assert.notEqual((await world.submission(id)).released_at, null);
+});
+
+test("a digest tells nothing of held submissions where the tenant has no links, or the actions process no secret", async () => {
+  await hold("quiet");
+  const unset = await digest(null);
+  assert.match(unset.lines.join("\n"), /"event":"digest_links_unset","tenant":"tenant-1"/);
+  await ctl(["tenant", "set", slug, "--digest-actions", "off"], on);
+  const off = await digest();
+  assert.doesNotMatch(off.lines.join("\n"), /digest_links_unset/);
+  for (const { text } of [unset, off]) assert.doesNotMatch(text, /miracle|grace|Release/);
+  await ctl(["tenant", "set", slug, "--digest-actions", "on"], on);
+});
+
+test("the page has the budget of the public reads, for posts too, and without a secret there is no page", async () => {
+  const link = await linkOf(await hold("budget"));
+  const small = await world.start({
+    ...{ FORMS_LINK_SECRET: newSecret, PUBLIC_IP_PER_MINUTE: "1", PUBLIC_IP_BURST: "1" },
+  });
+  const path = new URL(link).pathname;
+  const localAddress = "127.4.4.4";
+  assert.equal((await open(small.urls.forms + path, { localAddress })).status, 200);
+  for (const method of ["GET", "POST"]) {
+    assert.equal((await open(small.urls.forms + path, { method, localAddress })).status, 429);
+  }
+  assert.equal((await open(link, { method: "DELETE" })).status, 405);
+  const none = await world.start();
+  assert.equal((await send(none.urls.forms + path)).status, 404);
+});
