@@ -4,16 +4,15 @@
  * @module
  */
 
-/** What a client takes, by content coding in lower case; `*` stands for those not named. */
+/** Weights by content coding in lower case; `*` for all others. */
 export type Weights = ReadonlyMap<string, number>;
 
-/** Reads the header; a member with a malformed weight is left out. No header means that nothing was said. */
+/** Parses the header, skipping malformed members; no header gives no weights. */
 export function parseAcceptEncoding(header: string | undefined): Weights {
   const weights = new Map<string, number>();
   for (const member of (header ?? "").toLowerCase().split(",")) {
     const [, coding = "", weight = "1"] =
       /^\s*([!#$%&'*+.^_`|~\w-]+)\s*(?:;\s*q=([01](?:\.\d{0,3})?)\s*)?$/.exec(member) ?? [];
-    // A weight is 1 at most.
     if (coding !== "" && Number(weight) <= 1) weights.set(aliases[coding] ?? coding, Number(weight));
   }
   return weights;
@@ -21,18 +20,15 @@ export function parseAcceptEncoding(header: string | undefined): Weights {
 
 const aliases: Readonly<Record<string, string>> = { "x-gzip": "gzip" };
 
-/** How much a client wants a content coding; 0 is not at all. */
+/** A coding's weight; 0 is refused. */
 export function weightOf(weights: Weights, coding: string): number {
   const weight = weights.get(coding) ?? weights.get("*");
   if (coding !== "identity") return weight ?? 0;
-  // Not named it is acceptable, after all that is.
+  // Unnamed, it is acceptable as a last resort.
   return weight ?? Number.MIN_VALUE;
 }
 
-/**
- * The one of `available` that the client wants most, the first of several alike; `null` when it takes none of
- * them. What is not coded is called `identity`.
- */
+/** The preferred coding of `available`, the first on a tie, or `null`; uncoded is `identity`. */
 export function preferredCoding<T extends string>(weights: Weights, available: readonly T[]): T | null {
   let best: T | null = null;
   let bestWeight = 0;

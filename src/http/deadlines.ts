@@ -1,16 +1,15 @@
 /**
- * Many things with the same time bound, cheaply: a linked list in the order of their deadlines that one
- * interval looks at, in place of a timer each.
+ * Deadlines in a sorted linked list that one interval checks, instead of a timer each.
  *
  * @module
  */
 
-/** A member of a {@linkcode Deadlines} list: at most one list at a time. */
+/** A member of at most one {@linkcode Deadlines} list. */
 export interface Timed {
   deadline: Deadline | null;
 }
 
-/** The place of a member in its list. */
+/** A node of the list. */
 export interface Deadline {
   readonly owner: Timed;
   readonly list: object;
@@ -19,7 +18,7 @@ export interface Deadline {
   next: Deadline | null;
 }
 
-/** Members that each have `boundMs` from when they were added. The time is passed in. */
+/** Members with `boundMs` from when they are added; time is passed in. */
 export class Deadlines<T extends Timed> {
   readonly boundMs: number;
   #head: Deadline | null = null;
@@ -29,17 +28,17 @@ export class Deadlines<T extends Timed> {
     this.boundMs = boundMs;
   }
 
-  /** The deadline of the member whose time is up first; `null` when there is none. */
+  /** The earliest deadline, or `null`. */
   get firstAtMs(): number | null {
     return this.#head?.atMs ?? null;
   }
 
-  /** Adds a member that is in no list, with the deadline `nowMs + boundMs`. */
+  /** Adds an unlisted member with the deadline `nowMs + boundMs`. */
   add(owner: T, nowMs: number): void {
     this.addAt(owner, nowMs + this.boundMs);
   }
 
-  /** Adds a member that is in no list, with a deadline of its own. It mostly is the latest, and found its place at once. */
+  /** Adds an unlisted member with its own deadline, which is usually the latest. */
   addAt(owner: T, atMs: number): void {
     let previous = this.#tail;
     while (previous !== null && previous.atMs > atMs) previous = previous.previous;
@@ -52,7 +51,7 @@ export class Deadlines<T extends Timed> {
     owner.deadline = node;
   }
 
-  /** Takes a member out; nothing happens when it is not in this list. */
+  /** Removes a member; does nothing if it is not in this list. */
   remove(owner: T): void {
     const node = owner.deadline;
     if (node === null || node.list !== this) return;
@@ -61,12 +60,12 @@ export class Deadlines<T extends Timed> {
     if (node.next === null) this.#tail = node.previous;
     else node.next.previous = node.previous;
     owner.deadline = null;
-    // One that has become old and is of no use any more would keep its neighbours, and they theirs, until V8 collects old objects.
+    // Unlinked, or an old node would keep its neighbors alive until a major collection.
     node.previous = null;
     node.next = null;
   }
 
-  /** Takes out every member whose deadline has passed and hands it to `expired`. */
+  /** Removes every expired member and passes it to `expired`. */
   sweep(nowMs: number, expired: (owner: T) => void): void {
     while (this.#head !== null && this.#head.atMs <= nowMs) {
       const owner = this.#head.owner as T;

@@ -1,64 +1,61 @@
 /**
- * The request and the reply as handlers see them: one small shape for every
- * protocol and runtime, because the fetch classes cost much of node:http's throughput (measured on Node 24).
+ * The request and reply of handlers, on every protocol and runtime; the fetch classes would cost much of node:http's
+ * throughput.
  *
  * @module
  */
 
 import type { Source } from "./source.ts";
 
-/** The outcome of reading a request body with a cap. */
+/** The result of reading a request body with a cap. */
 export type Body =
   | { readonly kind: "complete"; readonly bytes: Uint8Array }
-  /** More than the cap was announced or has arrived; nothing is held. */
+  /** More than the cap was announced or received. */
   | { readonly kind: "too_large" }
-  /** The client went away, or the body has not arrived within the request's time bound. */
+  /** The client disconnected, or the body did not arrive in time. */
   | { readonly kind: "incomplete" };
 
-/** One request, as a handler sees it. */
+/** One request. */
 export interface Exchange {
   /** As sent, upper-case for the standard methods. */
   readonly method: string;
-  /** The path of the request target, without query, percent-encoding untouched. */
+  /** The path without query, percent-encoding untouched. */
   readonly path: string;
-  /** What follows the first `?`, or `""`. Never logged. */
+  /** The query after the first `?`, or `""`. Never logged. */
   readonly query: string;
-  /** Adopted from `X-Request-Id` or generated. As text (UTF-8 where the bytes are). */
+  /** Adopted from `X-Request-Id` or generated; text (UTF-8 where valid). */
   readonly requestId: string;
-  /** The peer, or what a trusted proxy says of it. Canonical text, IPv4-mapped IPv6 as IPv4. */
+  /** The peer, or the address from a trusted proxy; canonical, IPv4-mapped IPv6 as IPv4. */
   readonly clientAddress: string;
-  /** A header's value by lower-case name, one character per byte as sent; several are joined by `", "`. */
+  /** A header's value by lower-case name, one character per byte; several lines are joined by `", "`. */
   header(name: string): string | undefined;
-  /** A header's values by lower-case name, one for each of its lines. */
+  /** A header's values by lower-case name, one per line. */
   headerLines(name: string): readonly string[];
-  /** Reads the body, holding at most `bytesMax` bytes. Once: a second call throws. */
+  /** Reads the body once, at most `bytesMax` bytes; a second call throws. */
   readBody(bytesMax: number): Promise<Body>;
-  /** For the access log only; set by a handler once the key is known. */
+  /** For the access log; set by a handler once the key is known. */
   keyId: string | null;
-  /** Why the request is refused, for the access log only; set by a handler. Never text of the caller's. */
+  /** Reason of a refusal, for the access log; never the caller's text. */
   reason: string | null;
-  /** The pattern of the route that matched, or `"-"`; set by the router. */
+  /** The matched route pattern, or `"-"`; set by the router. */
   route: string;
-  /** The segments that the route's `{name}` parts matched, percent-encoding untouched; set by the router. */
+  /** The segments matched by `{name}` parts, percent-encoding untouched; set by the router. */
   params: Readonly<Record<string, string>>;
 }
 
-/** An answer. The adapter adds `X-Request-Id`, and `Content-Length` when the length is known. */
+/** A response; the adapter adds `X-Request-Id`, and `Content-Length` when the length is known. */
 export interface Reply {
   readonly status: number;
-  /** Names in their usual spelling, values as Latin-1 text. */
+  /** Values are Latin-1 text. */
   readonly headers: Readonly<Record<string, string>>;
-  /**
-   * Text goes out as UTF-8. A stream or source is cancelled when the client goes away, and asked for more when the
-   * client has taken what it gave before.
-   */
+  /** Text is sent as UTF-8. A stream or source is pulled as the client reads, and canceled when it disconnects. */
   readonly body: string | Uint8Array | ReadableStream<Uint8Array> | Source | null;
   /**
-   * The length of a stream or source in bytes, when it is known, and that of a body which the answer to a HEAD leaves
-   * out. One that turns out to have another length is cut off: the client sees that it has not all of it.
+   * The length in bytes of a stream or source, or of a body that a HEAD response omits. A different length aborts the
+   * response.
    */
   readonly length?: number;
 }
 
-/** Answers one request. What it throws is answered with the surface's fault reply and logged. */
+/** Handles one request. An exception is logged and answered with the surface's fault reply. */
 export type Handler = (exchange: Exchange) => Reply | Promise<Reply>;

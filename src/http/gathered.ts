@@ -1,5 +1,5 @@
 /**
- * Bytes that arrive in pieces, in one buffer and up to a cap.
+ * Collects bytes up to a cap.
  *
  * @module
  */
@@ -9,11 +9,8 @@ import { Buffer } from "node:buffer";
 const nothing = Buffer.alloc(0);
 
 /**
- * The bytes so far.
- *
- * A first piece is kept as it came, which is the whole of a usual body. With the second one everything is copied into one
- * buffer that grows by doubling: each byte is copied a bounded number of times, and a sender of a byte at a time does not
- * make us hold some 200 bytes of objects for each.
+ * A growing buffer. The first piece is kept as it is, usually the whole body; later pieces are copied into a buffer
+ * that doubles, so tiny pieces cost neither quadratic copies nor an object each.
  */
 export class Gathered {
   readonly #bytesMax: number;
@@ -21,16 +18,13 @@ export class Gathered {
   #room: Buffer = nothing;
   #length = 0;
 
-  /** `expected` is an announced length, a hint only. */
+  /** `expected` is the announced length, a hint. */
   constructor({ bytesMax = Infinity, expected = 0 }: { bytesMax?: number; expected?: number } = {}) {
     this.#bytesMax = bytesMax;
     this.#expected = Math.min(expected, bytesMax);
   }
 
-  /**
-   * Takes the next piece, which must not change afterwards; `false`, and nothing is held any longer, when there are more
-   * than the cap with it.
-   */
+  /** Appends a piece, which must not change afterwards; over the cap it clears the buffer and returns `false`. */
   append(piece: Buffer): boolean {
     const length = this.#length + piece.length;
     if (length > this.#bytesMax) {
@@ -39,7 +33,7 @@ export class Gathered {
     }
     if (this.#length === 0) this.#room = piece;
     else {
-      // The first piece fills its room, so nothing is ever written into somebody else's memory.
+      // The first piece fills its room, so its memory is never written to.
       if (length > this.#room.length) this.#grow(length);
       piece.copy(this.#room, this.#length);
     }
@@ -47,18 +41,16 @@ export class Gathered {
     return true;
   }
 
-  /** Forgets everything; what was given out before stays as it is. */
+  /** Releases the bytes; those returned before stay valid. */
   clear(): void {
     this.#room = nothing;
     this.#length = 0;
   }
 
-  /** How many there are. */
   get length(): number {
     return this.#length;
   }
 
-  /** All of them, in their order. */
   get bytes(): Buffer {
     return this.#length === this.#room.length ? this.#room : this.#room.subarray(0, this.#length);
   }

@@ -1,14 +1,14 @@
 /**
- * What is kept in memory up to a bound, the least recently used goes first.
+ * A least-recently-used cache with a total weight.
  *
  * @module
  */
 
-/** A map whose values together weigh no more than a bound. */
+/** A map that evicts the least recently used values above a total weight. */
 export class LruCache<K, V> {
   readonly #weightMax: number;
   readonly #weigh: (value: V) => number;
-  // In the order of use: a map keeps the order in which its keys came.
+  // In order of use: a Map iterates in insertion order.
   readonly #values = new Map<K, V>();
   #weight = 0;
 
@@ -17,12 +17,11 @@ export class LruCache<K, V> {
     this.#weigh = weigh;
   }
 
-  /** What all values weigh. */
   get weight(): number {
     return this.#weight;
   }
 
-  /** The value, which is the most recently used then. */
+  /** Returns the value and marks it as most recently used. */
   get(key: K): V | undefined {
     const value = this.#values.get(key);
     if (value === undefined) return undefined;
@@ -31,7 +30,7 @@ export class LruCache<K, V> {
     return value;
   }
 
-  /** Keeps a value, if need be in place of others; one that is over the bound by itself is not kept. */
+  /** Stores a value, evicting others; one above the total bound is not stored. */
   put(key: K, value: V): void {
     this.drop(key);
     const weight = this.#weigh(value);
@@ -44,7 +43,6 @@ export class LruCache<K, V> {
     }
   }
 
-  /** Keeps it no longer. */
   drop(key: K): void {
     const value = this.#values.get(key);
     if (value === undefined) return;

@@ -1,6 +1,5 @@
 /**
- * What a listener is told: surfaces, bounds, and the way in which it reports. Numbers and reply bodies
- * that belong to the service come in here; the kit itself knows nothing of leads.
+ * Options and observations of a listener. The kit itself knows nothing of leads.
  *
  * @module
  */
@@ -13,102 +12,98 @@ import type { Bounds } from "./node/defences/bounds.ts";
 import type { Router } from "./router.ts";
 import type { TlsObservation, TlsPaths } from "./tls_files.ts";
 
-/** The address that a listener is bound to. */
+/** The bound address. */
 export interface BoundAddress {
   readonly host: string;
   readonly port: number;
 }
 
-/** One of the services that share a listener, told apart by `Host`. */
+/** A service on a shared listener, selected by `Host`. */
 export interface Surface {
-  /** For the access log: `"intake"`. */
   readonly name: string;
-  /** Names as in a `Host` header: with a port they match that port alone, without one any. */
+  /** Names as in `Host`: with a port, only that port matches; without, any. */
   readonly hosts: readonly string[] | ((address: BoundAddress) => readonly string[]);
   readonly router: Router;
-  /** Answers what a handler threw, and a handler that has not answered within the request's bound. */
+  /** Renders the response to an exception or to a handler over the request's time bound. */
   readonly fault: (exchange: Exchange, error: unknown) => Reply;
 }
 
 /**
- * What the listener refuses by itself: malformed HTTP or Host (400), a request that did not arrive in time
- * (408), an unknown `Host` (421), an `Expect` it cannot meet (417), headers too large (431), and a fault
- * outside every surface (503), and a transfer coding other than chunked (501).
+ * Statuses that the listener sends itself: malformed HTTP or Host (400), request timeout (408), unmet `Expect` (417),
+ * unknown `Host` (421), headers too large (431), unsupported transfer coding (501), a fault outside every surface
+ * (503).
  */
 export type RefusalStatus = 400 | 408 | 417 | 421 | 431 | 501 | 503;
 
 /** One line of the access log. */
 export interface Access {
   readonly requestId: string;
-  /** The surface's name, or `"-"` when the request did not get as far. */
+  /** The surface's name, or `"-"` if none was selected. */
   readonly surface: string;
-  /** One of the common methods; `"-"` for any other, and when the request could not be read. */
+  /** A common method, otherwise `"-"`. */
   readonly method: string;
-  /** The pattern of the route, or `"-"`: never the path or query as sent. */
+  /** The route pattern, or `"-"`: never the path or query as sent. */
   readonly route: string;
   readonly status: number;
   readonly durationMs: number;
-  /** Bytes of the reply's body that were handed to the connection. */
+  /** Body bytes passed to the connection. */
   readonly bytes: number;
   readonly clientAddress: string;
   readonly keyId: string | null;
-  /** Why the request was refused, where a handler says so. */
+  /** The handler's reason for a refusal. */
   readonly reason: string | null;
-  /** The connection closed before the reply was handed over whole. */
+  /** The connection closed before the whole response was passed to it. */
   readonly aborted: boolean;
 }
 
-/** What a listener tells of its work. */
+/** An event that a listener reports. */
 export type HttpObservation =
-  /** Once for each request, those that could not be read included. */
+  /** Once per request, unreadable ones included. */
   | { readonly kind: "request" } & Access
-  /** Once for each fault: what a handler threw, or a reply that could not be sent. */
+  /** Once per handler exception or unsendable response. */
   | { readonly kind: "fault"; readonly error: unknown; readonly exchange: Exchange | null }
-  /** A client was not let in, where clients show certificates: an error code of TLS, or what `admit` says. */
+  /** A client certificate was refused: a TLS error code, or the result of `admit`. */
   | { readonly kind: "client_refused"; readonly reason: string; readonly clientAddress: string }
   | TlsObservation;
 
-/** What {@linkcode listen} is told. */
+/** The options of {@linkcode listen}. */
 export interface ListenOptions {
-  /** Where it listens: an address, or the descriptor of a TCP socket that listens already and that others may share. */
+  /** An address, or the descriptor of a listening TCP socket, which others may share. */
   readonly address: BoundAddress | { readonly fd: number };
-  /** Looks at the address before the first connection is taken; what it throws refuses it. */
+  /** Validates the address before the first connection; may throw. */
   readonly requireAddress?: (address: BoundAddress) => void;
-  /** At least one. */
   readonly surfaces: readonly Surface[];
-  /** Answer 421 to a `Host` that no surface has. Default: only when there are several surfaces. */
+  /** Answers 421 to an unknown `Host`. Default: only with several surfaces. */
   readonly strictHost?: boolean;
   /**
-   * HTTPS with HTTP/2 and HTTP/1.1, TLS 1.2 or later; plain HTTP/1.1 without. With authorities, clients have to show a
-   * certificate of one of them and get no byte of HTTP else, over HTTP/1.1 only.
+   * HTTPS with HTTP/2 and HTTP/1.1, TLS 1.2 or later; otherwise plain HTTP/1.1. With authorities, clients must present
+   * a certificate, over HTTP/1.1 only.
    */
   readonly tls?: TlsPaths | null;
-  /** Says of a client's certificate that the authorities vouch for why it is refused all the same. Default: it is not. */
+  /** Returns the reason to refuse a valid client certificate, or `null`. */
   readonly admit?: (certificate: PeerCertificate) => string | null;
-  /** Peers whose `X-Forwarded-For` is believed. Default: none. */
+  /** Peers whose `X-Forwarded-For` is trusted. Default: none. */
   readonly trustedProxies?: Networks;
   /**
-   * How many connections any address may have. Default: `connectionsPerAddress` for all but trusted proxies and
-   * this machine, which have no such bound; `Infinity` is none for anybody.
+   * Connections per address. Default: `connectionsPerAddress`, except for trusted proxies and this machine; `Infinity`
+   * disables it.
    */
   readonly connectionsPerAddress?: number | null;
   readonly requestId: RequestIdRule & {
-    /** A fresh request id, ASCII. */
     readonly generate: () => string;
   };
-  /** The reply to what no surface sees. */
+  /** Renders refusals outside every surface. */
   readonly refuse: (status: RefusalStatus, requestId: string) => Reply;
-  /** What it throws is observed as a fault; what it throws then has nowhere to go. */
+  /** Exceptions are observed as a fault, once. */
   readonly observe: (observation: HttpObservation) => void;
   readonly bounds?: Partial<Bounds>;
 }
 
-/** A listener that accepts connections; its port is the one it got, also when asked for port 0. */
+/** An accepting listener; `port` is the actual one. */
 export interface Listener extends BoundAddress {
   /**
-   * Stops accepting, lets the requests that are being answered or on their way finish for at most `graceMs`, then cuts what is
-   * left. Resolves when every connection is closed. A second call shortens the grace. A socket that others share goes on
-   * listening for them, and what it has not accepted is theirs.
+   * Stops accepting, lets pending requests finish within `graceMs`, then closes the rest. Resolves when all connections
+   * are closed; a second call shortens the grace. A shared socket keeps listening.
    */
   close(graceMs: number): Promise<void>;
 }

@@ -1,5 +1,5 @@
 /**
- * Whether a form was sent by one of our own pages.
+ * Same-origin check for form posts.
  *
  * @module
  */
@@ -7,9 +7,8 @@
 import type { Exchange } from "./exchange.ts";
 
 /**
- * Whether a browser says that the request comes from the page's own origin. `Origin` is compared with the Host that was
- * asked for, which the listener has held against its own names; the scheme is left out, since an edge may speak TLS
- * before us. What says neither `Origin` nor `Sec-Fetch-Site` is no browser of today.
+ * Whether the browser sent the request from the page's own origin. Compares `Origin` with the validated Host, without
+ * the scheme, because an edge may terminate TLS. All current browsers send `Origin` or `Sec-Fetch-Site`.
  */
 export function isSameOrigin(exchange: Exchange): boolean {
   const site = exchange.header("sec-fetch-site");

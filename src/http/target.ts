@@ -1,22 +1,22 @@
 /**
- * What a request is for: the request target's path, query and authority, and which of several hosts.
+ * Request targets and hosts.
  *
  * @module
  */
 
-/** A request target taken apart. */
+/** A parsed request target. */
 export interface Target {
-  /** As sent: nothing is decoded or normalized. */
+  /** As sent, not decoded. */
   readonly path: string;
-  /** What follows the first `?`, or `""`. */
+  /** The query after the first `?`, or `""`. */
   readonly query: string;
-  /** The authority of an absolute-form target. It counts instead of `Host`: RFC 9112, section 3.2.2. */
+  /** The authority of an absolute-form target, which overrides `Host`: RFC 9112, section 3.2.2. */
   readonly authority: string | null;
 }
 
 /**
- * Takes a request target apart: origin-form (`/v1/intake?x`) or absolute-form (`http://host/v1/intake`). Any
- * other form, such as `*`, is a path that no route has.
+ * Parses origin-form (`/v1/intake?x`) and absolute-form (`http://host/v1/intake`); any other form is a path without a
+ * route.
  */
 export function parseTarget(target: string): Target {
   const absolute = target.startsWith("/") ? null : /^https?:\/\/([^/?#]*)/i.exec(target);
@@ -37,12 +37,12 @@ export function isHost(text: string): boolean {
   return hostShape.test(text);
 }
 
-/** Finds which of several owners a host belongs to. */
+/** Maps hosts to owners. */
 export class Hosts<T extends { readonly name: string; readonly hosts: readonly string[] }> {
   readonly #owners = new Map<string, T>();
   readonly #fallback: T | null;
 
-  /** Throws a `TypeError` when two owners have one host, or when there is none to find. */
+  /** Throws a `TypeError` for a host with two owners, or without any owner. */
   constructor(owners: readonly T[], options: { strict: boolean }) {
     for (const owner of owners) {
       for (const host of owner.hosts) {
@@ -59,7 +59,7 @@ export class Hosts<T extends { readonly name: string; readonly hosts: readonly s
     this.#fallback = options.strict ? null : owners[0] as T;
   }
 
-  /** The owner of `host[:port]`; `null` when it is nobody's. A name with a port beats one without. */
+  /** The owner of `host[:port]`, or `null`; a name with a port takes precedence. */
   find(host: string | undefined): T | null {
     if (this.#fallback !== null) return this.#fallback;
     if (host === undefined) return null;

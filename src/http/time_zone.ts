@@ -1,11 +1,10 @@
 /**
- * Time zones: what the clocks of a place show at a moment, and at which moments they show a time. The runtime knows the
- * world's zones and their changes.
+ * Time zones: conversions between moments and wall-clock times, from the runtime's data.
  *
  * @module
  */
 
-/** What the clocks show. */
+/** A wall-clock time. */
 export interface ShownTime {
   /** `2026-11-21` */
   readonly day: string;
@@ -13,29 +12,28 @@ export interface ShownTime {
   readonly clock: string;
   /** `+01:00` */
   readonly offset: string;
-  /** The clocks show this time twice, because they are put back: the offset tells which is meant. */
+  /** An ambiguous time: clocks are set back, and the offset decides. */
   readonly isTwice: boolean;
 }
 
 const dayMs = 86_400_000;
 const minuteMs = 60_000;
-// Nowhere are clocks changed within less than this.
+// No zone changes in smaller steps.
 const changeMs = 15 * minuteMs;
-// Of a page's moments, so that the same one is looked up once.
+// Caches a page's moments.
 const knownMax = 4_096;
 
-/** A place's time, by its name in the IANA database. */
+/** A zone of the IANA database. */
 export class TimeZone {
   readonly name: string;
   #format: Intl.DateTimeFormat | null = null;
   readonly #known = new Map<number, number>();
 
-  /** The zone of a name such as `Europe/Berlin` or `UTC` that the runtime knows. */
   constructor(name: string) {
     this.name = name;
   }
 
-  /** How far its clocks are ahead of UTC at a moment, in milliseconds. */
+  /** The offset from UTC in milliseconds. */
   offsetMs(atMs: number): number {
     if (this.name === "UTC") return 0;
     const start = Math.floor(atMs / changeMs) * changeMs;
@@ -48,7 +46,7 @@ export class TimeZone {
     return offset;
   }
 
-  /** What its clocks show at a moment. */
+  /** The wall-clock time of a moment. */
   at(atMs: number): ShownTime {
     const offsetMs = this.offsetMs(atMs);
     const { year, month, day, hour, minute, second } = this.#shown(atMs);
@@ -67,9 +65,8 @@ export class TimeZone {
   }
 
   /**
-   * The moments at which its clocks show a time, the earliest first; the time is given as the milliseconds that it would
-   * be in UTC. Two for an hour that comes twice; for one that is skipped the moment to which clocks that were not put
-   * forward would point.
+   * The moments of a wall-clock time (milliseconds as if in UTC), the earliest first: two for a repeated hour; for a
+   * skipped one, the moment by the offset before the change.
    */
   momentsOf(wallMs: number): [number, ...number[]] {
     const [before, after] = [this.offsetMs(wallMs - dayMs), this.offsetMs(wallMs + dayMs)];
@@ -102,7 +99,6 @@ function formatOf(name: string): Intl.DateTimeFormat {
   });
 }
 
-/** What clocks show, as the milliseconds that it would be in UTC. */
 function wallMsOf({ year, month, day, hour, minute, second }: Parts): number {
   return Date.UTC(year, month - 1, day, hour, minute, second);
 }
@@ -116,23 +112,21 @@ function offsetText(offsetMs: number): string {
   return `${offsetMs < 0 ? "-" : "+"}${digits(Math.floor(minutes / 60))}:${digits(minutes % 60)}`;
 }
 
-/** The zone of the service's own times. */
+/** UTC. */
 export const utc = new TimeZone("UTC");
 
 const timeShape =
   /^(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?)(Z| ?[+-]\d{2}:?\d{2}| \d{2}:?\d{2})?)?$/i;
 
 /**
- * Reads a day or a time of ISO 8601, also with a space between the two, as ISO 8601 in UTC; `null` when it is none. What has
- * no offset is a time of `zone`; an hour that comes twice there is the first. Chosen: a space for the plus sign of an offset is taken, because
- * that is what a query makes of it.
+ * Parses an ISO 8601 day or time, with `T` or a space, to ISO 8601 in UTC; otherwise `null`. Without an offset it is in
+ * `zone`, the earlier of two. A space is accepted for an offset's plus sign, because queries decode it so.
  */
 export function parseTime(text: string, zone: TimeZone = utc): string | null {
   const parts = timeShape.exec(text.trim());
   if (parts === null) return null;
   const [, day = "", clock = "00:00", offset] = parts;
   const midnight = new Date(`${day}T00:00:00Z`);
-  // February 30 would be March 2.
   if (Number.isNaN(midnight.getTime()) || midnight.toISOString().slice(0, 10) !== day) return null;
   const shown = Date.parse(`${day}T${clock}Z`);
   if (Number.isNaN(shown)) return null;
@@ -144,7 +138,7 @@ export function parseTime(text: string, zone: TimeZone = utc): string | null {
 
 const unitMs = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 } as const;
 
-/** The milliseconds of a span such as `90s`, `2h`, `7d` or `2w`; `null` when it is none. */
+/** The milliseconds of a span such as `90s`, `2h`, `7d` or `2w`, or `null`. */
 export function parseSpanMs(text: string): number | null {
   const [, count, unit] = /^(\d{1,6})([smhdw])$/.exec(text) ?? [];
   return unit === undefined ? null : Number(count) * unitMs[unit as keyof typeof unitMs];

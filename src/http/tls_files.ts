@@ -1,6 +1,5 @@
 /**
- * The files of one end of TLS: its certificate chain and key, and the authorities that vouch for the other end. They
- * are read, checked, and read again when they change.
+ * TLS certificate, key and authority files, reloaded when they change.
  *
  * @module
  */
@@ -9,36 +8,35 @@ import { createPrivateKey, X509Certificate } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { createSecureContext } from "node:tls";
 
-/** What is told of a certificate chain. */
+/** A doubt about a certificate chain. */
 interface TlsDoubt {
   /**
-   * `chain_incomplete`: the authority that has signed the last one stands in none of them, and is no root: a client that
-   * has not met it refuses. `chain_out_of_order`: one is not signed by the next.
+   * `chain_incomplete`: the last one's issuer is missing and is no root. `chain_out_of_order`: one is not signed by the
+   * next.
    */
   readonly doubt: "not_yet_valid" | "expired" | "expires_soon" | "chain_incomplete" | "chain_out_of_order";
-  /** Of the first certificate, the owner's. */
+  /** Of the owner's certificate. */
   readonly expiresAt: Date;
 }
 
 const dayMs = 86_400_000;
 /**
- * Chosen: a fortnight, because whatever renews a certificate of 90 days has tried for as long by then; a quarter of its
- * life where that is less, because those of six days are renewed after three.
+ * Chosen: two weeks, by when the renewal of a 90-day certificate has been retried as long; a quarter of its life if
+ * less.
  */
 const soonMs = 14 * dayMs;
 
-/** The certificates of a PEM text, the owner's first; what else it holds is passed over. */
+/** The certificates of a PEM text, the owner's first. */
 export function chainOf(pem: string): X509Certificate[] {
   const blocks = pem.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? [];
   return blocks.map((block) => new X509Certificate(block));
 }
 
-/** Whether the owner's certificate is over. */
+/** Whether the owner's certificate has expired. */
 export function isExpired([first]: readonly X509Certificate[], nowMs: number): boolean {
   return first !== undefined && nowMs >= Date.parse(first.validTo);
 }
 
-/** What is doubtful about a chain now. */
 function doubtsOf(chain: readonly X509Certificate[], nowMs: number): TlsDoubt[] {
   const [first] = chain;
   if (first === undefined) return [];
@@ -54,29 +52,28 @@ function timeDoubt({ validFrom, validTo }: X509Certificate, nowMs: number): TlsD
   return toMs - nowMs < Math.min(soonMs, (toMs - fromMs) / 4) ? "expires_soon" : null;
 }
 
-/** Why clients may refuse a chain, whatever the time; `null`: for no such reason. */
+/** A time-independent reason for clients to refuse a chain, or `null`. */
 export function chainDoubt(chain: readonly X509Certificate[]): TlsDoubt["doubt"] | null {
   const isInOrder = chain.every((one, index) => {
     const next = chain[index + 1];
     return next === undefined || one.checkIssued(next);
   });
   if (!isInOrder) return "chain_out_of_order";
-  // Public authorities say where the certificate of the one that has signed is to be had, and sign nobody's own with
-  // their root. A private authority says nothing, and those who know it have it.
+  // Public authorities name their issuer and do not sign with a root; clients of private ones know it.
   const [only, ...others] = chain;
   const isIncomplete = others.length === 0 && only?.infoAccess?.includes("CA Issuers") === true;
   return isIncomplete ? "chain_incomplete" : null;
 }
 
-/** Where the files are, PEM. */
+/** PEM files. */
 export interface TlsPaths {
   readonly certFile: string;
   readonly keyFile: string;
-  /** One or more certificates of authorities; without it a client trusts the system's, and a server asks for nothing. */
+  /** Authorities; without it, a client trusts the system's and a server requires no certificate. */
   readonly caFile?: string;
 }
 
-/** What the files hold, as a TLS server or client takes it. */
+/** The files' contents for a TLS server or client. */
 export interface TlsContext {
   readonly cert: string;
   readonly key: string;
@@ -84,25 +81,25 @@ export interface TlsContext {
   readonly minVersion: "TLSv1.2";
 }
 
-/** What became of a change of the files; `files` says whose they are. */
+/** Observations of the files named `files`. */
 export type TlsObservation =
-  /** What is in use, told when it is first watched and after each change; the first certificate of it ends then. */
+  /** The certificate in use, when watching starts and after each change. */
   | { readonly kind: "certificate_in_use"; readonly files: string; readonly endsAtMs: number }
-  /** What they hold is in use; `isCaNew` when the authorities are others. */
+  /** New contents are in use; `isCaNew` if the authorities changed. */
   | { readonly kind: "certificate_renewed"; readonly files: string; readonly isCaNew: boolean }
-  /** They cannot be read or do not fit together; what they held before stays in use. Told once for each change. */
+  /** Unreadable or mismatched; the previous contents stay. Once per change. */
   | { readonly kind: "certificate_refused"; readonly files: string; readonly error: unknown }
-  /** What is in use may be refused by clients. Told when it is taken up, and once a day. */
+  /** Clients may refuse the certificate in use. When loaded, then daily. */
   | { readonly kind: "certificate_doubtful"; readonly files: string } & TlsDoubt;
 
-/** Files that may be renewed. */
+/** Renewable TLS files. */
 export class TlsFiles {
   readonly #paths: TlsPaths;
   readonly #name: string;
   #context: TlsContext;
-  /** The last content that was refused; empty when a file could not be read. */
+  /** The last refused contents; empty if unreadable. */
   #refused: string | null = null;
-  /** What was looked at for doubts, and when. */
+  /** The last check for doubts. */
   #doubted: { readonly cert: string | null; readonly atMs: number } = { cert: null, atMs: 0 };
 
   private constructor(paths: TlsPaths, name: string, context: TlsContext) {
@@ -112,25 +109,22 @@ export class TlsFiles {
   }
 
   /**
-   * Reads the files; `name` says whose they are.
+   * Loads the files; `name` labels observations.
    *
-   * @throws {Error} when one cannot be read or used, or certificate and key do not belong together
+   * @throws {Error} when one is unreadable or invalid, or certificate and key do not match
    */
   static async load(paths: TlsPaths, name: string): Promise<TlsFiles> {
     return new TlsFiles(paths, name, check(await read(paths)));
   }
 
-  /** What is in use. A renewal replaces all of it. */
+  /** The contents in use; a renewal replaces the object. */
   get context(): TlsContext {
     return this.#context;
   }
 
   /**
-   * Looks for a change every `everyMs`, until the returned function is called; what is doubtful about the files as they
-   * are is told at once.
-   *
-   * Chosen: the contents are compared, because small reads now and then cost nothing, and a stat can miss what a
-   * symlink swap or a second write within one tick of the clock does.
+   * Checks for changes every `everyMs` until the returned function is called; reports doubts at once. It compares
+   * contents, because a stat can miss a symlink swap or a second write within one clock tick.
    */
   watch(options: { everyMs: number; observe: (observation: TlsObservation) => void }): () => void {
     let isBusy = false;
@@ -140,7 +134,7 @@ export class TlsFiles {
       const wasRefused = this.#refused !== null;
       const observation = await this.#renew();
       isBusy = false;
-      // Also when what was refused has gone, and the files are again what is in use.
+      // Also when the refused contents are reverted.
       const isMended = wasRefused && this.#refused === null;
       if (observation?.kind === "certificate_renewed" || isMended) tell();
       this.#tellDoubts(options.observe);
@@ -195,7 +189,7 @@ async function read({ certFile, keyFile, caFile }: TlsPaths): Promise<TlsContext
   return { cert, key, ...authorities, minVersion: "TLSv1.2" };
 }
 
-/** When the first of the certificates ends, in milliseconds since 1970. */
+/** The earliest expiry, in milliseconds since 1970. */
 function endOf({ cert, ca = "" }: TlsContext): number {
   return Math.min(...chainOf(`${cert}\n${ca}`).map(({ validTo }) => Date.parse(validTo)));
 }
@@ -205,9 +199,9 @@ function check(context: TlsContext): TlsContext {
   if (!new X509Certificate(cert).checkPrivateKey(createPrivateKey(key))) {
     throw new Error("The certificate and the key do not belong together");
   }
-  // An empty or broken one would trust nobody, and say so to nobody.
+  // An empty or broken one would silently trust no one.
   if (ca !== undefined) new X509Certificate(ca);
-  // Refuses what it would refuse for each connection.
+  // Fails now rather than on each connection.
   createSecureContext(context);
   return context;
 }

@@ -20,6 +20,7 @@ export interface StoredTexts {
   readonly idempotencyKey: string | null;
 }
 
+/** One `@`, with text on both sides. */
 export const emailShape = /^[^@]+@[^@]+$/;
 /** Character class for the part before an `@`; a longer name is another address. */
 export const nameCharacter = "[\\p{L}\\p{N}._%+-]";

@@ -7,29 +7,28 @@
 
 import type { PeerCertificate, TLSSocket } from "node:tls";
 
-/** Certificates that are known of one set of authorities; those of a tier's own have issued a few. */
+/** Bounds the remembered certificates; a private authority issues few. */
 const knownMax = 1_000;
 
-/** What an {@linkcode Admission} is told. */
+/** Options of {@linkcode Admission}. */
 export interface AdmissionOptions {
-  /** Says why the bearer of a certificate is refused; `null` lets it in. */
+  /** Returns the reason to refuse a certificate, or `null`. */
   readonly admit: (certificate: PeerCertificate) => string | null;
-  /** The wall clock, by which certificates expire. */
+  /** The wall clock, for expiry. */
   readonly nowMs: () => number;
 }
 
-/** What is known of a connection that was let in. */
 interface Pass {
   readonly expiresAtMs: number;
-  /** The authorities that let it in. */
+  /** The version of the authorities at admission. */
   readonly generation: number;
 }
 
-/** The connections that were let in, and whether they still would be. */
+/** Admits connections by client certificate and revalidates them. */
 export class Admission {
   readonly #options: AdmissionOptions;
   readonly #passes = new WeakMap<object, Pass>();
-  /** Fingerprints of certificates that were seen in a whole handshake under the present authorities. */
+  /** Fingerprints seen in a full handshake under the current authorities. */
   readonly #known = new Set<string>();
   #generation = 0;
 
@@ -37,7 +36,7 @@ export class Admission {
     this.#options = options;
   }
 
-  /** Lets in a connection whose handshake is over, or says why not. */
+  /** Admits a connection after its handshake; returns the reason otherwise. */
   admit(socket: TLSSocket): string | null {
     const certificate = socket.getPeerCertificate();
     const fault = this.#faultOf(socket, certificate);
@@ -50,32 +49,31 @@ export class Admission {
     return null;
   }
 
-  /** Whether the certificate of a connection would still let it in. */
+  /** Whether the connection's certificate is still valid. */
   isValid(socket: object): boolean {
     const pass = this.#passes.get(socket);
     return pass !== undefined && pass.generation === this.#generation &&
       this.#options.nowMs() < pass.expiresAtMs;
   }
 
-  /** Other authorities count from now on: nobody is let in by the ones before. */
+  /** Switches to new authorities; all earlier admissions end. */
   renew(): void {
     this.#generation += 1;
     this.#known.clear();
   }
 
   #faultOf(socket: TLSSocket, certificate: PeerCertificate): string | null {
-    // The TLS layer has refused those already; what it says is not taken on trust alone.
+    // Defense in depth: the TLS layer refuses these already.
     if (!socket.authorized) return "not_authorized";
-    // A resumed session is let in by the certificate of an earlier handshake. Its client forgets the session and comes
-    // again with a whole one.
+    // A resumed session relies on an earlier handshake; the client retries with a full one.
     if (socket.isSessionReused() && !this.#known.has(certificate.fingerprint256)) return "resumed";
     return this.#options.admit(certificate);
   }
 }
 
-/** The names of a certificate: the common name, and the DNS names and URIs beside it. */
+/** The common name, DNS names and URIs of a certificate. */
 export function namesOf(certificate: PeerCertificate): string[] {
-  // A value that holds a comma or a quote comes as a JSON string, and then matches no name.
+  // A value with a comma or quote arrives as a JSON string and matches no name.
   const alternative = (certificate.subjectaltname ?? "").split(", ")
     .flatMap((entry) => /^(?:DNS|URI):([^"]+)$/.exec(entry)?.[1] ?? []);
   const common: unknown = certificate.subject.CN;

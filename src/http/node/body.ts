@@ -1,5 +1,5 @@
 /**
- * The body of one of Node's requests: read with a cap, or thrown away.
+ * A request body on Node: read with a cap, or discarded.
  *
  * @module
  */
@@ -10,27 +10,27 @@ import type { Body } from "../exchange.ts";
 import { Gathered } from "../gathered.ts";
 import { fixedBounds } from "./defences/bounds.ts";
 
-/** The body is over the cap. */
+/** The body exceeds the cap. */
 export const tooLarge: Body = { kind: "too_large" };
-/** The body will not arrive. */
+/** The body will not arrive in full. */
 export const incomplete: Body = { kind: "incomplete" };
-/** There is no body. */
+/** The request has no body. */
 export const emptyBody: Body = { kind: "complete", bytes: new Uint8Array(0) };
 
-/** What a {@linkcode NodeBody} is told. */
+/** Options of {@linkcode NodeBody}. */
 export interface NodeBodyOptions {
-  /** By Content-Length; NaN when it is not. */
+  /** From Content-Length; NaN without. */
   readonly announcedBytes: number;
   readonly discardBytesMax: number;
-  /** Called for each piece. */
+  /** Called for each chunk. */
   readonly onPiece: (bytes: number) => void;
-  /** Called when more than `discardBytesMax` came that nobody wants, or too many small pieces. */
+  /** Called when the discarded body exceeds `discardBytesMax`, or has too many small chunks. */
   readonly onOverrun: () => void;
 }
 
-/** A body that is on its way. */
+/** An incoming body. */
 export class NodeBody {
-  /** Announced by Content-Length; NaN when it is not. */
+  /** From Content-Length; NaN without. */
   readonly announcedBytes: number;
   readonly #request: IncomingMessage;
   readonly #options: NodeBodyOptions;
@@ -48,12 +48,11 @@ export class NodeBody {
     this.announcedBytes = options.announcedBytes;
   }
 
-  /** Whether somebody waits for the body. */
   get isAwaited(): boolean {
     return this.#resolve !== null;
   }
 
-  /** Collects the body, at most `bytesMax` of it. */
+  /** Reads at most `bytesMax` bytes. */
   read(bytesMax: number): Promise<Body> {
     this.#gathered = new Gathered({ bytesMax, expected: this.announcedBytes || 0 });
     return new Promise((resolve) => {
@@ -62,14 +61,14 @@ export class NodeBody {
     });
   }
 
-  /** Throws away what still comes, then calls `onDiscarded`. */
+  /** Discards the rest, then calls `onDiscarded`. */
   discard(onDiscarded: () => unknown): void {
     this.#onDiscarded = onDiscarded;
     this.#listen();
     this.#request.resume();
   }
 
-  /** No more of the body will come. */
+  /** Ends the body early. */
   cut(): void {
     this.#settle(incomplete);
   }

@@ -1,5 +1,5 @@
 /**
- * Node's requests, and what the kit itself wants of their headers.
+ * Request headers on Node.
  *
  * @module
  */
@@ -10,31 +10,30 @@ import type { RefusalStatus } from "../options.ts";
 import type { Bounds } from "./defences/bounds.ts";
 import { isHost, parseTarget } from "../target.ts";
 
-/** Node's request, of either protocol. */
+/** A request of either protocol. */
 export type NodeRequest = IncomingMessage | Http2ServerRequest;
-/** Node's response, of either protocol. */
+/** A response of either protocol. */
 export type NodeResponse = ServerResponse | Http2ServerResponse;
 
-/** What the kit itself wants to know of them. */
+/** Headers that the kit itself reads. */
 export interface ScannedHeaders {
-  /** The value of `Host`; `null` when there are several. */
+  /** The `Host`; `null` if repeated. */
   host: string | null | undefined;
-  /** HTTP/2's `:authority`. */
   authority: string | undefined;
   /** The first `X-Request-Id`. */
   requestId: string | undefined;
-  /** NaN when there is no `Content-Length`. */
+  /** NaN without `Content-Length`. */
   announcedBytes: number;
-  /** All values of `Transfer-Encoding`, in their order. */
+  /** All values, in order. */
   transferEncoding: string | undefined;
-  /** All names and values, and four bytes for each line. */
+  /** All names and values, plus four bytes a line. */
   bytes: number;
   lines: number;
-  /** Whether it asks to go on in another protocol. */
+  /** Whether an `Upgrade` is requested. */
   hasUpgrade: boolean;
 }
 
-/** Finds them in one pass over Node's flat list of names and values, whose ends HTTP/1's parser has trimmed already. */
+/** Scans Node's flat list of names and values once; HTTP/1's parser has trimmed them. */
 function scanHeaders(rawHeaders: string[]): ScannedHeaders {
   const found: ScannedHeaders = {
     host: undefined,
@@ -50,7 +49,7 @@ function scanHeaders(rawHeaders: string[]): ScannedHeaders {
     const name = rawHeaders[index] as string;
     const value = rawHeaders[index + 1] = trimmed(rawHeaders[index + 1] as string);
     found.bytes += name.length + value.length + 4;
-    // The lengths tell most headers apart without a comparison of text.
+    // Lengths distinguish most headers without a comparison.
     switch (name.length) {
       case 4:
         if (name.toLowerCase() === "host") found.host = found.host === undefined ? value : null;
@@ -78,8 +77,8 @@ function scanHeaders(rawHeaders: string[]): ScannedHeaders {
 }
 
 /**
- * The host a request is for; `undefined` when it names none, which HTTP/1.0 may, and `null` when it is
- * malformed, missing or contradictory. `target` is the authority of an absolute-form request target.
+ * The request's host; `undefined` if absent (HTTP/1.0), `null` if malformed, missing or contradictory. `target` is the
+ * authority of an absolute-form target.
  */
 function requestHost(
   headers: ScannedHeaders,
@@ -95,12 +94,11 @@ function requestHost(
 }
 
 /**
- * What a request's headers alone have it refused with, and nothing of its body is read: too many or too large, no
- * host that can be believed, or a transfer coding that the parser leaves in the body.
+ * The status that refuses a request for its headers alone: too many, too large, an invalid host, or an unsupported
+ * transfer coding.
  *
- * Source: RFC 9112, sections 3.2, 6.1 and 7. Chosen: 501 for a coding before chunked, because what arrives would be
- * taken for the body; 400 where chunked is not the last and only one, and where HTTP/1.0 names any, because the
- * body's end is not to be known then.
+ * Source: RFC 9112, sections 3.2, 6.1 and 7. Chosen: 501 for a coding before chunked, which would be read as the body;
+ * 400 if chunked is not the last and only one, or on HTTP/1.0, because the body's end is unknown.
  */
 function refusalOf(
   headers: ScannedHeaders,
@@ -115,31 +113,31 @@ function refusalOf(
   return codings.length === 1 ? null : 501;
 }
 
-/** What a request says of itself before its body. */
+/** The parsed head of a request. */
 export interface Head {
   readonly path: string;
   readonly query: string;
-  /** `null` when it cannot be believed. */
+  /** `null` if invalid. */
   readonly host: string | null | undefined;
-  /** What it is refused with. */
+  /** The status of the refusal. */
   readonly refusal: RefusalStatus | null;
   readonly headers: ScannedHeaders;
 }
 
-/** Reads it. */
+/** Parses the head of a request. */
 export function readHead(request: IncomingMessage, bounds: Bounds): Head {
   // CONNECT over HTTP/2 has no :path.
   const { path, query, authority } = parseTarget(request.url ?? "");
   const headers = scanHeaders(request.rawHeaders);
   const isHttp10 = request.httpVersion === "1.0";
   const host = requestHost(headers, { target: authority, isHttp10 });
-  // HTTP/1's parser takes 0.9 and 2.0 too.
+  // HTTP/1's parser also accepts 0.9 and 2.0.
   const isOther = request.httpVersionMajor !== 1 && !("stream" in request);
   const refusal = isOther ? 400 : refusalOf(headers, { bounds, host, isHttp10 });
   return { path, query, host, headers, refusal };
 }
 
-/** A header's values by lower-case name, one for each of its lines. */
+/** A header's values by lower-case name, one per line. */
 export function headerLines(rawHeaders: readonly string[], name: string): string[] {
   const lines: string[] = [];
   for (let index = 0; index < rawHeaders.length; index += 2) {
@@ -151,7 +149,7 @@ export function headerLines(rawHeaders: readonly string[], name: string): string
   return lines;
 }
 
-/** A value without the blanks at its ends; `trim` would take a byte of UTF-8 for one, and a pattern reads long runs twice. */
+/** Trims spaces and tabs; `trim` would remove a byte of UTF-8, and a pattern reads long runs twice. */
 function trimmed(value: string): string {
   let [start, end] = [0, value.length];
   while (isBlank(value.charCodeAt(start))) start++;

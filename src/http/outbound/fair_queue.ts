@@ -1,40 +1,37 @@
 /**
- * Work of tenants that shares a number of places. What finds none waits: behind its own tenant's in its order, beside the
- * others' in turns.
+ * Shares places among tenants: first in, first out per tenant, round robin across tenants.
  *
  * @module
  */
 
 /**
- * Whether a tenant with `inFlight` requests may start another, of `total` in flight and `allowed` at once: while it has
- * fewer than what is left free. Alone it gets half of all, of two each gets a third, and something is always left for the
- * tenant that comes next, however long the others' requests hang.
+ * Whether a tenant with `inFlight` of `total` requests may start another: while it has fewer than the free places of
+ * `allowed`. Alone it gets half, of two each gets a third, and a place is always left for the next tenant.
  *
- * Chosen: this dynamic threshold (Choudhury and Hahne, 1998) and not a fixed cap, because a fixed cap either slows a tenant
- * that is alone or lets a few hanging ones take everything.
+ * Chosen: this dynamic threshold (Choudhury and Hahne, 1998), because a fixed cap slows a lone tenant or lets a few
+ * hanging ones take everything.
  */
 export function mayStart(inFlight: number, total: number, allowed: number): boolean {
   return total < allowed && (inFlight === 0 || inFlight < allowed - total);
 }
 
-/** What a queue needs. */
+/** Options of {@linkcode FairQueue}. */
 export interface FairQueueOptions<Item> {
-  /** Whether one more of a tenant may start, with so many of its own and in all: {@linkcode mayStart}, mostly. */
+  /** Whether a tenant may start one more: usually {@linkcode mayStart}. */
   readonly mayStart: (ofTenant: number, total: number) => boolean;
-  /** Called when an item has a place, within {@linkcode FairQueue.add} or later; must not throw. */
+  /** Called when an item gets a place, possibly within {@linkcode FairQueue.add}; must not throw. */
   readonly start: (item: Item) => void;
 }
 
-/** The items of one tenant. */
 interface Share<Item> {
   readonly waiting: Set<Item>;
   readonly started: Set<Item>;
 }
 
-/** Starts items as there are places. Those that wait are bounded by whoever adds them. */
+/** Starts items as places become free; callers bound the waiting ones. */
 export class FairQueue<Item extends { readonly tenant: string }> {
   readonly #options: FairQueueOptions<Item>;
-  /** Of the tenants that have an item, in the order of their turns. */
+  /** In round-robin order. */
   readonly #shares = new Map<string, Share<Item>>();
   #started = 0;
   #isStarting = false;
@@ -43,7 +40,7 @@ export class FairQueue<Item extends { readonly tenant: string }> {
     this.#options = options;
   }
 
-  /** Starts the item as soon as its tenant may have one more: at once or in its turn. */
+  /** Queues an item; may start it at once. */
   add(item: Item): void {
     const share = this.#shares.get(item.tenant) ?? { waiting: new Set(), started: new Set() };
     this.#shares.set(item.tenant, share);
@@ -51,7 +48,7 @@ export class FairQueue<Item extends { readonly tenant: string }> {
     this.#startAll();
   }
 
-  /** Takes an item away that has ended or waits no more; one that is not there changes nothing. */
+  /** Removes an ended or canceled item. */
   remove(item: Item): void {
     const share = this.#shares.get(item.tenant);
     if (share === undefined) return;
@@ -61,7 +58,7 @@ export class FairQueue<Item extends { readonly tenant: string }> {
     this.#startAll();
   }
 
-  // Not one within the other: an item may end while it is being started, as may all that wait.
+  // Not reentrant: an item may end while it starts.
   #startAll(): void {
     if (this.#isStarting) return;
     this.#isStarting = true;
@@ -73,7 +70,7 @@ export class FairQueue<Item extends { readonly tenant: string }> {
     for (const [tenant, share] of this.#shares) {
       const [item] = share.waiting;
       if (item === undefined || !this.#options.mayStart(share.started.size, this.#started)) continue;
-      // Its next turn comes after the others'.
+      // Moves to the end of the round.
       this.#shares.delete(tenant);
       this.#shares.set(tenant, share);
       share.waiting.delete(item);

@@ -1,5 +1,5 @@
 /**
- * What one connection may have sent ahead, and what it may send that is no request.
+ * Budgets of one connection: pipelined requests and control frames.
  *
  * @module
  */
@@ -9,7 +9,7 @@ import type { Socket } from "node:net";
 import type { RefusalStatus } from "../../options.ts";
 import { fixedBounds } from "./bounds.ts";
 
-/** The account of one connection, in bytes. */
+/** Counts the bytes of one connection that belong to no request. */
 export class ControlFrameBudget {
   #bytes = 0;
   #earnedBytes = 0;
@@ -20,33 +20,33 @@ export class ControlFrameBudget {
     this.#atMs = nowMs;
   }
 
-  /** A request's line and headers have come. */
+  /** Credits a request's headers. */
   asked(headBytes: number): void {
     this.#earnedBytes += headBytes;
   }
 
-  /** Some of a request's body has come. */
+  /** Credits request body bytes. */
   received(bytes: number): void {
     this.#earnedBytes += fixedBounds.framingFactor * bytes;
   }
 
-  /** Some of an answer's body is on its way. */
+  /** Credits response body bytes. */
   sent(bytes: number): void {
     this.#earnedBytes += bytes / fixedBounds.sentFraction;
   }
 
-  /** An answer was taken. */
+  /** Credits a response that was read. */
   answered(): void {
     this.#earnedBytes += fixedBounds.answeredBytes;
   }
 
-  /** The client has taken a request back; whether it does so too often. */
+  /** Charges a canceled request; returns whether there are too many. */
   takenBack(): boolean {
     this.#bytes += fixedBounds.takenBackBytes;
     return this.#bytes > fixedBounds.controlBytesMax;
   }
 
-  /** Whether too much has come without a request, with `readBytes` read on the connection in all. */
+  /** Whether the budget is exceeded, with `readBytes` read in total. */
   isTooMuch(readBytes: number, nowMs: number): boolean {
     const allowed = this.#earnedBytes + fixedBounds.controlBytesPerSecond * (nowMs - this.#atMs) / 1_000;
     this.#bytes = Math.max(0, this.#bytes + readBytes - this.#readBytes - allowed);
@@ -57,18 +57,18 @@ export class ControlFrameBudget {
   }
 }
 
-/** A request whose turn has not come. */
+/** A queued request. */
 export interface Turn {
   readonly request: IncomingMessage;
-  /** Starts on it; with a status it is refused. */
+  /** Starts it, or refuses it with a status. */
   readonly begin: (refusal?: RefusalStatus) => void;
 }
 
 /**
- * Keeps them in their order, and has nothing more read meanwhile.
+ * Queues requests in order and pauses reading meanwhile.
  *
- * Rejected: to take the socket's bytes from node:http and give it one request at a time. It reads them itself as long
- * as nobody else does, which saved 2 to 3 µs of the 14 µs that a request costs on Node.
+ * Rejected: feeding node:http one request at a time, because reading the socket itself saves it 2 to 3 of 14 µs a
+ * request.
  */
 export class PipelineQueue {
   readonly #socket: Socket;
@@ -79,54 +79,50 @@ export class PipelineQueue {
     this.#socket = socket;
   }
 
-  /** How many wait. */
   get size(): number {
     return this.#waiting.length;
   }
 
-  /** Whether what the client sends is left unread. */
+  /** Whether reading is paused. */
   get isPaused(): boolean {
     return this.#isPaused;
   }
 
-  /** Keeps one more. */
   add(turn: Turn): void {
     this.#waiting.push({ turn });
     this.pause();
   }
 
-  /** Begins the first of them; with none left, reads on. */
+  /** Starts the next request; resumes reading when none is left. */
   next(): void {
     const first = this.#waiting.shift();
     if (first !== undefined) first.turn.begin(first.refusal);
-    // The rest of its body may be what is to be read.
+    // Its body may be unread.
     if (this.#waiting.length === 0 && first?.turn.request.complete !== true) this.#resume();
   }
 
-  /** What came behind them is malformed: part of the last one's body, if that has not come whole. */
+  /** Malformed data follows the queue: refuses the last request if its body is incomplete. */
   fail(status: RefusalStatus): void {
     const last = this.#waiting.at(-1);
     if (last !== undefined && !last.turn.request.complete) last.refusal = status;
   }
 
-  /** Forgets them. */
   clear(): void {
     this.#waiting = [];
   }
 
-  /** Has nothing more read, until the last of them begins or its answer is out. */
+  /** Pauses reading until the last request starts or its response is sent. */
   pause(): void {
     if (this.#isPaused) return;
     this.#isPaused = true;
     this.#socket.pause();
-    // node:http resumes it for each request that it has read.
+    // node:http resumes the socket after each request.
     this.#socket.resume = () => this.#socket;
   }
 
   #resume(): void {
     if (!this.#isPaused) return;
     this.#isPaused = false;
-    // Its class has the real one.
     delete (this.#socket as Partial<Socket>).resume;
     this.#socket.resume();
   }
