@@ -1,5 +1,5 @@
 /**
- * The connections and requests of a node:http or node:http2 listener: which wait and for how long, and how they end.
+ * Tracks connections and requests of a listener: their timeouts and ends.
  *
  * @module
  */
@@ -12,28 +12,28 @@ import type { Turn } from "./defences/by_connection.ts";
 import type { Edge } from "./edge.ts";
 import { type OpenExchange, ServerConnection } from "./server_connection.ts";
 
-/** What is done with those whose time is up. */
+/** Callbacks for expired connections. */
 interface Ends {
   readonly end: (connection: ServerConnection) => void;
   readonly destroy: (connection: ServerConnection) => void;
 }
 
-/** The connections of one listener that wait; each is in one list at most. */
+/** Waiting connections, each in at most one list. */
 class Timeouts {
-  /** HTTP/1 connections that have not sent a request yet. */
+  /** HTTP/1 connections without a request yet. */
   readonly fresh: Deadlines<ServerConnection>;
-  /** HTTP/2 sessions that have not sent a request yet. */
+  /** HTTP/2 sessions without a request yet. */
   readonly freshSessions: Deadlines<ServerConnection>;
-  /** Those between requests. */
+  /** Connections between requests. */
   readonly idle: Deadlines<ServerConnection>;
-  /** Those that may still be asked once while the listener is closing. */
+  /** Idle connections while the listener closes. */
   readonly lingering: Deadlines<ServerConnection>;
-  /** Those that are being closed: a client that takes nothing must not keep them. */
+  /** Closing connections; a client that does not read must not keep them. */
   readonly ending: Deadlines<ServerConnection>;
 
   constructor({ bounds }: Edge) {
     const { headersTimeoutMs, sweepIntervalMs } = bounds;
-    // Node ends these first: one that is silent, and with 408 one whose headers are slow, counted from their first byte.
+    // A backstop: Node ends silent connections, and slow headers with 408, first.
     this.fresh = new Deadlines(2 * (headersTimeoutMs + sweepIntervalMs));
     this.freshSessions = new Deadlines(headersTimeoutMs);
     this.idle = new Deadlines(bounds.idleTimeoutMs);
@@ -41,12 +41,10 @@ class Timeouts {
     this.ending = new Deadlines(bounds.discardTimeoutMs);
   }
 
-  /** It has just been opened. */
   opened(connection: ServerConnection, nowMs: number): void {
     (connection.isHttp2 ? this.freshSessions : this.fresh).add(connection, nowMs);
   }
 
-  /** It waits no more. */
   remove(connection: ServerConnection): void {
     this.fresh.remove(connection);
     this.freshSessions.remove(connection);
@@ -55,7 +53,7 @@ class Timeouts {
     this.ending.remove(connection);
   }
 
-  /** The listener closes: it is kept for one more request, unless it is on its way to its end. */
+  /** Keeps the connection for one more request while the listener closes, unless it is ending. */
   linger(connection: ServerConnection, nowMs: number): void {
     const { list } = connection.deadline ?? {};
     if (list !== this.fresh && list !== this.idle) return;
@@ -63,7 +61,7 @@ class Timeouts {
     this.lingering.add(connection, nowMs);
   }
 
-  /** Ends those whose time is up, unless a request has come meanwhile that was not read yet. */
+  /** Ends expired connections, unless an unread request has arrived. */
   sweep(nowMs: number, { end, destroy }: Ends): void {
     const endUnused = (connection: ServerConnection): void =>
       afterReading(() => {
@@ -78,13 +76,13 @@ class Timeouts {
   }
 }
 
-/** Calls it when all has been read that is here by now: a busy process finds requests late. */
+/** Calls back after pending input is read: a busy process reads requests late. */
 function afterReading(call: () => void): void {
-  // What is ready while one turn of the loop is at work is read in the next.
+  // Input that becomes ready in one turn is read in the next.
   setImmediate(() => setImmediate(call));
 }
 
-/** An error closes the connection, which is what counts. */
+/** Ignored: an error closes the connection. */
 function ignore(): void {}
 
 /** The open connections and requests of one listener, and their time bounds. */

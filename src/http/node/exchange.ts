@@ -1,5 +1,5 @@
 /**
- * One request of a node:http or node:http2 server, from its headers to the last byte of its reply.
+ * One request on node:http or node:http2, from its headers to the last byte of its response.
  *
  * @module
  */
@@ -19,16 +19,16 @@ import { headerLines, type NodeRequest, type NodeResponse, readHead } from "./he
 import type { OpenExchange, ServerConnection } from "./server_connection.ts";
 import { fixedBounds } from "./defences/bounds.ts";
 
-/** What of a request has not arrived when it is answered. */
+/** The unread part of an answered request. */
 interface Unread {
   /** The client waits for a 100 before it sends the body. */
   readonly awaitsContinue: boolean;
   readonly isTooLarge: boolean;
-  /** `NaN` when no length was announced. */
+  /** `NaN` if not announced. */
   readonly announcedBytes: number;
 }
 
-/** The request that is answered; `unread` is `null` when all of it has arrived. */
+/** An answered request; `unread` is `null` if it is complete. */
 interface Answered {
   /** Refused before any surface saw it. */
   readonly isRefused: boolean;
@@ -36,32 +36,30 @@ interface Answered {
   readonly unread: Unread | null;
 }
 
-/** Whether the next request on the connection can be believed, and is wanted. */
+/** Whether the connection stays usable, and is wanted, for another request. */
 export function isKept(
   connection: Pick<ServerConnection, "isClosing" | "waiting">,
   isDraining: boolean,
   { isRefused, hasUpgrade, unread }: Answered,
 ): boolean {
-  // Behind a request for another protocol node:http throws away what it has read, the beginning of the next request
-  // perhaps: what comes then may be the middle of one.
+  // After an upgrade request node:http discards what it has read, so the next bytes may start mid-request.
   if (isRefused || hasUpgrade) return false;
-  // Those that wait for their turn are still answered.
+  // Queued requests are still answered.
   if ((isDraining || connection.isClosing) && connection.waiting === 0) return false;
   if (unread === null) return true;
   return !unread.awaitsContinue && !unread.isTooLarge &&
     unread.announcedBytes <= fixedBounds.keptDiscardBytesMax;
 }
 
-/** What HTTP/2 is given of a body at a time: a frame of the usual size at most. */
+/** Bytes per HTTP/2 write: at most one usual frame. */
 const pieceBytesMax = 16 * 1024;
 const pieceBytesMin = 1024;
 
 const isDeno = "Deno" in globalThis;
 
 /**
- * The source of a body that goes out piece by piece, `null` for one that goes as it is. Deno copies what is written to an
- * HTTP/2 stream, for as long as the client likes: there a piece is no more than the window that the client gives each
- * stream. Node holds on to the bytes as they are, and a document of 40 KB in pieces costs half as much again.
+ * The source of a body that is sent in pieces, or `null`. Deno copies writes to an HTTP/2 stream, so there a piece is
+ * at most the stream's window. Node does not copy, and pieces would cost half as much again.
  */
 export function sourceFor(body: Reply["body"], http2: ServerHttp2Stream | null): Source | null {
   if (http2 === null || !isDeno || !(body instanceof Uint8Array)) return sourceOf(body);
@@ -70,32 +68,29 @@ export function sourceFor(body: Reply["body"], http2: ServerHttp2Stream | null):
   return body.byteLength > pieceBytes ? new BytesSource(body, pieceBytes) : null;
 }
 
-/** What a {@linkcode Pump} works with. */
+/** Options of {@linkcode Pump}. */
 export interface PumpOptions {
   readonly response: ServerResponse;
-  /** Of the response; `null` over HTTP/1. */
+  /** `null` over HTTP/1. */
   readonly http2: ServerHttp2Stream | null;
-  /** Announced; `null` when it is not. */
+  /** `null` if not announced. */
   readonly length: number | null;
-  /** Told the length of each piece before it is written. */
+  /** Called with the length of each piece before it is written. */
   readonly onPiece: (bytes: number) => void;
-  /**
-   * Told what the source fails with, and {@linkcode WrongLength} when it has not the announced length; the response
-   * is unfinished then.
-   */
+  /** Called when the source fails, or with {@linkcode WrongLength}; the response is incomplete then. */
   readonly onFailure: (error: unknown) => void;
 }
 
-/** Begins to send, and goes on until the source ends or is cancelled. */
+/** Sends a source until it ends or is canceled. */
 export class Pump implements Sink {
   readonly #source: Source;
   readonly #options: PumpOptions;
   #sent = 0;
-  // The kernel has the piece, or the response is closed: its source is cancelled then.
+  // The kernel has the piece, or the response is closed and its source canceled.
   readonly #written = (error?: Error | null): void => {
     const { response, http2 } = this.#options;
     if (error || response.destroyed) return;
-    // Deno takes all that is written over HTTP/2 for sent, also when the client has stopped reading.
+    // Deno reports HTTP/2 writes as sent even if the client has stopped reading.
     const socket = isDeno ? http2?.session?.socket : undefined;
     if (socket !== undefined && socket.writableLength > fixedBounds.heldBytesMax) {
       socket.once("drain", this.#written);
@@ -112,7 +107,7 @@ export class Pump implements Sink {
     const { response, length, onPiece } = this.#options;
     if (response.destroyed) return;
     this.#sent += bytes.byteLength;
-    // What is beyond the length would be taken for the next response.
+    // Excess bytes would be read as the next response.
     if (length !== null && this.#sent > length) return this.#abandon("longer");
     onPiece(bytes.byteLength);
     response.write(bytes, this.#written);
@@ -138,7 +133,6 @@ export class Pump implements Sink {
 const noError = 0x0;
 const cancel = 0x8;
 
-/** A handler did not answer within the request's time bound. */
 class HandlerTimeout extends Error {
   override readonly name = "HandlerTimeout";
 }
@@ -149,13 +143,13 @@ export class NodeExchange extends EdgeExchange implements OpenExchange {
   readonly path: string;
   readonly query: string;
   readonly host: string | undefined;
-  /** What its headers alone have it refused with. */
+  /** The status that its headers are refused with. */
   readonly refusal: RefusalStatus | null;
   readonly connection: ServerConnection;
   deadline: Deadline | null = null;
   /** The client waits for a 100 before it sends the body. */
   awaitsContinue = false;
-  /** Refused before any surface saw it: an HTTP/1 connection is not believed after that. */
+  /** Refused before any surface; an HTTP/1 connection is not reused then. */
   isRefused = false;
   readonly #connections: Connections;
   readonly #request: IncomingMessage;
@@ -182,7 +176,7 @@ export class NodeExchange extends EdgeExchange implements OpenExchange {
     super(connections.edge, options.connection.peer);
     this.#connections = connections;
     this.connection = options.connection;
-    // Node made the HTTP/2 classes to be used like the HTTP/1 ones.
+    // Node's HTTP/2 classes are compatible with HTTP/1's.
     const request = options.request as IncomingMessage;
     const stream = "stream" in options.request ? options.request.stream as ServerHttp2Stream : null;
     this.#request = request;
@@ -208,13 +202,13 @@ export class NodeExchange extends EdgeExchange implements OpenExchange {
     });
   }
 
-  /** Whether the whole request has arrived. */
+  /** Whether the request is complete. */
   get isComplete(): boolean {
     if (this.#body === null) return true;
     return this.#http2 === null ? this.#request.complete : this.#request.readableEnded;
   }
 
-  /** Whether nothing is done until the client sends more of its body, or takes its answer. */
+  /** Whether the request waits for the client to send or to read. */
   get waitsForClient(): boolean {
     return this.#isSent || this.#body?.isAwaited === true;
   }
@@ -244,7 +238,7 @@ export class NodeExchange extends EdgeExchange implements OpenExchange {
     return this.#body.read(bytesMax);
   }
 
-  /** Sends the reply, or lets go of it when the client is gone. */
+  /** Sends the reply, or drops it if the client is gone. */
   send(reply: Reply): void {
     if (this.#isSent || this.#isClosed) {
       dropBody(reply.body);
@@ -261,7 +255,7 @@ export class NodeExchange extends EdgeExchange implements OpenExchange {
     if (this.#isClosed) this.#finish(true);
   }
 
-  /** The request's time is up. */
+  /** Expires the request. */
   expire(): void {
     if (this.#body?.isAwaited) {
       this.destroy();
@@ -273,26 +267,26 @@ export class NodeExchange extends EdgeExchange implements OpenExchange {
     }
   }
 
-  /** Closes the HTTP/1 connection, or the HTTP/2 stream. */
+  /** Closes the HTTP/1 connection or the HTTP/2 stream. */
   destroy(): void {
     this.#isCut = true;
     if (this.#http2 === null) this.connection.destroy();
     else this.#http2.close(this.#isDiscarding ? noError : cancel);
   }
 
-  /** The response is closed: sent, or cut off. */
+  /** The response has ended: sent or aborted. */
   closed(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
     this.#connections.ended(this);
     if (this.#body?.isAwaited) {
-      // The handler has waited for the client until now: its own time begins.
+      // The handler waited for the client until now; its own time starts.
       this.#connections.requests.remove(this);
       this.#connections.requests.add(this, performance.now());
     }
     this.#body?.cut();
     this.#source?.cancel();
-    // Deno says of an answer that it is finished when it is written, not when it has gone.
+    // Deno reports a response as finished when it is written, not sent.
     const isReset = this.#http2 !== null && this.#http2.rstCode !== noError;
     const isAborted = this.#isCut || isReset || !this.#response.writableFinished;
     if (!isAborted) this.connection.tookAnswer();
@@ -314,8 +308,8 @@ export class NodeExchange extends EdgeExchange implements OpenExchange {
       headers.push("Connection", "close");
       this.connection.takeNoMore();
     }
-    // Node writes the headers in the encoding of the text behind them. Theirs is Latin-1, which also is the
-    // fastest for a text of ASCII alone; any other text goes as bytes.
+    // Node encodes the headers like the text after them: Latin-1 is right for headers and fastest for ASCII; other text
+    // is sent as bytes.
     if (typeof body === "string" && body.length !== length) body = Buffer.from(body);
     this.#response.writeHead(status, headers);
     this.#isSent = true;
@@ -325,7 +319,7 @@ export class NodeExchange extends EdgeExchange implements OpenExchange {
       body = null;
     }
     this.#connections.given(this);
-    // It was one too many.
+    // It exceeded the bound on unread responses.
     if (this.#isClosed) return dropBody(body);
     const source = sourceFor(body, this.#http2);
     if (source !== null) {
@@ -349,9 +343,9 @@ export class NodeExchange extends EdgeExchange implements OpenExchange {
   }
 
   /**
-   * Answers while the request still comes. Closing now would make the kernel reset an HTTP/1 connection and
-   * the client lose the answer, so the response is left unfinished until the rest has been read and thrown
-   * away. An HTTP/2 response is whole at once, but clients mishandle a reset while they send.
+   * Responds while the request is still arriving. Closing now would reset an HTTP/1 connection and lose the response,
+   * so it stays unfinished until the rest is discarded. An HTTP/2 response is complete at once, but clients mishandle a
+   * reset while they send.
    */
   #answerEarly(body: string | Uint8Array | null): void {
     const response = this.#response;
@@ -359,7 +353,7 @@ export class NodeExchange extends EdgeExchange implements OpenExchange {
     if (isHttp2) response.end(body, "latin1");
     else if (body === null) response.flushHeaders();
     else response.write(body, "latin1");
-    // With a broken request there is no end to wait for: the client is told now.
+    // A broken request has no end to wait for.
     if (this.connection.hasFailed) this.connection.half();
     this.#log(false);
     this.#isDiscarding = true;
@@ -391,7 +385,7 @@ export class NodeExchange extends EdgeExchange implements OpenExchange {
     new Pump(source, { response: this.#response, http2: this.#http2, length, onPiece, onFailure });
   }
 
-  /** A reply could not be written: the surface's fault reply goes out, if that still can. */
+  /** A reply failed: sends the surface's fault reply if still possible. */
   #giveUp(error: unknown): void {
     const reply = this.edge.fault(this, error);
     try {

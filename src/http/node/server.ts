@@ -1,6 +1,6 @@
 /**
- * Node's server for a listener: node:http for plain HTTP, node:http2 with HTTP/1.1 beside it for TLS, and node:https
- * where clients show certificates; what it agrees to in a TLS handshake, and how long the keys of its session tickets live.
+ * Creates the Node server of a listener: node:http, node:http2 with HTTP/1.1 for TLS, or node:https with client
+ * certificates; TLS settings and ticket keys.
  *
  * @module
  */
@@ -14,10 +14,7 @@ import type { Bounds } from "./defences/bounds.ts";
 import type { TlsContext } from "../tls_files.ts";
 import type { Edge } from "./edge.ts";
 
-/**
- * Chosen: the suites of TLS 1.3 that everybody has, and of TLS 1.2 those with a fresh key exchange and authenticated
- * encryption; Node would also take the server's key itself for the exchange, and CBC with SHA-1. Deno has these only.
- */
+/** TLS 1.3, and the TLS 1.2 suites with forward secrecy and AEAD; the same as Deno's. */
 const ciphers = [
   ...["TLS_AES_128_GCM_SHA256", "TLS_AES_256_GCM_SHA384", "TLS_CHACHA20_POLY1305_SHA256"],
   ...["AES128-GCM-SHA256", "AES256-GCM-SHA384", "CHACHA20-POLY1305"].flatMap((
@@ -25,10 +22,10 @@ const ciphers = [
   ) => [`ECDHE-ECDSA-${rest}`, `ECDHE-RSA-${rest}`]),
 ].join(":");
 
-/** Groups of the key exchange; the first withstands what is recorded today and read with a quantum computer later. */
+/** Key exchange groups; the first resists quantum computers. */
 const groups = ["X25519MLKEM768", "X25519", "P-256", "P-384"];
 
-/** An OpenSSL before 3.5 has no such group, and refuses a list that names it. */
+/** OpenSSL before 3.5 rejects a list with the first group. */
 const ecdhCurve = [groups, groups.slice(1)].map((list) => list.join(":")).find((list) => {
   try {
     createSecureContext({ ecdhCurve: list });
@@ -39,11 +36,10 @@ const ecdhCurve = [groups, groups.slice(1)].map((list) => list.join(":")).find((
 });
 
 /**
- * What the server is given of the TLS files, now and when they are renewed.
+ * The TLS options, at the start and after each renewal.
  *
- * Chosen: the client's order of the suites, because none of them is weak and it knows which its processor is quick at;
- * Deno knows no other. No renegotiation, and neither runtime has compression or takes data before the handshake is over
- * (0-RTT), which a stranger could send again.
+ * Chosen: the client's suite order, because all are strong and it knows its processor. No renegotiation; neither
+ * runtime has compression or 0-RTT.
  */
 export function contextFor(
   { admission, bounds }: { readonly admission: object | null; readonly bounds: Bounds },
@@ -55,20 +51,20 @@ export function contextFor(
     ciphers,
     ...(ecdhCurve === undefined ? {} : { ecdhCurve }),
     honorCipherOrder: false,
-    // Seconds; a ticket is good for nothing beyond its key.
+    // In seconds; a ticket is useless without its key.
     sessionTimeout: Math.ceil(bounds.ticketKeyMs / 1000),
-    // A resumed session is let in by the certificate of an earlier handshake, so where clients show certificates there is
-    // none. Deno resumes all the same; see Admission.
+    // Resumption relies on an earlier handshake, so it is off with client certificates. Deno resumes anyway; see
+    // Admission.
     secureOptions: admission === null ? noRenegotiation : noRenegotiation | constants.SSL_OP_NO_TICKET,
   };
 }
 
 /**
- * Makes the key of the session tickets anew every `everyMs`, until the returned function is called. Who comes with a
- * ticket of an earlier key, of another process or of the process before an upgrade, shakes hands in full.
+ * Replaces the session ticket key every `everyMs` until the returned function is called; older tickets cause a full
+ * handshake.
  *
- * Chosen: no key is shared between processes or outlives one, because a recorded TLS 1.2 session is read by whoever has
- * the key of its ticket. Deno has keys of its own, which it replaces every six hours, and this changes nothing there.
+ * Keys are not shared between processes, because a leaked key reveals recorded TLS 1.2 sessions. Deno rotates its own
+ * every six hours.
  */
 export function rotateTicketKeys(server: SecureServer, everyMs: number): () => void {
   const timer = setInterval(() => server.setTicketKeys(randomBytes(48)), everyMs);
@@ -76,10 +72,10 @@ export function rotateTicketKeys(server: SecureServer, everyMs: number): () => v
   return () => clearInterval(timer);
 }
 
-/** A server that speaks TLS. */
+/** A TLS server. */
 export type SecureServer = Http2SecureServer | MutualServer;
 
-/** Makes it, with the bounds that it keeps itself; its events are the listener's. */
+/** Creates the server with its own bounds. */
 export function serverFor(edge: Edge, context: TlsContext | null): Server | SecureServer {
   const server = makeServer(edge, context);
   setTimeouts(server, edge);
@@ -91,16 +87,16 @@ function makeServer(edge: Edge, context: TlsContext | null): Server | SecureServ
   const http1 = {
     maxHeaderSize: bounds.headerBytesMax,
     connectionsCheckingInterval: bounds.sweepIntervalMs,
-    // Node's own answer would have no X-Request-Id.
+    // Node's own response would have no X-Request-Id.
     requireHostHeader: false,
   };
   if (context === null) return createServer(http1);
   const secure = {
     ...contextFor(edge, context),
     ...http1,
-    // node:http has it by default: without it one answer in a hundred waits 40 ms for an acknowledgement.
+    // node:http's default; without it, one response in a hundred waits 40 ms for an acknowledgement.
     noDelay: true,
-    // Nothing is read of a socket before its handshake begins; Deno would not read of it afterwards either.
+    // Pauses reading until the handshake starts; Deno would not resume.
     pauseOnConnect: !("Deno" in globalThis),
     handshakeTimeout: bounds.handshakeTimeoutMs,
   };
@@ -111,51 +107,49 @@ function makeServer(edge: Edge, context: TlsContext | null): Server | SecureServ
     {
       ...secure,
       allowHTTP1: true,
-      // Beyond these Node resets the stream: room for our own answer to headers over our bounds, a line having four
-      // bytes at least and counting for 32 more (RFC 9113, section 6.5.2).
+      // Above these limits Node resets the stream; leaves room for our own response (RFC 9113, section 6.5.2).
       settings: { maxConcurrentStreams: bounds.streamsMax, maxHeaderListSize: 8 * bounds.headerBytesMax },
       maxHeaderListPairs: bounds.headerBytesMax / 4,
-      // A header with a blank at an end of its value would vanish without a word, an Idempotency-Key perhaps.
+      // Otherwise a header with surrounding blanks, such as an Idempotency-Key, is dropped silently.
       strictFieldWhitespaceValidation: false,
     } as Parameters<typeof createSecureServer>[0],
   );
 }
 
-/** HTTP/1 time bounds must be there before `listen`, where Node starts to check them. */
+/** Set before `listen`, when Node starts to check them. */
 function setTimeouts(server: Server | SecureServer, edge: Edge): void {
   const { bounds } = edge;
   Object.assign(server, {
     connectionsCheckingInterval: bounds.sweepIntervalMs,
     headersTimeout: bounds.headersTimeoutMs,
-    // Ours comes first, and knows which request it ends; this one stands behind it.
+    // A backstop behind our own bound.
     requestTimeout: bounds.headersTimeoutMs + bounds.requestTimeoutMs + bounds.discardTimeoutMs,
-    // Our idle list does it without a timer for each answer.
+    // Our idle list needs no timer per response.
     keepAliveTimeout: 0,
     timeout: 0,
-    // Beyond it lines would vanish on Deno, a key or a length among them: we count them ourselves.
+    // Above it, Deno drops lines silently; we count them ourselves.
     maxHeadersCount: 0,
-    // A client may shut down its side behind a whole request (nc -N) and is answered all the same.
+    // A client may half-close after a request (nc -N) and is still answered.
     httpAllowHalfOpen: true,
   });
 }
 
 /**
- * Lets a session be closed and destroyed in the loop's next turn only. On Deno 2.9.6 a client's GOAWAY closes or
- * destroys the session while nghttp2 is still reading that frame, and with an answer larger than the window under
- * way the process died of it: of 20 clients that took 150 KB each and left, some always did (SIGABRT in
- * `find_stream_on_goaway_func`, or SIGSEGV). Nothing changes on Node.
+ * Defers closing and destroying a session to the next turn of the loop. On Deno 2.9.6 a GOAWAY closes the session while
+ * nghttp2 reads that frame, which crashes the process (SIGABRT in `find_stream_on_goaway_func`, or SIGSEGV). Does
+ * nothing on Node.
  */
 export function deferEnds(session: ServerHttp2Session): void {
   if (!("Deno" in globalThis)) return;
-  // One for each answer that waits until the socket has taken others.
+  // One listener per response that waits for the socket.
   session.socket.setMaxListeners(0);
   const close = session.close.bind(session);
   const destroy = session.destroy.bind(session);
   session.close = (callback) => void setImmediate(close, callback);
   session.destroy = (error, code) => {
-    // Once: nghttp2 reports each frame that it refuses, and of what has come already there may be thousands.
+    // Once only: nghttp2 reports each refused frame, and thousands may have arrived.
     session.destroy = () => {};
-    // Without a socket when that has closed.
+    // The socket may be closed.
     session.socket?.removeAllListeners("data");
     setImmediate(destroy, error, code);
   };

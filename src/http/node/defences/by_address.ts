@@ -1,5 +1,5 @@
 /**
- * What the connections of one address may hold of a listener: slots, handshakes, and answers that nobody reads.
+ * Per-address limits: slots, handshakes and unread responses.
  *
  * @module
  */
@@ -10,29 +10,24 @@ import type { Edge, Peer } from "../edge.ts";
 import type { OpenExchange, ServerConnection } from "../server_connection.ts";
 import { fixedBounds } from "./bounds.ts";
 
-/** All members of one key, in the order in which they came. */
+/** The members of one key, in insertion order. */
 interface Group<M> {
   readonly key: string;
   readonly members: Set<M>;
 }
 
-/**
- * Members by key, and the keys by how many members they have: adding, removing and finding the largest take the same
- * time however many there are. It holds nothing but its members.
- */
+/** Members by key, and keys by size: insertion, removal and finding the largest take constant time. */
 class ByAddress<M> {
   readonly #groups = new Map<string, Group<M>>();
-  /** The groups of one, of two and so on. */
+  /** Groups by size. */
   readonly #levels: Set<Group<M>>[] = [];
   #size = 0;
   #largest = 0;
 
-  /** How many members there are. */
   get size(): number {
     return this.#size;
   }
 
-  /** Adds a member that is not there. */
   add(key: string, member: M): void {
     const group = this.#groups.get(key) ?? { key, members: new Set() };
     this.#groups.set(key, group);
@@ -43,7 +38,7 @@ class ByAddress<M> {
     this.#largest = Math.max(this.#largest, group.members.size);
   }
 
-  /** Takes a member out; nothing happens when it is not there. */
+  /** Removes a member if present. */
   remove(key: string, member: M): void {
     const group = this.#groups.get(key);
     if (group === undefined || !group.members.has(member)) return;
@@ -55,12 +50,12 @@ class ByAddress<M> {
     while (this.#largest > 0 && this.#levels[this.#largest]?.size === 0) this.#largest--;
   }
 
-  /** The members of one key, the oldest first. */
+  /** The members of a key, oldest first. */
   of(key: string): ReadonlySet<M> {
     return this.#groups.get(key)?.members ?? new Set();
   }
 
-  /** All members: those of the key that has the most first, of each the oldest first. */
+  /** All members, largest key first, oldest first within a key. */
   *all(): Generator<M> {
     for (let size = this.#largest; size > 0; size--) {
       for (const { members } of this.#levels[size] ?? []) yield* members;
@@ -73,13 +68,13 @@ class ByAddress<M> {
   }
 }
 
-/** What an address is known for. */
+/** The reputation of an address. */
 export type Reputation = keyof typeof fixedBounds.handshakeGapsMs;
 
-/** The sockets of addresses of one reputation. */
+/** The sockets of one reputation class. */
 class Line {
   readonly #gapMs: number;
-  /** By address; the first one is next. */
+  /** By address, in round-robin order. */
   readonly #sockets = new Map<string, Set<Socket>>();
   #readyMs = -Infinity;
 
@@ -87,7 +82,7 @@ class Line {
     this.#gapMs = gapMs;
   }
 
-  /** How long its first socket still has to wait; `null` when there is none. */
+  /** The wait of the first socket, or `null`. */
   waitMs(nowMs: number): number | null {
     return this.#sockets.size === 0 ? null : Math.max(0, this.#readyMs - nowMs);
   }
@@ -103,7 +98,7 @@ class Line {
     if (sockets?.delete(socket) && sockets.size === 0) this.#sockets.delete(key);
   }
 
-  /** The first socket of the address whose turn it is; the next turn is another one's. */
+  /** Takes the next socket, round robin by address. */
   next(): Socket | undefined {
     for (const [key, sockets] of this.#sockets) {
       this.#sockets.delete(key);
@@ -113,20 +108,18 @@ class Line {
     return undefined;
   }
 
-  /** A handshake of it begins. */
   begun(nowMs: number): void {
     this.#readyMs = nowMs + this.#gapMs;
   }
 }
 
-/** A socket's place. */
 interface Place {
   readonly line: Line;
   readonly key: string;
   readonly sinceMs: number;
 }
 
-/** Begins handshakes, a few in a turn. Who has waited for longer than a handshake may take is closed. */
+/** Starts handshakes, a few per turn of the loop; closes sockets that wait longer than a handshake may take. */
 export class HandshakeQueue {
   readonly #begin: (socket: Socket) => void;
   readonly #patienceMs: number;
@@ -135,7 +128,7 @@ export class HandshakeQueue {
     many: new Line(fixedBounds.handshakeGapsMs.many),
     few: new Line(fixedBounds.handshakeGapsMs.few),
   };
-  /** Those that wait, the oldest first. */
+  /** Waiting sockets, oldest first. */
   readonly #places = new Map<Socket, Place>();
   #timer: ReturnType<typeof setTimeout> | null = null;
   #isDue = false;
@@ -145,7 +138,7 @@ export class HandshakeQueue {
     this.#begin = options.begin;
   }
 
-  /** Adds a socket that nobody reads yet. How many there are at once is bounded by the listener's slots. */
+  /** Adds an unread socket; the listener's slots bound their number. */
   add(socket: Socket, { key, reputation }: { readonly key: string; readonly reputation: Reputation }): void {
     if (socket.destroyed) return;
     const line = this.#lines[reputation];
@@ -178,7 +171,7 @@ export class HandshakeQueue {
 
   #turn(): void {
     const nowMs = performance.now();
-    // A client that has given up is not seen to leave as long as nobody reads.
+    // A disconnect is not noticed on an unread socket.
     for (const [socket, { sinceMs }] of this.#places) {
       if (nowMs - sinceMs < this.#patienceMs) break;
       this.#leave(socket);
@@ -199,15 +192,15 @@ export class HandshakeQueue {
   }
 }
 
-/** A socket that was accepted. */
+/** An accepted socket. */
 class Slot {
   readonly socket: Socket;
   readonly peer: Peer;
-  /** It waits for us to begin its TLS handshake. */
+  /** In the handshake queue. */
   isInLine: boolean;
-  /** Since when it is the client's turn, if it is. */
+  /** Since when the client is to act. */
   sinceMs: number = performance.now();
-  /** `null` before the end of the TLS handshake. */
+  /** `null` until the TLS handshake is done. */
   connection: ServerConnection | null = null;
 
   constructor(socket: Socket, { peer, isInLine }: { readonly peer: Peer; readonly isInLine: boolean }) {
@@ -217,9 +210,8 @@ class Slot {
   }
 
   /**
-   * How far down the line it is for having to go: 0 has kept us waiting (in a handshake, for a first request, a body, or
-   * for an answer to be taken) for longer than `patienceMs`, 1 is idle, 2 waits for its client and has not for long, as
-   * every honest post does for a moment. `null` is being answered, and does not go.
+   * Eviction order, lower goes first: 0 has kept us waiting longer than `patienceMs`, 1 is idle, 2 waits briefly for
+   * its client, as every honest post does. `null` is being answered and stays.
    */
   rank(patienceMs: number): 0 | 1 | 2 | null {
     const { connection } = this;
@@ -232,53 +224,47 @@ class Slot {
   }
 
   /**
-   * Whether nothing more can come of it, and its socket is open all the same. A write that fails, as after a reset, or that
-   * the client does not take, is never over for Node's HTTP/2: the session stops reading, misses the connection's end (on
-   * Node before 26), and stays open when it is destroyed (https://github.com/nodejs/node/issues/55804). The kernel knows.
+   * Whether the connection is over although its socket is open. After a failed write Node's HTTP/2 session stops
+   * reading, misses the end (before Node 26) and survives `destroy` (https://github.com/nodejs/node/issues/55804).
    */
   get isOver(): boolean {
     const { _handle } = this.socket as { _handle?: { getpeername?: (into: object) => number } | null };
     return this.connection?.transport.destroyed === true || (_handle?.getpeername?.({}) ?? 0) !== 0;
   }
 
-  /** Closes it at once. */
   destroy(): void {
     this.connection?.destroy();
     this.socket.destroy();
   }
 }
 
-/** The slots of a listener. What they hold is bounded by the sockets that are open. */
+/** The slots of a listener, bounded by its open sockets. */
 export class Slots {
   readonly #edge: Edge;
-  /** By the client's end; a TLS socket or HTTP/2 session has the same as the socket below it. */
+  /** By remote endpoint, which a TLS socket or HTTP/2 session shares with its socket. */
   readonly #taken = new Map<string, Slot>();
   #walk = this.#taken.values();
-  /** Those that have not been told to go. */
+  /** Slots not yet evicted. */
   readonly #byAddress = new ByAddress<Slot>();
   readonly #handshakes = new ByAddress<Slot>();
-  /** When the last connection of an address was ended because of what it sent without a request. */
+  /** When an address last had a connection ended for abuse. */
   readonly #abusive = new LruCache<string, number>(fixedBounds.abusiveMax, () => 1);
 
   constructor(edge: Edge) {
     this.#edge = edge;
   }
 
-  /** How many sockets are open. */
   get size(): number {
     return this.#taken.size;
   }
 
-  /**
-   * Takes a slot for a socket; what has to go for it is closed, itself if nothing else can. Returns its address, and what
-   * that is known for.
-   */
+  /** Takes a slot for a socket, evicting one if necessary, possibly itself. Returns its address and reputation. */
   take(socket: Socket): { readonly key: string; readonly reputation: Reputation } {
     const peer = this.#edge.peer(socket.remoteAddress);
     const isInLine = Boolean(this.#edge.options.tls);
     const end = endOf(socket);
     const slot = new Slot(socket, { peer, isInLine });
-    // Whoever had the same end before is gone.
+    // The previous socket of this endpoint is gone.
     this.#taken.get(end)?.destroy();
     this.#taken.set(end, slot);
     this.#byAddress.add(peer.key, slot);
@@ -288,17 +274,16 @@ export class Slots {
       if (this.#taken.get(end) === slot) this.#taken.delete(end);
     });
     this.#makeRoom(slot);
-    // A client that has gone already has no address to be told apart by.
+    // A disconnected client has no address.
     if (socket.remoteAddress === undefined) slot.destroy();
     return { key: peer.key, reputation: this.#reputation(peer) };
   }
 
-  /** A connection of a peer was ended because of what it sent without a request. */
+  /** Records that a connection was ended for abuse. */
   markAbusive({ key }: Peer): void {
     this.#abusive.put(key, performance.now());
   }
 
-  /** The TLS handshake of a socket begins. */
   begun(socket: Socket): void {
     const slot = this.#taken.get(endOf(socket));
     if (slot === undefined) return;
@@ -306,7 +291,7 @@ export class Slots {
     slot.sinceMs = performance.now();
   }
 
-  /** Closes the sockets of connections that are over. Looks at some of them, and at the next ones when it is called again. */
+  /** Closes sockets of finished connections, checking some per call in turn. */
   sweep(): void {
     for (let looks = 0; looks < fixedBounds.slotLooks; looks++) {
       const { value: slot } = this.#walk.next();
@@ -318,12 +303,12 @@ export class Slots {
     }
   }
 
-  /** Closes what waits for its TLS handshake to begin. */
+  /** Closes sockets that wait for a handshake. */
   endLine(): void {
     for (const slot of this.#taken.values()) if (slot.isInLine) slot.destroy();
   }
 
-  /** The slot of a connection that can be used now. */
+  /** Records that a connection is ready. */
   opened(socket: Socket, connection: ServerConnection): void {
     const slot = this.#taken.get(endOf(socket));
     if (slot === undefined) return;
@@ -332,7 +317,7 @@ export class Slots {
     this.#handshakes.remove(slot.peer.key, slot);
   }
 
-  /** How many HTTP/2 connections a peer's address has; 0 when there may be many clients behind it. */
+  /** The HTTP/2 connections of a peer's address; 0 if it may be shared by many clients. */
   sessionsOf(peer: Peer): number {
     if (this.#edge.isMany(peer)) return 0;
     let sessions = 0;
@@ -340,7 +325,6 @@ export class Slots {
     return sessions;
   }
 
-  /** Closes all of them. */
   destroy(): void {
     for (const slot of this.#taken.values()) slot.destroy();
   }
@@ -392,14 +376,14 @@ function endOf({ remoteAddress, remotePort }: Socket): string {
   return `${remoteAddress} ${remotePort}`;
 }
 
-/** A connection that has to go. */
+/** A connection to be closed. */
 interface Expelled {
   readonly connection: ServerConnection;
-  /** Its address leaves many answers waiting, and is known for it; another one was just the first to go. */
+  /** The address is abusive, rather than the first to be evicted. */
   readonly isAbusive: boolean;
 }
 
-/** The untaken answers of one listener. What it holds is bounded by `untakenMax` and `untakenOfAddressMax`. */
+/** Unread responses of a listener, bounded by `untakenMax` and `untakenOfAddressMax`. */
 export class UnreadResponses {
   readonly #edge: Edge;
   readonly #byAddress = new ByAddress<OpenExchange>();
@@ -409,8 +393,8 @@ export class UnreadResponses {
   }
 
   /**
-   * An answer, or the next piece of it, is given to the connection, where it may wait for as long as the client likes:
-   * one too many costs the connection of the one that has waited longest, at the address that has the most.
+   * Records a response (or piece) that is passed to the connection; above the bound, returns the connection to close:
+   * the longest-waiting one of the address with the most.
    */
   given(exchange: OpenExchange): Expelled | null {
     const { peer } = exchange.connection;
@@ -422,12 +406,12 @@ export class UnreadResponses {
     return null;
   }
 
-  /** An answer was taken, or its connection is gone. */
+  /** Records that a response was read, or its connection closed. */
   ended(exchange: OpenExchange): void {
     this.#byAddress.remove(exchange.connection.peer.key, exchange);
   }
 
-  /** How many streams a new connection may have at once, the `sessions`th of its address. */
+  /** The stream limit of a new connection, the `sessions`th of its address. */
   streamsMax(peer: Peer, sessions: number): number {
     const { streamsMax, untakenMax } = this.#edge.bounds;
     const isPressing = this.#byAddress.of(peer.key).size > 0;
