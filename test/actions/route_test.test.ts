@@ -77,27 +77,6 @@ test("--test sends a marked, invented lead to each recipient, prints what came b
   assert.doesNotMatch(JSON.stringify(stand.actions.logs), /noted|sales@|hook/);
 });
 
-test("a sandbox, a tenant without a route, and a process that is not there are refused in words; nothing is sent", async () => {
-  const before = [stand.crm.calls.length, stand.smtp.messages.length];
-  const rules: [ReturnType<typeof tried>, RegExp][] = [
-    [tried(["box"]), /Tenant box is a sandbox/],
-    [tried(["bare"]), /Nothing to try: no route takes what comes from elsewhere/],
-    [
-      tried(["acme"], { ACTIONS_URL: "https://127.0.0.1:1" }),
-      /does not answer \(ECONNREFUSED\); ctl doctor says why/,
-    ],
-    [tried(["acme"], { ACTIONS_CLIENT_KEY_FILE: "/nowhere" }), /ACTIONS_CLIENT_KEY_FILE cannot be read/],
-  ];
-  for (const [run, message] of rules) {
-    const { code, stderr } = await run;
-    assert.equal(code, 1);
-    assert.match(stderr, message);
-  }
-  const change = await tried(["acme", "--email", "a@b.example"]);
-  assert.deepEqual([change.code, /--test goes without a change/.test(change.stderr)], [2, true]);
-  assert.deepEqual([stand.crm.calls.length, stand.smtp.messages.length], before);
-});
-
 test("POST /v1/tests answers 400 for what is no test, 400 for an unknown tenant and 409 for a sandbox", async () => {
   const post = async (body: string) => {
     const { status, json } = await ask(stand.actions, {

@@ -70,19 +70,3 @@ test("a submission reaches the CRM as form.submitted, every digit as it was sent
   assert.match(mail?.raw ?? "", /^Subject: New message from the contact form: Grace Hopper\r$/m);
   assert.match(mail?.raw ?? "", /^Reply-To: grace@example\.com\r$/m);
 });
-
-test("a held submission is never delivered; released, it is delivered once, and nothing else changes", async () => {
-  const held = await submit('"website":"https://spam.example"');
-  // What came after it has gone through the same loop, and on its next round too.
-  for (let round = 0; round < 2; round++) await delivered(await submit('"message":"hello"'));
-  assert.equal((await shown(held)).delivery.state, "held");
-  assert.deepEqual([calls(held).length, mails(held).length], [0, 0]);
-
-  await ctl(["form", "release", held], on);
-  const submission = await delivered(held);
-  assert.deepEqual([calls(held).length, mails(held).length], [1, 1]);
-  assert.deepEqual([submission.verdict, submission.delivery.attempts.length], ["honeypot", 1]);
-  assert.equal(JSON.parse(calls(held)[0]?.body ?? "").data.submission.website, "https://spam.example");
-  // Health tells the figure of its last look at the store.
-  await until(async () => (await (await fetch(`${server.url}/healthz`)).json()).pending === 0);
-});

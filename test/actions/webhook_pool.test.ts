@@ -150,9 +150,3 @@ test("a request on a new connection is not sent again, nor one of whose answer a
   const heard = await seen(() => send());
   assert.deepEqual([heard.words, heard.ids.length], [["ECONNRESET at sent"], 1]);
 });
-
-test("of several addresses the next is tried when one refuses, and the one that sented comes first then", async () => {
-  const addresses = ["127.0.0.77", "127.0.0.1"];
-  const { words, opened } = await seen(async () => [await send({ addresses }), await send({ addresses })]);
-  assert.deepEqual([words, opened], [[200, 200], 1]);
-});

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { X509Certificate } from "node:crypto";
 import { once } from "node:events";
-import { chmodSync, existsSync, readdirSync, readFileSync, renameSync, statSync } from "node:fs";
+import { chmodSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { connect, createServer, type TLSSocket } from "node:tls";
@@ -103,24 +103,4 @@ test("--renew keeps the authority, names, owner and mode; a process that runs ta
     met1.destroy();
     listener.close();
   }
-});
-
-test("--renew takes the authority's key from where it is kept, and says so when it is not there", async () => {
-  const kept = join(folder, "..", "kept.key");
-  renameSync(path("authority/ca.key"), kept);
-  const before = contents();
-  const { code, stderr } = await runCtl(["certificates", folder, "--renew"], nowhere);
-  assert.equal(code, 1);
-  assert.match(stderr, /authority\/ca\.key is not there, and a renewal needs it; --ca-key FILE names/);
-  const wrong = await runCtl(["certificates", folder, "--renew", "--ca-key", path("server.key")], nowhere);
-  assert.match(wrong.stderr, /server\.key is not the key of .*ca\.pem/);
-  assert.deepEqual(contents(), before);
-  const renewed = await ctl(
-    ["certificates", folder, "--renew", "--ca-key", kept, "--server-name", "actions.internal,10.0.0.7"],
-    nowhere,
-  );
-  assert.deepEqual(renewed.server.names, ["actions.internal", "10.0.0.7"]);
-  assert.equal(renewed.settings.service.ACTIONS_URL, "https://actions.internal:9443");
-  assert.deepEqual(renewed.client.names, ["lead-intake"]);
-  assert.equal(existsSync(path("authority/ca.key")), false);
 });

@@ -1,13 +1,11 @@
 import assert from "node:assert/strict";
 import { utimesSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
 import { join } from "node:path";
 import { before, test } from "node:test";
 import postgres from "postgres";
 import { createRole, startActionsProcess } from "../support/actions/actions_process.ts";
 import { Authority } from "../support/authority.ts";
 import { startSmtp } from "../support/actions/smtp_listener.ts";
-import { atEnd } from "../support/at_end.ts";
 import { createDatabase, ownPostgres } from "../support/database.ts";
 import { temporaryFolder } from "../support/folder.ts";
 import { type Outcome, runCtl } from "../support/server.ts";
@@ -176,26 +174,6 @@ test("whatever is wrong is named with what mends it, and no failure hides anothe
   has("Backup", /no backup has left its mark/, /pg_dump/);
   assert.deepEqual(states(of("Database")), ["Database: ok"]);
   assert.doesNotMatch(stdout, /secret-of-mail/);
-});
-
-test("what takes a connection and never says a word is named, and holds nothing else up", async () => {
-  const silent = createServer((socket) => socket.on("error", () => {}));
-  await new Promise<void>((settle) => silent.listen(0, "127.0.0.1", settle));
-  atEnd(() => silent.close());
-  const { port } = silent.address() as { port: number };
-  const { code, of } = await diagnose([
-    {
-      ...intake,
-      DATABASE_URL: `postgres://u:p@127.0.0.1:${port}/d`,
-      ACTIONS_URL: `https://127.0.0.1:${port}`,
-    },
-    { ...actions, SMTP_URL: `smtp://127.0.0.1:${port}` },
-  ]);
-  assert.equal(code, 1);
-  for (const check of ["Database", "Actions tier", "Mail server"]) {
-    assert.deepEqual(states(of(check)), [`${check}: failure`]);
-  }
-  assert.deepEqual(states(of("Database, actions")), ["Database, actions: ok"]);
 });
 
 test("a server that could lose a commit fails, one without checksums or with a disk that fills is told of, and an old backup fails", async () => {

@@ -106,29 +106,6 @@ test("form remove takes a form out of the list, and form add brings it back with
   assert.deepEqual(back.blocked, []);
 });
 
-test("wrong usage never reaches the store", async () => {
-  const cases: [string[], RegExp][] = [
-    [["form", "add", "acme", "contact"], /Missing: --required/],
-    [["form", "add", "acme", "a/b", "--required", "x"], /FORM_KEY must be/],
-    [["form", "add", "acme", "..", "--required", "x"], /FORM_KEY must be/],
-    [["form", "add", "acme", "a".repeat(65), "--required", "x"], /FORM_KEY must be/],
-    [["form", "add", "acme", "c", "--required", "a,,b"], /empty item/],
-    [["form", "add", "acme", "c", "--required", "name,website"], /must not have website/],
-    [["form", "add", "acme", "c", "--required", "form_key"], /must not have form_key/],
-    [["form", "add", "acme", "c", "--required", "x".repeat(101)], /more than 100 characters/],
-    [["form", "add", "acme", "c", "--required", "x", "--threshold", "0"], /whole number from 1/],
-    [["form", "add", "acme", "c", "--required", "x", "--blocked", "a,"], /empty item/],
-    [["form", "change", "acme", "c"], /Missing: --required, --threshold or --blocked/],
-    [["form", "held", "--limit", "0"], /--limit must be/],
-    [["form", "release"], /SUBMISSION_ID is missing/],
-  ];
-  for (const [args, message] of cases) {
-    const { code, stderr } = await refused(...args);
-    assert.equal(code, 2, args.join(" "));
-    assert.match(stderr, message);
-  }
-});
-
 test("form held lists what waits to be judged, people first and without content", async () => {
   const formKey = await freshForm();
   const [honeypot, clean, spam] = [

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { before, test } from "node:test";
-import { keySurface } from "../../src/contract/api_key.ts";
 import { openStore } from "../support/store.ts";
 import { ctl, runCtl } from "../support/server.ts";
 import { until } from "../support/until.ts";
@@ -14,25 +13,6 @@ before(async () => {
   await ctl(["tenant", "add", "acme"], on);
   await ctl(["tenant", "add", "box", "--sandbox"], on);
   await ctl(["campaign", "add", "spring", "--tenant", "acme"], on);
-});
-
-test("key issue prints the key with what it is for, each time another one", async () => {
-  const issued = await ctl(["key", "issue", "acme", "--label", " web site ", "--campaign", "spring"], on);
-  assert.match(issued.id, /^\d+$/);
-  assert.match(issued.key, /^lead_live_[0-9A-Za-z]{38}$/);
-  assert.equal(keySurface(issued.key), "intake");
-  assert.deepEqual({ ...issued, id: "", key: "" }, {
-    id: "",
-    key: "",
-    tenant: "acme",
-    label: "web site",
-    surface: "intake",
-    campaign: "spring",
-  });
-  const again = await ctl(["key", "issue", "acme", "--label", "web site"], on);
-  assert.notEqual(again.key, issued.key);
-  assert.notEqual(again.id, issued.id);
-  assert.equal(again.campaign, null);
 });
 
 test("a key is printed once: the store has its SHA-256 and last 4 characters, and key list neither", async () => {

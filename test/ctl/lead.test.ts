@@ -7,14 +7,12 @@ import { accept, ordinaryLead } from "../support/ctl/event.ts";
 const { databaseUrl, sql } = await openStore();
 const on = { databaseUrl };
 let acme: string;
-let box: string;
 
 before(async () => {
   await ctl(["tenant", "add", "acme"], on);
   await ctl(["tenant", "add", "box", "--sandbox"], on);
   await ctl(["campaign", "add", "spring", "--tenant", "acme"], on);
   acme = (await ctl(["key", "issue", "acme", "--label", "web", "--campaign", "spring"], on)).id;
-  box = (await ctl(["key", "issue", "box", "--label", "test"], on)).id;
 });
 
 test("lead show --json prints the whole event", async () => {
@@ -84,26 +82,6 @@ test("lead show for a person escapes what could drive the terminal", async () =>
   assert.match(stdout, /cost +\$12\.34/);
   assert.match(stdout, /Idempotency-Key {2}\\x1b\]0;owned\\x07/);
   assert.match(stdout, /Body as posted\n {2}\{"a":"\\x9b31m"\}/);
-});
-
-test("lead list prints the newest first, with received_at as acknowledged", async () => {
-  const first = await accept(sql, acme, { idempotencyKey: "list:1", flags: "email_shape_suspect" });
-  const second = await accept(sql, box);
-  const [newest, next] = await ctl(["lead", "list", "--limit", "2"], on);
-  assert.equal(newest.event_id, second.event_id);
-  assert.deepEqual(next, {
-    event_id: first.event_id,
-    kind: "lead",
-    tenant: "acme",
-    source: "web",
-    received_at: first.received_at,
-    flags: ["email_shape_suspect"],
-    idempotency_key: "list:1",
-    delivery: { state: "pending" },
-  });
-  const { stdout } = await runCtl(["lead", "list", "--limit", "1"], on);
-  assert.match(stdout, /^RECEIVED \(UTC\) +EVENT ID/);
-  assert.match(stdout, /The newest 1; --limit N shows more/);
 });
 
 test("lead list --since starts at that time, and a time before all leads shows all", async () => {

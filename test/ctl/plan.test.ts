@@ -108,24 +108,6 @@ test("plan put tells every fault of a file with its path, exits 2 and stores not
   assert.deepEqual(await ctl(["plan", "list"], on), before);
 });
 
-test("plan put refuses what is no JSON, no UTF-8, too deep or not there, with exit 2", async () => {
-  for (
-    const [content, fault] of [
-      ['{"slug": ', /is not JSON/],
-      [new Uint8Array([0x22, 0xff, 0x22]), /is not UTF-8/],
-      [plan({ deep: JSON.parse("[".repeat(64) + "]".repeat(64)) }), /nested deeper than 64 levels/],
-      ["[]", /^The file has no plan/],
-    ] as const
-  ) {
-    const { code, stdout, stderr } = await runCtl(["plan", "put", file(content)], on);
-    assert.equal(code, content === "[]" ? 0 : 2);
-    assert.match(content === "[]" ? stdout : stderr, fault);
-  }
-  const missing = await runCtl(["plan", "put", join(folder, "none.json")], on);
-  assert.equal(missing.code, 2);
-  assert.match(missing.stderr, /none\.json cannot be read \(ENOENT\)/);
-});
-
 test("unknown members, digits, escapes and their order survive: 1.10, 12345678901234567890, \\u0000, __proto__", async () => {
   const extras =
     '"z":1.10,"__proto__":{"constructor":[1E400,12345678901234567890]},"nul":"\\u0000","a":{"é":"\\u00e9"}';

@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import { appendFileSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { before, beforeEach, test } from "node:test";
-import postgres from "postgres";
 import { accept } from "../support/ctl/event.ts";
 import { temporaryFolder } from "../support/folder.ts";
 import { ctl, runCtl } from "../support/server.ts";
@@ -261,23 +260,4 @@ test("audit export --append goes on behind its last row, also when a crash has c
   writeFileSync(file, "no row\n");
   const wrong = await runCtl(["audit", "export", "--append", file], on);
   assert.deepEqual([wrong.code, wrong.stderr], [1, "The last line of the file is no row of the audit\n"]);
-});
-
-test("restored wants to know the moment, and that nothing delivers", async () => {
-  await commit();
-  const unknown = await runCtl(["restored"], on);
-  assert.equal(unknown.code, 1);
-  assert.match(unknown.stderr, /--point TIME/);
-  const missing = await runCtl(["restored", "--point", point, "--journal", join(folder, "none")], on);
-  assert.deepEqual([missing.code, missing.stderr], [1, `${join(folder, "none")} cannot be read: ENOENT\n`]);
-  const delivering = postgres(databaseUrl, {
-    max: 1,
-    connection: { application_name: "lead-intake delivery" },
-  });
-  await delivering`select`;
-  const busy = await runCtl(["restored", "--point", point, "--apply"], on);
-  await delivering.end();
-  assert.equal(busy.code, 1);
-  assert.match(busy.stderr, /1 connections of the service are open: stop it first; nothing was changed/);
-  assert.equal((await waiting()).length, 1);
 });

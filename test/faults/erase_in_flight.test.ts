@@ -189,40 +189,6 @@ for (const [what, from, work] of races) {
   });
 }
 
-test("a term that is being folded at the moment at which its last lead is erased goes with it", async () => {
-  server = await stand.start({ ACTIONS_URL: "" });
-  const key = await world.issue();
-  const id = await accepted(key, { project_area: "Vexworth's den" });
-  const holder = await sql.reserve();
-  await holder`begin`;
-  await holder`select fold_counts()`;
-  const erasing = erase("--event", id);
-  await world.untilWaiting();
-  await holder`commit`;
-  holder.release();
-  assert.equal((await erasing).events, 1);
-  assert.deepEqual([...await sql`select from unknown_area where term like 'Vexworth%'`], []);
-  await server.stop();
-});
-
-test("an outbox row whose event has no content is never sent", async () => {
-  server = await stand.start();
-  const key = await stand.routed();
-  tier.answer = () => ({ status: 200 });
-  const id = await accepted(key);
-  await stand.drained();
-  await server.stop();
-  await sql`select remove_content(array[${id}], 'erasure')`;
-  await sql`insert into outbox (event_id, tenant_id, due_at) values (${id}, ${key.tenant.id}, now() - interval '1 s')`;
-  // One that knows nothing of what was due so far.
-  server = await stand.start();
-  const later = await accepted(key);
-  await until(() => tier.of(later).length === 1, { what: "a later lead is sent" });
-  assert.equal(tier.of(id).length, 1);
-  await sql`delete from outbox where event_id = ${id}`;
-  await server.stop();
-});
-
 test("erasures beside intake, retries, deliveries, replays and releases deadlock with nothing, lose nobody else's lead, and leave nothing", async (t) => {
   const chance = chanceOf(t);
   const servers = [await stand.start(), await stand.start()];

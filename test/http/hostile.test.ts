@@ -279,16 +279,3 @@ test("a fault before there is an exchange answers 503 and is reported", async ()
     await app.close();
   }
 });
-
-test("hooks that throw cost no request its answer", async () => {
-  for (const place of places) {
-    const app = await startApp(place, { throwing: ["request", "fault", "refuse"] });
-    const wire = await Wire.open(app.port);
-    wire.send(get("/name"), get("/throw"));
-    assert.equal((await wire.answer()).status, 200);
-    assert.equal((await wire.answer()).status, 503);
-    assert.equal((await ask(app.port, "GET /name HTTP/1.1\r\nHost: a b\r\n\r\n")).status, 400);
-    wire.socket.destroy();
-    await app.close();
-  }
-});

@@ -87,24 +87,6 @@ for (const place of places) {
       assert.equal(parse(await wire.answer())["query"], "3");
       wire.socket.destroy();
     });
-
-    test("surfaces on one listener are told apart by Host", async () => {
-      const shared = await startApp(place, { hosts: ["one.test", "also.test:81"] });
-      const name = async (host: string, target = "/name") => {
-        const answer = await ask(shared.port, `GET ${target} HTTP/1.1\r\nHost: ${host}\r\n\r\n`);
-        return answer.status === 200 ? answer.body.toString() : answer.status;
-      };
-      assert.equal(await name("one.test"), "one");
-      assert.equal(await name("ONE.test:8080"), "one");
-      assert.equal(await name("one.test."), "one");
-      assert.equal(await name("two.test"), "two");
-      assert.equal(await name("also.test:81"), "one");
-      assert.equal(await name("also.test"), 421);
-      assert.equal(await name("three.test"), 421);
-      assert.equal(await name("one.test", "http://two.test/name"), "two");
-      assert.equal((await shared.access(({ status }) => status === 421)).surface, "-");
-      await shared.close();
-    });
   });
 }
 

@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { Buffer } from "node:buffer";
 import { connect as connectHttp2 } from "node:http2";
 import { after, describe, test } from "node:test";
 import { every } from "../support/every.ts";
@@ -119,28 +118,6 @@ for (const place of places) {
       wire.socket.resume();
       await within(closed, "end of the connection");
       await hasty.close();
-    });
-
-    test("one connection too many costs the one that has waited longest without a request", async () => {
-      const small = await startApp(place, { bounds: { connectionsMax: 3 } });
-      const wires: Wire[] = [];
-      for (let index = 0; index < 3; index++) {
-        const wire = await Wire.open(small.port);
-        if (index === 0) {
-          wire.send(get("/held"));
-          await small.next((event): event is typeof event => event.event === "began");
-        }
-        wires.push(wire);
-      }
-      assert.equal((await ask(small.port, get("/name"))).status, 200);
-      await wires[1]?.closed();
-      assert.equal(
-        (await ask(small.port, Buffer.from(`POST /release HTTP/1.0\r\n\r\n`).toString())).status,
-        200,
-      );
-      assert.equal((await wires[0]?.answer())?.body.toString(), "held");
-      wires.forEach(({ socket }) => socket.destroy());
-      await small.close();
     });
 
     test("what a client that was too slow still sends is part of nobody else's request", async () => {

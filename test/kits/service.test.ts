@@ -18,7 +18,7 @@ const world = await World.open();
 const tls = { TLS_CERT_FILE: join(folder, "server.pem"), TLS_KEY_FILE: join(folder, "server.key") };
 let service = await world.start(tls);
 
-const posts = 1000;
+const posts = 400;
 const atOnce = 8;
 /** A kit that has not answered by then never will: a call's own deadline is two minutes. */
 const withinMs = 180_000;
@@ -111,7 +111,7 @@ for (const kit of testedKits) {
       const replies = await inTurns([...Array(posts).keys()], atOnce, async (n) => {
         const reply = await ask({ idempotency_key: `service:${n}` });
         answered += 1;
-        if (answered === 300) revival = killAndRevive();
+        if (answered === posts / 4) revival = killAndRevive();
         return reply;
       });
       await revival;

@@ -152,16 +152,6 @@ test("numbers are compared as exact decimals", () => {
   assertDifferent('{"a":1e99999999999999999998}', '{"a":1e99999999999999999999}');
 });
 
-test("two spellings of one extra give one text", () => {
-  const twice = tree.chain((value) => fc.tuple(spelling(value), spelling(value)));
-  fc.assert(
-    fc.property(twice, ([left, right]) => {
-      assertSame(`{"x":${left}}`, `{"x":${right}}`);
-    }),
-    runs,
-  );
-});
-
 test("two extras give one text exactly when they are the same data", () => {
   const two = fc.tuple(tree, tree).chain(([left, right]) =>
     fc.tuple(fc.constant(left), fc.constant(right), spelling(left), spelling(right))

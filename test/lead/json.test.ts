@@ -63,34 +63,6 @@ test("what JSON.parse refuses, or what is no object, is null", () => {
   );
 });
 
-test("members are listed as written, names decoded, duplicates and all", () => {
-  const text = ' { "a" : 1.10 ,\n"\\u0061":[ 1, {"b":"]}"} ],"__proto__":{"x":"\\\\"},"\\ud800":"\\ud800" } ';
-  assert.deepEqual(members(text), [
-    { name: "a", nameText: '"a"', valueText: "1.10" },
-    { name: "a", nameText: '"\\u0061"', valueText: '[ 1, {"b":"]}"} ]' },
-    { name: "__proto__", nameText: '"__proto__"', valueText: '{"x":"\\\\"}' },
-    { name: "\ufffd", nameText: '"\\ud800"', valueText: '"\\ud800"' },
-  ]);
-  assert.deepEqual(members("{}"), []);
-  assert.deepEqual(members(" { } "), []);
-});
-
-test("the members of any object put together again are the object", () => {
-  fc.assert(
-    fc.property(valueText.object, (text) => {
-      const found = members(text);
-      const again = found.map((member) => `${member.nameText}:${member.valueText}`).join();
-      assert.deepEqual(JSON.parse(`{${again}}`), JSON.parse(text));
-      for (const { name, nameText, valueText } of found) {
-        assert.equal(name, JSON.parse(nameText).toWellFormed());
-        assert.equal(valueText.trim(), valueText);
-        JSON.parse(valueText);
-      }
-    }),
-    runs,
-  );
-});
-
 /** Texts that are nearly JSON: some pieces of one are exchanged, doubled or gone. */
 const nearlyObject = fc.tuple(
   valueText.object,

@@ -36,46 +36,6 @@ test("a misspelled required field is named with the one that is meant", () => {
   }
 });
 
-test("a whole name is told that it has two fields", () => {
-  for (const name of ["name", "fullName", "Full Name"]) {
-    assert.match(
-      detailOf({ [name]: "Ada Lovelace", phone }) ?? "",
-      /is no field of a lead; first_name and last_name are$/,
-    );
-  }
-  assert.equal(
-    detailOf({ name: "Ada Lovelace", first_name, last_name }),
-    undefined,
-    "only the phone is missing",
-  );
-});
-
-test("beside a missing field the optional ones are named too whose meaning is sure", () => {
-  assert.equal(
-    detailOf({
-      firstName: "Ada",
-      last_name,
-      phone,
-      zipcode: "97201",
-      "e-mail": "a@b.example",
-      postal: "x",
-      note: "x",
-    }),
-    "firstName is no field of a lead; first_name is. e-mail is no field of a lead; email is. " +
-      "zipcode is no field of a lead; zip is",
-  );
-});
-
-test("a lead that stands inside a member is told so", () => {
-  const lead = { first_name, last_name, phone };
-  for (const [name, value] of Object.entries({ lead, data: [lead], extra: lead })) {
-    assert.equal(
-      detailOf({ [name]: value }),
-      `the lead stands in ${name}; its fields belong at the top level of the body`,
-    );
-  }
-});
-
 test("nothing is guessed where nothing comes near, nor for a key check, nor for a lead that lacks nothing", () => {
   assert.equal(detailOf({}), undefined);
   assert.equal(detailOf({ first_name: " ", last_name, phone }), undefined);

@@ -80,10 +80,10 @@ async function testPage(): Promise<void> {
     }
   });
 
-  test("10,000 generated bodies get the same answer in the browser and on the server", async (t) => {
+  test("2,000 generated bodies get the same answer in the browser and on the server", async (t) => {
     const seed = Number(process.env.FC_SEED ?? Date.now() % 2 ** 31);
     t.diagnostic(`FC_SEED=${seed}`);
-    const bodies = fc.sample(generatedBody, { numRuns: 10_000, seed });
+    const bodies = fc.sample(generatedBody, { numRuns: 2_000, seed });
     const seen: Record<string, number> = {};
     for (let start = 0; start < bodies.length; start += 250) {
       const some = bodies.slice(start, start + 250);
@@ -95,7 +95,7 @@ async function testPage(): Promise<void> {
       }
     }
     t.diagnostic(JSON.stringify(seen));
-    for (const status of [202, 400, 422]) assert.ok((seen[status] ?? 0) > 300, `${status} is among them`);
+    for (const status of [202, 400, 422]) assert.ok((seen[status] ?? 0) > 60, `${status} is among them`);
   });
 
   /** What the server answers and stores. */
@@ -329,38 +329,22 @@ async function testPage(): Promise<void> {
     await context.close();
   });
 
-  for (const width of [320, 390, 768, 1280]) {
-    test(`nothing sticks out at ${width} pixels`, async () => {
-      const own = await open({ viewport: { width, height: 800 } });
+  for (
+    const [width, colorScheme] of [[320, "light"], [390, "dark"], [768, "light"], [1280, "dark"]] as const
+  ) {
+    test(`at ${width} pixels in ${colorScheme} nothing sticks out, and everything can be read and reached by keyboard`, async () => {
+      const own = await open({ viewport: { width, height: 800 }, colorScheme });
       for (
         const [name, view] of [["complete", "json"], ["several", "form"], [
-          "idempotency_key",
+          "project_area_unknown",
           "json",
         ]] as const
       ) {
         await own.locator("#example").selectOption(name);
         await own.locator(`input[name="view"][value="${view}"]`).check();
-        const wide = await own.evaluate(() => document.documentElement.scrollWidth);
-        assert.ok(wide <= width, `${name}: ${wide}`);
-      }
-      await own.context().close();
-    });
-  }
-
-  for (const colorScheme of ["light", "dark"] as const) {
-    test(`text stands out from its ground in ${colorScheme}`, async () => {
-      const own = await open({ colorScheme });
-      for (const name of ["complete", "several", "project_area_unknown"]) {
-        await own.locator("#example").selectOption(name);
+        assert.ok(await own.evaluate(() => document.documentElement.scrollWidth) <= width, name);
         assert.deepEqual(await own.evaluate(faintTexts), [], name);
       }
-      await own.context().close();
-    });
-  }
-
-  for (const width of [390, 768, 1280]) {
-    test(`at ${width} pixels everything has a name and can be reached by keyboard`, async () => {
-      const own = await open({ viewport: { width, height: 800 } });
       await own.evaluate(() => document.querySelectorAll("details").forEach((one) => one.open = true));
       assert.deepEqual(await own.evaluate(faultsOfAccess), []);
       assert.equal(await own.locator("button.copy").count(), await own.locator("pre.code").count());

@@ -38,24 +38,22 @@ async function testPages(): Promise<void> {
   }
 
   for (const path of pages) {
-    for (const width of [390, 768, 1280]) {
-      for (const colorScheme of ["light", "dark"] as const) {
-        test(`${path} at ${width} pixels in ${colorScheme}: nothing is covered, cut off, faint or out of reach`, async () => {
-          const page = await open(path, { viewport: { width, height: 800 }, colorScheme });
-          await page.evaluate(() =>
-            document.querySelectorAll("details").forEach((one) => {
-              // One of a name is open at a time.
-              one.removeAttribute("name");
-              one.open = true;
-            })
-          );
-          assert.deepEqual(await page.evaluate(faultsOfLook, { targetMin: 0 }), []);
-          assert.deepEqual(await page.evaluate(faintTexts), []);
-          assert.deepEqual(await page.evaluate(faultsOfAccess), []);
-          assert.equal(await page.locator("button.copy").count(), await page.locator("pre").count());
-          await page.context().close();
-        });
-      }
+    for (const [width, colorScheme] of [[390, "light"], [768, "dark"], [1280, "light"]] as const) {
+      test(`${path} at ${width} pixels in ${colorScheme}: nothing is covered, cut off, faint or out of reach`, async () => {
+        const page = await open(path, { viewport: { width, height: 800 }, colorScheme });
+        await page.evaluate(() =>
+          document.querySelectorAll("details").forEach((one) => {
+            // One of a name is open at a time.
+            one.removeAttribute("name");
+            one.open = true;
+          })
+        );
+        assert.deepEqual(await page.evaluate(faultsOfLook, { targetMin: 0 }), []);
+        assert.deepEqual(await page.evaluate(faintTexts), []);
+        assert.deepEqual(await page.evaluate(faultsOfAccess), []);
+        assert.equal(await page.locator("button.copy").count(), await page.locator("pre").count());
+        await page.context().close();
+      });
     }
   }
 

@@ -1,13 +1,8 @@
-import { errors } from "../../src/contract/errors.ts";
-import { fieldNames, flagNames } from "../../src/contract/fields.ts";
 import { brief } from "../../src/documents/brief.ts";
-import { type Example, failureExamples, flagExamples, leadExamples } from "../../src/documents/examples.ts";
 import { formsBrief } from "../../src/documents/forms_brief.ts";
-import { limitRows, rules } from "../../src/documents/guidance.ts";
-import { rich } from "../../src/http/markup.ts";
 import bundle from "../../src/playground/bundle.json" with { type: "json" };
 import { briefPage, icon, playgroundPage } from "../../src/playground/page.ts";
-import { readHtml, textsOf } from "../support/site/html.ts";
+import { readHtml } from "../support/site/html.ts";
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { gzipSync } from "node:zlib";
@@ -41,21 +36,6 @@ test("its ids are unique, and every label, description and link within the page 
   for (const target of targets) assert.ok(ids.includes(target), target);
 });
 
-test("without JavaScript it is the contract: every field, flag, error, limit, rule and example", () => {
-  const names = [...fieldNames, ...flagNames, ...Object.keys(errors)];
-  for (const name of names) assert.ok(page.includes(`<code>${name}</code>`), name);
-  for (const { limit, value } of limitRows) {
-    assert.ok(page.includes(`${rich(limit).text}</th><td data-label="Value">${rich(value).text}`), limit);
-  }
-  for (const rule of rules) assert.ok(page.includes(rich(rule).text), rule);
-  const all: Readonly<Record<string, Example>> = { ...leadExamples, ...flagExamples, ...failureExamples };
-  for (const name of Object.keys(all)) {
-    assert.ok(page.includes(`id="example-${name}"`), name);
-    assert.ok(page.includes(`<option value="${name}">`), name);
-  }
-  assert.ok(page.includes("https://intake.acme.test/v1/intake"));
-});
-
 const versions = { script: "s1", copyScript: "c1", style: "s2", icon: "i1" };
 const urls = { intake: "https://intake.acme.test", forms: "https://forms.acme.test" };
 const markdownUrl = `${urls.intake}/api/INTEGRATION.md`;
@@ -74,19 +54,5 @@ for (
       assert.deepEqual([name === "style", names], [false, []], name);
     }
     assert.equal(elements.filter(({ name }) => name === "h1").length, 1);
-  });
-
-  test(`it has every block of code, every heading and every link of the brief for ${name}`, () => {
-    const blocks = [...markdown.matchAll(/^```\w+\n(.*?)^```$/gms)].map(([, code = ""]) => code.trim());
-    assert.deepEqual(textsOf(page, "pre"), blocks);
-    const headings = [...markdown.replaceAll(/^```.*?^```$/gms, "").matchAll(/^## (.*)$/gm)];
-    assert.deepEqual(textsOf(page, "h2"), headings.map(([, text]) => text));
-    for (const [, heading = ""] of headings) assert.ok(page.includes(`>${heading}</a>`), heading);
-    for (const [, address] of markdown.matchAll(/<(https:[^>]+)>/g)) {
-      assert.ok(page.includes(`<a href="${address}">`), address);
-    }
-    assert.equal(page.match(/<details /g)?.length, markdown.match(/^<details /gm)?.length);
-    assert.doesNotMatch(page, /&lt;\/?(details|summary)/);
-    assert.ok(page.includes(`<a href="${markdownUrl}">`));
   });
 }

@@ -90,25 +90,13 @@ async function testLook(): Promise<void> {
     assert.deepEqual(Buffer.from(await data.arrayBuffer()), site.bytes("assets/site.data"));
   });
 
-  for (const width of [320, 360, 768, 1280]) {
-    test(`nothing sticks out at ${width} pixels`, async () => {
-      await visit({ viewport: { width, height: 800 } }, async (page, path) => {
+  for (
+    const [width, colorScheme] of [[320, "light"], [390, "dark"], [768, "light"], [1280, "dark"]] as const
+  ) {
+    test(`at ${width} pixels in ${colorScheme} nothing sticks out, and everything can be read and reached by keyboard`, async () => {
+      await visit({ viewport: { width, height: 800 }, colorScheme }, async (page, path) => {
         assert.ok(await page.evaluate(() => document.documentElement.scrollWidth) <= width, path);
-      });
-    });
-  }
-
-  for (const colorScheme of ["light", "dark"] as const) {
-    test(`text stands out from its ground in ${colorScheme}`, async () => {
-      await visit({ colorScheme }, async (page, path) => {
         assert.deepEqual(await page.evaluate(faintTexts), [], path);
-      });
-    });
-  }
-
-  for (const width of [390, 768, 1280]) {
-    test(`at ${width} pixels everything has a name and can be reached by keyboard`, async () => {
-      await visit({ viewport: { width, height: 800 } }, async (page, path) => {
         assert.deepEqual(await page.evaluate(faultsOfAccess), [], path);
       });
     });

@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { before, test } from "node:test";
-import { brotliDecompressSync, gunzipSync } from "node:zlib";
 import { readHtml } from "../support/site/html.ts";
 import { type BuiltSite, gutterCare, SiteWorld, urls } from "../support/site/site.ts";
 
@@ -59,22 +58,4 @@ test("no page loads or runs anything but its style sheet, its icon, and where th
     ], path);
     assert.doesNotMatch(html, /\son[a-z]+=|\sstyle=|javascript:/i, path);
   }
-});
-
-test("every text has variants that are packed, smaller, and the same when unpacked", () => {
-  const plain = site.paths.filter((path) => !/\.(br|gz|data)$/.test(path));
-  for (const path of plain) {
-    const bytes = site.bytes(path);
-    for (const [ending, unpack] of [[".br", brotliDecompressSync], [".gz", gunzipSync]] as const) {
-      if (!site.paths.includes(path + ending)) {
-        assert.ok(bytes.length < 256, `${path} is not packed`);
-        continue;
-      }
-      const packed = site.bytes(path + ending);
-      assert.ok(packed.length < bytes.length);
-      assert.deepEqual(unpack(packed), bytes, path);
-      if (ending === ".gz") assert.deepEqual([...packed.subarray(4, 10)], [0, 0, 0, 0, 2, 255]);
-    }
-  }
-  assert.ok(!site.paths.some((path) => /^assets\/site\.data\./.test(path)), "ranges need the file as it is");
 });

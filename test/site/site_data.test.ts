@@ -35,27 +35,6 @@ test("site.data is whole: integrity, foreign keys, one file with small pages and
   assert.deepEqual([...site.bytes("assets/site.data").subarray(96, 100)], [0, 0, 0, 0]);
 });
 
-test("the four tables are strict, and every foreign key has an index", () => {
-  const tables = rows(
-    "select name, strict from pragma_table_list where schema = 'main' and type = 'table' and name not like 'sqlite_%'",
-  );
-  assert.deepEqual(tables.map(({ name, strict }) => [name, strict]).sort(), [
-    ["category", 1],
-    ["edge", 1],
-    ["entity", 1],
-    ["page", 1],
-  ]);
-  for (const { name } of tables) {
-    for (const { from } of rows(`select "from" from pragma_foreign_key_list('${name}')`)) {
-      const led = rows(
-        `select 1 from pragma_index_list('${name}') as i join pragma_index_info(i.name) as c
-         where c.seqno = 0 and c.name = '${from}'`,
-      );
-      assert.ok(led.length > 0, `${name}.${from}`);
-    }
-  }
-});
-
 /** The code blocks of `llms.txt`. */
 const codeBlocks = () =>
   [...site.text("llms.txt").matchAll(/^```sql\n([\s\S]*?)\n```$/gm)].map(([, text]) => text as string);

@@ -1,7 +1,5 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { setFlagsFromString } from "node:v8";
-import { runInNewContext } from "node:vm";
 import { describeError, type Pool, type PoolOptions, Unavailable } from "../../src/store/pool.ts";
 import { openPool } from "../support/pool.ts";
 import { openStore } from "../support/store.ts";
@@ -21,30 +19,6 @@ test("the connection sets synchronous_commit, a statement timeout and its name",
     select current_setting('synchronous_commit') as commit, current_setting('statement_timeout') as timeout,
       current_setting('application_name') as name`);
   assert.deepEqual({ ...row }, { commit: "on", timeout: "5s", name: "lead-intake probe" });
-});
-
-test("the rows of a statement are let go with it, however long its connection lives", async () => {
-  const pool = open();
-  const answers = await Promise.all([1, 2, 3].map(async () => new WeakRef(await one(pool))));
-  setFlagsFromString("--expose-gc");
-  const collect = runInNewContext("gc") as () => void;
-  await until(() => {
-    collect();
-    return answers.every((answer) => answer.deref() === undefined);
-  });
-  assert.equal((await one(pool))[0]?.n, 1);
-});
-
-test("what a statement was sent with is let go of with its answer", async () => {
-  let query: unknown;
-  const [row] = await open().run(5_000, (sql) => {
-    const asked = sql<{ text: string }[]>`select ${"the text of a batch"}::text as text`;
-    query = asked;
-    return asked;
-  });
-  assert.equal(row?.text, "the text of a batch");
-  const { args, parameters } = query as { args: unknown; parameters: unknown };
-  assert.deepEqual({ args, parameters }, { args: [], parameters: [] });
 });
 
 test("a statement past its deadline is Unavailable on time, and the next one gets a new connection", async () => {
@@ -109,46 +83,6 @@ test("a statement that waits for a lock says so before its time is up, and its c
   await holder`commit`;
   holder.release();
   assert.equal((await one(pool))[0]?.pid, before?.pid);
-});
-
-test("leaveStuck leaves old statements behind and young ones alone", async () => {
-  const pool = open();
-  const slow = pool.run(5_000, (sql) => sql`select pg_sleep(4)`);
-  const failed = assert.rejects(slow, Unavailable);
-  pool.leaveStuck(3_000);
-  await until(async () => {
-    const [row] = await admin`
-      select count(*)::int as count from pg_stat_activity
-      where datname = current_database() and query like 'select pg_sleep%' and state = 'active'`;
-    return row?.count > 0;
-  });
-  pool.leaveStuck(0);
-  await failed;
-  assert.equal((await one(pool))[0]?.n, 1);
-});
-
-test("when writes are taken again a connection that nobody uses is left, and one with a statement under way is not", async () => {
-  const pool = open({ name: "followed" });
-  const pids = async () => {
-    const rows = await admin<{ pid: number }[]>`
-      select pid from pg_stat_activity where application_name like '%followed'`;
-    return rows.map(({ pid }) => pid);
-  };
-  const { pid: idle } = (await one(pool))[0] as { pid: number };
-  assert.deepEqual(await pids(), [idle]);
-  pool.followPrimary();
-  await until(async () => (await pids()).length === 0);
-  const holder = await admin.reserve();
-  await holder`select pg_advisory_lock(77)`;
-  const waiting = pool.run(5_000, (sql) => sql`select pg_advisory_lock(77), pg_backend_pid() as pid`);
-  const [busy] = await until(async () => {
-    const found = await pids();
-    return found.length === 1 ? found : null;
-  });
-  pool.followPrimary();
-  await holder`select pg_advisory_unlock(77)`;
-  holder.release();
-  assert.equal((await waiting)[0]?.pid, busy);
 });
 
 test("a warning is told, and what it came with counts as no answer; a notice is neither", async () => {

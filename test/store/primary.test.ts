@@ -70,26 +70,6 @@ test("when no server takes writes it says of each what is the matter, without th
   });
 });
 
-test("a login that one server refuses does not hide what the others say", async () => {
-  const fields = ["SFATAL", "C28P01", "Mno", ""].map((field) => `${field}\0`).join("");
-  const length = Buffer.alloc(4);
-  length.writeUInt32BE(fields.length + 4);
-  const refusing = createServer((socket) => {
-    socket.on("error", () => {}).once("data", () => socket.end(`E${length}${fields}`));
-  });
-  await new Promise<void>((settle) => refusing.listen(0, "127.0.0.1", settle));
-  atEnd(() => refusing.close());
-  const refusingAt = at((refusing.address() as { port: number }).port);
-  const primary = new Primary(list(refusingAt, nobodyAt, standbyAt));
-  await untilFailure(primary, (error) => {
-    assert.ok(error instanceof NoPrimary);
-    assert.equal(
-      error.message,
-      `${refusingAt} refuses (SQLSTATE 28P01: no routine), ${nobodyAt} does not answer (ECONNREFUSED), ${standbyAt} is a standby`,
-    );
-  });
-});
-
 // The last: nothing is a standby any more.
 test("after a fail-over the new primary is found, and the old one that lives on and takes writes is left, also when it is the only one", async () => {
   const primary = new Primary(list(primaryAt, standbyAt));

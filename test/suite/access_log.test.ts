@@ -12,16 +12,6 @@ const key = await world.issue();
 const lineOf = (requestId: string): Promise<LogLine> =>
   until(() => server.logs.find((line) => line.request_id === requestId));
 
-test("every line is one JSON object with time, level and event", async () => {
-  await world.intake({ key: key.text, body: lead() });
-  await until(() => server.logs.some(({ route }) => route === "/v1/intake"));
-  for (const line of server.logs) {
-    assert.match(String(line.time), /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
-    assert.ok(["info", "error"].includes(String(line.level)));
-    assert.equal(typeof line.event, "string");
-  }
-});
-
 test("the access line has time, request id, surface, method, route, status, duration, bytes, client and key id", async () => {
   const localAddress = freshAddress();
   const answer = await world.send("/v1/intake?secret=1", {
@@ -68,27 +58,6 @@ test("the line of a refused request has the reason, with fields of ours and noth
   await world.intake({ key: key.text, body: lead(), headers: twice });
   assert.equal((await lineOf("twice")).reason, "repeated_idempotency_key");
   assert.ok(!server.output.stdout.includes(name));
-});
-
-test("each request has one line; its key id is there once the key is known, and not before", async () => {
-  const expected: [string, string, object, string | null][] = [
-    ["422", "/v1/intake", { method: "POST", key: key.text, body: {} }, String(key.id)],
-    ["400", "/v1/intake", { method: "POST", key: key.text, body: "[]" }, String(key.id)],
-    ["401", "/v1/intake", { method: "POST", key: "nonsense", body: {} }, null],
-    ["413", "/v1/intake", { method: "POST", key: key.text, body: " ".repeat(65_537) }, null],
-    ["405", "/v1/intake", { method: "PUT", key: key.text }, null],
-    ["200", "/v1/vocabulary", {}, null],
-    ["200", "/healthz", { method: "HEAD" }, null],
-  ];
-  for (const [index, [status, route, options, keyId]] of expected.entries()) {
-    const id = `one line ${index}`;
-    await world.send(route, { ...options, headers: { "X-Request-Id": id } });
-    const line = await lineOf(id);
-    assert.deepEqual([String(line.status), line.route, line.key_id], [status, route, keyId]);
-  }
-  for (const index of expected.keys()) {
-    assert.equal(server.logs.filter((line) => line.request_id === `one line ${index}`).length, 1);
-  }
 });
 
 test("a path that nothing serves is logged as -, with neither path nor query", async () => {

@@ -4,7 +4,6 @@ import { freshKey, lead, World } from "../support/world.ts";
 
 const world = await World.open();
 await world.start();
-const second = await world.start();
 
 const at = (time: string) => world.setClock(`2030-03-0${time}+00`);
 
@@ -26,36 +25,6 @@ test("the same lead without an Idempotency-Key is a duplicate for 24 hours from 
   await at("3 11:00:00");
   const repeat = await world.intake({ key: key.text, body });
   assert.equal(repeat.json.event_id, next.json.event_id, "the new event has a window of its own");
-});
-
-test("the window does not slide: repeats do not prolong it", async () => {
-  const key = await world.issue();
-  const body = lead();
-  const statuses = [];
-  for (const time of ["1 00:00:00", "1 10:00:00", "1 20:00:00", "1 23:59:00", "2 00:00:01"]) {
-    await at(time);
-    statuses.push((await world.intake({ key: key.text, body })).status);
-  }
-  assert.deepEqual(statuses, [202, 200, 200, 200, 202]);
-});
-
-test("after the window many posts of one lead at once over two servers are one lead again", async () => {
-  const key = await world.issue();
-  const body = lead();
-  await at("1 00:00:00");
-  const first = await world.intake({ key: key.text, body });
-  await at("5 00:00:00");
-  const answers = await Promise.all(
-    Array.from(
-      { length: 64 },
-      (_, index) => world.intake({ key: key.text, body }, index % 2 === 0 ? undefined : second),
-    ),
-  );
-  const statuses = answers.map(({ status }) => status).sort();
-  assert.deepEqual(statuses, [...Array(63).fill(200), 202]);
-  const ids = new Set(answers.map(({ json }) => json.event_id));
-  assert.equal(ids.size, 1);
-  assert.ok(!ids.has(first.json.event_id));
 });
 
 test("an event whose window has passed keeps its content", async () => {

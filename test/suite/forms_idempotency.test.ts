@@ -113,24 +113,6 @@ test("without an Idempotency-Key the same content is a duplicate for 10 minutes 
   await world.setClock(null);
 });
 
-test("leads keep their 24 hours beside the forms' 10 minutes, in one batch too", async () => {
-  const intakeKey = await world.issue({ tenant: form.tenant });
-  const [sent, body] = [lead(), visitor()];
-  await at("00:00:00");
-  const both = () => Promise.all([world.intake({ key: intakeKey.text, body: sent }), post(body)]);
-  assert.deepEqual((await both()).map(({ status }) => status), [202, 202]);
-  await at("00:10:00");
-  const release = await world.holdCommits();
-  const first = world.intake({ key: intakeKey.text, body: lead() });
-  await world.untilWaiting();
-  const later = both();
-  await world.untilQueued(2);
-  await release();
-  assert.equal((await first).status, 202);
-  assert.deepEqual((await later).map(({ status }) => status), [200, 202]);
-  await world.setClock(null);
-});
-
 test("content is the form and its fields: spelling does not count, every field does", async () => {
   const base = { name: `Ada ${freshKey()}`, email: "ada@example.com", message: "a\nb", n: 1.5 };
   assert.equal((await post(base)).status, 202);

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ctl, type RunningServer } from "../support/server.ts";
+import { ctl } from "../support/server.ts";
 import { until } from "../support/until.ts";
 import { freshKey, visitor, World } from "../support/world.ts";
 
@@ -92,50 +92,6 @@ test("a post under way when its key is revoked is 401 unless its commit had begu
   assert.equal((await begun).status, 202);
   await revoking;
   assert.equal((await queued).status, 401);
-});
-
-test("refusals are counted by key, reason and field; the probe, 401, 405, 413 and successes add to no total", async () => {
-  // On a database of its own: processes on one share the limits.
-  const world = await World.open();
-  const { form, key } = await world.formWithKey();
-  const checked = await world.issue({ tenant: form.tenant, surface: "forms" });
-  const server: RunningServer = await world.start({ FORMS_TENANT_PER_MINUTE: "1", FORMS_TENANT_BURST: "9" });
-  const post = (
-    body: unknown,
-    options: { to?: object; headers?: Record<string, string>; by?: string } = {},
-  ) =>
-    world.submit({ ...form, ...options.to }, {
-      key: options.by ?? key.text,
-      body,
-      headers: { ...options.headers },
-    }, server);
-  const body = visitor();
-  for (const sent of [{}, { form_key: "x", website: null }, body, body]) await post(sent);
-  await post({}, { by: checked.text });
-  await post(body, { by: "nonsense" });
-  await post(" ".repeat(65_537));
-  await post({ name: "Ada" });
-  await post("[]");
-  await post(visitor(), { headers: { "Idempotency-Key": "k".repeat(201) } });
-  await post(visitor(), { to: { formKey: "nowhere" } });
-  await post(visitor(), { to: { tenant: { id: 0, slug: "somebody-else" } } });
-  await post(visitor(), { to: { tenant: { id: 0, slug: "somebody-else" } } });
-  await post({});
-  assert.equal(await server.stop(), 0);
-  const rows = await world.sql`
-    select key_id, reason, field, sum(count)::int as count from refusal_total
-    where key_id in (${key.id}, ${checked.id}) group by 1, 2, 3 order by 1, 2, 3`;
-  assert.deepEqual(rows.map((row) => [row.key_id, row.reason, row.field, row.count]), [
-    [key.id, "form_not_found", "", 1],
-    [key.id, "invalid_json", "", 1],
-    [key.id, "rate_limited", "", 1],
-    [key.id, "required", "email", 1],
-    [key.id, "tenant_mismatch", "", 2],
-    [key.id, "too_long", "Idempotency-Key", 1],
-  ]);
-  const used = await world.sql<{ used: boolean }[]>`
-    select last_used_at is not null as used from api_key where id in (${key.id}, ${checked.id}) order by id`;
-  assert.deepEqual(used.map((row) => row.used), [true, false]);
 });
 
 test("while PostgreSQL takes no writes: posts 503, the probe 400, healthz 503; and back without a restart", async () => {

@@ -60,32 +60,6 @@ test("one tenant has 200 posts at once and 20 a second, from all its keys and ad
   assert.equal((await world.submit(other.form, { key: other.key.text, body: {}, localAddress })).status, 400);
 });
 
-test("a key with a raised limit has a budget of its own: beside the tenant's other keys no more passes than of both", async () => {
-  const { form, key } = await world.formWithKey();
-  const raised = await world.issue({ tenant: form.tenant, surface: "forms" });
-  await ctl(
-    ["key", "limit", String(raised.id), "--per-minute", "1260", "--burst", "260", "--until", hour()],
-    { databaseUrl: world.database.url },
-  );
-  const addresses = Array.from({ length: 10 }, freshAddress);
-  const { answers, seconds } = await flood(680, (index) =>
-    world.submit(form, {
-      key: (index % 2 === 0 ? raised : key).text,
-      body: {},
-      localAddress: addresses[index % 10] as string,
-    }));
-  const passed = (odd: number) =>
-    answers.filter(({ status }, index) => index % 2 === odd && status !== 429).length;
-  assert.ok(
-    passed(0) >= 260 && passed(0) <= 260 + Math.ceil(21 * seconds),
-    `raised: ${passed(0)} in ${seconds} s`,
-  );
-  assert.ok(
-    passed(1) >= 200 && passed(1) <= 200 + Math.ceil(20 * seconds),
-    `other: ${passed(1)} in ${seconds} s`,
-  );
-});
-
 test("a raised limit of an address or a forms key counts here too, and lowers nothing", async () => {
   const { form, key } = await world.formWithKey();
   const on = { databaseUrl: world.database.url };

@@ -4,7 +4,6 @@ import { freshKey, lead, World } from "../support/world.ts";
 
 const world = await World.open();
 await world.start();
-const second = await world.start();
 const key = await world.issue();
 
 /** How many transactions committed these events. */
@@ -39,14 +38,6 @@ test("concurrent posts share transactions: 500 leads take less than a tenth as m
     select count(*)::int as together from event as e join outbox as o using (event_id)
     where e.xmin = o.xmin and event_id = any (${ids})`;
   assert.equal(row?.together, 500, "each event's outbox row came in its transaction");
-});
-
-test("posts one after another are committed one by one: nobody waits for company", async () => {
-  const ids = [];
-  for (let n = 0; n < 5; n += 1) {
-    ids.push((await world.intake({ key: key.text, body: lead() })).json.event_id);
-  }
-  assert.equal(await transactions(ids), 5);
 });
 
 test("what arrives during a commit forms the next batch", async () => {
@@ -104,17 +95,6 @@ test("the log has the SQLSTATE of a refused lead and none of its content", async
   const [line] = server.logs.filter(({ event }) => event === "entry_refused");
   assert.match(String(line?.cause), /^SQLSTATE P0001/);
   assert.doesNotMatch(server.output.stdout, /Poison/);
-});
-
-test("event ids sort by acceptance across two servers with alternating posts", async () => {
-  const ids: string[] = [];
-  for (let n = 0; n < 40; n += 1) {
-    const server = n % 2 === 0 ? undefined : second;
-    const { json } = await world.intake({ key: key.text, body: lead() }, server);
-    assert.match(json.event_id, /^[0-9a-z]+$/);
-    ids.push(json.event_id);
-  }
-  assert.deepEqual(ids, ids.toSorted());
 });
 
 test("a commit that takes too long is 503 before its end, and the retry with its Idempotency-Key finds out", async () => {

@@ -73,14 +73,6 @@ test("posts have budgets of their own: an address without reads left posts its l
   assert.equal((await get("intake", "/healthz", localAddress)).status, 429, "and its posts earned it none");
 });
 
-test("an allowed read, which a cache may give to others, tells nothing of the reader's budget", async () => {
-  for (const [surface, path] of reads) {
-    const { headers } = await get(surface, path, freshAddress());
-    assert.equal(headers["ratelimit"], undefined, path);
-    assert.equal(headers["ratelimit-policy"], undefined, path);
-  }
-});
-
 test("one address has the published 400 reads at once, which no browser, build or monitor meets", async () => {
   const localAddress = freshAddress();
   const { burst, perMinute } = limits.publicRead;

@@ -1,9 +1,5 @@
 import assert from "node:assert/strict";
-import { utimesSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
 import { test } from "node:test";
-import { get } from "../support/client.ts";
-import { temporaryFolder } from "../support/folder.ts";
 import { openNotifySocket } from "../support/notify_socket.ts";
 import { until } from "../support/until.ts";
 import { World } from "../support/world.ts";
@@ -39,27 +35,6 @@ test("a process that stands still gives no sign of life", async () => {
   assert.equal(beats(), stopped);
   process.kill(server.pid, "SIGCONT");
   await until(() => beats() > stopped, { what: "signs of life again" });
-});
-
-test("the figures say how the process before failed, in systemd's word and no other, and when backups left their marks", async () => {
-  const folder = temporaryFolder("runtime");
-  const env = { RUNTIME_DIRECTORY: folder, OPS_BACKUP_MARKS_DIR: folder };
-  const figures = async () => {
-    const server = await world.start(env);
-    const { text } = await get(`${server.urls.ops}/metrics`);
-    await server.stop();
-    return text.match(/^lead_(last_failure|backup_timestamp_seconds)\{.*/gm) ?? [];
-  };
-  assert.deepEqual(await figures(), []);
-  writeFileSync(join(folder, "failures"), "exit-code\nwatchdog\n");
-  writeFileSync(join(folder, "stamp"), "");
-  utimesSync(join(folder, "stamp"), 1_000, 1_000);
-  assert.deepEqual((await figures()).sort(), [
-    'lead_backup_timestamp_seconds{what="backup"} 1000',
-    'lead_last_failure{result="watchdog"} 1',
-  ]);
-  writeFileSync(join(folder, "failures"), 'no "word" of systemd\n');
-  assert.deepEqual(await figures(), ['lead_backup_timestamp_seconds{what="backup"} 1000']);
 });
 
 test("a database that cannot be reached is waited for, and the status says so", async () => {

@@ -18,7 +18,7 @@ import process from "node:process";
  * who ask until it begins: nobody is told what was true before the question, and a thousand questions at once
  * cost two rounds.
  */
-export class Coalescer<T> {
+class Coalescer<T> {
   readonly #running = new Map<string, { next: Promise<T> | null; readonly current: Promise<T> }>();
 
   /** The outcome of a round that begins after this call. */

@@ -18,7 +18,7 @@ import type { Pool } from "../pool.ts";
 /** The tag of a statement. */
 type Sql = postgres.Sql;
 /** A part of a statement. */
-export type Fragment = postgres.PendingQuery<postgres.Row[]>;
+type Fragment = postgres.PendingQuery<postgres.Row[]>;
 
 /** What may be asked for; `null` where anything will do. */
 export interface SearchFilter {
@@ -177,7 +177,7 @@ const within = (sql: Sql, { from, to }: Span) => sql`e.event_id >= ${from} and e
 const newest = (sql: Sql, perStream: number) => sql`order by e.event_id desc limit ${perStream}`;
 
 /** The ways that the filters leave open, the best ones first as far as that can be said beforehand. */
-export function waysOf(filters: Filters, keysMax: number): readonly Way[] {
+function waysOf(filters: Filters, keysMax: number): readonly Way[] {
   const { phones, emails, lastName, state, flag, keyIds, tenantId } = filters;
   const ways: Way[] = [];
   if (phones.length > 0) ways.push(contactWay("phones", phones));

@@ -188,12 +188,3 @@ async function apply(
     if (note !== null) await noteRelease(transaction as unknown as postgres.Sql, note);
   });
 }
-
-/**
- * The files under `sql/` that the database lacks or has in another version; empty when it is current, or newer and serves
- * this release.
- */
-export async function missingFiles(sql: postgres.Sql): Promise<string[]> {
-  const standing = await readStanding(sql, await readRelease());
-  return standing.kind === "lacks" ? standing.files.map(({ name }) => name) : [];
-}

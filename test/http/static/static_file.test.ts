@@ -261,32 +261,6 @@ for (const place of places) {
       }
     });
 
-    test("a request for another state of the file is answered 412", async () => {
-      const tag = (await read(port, "/notes.txt")).headers["etag"] as string;
-      const failed = [
-        ['If-Match: "other"'],
-        [`If-Match: W/${tag}`],
-        ["If-Unmodified-Since: Sun, 02 Feb 2020 02:02:01 GMT"],
-        ['If-Match: "other"', `If-Unmodified-Since: ${longAgoText}`],
-        // Looked at before If-None-Match.
-        ['If-Match: "other"', `If-None-Match: ${tag}`],
-      ];
-      for (const lines of failed) {
-        assert.equal((await read(port, "/notes.txt", ...lines)).status, 412, lines.join());
-      }
-      const met = [
-        [`If-Match: "other", ${tag}`],
-        ["If-Match: *"],
-        [`If-Unmodified-Since: ${longAgoText}`],
-        [`If-Match: ${tag}`, "If-Unmodified-Since: Sat, 01 Jan 2000 00:00:00 GMT"],
-        ["If-Unmodified-Since: never"],
-      ];
-      for (const lines of met) {
-        assert.equal((await read(port, "/notes.txt", ...lines)).status, 200, lines.join());
-      }
-      assert.equal((await read(port, "/notes.txt", `If-Match: ${tag}`, `If-None-Match: ${tag}`)).status, 304);
-    });
-
     test("one range is answered 206 with its place", async () => {
       const ranges = {
         "bytes=0-0": ["0", "bytes 0-0/10"],

@@ -5,7 +5,6 @@ import { Filing } from "../../../src/store/jobs/filing.ts";
 import { searchEvents, type SearchFilter, searchSettings } from "../../../src/store/operator/search.ts";
 import { AcceptStore } from "../../../src/store/serving/accept.ts";
 import { openPool } from "../../support/pool.ts";
-import { until } from "../../support/until.ts";
 import { type IssuedKey, World } from "../../support/world.ts";
 
 const { world, key } = await opened();
@@ -131,36 +130,3 @@ test("a run that fails files nothing, and forgets nothing", async () => {
   assert.equal(await filing.runOnce(), 1);
   assert.deepEqual(await found(), byAda.map(() => [first]));
 });
-
-test("filing looks at each batch's own leads, however many there are and whatever is known of the tables", async () => {
-  for (let batch = 0; batch < 50; batch += 1) await accept(ada);
-  await world.sql`
-    insert into event (event_id, kind, tenant_id, key_id, received_at, dedupe_space, flags, lead)
-    select event_id_at(received_at - make_interval(secs => n)) || right(event_id, 24), kind, tenant_id, key_id,
-      received_at, dedupe_space, flags, lead
-    from event, generate_series(1, 200) as n`;
-  await world.sql`insert into lead_contact (event_id) select event_id from event order by 1 limit 10000`;
-  const looked = async () => {
-    const [row] = await world.sql<{ count: number }[]>`
-      select sum(coalesce(seq_tup_read, 0) + coalesce(idx_tup_fetch, 0))::int as count
-      from pg_stat_user_tables where relname in ('event', 'lead_contact')`;
-    return row?.count ?? 0;
-  };
-  const before = await settled(looked);
-  assert.equal(await filing.runOnce(), 50);
-  const after = await settled(looked);
-  assert.ok(after - before > 0 && after - before < 500, `${after - before} rows`);
-});
-
-/** What two readings in a row agree on: other sessions tell their counts late. */
-async function settled(read: () => Promise<number>): Promise<number> {
-  let last = NaN;
-  await until(async () => {
-    await world.sql`select pg_stat_force_next_flush()`;
-    const now = await read();
-    const isSame = now === last;
-    last = now;
-    return isSame;
-  }, { what: "the counts stand still", intervalMs: 1_100 });
-  return last;
-}

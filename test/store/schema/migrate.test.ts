@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import postgres from "postgres";
-import { migrate, missingFiles } from "../../../src/store/schema/migrate.ts";
+import { migrate } from "../../../src/store/schema/migrate.ts";
 import { openStore } from "../../support/store.ts";
 import { until } from "../../support/until.ts";
 import { atEnd } from "../../support/at_end.ts";
@@ -33,9 +33,7 @@ async function emptyDatabase() {
 
 test("an empty database gets every file in order, and then is current", async () => {
   const { url, sql } = await emptyDatabase();
-  assert.deepEqual(await missingFiles(sql), all);
   assert.deepEqual(await migrate(url), all);
-  assert.deepEqual(await missingFiles(sql), []);
   assert.deepEqual(await migrate(url), []);
   const [row] = await sql`select count(*)::int as count from area`;
   assert.equal(row?.count, 37);
@@ -62,7 +60,6 @@ test("a numbered file that was edited after it was applied is refused, and nothi
   );
   const [row] = await sql`select count(*)::int as count from schema_file where name = 'functions/accept.sql'`;
   assert.equal(row?.count, 0);
-  assert.deepEqual(await missingFiles(sql), [files[1], "functions/accept.sql"]);
   await sql.end();
 });
 
@@ -122,23 +119,6 @@ test("a table that is never let go of ends the migration with the session's name
   await writer`commit`;
   assert.deepEqual(await migrate(url), [name]);
   await end();
-});
-
-test("another migration that hangs is waited for, and then named", async () => {
-  const { url, sql } = await emptyDatabase();
-  const started = postgres(url, {
-    max: 1,
-    onnotice: () => {},
-    connection: { application_name: "lead-intake migrate" },
-  });
-  await started`select pg_advisory_lock(20260824)`;
-  await assert.rejects(
-    migrate(url, { otherMs: 100 }),
-    /another migration is under way, or hangs .*: \d+ lead-intake migrate /,
-  );
-  assert.equal((await missingFiles(sql)).length, all.length);
-  await started.end();
-  await sql.end();
 });
 
 async function isWaiting(sql: postgres.Sql): Promise<boolean> {
