@@ -70,7 +70,7 @@ const needs: readonly Need[] = [
   },
   {
     ...{ name: "openssl", packages: "openssl" },
-    tests: ["test/http/tls_doubts", "test/http/tls_scan", "test/kits/"],
+    tests: ["test/http/tls_scan", "test/kits/"],
   },
   { name: "sslscan", packages: "sslscan", tests: ["test/http/tls_scan"] },
   { name: "pgbouncer", packages: "pgbouncer", tests: ["test/faults/pooler"] },

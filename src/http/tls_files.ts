@@ -33,7 +33,7 @@ export function chainOf(pem: string): X509Certificate[] {
 }
 
 /** Whether the owner's certificate has expired. */
-export function isExpired([first]: readonly X509Certificate[], nowMs: number): boolean {
+function isExpired([first]: readonly X509Certificate[], nowMs: number): boolean {
   return first !== undefined && nowMs >= Date.parse(first.validTo);
 }
 

@@ -28,13 +28,6 @@ async function effectRows(eventId: string) {
     from actions.effect where event_id = ${eventId} order by effect, route_id`;
 }
 
-test("an event that comes again is answered alike, and neither called nor mailed again", async () => {
-  const first = await stand.deliver();
-  const again = await stand.deliver({ eventId: first.eventId, attempt: 2 });
-  assert.deepEqual([again.status, again.json], [first.status, first.json]);
-  assert.deepEqual([callsOf(first.eventId), mailsOf(first.eventId)], [1, 1]);
-});
-
 test("after CRM done, email failed, a retry sends the mail alone", async () => {
   stand.smtp.answers.set("message", "451 later");
   const first = await stand.deliver();

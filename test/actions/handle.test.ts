@@ -39,21 +39,6 @@ test("PUT /v1/events/{event_id} does both effects and answers 200 with what it d
   );
 });
 
-test("a failed effect answers 424 with its reason, the other one is done all the same", async () => {
-  stand.crm.answer = status(400);
-  const failed = await stand.deliver();
-  assert.equal(failed.status, 424);
-  assert.deepEqual(failed.json, {
-    error: "effects_failed",
-    effects: { crm: "failed: http_400", email: "done" },
-  });
-  assert.equal(failed.headers["retry-after"], undefined);
-  stand.crm.answer = status(204);
-  stand.smtp.answers.set("message", "451 4.3.0 later");
-  const later = await stand.deliver();
-  assert.deepEqual(later.json.effects, { crm: "done", email: "failed: smtp_deferred_451" });
-});
-
 test("a sandbox tenant's event is delivered without an effect; the log has tenant, event id and no content", async () => {
   const [calls, messages] = [stand.crm.calls.length, stand.smtp.messages.length];
   const { status: code, json, eventId } = await stand.deliver({ tenant: "box" });
@@ -66,17 +51,6 @@ test("a sandbox tenant's event is delivered without an effect; the log has tenan
     { time: "", level: "info", event: "sandbox", event_id: eventId, tenant: "box" },
   );
   assert.equal((await stand.sql`select from actions.effect where event_id = ${eventId}`).length, 0);
-});
-
-test("a live tenant without a route answers 409 no_route, and the event goes once there is one", async () => {
-  const first = await stand.deliver({ tenant: "nowhere" });
-  assert.equal(first.status, 409);
-  assert.deepEqual(first.json, { error: "no_route" });
-  await stand.sql`insert into actions.route (tenant_id, kind, address)
-    select id, 'email', 'new@acme.example' from tenant where slug = 'nowhere'`;
-  const second = await stand.deliver({ tenant: "nowhere", eventId: first.eventId });
-  assert.deepEqual(second.json.effects, { crm: "none", email: "done" });
-  assert.deepEqual(stand.smtp.messages.at(-1)?.to, ["<new@acme.example>"]);
 });
 
 const wrongBodies: readonly (readonly [string, (body: Record<string, unknown>) => unknown, string])[] = [

@@ -45,29 +45,6 @@ test("ctl tenant route --slack-url has each lead posted there, as JSON with plai
   assert.deepEqual([line.crm, line.email, line.slack], ["none", "none", "done"]);
 });
 
-test("CRM, mail and Slack are told at once, each once an event; a retry repeats only what failed", async () => {
-  await stand.addTenant("all", {
-    crm: stand.crmUrl(),
-    email: "sales@all.example",
-    slack: stand.crmUrl(path),
-  });
-  stand.crm.answer = (response, { url }) => status(url === path ? 500 : 204)(response);
-  const [hooks, chats, mails] = [stand.crm.calls.length, posts().length, stand.smtp.messages.length];
-  const first = await stand.deliver({ tenant: "all" });
-  assert.equal(first.status, 424);
-  assert.deepEqual(first.json.effects, { crm: "done", email: "done", slack: "failed: http_500" });
-  stand.crm.answer = status(200);
-  const again = { tenant: "all", eventId: first.eventId };
-  for (const attempt of [2, 3]) {
-    const { json } = await stand.deliver({ ...again, attempt });
-    assert.deepEqual(json.effects, { crm: "done", email: "done", slack: "done" });
-  }
-  assert.deepEqual(
-    [stand.crm.calls.length - hooks, posts().length - chats, stand.smtp.messages.length - mails],
-    [3, 2, 1],
-  );
-});
-
 test("the address is in no log, no answer of ctl, no note of the audit: only its host is shown", async () => {
   stand.crm.answer = status(404);
   await toChat();
@@ -115,21 +92,6 @@ test("the message says who, what and where in short lines, with two links, and n
 Kitchen remodel in Portland, OR
 New cabinets. ${"x".repeat(200 - 14)}…
 <tel:+15035550100;ext=12|Call (503) 555-0100 ext. 12> · <mailto:ada@example.com|Mail ada@example.com>
-Event: …`,
-  );
-});
-
-test("what cannot be called or written to stands as it was sent", () => {
-  assert.equal(
-    messageOf({ name: "Ada", phone: "call me", email: "ada@home", message: "Hi" }, {
-      kind: "form",
-      extra: '{"form_key":"contact"}',
-    }),
-    `New message for Acme Remodeling: Ada
-From the contact form
-Hi
-Phone: call me
-Email: ada@\u200bhome
 Event: …`,
   );
 });

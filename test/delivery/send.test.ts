@@ -87,12 +87,6 @@ function sender(
   return made;
 }
 
-/** Waits until this process's client has got what was sent to it before: a whole exchange comes after it. */
-async function clientHasSeen(t: TestContext): Promise<void> {
-  const { to } = await opened(t);
-  assert.deepEqual(await to.send("other", "{}"), delivered);
-}
-
 async function opened(t: TestContext, options = {}): Promise<{ server: RawServer; to: Sender }> {
   const server = await RawServer.open(t);
   return { server, to: sender(t, server.port, options) };
@@ -193,32 +187,4 @@ test("A server that is not there is unreachable with the connection's error, for
   assert.ok(outcome.kind === "unreachable" && !outcome.isSent);
   assert.match(outcome.reason, /^(ENOTFOUND|EAI_AGAIN)$/);
   assert.equal(outcome.failure.cause, "name");
-});
-
-test("Closing ends what is under way and what waits, and every connection", async (t) => {
-  const { server, to } = await opened(t, { connectionsMax: 1 });
-  server.react = () => {};
-  const sent = [to.send("a", "{}"), to.send("b", "{}")];
-  await until(() => server.requests.length === 1);
-  to.close();
-  assert.deepEqual(await Promise.all(sent), [
-    unreachable("ECANCELED"),
-    unreachable("ECANCELED", { cause: "timeout", isSent: false }),
-  ]);
-  assert.equal((await to.send("c", "{}")).kind, "unreachable");
-  await until(() => server.sockets.every((socket) => socket.closed), { what: "the connections close" });
-  assert.equal(server.requests.length, 1);
-});
-
-test("A probe is a connection and nothing on it, which the next event takes", async (t) => {
-  const { server, to } = await opened(t);
-  assert.equal(await to.probe(5_000), null);
-  assert.deepEqual([server.requests.length, server.sockets.length], [0, 1]);
-  assert.deepEqual(await to.send("a", "{}"), delivered);
-  assert.equal(server.sockets.length, 1);
-  server.close();
-  await clientHasSeen(t);
-  assert.deepEqual(await to.probe(5_000), { cause: "refused", code: "ECONNREFUSED" });
-  to.close();
-  assert.deepEqual(await to.probe(5_000), { cause: "connect", code: "ECANCELED" });
 });

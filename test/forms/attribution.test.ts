@@ -37,43 +37,6 @@ test("what page_url lacks is read from referrer, parameter by parameter", () => 
   );
 });
 
-test("relative, malformed and odd addresses tell what they can", () => {
-  for (
-    const address of [
-      ...[
-        "?utm_source=a",
-        "/contact?utm_source=a",
-        "acme.example/x?utm_source=a",
-        "http://[bad/?utm_source=a",
-      ],
-      ...[
-        "https://acme.example/?x=%zz&utm_source=a#utm_source=b",
-        "?UTM_Source=a&utm_source=b",
-      ],
-      ...[
-        "?&&=&utm_source=&utm_source=a",
-        "?utm_source=%61",
-        "  ?utm_source=a  ",
-      ],
-    ]
-  ) assert.equal(ofPage(address).utm_source, "a", address);
-  for (
-    const address of [
-      "utm_source=a",
-      "#?utm_source=a",
-      "/x#utm_source=a",
-      "",
-      "?",
-      "?utm_source",
-      7,
-      true,
-      null,
-    ]
-  ) {
-    assert.deepEqual(ofPage(address), {}, String(address));
-  }
-});
-
 test("a value over 500 characters is no campaign: it is passed over, and the next place is asked", () => {
   const long = "x".repeat(501);
   assert.deepEqual(

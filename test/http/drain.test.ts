@@ -1,7 +1,5 @@
 import assert from "node:assert/strict";
-import { once } from "node:events";
 import { connect as connectHttp2 } from "node:http2";
-import { connect } from "node:net";
 import { describe, test } from "node:test";
 import { type App, get, post, startApp, Wire, within } from "../support/http/echo.ts";
 import { selfSigned } from "../support/authority.ts";
@@ -11,13 +9,6 @@ const files = selfSigned(temporaryFolder(), "drain");
 
 function begun(app: App): Promise<unknown> {
   return app.next((event): event is typeof event => event.event === "began");
-}
-
-function isRefused(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const socket = connect(port, "127.0.0.1");
-    socket.once("connect", () => resolve(false)).once("error", () => resolve(true));
-  });
 }
 
 // Who is waited for asks within it on a busy machine too.
@@ -51,33 +42,6 @@ for (const tls of [false, true]) {
       const closing = app.close(600_000);
       assert.equal((await kept.answer()).headers["connection"], "close");
       await Promise.all([kept.closed(), closing]);
-    });
-
-    test("an answer that was begun before the close keeps its connection for one more request", async () => {
-      const app = await start(patient);
-      const wire = await Wire.open(app.port, { tls });
-      const releasing = await Wire.open(app.port, { tls });
-      wire.send(get("/begun"));
-      await once(wire.socket, "data");
-      const closing = app.close(600_000);
-      releasing.send(post("/release", ""));
-      assert.equal((await wire.answer()).headers["connection"], "keep-alive");
-      wire.send(get("/name"));
-      const { status, headers } = await wire.answer();
-      assert.deepEqual([status, headers["connection"]], [200, "close"]);
-      await Promise.all([wire.closed(), releasing.closed(), closing]);
-    });
-
-    test("close refuses new connections and ends what nobody asks any more", async () => {
-      const app = await start({ lingerTimeoutMs: 0 });
-      const kept = await Wire.open(app.port, { tls });
-      kept.send(get("/name"));
-      assert.equal((await kept.answer()).status, 200);
-      const fresh = await Wire.open(app.port, { tls });
-      // Nobody here has the patience for the whole of it.
-      await app.close(600_000);
-      await Promise.all([kept.closed(), fresh.closed()]);
-      assert.ok(await isRefused(app.port));
     });
 
     test("a request in flight is answered with Connection: close, then close resolves", async () => {

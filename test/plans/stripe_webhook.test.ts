@@ -1,5 +1,4 @@
 import { isSigned, readEvent } from "../../src/plans/stripe_webhook.ts";
-import fc from "fast-check";
 import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
 import { test } from "node:test";
@@ -133,19 +132,4 @@ test("a time up to 300 s away in either direction is right, one of 301 s is not"
     assert.equal(check(`t=${time},v1=${sign(secret, time)}`), isRight, String(offset));
   }
   assert.ok(!check(`t=${nowSeconds + 1},v1=${sign()}`), "the time is signed");
-});
-
-test("whatever bit of body or signature is changed, it is wrong", () => {
-  const header = `t=${nowSeconds},v1=${sign()}`;
-  fc.assert(fc.property(fc.nat({ max: body.length * 8 - 1 }), (bit) => {
-    const changed = body.slice();
-    changed[bit >> 3] = (changed[bit >> 3] as number) ^ (1 << (bit & 7));
-    assert.ok(!check(header, { body: changed }));
-  }));
-  fc.assert(fc.property(fc.nat({ max: 255 }), (bit) => {
-    const changed = Buffer.from(sign(), "hex");
-    changed[bit >> 3] = (changed[bit >> 3] as number) ^ (1 << (bit & 7));
-    assert.ok(!check(`t=${nowSeconds},v1=${changed.toString("hex")}`));
-  }));
-  assert.ok(!check(header, { body: new Uint8Array([...body, 0x0a]) }));
 });

@@ -280,55 +280,6 @@ async function testPage(): Promise<void> {
     await own.context().close();
   });
 
-  test("every answer to the key check has its meaning", async () => {
-    const own = await open();
-    for (
-      const [status, error, meaning] of [
-        [429, "rate_limited", keyCheck[2].meaning],
-        [503, "not_accepting", keyCheck[3].meaning],
-        [500, "", "This answer says nothing about the key."],
-      ] as const
-    ) {
-      await own.unrouteAll();
-      await own.route("**/v1/intake", (route) => route.fulfill({ status, body: JSON.stringify({ error }) }));
-      await own.locator("#key").fill(key.text);
-      await own.locator("#probe").click();
-      await own.locator("#probe-result strong", { hasText: String(status) }).waitFor();
-      assert.ok((await own.locator("#probe-result").innerText()).includes(meaning));
-    }
-    complaints.splice(
-      0,
-      complaints.length,
-      ...complaints.filter((text) => !/status of (429|50\d)/.test(text)),
-    );
-    await own.context().close();
-  });
-
-  test("a key that cannot be sent is refused by the page, and an answer that does not come is told", async () => {
-    const own = await open();
-    await own.locator("#key").fill("ключ");
-    await own.locator("#probe").click();
-    assert.match(await own.locator("#probe-result").innerText(), /^401 unauthorized/);
-    await own.route("**/v1/intake", (route) => route.abort());
-    await own.locator("#key").fill(key.text);
-    await own.locator("#key").press("Enter");
-    await own.locator("#probe-result strong", { hasText: "No answer" }).waitFor();
-    // The cut connection is the test's own.
-    complaints.splice(0, complaints.length, ...complaints.filter((text) => !/ERR_FAILED/.test(text)));
-    await own.context().close();
-  });
-
-  test("without the vocabulary the page says so, and judges the rest", async () => {
-    const context = await browser.newContext();
-    const own = await context.newPage();
-    await own.route("**/v1/vocabulary", (route) => route.fulfill({ status: 503, body: "{}" }));
-    await own.goto(server.url + documents.playground.path);
-    await own.locator("#notice", { hasText: "vocabulary cannot be read" }).waitFor();
-    await own.locator("#example").selectOption("complete");
-    await own.locator("#findings li", { hasText: "project_area" }).waitFor();
-    await context.close();
-  });
-
   for (
     const [width, colorScheme] of [[320, "light"], [390, "dark"], [768, "light"], [1280, "dark"]] as const
   ) {

@@ -11,10 +11,8 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { before, test } from "node:test";
 import postgres from "postgres";
-import { createRole } from "../support/actions/actions_process.ts";
 import { type Checkout, copyCheckout } from "../support/scripts/checkout.ts";
 import { post } from "../support/client.ts";
-import { createDatabase } from "../support/database.ts";
 import { until } from "../support/until.ts";
 import { killAll, onDeno, onNode, start, welcome } from "../support/scripts/npm_start.ts";
 import { atEnd } from "../support/at_end.ts";
@@ -94,29 +92,4 @@ test("both processes work on the embedded database as roles of their own, withou
   await sql.end();
   started.child.kill("SIGINT");
   assert.equal(await started.ended, 0);
-});
-
-test("with a DATABASE_URL, leads wait until ACTIONS_DATABASE_URL names the role of the actions process", async () => {
-  const database = await createDatabase();
-  const role = await createRole(database.url, "lead_actions");
-  const env = { DATABASE_URL: database.url };
-
-  const waiting = start(checkout.folder, env);
-  const first = await welcome(waiting);
-  assert.doesNotMatch(
-    first.text,
-    /development key|mails and webhooks/,
-    "nothing live is put into somebody's database",
-  );
-  assert.match(first.text, /accepted and waits, without delivery: DATABASE_URL is given/);
-  const eventId = await accepted(first.url, first.key ?? "");
-  waiting.child.kill("SIGINT");
-  assert.equal(await waiting.ended, 0);
-  assert.equal(stateOf(eventId, env), "pending");
-
-  const delivering = start(checkout.folder, { ...env, ACTIONS_DATABASE_URL: role.url });
-  await welcome(delivering);
-  await delivered(eventId, env);
-  delivering.child.kill("SIGINT");
-  assert.equal(await delivering.ended, 0);
 });

@@ -16,7 +16,7 @@ interface Handle {
 
 interface TcpWrap {
   readonly TCP: new (type: number) => Handle;
-  readonly constants: { readonly SERVER: number; readonly UV_TCP_REUSEPORT: number };
+  readonly constants: { readonly SERVER: number };
 }
 
 /** A bound socket that this process holds and takes no connection of; it listens once somebody does who was handed it. */
@@ -28,34 +28,11 @@ export interface HandedSocket {
 
 /** Binds a socket to a free port of `address`. */
 export function openSocket(name: string, address = "127.0.0.1"): HandedSocket {
-  return bindSocket(name, { address, port: 0, isShared: false });
-}
-
-/** Binds so many sockets to one free port, over which the kernel spreads the connections (`ReusePort=`). */
-export function openSockets(name: string, count: number): HandedSocket[] {
-  const address = "127.0.0.1";
-  const sockets: HandedSocket[] = [];
-  for (let port = 0; sockets.length < count;) {
-    const socket = bindSocket(name, { address, port, isShared: true });
-    port = Number(new URL(socket.url).port);
-    sockets.push(socket);
-  }
-  return sockets;
-}
-
-function bindSocket(
-  name: string,
-  { address, port, isShared }: {
-    readonly address: string;
-    readonly port: number;
-    readonly isShared: boolean;
-  },
-): HandedSocket {
   const { TCP, constants } = (process as unknown as { binding(name: "tcp_wrap"): TcpWrap }).binding(
     "tcp_wrap",
   );
   const handle = new TCP(constants.SERVER);
-  const code = handle.bind(address, port, isShared ? constants.UV_TCP_REUSEPORT : 0);
+  const code = handle.bind(address, 0, 0);
   if (code !== 0) throw new Error(`${address} cannot be bound (${code})`);
   const bound: { port?: number } = {};
   handle.getsockname(bound);

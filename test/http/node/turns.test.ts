@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
-import { type App, get, parse, places, post, startApp, Wire } from "../../support/http/echo.ts";
+import { type App, get, places, post, startApp, Wire } from "../../support/http/echo.ts";
 import { selfSigned } from "../../support/authority.ts";
 import { temporaryFolder } from "../../support/folder.ts";
 
@@ -23,21 +23,6 @@ for (const place of places) {
         wire.socket.destroy();
       };
 
-      test("requests that were sent ahead are begun one after the other and answered in their order", async () => {
-        const wire = await Wire.open(app.port, { tls });
-        wire.send(get("/held") + get("/held") + post("/echo", "three") + get("/seen?4"));
-        for (const _ of ["first", "second"]) {
-          await begun(app);
-          for (let asked = 0; asked < 5; asked++) await release();
-          assert.equal((await wire.answer()).body.toString(), "held");
-        }
-        assert.equal((await wire.answer()).body.toString(), "three");
-        assert.equal(parse(await wire.answer())["query"], "4");
-        wire.send(get("/seen?5"));
-        assert.equal(parse(await wire.answer())["query"], "5");
-        wire.socket.destroy();
-      });
-
       test("an offer to go on in another protocol is the connection's last request: nothing behind it is read", async () => {
         const wire = await Wire.open(app.port, { tls });
         const inner = get("/seen?smuggled");
@@ -50,19 +35,6 @@ for (const place of places) {
         wire.send(inner);
         assert.equal((await wire.closed()).byteLength, 0);
         await app.access(({ route }) => route === "/name");
-      });
-
-      test("a body that comes in parts behind a request that is open arrives when its turn comes", async () => {
-        const wire = await Wire.open(app.port, { tls });
-        const [head, body] = [post("/echo", "abcdef").slice(0, -3), "def"];
-        wire.send(get("/held") + head);
-        await begun(app);
-        wire.send(body + get("/seen?3"));
-        await release();
-        assert.equal((await wire.answer()).body.toString(), "held");
-        assert.equal((await wire.answer()).body.toString(), "abcdef");
-        assert.equal(parse(await wire.answer())["query"], "3");
-        wire.socket.destroy();
       });
 
       test("a client that never reads has one answer, however many requests it has sent ahead", async () => {
@@ -92,18 +64,6 @@ for (const place of places) {
         await wire.closed();
         await app.access(({ route }) => route === "/held");
         assert.ok(!app.events.some((event) => event.event === "access" && event.access.route === "/name"));
-      });
-
-      test("malformed HTTP behind several requests leaves them their answers, the last of which says close", async () => {
-        const wire = await Wire.open(app.port, { tls });
-        wire.send(get("/held") + get("/seen?2") + "GARBAGE\r\n\r\n");
-        await begun(app);
-        await release();
-        const held = await wire.answer();
-        assert.deepEqual([held.body.toString(), held.headers["connection"]], ["held", "keep-alive"]);
-        const last = await wire.answer();
-        assert.deepEqual([parse(last)["query"], last.headers["connection"]], ["2", "close"]);
-        assert.equal((await wire.closed()).byteLength, 0);
       });
 
       // Deno reads on behind TLS whatever is wanted: there the bound on bytes without a request ends it.
