@@ -2,7 +2,7 @@
  * Databases for tests: each a copy of a template that was migrated once.
  *
  * `npm test` starts one PostgreSQL and passes its address on. A test file run by hand
- * (`node --test test/store/serving/key_lookup.test.ts`) starts one of its own, which ends with it.
+ * (`node --test test/store/pool.test.ts`) starts one of its own, which ends with it.
  *
  * @module
  */
