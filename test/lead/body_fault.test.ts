@@ -1,13 +1,15 @@
 import assert from "node:assert/strict";
+import { deflateSync, gzipSync } from "node:zlib";
 import { test } from "node:test";
 import fc from "fast-check";
 import { makeKey } from "../../src/contract/api_key.ts";
-import { lineAndColumn, objectFault, shownName } from "../../src/lead/body_fault.ts";
+import { bytesFault, guises, lineAndColumn, objectFault, shownName } from "../../src/lead/body_fault.ts";
 import { validate } from "../../src/lead/validate.ts";
 import { fieldsFault, readFields } from "../../src/forms/fields.ts";
 import { areas } from "../support/lead/areas.ts";
 import { runs } from "../support/lead/properties.ts";
 
+const minimal = '{"first_name":"Ada","last_name":"Lovelace","phone":"415-555-0123"}';
 const detailOf = (text: string) => objectFault(text, "lead").detail;
 
 test("the place of a fault is its line and its character in it, from 1", () => {
@@ -16,6 +18,55 @@ test("the place of a fault is its line and its character in it, from 1", () => {
   assert.deepEqual(lineAndColumn("a\r\nb\rc", 5), { line: 3, column: 1 });
   assert.deepEqual(lineAndColumn("🏠é\u0301x", 4), { line: 1, column: 4 });
   assert.equal(detailOf('{\n  "phone": "1",\n}'), "line 2, column 15: a trailing comma; take it out");
+});
+
+test("a body that is no JSON object is called what it seems to be", () => {
+  const seen: Readonly<Record<string, readonly string[]>> = {
+    empty: ["", " \r\n"],
+    form_encoded: ["first_name=Ada&phone=1", "lead%5Bphone%5D=1", "lead[phone]=1", "data={}"],
+    multipart: ['--x\r\nContent-Disposition: form-data; name="a"\r\n\r\n1\r\n--x--'],
+    html: ["<!DOCTYPE html><p>", " <html>"],
+    xml: ['<?xml version="1.0"?><lead/>', "<lead/>"],
+    percent_encoded: ["%7B%22first_name%22%3A1%7D"],
+    base64: [minimal, `{ "a":1}${minimal}`, `{\n${minimal}`, `[${minimal}]`].map((text) => btoa(text)),
+    object_object: ["[object Object]", "[object FormData]"],
+    utf16: [[...minimal].join("\0"), `\0${[...minimal].join("\0")}`],
+  };
+  for (const [guise, texts] of Object.entries(seen)) {
+    for (const text of texts) {
+      const { detail, reason } = objectFault(text, "lead");
+      assert.deepEqual([reason, detail], [guise, guises[guise as keyof typeof guises]], text);
+    }
+  }
+});
+
+test("a JSON value that is no object is called what it is", () => {
+  assert.equal(detailOf("[]"), "the body is an array; one lead a call, as an object, is needed");
+  assert.equal(detailOf("null"), "the body is null; a JSON object is needed");
+  assert.equal(detailOf("true"), "the body is a boolean; a JSON object is needed");
+  assert.equal(detailOf("1"), "the body is a number; a JSON object is needed");
+  assert.equal(detailOf('"x"'), "the body is a string; a JSON object is needed");
+  assert.match(
+    detailOf(JSON.stringify(minimal)),
+    /^the body is a string with JSON in it: it was encoded twice/,
+  );
+  assert.equal(detailOf(`${minimal}\n${minimal}`), "line 2, column 1: a second object; one lead a call");
+});
+
+test("bytes that are not UTF-8 are called what they seem to be, or told where they stop being text", () => {
+  const utf16 = Buffer.from(`\ufeff${minimal}`, "utf16le");
+  for (const bytes of [gzipSync(minimal), deflateSync(minimal), Buffer.from("PK\x03\x04\xff", "latin1")]) {
+    assert.equal(bytesFault(bytes).reason, "compressed");
+  }
+  assert.equal(bytesFault(utf16).reason, "utf16");
+  assert.equal(bytesFault(utf16.swap16()).reason, "utf16");
+  const latin1 = Buffer.from('{\n"a":"é"}', "latin1");
+  assert.equal(bytesFault(latin1).detail, `${guises.not_utf8}: line 2, column 6`);
+  const afterReplaced = Buffer.concat([Buffer.from("🏠\ufffd"), Buffer.from([0xff])]);
+  assert.equal(bytesFault(afterReplaced).detail, `${guises.not_utf8}: line 1, column 3`);
+  assert.match(bytesFault(Buffer.from([0x61, 0xef, 0xbf])).detail, /line 1, column 2$/);
+  const afterWide = Buffer.concat([Buffer.from('{"a":"é€😀\ufffd'), Buffer.from([0xff])]);
+  assert.match(bytesFault(afterWide).detail, /line 1, column 11$/);
 });
 
 test("a name is shown to 64 characters, with nothing in it that is not seen, and no key", () => {
