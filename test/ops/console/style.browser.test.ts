@@ -63,6 +63,20 @@ async function testLook(): Promise<void> {
     });
   }
 
+  test("no state, flag or count in a badge breaks inside a word, at any width and in a wide font", async () => {
+    const context = await browser.newContext({ javaScriptEnabled: false, bypassCSP: true });
+    const page = await context.newPage();
+    for (const path of ["/leads", "/held", "/collisions", "/dead", "/forms"]) {
+      await page.goto(stage.url + path);
+      await page.addStyleTag({ content: "* { font-family: 'DejaVu Sans', sans-serif !important; }" });
+      for (const width of [360, 390, 480, 600, 768, 899, 900, 1024, 1280, 1600, 1920]) {
+        await page.setViewportSize({ width, height: 800 });
+        assert.deepEqual(await page.evaluate(brokenWords), [], `${path} at ${width}`);
+      }
+    }
+    await context.close();
+  });
+
   test("on a phone the menu takes one line until it is opened, and leads everywhere then", async () => {
     const context = await browser.newContext({
       javaScriptEnabled: false,
@@ -97,5 +111,24 @@ async function testLook(): Promise<void> {
       }
     }
     await context.close();
+  });
+}
+
+/** The words of badges that stand in more than one line. */
+function brokenWords(): string[] {
+  return [...document.querySelectorAll(".badge:not(.long)")].flatMap((badge) => {
+    const walker = document.createTreeWalker(badge, NodeFilter.SHOW_TEXT);
+    const broken: string[] = [];
+    for (let node = walker.nextNode(); node !== null; node = walker.nextNode()) {
+      for (const { 0: word, index } of (node.textContent ?? "").matchAll(/\S+/g)) {
+        const range = document.createRange();
+        range.setStart(node, index);
+        range.setEnd(node, index + word.length);
+        if (new Set([...range.getClientRects()].map(({ top }) => Math.round(top))).size > 1) {
+          broken.push(word);
+        }
+      }
+    }
+    return broken;
   });
 }
