@@ -83,8 +83,7 @@ ${
               "Sender and text",
               ">Spam",
               "Reasons",
-              "Received",
-              "Tenant, form and source",
+              "Received from",
               "!Judge",
             ],
             held.map((one) => ({ cells: cells(one, { clock, isChosen }) })),
@@ -144,8 +143,9 @@ function cells(
     }`,
     markup`${count(one.score)} %`,
     badges(one.reasons),
-    time(one.receivedAt, clock),
-    markup`${one.tenant}, ${shown(one.formKey)}<br><span class="quiet">${shown(one.source)}</span>`,
+    markup`${time(one.receivedAt, clock)} <br>${one.tenant}, ${shown(one.formKey)} <span class="quiet">${
+      shown(one.source)
+    }</span>`,
     markup`<div class="row"><button name="release" value="${submissionId}" aria-label="Release ${submissionId}">Release</button><button
  name="dismiss" value="${submissionId}" aria-label="Dismiss ${submissionId}">Dismiss</button></div>`,
   ];

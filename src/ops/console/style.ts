@@ -146,7 +146,7 @@ details.ask > summary { font-weight: 600; }
   }
 }
 .bar { position: sticky; bottom: 0; padding-block: .5rem; background: var(--paper); }
-.compact .value { min-width: 14rem; color: var(--soft); }
+.compact .value { min-width: 24rem; color: var(--soft); }
 /* A row is a block of labels and values, where it would be squeezed or hidden otherwise. */
 @media (max-width: 899.98px) {
   .scroll { position: relative; overflow: visible; border: 0; background: none; }
@@ -170,8 +170,8 @@ details.ask > summary { font-weight: 600; }
   .compact tr { position: relative; padding-left: 3.5rem; }
   .compact td { display: inline; padding: 0; } .compact td::before { content: none; }
   .compact td:first-child { position: absolute; left: .5rem; top: .4rem; } .compact td:nth-child(2) { display: block; }
-  .compact td.act { display: block; margin-top: .4rem; } .compact br { display: none; }
-  .compact .value { min-width: 0; }
+  .compact td::after { content: " "; } .compact br, .compact time, .compact td.act .row { display: none; }
+  .compact .value { min-width: 0; font-size: .87rem; }
 }
 @media (max-width: 599.98px) {
   /* Smaller, and a phone zooms into every field that is tapped. */
