@@ -1,13 +1,12 @@
 /**
- * Who the client is: addresses in canonical text, networks in CIDR notation, and what a trusted proxy
- * says in `X-Forwarded-For`.
+ * Client addresses: canonical text, CIDR networks and `X-Forwarded-For`.
  *
  * @module
  */
 
 import { isIPv4, isIPv6 } from "node:net";
 
-/** An address as eight 16-bit groups; IPv4 in the IPv4-mapped range of IPv6. */
+/** An address as eight 16-bit groups; IPv4 as IPv4-mapped IPv6. */
 type Groups = readonly number[];
 
 interface Network {
@@ -16,16 +15,13 @@ interface Network {
   readonly isV4: boolean;
 }
 
-/**
- * The canonical text of an address: IPv4 dotted, IPv6 as RFC 5952 writes it, IPv4-mapped IPv6 as IPv4, a
- * zone left out. `null` when it is no address.
- */
+/** The canonical text of an address (IPv6 per RFC 5952, IPv4-mapped as IPv4, without a zone), or `null`. */
 export function canonicalAddress(text: string): string | null {
   const groups = parseAddress(text);
   return groups === null ? null : formatAddress(groups);
 }
 
-/** The 4 or 16 bytes of an address, in network order; `null` when it is no address. */
+/** The 4 or 16 bytes of an address in network order, or `null`. */
 export function addressBytes(text: string): Uint8Array | null {
   const groups = parseAddress(text);
   if (groups === null) return null;
@@ -34,7 +30,7 @@ export function addressBytes(text: string): Uint8Array | null {
   );
 }
 
-/** A set of networks. Make one with {@linkcode parseNetworks}. */
+/** A set of networks; see {@linkcode parseNetworks}. */
 export class Networks {
   readonly #networks: readonly Network[];
 
@@ -42,12 +38,11 @@ export class Networks {
     this.#networks = networks;
   }
 
-  /** Whether the set has no network. */
   get isEmpty(): boolean {
     return this.#networks.length === 0;
   }
 
-  /** Whether an address is in one of the networks; `false` for what is no address. */
+  /** Whether an address is in the set; `false` for invalid text. */
   contains(address: string): boolean {
     if (this.isEmpty) return false;
     const groups = parseAddress(address);
@@ -58,10 +53,9 @@ export class Networks {
 }
 
 /**
- * Reads a list of networks: `10.0.0.0/8, ::1, 192.168.1.7`, separated by commas or white space. An address
- * without a prefix length is a network of one; bits after the prefix are ignored.
+ * Parses networks separated by commas or white space; a bare address is a network of one, and host bits are ignored.
  *
- * Throws a `RangeError` that names the first entry that is none.
+ * Throws a `RangeError` that names the first invalid entry.
  */
 export function parseNetworks(list: string): Networks {
   return new Networks(list.split(/[\s,]+/).filter((entry) => entry !== "").map(parseNetwork));
@@ -85,19 +79,15 @@ const privateNetworks = parseNetworks(
 );
 
 /**
- * Whether an address to listen on is loopback, link-local or private (RFC 1918, RFC 4193); `localhost` is,
- * every other name is not.
- *
- * `0.0.0.0` and `::` are public. Chosen: 100.64.0.0/10 is public too, because a carrier's other customers
- * are in it.
+ * Whether an address is loopback, link-local or private (RFC 1918, RFC 4193), or `localhost`. `0.0.0.0`, `::` and
+ * 100.64.0.0/10 (shared with a carrier's other customers) are public.
  */
 export function isPrivateOrLoopback(address: string): boolean {
   return address.toLowerCase() === "localhost" || privateNetworks.contains(address);
 }
 
 /**
- * What a per-client limit counts by: an IPv4 address as it is, an IPv6 address by its /64, because that is
- * what one customer of a provider gets. `address` is canonical text.
+ * The key of per-client limits: an IPv4 address, or an IPv6 /64, which is what a customer gets. `address` is canonical.
  */
 export function limiterKey(address: string): string {
   if (!address.includes(":")) return address;
@@ -106,9 +96,8 @@ export function limiterKey(address: string): string {
 }
 
 /**
- * The client behind trusted proxies: the right-most address in `X-Forwarded-For` that is not theirs, or the
- * left-most when all are. What stands left of something unreadable is not believed: the last good address
- * counts. `peer` is canonical text, within `trusted`.
+ * The client behind trusted proxies: the right-most untrusted address in `X-Forwarded-For`, or the left-most if all are
+ * trusted. Anything left of an unreadable entry is ignored. `peer` is canonical and trusted.
  */
 export function forwardedClient(forwardedFor: string, options: { peer: string; trusted: Networks }): string {
   let client = options.peer;
@@ -188,12 +177,12 @@ function longestZeroRun(groups: Groups): { start: number; length: number } {
 
 const loopback = parseNetworks("127.0.0.0/8, ::1");
 
-/** Whether a URL's host is this machine; an IPv6 address is in brackets there. */
+/** Whether a URL's host is this machine; IPv6 is in brackets. */
 export function isLoopbackHostname(hostname: string): boolean {
   return hostname === "localhost" || isLoopback(hostname.replace(/^\[(.*)\]$/, "$1"));
 }
 
-/** Whether an address is this machine's own. */
+/** Whether an address is loopback. */
 export function isLoopback(address: string): boolean {
   return loopback.contains(address);
 }

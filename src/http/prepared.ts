@@ -1,6 +1,6 @@
 /**
- * A reply that is made once and sent often: its bytes plain and packed, its headers, its 304. A request chooses among
- * them and makes nothing, so that a reader who asks a thousand times costs little more than the sending.
+ * Prebuilt replies: plain and compressed bytes, headers and the 304, so that repeated reads cost little more than
+ * sending.
  *
  * @module
  */
@@ -14,16 +14,16 @@ import type { Exchange, Reply } from "./exchange.ts";
 import { empty } from "./reply.ts";
 
 /**
- * Text of ASCII alone up to this many characters goes out in one piece with its headers. Longer, it would be copied for
- * each reader, and a thousand who do not read would hold a thousand copies; bytes are shared.
+ * ASCII text up to this length is sent with its headers. Longer text would be copied for each slow reader; bytes are
+ * shared.
  */
 const textLengthMax = 4_096;
 
-/** The headers of a prepared reply. */
+/** The headers of a prebuilt reply. */
 export interface PreparedHeaders {
-  /** Of the 200 and the 304: `Cache-Control` and the like. `ETag` and `Vary` are added. */
+  /** For 200 and 304, such as `Cache-Control`; `ETag` and `Vary` are added. */
   readonly all: Readonly<Record<string, string>>;
-  /** Of the 200 alone: `Content-Type` and what the content needs. */
+  /** For 200 only, such as `Content-Type`. */
   readonly content: Readonly<Record<string, string>>;
 }
 
@@ -33,15 +33,15 @@ interface Variant {
   readonly notModified: Reply;
 }
 
-/** A text as it is sent, in both codings. */
+/** A text in both codings. */
 export class Prepared {
   readonly #plain: Uint8Array;
   readonly #packed: Uint8Array;
   readonly #text: string;
-  /** What tells this text from any other: for an address that may be kept for good. */
+  /** A content digest, for immutable addresses. */
   readonly version: string;
 
-  /** Packs the text, which takes some milliseconds for a hundred kilobytes. */
+  /** Compresses the text, some milliseconds per 100 KB. */
   constructor(text: string) {
     this.#text = text;
     this.#plain = Buffer.from(text);
@@ -49,7 +49,7 @@ export class Prepared {
     this.version = versionOf(text);
   }
 
-  /** The replies to whoever asks for it, under these headers. */
+  /** Its replies under these headers. */
   replies(headers: PreparedHeaders): PreparedReplies {
     const isShort = this.#plain.length === this.#text.length && this.#text.length <= textLengthMax;
     return new PreparedReplies(
@@ -63,18 +63,18 @@ export class Prepared {
   }
 }
 
-/** The replies to a GET of one text: 200 or 304, plain or packed. */
+/** The replies to a GET: 200 or 304, plain or compressed. */
 export class PreparedReplies {
   readonly #identity: Variant;
   readonly #gzip: Variant;
 
-  /** Made by {@linkcode Prepared.replies}. */
+  /** Created by {@linkcode Prepared.replies}. */
   constructor(identity: Variant, gzip: Variant) {
     this.#identity = identity;
     this.#gzip = gzip;
   }
 
-  /** The one for this request: packed for whoever accepts that, 304 for whoever has it. RFC 9110, sections 12 and 13. */
+  /** Selects the reply for a request. RFC 9110, sections 12 and 13. */
   to(exchange: Exchange): Reply {
     const accepted = exchange.header("accept-encoding");
     const isPacked = accepted !== undefined &&
@@ -85,12 +85,12 @@ export class PreparedReplies {
   }
 }
 
-/** What tells a text from any other: its `ETag` without the quotation marks. */
+/** The `ETag` without quotation marks. */
 export function versionOf(text: string): string {
   return tagOf(Buffer.from(text)).slice(1, -1);
 }
 
-/** The tag names the bytes as they are sent, so that every node has the same. */
+/** The tag covers the bytes as sent, so that all nodes agree. */
 function tagOf(bytes: Uint8Array): string {
   return strongTag(createHash("sha256").update(bytes).digest());
 }

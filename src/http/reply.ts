@@ -1,5 +1,5 @@
 /**
- * Builds replies. Everything that is not meant to be cached says so by default.
+ * Builds replies, uncacheable by default.
  *
  * @module
  */
@@ -8,10 +8,10 @@ import { Buffer } from "node:buffer";
 import type { Reply } from "./exchange.ts";
 import { Source } from "./source.ts";
 
-/** `Cache-Control` of what must be asked for again each time. */
+/** `Cache-Control` of uncacheable replies. */
 export const noStore = "no-store";
 
-/** Headers of the public reads: any site's scripts may read them. */
+/** Headers of public reads, which any site's scripts may read. */
 export const publicRead: Readonly<Record<string, string>> = { "Access-Control-Allow-Origin": "*" };
 
 const jsonHeaders = Object.freeze({
@@ -19,11 +19,7 @@ const jsonHeaders = Object.freeze({
   "Cache-Control": noStore,
 });
 
-/**
- * A JSON reply with `Cache-Control: no-store`, unless `headers` says otherwise.
- *
- * The media type has no charset parameter: RFC 8259 defines none, JSON on the wire is UTF-8.
- */
+/** A JSON reply, `no-store` unless `headers` overrides it. No charset parameter: RFC 8259 defines none. */
 export function json(status: number, value: unknown, headers?: Readonly<Record<string, string>>): Reply {
   return {
     status,
@@ -32,7 +28,7 @@ export function json(status: number, value: unknown, headers?: Readonly<Record<s
   };
 }
 
-/** A reply of plain UTF-8 text with `Cache-Control: no-store`, unless `headers` says otherwise. */
+/** A plain-text reply, `no-store` unless `headers` overrides it. */
 export function text(status: number, body: string, headers?: Readonly<Record<string, string>>): Reply {
   return {
     status,
@@ -46,40 +42,36 @@ export function empty(status: number, headers?: Readonly<Record<string, string>>
   return { status, headers: headers ?? {}, body: null };
 }
 
-/** The same reply with one more header, or another value of it. */
+/** Sets a header. */
 export function withHeader(reply: Reply, name: string, value: string): Reply {
   return { ...reply, headers: { ...reply.headers, [name]: value } };
 }
 
-/** Whether a reply of this status may not have a body and says no length: RFC 9110, section 6.4.1. */
+/** Whether the status forbids a body and a length: RFC 9110, section 6.4.1. */
 export function isBodiless(status: number): boolean {
   return status === 204 || status === 304 || status < 200;
 }
 
-/** Lets go of a body that will not be sent: what it has open is closed. */
+/** Releases an unsent body's resources. */
 export function dropBody(body: Reply["body"]): void {
   if (body instanceof Source) body.cancel();
   else if (body instanceof ReadableStream && !body.locked) body.cancel().catch(() => {});
 }
 
-/**
- * The length of a reply's body in bytes, that of what a GET would get in the answer to a HEAD; `null` for a stream
- * that does not tell, and for no body in the answer to a HEAD.
- */
+/** The body's length in bytes; for HEAD, the GET's. `null` if unknown. */
 function lengthOf({ body, length }: Reply, isHead: boolean): number | null {
   if (typeof body === "string") return Buffer.byteLength(body);
   if (body instanceof Uint8Array) return body.byteLength;
   return body === null && !isHead ? 0 : length ?? null;
 }
 
-// What would end a header line, or the header.
+// Characters that end a header line.
 const splitting = /[\0\r\n]/;
 
 /**
- * The headers of a reply as Node takes them, names and values in turn, and the length of its body. `listenerHeaders` are
- * those of every answer, likewise.
+ * The headers for Node (names and values in turn, `listenerHeaders` included) and the body's length.
  *
- * @throws {TypeError} when a value would be read as more than one line; Deno before 2.9.6 sends it
+ * @throws {TypeError} when a value contains a line break; Deno before 2.9.6 would send it
  */
 export function headersOf(
   reply: Reply,

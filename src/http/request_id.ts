@@ -1,16 +1,16 @@
 /**
- * Which `X-Request-Id` of a caller becomes the request's own.
+ * Adopts or generates request ids.
  *
  * @module
  */
 
 import { Buffer } from "node:buffer";
 
-/** What a caller's request id may be. */
+/** Rules for a caller's request id. */
 export interface RequestIdRule {
-  /** In characters: code points when the bytes are valid UTF-8, else bytes. */
+  /** In code points for UTF-8, otherwise in bytes. */
   readonly lengthMax: number;
-  /** An id with something of this shape inside is not adopted: a secret put into the wrong header. */
+  /** Ids that contain this are refused: a secret in the wrong header. */
   readonly refused: RegExp | null;
 }
 
@@ -21,17 +21,14 @@ const controlDecoded = /\p{Cc}/u;
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 /**
- * Reads a caller's request id, given as the header has it: one character per byte.
- *
- * The answer is its text, decoded when the bytes are valid UTF-8 and one character per byte when they
- * are not; `null` when it is blank, too long, has a control character, or holds what `rule` refuses.
- * The response header is `sent` itself, so that every byte goes back as it came.
+ * Returns the text of a caller's request id (one character per byte, decoded if UTF-8), or `null` if it is blank, too
+ * long, has a control character or breaks `rule`. The response header repeats `sent` byte for byte.
  *
  * Source: SPEC, request headers of the intake; DECISIONS, The intake endpoint.
  */
 export function adoptRequestId(sent: string, rule: RequestIdRule): string | null {
   if (plain.test(sent)) return sent.length <= rule.lengthMax && !isRefused(sent, rule) ? sent : null;
-  // A character takes at most four bytes: what is longer need not be decoded.
+  // A character has at most four bytes.
   if (sent === "" || sent.length > 4 * rule.lengthMax || control.test(sent)) return null;
   const decoded = decodeUtf8(sent);
   const text = decoded ?? sent;
@@ -40,7 +37,7 @@ export function adoptRequestId(sent: string, rule: RequestIdRule): string | null
   return text;
 }
 
-/** The text of a string of bytes (one character each) that is valid UTF-8, else `null`. */
+/** Decodes a byte string (one character each) as UTF-8, or returns `null`. */
 export function decodeUtf8(bytes: string): string | null {
   try {
     return utf8.decode(Uint8Array.from(bytes, (character) => character.charCodeAt(0)));
@@ -59,7 +56,7 @@ function isRefused(text: string, rule: RequestIdRule): boolean {
   return rule.refused !== null && rule.refused.test(text);
 }
 
-// Random bytes are drawn for this many ids at once: a draw costs more than the rest of a small answer.
+// Draws random bytes for several ids, because a draw costs more than a small response.
 const idsPerDraw = 256;
 const idBytes = 12;
 

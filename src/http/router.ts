@@ -1,6 +1,6 @@
 /**
- * A small router: exact paths, `{name}` segments and prefixes, compared with the path as it was
- * sent. Nothing is decoded or normalized, so no two spellings of a path reach one handler.
+ * A router for exact paths, `{name}` segments and prefixes. Paths are not decoded or normalized, so that one handler
+ * has one spelling.
  *
  * @module
  */
@@ -8,22 +8,21 @@
 import type { Exchange, Handler, Reply } from "./exchange.ts";
 import { withHeader } from "./reply.ts";
 
-/** The replies of a router that are not a route's. */
+/** Replies and guards outside the routes. */
 export interface RouterOptions {
   /**
-   * Asked before the answer to a `GET` or `HEAD`, to a path that no route matches and to a method that a path does not
-   * serve: a reply refuses, `null` lets it be answered. Any other route has its own order of checks.
+   * Guards `GET`, `HEAD` and unmatched requests: a reply refuses, `null` continues. Other routes have their own checks.
    */
   readonly beforeReads?: (exchange: Exchange) => Reply | null;
-  /** Answers a path that no route matches. */
+  /** Handles unmatched paths. */
   readonly notFound: Handler;
-  /** Answers a method that the path does not serve; the router adds `Allow`. */
+  /** Handles unserved methods; the router adds `Allow`. */
   readonly methodNotAllowed: Handler;
 }
 
 interface Route {
   readonly pattern: string;
-  /** By method; empty for a route that takes them all. */
+  /** By method; empty if the route takes all. */
   readonly handlers: Map<string, Handler>;
   any: Handler | null;
   allow: string;
@@ -31,19 +30,17 @@ interface Route {
 
 interface Template {
   readonly route: Route;
-  /** Literal segments as text, `{name}` as the name alone. */
+  /** Literal segments, or the names of `{name}` segments. */
   readonly segments: readonly { readonly text: string; readonly isParam: boolean }[];
 }
 
 const noParams: Readonly<Record<string, string>> = Object.freeze({});
 
 /**
- * Finds the handler of a request by path, then by method.
+ * Finds a handler by path, then by method.
  *
- * A pattern is an exact path (`/healthz`), a path with whole segments in braces
- * (`/v1/forms/{tenant}/{form_key}`: each matches one segment that is not empty), or a prefix that
- * ends in `/*` (`/assets/*`, `/*`). Exact beats template, template beats prefix, a longer prefix beats
- * a shorter one.
+ * A pattern is an exact path, a path with `{name}` segments (one non-empty segment each), or a prefix that ends in
+ * `/*`. Exact beats template, template beats prefix, longer prefixes beat shorter ones.
  */
 export class Router {
   readonly #beforeReads: (exchange: Exchange) => Reply | null;
@@ -60,7 +57,7 @@ export class Router {
     this.#methodNotAllowed = options.methodNotAllowed;
   }
 
-  /** Serves GET and HEAD; the adapter leaves the body out of the answer to a HEAD. */
+  /** Serves GET and HEAD; the adapter drops the HEAD body. */
   get(pattern: string, handler: Handler): this {
     return this.method("GET", pattern, handler).method("HEAD", pattern, handler);
   }
@@ -70,7 +67,7 @@ export class Router {
     return this.method("POST", pattern, handler);
   }
 
-  /** Serves one method. Throws a `TypeError` when the pattern has a handler for it already. */
+  /** Serves one method; throws a `TypeError` for a duplicate. */
   method(method: string, pattern: string, handler: Handler): this {
     const route = this.#route(pattern);
     if (route.any !== null || route.handlers.has(method)) {
@@ -81,7 +78,7 @@ export class Router {
     return this;
   }
 
-  /** Serves every method: for a path whose own order of checks comes before its 405. */
+  /** Serves every method, for handlers with their own 405. */
   any(pattern: string, handler: Handler): this {
     const route = this.#route(pattern);
     if (route.any !== null || route.handlers.size > 0) {
@@ -91,7 +88,7 @@ export class Router {
     return this;
   }
 
-  /** Answers a request; sets its `route` and `params` before the handler runs. */
+  /** Handles a request; sets its `route` and `params` first. */
   handle(exchange: Exchange): Reply | Promise<Reply> {
     const route = this.#exact.get(exchange.path) ?? this.#match(exchange);
     if (route === null) return this.#beforeReads(exchange) ?? this.#notFound(exchange);

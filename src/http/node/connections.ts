@@ -85,16 +85,16 @@ function afterReading(call: () => void): void {
 /** Ignored: an error closes the connection. */
 function ignore(): void {}
 
-/** The open connections and requests of one listener, and their time bounds. */
+/** The open connections and requests of a listener, with their time bounds. */
 export class Connections {
   readonly edge: Edge;
-  /** Set by {@linkcode drain}: every answer closes its connection. */
+  /** Set by {@linkcode drain}: every response closes its connection. */
   isDraining = false;
   /** Requests being read or handled. */
   readonly requests: Deadlines<OpenExchange>;
-  /** Replies that a client is slow to take. */
+  /** Responses to slow readers. */
   readonly stalls: Deadlines<OpenExchange>;
-  /** Answered requests whose rest is being thrown away. */
+  /** Answered requests whose remaining body is discarded. */
   readonly discards: Deadlines<OpenExchange>;
   readonly #timeouts: Timeouts;
   readonly #all = new Map<object, ServerConnection>();
@@ -118,22 +118,20 @@ export class Connections {
     this.#sweeper.unref();
   }
 
-  /** A socket was accepted: it takes a slot. Tells its address, and what that is known for. */
+  /** Takes a slot for an accepted socket; returns its address and reputation. */
   accepted(socket: Socket): { readonly key: string; readonly reputation: Reputation } {
-    // Node's own listener goes away with its parser: a reset after a CONNECT would end the process.
+    // Node removes its own listener with its parser; a reset after CONNECT would end the process.
     socket.on("error", ignore);
     const { key, reputation } = this.#slots.take(socket);
-    // Behind the slots' own listener.
     socket.once("close", () => this.#settle());
     return { key, reputation };
   }
 
-  /** The TLS handshake of a socket begins. */
   begun(socket: Socket): void {
     this.#slots.begun(socket);
   }
 
-  /** A connection is ready for requests; `socket` is what it goes over. */
+  /** Registers a connection that is ready for requests over `socket`. */
   opened(transport: Socket | ServerHttp2Session, socket: Socket): ServerConnection {
     const connection = new ServerConnection(transport, this.edge.peer(socket.remoteAddress));
     this.#slots.opened(socket, connection);
@@ -148,18 +146,17 @@ export class Connections {
     return connection;
   }
 
-  /** A connection has ended because of what its client sent. */
+  /** Records that a connection was ended for abuse. */
   markAbusive(transport: object): void {
     const connection = this.find(transport);
     if (connection !== undefined) this.#slots.markAbusive(connection.peer);
   }
 
-  /** The connection of a socket or session. */
+  /** Finds the connection of a socket or session. */
   find(transport: object): ServerConnection | undefined {
     return this.#all.get(transport);
   }
 
-  /** A request began. */
   began(exchange: OpenExchange): void {
     const { connection } = exchange;
     if (connection.exchanges.size === 0) this.#timeouts.remove(connection);
@@ -169,13 +166,13 @@ export class Connections {
     this.requests.add(exchange, exchange.startedMs);
   }
 
-  /** A request of HTTP/1 was read while another is open. */
+  /** Queues an HTTP/1 request behind an open one. */
   queued(connection: ServerConnection, turn: Turn): void {
     if (connection.waiting < this.edge.bounds.pipelinedMax) connection.turns?.add(turn);
     else connection.overrun();
   }
 
-  /** An answer, or the next piece of it, is given to the connection. */
+  /** Records a response (or piece) passed to the connection. */
   given(exchange: OpenExchange): void {
     if (!exchange.connection.isHttp2) return;
     const expelled = this.#unread.given(exchange);
@@ -184,12 +181,12 @@ export class Connections {
     else this.#expel(expelled.connection);
   }
 
-  /** A client has taken its request back. */
+  /** Records that a client canceled its request. */
   takenBack({ connection }: OpenExchange): void {
     if (connection.controlFrames.takenBack()) this.#expelAbusive(connection);
   }
 
-  /** Nothing of an answer was taken for too long: it is cut, with its connection if that has taken nothing else either. */
+  /** Aborts a response that stalled, and its connection if it read nothing else either. */
   stalled(exchange: OpenExchange): void {
     const { connection } = exchange;
     const takenForMs = performance.now() - connection.takenMs;
@@ -197,7 +194,7 @@ export class Connections {
     else exchange.destroy();
   }
 
-  /** The connection is done with a request: its answer is out, or the client gone. */
+  /** Records that the response was sent or the client disconnected. */
   ended(exchange: OpenExchange): void {
     const { connection } = exchange;
     this.stalls.remove(exchange);
@@ -206,31 +203,31 @@ export class Connections {
     connection.exchanges.delete(exchange);
     if (connection.exchanges.size > 0) return;
     if (connection.deadline !== null || connection.isClosed) return;
-    // In a turn of the loop of its own: many requests in one read hold nobody up.
+    // In its own turn of the loop, so that pipelined requests delay no one.
     if (connection.waiting > 0) setImmediate(() => connection.turns?.next());
     else if (connection.isClosing || (this.isDraining && connection.knowsItsEnd)) this.#end(connection);
     else {
       const { idle, lingering } = this.#timeouts;
-      // An answer that was begun before the drain has promised to keep the connection.
+      // A response from before the drain has promised keep-alive.
       (this.isDraining ? lingering : idle).add(connection, performance.now());
       connection.turns?.next();
     }
   }
 
-  /** The handler is done with a request too. */
+  /** Records that the handler has finished. */
   settled(exchange: OpenExchange): void {
     this.requests.remove(exchange);
     this.#exchanges--;
     this.#settle();
   }
 
-  /** A connection will be closed by the client, or when its time is up. */
+  /** Waits for the client to close, within a bound. */
   ending(connection: ServerConnection): void {
     this.#timeouts.remove(connection);
     this.#timeouts.ending.add(connection, performance.now());
   }
 
-  /** Ends what is idle, and the rest after the answers that are under way. */
+  /** Closes idle connections, and others after their current responses. */
   retire(): void {
     for (const connection of this.#all.values()) {
       connection.isClosing = true;
@@ -238,7 +235,7 @@ export class Connections {
     }
   }
 
-  /** Ends what is idle, lets the rest finish for `graceMs`, cuts what is left. */
+  /** Closes idle connections, lets others finish for `graceMs`, then aborts the rest. */
   async drain(graceMs: number): Promise<void> {
     if (!this.isDraining) this.#beginDrain();
     const cut = setTimeout(() => this.#cut(), graceMs);
@@ -262,7 +259,7 @@ export class Connections {
       if (!connection.isHttp2) {
         if (connection.isQuiet) this.#timeouts.linger(connection, nowMs);
       } else if (connection.isQuiet) this.#end(connection);
-      // It takes no further stream and closes after its last one. What it has refused may be asked again.
+      // Takes no further streams; refused ones may be retried.
       else connection.end();
     }
   }
@@ -275,7 +272,7 @@ export class Connections {
   #cut(): void {
     for (const connection of this.#all.values()) connection.destroy();
     this.#slots.destroy();
-    // A handler that hangs must not keep the process: its client is gone.
+    // A hanging handler must not keep the process.
     this.#exchanges = 0;
     this.#settle();
   }
@@ -292,7 +289,7 @@ export class Connections {
 
   #expel(connection: ServerConnection): void {
     connection.expel();
-    // What it holds is let go now, however long its end takes.
+    // Released at once, however long the end takes.
     this.#closed(connection);
   }
 
@@ -302,7 +299,7 @@ export class Connections {
     connection.turns?.clear();
     this.#timeouts.remove(connection);
     this.#all.delete(connection.transport);
-    // Node closes the responses first; Deno says nothing of those that wait behind another one.
+    // Node closes responses first; Deno reports nothing for queued ones.
     for (const exchange of connection.exchanges) exchange.closed();
     this.#settle();
   }
@@ -316,7 +313,7 @@ export class Connections {
   }
 
   #sweepAt(nowMs: number): void {
-    // First: what is ended below may still say so to its client.
+    // Runs first: connections ended below may still inform their clients.
     this.#slots.sweep();
     for (const connection of this.#all.values()) {
       if (connection.isAbusive(nowMs, this.edge.bounds.discardBytesMax)) this.#expelAbusive(connection);

@@ -1,6 +1,5 @@
 /**
- * The part of a listener that does not depend on the protocol's version: from a request whose headers are read to
- * its reply, its fault and its line in the access log.
+ * The protocol-independent part of a listener: routing, faults and the access log.
  *
  * @module
  */
@@ -21,15 +20,12 @@ import { adoptRequestId } from "../request_id.ts";
 import { Hosts } from "../target.ts";
 
 /**
- * Browsers go to this name over HTTPS only, whatever link or typed address brings them (RFC 6797). On listeners that speak
- * TLS to everybody: a plain one stands behind an edge, which knows whether it is reached over HTTPS.
- *
- * Chosen: two years, because scanners and browsers' lists ask for one at least and nothing here ever speaks plain HTTP;
- * without `includeSubDomains`, because what is below the name is not ours to decide on.
+ * HSTS on public TLS listeners (RFC 6797); behind an edge, the edge decides. Chosen: two years, as scanners and preload
+ * lists ask for one at least; without `includeSubDomains`, because subdomains belong to others.
  */
 const strictTransport: readonly string[] = ["Strict-Transport-Security", "max-age=63072000"];
 
-/** What the access log calls by name: any other method is text of the caller's choice, a key perhaps. */
+/** Methods in the access log; any other is the caller's text, possibly a key. */
 const loggedMethods: ReadonlySet<string> = new Set([
   "GET",
   "HEAD",
@@ -47,23 +43,23 @@ const noParams: Readonly<Record<string, string>> = Object.freeze({});
 /** The peer of a connection. */
 export interface Peer {
   readonly address: string;
-  /** What counts as one client. */
+  /** The identity for limits. */
   readonly key: string;
   readonly isTrusted: boolean;
 }
 
-/** The part of an exchange that does not depend on the server. */
+/** The server-independent part of an exchange. */
 export abstract class EdgeExchange implements Exchange {
   abstract readonly method: string;
   abstract readonly path: string;
   abstract readonly query: string;
-  /** The authority the request is for; `undefined` when it names none. */
+  /** The requested authority, if any. */
   abstract readonly host: string | undefined;
   readonly edge: Edge;
   readonly peer: Peer;
   readonly startedMs: number = performance.now();
   requestId = "";
-  /** The id as the response header has it, one character per byte. */
+  /** The id in the response header, one character per byte. */
   requestIdHeader = "";
   keyId: string | null = null;
   reason: string | null = null;
@@ -100,16 +96,15 @@ export abstract class EdgeExchange implements Exchange {
   }
 }
 
-/** The listener's options, made ready. */
+/** The options of a listener, resolved. */
 export class Edge {
   readonly options: ListenOptions;
   readonly bounds: Bounds;
   readonly trustedProxies: Networks;
-  /** `null` where clients show no certificates. */
+  /** `null` without client certificates. */
   readonly admission: Admission | null;
-  /** `null` until the listener is bound. */
   #hosts: Hosts<Surface & { readonly hosts: readonly string[] }> | null = null;
-  /** What every answer of the listener has, names and values in turn. */
+  /** Headers of every response, names and values in turn. */
   readonly headers: readonly string[];
 
   constructor(options: ListenOptions) {
@@ -122,9 +117,9 @@ export class Edge {
   }
 
   /**
-   * The listener is bound to this address, and takes no connection yet.
+   * Validates the bound address, before connections are accepted.
    *
-   * @throws {Error} when it may not be
+   * @throws {Error} when it is refused
    */
   bound(address: BoundAddress): void {
     const { surfaces, strictHost, requireAddress } = this.options;
@@ -136,24 +131,24 @@ export class Edge {
     this.#hosts = new Hosts(named, { strict: strictHost ?? surfaces.length > 1 });
   }
 
-  /** The peer of a new connection, as the server names its address. */
+  /** The peer of a new connection. */
   peer(remoteAddress: string | undefined): Peer {
     const address = canonicalAddress(remoteAddress ?? "") ?? "-";
     return { address, key: limiterKey(address), isTrusted: this.trustedProxies.contains(address) };
   }
 
-  /** How many connections a peer's address may have. */
+  /** Maximum connections of a peer's address. */
   connectionsOfAddressMax(peer: Peer): number {
     const { connectionsPerAddress: chosen = null } = this.options;
     return chosen ?? (this.isMany(peer) ? Infinity : connectionsPerAddress);
   }
 
-  /** How many answers may wait for the clients at a peer's address. */
+  /** Maximum unread responses of a peer's address. */
   untakenOfAddressMax(peer: Peer): number {
     return this.connectionsOfAddressMax(peer) === Infinity ? Infinity : this.bounds.untakenOfAddressMax;
   }
 
-  /** Runs the handler. What it throws becomes a reply by {@linkcode Edge.fault}. */
+  /** Runs the handler; an exception becomes a reply by {@linkcode Edge.fault}. */
   handle(exchange: EdgeExchange): Reply | Promise<Reply> {
     const { host } = exchange;
     const surface = this.#hosts?.find(host) ?? null;
@@ -162,7 +157,7 @@ export class Edge {
     return surface.router.handle(exchange);
   }
 
-  /** Reports a fault and gives the reply to it. */
+  /** Reports a fault and returns its reply. */
   fault(exchange: EdgeExchange, error: unknown): Reply {
     this.report(error, exchange);
     try {
@@ -173,7 +168,7 @@ export class Edge {
     return this.refuse(503, exchange.requestId);
   }
 
-  /** The reply to what no surface sees. Never throws. */
+  /** The reply of a refusal outside every surface; never throws. */
   refuse(status: RefusalStatus, requestId: string): Reply {
     try {
       return this.options.refuse(status, requestId);
@@ -183,28 +178,28 @@ export class Edge {
     }
   }
 
-  /** Tells of a fault; what the observer throws at that has nowhere to go. */
+  /** Reports a fault, ignoring exceptions of the observer. */
   report(error: unknown, exchange: Exchange | null): void {
     try {
       this.options.observe({ kind: "fault", error, exchange });
     } catch {
-      // A log that cannot be written must not take the request down with it.
+      // A failing log must not fail the request.
     }
   }
 
-  /** Whether many clients may be behind an address: a trusted proxy, this machine unless there is a bound for all. */
+  /** Whether an address may be shared by many clients: a trusted proxy, or this machine unless a limit is set. */
   isMany({ address, isTrusted }: Peer): boolean {
     const { connectionsPerAddress: chosen = null } = this.options;
     return isTrusted || chosen === Infinity || chosen === null && isLoopback(address);
   }
 
-  /** A client was not let in. */
+  /** Reports a refused client. */
   refuseClient(socket: Socket, reason: string): void {
     const clientAddress = this.peer(socket.remoteAddress).address;
     this.tell({ kind: "client_refused", reason, clientAddress }, null);
   }
 
-  /** Tells the observer; what it throws is reported. */
+  /** Reports an observation; an exception is reported as a fault. */
   tell(observation: HttpObservation, exchange: Exchange | null): void {
     try {
       this.options.observe(observation);
@@ -213,7 +208,7 @@ export class Edge {
     }
   }
 
-  /** Writes the line of a request. */
+  /** Logs a request. */
   log(exchange: EdgeExchange, outcome: { status: number; bytes: number; aborted: boolean }): void {
     this.tell({
       kind: "request",
@@ -231,7 +226,7 @@ export class Edge {
     }, exchange);
   }
 
-  /** Writes the line of a request that could not be read. */
+  /** Logs an unreadable request. */
   logUnread(status: RefusalStatus, requestId: string, peer: Peer): void {
     this.tell({
       kind: "request",

@@ -1,16 +1,8 @@
 /**
  * The listener on Node's servers, on Node and on Deno.
  *
- * Chosen: node:http on Deno too, because Deno.serve answers HTTP/1.1 without a Host, speaks HTTP/2 to who knows
- * it beforehand, refuses malformed HTTP without a request id and waits for slow headers for ever, and node:http
- * costs nothing there. Deno 2.9.6, 64 requests in flight, in turns of 2 s (15 each, medians; processor time of the
- * server's process):
- *
- * | | Deno.serve | node:http |
- * |---|---|---|
- * | POST /v1/intake on a real store | 137 µs, 3,459/s | 137 µs, 3,511/s |
- * | GET /v1/vocabulary | 37 µs, 18,867/s | 32 µs, 23,150/s |
- * | highest resident memory | 252 MiB | 260 MiB |
+ * Rejected: Deno.serve, which accepts HTTP/1.1 without a Host, has no header timeout and refuses malformed HTTP without a
+ * request id; node:http is as fast there (Deno 2.9.6: 137 µs a post on both, 32 instead of 37 µs a read).
  *
  * @module
  */
@@ -30,20 +22,20 @@ import type { Reply } from "../exchange.ts";
 import type { Listener, ListenOptions, RefusalStatus } from "../options.ts";
 import { TlsFiles } from "../tls_files.ts";
 
-/** nghttp2's own bound for what it has to acknowledge, `NGHTTP2_ERR_FLOODED`. */
+/** nghttp2's limit on unacknowledged frames, `NGHTTP2_ERR_FLOODED`. */
 const flooded = -904;
 
 /**
- * Connections that the kernel has made and nobody has accepted. Chosen: what Linux allows, because of Node's 511 one
- * stranger has too many in a moment, and an honest newcomer then waits a second for its next attempt.
+ * Accept backlog. Chosen: Linux's limit, because one attacker fills Node's 511 in a moment, and honest clients then
+ * wait a second to retry.
  */
 const backlog = 4_096;
 
 const exchangeOf: unique symbol = Symbol("exchange");
 
 /**
- * Listens at `options.address` and answers with the surfaces' routers. Resolves when connections are accepted;
- * throws when the address cannot be bound or the certificate cannot be used.
+ * Listens at `options.address` and serves the surfaces. Resolves when connections are accepted; throws when the address
+ * cannot be bound or the certificate is unusable.
  */
 export async function listen(options: ListenOptions): Promise<Listener> {
   const edge = new Edge(options);
@@ -75,7 +67,7 @@ export async function listen(options: ListenOptions): Promise<Listener> {
     async close(graceMs) {
       stopWatching?.();
       stopRotating?.();
-      // Node would close what is between two requests under the hands of its client; who is to go is told first.
+      // Node would close idle connections without notice; ours announces it first.
       (server as Server).closeIdleConnections = () => {};
       server.close();
       await connections.drain(graceMs);
@@ -83,7 +75,7 @@ export async function listen(options: ListenOptions): Promise<Listener> {
   };
 }
 
-/** Binds it, and looks at its address in the same turn of the loop: before a connection can be taken. */
+/** Binds, and validates the address before a connection can be accepted. */
 function bind(server: Server | SecureServer, edge: Edge): Promise<AddressInfo> {
   return new Promise((resolve, reject) => {
     server.once("error", reject);
@@ -102,7 +94,7 @@ function bind(server: Server | SecureServer, edge: Edge): Promise<AddressInfo> {
   });
 }
 
-/** What a listener of ours throws would end the process: it is reported and ends what it was about. */
+/** Reports an exception of an event listener, which would end the process, and destroys the target. */
 function guard(edge: Edge, listener: () => void, target?: { destroy(): unknown }): void {
   try {
     listener();
@@ -125,7 +117,7 @@ function attach(server: Server | SecureServer, connections: Connections): void {
   events.on("checkExpectation", (request: IncomingMessage, response: ServerResponse) => {
     begin(connections, request, response, { refusal: 417 });
   });
-  // HTTP/1 hands over the bare socket, HTTP/2 a response.
+  // HTTP/1 passes the socket, HTTP/2 a response.
   events.on("connect", (request: IncomingMessage, target: Socket | ServerResponse) => {
     if ("writeHead" in target) begin(connections, request, target, { refusal: 400 });
     else guard(edge, () => connectRequested(connections, target), target);
@@ -136,7 +128,7 @@ function attach(server: Server | SecureServer, connections: Connections): void {
   const opened = (socket: Socket): void => {
     guard(edge, () => {
       const connection = connections.opened(socket, socket);
-      // A body that ends with its connection: Node's parser reports it too, Deno's does not.
+      // A truncated body: Node's parser reports it, Deno's does not.
       socket.once("end", () => connection.cut());
     }, socket);
   };
@@ -153,7 +145,7 @@ function attach(server: Server | SecureServer, connections: Connections): void {
     guard(edge, () => line.add(socket, connections.accepted(socket)), socket);
   });
   if (admission !== null) {
-    // Before the HTTP parser's own listener, so that it finds a connection closed that is not let in.
+    // Before the HTTP parser, so that it finds refused connections closed.
     secure.prependListener("secureConnection", (socket: TLSSocket) => {
       guard(edge, () => {
         const fault = admission.admit(socket);
@@ -176,14 +168,14 @@ function attach(server: Server | SecureServer, connections: Connections): void {
   });
   secure.on("sessionError", () => {});
   secure.on("tlsClientError", (error: NodeJS.ErrnoException, socket: TLSSocket) => {
-    // Strangers at a public listener are no news. What is wrong with a certificate says more than the cut connection.
+    // On public listeners this is no news. A certificate fault says more than the closed connection.
     const fault = socket.authorizationError ?? error.code ?? "handshake_failed";
     if (admission !== null) edge.refuseClient(socket, String(fault));
     socket.destroy();
   });
 }
 
-/** Has the handshakes of a server wait for their turn. */
+/** Queues the handshakes of a server. */
 function lineFor(server: SecureServer, connections: Connections): HandshakeQueue {
   const { edge } = connections;
   const [shakeHands, ...others] = server.listeners("connection");
@@ -202,11 +194,11 @@ function lineFor(server: SecureServer, connections: Connections): HandshakeQueue
 interface Beginning {
   readonly awaitsContinue?: boolean;
   readonly refusal?: RefusalStatus;
-  /** The requests before it are answered. */
+  /** Earlier requests are answered. */
   readonly isItsTurn?: boolean;
 }
 
-/** Starts on a request. Never throws: what goes wrong is reported and answered 503, or cut. */
+/** Starts a request; never throws: errors are reported and answered with 503, or abort it. */
 function begin(
   connections: Connections,
   request: NodeRequest,

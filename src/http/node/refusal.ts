@@ -1,6 +1,5 @@
 /**
- * Answers on a connection of Node's servers where there is no exchange to answer with: what the parser gave
- * up on, CONNECT, and a fault of our own before the exchange was made.
+ * Responses without an exchange: after parser errors, to CONNECT, and for faults before an exchange exists.
  *
  * @module
  */
@@ -15,31 +14,30 @@ import type { Edge } from "./edge.ts";
 import type { ServerConnection } from "./server_connection.ts";
 
 /**
- * Has nothing more of a connection read by the HTTP parser that gave up on it. Deno 2.9.6 gives that parser to the next
- * connection and goes on to hand it what the first one sends; Node keeps it until the connection is closed.
+ * Detaches the failed HTTP parser from a connection. Deno 2.9.6 reuses it for the next connection while still feeding
+ * it; Node keeps it until the connection closes.
  */
 function leaveParser(socket: Socket): void {
   if (!leavesParser) return;
   socket.removeAllListeners("data");
   socket.removeAllListeners("end");
-  // Without a reader the end of the connection would not be seen.
+  // Reads on, to notice the connection's end.
   socket.resume();
 }
 
-/** Whether a connection on which a request failed can read no further one. */
+/** Whether a failed connection cannot read further requests. */
 const leavesParser = "Deno" in globalThis;
 
-/** The parser has given up on a connection, or Node's time bound for headers has passed. */
+/** Handles a parser error, or Node's header timeout. */
 export function clientError(connections: Connections, error: NodeJS.ErrnoException, socket: Socket): void {
   leaveParser(socket);
   const connection = connections.find(socket);
   const status = statusOf(error);
   if (connection === undefined || status === null || !socket.writable) {
-    // A failed handshake, a reset, or a client that has gone.
+    // A failed handshake, a reset or a disconnect.
     socket.destroy();
     return;
   }
-  // The time is ours, not the client's.
   if (status === 408 && connection.turns?.isPaused && !leavesParser) return;
   if (connection.hasFailed) return;
   connection.fail();
@@ -50,17 +48,16 @@ export function clientError(connections: Connections, error: NodeJS.ErrnoExcepti
     if (status === 408 && socket.bytesRead === 0) socket.destroy();
     else refuseSocket(connections, connection, status);
   } else if (error.code === "HPE_INVALID_EOF_STATE") {
-    // The client went away in the middle of a body.
+    // The client disconnected mid-body.
     open.destroy();
   } else if (!open.isComplete) {
-    // Its own body is what is malformed.
+    // The request's own body is malformed.
     open.send(connections.edge.refuse(status, open.requestId));
   }
 }
 
 /**
- * CONNECT over HTTP/1: this is no proxy. Node has taken the parser and its listeners off the socket and hands
- * it over bare; answers to what came before are still owed, and the last of them closes it.
+ * Refuses CONNECT on HTTP/1. Node passes the bare socket; earlier responses are still sent, and the last one closes it.
  */
 export function connectRequested(connections: Connections, socket: Socket): void {
   const connection = connections.find(socket);
@@ -69,14 +66,14 @@ export function connectRequested(connections: Connections, socket: Socket): void
     return;
   }
   connection.fail();
-  // What follows is thrown away; without a reader the end of the connection would not be seen either.
+  // Discards further input, to notice the connection's end.
   socket.resume();
   if (connection.open === null) refuseSocket(connections, connection, 400);
 }
 
-/** Answers 503 to a request for which no exchange could be made. Throws when that cannot be written either. */
+/** Responds 503 without an exchange; throws if that fails. */
 export function refuseUnmade(edge: Edge, response: ServerResponse): void {
-  // Making an id may be what failed.
+  // Generating an id may be what failed.
   const requestId = "-";
   const reply = edge.refuse(503, requestId);
   const { headers } = headersOf(reply, { isHead: false, requestId, listenerHeaders: edge.headers });
@@ -91,7 +88,7 @@ function statusOf(error: NodeJS.ErrnoException): RefusalStatus | null {
   return error.code?.startsWith("HPE_") ? 400 : null;
 }
 
-/** Answers on the bare socket, then waits for the client to close it. */
+/** Responds on the bare socket, then waits for the client to close. */
 function refuseSocket(connections: Connections, connection: ServerConnection, status: RefusalStatus): void {
   const { edge } = connections;
   const requestId = edge.options.requestId.generate();

@@ -1,5 +1,5 @@
 /**
- * One connection of a node:http or node:http2 listener.
+ * A connection of a node:http or node:http2 listener.
  *
  * @module
  */
@@ -14,45 +14,44 @@ import { ControlFrameBudget, PipelineQueue } from "./defences/by_connection.ts";
 // RFC 9113, section 7.
 const enhanceYourCalm = 0xb;
 
-/** A request on a connection, from its headers until its answer is out. */
+/** A request from its headers until its response is sent. */
 export interface OpenExchange extends Timed {
   readonly connection: ServerConnection;
   readonly startedMs: number;
   readonly requestId: string;
-  /** Whether the whole request has arrived. */
+  /** Whether the request is complete. */
   readonly isComplete: boolean;
-  /** Whether nothing is done until the client sends more of its body, or takes its answer. */
+  /** Whether the request waits for the client to send or to read. */
   readonly waitsForClient: boolean;
-  /** Sends the reply, or lets go of it when the client is gone. */
+  /** Sends the reply, or drops it if the client is gone. */
   send(reply: Reply): void;
-  /** The request's time is up. */
+  /** Expires the request. */
   expire(): void;
-  /** Closes the HTTP/1 connection, or the HTTP/2 stream. */
+  /** Closes the HTTP/1 connection or the HTTP/2 stream. */
   destroy(): void;
-  /** The response is closed: sent, or cut off. */
+  /** The response has ended: sent or aborted. */
   closed(): void;
 }
 
-/** One connection: a socket that speaks HTTP/1.1, or an HTTP/2 session. */
+/** An HTTP/1.1 socket or an HTTP/2 session. */
 export class ServerConnection implements Timed {
   deadline: Deadline | null = null;
   readonly peer: Peer;
   readonly transport: Socket | ServerHttp2Session;
-  /** Requests that are not over yet; one at a time on HTTP/1. */
+  /** Open requests; at most one on HTTP/1. */
   readonly exchanges = new Set<OpenExchange>();
-  /** Of HTTP/1; the streams of an HTTP/2 session have no turns. */
+  /** The HTTP/1 pipeline; `null` on HTTP/2. */
   readonly turns: PipelineQueue | null;
-  /** The parser has given up on it: what still comes is thrown away. */
+  /** The parser has failed; further input is discarded. */
   hasFailed = false;
-  /** Bytes read when it failed. */
   failedAtBytes = 0;
   isClosed = false;
   readonly controlFrames: ControlFrameBudget = new ControlFrameBudget(performance.now());
-  /** When it last took an answer, or a piece of one. */
+  /** When the client last read part of a response. */
   takenMs: number = performance.now();
   /** It has sent a request. */
   hasAsked = false;
-  /** No further request is wanted on it. */
+  /** No further requests are wanted. */
   isClosing = false;
   #takesNoMore = false;
 
@@ -62,88 +61,87 @@ export class ServerConnection implements Timed {
     this.turns = "destroySoon" in transport ? new PipelineQueue(transport) : null;
   }
 
-  /** The HTTP/1 request that is being answered. */
+  /** The HTTP/1 request being answered. */
   get open(): OpenExchange | null {
     for (const exchange of this.exchanges) return exchange;
     return null;
   }
 
-  /** How many HTTP/1 requests wait for their turn. */
+  /** The number of queued HTTP/1 requests. */
   get waiting(): number {
     return this.turns?.size ?? 0;
   }
 
-  /** Whether no request is open, and none waits. */
+  /** Whether no request is open or queued. */
   get isQuiet(): boolean {
     return this.exchanges.size === 0 && this.waiting === 0;
   }
 
-  /** Whether it is the client's turn: to ask for the first time, to go on sending, to take an answer, or to leave. */
+  /** Whether the client is to act: send, read or disconnect. */
   get waitsForClient(): boolean {
     if (this.isQuiet) return !this.hasAsked || this.isClosing;
     for (const exchange of this.exchanges) if (!exchange.waitsForClient) return false;
     return this.exchanges.size > 0;
   }
 
-  /** When the latest of its open requests began; `null` when none is open. */
+  /** When the latest open request began, or `null`. */
   get latestStartMs(): number | null {
     let latest: number | null = null;
     for (const { startedMs } of this.exchanges) latest = Math.max(latest ?? 0, startedMs);
     return latest;
   }
 
-  /** Whether a further HTTP/1 request would have to wait. */
+  /** Whether another HTTP/1 request would queue. */
   get isBusy(): boolean {
     return this.turns !== null && !this.isQuiet;
   }
 
-  /** Whether a request that is read now is thrown away. */
+  /** Whether new requests are discarded. */
   get ignores(): boolean {
     return this.hasFailed || this.#takesNoMore;
   }
 
-  /** Whether its client knows that nothing more is answered on it. An HTTP/2 session tells it by itself when it is closed. */
+  /** Whether the client knows that no more responses follow; closing an HTTP/2 session tells it. */
   get knowsItsEnd(): boolean {
     return this.isHttp2 || this.ignores;
   }
 
-  /** Nothing that still comes on it is a request. */
+  /** Marks further input as not being requests. */
   fail(): void {
     this.hasFailed = true;
     this.isClosing = true;
     this.failedAtBytes = this.readBytes;
   }
 
-  /** Its client has taken an answer. */
   tookAnswer(): void {
     this.takenMs = performance.now();
     this.controlFrames.answered();
   }
 
-  /** How many bytes were read on it. */
+  /** Bytes read. */
   get readBytes(): number {
     const { transport } = this;
     return ("destroySoon" in transport ? transport : transport.socket)?.bytesRead ?? 0;
   }
 
-  /** Whether it sends too much that is no request: of one that has failed, that is all it sends. */
+  /** Whether it sends too much besides requests; after a failure everything counts. */
   isAbusive(nowMs: number, failedBytesMax: number): boolean {
     if (this.hasFailed) return this.readBytes - this.failedAtBytes > failedBytesMax;
     return this.controlFrames.isTooMuch(this.readBytes, nowMs);
   }
 
-  /** It is told that an answer is the last: what follows is ignored. */
+  /** Ignores further requests after the last response. */
   takeNoMore(): void {
     this.#takesNoMore = true;
     this.turns?.clear();
-    // node:http would make and keep a request and a response for each: ten times what the parsing costs.
+    // node:http would create a request and response for each, at ten times the cost of parsing.
     const { parser } = this.transport as { parser?: { onIncoming?: () => number } };
     if (parser?.onIncoming) parser.onIncoming = () => 0;
   }
 
   /**
-   * A client sends more requests ahead than are kept: the one that is open is answered, and the others are for its next
-   * connection (RFC 9112, section 9.3.2).
+   * Refuses pipelined requests above the bound: the open one is answered, and the client retries the others (RFC 9112,
+   * section 9.3.2).
    */
   overrun(): void {
     this.takeNoMore();
@@ -151,40 +149,38 @@ export class ServerConnection implements Timed {
     this.isClosing = true;
   }
 
-  /** The client sends nothing more: an HTTP/1 request that is not whole never will be. */
+  /** The client sends no more; an incomplete HTTP/1 request stays so. */
   cut(): void {
     if (this.waiting > 0) this.turns?.fail(400);
     else if (this.open !== null && !this.open.isComplete) this.open.destroy();
   }
 
-  /** Whether it is an HTTP/2 session. */
   get isHttp2(): boolean {
     return this.turns === null;
   }
 
-  /** Closes it at once. */
   destroy(): void {
     this.transport.destroy();
   }
 
-  /** Lets an HTTP/2 client have so many streams at once; further ones are refused, and may be asked for again. */
+  /** Limits the concurrent streams of an HTTP/2 client; refused ones may be retried. */
   restrict(streamsMax: number): void {
     if ("settings" in this.transport) this.transport.settings({ maxConcurrentStreams: streamsMax });
   }
 
-  /** Ends an HTTP/2 session that costs too much: its streams are reset, and the client is told. */
+  /** Ends an abusive HTTP/2 session: resets its streams and sends GOAWAY. */
   expel(): void {
-    // Deno does not say it when it destroys a session.
+    // Deno does not send it when it destroys a session.
     if ("goaway" in this.transport && !this.transport.destroyed) this.transport.goaway(enhanceYourCalm);
     this.transport.destroy();
   }
 
-  /** Tells the client that nothing more will come, and still takes what it sends. */
+  /** Half-closes: sends the end, and still reads. */
   half(): void {
     if (!this.isHttp2) (this.transport as Socket).end();
   }
 
-  /** Closes it when what is already written has gone out. */
+  /** Closes after pending writes. */
   end(): void {
     if ("destroySoon" in this.transport) this.transport.destroySoon();
     else this.transport.close();

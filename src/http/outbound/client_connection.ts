@@ -12,13 +12,12 @@
 import type { OnReadOpts, Socket } from "node:net";
 import { type Response, ResponseParser } from "./response_parser.ts";
 
-/** What became of an exchange. */
+/** The result of an exchange. */
 export type Answer =
-  /** The whole response is there. */
   | { readonly kind: "answered"; readonly response: Response }
   /**
-   * It is not, for a reason that is an error code; `status` is what had arrived of it. Unless the stage is `sent`,
-   * nothing of the request was handed to a connection.
+   * The response is incomplete; the reason is an error code, `status` what arrived. Before the stage `sent`, nothing
+   * was written.
    */
   | {
     readonly kind: "failed";
@@ -27,58 +26,53 @@ export type Answer =
     readonly stage: Stage;
   };
 
-/** How far an exchange has come; `waiting`: for a connection that is free. */
+/** The stage of an exchange; `waiting`: for a free connection. */
 export type Stage = "waiting" | "connecting" | "handshake" | "settling" | "sent";
 
-/** A request that failed. */
+/** A failed request. */
 export type Failed = Extract<Answer, { readonly kind: "failed" }>;
 
-/** How a connection begins, and how long it is used. */
+/** How a connection starts, and how long it is used. */
 export interface Beginning {
-  /** The socket's event that says that it may be written to. */
+  /** The event after which the socket is writable. */
   readonly opened: "connect" | "secureConnect";
   /**
-   * After it has opened, nothing goes out for so long, nor for as long again as opening has taken: a refusal of this
-   * client comes in that time. Left out: there is nothing to refuse.
+   * Delay before the first request, and at least as long as opening took, for the server to refuse the client. Default:
+   * none.
    */
   readonly settleMs?: number;
-  /** The connection is ready for its first request within this time, or it is cut. Left out: in the request's. */
+  /** Time to become ready. Default: the request's. */
   readonly readyMs?: number;
-  /** Asked of the address that the connection has in the end. Left out: any may be called. */
+  /** Validates the actual address. Default: any. */
   readonly mayCall?: (address: string) => boolean;
-  /** However busy it is, a connection that is older takes no further request. Left out: there is no such age. */
+  /** Maximum age for new requests. Default: none. */
   readonly ageMaxMs?: number;
 }
 
-/** What a connection needs of its pool; `onIdle` and `onGone` are called before the exchange is settled. */
+/** Callbacks to the pool, called before the exchange settles. */
 export interface ConnectionOptions extends Beginning {
   readonly address: string;
-  /** For the handshake of TCP alone. Left out: as long as the request. */
+  /** For the TCP handshake. Default: the request's. */
   readonly connectTimeoutMs?: number;
-  /** It can take the next request. */
+  /** Ready for the next request. */
   readonly onIdle: (connection: ClientConnection) => void;
-  /** It is gone; called once. */
   readonly onGone: (connection: ClientConnection) => void;
 }
 
-/** A connection to an address that may not be called, which the runtime made all the same. */
+/** The runtime connected to a forbidden address. */
 export const addressRefused = "EADDRESSREFUSED";
 
-// Without a word of the server's: Node's own servers close after 5 s, others later.
+// Without a hint from the server; Node's servers close after 5 s.
 const idleMsDefault = 4_000;
-// The server's clock starts when it has written, ours when we have read: a margin for that and for the way.
+// The server's clock starts at its write, ours at our read.
 const idleMarginMs = 1_000;
-// However long the server keeps it: what stands between may forget a silent connection sooner.
+// Middleboxes may forget silent connections sooner than the server.
 const idleMsMax = 60_000;
 
-/**
- * What has just been read, by whichever connection: it is copied out at once.
- *
- * Chosen: this, because a stream that is read by its events has new memory of 64 KiB for each answer of some bytes.
- */
+/** A shared read buffer, copied out at once: event-driven streams allocate 64 KiB per response. */
 const readRoom = new Uint8Array(16 * 1024);
 
-/** A connection, from its opening on. The first request may be given to it at once. */
+/** A connection; it accepts the first request while opening. */
 export class ClientConnection {
   readonly address: string;
   readonly #socket: Socket;
@@ -99,7 +93,7 @@ export class ClientConnection {
   #isRetired = false;
   #idleUntilMs = 0;
 
-  /** `connect` makes a socket, which reads as it is told, or by its events; throws what `connect` throws. */
+  /** `connect` creates the socket; its exceptions pass through. */
   constructor(connect: (onread: OnReadOpts) => Socket, options: ConnectionOptions) {
     const socket = connect({
       buffer: readRoom,
@@ -120,7 +114,7 @@ export class ClientConnection {
       clearTimeout(connectTimer);
       this.#stage = "handshake";
       connectedAtMs = performance.now();
-      // Whatever the runtime has made of the address: no byte of a request goes anywhere else.
+      // No request bytes go to any other address.
       if (mayCall !== undefined && !mayCall(socket.remoteAddress ?? "")) this.fail(addressRefused);
     });
     socket.once(opened, () => {
@@ -143,11 +137,10 @@ export class ClientConnection {
   }
 
   /**
-   * Whether the next request may go out on it: nothing says that the server has closed it, and the server is not
-   * about to.
+   * Whether the connection is open and not about to be closed by the server.
    *
-   * Chosen: connections are left alone before the server closes them, because nobody can tell whether it has read a
-   * request that fails on a connection that was used before. What remains is the moment in which both happen at once.
+   * Chosen: connections are left before the server closes them, because a request that fails on a reused connection may
+   * have been read. A small race remains.
    */
   isUsable(nowMs: number): boolean {
     return !this.#isGone && nowMs < this.#idleUntilMs && this.#socket.writable &&
@@ -155,15 +148,12 @@ export class ClientConnection {
       nowMs < this.#openedAtMs + (this.#options.ageMaxMs ?? Infinity);
   }
 
-  /** It carried requests before the present one, to which not a byte has come. */
+  /** It is reused, and the current request has had no response bytes. */
   get isSilentAfterOthers(): boolean {
     return this.#requests > 1 && !this.#isHeard;
   }
 
-  /**
-   * Sends a request, head and body in one text, and calls `settle` once; before that `onPart` with each part of a
-   * response that is not whole yet, from its head on.
-   */
+  /** Sends a request (head and body in one text); calls `onPart` with each partial response, then `settle` once. */
   run(
     request: string,
     settle: (answer: Answer) => void,
@@ -177,7 +167,7 @@ export class ClientConnection {
     if (this.#isReady) this.#write();
   }
 
-  /** Sends nothing, and calls `settle` once: with `null` when the first request may go out. */
+  /** Opens without sending; calls `settle` once, with `null` when ready. */
   open(settle: (failed: Failed | null) => void): void {
     this.#settle = (answer) => settle(answer as Failed);
     this.#onReady = () => {
@@ -188,13 +178,13 @@ export class ClientConnection {
     };
   }
 
-  /** Lets it go after the request that is under way, or now. */
+  /** Closes after the current request. */
   retire(): void {
     this.#isRetired = true;
     if (this.#settle === null) this.#destroy();
   }
 
-  /** Cuts the connection; `reason` goes to the exchange that is under way, if there is one. */
+  /** Destroys the connection; `reason` settles the current exchange. */
   fail(reason: string): void {
     const settle = this.#settle;
     const stage = this.#stage;
@@ -221,7 +211,7 @@ export class ClientConnection {
   }
 
   #read(chunk: Buffer): void {
-    // An answer to nothing: the server closes, or is confused.
+    // An unsolicited response: the server closes or is confused.
     if (this.#settle === null) return this.#destroy();
     if (!this.#isReady) return this.fail("EPROTO");
     this.#isHeard = true;
@@ -245,7 +235,7 @@ export class ClientConnection {
     this.#settle = null;
     this.#parser.reset();
     const { isPersistent, keepAliveMs } = response.head;
-    // An answer to a request that is still on its way out: the rest of it would stand before the next one.
+    // The response came before the request was fully sent; the rest would precede the next one.
     const isSent = this.#socket.writableLength === 0;
     if (!isPersistent || hasSurplus || this.#isRetired || !isSent) this.#destroy();
     else this.#keep(keepAliveMs);
@@ -268,7 +258,7 @@ export class ClientConnection {
   }
 }
 
-/** The error's code, for people and figures; `EUNKNOWN` when it has none. */
+/** The error's code, or `EUNKNOWN`. */
 export function codeOf(error: unknown): string {
   const { code } = error as { code?: unknown };
   return typeof code === "string" ? code : "EUNKNOWN";

@@ -1,23 +1,12 @@
 /**
- * The connections to other hosts. Each belongs to one host name and port, for which the other side has shown its
- * certificate, and goes to one address; it is kept for the next request, the one that was used last first.
+ * Pooled connections to other hosts, by host name and port, most recently used first.
  *
  *     waiting ──▶ connecting ──▶ handshake ──▶ settling ──▶ sent ──▶ idle ──▶ sent …
  *     for its turn                                                     └──▶ gone, after its time
  *
- * Chosen: an HTTP/1.1 client of our own, because each request costs the others more. A PUT of a kilobyte over mutual
- * TLS, 64 in flight to one sink, each client a process of its own, in turns of 20,000 requests (21 on Node 24, 5 on Deno
- * 2.9.6, medians; processor time of the client's process):
- *
- * | | Node | Deno |
- * |---|---|---|
- * | this one | 30.6 µs | 26.9 µs |
- * | undici 8.12.4, `dispatch` with a handler | 38.6 µs | 45.8 µs |
- * | undici 8.12.4, `request` and `text()` | 50.6 µs | 68.7 µs |
- * | node:https with an agent | 63.3 µs | 55.6 µs |
- *
- * Chosen: connections are kept, because a look-up and a connection for each of 2,000 webhooks in a burst had 281 of them
- * time out at the name server and took nine times as long.
+ * Chosen: our own HTTP/1.1 client. A 1 KB PUT over mutual TLS costs 30.6 µs on Node and 26.9 on Deno; undici `dispatch` 38.6
+ * and 45.8, undici `request` 50.6 and 68.7, node:https 63.3 and 55.6. Connections are kept: with one per webhook, 281 of a burst
+ * of 2,000 timed out at the name server.
  *
  * @module
  */
@@ -35,54 +24,53 @@ import {
 import { FairQueue, type FairQueueOptions } from "./fair_queue.ts";
 import type { Response } from "./response_parser.ts";
 
-/** Where a request goes. */
+/** The destination of a request. */
 export interface Target {
-  /** A name, or an address without brackets. */
+  /** A host name, or an address without brackets. */
   readonly hostname: string;
   readonly port: number;
-  /** Those of the host that may be called, one or more; they are tried in this order. */
+  /** The host's permitted addresses, tried in order. */
   readonly addresses: readonly string[];
 }
 
 /** A request. */
 export interface OutboundRequest {
   readonly target: Target;
-  /** Whose it is. */
+  /** The tenant. */
   readonly tenant: string;
   /** Head and body. */
   readonly text: string;
-  /** From now, its wait for a connection included, to the end of its answer. */
+  /** Total time, from the wait for a connection to the end of the response. */
   readonly timeoutMs: number;
-  /** Called with each part of an answer that is not whole yet, from its head on; `cut` gives up the rest. */
+  /** Called with each partial response, from its head on; `cut` drops the rest. */
   readonly onPart?: (soFar: Response, cut: () => void) => void;
 }
 
 /** How a pool works. */
 export interface PoolOptions extends Beginning, Pick<FairQueueOptions<unknown>, "mayStart"> {
-  /** Begins to connect, with this option of the socket or without it; may throw, which fails the request that needs it. */
+  /** Starts to connect; may throw, which fails the request. */
   readonly connect: (target: Target, address: string, onread: OnReadOpts) => Socket;
   /**
-   * A kept connection that the other side closes under a request, before a byte of the answer, says nothing about the
-   * request: it is sent once more at once, on a new connection and within the same time. The other side may have read it
-   * all the same, so it has to know the repeat. Left out: what fails is not sent again.
+   * Retries a request at once, on a new connection and within the same time, if a reused connection closes before any
+   * response byte. The server may have read it, so it must recognize repeats. Default: no retry.
    */
   readonly repeatsLost?: true;
 }
 
-// Of a request's time: what has found no connection by then would be cut in the midst of its answer.
+// The share of a request's time in which it must get a connection.
 const waitShare = 3 / 4;
-// Time for a connection to one of several addresses before the next one is tried.
+// Time for one of several addresses before the next is tried.
 const addressTimeoutMs = 2_500;
-// Of all hosts together; the one that has been idle for longest goes.
+// For all hosts; the longest idle closes first.
 const idleMax = 256;
-// How often idle connections are looked at, so that we close them and not the other side.
+// Interval of the check for idle connections, so that we close them first.
 const sweepMs = 1_000;
 
 interface Pending extends Timed, OutboundRequest {
   readonly host: Host;
   readonly settle: (answer: Answer) => void;
   readonly endsAtMs: number;
-  /** Addresses to which a connection was tried. */
+  /** Addresses already tried. */
   readonly tried: string[];
   connection: ClientConnection | null;
   isStarted: boolean;
@@ -90,25 +78,25 @@ interface Pending extends Timed, OutboundRequest {
   isRepeat: boolean;
 }
 
-/** The connections to one host, and the requests that are on their way to it. */
+/** A host's connections and pending requests. */
 interface Host {
   readonly key: string;
   readonly open: Set<ClientConnection>;
-  /** The one that was used last is the last. */
+  /** Most recently used last. */
   readonly idle: ClientConnection[];
   readonly queue: FairQueue<Pending>;
-  /** All that have no answer yet. */
+  /** Requests without a response yet. */
   readonly pending: Set<Pending>;
-  /** Of several addresses the first may be dead: this one answered. */
+  /** The address that last answered. */
   goodAddress: string | null;
 }
 
-/** Sends requests over its connections; those that find none free wait as `mayStart` has it. */
+/** Sends requests over pooled connections; excess ones wait as `mayStart` decides. */
 export class ConnectionPool {
   readonly #options: PoolOptions;
-  /** Those with a connection or a request; they go with the last of these. */
+  /** Hosts with a connection or a request. */
   readonly #hosts = new Map<string, Host>();
-  /** In the order in which they became idle. */
+  /** In the order of becoming idle. */
   readonly #idle = new Set<ClientConnection>();
   readonly #deadlines = new Deadlines<Pending>(0);
   #timer: ReturnType<typeof setTimeout> | undefined;
@@ -121,8 +109,8 @@ export class ConnectionPool {
   }
 
   /**
-   * Sends one request to one of its host's addresses and calls `settle` once; never throws. It is sent exactly once or not
-   * at all, except where {@linkcode PoolOptions.repeatsLost} says.
+   * Sends one request to one of its host's addresses and calls `settle` once; never throws. It sends it at most once,
+   * except with {@linkcode PoolOptions.repeatsLost}.
    */
   send(request: OutboundRequest, settle: (answer: Answer) => void): void {
     const host = this.#host(request.target);
@@ -139,10 +127,7 @@ export class ConnectionPool {
     this.#watch();
   }
 
-  /**
-   * Opens a connection beyond those that there are, which the next request takes: `null`, or why there is none. Sends
-   * nothing; never rejects.
-   */
+  /** Opens an additional connection for the next request: `null`, or the failure. Sends nothing; never rejects. */
   open(target: Target, timeoutMs: number): Promise<Failed | null> {
     return new Promise((resolve) => {
       const address = target.addresses[0] as string;
@@ -156,12 +141,12 @@ export class ConnectionPool {
     });
   }
 
-  /** Lets all present connections go, each after the request that is under way. */
+  /** Closes all current connections after their current requests. */
   retire(): void {
     for (const { open } of this.#hosts.values()) for (const connection of [...open]) connection.retire();
   }
 
-  /** Cuts every connection; what is under way or comes later fails with `ECANCELED`. */
+  /** Destroys every connection; current and later requests fail with `ECANCELED`. */
   close(): void {
     this.#isClosed = true;
     clearTimeout(this.#sweeper);
@@ -191,7 +176,7 @@ export class ConnectionPool {
     return host;
   }
 
-  // A function of its own in each of them, which had it in turn, would be kept by V8 until old objects are collected.
+  // Shared: a closure per request would survive until a major collection.
   #settle(pending: Pending, answer: Answer): void {
     const { host } = pending;
     this.#deadlines.remove(pending);
@@ -202,7 +187,7 @@ export class ConnectionPool {
     pending.settle(answer);
   }
 
-  // One timer for all: one for each request cost more than its parsing.
+  // One timer for all: one per request cost more than its parsing.
   #watch(): void {
     const { firstAtMs } = this.#deadlines;
     if (firstAtMs !== null && firstAtMs >= this.#timerAtMs) return;
@@ -229,7 +214,7 @@ export class ConnectionPool {
 
   #start(pending: Pending): void {
     const { host, target, tried } = pending;
-    // What was closed under a request goes to a new connection where there may be one more: the idle ones may be closed too.
+    // Retried on a new connection if possible, because idle ones may be closed too.
     const mayBeNew = pending.isRepeat && this.#options.mayStart(0, host.open.size);
     const idle = mayBeNew ? null : this.#takeIdle(host, target.addresses);
     if (idle !== null) return this.#run(idle, pending);
@@ -246,14 +231,14 @@ export class ConnectionPool {
     const nowMs = performance.now();
     for (let taken = idle.pop(); taken !== undefined; taken = idle.pop()) {
       this.#idle.delete(taken);
-      // To an address that the name has lost, or that may not be called any more, nothing goes.
+      // Skips addresses that the name has lost or that are now forbidden.
       if (taken.isUsable(nowMs) && addresses.includes(taken.address)) return taken;
       taken.retire();
     }
     return null;
   }
 
-  /** A connection that begins, or the code of why it does not. */
+  /** A new connection, or the error code. */
   #make(
     host: Host,
     target: Target,

@@ -11,7 +11,7 @@
 
 import { Gathered } from "../gathered.ts";
 
-/** What is wrong with a response; `code` is `EPROTO` (malformed) or `EMSGSIZE` (longer than what is read). */
+/** A faulty response; `code` is `EPROTO` (malformed) or `EMSGSIZE` (too long). */
 export class ResponseFault extends Error {
   readonly code: "EPROTO" | "EMSGSIZE";
 
@@ -21,35 +21,35 @@ export class ResponseFault extends Error {
   }
 }
 
-/** How the end of the body is known. */
+/** How the body's end is determined. */
 type Framing =
   | { readonly kind: "none" }
   | { readonly kind: "length"; readonly bytes: number }
   | { readonly kind: "chunked" }
-  /** It ends with the connection. */
+  /** The body ends with the connection. */
   | { readonly kind: "close" };
 
-/** What the client needs of a head. */
+/** The parsed head. */
 export interface ResponseHead {
   readonly status: number;
   readonly framing: Framing;
-  /** The server will take another request on this connection. */
+  /** The connection can be reused. */
   readonly isPersistent: boolean;
-  /** How long the server keeps an idle connection (`Keep-Alive: timeout=N`), or `null` when it does not say. */
+  /** The server's idle timeout (`Keep-Alive: timeout=N`), or `null`. */
   readonly keepAliveMs: number | null;
   readonly retryAfter: string | null;
-  /** By the server's own clock. */
+  /** The server's `Date`. */
   readonly date: string | null;
 }
 
-// RFC 9112, 4: the reason is optional, and so is the space before it in practice.
+// RFC 9112, 4: the reason is optional, in practice its space too.
 const statusLine = /^HTTP\/1\.([01]) ([1-5]\d\d)(?: [\t\x20-\x7e\x80-\xff]*)?$/;
 // RFC 9112, 5: no space before the colon, no folded lines, no control characters.
 const fieldLine =
   /^([!#$%&'*+\-.^_`|~0-9A-Za-z]+):[ \t]*((?:[\x21-\x7e\x80-\xff](?:[\t\x20-\x7e\x80-\xff]*[\x21-\x7e\x80-\xff])?)?)[ \t]*$/;
 const decimal = /^\d{1,15}$/;
 
-/** The fields that decide something, as they add up over the lines of a head. */
+/** The relevant fields, accumulated over the lines. */
 interface Fields {
   length: number | null;
   isChunked: boolean;
@@ -60,10 +60,8 @@ interface Fields {
 }
 
 /**
- * Reads a head, given as Latin-1 text without the empty line at its end.
- *
- * Chosen: what RFC 9112 lets a client refuse is refused (a repeated Content-Length even when both agree, a transfer
- * coding other than `chunked`), because no server that is meant to be asked sends it: it is a fault, or somebody else.
+ * Parses a head, Latin-1 text without the final empty line. It refuses whatever RFC 9112 lets a client refuse, because
+ * no legitimate server sends it.
  *
  * Source: RFC 9112, 4–6 and 9.3.
  *
@@ -104,7 +102,7 @@ function parseResponseHead(text: string): ResponseHead {
 }
 
 /**
- * Checks one line of a head or a trailer and returns the field's name in lower case and its value.
+ * Validates a header or trailer line and returns its lower-case name and its value.
  *
  * @throws {ResponseFault} `EPROTO`
  */
@@ -149,24 +147,24 @@ function framingOf(status: number, { length, isChunked }: Fields): Framing {
   return length === null ? { kind: "close" } : { kind: "length", bytes: length };
 }
 
-/** A response that has arrived whole. */
+/** A complete response. */
 export interface Response {
   readonly head: ResponseHead;
   /** The first 16 KiB of the body. */
   readonly body: Buffer;
 }
 
-// Of all heads and trailers of one response together, so that interim responses cannot go on for ever.
+// For all heads and trailers of a response, so that interim responses are bounded.
 const headBytesMax = 16 * 1024;
-// What is kept of a body: enough for an answer that says what went wrong.
+// Kept body bytes: enough for an error message.
 const keptBytesMax = 16 * 1024;
-// What of a body is worth reading to keep the connection, framing included.
+// Body bytes read to reuse the connection, framing included.
 const bodyBytesMax = 1024 * 1024;
-// What the chunks of one response may say besides their sizes, all together: nothing reads it.
+// Chunk extensions of a response, which nothing reads.
 const extensionBytesMax = 4 * 1024;
-// Chunks of one response. A small answer is one, and an edge in between cuts anew what it reads, some kilobytes at a time.
+// Chunks of a response; proxies re-chunk into some kilobytes each.
 const chunksMax = 1024;
-// A chunk's size with its extensions, which are skipped.
+// A chunk size; extensions are skipped.
 const chunkLineBytesMax = 1024;
 
 const beginning = "HTTP/1.";
@@ -184,27 +182,27 @@ type Phase =
   | "trailer"
   | "done";
 
-/** Parses the responses of one connection, one after the other: {@linkcode ResponseParser.reset} between them. */
+/** Parses successive responses of a connection, with {@linkcode ResponseParser.reset} between them. */
 export class ResponseParser {
   #phase: Phase = "head";
-  /** The beginning of something that is not whole yet. */
+  /** An incomplete token. */
   readonly #held = new Gathered();
-  /** How much of that has been searched for its end. */
+  /** Bytes of it already searched. */
   #searched = 0;
   #head: ResponseHead | null = null;
   #headBytes = 0;
   #bodyBytes = 0;
-  /** Bytes of the body, or of its chunk, that are still to come. */
+  /** Remaining bytes of the body or chunk. */
   #left = 0;
   #chunks = 0;
   #extensionBytes = 0;
   readonly #kept = new Gathered();
   #hasSurplus = false;
-  // A server's heads differ in the Date, once a second: the last one need not be read again.
+  // Caches the last head: a server's heads differ only in Date, once a second.
   #knownText = "";
   #knownHead: ResponseHead | null = null;
 
-  /** Makes ready for the next response. */
+  /** Prepares for the next response. */
   reset(): void {
     this.#phase = "head";
     this.#held.clear();
@@ -219,30 +217,30 @@ export class ResponseParser {
     this.#hasSurplus = false;
   }
 
-  /** The status, as soon as the head of a final response is there. */
+  /** The status once the final head is complete. */
   get status(): number | null {
     return this.#head?.status ?? null;
   }
 
-  /** The response as far as it has come; `null` before its head is there. */
+  /** The partial response; `null` before its head. */
   get soFar(): Response | null {
     return this.#head === null ? null : { head: this.#head, body: this.#kept.bytes };
   }
 
-  /** Something came after the end of the response: nobody can say what it belongs to. */
+  /** Excess bytes followed the response. */
   get hasSurplus(): boolean {
     return this.#hasSurplus;
   }
 
-  /** The response; call it when {@linkcode ResponseParser.push} or {@linkcode ResponseParser.end} said so. */
+  /** The response, once {@linkcode ResponseParser.push} or {@linkcode ResponseParser.end} returns true. */
   get response(): Response {
     return { head: this.#head as ResponseHead, body: this.#kept.bytes };
   }
 
   /**
-   * Takes the next bytes, which must not change afterwards, and returns whether the response is whole.
+   * Parses the next bytes, which must not change afterwards; returns whether the response is complete.
    *
-   * @throws {ResponseFault} and the connection is of no use any more
+   * @throws {ResponseFault} when the connection is unusable
    */
   push(chunk: Buffer): boolean {
     this.#held.append(chunk);
@@ -262,7 +260,7 @@ export class ResponseParser {
     return this.#phase === "done";
   }
 
-  /** The server has ended the connection; returns whether the response is whole by that. */
+  /** Ends the input; returns whether that completes the response. */
   end(): boolean {
     if (this.#phase === "close") this.#phase = "done";
     return this.#phase === "done";
@@ -273,7 +271,7 @@ export class ResponseParser {
     this.#held.append(rest);
   }
 
-  // Returns how many bytes were used; 0 when more are needed.
+  // Returns the bytes used; 0 if more are needed.
   #take(data: Buffer): number {
     switch (this.#phase) {
       case "head":
@@ -292,7 +290,7 @@ export class ResponseParser {
     const bytes = end === -1 ? data.length + 1 : end + headEnd.length;
     if (this.#headBytes + bytes > headBytesMax) throw new ResponseFault("EPROTO", "The head is too long");
     if (end === -1) {
-      // Garbage is known for what it is before the timeout.
+      // Detects garbage before the timeout.
       const start = data.toString("latin1", 0, beginning.length);
       if (start !== beginning.slice(0, start.length)) throw new ResponseFault("EPROTO", "Not HTTP/1.x");
       refuseBareLineFeed(data, this.#searched);
@@ -300,13 +298,13 @@ export class ResponseParser {
     }
     this.#headBytes += bytes;
     const head = this.#parseHead(data.toString("latin1", 0, end));
-    // Interim responses say nothing; a switch of protocols was not asked for.
+    // Interim responses are skipped; an upgrade was not requested.
     if (head.status === 101) throw new ResponseFault("EPROTO", "101 without an Upgrade");
     if (head.status >= 200) this.#begin(head);
     return bytes;
   }
 
-  /** Searches what has not been searched yet, and where an end may have begun. */
+  /** Searches the unsearched bytes, and where a terminator may start. */
   #find(end: Buffer, data: Buffer): number {
     return data.indexOf(end, Math.max(0, this.#searched - end.length + 1));
   }
